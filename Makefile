@@ -1,0 +1,36 @@
+.PHONY: help demo test lint types native clean
+.DELETE_ON_ERROR:
+
+help:
+	@echo "make demo    load mainnet-shaped blocks into every schema and compare them"
+	@echo "make test    lint, types and all tests"
+	@echo "make lint    ruff's checks and format"
+	@echo "make types   mypy"
+	@echo "make native  build the native engines again, with what is installed now"
+	@echo "make clean   remove .venv and everything that was built"
+
+# cdb and its tools; made again when what they are made from changes.
+.venv/ready: pyproject.toml scripts/make-venv native/CMakeLists.txt native/engine.cmake \
+             $(wildcard native/*.h native/*.cpp native/coin_log/*)
+	@scripts/make-venv
+
+native:
+	@scripts/make-venv
+
+demo: .venv/ready
+	@.venv/bin/python -m cdb.cmds.demo
+
+# Two processes a core: the tests wait for fsync more than for the processor.
+test: lint types
+	.venv/bin/python -m pytest -n $$((2 * $$(getconf _NPROCESSORS_ONLN)))
+
+lint: .venv/ready
+	.venv/bin/ruff check
+	.venv/bin/ruff format --check
+
+types: .venv/ready
+	.venv/bin/mypy
+
+clean:
+	rm -rf .venv build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	git clean -dffqX cdb native tests

@@ -1,0 +1,131 @@
+"""Blocks, their canonical order, and the checks that every schema shares."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from operator import attrgetter
+
+from cdb.coins import MAX_U32, MAX_U64, NAME_BYTES, Coin, bytes32
+from cdb.errors import (
+    AlreadySpentError,
+    BlockOrderError,
+    DuplicateCoinError,
+    InvalidBlockError,
+    UnknownCoinError,
+)
+
+canonical_coin_key = attrgetter("parent_coin_name", "puzzle_hash", "amount")
+
+
+@dataclass(slots=True)
+class BlockSpendInfo:
+    """What one block does to the coin set.
+
+    index: 0 … 2^32-1; timestamp: seconds since the Unix epoch, 0 … 2^64-1;
+    spends: names of the coins it spends; confirms: the coins it creates.
+    """
+
+    index: int
+    timestamp: int
+    spends: list[bytes32]
+    confirms: list[Coin]
+
+
+def canonical(block: BlockSpendInfo) -> BlockSpendInfo:
+    """The same block with spends sorted by name, confirms by (parent, puzzle hash, amount)."""
+    return BlockSpendInfo(
+        block.index,
+        block.timestamp,
+        sorted(block.spends),
+        sorted(block.confirms, key=canonical_coin_key),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class NamedBlock:
+    """A canonical block that is valid in itself, with what a schema needs to place it.
+
+    names[i] is the name of confirms[i]; outside_spends are the sorted spends of coins that this
+    very block does not confirm (the others are ephemeral).
+    """
+
+    index: int
+    timestamp: int
+    spends: list[bytes32]
+    confirms: list[Coin]
+    names: list[bytes32]
+    outside_spends: list[bytes32]
+
+
+def named_block(block: BlockSpendInfo, newest_index: int | None) -> NamedBlock:
+    """Check all that can be checked without the coin set, and name the coins.
+
+    Raises BlockOrderError, InvalidBlockError, AlreadySpentError (a spend named twice) or
+    DuplicateCoinError (a coin confirmed twice).
+    """
+    _check_fields(block)
+    if newest_index is not None and block.index <= newest_index:
+        raise BlockOrderError(f"the newest block is {newest_index} already", block.index)
+    ordered = canonical(block)
+    names = [coin.name() for coin in ordered.confirms]
+    own = set(names)
+    spends = ordered.spends
+    if len(own) != len(names):
+        raise DuplicateCoinError("it confirms a coin twice", block.index, _repeated(names))
+    if len(set(spends)) != len(spends):
+        raise AlreadySpentError("it spends a coin twice", block.index, _repeated(spends))
+    outside = [name for name in spends if name not in own]
+    return NamedBlock(block.index, block.timestamp, spends, ordered.confirms, names, outside)
+
+
+def check_against_state(
+    block: NamedBlock, spent: Sequence[int | None], exists: Sequence[bool]
+) -> None:
+    """Check the block against the coin set that it follows.
+
+    spent[i] is the spent index of outside_spends[i] (0: unspent, None: no such coin);
+    exists[i] tells whether names[i] is taken. Raises UnknownCoinError, AlreadySpentError or
+    DuplicateCoinError for the first coin at fault.
+    """
+    for name, spent_index in zip(block.outside_spends, spent, strict=True):
+        if spent_index is None:
+            raise UnknownCoinError("it spends a coin that does not exist", block.index, name)
+        if spent_index:
+            reason = f"it spends a coin that block {spent_index} spent already"
+            raise AlreadySpentError(reason, block.index, name)
+    if any(exists):
+        taken = block.names[list(exists).index(True)]
+        raise DuplicateCoinError("it confirms a coin that exists already", block.index, taken)
+
+
+def check_names(names: Sequence[bytes]) -> None:
+    """Raise ValueError unless every name has 32 bytes."""
+    for name in names:
+        if len(name) != NAME_BYTES:
+            raise ValueError(f"a coin name has {NAME_BYTES} bytes, not {len(name)}: {name.hex()}")
+
+
+def _check_fields(block: BlockSpendInfo) -> None:
+    if not 0 <= block.index <= MAX_U32:
+        raise InvalidBlockError(f"its index is not in 0 … {MAX_U32}", block.index)
+    if not 0 <= block.timestamp <= MAX_U64:
+        reason = f"its timestamp {block.timestamp} is not in 0 … {MAX_U64}"
+        raise InvalidBlockError(reason, block.index)
+    if block.index == 0 and block.spends:
+        reason = "block 0 can spend nothing, because spent index 0 means unspent"
+        raise InvalidBlockError(reason, block.index, min(block.spends))
+    for name in block.spends:
+        if len(name) != NAME_BYTES:
+            raise InvalidBlockError(f"a spend has {len(name)} bytes, not 32", block.index, name)
+    for coin in block.confirms:
+        if not 0 <= coin.amount <= MAX_U64:
+            reason = f"a coin's amount {coin.amount} is not in 0 … {MAX_U64}"
+            raise InvalidBlockError(reason, block.index)
+        if len(coin.parent_coin_name) != NAME_BYTES or len(coin.puzzle_hash) != NAME_BYTES:
+            reason = "a coin's parent name and puzzle hash must have 32 bytes each"
+            raise InvalidBlockError(reason, block.index)
+
+
+def _repeated(names: Sequence[bytes32]) -> bytes32:
+    ordered = sorted(names)
+    return next(a for a, b in pairwise(ordered) if a == b)

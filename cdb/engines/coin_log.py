@@ -1,0 +1,265 @@
+"""The coin log: a coin set that is one append-only log of blocks, one native call a batch.
+
+The native side is native/coin_log/, behind the contracts of native/cdb_coin_log.h. It is optional:
+importing this module always works, and missing() says why the engine does not.
+"""
+
+import os
+from array import array
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+from weakref import WeakSet, finalize
+
+from cdb.coins import MAX_U32, NAME_BYTES
+from cdb.durability import Durability
+from cdb.errors import (
+    CorruptDatabaseError,
+    DatabaseClosedError,
+    DatabaseError,
+    MissingEngineError,
+    StorageError,
+    UnsupportedError,
+    WrongDatabaseError,
+)
+from cdb.packed import CONFIRM_BYTES, PackedBlocks
+
+INFO_FORMAT = "<32s32sQII"  # parent, puzzle hash, amount, confirmed index, spent index
+
+_MODULE = "cdb.engines._coin_log"
+_INSTALL = (
+    "install a C++ compiler, OpenSSL and xxHash (Debian, Ubuntu: g++, python3-dev, libssl-dev,"
+    " libxxhash-dev), then install cdb again"
+)
+_READ_CONFIRMS = 4096
+
+_PROBLEMS: dict[str, tuple[type[DatabaseError], str]] = {
+    "COIN_LOG_CORRUPT": (CorruptDatabaseError, "{}"),
+    "COIN_LOG_FOREIGN": (WrongDatabaseError, "{}"),
+    "COIN_LOG_NO_SPACE": (StorageError, "the disk is full ({}); make room, then open it again"),
+    "COIN_LOG_IO": (StorageError, "{}; check the disk, then open it again"),
+    "COIN_LOG_REWOUND": (DatabaseClosedError, "{}"),
+    "COIN_LOG_FAILED": (StorageError, "the coin log failed ({}); open it again"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """What the index is made of; see cdb_coin_log_options. Small ones let short tests reach it."""
+
+    memtable_coins: int = 2_000_000
+    merge_runs: int = 4
+    bucket_bits: int = 16
+    name_bits: int = 64
+
+
+DEFAULT_SIZES = Sizes()
+
+
+@cache
+def _native() -> ModuleType:
+    try:
+        return import_module(_MODULE)
+    except ImportError as error:
+        raise MissingEngineError(f"the coin log is missing ({error}); {_INSTALL}") from error
+
+
+def missing() -> str | None:
+    """One line on why the coin log cannot be used here and what to do; None when it can."""
+    try:
+        _native()
+    except MissingEngineError as error:
+        return str(error)
+    return None
+
+
+def names_of(confirms: bytes) -> bytes:
+    """The names of packed confirms, without gaps."""
+    native = _native()
+    count = len(confirms) // CONFIRM_BYTES
+    names = bytearray(NAME_BYTES * count)
+    native.lib.cdb_coin_log_name(
+        native.ffi.from_buffer(confirms), count, native.ffi.from_buffer(names)
+    )
+    return bytes(names)
+
+
+class CoinLog:
+    """The coin log in a directory that exists and that nobody else writes to.
+
+    One call at a time. After an error in a write, only close(abandon=True) is left.
+
+    Raises MissingEngineError, CorruptDatabaseError, WrongDatabaseError, StorageError or, when it
+    was opened read_only and has been rewound since, DatabaseClosedError.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        durability: Durability,
+        read_only: bool = False,
+        sizes: Sizes = DEFAULT_SIZES,
+    ) -> None:
+        self.path = path
+        self._native = _native()
+        self._readers: WeakSet[Reader] = WeakSet()
+        self._ended: deque[Any] = deque()
+        ffi = self._native.ffi
+        options = ffi.new("cdb_coin_log_options *")
+        options.read_only = read_only
+        options.power_durable = durability is Durability.POWER
+        options.memtable_coins = sizes.memtable_coins
+        options.merge_runs = sizes.merge_runs
+        options.bucket_bits = sizes.bucket_bits
+        options.name_bits = sizes.name_bits
+        handle = ffi.new("cdb_coin_log **")
+        self._handle: Any = None
+        self._call("open", os.fsencode(path), options, handle)
+        self._handle = handle[0]
+
+    @property
+    def newest_index(self) -> int | None:
+        """The index of the newest block; None without one."""
+        totals = self._native.ffi.new("cdb_coin_log_totals *")
+        self._native.lib.cdb_coin_log_count(self._open_handle(), totals)
+        return int(totals.newest_index) if totals.blocks else None
+
+    def accept(self, blocks: PackedBlocks) -> int | None:
+        """Add blocks. None when all were; else the place of the first that breaks a rule.
+
+        The blocks before that one were accepted, and of it and those after it nothing was.
+        """
+        ffi, lib = self._native.ffi, self._native.lib
+        refusal = ffi.new("cdb_coin_log_refusal *")
+        numbers = (blocks.indices, blocks.timestamps, blocks.spend_ends, blocks.confirm_ends)
+        status = self._call(
+            "accept",
+            self._open_handle(),
+            len(blocks),
+            *(ffi.from_buffer("uint64_t[]", each) for each in numbers),
+            *(ffi.from_buffer(each) for each in (blocks.spends, blocks.confirms, blocks.names)),
+            refusal,
+        )
+        return int(refusal.block) if status == lib.COIN_LOG_REFUSED else None
+
+    def flush(self) -> None:
+        """Make everything accepted durable."""
+        self._call("flush", self._open_handle())
+
+    def rewind(self, block_index: int) -> None:
+        """Keep the blocks with an index ≤ block_index, durably."""
+        self._end_readers()
+        self._call("rewind", self._open_handle(), max(-1, min(block_index, MAX_U32)))
+
+    def lookup(self, names: bytes) -> tuple[bytearray, bytearray]:
+        """For each name an info (INFO_FORMAT), and a byte that is 1 where there is such a coin."""
+        ffi = self._native.ffi
+        count = len(names) // NAME_BYTES
+        infos = bytearray(ffi.sizeof("cdb_coin_log_info") * count)
+        found = bytearray(count)
+        self._call(
+            "lookup",
+            self._open_handle(),
+            ffi.from_buffer(names),
+            count,
+            ffi.from_buffer("cdb_coin_log_info[]", infos),
+            ffi.from_buffer(found),
+        )
+        return infos, found
+
+    def read(self, first_index: int, last_index: int) -> "Reader":
+        """Reads the blocks with first_index ≤ index ≤ last_index, as they are now."""
+        self._end_readers()
+        handle = self._native.ffi.new("cdb_coin_log_reader **")
+        last = max(-1, min(last_index, MAX_U32))
+        self._call("read", self._open_handle(), min(first_index, MAX_U32 + 1), last, handle)
+        reader = Reader(self, handle[0], self._ended)
+        self._readers.add(reader)
+        return reader
+
+    def close(self, *, abandon: bool = False) -> None:
+        """Make everything durable, unless abandon, and release files. Readers end."""
+        for reader in list(self._readers):
+            reader.end()
+        self._end_readers()
+        handle, self._handle = self._handle, None
+        if handle is not None:
+            self._call("close", handle, abandon)
+
+    def _end_readers(self) -> None:
+        """End the readers that nobody has any more: from here, because calls come one at a time."""
+        while self._ended:
+            self._native.lib.cdb_coin_log_end(self._ended.popleft())
+
+    def _open_handle(self) -> Any:
+        if self._handle is None:
+            raise DatabaseClosedError(self.path, "it is closed; open it again")
+        return self._handle
+
+    def _call(self, function: str, *arguments: Any) -> int:
+        """Call cdb_coin_log_FUNCTION; raise what its status stands for, unless it is a refusal."""
+        ffi, lib = self._native.ffi, self._native.lib
+        error = ffi.new("char **")
+        status: int = getattr(lib, f"cdb_coin_log_{function}")(*arguments, error)
+        if status == lib.COIN_LOG_OK:
+            return status
+        raw: bytes = ffi.string(error[0]) if error[0] else b"\tout of memory"
+        lib.cdb_coin_log_free(error[0])
+        if status == lib.COIN_LOG_REFUSED:
+            return status
+        file, _, problem = raw.decode("utf-8", "replace").rpartition("\t")
+        raise self._exception(status, self.path / file, problem)
+
+    def _exception(self, status: int, path: Path, problem: str) -> Exception:
+        lib = self._native.lib
+        if status == lib.COIN_LOG_NO_MEMORY:
+            return MemoryError(f"{path}: {problem}")
+        if status == lib.COIN_LOG_LIMIT:
+            return UnsupportedError(f"{path}: {problem}")
+        for name, (exception, text) in _PROBLEMS.items():
+            if status == getattr(lib, name):
+                return exception(path, text.format(problem))
+        return ValueError(f"{path}: {problem}")
+
+
+class Reader:
+    """Blocks as they were when it was made. next() keeps CoinLog's rule: one call at a time."""
+
+    def __init__(self, log: CoinLog, handle: Any, ended: "deque[Any]") -> None:
+        self._log = log
+        self._handle = handle
+        self._finalizer = finalize(self, ended.append, handle)
+
+    def next(self) -> PackedBlocks | None:
+        """The next blocks, a few thousand coins; None at the end."""
+        if not self._finalizer.alive:
+            raise DatabaseClosedError(self._log.path, "it is closed; open it again")
+        ffi, lib = self._log._native.ffi, self._log._native.lib
+        counts = ffi.new("cdb_coin_log_counts *")
+        self._log._call("next", self._handle, _READ_CONFIRMS, counts)
+        if not counts.blocks:
+            return None
+        numbers = [array("Q", bytes(8 * counts.blocks)) for _ in range(4)]
+        sizes = (NAME_BYTES * counts.spends, CONFIRM_BYTES * counts.confirms)
+        buffers = [bytearray(size) for size in (*sizes, NAME_BYTES * counts.confirms)]
+        lib.cdb_coin_log_take(
+            self._handle,
+            *(ffi.from_buffer("uint64_t[]", each) for each in numbers),
+            *(ffi.from_buffer(each) for each in buffers),
+        )
+        indices, timestamps, spend_ends, confirm_ends = numbers
+        spends, confirms, names = map(bytes, buffers)
+        return PackedBlocks(indices, timestamps, spend_ends, confirm_ends, spends, confirms, names)
+
+    def __iter__(self) -> Iterator[PackedBlocks]:
+        return iter(self.next, None)
+
+    def end(self) -> None:
+        """Release what it holds, with the log's next call."""
+        self._finalizer()

@@ -1,0 +1,90 @@
+"""Files that survive: fsync, atomic replacement, and errors that name the file and the reason.
+
+``durable`` says whether power loss counts. Without it nothing is fsynced: what was written still
+survives the death of the process, since the kernel holds it, and files are still replaced whole.
+
+After a failed fsync nobody knows what is on the disk, and a second one may lie. So no function
+here retries, and its caller must not either: give up the object and open it again.
+"""
+
+import errno
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from cdb.errors import StorageError
+
+TEMPORARY_SUFFIX = ".tmp"
+DISK_FULL = (errno.ENOSPC, errno.EDQUOT)
+
+
+def storage_error(path: Path, error: OSError) -> StorageError:
+    """The StorageError that names the file and says why."""
+    full = error.errno in DISK_FULL
+    reason = "disk full" if full else error.strerror or type(error).__name__
+    code = errno.errorcode.get(error.errno or 0, "no errno")
+    advice = "free some space" if full else "check the disk"
+    return StorageError(path, f"{reason} ({code}); {advice}, then open it again")
+
+
+@contextmanager
+def storage_errors(path: Path) -> Iterator[None]:
+    """Turn any OSError in the block into a StorageError about path."""
+    try:
+        yield
+    except OSError as error:
+        raise storage_error(path, error) from error
+
+
+def fsync_file(path: Path) -> None:
+    """Return once the file's contents are on the disk."""
+    _fsync(path, os.O_RDONLY)
+
+
+def fsync_dir(path: Path) -> None:
+    """Return once the directory's entries (creations, renames, removals) are on the disk."""
+    _fsync(path, os.O_RDONLY | os.O_DIRECTORY)
+
+
+def _fsync(path: Path, flags: int) -> None:
+    with storage_errors(path):
+        descriptor = os.open(path, flags | os.O_CLOEXEC)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def temporary(path: Path) -> Path:
+    """Where the next version of path is written before it takes that name."""
+    return path.with_name(path.name + TEMPORARY_SUFFIX)
+
+
+def publish(path: Path, *, durable: bool) -> None:
+    """Give the finished file at temporary(path) its name, in one step.
+
+    durable: contents before name, and the name before this returns.
+    """
+    finished = temporary(path)
+    if durable:
+        fsync_file(finished)
+    with storage_errors(path):
+        finished.replace(path)
+    if durable:
+        fsync_dir(path.parent)
+
+
+def replace_file(path: Path, data: bytes, *, durable: bool) -> None:
+    """Make data the file's contents: a crash leaves the old contents or the new."""
+    with storage_errors(path):
+        temporary(path).write_bytes(data)
+    publish(path, durable=durable)
+
+
+def make_dir(path: Path, *, durable: bool) -> None:
+    """Create the directory unless it is there; its parent must exist."""
+    with storage_errors(path):
+        path.mkdir(exist_ok=True)
+    if durable:
+        fsync_dir(path.parent)

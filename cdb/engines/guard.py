@@ -1,0 +1,43 @@
+"""Whether an object that writes can still be used."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from os import PathLike
+
+from cdb.errors import DatabaseClosedError
+
+
+class Guard:
+    """Closed is closed, and a failed write is final: only opening the database again helps.
+
+    A write that fails midway leaves memory and disk at odds. After a failed fsync the kernel may
+    have dropped what it could not write, and a second try would report a success that is none.
+    """
+
+    def __init__(self, path: str | PathLike[str]) -> None:
+        self._path = path
+        self._problem: str | None = None
+        self.closed = False
+
+    @property
+    def failed(self) -> bool:
+        """A write failed."""
+        return self._problem is not None
+
+    def check(self) -> None:
+        """Raise DatabaseClosedError unless the object can be used."""
+        if self.closed:
+            raise DatabaseClosedError(self._path, "it is closed; open it again")
+        if self._problem is not None:
+            problem = f"a write failed ({self._problem}); open it again"
+            raise DatabaseClosedError(self._path, problem)
+
+    @contextmanager
+    def write(self) -> Iterator[None]:
+        """Run a write; if it raises anything at all, the object has failed."""
+        self.check()
+        try:
+            yield
+        except BaseException as error:
+            self._problem = str(error) or type(error).__name__
+            raise

@@ -1,0 +1,95 @@
+"""The directory of one database: whose it is, and that one process at a time writes to it.
+
+my.cdb/
+├── FORMAT    "cdb SCHEMA VERSION", written once, before anything else
+├── LOCK      held with flock by the one writer
+└── …         the schema's own files
+"""
+
+import re
+from pathlib import Path
+
+from cdb.engines.files import fsync_dir, replace_file, storage_errors
+from cdb.engines.lock import Lock
+from cdb.errors import CorruptDatabaseError, DatabaseNotFoundError, WrongDatabaseError
+
+FORMAT_FILE = "FORMAT"
+LOCK_FILE = "LOCK"
+_format_line = re.compile(r"cdb ([a-z0-9_]+) ([0-9]{1,9})\n").fullmatch
+
+
+class Home:
+    """A database directory that is checked, created where it is missing, and locked.
+
+    read_only: nothing is created or locked. Raises DatabaseNotFoundError, WrongDatabaseError
+    (nothing is changed then), CorruptDatabaseError, DatabaseLockedError or StorageError.
+    """
+
+    def __init__(self, path: Path, schema: str, version: int, *, read_only: bool) -> None:
+        self.path = path
+        self._lock: Lock | None = None
+        if not read_only:
+            _create(path)
+        _check_contents(path, schema, version, may_be_empty=not read_only)
+        if read_only:
+            return
+        self._lock = Lock(path / LOCK_FILE, path)
+        try:
+            if not (path / FORMAT_FILE).exists():
+                line = f"cdb {schema} {version}\n"
+                replace_file(path / FORMAT_FILE, line.encode("ascii"), durable=True)
+            _check_contents(path, schema, version, may_be_empty=False)
+        except BaseException:
+            self._lock.release()
+            raise
+
+    def close(self) -> None:
+        """Let the next writer in."""
+        if self._lock is not None:
+            self._lock.release()
+
+
+def schema_at(path: Path) -> tuple[str, int] | None:
+    """The (schema, format version) that a directory's FORMAT file names; None without one."""
+    format_path = path / FORMAT_FILE
+    with storage_errors(format_path):
+        if not format_path.is_file():
+            return None
+        match = _format_line(format_path.read_bytes().decode("ascii", "replace"))
+    if match is None:
+        raise CorruptDatabaseError(format_path, "damaged: it should read 'cdb SCHEMA VERSION'")
+    return match[1], int(match[2])
+
+
+def _create(path: Path) -> None:
+    with storage_errors(path):
+        if path.exists():
+            return
+        if not path.parent.is_dir():
+            raise DatabaseNotFoundError(path, "the directory that should hold it does not exist")
+        path.mkdir()
+        fsync_dir(path.parent)
+
+
+def _check_contents(path: Path, schema: str, version: int, *, may_be_empty: bool) -> None:
+    if not path.exists():
+        raise DatabaseNotFoundError(path, "no database is here")
+    if not path.is_dir():
+        raise WrongDatabaseError(path, f"this is a file, and a {schema} database is a directory")
+    found = schema_at(path)
+    if found is None:
+        if may_be_empty and _is_unused(path):
+            return
+        raise WrongDatabaseError(path, "this directory holds no cdb database; name a new path")
+    found_schema, found_version = found
+    if found_schema != schema:
+        problem = f"this is a {found_schema} database; open it with that schema, not with {schema}"
+        raise WrongDatabaseError(path, problem)
+    if found_version != version:
+        problem = f"its {schema} format is version {found_version}, and this cdb reads {version}"
+        raise WrongDatabaseError(path, f"{problem}; use the cdb that wrote it, or load it anew")
+
+
+def _is_unused(path: Path) -> bool:
+    # A crash while the database was made leaves its lock and perhaps an unfinished FORMAT.
+    return all(entry.name.startswith((LOCK_FILE, FORMAT_FILE)) for entry in path.iterdir())

@@ -1,0 +1,65 @@
+"""The one interface between a store of coin rows and what finds a row by its coin's name."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+from cdb.durability import Durability
+
+
+class Watermark(NamedTuple):
+    """How far an index reaches: it holds the names of rows 1 … rows, and no others.
+
+    last_name is the name of row ``rows`` (empty when rows is 0): it ties an index to the very
+    rows that it was built from.
+    """
+
+    rows: int
+    last_name: bytes
+
+
+EMPTY = Watermark(0, b"")
+
+
+class NameIndex(Protocol):
+    """Maps names (32 bytes, unique) to row ids (1, 2, 3, … in the order they were added).
+
+    An index is derived data: the store writes an entry only after its row is durable, keeps
+    newer entries in its own memtable, and adds what a crash has cost from the rows. So a write may
+    get lost in a crash, but only with all later ones, and the watermark must tell.
+    """
+
+    @property
+    def covered(self) -> Watermark:
+        """The rows that the index holds, now and (as far as durable) after a crash."""
+        ...
+
+    def find(self, names: Sequence[bytes]) -> list[int | None]:
+        """The row id of each name, None where it is absent, in the order asked.
+
+        Raises CorruptDatabaseError where damage is found.
+        """
+        ...
+
+    def write(self, entries: Sequence[tuple[bytes, int]], covered: Watermark) -> None:
+        """Add (name, row id) pairs, sorted by name, that hold rows covered.rows+1 … of before.
+
+        In one atomic step with the new watermark.
+        """
+        ...
+
+    def rewind(self, covered: Watermark, dropped: Iterator[bytes]) -> None:
+        """Forget every row above covered.rows, durably. dropped yields those rows' names."""
+        ...
+
+    def close(self) -> None:
+        """Make everything durable and release files. Called once, also after errors."""
+        ...
+
+
+class IndexFactory(Protocol):
+    """Opens an index in a directory of its own, which it creates where it is missing."""
+
+    def __call__(self, path: Path, *, durability: Durability, read_only: bool) -> NameIndex:
+        """Open the index; read_only changes no byte on disk."""
+        ...

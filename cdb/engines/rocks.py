@@ -1,0 +1,218 @@
+"""RocksDB as a name index, one native call a batch.
+
+The native side is native/rocksdb_engine.cpp, behind the contracts of native/cdb_engine.h. It is
+optional: importing this module always works, and missing() says why the engine does not.
+"""
+
+import os
+from array import array
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
+from importlib import import_module
+from itertools import islice
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from cdb.durability import Durability
+from cdb.engines.files import make_dir
+from cdb.engines.index import EMPTY, Watermark
+from cdb.errors import (
+    CorruptDatabaseError,
+    DatabaseClosedError,
+    DatabaseError,
+    DatabaseLockedError,
+    DatabaseNotFoundError,
+    MissingEngineError,
+    StorageError,
+    WrongDatabaseError,
+)
+
+CACHE_BYTES = 64 << 20
+BUFFER_BYTES = 64 << 20
+ERASE_BATCH = 50_000  # names: 2 MB of tombstones
+
+_MODULE = "cdb.engines._rocksdb"
+_INSTALL = (
+    "install RocksDB (Debian, Ubuntu: librocksdb-dev, with g++ and python3-dev;"
+    " Homebrew: rocksdb), then install cdb again"
+)
+
+# What each status means, and what to do about it; {} is RocksDB's own text.
+_PROBLEMS: dict[str, tuple[type[DatabaseError], str]] = {
+    "CDB_NOT_FOUND": (DatabaseNotFoundError, "no RocksDB index is here ({})"),
+    "CDB_FOREIGN": (WrongDatabaseError, "this is not an index of cdb's ({}); name another path"),
+    "CDB_LOCKED": (DatabaseLockedError, "somebody has it open for writing; close it there first"),
+    "CDB_CORRUPT": (CorruptDatabaseError, "damage was found ({}); remove it to build it anew"),
+    "CDB_NO_SPACE": (StorageError, "the disk is full ({}); make room, then open it again"),
+    "CDB_IO": (StorageError, "reading or writing failed ({}); check the disk, then open it again"),
+    "CDB_FAILED": (StorageError, "RocksDB failed ({}); open it again"),
+}
+
+
+@cache
+def _native() -> ModuleType:
+    try:
+        return import_module(_MODULE)
+    except ImportError as error:
+        raise MissingEngineError(f"the RocksDB engine is missing ({error}); {_INSTALL}") from error
+
+
+def missing() -> str | None:
+    """One line on why RocksDB cannot be used here and what to do; None when it can."""
+    try:
+        _native()
+    except MissingEngineError as error:
+        return str(error)
+    return None
+
+
+def version() -> str:
+    """The library in use, such as ``RocksDB 7.8.3``. Raises MissingEngineError."""
+    native = _native()
+    return _text(native, native.lib.cdb_engine_version())
+
+
+class RocksIndex:
+    """A NameIndex in a directory of RocksDB's, which is created unless read_only.
+
+    Entries go through no log: by NameIndex's contract their rows are durable already, so those
+    that a crash takes out of RocksDB's buffer are added again from the rows. Because one log
+    either holds all writes or none, a crash leaves a prefix of them whatever the durability; that
+    only decides what creating and rewinding wait for.
+
+    One thread writes, rewinds and closes. Others may find meanwhile, but not while it is closed.
+    After an error in a write or a rewind, everything but close() raises DatabaseClosedError.
+
+    Raises MissingEngineError, DatabaseNotFoundError (read_only), DatabaseLockedError,
+    WrongDatabaseError, CorruptDatabaseError or StorageError.
+    """
+
+    def __init__(self, path: Path, *, durability: Durability, read_only: bool = False) -> None:
+        self.path = path
+        self._durability = durability
+        self._native = _native()
+        self._failed = False
+        if not read_only:
+            make_dir(path, durable=durability is Durability.POWER)
+        self._handle: Any = self._open(read_only)
+        self._covered = self._read_covered()
+
+    @property
+    def covered(self) -> Watermark:
+        """The rows that the index holds."""
+        return self._covered
+
+    def find(self, names: Sequence[bytes]) -> list[int | None]:
+        """The row id of each name, None where it is absent, in the order asked."""
+        ffi = self._native.ffi
+        rows = ffi.new("uint64_t[]", len(names))
+        self._call("find", _joined(names), len(names), rows)
+        return [row or None for row in ffi.unpack(rows, len(names))]
+
+    def write(self, entries: Sequence[tuple[bytes, int]], covered: Watermark) -> None:
+        """Add (name, row id) pairs, sorted by name, in one atomic step with the watermark."""
+        names = _joined([name for name, _ in entries])
+        rows = self._native.ffi.from_buffer("uint64_t[]", array("Q", [row for _, row in entries]))
+        with self._writing():
+            self._call("put", names, rows, len(entries), self._packed(covered))
+            self._covered = covered
+
+    def rewind(self, covered: Watermark, dropped: Iterator[bytes]) -> None:
+        """Forget every row above covered.rows, whose names dropped yields.
+
+        The watermark goes first, so a crash in between leaves names that are above it: they are
+        out of sight, and the next opening erases them, by reading the whole index.
+        """
+        with self._writing():
+            self._call("begin_rewind", self._packed(covered))
+            self._covered = covered
+            self._settle()
+            while names := list(islice(dropped, ERASE_BATCH)):
+                self._call("erase", _joined(names), len(names))
+            self._call("end_rewind")
+            self._settle()
+
+    def close(self) -> None:
+        """Make everything durable and release files.
+
+        Raises what a flush can, unless an earlier write has failed; all is released even so.
+        """
+        handle, self._handle = self._handle, None
+        if handle is None:
+            return
+        try:
+            _call(self._native, self.path, "close", handle)
+        except DatabaseError:
+            if not self._failed:
+                raise
+
+    def _open(self, read_only: bool) -> Any:
+        ffi, lib = self._native.ffi, self._native.lib
+        options = ffi.new("cdb_options *")
+        options.read_only = read_only
+        options.log = lib.CDB_LOG_OFF
+        options.cache_bytes = CACHE_BYTES
+        options.buffer_bytes = BUFFER_BYTES
+        handle = ffi.new("cdb_engine **")
+        _call(self._native, self.path, "open", os.fsencode(self.path), options, handle)
+        return handle[0]
+
+    def _read_covered(self) -> Watermark:
+        watermark = self._native.ffi.new("cdb_watermark *")
+        self._native.lib.cdb_engine_covered(self._handle, watermark)
+        if watermark.rows == 0:
+            return EMPTY
+        return Watermark(watermark.rows, bytes(watermark.last_name))
+
+    def _packed(self, covered: Watermark) -> Any:
+        return self._native.ffi.new("cdb_watermark *", (covered.rows, covered.last_name))
+
+    def _settle(self) -> None:
+        if self._durability is not Durability.NONE:
+            self._call("flush")
+
+    def _call(self, function: str, *arguments: Any) -> None:
+        if self._handle is None:
+            raise DatabaseClosedError(self.path, "the index is closed; open it again")
+        if self._failed:
+            raise DatabaseClosedError(self.path, "an earlier write failed; open the index again")
+        _call(self._native, self.path, function, self._handle, *arguments)
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        try:
+            yield
+        except BaseException:
+            self._failed = True
+            raise
+
+
+def _call(native: ModuleType, path: Path, function: str, *arguments: Any) -> None:
+    """Call cdb_engine_FUNCTION and raise what its status stands for."""
+    lib = native.lib
+    error = native.ffi.new("char **")
+    status = getattr(lib, f"cdb_engine_{function}")(*arguments, error)
+    if status == lib.CDB_OK:
+        return
+    text = _text(native, error[0])
+    lib.cdb_free(error[0])
+    if status == lib.CDB_NO_MEMORY:
+        raise MemoryError(f"{path}: {text}")
+    for name, (exception, problem) in _PROBLEMS.items():
+        if status == getattr(lib, name):
+            raise exception(path, problem.format(text))
+    raise ValueError(f"{path}: {text}")
+
+
+def _text(native: ModuleType, chars: Any) -> str:
+    raw: bytes = native.ffi.string(chars) if chars else b"out of memory"
+    return raw.decode("utf-8", "replace")
+
+
+def _joined(names: Sequence[bytes]) -> bytes:
+    joined = b"".join(names)
+    if len(joined) != 32 * len(names):
+        raise ValueError("a name is not 32 bytes long")
+    return joined

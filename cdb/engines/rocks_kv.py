@@ -1,0 +1,311 @@
+"""A whole coin database in RocksDB, one native call a batch.
+
+The native side is native/rocks_kv*.cpp, behind the contracts of native/cdb_rocks_kv.h. It is
+optional: importing this module always works, and missing() says why the engine does not.
+"""
+
+import os
+from collections.abc import Iterator
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import Any, NamedTuple
+
+from cdb.blocks import BlockSpendInfo
+from cdb.coins import NAME_BYTES, Coin, CoinInfo, bytes32_unchecked
+from cdb.errors import (
+    CorruptDatabaseError,
+    DatabaseClosedError,
+    DatabaseError,
+    DatabaseLockedError,
+    DatabaseNotFoundError,
+    MissingEngineError,
+    StorageError,
+    WrongDatabaseError,
+)
+from cdb.packed import CONFIRM_BYTES, PackedBlocks
+
+CACHE_BYTES = 64 << 20
+MAX_INDEX = 2**32 - 1
+
+_MODULE = "cdb.engines._rocks_kv"
+_INSTALL = (
+    "install RocksDB (Debian, Ubuntu: librocksdb-dev, with g++ and python3-dev;"
+    " Homebrew: rocksdb), then install cdb again"
+)
+
+# What each status means, and what to do about it; {} is RocksDB's own text.
+_PROBLEMS: dict[str, tuple[type[DatabaseError], str]] = {
+    "CDB_NOT_FOUND": (DatabaseNotFoundError, "no RocksDB database is here ({})"),
+    "CDB_FOREIGN": (
+        WrongDatabaseError,
+        "this RocksDB cannot read it ({}); use the one that wrote it, or load it anew",
+    ),
+    "CDB_LOCKED": (DatabaseLockedError, "somebody has it open for writing; close it there first"),
+    "CDB_CORRUPT": (CorruptDatabaseError, "damage was found ({}); load it anew"),
+    "CDB_NO_SPACE": (StorageError, "the disk is full ({}); make room, then open it again"),
+    "CDB_IO": (StorageError, "reading or writing failed ({}); check the disk, then open it again"),
+    "CDB_FAILED": (StorageError, "RocksDB failed ({}); open it again"),
+}
+
+
+@cache
+def _native() -> ModuleType:
+    try:
+        return import_module(_MODULE)
+    except ImportError as error:
+        raise MissingEngineError(f"the RocksDB engine is missing ({error}); {_INSTALL}") from error
+
+
+def missing() -> str | None:
+    """One line on why RocksDB cannot be used here and what to do; None when it can."""
+    try:
+        _native()
+    except MissingEngineError as error:
+        return str(error)
+    return None
+
+
+def version() -> str:
+    """The library in use, such as ``RocksDB 7.8.3``. Raises MissingEngineError."""
+    native = _native()
+    return _text(native, native.lib.cdb_kv_version())
+
+
+class Options(NamedTuple):
+    """How to open a database; see cdb_kv_options in native/cdb_rocks_kv.h."""
+
+    create: bool
+    read_only: bool
+    sync: bool
+    commit_entries: int
+    ingest_entries: int
+
+
+class State(NamedTuple):
+    """How far a database has come; see cdb_kv_state in native/cdb_rocks_kv.h."""
+
+    newest: int | None
+    committed: int | None
+    sequence: int
+    ingestions: int
+    is_rewinding: bool
+
+
+class PackedCoins(NamedTuple):
+    """What a lookup of n names found, as arrays in the order asked.
+
+    found: n bytes, 1 where there is such a coin; confirms: 72 bytes each, as in PackedBlocks;
+    confirmed, spent: u32 each, in the machine's byte order. Where found is 0, the rest means
+    nothing.
+    """
+
+    found: memoryview
+    confirms: memoryview
+    confirmed: memoryview
+    spent: memoryview
+
+    def infos(self) -> Iterator[CoinInfo]:
+        """The coins that were found."""
+        raw = bytes(self.confirms)
+        answers = zip(self.found, self.confirmed, self.spent, strict=True)
+        for i, (found, confirmed_index, spent_index) in enumerate(answers):
+            if found:
+                yield CoinInfo(_coin(raw, i * CONFIRM_BYTES), confirmed_index, spent_index)
+
+
+class RocksKv:
+    """The database in a directory of RocksDB's, which must exist.
+
+    The caller sees to it that calls don't meet, those of its cursors included, and that no call
+    but close() follows a write that failed.
+
+    Raises MissingEngineError, DatabaseNotFoundError (unless create), DatabaseLockedError,
+    WrongDatabaseError, CorruptDatabaseError or StorageError.
+    """
+
+    def __init__(self, path: Path, options: Options) -> None:
+        self.path = path
+        self._native = _native()
+        self._ffi = self._native.ffi
+        self._cursors: set[Cursor] = set()
+        handle = self._ffi.new("cdb_kv **")
+        self._handle: Any = None
+        native_options = self._ffi.new("cdb_kv_options *")
+        native_options.create = options.create
+        native_options.read_only = options.read_only
+        native_options.sync = options.sync
+        native_options.cache_bytes = CACHE_BYTES
+        native_options.commit_entries = options.commit_entries
+        native_options.ingest_entries = options.ingest_entries
+        self._call_native("open", os.fsencode(path), native_options, handle)
+        self._handle = handle[0]
+
+    @property
+    def state(self) -> State:
+        """How far it has come."""
+        state = self._ffi.new("cdb_kv_state *")
+        self._native.lib.cdb_kv_get_state(self._open_handle(), state)
+        return State(
+            None if state.newest < 0 else state.newest,
+            None if state.committed < 0 else state.committed,
+            state.sequence,
+            state.ingestions,
+            bool(state.is_rewinding),
+        )
+
+    def accept(self, blocks: PackedBlocks) -> int:
+        """Accept blocks in order; how many were, before one that breaks a rule."""
+        accepted = self._ffi.new("size_t *")
+        self._call("accept", self._packed(blocks), accepted)
+        return int(accepted[0])
+
+    def commit(self) -> None:
+        """Make all accepted blocks durable, in one atomic step."""
+        self._call("commit")
+
+    def settle(self) -> None:
+        """Commit, and leave nothing in the write-ahead log."""
+        self._call("settle")
+
+    def find(self, names: bytes) -> PackedCoins:
+        """Look up names, 32 bytes each."""
+        ffi = self._ffi
+        n = len(names) // NAME_BYTES
+        arrays = [ffi.new(f"{kind}[]", n * size) for kind, size in _FOUND_ARRAYS]
+        self._call("find", ffi.from_buffer("uint8_t[]", names), n, *arrays)
+        found, confirms, confirmed, spent = (memoryview(ffi.buffer(array)) for array in arrays)
+        return PackedCoins(found, confirms, confirmed.cast("I"), spent.cast("I"))
+
+    def block(self, index: int) -> BlockSpendInfo | None:
+        """The block at an index."""
+        block, found = self._ffi.new("cdb_kv_block *"), self._ffi.new("int32_t *")
+        self._call("find_block", index, block, found)
+        return _block(self._ffi, block) if found[0] else None
+
+    def cursor(self, first: int = 0, last: int = MAX_INDEX) -> "Cursor":
+        """The committed blocks first … last of this moment."""
+        handle = self._ffi.new("cdb_kv_cursor **")
+        self._call("cursor_open", first, last, handle)
+        cursor = Cursor(self, handle[0])
+        self._cursors.add(cursor)
+        return cursor
+
+    def begin_rewind(self, newest: int) -> None:
+        """Put everything above ``newest`` out of sight, durably. Nothing may be pending."""
+        self._call("begin_rewind", newest)
+
+    def erase(self, blocks: PackedBlocks) -> None:
+        """Erase whole blocks above the rewind's target."""
+        self._call("erase", self._packed(blocks))
+
+    def end_rewind(self) -> None:
+        """Nothing is left to erase."""
+        self._call("end_rewind")
+
+    def close(self) -> None:
+        """Release everything, also when it fails. What is not committed is lost."""
+        for cursor in list(self._cursors):
+            cursor.close()
+        handle, self._handle = self._handle, None
+        if handle is not None:
+            self._call_native("close", handle)
+
+    def _open_handle(self) -> Any:
+        if self._handle is None:
+            raise DatabaseClosedError(self.path, "it is closed; open it again")
+        return self._handle
+
+    def _packed(self, blocks: PackedBlocks) -> Any:
+        u64 = (blocks.indices, blocks.timestamps, blocks.spend_ends, blocks.confirm_ends)
+        u8 = (blocks.spends, blocks.confirms, blocks.names)
+        arrays = [self._ffi.from_buffer("uint64_t[]", each) for each in u64]
+        arrays += [self._ffi.from_buffer("uint8_t[]", each) for each in u8]
+        return _Kept(self._ffi.new("cdb_kv_blocks *", (len(blocks.indices), *arrays)), arrays)
+
+    def _call(self, function: str, *arguments: Any) -> None:
+        plain = [each.pointer if isinstance(each, _Kept) else each for each in arguments]
+        self._call_native(function, self._open_handle(), *plain)
+
+    def _call_native(self, function: str, *arguments: Any) -> None:
+        """Call cdb_kv_FUNCTION and raise what its status stands for."""
+        lib, error = self._native.lib, self._ffi.new("char **")
+        status = getattr(lib, f"cdb_kv_{function}")(*arguments, error)
+        if status != lib.CDB_OK:
+            text = _text(self._native, error[0])
+            lib.cdb_kv_free(error[0])
+            raise _error(lib, status, self.path, text)
+
+
+class Cursor:
+    """Blocks in order, from one moment's view. Its database's close() ends it."""
+
+    def __init__(self, database: RocksKv, handle: Any) -> None:
+        self._database = database
+        self._handle = handle
+
+    def next(self) -> BlockSpendInfo | None:
+        """The next block; None at the end."""
+        database = self._database
+        if self._handle is None:
+            raise DatabaseClosedError(database.path, "it is closed; open it again")
+        ffi = database._ffi
+        block, found = ffi.new("cdb_kv_block *"), ffi.new("int32_t *")
+        database._call_native("cursor_next", self._handle, block, found)
+        return _block(ffi, block) if found[0] else None
+
+    def close(self) -> None:
+        """Release what it reads from."""
+        handle, self._handle = self._handle, None
+        if handle is not None:
+            self._database._cursors.discard(self)
+            self._database._native.lib.cdb_kv_cursor_close(handle)
+
+
+_FOUND_ARRAYS = (
+    ("uint8_t", 1),
+    ("uint8_t", CONFIRM_BYTES),
+    ("uint32_t", 1),
+    ("uint32_t", 1),
+)
+
+
+class _Kept(NamedTuple):
+    """A pointer, and what must live as long."""
+
+    pointer: Any
+    arrays: list[Any]
+
+
+def _block(ffi: Any, block: Any) -> BlockSpendInfo:
+    spends = bytes(ffi.buffer(block.spends, block.n_spends * NAME_BYTES))
+    confirms = bytes(ffi.buffer(block.confirms, block.n_confirms * CONFIRM_BYTES))
+    return BlockSpendInfo(
+        block.index,
+        block.timestamp,
+        [bytes32_unchecked(spends[at : at + 32]) for at in range(0, len(spends), NAME_BYTES)],
+        [_coin(confirms, at) for at in range(0, len(confirms), CONFIRM_BYTES)],
+    )
+
+
+def _coin(confirms: bytes, at: int) -> Coin:
+    return Coin(
+        bytes32_unchecked(confirms[at : at + 32]),
+        bytes32_unchecked(confirms[at + 32 : at + 64]),
+        int.from_bytes(confirms[at + 64 : at + CONFIRM_BYTES], "big"),
+    )
+
+
+def _error(lib: Any, status: int, path: Path, text: str) -> Exception:
+    if status == lib.CDB_NO_MEMORY:
+        return MemoryError(f"{path}: {text}")
+    for name, (exception, problem) in _PROBLEMS.items():
+        if status == getattr(lib, name):
+            return exception(path, problem.format(text))
+    return ValueError(f"{path}: {text}")
+
+
+def _text(native: ModuleType, text: Any) -> str:
+    raw: bytes = native.ffi.string(text) if text else b"out of memory"
+    return raw.decode("utf-8", "replace")

@@ -1,0 +1,140 @@
+"""How cdb uses SQLite: connections, durability, errors, and what SQLite lacks."""
+
+import os
+import sqlite3
+import struct
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from cdb.durability import Durability
+from cdb.errors import (
+    CdbError,
+    CorruptDatabaseError,
+    DatabaseClosedError,
+    DatabaseLockedError,
+    DatabaseNotFoundError,
+    StorageError,
+)
+
+# WAL + FULL loses nothing at a power cut; WAL + NORMAL loses the newest commits at a power cut, but
+# none when only the process dies, and it never corrupts. docs/durability.md has the measurements.
+_SYNCHRONOUS = {Durability.NONE: "OFF", Durability.PROCESS: "NORMAL", Durability.POWER: "FULL"}
+
+PAGE_CACHE_BYTES = 64 * 2**20
+# A B-tree page that many commits change is written once a checkpoint: so few checkpoints.
+CHECKPOINT_PAGES = 16_384
+MAX_LOOKUP_VARIABLES = 256
+LOCK_WAIT_SECONDS = 1.0
+
+
+def connect(path: Path, durability: Durability) -> sqlite3.Connection:
+    """Open (or create) an SQLite file of ours for writing, with explicit transactions."""
+    connection = open_uri(path, "mode=rwc")
+    try:
+        with sqlite_errors(path):
+            connection.execute("PRAGMA journal_mode=WAL")
+            connection.execute(f"PRAGMA synchronous={_SYNCHRONOUS[durability]}")
+            connection.execute(f"PRAGMA wal_autocheckpoint={CHECKPOINT_PAGES}")
+            connection.execute(f"PRAGMA cache_size=-{PAGE_CACHE_BYTES // 1024}")
+            connection.execute("PRAGMA cell_size_check=ON")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def open_uri(path: Path, parameters: str) -> sqlite3.Connection:
+    """Open a connection that may be used from any thread; the caller does the locking."""
+    with sqlite_errors(path):
+        return sqlite3.connect(
+            f"file:{quote(os.fsencode(path.absolute()))}?{parameters}",
+            uri=True,
+            isolation_level=None,
+            check_same_thread=False,
+            timeout=LOCK_WAIT_SECONDS,
+        )
+
+
+@contextmanager
+def sqlite_errors(path: Path) -> Iterator[None]:
+    """Turn SQLite's errors into ours, which name the file and say what to do."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise _as_cdb_error(path, error) from error
+
+
+@contextmanager
+def stored_data(path: Path) -> Iterator[None]:
+    """Like sqlite_errors, for reads: values of a type or size that we never write are damage."""
+    try:
+        with sqlite_errors(path):
+            yield
+    except (TypeError, ValueError, OverflowError, struct.error) as error:
+        raise CorruptDatabaseError(
+            path, f"a row holds what never belongs there: {error}"
+        ) from error
+
+
+def _as_cdb_error(path: Path, error: sqlite3.Error) -> CdbError:
+    if isinstance(error, sqlite3.ProgrammingError):
+        return DatabaseClosedError(path, "it was closed while it was read; open it again")
+    if not hasattr(error, "sqlite_errorcode"):
+        return CorruptDatabaseError(path, f"a row holds what never belongs there: {error}")
+    # The low byte is the primary error; the rest says which operation it was.
+    match error.sqlite_errorcode & 0xFF:
+        case sqlite3.SQLITE_FULL:
+            return StorageError(path, "the disk is full; free some space, then open it again")
+        case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
+            return DatabaseLockedError(path, "another program has locked this SQLite file")
+        case sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_NOTADB | sqlite3.SQLITE_CONSTRAINT:
+            return CorruptDatabaseError(path, f"SQLite found damage: {error}")
+        case sqlite3.SQLITE_CANTOPEN if not path.exists():
+            return DatabaseNotFoundError(path, "no database is here")
+        case sqlite3.SQLITE_ERROR:
+            return CorruptDatabaseError(path, f"not the tables that belong here: {error}")
+        case _:
+            name = getattr(error, "sqlite_errorname", "SQLite")
+            return StorageError(path, f"{error} ({name}); check the disk, then open it again")
+
+
+def select_in(
+    connection: sqlite3.Connection, select: str, values: Sequence[bytes | int]
+) -> Iterator[tuple[Any, ...]]:
+    """The rows of ``select … IN (values)``, for any number of values, in no particular order.
+
+    The lists are padded to powers of two, so that a few prepared statements serve all lengths.
+    """
+    for start in range(0, len(values), MAX_LOOKUP_VARIABLES):
+        part = values[start : start + MAX_LOOKUP_VARIABLES]
+        padded_length = 1 << (len(part) - 1).bit_length()
+        marks = ",".join("?" * padded_length)
+        padding = [part[-1]] * (padded_length - len(part))
+        yield from connection.execute(f"{select} IN ({marks})", [*part, *padding])
+
+
+def transaction(connection: sqlite3.Connection) -> None:
+    """Begin a write transaction unless one is open."""
+    if not connection.in_transaction:
+        connection.execute("BEGIN IMMEDIATE")
+
+
+def to_signed(value: int) -> int:
+    """An integer of 0 … 2^64-1 as SQLite's signed 64-bit integer with the same bits."""
+    return value - 2**64 if value >= 2**63 else value
+
+
+def from_signed(value: int) -> int:
+    """The inverse of to_signed."""
+    return value % 2**64
+
+
+def create_tables(connection: sqlite3.Connection, statements: Iterable[str]) -> None:
+    """Run CREATE … IF NOT EXISTS statements in one transaction."""
+    connection.execute("BEGIN IMMEDIATE")
+    for statement in statements:
+        connection.execute(statement)
+    connection.execute("COMMIT")

@@ -1,0 +1,79 @@
+"""A name index that is one SQLite B-tree: ``coin_lookup(hash BLOB PRIMARY KEY, id INTEGER)``."""
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+
+from cdb.durability import Durability
+from cdb.engines.files import fsync_dir
+from cdb.engines.index import Watermark
+from cdb.engines.snapshot import Snapshot
+from cdb.engines.sqlite import connect, create_tables, select_in, sqlite_errors, stored_data
+
+_CREATE = (
+    "CREATE TABLE IF NOT EXISTS coin_lookup(hash BLOB PRIMARY KEY, id INTEGER)",
+    "CREATE TABLE IF NOT EXISTS covered(rows INTEGER NOT NULL, last_name BLOB NOT NULL)",
+    "INSERT INTO covered SELECT 0, x'' WHERE NOT EXISTS (SELECT 1 FROM covered)",
+)
+_BATCH_NAMES = 50_000
+
+
+class SqliteLookup:
+    """See NameIndex. The watermark changes in the transaction that changes the names."""
+
+    def __init__(self, path: Path, *, durability: Durability, read_only: bool) -> None:
+        self._path = path / "lookup.sqlite"
+        self._snapshot = Snapshot(self._path) if read_only else None
+        if self._snapshot:
+            self._connection = self._snapshot.connection
+        else:
+            path.mkdir(exist_ok=True)
+            fsync_dir(path.parent)
+            self._connection = connect(self._path, durability)
+        try:
+            with stored_data(self._path):
+                if not read_only:
+                    create_tables(self._connection, _CREATE)
+                found = self._connection.execute("SELECT rows, last_name FROM covered").fetchone()
+                self._covered = Watermark._make(found)
+        except BaseException:
+            self._connection.close()
+            raise
+
+    @property
+    def covered(self) -> Watermark:
+        """See NameIndex."""
+        return self._covered
+
+    def find(self, names: Sequence[bytes]) -> list[int | None]:
+        """See NameIndex."""
+        with stored_data(self._path):
+            select = "SELECT hash, id FROM coin_lookup WHERE hash"
+            rows: dict[bytes, int] = dict(select_in(self._connection, select, names))
+        return [rows.get(name) for name in names]
+
+    def write(self, entries: Sequence[tuple[bytes, int]], covered: Watermark) -> None:
+        """See NameIndex."""
+        with sqlite_errors(self._path):
+            self._connection.execute("BEGIN IMMEDIATE")
+            self._connection.executemany("INSERT INTO coin_lookup VALUES (?, ?)", entries)
+            self._commit(covered)
+
+    def rewind(self, covered: Watermark, dropped: Iterator[bytes]) -> None:
+        """See NameIndex."""
+        with sqlite_errors(self._path):
+            self._connection.execute("BEGIN IMMEDIATE")
+            while names := sorted(islice(dropped, _BATCH_NAMES)):
+                parameters = [(name,) for name in names]
+                self._connection.executemany("DELETE FROM coin_lookup WHERE hash = ?", parameters)
+            self._commit(covered)
+
+    def close(self) -> None:
+        """See NameIndex."""
+        with sqlite_errors(self._path):
+            self._connection.close()
+
+    def _commit(self, covered: Watermark) -> None:
+        self._connection.execute("UPDATE covered SET rows = ?, last_name = ?", covered)
+        self._connection.execute("COMMIT")
+        self._covered = covered

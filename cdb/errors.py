@@ -1,0 +1,139 @@
+"""The exception tree, grouped by what the caller can do about it.
+
+    CdbError
+    ├── BlockError               the block was refused; the schema is as it was before the call
+    │   ├── BlockOrderError        its index is at or below the newest accepted one
+    │   ├── InvalidBlockError      a field is out of range
+    │   ├── UnknownCoinError       it spends a coin that does not exist
+    │   ├── AlreadySpentError      it spends a coin that is spent
+    │   └── DuplicateCoinError     it confirms a coin that exists
+    ├── ReplayError              the replay text is wrong at one line
+    ├── ChainMismatchError       replay and database, or two databases, hold different chains
+    ├── InvariantError           what a database answers contradicts itself
+    ├── SchemaError              the schema cannot be had
+    │   ├── UnknownSchemaError     no schema of that name
+    │   ├── MissingEngineError     its engine is not on this machine
+    │   └── UnsupportedError       the schema does not offer what was asked
+    └── DatabaseError            the database at one path
+        ├── DatabaseNotFoundError  nothing is there
+        ├── DatabaseLockedError    another process writes to it
+        ├── WrongDatabaseError     another schema's, a newer version's, or nobody's we know
+        ├── CorruptDatabaseError   damage was found
+        ├── StorageError           the disk is full, read-only or failing
+        └── DatabaseClosedError    it was closed, or failed earlier, and has to be opened again
+
+Every message is one line that says what, where and what to do.
+"""
+
+from os import PathLike, fspath
+
+
+class CdbError(Exception):
+    """The base of every error that cdb raises on purpose."""
+
+
+class BlockError(CdbError):
+    """A block was refused. The schema is exactly as before the call.
+
+    Attributes:
+        block_index: the index of the refused block.
+        coin_name: the 32-byte name of the first coin at fault, where there is one.
+    """
+
+    def __init__(self, reason: str, block_index: int, coin_name: bytes | None = None) -> None:
+        self.block_index = block_index
+        self.coin_name = coin_name
+        coin = "" if coin_name is None else f": coin {coin_name.hex()}"
+        super().__init__(f"block {block_index} refused: {reason}{coin}")
+
+
+class BlockOrderError(BlockError):
+    """The index is at or below the newest accepted one."""
+
+
+class InvalidBlockError(BlockError):
+    """A field of the block is out of its range."""
+
+
+class UnknownCoinError(BlockError):
+    """The block spends a coin that does not exist."""
+
+
+class AlreadySpentError(BlockError):
+    """The block spends a coin that is spent already, or spends it twice."""
+
+
+class DuplicateCoinError(BlockError):
+    """The block confirms a coin that exists already, or confirms it twice."""
+
+
+class ReplayError(CdbError):
+    """Replay text is wrong at one line.
+
+    Attributes:
+        line: the 1-based number of that line.
+    """
+
+    def __init__(self, line: int, problem: str) -> None:
+        self.line = line
+        super().__init__(f"line {line}: {problem}")
+
+
+class ChainMismatchError(CdbError):
+    """A replay and the database that it is loaded into, or two databases, hold different chains."""
+
+
+class InvariantError(CdbError):
+    """The answers of a database contradict each other: its schema breaks the contract."""
+
+
+class SchemaError(CdbError):
+    """A schema cannot be had."""
+
+
+class UnknownSchemaError(SchemaError):
+    """No schema of that name is known."""
+
+
+class MissingEngineError(SchemaError):
+    """The schema's engine is not installed on this machine."""
+
+
+class UnsupportedError(SchemaError):
+    """The schema does not offer what was asked of it."""
+
+
+class DatabaseError(CdbError):
+    """Something is wrong with the database at one path.
+
+    Attributes:
+        path: the file or directory concerned.
+    """
+
+    def __init__(self, path: str | PathLike[str], problem: str) -> None:
+        self.path = fspath(path)
+        super().__init__(f"{self.path}: {problem}")
+
+
+class DatabaseNotFoundError(DatabaseError):
+    """There is no database at the path."""
+
+
+class DatabaseLockedError(DatabaseError):
+    """Another process (or another object of this one) has the database open for writing."""
+
+
+class WrongDatabaseError(DatabaseError):
+    """The path holds another schema's data, a newer format, or something that is not ours."""
+
+
+class CorruptDatabaseError(DatabaseError):
+    """Damage was found in a data file. Nothing wrong was served."""
+
+
+class StorageError(DatabaseError):
+    """The operating system refused a read or a write: full, read-only or failing disk."""
+
+
+class DatabaseClosedError(DatabaseError):
+    """The object was closed, or an earlier write failed. Open the database again."""

@@ -1,0 +1,134 @@
+"""Loads blocks into a schema: goes on where the database ends, and knows how far it came."""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+
+from cdb.blocks import BlockSpendInfo
+from cdb.errors import ChainMismatchError
+from cdb.packed import PackedBlocks
+from cdb.schemas.protocol import Schema
+
+DEFAULT_FLUSH_COINS = 50_000
+
+
+@dataclass(slots=True)
+class LoadProgress:
+    """What a load has done so far. The indices are of the newest block accepted and flushed."""
+
+    blocks: int = 0
+    coins: int = 0
+    spends: int = 0
+    accepted_index: int | None = None
+    flushed_index: int | None = None
+
+
+class Loader:
+    """Feeds blocks to one schema.
+
+    They come packed; a schema that offers accept_packed gets them so, any other one by one.
+    uninterrupted: wraps what must not be broken off in the middle.
+    """
+
+    def __init__(
+        self,
+        schema: Schema,
+        *,
+        flush_coins: int = DEFAULT_FLUSH_COINS,
+        uninterrupted: Callable[[], AbstractContextManager[None]] = nullcontext,
+    ) -> None:
+        self._schema = schema
+        self._flush_coins = flush_coins
+        self._uninterrupted = uninterrupted
+        newest = schema.last_block_index
+        self.progress = LoadProgress(accepted_index=newest, flushed_index=newest)
+        self._unflushed_coins = 0
+
+    def load(self, packs: Iterable[PackedBlocks]) -> Iterator[LoadProgress]:
+        """Accept the blocks that come after the newest one; flush where it is due, and at the end.
+
+        Yields after each step. Raises ChainMismatchError when the blocks are not those that the
+        database holds already, and whatever the source or the schema raises; flush() then keeps
+        what came before.
+        """
+        for packed in packs_after(self._schema, packs):
+            done = 0
+            while done < len(packed):
+                with self._uninterrupted():
+                    done += self._accept_until_flush(packed.part(done, len(packed)))
+                yield self.progress
+        self.flush()
+
+    def flush(self) -> None:
+        """Flush what was accepted."""
+        with self._uninterrupted():
+            self._schema.flush()
+            self.progress.flushed_index = self.progress.accepted_index
+            self._unflushed_coins = 0
+
+    def _accept_until_flush(self, packed: PackedBlocks) -> int:
+        """Accept blocks until a flush is due, and flush. Returns how many were accepted."""
+        wanted = max(self._flush_coins - self._unflushed_coins, 0)
+        due = bisect_left(packed.confirm_ends, wanted)
+        part = packed.part(0, min(due + 1, len(packed)))
+        try:
+            _accept(self._schema, part)
+        finally:
+            self._count(part)
+        if self._unflushed_coins >= self._flush_coins:
+            self.flush()
+        return len(part)
+
+    def _count(self, packed: PackedBlocks) -> None:
+        """Count what the schema has accepted of these blocks."""
+        newest = self._schema.last_block_index
+        place = 0 if newest is None else bisect_right(packed.indices, newest)
+        accepted = packed.part(0, place)
+        self.progress.blocks += len(accepted)
+        self.progress.coins += accepted.n_confirms
+        self.progress.spends += accepted.n_spends
+        self._unflushed_coins += accepted.n_confirms
+        if len(accepted):
+            self.progress.accepted_index = accepted.indices[-1]
+
+
+def _accept(schema: Schema, packed: PackedBlocks) -> None:
+    accept_packed = getattr(schema, "accept_packed", None)
+    if accept_packed is not None:
+        accept_packed(packed)
+        return
+    for place in range(len(packed)):
+        schema.accept_block(packed.block(place))
+
+
+def packs_after(schema: Schema, packs: Iterable[PackedBlocks]) -> Iterator[PackedBlocks]:
+    """The blocks above the schema's newest one, once the last of the others is the schema's own."""
+    newest = schema.last_block_index
+    if newest is None:
+        yield from packs
+        return
+    last_known: BlockSpendInfo | None = None
+    checked = False
+    for packed in packs:
+        known = bisect_right(packed.indices, newest)
+        if known:
+            last_known = packed.block(known - 1)
+        if known == len(packed):
+            continue
+        if not checked:
+            _check_same_chain(schema, last_known, newest)
+            checked = True
+        yield packed.part(known, len(packed))
+    if not checked and last_known is not None:
+        _check_same_chain(schema, last_known, last_known.index)
+
+
+def _check_same_chain(schema: Schema, block: BlockSpendInfo | None, index: int) -> None:
+    if block is None or block.index != index:
+        problem = f"the database's newest block, {index}, is not in the replay"
+    elif schema.block_info_for_block_index(index) != block:
+        problem = f"block {index} of the replay is not block {index} of the database"
+    else:
+        return
+    raise ChainMismatchError(f"{problem}: these are different chains; load into a new database")

@@ -1,0 +1,129 @@
+"""Blocks packed into a few buffers: whole chunks of blocks without an object a coin.
+
+    indices       8 bytes a block     rising
+    timestamps    8 bytes a block     seconds since the Unix epoch
+    spend_ends    8 bytes a block     the number of spends up to and with this block
+    confirm_ends  8 bytes a block     the number of confirms up to and with this block
+    spends        32 bytes a spend    names, sorted within each block
+    confirms      72 bytes a coin     parent (32), puzzle hash (32), amount (8, big endian), sorted
+                                      within each block
+    names         32 bytes a coin     the names of the confirms, in their order
+
+The arrays have the machine's byte order.
+"""
+
+from array import array
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from cdb.blocks import BlockSpendInfo, NamedBlock, canonical
+from cdb.coins import NAME_BYTES, Coin, bytes32, bytes32_unchecked
+
+AMOUNT_BYTES = 8
+CONFIRM_BYTES = 2 * NAME_BYTES + AMOUNT_BYTES
+
+
+@dataclass(frozen=True, slots=True)
+class PackedBlocks:
+    """Blocks in canonical form, one after the other; see the module for the fields."""
+
+    indices: "array[int]"
+    timestamps: "array[int]"
+    spend_ends: "array[int]"
+    confirm_ends: "array[int]"
+    spends: bytes | memoryview
+    confirms: bytes | memoryview
+    names: bytes | memoryview
+
+    def __len__(self) -> int:
+        """The number of blocks."""
+        return len(self.indices)
+
+    @property
+    def n_confirms(self) -> int:
+        """The number of confirms."""
+        return self.confirm_ends[-1] if len(self) else 0
+
+    @property
+    def n_spends(self) -> int:
+        """The number of spends."""
+        return self.spend_ends[-1] if len(self) else 0
+
+    def part(self, start: int, stop: int) -> "PackedBlocks":
+        """The blocks at places start … stop-1."""
+        spends = slice(_end(self.spend_ends, start), _end(self.spend_ends, stop))
+        confirms = slice(_end(self.confirm_ends, start), _end(self.confirm_ends, stop))
+        return PackedBlocks(
+            self.indices[start:stop],
+            self.timestamps[start:stop],
+            array("Q", [end - spends.start for end in self.spend_ends[start:stop]]),
+            array("Q", [end - confirms.start for end in self.confirm_ends[start:stop]]),
+            self.spends[NAME_BYTES * spends.start : NAME_BYTES * spends.stop],
+            self.confirms[CONFIRM_BYTES * confirms.start : CONFIRM_BYTES * confirms.stop],
+            self.names[NAME_BYTES * confirms.start : NAME_BYTES * confirms.stop],
+        )
+
+    def block(self, place: int) -> BlockSpendInfo:
+        """The block at a place 0 … len-1, as objects."""
+        spends = range(_end(self.spend_ends, place), self.spend_ends[place])
+        confirms = range(_end(self.confirm_ends, place), self.confirm_ends[place])
+        coins = self.confirms
+        return BlockSpendInfo(
+            self.indices[place],
+            self.timestamps[place],
+            [bytes32(bytes(self.spends[NAME_BYTES * i : NAME_BYTES * (i + 1)])) for i in spends],
+            [_coin(bytes(coins[CONFIRM_BYTES * i : CONFIRM_BYTES * (i + 1)])) for i in confirms],
+        )
+
+    @classmethod
+    def of(cls, blocks: Iterable[BlockSpendInfo]) -> "PackedBlocks":
+        """Pack blocks. Their fields must be in range; OverflowError is raised where one is not."""
+        return _pack(
+            (block, [coin.name() for coin in block.confirms]) for block in map(canonical, blocks)
+        )
+
+
+def pack_named(block: NamedBlock) -> PackedBlocks:
+    """One block, whose names are known already."""
+    return _pack([(block, block.names)])
+
+
+def _pack(blocks: Iterable[tuple[BlockSpendInfo | NamedBlock, list[bytes32]]]) -> PackedBlocks:
+    indices, timestamps, spend_ends, confirm_ends = (array("Q") for _ in range(4))
+    spends: list[bytes] = []
+    confirms: list[bytes] = []
+    names: list[bytes] = []
+    for block, block_names in blocks:
+        spends += block.spends
+        confirms += map(_pack_coin, block.confirms)
+        names += block_names
+        indices.append(block.index)
+        timestamps.append(block.timestamp)
+        spend_ends.append(len(spends))
+        confirm_ends.append(len(confirms))
+    return PackedBlocks(
+        indices,
+        timestamps,
+        spend_ends,
+        confirm_ends,
+        b"".join(spends),
+        b"".join(confirms),
+        b"".join(names),
+    )
+
+
+def _pack_coin(coin: Coin) -> bytes:
+    return coin.parent_coin_name + coin.puzzle_hash + coin.amount.to_bytes(AMOUNT_BYTES, "big")
+
+
+def _coin(packed: bytes) -> Coin:
+    return Coin(
+        bytes32_unchecked(packed[:NAME_BYTES]),
+        bytes32_unchecked(packed[NAME_BYTES : 2 * NAME_BYTES]),
+        int.from_bytes(packed[2 * NAME_BYTES :], "big"),
+    )
+
+
+def _end(ends: "array[int]", place: int) -> int:
+    """Where the items of the blocks before a place end."""
+    return ends[place - 1] if place else 0

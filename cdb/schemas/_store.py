@@ -1,0 +1,159 @@
+"""The store that keeps the contract over coin rows and a way to find them by name.
+
+Shared by every schema whose coins are SQLite rows; docs/architecture.md says how the parts meet.
+"""
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from types import TracebackType
+from typing import NoReturn, Self
+
+from cdb.blocks import BlockSpendInfo, NamedBlock, check_against_state, check_names, named_block
+from cdb.coins import CoinInfo, bytes32
+from cdb.engines.batch import plan_batch
+from cdb.engines.coin_rows import CoinRows
+from cdb.engines.guard import Guard
+from cdb.engines.names import Names
+from cdb.engines.stored import StoredCoin
+from cdb.errors import UnsupportedError
+from cdb.packed import PackedBlocks, pack_named
+
+
+class CoinStore:
+    """Accepts blocks, flushes, looks up, rewinds and iterates: the contract of cdb.schemas.Schema.
+
+    One lock makes each call whole, so that reads from other threads are safe beside the writer.
+    After a failed write nothing more can be done but to close it and open the database again.
+    """
+
+    def __init__(
+        self, rows: CoinRows, names: Names, release: Callable[[], None], *, read_only: bool
+    ) -> None:
+        self._rows = rows
+        self._names = names
+        self._release = release
+        self._read_only = read_only
+        self._lock = threading.RLock()
+        self._guard = Guard(rows.path)
+
+    @property
+    def last_block_index(self) -> int | None:
+        """The index of the newest block; None in an empty database."""
+        return self._rows.newest_index
+
+    def accept_block(self, block_spend_info: BlockSpendInfo) -> None:
+        """Add one block, whole or not at all. Raises a BlockError when it is refused."""
+        with self._writing():
+            block = named_block(block_spend_info, self._rows.newest_index)
+            if not self._append(pack_named(block)):
+                self._refuse(block)
+
+    def accept_packed(self, packed: PackedBlocks) -> None:
+        """Add blocks in order. Raises a BlockError at the first one that is refused; those before
+        it are accepted."""
+        with self._writing():
+            if not self._append(packed):
+                for place in range(len(packed)):
+                    self.accept_block(packed.block(place))
+
+    def flush(self) -> None:
+        """Make everything accepted so far as durable as the database was opened for."""
+        with self._lock:
+            self._guard.check()
+            if not self._read_only:
+                with self._guard.write():
+                    self._rows.commit()
+                    self._names.committed()
+
+    def coin_infos_for_coin_names(self, coin_names: Sequence[bytes32]) -> list[CoinInfo]:
+        """The coins of these names, in the order asked; unknown names are skipped."""
+        check_names(coin_names)
+        with self._lock:
+            self._guard.check()
+            return [coin.info() for coin in self._stored(coin_names) if coin is not None]
+
+    def block_info_for_block_index(self, block_index: int) -> BlockSpendInfo | None:
+        """The canonical block at an index; None where no block was accepted."""
+        with self._lock:
+            self._guard.check()
+            return self._rows.read.block(block_index)
+
+    def rewind_to_block_index(self, block_index: int) -> None:
+        """Go back, durably, to the state after the last block with an index ≤ block_index."""
+        with self._writing():
+            newest = self._rows.newest_index
+            if newest is None or block_index >= newest:
+                self.flush()
+                return
+            with self._guard.write():
+                # The index first: after a crash between the two it lacks rows, which it can regain.
+                self._names.rewind(self._rows.rows_kept_by(block_index))
+                self._rows.rewind(block_index)
+
+    def blocks(self) -> Iterator[BlockSpendInfo]:
+        """Every block in order, lazily, as a snapshot of the moment of this call."""
+        with self._lock:
+            self.flush()
+            return self._rows.blocks()
+
+    def close(self) -> None:
+        """Flush, and release the database. A second call does nothing."""
+        with self._lock:
+            if self._guard.closed:
+                return
+            self._guard.closed = True
+            with ExitStack() as stack:
+                stack.callback(self._release)
+                stack.callback(self._rows.close)
+                stack.callback(self._names.close)
+                if not self._guard.failed and not self._read_only:
+                    self._rows.commit()
+                    self._names.checkpoint()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _append(self, packed: PackedBlocks) -> bool:
+        """Add all of the blocks; or none, and return False, where one breaks a rule."""
+        if not len(packed):
+            return True
+        first_row = self._rows.row_count + 1
+        batch = plan_batch(packed, self._rows.newest_index, first_row, self._stored)
+        if batch is None:
+            return False
+        with self._guard.write():
+            self._rows.append(batch)
+            self._names.add(batch.names, first_row)
+        return True
+
+    def _refuse(self, block: NamedBlock) -> NoReturn:
+        """Raise the error for the rule that the block breaks."""
+        stored = self._stored([*block.outside_spends, *block.names])
+        spent = [
+            None if coin is None else coin.spent_index
+            for coin in stored[: len(block.outside_spends)]
+        ]
+        exists = [coin is not None for coin in stored[len(block.outside_spends) :]]
+        check_against_state(block, spent, exists)
+        raise AssertionError(f"block {block.index} breaks no rule, but does not fit")
+
+    def _stored(self, names: Sequence[bytes]) -> list[StoredCoin | None]:
+        """The coins of these names, None where there is none."""
+        return self._rows.read.named_coins(self._names.find(names), names)
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        with self._lock:
+            self._guard.check()
+            if self._read_only:
+                raise UnsupportedError(f"{self._rows.path}: it was opened only for reading")
+            yield

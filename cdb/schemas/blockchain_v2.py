@@ -1,0 +1,111 @@
+"""The full node's own coin_record table: SQLite, with the 32-byte coin name as its primary key.
+
+    PATH           coin_record as the node has it; of ours, cdb_block and cdb_format beside it
+    PATH.lock      held by the one writer
+
+Two sets of indexes: ``benchmark`` (the primary key and coin_parent: the published baseline) and
+``node`` (all that the node has: cdb.schemas.blockchain_v2:NODE). A file that a node wrote is opened
+only for reading, and not one byte of it or beside it changes.
+"""
+
+from contextlib import ExitStack
+from functools import partial
+from os import PathLike
+from pathlib import Path
+
+from cdb.durability import Durability
+from cdb.engines.coin_rows import CoinRows
+from cdb.engines.lock import Lock
+from cdb.engines.node_file import NodeFile
+from cdb.engines.node_table import (
+    COIN_TABLE,
+    FORMAT_TABLE,
+    FORMAT_VERSION,
+    INDEX_SETS,
+    NODE_VERSION,
+    VERSION_TABLE,
+    NodeNames,
+    NodeTable,
+)
+from cdb.engines.snapshot import Snapshot
+from cdb.errors import DatabaseNotFoundError, WrongDatabaseError
+from cdb.schemas._store import CoinStore
+from cdb.schemas.protocol import Schema
+
+DEFAULT_PATH = "blockchain_v2_mainnet.sqlite"
+
+
+def blockchain_v2(
+    path: str | PathLike[str],
+    *,
+    durability: Durability = Durability.POWER,
+    read_only: bool = False,
+    index_set: str = "benchmark",
+) -> Schema:
+    """Open or create a database; a node's own only with read_only.
+
+    index_set: the indexes of a database that is created; an existing one keeps its own.
+    """
+    path = Path(path)
+    if read_only:
+        if _is_nodes_own(path):
+            return NodeFile(path)
+        return _open_own(path, durability, _own_index_set(path) or index_set, read_only=True)
+    if not path.parent.is_dir():
+        raise DatabaseNotFoundError(path, "the directory that should hold it does not exist")
+    if path.exists():
+        if _is_nodes_own(path):
+            problem = "this is a node's own database, which cdb only reads; name another path"
+            raise WrongDatabaseError(path, problem)
+        index_set = _own_index_set(path) or index_set
+    return _open_own(path, durability, index_set, read_only=False)
+
+
+SCHEMA = blockchain_v2
+NODE = partial(blockchain_v2, index_set="node")
+
+
+def _open_own(path: Path, durability: Durability, index_set: str, *, read_only: bool) -> CoinStore:
+    with ExitStack() as held:
+        if not read_only:
+            held.callback(Lock(path.with_name(path.name + ".lock"), path).release)
+        rows = CoinRows(path, NodeTable(index_set), durability, read_only=read_only)
+        release = held.pop_all().close
+        return CoinStore(rows, NodeNames(rows.connection, path), release, read_only=read_only)
+
+
+def _tables(snapshot: Snapshot) -> set[str]:
+    query = "SELECT name FROM sqlite_master WHERE type = 'table'"
+    return {name for (name,) in snapshot.connection.execute(query)}
+
+
+def _is_nodes_own(path: Path) -> bool:
+    with Snapshot(path) as snapshot, snapshot.reading():
+        tables = _tables(snapshot)
+        if COIN_TABLE not in tables or FORMAT_TABLE in tables:
+            return False
+        versions = [1]
+        if VERSION_TABLE in tables:
+            query = f"SELECT version FROM {VERSION_TABLE}"
+            versions = [version for (version,) in snapshot.connection.execute(query)]
+        if versions != [NODE_VERSION]:
+            problem = f"a node's database of version {versions}, and cdb reads {NODE_VERSION}"
+            raise WrongDatabaseError(path, problem)
+        return True
+
+
+def _own_index_set(path: Path) -> str | None:
+    """The index set of a database that cdb made; None where a file has no tables yet."""
+    with Snapshot(path) as snapshot, snapshot.reading():
+        tables = _tables(snapshot)
+        if not tables:
+            return None
+        if FORMAT_TABLE not in tables:
+            problem = "this SQLite file is not a blockchain_v2 database; name a new path"
+            raise WrongDatabaseError(path, problem)
+        query = f"SELECT version, index_set FROM {FORMAT_TABLE}"
+        version, index_set = snapshot.connection.execute(query).fetchone()
+    if version != FORMAT_VERSION or index_set not in INDEX_SETS:
+        problem = f"its format is version {version}, and this cdb reads {FORMAT_VERSION}"
+        raise WrongDatabaseError(path, f"{problem}; use the cdb that wrote it, or load it anew")
+    return str(index_set)

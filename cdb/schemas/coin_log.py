@@ -1,0 +1,237 @@
+"""An append-only log of blocks; an 8-byte index, derived from it, finds a coin's place there.
+
+    log                 the blocks, in checksummed records: the truth
+    acked               how much of the log is durable for sure
+    derived/manifest    which of the files below count
+    derived/history     block table and spent coins
+    derived/run-*       sorted runs of (name's leading bits, row)
+
+All of derived/ is rebuilt from the log when it is missing. See docs/schemas/coin_log.md.
+"""
+
+import threading
+from array import array
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from itertools import compress
+from os import PathLike
+from pathlib import Path
+from struct import iter_unpack
+from types import TracebackType
+from typing import Self
+
+from cdb.blocks import BlockSpendInfo, check_against_state, check_names, named_block
+from cdb.coins import MAX_U32, NAME_BYTES, Coin, CoinInfo, bytes32, bytes32_unchecked
+from cdb.durability import Durability
+from cdb.engines.coin_log import (
+    DEFAULT_SIZES,
+    INFO_FORMAT,
+    CoinLog,
+    Reader,
+    Sizes,
+    missing,
+    names_of,
+)
+from cdb.engines.guard import Guard
+from cdb.engines.home import Home
+from cdb.errors import CorruptDatabaseError, DatabaseClosedError, UnsupportedError
+from cdb.packed import AMOUNT_BYTES, PackedBlocks
+
+__all__ = ["SCHEMA", "CoinLogSchema", "missing"]
+
+FORMAT_VERSION = 1
+READ_TRIES = 4
+
+
+class CoinLogSchema:
+    """Keeps the coin set in a coin log; see cdb.schemas.Schema for the methods.
+
+    One lock makes each call whole, so that reads from other threads are safe beside the writer.
+    Opened read_only it shows the state of its opening, also while another process writes; when that
+    one rewinds, reads raise DatabaseClosedError, and opening it again helps.
+    """
+
+    def __init__(
+        self,
+        path: str | PathLike[str],
+        *,
+        durability: Durability = Durability.POWER,
+        read_only: bool = False,
+        sizes: Sizes = DEFAULT_SIZES,
+    ) -> None:
+        self._path = Path(path)
+        self._read_only = read_only
+        self._lock = threading.RLock()
+        self._guard = Guard(self._path)
+        with ExitStack() as undo:
+            self._home = Home(self._path, "coin_log", FORMAT_VERSION, read_only=read_only)
+            undo.callback(self._home.close)
+            self._log = self._open(durability, sizes)
+            undo.pop_all()
+
+    @property
+    def last_block_index(self) -> int | None:
+        """See Schema."""
+        with self._lock:
+            return self._log.newest_index
+
+    def accept_block(self, block_spend_info: BlockSpendInfo) -> None:
+        """See Schema."""
+        with self._writing():
+            packed = _packed(block_spend_info)
+            if packed is None or self._accept(packed) is not None:
+                self._raise_refusal(block_spend_info)
+
+    def accept_packed(self, packed_blocks: PackedBlocks) -> None:
+        """Add blocks in order. At a BlockError, those before the block that it names were accepted.
+
+        The blocks must be in canonical form, and their names right.
+        """
+        with self._writing():
+            refused = self._accept(packed_blocks)
+            if refused is not None:
+                self._raise_refusal(packed_blocks.block(refused))
+
+    def flush(self) -> None:
+        """See Schema."""
+        with self._lock:
+            self._guard.check()
+            if not self._read_only:
+                with self._guard.write():
+                    self._log.flush()
+
+    def coin_infos_for_coin_names(self, coin_names: Sequence[bytes32]) -> list[CoinInfo]:
+        """See Schema."""
+        check_names(coin_names)
+        infos, found = self.coin_infos_packed(b"".join(coin_names))
+        make = bytes32_unchecked
+        return [
+            CoinInfo(Coin(make(parent), make(puzzle_hash), amount), confirmed, spent)
+            for parent, puzzle_hash, amount, confirmed, spent in compress(
+                iter_unpack(INFO_FORMAT, infos), found
+            )
+        ]
+
+    def coin_infos_packed(self, coin_names: bytes) -> tuple[bytearray, bytearray]:
+        """The coins of names without gaps, as packed infos, and for each whether there is such one.
+
+        See cdb.engines.coin_log.INFO_FORMAT; the infos of unknown names are zeros.
+        """
+        if len(coin_names) % NAME_BYTES:
+            raise ValueError(f"coin names have {NAME_BYTES} bytes each")
+        with self._lock:
+            self._guard.check()
+            return self._log.lookup(coin_names)
+
+    def block_info_for_block_index(self, block_index: int) -> BlockSpendInfo | None:
+        """See Schema."""
+        with self._lock:
+            self._guard.check()
+            blocks = self._log.read(block_index, block_index).next()
+            return None if blocks is None else blocks.block(0)
+
+    def rewind_to_block_index(self, block_index: int) -> None:
+        """See Schema."""
+        with self._writing(), self._guard.write():
+            self._log.rewind(block_index)
+
+    def blocks(self) -> Iterator[BlockSpendInfo]:
+        """See Schema."""
+        return (packed.block(n) for packed in self.blocks_packed() for n in range(len(packed)))
+
+    def blocks_packed(self) -> Iterator[PackedBlocks]:
+        """The blocks of blocks(), a few thousand coins at a time."""
+        with self._lock:
+            self._guard.check()
+            return self._read_on(self._log.read(0, MAX_U32))
+
+    def close(self) -> None:
+        """See Schema."""
+        with self._lock:
+            if self._guard.closed:
+                return
+            self._guard.closed = True
+            try:
+                self._log.close(abandon=self._guard.failed)
+            finally:
+                self._home.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        with self._lock:
+            self._guard.check()
+            if self._read_only:
+                raise UnsupportedError(f"{self._path}: it was opened only for reading")
+            yield
+
+    def _open(self, durability: Durability, sizes: Sizes) -> CoinLog:
+        for _ in range(READ_TRIES if self._read_only else 0):
+            # A writer that is alive may change files between our looks at two of them.
+            with suppress(CorruptDatabaseError, DatabaseClosedError):
+                return CoinLog(self._path, durability=durability, read_only=True, sizes=sizes)
+        return CoinLog(self._path, durability=durability, read_only=self._read_only, sizes=sizes)
+
+    def _accept(self, blocks: PackedBlocks) -> int | None:
+        with self._guard.write():
+            return self._log.accept(blocks)
+
+    def _raise_refusal(self, block: BlockSpendInfo) -> None:
+        """Check a block that was refused as all schemas do, for the same error."""
+        named = named_block(block, self._log.newest_index)
+        infos, found = self._log.lookup(b"".join(named.outside_spends))
+        spent = [
+            info[-1] if is_found else None
+            for info, is_found in zip(iter_unpack(INFO_FORMAT, infos), found, strict=True)
+        ]
+        exists = [bool(each) for each in self._log.lookup(b"".join(named.names))[1]]
+        check_against_state(named, spent, exists)
+        raise ValueError(f"packed block {block.index} is not in canonical form")
+
+    def _read_on(self, reader: Reader) -> Iterator[PackedBlocks]:
+        while True:
+            with self._lock:
+                blocks = reader.next()
+            if blocks is None:
+                return
+            yield blocks
+
+
+def _packed(block: BlockSpendInfo) -> PackedBlocks | None:
+    """The block, packed; None when a field is out of its range."""
+    try:
+        confirms = [
+            coin.parent_coin_name + coin.puzzle_hash + coin.amount.to_bytes(AMOUNT_BYTES, "big")
+            for coin in block.confirms
+        ]
+        index, timestamp = array("Q", [block.index]), array("Q", [block.timestamp])
+    except OverflowError:
+        return None
+    lengths = {len(coin.parent_coin_name) for coin in block.confirms}
+    lengths.update([len(coin.puzzle_hash) for coin in block.confirms])
+    lengths.update(map(len, block.spends))
+    if not lengths <= {NAME_BYTES}:
+        return None
+    joined = b"".join(sorted(confirms))
+    return PackedBlocks(
+        index,
+        timestamp,
+        array("Q", [len(block.spends)]),
+        array("Q", [len(confirms)]),
+        b"".join(sorted(block.spends)),
+        joined,
+        names_of(joined),
+    )
+
+
+SCHEMA = CoinLogSchema

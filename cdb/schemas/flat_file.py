@@ -1,0 +1,15 @@
+"""Coins in SQLite rows; a baby LSM tree over flat files maps name → row id.
+
+    index/manifest         which runs there are, and how far they reach
+    index/run-*.flat       a sorted run each: pages of (name, row id), little-endian, checksummed
+
+See cdb.engines.lsm for the tree, and cdb.engines.flat_run for the runs.
+"""
+
+from functools import partial
+
+from cdb.engines.flat_run import FLAT
+from cdb.engines.lsm import LsmIndex
+from cdb.schemas._indexed import open_indexed
+
+SCHEMA = partial(open_indexed, "flat_file", partial(LsmIndex, run_format=FLAT))

@@ -1,0 +1,182 @@
+"""Dictionaries in memory: the reference model that every other schema is held against.
+
+With a path it is durable in the simplest way there is: each flush replaces one replay file as a
+whole (cdb.engines.replay_file), so a flush costs as much as all that was ever accepted.
+"""
+
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from os import PathLike
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from sortedcontainers import SortedDict
+
+from cdb.blocks import (
+    BlockSpendInfo,
+    NamedBlock,
+    canonical,
+    check_against_state,
+    check_names,
+    named_block,
+)
+from cdb.coins import Coin, CoinInfo, bytes32
+from cdb.durability import Durability
+from cdb.engines import replay_file
+from cdb.engines.guard import Guard
+from cdb.engines.lock import Lock
+from cdb.errors import DatabaseNotFoundError, UnsupportedError
+
+
+class MemorySchema:
+    """Keeps everything in dictionaries; see cdb.schemas.Schema for the methods.
+
+    path: where flush() keeps a copy; None keeps none, and then nothing survives.
+    """
+
+    def __init__(
+        self,
+        path: str | PathLike[str] | None = None,
+        *,
+        durability: Durability = Durability.POWER,
+        read_only: bool = False,
+    ) -> None:
+        self._coins: dict[bytes32, Coin] = {}
+        self._confirmed: dict[bytes32, int] = {}
+        self._spent: dict[bytes32, int] = {}
+        self._blocks: SortedDict[int, BlockSpendInfo] = SortedDict()
+        self._mutex = threading.RLock()
+        self._guard = Guard("memory" if path is None else path)
+        self._path = None if path is None else Path(path)
+        self._durable = durability is Durability.POWER
+        self._read_only = read_only
+        self._flock: Lock | None = None
+        self._dirty = False
+        if self._path is not None:
+            self._open(self._path)
+
+    @property
+    def last_block_index(self) -> int | None:
+        """See Schema."""
+        return self._blocks.peekitem()[0] if self._blocks else None
+
+    def accept_block(self, block_spend_info: BlockSpendInfo) -> None:
+        """See Schema."""
+        with self._writing():
+            block = named_block(block_spend_info, self.last_block_index)
+            spent = [
+                self._spent.get(name, 0) if name in self._coins else None
+                for name in block.outside_spends
+            ]
+            check_against_state(block, spent, [name in self._coins for name in block.names])
+            self._apply(block)
+            self._dirty = True
+
+    def flush(self) -> None:
+        """See Schema."""
+        with self._mutex, self._guard.write():
+            if self._path is not None and self._dirty:
+                replay_file.save(self._path, self._blocks.values(), durable=self._durable)
+            self._dirty = False
+
+    def coin_infos_for_coin_names(self, coin_names: list[bytes32]) -> list[CoinInfo]:
+        """See Schema."""
+        check_names(coin_names)
+        with self._mutex:
+            self._guard.check()
+            return [
+                CoinInfo(self._coins[name], self._confirmed[name], self._spent.get(name, 0))
+                for name in coin_names
+                if name in self._coins
+            ]
+
+    def block_info_for_block_index(self, block_index: int) -> BlockSpendInfo | None:
+        """See Schema."""
+        with self._mutex:
+            self._guard.check()
+            block = self._blocks.get(block_index)
+            return None if block is None else canonical(block)
+
+    def rewind_to_block_index(self, block_index: int) -> None:
+        """See Schema."""
+        with self._writing():
+            for index in list(self._blocks.irange(block_index, inclusive=(False, True))):
+                block = self._blocks.pop(index)
+                for name in block.spends:
+                    del self._spent[name]
+                for coin in block.confirms:
+                    del self._coins[coin.name()], self._confirmed[coin.name()]
+                self._dirty = True
+            self.flush()
+
+    def blocks(self) -> Iterable[BlockSpendInfo]:
+        """See Schema. Blocks never change once accepted, so a list of them is a snapshot."""
+        with self._mutex:
+            self._guard.check()
+            return map(canonical, list(self._blocks.values()))
+
+    def close(self) -> None:
+        """See Schema."""
+        with self._mutex:
+            if self._guard.closed:
+                return
+            try:
+                if not self._guard.failed and not self._read_only:
+                    self.flush()
+            finally:
+                self._guard.closed = True
+                self._release()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        with self._mutex:
+            self._guard.check()
+            if self._read_only:
+                raise UnsupportedError(f"{self._path}: it was opened only for reading")
+            yield
+
+    def _open(self, path: Path) -> None:
+        if not self._read_only:
+            if not path.parent.is_dir():
+                raise DatabaseNotFoundError(path, "the directory that should hold it is missing")
+            if path.exists():
+                # Before the lock file is made: nothing is put beside what is not ours.
+                replay_file.check_format(path)
+            self._flock = Lock(path.with_name(path.name + ".lock"), path)
+        try:
+            if not self._read_only and not path.exists():
+                replay_file.save(path, [], durable=self._durable)
+            for block in replay_file.load(path):
+                self._apply(named_block(block, self.last_block_index))
+        except BaseException:
+            self._release()
+            raise
+
+    def _apply(self, block: NamedBlock) -> None:
+        for name, coin in zip(block.names, block.confirms, strict=True):
+            self._coins[name] = coin
+            self._confirmed[name] = block.index
+        self._spent.update(dict.fromkeys(block.spends, block.index))
+        self._blocks[block.index] = BlockSpendInfo(
+            block.index, block.timestamp, block.spends, block.confirms
+        )
+
+    def _release(self) -> None:
+        if self._flock is not None:
+            self._flock.release()
+
+
+SCHEMA = MemorySchema

@@ -1,0 +1,169 @@
+"""Finds schemas by name, lazily: nothing is imported before it is asked for.
+
+A schema is one module with a constant SCHEMA: a class or a function that opens a database. It is
+found
+
+- by name: ``rocks`` (cdb's own, or an entry point of the group ``cdb.schemas``);
+- by module: ``cdb.schemas.rocks``, ``my_package.my_schema``;
+- by module and attribute: ``my_package.my_schema:MySchema``. The attribute REPLAY of older replay
+  commands means SCHEMA.
+
+A module may also have
+
+- DEFAULT_PATH (str): where its database is when nobody says; ``NAME.cdb`` otherwise;
+- DURABILITIES (tuple of Durability, the strongest first): all levels otherwise;
+- KEEPS_CONTRACT = False: it measures something, and stores nothing;
+- missing() -> str | None: why it can't be used on this machine, and what to do; None when it can.
+"""
+
+import importlib
+import inspect
+from dataclasses import dataclass
+from difflib import get_close_matches
+from importlib.metadata import entry_points
+from os import PathLike
+from types import ModuleType
+
+from cdb.durability import Durability
+from cdb.errors import MissingEngineError, UnknownSchemaError, UnsupportedError
+from cdb.schemas.protocol import Schema, SchemaFactory
+
+ENTRY_POINT_GROUP = "cdb.schemas"
+OWN_SCHEMAS = (
+    "blockchain_v2",
+    "sqlite_v3",
+    "sqlite_row",
+    "flat_file",
+    "rocks",
+    "rocks_kv",
+    "coin_log",
+    "memory",
+    "null",
+)
+ALL_DURABILITIES = (Durability.POWER, Durability.PROCESS, Durability.NONE)
+
+
+@dataclass(frozen=True)
+class SchemaInfo:
+    """A schema that was found. durabilities: the levels it offers, the strongest first."""
+
+    name: str
+    factory: SchemaFactory
+    description: str
+    default_path: str
+    durabilities: tuple[Durability, ...]
+    keeps_contract: bool
+    missing: str | None
+
+    def open(
+        self,
+        path: str | PathLike[str] | None = None,
+        *,
+        durability: Durability | None = None,
+        read_only: bool = False,
+    ) -> Schema:
+        """Open or create a database; by default at default_path, with the strongest durability.
+
+        Raises MissingEngineError, UnsupportedError or a DatabaseError.
+        """
+        if self.missing is not None:
+            raise MissingEngineError(f"schema {self.name}: {self.missing}")
+        level = self.durabilities[0] if durability is None else durability
+        if level not in self.durabilities:
+            offered = ", ".join(each.value for each in self.durabilities)
+            problem = f"has no durability '{level.value}'; it offers {offered}"
+            raise UnsupportedError(f"schema {self.name} {problem}")
+        options = {"durability": level, "read_only": read_only}
+        taken = {key: value for key, value in options.items() if _takes(self.factory, key)}
+        return self.factory(self.default_path if path is None else path, **taken)  # type: ignore[arg-type]
+
+    def check_keeps_contract(self) -> None:
+        """Raise UnsupportedError for a schema that stores nothing."""
+        if not self.keeps_contract:
+            raise UnsupportedError(f"schema {self.name} keeps nothing that could be read")
+
+
+def schema_names() -> list[str]:
+    """The names of cdb's own schemas, and of those that installed packages register."""
+    registered = (entry.name for entry in entry_points(group=ENTRY_POINT_GROUP))
+    return list(dict.fromkeys([*OWN_SCHEMAS, *registered]))
+
+
+def find_schema(spec: str) -> SchemaInfo:
+    """The schema that a name, a module or ``module:ATTRIBUTE`` stands for.
+
+    Raises UnknownSchemaError, which lists names like it.
+    """
+    module_name, _, attribute = spec.partition(":")
+    if module_name in OWN_SCHEMAS:
+        module_name = f"cdb.schemas.{module_name}"
+    else:
+        for entry in entry_points(group=ENTRY_POINT_GROUP, name=module_name):
+            module_name, attribute = entry.module, attribute or entry.attr or ""
+            spec = f"{spec}, which is {entry.value}"
+    module = _import(module_name, spec)
+    if attribute in ("", "REPLAY"):
+        attribute = "SCHEMA"
+    factory = getattr(module, attribute, None)
+    if not callable(factory):
+        problem = f"module {module_name} has no class or function {attribute} that opens a database"
+        raise UnknownSchemaError(problem)
+    return _describe(module, factory)
+
+
+def open_schema(
+    spec: str,
+    path: str | PathLike[str] | None = None,
+    *,
+    durability: Durability | None = None,
+    read_only: bool = False,
+) -> Schema:
+    """Open or create a database: find_schema(spec).open(path, …)."""
+    return find_schema(spec).open(path, durability=durability, read_only=read_only)
+
+
+def _import(module_name: str, spec: str) -> ModuleType:
+    if not all(part.isidentifier() for part in module_name.split(".")):
+        raise _unknown(spec)
+    try:
+        return importlib.import_module(module_name)
+    except ModuleNotFoundError as error:
+        if f"{module_name}.".startswith(f"{error.name}."):
+            raise _unknown(spec) from error
+        raise _broken(module_name, error) from error
+    except Exception as error:
+        # It is somebody's code, so it may fail in any way.
+        raise _broken(module_name, error) from error
+
+
+def _unknown(spec: str) -> UnknownSchemaError:
+    names = schema_names()
+    wanted = spec.partition(":")[0].rpartition(".")[2]
+    near = [name for name in get_close_matches(wanted, names, n=3, cutoff=0.4) if name != spec]
+    hint = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(names)}"
+    return UnknownSchemaError(f"no schema '{spec}'; {hint}")
+
+
+def _broken(module_name: str, error: Exception) -> UnknownSchemaError:
+    reason = " ".join(f"{type(error).__name__}: {error}".split())
+    return UnknownSchemaError(f"{module_name} can't be imported: {reason}")
+
+
+def _describe(module: ModuleType, factory: SchemaFactory) -> SchemaInfo:
+    name = module.__name__.rpartition(".")[2]
+    missing = getattr(module, "missing", None)
+    return SchemaInfo(
+        name=name,
+        factory=factory,
+        description=(inspect.getdoc(module) or "").partition("\n")[0],
+        default_path=getattr(module, "DEFAULT_PATH", f"{name}.cdb"),
+        durabilities=getattr(module, "DURABILITIES", ALL_DURABILITIES),
+        keeps_contract=getattr(module, "KEEPS_CONTRACT", True),
+        missing=None if missing is None else missing(),
+    )
+
+
+def _takes(factory: SchemaFactory, option: str) -> bool:
+    """Whether a factory knows an option: somebody's first schema may take nothing but a path."""
+    parameters = inspect.signature(factory).parameters.values()
+    return any(each.name == option or each.kind is each.VAR_KEYWORD for each in parameters)

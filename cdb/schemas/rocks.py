@@ -1,0 +1,16 @@
+"""Coins in SQLite rows; RocksDB maps name → row id.
+
+    index/    a RocksDB database: key = name (32 bytes), value = row id
+
+An insert goes to a memtable and then to sorted runs that RocksDB merges in the background, so that
+random keys become sequential writes.
+"""
+
+from functools import partial
+
+from cdb.engines.rocks import RocksIndex, missing
+from cdb.schemas._indexed import open_indexed
+
+__all__ = ["SCHEMA", "missing"]
+
+SCHEMA = partial(open_indexed, "rocks", RocksIndex)

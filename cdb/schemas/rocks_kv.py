@@ -1,0 +1,315 @@
+"""Everything in RocksDB: coins, spends and blocks, without SQLite.
+
+my.cdb/
+├── FORMAT, LOCK    see cdb.engines.home
+├── db/             a RocksDB database; docs/schemas/rocks_kv.md draws its keys and values
+└── NEWEST          how far db/ had come when it was last closed or given a large commit
+"""
+
+import re
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from os import PathLike
+from pathlib import Path
+from types import TracebackType
+from typing import NamedTuple, NoReturn, Self
+
+from cdb.blocks import (
+    BlockSpendInfo,
+    check_against_state,
+    check_names,
+    named_block,
+)
+from cdb.coins import CoinInfo, bytes32
+from cdb.durability import Durability
+from cdb.engines.files import make_dir, replace_file, storage_errors
+from cdb.engines.guard import Guard
+from cdb.engines.home import Home
+from cdb.engines.rocks_kv import Cursor, Options, PackedCoins, RocksKv, missing
+from cdb.errors import CorruptDatabaseError, InvariantError, StorageError, UnsupportedError
+from cdb.packed import PackedBlocks, pack_named
+
+__all__ = ["SCHEMA", "RocksKvSchema", "missing"]
+
+FORMAT_VERSION = 1
+COMMIT_ENTRIES = 3_000_000  # coins + spends held in memory
+INGEST_ENTRIES = 10_000
+ERASE_ENTRIES = 50_000
+READ_ENTRIES = 1_000
+READ_TRIES = 4
+NEWEST_FILE = "NEWEST"
+
+_promise_line = re.compile(r"newest (-?[0-9]{1,10}) sequence ([0-9]{1,20})\n").fullmatch
+
+
+class _Promise(NamedTuple):
+    """What NEWEST says: an intact db/ has come at least as far. newest: -1 promises no block."""
+
+    newest: int
+    sequence: int
+
+
+class RocksKvSchema:
+    """Keeps coins, spends and blocks in RocksDB; see cdb.schemas.Schema for the methods.
+
+    commit_entries: coins + spends that are collected in memory before they are committed.
+    ingest_entries: a commit of at least so many builds sorted runs, a smaller one a write batch.
+    Raises MissingEngineError, or what Home and RocksKv raise.
+    """
+
+    def __init__(
+        self,
+        path: str | PathLike[str],
+        *,
+        durability: Durability = Durability.POWER,
+        read_only: bool = False,
+        commit_entries: int = COMMIT_ENTRIES,
+        ingest_entries: int = INGEST_ENTRIES,
+    ) -> None:
+        self._path = Path(path)
+        self._durable = durability is Durability.POWER
+        self._read_only = read_only
+        self._mutex = threading.RLock()
+        self._guard = Guard(path)
+        options = Options(False, read_only, self._durable, commit_entries, ingest_entries)
+        with ExitStack() as undo:
+            self._home = Home(self._path, "rocks_kv", FORMAT_VERSION, read_only=read_only)
+            undo.callback(self._home.close)
+            self._open(options)
+            undo.callback(self._kv.close)
+            self._newest = self._kv.state.newest
+            self._ingestions = 0
+            if not read_only:
+                self._end_rewind()
+            undo.pop_all()
+
+    @property
+    def last_block_index(self) -> int | None:
+        """See Schema."""
+        return self._newest
+
+    def accept_block(self, block_spend_info: BlockSpendInfo) -> None:
+        """See Schema."""
+        with self._writing():
+            self._accept(pack_named(named_block(block_spend_info, self._newest)))
+
+    def accept_packed(self, packed_blocks: PackedBlocks) -> None:
+        """Accept blocks in order. At a bad one, those before it are accepted, and it raises."""
+        with self._writing():
+            self._accept(packed_blocks)
+
+    def flush(self) -> None:
+        """See Schema."""
+        with self._mutex:
+            self._guard.check()
+            if not self._read_only:
+                with self._guard.write():
+                    self._kv.commit()
+                    self._promise_what_was_ingested()
+
+    def coin_infos_for_coin_names(self, coin_names: Sequence[bytes32]) -> list[CoinInfo]:
+        """See Schema."""
+        check_names(coin_names)
+        return list(self.packed_coins(b"".join(coin_names)).infos())
+
+    def packed_coins(self, coin_names: bytes) -> PackedCoins:
+        """The coins of names of 32 bytes each, without an object a coin."""
+        with self._mutex:
+            self._guard.check()
+            return self._kv.find(coin_names)
+
+    def block_info_for_block_index(self, block_index: int) -> BlockSpendInfo | None:
+        """See Schema."""
+        with self._mutex:
+            self._guard.check()
+            if self._newest is None or not 0 <= block_index <= self._newest:
+                return None
+            return self._kv.block(block_index)
+
+    def rewind_to_block_index(self, block_index: int) -> None:
+        """See Schema."""
+        with self._writing():
+            self.flush()
+            if self._newest is None or block_index >= self._newest:
+                return
+            with self._guard.write():
+                if self._promised.newest > block_index:
+                    self._promise(_Promise(-1, self._promised.sequence))
+                self._kv.begin_rewind(max(block_index, -1))
+                self._newest = self._kv.state.newest
+                self._end_rewind()
+
+    def blocks(self) -> Iterator[BlockSpendInfo]:
+        """See Schema. It commits what is pending."""
+        with self._mutex:
+            self.flush()
+            if self._newest is None:
+                return iter(())
+            return _Blocks(self._kv.cursor(last=self._newest), self._mutex)
+
+    def close(self) -> None:
+        """See Schema."""
+        with self._mutex:
+            if self._guard.closed:
+                return
+            with ExitStack() as stack:
+                stack.callback(self._home.close)
+                stack.callback(self._close_store)
+                self._guard.closed = True
+                if not self._guard.failed and not self._read_only:
+                    self._kv.settle()
+                    self._promise(self._reached())
+
+    def _close_store(self) -> None:
+        try:
+            self._kv.close()
+        except StorageError:
+            # After a failed write RocksDB says once more that there was one, which would hide why.
+            if not self._guard.failed:
+                raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        with self._mutex:
+            self._guard.check()
+            if self._read_only:
+                raise UnsupportedError(f"{self._path}: it was opened only for reading")
+            yield
+
+    def _open(self, options: Options) -> None:
+        """Open db/. What a reader finds may be mixed, if a writer was at work: it tries again."""
+        for _ in range(READ_TRIES - 1 if self._read_only else 0):
+            with suppress(CorruptDatabaseError):
+                return self._open_once(options)
+        return self._open_once(options)
+
+    def _open_once(self, options: Options) -> None:
+        promised = _read_promise(self._path / NEWEST_FILE)
+        if not self._read_only:
+            make_dir(self._path / "db", durable=self._durable)
+        create = promised is None and not self._read_only
+        self._kv = RocksKv(self._path / "db", options._replace(create=create))
+        try:
+            self._promised = promised or _Promise(-1, 0)
+            self._check_promise()
+            if create:
+                self._promise(self._promised)
+        except BaseException:
+            self._kv.close()
+            raise
+
+    def _check_promise(self) -> None:
+        reached = self._reached()
+        if reached.newest < self._promised.newest or reached.sequence < self._promised.sequence:
+            problem = f"damaged: it ends at block {reached.newest}, sequence {reached.sequence}"
+            promised = f"block {self._promised.newest}, sequence {self._promised.sequence}"
+            raise CorruptDatabaseError(
+                self._kv.path, f"{problem}, and had {promised}; load it anew"
+            )
+
+    def _reached(self) -> _Promise:
+        state = self._kv.state
+        return _Promise(-1 if state.committed is None else state.committed, state.sequence)
+
+    def _promise(self, promise: _Promise) -> None:
+        if promise != self._promised or not (self._path / NEWEST_FILE).exists():
+            line = f"newest {promise.newest} sequence {promise.sequence}\n"
+            replace_file(self._path / NEWEST_FILE, line.encode("ascii"), durable=self._durable)
+            self._promised = promise
+
+    def _accept(self, packed_blocks: PackedBlocks) -> None:
+        with self._guard.write():
+            accepted = self._kv.accept(packed_blocks)
+            if accepted:
+                self._newest = packed_blocks.indices[accepted - 1]
+            self._promise_what_was_ingested()
+        if accepted < len(packed_blocks.indices):
+            self._refuse(packed_blocks.block(accepted))
+
+    def _promise_what_was_ingested(self) -> None:
+        """Runs that were ingested are not in the log, so a manifest that is cut would lose them."""
+        ingestions = self._kv.state.ingestions
+        if ingestions != self._ingestions:
+            self._ingestions = ingestions
+            self._promise(self._reached())
+
+    def _refuse(self, block: BlockSpendInfo) -> NoReturn:
+        """Raise what is wrong with a refused block, by the checks that all schemas share."""
+        named = named_block(block, self._newest)
+        coins = self._kv.find(b"".join([*named.outside_spends, *named.names]))
+        n_outside = len(named.outside_spends)
+        answers = zip(coins.found, coins.spent, strict=True)
+        spent = [spent_index if found else None for found, spent_index in answers]
+        exists = [bool(found) for found in coins.found]
+        check_against_state(named, spent[:n_outside], exists[n_outside:])
+        raise InvariantError(f"{self._path}: block {block.index} was refused for no reason")
+
+    def _end_rewind(self) -> None:
+        """Erase what a rewind has put out of sight, also one that a crash has cut short."""
+        if not self._kv.state.is_rewinding:
+            return
+        cursor = self._kv.cursor(first=0 if self._newest is None else self._newest + 1)
+        try:
+            while rewound := _take(cursor, ERASE_ENTRIES):
+                self._kv.erase(PackedBlocks.of(rewound))
+        finally:
+            cursor.close()
+        self._kv.end_rewind()
+
+
+class _Blocks:
+    """The blocks of a cursor, which other threads may use beside its schema."""
+
+    def __init__(self, cursor: Cursor, mutex: threading.RLock) -> None:
+        self._cursor = cursor
+        self._mutex = mutex
+        self._ready: Iterator[BlockSpendInfo] = iter(())
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> BlockSpendInfo:
+        block = next(self._ready, None)
+        if block is None:
+            with self._mutex:
+                self._ready = iter(_take(self._cursor, READ_ENTRIES))
+            block = next(self._ready)
+        return block
+
+    def __del__(self) -> None:
+        with self._mutex:
+            self._cursor.close()
+
+
+def _take(cursor: Cursor, entries: int) -> list[BlockSpendInfo]:
+    """The next blocks, of at least so many coins + spends unless the end comes first."""
+    blocks = []
+    while entries > 0 and (block := cursor.next()) is not None:
+        blocks.append(block)
+        entries -= 1 + len(block.confirms) + len(block.spends)
+    return blocks
+
+
+def _read_promise(path: Path) -> _Promise | None:
+    with storage_errors(path):
+        if not path.exists():
+            return None
+        match = _promise_line(path.read_bytes().decode("ascii", "replace"))
+    if match is None:
+        raise CorruptDatabaseError(path, "damaged: it should read 'newest N sequence N'")
+    return _Promise(int(match[1]), int(match[2]))
+
+
+SCHEMA = RocksKvSchema

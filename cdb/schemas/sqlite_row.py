@@ -1,0 +1,15 @@
+"""Coins in SQLite rows; a baby LSM tree over SQLite files maps name → row id.
+
+    index/manifest         which runs there are, and how far they reach
+    index/run-*.sqlite     a sorted run each: hashes(hash BLOB, hash_index INTEGER), no SQL index
+
+See cdb.engines.lsm for the tree, and cdb.engines.sqlite_run for the runs.
+"""
+
+from functools import partial
+
+from cdb.engines.lsm import LsmIndex
+from cdb.engines.sqlite_run import SQLITE
+from cdb.schemas._indexed import open_indexed
+
+SCHEMA = partial(open_indexed, "sqlite_row", partial(LsmIndex, run_format=SQLITE))

@@ -1,0 +1,14 @@
+"""Coins in SQLite rows; a second SQLite table maps name → row id by its primary key.
+
+    index/lookup.sqlite    coin_lookup(hash BLOB PRIMARY KEY, id INTEGER)
+
+The keys are random, so an insert changes a random leaf of the B-tree: far smaller rows than
+blockchain_v2's, but the same kind of write amplification.
+"""
+
+from functools import partial
+
+from cdb.engines.sqlite_lookup import SqliteLookup
+from cdb.schemas._indexed import open_indexed
+
+SCHEMA = partial(open_indexed, "sqlite_v3", SqliteLookup)

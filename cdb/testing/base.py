@@ -1,0 +1,86 @@
+"""What all groups of contract tests share: the schema under test, and the model beside it."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import ClassVar
+
+import pytest
+
+from cdb.blocks import BlockSpendInfo
+from cdb.coins import bytes32
+from cdb.errors import BlockError, CdbError
+from cdb.schemas import Schema, SchemaFactory, find_schema
+from cdb.schemas.memory import MemorySchema
+from cdb.state import StateSummary, summarize
+from cdb.testing.chains import reward
+
+
+class SchemaTests:
+    """A group of tests of one schema."""
+
+    schema: ClassVar[SchemaFactory | str]
+    """A class or function that opens a database, or the name of a registered schema."""
+
+    def open(self, path: Path) -> Schema:
+        """Open or create a database with the schema under test."""
+        # Not self.schema: a function would become a method there.
+        schema = type(self).schema
+        if not isinstance(schema, str):
+            return schema(path)
+        found = find_schema(schema)
+        if found.missing is not None:
+            pytest.skip(f"{found.name}: {found.missing}")
+        return found.open(path)
+
+    @pytest.fixture
+    def path(self, tmp_path: Path) -> Path:
+        """Where the database of one test is."""
+        return tmp_path / "database"
+
+    def refuses(
+        self,
+        schema: Schema,
+        block: BlockSpendInfo,
+        error: type[BlockError],
+        coin_name: bytes32 | None = None,
+    ) -> None:
+        """The block is refused with this error, and nothing changes."""
+        before = summarize(schema)
+        with pytest.raises(error) as refusal:
+            schema.accept_block(block)
+        assert refusal.value.block_index == block.index
+        if coin_name is not None:
+            assert refusal.value.coin_name == coin_name
+        assert summarize(schema) == before
+
+    def spec(self) -> str:
+        """The schema as another process can find it."""
+        schema = type(self).schema
+        if isinstance(schema, str):
+            missing = find_schema(schema).missing
+            if missing is not None:
+                pytest.skip(missing)
+            return schema
+        spec = f"{schema.__module__}:{getattr(schema, '__qualname__', '')}"
+        try:
+            found = find_schema(spec).factory
+        except CdbError:
+            found = None
+        if found is not schema:
+            pytest.skip(f"another process can't import {schema}: define it in a module of its own")
+        return spec
+
+
+def block_at(index: int, n: int = 0, timestamp: int = 0) -> BlockSpendInfo:
+    return BlockSpendInfo(index, timestamp, [], [reward(index, n)])
+
+
+def accept_all(schema: Schema, blocks: Iterable[BlockSpendInfo]) -> None:
+    for block in blocks:
+        schema.accept_block(block)
+
+
+def expected_state(blocks: Iterable[BlockSpendInfo]) -> StateSummary:
+    model = MemorySchema()
+    accept_all(model, blocks)
+    return summarize(model)

@@ -1,0 +1,131 @@
+"""What a schema promises of reading."""
+
+import threading
+from pathlib import Path
+
+from cdb.blocks import BlockSpendInfo, canonical
+from cdb.coins import MAX_U64, bytes32
+from cdb.schemas import Schema
+from cdb.state import verify
+from cdb.testing.base import SchemaTests, accept_all, block_at, expected_state
+from cdb.testing.chains import EDGE_AMOUNTS, Chain, hash_of, reward, sample_chain
+
+
+class ReadingTests(SchemaTests):
+    """Lookups, blocks, snapshots, whole 64-bit ranges, and readers beside the writer."""
+
+    def test_lookups_answer_in_the_order_asked_and_skip_unknown_names(self, path: Path) -> None:
+        coins = [reward(1, n) for n in range(50)]
+        names = [coin.name() for coin in coins]
+        with self.open(path) as schema:
+            schema.accept_block(BlockSpendInfo(1, 0, [], coins))
+            asked = [*names[::-1], hash_of("nobody"), names[3], names[3]]
+            answered = [info.coin for info in schema.coin_infos_for_coin_names(asked)]
+            assert answered == [*coins[::-1], coins[3], coins[3]]
+            assert schema.coin_infos_for_coin_names([]) == []
+
+    def test_names_that_share_a_prefix_with_a_coin_are_unknown(self, path: Path) -> None:
+        coins = [reward(1, n) for n in range(200)]
+        with self.open(path) as schema:
+            schema.accept_block(BlockSpendInfo(1, 0, [], coins))
+            for shared_bytes in (8, 16, 31):
+                names = [_vary(coin.name(), shared_bytes) for coin in coins]
+                assert schema.coin_infos_for_coin_names(names) == []
+
+    def test_100_000_coins_in_a_block_and_names_in_a_lookup(self, path: Path) -> None:
+        coins = [reward(1, n) for n in range(100_000)]
+        names = [coin.name() for coin in coins]
+        with self.open(path) as schema:
+            schema.accept_block(BlockSpendInfo(1, 0, [], coins))
+            schema.flush()
+            infos = schema.coin_infos_for_coin_names(names)
+            assert [info.coin for info in infos] == coins
+            schema.accept_block(BlockSpendInfo(2, 0, names, []))
+            infos = schema.coin_infos_for_coin_names(names)
+            assert {info.spent_index for info in infos} == {2}
+            block = schema.block_info_for_block_index(2)
+            assert block is not None
+            assert block.spends == sorted(names)
+
+    def test_blocks_are_canonical_whatever_the_order_they_came_in(self, path: Path) -> None:
+        coins = [reward(1, n, amount) for n in range(5) for amount in (300, 2, 10)]
+        names = [coin.name() for coin in coins]
+        with self.open(path) as schema:
+            schema.accept_block(BlockSpendInfo(1, 0, [], coins))
+            schema.accept_block(BlockSpendInfo(2, 0, sorted(names, reverse=True), []))
+            first, second = schema.blocks()
+            assert first == canonical(BlockSpendInfo(1, 0, [], coins))
+            assert second.spends == sorted(names)
+            assert [schema.block_info_for_block_index(i) for i in (1, 2)] == [first, second]
+            assert [schema.block_info_for_block_index(i) for i in (-1, 0, 3)] == [None] * 3
+
+    def test_an_iteration_is_a_snapshot_of_its_beginning(self, path: Path) -> None:
+        chain = sample_chain()
+        expected = [canonical(block) for block in chain.blocks[:20]]
+        with self.open(path) as schema:
+            accept_all(schema, chain.blocks[:20])
+            early, late = iter(schema.blocks()), iter(schema.blocks())
+            seen = [next(early)]
+            accept_all(schema, chain.blocks[20:])
+            schema.flush()
+            seen.append(next(early))
+            schema.rewind_to_block_index(chain.blocks[5].index)
+            assert [*seen, *early] == expected
+            assert list(late) == expected
+            assert len(list(schema.blocks())) == 6
+
+    def test_amounts_and_timestamps_have_64_bits(self, path: Path) -> None:
+        coins = [reward(1, n, amount) for n, amount in enumerate(EDGE_AMOUNTS)]
+        with self.open(path) as schema:
+            for index, timestamp in enumerate([0, 2**63 - 1, 2**63, MAX_U64], 1):
+                schema.accept_block(block_at(index, 100 + index, timestamp))
+            schema.accept_block(BlockSpendInfo(9, 0, [], coins))
+        with self.open(path) as schema:
+            timestamps = [block.timestamp for block in schema.blocks()]
+            assert timestamps == [0, 2**63 - 1, 2**63, MAX_U64, 0]
+            infos = schema.coin_infos_for_coin_names([coin.name() for coin in coins])
+            assert [info.coin.amount for info in infos] == EDGE_AMOUNTS
+
+    def test_readers_beside_the_writer_see_whole_blocks(self, path: Path) -> None:
+        chain = sample_chain(150)
+        done = threading.Event()
+        problems: list[BaseException] = []
+        with self.open(path) as schema:
+            reader = threading.Thread(target=_read_until, args=(schema, chain, done, problems))
+            reader.start()
+            try:
+                for n, block in enumerate(chain.blocks):
+                    schema.accept_block(block)
+                    if n % 7 == 0:
+                        schema.flush()
+            finally:
+                done.set()
+                reader.join()
+            assert problems == []
+            assert verify(schema) == expected_state(chain.blocks)
+
+
+def _vary(name: bytes32, shared_bytes: int) -> bytes32:
+    return bytes32(name[:shared_bytes] + bytes(byte ^ 0xFF for byte in name[shared_bytes:]))
+
+
+def _read_until(
+    schema: Schema, chain: Chain, done: threading.Event, problems: list[BaseException]
+) -> None:
+    """Read until the writer is done; each answer must be the state after some whole block."""
+    try:
+        while not done.is_set():
+            _check_whole_blocks(schema, chain)
+    except BaseException as error:  # whatever it is, the test reports it
+        problems.append(error)
+
+
+def _check_whole_blocks(schema: Schema, chain: Chain) -> None:
+    seen = list(schema.blocks())
+    assert seen == [canonical(block) for block in chain.blocks[: len(seen)]]
+    for block in seen[-3:]:
+        names = [coin.name() for coin in block.confirms]
+        infos = schema.coin_infos_for_coin_names([*names, *block.spends])
+        assert len(infos) == len(names) + len(block.spends)
+        assert all(info.spent_index == block.index for info in infos[len(names) :])
+        assert schema.block_info_for_block_index(block.index) == block

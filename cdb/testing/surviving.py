@@ -1,0 +1,161 @@
+"""What a schema promises across closing, crashes, rewinds, rivals and damage."""
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from cdb.blocks import BlockSpendInfo
+from cdb.errors import CdbError, CorruptDatabaseError, DatabaseLockedError, WrongDatabaseError
+from cdb.state import summarize, verify
+from cdb.testing.base import SchemaTests, accept_all, block_at, expected_state
+from cdb.testing.chains import Chain, child, reward, sample_chain
+from cdb.testing.crash import kill_during_load
+
+KILLS = 3
+
+
+class SurvivingTests(SchemaTests):
+    """Durability, rewinds, locks, damage, and what is not the schema's own."""
+
+    def test_closing_keeps_everything(self, path: Path) -> None:
+        chain = sample_chain()
+        for block in chain.blocks:
+            with self.open(path) as schema:
+                schema.accept_block(block)
+        with self.open(path) as schema:
+            assert verify(schema) == expected_state(chain.blocks)
+
+    def test_kill_9_loses_nothing_that_was_flushed(self, path: Path) -> None:
+        spec = self.spec()
+        chain = sample_chain(800)
+        hits = kill_during_load(spec, path, chain.blocks, kills=KILLS, seed=9)
+        assert hits, "no kill hit a load that was still running"
+
+    def test_rewind_to_anywhere_gives_the_state_of_then(self, path: Path) -> None:
+        chain = sample_chain(30)
+        with self.open(path) as schema:
+            accept_all(schema, chain.blocks)
+            schema.flush()
+            for index in range(chain.newest_index + 1, -2, -1):
+                schema.rewind_to_block_index(index)
+                kept = chain.up_to(index)
+                assert summarize(schema) == expected_state(kept.blocks)
+                gone = [name for name in chain.names if name not in set(kept.names)]
+                assert schema.coin_infos_for_coin_names(gone) == []
+            accept_all(schema, chain.blocks)
+            assert verify(schema) == expected_state(chain.blocks)
+
+    @pytest.mark.parametrize("flushed", [True, False])
+    def test_a_rewind_is_durable_and_accepting_goes_on(self, path: Path, flushed: bool) -> None:
+        chain = sample_chain(30)
+        fork = chain.up_to(chain.blocks[10].index)
+        with self.open(path) as schema:
+            accept_all(schema, chain.blocks)
+            if flushed:
+                schema.flush()
+            schema.rewind_to_block_index(fork.newest_index)
+        with self.open(path) as schema:
+            assert verify(schema) == expected_state(fork.blocks)
+            for block in _other_branch(fork):
+                schema.accept_block(block)
+                fork.append(block)
+        with self.open(path) as schema:
+            assert verify(schema) == expected_state(fork.blocks)
+
+    def test_a_rewind_below_the_first_block_empties_the_database(self, path: Path) -> None:
+        with self.open(path) as schema:
+            accept_all(schema, [block_at(5), block_at(9, 1)])
+            schema.rewind_to_block_index(4)
+            assert schema.last_block_index is None
+            assert list(schema.blocks()) == []
+            schema.accept_block(block_at(2, 2))
+        with self.open(path) as schema:
+            assert schema.last_block_index == 2
+
+    def test_a_second_writer_is_refused_at_once(self, path: Path) -> None:
+        with self.open(path) as schema:
+            schema.accept_block(block_at(1))
+            with pytest.raises(DatabaseLockedError, match=str(path)):
+                self.open(path)
+            schema.accept_block(block_at(2, 1))
+        with self.open(path) as schema:
+            assert schema.last_block_index == 2
+
+    def test_a_truncated_file_is_never_served(self, path: Path, tmp_path: Path) -> None:
+        chain = sample_chain()
+        with self.open(path) as schema:
+            accept_all(schema, chain.blocks)
+        files = [file for file in [path, *path.rglob("*")] if file.is_file()]
+        found = []
+        for file in files:
+            damaged = tmp_path / "damaged"
+            _copy(path, damaged)
+            target = damaged / file.relative_to(path) if path.is_dir() else damaged
+            os.truncate(target, target.stat().st_size // 2)
+            if self._is_found(damaged, chain):
+                found.append(file)
+        largest = max(files, key=lambda file: file.stat().st_size)
+        assert largest in found
+
+    def test_what_is_not_ours_is_refused_and_left_alone(self, tmp_path: Path) -> None:
+        for foreign in _foreign_databases(tmp_path / "foreign"):
+            before = _contents(foreign)
+            with pytest.raises((WrongDatabaseError, CorruptDatabaseError), match=str(foreign)):
+                self.open(foreign)
+            assert _contents(foreign) == before
+
+    def test_a_parent_directory_that_is_missing_is_an_error(self, tmp_path: Path) -> None:
+        with pytest.raises(CdbError):
+            self.open(tmp_path / "missing" / "database")
+        assert not (tmp_path / "missing").exists()
+
+    def _is_found(self, damaged: Path, chain: Chain) -> bool:
+        """Whether damage is reported; if it is not, every answer must be right."""
+        try:
+            with self.open(damaged) as schema:
+                assert verify(schema) == expected_state(chain.blocks)
+        except CorruptDatabaseError:
+            return True
+        return False
+
+
+def _other_branch(chain: Chain) -> Iterator[BlockSpendInfo]:
+    """Blocks that follow on the chain, but not the ones that sample_chain has there."""
+    index = chain.newest_index
+    spendable = list(chain.unspent)
+    for n in range(1, 6):
+        spent = spendable[n]
+        yield BlockSpendInfo(index + n, n, [spent], [reward(index + n, 50), child(spent, 7)])
+
+
+def _copy(source: Path, target: Path) -> None:
+    if target.is_dir():
+        shutil.rmtree(target)
+    if source.is_dir():
+        shutil.copytree(source, target)
+    else:
+        shutil.copyfile(source, target)
+
+
+def _foreign_databases(parent: Path) -> Iterator[Path]:
+    """Things at a path that no schema may take for its own, or for empty."""
+    parent.mkdir()
+    file = parent / "file"
+    file.write_bytes(b"somebody's notes\n" * 500)
+    yield file
+    directory = parent / "directory"
+    directory.mkdir()
+    (directory / "notes").write_bytes(b"somebody's notes\n")
+    yield directory
+    other = parent / "other-schema"
+    other.mkdir()
+    (other / "FORMAT").write_text("cdb somebody_elses 1\n")
+    yield other
+
+
+def _contents(path: Path) -> dict[str, bytes]:
+    files = [path] if path.is_file() else [file for file in path.rglob("*") if file.is_file()]
+    return {str(file): file.read_bytes() for file in files}

@@ -1,0 +1,102 @@
+/*
+ * The face of a storage engine: a durable map from coin names to row ids.
+ *
+ * cffi and C++ read this very file, so it holds plain declarations and nothing that
+ * cffi cannot parse; a compiler gets it through cdb_engine_api.h. Each engine is one
+ * extension module that implements all of it.
+ *
+ * Conventions
+ *
+ * - A name is CDB_NAME_BYTES bytes. An array of n names is n * CDB_NAME_BYTES bytes
+ *   without gaps. Row ids count from 1; 0 says that there is no such row.
+ * - The watermark says how far the map reaches: it holds the names of rows 1 … rows,
+ *   and no others. It moves in the same atomic step as the entries that it speaks of.
+ * - What a crash costs is always a suffix of the writes, however many calls were made:
+ *   the watermark found on opening is one that was given, and it is true.
+ * - A call that fails returns another status than CDB_OK and sets *error to a message
+ *   (null-terminated, never null unless memory ran out) that the caller frees with
+ *   cdb_free. After CDB_OK, *error is as it was. A failed write leaves the map in doubt:
+ *   close it and open it again.
+ * - Threads: find may run in any number of threads, also beside one writer. All other
+ *   calls come from one thread at a time. close comes last and alone.
+ * - No call keeps a pointer that it was given.
+ */
+
+#define CDB_NAME_BYTES 32
+
+typedef enum {
+    CDB_OK = 0,
+    CDB_NOT_FOUND,  /* open, read_only: nothing is there */
+    CDB_FOREIGN,    /* open: it is there, but not ours, or of a newer version */
+    CDB_LOCKED,     /* open: somebody has it open for writing */
+    CDB_CORRUPT,    /* damage was found; nothing wrong was returned */
+    CDB_NO_SPACE,   /* the disk is full */
+    CDB_IO,         /* the operating system refused a read or a write */
+    CDB_INVALID,    /* the caller broke this contract */
+    CDB_NO_MEMORY,
+    CDB_FAILED      /* anything else */
+} cdb_status;
+
+/* What a write that has returned survives. A map is written with one of these from its
+   opening to its closing: mixed, a crash could cost writes from the middle. */
+typedef enum {
+    CDB_LOG_OFF = 0,  /* closing or flush; a crash costs what came after the last one */
+    CDB_LOG_ON,       /* the death of the process */
+    CDB_LOG_SYNC      /* power loss */
+} cdb_log;
+
+typedef struct {
+    int32_t read_only;       /* nothing on disk changes, and writes give CDB_INVALID */
+    cdb_log log;
+    uint64_t cache_bytes;    /* of decoded blocks, shared by all readers of the map */
+    uint64_t buffer_bytes;   /* of writes held in memory before they go to a file */
+} cdb_options;
+
+typedef struct {
+    uint64_t rows;
+    uint8_t last_name[CDB_NAME_BYTES];  /* of row `rows`; zeros while rows is 0 */
+} cdb_watermark;
+
+typedef struct cdb_engine cdb_engine;
+
+/* The library that does the work, such as "RocksDB 7.8.3". Never freed. */
+const char *cdb_engine_version(void);
+
+/* Open the map in the directory `path` (in the file system's own encoding) and set
+   *engine, to be closed by the caller. Unless read_only, a map that is missing is created;
+   its directory must exist, and the caller syncs that one's parent. Ends a rewind that a crash has cut short, unless
+   read_only, where find hides the names that the rewind would have erased. */
+cdb_status cdb_engine_open(const char *path, const cdb_options *options,
+                           cdb_engine **engine, char **error);
+
+/* Flush, and release everything, also when it fails. */
+cdb_status cdb_engine_close(cdb_engine *engine, char **error);
+
+void cdb_engine_covered(const cdb_engine *engine, cdb_watermark *covered);
+
+/* Set rows[i] to the row id of names[i], or to 0 where it is absent or lies above the
+   watermark. Any order; a name may be asked for more than once. */
+cdb_status cdb_engine_find(cdb_engine *engine, const uint8_t *names, size_t n,
+                           uint64_t *rows, char **error);
+
+/* Add n pairs and move the watermark, in one atomic step. A name that is there already
+   gets the new row id. Names in ascending order are the fastest. */
+cdb_status cdb_engine_put(cdb_engine *engine, const uint8_t *names, const uint64_t *rows,
+                          size_t n, const cdb_watermark *covered, char **error);
+
+/* Lower the watermark. The names above it are out of sight at once; the caller goes on
+   to erase them all, in as many calls as it likes, and to end the rewind. Until then,
+   put gives CDB_INVALID. */
+cdb_status cdb_engine_begin_rewind(cdb_engine *engine, const cdb_watermark *covered,
+                                   char **error);
+
+/* Erase n names, in one atomic step. Only within a rewind. */
+cdb_status cdb_engine_erase(cdb_engine *engine, const uint8_t *names, size_t n, char **error);
+
+cdb_status cdb_engine_end_rewind(cdb_engine *engine, char **error);
+
+/* When it returns, everything written so far survives power loss. */
+cdb_status cdb_engine_flush(cdb_engine *engine, char **error);
+
+/* Free a message; null is fine. */
+void cdb_free(char *error);

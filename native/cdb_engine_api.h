@@ -1,0 +1,14 @@
+/* cdb_engine.h, with what a compiler needs round it and cffi cannot read.
+   It is also the C source that cffi puts in front of the module that it generates. */
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#include "cdb_engine.h"
+
+#ifdef __cplusplus
+}
+#endif

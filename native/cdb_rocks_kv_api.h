@@ -1,0 +1,19 @@
+/* cdb_rocks_kv.h, with what a compiler needs round it and cffi cannot read.
+   It is also the C source that cffi puts in front of the module that it generates. */
+#ifndef CDB_ROCKS_KV_API_H
+#define CDB_ROCKS_KV_API_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#include "cdb_rocks_kv.h"
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,40 @@
+// Packed blocks: as the caller gives them, and as the log's reader makes them.
+#pragma once
+
+#include "bytes.h"
+
+namespace coin_log {
+
+// Blocks in somebody else's arrays; cdb_coin_log.h says what they hold.
+struct Blocks {
+  size_t n;
+  const uint64_t *indices;
+  const uint64_t *timestamps;
+  const uint64_t *spend_ends;
+  const uint64_t *confirm_ends;
+  const uint8_t *spends;
+  const uint8_t *confirms;
+  const uint8_t *names;
+
+  size_t spend_begin(size_t block) const { return block == 0 ? 0 : spend_ends[block - 1]; }
+  size_t confirm_begin(size_t block) const { return block == 0 ? 0 : confirm_ends[block - 1]; }
+  size_t spend_count() const { return spend_begin(n); }
+  size_t confirm_count() const { return confirm_begin(n); }
+  const uint8_t *spend(size_t i) const { return spends + i * kNameBytes; }
+  const uint8_t *confirm(size_t i) const { return confirms + i * kConfirmBytes; }
+  const uint8_t *name(size_t i) const { return names + i * kNameBytes; }
+};
+
+struct OwnedBlocks {
+  std::vector<uint64_t> indices, timestamps, spend_ends, confirm_ends;
+  Bytes spends, confirms, names;
+
+  Blocks view() const {
+    return {indices.size(), indices.data(), timestamps.data(), spend_ends.data(),
+            confirm_ends.data(), spends.data(), confirms.data(), names.data()};
+  }
+  size_t confirm_count() const { return names.size() / kNameBytes; }
+  void clear() { *this = OwnedBlocks(); }
+};
+
+}  // namespace coin_log

@@ -1,0 +1,56 @@
+// Numbers in byte strings, and the few bytes of a name that the index works with.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+namespace coin_log {
+
+constexpr size_t kNameBytes = 32;
+constexpr size_t kConfirmBytes = 72;
+constexpr size_t kAmountAt = 64;  // in a confirm
+
+using Bytes = std::vector<uint8_t>;
+
+static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the files are little endian");
+
+template <typename T>
+T load(const uint8_t *from) {
+  T value;
+  std::memcpy(&value, from, sizeof value);
+  return value;
+}
+
+template <typename T>
+void store(uint8_t *to, T value) {
+  std::memcpy(to, &value, sizeof value);
+}
+
+// A number of 0 … 8 bytes, little endian.
+inline uint64_t load_narrow(const uint8_t *from, unsigned bytes) {
+  uint64_t value = 0;
+  std::memcpy(&value, from, bytes);
+  return value;
+}
+
+inline void store_narrow(uint8_t *to, uint64_t value, unsigned bytes) {
+  std::memcpy(to, &value, bytes);
+}
+
+inline uint64_t load_big_endian(const uint8_t *from) {
+  return __builtin_bswap64(load<uint64_t>(from));
+}
+
+inline void store_big_endian(uint8_t *to, uint64_t value) {
+  store(to, __builtin_bswap64(value));
+}
+
+inline unsigned bytes_needed(uint64_t value) {
+  return value == 0 ? 0 : (71U - static_cast<unsigned>(__builtin_clzll(value))) / 8;
+}
+
+inline void prefetch(const void *address) { __builtin_prefetch(address); }
+
+}  // namespace coin_log

@@ -1,0 +1,146 @@
+// The functions of cdb_coin_log.h: exceptions become statuses, and nothing else happens here.
+#include "coin_name.h"
+#include "failure.h"
+#include "reader.h"
+
+#include <cstdlib>
+#include <exception>
+#include <memory>
+#include <new>
+
+struct cdb_coin_log {
+  coin_log::Store store;
+};
+
+struct cdb_coin_log_reader {
+  coin_log::Reader reader;
+};
+
+namespace {
+
+cdb_coin_log_status fail(cdb_coin_log_status status, const char *text, char **error) noexcept {
+  *error = strdup(text);
+  return status;
+}
+
+template <typename Body>
+cdb_coin_log_status guarded(char **error, Body body) noexcept {
+  try {
+    body();
+    return COIN_LOG_OK;
+  } catch (const coin_log::Failure &failure) {
+    return fail(failure.status(), failure.what(), error);
+  } catch (const std::bad_alloc &) {
+    return fail(COIN_LOG_NO_MEMORY, "\tout of memory", error);
+  } catch (const std::exception &exception) {
+    return fail(COIN_LOG_FAILED, exception.what(), error);
+  } catch (...) {
+    return fail(COIN_LOG_FAILED, "\tunknown C++ exception", error);
+  }
+}
+
+template <typename T>
+void copy(const std::vector<T> &from, T *to) {
+  if (!from.empty()) std::memcpy(to, from.data(), from.size() * sizeof(T));
+}
+
+void check_writable(const cdb_coin_log *log) {
+  if (log->store.is_read_only())
+    throw coin_log::Failure(COIN_LOG_INVALID, "", "it was opened only for reading");
+}
+
+}  // namespace
+
+cdb_coin_log_status cdb_coin_log_open(const char *path, const cdb_coin_log_options *options,
+                                      cdb_coin_log **log, char **error) {
+  return guarded(error, [=] { *log = new cdb_coin_log{{path, *options}}; });
+}
+
+cdb_coin_log_status cdb_coin_log_close(cdb_coin_log *log, int32_t abandon, char **error) {
+  const std::unique_ptr<cdb_coin_log> owned(log);
+  return guarded(error, [&] {
+    if (abandon == 0) owned->store.close();
+  });
+}
+
+void cdb_coin_log_count(const cdb_coin_log *log, cdb_coin_log_totals *totals) {
+  *totals = log->store.totals();
+}
+
+cdb_coin_log_status cdb_coin_log_accept(cdb_coin_log *log, size_t n, const uint64_t *indices,
+                                        const uint64_t *timestamps, const uint64_t *spend_ends,
+                                        const uint64_t *confirm_ends, const uint8_t *spends,
+                                        const uint8_t *confirms, const uint8_t *names,
+                                        cdb_coin_log_refusal *refusal, char **error) {
+  bool accepted = true;
+  const cdb_coin_log_status status = guarded(error, [&] {
+    check_writable(log);
+    const coin_log::Blocks blocks = {n,      indices,  timestamps, spend_ends, confirm_ends,
+                                     spends, confirms, names};
+    accepted = log->store.accept(blocks, refusal);
+  });
+  if (status == COIN_LOG_OK && !accepted)
+    return fail(COIN_LOG_REFUSED, "\ta block breaks a rule", error);
+  return status;
+}
+
+cdb_coin_log_status cdb_coin_log_flush(cdb_coin_log *log, char **error) {
+  return guarded(error, [=] {
+    check_writable(log);
+    log->store.flush();
+  });
+}
+
+cdb_coin_log_status cdb_coin_log_rewind(cdb_coin_log *log, int64_t block_index, char **error) {
+  return guarded(error, [=] {
+    check_writable(log);
+    log->store.rewind(block_index);
+  });
+}
+
+cdb_coin_log_status cdb_coin_log_lookup(cdb_coin_log *log, const uint8_t *names, size_t n,
+                                        cdb_coin_log_info *infos, uint8_t *found, char **error) {
+  return guarded(error, [=] {
+    log->store.lookup(names, n, infos, found);
+    log->store.check_not_rewound();
+  });
+}
+
+cdb_coin_log_status cdb_coin_log_read(cdb_coin_log *log, int64_t first_index, int64_t last_index,
+                                      cdb_coin_log_reader **reader, char **error) {
+  return guarded(error, [=] {
+    *reader = new cdb_coin_log_reader{{log->store, log->store.range(first_index, last_index)}};
+  });
+}
+
+cdb_coin_log_status cdb_coin_log_next(cdb_coin_log_reader *reader, uint64_t max_confirms,
+                                      cdb_coin_log_counts *counts, char **error) {
+  return guarded(error, [=] {
+    reader->reader.next(max_confirms);
+    const coin_log::Blocks blocks = reader->reader.blocks().view();
+    *counts = {blocks.n, blocks.spend_count(), blocks.confirm_count()};
+  });
+}
+
+void cdb_coin_log_take(const cdb_coin_log_reader *reader, uint64_t *indices, uint64_t *timestamps,
+                       uint64_t *spend_ends, uint64_t *confirm_ends, uint8_t *spends,
+                       uint8_t *confirms, uint8_t *names) {
+  const coin_log::OwnedBlocks &blocks = reader->reader.blocks();
+  copy(blocks.indices, indices);
+  copy(blocks.timestamps, timestamps);
+  copy(blocks.spend_ends, spend_ends);
+  copy(blocks.confirm_ends, confirm_ends);
+  copy(blocks.spends, spends);
+  copy(blocks.confirms, confirms);
+  copy(blocks.names, names);
+}
+
+void cdb_coin_log_end(cdb_coin_log_reader *reader) { delete reader; }
+
+void cdb_coin_log_name(const uint8_t *confirms, size_t n, uint8_t *names) {
+  using namespace coin_log;
+  for (; n > 0; --n, confirms += kConfirmBytes, names += kNameBytes)
+    coin_name(confirms, confirms + kNameBytes, load_big_endian(confirms + kAmountAt), names);
+}
+
+void cdb_coin_log_free(char *error) { std::free(error); }

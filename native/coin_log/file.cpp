@@ -1,0 +1,163 @@
+#include "file.h"
+
+#include "failure.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace coin_log {
+
+namespace {
+
+constexpr size_t kZeroBytes = size_t{1} << 16;
+
+int flags_of(Open mode) {
+  if (mode == Open::kRead) return O_RDONLY | O_CLOEXEC;
+  return O_RDWR | O_CLOEXEC | O_CREAT | (mode == Open::kReplace ? O_TRUNC : 0);
+}
+
+}  // namespace
+
+void throw_errno(const std::string &file, int number) {
+  const bool full = number == ENOSPC || number == EDQUOT;
+  throw Failure(full ? COIN_LOG_NO_SPACE : COIN_LOG_IO, file, std::strerror(number));
+}
+
+File::File(const Directory &directory, const std::string &name, Open mode)
+    : name_(name), descriptor_(::open(directory.full(name).c_str(), flags_of(mode), 0644)) {
+  if (descriptor_ < 0) throw_errno(name, errno);
+}
+
+File::~File() { ::close(descriptor_); }
+
+uint64_t File::size() const {
+  struct stat status;
+  if (::fstat(descriptor_, &status) != 0) throw_errno(name_, errno);
+  return static_cast<uint64_t>(status.st_size);
+}
+
+void File::read(uint8_t *to, size_t n, uint64_t offset) const {
+  while (n > 0) {
+    const ssize_t got = ::pread(descriptor_, to, n, static_cast<off_t>(offset));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) throw_errno(name_, errno);
+    if (got == 0) throw corrupt(name_, "it is shorter than it should be");
+    to += got;
+    n -= static_cast<size_t>(got);
+    offset += static_cast<uint64_t>(got);
+  }
+}
+
+void File::write(const uint8_t *from, size_t n, uint64_t offset) {
+  while (n > 0) {
+    const ssize_t put = ::pwrite(descriptor_, from, n, static_cast<off_t>(offset));
+    if (put < 0 && errno == EINTR) continue;
+    if (put < 0) throw_errno(name_, errno);
+    from += put;
+    n -= static_cast<size_t>(put);
+    offset += static_cast<uint64_t>(put);
+  }
+}
+
+void File::sync() {
+  if (::fdatasync(descriptor_) != 0) throw_errno(name_, errno);
+}
+
+void File::start_writeback(uint64_t offset, uint64_t n) {
+#ifdef SYNC_FILE_RANGE_WRITE
+  // Advice only: an error shows at the sync.
+  ::sync_file_range(descriptor_, static_cast<off_t>(offset), static_cast<off_t>(n),
+                    SYNC_FILE_RANGE_WRITE);
+#else
+  static_cast<void>(offset), static_cast<void>(n);
+#endif
+}
+
+void File::erase_from(uint64_t offset) {
+  const uint64_t end = size();
+  if (offset >= end) return;
+#ifdef FALLOC_FL_PUNCH_HOLE
+  if (::fallocate(descriptor_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                  static_cast<off_t>(offset), static_cast<off_t>(end - offset)) == 0)
+    return;
+#endif
+  const Bytes zeros(kZeroBytes);
+  for (; offset < end; offset += kZeroBytes)
+    write(zeros.data(), static_cast<size_t>(std::min<uint64_t>(kZeroBytes, end - offset)), offset);
+}
+
+bool exists(const Directory &directory, const std::string &name) {
+  struct stat status;
+  if (::stat(directory.full(name).c_str(), &status) == 0) return true;
+  if (errno == ENOENT) return false;
+  throw_errno(name, errno);
+}
+
+void remove_file(const Directory &directory, const std::string &name) {
+  if (::unlink(directory.full(name).c_str()) != 0 && errno != ENOENT) throw_errno(name, errno);
+}
+
+void sync_directory(const Directory &directory, const std::string &name) {
+  const int descriptor =
+      ::open(directory.full(name).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) throw_errno(name, errno);
+  const int failed = ::fsync(descriptor) == 0 ? 0 : errno;
+  ::close(descriptor);
+  if (failed != 0) throw_errno(name, failed);
+}
+
+void make_directory(const Directory &directory, const std::string &name) {
+  if (::mkdir(directory.full(name).c_str(), 0755) == 0)
+    sync_directory(directory, "");
+  else if (errno != EEXIST)
+    throw_errno(name, errno);
+}
+
+std::vector<std::string> list_directory(const Directory &directory, const std::string &name) {
+  std::vector<std::string> names;
+  DIR *const stream = ::opendir(directory.full(name).c_str());
+  if (stream == nullptr) throw_errno(name, errno);
+  while (const dirent *entry = ::readdir(stream)) names.emplace_back(entry->d_name);
+  ::closedir(stream);
+  return names;
+}
+
+Bytes read_whole(const Directory &directory, const std::string &name) {
+  const File file(directory, name, Open::kRead);
+  Bytes bytes(file.size());
+  file.read(bytes.data(), bytes.size(), 0);
+  return bytes;
+}
+
+void replace_whole(const Directory &directory, const std::string &folder, const std::string &name,
+                   const Bytes &bytes) {
+  const std::string path = folder + "/" + name;
+  const std::string unfinished = path + ".tmp";
+  {
+    File file(directory, unfinished, Open::kReplace);
+    file.write(bytes.data(), bytes.size(), 0);
+    file.sync();
+  }
+  if (::rename(directory.full(unfinished).c_str(), directory.full(path).c_str()) != 0)
+    throw_errno(path, errno);
+  sync_directory(directory, folder);
+}
+
+Mapping::Mapping(const File &file, uint64_t n, bool populate) : data_(nullptr), size_(n) {
+  if (n == 0) return;
+  const int flags = MAP_SHARED | (populate ? MAP_POPULATE : MAP_NORESERVE);
+  void *const address = ::mmap(nullptr, n, PROT_READ, flags, file.descriptor(), 0);
+  if (address == MAP_FAILED) throw_errno(file.name(), errno);
+  data_ = static_cast<uint8_t *>(address);
+}
+
+Mapping::~Mapping() {
+  if (data_ != nullptr) ::munmap(data_, size_);
+}
+
+}  // namespace coin_log

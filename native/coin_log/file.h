@@ -1,0 +1,73 @@
+// Files: whole reads and writes, durable replacement, and mappings that nothing shrinks.
+#pragma once
+
+#include "bytes.h"
+
+#include <memory>
+#include <string>
+
+namespace coin_log {
+
+// Where the database is: failures name files relative to it.
+struct Directory {
+  std::string path;
+  std::string full(const std::string &file) const { return path + "/" + file; }
+};
+
+// kReplace: created, or emptied.
+enum class Open { kRead, kCreate, kReplace };
+
+class File {
+ public:
+  File(const Directory &directory, const std::string &name, Open mode);
+  ~File();
+  File(const File &) = delete;
+  File &operator=(const File &) = delete;
+
+  const std::string &name() const { return name_; }
+  int descriptor() const { return descriptor_; }
+  uint64_t size() const;
+  void read(uint8_t *to, size_t n, uint64_t offset) const;
+  void write(const uint8_t *from, size_t n, uint64_t offset);
+  void sync();
+  // Have the kernel begin to write a range to the disk: the sync to come has less to wait for.
+  void start_writeback(uint64_t offset, uint64_t n);
+  // Zero from offset on. The file keeps its length: whoever has it mapped must not be cut off.
+  void erase_from(uint64_t offset);
+
+ private:
+  std::string name_;
+  int descriptor_;
+};
+
+bool exists(const Directory &directory, const std::string &name);
+void remove_file(const Directory &directory, const std::string &name);
+void sync_directory(const Directory &directory, const std::string &name);
+void make_directory(const Directory &directory, const std::string &name);
+std::vector<std::string> list_directory(const Directory &directory, const std::string &name);
+Bytes read_whole(const Directory &directory, const std::string &name);
+// Durable, and whole or not at all.
+void replace_whole(const Directory &directory, const std::string &folder, const std::string &name,
+                   const Bytes &bytes);
+
+// The first n bytes of a file, to be read. It may be longer than the file: what lies past the
+// file's end must not be touched.
+class Mapping {
+ public:
+  Mapping(const File &file, uint64_t n, bool populate);
+  ~Mapping();
+  Mapping(const Mapping &) = delete;
+  Mapping &operator=(const Mapping &) = delete;
+
+  const uint8_t *data() const { return data_; }
+  uint64_t size() const { return size_; }
+
+ private:
+  uint8_t *data_;
+  uint64_t size_;
+};
+
+// An error number as a Failure about a file.
+[[noreturn]] void throw_errno(const std::string &file, int number);
+
+}  // namespace coin_log

@@ -1,0 +1,39 @@
+// The log file: appended to, read through a mapping that never shrinks.
+#pragma once
+
+#include "file.h"
+
+namespace coin_log {
+
+constexpr const char *kLogFile = "log";
+
+class Log {
+ public:
+  // Unless read_only, the file is created where it is missing.
+  Log(const Directory &directory, bool read_only);
+
+  // Where the next record goes; bytes behind it are none of ours.
+  uint64_t end() const { return end_; }
+  void set_end(uint64_t end) { end_ = end; }
+  uint64_t file_bytes() const { return file_.size(); }
+
+  void append(const Bytes &bytes, size_t n);
+  void sync() { file_.sync(); }
+  // Zero what lies behind the end.
+  void erase_tail() { file_.erase_from(end_); }
+
+  // The bytes from offset on; those before file_bytes() may be read.
+  const uint8_t *at(uint64_t offset) const { return mapping_->data() + offset; }
+  // Copy the record at offset, of which `available` bytes may be read. False if it is not intact.
+  bool read_record(uint64_t offset, uint64_t available, Bytes *record) const;
+  // Have at() reach up to this offset.
+  void map_up_to(uint64_t offset);
+
+ private:
+  File file_;
+  std::unique_ptr<Mapping> mapping_;
+  uint64_t end_ = 0;
+  uint64_t written_back_ = 0;
+};
+
+}  // namespace coin_log

@@ -1,0 +1,68 @@
+#include "manifest.h"
+
+#include "checksum.h"
+#include "failure.h"
+
+namespace coin_log {
+
+namespace {
+constexpr size_t kManifestBytes = 96, kRunBytes = 16;
+constexpr uint32_t kManifestMagic = 0x314d4c43;  // "CLM1"
+}  // namespace
+
+void Manifest::uncover() {
+  covered_bytes = last_record = last_checksum = covered_blocks = covered_rows = history_bytes = 0;
+  runs.clear();
+}
+
+bool read_manifest(const Directory &directory, Manifest *manifest) {
+  if (!exists(directory, kManifestFile)) return false;
+  const Bytes bytes = read_whole(directory, kManifestFile);
+  const uint8_t *const from = bytes.data();
+  if (bytes.size() < kManifestBytes || load<uint32_t>(from + 8) != kManifestMagic ||
+      load<uint64_t>(from) != checksum(from + 8, bytes.size() - 8, 0) ||
+      load<uint64_t>(from + 88) != (bytes.size() - kManifestBytes) / kRunBytes)
+    throw corrupt_derived(kManifestFile);
+  manifest->epoch = load<uint32_t>(from + 12);
+  manifest->rewound_to = load<uint64_t>(from + 16);
+  manifest->covered_bytes = load<uint64_t>(from + 24);
+  manifest->last_record = load<uint64_t>(from + 32);
+  manifest->last_checksum = load<uint64_t>(from + 40);
+  manifest->covered_blocks = load<uint64_t>(from + 48);
+  manifest->covered_rows = load<uint64_t>(from + 56);
+  manifest->history_bytes = load<uint64_t>(from + 64);
+  manifest->next_run = load<uint64_t>(from + 72);
+  manifest->bits = {load<uint32_t>(from + 80), load<uint32_t>(from + 84)};
+  manifest->runs.clear();
+  for (const uint8_t *run = from + kManifestBytes; run < from + bytes.size(); run += kRunBytes)
+    manifest->runs.push_back({load<uint64_t>(run), load<uint64_t>(run + 8)});
+  return true;
+}
+
+void write_manifest(const Directory &directory, const Manifest &manifest) {
+  Bytes bytes(kManifestBytes + kRunBytes * manifest.runs.size());
+  uint8_t *const to = bytes.data();
+  store(to + 8, kManifestMagic);
+  store(to + 12, manifest.epoch);
+  store(to + 16, manifest.rewound_to);
+  store(to + 24, manifest.covered_bytes);
+  store(to + 32, manifest.last_record);
+  store(to + 40, manifest.last_checksum);
+  store(to + 48, manifest.covered_blocks);
+  store(to + 56, manifest.covered_rows);
+  store(to + 64, manifest.history_bytes);
+  store(to + 72, manifest.next_run);
+  store(to + 80, manifest.bits.bucket_bits);
+  store(to + 84, manifest.bits.name_bits);
+  store(to + 88, uint64_t{manifest.runs.size()});
+  uint8_t *next = to + kManifestBytes;
+  for (const RunName &run : manifest.runs) {
+    store(next, run.number);
+    store(next + 8, run.entries);
+    next += kRunBytes;
+  }
+  store(to, checksum(to + 8, bytes.size() - 8, 0));
+  replace_whole(directory, kDerivedFolder, "manifest", bytes);
+}
+
+}  // namespace coin_log

@@ -1,0 +1,47 @@
+// The manifest: which derived files there are and how much of the log they cover; and, since it is
+// replaced in one durable step, the moment at which a rewind takes effect.
+//
+//     offset  bytes  content, little endian
+//     0       8      checksum of all that follows
+//     8       4      magic "CLM1"
+//     12      4      epoch: how many rewinds there have been
+//     16      8      offset that the last rewind went back to: records there need this epoch
+//     24      8      covered length of the log
+//     32      8      offset of the last covered record
+//     40      8      its checksum; 0 while nothing is covered
+//     48      8      covered blocks
+//     56      8      covered rows
+//     64      8      bytes of the history file that count
+//     72      8      number of the next run
+//     80      4      bucket bits
+//     84      4      name bits
+//     88      8      count of runs
+//     96      16·n   runs, the oldest first: number (8), entries (8)
+#pragma once
+
+#include "run.h"
+
+namespace coin_log {
+
+constexpr const char *kDerivedFolder = "derived";
+constexpr const char *kManifestFile = "derived/manifest";
+
+struct Manifest {
+  uint32_t epoch = 0;
+  uint64_t rewound_to = 0;
+  uint64_t covered_bytes = 0, last_record = 0, last_checksum = 0;
+  uint64_t covered_blocks = 0, covered_rows = 0;
+  uint64_t history_bytes = 0;
+  uint64_t next_run = 1;
+  NameBits bits = {16, 64};
+  std::vector<RunName> runs;
+
+  // Cover nothing; epoch and rewind stay.
+  void uncover();
+};
+
+// False where there is none.
+bool read_manifest(const Directory &directory, Manifest *manifest);
+void write_manifest(const Directory &directory, const Manifest &manifest);
+
+}  // namespace coin_log

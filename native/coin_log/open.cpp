@@ -1,0 +1,148 @@
+// Opening: the derived files are loaded, and the log behind them is replayed.
+#include "failure.h"
+#include "store.h"
+
+#include <algorithm>
+
+namespace coin_log {
+
+namespace {
+
+Manifest manifest_at(const Directory &directory, const cdb_coin_log_options &options) {
+  Manifest manifest;
+  if (!read_manifest(directory, &manifest))
+    manifest.bits = {options.bucket_bits, options.name_bits};
+  return manifest;
+}
+
+cdb_coin_log_options checked(const cdb_coin_log_options &options) {
+  const bool fine = options.memtable_coins > 0 && options.merge_runs >= 2 &&
+                    options.bucket_bits >= 1 && options.bucket_bits <= 24 &&
+                    options.name_bits >= 1 && options.name_bits <= 64;
+  if (!fine) throw Failure(COIN_LOG_INVALID, "", "an option is out of its range");
+  return options;
+}
+
+}  // namespace
+
+Store::Store(const std::string &path, const cdb_coin_log_options &options)
+    : directory_{path},
+      options_(checked(options)),
+      manifest_(manifest_at(directory_, options_)),
+      acked_(directory_, is_read_only()),
+      log_(directory_, is_read_only()),
+      index_(manifest_.bits),
+      epoch_(std::max(manifest_.epoch, acked_.epoch())) {
+  if (!is_read_only()) make_directory(directory_, kDerivedFolder);
+  if (has_all_derived_files())
+    load_derived();
+  else
+    forget_derived();
+  if (!is_read_only()) remove_strays();
+  replay();
+}
+
+bool Store::has_all_derived_files() const {
+  if (manifest_.history_bytes > 0 && !exists(directory_, kHistoryFile)) return false;
+  return std::all_of(manifest_.runs.begin(), manifest_.runs.end(), [this](const RunName &run) {
+    return exists(directory_, run_file(run.number));
+  });
+}
+
+// The files that are left must not be taken for those that are about to be made.
+void Store::forget_derived() {
+  manifest_.uncover();
+  if (!is_read_only()) write_manifest(directory_, manifest_);
+}
+
+void Store::load_derived() {
+  check_last_covered();
+  for (const RunName &run : manifest_.runs) index_.open_run(directory_, run);
+  load_history();
+  rows_ = static_cast<uint32_t>(manifest_.covered_rows);
+  last_checksum_ = manifest_.last_checksum;
+  log_.set_end(manifest_.covered_bytes);
+}
+
+void Store::check_last_covered() const {
+  if (manifest_.covered_bytes == 0) return;
+  const uint64_t offset = manifest_.last_record;
+  const uint64_t length = manifest_.covered_bytes - offset;
+  if (log_.file_bytes() < manifest_.covered_bytes)
+    throw corrupt(kLogFile, "it has " + std::to_string(log_.file_bytes()) + " bytes, and " +
+                                std::to_string(manifest_.covered_bytes) + " were acknowledged");
+  if (!is_intact(log_.at(offset), length, offset) ||
+      read_header(log_.at(offset)).checksum != manifest_.last_checksum)
+    throw corrupt(kLogFile, "damaged at byte " + std::to_string(offset));
+}
+
+// A section may follow on a rewind: then it takes the place of what came before.
+void Store::load_history() {
+  std::vector<uint32_t> spent_rows;
+  const auto keep = [&](uint64_t n) {
+    for (; blocks_.size() > n; blocks_.pop_back())
+      spent_rows.resize(spent_rows.size() - blocks_.back().geometry.spends);
+  };
+  for (const Section &section : read_sections(directory_, manifest_.history_bytes)) {
+    keep(section.first_block);
+    blocks_.insert(blocks_.end(), section.blocks.begin(), section.blocks.end());
+    spent_rows.insert(spent_rows.end(), section.spent_rows.begin(), section.spent_rows.end());
+  }
+  keep(manifest_.covered_blocks);
+  if (blocks_.size() != manifest_.covered_blocks) throw corrupt_derived(kHistoryFile);
+
+  spent_.resize(manifest_.covered_rows);
+  const uint32_t *row = spent_rows.data();
+  for (size_t block = 0; block < blocks_.size(); ++block) {
+    const BlockLine &line = blocks_[block];
+    while (64 * block_hints_.size() < uint64_t{line.first_row} + line.geometry.coins)
+      block_hints_.push_back(static_cast<uint32_t>(block));
+    for (const uint32_t *end = row + line.geometry.spends; row < end; ++row) {
+      if (*row >= spent_.size()) throw corrupt_derived(kHistoryFile);
+      spent_[*row] = line.index;
+    }
+  }
+}
+
+// Runs that a crash has left without a manifest that names them.
+void Store::remove_strays() {
+  std::set<std::string> wanted = {".", "..", "manifest", "history"};
+  for (const RunName &run : manifest_.runs) wanted.insert(run_file(run.number).substr(8));
+  for (const std::string &name : list_directory(directory_, kDerivedFolder))
+    if (wanted.count(name) == 0) remove_file(directory_, std::string(kDerivedFolder) + "/" + name);
+}
+
+cdb_coin_log_totals Store::totals() const {
+  return {blocks_.size(), rows_, blocks_.empty() ? 0 : blocks_.back().index, log_.end(),
+          index_.runs().size()};
+}
+
+void Store::check_not_rewound() const {
+  if (!is_read_only()) return;
+  Manifest now;
+  if (read_manifest(directory_, &now) && now.epoch != manifest_.epoch)
+    throw Failure(COIN_LOG_REWOUND, "", "the one who writes has rewound it; open it again");
+}
+
+uint64_t Store::offset_of(size_t block) const {
+  return block < blocks_.size() ? blocks_[block].offset : log_.end();
+}
+
+uint32_t Store::first_row_of(size_t block) const {
+  return block < blocks_.size() ? blocks_[block].first_row : rows_;
+}
+
+size_t Store::blocks_up_to(int64_t block_index) const {
+  const auto above = std::upper_bound(
+      blocks_.begin(), blocks_.end(), block_index,
+      [](int64_t index, const BlockLine &line) { return index < int64_t{line.index}; });
+  return static_cast<size_t>(above - blocks_.begin());
+}
+
+std::pair<uint64_t, uint64_t> Store::range(int64_t first_index, int64_t last_index) const {
+  if (first_index > last_index) return {0, 0};
+  const size_t first = first_index < 0 ? 0 : blocks_up_to(first_index - 1);
+  return {offset_of(first), offset_of(blocks_up_to(last_index))};
+}
+
+}  // namespace coin_log

@@ -1,0 +1,57 @@
+#include "reader.h"
+
+#include "failure.h"
+
+#include <algorithm>
+
+namespace coin_log {
+
+namespace {
+constexpr const char *kPreservedFile = "derived/preserved";
+}
+
+Reader::Reader(Store &store, std::pair<uint64_t, uint64_t> range)
+    : store_(store), offset_(range.first), end_(range.second), live_end_(range.second) {
+  store_.readers().insert(this);
+}
+
+Reader::~Reader() { store_.readers().erase(this); }
+
+void Reader::next(uint64_t max_coins) {
+  blocks_.clear();
+  while (offset_ < end_) {
+    if (!read_record(offset_) || !append_block(record_.data(), &blocks_))
+      throw corrupt(kLogFile, "damaged at byte " + std::to_string(offset_));
+    offset_ += read_header(record_.data()).length;
+    if (blocks_.confirm_count() + blocks_.spends.size() / kNameBytes >= max_coins) break;
+  }
+  store_.check_not_rewound();
+}
+
+bool Reader::read_record(uint64_t offset) {
+  if (offset < live_end_) return store_.log().read_record(offset, live_end_ - offset, &record_);
+  const auto piece =
+      std::find_if(preserved_.begin(), preserved_.end(),
+                   [offset](const Preserved &p) { return p.begin <= offset && offset < p.end; });
+  const uint64_t place = offset - piece->begin, available = piece->end - offset;
+  record_.resize(std::min<uint64_t>(available, kHeaderBytes));
+  piece->file->read(record_.data(), record_.size(), place);
+  if (available < kHeaderBytes) return false;
+  record_.resize(std::min<uint64_t>(available, read_header(record_.data()).length));
+  piece->file->read(record_.data(), record_.size(), place);
+  return is_intact(record_.data(), record_.size(), offset);
+}
+
+void Reader::preserve_from(uint64_t offset) {
+  const uint64_t begin = std::max(offset, offset_);
+  if (begin < live_end_) {
+    const Directory &directory = store_.directory();
+    auto file = std::make_unique<File>(directory, kPreservedFile, Open::kReplace);
+    remove_file(directory, kPreservedFile);
+    file->write(store_.log().at(begin), live_end_ - begin, 0);
+    preserved_.push_back({begin, live_end_, std::move(file)});
+  }
+  live_end_ = std::min(live_end_, offset);
+}
+
+}  // namespace coin_log

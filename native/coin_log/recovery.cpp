@@ -1,0 +1,92 @@
+// Recovery: the records behind what the derived files cover are read, checked and accepted anew.
+//
+// A record counts if its lengths fit, its checksum holds, it follows on the one before (that one's
+// checksum, the row count, a rising index), and it is no older than the last rewind to before it.
+// The first that does not count ends the log. That is damage when the log was acknowledged beyond
+// it, by the manifest, by the acked file, or by an intact record behind it that says so. Otherwise
+// it is what a crash has torn: of what nobody was promised, any part may be missing.
+#include "failure.h"
+#include "store.h"
+
+#include <algorithm>
+
+namespace coin_log {
+
+namespace {
+
+constexpr size_t kReplayCoins = 8192;
+
+Failure damaged_at(uint64_t offset) {
+  return corrupt(kLogFile, "damaged at byte " + std::to_string(offset) +
+                               ", before the end of what was acknowledged");
+}
+
+const uint8_t *find_magic(const uint8_t *from, const uint8_t *end) {
+  const uint32_t magic = kRecordMagic;
+  return static_cast<const uint8_t *>(
+      memmem(from, static_cast<size_t>(end - from), &magic, sizeof magic));
+}
+
+}  // namespace
+
+// Written before a rewind to before it.
+bool Store::is_dead(const RecordHeader &header, uint64_t offset) const {
+  return offset >= manifest_.rewound_to && header.epoch < manifest_.epoch;
+}
+
+void Store::replay() {
+  const uint64_t acked = std::max(acked_.length(epoch_), manifest_.covered_bytes);
+  const uint64_t file_bytes = log_.file_bytes();
+  log_.map_up_to(file_bytes);
+  OwnedBlocks blocks;
+  std::vector<RecordHeader> headers;
+  uint64_t offset = log_.end(), rows = rows_, previous = last_checksum_;
+  Bytes record;
+  while (offset < file_bytes && log_.read_record(offset, file_bytes - offset, &record)) {
+    const RecordHeader header = read_header(record.data());
+    if (is_dead(header, offset) || header.previous_checksum != previous ||
+        header.first_row != rows)
+      break;
+    if (!append_block(record.data(), &blocks)) throw damaged_at(offset);
+    headers.push_back(header);
+    previous = header.checksum;
+    rows += header.geometry.coins;
+    offset += header.length;
+    if (blocks.confirm_count() >= kReplayCoins) replay_blocks(&blocks, &headers);
+  }
+  replay_blocks(&blocks, &headers);
+  end_log(acked, file_bytes);
+}
+
+void Store::replay_blocks(OwnedBlocks *blocks, std::vector<RecordHeader> *headers) {
+  if (headers->empty()) return;
+  const uint64_t offset = log_.end();
+  cdb_coin_log_refusal refusal;
+  if (!accept_all(blocks->view(), headers->data(), &refusal)) throw damaged_at(offset);
+  epoch_ = std::max(epoch_, headers->back().epoch);
+  blocks->clear();
+  headers->clear();
+}
+
+bool Store::is_acknowledged_behind(uint64_t offset, uint64_t file_bytes) const {
+  const uint8_t *const end = log_.at(file_bytes);
+  const uint8_t *magic = log_.at(offset);
+  while ((magic = find_magic(magic, end)) != nullptr) {
+    const uint64_t at = static_cast<uint64_t>(magic - log_.at(0)) - 8;
+    ++magic;
+    if (at < offset || !is_intact(log_.at(at), file_bytes - at, at)) continue;
+    const RecordHeader header = read_header(log_.at(at));
+    if (!is_dead(header, at) && header.durable_upto > offset) return true;
+    magic += header.length - 9;
+  }
+  return false;
+}
+
+void Store::end_log(uint64_t acked, uint64_t file_bytes) {
+  const uint64_t end = log_.end();
+  if (end < acked || (end < file_bytes && is_acknowledged_behind(end, file_bytes)))
+    throw damaged_at(end);
+  if (!is_read_only()) log_.erase_tail();
+}
+
+}  // namespace coin_log

@@ -1,0 +1,120 @@
+// The coin set: the log, and what is derived from it.
+#pragma once
+
+#include "acked.h"
+#include "cdb_coin_log_api.h"
+#include "history.h"
+#include "index.h"
+#include "log.h"
+#include "manifest.h"
+#include "record.h"
+
+#include <set>
+
+namespace coin_log {
+
+class Reader;
+
+// A coin as its record has it.
+struct CoinView {
+  uint32_t row;
+  uint32_t block;  // number in the block table
+  const uint8_t *parent;
+  const uint8_t *puzzle_hash;
+  uint64_t amount;
+  bool parent_is_explicit;
+};
+
+class Store {
+ public:
+  // open.cpp
+  Store(const std::string &path, const cdb_coin_log_options &options);
+  Store(const Store &) = delete;
+  Store &operator=(const Store &) = delete;
+
+  // checkpoint.cpp
+  void flush();
+  void close();
+
+  // accept.cpp. On a refusal the blocks before it have been accepted.
+  bool accept(const Blocks &blocks, cdb_coin_log_refusal *refusal) {
+    return accept_all(blocks, nullptr, refusal);
+  }
+
+  // rewind.cpp
+  void rewind(int64_t block_index);
+
+  // lookup.cpp
+  void lookup(const uint8_t *names, size_t n, cdb_coin_log_info *infos, uint8_t *found) const;
+  // The coins of rows that the log holds, in order; at most kFetch of them.
+  static constexpr size_t kFetch = 64;
+  void fetch(const Hit *hits, size_t n, CoinView *views) const;
+  // Whether it is the coin of this name. Throws when its record is damaged.
+  bool has_name(const CoinView &view, const uint8_t *name) const;
+
+  cdb_coin_log_totals totals() const;
+  const Directory &directory() const { return directory_; }
+  bool is_read_only() const { return options_.read_only != 0; }
+  // Throws when the one who writes has rewound since this was opened.
+  void check_not_rewound() const;
+  const Log &log() const { return log_; }
+  // The bytes of the log that hold the blocks with first_index ≤ index ≤ last_index.
+  std::pair<uint64_t, uint64_t> range(int64_t first_index, int64_t last_index) const;
+  std::set<Reader *> &readers() { return readers_; }
+
+ private:
+  friend class Acceptance;
+
+  // open.cpp
+  bool has_all_derived_files() const;
+  void forget_derived();
+  void load_derived();
+  void load_history();
+  void check_last_covered() const;
+  void remove_strays();
+  // recovery.cpp
+  void replay();
+  void replay_blocks(OwnedBlocks *blocks, std::vector<RecordHeader> *headers);
+  bool is_dead(const RecordHeader &header, uint64_t offset) const;
+  bool is_acknowledged_behind(uint64_t offset, uint64_t file_bytes) const;
+  void end_log(uint64_t acked, uint64_t file_bytes);
+  // accept.cpp
+  // replayed: the records that the log has of these blocks already, or null.
+  bool accept_all(const Blocks &blocks, const RecordHeader *replayed,
+                  cdb_coin_log_refusal *refusal);
+  void add_block(const RecordHeader &header, uint64_t offset);
+  // checkpoint.cpp
+  void sync_log();
+  void checkpoint();
+  void checkpoint_if_due();
+  void cover_all();
+  // rewind.cpp
+  void preserve_for_readers(uint64_t offset);
+  void lower_manifest(size_t blocks, uint64_t offset);
+  void forget_blocks(size_t blocks);
+  void unspend(size_t blocks);
+
+  size_t blocks_up_to(int64_t block_index) const;
+  uint64_t offset_of(size_t block) const;
+  uint32_t first_row_of(size_t block) const;
+  size_t block_of(uint32_t row) const;
+  void check_record(size_t block) const;
+
+  Directory directory_;
+  cdb_coin_log_options options_;
+  Manifest manifest_;
+  Acked acked_;
+  Log log_;
+  Index index_;
+  uint32_t epoch_ = 0;
+
+  std::vector<BlockLine> blocks_;
+  std::vector<uint32_t> block_hints_;  // of each 64th row
+  std::vector<uint32_t> spent_;        // by row: the index of the block that spends it, or 0
+  std::vector<uint32_t> new_spent_rows_;  // of the blocks that the manifest does not cover
+  uint32_t rows_ = 0;
+  uint64_t last_checksum_ = 0;
+  std::set<Reader *> readers_;
+};
+
+}  // namespace coin_log

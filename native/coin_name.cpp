@@ -1,0 +1,59 @@
+// SHA-256 of coins by OpenSSL, which makes use of what the processor offers.
+//
+// A source of its own, called for many coins at a time: the processor's SHA instructions are two
+// hundred times slower while the upper halves of AVX registers are in use, so nothing between two
+// names may be compiled for AVX.
+
+// What replaces these functions takes 1.5 times as long (EVP) or more.
+#define OPENSSL_SUPPRESS_DEPRECATED
+
+#include "coin_name.h"
+
+#include "big_endian.h"
+
+#include <openssl/sha.h>
+
+#include <cstring>
+
+namespace {
+
+constexpr size_t kHashesBytes = 2 * sizeof(cdb_hash);
+constexpr size_t kMessageBytes = 128;  // two of SHA-256's blocks, for every coin
+
+// The length of the shortest big-endian two's-complement form; that of 0 is empty.
+size_t clvm_int_bytes(uint64_t number) {
+  return number == 0 ? 0 : static_cast<size_t>(72 - __builtin_clzll(number)) / 8;
+}
+
+// Parent, puzzle hash and clvm_int(amount), with the padding that SHA-256 puts behind them.
+struct Message {
+  uint8_t bytes[kMessageBytes] = {};
+
+  explicit Message(const cdb_coin &coin) {
+    std::memcpy(bytes, &coin, kHashesBytes);
+    const size_t int_bytes = clvm_int_bytes(big_endian::load64(coin.amount));
+    const size_t end = kHashesBytes + int_bytes;
+    // The amount as nine bytes and zeros: copied from inside, it needs no case of its own by length.
+    uint8_t padded[24] = {};
+    std::memcpy(padded + 1, coin.amount, sizeof coin.amount);
+    std::memcpy(bytes + kHashesBytes, padded + 9 - int_bytes, 9);
+    bytes[end] = 0x80;
+    big_endian::store64(8 * end, bytes + kMessageBytes - 8);
+  }
+};
+
+// Because the message is padded already, Update leaves its hash behind; Final would add a quarter
+// to the time.
+void name_coin(const cdb_coin &coin, cdb_hash *name) {
+  const Message message(coin);
+  SHA256_CTX context;
+  SHA256_Init(&context);
+  SHA256_Update(&context, message.bytes, sizeof message.bytes);
+  for (size_t i = 0; i < 8; ++i) big_endian::store32(context.h[i], name->bytes + 4 * i);
+}
+
+}  // namespace
+
+void name_coins(const cdb_coin *coins, size_t n, cdb_hash *names) {
+  for (size_t i = 0; i < n; ++i) name_coin(coins[i], &names[i]);
+}

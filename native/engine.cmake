@@ -1,0 +1,96 @@
+# What the extensions need: each cdb_find_* sets `missing` to what is not on this machine, or to "".
+
+# A macro, because a language is enabled for the scope that asks.
+macro(cdb_find_toolchain missing)
+  set(${missing} "")
+  foreach(language CXX C)
+    check_language(${language})
+    if(CMAKE_${language}_COMPILER)
+      enable_language(${language})
+    else()
+      set(${missing} "a ${language} compiler")
+    endif()
+  endforeach()
+  if(NOT ${missing})
+    find_package(Python 3.11 COMPONENTS Interpreter Development.SABIModule)
+    if(NOT Python_FOUND)
+      set(${missing} "Python's headers")
+    endif()
+  endif()
+endmacro()
+
+# Defines OpenSSL::Crypto.
+function(cdb_find_openssl missing)
+  set(${missing} "" PARENT_SCOPE)
+  find_package(OpenSSL QUIET COMPONENTS Crypto)
+  if(OPENSSL_FOUND)
+    message(STATUS "OpenSSL ${OPENSSL_VERSION}: ${OPENSSL_INCLUDE_DIR}")
+  else()
+    set(${missing} "OpenSSL (Debian: libssl-dev)" PARENT_SCOPE)
+  endif()
+endfunction()
+
+# Defines cdb::rocksdb: by RocksDB's own CMake package, else by pkg-config.
+function(cdb_find_rocksdb missing)
+  set(${missing} "" PARENT_SCOPE)
+  find_package(RocksDB CONFIG QUIET GLOBAL)
+  if(RocksDB_FOUND)
+    add_library(cdb::rocksdb ALIAS RocksDB::rocksdb-shared)
+    message(STATUS "RocksDB ${RocksDB_VERSION}: ${RocksDB_DIR}")
+    return()
+  endif()
+  find_package(PkgConfig QUIET)
+  if(PkgConfig_FOUND)
+    pkg_check_modules(rocksdb IMPORTED_TARGET GLOBAL rocksdb)
+  endif()
+  if(rocksdb_FOUND)
+    add_library(cdb::rocksdb ALIAS PkgConfig::rocksdb)
+  else()
+    set(${missing} "RocksDB (Debian: librocksdb-dev)" PARENT_SCOPE)
+  endif()
+endfunction()
+
+# cdb_do_without(missing what OPTION): say that `what` is left out; fail if OPTION demands it.
+function(cdb_do_without missing what option)
+  if(${option} STREQUAL "AUTO")
+    message(WARNING "Without ${what}: ${missing} not found")
+  else()
+    message(FATAL_ERROR "${option}=${${option}}, but ${missing} not found")
+  endif()
+endfunction()
+
+# cdb_add_extension(package._NAME face library source.cpp ...): the extension module package._NAME,
+# which offers to Python what face.h declares; face_api.h is that header for a compiler.
+function(cdb_add_extension module face library)
+  set(sources ${ARGN})
+  string(REPLACE "." "/" path ${module})
+  cmake_path(GET path PARENT_PATH package)
+  cmake_path(GET path FILENAME name)
+
+  set(header ${CMAKE_CURRENT_SOURCE_DIR}/${face}.h)
+  set(api ${CMAKE_CURRENT_SOURCE_DIR}/${face}_api.h)
+  set(generated ${CMAKE_CURRENT_BINARY_DIR}/${name}.c)
+  add_custom_command(
+    OUTPUT ${generated}
+    COMMAND ${Python_EXECUTABLE} -m cffi.gen_src read-sources
+            ${module} ${header} ${api} ${generated}
+    DEPENDS ${header} ${api}
+    VERBATIM)
+
+  python_add_library(${name} MODULE USE_SABI 3.11 WITH_SOABI ${sources} ${generated})
+  target_compile_features(${name} PRIVATE cxx_std_17)
+  target_include_directories(${name} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
+  target_link_libraries(${name} PRIVATE ${library})
+  # Every engine defines the same names: they must not be seen outside their module.
+  set_target_properties(${name} PROPERTIES C_VISIBILITY_PRESET hidden CXX_VISIBILITY_PRESET hidden
+                                           VISIBILITY_INLINES_HIDDEN ON)
+  target_compile_options(${name} PRIVATE -Wall -Wextra -Werror)
+  set_source_files_properties(${sources} PROPERTIES COMPILE_OPTIONS
+    "-Wpedantic;-Wconversion;-Wsign-conversion;-Wshadow;-Wnon-virtual-dtor;-Woverloaded-virtual")
+
+  if(SKBUILD_STATE STREQUAL "editable")
+    set_target_properties(${name} PROPERTIES
+      LIBRARY_OUTPUT_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR}/../${package})
+  endif()
+  install(TARGETS ${name} LIBRARY DESTINATION ${package})
+endfunction()

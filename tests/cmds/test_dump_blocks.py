@@ -1,0 +1,88 @@
+"""dump_blocks: canonical text, of a database that it only reads."""
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from cdb.blocks import BlockSpendInfo
+from cdb.schemas import SchemaInfo
+from tests.conftest import Commands, contents, load_all, text_of
+
+Blocks = tuple[BlockSpendInfo, ...]
+Loaded = Callable[[str], Path]
+
+
+def test_a_dump_is_the_input_and_changes_nothing(
+    run_command: Commands, own_schema: SchemaInfo, loaded: Loaded, replay: bytes
+) -> None:
+    path = loaded(own_schema.name)
+    before = contents(run_command.cwd)
+    result = run_command("dump_blocks", own_schema.name, "--db", path).fine()
+    assert result.out == replay
+    assert result.err == ""
+    assert contents(run_command.cwd) == before
+
+
+@pytest.mark.parametrize("past", [0, 1])
+def test_max_blocks_bounds_the_index(
+    run_command: Commands, own_schema: SchemaInfo, past: int, loaded: Loaded, blocks: Blocks
+) -> None:
+    limit = blocks[20].index + past
+    options = ["--db", loaded(own_schema.name), "--max-blocks", limit]
+    result = run_command("dump_blocks", own_schema.name, *options).fine()
+    assert result.out == text_of(blocks[: 20 + past])
+
+
+def test_max_blocks_0_dumps_nothing(run_command: Commands, loaded: Loaded) -> None:
+    options = ["--db", loaded("memory"), "--max-blocks=0"]
+    assert run_command("dump_blocks", "memory", *options).fine().out == b""
+
+
+def test_a_dump_loads_into_every_schema(
+    run_command: Commands, own_schema: SchemaInfo, loaded: Loaded, replay: bytes
+) -> None:
+    dump = run_command.start("dump_blocks", "memory", "--db", loaded("memory"))
+    name = own_schema.name
+    result = run_command("load_blocks", name, "--db", "db", "--no-digest", stdin=dump.stdout)
+    result.fine()
+    with own_schema.open(run_command.cwd / "db", read_only=True) as database:
+        assert text_of(database.blocks()) == replay
+
+
+def test_a_dump_beside_a_writer_has_all_that_is_flushed_and_whole_blocks(
+    run_command: Commands, own_schema: SchemaInfo, blocks: Blocks
+) -> None:
+    with own_schema.open(run_command.cwd / "db") as database:
+        load_all(database, blocks[:30])
+        database.accept_block(blocks[30])
+        result = run_command("dump_blocks", own_schema.name, "--db", "db").fine()
+        assert result.out in (text_of(blocks[:30]), text_of(blocks[:31]))
+        database.accept_block(blocks[31])
+
+
+@pytest.mark.parametrize("name", ["dump_blocks", "make_replay"])
+def test_a_reader_that_goes_away_gets_no_traceback(
+    run_command: Commands, loaded: Loaded, name: str
+) -> None:
+    arguments = ["memory", "--db", loaded("memory")] if name == "dump_blocks" else []
+    writer = run_command.start(name, *arguments)
+    line = ["head", "-1"]
+    first = subprocess.run(line, stdin=writer.stdout, capture_output=True, check=True, timeout=60)
+    assert writer.stdout is not None
+    writer.stdout.close()
+    assert writer.stderr is not None
+    assert writer.stderr.read() == b""
+    assert writer.wait(timeout=60) == 1
+    assert first.stdout.startswith(b"B 3 ")
+
+
+def test_a_full_disk_behind_the_dump_is_one_line(run_command: Commands, loaded: Loaded) -> None:
+    full = Path("/dev/full")
+    if not full.exists():
+        pytest.skip("no /dev/full on this system")
+    with full.open("wb") as stdout:
+        options = ["--db", loaded("memory")]
+        result = run_command("dump_blocks", "memory", *options, stdout=stdout)
+    assert "No space left" in result.error()

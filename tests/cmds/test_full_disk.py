@@ -1,0 +1,139 @@
+"""A disk that fills up anywhere in a load: one line, a database that opens, and loading goes on."""
+
+import os
+import re
+import resource
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from cdb.blocks import BlockSpendInfo
+from cdb.schemas import SchemaInfo
+from cdb.state import summarize, verify
+from tests.conftest import Commands, Result, digest_of, load_all
+
+Blocks = tuple[BlockSpendInfo, ...]
+
+KIB = 1024
+
+
+def check_and_go_on(
+    result: Result, schema: SchemaInfo, path: Path, blocks: Blocks, digest: str
+) -> None:
+    """The load failed well, what it said it kept is there, and loading goes on."""
+    error = result.error()
+    assert result.out == b""
+    assert path.name in error
+    said = re.search(r"blocks up to (\d+) are loaded and flushed$", error)
+    if said:
+        with schema.open(path, read_only=True) as database:
+            verify(database)
+    with schema.open(path) as database:
+        newest = -1 if database.last_block_index is None else database.last_block_index
+        assert newest >= (int(said[1]) if said else -1)
+        kept = [block for block in blocks if block.index <= newest]
+        assert verify(database).digest == digest_of(kept)
+        load_all(database, blocks)
+    with schema.open(path) as database:
+        assert summarize(database).digest == digest
+
+
+def file_sizes(path: Path) -> list[int]:
+    """The sizes of all files of a database, in bytes."""
+    files = path.rglob("*") if path.is_dir() else path.parent.glob(f"{path.name}*")
+    return [file.stat().st_size for file in files if file.is_file()]
+
+
+@pytest.mark.parametrize("share", [0.01, 0.3, 0.8])
+def test_files_that_may_not_grow(
+    run_command: Commands,
+    own_schema: SchemaInfo,
+    share: float,
+    loaded: Callable[[str], Path],
+    replay: bytes,
+    blocks: Blocks,
+    digest: str,
+) -> None:
+    """RLIMIT_FSIZE: writing beyond it fails as on a full disk, everywhere and without root."""
+    limit = int(share * max(file_sizes(loaded(own_schema.name))))
+    options = ["--db", "db", "--flush-every", 200]
+    result = run_command(
+        "load_blocks",
+        own_schema.name,
+        *options,
+        input=replay,
+        preexec_fn=partial(resource.setrlimit, resource.RLIMIT_FSIZE, (limit, limit)),
+    )
+    check_and_go_on(result, own_schema, run_command.cwd / "db", blocks, digest)
+
+
+def test_what_is_half_made_is_not_called_damaged(
+    run_command: Commands, own_schema: SchemaInfo, replay: bytes
+) -> None:
+    """The disk was full, or the process died, before there was a first block to lose."""
+    limit = partial(resource.setrlimit, resource.RLIMIT_FSIZE, (KIB, KIB))
+    options = ["--db", "db"]
+    run_command("load_blocks", own_schema.name, *options, input=replay, preexec_fn=limit).error()
+    result = run_command("dump_blocks", own_schema.name, "--db", "db")
+    assert replay.startswith(result.out)
+    if result.code:
+        assert "not the tables that belong here" not in result.error()
+        assert "damage" not in result.error()
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[Callable[[int], Path]]:
+    """Mounts a disk of so many KiB, or changes the size of the one that is mounted."""
+    path = tmp_path / "disk"
+    path.mkdir()
+
+    def mount(kib: int) -> Path:
+        if os.geteuid() != 0:
+            pytest.skip("only root can mount a small disk")
+        mounted = ["-o", f"remount,size={kib}k"] if path.is_mount() else ["-o", f"size={kib}k"]
+        line = ["mount", "-t", "tmpfs", *mounted, "tmpfs", str(path)]
+        done = subprocess.run(line, capture_output=True, text=True, check=False)
+        if done.returncode:
+            pytest.skip(f"can't mount a small disk here: {done.stderr.strip()}")
+        return path
+
+    yield mount
+    if path.is_mount():
+        subprocess.run(["umount", str(path)], check=True)
+
+
+@pytest.mark.parametrize("share", [0.1, 0.4, 0.9])
+def test_a_small_disk(
+    run_command: Commands,
+    own_schema: SchemaInfo,
+    disk: Callable[[int], Path],
+    share: float,
+    loaded: Callable[[str], Path],
+    replay: bytes,
+    blocks: Blocks,
+    digest: str,
+) -> None:
+    used = sum(file_sizes(loaded(own_schema.name)))
+    path = disk(int(share * used) // KIB) / "db"
+    options = ["--db", path, "--flush-every", 200]
+    result = run_command("load_blocks", own_schema.name, *options, input=replay)
+    disk(32 * KIB)
+    check_and_go_on(result, own_schema, path, blocks, digest)
+    assert re.search("disk( is)? full|SQLITE_IOERR_SHMSIZE", result.err), result.err
+
+
+def test_a_full_disk_can_still_be_read(
+    run_command: Commands, own_schema: SchemaInfo, disk: Callable[[int], Path], replay: bytes
+) -> None:
+    path = disk(32 * KIB) / "db"
+    options = ["--db", path, "--no-digest"]
+    run_command("load_blocks", own_schema.name, *options, input=replay).fine()
+    disk(sum(file_sizes(path)) // KIB + 64)
+    with (path.parent / "filler").open("wb", buffering=0) as filler, suppress(OSError):
+        while True:
+            filler.write(bytes(4096))
+    assert run_command("dump_blocks", own_schema.name, "--db", path).fine().out == replay

@@ -1,0 +1,365 @@
+"""load_blocks as users type it: what it loads, what it prints, and that it goes on."""
+
+import os
+import re
+import signal
+import termios
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from cdb.blocks import BlockSpendInfo
+from cdb.durability import Durability
+from cdb.errors import DatabaseError
+from cdb.mainnet_shape import mainnet_shaped_blocks
+from cdb.schemas import Schema, SchemaInfo, find_schema
+from cdb.schemas.memory import MemorySchema
+from cdb.state import summarize, verify
+from tests.conftest import Commands, contents, digest_of, load_all, text_of
+
+Blocks = tuple[BlockSpendInfo, ...]
+WAIT_SECONDS = 30
+
+
+def figures(err: str) -> dict[str, str]:
+    """The summary that load_blocks prints, by label."""
+    return dict(re.split(r"\s{2,}", line, maxsplit=1) for line in err.splitlines())
+
+
+def newest(schema: SchemaInfo, path: Path) -> int | None:
+    with schema.open(path, read_only=True) as database:
+        return database.last_block_index
+
+
+# What is loaded
+
+
+def test_the_historical_command_line(
+    run_command: Commands, own_schema: SchemaInfo, replay: bytes, blocks: Blocks, digest: str
+) -> None:
+    spec = f"cdb.schemas.{own_schema.name}:REPLAY"
+    result = run_command("load_blocks", spec, "--max-blocks=3000000", input=replay).fine()
+    assert result.out == b""
+    printed = figures(result.err)
+    spends = sum(len(block.spends) for block in blocks)
+    assert printed["blocks"] == str(len(blocks))
+    assert printed["coins"] == "2,000"
+    assert printed["spends"] == f"{spends:,}"
+    assert printed["newest block"] == str(blocks[-1].index)
+    assert printed["digest"] == digest
+    assert float(printed["seconds"]) > 0
+    assert list(printed) == [
+        *("blocks", "coins", "spends", "seconds", "coins/s", "bytes written", "size"),
+        *("newest block", "digest"),
+    ]
+    database = run_command.cwd / own_schema.default_path
+    assert database.exists()
+    dump = run_command("dump_blocks", spec).fine()
+    assert dump.out == replay
+    assert dump.err == ""
+
+
+def test_input_and_db(run_command: Commands, replay: bytes, digest: str) -> None:
+    run_command.cwd.joinpath("replay.txt").write_bytes(replay)
+    result = run_command("load_blocks", "memory", "--input", "replay.txt", "--db", "here.db")
+    assert figures(result.fine().err)["digest"] == digest
+    assert set(contents(run_command.cwd)) - {"here.db.lock"} == {"replay.txt", "here.db"}
+
+
+def test_null_measures_and_keeps_nothing(run_command: Commands, replay: bytes) -> None:
+    printed = figures(run_command("load_blocks", "null", input=replay).fine().err)
+    assert (printed["coins"], printed["size"]) == ("2,000", "0 B")
+    assert "digest" not in printed
+    assert contents(run_command.cwd) == {}
+
+
+def test_no_digest(run_command: Commands, replay: bytes) -> None:
+    printed = figures(run_command("load_blocks", "memory", "--no-digest", input=replay).fine().err)
+    assert printed["coins"] == "2,000"
+    assert not printed.keys() & {"digest", "newest block"}
+
+
+@pytest.mark.parametrize("text", [b"", b"\n# nothing\n"])
+def test_an_empty_replay_makes_an_empty_database(run_command: Commands, text: bytes) -> None:
+    printed = figures(run_command("load_blocks", "sqlite_v3", input=text).fine().err)
+    assert (printed["blocks"], printed["newest block"]) == ("0", "None")
+    assert printed["digest"] == digest_of([])
+    assert run_command("dump_blocks", "sqlite_v3").fine().out == b""
+
+
+def test_what_other_writers_write_is_read(
+    run_command: Commands, blocks: Blocks, digest: str
+) -> None:
+    foreign = b"# made elsewhere\r\n\r\n" + b"\r\n".join(
+        b"B %d %d %d %d\r\n" % (b.index, b.timestamp, len(b.spends), len(b.confirms))
+        + b"".join(b"S %b\r\n" % name.hex().upper().encode() for name in b.spends[::-1])
+        + b"".join(
+            b"C %b %b %d\r\n"
+            % (coin.parent_coin_name.hex().encode(), coin.puzzle_hash.hex().encode(), coin.amount)
+            for coin in b.confirms[::-1]
+        )
+        for b in blocks
+    )
+    result = run_command("load_blocks", "memory", input=foreign.removesuffix(b"\r\n")).fine()
+    assert figures(result.err)["digest"] == digest
+
+
+@pytest.mark.parametrize("durability", [level.value for level in Durability])
+def test_each_durability(
+    run_command: Commands, durability: str, replay: bytes, digest: str
+) -> None:
+    options = ["--durability", durability, "--flush-every", 700]
+    result = run_command("load_blocks", "sqlite_v3", *options, input=replay).fine()
+    assert figures(result.err)["digest"] == digest
+
+
+@pytest.mark.parametrize("past", [0, 1])
+def test_max_blocks_bounds_the_index(
+    run_command: Commands, own_schema: SchemaInfo, past: int, replay: bytes, blocks: Blocks
+) -> None:
+    limit = blocks[20].index + past
+    below = [block for block in blocks if block.index < limit]
+    assert len(below) == 20 + past
+    options = ["--db", "db", "--max-blocks", limit, "--no-digest"]
+    run_command("load_blocks", own_schema.name, *options, input=replay).fine()
+    with own_schema.open(run_command.cwd / "db", read_only=True) as database:
+        assert list(database.blocks()) == below
+
+
+def test_max_blocks_0_loads_nothing(run_command: Commands, replay: bytes) -> None:
+    result = run_command("load_blocks", "memory", "--max-blocks", 0, input=replay).fine()
+    assert figures(result.err)["blocks"] == "0"
+
+
+def test_max_blocks_needs_no_valid_text_beyond(run_command: Commands, blocks: Blocks) -> None:
+    text = text_of(blocks[:5]) + b"B %d 1 99 99\nno more\n" % blocks[5].index
+    result = run_command("load_blocks", "memory", f"--max-blocks={blocks[5].index}", input=text)
+    assert figures(result.fine().err)["digest"] == digest_of(blocks[:5])
+
+
+# Going on
+
+
+def test_loading_goes_on_where_the_database_ends(
+    run_command: Commands, own_schema: SchemaInfo, replay: bytes, blocks: Blocks, digest: str
+) -> None:
+    options = ["--db", "db", "--flush-every", 300]
+    with own_schema.open(run_command.cwd / "db") as database:
+        load_all(database, blocks[:30])
+    result = run_command("load_blocks", own_schema.name, *options, input=replay)
+    second = figures(result.fine().err)
+    assert second["blocks"] == str(len(blocks) - 30)
+    assert second["coins"] == f"{sum(len(block.confirms) for block in blocks[30:]):,}"
+    assert second["digest"] == digest
+
+
+def test_loading_again_changes_nothing(
+    run_command: Commands, loaded: Callable[[str], Path], replay: bytes, digest: str
+) -> None:
+    path = loaded("memory")
+    before = path.read_bytes()
+    printed = figures(run_command("load_blocks", "memory", "--db", path, input=replay).fine().err)
+    assert (printed["blocks"], printed["digest"]) == ("0", digest)
+    assert path.read_bytes() == before
+
+
+def test_each_stage_of_a_growing_replay(run_command: Commands, blocks: Blocks) -> None:
+    for end in (10, 11, 40, 25, len(blocks)):
+        text = text_of(blocks[:end])
+        run_command("load_blocks", "sqlite_v3", "--no-digest", input=text).fine()
+        expected = max(end, 40) if end == 25 else end
+        assert newest(find_schema("sqlite_v3"), run_command.cwd / "sqlite_v3.cdb") == (
+            blocks[expected - 1].index
+        )
+
+
+# Ending early
+
+
+class FedLoad:
+    """A load that is fed through a pipe, and waits there for more."""
+
+    def __init__(self, run_command: Commands, schema: SchemaInfo, *options: object) -> None:
+        self.schema = schema
+        self.path = run_command.cwd / "db"
+        options = ("--db", "db", "--no-digest", *options)
+        self.process = run_command.start("load_blocks", schema.name, *options)
+
+    def feed(self, text: bytes) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write(text)
+        self.process.stdin.flush()
+
+    def wait_until_flushed(self, index: int) -> None:
+        """Wait until a reader sees this block."""
+        end = time.monotonic() + WAIT_SECONDS
+        while time.monotonic() < end:
+            assert self.process.poll() is None, "it ended"
+            try:
+                if newest(self.schema, self.path) == index:
+                    return
+            except DatabaseError:
+                pass  # not made yet
+            time.sleep(0.02)
+        pytest.fail(f"block {index} was never flushed")
+
+    def end(self, number: int) -> tuple[int, str]:
+        """Send a signal; the exit code and what was printed to stderr."""
+        self.process.send_signal(number)
+        out, err = self.process.communicate(timeout=WAIT_SECONDS)
+        assert out == b""
+        return self.process.returncode, err.decode()
+
+
+def check_and_go_on(database: Schema, kept: Blocks, blocks: Blocks, digest: str) -> None:
+    assert verify(database).digest == digest_of(kept)
+    load_all(database, blocks)
+    assert summarize(database).digest == digest
+
+
+def test_ctrl_c_keeps_every_block_that_has_come(
+    run_command: Commands, own_schema: SchemaInfo, blocks: Blocks, digest: str
+) -> None:
+    load = FedLoad(run_command, own_schema, "--flush-every", 1)
+    partial = text_of(blocks[40:41])[:-1]
+    load.feed(text_of(blocks[:40]) + partial)
+    load.wait_until_flushed(blocks[39].index)
+    code, err = load.end(signal.SIGINT)
+    kept = f"blocks up to {blocks[39].index} are loaded and flushed"
+    assert code == 130
+    assert err.strip() == f"interrupted; {kept}; the same command goes on from there"
+    with own_schema.open(load.path) as database:
+        check_and_go_on(database, blocks[:40], blocks, digest)
+
+
+def test_ctrl_c_flushes_what_was_not_flushed(run_command: Commands) -> None:
+    blocks = tuple(mainnet_shaped_blocks(coins=15_000))
+    load = FedLoad(run_command, find_schema("sqlite_v3"), "--flush-every", 1_000_000)
+    load.feed(text_of(blocks)[:-1])  # of 2.6 MB, at most a chunk and a full pipe are still to do
+    code, err = load.end(signal.SIGINT)
+    said = re.fullmatch(r"interrupted; blocks up to (\d+) are loaded and flushed; .*\n+", err)
+    assert code == 130
+    assert said is not None, err
+    kept = tuple(block for block in blocks if block.index <= int(said[1]))
+    assert len(text_of(kept)) > 500_000
+    with find_schema("sqlite_v3").open(load.path) as database:
+        check_and_go_on(database, kept, blocks, digest_of(blocks))
+
+
+def test_ctrl_c_before_the_first_block(run_command: Commands) -> None:
+    load = FedLoad(run_command, find_schema("memory"))
+    while not load.path.exists():
+        assert load.process.poll() is None
+        time.sleep(0.01)
+    time.sleep(0.05)
+    code, err = load.end(signal.SIGINT)
+    assert code == 130
+    assert "Traceback" not in err
+
+
+def test_the_same_command_goes_on_after_ctrl_c(
+    run_command: Commands, replay: bytes, blocks: Blocks, digest: str
+) -> None:
+    load = FedLoad(run_command, find_schema("memory"), "--flush-every", 1)
+    load.feed(text_of(blocks[:7]))
+    load.wait_until_flushed(blocks[6].index)
+    assert load.end(signal.SIGINT)[0] == 130
+    printed = run_command("load_blocks", "memory", "--db", "db", input=replay).fine().err
+    assert figures(printed)["blocks"] == str(len(blocks) - 7)
+    assert figures(printed)["digest"] == digest
+
+
+def test_sigkill_loses_nothing_that_was_flushed(
+    run_command: Commands, own_schema: SchemaInfo, blocks: Blocks, digest: str
+) -> None:
+    load = FedLoad(run_command, own_schema, "--flush-every", 1)
+    load.feed(text_of(blocks[:40]))
+    load.wait_until_flushed(blocks[39].index)
+    assert load.end(signal.SIGKILL)[0] == -signal.SIGKILL
+    with own_schema.open(load.path) as database:
+        check_and_go_on(database, blocks[:40], blocks, digest)
+
+
+def test_sigkill_without_a_flush_leaves_whole_blocks(
+    run_command: Commands, own_schema: SchemaInfo, replay: bytes, blocks: Blocks, digest: str
+) -> None:
+    load = FedLoad(run_command, own_schema, "--flush-every", 100)
+    load.feed(replay[:-1])
+    assert load.end(signal.SIGKILL)[0] == -signal.SIGKILL
+    with own_schema.open(load.path) as database:
+        reached = database.last_block_index
+        kept = tuple(block for block in blocks if reached is not None and block.index <= reached)
+        check_and_go_on(database, kept, blocks, digest)
+
+
+def test_a_lock_dies_with_its_holder(
+    run_command: Commands, own_schema: SchemaInfo, blocks: Blocks
+) -> None:
+    load = FedLoad(run_command, own_schema, "--flush-every", 1)
+    load.feed(text_of(blocks[:2]))
+    load.wait_until_flushed(blocks[1].index)
+    second = run_command("load_blocks", own_schema.name, "--db", "db", input=text_of(blocks))
+    assert "another process" in second.error()
+    load.end(signal.SIGKILL)
+    run_command("load_blocks", own_schema.name, "--db", "db", input=text_of(blocks)).fine()
+
+
+# Terminals and pipes
+
+
+def test_a_terminal_as_input_is_a_usage_error(run_command: Commands) -> None:
+    keyboard, terminal = os.openpty()
+    try:
+        result = run_command("load_blocks", "memory", stdin=terminal)
+    finally:
+        os.close(keyboard)
+        os.close(terminal)
+    assert "pipe a replay into this command" in result.usage_error()
+    assert contents(run_command.cwd) == {}
+
+
+def shown_on_a_terminal(run_command: Commands, *line: object) -> tuple[int, str]:
+    """The exit code of a command, and what it printed to a terminal on stderr."""
+    screen, terminal = os.openpty()
+    termios.tcsetwinsize(terminal, (24, 80))
+    try:
+        process = run_command.start(*map(str, line), stderr=terminal)
+        os.close(terminal)
+        printed = b""
+        while True:
+            try:
+                printed += os.read(screen, 65_536)
+            except OSError:  # the terminal's other end is closed
+                break
+        return process.wait(timeout=WAIT_SECONDS), printed.decode()
+    finally:
+        os.close(screen)
+
+
+def test_a_bar_is_drawn_on_a_terminal(run_command: Commands, replay: bytes, digest: str) -> None:
+    run_command.cwd.joinpath("replay.txt").write_bytes(replay)
+    code, printed = shown_on_a_terminal(run_command, "load_blocks", "memory", "--input=replay.txt")
+    assert code == 0
+    assert "memory:" in printed
+    assert digest in printed
+
+
+def test_a_fifo_as_input_with_a_terminal(run_command: Commands, replay: bytes, digest: str) -> None:
+    """As in ``load_blocks memory --input <(make_replay …)``."""
+    run_command.cwd.joinpath("replay.txt").write_bytes(replay)
+    os.mkfifo(run_command.cwd / "fifo")
+    run_command.popen(["sh", "-c", "cat replay.txt > fifo"])
+    code, printed = shown_on_a_terminal(run_command, "load_blocks", "memory", "--input", "fifo")
+    assert code == 0, printed
+    assert digest in printed
+
+
+def test_a_summary_that_nobody_reads_is_no_harm(
+    run_command: Commands, replay: bytes, blocks: Blocks
+) -> None:
+    with Path(os.devnull).open("wb") as nowhere:
+        run_command("load_blocks", "memory", "--db", "db", input=replay, stderr=nowhere).fine()
+    with MemorySchema(run_command.cwd / "db") as database:
+        assert list(database.blocks()) == list(blocks)

@@ -1,0 +1,127 @@
+"""The group ``cdb``, help, completion and usage errors of all commands."""
+
+import sys
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+
+from cdb.cmds.main import COMMANDS
+from cdb.schemas.registry import OWN_SCHEMAS
+from tests.conftest import Commands, contents
+
+# What the console script does.
+SCRIPT = "import sys; sys.argv[0] = 'cdb'; from cdb.cmds.main import main; main()"
+
+
+def complete(run_command: Commands, *words: str) -> set[str]:
+    """What bash offers for the last of these words, after ``cdb``."""
+    completion = {
+        "_CDB_COMPLETE": "bash_complete",
+        "COMP_WORDS": " ".join(["cdb", *words]),
+        "COMP_CWORD": str(len(words)),
+    }
+    process = run_command.popen([sys.executable, "-c", SCRIPT], env=completion)
+    out, err = process.communicate(timeout=60)
+    assert err == b""
+    return {line.split(",")[1] for line in out.decode().split()}
+
+
+@pytest.mark.parametrize("option", ["--help", "-h"])
+def test_the_group_lists_its_commands(run_command: Commands, option: str) -> None:
+    result = run_command("main", option).fine()
+    out = result.out.decode()
+    assert result.err == ""
+    listed = [line.split()[0] for line in out.partition("Commands:\n")[2].splitlines()]
+    assert listed == list(COMMANDS)
+
+
+def test_the_group_knows_every_command_module() -> None:
+    directory = Path(__file__).parents[2] / "cdb" / "cmds"
+    runnable = {path.stem for path in directory.glob("*.py") if "run(" in path.read_text("utf-8")}
+    assert runnable - {"main", "runner"} == set(COMMANDS)
+
+
+def test_the_version(run_command: Commands) -> None:
+    try:
+        version = metadata.version("cdb")
+    except metadata.PackageNotFoundError:
+        pytest.skip("cdb is not installed, but only on the path")
+    assert run_command("main", "--version").fine().out.decode() == f"cdb, version {version}\n"
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help(run_command: Commands, name: str) -> None:
+    alone = run_command(name, "--help").fine()
+    in_group = run_command("main", name, "--help").fine()
+    assert alone.err == in_group.err == ""
+    usage, *rest = alone.out.decode().splitlines()
+    group_usage, *group_rest = in_group.out.decode().splitlines()
+    assert usage.startswith("Usage: ")
+    assert group_usage.split()[-1] == usage.split()[-1]
+    without_short = [line.replace("-h, --help", "--help") for line in group_rest]
+    assert [line.split() for line in without_short] == [line.split() for line in rest]
+    assert contents(run_command.cwd) == {}
+
+
+def test_a_command_in_the_group_does_what_it_does_alone(run_command: Commands) -> None:
+    alone = run_command("make_replay", "--coins", 50).fine()
+    assert run_command("main", "make_replay", "--coins", 50).fine().out == alone.out
+    loaded = run_command("main", "load_blocks", "memory", input=alone.out).fine()
+    assert "digest" in loaded.err
+    assert run_command("main", "dump_blocks", "memory").fine().out == alone.out
+    error = run_command("main", "dump_blocks", "memory", "--db", "nowhere").error()
+    assert "nowhere" in error
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        (["lo"], {"load_blocks"}),
+        ([""], set(COMMANDS)),
+        (["load_blocks", "sq"], {"sqlite_v3", "sqlite_row"}),
+        (["dump_blocks", ""], set(OWN_SCHEMAS)),
+        (
+            ["verify", "memory", "--against", "ro"],
+            {name for name in OWN_SCHEMAS if name.startswith("ro")},
+        ),
+        (["load_blocks", "memory", "--durability", "p"], {"power", "process"}),
+        (["load_blocks", "xyz"], set()),
+    ],
+)
+def test_completion(run_command: Commands, words: list[str], offered: set[str]) -> None:
+    assert complete(run_command, *words) == offered
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ("main", "Usage"),
+        ("main nonsense", "No such command 'nonsense'"),
+        ("main --nonsense", "No such option"),
+        ("load_blocks", "Missing argument 'SCHEMA'"),
+        ("load_blocks memory extra", "unexpected extra argument"),
+        ("load_blocks memory --nonsense", "No such option"),
+        ("load_blocks memory --max-blocks", "requires an argument"),
+        ("load_blocks memory --max-blocks=-1", "--max-blocks"),
+        ("load_blocks memory --max-blocks many", "--max-blocks"),
+        ("load_blocks memory --max-blocks 1_0.5", "--max-blocks"),
+        ("load_blocks memory --flush-every 0", "--flush-every"),
+        ("load_blocks memory --durability strong", "--durability"),
+        ("load_blocks memory --input .", "is a directory"),
+        ("dump_blocks", "Missing argument 'SCHEMA'"),
+        ("dump_blocks memory --max-blocks=-1", "--max-blocks"),
+        ("verify", "Missing argument 'SCHEMA'"),
+        ("verify memory --against", "requires an argument"),
+        ("schemas extra", "unexpected extra argument"),
+        ("make_replay --coins 0", "--coins"),
+        ("make_replay --heights 0", "--heights"),
+        ("make_replay --heights 4294967297", "--heights"),
+        ("make_replay --seed -1", "--seed"),
+        ("demo --coins 0", "--coins"),
+        ("demo --dir nowhere", "does not exist"),
+    ],
+)
+def test_usage_errors(run_command: Commands, line: str, problem: str) -> None:
+    assert problem in run_command(*line.split()).usage_error()
+    assert contents(run_command.cwd) == {}

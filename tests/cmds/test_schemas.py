@@ -1,0 +1,70 @@
+"""schemas: one line for each, with what is missing and what is broken."""
+
+from pathlib import Path
+
+from cdb.schemas import find_schema
+from cdb.schemas.registry import OWN_SCHEMAS
+from tests.conftest import Commands
+
+
+def register(directory: Path, name: str, target: str) -> None:
+    """Make an entry point that is found when the directory is on sys.path."""
+    info = directory / f"{name}-1.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1\n")
+    (info / "entry_points.txt").write_text(f"[cdb.schemas]\n{name} = {target}\n")
+
+
+def rows(out: bytes) -> dict[str, tuple[str, str]]:
+    """State and description by name."""
+    lines = [line.split(None, 2) for line in out.decode().splitlines()]
+    return {name: (state, text) for name, state, text in lines}
+
+
+def test_every_schema_is_listed(run_command: Commands) -> None:
+    result = run_command("schemas").fine()
+    assert result.err == ""
+    listed = rows(result.out)
+    assert tuple(listed) == OWN_SCHEMAS
+    for name, row in listed.items():
+        found = find_schema(name)
+        if found.missing is not None:
+            assert row == ("missing", found.missing)
+        else:
+            assert row == ("ready" if found.keeps_contract else "meter", found.description)
+    assert listed["null"][0] == "meter"
+    assert listed["memory"][0] == "ready"
+
+
+def test_installed_packages_add_theirs(run_command: Commands) -> None:
+    """``python -m`` has the current directory on its path."""
+    here = run_command.cwd
+    here.joinpath("their_schema.py").write_text(
+        "'''Theirs.'''\nfrom cdb.schemas.memory import SCHEMA\n"
+    )
+    register(here, "theirs", "their_schema:SCHEMA")
+    here.joinpath("their_broken_schema.py").write_text("import not_installed_anywhere\n")
+    register(here, "broken_one", "their_broken_schema:SCHEMA")
+    here.joinpath("their_missing_schema.py").write_text(
+        "def SCHEMA(path): ...\ndef missing(): return 'no engine; install it'\n"
+    )
+    register(here, "missing_one", "their_missing_schema:SCHEMA")
+    listed = rows(run_command("schemas").fine().out)
+    assert set(listed) == {*OWN_SCHEMAS, "theirs", "broken_one", "missing_one"}
+    assert listed["theirs"] == ("ready", "Theirs.")
+    assert listed["missing_one"] == ("missing", "no engine; install it")
+    state, reason = listed["broken_one"]
+    assert state == "broken"
+    assert "not_installed_anywhere" in reason
+    error = run_command("load_blocks", "missing_one").error()
+    assert "no engine; install it" in error
+    assert "not_installed_anywhere" in run_command("load_blocks", "broken_one").error()
+    run_command("load_blocks", "theirs").fine()
+
+
+def test_a_package_that_is_broken_in_any_way_spoils_no_other(run_command: Commands) -> None:
+    run_command.cwd.joinpath("their_schema.py").write_text("undefined_name\n")
+    register(run_command.cwd, "theirs", "their_schema:SCHEMA")
+    listed = rows(run_command("schemas").fine().out)
+    assert listed["memory"][0] == "ready"
+    assert listed["theirs"][0] == "broken"

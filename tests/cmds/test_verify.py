@@ -1,0 +1,180 @@
+"""verify: the state digest of what is sound, and where two databases differ."""
+
+import sqlite3
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from cdb.blocks import BlockSpendInfo
+from cdb.schemas import SchemaInfo
+from cdb.schemas.memory import MemorySchema
+from cdb.testing.chains import reward
+from tests.conftest import Commands, contents, digest_of, load_all
+
+Blocks = tuple[BlockSpendInfo, ...]
+Loaded = Callable[[str], Path]
+
+
+def make(path: Path, blocks: Blocks) -> Path:
+    """A memory database of these blocks."""
+    with MemorySchema(path) as database:
+        load_all(database, blocks)
+    return path
+
+
+def test_a_sound_database(
+    run_command: Commands, own_schema: SchemaInfo, loaded: Loaded, blocks: Blocks, digest: str
+) -> None:
+    path = loaded(own_schema.name)
+    before = contents(run_command.cwd)
+    result = run_command("verify", own_schema.name, "--db", path).fine()
+    spends = sum(len(block.spends) for block in blocks)
+    assert [line.split(None, 1) for line in result.out.decode().splitlines()] == [
+        ["database", f"{path} ({own_schema.name})"],
+        ["blocks", f"{len(blocks)}"],
+        ["coins", "2,000"],
+        ["spends", f"{spends:,}"],
+        ["newest", f"block  {blocks[-1].index}"],
+        ["digest", digest],
+    ]
+    assert result.err == ""
+    assert contents(run_command.cwd) == before
+
+
+def test_equal_databases_of_all_schemas(
+    run_command: Commands, own_schema: SchemaInfo, loaded: Loaded, digest: str
+) -> None:
+    one, other = loaded("memory"), loaded(own_schema.name)
+    options = ["--db", one, "--against", own_schema.name, "--db2", other]
+    result = run_command("verify", "memory", *options).fine()
+    *reports, last = result.out.decode().splitlines()
+    assert sum(digest in line for line in reports) == 2
+    assert last == f"{one} and {other} hold the same blocks and coins"
+
+
+def test_default_paths(run_command: Commands, replay: bytes) -> None:
+    for schema in ("memory", "sqlite_v3"):
+        run_command("load_blocks", schema, "--no-digest", input=replay).fine()
+    result = run_command("verify", "memory", "--against", "cdb.schemas.sqlite_v3:REPLAY").fine()
+    assert b"memory.cdb and sqlite_v3.cdb hold the same" in result.out
+
+
+def test_an_empty_database(run_command: Commands) -> None:
+    make(run_command.cwd / "db", ())
+    out = run_command("verify", "memory", "--db", "db").fine().out.decode()
+    assert digest_of([]) in out
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        (lambda blocks: (*blocks[:-1], replace(blocks[-1], timestamp=7)), "timestamps"),
+        (
+            lambda blocks: (
+                *blocks[:-1],
+                replace(blocks[-1], confirms=[*blocks[-1].confirms, reward(1)]),
+            ),
+            f"confirms coin {reward(1).name().hex()}",
+        ),
+        (
+            lambda blocks: (*blocks, BlockSpendInfo(blocks[-1].index + 1, 0, [], [])),
+            "only in the second database",
+        ),
+    ],
+)
+def test_databases_that_differ(
+    run_command: Commands,
+    loaded: Loaded,
+    blocks: Blocks,
+    change: Callable[[Blocks], Blocks],
+    problem: str,
+) -> None:
+    other = change(blocks)
+    pairs = zip(blocks, other, strict=False)
+    differing = [index for index, (a, b) in enumerate(pairs) if a != b]
+    index = other[differing[0] if differing else len(blocks)].index
+    path = make(run_command.cwd / "other", other)
+    options = ["--db", loaded("sqlite_v3"), "--against", "memory", "--db2", path]
+    error = run_command("verify", "sqlite_v3", *options).error()
+    assert f"block {index} " in error
+    assert problem in error
+
+
+def test_a_database_that_is_behind(run_command: Commands, loaded: Loaded, blocks: Blocks) -> None:
+    """What later blocks spend is part of the state of the block that confirmed it."""
+    other = make(run_command.cwd / "other", blocks[:-1])
+    options = ["--db", loaded("memory"), "--against", "memory", "--db2", other]
+    spent = set(blocks[-1].spends)
+    index, name = next(
+        (block.index, coin.name())
+        for block in blocks
+        for coin in block.confirms
+        if coin.name() in spent
+    )
+    error = run_command("verify", "memory", *options).error()
+    assert error == (f"block {index} differs: coin {name.hex()} is spent at {blocks[-1].index}, 0")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "UPDATE coin_record SET spent_index = 146 WHERE rowid = 1",
+        "UPDATE coin_record SET spent_index = 0 WHERE spent_index > 0",
+        "UPDATE coin_record SET confirmed_index = confirmed_index + 1 WHERE rowid = 9",
+        "UPDATE coin_record SET amount = x'0000000000000007' WHERE rowid = 9",
+        "UPDATE coin_record SET amount = 'seven' WHERE rowid = 9",
+        "UPDATE coin_record SET puzzle_hash = x'00' WHERE rowid = 9",
+        "DELETE FROM coin_record WHERE rowid = 9",
+        "DELETE FROM coin_record WHERE rowid = (SELECT max(rowid) FROM coin_record)",
+        "DELETE FROM cdb_block WHERE block_index = (SELECT max(block_index) FROM cdb_block)",
+        "UPDATE cdb_block SET timestamp = timestamp + 1 WHERE block_index > 100",
+        "UPDATE cdb_block SET spent_rows = x'00' WHERE block_index > 100",
+        "UPDATE cdb_block SET block_index = block_index + 1 WHERE block_index = 146",
+        "DROP TABLE cdb_block",
+    ],
+)
+def test_a_database_that_was_tampered_with(
+    run_command: Commands, loaded: Loaded, change: str
+) -> None:
+    path = loaded("blockchain_v2")
+    connection = sqlite3.connect(path)
+    with connection:
+        connection.execute(change)
+    connection.close()
+    result = run_command("verify", "blockchain_v2", "--db", path)
+    assert result.error()
+    assert b"digest" not in result.out
+
+
+@pytest.mark.parametrize("place", [0.0, 0.3, 0.6, 0.999])
+def test_a_damaged_file_is_named(run_command: Commands, loaded: Loaded, place: float) -> None:
+    path = loaded("memory")
+    data = bytearray(path.read_bytes())
+    data[int(place * len(data))] ^= 1
+    path.write_bytes(data)
+    for command in ("verify", "dump_blocks", "load_blocks"):
+        result = run_command(command, "memory", "--db", path)
+        assert result.error().startswith(str(path))
+        assert result.out == b""
+        assert path.read_bytes() == data
+
+
+def test_db2_needs_against(run_command: Commands) -> None:
+    error = run_command("verify", "memory", "--db2", "x").usage_error()
+    assert "--db2 needs --against" in error
+
+
+@pytest.mark.parametrize("options", [["null"], ["memory", "--against", "null"]])
+def test_null_has_nothing_to_verify(run_command: Commands, options: list[str]) -> None:
+    make(run_command.cwd / "memory.cdb", ())
+    error = run_command("verify", *options).error()
+    assert error == "schema null keeps nothing that could be read"
+
+
+@pytest.mark.parametrize("options", [["memory"], ["rocks", "--against", "memory"]])
+def test_a_missing_database(run_command: Commands, options: list[str]) -> None:
+    result = run_command("verify", *options)
+    assert result.error()
+    assert contents(run_command.cwd) == {}

@@ -1,0 +1,219 @@
+"""Shared by all tests: a small replay, databases that hold it, and commands run as users do."""
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from _pytest.mark import ParameterSet
+from hypothesis import HealthCheck, settings
+
+import cdb
+from cdb.blocks import BlockSpendInfo
+from cdb.errors import SchemaError
+from cdb.loader import Loader
+from cdb.mainnet_shape import mainnet_shaped_blocks
+from cdb.packed import PackedBlocks
+from cdb.replay import block_text
+from cdb.schemas import Schema, SchemaInfo, find_schema
+from cdb.schemas.registry import OWN_SCHEMAS
+
+# On a busy machine slow is no failure.
+CALM = settings(database=None, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+SMALL_COINS = 2_000
+COMMAND_SECONDS = 60
+PACKAGE_PARENT = Path(cdb.__file__).parents[1]
+
+
+def own_schemas() -> list[ParameterSet]:
+    """The names of cdb's schemas that keep the contract; those that can't be had are skipped."""
+    return [parameter for name in OWN_SCHEMAS for parameter in _schema_parameter(name)]
+
+
+def _schema_parameter(name: str) -> list[ParameterSet]:
+    try:
+        found = find_schema(name)
+    except SchemaError as error:  # test_registry fails then
+        return [pytest.param(name, marks=pytest.mark.skip(reason=f"{name}: {error}"))]
+    if not found.keeps_contract:
+        return []
+    marks = [pytest.mark.skip(reason=f"{name}: {found.missing}")] if found.missing else []
+    return [pytest.param(name, marks=marks)]
+
+
+def ready_schemas() -> list[str]:
+    """The names of cdb's schemas that keep the contract and can be used here."""
+    return [str(parameter.values[0]) for parameter in own_schemas() if not parameter.marks]
+
+
+def text_of(blocks: Iterable[BlockSpendInfo]) -> bytes:
+    """The blocks as canonical replay text."""
+    return b"".join(map(block_text, blocks))
+
+
+def digest_of(blocks: Iterable[BlockSpendInfo]) -> str:
+    """The state digest after these canonical blocks, by its specification alone."""
+    blocks = list(blocks)
+    spent = {name: block.index for block in blocks for name in block.spends}
+    digest = hashlib.sha256()
+    for block in blocks:
+        digest.update(block.index.to_bytes(4, "big"))
+        digest.update(block.timestamp.to_bytes(8, "big"))
+        digest.update(len(block.confirms).to_bytes(4, "big"))
+        for coin in block.confirms:
+            digest.update(coin.name())
+            digest.update(block.index.to_bytes(4, "big"))
+            digest.update(spent.get(coin.name(), 0).to_bytes(4, "big"))
+    return digest.hexdigest()
+
+
+def load_all(schema: Schema, blocks: Iterable[BlockSpendInfo]) -> None:
+    """Load the blocks and flush."""
+    for _ in Loader(schema).load([PackedBlocks.of(blocks)]):
+        pass
+
+
+def contents(directory: Path) -> dict[str, bytes | None]:
+    """Everything below a directory: the bytes of files, None for directories."""
+    return {
+        str(path.relative_to(directory)): path.read_bytes() if path.is_file() else None
+        for path in directory.rglob("*")
+    }
+
+
+@dataclass(frozen=True)
+class Result:
+    """How a command ended, and what it printed."""
+
+    code: int
+    out: bytes
+    err: str
+
+    def fine(self) -> "Result":
+        """This, once it has proved to be no error."""
+        assert self.code == 0, self.err
+        assert "Traceback" not in self.err
+        return self
+
+    def error(self) -> str:
+        """The one line of an error; fails unless that is all there is."""
+        assert self.code == 1, (self.code, self.err)
+        assert self.err.startswith("error: "), self.err
+        assert self.err.count("\n") == 1, self.err
+        assert self.err.endswith("\n")
+        return self.err.removeprefix("error: ").removesuffix("\n")
+
+    def usage_error(self) -> str:
+        """The text of a usage error; fails unless it is one."""
+        assert self.code == 2, (self.code, self.err)
+        assert self.err.startswith(("Usage: ", "Error: ")), self.err
+        assert "Traceback" not in self.err
+        assert self.out == b""
+        return self.err
+
+
+class Commands:
+    """Runs commands in one directory, as ``python -m cdb.cmds.NAME``, and ends what is left."""
+
+    def __init__(self, cwd: Path) -> None:
+        self.cwd = cwd
+        self._started: list[subprocess.Popen[bytes]] = []
+
+    def __call__(self, name: str, *args: object, input: bytes = b"", **options: Any) -> Result:
+        """Run a command to its end."""
+        process = self.start(name, *args, **options)
+        out, err = process.communicate(input, timeout=COMMAND_SECONDS)
+        return Result(process.returncode, out or b"", (err or b"").decode())
+
+    def start(self, name: str, *args: object, **options: Any) -> subprocess.Popen[bytes]:
+        """Start a command with pipes to and from it."""
+        line = [sys.executable, "-m", f"cdb.cmds.{name}", *map(str, args)]
+        return self.popen(line, **options)
+
+    def popen(
+        self, line: list[str], env: dict[str, str] | None = None, **options: Any
+    ) -> subprocess.Popen[bytes]:
+        """Start any program so that it finds the cdb under test; env: more of the environment."""
+        pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+        paths = [str(PACKAGE_PARENT), os.environ.get("PYTHONPATH", "")]
+        env = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, paths))} | (env or {})
+        process = subprocess.Popen(line, **{"cwd": self.cwd, "env": env, **pipes, **options})
+        self._started.append(process)
+        return process
+
+    def end(self) -> None:
+        """Kill what still runs, and close all pipes."""
+        for process in self._started:
+            process.kill()
+            process.wait()
+            for pipe in (process.stdin, process.stdout, process.stderr):
+                if pipe is not None:
+                    with suppress(BrokenPipeError):  # nobody reads what is still to be written
+                        pipe.close()
+
+
+@pytest.fixture
+def run_command(tmp_path: Path) -> Iterator[Commands]:
+    """Runs commands in tmp_path."""
+    commands = Commands(tmp_path)
+    yield commands
+    commands.end()
+
+
+@pytest.fixture(params=own_schemas())
+def own_schema(request: pytest.FixtureRequest) -> SchemaInfo:
+    """Each of cdb's schemas that keep the contract."""
+    return find_schema(request.param)
+
+
+@pytest.fixture(scope="session")
+def blocks() -> tuple[BlockSpendInfo, ...]:
+    """Valid canonical blocks of 2,000 coins. Not to be changed."""
+    return tuple(mainnet_shaped_blocks(coins=SMALL_COINS))
+
+
+@pytest.fixture(scope="session")
+def replay(blocks: tuple[BlockSpendInfo, ...]) -> bytes:
+    """The blocks as canonical replay text."""
+    return text_of(blocks)
+
+
+@pytest.fixture(scope="session")
+def digest(blocks: tuple[BlockSpendInfo, ...]) -> str:
+    """The state digest after the blocks."""
+    return digest_of(blocks)
+
+
+@pytest.fixture(scope="session")
+def _master_databases(
+    tmp_path_factory: pytest.TempPathFactory, blocks: tuple[BlockSpendInfo, ...]
+) -> Callable[[str], Path]:
+    made: dict[str, Path] = {}
+
+    def directory(schema: str) -> Path:
+        if schema not in made:
+            made[schema] = tmp_path_factory.mktemp(f"master_{schema}")
+            with find_schema(schema).open(made[schema] / f"{schema}.db") as database:
+                load_all(database, blocks)
+        return made[schema]
+
+    return directory
+
+
+@pytest.fixture
+def loaded(_master_databases: Callable[[str], Path], tmp_path: Path) -> Callable[[str], Path]:
+    """Makes a database of a schema that holds the blocks; its path is tmp_path/SCHEMA.db."""
+
+    def copy(schema: str) -> Path:
+        shutil.copytree(_master_databases(schema), tmp_path, dirs_exist_ok=True)
+        return tmp_path / f"{schema}.db"
+
+    return copy

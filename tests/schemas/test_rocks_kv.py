@@ -1,0 +1,369 @@
+"""rocks_kv: the contract, packed blocks, and what crashes and damage leave."""
+
+import ctypes
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from cdb.blocks import BlockSpendInfo, canonical
+from cdb.coins import bytes32
+from cdb.engines import rocks_kv as engine
+from cdb.errors import (
+    BlockError,
+    CdbError,
+    CorruptDatabaseError,
+    DatabaseClosedError,
+    DatabaseNotFoundError,
+    InvalidBlockError,
+    MissingEngineError,
+    UnsupportedError,
+)
+from cdb.packed import PackedBlocks
+from cdb.schemas.memory import MemorySchema
+from cdb.schemas.rocks_kv import RocksKvSchema
+from cdb.state import summarize, verify
+from cdb.testing import SchemaConformance
+from cdb.testing.base import accept_all, expected_state
+from cdb.testing.chains import BREACHES, Chain, child, hash_of, reward, sample_chain
+
+needs_rocksdb = pytest.mark.skipif(engine.missing() is not None, reason=str(engine.missing()))
+
+SMALL = partial(RocksKvSchema, commit_entries=40, ingest_entries=15)
+
+
+@needs_rocksdb
+class TestRocksKv(SchemaConformance):
+    schema = "rocks_kv"
+
+
+@needs_rocksdb
+class TestRocksKvBySortedRuns(SchemaConformance):
+    schema = "cdb.testing.small_memtable:ROCKS_KV"
+
+    def test_a_truncated_file_is_never_served(self, path: Path, tmp_path: Path) -> None:
+        # The largest of these many small files is RocksDB's OPTIONS, which nobody reads.
+        chain = sample_chain()
+        with self.open(path) as schema:
+            accept_all(schema, chain.blocks)
+        for file in path.rglob("*"):
+            if file.is_file():
+                damaged = tmp_path / "damaged"
+                shutil.rmtree(damaged, ignore_errors=True)
+                shutil.copytree(path, damaged)
+                os.truncate(damaged / file.relative_to(path), file.stat().st_size // 2)
+                is_found = self._is_found(damaged, chain)
+                assert is_found or file.suffix != ".sst", file
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "database"
+
+
+@needs_rocksdb
+class TestPackedBlocks:
+    @pytest.mark.parametrize("open_schema", [RocksKvSchema, SMALL])
+    @pytest.mark.parametrize("chunk", [1, 7, 200])
+    def test_chunks_give_the_state_of_single_blocks(
+        self, path: Path, open_schema: Callable[[Path], RocksKvSchema], chunk: int
+    ) -> None:
+        chain = sample_chain(100)
+        with open_schema(path) as schema:
+            for at in range(0, len(chain.blocks), chunk):
+                schema.accept_packed(PackedBlocks.of(chain.blocks[at : at + chunk]))
+            assert schema.last_block_index == chain.newest_index
+            assert summarize(schema) == expected_state(chain.blocks)
+        with open_schema(path) as schema:
+            assert verify(schema) == expected_state(chain.blocks)
+
+    @pytest.mark.parametrize("breach", BREACHES)
+    @pytest.mark.parametrize("flushed", [0, 5, 12])
+    def test_blocks_before_a_bad_one_are_accepted(
+        self, path: Path, breach: str, flushed: int
+    ) -> None:
+        chain = sample_chain(20)
+        before, last, after = chain.blocks[:12], chain.blocks[12], chain.blocks[13:]
+        broken = BREACHES[breach].make(Chain.of(before), last)
+        assert broken is not None
+        with pytest.raises(BlockError) as by_model, MemorySchema() as model:
+            accept_all(model, [*before, broken])
+        try:
+            packed = PackedBlocks.of([*before[flushed:], broken, *after])
+        except OverflowError:
+            pytest.skip("such a field has no packed form")
+        with RocksKvSchema(path) as schema:
+            accept_all(schema, before[:flushed])
+            schema.flush()
+            with pytest.raises(type(by_model.value)) as by_schema:
+                schema.accept_packed(packed)
+            assert by_schema.value.block_index == broken.index
+            assert by_schema.value.coin_name == by_model.value.coin_name
+            assert summarize(schema) == expected_state(before)
+            schema.accept_packed(PackedBlocks.of([last, *after]))
+            assert verify(schema) == expected_state(chain.blocks)
+
+    def test_an_index_of_more_than_32_bits_is_refused(self, path: Path) -> None:
+        blocks = [BlockSpendInfo(index, 0, [], [reward(index)]) for index in (5, 2**32 + 6)]
+        with RocksKvSchema(path) as schema:
+            with pytest.raises(InvalidBlockError):
+                schema.accept_packed(PackedBlocks.of(blocks))
+            assert schema.last_block_index == 5
+
+    def test_of_two_bad_blocks_the_first_is_named(self, path: Path) -> None:
+        coin = reward(1)
+        again = [BlockSpendInfo(index, 0, [coin.name()], []) for index in (2, 3, 4)]
+        unknown = BlockSpendInfo(3, 0, [hash_of("nobody")], [])
+        with RocksKvSchema(path) as schema:
+            schema.accept_packed(PackedBlocks.of([BlockSpendInfo(1, 0, [], [coin])]))
+            schema.flush()
+            with pytest.raises(BlockError, match="block 3 refused: it spends a coin that does"):
+                schema.accept_packed(PackedBlocks.of([again[0], unknown, again[2]]))
+            with pytest.raises(BlockError, match="block 3 refused: it spends a coin that block 2"):
+                schema.accept_packed(PackedBlocks.of(again[1:]))
+
+    def test_lookups_without_objects(self, path: Path) -> None:
+        coin, other = reward(1), reward(1, 1)
+        with RocksKvSchema(path) as schema:
+            schema.accept_block(BlockSpendInfo(1, 0, [], [coin, other]))
+            schema.flush()
+            schema.accept_block(BlockSpendInfo(4, 0, [coin.name()], [child(coin.name())]))
+            found = schema.packed_coins(coin.name() + hash_of("nobody") + other.name())
+            assert [*found.found] == [1, 0, 1]
+            assert (found.confirmed[0], found.spent[0], found.spent[2]) == (1, 4, 0)
+            assert bytes(found.confirms[:32]) == coin.parent_coin_name
+
+    def test_more_parts_and_threads_than_one(self, path: Path) -> None:
+        coins = [reward(1, n) for n in range(5_000)]
+        names = [coin.name() for coin in coins]
+        with RocksKvSchema(path, ingest_entries=4_000) as schema:
+            schema.accept_block(BlockSpendInfo(1, 0, [], coins))
+            schema.flush()
+            schema.accept_block(BlockSpendInfo(2, 0, names[::2], []))
+            schema.flush()
+            infos = schema.coin_infos_for_coin_names([*names, bytes32(bytes(32))])
+            assert [info.coin for info in infos] == coins
+            assert [info.spent_index for info in infos] == [2, 0] * 2_500
+
+
+@needs_rocksdb
+class TestOpening:
+    def test_a_reader_beside_the_writer_sees_what_was_committed(self, path: Path) -> None:
+        chain = sample_chain(30)
+        with pytest.raises(DatabaseNotFoundError):
+            RocksKvSchema(path, read_only=True)
+        with SMALL(path) as writer:
+            accept_all(writer, chain.blocks[:20])
+            writer.flush()
+            with RocksKvSchema(path, read_only=True) as reader:
+                accept_all(writer, chain.blocks[20:])
+                writer.rewind_to_block_index(chain.blocks[3].index)
+                assert verify(reader) == expected_state(chain.blocks[:20])
+                with pytest.raises(UnsupportedError):
+                    reader.accept_block(chain.blocks[20])
+            with RocksKvSchema(path, read_only=True) as reader:
+                assert verify(reader) == expected_state(chain.blocks[:4])
+
+    def test_an_iteration_ends_with_its_database(self, path: Path) -> None:
+        with RocksKvSchema(path) as schema:
+            schema.accept_block(BlockSpendInfo(1, 0, [], [reward(1)]))
+            blocks = schema.blocks()
+        with pytest.raises(DatabaseClosedError):
+            next(blocks)
+
+    def test_a_rewind_that_was_cut_short_is_ended(
+        self, path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        chain = sample_chain(30)
+        kept = chain.blocks[:12]
+        with SMALL(path) as schema:
+            accept_all(schema, chain.blocks)
+            monkeypatch.setattr("cdb.schemas.rocks_kv.ERASE_ENTRIES", 30)
+            monkeypatch.setattr(engine.RocksKv, "erase", _once(engine.RocksKv.erase))
+            with pytest.raises(KeyboardInterrupt):
+                schema.rewind_to_block_index(kept[-1].index)
+        monkeypatch.undo()
+        with RocksKvSchema(path, read_only=True) as reader:
+            assert verify(reader) == expected_state(kept)
+        with SMALL(path) as schema:
+            assert verify(schema) == expected_state(kept)
+            accept_all(schema, chain.blocks[12:])
+            assert verify(schema) == expected_state(chain.blocks)
+
+    @pytest.mark.parametrize("names", [["MANIFEST-*"], ["CURRENT"], ["*.sst"]])
+    def test_a_file_cut_anywhere_never_gives_an_older_state(
+        self, path: Path, tmp_path: Path, names: list[str]
+    ) -> None:
+        chain = sample_chain(30)
+        with SMALL(path) as schema:
+            accept_all(schema, chain.blocks)
+        file = next(found for name in names for found in (path / "db").glob(name))
+        size = file.stat().st_size
+        for left in range(0, size, max(1, size // 40)):
+            damaged = tmp_path / f"cut-{left}"
+            shutil.copytree(path, damaged)
+            os.truncate(damaged / "db" / file.name, left)
+            try:
+                with SMALL(damaged) as schema:
+                    assert verify(schema) == expected_state(chain.blocks)
+            except CorruptDatabaseError:
+                pass
+
+    def test_a_flipped_byte_in_a_row_is_never_served(self, path: Path, tmp_path: Path) -> None:
+        chain = sample_chain(30)
+        with RocksKvSchema(path, ingest_entries=15) as schema:
+            accept_all(schema, chain.blocks)
+        for file in (path / "db").glob("*.sst"):
+            for at in range(0, file.stat().st_size, 500):
+                damaged = tmp_path / "damaged"
+                shutil.rmtree(damaged, ignore_errors=True)
+                shutil.copytree(path, damaged)
+                _flip(damaged / "db" / file.name, at)
+                try:
+                    with RocksKvSchema(damaged) as schema:
+                        assert verify(schema) == expected_state(chain.blocks)
+                except CorruptDatabaseError:
+                    pass
+
+
+def _once(erase: Callable[..., None]) -> Callable[..., None]:
+    """erase(), which works once."""
+    calls: list[PackedBlocks] = []
+
+    def erase_once(self: engine.RocksKv, blocks: PackedBlocks) -> None:
+        if calls:
+            raise KeyboardInterrupt
+        calls.append(blocks)
+        erase(self, blocks)
+
+    return erase_once
+
+
+def _flip(file: Path, at: int) -> None:
+    data = bytearray(file.read_bytes())
+    data[at] ^= 0xFF
+    file.write_bytes(data)
+
+
+# Kills the process before its n-th call that changes a file; n comes from KILL_AT.
+KILLER = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/types.h>
+#include <unistd.h>
+static atomic_int calls, armed;
+void kill_arm(void) { armed = 1; }
+int kill_calls(void) { return calls; }
+static void step(void) {
+  if (armed && ++calls == atoi(getenv("KILL_AT"))) kill(getpid(), SIGKILL);
+}
+#define WRAP(type, name, parameters, ...) \
+  type name parameters { \
+    type (*real) parameters = (type (*) parameters)dlsym(RTLD_NEXT, #name); \
+    step(); \
+    return real(__VA_ARGS__); \
+  }
+WRAP(ssize_t, write, (int fd, const void *data, size_t n), fd, data, n)
+WRAP(ssize_t, pwrite64, (int fd, const void *data, size_t n, off_t at), fd, data, n, at)
+WRAP(int, fsync, (int fd), fd)
+WRAP(int, fdatasync, (int fd), fd)
+WRAP(int, ftruncate64, (int fd, off_t size), fd, size)
+WRAP(int, link, (const char *from, const char *to), from, to)
+WRAP(int, rename, (const char *from, const char *to), from, to)
+WRAP(int, unlink, (const char *path), path)
+"""
+KILL_POINTS = 32
+
+
+def kill_script(path: Path) -> None:
+    """Load, flush, rewind and load again, with a line on stdout after what is durable."""
+    killer = ctypes.CDLL(None)
+    chain = sample_chain(30)
+    killer.kill_arm()
+    with SMALL(path) as schema:
+        for n, block in enumerate(chain.blocks):
+            schema.accept_block(block)
+            if n % 3 == 2:
+                schema.flush()
+                os.write(1, f"{block.index}\n".encode())
+        schema.rewind_to_block_index(chain.blocks[9].index)
+        os.write(1, f"rewound {chain.blocks[9].index}\n".encode())
+        accept_all(schema, chain.blocks[10:])
+    os.write(1, f"calls {killer.kill_calls()}\n".encode())
+
+
+@needs_rocksdb
+class TestKills:
+    @pytest.fixture
+    def killer(self, tmp_path: Path) -> Path:
+        compiler = shutil.which("cc")
+        if compiler is None:
+            pytest.skip("there is no C compiler to make the library that kills")
+        source, library = tmp_path / "killer.c", tmp_path / "killer.so"
+        source.write_text(KILLER)
+        command = [compiler, "-shared", "-fPIC", "-o", str(library), str(source), "-ldl"]
+        subprocess.run(command, check=True)
+        return library
+
+    def run(self, killer: Path, path: Path, kill_at: int) -> list[str]:
+        code = f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r})\n"
+        code += f"from test_rocks_kv import *\nkill_script(Path({str(path)!r}))"
+        environment = os.environ | {"LD_PRELOAD": str(killer), "KILL_AT": str(kill_at)}
+        command = [sys.executable, "-c", code]
+        done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, check=False)
+        return done.stdout.decode().splitlines()
+
+    def test_a_kill_before_any_change_of_a_file_leaves_whole_blocks(
+        self, killer: Path, tmp_path: Path
+    ) -> None:
+        *_, last = self.run(killer, tmp_path / "whole", 0)
+        assert last.startswith("calls ")
+        calls = int(last.split()[1])
+        assert calls > KILL_POINTS
+        chain = sample_chain(30)
+        for point in range(KILL_POINTS):
+            path = tmp_path / f"killed-{point}"
+            lines = self.run(killer, path, 1 + point * calls // KILL_POINTS)
+            assert not any(line.startswith("calls") for line in lines)
+            self.check(path, lines, chain)
+
+    def check(self, path: Path, lines: list[str], chain: Chain) -> None:
+        is_rewound = any(line.startswith("rewound") for line in lines)
+        acknowledged = int(lines[-1].split()[-1]) if lines else -1
+        with SMALL(path) as schema:
+            newest = schema.last_block_index
+            reached = -1 if newest is None else newest
+            may_be_rewinding = not is_rewound and acknowledged == chain.blocks[29].index
+            least = chain.blocks[9].index if may_be_rewinding else acknowledged
+            assert reached >= least
+            assert verify(schema) == expected_state(chain.up_to(reached).blocks)
+            accept_all(schema, [block for block in chain.blocks if block.index > reached])
+            assert [*schema.blocks()] == [canonical(block) for block in chain.blocks]
+
+
+class TestMissing:
+    @pytest.fixture(autouse=True)
+    def no_engine(self, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+        monkeypatch.setitem(sys.modules, "cdb.engines._rocks_kv", None)
+        engine._native.cache_clear()
+        yield
+        engine._native.cache_clear()
+
+    def test_it_says_what_to_install(self, path: Path) -> None:
+        assert "librocksdb-dev" in str(engine.missing())
+        with pytest.raises(MissingEngineError, match="librocksdb-dev"):
+            RocksKvSchema(path)
+
+    def test_nothing_is_left_that_stops_a_later_opening(self, path: Path) -> None:
+        with pytest.raises(CdbError):
+            RocksKvSchema(path)
+        assert not (path / "NEWEST").exists()

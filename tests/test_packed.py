@@ -1,0 +1,93 @@
+"""Packed blocks, and schemas that take them."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from cdb.blocks import BlockSpendInfo, canonical
+from cdb.errors import BlockError
+from cdb.packed import PackedBlocks
+from cdb.schemas import open_schema
+from cdb.schemas.memory import MemorySchema
+from cdb.state import summarize
+from cdb.testing.chains import Chain, invalid_chains, sample_chain, valid_chains
+
+SPECS = ["blockchain_v2", "cdb.schemas.blockchain_v2:NODE", "sqlite_v3"]
+PACKED_SETTINGS = settings(
+    deadline=None,
+    max_examples=20,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+
+
+def test_no_blocks() -> None:
+    packed = PackedBlocks.of([])
+    assert len(packed) == packed.n_confirms == packed.n_spends == 0
+    assert packed.spends == packed.confirms == packed.names == b""
+
+
+@given(valid_chains(max_blocks=6))
+@PACKED_SETTINGS
+def test_packing_keeps_every_block(chain: Chain) -> None:
+    packed = PackedBlocks.of(chain.blocks)
+    assert len(packed) == len(chain.blocks)
+    assert packed.n_confirms == sum(len(block.confirms) for block in chain.blocks)
+    blocks = [packed.block(place) for place in range(len(packed))]
+    assert blocks == [canonical(block) for block in chain.blocks]
+    names = b"".join(coin.name() for block in blocks for coin in block.confirms)
+    assert packed.names == names
+
+
+@pytest.mark.parametrize("spec", SPECS)
+@given(data=st.data())
+@PACKED_SETTINGS
+def test_packed_blocks_are_accepted_like_single_ones(
+    spec: str, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    chain, broken, error = data.draw(invalid_chains())
+    cut = data.draw(st.integers(0, len(chain.blocks)))
+    model = accepted_by_model(chain.blocks)
+    with open_schema(spec, tmp_path_factory.mktemp("packed") / "database") as schema:
+        accept_packed = getattr(schema, "accept_packed")  # noqa: B009 - it is no part of Schema
+        accept_packed(PackedBlocks.of(chain.blocks[:cut]))
+        if fits_in_packed_form(broken):
+            with pytest.raises(error) as caught:
+                accept_packed(PackedBlocks.of([*chain.blocks[cut:], broken, broken]))
+            with pytest.raises(error) as expected:
+                model.accept_block(broken)
+            assert caught.value.coin_name == expected.value.coin_name
+        else:
+            accept_packed(PackedBlocks.of(chain.blocks[cut:]))
+        assert summarize(schema) == summarize(model)
+
+
+@pytest.mark.parametrize("spec", SPECS)
+def test_a_spend_before_its_confirm_in_the_same_pack_is_refused(spec: str, tmp_path: Path) -> None:
+    chain = sample_chain(4)
+    later = chain.blocks[3].confirms[0]
+    early = BlockSpendInfo(chain.blocks[2].index, 0, [later.name()], [])
+    with open_schema(spec, tmp_path / "database") as schema:
+        with pytest.raises(BlockError) as caught:
+            schema.accept_packed(  # type: ignore[attr-defined]
+                PackedBlocks.of([*chain.blocks[:2], early, chain.blocks[3]])
+            )
+        assert caught.value.block_index == early.index
+        assert caught.value.coin_name == later.name()
+        assert schema.last_block_index == chain.blocks[1].index
+
+
+def accepted_by_model(blocks: list[BlockSpendInfo]) -> MemorySchema:
+    model = MemorySchema()
+    for block in blocks:
+        model.accept_block(block)
+    return model
+
+
+def fits_in_packed_form(block: BlockSpendInfo) -> bool:
+    try:
+        PackedBlocks.of([block])
+    except OverflowError:
+        return False
+    return True

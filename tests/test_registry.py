@@ -1,0 +1,438 @@
+"""Schemas are found by name, module and attribute, and what can't be had says why."""
+
+import subprocess
+import sys
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from cdb import open_schema
+from cdb.blocks import BlockSpendInfo
+from cdb.durability import Durability
+from cdb.errors import (
+    CdbError,
+    MissingEngineError,
+    SchemaError,
+    UnknownSchemaError,
+    UnsupportedError,
+)
+from cdb.schemas import SchemaInfo, find_schema, schema_names
+from cdb.schemas.blockchain_v2 import blockchain_v2
+from cdb.schemas.memory import MemorySchema
+from cdb.schemas.null import NullSchema
+from cdb.schemas.registry import ALL_DURABILITIES, OWN_SCHEMAS
+from cdb.testing.chains import reward
+from tests.conftest import PACKAGE_PARENT, contents
+
+MakeModule = Callable[..., str]
+MakeEntryPoint = Callable[[str, str], None]
+
+
+@pytest.fixture
+def make_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[MakeModule]:
+    """Writes an importable module, and returns its name."""
+    monkeypatch.syspath_prepend(tmp_path)
+    known = set(sys.modules)
+
+    def make(source: str, name: str = "") -> str:
+        name = name or f"theirs_{uuid.uuid4().hex}"
+        path = tmp_path.joinpath(*name.split(".")).with_suffix(".py")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(source)
+        return name
+
+    yield make
+    for name in set(sys.modules) - known:
+        del sys.modules[name]
+
+
+@pytest.fixture
+def make_entry_point(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> MakeEntryPoint:
+    """Registers an object as a schema, as an installed package does."""
+    site = tmp_path / "site"
+    site.mkdir()
+    monkeypatch.syspath_prepend(site)
+
+    def make(name: str, target: str) -> None:
+        info = site / f"{name}-1.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1\n")
+        (info / "entry_points.txt").write_text(f"[cdb.schemas]\n{name} = {target}\n")
+
+    return make
+
+
+THEIRS = '''"""Somebody's schema, in one line.
+
+And more.
+"""
+from cdb.schemas.memory import MemorySchema
+
+class Theirs(MemorySchema):
+    """A class."""
+
+SCHEMA = Theirs
+NUMBER = 7
+'''
+
+
+# By name, module and attribute
+
+
+@pytest.mark.parametrize("name", OWN_SCHEMAS)
+def test_every_own_schema_is_found_and_described(name: str) -> None:
+    found = find_schema(name)
+    assert found.name == name
+    assert found.description.endswith(".")
+    assert "\n" not in found.description
+    assert len(found.durabilities) >= 1
+    assert found.keeps_contract is (name != "null")
+    assert found.missing is None or ("\n" not in found.missing and "install" in found.missing)
+
+
+@pytest.mark.parametrize("name", OWN_SCHEMAS)
+@pytest.mark.parametrize("form", ["cdb.schemas.{}", "cdb.schemas.{}:REPLAY", "{}:REPLAY"])
+def test_modules_and_replay_mean_the_same_as_the_name(name: str, form: str) -> None:
+    assert find_schema(form.format(name)) == find_schema(name)
+
+
+def test_default_paths() -> None:
+    paths = {name: find_schema(name).default_path for name in OWN_SCHEMAS}
+    assert paths.pop("blockchain_v2") == "blockchain_v2_mainnet.sqlite"
+    assert paths == {name: f"{name}.cdb" for name in paths}
+
+
+def test_a_module_and_an_attribute() -> None:
+    assert find_schema("memory").factory is MemorySchema
+    assert find_schema("cdb.schemas.memory:MemorySchema") == find_schema("memory")
+    assert find_schema("memory:SCHEMA") == find_schema("memory")
+    assert find_schema("blockchain_v2").factory is blockchain_v2
+    node = find_schema("cdb.schemas.blockchain_v2:NODE")
+    assert node.factory is not blockchain_v2
+    assert (node.name, node.missing) == ("blockchain_v2", None)
+
+
+def test_anybodys_module(make_module: MakeModule, tmp_path: Path) -> None:
+    module = make_module(THEIRS)
+    found = find_schema(module)
+    assert found.name == module
+    assert found.description == "Somebody's schema, in one line."
+    assert found.default_path == f"{module}.cdb"
+    assert found.durabilities == ALL_DURABILITIES
+    assert found.keeps_contract
+    assert find_schema(f"{module}:Theirs") == found == find_schema(f"{module}:REPLAY")
+    with found.open(tmp_path / "db") as schema:
+        assert type(schema).__name__ == "Theirs"
+
+
+def test_anybodys_module_says_more(make_module: MakeModule) -> None:
+    more = (
+        "from cdb.durability import Durability\n"
+        "DEFAULT_PATH = 'my.data'\nDURABILITIES = (Durability.PROCESS,)\nKEEPS_CONTRACT = False\n"
+        "def missing(): return 'no engine; make one'\n"
+    )
+    found = find_schema(make_module(THEIRS + more, "a_package.a_schema"))
+    assert found.name == "a_schema"
+    assert found.default_path == "my.data"
+    assert found.durabilities == (Durability.PROCESS,)
+    assert not found.keeps_contract
+    assert found.missing == "no engine; make one"
+
+
+def test_a_module_that_is_ready_has_nothing_missing(make_module: MakeModule) -> None:
+    assert find_schema(make_module(THEIRS + "def missing(): return None\n")).missing is None
+
+
+# What isn't there
+
+
+@pytest.mark.parametrize(
+    ("spec", "near"),
+    [
+        ("rock", ["rocks"]),
+        ("Rocks", ["rocks"]),
+        ("sqlite", ["sqlite_v3", "sqlite_row"]),
+        ("flatfile", ["flat_file"]),
+        ("memroy", ["memory"]),
+        ("blockchain", ["blockchain_v2"]),
+        ("cdb.schemas.rock", ["rocks"]),
+        ("cdb.schemas.rock:REPLAY", ["rocks"]),
+        ("elsewhere.rock", ["rocks"]),
+    ],
+)
+def test_near_names_are_offered(spec: str, near: list[str]) -> None:
+    with pytest.raises(UnknownSchemaError) as caught:
+        find_schema(spec)
+    head, _, hint = str(caught.value).partition("; ")
+    assert head == f"no schema '{spec}'"
+    assert hint.startswith("did you mean ")
+    for name in near:
+        assert name in hint
+
+
+def test_all_names_are_offered_where_none_is_near() -> None:
+    with pytest.raises(UnknownSchemaError) as caught:
+        find_schema("xyzzy")
+    assert str(caught.value) == f"no schema 'xyzzy'; there are {', '.join(schema_names())}"
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        "",
+        ":",
+        ":REPLAY",
+        ".",
+        ".rocks",
+        "..rocks",
+        "./rocks.py",
+        "../x",
+        "a/b",
+        "/rocks",
+        "x..y",
+        "é",
+    ],
+)
+def test_what_can_be_no_module_is_an_unknown_schema(spec: str) -> None:
+    with pytest.raises(UnknownSchemaError):
+        find_schema(spec)
+
+
+@pytest.mark.parametrize("attribute", ["Nobody", "NUMBER", "REPLAY:SCHEMA"])
+def test_an_attribute_that_opens_nothing(make_module: MakeModule, attribute: str) -> None:
+    module = make_module(THEIRS)
+    with pytest.raises(UnknownSchemaError, match=f"{module} has no .* {attribute} that opens"):
+        find_schema(f"{module}:{attribute}")
+
+
+def test_a_module_without_a_schema(make_module: MakeModule) -> None:
+    module = make_module("'''Nothing.'''\n")
+    with pytest.raises(UnknownSchemaError, match=f"{module} has no class or function SCHEMA"):
+        find_schema(module)
+    with pytest.raises(UnknownSchemaError, match="SCHEMA"):
+        find_schema(f"{module}:REPLAY")
+
+
+@pytest.mark.parametrize(
+    ("source", "reason"),
+    [
+        ("import not_installed_anywhere\n", "not_installed_anywhere"),
+        ("from cdb.coins import no_such_name\n", "no_such_name"),
+        ("raise ImportError('needs a library')\n", "needs a library"),
+        ("def broken(:\n", "line 1"),
+        ("undefined_name\n", "undefined_name"),
+        ("raise OSError('cannot load library x.so')\n", "x.so"),
+    ],
+)
+def test_a_broken_module_says_what_is_broken(
+    make_module: MakeModule, source: str, reason: str
+) -> None:
+    module = make_module(source)
+    with pytest.raises(UnknownSchemaError) as caught:
+        find_schema(module)
+    assert module in str(caught.value)
+    assert "can't be imported" in str(caught.value)
+    assert reason in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_package_that_lacks_the_module_is_not_called_broken(make_module: MakeModule) -> None:
+    make_module("", "half_a_package.present")
+    with pytest.raises(UnknownSchemaError, match=r"^no schema 'half_a_package\.absent'; "):
+        find_schema("half_a_package.absent")
+
+
+# Entry points
+
+
+def test_an_entry_point_is_a_name(
+    make_module: MakeModule, make_entry_point: MakeEntryPoint, tmp_path: Path
+) -> None:
+    module = make_module(THEIRS)
+    make_entry_point("theirs", f"{module}:Theirs")
+    assert schema_names() == [*OWN_SCHEMAS, "theirs"]
+    assert find_schema("theirs").factory.__name__ == "Theirs"  # type: ignore[attr-defined]
+    with open_schema("theirs", tmp_path / "db") as schema:
+        assert isinstance(schema, MemorySchema)
+    assert find_schema("theirs:SCHEMA").factory is find_schema("theirs").factory
+    with pytest.raises(UnknownSchemaError, match="did you mean theirs"):
+        find_schema("their")
+
+
+def test_an_entry_point_may_name_only_the_module(
+    make_module: MakeModule, make_entry_point: MakeEntryPoint
+) -> None:
+    module = make_module(THEIRS)
+    make_entry_point("theirs", module)
+    assert find_schema("theirs") == find_schema(module)
+
+
+def test_an_entry_point_does_not_take_an_own_name(
+    make_module: MakeModule, make_entry_point: MakeEntryPoint
+) -> None:
+    make_entry_point("memory", f"{make_module(THEIRS)}:Theirs")
+    assert schema_names() == list(OWN_SCHEMAS)
+    assert find_schema("memory").factory is MemorySchema
+
+
+def test_a_broken_entry_point_says_so_and_spoils_no_other(
+    make_module: MakeModule, make_entry_point: MakeEntryPoint
+) -> None:
+    make_entry_point("broken", make_module("import not_installed_anywhere\n"))
+    assert "broken" in schema_names()
+    assert find_schema("memory").factory is MemorySchema
+    with pytest.raises(UnknownSchemaError, match=r"can't be imported.*not_installed_anywhere"):
+        find_schema("broken")
+
+
+def test_an_entry_point_whose_module_is_gone_does_not_suggest_itself(
+    make_entry_point: MakeEntryPoint,
+) -> None:
+    make_entry_point("gone", "not_installed_anywhere.schema")
+    with pytest.raises(UnknownSchemaError) as caught:
+        find_schema("gone")
+    assert "not_installed_anywhere" in str(caught.value)
+    assert "did you mean gone" not in str(caught.value)
+
+
+# Opening
+
+
+def factory_that_notes(calls: list[dict[str, object]]) -> Callable[..., NullSchema]:
+    def open_it(
+        path: Path, *, durability: Durability = Durability.POWER, read_only: bool = False
+    ) -> NullSchema:
+        calls.append({"path": path, "durability": durability, "read_only": read_only})
+        return NullSchema(path)
+
+    return open_it
+
+
+def info(factory: Callable[..., object], **changes: object) -> SchemaInfo:
+    fields: dict[str, object] = {
+        "name": "test",
+        "factory": factory,
+        "description": "",
+        "default_path": "test.cdb",
+        "durabilities": ALL_DURABILITIES,
+        "keeps_contract": True,
+        "missing": None,
+    }
+    return SchemaInfo(**fields | changes)  # type: ignore[arg-type]
+
+
+def test_options_reach_the_factory() -> None:
+    calls: list[dict[str, object]] = []
+    schema = info(factory_that_notes(calls))
+    schema.open()
+    schema.open("here", durability=Durability.NONE, read_only=True)
+    assert calls == [
+        {"path": "test.cdb", "durability": Durability.POWER, "read_only": False},
+        {"path": "here", "durability": Durability.NONE, "read_only": True},
+    ]
+
+
+def test_the_default_durability_is_the_strongest_offered() -> None:
+    calls: list[dict[str, object]] = []
+    offered = (Durability.PROCESS, Durability.NONE)
+    info(factory_that_notes(calls), durabilities=offered).open()
+    assert calls[0]["durability"] == Durability.PROCESS
+
+
+def test_a_durability_that_is_not_offered() -> None:
+    calls: list[dict[str, object]] = []
+    offered = (Durability.PROCESS, Durability.NONE)
+    problem = "^schema test has no durability 'power'; it offers process, none$"
+    with pytest.raises(UnsupportedError, match=problem):
+        info(factory_that_notes(calls), durabilities=offered).open(durability=Durability.POWER)
+    assert calls == []
+    with pytest.raises(UnsupportedError, match="schema null has no durability 'power'"):
+        open_schema("null", durability=Durability.POWER)
+
+
+def test_a_missing_engine() -> None:
+    calls: list[dict[str, object]] = []
+    with pytest.raises(MissingEngineError, match=r"^schema test: no engine; install one$"):
+        info(factory_that_notes(calls), missing="no engine; install one").open("x")
+    assert calls == []
+
+
+def test_a_factory_that_takes_only_a_path() -> None:
+    paths: list[object] = []
+
+    def simple(path: object) -> NullSchema:
+        paths.append(path)
+        return NullSchema()
+
+    info(simple).open("one")
+    info(simple).open("two", read_only=True)
+    assert paths == ["one", "two"]
+
+
+def test_a_factory_that_takes_anything() -> None:
+    taken: dict[str, object] = {}
+
+    def anything(path: object, **options: object) -> NullSchema:
+        taken.update(options)
+        return NullSchema()
+
+    info(anything).open("x", read_only=True)
+    assert taken == {"durability": Durability.POWER, "read_only": True}
+
+
+def test_only_what_keeps_the_contract_can_be_read() -> None:
+    find_schema("memory").check_keeps_contract()
+    with pytest.raises(UnsupportedError, match="schema null keeps nothing"):
+        find_schema("null").check_keeps_contract()
+
+
+def test_a_strangers_first_schema_loads_blocks(make_module: MakeModule, tmp_path: Path) -> None:
+    source = (
+        "from cdb.schemas.memory import MemorySchema\ndef SCHEMA(path): return MemorySchema(path)\n"
+    )
+    with open_schema(make_module(source), tmp_path / "db") as schema:
+        schema.accept_block(BlockSpendInfo(1, 2, [], [reward(1)]))
+        assert schema.last_block_index == 1
+
+
+def test_schema_errors_are_cdb_errors() -> None:
+    for kind in (UnknownSchemaError, MissingEngineError, UnsupportedError):
+        assert issubclass(kind, SchemaError)
+        assert issubclass(kind, CdbError)
+
+
+# Importing
+
+
+AUDIT = """
+import os, sys
+WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+CHANGES = {"os.mkdir", "os.rename", "os.remove", "os.rmdir", "os.truncate", "os.link",
+           "os.symlink", "sqlite3.connect", "subprocess.Popen", "socket.connect"}
+def hook(event, args):
+    if event in CHANGES or event == "open" and isinstance(args[2], int) and args[2] & WRITES:
+        print(event, args, flush=True)
+sys.addaudithook(hook)
+from cdb.schemas import find_schema, schema_names
+for name in schema_names():
+    find_schema(name)
+print("done")
+"""
+
+
+def test_finding_every_schema_touches_no_disk(tmp_path: Path) -> None:
+    env = {"PYTHONPATH": str(PACKAGE_PARENT), "PYTHONDONTWRITEBYTECODE": "1", "PATH": "/nowhere"}
+    line = [sys.executable, "-c", AUDIT]
+    out = subprocess.run(line, cwd=tmp_path, env=env, check=True, capture_output=True, text=True)
+    assert out.stdout == "done\n"
+    assert contents(tmp_path) == {}
+
+
+def test_importing_cdb_imports_no_schema() -> None:
+    script = "import cdb, sys; print([m for m in sys.modules if m.startswith('cdb.schemas.')])"
+    env = {"PYTHONPATH": str(PACKAGE_PARENT)}
+    line = [sys.executable, "-c", script]
+    out = subprocess.run(line, env=env, check=True, capture_output=True, text=True)
+    assert out.stdout == "['cdb.schemas.protocol', 'cdb.schemas.registry']\n"
