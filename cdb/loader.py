@@ -83,14 +83,14 @@ class Loader:
     def _count(self, packed: PackedBlocks) -> None:
         """Count what the schema has accepted of these blocks."""
         newest = self._schema.last_block_index
-        place = 0 if newest is None else bisect_right(packed.indices, newest)
-        accepted = packed.part(0, place)
-        self.progress.blocks += len(accepted)
-        self.progress.coins += accepted.n_confirms
-        self.progress.spends += accepted.n_spends
-        self._unflushed_coins += accepted.n_confirms
-        if len(accepted):
-            self.progress.accepted_index = accepted.indices[-1]
+        accepted = 0 if newest is None else bisect_right(packed.indices, newest)
+        if accepted == 0:
+            return
+        self.progress.blocks += accepted
+        self.progress.coins += packed.confirm_ends[accepted - 1]
+        self.progress.spends += packed.spend_ends[accepted - 1]
+        self._unflushed_coins += packed.confirm_ends[accepted - 1]
+        self.progress.accepted_index = packed.indices[accepted - 1]
 
 
 def _accept(schema: Schema, packed: PackedBlocks) -> None:

@@ -50,17 +50,19 @@ class PackedBlocks:
         return self.spend_ends[-1] if len(self) else 0
 
     def part(self, start: int, stop: int) -> "PackedBlocks":
-        """The blocks at places start … stop-1."""
-        spends = slice(_end(self.spend_ends, start), _end(self.spend_ends, stop))
-        confirms = slice(_end(self.confirm_ends, start), _end(self.confirm_ends, stop))
+        """The blocks at places start … stop-1; their coins are not copied."""
+        if start == 0 and stop == len(self):
+            return self
+        spends = _end(self.spend_ends, start), _end(self.spend_ends, stop)
+        confirms = _end(self.confirm_ends, start), _end(self.confirm_ends, stop)
         return PackedBlocks(
             self.indices[start:stop],
             self.timestamps[start:stop],
-            array("Q", [end - spends.start for end in self.spend_ends[start:stop]]),
-            array("Q", [end - confirms.start for end in self.confirm_ends[start:stop]]),
-            self.spends[NAME_BYTES * spends.start : NAME_BYTES * spends.stop],
-            self.confirms[CONFIRM_BYTES * confirms.start : CONFIRM_BYTES * confirms.stop],
-            self.names[NAME_BYTES * confirms.start : NAME_BYTES * confirms.stop],
+            array("Q", [end - spends[0] for end in self.spend_ends[start:stop]]),
+            array("Q", [end - confirms[0] for end in self.confirm_ends[start:stop]]),
+            _items(self.spends, NAME_BYTES, *spends),
+            _items(self.confirms, CONFIRM_BYTES, *confirms),
+            _items(self.names, NAME_BYTES, *confirms),
         )
 
     def block(self, place: int) -> BlockSpendInfo:
@@ -127,3 +129,7 @@ def _coin(packed: bytes) -> Coin:
 def _end(ends: "array[int]", place: int) -> int:
     """Where the items of the blocks before a place end."""
     return ends[place - 1] if place else 0
+
+
+def _items(packed: bytes | memoryview, item_bytes: int, start: int, stop: int) -> memoryview:
+    return memoryview(packed)[item_bytes * start : item_bytes * stop]

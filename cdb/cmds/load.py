@@ -10,6 +10,7 @@ from typing import BinaryIO
 import click
 from tqdm import tqdm
 
+from cdb.ahead import ahead
 from cdb.cmds.interrupt import DeferredInterrupt
 from cdb.cmds.table import size, table
 from cdb.durability import Durability
@@ -54,6 +55,9 @@ def load_stream(
     schema: SchemaInfo, path: Path, stream: BinaryIO, options: LoadOptions
 ) -> LoadSummary:
     """Load, close, and digest what the database holds then.
+
+    stream: unbuffered where it can fall silent, because a thread that is still reading it when this
+    returns would keep a buffer's lock, and whoever closes the stream, or ends Python, waiting.
 
     The time runs until the database is closed; reading it again for the digest is not part of it.
     Raises LoadStoppedError for bad input and for an error of the store, and KeyboardInterrupt after
@@ -101,7 +105,7 @@ def summary_table(summary: LoadSummary) -> str:
 
 
 def _load(loader: Loader, stream: BinaryIO, options: LoadOptions, name: str) -> None:
-    packs = scan_packed(stream, max_blocks=options.max_blocks)
+    packs = ahead(scan_packed(stream, max_blocks=options.max_blocks))
     with tqdm(
         total=options.total_bytes,
         desc=name,

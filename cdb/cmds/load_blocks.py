@@ -72,9 +72,10 @@ def load_blocks(
         if sys.stdin is None or sys.stdin.isatty():
             raise click.UsageError("pipe a replay into this command, or name one with --input")
         options = LoadOptions(max_blocks, flush_coins, level, digest)
-        summary = load_stream(schema, path, sys.stdin.buffer, options)
+        with open(sys.stdin.fileno(), "rb", buffering=0, closefd=False) as stream:
+            summary = load_stream(schema, path, stream, options)
     else:
-        with input_path.open("rb") as stream:
+        with input_path.open("rb", buffering=0) as stream:
             status = input_path.stat()
             total_bytes = status.st_size if S_ISREG(status.st_mode) else None
             options = LoadOptions(max_blocks, flush_coins, level, digest, total_bytes)

@@ -1,0 +1,87 @@
+"""Items that are made ahead come in order, with their errors, and nobody is left waiting."""
+
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from itertools import count
+
+import pytest
+
+from cdb.ahead import ahead
+
+TIMEOUT_SECONDS = 30
+
+
+def test_all_items_come_in_order() -> None:
+    assert list(ahead(range(1000))) == list(range(1000))
+    assert list(ahead([])) == []
+
+
+def test_they_are_made_in_another_thread() -> None:
+    makers = set(ahead(threading.get_ident() for _ in range(3)))
+    assert len(makers) == 1
+    assert makers != {threading.get_ident()}
+
+
+def test_items_are_made_before_they_are_wanted_but_not_without_bound() -> None:
+    made = []
+    fourth = threading.Event()
+
+    def items() -> Iterator[int]:
+        for n in count():
+            made.append(n)
+            if n == 3:
+                fourth.set()
+            yield n
+
+    consumer = ahead(items(), depth=2)
+    assert next(consumer) == 0
+    assert fourth.wait(TIMEOUT_SECONDS)  # one that was taken, two in the queue, one at hand
+    consumer.close()
+    assert len(made) <= 5
+
+
+def test_an_error_comes_after_the_items_before_it() -> None:
+    def items() -> Iterator[int]:
+        yield 1
+        raise OSError("the disk is gone")
+
+    consumer = ahead(items())
+    assert next(consumer) == 1
+    with pytest.raises(OSError, match="the disk is gone"):
+        next(consumer)
+
+
+def test_the_thread_ends_when_the_consumer_stops() -> None:
+    before = set(threading.enumerate())
+    consumer = ahead(count())
+    next(consumer)
+    (thread,) = set(threading.enumerate()) - before
+    consumer.close()
+    thread.join(TIMEOUT_SECONDS)
+    assert not thread.is_alive()
+
+
+def test_a_program_can_end_while_items_are_awaited_that_never_come() -> None:
+    program = """
+import os, sys, threading
+from cdb.ahead import ahead
+
+reads = threading.Event()
+stream = open(os.pipe()[0], "rb", buffering=0)
+
+def items():
+    yield 0
+    reads.set()
+    yield stream.read(1)
+
+consumer = ahead(items())
+next(consumer)
+reads.wait()
+sys.exit("done")
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, timeout=TIMEOUT_SECONDS, check=False
+    )
+    assert (done.returncode, done.stderr) == (1, b"done\n")
