@@ -6,24 +6,25 @@ language as cdb.replay but explains no errors: where it is stuck, read_blocks ta
 
 from array import array
 from collections.abc import Callable, Iterator
-from functools import cache
-from importlib import import_module
 from types import ModuleType
 from typing import Any, BinaryIO, cast
 
 from cdb.blocks import BlockSpendInfo
 from cdb.coins import MAX_U32, NAME_BYTES
+from cdb.native import NativeModule
 from cdb.packed import CONFIRM_BYTES, PackedBlocks
 from cdb.replay import read_blocks
 
 DEFAULT_CHUNK_BYTES = 1 << 20  # so that a chunk and what is made of it fit into a core's cache
 
 _PIPE_BYTES = 65_536  # a read that gives less has emptied the pipe: its writer is slower than we
-_MODULE = "cdb._scan"
-_INSTALL = (
-    "install OpenSSL's headers (Debian, Ubuntu: libssl-dev, with g++ and python3-dev;"
-    " Homebrew: openssl), then install cdb again"
+
+_scanner = NativeModule(
+    "cdb._scan",
+    "the native scanner of replays",
+    "OpenSSL's headers (Debian, Ubuntu: libssl-dev, with g++ and python3-dev; Homebrew: openssl)",
 )
+native_missing = _scanner.missing
 
 
 def scan_packed(
@@ -43,22 +44,8 @@ def scan_packed(
     if chunk_bytes < 1:
         raise ValueError(f"chunk_bytes must be at least 1, not {chunk_bytes}")
     if native_missing() is None:
-        return _scan(_native(), stream, max_blocks, chunk_bytes)
+        return _scan(_scanner.load(), stream, max_blocks, chunk_bytes)
     return (PackedBlocks.of([block]) for block in read_blocks(stream, max_blocks=max_blocks))
-
-
-def native_missing() -> str | None:
-    """One line on why the native scanner cannot be used and what to do; None when it can."""
-    try:
-        _native()
-    except ImportError as error:
-        return f"the native scanner of replays is missing ({error}); {_INSTALL}"
-    return None
-
-
-@cache
-def _native() -> ModuleType:
-    return import_module(_MODULE)
 
 
 def _scan(

@@ -3,10 +3,11 @@
 import io
 import os
 import re
+import sys
 import threading
 import tracemalloc
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from random import Random
 from types import SimpleNamespace
@@ -54,11 +55,13 @@ SMALL = b"\n".join(
 Outcome = tuple[PackedBlocks, str | None]
 
 
-def using(name: str) -> AbstractContextManager[object]:
+@contextmanager
+def using(name: str) -> Iterator[None]:
     """Within, scan_packed uses the native scanner or, for "python", none."""
-    if name == "native":
-        return nullcontext()
-    return patch.object(scanner, "_native", side_effect=ImportError("hidden by a test"))
+    with pytest.MonkeyPatch.context() as patched:
+        if name == "python":
+            patched.setitem(sys.modules, "cdb._scan", None)
+        yield
 
 
 def unpacked(runs: Iterator[PackedBlocks]) -> Iterator[BlockSpendInfo]:
@@ -442,7 +445,7 @@ def test_streams(
 def test_what_the_native_scanner_leaves_to_python_does_not_end_the_scan(
     monkeypatch: pytest.MonkeyPatch, bad: bytes
 ) -> None:
-    native = scanner._native()
+    native = scanner._scanner.load()
     calls = 0
 
     def stuck_at_every_other_call(given: Any, found: Any) -> int:
@@ -460,7 +463,7 @@ def test_what_the_native_scanner_leaves_to_python_does_not_end_the_scan(
             return getattr(native.lib, name)
 
     stub = SimpleNamespace(ffi=native.ffi, lib=Lib())
-    monkeypatch.setattr(scanner, "_native", lambda: stub)
+    monkeypatch.setattr(scanner._scanner, "load", lambda: stub)
     text = text_of(sample_chain(20).blocks) + bad
     for chunk_bytes in (1, 1_000, DEFAULT_CHUNK_BYTES):
         assert scanned(text, chunk_bytes) == careful(text)
@@ -478,7 +481,7 @@ def test_what_is_missing_is_said_in_one_line() -> None:
     with using("python"):
         missing = native_missing()
     assert missing is not None
-    assert re.fullmatch(r"the native scanner .*\(hidden by a test\); install .*", missing)
+    assert re.fullmatch(r"the native scanner .*\(.*cdb\._scan.*\); install .*", missing)
 
 
 @each_scanner

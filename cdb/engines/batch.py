@@ -1,126 +1,150 @@
-"""Blocks on their way into coin rows: numbered, and checked against the coins before them."""
+"""Blocks on their way into coin rows: numbered, and checked against the coins before them.
+
+A coin's name contains its parent's, and a coin is spent once. So a coin whose parent is spent,
+validly, by the very block that confirms it can exist already only if it was confirmed once before
+by a block that did not spend the parent: as an irregular coin. Hence only irregular coins (rewards,
+mostly) are looked up, and the children of the spends that had an irregular child before.
+"""
 
 import struct
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, pairwise, repeat, starmap
 from operator import ge
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from cdb.coins import MAX_U32
 from cdb.engines.sqlite import to_signed
-from cdb.engines.stored import BlockRow, StoredCoin, block_checksum, pack_rows
-from cdb.packed import PackedBlocks
+from cdb.engines.stored import BlockRow, block_checksum, pack_rows
+from cdb.packed import CONFIRM_BYTES, PackedBlocks
 
 _NAME = struct.Struct("32s")
-_COIN = struct.Struct("32s32s8s")
+_PARENT = struct.Struct("32s40x")
 
 
-class SpentCoin(NamedTuple):
-    """A coin that a batch spends, and the block that spends it."""
+class KnownCoins(Protocol):
+    """The coins that are there already, as far as new blocks are checked against them."""
 
-    row: int
-    spent_index: int
-    puzzle_hash: bytes
-    amount_bytes: bytes
+    def find(self, names: Sequence[bytes]) -> list[int | None]:
+        """The row of each name, in the order asked; None where there is no such coin."""
+        ...
+
+    def any_spent(self, rows: Sequence[int]) -> bool:
+        """Whether a coin of these rows is spent."""
+        ...
+
+    def may_have_irregular_child(self, names: Sequence[bytes]) -> Collection[bytes]:
+        """Those of the names that may be the parent of an irregular coin."""
+        ...
+
+
+class Confirms(NamedTuple):
+    """The coins of one block: they get the rows first_row … first_row + count - 1."""
+
+    index: int
+    timestamp: int
+    first_row: int
+    count: int
+    packed: bytes | memoryview
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
     """Blocks that may follow, and whose coins get the rows first_row, first_row + 1, …
 
-    names, coins (parent, puzzle hash, amount of 8 bytes): those of the confirms, in packed order.
-    spent: the coins that are spent, by name, in packed order.
+    rows: the row of each confirm by its name, in packed order.
+    spent_rows: the row of each spend, in packed order.
+    irregular_parents: the parents of the coins that are confirmed without their parent's spend.
     """
 
     packed: PackedBlocks
     first_row: int
-    names: list[bytes]
-    coins: list[tuple[bytes, bytes, bytes]]
-    spent: dict[bytes, SpentCoin]
+    rows: dict[bytes, int]
+    spent_rows: list[int]
+    irregular_parents: list[bytes]
 
-    def block_indices(self) -> Iterator[int]:
-        """The index of each coin's block."""
-        return _for_each(self.packed.indices, self.packed.confirm_ends)
+    def spends(self) -> Iterator[tuple[int, int]]:
+        """(row, spent index) of each spend."""
+        return zip(
+            self.spent_rows, for_each(self.packed.indices, self.packed.spend_ends), strict=True
+        )
 
-    def spent_indices(self) -> list[int]:
-        """The spent index of each coin; 0 for those that stay unspent."""
-        indices = [0] * len(self.names)
-        for coin in self.spent.values():
-            if coin.row >= self.first_row:
-                indices[coin.row - self.first_row] = coin.spent_index
-        return indices
-
-    def updates(self) -> list[tuple[int, int]]:
-        """(spent index, row) of the spent coins that older rows hold."""
-        coins = self.spent.values()
-        return [(coin.spent_index, coin.row) for coin in coins if coin.row < self.first_row]
+    def confirms(self) -> Iterator[Confirms]:
+        """What each block confirms."""
+        packed, data = self.packed, memoryview(self.packed.confirms)
+        start = 0
+        for index, timestamp, end in zip(
+            packed.indices, packed.timestamps, packed.confirm_ends, strict=True
+        ):
+            coins = data[CONFIRM_BYTES * start : CONFIRM_BYTES * end]
+            yield Confirms(index, timestamp, self.first_row + start, end - start, coins)
+            start = end
 
     def block_rows(self) -> Iterator[BlockRow]:
         """The rows of the block table."""
-        packed = self.packed
-        spent_rows = [coin.row for coin in self.spent.values()]
-        spends, confirms = memoryview(packed.spends), memoryview(packed.confirms)
-        spent = first = 0
-        for index, timestamp, spent_end, end in zip(
-            packed.indices, packed.timestamps, packed.spend_ends, packed.confirm_ends, strict=True
-        ):
+        spends = memoryview(self.packed.spends)
+        start = 0
+        for confirms, end in zip(self.confirms(), self.packed.spend_ends, strict=True):
+            names = spends[_NAME.size * start : _NAME.size * end]
             yield BlockRow(
-                index,
-                to_signed(timestamp),
-                self.first_row + first,
-                end - first,
-                pack_rows(spent_rows[spent:spent_end]),
-                block_checksum(
-                    index,
-                    timestamp,
-                    spends[spent * _NAME.size : spent_end * _NAME.size],
-                    confirms[first * _COIN.size : end * _COIN.size],
-                ),
+                confirms.index,
+                to_signed(confirms.timestamp),
+                confirms.first_row,
+                confirms.count,
+                pack_rows(self.spent_rows[start:end]),
+                block_checksum(confirms.index, confirms.timestamp, names, confirms.packed),
             )
-            spent, first = spent_end, end
+            start = end
 
 
 def plan_batch(
-    packed: PackedBlocks,
-    newest_index: int | None,
-    first_row: int,
-    stored: Callable[[Sequence[bytes]], Sequence[StoredCoin | None]],
+    packed: PackedBlocks, newest_index: int | None, first_row: int, known: KnownCoins
 ) -> Batch | None:
     """The batch of these blocks; None when one of them breaks a rule.
 
-    stored looks names up among the coins that are there already. The caller finds out which block
-    breaks which rule: that is rare, and has to be exact rather than fast.
+    The caller finds out which block breaks which rule: that is rare, and has to be exact rather
+    than fast.
     """
     if not _in_order(packed, newest_index):
         return None
-    names = [name for (name,) in _NAME.iter_unpack(packed.names)]
-    spends = [name for (name,) in _NAME.iter_unpack(packed.spends)]
-    own = dict(zip(names, range(first_row, first_row + len(names)), strict=True))
-    outside = [name for name in spends if name not in own]
-    if len(own) < len(names) or len(set(spends)) < len(spends):
+    names, spends = _unpacked(_NAME, packed.names), _unpacked(_NAME, packed.spends)
+    rows = dict(zip(names, range(first_row, first_row + len(names)), strict=True))
+    spent_indices = dict(zip(spends, for_each(packed.indices, packed.spend_ends), strict=True))
+    if len(rows) < len(names) or len(spent_indices) < len(spends):
         return None
-    found = stored([*outside, *names])
-    older = dict(zip(outside, found, strict=False))
-    if any(coin is not None for coin in found[len(outside) :]):
+    own = [rows.get(name) for name in spends]
+    ends = for_each([first_row + end for end in packed.confirm_ends], packed.spend_ends)
+    if any(row is not None and row >= end for row, end in zip(own, ends, strict=True)):
         return None
-    coins = list(_COIN.iter_unpack(packed.confirms))
-    spent: dict[bytes, SpentCoin] = {}
-    ends = _for_each([first_row + end for end in packed.confirm_ends], packed.spend_ends)
-    indices = _for_each(packed.indices, packed.spend_ends)
-    for name, index, end in zip(spends, indices, ends, strict=True):
-        row = own.get(name)
-        if row is None:
-            coin = older[name]
-            if coin is None or coin.spent_index:
-                return None
-            spent[name] = SpentCoin(coin.row, index, coin.puzzle_hash, coin.amount_bytes)
-        elif row < end:
-            _, puzzle_hash, amount_bytes = coins[row - first_row]
-            spent[name] = SpentCoin(row, index, puzzle_hash, amount_bytes)
-        else:
-            return None
-    return Batch(packed, first_row, names, coins, spent)
+
+    suspects = known.may_have_irregular_child(spends)
+    parents = _unpacked(_PARENT, packed.confirms)
+    indices = for_each(packed.indices, packed.confirm_ends)
+    irregular = [
+        (name, parent)
+        for name, parent, index in zip(names, parents, indices, strict=True)
+        if spent_indices.get(parent) != index
+    ]
+    doubtful = [name for name, _ in irregular]
+    if suspects:
+        doubtful += [name for name, parent in zip(names, parents, strict=True) if parent in suspects]
+
+    outside = [name for name, row in zip(spends, own, strict=True) if row is None]
+    found = known.find([*outside, *doubtful])
+    older = [row for row in found[: len(outside)] if row is not None]
+    if len(older) < len(outside) or any(row is not None for row in found[len(outside) :]):
+        return None
+    if known.any_spent(older):
+        return None
+    oldest_first = iter(older)
+    spent_rows = [next(oldest_first) if row is None else row for row in own]
+    return Batch(packed, first_row, rows, spent_rows, [parent for _, parent in irregular])
+
+
+def for_each(values: Iterable[int], ends: Sequence[int]) -> Iterator[int]:
+    """values[i] as often as block i has items, which end at ends[i]."""
+    counts = (end - start for start, end in pairwise([0, *ends]))
+    return chain.from_iterable(map(repeat, values, counts))
 
 
 def _in_order(packed: PackedBlocks, newest_index: int | None) -> bool:
@@ -132,7 +156,5 @@ def _in_order(packed: PackedBlocks, newest_index: int | None) -> bool:
     return first > 0 or not packed.spend_ends[0]
 
 
-def _for_each(values: Sequence[int], ends: Sequence[int]) -> Iterator[int]:
-    """values[i] as often as block i has items, which end at ends[i]."""
-    counts = (end - start for start, end in pairwise([0, *ends]))
-    return chain.from_iterable(map(repeat, values, counts))
+def _unpacked(item: struct.Struct, packed: bytes | memoryview) -> list[bytes]:
+    return [field for (field,) in item.iter_unpack(packed)]

@@ -9,10 +9,7 @@ from array import array
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
-from importlib import import_module
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 from weakref import WeakSet, finalize
 
@@ -21,31 +18,45 @@ from cdb.durability import Durability
 from cdb.errors import (
     CorruptDatabaseError,
     DatabaseClosedError,
-    DatabaseError,
-    MissingEngineError,
     StorageError,
     UnsupportedError,
     WrongDatabaseError,
 )
+from cdb.native import NativeEngine, Problems
 from cdb.packed import CONFIRM_BYTES, PackedBlocks
 
 INFO_FORMAT = "<32s32sQII"  # parent, puzzle hash, amount, confirmed index, spent index
 
-_MODULE = "cdb.engines._coin_log"
-_INSTALL = (
-    "install a C++ compiler, OpenSSL and xxHash (Debian, Ubuntu: g++, python3-dev, libssl-dev,"
-    " libxxhash-dev), then install cdb again"
-)
 _READ_CONFIRMS = 4096
 
-_PROBLEMS: dict[str, tuple[type[DatabaseError], str]] = {
+
+class _RefusedError(Exception):
+    """A block breaks a rule."""
+
+
+_PROBLEMS: Problems = {
     "COIN_LOG_CORRUPT": (CorruptDatabaseError, "{}"),
     "COIN_LOG_FOREIGN": (WrongDatabaseError, "{}"),
     "COIN_LOG_NO_SPACE": (StorageError, "the disk is full ({}); make room, then open it again"),
     "COIN_LOG_IO": (StorageError, "{}; check the disk, then open it again"),
     "COIN_LOG_REWOUND": (DatabaseClosedError, "{}"),
     "COIN_LOG_FAILED": (StorageError, "the coin log failed ({}); open it again"),
+    "COIN_LOG_LIMIT": (UnsupportedError, "{}"),
+    "COIN_LOG_NO_MEMORY": (MemoryError, "{}"),
+    "COIN_LOG_REFUSED": (_RefusedError, "{}"),
 }
+
+_engine = NativeEngine(
+    "cdb.engines._coin_log",
+    "the coin log",
+    "a C++ compiler, OpenSSL and xxHash (Debian, Ubuntu: g++, python3-dev, libssl-dev,"
+    " libxxhash-dev)",
+    prefix="cdb_coin_log_",
+    free="cdb_coin_log_free",
+    problems=_PROBLEMS,
+    names_files=True,
+)
+missing = _engine.missing
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,26 +72,9 @@ class Sizes:
 DEFAULT_SIZES = Sizes()
 
 
-@cache
-def _native() -> ModuleType:
-    try:
-        return import_module(_MODULE)
-    except ImportError as error:
-        raise MissingEngineError(f"the coin log is missing ({error}); {_INSTALL}") from error
-
-
-def missing() -> str | None:
-    """One line on why the coin log cannot be used here and what to do; None when it can."""
-    try:
-        _native()
-    except MissingEngineError as error:
-        return str(error)
-    return None
-
-
 def names_of(confirms: bytes) -> bytes:
     """The names of packed confirms, without gaps."""
-    native = _native()
+    native = _engine.load()
     count = len(confirms) // CONFIRM_BYTES
     names = bytearray(NAME_BYTES * count)
     native.lib.cdb_coin_log_name(
@@ -107,7 +101,7 @@ class CoinLog:
         sizes: Sizes = DEFAULT_SIZES,
     ) -> None:
         self.path = path
-        self._native = _native()
+        self._native = _engine.load()
         self._readers: WeakSet[Reader] = WeakSet()
         self._ended: deque[Any] = deque()
         ffi = self._native.ffi
@@ -120,7 +114,7 @@ class CoinLog:
         options.name_bits = sizes.name_bits
         handle = ffi.new("cdb_coin_log **")
         self._handle: Any = None
-        self._call("open", os.fsencode(path), options, handle)
+        _engine.call(self.path, "open", os.fsencode(path), options, handle)
         self._handle = handle[0]
 
     @property
@@ -135,27 +129,31 @@ class CoinLog:
 
         The blocks before that one were accepted, and of it and those after it nothing was.
         """
-        ffi, lib = self._native.ffi, self._native.lib
+        ffi = self._native.ffi
         refusal = ffi.new("cdb_coin_log_refusal *")
         numbers = (blocks.indices, blocks.timestamps, blocks.spend_ends, blocks.confirm_ends)
-        status = self._call(
-            "accept",
-            self._open_handle(),
-            len(blocks),
-            *(ffi.from_buffer("uint64_t[]", each) for each in numbers),
-            *(ffi.from_buffer(each) for each in (blocks.spends, blocks.confirms, blocks.names)),
-            refusal,
-        )
-        return int(refusal.block) if status == lib.COIN_LOG_REFUSED else None
+        try:
+            _engine.call(
+                self.path,
+                "accept",
+                self._open_handle(),
+                len(blocks),
+                *(ffi.from_buffer("uint64_t[]", each) for each in numbers),
+                *(ffi.from_buffer(each) for each in (blocks.spends, blocks.confirms, blocks.names)),
+                refusal,
+            )
+        except _RefusedError:
+            return int(refusal.block)
+        return None
 
     def flush(self) -> None:
         """Make everything accepted durable."""
-        self._call("flush", self._open_handle())
+        _engine.call(self.path, "flush", self._open_handle())
 
     def rewind(self, block_index: int) -> None:
         """Keep the blocks with an index ≤ block_index, durably."""
         self._end_readers()
-        self._call("rewind", self._open_handle(), max(-1, min(block_index, MAX_U32)))
+        _engine.call(self.path, "rewind", self._open_handle(), max(-1, min(block_index, MAX_U32)))
 
     def lookup(self, names: bytes) -> tuple[bytearray, bytearray]:
         """For each name an info (INFO_FORMAT), and a byte that is 1 where there is such a coin."""
@@ -163,7 +161,8 @@ class CoinLog:
         count = len(names) // NAME_BYTES
         infos = bytearray(ffi.sizeof("cdb_coin_log_info") * count)
         found = bytearray(count)
-        self._call(
+        _engine.call(
+            self.path,
             "lookup",
             self._open_handle(),
             ffi.from_buffer(names),
@@ -178,7 +177,9 @@ class CoinLog:
         self._end_readers()
         handle = self._native.ffi.new("cdb_coin_log_reader **")
         last = max(-1, min(last_index, MAX_U32))
-        self._call("read", self._open_handle(), min(first_index, MAX_U32 + 1), last, handle)
+        _engine.call(
+            self.path, "read", self._open_handle(), min(first_index, MAX_U32 + 1), last, handle
+        )
         reader = Reader(self, handle[0], self._ended)
         self._readers.add(reader)
         return reader
@@ -190,7 +191,7 @@ class CoinLog:
         self._end_readers()
         handle, self._handle = self._handle, None
         if handle is not None:
-            self._call("close", handle, abandon)
+            _engine.call(self.path, "close", handle, abandon)
 
     def _end_readers(self) -> None:
         """End the readers that nobody has any more: from here, because calls come one at a time."""
@@ -201,31 +202,6 @@ class CoinLog:
         if self._handle is None:
             raise DatabaseClosedError(self.path, "it is closed; open it again")
         return self._handle
-
-    def _call(self, function: str, *arguments: Any) -> int:
-        """Call cdb_coin_log_FUNCTION; raise what its status stands for, unless it is a refusal."""
-        ffi, lib = self._native.ffi, self._native.lib
-        error = ffi.new("char **")
-        status: int = getattr(lib, f"cdb_coin_log_{function}")(*arguments, error)
-        if status == lib.COIN_LOG_OK:
-            return status
-        raw: bytes = ffi.string(error[0]) if error[0] else b"\tout of memory"
-        lib.cdb_coin_log_free(error[0])
-        if status == lib.COIN_LOG_REFUSED:
-            return status
-        file, _, problem = raw.decode("utf-8", "replace").rpartition("\t")
-        raise self._exception(status, self.path / file, problem)
-
-    def _exception(self, status: int, path: Path, problem: str) -> Exception:
-        lib = self._native.lib
-        if status == lib.COIN_LOG_NO_MEMORY:
-            return MemoryError(f"{path}: {problem}")
-        if status == lib.COIN_LOG_LIMIT:
-            return UnsupportedError(f"{path}: {problem}")
-        for name, (exception, text) in _PROBLEMS.items():
-            if status == getattr(lib, name):
-                return exception(path, text.format(problem))
-        return ValueError(f"{path}: {problem}")
 
 
 class Reader:
@@ -242,7 +218,7 @@ class Reader:
             raise DatabaseClosedError(self._log.path, "it is closed; open it again")
         ffi, lib = self._log._native.ffi, self._log._native.lib
         counts = ffi.new("cdb_coin_log_counts *")
-        self._log._call("next", self._handle, _READ_CONFIRMS, counts)
+        _engine.call(self._log.path, "next", self._handle, _READ_CONFIRMS, counts)
         if not counts.blocks:
             return None
         numbers = [array("Q", bytes(8 * counts.blocks)) for _ in range(4)]

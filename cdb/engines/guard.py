@@ -15,7 +15,7 @@ class Guard:
     """
 
     def __init__(self, path: str | PathLike[str]) -> None:
-        self._path = path
+        self.path = path
         self._problem: str | None = None
         self.closed = False
 
@@ -27,10 +27,10 @@ class Guard:
     def check(self) -> None:
         """Raise DatabaseClosedError unless the object can be used."""
         if self.closed:
-            raise DatabaseClosedError(self._path, "it is closed; open it again")
+            raise DatabaseClosedError(self.path, "it is closed; open it again")
         if self._problem is not None:
             problem = f"a write failed ({self._problem}); open it again"
-            raise DatabaseClosedError(self._path, problem)
+            raise DatabaseClosedError(self.path, problem)
 
     @contextmanager
     def write(self) -> Iterator[None]:

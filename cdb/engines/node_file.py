@@ -1,17 +1,15 @@
 """Reads a database that a full node wrote, without changing a byte of it."""
 
-import threading
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
-from types import TracebackType
-from typing import Any, NoReturn, Self
+from typing import Any, NoReturn
 
 from cdb.blocks import BlockSpendInfo, canonical, check_names
 from cdb.coins import MAX_U32, CoinInfo, bytes32, bytes32_unchecked
-from cdb.engines.guard import Guard
 from cdb.engines.node_table import COIN_COLUMNS, COIN_TABLE
+from cdb.engines.shared import Shared
 from cdb.engines.snapshot import Snapshot
 from cdb.engines.sqlite import from_signed, select_in
 from cdb.engines.stored import StoredCoin
@@ -24,7 +22,7 @@ _NAME, _TIMESTAMP, _COIN = 0, 1, 2
 _CONFIRMED, _SPENT = 6, 7
 
 
-class NodeFile:
+class NodeFile(Shared):
     """See cdb.schemas.Schema: its reading half, as of the moment of opening.
 
     A node's blocks are the heights that confirm coins, because every transaction block confirms
@@ -32,9 +30,8 @@ class NodeFile:
     """
 
     def __init__(self, path: Path) -> None:
+        super().__init__(path, read_only=True)
         self._path = path
-        self._guard = Guard(path)
-        self._mutex = threading.RLock()
         self._snapshot = Snapshot(path)
 
     @property
@@ -84,17 +81,6 @@ class NodeFile:
         with self._mutex:
             self._guard.closed = True
             self._snapshot.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def _query(self, query: str, *parameters: int) -> list[Row]:
         with self._mutex, self._snapshot.reading():

@@ -8,11 +8,8 @@ import os
 from array import array
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import cache
-from importlib import import_module
 from itertools import islice
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 from cdb.durability import Durability
@@ -24,23 +21,17 @@ from cdb.errors import (
     DatabaseError,
     DatabaseLockedError,
     DatabaseNotFoundError,
-    MissingEngineError,
     StorageError,
     WrongDatabaseError,
 )
+from cdb.native import NativeEngine, Problems
 
 CACHE_BYTES = 64 << 20
 BUFFER_BYTES = 64 << 20
 ERASE_BATCH = 50_000  # names: 2 MB of tombstones
 
-_MODULE = "cdb.engines._rocksdb"
-_INSTALL = (
-    "install RocksDB (Debian, Ubuntu: librocksdb-dev, with g++ and python3-dev;"
-    " Homebrew: rocksdb), then install cdb again"
-)
-
 # What each status means, and what to do about it; {} is RocksDB's own text.
-_PROBLEMS: dict[str, tuple[type[DatabaseError], str]] = {
+_PROBLEMS: Problems = {
     "CDB_NOT_FOUND": (DatabaseNotFoundError, "no RocksDB index is here ({})"),
     "CDB_FOREIGN": (WrongDatabaseError, "this is not an index of cdb's ({}); name another path"),
     "CDB_LOCKED": (DatabaseLockedError, "somebody has it open for writing; close it there first"),
@@ -48,30 +39,19 @@ _PROBLEMS: dict[str, tuple[type[DatabaseError], str]] = {
     "CDB_NO_SPACE": (StorageError, "the disk is full ({}); make room, then open it again"),
     "CDB_IO": (StorageError, "reading or writing failed ({}); check the disk, then open it again"),
     "CDB_FAILED": (StorageError, "RocksDB failed ({}); open it again"),
+    "CDB_NO_MEMORY": (MemoryError, "{}"),
 }
 
-
-@cache
-def _native() -> ModuleType:
-    try:
-        return import_module(_MODULE)
-    except ImportError as error:
-        raise MissingEngineError(f"the RocksDB engine is missing ({error}); {_INSTALL}") from error
-
-
-def missing() -> str | None:
-    """One line on why RocksDB cannot be used here and what to do; None when it can."""
-    try:
-        _native()
-    except MissingEngineError as error:
-        return str(error)
-    return None
-
-
-def version() -> str:
-    """The library in use, such as ``RocksDB 7.8.3``. Raises MissingEngineError."""
-    native = _native()
-    return _text(native, native.lib.cdb_engine_version())
+_engine = NativeEngine(
+    "cdb.engines._rocksdb",
+    "the RocksDB engine",
+    "RocksDB (Debian, Ubuntu: librocksdb-dev, with g++ and python3-dev; Homebrew: rocksdb)",
+    prefix="cdb_engine_",
+    free="cdb_free",
+    problems=_PROBLEMS,
+)
+missing = _engine.missing
+version = _engine.version
 
 
 class RocksIndex:
@@ -92,7 +72,7 @@ class RocksIndex:
     def __init__(self, path: Path, *, durability: Durability, read_only: bool = False) -> None:
         self.path = path
         self._durability = durability
-        self._native = _native()
+        self._native = _engine.load()
         self._failed = False
         if not read_only:
             make_dir(path, durable=durability is Durability.POWER)
@@ -143,7 +123,7 @@ class RocksIndex:
         if handle is None:
             return
         try:
-            _call(self._native, self.path, "close", handle)
+            _engine.call(self.path, "close", handle)
         except DatabaseError:
             if not self._failed:
                 raise
@@ -156,7 +136,7 @@ class RocksIndex:
         options.cache_bytes = CACHE_BYTES
         options.buffer_bytes = BUFFER_BYTES
         handle = ffi.new("cdb_engine **")
-        _call(self._native, self.path, "open", os.fsencode(self.path), options, handle)
+        _engine.call(self.path, "open", os.fsencode(self.path), options, handle)
         return handle[0]
 
     def _read_covered(self) -> Watermark:
@@ -178,7 +158,7 @@ class RocksIndex:
             raise DatabaseClosedError(self.path, "the index is closed; open it again")
         if self._failed:
             raise DatabaseClosedError(self.path, "an earlier write failed; open the index again")
-        _call(self._native, self.path, function, self._handle, *arguments)
+        _engine.call(self.path, function, self._handle, *arguments)
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
@@ -187,28 +167,6 @@ class RocksIndex:
         except BaseException:
             self._failed = True
             raise
-
-
-def _call(native: ModuleType, path: Path, function: str, *arguments: Any) -> None:
-    """Call cdb_engine_FUNCTION and raise what its status stands for."""
-    lib = native.lib
-    error = native.ffi.new("char **")
-    status = getattr(lib, f"cdb_engine_{function}")(*arguments, error)
-    if status == lib.CDB_OK:
-        return
-    text = _text(native, error[0])
-    lib.cdb_free(error[0])
-    if status == lib.CDB_NO_MEMORY:
-        raise MemoryError(f"{path}: {text}")
-    for name, (exception, problem) in _PROBLEMS.items():
-        if status == getattr(lib, name):
-            raise exception(path, problem.format(text))
-    raise ValueError(f"{path}: {text}")
-
-
-def _text(native: ModuleType, chars: Any) -> str:
-    raw: bytes = native.ffi.string(chars) if chars else b"out of memory"
-    return raw.decode("utf-8", "replace")
 
 
 def _joined(names: Sequence[bytes]) -> bytes:

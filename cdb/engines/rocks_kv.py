@@ -6,10 +6,7 @@ optional: importing this module always works, and missing() says why the engine 
 
 import os
 from collections.abc import Iterator
-from functools import cache
-from importlib import import_module
 from pathlib import Path
-from types import ModuleType
 from typing import Any, NamedTuple
 
 from cdb.blocks import BlockSpendInfo
@@ -17,26 +14,19 @@ from cdb.coins import NAME_BYTES, Coin, CoinInfo, bytes32_unchecked
 from cdb.errors import (
     CorruptDatabaseError,
     DatabaseClosedError,
-    DatabaseError,
     DatabaseLockedError,
     DatabaseNotFoundError,
-    MissingEngineError,
     StorageError,
     WrongDatabaseError,
 )
+from cdb.native import NativeEngine, Problems
 from cdb.packed import CONFIRM_BYTES, PackedBlocks
 
 CACHE_BYTES = 64 << 20
 MAX_INDEX = 2**32 - 1
 
-_MODULE = "cdb.engines._rocks_kv"
-_INSTALL = (
-    "install RocksDB (Debian, Ubuntu: librocksdb-dev, with g++ and python3-dev;"
-    " Homebrew: rocksdb), then install cdb again"
-)
-
 # What each status means, and what to do about it; {} is RocksDB's own text.
-_PROBLEMS: dict[str, tuple[type[DatabaseError], str]] = {
+_PROBLEMS: Problems = {
     "CDB_NOT_FOUND": (DatabaseNotFoundError, "no RocksDB database is here ({})"),
     "CDB_FOREIGN": (
         WrongDatabaseError,
@@ -47,30 +37,19 @@ _PROBLEMS: dict[str, tuple[type[DatabaseError], str]] = {
     "CDB_NO_SPACE": (StorageError, "the disk is full ({}); make room, then open it again"),
     "CDB_IO": (StorageError, "reading or writing failed ({}); check the disk, then open it again"),
     "CDB_FAILED": (StorageError, "RocksDB failed ({}); open it again"),
+    "CDB_NO_MEMORY": (MemoryError, "{}"),
 }
 
-
-@cache
-def _native() -> ModuleType:
-    try:
-        return import_module(_MODULE)
-    except ImportError as error:
-        raise MissingEngineError(f"the RocksDB engine is missing ({error}); {_INSTALL}") from error
-
-
-def missing() -> str | None:
-    """One line on why RocksDB cannot be used here and what to do; None when it can."""
-    try:
-        _native()
-    except MissingEngineError as error:
-        return str(error)
-    return None
-
-
-def version() -> str:
-    """The library in use, such as ``RocksDB 7.8.3``. Raises MissingEngineError."""
-    native = _native()
-    return _text(native, native.lib.cdb_kv_version())
+_engine = NativeEngine(
+    "cdb.engines._rocks_kv",
+    "the RocksDB engine",
+    "RocksDB (Debian, Ubuntu: librocksdb-dev, with g++ and python3-dev; Homebrew: rocksdb)",
+    prefix="cdb_kv_",
+    free="cdb_kv_free",
+    problems=_PROBLEMS,
+)
+missing = _engine.missing
+version = _engine.version
 
 
 class Options(NamedTuple):
@@ -127,7 +106,7 @@ class RocksKv:
 
     def __init__(self, path: Path, options: Options) -> None:
         self.path = path
-        self._native = _native()
+        self._native = _engine.load()
         self._ffi = self._native.ffi
         self._cursors: set[Cursor] = set()
         handle = self._ffi.new("cdb_kv **")
@@ -139,7 +118,7 @@ class RocksKv:
         native_options.cache_bytes = CACHE_BYTES
         native_options.commit_entries = options.commit_entries
         native_options.ingest_entries = options.ingest_entries
-        self._call_native("open", os.fsencode(path), native_options, handle)
+        _engine.call(path, "open", os.fsencode(path), native_options, handle)
         self._handle = handle[0]
 
     @property
@@ -210,7 +189,7 @@ class RocksKv:
             cursor.close()
         handle, self._handle = self._handle, None
         if handle is not None:
-            self._call_native("close", handle)
+            _engine.call(self.path, "close", handle)
 
     def _open_handle(self) -> Any:
         if self._handle is None:
@@ -226,16 +205,7 @@ class RocksKv:
 
     def _call(self, function: str, *arguments: Any) -> None:
         plain = [each.pointer if isinstance(each, _Kept) else each for each in arguments]
-        self._call_native(function, self._open_handle(), *plain)
-
-    def _call_native(self, function: str, *arguments: Any) -> None:
-        """Call cdb_kv_FUNCTION and raise what its status stands for."""
-        lib, error = self._native.lib, self._ffi.new("char **")
-        status = getattr(lib, f"cdb_kv_{function}")(*arguments, error)
-        if status != lib.CDB_OK:
-            text = _text(self._native, error[0])
-            lib.cdb_kv_free(error[0])
-            raise _error(lib, status, self.path, text)
+        _engine.call(self.path, function, self._open_handle(), *plain)
 
 
 class Cursor:
@@ -252,7 +222,7 @@ class Cursor:
             raise DatabaseClosedError(database.path, "it is closed; open it again")
         ffi = database._ffi
         block, found = ffi.new("cdb_kv_block *"), ffi.new("int32_t *")
-        database._call_native("cursor_next", self._handle, block, found)
+        _engine.call(database.path, "cursor_next", self._handle, block, found)
         return _block(ffi, block) if found[0] else None
 
     def close(self) -> None:
@@ -295,17 +265,3 @@ def _coin(confirms: bytes, at: int) -> Coin:
         bytes32_unchecked(confirms[at + 32 : at + 64]),
         int.from_bytes(confirms[at + 64 : at + CONFIRM_BYTES], "big"),
     )
-
-
-def _error(lib: Any, status: int, path: Path, text: str) -> Exception:
-    if status == lib.CDB_NO_MEMORY:
-        return MemoryError(f"{path}: {text}")
-    for name, (exception, problem) in _PROBLEMS.items():
-        if status == getattr(lib, name):
-            return exception(path, problem.format(text))
-    return ValueError(f"{path}: {text}")
-
-
-def _text(native: ModuleType, text: Any) -> str:
-    raw: bytes = native.ffi.string(text) if text else b"out of memory"
-    return raw.decode("utf-8", "replace")

@@ -3,24 +3,21 @@
 Shared by every schema whose coins are SQLite rows; docs/architecture.md says how the parts meet.
 """
 
-import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
-from types import TracebackType
-from typing import NoReturn, Self
+from contextlib import ExitStack
+from typing import NoReturn
 
 from cdb.blocks import BlockSpendInfo, NamedBlock, check_against_state, check_names, named_block
 from cdb.coins import CoinInfo, bytes32
 from cdb.engines.batch import plan_batch
 from cdb.engines.coin_rows import CoinRows
-from cdb.engines.guard import Guard
 from cdb.engines.names import Names
+from cdb.engines.shared import Shared
 from cdb.engines.stored import StoredCoin
-from cdb.errors import UnsupportedError
 from cdb.packed import PackedBlocks, pack_named
 
 
-class CoinStore:
+class CoinStore(Shared):
     """Accepts blocks, flushes, looks up, rewinds and iterates: the contract of cdb.schemas.Schema.
 
     One lock makes each call whole, so that reads from other threads are safe beside the writer.
@@ -30,12 +27,10 @@ class CoinStore:
     def __init__(
         self, rows: CoinRows, names: Names, release: Callable[[], None], *, read_only: bool
     ) -> None:
+        super().__init__(rows.path, read_only=read_only)
         self._rows = rows
         self._names = names
         self._release = release
-        self._read_only = read_only
-        self._lock = threading.RLock()
-        self._guard = Guard(rows.path)
 
     @property
     def last_block_index(self) -> int | None:
@@ -59,7 +54,7 @@ class CoinStore:
 
     def flush(self) -> None:
         """Make everything accepted so far as durable as the database was opened for."""
-        with self._lock:
+        with self._mutex:
             self._guard.check()
             if not self._read_only:
                 with self._guard.write():
@@ -69,13 +64,13 @@ class CoinStore:
     def coin_infos_for_coin_names(self, coin_names: Sequence[bytes32]) -> list[CoinInfo]:
         """The coins of these names, in the order asked; unknown names are skipped."""
         check_names(coin_names)
-        with self._lock:
+        with self._mutex:
             self._guard.check()
             return [coin.info() for coin in self._stored(coin_names) if coin is not None]
 
     def block_info_for_block_index(self, block_index: int) -> BlockSpendInfo | None:
         """The canonical block at an index; None where no block was accepted."""
-        with self._lock:
+        with self._mutex:
             self._guard.check()
             return self._rows.read.block(block_index)
 
@@ -93,13 +88,13 @@ class CoinStore:
 
     def blocks(self) -> Iterator[BlockSpendInfo]:
         """Every block in order, lazily, as a snapshot of the moment of this call."""
-        with self._lock:
+        with self._mutex:
             self.flush()
             return self._rows.blocks()
 
     def close(self) -> None:
         """Flush, and release the database. A second call does nothing."""
-        with self._lock:
+        with self._mutex:
             if self._guard.closed:
                 return
             self._guard.closed = True
@@ -110,17 +105,6 @@ class CoinStore:
                 if not self._guard.failed and not self._read_only:
                     self._rows.commit()
                     self._names.checkpoint()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def _append(self, packed: PackedBlocks) -> bool:
         """Add all of the blocks; or none, and return False, where one breaks a rule."""
@@ -149,11 +133,3 @@ class CoinStore:
     def _stored(self, names: Sequence[bytes]) -> list[StoredCoin | None]:
         """The coins of these names, None where there is none."""
         return self._rows.read.named_coins(self._names.find(names), names)
-
-    @contextmanager
-    def _writing(self) -> Iterator[None]:
-        with self._lock:
-            self._guard.check()
-            if self._read_only:
-                raise UnsupportedError(f"{self._rows.path}: it was opened only for reading")
-            yield

@@ -9,16 +9,13 @@
 All of derived/ is rebuilt from the log when it is missing. See docs/schemas/coin_log.md.
 """
 
-import threading
 from array import array
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, suppress
 from itertools import compress
 from os import PathLike
 from pathlib import Path
 from struct import iter_unpack
-from types import TracebackType
-from typing import Self
 
 from cdb.blocks import BlockSpendInfo, check_against_state, check_names, named_block
 from cdb.coins import MAX_U32, NAME_BYTES, Coin, CoinInfo, bytes32, bytes32_unchecked
@@ -32,9 +29,9 @@ from cdb.engines.coin_log import (
     missing,
     names_of,
 )
-from cdb.engines.guard import Guard
 from cdb.engines.home import Home
-from cdb.errors import CorruptDatabaseError, DatabaseClosedError, UnsupportedError
+from cdb.engines.shared import Shared
+from cdb.errors import CorruptDatabaseError, DatabaseClosedError
 from cdb.packed import AMOUNT_BYTES, PackedBlocks
 
 __all__ = ["SCHEMA", "CoinLogSchema", "missing"]
@@ -43,7 +40,7 @@ FORMAT_VERSION = 1
 READ_TRIES = 4
 
 
-class CoinLogSchema:
+class CoinLogSchema(Shared):
     """Keeps the coin set in a coin log; see cdb.schemas.Schema for the methods.
 
     One lock makes each call whole, so that reads from other threads are safe beside the writer.
@@ -59,10 +56,8 @@ class CoinLogSchema:
         read_only: bool = False,
         sizes: Sizes = DEFAULT_SIZES,
     ) -> None:
+        super().__init__(path, read_only=read_only)
         self._path = Path(path)
-        self._read_only = read_only
-        self._lock = threading.RLock()
-        self._guard = Guard(self._path)
         with ExitStack() as undo:
             self._home = Home(self._path, "coin_log", FORMAT_VERSION, read_only=read_only)
             undo.callback(self._home.close)
@@ -72,7 +67,7 @@ class CoinLogSchema:
     @property
     def last_block_index(self) -> int | None:
         """See Schema."""
-        with self._lock:
+        with self._mutex:
             return self._log.newest_index
 
     def accept_block(self, block_spend_info: BlockSpendInfo) -> None:
@@ -94,7 +89,7 @@ class CoinLogSchema:
 
     def flush(self) -> None:
         """See Schema."""
-        with self._lock:
+        with self._mutex:
             self._guard.check()
             if not self._read_only:
                 with self._guard.write():
@@ -119,13 +114,13 @@ class CoinLogSchema:
         """
         if len(coin_names) % NAME_BYTES:
             raise ValueError(f"coin names have {NAME_BYTES} bytes each")
-        with self._lock:
+        with self._mutex:
             self._guard.check()
             return self._log.lookup(coin_names)
 
     def block_info_for_block_index(self, block_index: int) -> BlockSpendInfo | None:
         """See Schema."""
-        with self._lock:
+        with self._mutex:
             self._guard.check()
             blocks = self._log.read(block_index, block_index).next()
             return None if blocks is None else blocks.block(0)
@@ -141,13 +136,13 @@ class CoinLogSchema:
 
     def blocks_packed(self) -> Iterator[PackedBlocks]:
         """The blocks of blocks(), a few thousand coins at a time."""
-        with self._lock:
+        with self._mutex:
             self._guard.check()
             return self._read_on(self._log.read(0, MAX_U32))
 
     def close(self) -> None:
         """See Schema."""
-        with self._lock:
+        with self._mutex:
             if self._guard.closed:
                 return
             self._guard.closed = True
@@ -155,25 +150,6 @@ class CoinLogSchema:
                 self._log.close(abandon=self._guard.failed)
             finally:
                 self._home.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
-
-    @contextmanager
-    def _writing(self) -> Iterator[None]:
-        with self._lock:
-            self._guard.check()
-            if self._read_only:
-                raise UnsupportedError(f"{self._path}: it was opened only for reading")
-            yield
 
     def _open(self, durability: Durability, sizes: Sizes) -> CoinLog:
         for _ in range(READ_TRIES if self._read_only else 0):
@@ -200,7 +176,7 @@ class CoinLogSchema:
 
     def _read_on(self, reader: Reader) -> Iterator[PackedBlocks]:
         while True:
-            with self._lock:
+            with self._mutex:
                 blocks = reader.next()
             if blocks is None:
                 return

@@ -4,13 +4,9 @@ With a path it is durable in the simplest way there is: each flush replaces one 
 whole (cdb.engines.replay_file), so a flush costs as much as all that was ever accepted.
 """
 
-import threading
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from os import PathLike
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 from sortedcontainers import SortedDict
 
@@ -25,12 +21,12 @@ from cdb.blocks import (
 from cdb.coins import Coin, CoinInfo, bytes32
 from cdb.durability import Durability
 from cdb.engines import replay_file
-from cdb.engines.guard import Guard
 from cdb.engines.lock import Lock
-from cdb.errors import DatabaseNotFoundError, UnsupportedError
+from cdb.engines.shared import Shared
+from cdb.errors import DatabaseNotFoundError
 
 
-class MemorySchema:
+class MemorySchema(Shared):
     """Keeps everything in dictionaries; see cdb.schemas.Schema for the methods.
 
     path: where flush() keeps a copy; None keeps none, and then nothing survives.
@@ -43,15 +39,13 @@ class MemorySchema:
         durability: Durability = Durability.POWER,
         read_only: bool = False,
     ) -> None:
+        super().__init__("memory" if path is None else path, read_only=read_only)
         self._coins: dict[bytes32, Coin] = {}
         self._confirmed: dict[bytes32, int] = {}
         self._spent: dict[bytes32, int] = {}
         self._blocks: SortedDict[int, BlockSpendInfo] = SortedDict()
-        self._mutex = threading.RLock()
-        self._guard = Guard("memory" if path is None else path)
         self._path = None if path is None else Path(path)
         self._durable = durability is Durability.POWER
-        self._read_only = read_only
         self._flock: Lock | None = None
         self._dirty = False
         if self._path is not None:
@@ -128,25 +122,6 @@ class MemorySchema:
             finally:
                 self._guard.closed = True
                 self._release()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
-
-    @contextmanager
-    def _writing(self) -> Iterator[None]:
-        with self._mutex:
-            self._guard.check()
-            if self._read_only:
-                raise UnsupportedError(f"{self._path}: it was opened only for reading")
-            yield
 
     def _open(self, path: Path) -> None:
         if not self._read_only:

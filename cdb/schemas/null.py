@@ -5,17 +5,16 @@ Nothing is kept: every lookup finds nothing, and nothing is written to disk.
 
 from collections.abc import Iterable
 from os import PathLike
-from types import TracebackType
-from typing import Self
 
 from cdb.blocks import BlockSpendInfo, named_block
 from cdb.coins import CoinInfo, bytes32
 from cdb.durability import Durability
+from cdb.engines.shared import Closing
 from cdb.errors import BlockOrderError
 from cdb.packed import PackedBlocks
 
 
-class NullSchema:
+class NullSchema(Closing):
     """See cdb.schemas.Schema for the methods; the path is ignored."""
 
     def __init__(
@@ -60,17 +59,6 @@ class NullSchema:
 
     def close(self) -> None:
         """Nothing to do."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
 
 
 SCHEMA = NullSchema

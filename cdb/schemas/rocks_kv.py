@@ -9,10 +9,9 @@ my.cdb/
 import re
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, suppress
 from os import PathLike
 from pathlib import Path
-from types import TracebackType
 from typing import NamedTuple, NoReturn, Self
 
 from cdb.blocks import (
@@ -24,10 +23,10 @@ from cdb.blocks import (
 from cdb.coins import CoinInfo, bytes32
 from cdb.durability import Durability
 from cdb.engines.files import make_dir, replace_file, storage_errors
-from cdb.engines.guard import Guard
 from cdb.engines.home import Home
 from cdb.engines.rocks_kv import Cursor, Options, PackedCoins, RocksKv, missing
-from cdb.errors import CorruptDatabaseError, InvariantError, StorageError, UnsupportedError
+from cdb.engines.shared import Shared
+from cdb.errors import CorruptDatabaseError, InvariantError, StorageError
 from cdb.packed import PackedBlocks, pack_named
 
 __all__ = ["SCHEMA", "RocksKvSchema", "missing"]
@@ -50,7 +49,7 @@ class _Promise(NamedTuple):
     sequence: int
 
 
-class RocksKvSchema:
+class RocksKvSchema(Shared):
     """Keeps coins, spends and blocks in RocksDB; see cdb.schemas.Schema for the methods.
 
     commit_entries: coins + spends that are collected in memory before they are committed.
@@ -67,11 +66,9 @@ class RocksKvSchema:
         commit_entries: int = COMMIT_ENTRIES,
         ingest_entries: int = INGEST_ENTRIES,
     ) -> None:
+        super().__init__(path, read_only=read_only)
         self._path = Path(path)
         self._durable = durability is Durability.POWER
-        self._read_only = read_only
-        self._mutex = threading.RLock()
-        self._guard = Guard(path)
         options = Options(False, read_only, self._durable, commit_entries, ingest_entries)
         with ExitStack() as undo:
             self._home = Home(self._path, "rocks_kv", FORMAT_VERSION, read_only=read_only)
@@ -168,25 +165,6 @@ class RocksKvSchema:
             # After a failed write RocksDB says once more that there was one, which would hide why.
             if not self._guard.failed:
                 raise
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
-
-    @contextmanager
-    def _writing(self) -> Iterator[None]:
-        with self._mutex:
-            self._guard.check()
-            if self._read_only:
-                raise UnsupportedError(f"{self._path}: it was opened only for reading")
-            yield
 
     def _open(self, options: Options) -> None:
         """Open db/. What a reader finds may be mixed, if a writer was at work: it tries again."""

@@ -343,13 +343,12 @@ for batch in range(int(sys.argv[2])):
     @pytest.mark.parametrize("log", ["CDB_LOG_ON", "CDB_LOG_SYNC"])
     def test_with_a_log_a_kill_costs_nothing(self, open_index: Open, path: Path, log: str) -> None:
         script = """
-native = rocks._native()
-native_open = rocks._call
-def call(native, path, function, *arguments):
+engine_call = rocks._engine.call
+def call(path, function, *arguments):
     if function == "open":
-        arguments[1].log = getattr(native.lib, sys.argv[2])
-    native_open(native, path, function, *arguments)
-rocks._call = call
+        arguments[1].log = getattr(rocks._engine.load().lib, sys.argv[2])
+    engine_call(path, function, *arguments)
+rocks._engine.call = call
 index = RocksIndex(Path(sys.argv[1]), durability=Durability.POWER)
 add(index, names(range(1, 101)))
 add(index, names(range(101, 201)))"""
@@ -544,11 +543,8 @@ def test_any_order_of_steps() -> None:
 
 class TestMissing:
     @pytest.fixture(autouse=True)
-    def no_engine(self, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    def no_engine(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setitem(sys.modules, "cdb.engines._rocksdb", None)
-        rocks._native.cache_clear()
-        yield
-        rocks._native.cache_clear()
 
     def test_it_says_what_to_install(self) -> None:
         reason = rocks.missing()

@@ -5,7 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -352,11 +352,8 @@ class TestKills:
 
 class TestMissing:
     @pytest.fixture(autouse=True)
-    def no_engine(self, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    def no_engine(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setitem(sys.modules, "cdb.engines._rocks_kv", None)
-        engine._native.cache_clear()
-        yield
-        engine._native.cache_clear()
 
     def test_it_says_what_to_install(self, path: Path) -> None:
         assert "librocksdb-dev" in str(engine.missing())

@@ -1,0 +1,99 @@
+"""The extension modules of native/: each is optional, and speaks C that cffi made from a header."""
+
+from collections.abc import Mapping
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from cdb.errors import DatabaseError, MissingEngineError
+
+Problems = Mapping[str, tuple[type[Exception], str]]
+
+
+class NativeModule:
+    """An extension module that is imported when it is used first.
+
+    module: its full name; what: what it is to a user; install: what helps where it is missing.
+    """
+
+    def __init__(self, module: str, what: str, install: str) -> None:
+        self._module = module
+        self._what = what
+        self._install = install
+
+    def load(self) -> ModuleType:
+        """The module, with cffi's ffi and lib. Raises MissingEngineError."""
+        try:
+            return import_module(self._module)
+        except ImportError as error:
+            problem = f"{self._what} is missing ({error}); install {self._install}"
+            raise MissingEngineError(f"{problem}, then install cdb again") from error
+
+    def missing(self) -> str | None:
+        """One line on why it cannot be used here and what to do; None when it can."""
+        try:
+            self.load()
+        except MissingEngineError as error:
+            return str(error)
+        return None
+
+
+class NativeEngine(NativeModule):
+    """An extension module whose functions return a status, 0 for success, and give an error's text.
+
+    prefix: of those functions' names; free: the function that frees a text.
+    problems: by a status's name, the error that it stands for and what that says about the
+    text, {}. Any other status is a ValueError: the caller broke the contract of the header.
+    names_files: texts read "FILE<tab>PROBLEM", with a file in the database's directory or none.
+    """
+
+    def __init__(
+        self,
+        module: str,
+        what: str,
+        install: str,
+        *,
+        prefix: str,
+        free: str,
+        problems: Problems,
+        names_files: bool = False,
+    ) -> None:
+        super().__init__(module, what, install)
+        self._prefix = prefix
+        self._free = free
+        self._problems = problems
+        self._names_files = names_files
+
+    def version(self) -> str:
+        """The library in use, such as ``RocksDB 7.8.3``. Raises MissingEngineError."""
+        native = self.load()
+        return _text(native, getattr(native.lib, f"{self._prefix}version")())
+
+    def call(self, path: Path, function: str, *arguments: Any) -> None:
+        """Call a function about the database at a path, and raise what its status stands for."""
+        native = self.load()
+        error = native.ffi.new("char **")
+        status = getattr(native.lib, self._prefix + function)(*arguments, error)
+        if status == 0:
+            return
+        text = _text(native, error[0])
+        getattr(native.lib, self._free)(error[0])
+        if self._names_files:
+            file, _, text = text.rpartition("\t")
+            path /= file
+        for name, (exception, problem) in self._problems.items():
+            if status == getattr(native.lib, name):
+                raise _error(exception, path, problem.format(text))
+        raise ValueError(f"{path}: {text}")
+
+
+def _error(exception: type[Exception], path: Path, problem: str) -> Exception:
+    if issubclass(exception, DatabaseError):
+        return exception(path, problem)
+    return exception(f"{path}: {problem}")
+
+
+def _text(native: ModuleType, chars: Any) -> str:
+    raw: bytes = native.ffi.string(chars) if chars else b"out of memory"
+    return raw.decode("utf-8", "replace")
