@@ -34,6 +34,7 @@ typedef enum {
     COIN_LOG_FOREIGN,   /* a file is of a newer version */
     COIN_LOG_NO_SPACE,  /* the disk is full */
     COIN_LOG_IO,        /* the operating system refused a read or a write */
+    COIN_LOG_TAKEN_BACK, /* blocks that were accepted trusting, and not acknowledged, are gone */
     COIN_LOG_REWOUND,   /* opened read_only, and the writer has rewound since: open it again */
     COIN_LOG_LIMIT,     /* one of the limits above is reached */
     COIN_LOG_INVALID,   /* the caller broke this contract */
@@ -66,6 +67,8 @@ typedef struct {
     uint32_t merge_runs;      /* merge this many runs of like size; 2 or more */
     uint32_t bucket_bits;     /* 1 … 24: an index has 2^bucket_bits buckets; fixed at creation */
     uint32_t name_bits;       /* 1 … 64: bits of a name that the index tells apart */
+    uint32_t recent_bits;     /* 0 … 24: the names of the newest 2^recent_bits coins are kept */
+    uint32_t unverified_spends;  /* that may wait for their verification: 40 bytes each */
 } cdb_coin_log_options;
 
 typedef struct {
@@ -106,12 +109,19 @@ cdb_coin_log_status cdb_coin_log_close(cdb_coin_log *log, int32_t abandon, char 
 void cdb_coin_log_count(const cdb_coin_log *log, cdb_coin_log_totals *totals);
 
 /* Add n blocks after the newest one. On COIN_LOG_REFUSED the blocks before refusal->block
-   were accepted, and of that one and those after it nothing was. */
+   were accepted, and of that one and those after it nothing was.
+
+   trusting: when a spend's coin is old, have the index alone say that it exists, and verify
+   it together with many others, before the next flush, lookup, read, rewind or refusal.
+   Should it be found then that a block has spent what does not exist (a made-up name passes
+   once in 10^7 at 13 million coins), that block and those after it are taken back, and the
+   call that found it fails with COIN_LOG_TAKEN_BACK. */
 cdb_coin_log_status cdb_coin_log_accept(cdb_coin_log *log, size_t n, const uint64_t *indices,
                                         const uint64_t *timestamps, const uint64_t *spend_ends,
                                         const uint64_t *confirm_ends, const uint8_t *spends,
                                         const uint8_t *confirms, const uint8_t *names,
-                                        cdb_coin_log_refusal *refusal, char **error);
+                                        int32_t trusting, cdb_coin_log_refusal *refusal,
+                                        char **error);
 
 /* When it returns, everything accepted is as durable as options say. */
 cdb_coin_log_status cdb_coin_log_flush(cdb_coin_log *log, char **error);

@@ -59,6 +59,21 @@ function(cdb_do_without missing what option)
   endif()
 endfunction()
 
+# cdb_sanitize(target): instrument it as CDB_SANITIZE says; scripts/sanitize runs tests with it.
+function(cdb_sanitize target)
+  if(CDB_SANITIZE STREQUAL "address")
+    set(flags -fsanitize=address,undefined -fno-sanitize-recover=all)
+  elseif(CDB_SANITIZE STREQUAL "thread")
+    set(flags -fsanitize=thread)
+  elseif(CDB_SANITIZE)
+    message(FATAL_ERROR "CDB_SANITIZE is OFF, address or thread, not ${CDB_SANITIZE}")
+  else()
+    return()
+  endif()
+  target_compile_options(${target} PRIVATE ${flags} -g -O1 -fno-omit-frame-pointer)
+  target_link_options(${target} PRIVATE ${flags})
+endfunction()
+
 # cdb_add_extension(package._NAME face library source.cpp ...): the extension module package._NAME,
 # which offers to Python what face.h declares; face_api.h is that header for a compiler.
 function(cdb_add_extension module face library)
@@ -87,6 +102,7 @@ function(cdb_add_extension module face library)
   target_compile_options(${name} PRIVATE -Wall -Wextra -Werror)
   set_source_files_properties(${sources} PROPERTIES COMPILE_OPTIONS
     "-Wpedantic;-Wconversion;-Wsign-conversion;-Wshadow;-Wnon-virtual-dtor;-Woverloaded-virtual")
+  cdb_sanitize(${name})
 
   if(SKBUILD_STATE STREQUAL "editable")
     set_target_properties(${name} PROPERTIES

@@ -39,6 +39,7 @@ _PROBLEMS: Problems = {
     "COIN_LOG_FOREIGN": (WrongDatabaseError, "{}"),
     "COIN_LOG_NO_SPACE": (StorageError, "the disk is full ({}); make room, then open it again"),
     "COIN_LOG_IO": (StorageError, "{}; check the disk, then open it again"),
+    "COIN_LOG_TAKEN_BACK": (StorageError, "{}; open it again"),
     "COIN_LOG_REWOUND": (DatabaseClosedError, "{}"),
     "COIN_LOG_FAILED": (StorageError, "the coin log failed ({}); open it again"),
     "COIN_LOG_LIMIT": (UnsupportedError, "{}"),
@@ -67,6 +68,8 @@ class Sizes:
     merge_runs: int = 4
     bucket_bits: int = 16
     name_bits: int = 64
+    recent_bits: int = 17
+    unverified_spends: int = 1 << 20
 
 
 DEFAULT_SIZES = Sizes()
@@ -112,6 +115,8 @@ class CoinLog:
         options.merge_runs = sizes.merge_runs
         options.bucket_bits = sizes.bucket_bits
         options.name_bits = sizes.name_bits
+        options.recent_bits = sizes.recent_bits
+        options.unverified_spends = sizes.unverified_spends
         handle = ffi.new("cdb_coin_log **")
         self._handle: Any = None
         _engine.call(self.path, "open", os.fsencode(path), options, handle)
@@ -124,7 +129,7 @@ class CoinLog:
         self._native.lib.cdb_coin_log_count(self._open_handle(), totals)
         return int(totals.newest_index) if totals.blocks else None
 
-    def accept(self, blocks: PackedBlocks) -> int | None:
+    def accept(self, blocks: PackedBlocks, *, trusting: bool) -> int | None:
         """Add blocks. None when all were; else the place of the first that breaks a rule.
 
         The blocks before that one were accepted, and of it and those after it nothing was.
@@ -140,6 +145,7 @@ class CoinLog:
                 len(blocks),
                 *(ffi.from_buffer("uint64_t[]", each) for each in numbers),
                 *(ffi.from_buffer(each) for each in (blocks.spends, blocks.confirms, blocks.names)),
+                trusting,
                 refusal,
             )
         except _RefusedError:

@@ -74,7 +74,7 @@ class CoinLogSchema(Shared):
         """See Schema."""
         with self._writing():
             packed = _packed(block_spend_info)
-            if packed is None or self._accept(packed) is not None:
+            if packed is None or self._accept(packed, trusting=False) is not None:
                 self._raise_refusal(block_spend_info)
 
     def accept_packed(self, packed_blocks: PackedBlocks) -> None:
@@ -83,7 +83,7 @@ class CoinLogSchema(Shared):
         The blocks must be in canonical form, and their names right.
         """
         with self._writing():
-            refused = self._accept(packed_blocks)
+            refused = self._accept(packed_blocks, trusting=True)
             if refused is not None:
                 self._raise_refusal(packed_blocks.block(refused))
 
@@ -158,9 +158,9 @@ class CoinLogSchema(Shared):
                 return CoinLog(self._path, durability=durability, read_only=True, sizes=sizes)
         return CoinLog(self._path, durability=durability, read_only=self._read_only, sizes=sizes)
 
-    def _accept(self, blocks: PackedBlocks) -> int | None:
+    def _accept(self, blocks: PackedBlocks, *, trusting: bool) -> int | None:
         with self._guard.write():
-            return self._log.accept(blocks)
+            return self._log.accept(blocks, trusting=trusting)
 
     def _raise_refusal(self, block: BlockSpendInfo) -> None:
         """Check a block that was refused as all schemas do, for the same error."""

@@ -15,5 +15,12 @@ FLAT_FILE = partial(flat_file.SCHEMA, memtable_coins=MEMTABLE_COINS)
 ROCKS = partial(rocks.SCHEMA, memtable_coins=MEMTABLE_COINS)
 ROCKS_KV = partial(rocks_kv.SCHEMA, commit_entries=40, ingest_entries=15)
 COIN_LOG = partial(
-    coin_log.SCHEMA, sizes=Sizes(memtable_coins=MEMTABLE_COINS, merge_runs=2, bucket_bits=3)
+    coin_log.SCHEMA,
+    sizes=Sizes(
+        memtable_coins=MEMTABLE_COINS,
+        merge_runs=2,
+        bucket_bits=3,
+        recent_bits=2,
+        unverified_spends=5,
+    ),
 )

@@ -2,13 +2,12 @@
 //
 // A coin's name contains its parent's, and a coin is spent once. So a coin whose parent is spent,
 // validly, by the very block that confirms it can exist already only if it was confirmed once before
-// by a block that did not spend the parent: as an irregular coin. Each irregular coin's parent is in
-// the index as well, so the lookup that a spend takes anyway tells whether there was such a child.
-// What is looked up is therefore: every spend; every irregular coin (rewards, mostly); and the
-// children of the spends that had an irregular child before.
+// by a block that did not spend the parent: as an irregular coin. Those are remembered by their
+// parent (early_children.h). What is looked up is therefore: every spend; every irregular coin
+// (rewards, mostly); and the children of the spends that may have an early child.
 //
-// All blocks of a call are entered into the index first and looked up together; a candidate counts
-// only if its row comes before what asks for it. On a refusal the index is cut back.
+// All blocks of a call are entered into the index first and looked up together; a row counts only if
+// it comes before what asks for it. On a refusal the index is cut back.
 #include "failure.h"
 #include "store.h"
 
@@ -17,7 +16,6 @@
 namespace coin_log {
 
 namespace {
-constexpr uint32_t kNoRow = UINT32_MAX;
 constexpr uint64_t kMostRows = UINT32_MAX;
 }  // namespace
 
@@ -26,36 +24,35 @@ class Acceptance {
   Acceptance(Store &store, const Blocks &blocks, const RecordHeader *replayed)
       : store_(store), blocks_(blocks), replayed_(replayed), first_row_(store.rows_) {}
 
-  bool run(cdb_coin_log_refusal *refusal);
+  bool run(bool trusting, cdb_coin_log_refusal *refusal);
 
  private:
-  struct Irregular {
-    uint32_t coin;  // within the call
-    bool is_duplicate;
-  };
-
   void prepare();
   cdb_coin_log_rule broken_rule(size_t block);
   void check_limits(size_t block) const;
   void add_record(size_t block);
   void add_irregular(size_t block);
+  void enter();
+  void find_duplicates(const std::vector<uint32_t> &known);
   void find_spends();
-  void match_spends(const std::vector<Hit> &hits);
-  void find_irregular();
-  // Tells of each name whether a row before limits[i] has it.
-  std::vector<uint8_t> exist(const Bytes &names, const std::vector<uint32_t> &limits) const;
+  void find_spend(size_t spend, uint32_t limit);
+  void verify_spends();
+  // The row before limit that has the name, or kNoRow: all candidates are held against it.
+  uint32_t find_exactly(const uint8_t *name, uint32_t limit) const;
   void apply();
   bool apply_block(size_t block);
   bool apply_spends(size_t block);
   bool check_irregular(size_t block);
   bool check_children(size_t block, size_t spend);
   bool refuse(size_t block, cdb_coin_log_rule rule, const uint8_t *name);
+  void take_back();
   void roll_back();
   void commit();
 
-  bool is_in_log(uint32_t row) const { return row < first_row_; }
   uint32_t row_of_coin(size_t coin) const { return first_row_ + static_cast<uint32_t>(coin); }
-  const uint8_t *confirm_at(uint32_t row) const { return blocks_.confirm(row - first_row_); }
+  // The rows before the block's coins, or before those of the one after it.
+  uint32_t row_before(size_t block) const { return row_of_coin(blocks_.confirm_begin(block)); }
+  uint32_t row_behind(size_t block) const { return row_of_coin(blocks_.confirm_ends[block]); }
   const uint8_t *name_at(uint32_t row) const { return blocks_.name(row - first_row_); }
 
   Store &store_;
@@ -68,28 +65,40 @@ class Acceptance {
   size_t good_ = 0;                 // those of them that break none at all
   std::vector<RecordHeader> headers_;
   Bytes records_;
-  std::vector<Index::Placed> placed_;
-  std::vector<Irregular> irregular_;
-  size_t next_irregular_ = 0;
-  std::vector<uint32_t> spend_rows_;      // kNoRow: unknown
-  std::vector<uint8_t> had_child_;        // of each spend: an irregular one, before its block
-  std::vector<uint32_t> block_spends_;    // that the block at hand has spent so far
+  std::vector<uint32_t> irregular_;     // coins of the call, ascending
+  std::vector<uint32_t> duplicates_;    // those of them that exist already
+  size_t next_duplicate_ = 0;
+  std::vector<uint32_t> spend_rows_;    // kNoRow: unknown
+  std::vector<Claim> unverified_;       // spends of the call that were found by the index alone
+  std::vector<uint32_t> block_spends_;  // that the block at hand has spent so far
   cdb_coin_log_refusal refusal_ = {0, COIN_LOG_NO_RULE, {0}};
+  cdb_coin_log_refusal unprepared_ = refusal_;  // of the block that prepare() has stopped at
 };
 
-bool Store::accept_all(const Blocks &blocks, const RecordHeader *replayed,
+bool Store::accept_all(const Blocks &blocks, const RecordHeader *replayed, bool trusting,
                        cdb_coin_log_refusal *refusal) {
-  const bool accepted = Acceptance(*this, blocks, replayed).run(refusal);
+  const bool accepted = Acceptance(*this, blocks, replayed).run(trusting, refusal);
+  if (unverified_.size() >= options_.unverified_spends) verify();
   checkpoint_if_due();
   return accepted;
 }
 
-bool Acceptance::run(cdb_coin_log_refusal *refusal) {
+// What was found by the index alone is believed, but not to refuse a block.
+bool Acceptance::run(bool trusting, cdb_coin_log_refusal *refusal) {
   prepare();
-  store_.index_.insert(placed_);
+  unprepared_ = refusal_;
+  enter();
   find_spends();
-  find_irregular();
+  if (!trusting) verify_spends();
   apply();
+  const bool is_refused_on_trust =
+      good_ < prepared_ && (!unverified_.empty() || store_.unverified_.size() > 0);
+  if (is_refused_on_trust) {
+    take_back();
+    store_.verify();
+    verify_spends();
+    apply();
+  }
   commit();
   *refusal = refusal_;
   return refusal_.rule == COIN_LOG_NO_RULE;
@@ -103,7 +112,6 @@ bool Acceptance::refuse(size_t block, cdb_coin_log_rule rule, const uint8_t *nam
 }
 
 void Acceptance::prepare() {
-  placed_.reserve(blocks_.confirm_count() + blocks_.confirm_count() / 4);
   for (; prepared_ < blocks_.n; ++prepared_) {
     join(blocks_, prepared_, &joined_);
     const cdb_coin_log_rule rule = broken_rule(prepared_);
@@ -153,93 +161,81 @@ void Acceptance::add_record(size_t block) {
   headers_.push_back(append_record(blocks_, block, joined_, header, offset, &records_));
 }
 
-// A block's rows are entered before the next one's, so that the index can be cut between them.
 void Acceptance::add_irregular(size_t block) {
   const size_t begin = blocks_.confirm_begin(block);
-  for (size_t coin = begin; coin < blocks_.confirm_ends[block]; ++coin)
-    placed_.push_back(store_.index_.placed(blocks_.name(coin), row_of_coin(coin)));
-  for (const uint32_t coin : joined_.explicit_parents)
-    placed_.push_back(
-        store_.index_.placed(blocks_.confirm(begin + coin), row_of_coin(begin + coin)));
-  for (const uint32_t coin : joined_.irregular)
-    irregular_.push_back({static_cast<uint32_t>(begin) + coin, false});
+  for (const uint32_t place : joined_.irregular) {
+    const size_t coin = begin + place;
+    irregular_.push_back(static_cast<uint32_t>(coin));
+    const uint8_t *const parent = blocks_.confirm(coin);
+    if (!EarlyChildren::is_reward(parent))
+      store_.early_children_.add(store_.index_.bits().of(parent), row_of_coin(coin));
+  }
+}
+
+void Acceptance::enter() {
+  const size_t coins = blocks_.confirm_begin(prepared_);
+  find_duplicates(store_.index_.insert(blocks_.names, coins, first_row_));
+  store_.spent_.resize(first_row_ + coins);
+}
+
+// known: the coins whose bits the memtable had before.
+void Acceptance::find_duplicates(const std::vector<uint32_t> &known) {
+  Bytes names(irregular_.size() * kNameBytes);
+  for (size_t i = 0; i < irregular_.size(); ++i)
+    std::memcpy(&names[i * kNameBytes], blocks_.name(irregular_[i]), kNameBytes);
+  std::vector<uint32_t> rows(irregular_.size());
+  store_.index_.find_in_runs(names.data(), rows.size(), rows.data());
+  for (size_t i = 0; i < irregular_.size(); ++i) {
+    const uint32_t coin = irregular_[i];
+    if (rows[i] == kNoRow && !std::binary_search(known.begin(), known.end(), coin)) continue;
+    if (find_exactly(blocks_.name(coin), row_of_coin(coin)) != kNoRow) duplicates_.push_back(coin);
+  }
 }
 
 void Acceptance::find_spends() {
-  const size_t n = blocks_.spend_begin(prepared_);
-  spend_rows_.assign(n, kNoRow);
-  had_child_.assign(n, 0);
-  std::vector<Hit> hits, in_log;
-  store_.index_.find(blocks_.spends, n, &hits);
+  spend_rows_.resize(blocks_.spend_begin(prepared_));
+  store_.index_.find(blocks_.spends, spend_rows_.size(), spend_rows_.data());
+  for (size_t block = 0; block < prepared_; ++block)
+    for (size_t spend = blocks_.spend_begin(block); spend < blocks_.spend_ends[block]; ++spend)
+      find_spend(spend, row_behind(block));
+}
+
+void Acceptance::find_spend(size_t spend, uint32_t limit) {
+  uint32_t &row = spend_rows_[spend];
+  if (row == kNoRow) return;
+  const uint8_t *const name = blocks_.spend(spend);
+  const uint8_t *name_there = nullptr;
+  if (row < first_row_) {
+    prefetch(&store_.spent_[row]);
+    name_there = store_.recent_names_.name(row);
+    if (name_there == nullptr) {
+      unverified_.push_back({row, static_cast<uint32_t>(spend), name});
+      return;
+    }
+  } else if (row < limit) {
+    name_there = name_at(row);
+  }
+  if (name_there == nullptr || std::memcmp(name_there, name, kNameBytes) != 0)
+    row = find_exactly(name, limit);
+}
+
+void Acceptance::verify_spends() {
   size_t block = 0;
-  for (const Hit &hit : hits) {
-    while (hit.query >= blocks_.spend_ends[block]) ++block;
-    if (is_in_log(hit.row)) {
-      in_log.push_back(hit);
-      continue;
-    }
-    if (hit.row >= row_of_coin(blocks_.confirm_ends[block])) continue;
-    const uint8_t *const name = blocks_.spend(hit.query);
-    if (std::memcmp(name_at(hit.row), name, kNameBytes) == 0)
-      spend_rows_[hit.query] = hit.row;
-    else if (std::memcmp(confirm_at(hit.row), name, kNameBytes) == 0)
-      had_child_[hit.query] = 1;
+  for (const Claim &claim : store_.false_claims(unverified_)) {
+    while (claim.spend >= blocks_.spend_ends[block]) ++block;
+    spend_rows_[claim.spend] = find_exactly(claim.name, row_behind(block));
   }
-  match_spends(in_log);
+  unverified_.clear();
 }
 
-void Acceptance::match_spends(const std::vector<Hit> &hits) {
-  CoinView views[Store::kFetch];
-  for (size_t done = 0; done < hits.size(); done += Store::kFetch) {
-    const size_t group = std::min(Store::kFetch, hits.size() - done);
-    for (size_t i = 0; i < group; ++i) prefetch(&store_.spent_[hits[done + i].row]);
-    store_.fetch(&hits[done], group, views);
-    for (size_t i = 0; i < group; ++i) {
-      const uint32_t query = hits[done + i].query;
-      const uint8_t *const name = blocks_.spend(query);
-      if (views[i].parent_is_explicit && std::memcmp(views[i].parent, name, kNameBytes) == 0)
-        had_child_[query] = 1;
-      else if (store_.has_name(views[i], name))
-        spend_rows_[query] = views[i].row;
-    }
-  }
-}
-
-void Acceptance::find_irregular() {
-  Bytes names(irregular_.size() * kNameBytes);
-  std::vector<uint32_t> limits;
-  for (size_t i = 0; i < irregular_.size(); ++i) {
-    const uint32_t coin = irregular_[i].coin;
-    std::memcpy(names.data() + i * kNameBytes, blocks_.name(coin), kNameBytes);
-    limits.push_back(row_of_coin(coin));
-  }
-  const std::vector<uint8_t> duplicates = exist(names, limits);
-  for (size_t i = 0; i < irregular_.size(); ++i) irregular_[i].is_duplicate = duplicates[i] != 0;
-}
-
-std::vector<uint8_t> Acceptance::exist(const Bytes &names,
-                                       const std::vector<uint32_t> &limits) const {
-  std::vector<uint8_t> found(limits.size());
-  std::vector<Hit> hits;
-  store_.index_.find(names.data(), limits.size(), &hits);
-  for (const Hit &hit : hits) {
-    if (hit.row >= limits[hit.query]) continue;
-    const uint8_t *const name = names.data() + size_t{hit.query} * kNameBytes;
-    if (is_in_log(hit.row)) {
-      CoinView view;
-      store_.fetch(&hit, 1, &view);
-      const bool is_parent_entry =
-          view.parent_is_explicit && std::memcmp(view.parent, name, kNameBytes) == 0;
-      if (!is_parent_entry && store_.has_name(view, name)) found[hit.query] = 1;
-    } else if (std::memcmp(name_at(hit.row), name, kNameBytes) == 0) {
-      found[hit.query] = 1;
-    }
-  }
-  return found;
+uint32_t Acceptance::find_exactly(const uint8_t *name, uint32_t limit) const {
+  for (const uint32_t row : store_.index_.find_all(name))
+    if (row >= first_row_ && row < limit && std::memcmp(name_at(row), name, kNameBytes) == 0)
+      return row;
+  return store_.find_exactly(name, limit);
 }
 
 void Acceptance::apply() {
-  store_.spent_.resize(first_row_ + blocks_.confirm_begin(prepared_));
   while (good_ < prepared_ && apply_block(good_)) ++good_;
 }
 
@@ -254,7 +250,7 @@ bool Acceptance::apply_spends(size_t block) {
     const uint32_t row = spend_rows_[spend];
     if (row == kNoRow) return refuse(block, COIN_LOG_UNKNOWN, blocks_.spend(spend));
     if (store_.spent_[row] != 0) return refuse(block, COIN_LOG_SPENT, blocks_.spend(spend));
-    if (had_child_[spend] != 0 && !check_children(block, spend)) return false;
+    if (!check_children(block, spend)) return false;
     store_.spent_[row] = index;
     block_spends_.push_back(row);
   }
@@ -262,42 +258,46 @@ bool Acceptance::apply_spends(size_t block) {
 }
 
 bool Acceptance::check_irregular(size_t block) {
-  for (; next_irregular_ < irregular_.size(); ++next_irregular_) {
-    const Irregular &irregular = irregular_[next_irregular_];
-    if (irregular.coin >= blocks_.confirm_ends[block]) break;
-    if (irregular.is_duplicate)
-      return refuse(block, COIN_LOG_DUPLICATE, blocks_.name(irregular.coin));
+  const bool has_duplicate = next_duplicate_ < duplicates_.size() &&
+                             duplicates_[next_duplicate_] < blocks_.confirm_ends[block];
+  if (!has_duplicate) return true;
+  return refuse(block, COIN_LOG_DUPLICATE, blocks_.name(duplicates_[next_duplicate_]));
+}
+
+bool Acceptance::check_children(size_t block, size_t spend) {
+  if (store_.early_children_.empty()) return true;
+  const uint8_t *const parent = blocks_.spend(spend);
+  const uint32_t limit = row_before(block);
+  if (!store_.early_children_.may_have(store_.index_.bits().of(parent), limit)) return true;
+  for (size_t coin = blocks_.confirm_begin(block); coin < blocks_.confirm_ends[block]; ++coin) {
+    if (std::memcmp(blocks_.confirm(coin), parent, kNameBytes) != 0) continue;
+    if (find_exactly(blocks_.name(coin), limit) != kNoRow)
+      return refuse(block, COIN_LOG_DUPLICATE, blocks_.name(coin));
   }
   return true;
 }
 
-bool Acceptance::check_children(size_t block, size_t spend) {
-  Bytes names;
-  std::vector<uint32_t> limits;
-  std::vector<size_t> coins;
-  for (size_t coin = blocks_.confirm_begin(block); coin < blocks_.confirm_ends[block]; ++coin) {
-    if (std::memcmp(blocks_.confirm(coin), blocks_.spend(spend), kNameBytes) != 0) continue;
-    names.insert(names.end(), blocks_.name(coin), blocks_.name(coin) + kNameBytes);
-    limits.push_back(row_of_coin(coin));
-    coins.push_back(coin);
-  }
-  const std::vector<uint8_t> found = exist(names, limits);
-  const auto duplicate = std::find(found.begin(), found.end(), 1);
-  if (duplicate == found.end()) return true;
-  const size_t coin = coins[static_cast<size_t>(duplicate - found.begin())];
-  return refuse(block, COIN_LOG_DUPLICATE, blocks_.name(coin));
+// Undo what apply() did.
+void Acceptance::take_back() {
+  for (const uint32_t row : block_spends_) store_.spent_[row] = 0;
+  for (size_t spend = 0; spend < blocks_.spend_begin(good_); ++spend)
+    store_.spent_[spend_rows_[spend]] = 0;
+  good_ = 0;
+  refusal_ = unprepared_;
 }
 
 // What a refused block has spent before it was refused is unspent, and its rows are forgotten.
 void Acceptance::roll_back() {
   for (const uint32_t row : block_spends_) store_.spent_[row] = 0;
-  const uint32_t rows = row_of_coin(blocks_.confirm_begin(good_));
+  const uint32_t rows = row_before(good_);
   store_.spent_.resize(rows);
-  store_.index_.cut(rows);
+  store_.early_children_.cut(rows);
+  const size_t begin = blocks_.confirm_begin(good_), end = blocks_.confirm_begin(prepared_);
+  store_.index_.take_back(blocks_.name(begin), end - begin, rows);
 }
 
 void Acceptance::commit() {
-  if (good_ < blocks_.n) roll_back();
+  if (good_ < prepared_) roll_back();
   uint64_t offset = store_.log_.end(), bytes = 0;
   for (size_t block = 0; block < good_; ++block) bytes += headers_[block].length;
   if (replayed_ != nullptr)
@@ -309,8 +309,13 @@ void Acceptance::commit() {
     offset += headers_[block].length;
   }
   const size_t spends = blocks_.spend_begin(good_);
+  const uint32_t first_spend = static_cast<uint32_t>(store_.new_spent_rows_.size());
+  for (const Claim &claim : unverified_)
+    if (claim.spend < spends)
+      store_.unverified_.add({claim.row, first_spend + claim.spend, claim.name});
   store_.new_spent_rows_.insert(store_.new_spent_rows_.end(), spend_rows_.begin(),
                                 spend_rows_.begin() + static_cast<ptrdiff_t>(spends));
+  store_.recent_names_.add(blocks_.names, blocks_.confirm_begin(good_), first_row_);
 }
 
 void Store::add_block(const RecordHeader &header, uint64_t offset) {

@@ -71,13 +71,14 @@ cdb_coin_log_status cdb_coin_log_accept(cdb_coin_log *log, size_t n, const uint6
                                         const uint64_t *timestamps, const uint64_t *spend_ends,
                                         const uint64_t *confirm_ends, const uint8_t *spends,
                                         const uint8_t *confirms, const uint8_t *names,
-                                        cdb_coin_log_refusal *refusal, char **error) {
+                                        int32_t trusting, cdb_coin_log_refusal *refusal,
+                                        char **error) {
   bool accepted = true;
   const cdb_coin_log_status status = guarded(error, [&] {
     check_writable(log);
     const coin_log::Blocks blocks = {n,      indices,  timestamps, spend_ends, confirm_ends,
                                      spends, confirms, names};
-    accepted = log->store.accept(blocks, refusal);
+    accepted = log->store.accept(blocks, trusting != 0, refusal);
   });
   if (status == COIN_LOG_OK && !accepted)
     return fail(COIN_LOG_REFUSED, "\ta block breaks a rule", error);
@@ -101,6 +102,7 @@ cdb_coin_log_status cdb_coin_log_rewind(cdb_coin_log *log, int64_t block_index, 
 cdb_coin_log_status cdb_coin_log_lookup(cdb_coin_log *log, const uint8_t *names, size_t n,
                                         cdb_coin_log_info *infos, uint8_t *found, char **error) {
   return guarded(error, [=] {
+    log->store.verify();
     log->store.lookup(names, n, infos, found);
     log->store.check_not_rewound();
   });
@@ -109,6 +111,7 @@ cdb_coin_log_status cdb_coin_log_lookup(cdb_coin_log *log, const uint8_t *names,
 cdb_coin_log_status cdb_coin_log_read(cdb_coin_log *log, int64_t first_index, int64_t last_index,
                                       cdb_coin_log_reader **reader, char **error) {
   return guarded(error, [=] {
+    log->store.verify();
     *reader = new cdb_coin_log_reader{{log->store, log->store.range(first_index, last_index)}};
   });
 }

@@ -19,11 +19,13 @@ void Store::sync_log() {
 }
 
 void Store::flush() {
+  verify();
   if (options_.power_durable != 0 && acked_.length(epoch_) < log_.end()) sync_log();
 }
 
 void Store::close() {
   if (is_read_only()) return;
+  verify();
   sync_log();
   acked_.sync();
   const uint64_t uncovered = rows_ - manifest_.covered_rows;
@@ -32,18 +34,23 @@ void Store::close() {
 
 void Store::checkpoint_if_due() {
   if (is_read_only()) return;
-  if (rows_ - manifest_.covered_rows >= options_.memtable_coins ||
-      index_.memtable().has_long_bucket())
-    checkpoint();
+  // Rows that were rewound are in the memtable still.
+  const bool is_due = rows_ - manifest_.covered_rows >= options_.memtable_coins ||
+                      index_.memtable().size() >= size_t{2} * options_.memtable_coins;
+  if (is_due) checkpoint();
 }
 
 void Store::checkpoint() {
+  verify();
   sync_log();
   std::vector<RunName> before = index_.run_names();
   index_.seal(directory_, rows_, options_.merge_runs, &manifest_.next_run);
   const auto first = blocks_.begin() + static_cast<ptrdiff_t>(manifest_.covered_blocks);
-  const Section section = {manifest_.covered_blocks, {first, blocks_.end()}, new_spent_rows_};
-  manifest_.history_bytes = write_section(directory_, section, manifest_.history_bytes);
+  const uint32_t first_row = static_cast<uint32_t>(manifest_.covered_rows);
+  const Section section = {manifest_.covered_blocks, {first, blocks_.end()}, new_spent_rows_,
+                           early_children_.rows_from(first_row)};
+  sections_.push_back(write_section(directory_, section, manifest_.history_bytes));
+  manifest_.history_bytes += sections_.back().length;
   cover_all();
   write_manifest(directory_, manifest_);
   new_spent_rows_.clear();

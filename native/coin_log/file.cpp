@@ -14,6 +14,7 @@ namespace coin_log {
 
 namespace {
 
+constexpr uint64_t kPageBytes = 4096;
 constexpr size_t kZeroBytes = size_t{1} << 16;
 
 int flags_of(Open mode) {
@@ -154,6 +155,11 @@ Mapping::Mapping(const File &file, uint64_t n, bool populate) : data_(nullptr), 
   void *const address = ::mmap(nullptr, n, PROT_READ, flags, file.descriptor(), 0);
   if (address == MAP_FAILED) throw_errno(file.name(), errno);
   data_ = static_cast<uint8_t *>(address);
+}
+
+void Mapping::release(uint64_t begin, uint64_t end) const {
+  begin = begin / kPageBytes * kPageBytes;
+  if (begin < end) ::madvise(data_ + begin, end - begin, MADV_DONTNEED);
 }
 
 Mapping::~Mapping() {

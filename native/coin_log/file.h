@@ -61,6 +61,8 @@ class Mapping {
 
   const uint8_t *data() const { return data_; }
   uint64_t size() const { return size_; }
+  // Let go of the memory of a range; the file gives it back where it is read again.
+  void release(uint64_t begin, uint64_t end) const;
 
  private:
   uint8_t *data_;

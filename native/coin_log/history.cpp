@@ -27,32 +27,44 @@ BlockLine read_line(const uint8_t *from) {
            from[28], from[29]}};
 }
 
-// Returns the bytes that the section takes.
-uint64_t read_section(const uint8_t *from, uint64_t available, uint64_t offset, Section *section) {
+void read_rows(const uint8_t *from, uint64_t n, std::vector<uint32_t> *rows) {
+  rows->resize(n);
+  if (n > 0) std::memcpy(rows->data(), from, 4 * n);
+}
+
+void write_rows(const std::vector<uint32_t> &rows, uint8_t *to) {
+  if (!rows.empty()) std::memcpy(to, rows.data(), 4 * rows.size());
+}
+
+SectionPlace parse(const uint8_t *from, uint64_t available, uint64_t offset, Section *section) {
   if (available < kSectionBytes || load<uint32_t>(from + 8) != kSectionMagic)
     throw corrupt_derived(kHistoryFile);
   section->first_block = load<uint64_t>(from + 16);
+  const uint64_t early = load<uint32_t>(from + 12);
   const uint64_t blocks = load<uint64_t>(from + 24), spends = load<uint64_t>(from + 32);
   if (blocks > available / kLineBytes || spends > available / 4)
     throw corrupt_derived(kHistoryFile);
-  const uint64_t length = kSectionBytes + kLineBytes * blocks + 4 * spends;
+  const uint64_t length = kSectionBytes + kLineBytes * blocks + 4 * (spends + early);
   if (length > available || load<uint64_t>(from) != checksum(from + 8, length - 8, offset))
     throw corrupt_derived(kHistoryFile);
   const uint8_t *line = from + kSectionBytes;
+  section->blocks.reserve(blocks);
   for (uint64_t i = 0; i < blocks; ++i, line += kLineBytes)
     section->blocks.push_back(read_line(line));
-  section->spent_rows.resize(spends);
-  if (spends > 0) std::memcpy(section->spent_rows.data(), line, 4 * spends);
-  return length;
+  read_rows(line, spends, &section->spent_rows);
+  read_rows(line + 4 * spends, early, &section->early_rows);
+  return {offset, length, section->first_block};
 }
 
 }  // namespace
 
-uint64_t write_section(const Directory &directory, const Section &section, uint64_t offset) {
-  const size_t rows_at = kSectionBytes + kLineBytes * section.blocks.size();
-  Bytes bytes(rows_at + 4 * section.spent_rows.size());
+SectionPlace write_section(const Directory &directory, const Section &section, uint64_t offset) {
+  const size_t spent_at = kSectionBytes + kLineBytes * section.blocks.size();
+  const size_t early_at = spent_at + 4 * section.spent_rows.size();
+  Bytes bytes(early_at + 4 * section.early_rows.size());
   uint8_t *const to = bytes.data();
   store(to + 8, kSectionMagic);
+  store(to + 12, static_cast<uint32_t>(section.early_rows.size()));
   store(to + 16, section.first_block);
   store(to + 24, uint64_t{section.blocks.size()});
   store(to + 32, uint64_t{section.spent_rows.size()});
@@ -61,27 +73,37 @@ uint64_t write_section(const Directory &directory, const Section &section, uint6
     write_line(block, line);
     line += kLineBytes;
   }
-  if (!section.spent_rows.empty())
-    std::memcpy(to + rows_at, section.spent_rows.data(), 4 * section.spent_rows.size());
+  write_rows(section.spent_rows, to + spent_at);
+  write_rows(section.early_rows, to + early_at);
   store(to, checksum(to + 8, bytes.size() - 8, offset));
   File file(directory, kHistoryFile, Open::kCreate);
   file.write(bytes.data(), bytes.size(), offset);
   file.sync();
-  return offset + bytes.size();
+  return {offset, bytes.size(), section.first_block};
 }
 
-std::vector<Section> read_sections(const Directory &directory, uint64_t n) {
-  if (n == 0) return {};
+void read_sections(const Directory &directory, uint64_t n,
+                   const std::function<void(const SectionPlace &, Section)> &each) {
+  if (n == 0) return;
   const File file(directory, kHistoryFile, Open::kRead);
   if (file.size() < n) throw corrupt_derived(kHistoryFile);
   Bytes bytes(n);
   file.read(bytes.data(), n, 0);
-  std::vector<Section> sections;
   for (uint64_t offset = 0; offset < n;) {
-    sections.emplace_back();
-    offset += read_section(bytes.data() + offset, n - offset, offset, &sections.back());
+    Section section;
+    const SectionPlace place = parse(bytes.data() + offset, n - offset, offset, &section);
+    offset += place.length;
+    each(place, std::move(section));
   }
-  return sections;
+}
+
+Section read_section(const Directory &directory, const SectionPlace &place) {
+  const File file(directory, kHistoryFile, Open::kRead);
+  Bytes bytes(place.length);
+  file.read(bytes.data(), place.length, place.offset);
+  Section section;
+  parse(bytes.data(), place.length, place.offset, &section);
+  return section;
 }
 
 }  // namespace coin_log

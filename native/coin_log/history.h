@@ -5,7 +5,7 @@
 //     offset       bytes   content, little endian
 //     0            8       checksum of all that follows, seeded with the section's offset
 //     8            4       magic "CLH1"
-//     12           4       zero
+//     12           4       count of early children E
 //     16           8       first block: the table is cut here before this section is added
 //     24           8       count of blocks B
 //     32           8       count of spends S
@@ -13,10 +13,13 @@
 //                          counts of spends, explicit parents and coins (4 each), bytes of an
 //                          amount (1), bytes of a parent's number (1), zeros (2)
 //     40 + 32·B    4·S     the rows that these blocks spend, in their order
+//     … + 4·S      4·E     the rows of their early children (early_children.h), ascending
 #pragma once
 
 #include "file.h"
 #include "record.h"
+
+#include <functional>
 
 namespace coin_log {
 
@@ -34,12 +37,22 @@ struct Section {
   uint64_t first_block;
   std::vector<BlockLine> blocks;
   std::vector<uint32_t> spent_rows;
+  std::vector<uint32_t> early_rows;
 };
 
-// Write a section at offset, durably; returns the offset behind it.
-uint64_t write_section(const Directory &directory, const Section &section, uint64_t offset);
+// Where the file has it.
+struct SectionPlace {
+  uint64_t offset, length;
+  uint64_t first_block;
+};
 
-// The sections within the first n bytes.
-std::vector<Section> read_sections(const Directory &directory, uint64_t n);
+// Write a section at offset, durably.
+SectionPlace write_section(const Directory &directory, const Section &section, uint64_t offset);
+
+// Calls each(place, section) for the sections within the first n bytes.
+void read_sections(const Directory &directory, uint64_t n,
+                   const std::function<void(const SectionPlace &, Section)> &each);
+
+Section read_section(const Directory &directory, const SectionPlace &place);
 
 }  // namespace coin_log

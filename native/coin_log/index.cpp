@@ -9,7 +9,7 @@ namespace coin_log {
 namespace {
 
 constexpr size_t kGroup = 64;  // names whose memory is fetched at the same time
-constexpr size_t kBucketAhead = 24, kEndAhead = 12;
+constexpr size_t kAhead = 16;
 constexpr uint64_t kSmallestRun = 1024;  // smaller ones count as of this size
 
 unsigned size_class(uint64_t entries, size_t merge_runs) {
@@ -20,39 +20,70 @@ unsigned size_class(uint64_t entries, size_t merge_runs) {
 
 }  // namespace
 
-void Index::insert(const std::vector<Placed> &entries) {
-  const size_t n = entries.size();
+std::vector<uint32_t> Index::insert(const uint8_t *names, size_t n, uint32_t first_row) {
+  std::vector<uint32_t> known;
+  memtable_.reserve(n);
+  uint64_t ahead[kAhead];
+  const auto look_ahead = [&](size_t i) {
+    if (i < n) memtable_.prefetch_slot(ahead[i % kAhead] = bits_.of(names + i * kNameBytes));
+  };
+  for (size_t i = 0; i < kAhead; ++i) look_ahead(i);
   for (size_t i = 0; i < n; ++i) {
-    if (i + kBucketAhead < n) memtable_.prefetch_bucket(entries[i + kBucketAhead].slot);
-    if (i + kEndAhead < n) memtable_.prefetch_end(entries[i + kEndAhead].slot);
-    memtable_.insert(entries[i].slot, entries[i].row);
+    const uint64_t bits = ahead[i % kAhead];
+    look_ahead(i + kAhead);
+    if (memtable_.insert(bits, first_row + static_cast<uint32_t>(i)))
+      known.push_back(static_cast<uint32_t>(i));
   }
+  return known;
 }
 
-void Index::find(const uint8_t *names, size_t n, std::vector<Hit> *hits) const {
-  Slot slots[kGroup];
+void Index::take_back(const uint8_t *names, size_t n, uint32_t first_row) {
+  for (size_t i = 0; i < n; ++i)
+    memtable_.take_back(bits_.of(names + i * kNameBytes), first_row + static_cast<uint32_t>(i));
+}
+
+void Index::find(const uint8_t *names, size_t n, uint32_t *rows) const {
+  uint64_t bits[kGroup];
   for (size_t done = 0; done < n; done += kGroup) {
     const size_t group = std::min(kGroup, n - done);
-    for (size_t i = 0; i < group; ++i) slots[i] = bits_.slot(names + (done + i) * kNameBytes);
-    find_group(slots, group, static_cast<uint32_t>(done), hits);
+    for (size_t i = 0; i < group; ++i)
+      memtable_.prefetch_slot(bits[i] = bits_.of(names + (done + i) * kNameBytes));
+    for (size_t i = 0; i < group; ++i) rows[done + i] = memtable_.find(bits[i]);
+    find_group_in_runs(bits, group, rows + done);
   }
 }
 
-void Index::find_group(const Slot *slots, size_t n, uint32_t first_query,
-                       std::vector<Hit> *hits) const {
-  for (size_t i = 0; i < n; ++i) {
-    memtable_.prefetch_bucket(slots[i]);
-    for (const auto &run : runs_) run->prefetch_bucket(slots[i]);
+void Index::find_in_runs(const uint8_t *names, size_t n, uint32_t *rows) const {
+  uint64_t bits[kGroup];
+  for (size_t done = 0; done < n; done += kGroup) {
+    const size_t group = std::min(kGroup, n - done);
+    for (size_t i = 0; i < group; ++i) bits[i] = bits_.of(names + (done + i) * kNameBytes);
+    std::fill_n(rows + done, group, kNoRow);
+    find_group_in_runs(bits, group, rows + done);
   }
-  for (size_t i = 0; i < n; ++i) {
-    memtable_.prefetch_entries(slots[i]);
-    for (const auto &run : runs_) run->prefetch_guess(slots[i]);
+}
+
+void Index::find_group_in_runs(const uint64_t *bits, size_t n, uint32_t *rows) const {
+  size_t wanted[kGroup], n_wanted = 0;
+  for (size_t i = 0; i < n; ++i)
+    if (rows[i] == kNoRow) wanted[n_wanted++] = i;
+  for (const auto &run : runs_)
+    for (size_t k = 0; k < n_wanted; ++k) run->prefetch_bucket(bits[wanted[k]]);
+  for (const auto &run : runs_)
+    for (size_t k = 0; k < n_wanted; ++k) run->prefetch_guess(bits[wanted[k]]);
+  for (size_t k = 0; k < n_wanted; ++k) {
+    uint32_t &row = rows[wanted[k]];
+    for (auto run = runs_.rbegin(); row == kNoRow && run != runs_.rend(); ++run)
+      row = (*run)->find(bits[wanted[k]]);
   }
-  for (size_t i = 0; i < n; ++i) {
-    const uint32_t query = first_query + static_cast<uint32_t>(i);
-    for (const auto &run : runs_) run->find(slots[i], query, hits);
-    memtable_.find(slots[i], query, hits);
-  }
+}
+
+std::vector<uint32_t> Index::find_all(const uint8_t *name) const {
+  const uint64_t bits = bits_.of(name);
+  std::vector<uint32_t> rows;
+  for (const auto &run : runs_) run->find_all(bits, &rows);
+  memtable_.find_all(bits, &rows);
+  return rows;
 }
 
 std::vector<RunName> Index::run_names() const {
@@ -67,17 +98,17 @@ void Index::open_run(const Directory &directory, const RunName &name) {
 
 void Index::seal(const Directory &directory, uint32_t rows, size_t merge_runs,
                  uint64_t *next_number) {
-  if (memtable_.size() > 0) {
-    RunBuilder builder(directory, (*next_number)++, bits_);
-    std::vector<Entry> entries;
-    for (const std::vector<Entry> &bucket : memtable_.buckets()) {
-      entries = bucket;
-      builder.add_bucket(&entries);
-    }
-    open_run(directory, builder.finish());
-    memtable_.clear();
-  }
+  if (memtable_.size() > 0) write_memtable(directory, rows, next_number);
   while (merge_once(directory, rows, merge_runs, next_number)) {}
+}
+
+void Index::write_memtable(const Directory &directory, uint32_t rows, uint64_t *next_number) {
+  RunBuilder builder(directory, (*next_number)++, bits_);
+  memtable_.for_each([&](uint64_t bits, uint32_t row) {
+    if (row < rows) builder.add(bits_.bucket(bits), entry_of(bits_.key(bits), row));
+  });
+  open_run(directory, builder.finish());
+  memtable_.clear();
 }
 
 // Runs of one size class become one of the next: each entry is written once a class.
@@ -100,7 +131,8 @@ bool Index::merge_once(const Directory &directory, uint32_t rows, size_t merge_r
     for (auto run = first; run != runs_.end(); ++run)
       std::copy_if((*run)->begin(bucket), (*run)->end(bucket), std::back_inserter(entries),
                    [rows](Entry entry) { return row_of(entry) < rows; });
-    builder.add_bucket(&entries);
+    std::sort(entries.begin(), entries.end());
+    for (const Entry entry : entries) builder.add(bucket, entry);
   }
   const RunName merged = builder.finish();
   runs_.erase(first, runs_.end());

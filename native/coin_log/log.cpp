@@ -11,6 +11,12 @@ namespace {
 constexpr uint64_t kSmallestMapping = uint64_t{1} << 26;
 constexpr uint64_t kWritebackBytes = uint64_t{1} << 24;
 constexpr uint64_t kLargestLog = uint64_t{1} << 44;
+constexpr uint64_t kSmallAppend = uint64_t{1} << 16;
+constexpr uint64_t kMostFillBytes = uint64_t{1} << 18;
+constexpr uint64_t kFillShare = 8;  // of the log's own length, so that small logs stay small
+// One page a write: in larger ones the kernel keeps larger pages, and writes all of such a page back
+// for each change in it.
+constexpr uint64_t kPageBytes = 4096;
 }  // namespace
 
 Log::Log(const Directory &directory, bool read_only)
@@ -44,6 +50,34 @@ void Log::append(const Bytes &bytes, size_t n) {
   if (end_ - written_back_ < kWritebackBytes) return;
   file_.start_writeback(written_back_, end_ - written_back_);
   written_back_ = end_;
+}
+
+void Log::sync() {
+  const uint64_t appended = end_ - std::min(synced_, end_);
+  if (appended > 0 && appended < kSmallAppend && end_ + appended > filled_) fill_ahead();
+  file_.sync();
+  synced_ = end_;
+}
+
+void Log::fill_ahead() {
+  const uint8_t zeros[kPageBytes] = {0};
+  const uint64_t fill = std::min(kMostFillBytes, end_ / kFillShare);
+  const uint64_t to = (end_ + fill) / kPageBytes * kPageBytes;
+  filled_ = std::max(filled_, end_);
+  try {
+    while (filled_ < to) {
+      const uint64_t n = kPageBytes - filled_ % kPageBytes;
+      file_.write(zeros, n, filled_);
+      filled_ += n;
+    }
+  } catch (const Failure &) {
+    // No room ahead: then appends go on as they can.
+  }
+}
+
+void Log::erase_tail() {
+  file_.erase_from(end_);
+  filled_ = end_;
 }
 
 }  // namespace coin_log

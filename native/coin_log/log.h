@@ -18,9 +18,11 @@ class Log {
   uint64_t file_bytes() const { return file_.size(); }
 
   void append(const Bytes &bytes, size_t n);
-  void sync() { file_.sync(); }
+  // Small appends between two syncs find the file's end moved ahead of them: they need not wait for
+  // the file system to write down each time where the file ends now.
+  void sync();
   // Zero what lies behind the end.
-  void erase_tail() { file_.erase_from(end_); }
+  void erase_tail();
 
   // The bytes from offset on; those before file_bytes() may be read.
   const uint8_t *at(uint64_t offset) const { return mapping_->data() + offset; }
@@ -28,12 +30,18 @@ class Log {
   bool read_record(uint64_t offset, uint64_t available, Bytes *record) const;
   // Have at() reach up to this offset.
   void map_up_to(uint64_t offset);
+  // Let go of the memory through which a range was read; it can be read again.
+  void release(uint64_t begin, uint64_t end) const { mapping_->release(begin, end); }
 
  private:
+  void fill_ahead();
+
   File file_;
   std::unique_ptr<Mapping> mapping_;
   uint64_t end_ = 0;
   uint64_t written_back_ = 0;
+  uint64_t synced_ = 0;  // where the log ended then
+  uint64_t filled_ = 0;  // zeros are written up to here
 };
 
 }  // namespace coin_log

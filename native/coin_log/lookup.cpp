@@ -18,16 +18,16 @@ size_t Store::block_of(uint32_t row) const {
   return static_cast<size_t>(above - blocks_.begin()) - 1;
 }
 
-void Store::fetch(const Hit *hits, size_t n, CoinView *views) const {
+void Store::fetch(const uint32_t *rows, size_t n, CoinView *views) const {
   const uint8_t *coins[kFetch];
-  for (size_t i = 0; i < n; ++i) prefetch(&block_hints_[hits[i].row / 64]);
-  for (size_t i = 0; i < n; ++i) prefetch(&blocks_[block_hints_[hits[i].row / 64]]);
+  for (size_t i = 0; i < n; ++i) prefetch(&block_hints_[rows[i] / 64]);
+  for (size_t i = 0; i < n; ++i) prefetch(&blocks_[block_hints_[rows[i] / 64]]);
   for (size_t i = 0; i < n; ++i) {
-    const size_t block = block_of(hits[i].row);
+    const size_t block = block_of(rows[i]);
     const BlockLine &line = blocks_[block];
-    const size_t place = hits[i].row - line.first_row;
+    const size_t place = rows[i] - line.first_row;
     coins[i] = log_.at(line.offset) + line.geometry.coins_at() + place * line.geometry.coin_bytes();
-    views[i].row = hits[i].row;
+    views[i].row = rows[i];
     views[i].block = static_cast<uint32_t>(block);
     prefetch(coins[i]);
     prefetch(coins[i] + line.geometry.coin_bytes() - 1);
@@ -42,7 +42,6 @@ void Store::fetch(const Hit *hits, size_t n, CoinView *views) const {
     views[i].puzzle_hash = coins[i];
     views[i].amount = load_narrow(amount, geometry.amount_bytes);
     views[i].parent = log_.at(line.offset) + kHeaderBytes + kNameBytes * parent;
-    views[i].parent_is_explicit = parent >= geometry.spends;
     prefetch(views[i].parent);
     prefetch(views[i].parent + kNameBytes - 1);
   }
@@ -52,12 +51,9 @@ bool Store::has_name(const CoinView &view, const uint8_t *name) const {
   uint8_t computed[kNameBytes];
   coin_name(view.parent, view.puzzle_hash, view.amount, computed);
   if (std::memcmp(computed, name, kNameBytes) == 0) return true;
-  // Another coin, which looks the same to the index, or whose parent does; or one that has a rewound
-  // coin's row; or this very coin, and damaged.
-  const bool is_in_place =
-      index_.looks_the_same(computed, name) ||
-      (view.parent_is_explicit && index_.looks_the_same(view.parent, name));
-  if (!is_in_place) check_record(view.block);
+  // Another coin, which looks the same to the index; or one that has a rewound coin's row; or this
+  // very coin, and damaged.
+  if (!index_.looks_the_same(computed, name)) check_record(view.block);
   return false;
 }
 
@@ -68,32 +64,64 @@ void Store::check_record(size_t block) const {
                                 ", at byte " + std::to_string(offset));
 }
 
+uint32_t Store::find_exactly(const uint8_t *name, uint32_t limit) const {
+  for (const uint32_t row : index_.find_all(name)) {
+    if (row >= std::min(limit, rows_)) continue;
+    CoinView view;
+    fetch(&row, 1, &view);
+    if (has_name(view, name)) return row;
+  }
+  return kNoRow;
+}
+
+cdb_coin_log_info Store::info_of(const CoinView &view) const {
+  cdb_coin_log_info info;
+  std::memcpy(info.parent, view.parent, kNameBytes);
+  std::memcpy(info.puzzle_hash, view.puzzle_hash, kNameBytes);
+  info.amount = view.amount;
+  info.confirmed_index = blocks_[view.block].index;
+  info.spent_index = spent_[view.row];
+  return info;
+}
+
+bool Store::lookup_exactly(const uint8_t *name, cdb_coin_log_info *info) const {
+  const uint32_t row = find_exactly(name, rows_);
+  if (row == kNoRow) return false;
+  CoinView view;
+  fetch(&row, 1, &view);
+  *info = info_of(view);
+  return true;
+}
+
 void Store::lookup(const uint8_t *names, size_t n, cdb_coin_log_info *infos,
                    uint8_t *found) const {
-  std::memset(found, 0, n);
-  std::vector<Hit> hits;
-  index_.find(names, n, &hits);
-  hits.erase(std::remove_if(hits.begin(), hits.end(), [this](Hit hit) { return hit.row >= rows_; }),
-             hits.end());
+  uint32_t rows[kFetch];
+  size_t queries[kFetch];
   CoinView views[kFetch];
-  for (size_t done = 0; done < hits.size(); done += kFetch) {
-    const size_t group = std::min(kFetch, hits.size() - done);
-    for (size_t i = 0; i < group; ++i) prefetch(&spent_[hits[done + i].row]);
-    fetch(&hits[done], group, views);
+  for (size_t done = 0; done < n; done += kFetch) {
+    const size_t group = std::min(kFetch, n - done);
+    index_.find(names + done * kNameBytes, group, rows);
+    size_t known = 0;
     for (size_t i = 0; i < group; ++i) {
-      const CoinView &view = views[i];
-      const uint32_t query = hits[done + i].query;
+      const size_t query = done + i;
+      found[query] = 0;
+      if (rows[i] < rows_) {
+        prefetch(&spent_[rows[i]]);
+        queries[known] = query;
+        rows[known++] = rows[i];
+      } else if (rows[i] != kNoRow) {
+        found[query] = lookup_exactly(names + query * kNameBytes, &infos[query]);
+      }
+    }
+    fetch(rows, known, views);
+    for (size_t i = 0; i < known; ++i) {
+      const size_t query = queries[i];
       const uint8_t *const name = names + query * kNameBytes;
-      // An entry of its parent, not of the coin itself.
-      if (view.parent_is_explicit && std::memcmp(view.parent, name, kNameBytes) == 0) continue;
-      if (found[query] != 0 || !has_name(view, name)) continue;
-      cdb_coin_log_info &info = infos[query];
-      std::memcpy(info.parent, view.parent, kNameBytes);
-      std::memcpy(info.puzzle_hash, view.puzzle_hash, kNameBytes);
-      info.amount = view.amount;
-      info.confirmed_index = blocks_[view.block].index;
-      info.spent_index = spent_[view.row];
-      found[query] = 1;
+      found[query] = has_name(views[i], name);
+      if (found[query])
+        infos[query] = info_of(views[i]);
+      else
+        found[query] = lookup_exactly(name, &infos[query]);
     }
   }
 }

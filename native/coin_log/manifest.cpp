@@ -6,7 +6,7 @@
 namespace coin_log {
 
 namespace {
-constexpr size_t kManifestBytes = 96, kRunBytes = 16;
+constexpr size_t kManifestBytes = 104, kRunBytes = 16;
 constexpr uint32_t kManifestMagic = 0x314d4c43;  // "CLM1"
 }  // namespace
 
@@ -21,7 +21,7 @@ bool read_manifest(const Directory &directory, Manifest *manifest) {
   const uint8_t *const from = bytes.data();
   if (bytes.size() < kManifestBytes || load<uint32_t>(from + 8) != kManifestMagic ||
       load<uint64_t>(from) != checksum(from + 8, bytes.size() - 8, 0) ||
-      load<uint64_t>(from + 88) != (bytes.size() - kManifestBytes) / kRunBytes)
+      load<uint64_t>(from + 96) != (bytes.size() - kManifestBytes) / kRunBytes)
     throw corrupt_derived(kManifestFile);
   manifest->epoch = load<uint32_t>(from + 12);
   manifest->rewound_to = load<uint64_t>(from + 16);
@@ -32,7 +32,8 @@ bool read_manifest(const Directory &directory, Manifest *manifest) {
   manifest->covered_rows = load<uint64_t>(from + 56);
   manifest->history_bytes = load<uint64_t>(from + 64);
   manifest->next_run = load<uint64_t>(from + 72);
-  manifest->bits = {load<uint32_t>(from + 80), load<uint32_t>(from + 84)};
+  manifest->bits = {load<uint32_t>(from + 80), load<uint32_t>(from + 84),
+                    load<uint64_t>(from + 88)};
   manifest->runs.clear();
   for (const uint8_t *run = from + kManifestBytes; run < from + bytes.size(); run += kRunBytes)
     manifest->runs.push_back({load<uint64_t>(run), load<uint64_t>(run + 8)});
@@ -52,9 +53,10 @@ void write_manifest(const Directory &directory, const Manifest &manifest) {
   store(to + 56, manifest.covered_rows);
   store(to + 64, manifest.history_bytes);
   store(to + 72, manifest.next_run);
-  store(to + 80, manifest.bits.bucket_bits);
-  store(to + 84, manifest.bits.name_bits);
-  store(to + 88, uint64_t{manifest.runs.size()});
+  store(to + 80, manifest.bits.bucket_bits());
+  store(to + 84, manifest.bits.name_bits());
+  store(to + 88, manifest.bits.secret());
+  store(to + 96, uint64_t{manifest.runs.size()});
   uint8_t *next = to + kManifestBytes;
   for (const RunName &run : manifest.runs) {
     store(next, run.number);

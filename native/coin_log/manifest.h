@@ -15,8 +15,9 @@
 //     72      8      number of the next run
 //     80      4      bucket bits
 //     84      4      name bits
-//     88      8      count of runs
-//     96      16·n   runs, the oldest first: number (8), entries (8)
+//     88      8      the secret that keys the bits of names
+//     96      8      count of runs
+//     104     16·n   runs, the oldest first: number (8), entries (8)
 #pragma once
 
 #include "run.h"
@@ -33,14 +34,15 @@ struct Manifest {
   uint64_t covered_blocks = 0, covered_rows = 0;
   uint64_t history_bytes = 0;
   uint64_t next_run = 1;
-  NameBits bits = {16, 64};
+  NameBits bits;
   std::vector<RunName> runs;
 
+  explicit Manifest(const NameBits &name_bits) : bits(name_bits) {}
   // Cover nothing; epoch and rewind stay.
   void uncover();
 };
 
-// False where there is none.
+// Leaves the manifest as it is, and returns false, where there is none.
 bool read_manifest(const Directory &directory, Manifest *manifest);
 void write_manifest(const Directory &directory, const Manifest &manifest);
 

@@ -1,47 +1,105 @@
 #include "memtable.h"
 
+#include <algorithm>
+#include <new>
+#include <sys/mman.h>
+
 namespace coin_log {
 
 namespace {
-constexpr size_t kLineEntries = 64 / sizeof(Entry);
-constexpr size_t kFirstEntries = 16;
+
+constexpr unsigned kFirstPlaceBits = 10;
+// There are places behind the last home, so that probing need not begin anew at the first one. Should
+// they not do, the table grows.
+constexpr size_t spare_places(size_t homes) { return homes / 4; }
+constexpr size_t most_entries(size_t homes) { return homes / 2; }
+
+size_t places_of(unsigned place_bits) {
+  const size_t homes = size_t{1} << place_bits;
+  return homes + spare_places(homes);
 }
 
-void Memtable::insert(const Slot &slot, uint32_t row) {
-  std::vector<Entry> &bucket = buckets_[slot.bucket];
-  if (bucket.capacity() == 0) bucket.reserve(kFirstEntries);
-  bucket.push_back(entry_of(slot.key, row));
+}  // namespace
+
+Memtable::Memtable() { grow(kFirstPlaceBits); }
+
+Memtable::~Memtable() { ::munmap(slots_, places_ * sizeof(Slot)); }
+
+void Memtable::reserve(size_t n) {
+  unsigned place_bits = 64 - shift_;
+  while (size_ + n > most_entries(size_t{1} << place_bits)) ++place_bits;
+  if (place_bits > 64 - shift_) grow(place_bits);
+}
+
+// In zeroed pages, as large as the system has them: the places that are asked for are all over the
+// table, and each would be a miss of the address cache as well.
+void Memtable::grow(unsigned place_bits) {
+  const size_t places = places_of(place_bits);
+  void *const memory = ::mmap(nullptr, places * sizeof(Slot), PROT_READ | PROT_WRITE,
+                              MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) throw std::bad_alloc();
+#ifdef MADV_HUGEPAGE
+  ::madvise(memory, places * sizeof(Slot), MADV_HUGEPAGE);
+#endif
+  Slot *const old = slots_;
+  const size_t old_places = places_;
+  slots_ = static_cast<Slot *>(memory);
+  places_ = places;
+  shift_ = 64 - place_bits;
+  size_ = 0;
+  for (size_t place = 0; place < old_places; ++place)
+    if (old[place].is_taken) insert(old[place].bits, old[place].row);
+  if (old != nullptr) ::munmap(old, old_places * sizeof(Slot));
+}
+
+bool Memtable::insert(uint64_t bits, uint32_t row) {
+  bool is_there = false;
+  size_t place = home(bits);
+  for (; place < places_ && slots_[place].is_taken; ++place)
+    is_there = is_there || slots_[place].bits == bits;
+  if (place == places_) {
+    grow(64 - shift_ + 1);
+    return insert(bits, row);
+  }
+  slots_[place] = {bits, row, 1};
   ++size_;
-  if (bucket.size() > kLongBucket) has_long_bucket_ = true;
+  return is_there;
 }
 
-void Memtable::find(const Slot &slot, uint32_t query, std::vector<Hit> *hits) const {
-  for (const Entry entry : buckets_[slot.bucket])
-    if (key_of(entry) == slot.key) hits->push_back({query, row_of(entry)});
+// Entries behind the gap that could not be found past it move up into it.
+void Memtable::take_back(uint64_t bits, uint32_t row) {
+  size_t gap = home(bits);
+  while (slots_[gap].bits != bits || slots_[gap].row != row) ++gap;
+  for (size_t place = gap + 1; place < places_ && slots_[place].is_taken; ++place) {
+    if (home(slots_[place].bits) > gap) continue;
+    slots_[gap] = slots_[place];
+    gap = place;
+  }
+  slots_[gap] = {0, 0, 0};
+  --size_;
 }
 
-void Memtable::prefetch_entries(const Slot &slot) const {
-  const std::vector<Entry> &bucket = buckets_[slot.bucket];
-  for (size_t i = 0; i < bucket.size(); i += kLineEntries) prefetch(&bucket[i]);
+uint32_t Memtable::find(uint64_t bits) const {
+  uint32_t row = kNoRow;
+  for (size_t place = home(bits); place < places_ && slots_[place].is_taken; ++place)
+    if (slots_[place].bits == bits) row = slots_[place].row;
+  return row;
 }
 
-void Memtable::prefetch_end(const Slot &slot) const {
-  const std::vector<Entry> &bucket = buckets_[slot.bucket];
-  prefetch(bucket.data() + bucket.size());
+void Memtable::find_all(uint64_t bits, std::vector<uint32_t> *rows) const {
+  for (size_t place = home(bits); place < places_ && slots_[place].is_taken; ++place)
+    if (slots_[place].bits == bits) rows->push_back(slots_[place].row);
 }
 
-void Memtable::cut(uint32_t first_row) {
-  for (std::vector<Entry> &bucket : buckets_)
-    while (!bucket.empty() && row_of(bucket.back()) >= first_row) {
-      bucket.pop_back();
-      --size_;
-    }
+void Memtable::sort(std::vector<Slot> *slots) {
+  std::sort(slots->begin(), slots->end(), [](const Slot &a, const Slot &b) {
+    return a.bits != b.bits ? a.bits < b.bits : a.row < b.row;
+  });
 }
 
 void Memtable::clear() {
-  for (std::vector<Entry> &bucket : buckets_) bucket.clear();
+  if (size_ > 0) std::memset(static_cast<void *>(slots_), 0, places_ * sizeof(Slot));
   size_ = 0;
-  has_long_bucket_ = false;
 }
 
 }  // namespace coin_log

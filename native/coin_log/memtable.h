@@ -1,4 +1,6 @@
-// The newest index entries, in memory: each bucket is a list in the order of insertion.
+// The newest index entries, in memory: a table probed linearly from where the bits of a name point.
+//
+// Places rise with the bits, so a sweep meets the entries nearly sorted.
 #pragma once
 
 #include "name_bits.h"
@@ -7,30 +9,58 @@ namespace coin_log {
 
 class Memtable {
  public:
-  explicit Memtable(const NameBits &bits) : bits_(bits), buckets_(bits.buckets()) {}
+  struct Slot {
+    uint64_t bits;
+    uint32_t row;
+    uint32_t is_taken;
+  };
 
-  void insert(const Slot &slot, uint32_t row);
-  void find(const Slot &slot, uint32_t query, std::vector<Hit> *hits) const;
-  void prefetch_bucket(const Slot &slot) const { prefetch(&buckets_[slot.bucket]); }
-  void prefetch_entries(const Slot &slot) const;
-  void prefetch_end(const Slot &slot) const;
+  Memtable();
+  ~Memtable();
+  Memtable(const Memtable &) = delete;
+  Memtable &operator=(const Memtable &) = delete;
 
-  // Drop the rows from first_row on; all others must have been inserted before them.
-  void cut(uint32_t first_row);
-  void clear();
+  // Make room for n entries more.
+  void reserve(size_t n);
+  // Returns whether there was an entry with these bits before.
+  bool insert(uint64_t bits, uint32_t row);
+  // Remove an entry that is there.
+  void take_back(uint64_t bits, uint32_t row);
+  // The newest row with these bits, or kNoRow.
+  uint32_t find(uint64_t bits) const;
+  void find_all(uint64_t bits, std::vector<uint32_t> *rows) const;
+  void prefetch_slot(uint64_t bits) const { prefetch(&slots_[home(bits)]); }
 
   size_t size() const { return size_; }
-  // Whether crafted names have filled one bucket: lookups there take too long.
-  bool has_long_bucket() const { return has_long_bucket_; }
-  const std::vector<std::vector<Entry>> &buckets() const { return buckets_; }
+  void clear();
+
+  // Calls visit(bits, row) for each entry, ascending.
+  template <typename Visit>
+  void for_each(Visit visit) const {
+    std::vector<Slot> cluster;
+    for (size_t place = 0; place < places_; ++place) {
+      if (slots_[place].is_taken) cluster.push_back(slots_[place]);
+      if (!slots_[place].is_taken || place + 1 == places_) visit_sorted(&cluster, visit);
+    }
+  }
 
  private:
-  static constexpr size_t kLongBucket = 4096;
+  // An entry's cluster has no gap, so no other cluster holds bits between those of this one.
+  template <typename Visit>
+  static void visit_sorted(std::vector<Slot> *cluster, Visit visit) {
+    sort(cluster);
+    for (const Slot &slot : *cluster) visit(slot.bits, slot.row);
+    cluster->clear();
+  }
 
-  NameBits bits_;
-  std::vector<std::vector<Entry>> buckets_;
+  static void sort(std::vector<Slot> *slots);
+  size_t home(uint64_t bits) const { return bits >> shift_; }
+  void grow(unsigned place_bits);
+
+  Slot *slots_ = nullptr;
+  size_t places_ = 0;
+  unsigned shift_ = 63;
   size_t size_ = 0;
-  bool has_long_bucket_ = false;
 };
 
 }  // namespace coin_log

@@ -3,22 +3,28 @@
 #include "store.h"
 
 #include <algorithm>
+#include <random>
 
 namespace coin_log {
 
 namespace {
 
+uint64_t new_secret() {
+  std::random_device random;
+  return uint64_t{random()} << 32 | random();
+}
+
 Manifest manifest_at(const Directory &directory, const cdb_coin_log_options &options) {
-  Manifest manifest;
-  if (!read_manifest(directory, &manifest))
-    manifest.bits = {options.bucket_bits, options.name_bits};
+  Manifest manifest(NameBits(options.bucket_bits, options.name_bits, new_secret()));
+  read_manifest(directory, &manifest);
   return manifest;
 }
 
 cdb_coin_log_options checked(const cdb_coin_log_options &options) {
   const bool fine = options.memtable_coins > 0 && options.merge_runs >= 2 &&
                     options.bucket_bits >= 1 && options.bucket_bits <= 24 &&
-                    options.name_bits >= 1 && options.name_bits <= 64;
+                    options.name_bits >= 1 && options.name_bits <= 64 &&
+                    options.recent_bits <= 24;
   if (!fine) throw Failure(COIN_LOG_INVALID, "", "an option is out of its range");
   return options;
 }
@@ -32,7 +38,8 @@ Store::Store(const std::string &path, const cdb_coin_log_options &options)
       acked_(directory_, is_read_only()),
       log_(directory_, is_read_only()),
       index_(manifest_.bits),
-      epoch_(std::max(manifest_.epoch, acked_.epoch())) {
+      epoch_(std::max(manifest_.epoch, acked_.epoch())),
+      recent_names_(options_.recent_bits) {
   if (!is_read_only()) make_directory(directory_, kDerivedFolder);
   if (has_all_derived_files())
     load_derived();
@@ -78,16 +85,25 @@ void Store::check_last_covered() const {
 
 // A section may follow on a rewind: then it takes the place of what came before.
 void Store::load_history() {
-  std::vector<uint32_t> spent_rows;
+  std::vector<uint32_t> spent_rows, early_rows;
   const auto keep = [&](uint64_t n) {
-    for (; blocks_.size() > n; blocks_.pop_back())
+    for (; blocks_.size() > n; blocks_.pop_back()) {
       spent_rows.resize(spent_rows.size() - blocks_.back().geometry.spends);
+      while (!early_rows.empty() && early_rows.back() >= blocks_.back().first_row)
+        early_rows.pop_back();
+    }
   };
-  for (const Section &section : read_sections(directory_, manifest_.history_bytes)) {
-    keep(section.first_block);
-    blocks_.insert(blocks_.end(), section.blocks.begin(), section.blocks.end());
-    spent_rows.insert(spent_rows.end(), section.spent_rows.begin(), section.spent_rows.end());
-  }
+  const auto append = [](auto *to, const auto &from) {
+    to->insert(to->end(), from.begin(), from.end());
+  };
+  read_sections(directory_, manifest_.history_bytes,
+                [&](const SectionPlace &place, const Section &section) {
+                  keep(section.first_block);
+                  append(&blocks_, section.blocks);
+                  append(&spent_rows, section.spent_rows);
+                  append(&early_rows, section.early_rows);
+                  sections_.push_back(place);
+                });
   keep(manifest_.covered_blocks);
   if (blocks_.size() != manifest_.covered_blocks) throw corrupt_derived(kHistoryFile);
 
@@ -101,6 +117,12 @@ void Store::load_history() {
       if (*row >= spent_.size()) throw corrupt_derived(kHistoryFile);
       spent_[*row] = line.index;
     }
+  }
+  for (const uint32_t early : early_rows) {
+    if (early >= spent_.size()) throw corrupt_derived(kHistoryFile);
+    CoinView view;
+    fetch(&early, 1, &view);
+    early_children_.add(index_.bits().of(view.parent), early);
   }
 }
 
@@ -119,7 +141,7 @@ cdb_coin_log_totals Store::totals() const {
 
 void Store::check_not_rewound() const {
   if (!is_read_only()) return;
-  Manifest now;
+  Manifest now = manifest_;
   if (read_manifest(directory_, &now) && now.epoch != manifest_.epoch)
     throw Failure(COIN_LOG_REWOUND, "", "the one who writes has rewound it; open it again");
 }

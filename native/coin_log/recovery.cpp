@@ -55,6 +55,7 @@ void Store::replay() {
     if (blocks.confirm_count() >= kReplayCoins) replay_blocks(&blocks, &headers);
   }
   replay_blocks(&blocks, &headers);
+  verify();
   end_log(acked, file_bytes);
 }
 
@@ -62,7 +63,7 @@ void Store::replay_blocks(OwnedBlocks *blocks, std::vector<RecordHeader> *header
   if (headers->empty()) return;
   const uint64_t offset = log_.end();
   cdb_coin_log_refusal refusal;
-  if (!accept_all(blocks->view(), headers->data(), &refusal)) throw damaged_at(offset);
+  if (!accept_all(blocks->view(), headers->data(), true, &refusal)) throw damaged_at(offset);
   epoch_ = std::max(epoch_, headers->back().epoch);
   blocks->clear();
   headers->clear();

@@ -8,10 +8,16 @@
 namespace coin_log {
 
 void Store::rewind(int64_t block_index) {
+  verify();
   const size_t kept = blocks_up_to(block_index);
   if (kept == blocks_.size()) return flush();
+  cut(kept);
+}
+
+void Store::cut(size_t kept) {
   const uint64_t offset = offset_of(kept);
   preserve_for_readers(offset);
+  unspend(kept);
   lower_manifest(kept, offset);
   log_.set_end(offset);
   log_.erase_tail();
@@ -34,28 +40,37 @@ void Store::lower_manifest(size_t blocks, uint64_t offset) {
     manifest_.last_checksum = last_checksum_;
     manifest_.covered_blocks = blocks;
     manifest_.covered_rows = first_row_of(blocks);
-    unspend(blocks);
-    new_spent_rows_.clear();
-  } else {
-    unspend(blocks);
   }
   write_manifest(directory_, manifest_);
 }
 
-// Rows that are only in the log since the last checkpoint are at hand; older ones take a look at
-// each row.
+// What the blocks from here on have spent is unspent. The rows are at hand for those that came since
+// the last checkpoint, and in the history for those before.
 void Store::unspend(size_t blocks) {
-  size_t spends = 0;
-  for (size_t block = blocks; block < blocks_.size(); ++block)
-    spends += blocks_[block].geometry.spends;
-  if (spends <= new_spent_rows_.size()) {
-    const auto first = new_spent_rows_.end() - static_cast<ptrdiff_t>(spends);
-    std::for_each(first, new_spent_rows_.end(), [this](uint32_t row) { spent_[row] = 0; });
-    new_spent_rows_.erase(first, new_spent_rows_.end());
-    return;
+  size_t kept = 0;
+  for (size_t block = manifest_.covered_blocks; block < blocks; ++block)
+    kept += blocks_[block].geometry.spends;
+  const auto first = new_spent_rows_.begin() + static_cast<ptrdiff_t>(kept);
+  std::for_each(first, new_spent_rows_.end(), [this](uint32_t row) { spent_[row] = 0; });
+  new_spent_rows_.erase(first, new_spent_rows_.end());
+  if (blocks < manifest_.covered_blocks) unspend_covered(blocks);
+}
+
+// A section holds the blocks up to the covered ones, or up to where a later section cuts it.
+void Store::unspend_covered(size_t blocks) {
+  size_t end = manifest_.covered_blocks;
+  for (auto place = sections_.rbegin(); end > blocks; ++place) {
+    if (place->first_block >= end) continue;
+    const Section section = read_section(directory_, *place);
+    const uint32_t *row = section.spent_rows.data();
+    for (size_t block = section.first_block; block < end; ++block) {
+      const uint32_t spends = blocks_[block].geometry.spends;
+      if (block >= blocks)
+        std::for_each(row, row + spends, [this](uint32_t spent) { spent_[spent] = 0; });
+      row += spends;
+    }
+    end = section.first_block;
   }
-  const uint32_t first_gone = blocks_[blocks].index;
-  for (uint32_t &index : spent_) index = index >= first_gone ? 0 : index;
 }
 
 void Store::forget_blocks(size_t blocks) {
@@ -63,7 +78,8 @@ void Store::forget_blocks(size_t blocks) {
   blocks_.resize(blocks);
   spent_.resize(rows_);
   block_hints_.resize((size_t{rows_} + 63) / 64);
-  index_.cut(rows_);
+  early_children_.cut(rows_);
+  recent_names_.cut(rows_);
 }
 
 }  // namespace coin_log

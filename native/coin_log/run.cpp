@@ -10,7 +10,7 @@ namespace coin_log {
 namespace {
 
 constexpr size_t kRunHeaderBytes = 32;
-constexpr size_t kBufferBytes = size_t{1} << 20;
+constexpr size_t kBufferEntries = size_t{1} << 17;
 constexpr uint32_t kRunMagic = 0x31494c43;  // "CLI1"
 constexpr size_t kLineEntries = 64 / sizeof(Entry);
 
@@ -23,8 +23,8 @@ void check(const uint8_t *bytes, uint64_t size, const RunName &name, const NameB
   if (load<uint64_t>(bytes) != checksum(bytes + 8, head - 8, name.number) ||
       load<uint64_t>(bytes + 24) != checksum(bytes + head, size - head, name.number))
     throw corrupt_derived(file);
-  if (load<uint32_t>(bytes + 8) != kRunMagic || load<uint16_t>(bytes + 12) != bits.bucket_bits ||
-      load<uint16_t>(bytes + 14) != bits.name_bits || load<uint64_t>(bytes + 16) != name.entries)
+  if (load<uint32_t>(bytes + 8) != kRunMagic || load<uint16_t>(bytes + 12) != bits.bucket_bits() ||
+      load<uint16_t>(bytes + 14) != bits.name_bits() || load<uint64_t>(bytes + 16) != name.entries)
     throw corrupt_derived(file);
 }
 
@@ -36,7 +36,8 @@ std::string run_file(uint64_t number) {
   return name;
 }
 
-Run::Run(const Directory &directory, const RunName &name, const NameBits &bits) : name_(name) {
+Run::Run(const Directory &directory, const RunName &name, const NameBits &bits)
+    : name_(name), bits_(bits) {
   const File file(directory, run_file(name.number), Open::kRead);
   const uint64_t size = file.size();
   mapping_ = std::make_unique<Mapping>(file, size, true);
@@ -54,67 +55,83 @@ Run::Run(const Directory &directory, const RunName &name, const NameBits &bits) 
 }
 
 // Where the key would be if keys were spread quite evenly.
-const Entry *Run::guess(const Slot &slot) const {
-  const uint64_t start = starts_[slot.bucket];
-  const uint64_t n = starts_[slot.bucket + 1] - start;
-  return entries_ + start + (n * slot.key >> 32);
+const Entry *Run::guess(uint64_t bits) const {
+  const size_t bucket = bits_.bucket(bits);
+  const uint64_t n = starts_[bucket + 1] - starts_[bucket];
+  return entries_ + starts_[bucket] + (n * bits_.key(bits) >> 32);
 }
 
-void Run::prefetch_guess(const Slot &slot) const {
-  const Entry *const middle = guess(slot);
+void Run::prefetch_guess(uint64_t bits) const {
+  const Entry *const middle = guess(bits);
   prefetch(middle - kLineEntries / 2);
   prefetch(middle + kLineEntries / 2);
 }
 
 // From the guess outwards in steps that double: near it at once, and never worse than bisection.
-void Run::find(const Slot &slot, uint32_t query, std::vector<Hit> *hits) const {
-  const Entry *const first = begin(slot.bucket), *const last = end(slot.bucket);
-  const Entry wanted = entry_of(slot.key, 0);
-  const Entry *low = guess(slot), *high = low;
+const Entry *Run::seek(uint64_t bits) const {
+  const size_t bucket = bits_.bucket(bits);
+  const Entry *const first = begin(bucket), *const last = end(bucket);
+  const Entry wanted = entry_of(bits_.key(bits), 0);
+  const Entry *low = guess(bits), *high = low;
   for (ptrdiff_t step = 4; low > first && *low >= wanted; step *= 2)
     low = low - first > step ? low - step : first;
   for (ptrdiff_t step = 4; high < last && *high < wanted; step *= 2)
     high = last - high > step ? high + step : last;
-  const Entry *found = std::lower_bound(low, high, wanted);
-  for (; found < last && key_of(*found) == slot.key; ++found)
-    hits->push_back({query, row_of(*found)});
+  return std::lower_bound(low, high, wanted);
+}
+
+uint32_t Run::find(uint64_t bits) const {
+  const Entry *const last = end(bits_.bucket(bits));
+  uint32_t row = kNoRow;
+  for (const Entry *entry = seek(bits); entry < last && key_of(*entry) == bits_.key(bits); ++entry)
+    row = row_of(*entry);
+  return row;
+}
+
+void Run::find_all(uint64_t bits, std::vector<uint32_t> *rows) const {
+  const Entry *const last = end(bits_.bucket(bits));
+  for (const Entry *entry = seek(bits); entry < last && key_of(*entry) == bits_.key(bits); ++entry)
+    rows->push_back(row_of(*entry));
 }
 
 RunBuilder::RunBuilder(const Directory &directory, uint64_t number, const NameBits &bits)
     : bits_(bits),
       number_(number),
       offset_(entries_at(bits)),
-      head_(entries_at(bits)),
+      counts_(bits.buckets()),
       entries_checksum_(number),
-      file_(directory, run_file(number), Open::kReplace) {}
+      file_(directory, run_file(number), Open::kReplace) {
+  buffer_.reserve(kBufferEntries);
+}
 
-void RunBuilder::add_bucket(std::vector<Entry> *entries) {
-  std::sort(entries->begin(), entries->end());
-  store(head_.data() + kRunHeaderBytes + 4 * next_bucket_++,
-        static_cast<uint32_t>(entries->size()));
-  n_ += entries->size();
-  const uint8_t *const bytes = reinterpret_cast<const uint8_t *>(entries->data());
-  buffer_.insert(buffer_.end(), bytes, bytes + sizeof(Entry) * entries->size());
-  if (buffer_.size() >= kBufferBytes) write_buffer();
+void RunBuilder::add(size_t bucket, Entry entry) {
+  ++counts_[bucket];
+  buffer_.push_back(entry);
+  if (buffer_.size() == kBufferEntries) write_buffer();
 }
 
 void RunBuilder::write_buffer() {
-  entries_checksum_.add(buffer_.data(), buffer_.size());
-  file_.write(buffer_.data(), buffer_.size(), offset_);
-  file_.start_writeback(offset_, buffer_.size());
-  offset_ += buffer_.size();
+  const uint8_t *const bytes = reinterpret_cast<const uint8_t *>(buffer_.data());
+  const size_t n = sizeof(Entry) * buffer_.size();
+  entries_checksum_.add(bytes, n);
+  file_.write(bytes, n, offset_);
+  file_.start_writeback(offset_, n);
+  n_ += buffer_.size();
+  offset_ += n;
   buffer_.clear();
 }
 
 RunName RunBuilder::finish() {
   write_buffer();
-  store(head_.data() + 8, kRunMagic);
-  store(head_.data() + 12, static_cast<uint16_t>(bits_.bucket_bits));
-  store(head_.data() + 14, static_cast<uint16_t>(bits_.name_bits));
-  store(head_.data() + 16, n_);
-  store(head_.data() + 24, entries_checksum_.value());
-  store(head_.data(), checksum(head_.data() + 8, head_.size() - 8, number_));
-  file_.write(head_.data(), head_.size(), 0);
+  Bytes head(entries_at(bits_));
+  store(head.data() + 8, kRunMagic);
+  store(head.data() + 12, static_cast<uint16_t>(bits_.bucket_bits()));
+  store(head.data() + 14, static_cast<uint16_t>(bits_.name_bits()));
+  store(head.data() + 16, n_);
+  store(head.data() + 24, entries_checksum_.value());
+  std::memcpy(head.data() + kRunHeaderBytes, counts_.data(), 4 * counts_.size());
+  store(head.data(), checksum(head.data() + 8, head.size() - 8, number_));
+  file_.write(head.data(), head.size(), 0);
   file_.sync();
   return {number_, n_};
 }

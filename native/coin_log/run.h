@@ -29,16 +29,21 @@ class Run {
   Run(const Directory &directory, const RunName &name, const NameBits &bits);
 
   const RunName &name() const { return name_; }
-  void find(const Slot &slot, uint32_t query, std::vector<Hit> *hits) const;
-  void prefetch_bucket(const Slot &slot) const { prefetch(&starts_[slot.bucket]); }
-  void prefetch_guess(const Slot &slot) const;
+  // The last row with these bits, or kNoRow.
+  uint32_t find(uint64_t bits) const;
+  void find_all(uint64_t bits, std::vector<uint32_t> *rows) const;
+  void prefetch_bucket(uint64_t bits) const { prefetch(&starts_[bits_.bucket(bits)]); }
+  void prefetch_guess(uint64_t bits) const;
   const Entry *begin(size_t bucket) const { return entries_ + starts_[bucket]; }
   const Entry *end(size_t bucket) const { return entries_ + starts_[bucket + 1]; }
 
  private:
-  const Entry *guess(const Slot &slot) const;
+  const Entry *guess(uint64_t bits) const;
+  // Where the entries with these bits begin, or would.
+  const Entry *seek(uint64_t bits) const;
 
   RunName name_;
+  NameBits bits_;
   std::unique_ptr<Mapping> mapping_;
   std::vector<uint32_t> starts_;
   const Entry *entries_;
@@ -46,12 +51,11 @@ class Run {
 
 std::string run_file(uint64_t number);
 
-// Writes a run bucket after bucket; finish() makes it durable.
+// Writes a run, given its entries in ascending order; finish() makes it durable.
 class RunBuilder {
  public:
   RunBuilder(const Directory &directory, uint64_t number, const NameBits &bits);
-  // Each bucket in turn, in any order within.
-  void add_bucket(std::vector<Entry> *entries);
+  void add(size_t bucket, Entry entry);
   RunName finish();
 
  private:
@@ -61,8 +65,8 @@ class RunBuilder {
   uint64_t number_;
   uint64_t n_ = 0;
   uint64_t offset_;
-  size_t next_bucket_ = 0;
-  Bytes head_, buffer_;
+  std::vector<uint32_t> counts_;
+  std::vector<Entry> buffer_;
   StreamChecksum entries_checksum_;
   File file_;
 };

@@ -3,11 +3,13 @@
 
 #include "acked.h"
 #include "cdb_coin_log_api.h"
+#include "early_children.h"
 #include "history.h"
 #include "index.h"
 #include "log.h"
 #include "manifest.h"
-#include "record.h"
+#include "recent_names.h"
+#include "unverified.h"
 
 #include <set>
 
@@ -22,7 +24,6 @@ struct CoinView {
   const uint8_t *parent;
   const uint8_t *puzzle_hash;
   uint64_t amount;
-  bool parent_is_explicit;
 };
 
 class Store {
@@ -36,21 +37,20 @@ class Store {
   void flush();
   void close();
 
-  // accept.cpp. On a refusal the blocks before it have been accepted.
-  bool accept(const Blocks &blocks, cdb_coin_log_refusal *refusal) {
-    return accept_all(blocks, nullptr, refusal);
+  // accept.cpp. On a refusal the blocks before it have been accepted. trusting: old spends may be
+  // verified later (verify.cpp), but before anything is acknowledged or read.
+  bool accept(const Blocks &blocks, bool trusting, cdb_coin_log_refusal *refusal) {
+    return accept_all(blocks, nullptr, trusting, refusal);
   }
+
+  // verify.cpp. Throws when a block that was accepted spends what it must not; it is gone then.
+  void verify();
 
   // rewind.cpp
   void rewind(int64_t block_index);
 
-  // lookup.cpp
+  // lookup.cpp. Everything must be verified.
   void lookup(const uint8_t *names, size_t n, cdb_coin_log_info *infos, uint8_t *found) const;
-  // The coins of rows that the log holds, in order; at most kFetch of them.
-  static constexpr size_t kFetch = 64;
-  void fetch(const Hit *hits, size_t n, CoinView *views) const;
-  // Whether it is the coin of this name. Throws when its record is damaged.
-  bool has_name(const CoinView &view, const uint8_t *name) const;
 
   cdb_coin_log_totals totals() const;
   const Directory &directory() const { return directory_; }
@@ -80,7 +80,7 @@ class Store {
   void end_log(uint64_t acked, uint64_t file_bytes);
   // accept.cpp
   // replayed: the records that the log has of these blocks already, or null.
-  bool accept_all(const Blocks &blocks, const RecordHeader *replayed,
+  bool accept_all(const Blocks &blocks, const RecordHeader *replayed, bool trusting,
                   cdb_coin_log_refusal *refusal);
   void add_block(const RecordHeader &header, uint64_t offset);
   // checkpoint.cpp
@@ -88,11 +88,26 @@ class Store {
   void checkpoint();
   void checkpoint_if_due();
   void cover_all();
+  // verify.cpp
+  std::vector<Claim> false_claims(std::vector<Claim> claims) const;
+  void correct(const Claim &claim);
   // rewind.cpp
+  void cut(size_t blocks);
   void preserve_for_readers(uint64_t offset);
   void lower_manifest(size_t blocks, uint64_t offset);
   void forget_blocks(size_t blocks);
   void unspend(size_t blocks);
+  void unspend_covered(size_t blocks);
+  // lookup.cpp
+  // The coins of rows that the log holds, in order; at most kFetch of them.
+  static constexpr size_t kFetch = 64;
+  void fetch(const uint32_t *rows, size_t n, CoinView *views) const;
+  // Whether it is the coin of this name. Throws when its record is damaged.
+  bool has_name(const CoinView &view, const uint8_t *name) const;
+  // The row before limit that has the name, or kNoRow: all candidates are held against it.
+  uint32_t find_exactly(const uint8_t *name, uint32_t limit) const;
+  bool lookup_exactly(const uint8_t *name, cdb_coin_log_info *info) const;
+  cdb_coin_log_info info_of(const CoinView &view) const;
 
   size_t blocks_up_to(int64_t block_index) const;
   uint64_t offset_of(size_t block) const;
@@ -112,6 +127,10 @@ class Store {
   std::vector<uint32_t> block_hints_;  // of each 64th row
   std::vector<uint32_t> spent_;        // by row: the index of the block that spends it, or 0
   std::vector<uint32_t> new_spent_rows_;  // of the blocks that the manifest does not cover
+  std::vector<SectionPlace> sections_;
+  EarlyChildren early_children_;
+  RecentNames recent_names_;
+  Unverified unverified_;
   uint32_t rows_ = 0;
   uint64_t last_checksum_ = 0;
   std::set<Reader *> readers_;

@@ -19,6 +19,7 @@ from cdb.errors import (
     CorruptDatabaseError,
     DatabaseClosedError,
     DuplicateCoinError,
+    StorageError,
     UnknownCoinError,
     UnsupportedError,
     WrongDatabaseError,
@@ -32,9 +33,11 @@ from cdb.testing.chains import Chain, child, hash_of, reward, sample_chain
 
 pytestmark = pytest.mark.skipif(missing() is not None, reason=str(missing()))
 
-SMALL = Sizes(memtable_coins=20, merge_runs=2, bucket_bits=3)
-COLLIDING = Sizes(memtable_coins=20, merge_runs=3, bucket_bits=2, name_bits=5)
-SOMETIMES_COLLIDING = Sizes(memtable_coins=20, merge_runs=3, bucket_bits=2, name_bits=11)
+SMALL = Sizes(memtable_coins=20, merge_runs=2, bucket_bits=3, recent_bits=2, unverified_spends=5)
+COLLIDING = Sizes(memtable_coins=20, merge_runs=3, bucket_bits=2, name_bits=5, unverified_spends=0)
+SOMETIMES_COLLIDING = Sizes(
+    memtable_coins=20, merge_runs=3, bucket_bits=2, name_bits=11, unverified_spends=0
+)
 open_small = partial(CoinLogSchema, sizes=SMALL)
 open_colliding = partial(CoinLogSchema, sizes=COLLIDING)
 
@@ -92,6 +95,14 @@ def copies(source: Path, target: Path) -> Callable[[], Path]:
         return target
 
     return copy
+
+
+def records_end(path: Path) -> int:
+    """Where the last record of the log ends; behind it there may be zeros."""
+    log, end = (path / "log").read_bytes(), 0
+    while log[end + 8 : end + 12] == b"CLR1":
+        end += int.from_bytes(log[end + 12 : end + 16], "little")
+    return end
 
 
 def own_files(path: Path) -> Iterator[Path]:
@@ -153,7 +164,7 @@ def test_a_log_cut_anywhere_before_what_was_acknowledged_is_damage(
     loaded: Path, tmp_path: Path
 ) -> None:
     copy = copies(loaded, tmp_path / "copy")
-    size = (loaded / "log").stat().st_size
+    size = records_end(loaded)
     for length in {*range(0, size, 197), *range(size - 100, size)}:
         os.truncate(copy() / "log", length)
         with pytest.raises(CorruptDatabaseError, match="log"):
@@ -165,10 +176,10 @@ def test_a_torn_tail_is_cut(path: Path, chain: Chain, tmp_path: Path, fill: str)
     schema = CoinLogSchema(path)
     accept_all(schema, chain.blocks[:12])
     schema.flush()
-    flushed = (path / "log").stat().st_size
+    flushed = records_end(path)
     accept_all(schema, chain.blocks[12:])
     crash(schema)
-    whole = (path / "log").read_bytes()
+    whole = (path / "log").read_bytes()[: records_end(path)]
     copy = copies(path, tmp_path / "copy")
     seen = set()
     for length in range(flushed, len(whole)):
@@ -190,7 +201,7 @@ def test_a_hole_in_what_a_later_record_says_was_durable_is_damage(path: Path, ch
     schema = CoinLogSchema(path)
     accept_all(schema, chain.blocks[:12])
     schema.flush()
-    flushed = (path / "log").stat().st_size
+    flushed = records_end(path)
     accept_all(schema, chain.blocks[12:])
     crash(schema)
     (path / "acked").unlink()
@@ -207,7 +218,7 @@ def test_intact_records_behind_a_hole_that_nobody_was_promised_are_dropped(
     schema = CoinLogSchema(path)
     accept_all(schema, chain.blocks[:5])
     schema.flush()
-    flushed = (path / "log").stat().st_size
+    flushed = records_end(path)
     accept_all(schema, chain.blocks[5:])
     crash(schema)
     with (path / "log").open("r+b") as log:
@@ -370,6 +381,53 @@ def test_any_split_into_calls_gives_the_same_files(tmp_path: Path) -> None:
             assert verify(schema) == expected_state(chain.blocks)
         logs.add((path / "log").read_bytes())
     assert len(logs) == 1
+
+
+TRUSTING = Sizes(
+    memtable_coins=50,
+    merge_runs=3,
+    bucket_bits=2,
+    name_bits=6,
+    recent_bits=0,
+    unverified_spends=999,
+)
+
+
+@pytest.mark.parametrize("blocks_at_once", [1, 4, 40])
+def test_spends_that_were_given_the_wrong_coin_at_first_get_the_right_one(
+    path: Path, blocks_at_once: int
+) -> None:
+    chain = sample_chain(40)
+    with CoinLogSchema(path, sizes=TRUSTING) as schema:
+        for start in range(0, 40, blocks_at_once):
+            schema.accept_packed(PackedBlocks.of(chain.blocks[start : start + blocks_at_once]))
+        assert verify(schema) == expected_state(chain.blocks)
+    with CoinLogSchema(path, sizes=TRUSTING) as schema:
+        assert verify(schema) == expected_state(chain.blocks)
+
+
+def test_a_made_up_spend_that_was_believed_is_taken_back_before_it_is_acknowledged(
+    path: Path,
+) -> None:
+    chain = sample_chain(10)
+    next_index = chain.blocks[-1].index + 1
+    schema = CoinLogSchema(path, sizes=TRUSTING)
+    schema.accept_packed(PackedBlocks.of(chain.blocks))
+    schema.flush()
+    for n in range(1000):
+        bad = BlockSpendInfo(next_index, 1, [hash_of("made up", n)], [reward(next_index, 0)])
+        with pytest.raises(UnknownCoinError):
+            schema.accept_block(bad)
+        with suppress(UnknownCoinError):
+            schema.accept_packed(PackedBlocks.of([bad]))
+            break
+    schema.accept_packed(PackedBlocks.of([BlockSpendInfo(next_index + 1, 2, [], [])]))
+    with pytest.raises(StorageError, match=f"block {next_index} spends .* unknown.* taken back"):
+        schema.flush()
+    schema.close()
+    with CoinLogSchema(path, sizes=TRUSTING) as schema:
+        assert verify(schema) == expected_state(chain.blocks)
+        schema.accept_packed(PackedBlocks.of([BlockSpendInfo(next_index, 2, [], [])]))
 
 
 def test_packed_lookups(path: Path) -> None:

@@ -1,0 +1,74 @@
+// Verifying old spends.
+//
+// The index tells 64 - 16 bits of a name and the row; whether the coin there has the name, only the log
+// can say, at a place that is likely not in memory. In bulk such spends are therefore believed, and
+// verified by the hundred thousand in the order of the log: one pass that reads on, instead of a
+// random read each.
+//
+// That is done before anything is acknowledged, read or refused. A valid block never fails here: where
+// another coin shares the bits of the right one, the right one is found now. What can fail is a spend
+// of a coin that does not exist, if its made-up name has the bits of one that does, by chance, since
+// their key is secret: once in 10^7 tries at 13 million coins. The block is taken back then.
+#include "failure.h"
+#include "store.h"
+
+#include <algorithm>
+
+namespace coin_log {
+
+namespace {
+constexpr uint64_t kReleaseBytes = uint64_t{1} << 26;
+}
+
+// Which of the claims are false, by their spends.
+std::vector<Claim> Store::false_claims(std::vector<Claim> claims) const {
+  std::sort(claims.begin(), claims.end(),
+            [](const Claim &a, const Claim &b) { return a.row < b.row; });
+  std::vector<Claim> wrong;
+  uint32_t rows[kFetch];
+  CoinView views[kFetch];
+  uint64_t released = 0;
+  for (size_t done = 0; done < claims.size(); done += kFetch) {
+    const size_t group = std::min(kFetch, claims.size() - done);
+    for (size_t i = 0; i < group; ++i) rows[i] = claims[done + i].row;
+    fetch(rows, group, views);
+    for (size_t i = 0; i < group; ++i)
+      if (!has_name(views[i], claims[done + i].name)) wrong.push_back(claims[done + i]);
+    const uint64_t offset = blocks_[views[0].block].offset;
+    if (offset < released + kReleaseBytes) continue;
+    log_.release(released, offset);
+    released = offset;
+  }
+  std::sort(wrong.begin(), wrong.end(),
+            [](const Claim &a, const Claim &b) { return a.spend < b.spend; });
+  return wrong;
+}
+
+void Store::verify() {
+  if (unverified_.size() == 0) return;
+  const std::vector<Claim> wrong = false_claims(unverified_.claims());
+  for (const Claim &claim : wrong) spent_[claim.row] = 0;
+  for (const Claim &claim : wrong) correct(claim);
+  unverified_.clear();
+}
+
+// Find the right coin of a spend; its number counts from the first block that is not covered.
+void Store::correct(const Claim &claim) {
+  size_t block = manifest_.covered_blocks;
+  for (uint64_t spends = blocks_[block].geometry.spends; spends <= claim.spend;)
+    spends += blocks_[++block].geometry.spends;
+  const uint32_t row = find_exactly(claim.name, first_row_of(block + 1));
+  if (row != kNoRow && spent_[row] == 0) {
+    spent_[row] = blocks_[block].index;
+    new_spent_rows_[claim.spend] = row;
+    return;
+  }
+  const std::string index = std::to_string(blocks_[block].index);
+  unverified_.clear();
+  if (!is_read_only()) cut(block);
+  throw Failure(COIN_LOG_TAKEN_BACK, "", "block " + index + " spends a coin that is " +
+                (row == kNoRow ? "unknown" : "spent") +
+                ", as was found out after it had been accepted; it and those after it are taken back");
+}
+
+}  // namespace coin_log
