@@ -1,5 +1,6 @@
 """The extension modules of native/: each is optional, and speaks C that cffi made from a header."""
 
+import sys
 from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
@@ -24,6 +25,10 @@ class NativeModule:
 
     def load(self) -> ModuleType:
         """The module, with cffi's ffi and lib. Raises MissingEngineError."""
+        # Looked up here first, because this is called for every block, and importing looks longer.
+        module = sys.modules.get(self._module)
+        if module is not None:
+            return module
         try:
             return import_module(self._module)
         except ImportError as error:

@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from struct import calcsize
 from typing import Any
 from weakref import WeakSet, finalize
 
@@ -26,6 +27,7 @@ from cdb.native import NativeEngine, Problems
 from cdb.packed import CONFIRM_BYTES, PackedBlocks
 
 INFO_FORMAT = "<32s32sQII"  # parent, puzzle hash, amount, confirmed index, spent index
+INFO_BYTES = calcsize(INFO_FORMAT)
 
 _READ_CONFIRMS = 4096
 
@@ -165,7 +167,7 @@ class CoinLog:
         """For each name an info (INFO_FORMAT), and a byte that is 1 where there is such a coin."""
         ffi = self._native.ffi
         count = len(names) // NAME_BYTES
-        infos = bytearray(ffi.sizeof("cdb_coin_log_info") * count)
+        infos = bytearray(INFO_BYTES * count)
         found = bytearray(count)
         _engine.call(
             self.path,

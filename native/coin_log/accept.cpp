@@ -4,7 +4,7 @@
 // validly, by the very block that confirms it can exist already only if it was confirmed once before
 // by a block that did not spend the parent: as an irregular coin. Those are remembered by their
 // parent (early_children.h). What is looked up is therefore: every spend; every irregular coin
-// (rewards, mostly); and the children of the spends that may have an early child.
+// whose parent is no new reward's; and the children of the spends that may have an early child.
 //
 // All blocks of a call are entered into the index first and looked up together; a row counts only if
 // it comes before what asks for it. On a refusal the index is cut back.
@@ -17,12 +17,17 @@ namespace coin_log {
 
 namespace {
 constexpr uint64_t kMostRows = UINT32_MAX;
+constexpr size_t kAhead = 8;
 }  // namespace
 
 class Acceptance {
  public:
   Acceptance(Store &store, const Blocks &blocks, const RecordHeader *replayed)
-      : store_(store), blocks_(blocks), replayed_(replayed), first_row_(store.rows_) {}
+      : store_(store),
+        blocks_(blocks),
+        replayed_(replayed),
+        first_row_(store.rows_),
+        records_(store.log_.buffer()) {}
 
   bool run(bool trusting, cdb_coin_log_refusal *refusal);
 
@@ -32,9 +37,11 @@ class Acceptance {
   void check_limits(size_t block) const;
   void add_record(size_t block);
   void add_irregular(size_t block);
+  bool is_new_parent(const uint8_t *parent);
   void enter();
   void find_duplicates(const std::vector<uint32_t> &known);
   void find_spends();
+  void look_ahead(uint32_t row) const;
   void find_spend(size_t spend, uint32_t limit);
   void verify_spends();
   // The row before limit that has the name, or kNoRow: all candidates are held against it.
@@ -65,8 +72,8 @@ class Acceptance {
   size_t good_ = 0;                 // those of them that break none at all
   std::vector<RecordHeader> headers_;
   Bytes records_;
-  std::vector<uint32_t> irregular_;     // coins of the call, ascending
-  std::vector<uint32_t> duplicates_;    // those of them that exist already
+  std::vector<uint32_t> irregular_;     // coins of the call that may exist already, ascending
+  std::vector<uint32_t> duplicates_;    // those of them that do
   size_t next_duplicate_ = 0;
   std::vector<uint32_t> spend_rows_;    // kNoRow: unknown
   std::vector<Claim> unverified_;       // spends of the call that were found by the index alone
@@ -163,13 +170,26 @@ void Acceptance::add_record(size_t block) {
 
 void Acceptance::add_irregular(size_t block) {
   const size_t begin = blocks_.confirm_begin(block);
+  const uint8_t *last_parent = nullptr;
+  bool is_new = false;
   for (const uint32_t place : joined_.irregular) {
     const size_t coin = begin + place;
-    irregular_.push_back(static_cast<uint32_t>(coin));
     const uint8_t *const parent = blocks_.confirm(coin);
-    if (!EarlyChildren::is_reward(parent))
+    const bool is_sibling = last_parent != nullptr && is_same_name(parent, last_parent);
+    if (!is_sibling) is_new = is_new_parent(parent);
+    if (!is_new) irregular_.push_back(static_cast<uint32_t>(coin));
+    if (!is_reward_parent(parent))
       store_.early_children_.add(store_.index_.bits().of(parent), row_of_coin(coin));
+    last_parent = parent;
   }
+}
+
+// Whether it is sure that no coin has this parent.
+bool Acceptance::is_new_parent(const uint8_t *parent) {
+  if (!is_reward_parent(parent)) return false;
+  const bool is_new = store_.reward_parents_.is_new(parent);
+  store_.reward_parents_.add(parent);
+  return is_new;
 }
 
 void Acceptance::enter() {
@@ -196,8 +216,16 @@ void Acceptance::find_spends() {
   spend_rows_.resize(blocks_.spend_begin(prepared_));
   store_.index_.find(blocks_.spends, spend_rows_.size(), spend_rows_.data());
   for (size_t block = 0; block < prepared_; ++block)
-    for (size_t spend = blocks_.spend_begin(block); spend < blocks_.spend_ends[block]; ++spend)
+    for (size_t spend = blocks_.spend_begin(block); spend < blocks_.spend_ends[block]; ++spend) {
+      if (spend + kAhead < spend_rows_.size()) look_ahead(spend_rows_[spend + kAhead]);
       find_spend(spend, row_behind(block));
+    }
+}
+
+void Acceptance::look_ahead(uint32_t row) const {
+  if (row >= first_row_) return;
+  prefetch(&store_.spent_[row]);
+  prefetch(store_.recent_names_.name(row));
 }
 
 void Acceptance::find_spend(size_t spend, uint32_t limit) {
@@ -206,7 +234,6 @@ void Acceptance::find_spend(size_t spend, uint32_t limit) {
   const uint8_t *const name = blocks_.spend(spend);
   const uint8_t *name_there = nullptr;
   if (row < first_row_) {
-    prefetch(&store_.spent_[row]);
     name_there = store_.recent_names_.name(row);
     if (name_there == nullptr) {
       unverified_.push_back({row, static_cast<uint32_t>(spend), name});
@@ -215,11 +242,12 @@ void Acceptance::find_spend(size_t spend, uint32_t limit) {
   } else if (row < limit) {
     name_there = name_at(row);
   }
-  if (name_there == nullptr || std::memcmp(name_there, name, kNameBytes) != 0)
+  if (name_there == nullptr || !is_same_name(name_there, name))
     row = find_exactly(name, limit);
 }
 
 void Acceptance::verify_spends() {
+  store_.log_.settle();
   size_t block = 0;
   for (const Claim &claim : store_.false_claims(unverified_)) {
     while (claim.spend >= blocks_.spend_ends[block]) ++block;
@@ -230,8 +258,9 @@ void Acceptance::verify_spends() {
 
 uint32_t Acceptance::find_exactly(const uint8_t *name, uint32_t limit) const {
   for (const uint32_t row : store_.index_.find_all(name))
-    if (row >= first_row_ && row < limit && std::memcmp(name_at(row), name, kNameBytes) == 0)
+    if (row >= first_row_ && row < limit && is_same_name(name_at(row), name))
       return row;
+  store_.log_.settle();
   return store_.find_exactly(name, limit);
 }
 
@@ -270,7 +299,7 @@ bool Acceptance::check_children(size_t block, size_t spend) {
   const uint32_t limit = row_before(block);
   if (!store_.early_children_.may_have(store_.index_.bits().of(parent), limit)) return true;
   for (size_t coin = blocks_.confirm_begin(block); coin < blocks_.confirm_ends[block]; ++coin) {
-    if (std::memcmp(blocks_.confirm(coin), parent, kNameBytes) != 0) continue;
+    if (!is_same_name(blocks_.confirm(coin), parent)) continue;
     if (find_exactly(blocks_.name(coin), limit) != kNoRow)
       return refuse(block, COIN_LOG_DUPLICATE, blocks_.name(coin));
   }
@@ -300,10 +329,12 @@ void Acceptance::commit() {
   if (good_ < prepared_) roll_back();
   uint64_t offset = store_.log_.end(), bytes = 0;
   for (size_t block = 0; block < good_; ++block) bytes += headers_[block].length;
-  if (replayed_ != nullptr)
+  if (replayed_ != nullptr) {
     store_.log_.set_end(offset + bytes);
-  else if (bytes > 0)
-    store_.log_.append(records_, bytes);
+  } else if (bytes > 0) {
+    records_.resize(bytes);
+    store_.log_.append(std::move(records_));
+  }
   for (size_t block = 0; block < good_; ++block) {
     store_.add_block(headers_[block], offset);
     offset += headers_[block].length;

@@ -51,6 +51,19 @@ inline unsigned bytes_needed(uint64_t value) {
   return value == 0 ? 0 : (71U - static_cast<unsigned>(__builtin_clzll(value))) / 8;
 }
 
+inline bool is_same_name(const uint8_t *a, const uint8_t *b) {
+  return ((load<uint64_t>(a) ^ load<uint64_t>(b)) | (load<uint64_t>(a + 8) ^ load<uint64_t>(b + 8)) |
+          (load<uint64_t>(a + 16) ^ load<uint64_t>(b + 16)) |
+          (load<uint64_t>(a + 24) ^ load<uint64_t>(b + 24))) == 0;
+}
+
+// As memcmp; most names differ in their first bytes.
+inline int compare_names(const uint8_t *a, const uint8_t *b) {
+  const uint64_t first = load_big_endian(a), other = load_big_endian(b);
+  if (first != other) return first < other ? -1 : 1;
+  return std::memcmp(a + 8, b + 8, kNameBytes - 8);
+}
+
 inline void prefetch(const void *address) { __builtin_prefetch(address); }
 
 }  // namespace coin_log

@@ -102,7 +102,7 @@ cdb_coin_log_status cdb_coin_log_rewind(cdb_coin_log *log, int64_t block_index, 
 cdb_coin_log_status cdb_coin_log_lookup(cdb_coin_log *log, const uint8_t *names, size_t n,
                                         cdb_coin_log_info *infos, uint8_t *found, char **error) {
   return guarded(error, [=] {
-    log->store.verify();
+    log->store.settle();
     log->store.lookup(names, n, infos, found);
     log->store.check_not_rewound();
   });
@@ -111,7 +111,7 @@ cdb_coin_log_status cdb_coin_log_lookup(cdb_coin_log *log, const uint8_t *names,
 cdb_coin_log_status cdb_coin_log_read(cdb_coin_log *log, int64_t first_index, int64_t last_index,
                                       cdb_coin_log_reader **reader, char **error) {
   return guarded(error, [=] {
-    log->store.verify();
+    log->store.settle();
     *reader = new cdb_coin_log_reader{{log->store, log->store.range(first_index, last_index)}};
   });
 }

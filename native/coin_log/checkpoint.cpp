@@ -68,6 +68,7 @@ void Store::cover_all() {
   manifest_.covered_blocks = blocks_.size();
   manifest_.covered_rows = rows_;
   manifest_.runs = index_.run_names();
+  manifest_.rewards = reward_parents_.highest();
 }
 
 }  // namespace coin_log

@@ -1,9 +1,6 @@
 // The coins that a block confirmed without spending their parent, rewards aside, by that parent: when
-// it is spent after all, a child that comes with the spend may be there already.
-//
-// A reward's parent is 16 bytes of the network's and a height, so it has 12 zero bytes in its middle.
-// To make a coin of such a name takes 2^96 hashes: rewards, which are all but all of these coins, need
-// not be remembered.
+// it is spent after all, a child that comes with the spend may be there already. All but all coins
+// without such a spend are rewards, so these are few.
 #pragma once
 
 #include "bytes.h"
@@ -14,10 +11,6 @@ namespace coin_log {
 
 class EarlyChildren {
  public:
-  static bool is_reward(const uint8_t *parent) {
-    return load<uint64_t>(parent + 16) == 0 && load<uint32_t>(parent + 24) == 0;
-  }
-
   // parent_bits: of the parent's name. Rows ascend.
   void add(uint64_t parent_bits, uint32_t row) {
     rows_.push_back(row);

@@ -149,12 +149,19 @@ void replace_whole(const Directory &directory, const std::string &folder, const 
   sync_directory(directory, folder);
 }
 
-Mapping::Mapping(const File &file, uint64_t n, bool populate) : data_(nullptr), size_(n) {
+Mapping::Mapping(const File &file, uint64_t n) : data_(nullptr), size_(n) {
   if (n == 0) return;
-  const int flags = MAP_SHARED | (populate ? MAP_POPULATE : MAP_NORESERVE);
-  void *const address = ::mmap(nullptr, n, PROT_READ, flags, file.descriptor(), 0);
+  void *const address =
+      ::mmap(nullptr, n, PROT_READ, MAP_SHARED | MAP_NORESERVE, file.descriptor(), 0);
   if (address == MAP_FAILED) throw_errno(file.name(), errno);
   data_ = static_cast<uint8_t *>(address);
+  ::madvise(data_, n, MADV_RANDOM);
+}
+
+void Mapping::read_ahead(uint64_t begin, uint64_t end) const {
+  begin = begin / kPageBytes * kPageBytes;
+  end = std::min(end, size_);
+  if (begin < end) ::madvise(data_ + begin, end - begin, MADV_WILLNEED);
 }
 
 void Mapping::release(uint64_t begin, uint64_t end) const {

@@ -50,17 +50,19 @@ Bytes read_whole(const Directory &directory, const std::string &name);
 void replace_whole(const Directory &directory, const std::string &folder, const std::string &name,
                    const Bytes &bytes);
 
-// The first n bytes of a file, to be read. It may be longer than the file: what lies past the
-// file's end must not be touched.
+// The first n bytes of a file, to be read here and there: the kernel does not read on by itself. It
+// may be longer than the file: what lies past the file's end must not be touched.
 class Mapping {
  public:
-  Mapping(const File &file, uint64_t n, bool populate);
+  Mapping(const File &file, uint64_t n);
   ~Mapping();
   Mapping(const Mapping &) = delete;
   Mapping &operator=(const Mapping &) = delete;
 
   const uint8_t *data() const { return data_; }
   uint64_t size() const { return size_; }
+  // Have the kernel read a range ahead.
+  void read_ahead(uint64_t begin, uint64_t end) const;
   // Let go of the memory of a range; the file gives it back where it is read again.
   void release(uint64_t begin, uint64_t end) const;
 

@@ -6,11 +6,14 @@ namespace coin_log {
 
 namespace {
 
-int compare(const uint8_t *a, const uint8_t *b, size_t n) { return std::memcmp(a, b, n); }
+int compare_confirms(const uint8_t *a, const uint8_t *b) {
+  const int order = compare_names(a, b);
+  return order != 0 ? order : std::memcmp(a + kNameBytes, b + kNameBytes, kConfirmBytes - kNameBytes);
+}
 
 void check_spends(const Blocks &blocks, size_t begin, size_t end, Joined *joined) {
   for (size_t i = begin + 1; i < end; ++i) {
-    const int order = compare(blocks.spend(i - 1), blocks.spend(i), kNameBytes);
+    const int order = compare_names(blocks.spend(i - 1), blocks.spend(i));
     if (order > 0) joined->is_unsorted = true;
     if (order == 0 && joined->spent_twice == nullptr) joined->spent_twice = blocks.spend(i);
   }
@@ -18,7 +21,7 @@ void check_spends(const Blocks &blocks, size_t begin, size_t end, Joined *joined
 
 void check_confirms(const Blocks &blocks, size_t begin, size_t end, Joined *joined) {
   for (size_t i = begin + 1; i < end; ++i) {
-    const int order = compare(blocks.confirm(i - 1), blocks.confirm(i), kConfirmBytes);
+    const int order = compare_confirms(blocks.confirm(i - 1), blocks.confirm(i));
     if (order > 0) joined->is_unsorted = true;
     if (order == 0 && joined->confirmed_twice == nullptr) joined->confirmed_twice = blocks.name(i);
   }
@@ -44,9 +47,9 @@ void join(const Blocks &blocks, size_t block, Joined *joined) {
   for (size_t i = begin; i < end; ++i) {
     const uint8_t *const name = blocks.confirm(i);
     const uint32_t coin = static_cast<uint32_t>(i - begin);
-    if (i == begin || compare(name, blocks.confirm(i - 1), kNameBytes) != 0) {
+    if (i == begin || !is_same_name(name, blocks.confirm(i - 1))) {
       int order = 1;
-      while (spend < spend_end && (order = compare(blocks.spend(spend), name, kNameBytes)) < 0)
+      while (spend < spend_end && (order = compare_names(blocks.spend(spend), name)) < 0)
         ++spend;
       is_explicit = order != 0;
       if (is_explicit) {

@@ -9,7 +9,7 @@ namespace coin_log {
 
 namespace {
 constexpr uint64_t kSmallestMapping = uint64_t{1} << 26;
-constexpr uint64_t kWritebackBytes = uint64_t{1} << 24;
+constexpr uint64_t kReadAheadBytes = uint64_t{1} << 23;
 constexpr uint64_t kLargestLog = uint64_t{1} << 44;
 constexpr uint64_t kSmallAppend = uint64_t{1} << 16;
 constexpr uint64_t kMostFillBytes = uint64_t{1} << 18;
@@ -20,7 +20,7 @@ constexpr uint64_t kPageBytes = 4096;
 }  // namespace
 
 Log::Log(const Directory &directory, bool read_only)
-    : file_(directory, kLogFile, read_only ? Open::kRead : Open::kCreate) {
+    : file_(directory, kLogFile, read_only ? Open::kRead : Open::kCreate), writer_(&file_) {
   if (!read_only) sync_directory(directory, "");
   map_up_to(file_.size());
 }
@@ -29,30 +29,45 @@ void Log::map_up_to(uint64_t offset) {
   if (mapping_ != nullptr && offset <= mapping_->size()) return;
   uint64_t size = kSmallestMapping;
   while (size < 2 * offset) size *= 2;
-  mapping_ = std::make_unique<Mapping>(file_, size, false);
+  mapping_ = std::make_unique<Mapping>(file_, size);
+}
+
+void Log::read_on(uint64_t offset, uint64_t end) const {
+  const bool is_near = offset >= read_from_ && offset + kReadAheadBytes / 2 <= read_ahead_;
+  if (is_near || offset >= end) return;
+  const bool goes_on = offset >= read_from_ && offset <= read_ahead_;
+  const uint64_t from = goes_on ? read_ahead_ : offset;
+  read_from_ = offset;
+  read_ahead_ = offset + kReadAheadBytes;
+  mapping_->read_ahead(from, std::min(read_ahead_, end));
 }
 
 // A copy, because another process may write while this one only reads.
 bool Log::read_record(uint64_t offset, uint64_t available, Bytes *record) const {
   if (available < kHeaderBytes) return false;
+  read_on(offset, offset + available);
   const uint64_t length = read_header(at(offset)).length;
   if (length > available) return false;
   record->assign(at(offset), at(offset) + length);
   return is_intact(record->data(), length, offset);
 }
 
-void Log::append(const Bytes &bytes, size_t n) {
+void Log::append(Bytes bytes) {
+  const uint64_t n = bytes.size();
   if (end_ + n > kLargestLog) throw Failure(COIN_LOG_LIMIT, kLogFile, "it has 2^44 bytes");
-  file_.write(bytes.data(), n, end_);
+  // Waking a thread takes longer than a small write.
+  if (n < kSmallAppend && !is_unsettled_) {
+    file_.write(bytes.data(), n, end_);
+  } else {
+    is_unsettled_ = true;
+    writer_.write(std::move(bytes), end_);
+  }
   end_ += n;
   map_up_to(end_);
-  written_back_ = std::min(written_back_, end_);
-  if (end_ - written_back_ < kWritebackBytes) return;
-  file_.start_writeback(written_back_, end_ - written_back_);
-  written_back_ = end_;
 }
 
 void Log::sync() {
+  settle();
   const uint64_t appended = end_ - std::min(synced_, end_);
   if (appended > 0 && appended < kSmallAppend && end_ + appended > filled_) fill_ahead();
   file_.sync();

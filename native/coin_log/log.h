@@ -1,7 +1,7 @@
 // The log file: appended to, read through a mapping that never shrinks.
 #pragma once
 
-#include "file.h"
+#include "writer.h"
 
 namespace coin_log {
 
@@ -17,7 +17,14 @@ class Log {
   void set_end(uint64_t end) { end_ = end; }
   uint64_t file_bytes() const { return file_.size(); }
 
-  void append(const Bytes &bytes, size_t n);
+  // It is in the file, and may be read, when settle() has returned.
+  void append(Bytes bytes);
+  void settle() {
+    if (is_unsettled_) writer_.settle();
+    is_unsettled_ = false;
+  }
+  // An empty buffer for what will be appended.
+  Bytes buffer() { return writer_.buffer(); }
   // Small appends between two syncs find the file's end moved ahead of them: they need not wait for
   // the file system to write down each time where the file ends now.
   void sync();
@@ -26,6 +33,8 @@ class Log {
 
   // The bytes from offset on; those before file_bytes() may be read.
   const uint8_t *at(uint64_t offset) const { return mapping_->data() + offset; }
+  // What lies from offset on will be read in order, up to end at most.
+  void read_on(uint64_t offset, uint64_t end) const;
   // Copy the record at offset, of which `available` bytes may be read. False if it is not intact.
   bool read_record(uint64_t offset, uint64_t available, Bytes *record) const;
   // Have at() reach up to this offset.
@@ -38,10 +47,12 @@ class Log {
 
   File file_;
   std::unique_ptr<Mapping> mapping_;
+  Writer writer_;
+  bool is_unsettled_ = false;
   uint64_t end_ = 0;
-  uint64_t written_back_ = 0;
   uint64_t synced_ = 0;  // where the log ended then
   uint64_t filled_ = 0;  // zeros are written up to here
+  mutable uint64_t read_ahead_ = 0, read_from_ = 0;  // the kernel was told to read these
 };
 
 }  // namespace coin_log

@@ -19,7 +19,7 @@ size_t Store::block_of(uint32_t row) const {
 }
 
 void Store::fetch(const uint32_t *rows, size_t n, CoinView *views) const {
-  const uint8_t *coins[kFetch];
+  const uint8_t *coins[kFetch] = {}, *parents[kFetch] = {};
   for (size_t i = 0; i < n; ++i) prefetch(&block_hints_[rows[i] / 64]);
   for (size_t i = 0; i < n; ++i) prefetch(&blocks_[block_hints_[rows[i] / 64]]);
   for (size_t i = 0; i < n; ++i) {
@@ -32,6 +32,7 @@ void Store::fetch(const uint32_t *rows, size_t n, CoinView *views) const {
     prefetch(coins[i]);
     prefetch(coins[i] + line.geometry.coin_bytes() - 1);
   }
+  cold_reads_.announce(coins, n, kNameBytes + 12);
   for (size_t i = 0; i < n; ++i) {
     const BlockLine &line = blocks_[views[i].block];
     const Geometry &geometry = line.geometry;
@@ -41,16 +42,17 @@ void Store::fetch(const uint32_t *rows, size_t n, CoinView *views) const {
       throw corrupt(kLogFile, "damaged in block " + std::to_string(line.index));
     views[i].puzzle_hash = coins[i];
     views[i].amount = load_narrow(amount, geometry.amount_bytes);
-    views[i].parent = log_.at(line.offset) + kHeaderBytes + kNameBytes * parent;
-    prefetch(views[i].parent);
-    prefetch(views[i].parent + kNameBytes - 1);
+    views[i].parent = parents[i] = log_.at(line.offset) + kHeaderBytes + kNameBytes * parent;
+    prefetch(parents[i]);
+    prefetch(parents[i] + kNameBytes - 1);
   }
+  cold_reads_.announce(parents, n, kNameBytes);
 }
 
 bool Store::has_name(const CoinView &view, const uint8_t *name) const {
   uint8_t computed[kNameBytes];
   coin_name(view.parent, view.puzzle_hash, view.amount, computed);
-  if (std::memcmp(computed, name, kNameBytes) == 0) return true;
+  if (is_same_name(computed, name)) return true;
   // Another coin, which looks the same to the index; or one that has a rewound coin's row; or this
   // very coin, and damaged.
   if (!index_.looks_the_same(computed, name)) check_record(view.block);

@@ -6,13 +6,14 @@
 namespace coin_log {
 
 namespace {
-constexpr size_t kManifestBytes = 104, kRunBytes = 16;
+constexpr size_t kManifestBytes = 104, kRunBytes = 16, kKindBytes = 20;
 constexpr uint32_t kManifestMagic = 0x314d4c43;  // "CLM1"
 }  // namespace
 
 void Manifest::uncover() {
   covered_bytes = last_record = last_checksum = covered_blocks = covered_rows = history_bytes = 0;
   runs.clear();
+  rewards.clear();
 }
 
 bool read_manifest(const Directory &directory, Manifest *manifest) {
@@ -21,7 +22,8 @@ bool read_manifest(const Directory &directory, Manifest *manifest) {
   const uint8_t *const from = bytes.data();
   if (bytes.size() < kManifestBytes || load<uint32_t>(from + 8) != kManifestMagic ||
       load<uint64_t>(from) != checksum(from + 8, bytes.size() - 8, 0) ||
-      load<uint64_t>(from + 96) != (bytes.size() - kManifestBytes) / kRunBytes)
+      bytes.size() != kManifestBytes + kRunBytes * uint64_t{load<uint32_t>(from + 96)} +
+                          kKindBytes * uint64_t{load<uint32_t>(from + 100)})
     throw corrupt_derived(kManifestFile);
   manifest->epoch = load<uint32_t>(from + 12);
   manifest->rewound_to = load<uint64_t>(from + 16);
@@ -34,14 +36,22 @@ bool read_manifest(const Directory &directory, Manifest *manifest) {
   manifest->next_run = load<uint64_t>(from + 72);
   manifest->bits = {load<uint32_t>(from + 80), load<uint32_t>(from + 84),
                     load<uint64_t>(from + 88)};
+  const uint8_t *const runs = from + kManifestBytes;
+  const uint8_t *const kinds = runs + kRunBytes * load<uint32_t>(from + 96);
   manifest->runs.clear();
-  for (const uint8_t *run = from + kManifestBytes; run < from + bytes.size(); run += kRunBytes)
+  for (const uint8_t *run = runs; run < kinds; run += kRunBytes)
     manifest->runs.push_back({load<uint64_t>(run), load<uint64_t>(run + 8)});
+  manifest->rewards.clear();
+  for (const uint8_t *kind = kinds; kind < from + bytes.size(); kind += kKindBytes) {
+    manifest->rewards.push_back({{}, load<uint32_t>(kind + 16)});
+    std::memcpy(manifest->rewards.back().kind.data(), kind, 16);
+  }
   return true;
 }
 
 void write_manifest(const Directory &directory, const Manifest &manifest) {
-  Bytes bytes(kManifestBytes + kRunBytes * manifest.runs.size());
+  Bytes bytes(kManifestBytes + kRunBytes * manifest.runs.size() +
+              kKindBytes * manifest.rewards.size());
   uint8_t *const to = bytes.data();
   store(to + 8, kManifestMagic);
   store(to + 12, manifest.epoch);
@@ -56,12 +66,18 @@ void write_manifest(const Directory &directory, const Manifest &manifest) {
   store(to + 80, manifest.bits.bucket_bits());
   store(to + 84, manifest.bits.name_bits());
   store(to + 88, manifest.bits.secret());
-  store(to + 96, uint64_t{manifest.runs.size()});
+  store(to + 96, static_cast<uint32_t>(manifest.runs.size()));
+  store(to + 100, static_cast<uint32_t>(manifest.rewards.size()));
   uint8_t *next = to + kManifestBytes;
   for (const RunName &run : manifest.runs) {
     store(next, run.number);
     store(next + 8, run.entries);
     next += kRunBytes;
+  }
+  for (const RewardParents::Highest &each : manifest.rewards) {
+    std::memcpy(next, each.kind.data(), 16);
+    store(next + 16, each.height);
+    next += kKindBytes;
   }
   store(to, checksum(to + 8, bytes.size() - 8, 0));
   replace_whole(directory, kDerivedFolder, "manifest", bytes);

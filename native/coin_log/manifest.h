@@ -16,10 +16,13 @@
 //     80      4      bucket bits
 //     84      4      name bits
 //     88      8      the secret that keys the bits of names
-//     96      8      count of runs
+//     96      4      count of runs
+//     100     4      count of kinds of reward parents
 //     104     16·n   runs, the oldest first: number (8), entries (8)
+//     … + 16n 20·k   kinds: their first 16 bytes (16), highest height (4)
 #pragma once
 
+#include "reward_parents.h"
 #include "run.h"
 
 namespace coin_log {
@@ -36,6 +39,7 @@ struct Manifest {
   uint64_t next_run = 1;
   NameBits bits;
   std::vector<RunName> runs;
+  std::vector<RewardParents::Highest> rewards;
 
   explicit Manifest(const NameBits &name_bits) : bits(name_bits) {}
   // Cover nothing; epoch and rewind stay.

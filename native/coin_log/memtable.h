@@ -3,6 +3,7 @@
 // Places rise with the bits, so a sweep meets the entries nearly sorted.
 #pragma once
 
+#include "huge_pages.h"
 #include "name_bits.h"
 
 namespace coin_log {
@@ -15,10 +16,7 @@ class Memtable {
     uint32_t is_taken;
   };
 
-  Memtable();
-  ~Memtable();
-  Memtable(const Memtable &) = delete;
-  Memtable &operator=(const Memtable &) = delete;
+  Memtable() { grow(kFirstPlaceBits); }
 
   // Make room for n entries more.
   void reserve(size_t n);
@@ -36,29 +34,20 @@ class Memtable {
 
   // Calls visit(bits, row) for each entry, ascending.
   template <typename Visit>
-  void for_each(Visit visit) const {
-    std::vector<Slot> cluster;
-    for (size_t place = 0; place < places_; ++place) {
-      if (slots_[place].is_taken) cluster.push_back(slots_[place]);
-      if (!slots_[place].is_taken || place + 1 == places_) visit_sorted(&cluster, visit);
-    }
+  void for_each(Visit visit) {
+    sort();
+    for (const Slot &slot : slots_)
+      if (slot.is_taken) visit(slot.bits, slot.row);
   }
 
  private:
-  // An entry's cluster has no gap, so no other cluster holds bits between those of this one.
-  template <typename Visit>
-  static void visit_sorted(std::vector<Slot> *cluster, Visit visit) {
-    sort(cluster);
-    for (const Slot &slot : *cluster) visit(slot.bits, slot.row);
-    cluster->clear();
-  }
+  static constexpr unsigned kFirstPlaceBits = 10;
 
-  static void sort(std::vector<Slot> *slots);
+  void sort();
   size_t home(uint64_t bits) const { return bits >> shift_; }
   void grow(unsigned place_bits);
 
-  Slot *slots_ = nullptr;
-  size_t places_ = 0;
+  std::vector<Slot, HugePages<Slot>> slots_;
   unsigned shift_ = 63;
   size_t size_ = 0;
 };

@@ -66,6 +66,7 @@ void Store::load_derived() {
   check_last_covered();
   for (const RunName &run : manifest_.runs) index_.open_run(directory_, run);
   load_history();
+  reward_parents_.restore(manifest_.rewards);
   rows_ = static_cast<uint32_t>(manifest_.covered_rows);
   last_checksum_ = manifest_.last_checksum;
   log_.set_end(manifest_.covered_bytes);

@@ -8,7 +8,7 @@
 namespace coin_log {
 
 void Store::rewind(int64_t block_index) {
-  verify();
+  settle();
   const size_t kept = blocks_up_to(block_index);
   if (kept == blocks_.size()) return flush();
   cut(kept);

@@ -40,7 +40,8 @@ Run::Run(const Directory &directory, const RunName &name, const NameBits &bits)
     : name_(name), bits_(bits) {
   const File file(directory, run_file(name.number), Open::kRead);
   const uint64_t size = file.size();
-  mapping_ = std::make_unique<Mapping>(file, size, true);
+  mapping_ = std::make_unique<Mapping>(file, size);
+  mapping_->read_ahead(0, size);
   const uint8_t *const bytes = mapping_->data();
   check(bytes, size, name, bits);
   starts_.resize(bits.buckets() + 1);

@@ -3,12 +3,14 @@
 
 #include "acked.h"
 #include "cdb_coin_log_api.h"
+#include "cold_reads.h"
 #include "early_children.h"
 #include "history.h"
 #include "index.h"
 #include "log.h"
 #include "manifest.h"
 #include "recent_names.h"
+#include "reward_parents.h"
 #include "unverified.h"
 
 #include <set>
@@ -43,13 +45,16 @@ class Store {
     return accept_all(blocks, nullptr, trusting, refusal);
   }
 
-  // verify.cpp. Throws when a block that was accepted spends what it must not; it is gone then.
-  void verify();
+  // Have everything that was accepted in the log's file, and verified. What reads begins with this.
+  void settle() {
+    log_.settle();
+    verify();
+  }
 
   // rewind.cpp
   void rewind(int64_t block_index);
 
-  // lookup.cpp. Everything must be verified.
+  // lookup.cpp. Everything must be settled.
   void lookup(const uint8_t *names, size_t n, cdb_coin_log_info *infos, uint8_t *found) const;
 
   cdb_coin_log_totals totals() const;
@@ -88,7 +93,8 @@ class Store {
   void checkpoint();
   void checkpoint_if_due();
   void cover_all();
-  // verify.cpp
+  // verify.cpp. Throws when a block that was accepted spends what it must not; it is gone then.
+  void verify();
   std::vector<Claim> false_claims(std::vector<Claim> claims) const;
   void correct(const Claim &claim);
   // rewind.cpp
@@ -125,12 +131,14 @@ class Store {
 
   std::vector<BlockLine> blocks_;
   std::vector<uint32_t> block_hints_;  // of each 64th row
-  std::vector<uint32_t> spent_;        // by row: the index of the block that spends it, or 0
+  std::vector<uint32_t, HugePages<uint32_t>> spent_;  // by row: the block that spends it, or 0
   std::vector<uint32_t> new_spent_rows_;  // of the blocks that the manifest does not cover
   std::vector<SectionPlace> sections_;
   EarlyChildren early_children_;
+  RewardParents reward_parents_;
   RecentNames recent_names_;
   Unverified unverified_;
+  mutable ColdReads cold_reads_;
   uint32_t rows_ = 0;
   uint64_t last_checksum_ = 0;
   std::set<Reader *> readers_;

@@ -18,19 +18,25 @@ namespace coin_log {
 
 namespace {
 constexpr uint64_t kReleaseBytes = uint64_t{1} << 26;
+constexpr uint64_t kNearBytes = uint64_t{1} << 14;  // claims that lie so near are read through
 }
 
 // Which of the claims are false, by their spends.
 std::vector<Claim> Store::false_claims(std::vector<Claim> claims) const {
   std::sort(claims.begin(), claims.end(),
             [](const Claim &a, const Claim &b) { return a.row < b.row; });
+  const bool is_dense = claims.size() * kNearBytes > log_.end();
   std::vector<Claim> wrong;
   uint32_t rows[kFetch];
   CoinView views[kFetch];
   uint64_t released = 0;
   for (size_t done = 0; done < claims.size(); done += kFetch) {
     const size_t group = std::min(kFetch, claims.size() - done);
-    for (size_t i = 0; i < group; ++i) rows[i] = claims[done + i].row;
+    for (size_t i = 0; i < group; ++i) {
+      rows[i] = claims[done + i].row;
+      prefetch(claims[done + i].name);
+    }
+    if (is_dense) log_.read_on(blocks_[block_of(rows[0])].offset, log_.end());
     fetch(rows, group, views);
     for (size_t i = 0; i < group; ++i)
       if (!has_name(views[i], claims[done + i].name)) wrong.push_back(claims[done + i]);
@@ -46,6 +52,7 @@ std::vector<Claim> Store::false_claims(std::vector<Claim> claims) const {
 
 void Store::verify() {
   if (unverified_.size() == 0) return;
+  log_.settle();
   const std::vector<Claim> wrong = false_claims(unverified_.claims());
   for (const Claim &claim : wrong) spent_[claim.row] = 0;
   for (const Claim &claim : wrong) correct(claim);

@@ -1,0 +1,19 @@
+// Reads through a mapping wait for the disk one after the other. Once they have been seen to, those of a
+// group are announced before they happen, and go side by side.
+#pragma once
+
+#include "bytes.h"
+
+namespace coin_log {
+
+class ColdReads {
+ public:
+  // Some bytes at each of the addresses are about to be read: no more than a page.
+  void announce(const uint8_t *const *addresses, size_t n, size_t bytes);
+
+ private:
+  bool is_cold_ = false;
+  long faults_ = 0;  // that waited for the disk, in this thread so far
+};
+
+}  // namespace coin_log

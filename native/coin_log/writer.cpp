@@ -1,0 +1,81 @@
+#include "writer.h"
+
+#include <algorithm>
+
+namespace coin_log {
+
+namespace {
+constexpr uint64_t kWritebackBytes = uint64_t{1} << 24;
+}
+
+Writer::~Writer() {
+  if (!thread_.joinable()) return;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    is_stopping_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
+}
+
+void Writer::throw_failure() const {
+  if (failure_) std::rethrow_exception(failure_);
+}
+
+void Writer::write(Bytes bytes, uint64_t offset) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
+  changed_.wait(lock, [this] { return pieces_.size() < kMostPieces || failure_; });
+  throw_failure();
+  pieces_.push_back({std::move(bytes), offset});
+  changed_.notify_all();
+}
+
+void Writer::settle() {
+  std::unique_lock<std::mutex> lock(mutex_);
+  changed_.wait(lock, [this] { return pieces_.empty() || failure_; });
+  throw_failure();
+}
+
+Bytes Writer::buffer() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (buffers_.empty()) return {};
+  Bytes bytes = std::move(buffers_.back());
+  buffers_.pop_back();
+  bytes.clear();
+  return bytes;
+}
+
+void Writer::run() {
+  std::unique_lock<std::mutex> lock(mutex_);
+  while (true) {
+    changed_.wait(lock, [this] { return !pieces_.empty() || is_stopping_; });
+    if (pieces_.empty() || failure_) return;
+    const Piece &piece = pieces_.front();
+    lock.unlock();
+    std::exception_ptr failure;
+    try {
+      write_piece(piece);
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    lock.lock();
+    failure_ = failure;
+    buffers_.push_back(std::move(pieces_.front().bytes));
+    pieces_.pop_front();
+    changed_.notify_all();
+    if (failure_) return;
+  }
+}
+
+// The disk begins early, so that the sync to come has less to wait for.
+void Writer::write_piece(const Piece &piece) {
+  file_->write(piece.bytes.data(), piece.bytes.size(), piece.offset);
+  const uint64_t end = piece.offset + piece.bytes.size();
+  written_back_ = std::min(written_back_, piece.offset);
+  if (end - written_back_ < kWritebackBytes) return;
+  file_->start_writeback(written_back_, end - written_back_);
+  written_back_ = end;
+}
+
+}  // namespace coin_log

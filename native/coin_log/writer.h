@@ -1,0 +1,52 @@
+// Writes to a file in a thread of its own, in order: what was accepted is copied to the kernel while
+// the next blocks are checked.
+#pragma once
+
+#include "file.h"
+
+#include <condition_variable>
+#include <deque>
+#include <exception>
+#include <mutex>
+#include <thread>
+
+namespace coin_log {
+
+class Writer {
+ public:
+  explicit Writer(File *file) : file_(file) {}
+  ~Writer();
+  Writer(const Writer &) = delete;
+  Writer &operator=(const Writer &) = delete;
+
+  // Have bytes written at offset; waits while too much is under way. Throws what an earlier write has
+  // failed with, now and ever after.
+  void write(Bytes bytes, uint64_t offset);
+  // Returns when all of it is in the file; throws likewise.
+  void settle();
+  // An empty buffer, perhaps one that has grown already.
+  Bytes buffer();
+
+ private:
+  struct Piece {
+    Bytes bytes;
+    uint64_t offset;
+  };
+  static constexpr size_t kMostPieces = 4;
+
+  void run();
+  void write_piece(const Piece &piece);
+  void throw_failure() const;
+
+  File *file_;
+  uint64_t written_back_ = 0;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<Piece> pieces_;  // the first one is being written
+  std::vector<Bytes> buffers_;
+  std::exception_ptr failure_;
+  bool is_stopping_ = false;
+  std::thread thread_;  // runs from the first write on
+};
+
+}  // namespace coin_log
