@@ -1,4 +1,4 @@
-.PHONY: help demo test lint types native clean
+.PHONY: help demo test lint types native asan tsan clean
 .DELETE_ON_ERROR:
 
 help:
@@ -7,6 +7,8 @@ help:
 	@echo "make lint    ruff's checks and format"
 	@echo "make types   mypy"
 	@echo "make native  build the native engines again, with what is installed now"
+	@echo "make asan    test the native code with AddressSanitizer and UBSan, in build/address"
+	@echo "make tsan    test the native code with ThreadSanitizer, in build/thread"
 	@echo "make clean   remove .venv and everything that was built"
 
 # cdb and its tools; made again when what they are made from changes.
@@ -30,6 +32,12 @@ lint: .venv/ready
 
 types: .venv/ready
 	.venv/bin/mypy
+
+asan: .venv/ready
+	@scripts/sanitize address
+
+tsan: .venv/ready
+	@scripts/sanitize thread
 
 clean:
 	rm -rf .venv build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -477,6 +477,25 @@ def test_clean_text_is_never_left_to_python(replay: bytes) -> None:
         assert scanned(SMALL, 1)[1] is None
 
 
+@needs_native
+@pytest.mark.parametrize("last", [False, True])
+def test_what_follows_the_text_is_not_seen(last: bool) -> None:
+    native = scanner._scanner.load()
+    for n_bytes in range(len(SMALL) + 1):
+        found = []
+        # The second has nothing behind it: `make asan` finds reads there that change nothing.
+        for held_bytes in (len(SMALL), n_bytes):
+            memory = native.ffi.new("uint8_t[]", held_bytes)
+            native.ffi.memmove(memory, SMALL, held_bytes)
+            text = scanner._Text(io.BytesIO())
+            text.buffer = native.ffi.buffer(memory)
+            text.end = n_bytes
+            text.ended = last
+            status, packed = scanner._NativeScanner(native, None).scan(text, None)
+            found.append((status, packed, text.start, text.lines))
+        assert found[0] == found[1]
+
+
 def test_what_is_missing_is_said_in_one_line() -> None:
     with using("python"):
         missing = native_missing()
