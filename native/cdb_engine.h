@@ -79,10 +79,10 @@ void cdb_engine_covered(const cdb_engine *engine, cdb_watermark *covered);
 cdb_status cdb_engine_find(cdb_engine *engine, const uint8_t *names, size_t n,
                            uint64_t *rows, char **error);
 
-/* Add n pairs and move the watermark, in one atomic step. A name that is there already
-   gets the new row id. Names in ascending order are the fastest. */
-cdb_status cdb_engine_put(cdb_engine *engine, const uint8_t *names, const uint64_t *rows,
-                          size_t n, const cdb_watermark *covered, char **error);
+/* Add the names of the n rows that follow on the watermark's, in the rows' order and each
+   but once, and move the watermark to the last of them, in one atomic step. */
+cdb_status cdb_engine_put(cdb_engine *engine, const uint8_t *names, size_t n,
+                          const cdb_watermark *covered, char **error);
 
 /* Lower the watermark. The names above it are out of sight at once; the caller goes on
    to erase them all, in as many calls as it likes, and to end the rewind. Until then,

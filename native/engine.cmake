@@ -16,6 +16,7 @@ macro(cdb_find_toolchain missing)
     if(NOT Python_FOUND)
       set(${missing} "Python's headers")
     endif()
+    find_package(Threads REQUIRED)
   endif()
 endmacro()
 
@@ -95,7 +96,7 @@ function(cdb_add_extension module face library)
   python_add_library(${name} MODULE USE_SABI 3.11 WITH_SOABI ${sources} ${generated})
   target_compile_features(${name} PRIVATE cxx_std_17)
   target_include_directories(${name} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
-  target_link_libraries(${name} PRIVATE ${library})
+  target_link_libraries(${name} PRIVATE ${library} Threads::Threads)
   # Every engine defines the same names: they must not be seen outside their module.
   set_target_properties(${name} PROPERTIES C_VISIBILITY_PRESET hidden CXX_VISIBILITY_PRESET hidden
                                            VISIBILITY_INLINES_HIDDEN ON)

@@ -10,6 +10,7 @@
 // Memory: the cache and two or three buffers, and for each name about 1.3 bytes of bloom filter
 // and 1 byte of block index, which stay in memory for as long as the map is open.
 
+#include "big_endian.h"
 #include "cdb_engine_api.h"
 #include "rocksdb_common.h"
 
@@ -18,7 +19,7 @@
 #include <rocksdb/filter_policy.h>
 #include <rocksdb/iterator.h>
 #include <rocksdb/options.h>
-#include <rocksdb/slice_transform.h>
+#include <rocksdb/sst_file_writer.h>
 #include <rocksdb/table.h>
 #include <rocksdb/write_batch.h>
 
@@ -28,8 +29,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
-#include <numeric>
 #include <string>
+#include <utility>
 #include <vector>
 
 using rocksdb::Slice;
@@ -43,8 +44,10 @@ constexpr size_t kEntryBytes = 2 + 1 + CDB_NAME_BYTES + 1 + kRowBytes;  // in a 
 constexpr size_t kReadChunk = 512;     // names; bounds the blocks that one MultiGet pins
 constexpr size_t kTrimChunk = 50'000;  // names
 const Slice kWatermarkKey("watermark");
+constexpr const char *kReadOnly = "a write to a map opened read-only";
 
 using RowBytes = std::array<char, kRowBytes>;
+using WatermarkBytes = std::array<char, kWatermarkBytes>;
 
 RowBytes encode(uint64_t row) {
   RowBytes bytes;
@@ -61,6 +64,31 @@ uint64_t decode(const char *bytes) {
 
 Slice name_at(const uint8_t *names, size_t i) {
   return {reinterpret_cast<const char *>(names) + i * CDB_NAME_BYTES, CDB_NAME_BYTES};
+}
+
+// rows (8) · whether a rewind is under way (1) · last name (32)
+WatermarkBytes encode(const cdb_watermark &covered, bool rewinding) {
+  WatermarkBytes value;
+  const RowBytes rows = encode(covered.rows);
+  std::copy(rows.begin(), rows.end(), value.begin());
+  value[kRowBytes] = rewinding ? 1 : 0;
+  std::memcpy(value.data() + kRowBytes + 1, covered.last_name, CDB_NAME_BYTES);
+  return value;
+}
+
+// The places of the names in ascending order.
+std::vector<size_t> sorted(const uint8_t *names, size_t n) {
+  std::vector<std::pair<uint64_t, size_t>> keyed(n);
+  for (size_t i = 0; i < n; ++i)
+    keyed[i] = {big_endian::load64(names + i * CDB_NAME_BYTES), i};
+  std::sort(keyed.begin(), keyed.end(), [names](const auto &a, const auto &b) {
+    if (a.first != b.first) return a.first < b.first;
+    return name_at(names, a.second).compare(name_at(names, b.second)) < 0;
+  });
+  std::vector<size_t> places(n);
+  std::transform(keyed.begin(), keyed.end(), places.begin(),
+                 [](const auto &pair) { return pair.second; });
+  return places;
 }
 
 Status row_of(const Slice &value, uint64_t *row) {
@@ -80,11 +108,9 @@ rocksdb::Options options_for(const cdb_options &wanted) {
   options.paranoid_checks = true;
   options.compression = rocksdb::kNoCompression;  // names are hashes
   options.write_buffer_size = wanted.buffer_bytes;
-  // Names come in ascending order: looking for each one's place from the last one's is half the
-  // price of a put. The prefix of no bytes makes that one place for all names.
-  options.memtable_insert_with_hint_prefix_extractor.reset(rocksdb::NewFixedPrefixTransform(0));
-  options.compaction_style = rocksdb::kCompactionStyleLevel;
-  options.level_compaction_dynamic_level_bytes = true;
+  // Every run covers all names, and levels of runs that overlap wholly would be rewritten at each
+  // merge. Universal compaction merges runs of like size.
+  options.compaction_style = rocksdb::kCompactionStyleUniversal;
   options.max_background_jobs = 2;
   options.avoid_flush_during_shutdown = false;
   options.max_bgerror_resume_count = 0;  // what has failed stays failed until it is reopened
@@ -108,7 +134,7 @@ struct cdb_engine {
   static Status open(const std::string &path, const cdb_options &options, cdb_engine **engine);
   Status close();
   Status find(const uint8_t *names, size_t n, uint64_t *rows);
-  Status put(const uint8_t *names, const uint64_t *rows, size_t n, const cdb_watermark &covered);
+  Status put(const uint8_t *names, size_t n, const cdb_watermark &covered);
   Status begin_rewind(const cdb_watermark &covered);
   Status erase(const uint8_t *names, size_t n);
   Status end_rewind();
@@ -120,8 +146,12 @@ struct cdb_engine {
   Status trim();
   Status find_sorted(const uint8_t *names, const size_t *order, size_t n, uint64_t *rows,
                      uint64_t limit);
+  Status write_run(const uint8_t *names, size_t n, const cdb_watermark &covered);
   Status write(rocksdb::WriteBatch &batch, const cdb_watermark &covered, bool rewinding);
+  template <typename Write>
+  Status move_watermark(const cdb_watermark &covered, bool rewinding, Write write);
 
+  std::string run_path_;
   std::unique_ptr<rocksdb::DB> db_;
   rocksdb::WriteOptions writing_;
   bool read_only_ = false;
@@ -134,6 +164,7 @@ Status cdb_engine::open(const std::string &path, const cdb_options &wanted, cdb_
   auto opened = std::make_unique<cdb_engine>();
   opened->writing_ = write_options_for(wanted.log);
   opened->read_only_ = wanted.read_only != 0;
+  opened->run_path_ = path + "/run.new";
   const rocksdb::Options options = options_for(wanted);
   if (opened->read_only_ && options.env->FileExists(path + "/CURRENT").IsNotFound())
     return Status::NotFound("it has no file CURRENT");
@@ -177,15 +208,13 @@ Status cdb_engine::close() {
 }
 
 Status cdb_engine::flush() {
-  return db_->Flush(rocksdb::FlushOptions());
+  rocksdb::FlushOptions options;
+  options.allow_write_stall = true;  // or it waits for a merge of runs, which a full disk prevents
+  return db_->Flush(options);
 }
 
 Status cdb_engine::find(const uint8_t *names, size_t n, uint64_t *rows) {
-  std::vector<size_t> order(n);
-  std::iota(order.begin(), order.end(), size_t{0});
-  std::sort(order.begin(), order.end(), [names](size_t a, size_t b) {
-    return std::memcmp(names + a * CDB_NAME_BYTES, names + b * CDB_NAME_BYTES, CDB_NAME_BYTES) < 0;
-  });
+  const std::vector<size_t> order = sorted(names, n);
   const uint64_t limit = limit_;
   for (size_t done = 0; done < n; done += kReadChunk) {
     const size_t count = std::min(kReadChunk, n - done);
@@ -213,16 +242,44 @@ Status cdb_engine::find_sorted(const uint8_t *names, const size_t *order, size_t
   return Status::OK();
 }
 
-Status cdb_engine::put(const uint8_t *names, const uint64_t *rows, size_t n,
-                       const cdb_watermark &covered) {
+// The names become one sorted run, which RocksDB takes in as a file: that costs a fraction of what
+// a memtable does, and the file is durable at once.
+Status cdb_engine::put(const uint8_t *names, size_t n, const cdb_watermark &covered) {
+  if (read_only_) return Status::InvalidArgument(kReadOnly);
   if (rewinding_) return Status::InvalidArgument("put within a rewind");
-  rocksdb::WriteBatch batch((n + 2) * kEntryBytes);
-  for (size_t i = 0; i < n; ++i) {
-    const RowBytes row = encode(rows[i]);
-    const Status status = batch.Put(name_at(names, i), {row.data(), row.size()});
+  if (covered.rows != covered_.rows + n)
+    return Status::InvalidArgument("the names are not those of the rows up to the watermark");
+  if (n == 0) return Status::OK();
+  const Status status = write_run(names, n, covered);
+  if (!status.ok()) return status;
+  rocksdb::IngestExternalFileOptions options;
+  options.move_files = true;
+  options.write_global_seqno = false;
+  return move_watermark(covered, /*rewinding=*/false,
+                        [&] { return db_->IngestExternalFile({run_path_}, options); });
+}
+
+Status cdb_engine::write_run(const uint8_t *names, size_t n, const cdb_watermark &covered) {
+  const WatermarkBytes watermark = encode(covered, /*rewinding=*/false);
+  rocksdb::SstFileWriter run(rocksdb::EnvOptions(), db_->GetOptions());
+  // A crash may have left it, as a second name of a run that was taken in: never write into it.
+  Status status = db_->GetEnv()->DeleteFile(run_path_);
+  if (status.ok() || status.IsNotFound() || status.IsPathNotFound()) status = run.Open(run_path_);
+  bool has_watermark = false;
+  for (const size_t i : sorted(names, n)) {
     if (!status.ok()) return status;
+    const Slice name = name_at(names, i);
+    if (!has_watermark && name.compare(kWatermarkKey) > 0) {
+      status = run.Put(kWatermarkKey, {watermark.data(), watermark.size()});
+      has_watermark = true;
+      if (!status.ok()) return status;
+    }
+    const RowBytes row = encode(covered_.rows + 1 + i);
+    status = run.Put(name, {row.data(), row.size()});
   }
-  return write(batch, covered, /*rewinding=*/false);
+  if (status.ok() && !has_watermark)
+    status = run.Put(kWatermarkKey, {watermark.data(), watermark.size()});
+  return status.ok() ? run.Finish() : status;
 }
 
 Status cdb_engine::begin_rewind(const cdb_watermark &covered) {
@@ -269,18 +326,18 @@ Status cdb_engine::trim() {
 
 Status cdb_engine::write(rocksdb::WriteBatch &batch, const cdb_watermark &covered,
                          bool rewinding) {
-  if (read_only_) return Status::InvalidArgument("a write to a map opened read-only");
-  std::array<char, kWatermarkBytes> value;
-  const RowBytes rows = encode(covered.rows);
-  std::copy(rows.begin(), rows.end(), value.begin());
-  value[kRowBytes] = rewinding ? 1 : 0;
-  std::memcpy(value.data() + kRowBytes + 1, covered.last_name, CDB_NAME_BYTES);
-  Status status = batch.Put(kWatermarkKey, {value.data(), value.size()});
+  if (read_only_) return Status::InvalidArgument(kReadOnly);
+  const WatermarkBytes watermark = encode(covered, rewinding);
+  const Status status = batch.Put(kWatermarkKey, {watermark.data(), watermark.size()});
   if (!status.ok()) return status;
+  return move_watermark(covered, rewinding, [&] { return db_->Write(writing_, &batch); });
+}
 
+template <typename Write>
+Status cdb_engine::move_watermark(const cdb_watermark &covered, bool rewinding, Write write) {
   // Readers must not see a row above the watermark: lower it before the write, raise it after.
   limit_ = std::min(covered_.rows, covered.rows);
-  status = db_->Write(writing_, &batch);
+  const Status status = write();
   if (!status.ok()) return status;
   covered_ = covered;
   rewinding_ = rewinding;
@@ -312,9 +369,9 @@ cdb_status cdb_engine_find(cdb_engine *engine, const uint8_t *names, size_t n, u
   return guarded(error, [=] { return engine->find(names, n, rows); });
 }
 
-cdb_status cdb_engine_put(cdb_engine *engine, const uint8_t *names, const uint64_t *rows, size_t n,
+cdb_status cdb_engine_put(cdb_engine *engine, const uint8_t *names, size_t n,
                           const cdb_watermark *covered, char **error) {
-  return guarded(error, [=] { return engine->put(names, rows, n, *covered); });
+  return guarded(error, [=] { return engine->put(names, n, *covered); });
 }
 
 cdb_status cdb_engine_begin_rewind(cdb_engine *engine, const cdb_watermark *covered,

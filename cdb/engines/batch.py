@@ -2,12 +2,12 @@
 
 A coin's name contains its parent's, and a coin is spent once. So a coin whose parent is spent,
 validly, by the very block that confirms it can exist already only if it was confirmed once before
-by a block that did not spend the parent: as an irregular coin. Hence only irregular coins (rewards,
-mostly) are looked up, and the children of the spends that had an irregular child before.
+by a block that did not spend the parent: as an irregular coin. Hence only irregular coins are
+looked up, and the children of the spends that had an irregular child before; see parents.py.
 """
 
 import struct
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, pairwise, repeat, starmap
 from operator import ge
@@ -16,9 +16,10 @@ from typing import NamedTuple, Protocol
 from cdb.coins import MAX_U32
 from cdb.engines.sqlite import to_signed
 from cdb.engines.stored import BlockRow, block_checksum, pack_rows
-from cdb.packed import CONFIRM_BYTES, PackedBlocks
+from cdb.packed import PackedBlocks
 
-_NAME = struct.Struct("32s")
+NAME = struct.Struct("32s")
+COIN = struct.Struct("32s32s8s")
 _PARENT = struct.Struct("32s40x")
 
 
@@ -33,18 +34,22 @@ class KnownCoins(Protocol):
         """Whether a coin of these rows is spent."""
         ...
 
-    def may_have_irregular_child(self, names: Sequence[bytes]) -> Collection[bytes]:
+    def may_have_child(self, parents: Sequence[bytes]) -> set[bytes]:
+        """Those of the parents that may have a child."""
+        ...
+
+    def may_have_irregular_child(self, names: Sequence[bytes]) -> set[bytes]:
         """Those of the names that may be the parent of an irregular coin."""
         ...
 
 
 class Confirms(NamedTuple):
-    """The coins of one block: they get the rows first_row … first_row + count - 1."""
+    """The coins of one block: they get the rows first_row … first_row + n_coins - 1."""
 
-    index: int
+    block_index: int
     timestamp: int
     first_row: int
-    count: int
+    n_coins: int
     packed: bytes | memoryview
 
 
@@ -76,7 +81,7 @@ class Batch:
         for index, timestamp, end in zip(
             packed.indices, packed.timestamps, packed.confirm_ends, strict=True
         ):
-            coins = data[CONFIRM_BYTES * start : CONFIRM_BYTES * end]
+            coins = data[COIN.size * start : COIN.size * end]
             yield Confirms(index, timestamp, self.first_row + start, end - start, coins)
             start = end
 
@@ -84,15 +89,15 @@ class Batch:
         """The rows of the block table."""
         spends = memoryview(self.packed.spends)
         start = 0
-        for confirms, end in zip(self.confirms(), self.packed.spend_ends, strict=True):
-            names = spends[_NAME.size * start : _NAME.size * end]
+        for block, end in zip(self.confirms(), self.packed.spend_ends, strict=True):
+            names = spends[NAME.size * start : NAME.size * end]
             yield BlockRow(
-                confirms.index,
-                to_signed(confirms.timestamp),
-                confirms.first_row,
-                confirms.count,
+                block.block_index,
+                to_signed(block.timestamp),
+                block.first_row,
+                block.n_coins,
                 pack_rows(self.spent_rows[start:end]),
-                block_checksum(confirms.index, confirms.timestamp, names, confirms.packed),
+                block_checksum(block.block_index, block.timestamp, names, block.packed),
             )
             start = end
 
@@ -107,7 +112,7 @@ def plan_batch(
     """
     if not _in_order(packed, newest_index):
         return None
-    names, spends = _unpacked(_NAME, packed.names), _unpacked(_NAME, packed.spends)
+    names, spends = _unpacked(NAME, packed.names), _unpacked(NAME, packed.spends)
     rows = dict(zip(names, range(first_row, first_row + len(names)), strict=True))
     spent_indices = dict(zip(spends, for_each(packed.indices, packed.spend_ends), strict=True))
     if len(rows) < len(names) or len(spent_indices) < len(spends):
@@ -117,17 +122,19 @@ def plan_batch(
     if any(row is not None and row >= end for row, end in zip(own, ends, strict=True)):
         return None
 
-    suspects = known.may_have_irregular_child(spends)
     parents = _unpacked(_PARENT, packed.confirms)
-    indices = for_each(packed.indices, packed.confirm_ends)
+    block_indices = for_each(packed.indices, packed.confirm_ends)
     irregular = [
-        (name, parent)
-        for name, parent, index in zip(names, parents, indices, strict=True)
+        parent
+        for parent, index in zip(parents, block_indices, strict=True)
         if spent_indices.get(parent) != index
     ]
-    doubtful = [name for name, _ in irregular]
-    if suspects:
-        doubtful += [name for name, parent in zip(names, parents, strict=True) if parent in suspects]
+    suspects = known.may_have_child(irregular) | known.may_have_irregular_child(spends)
+    doubtful = (
+        [name for name, parent in zip(names, parents, strict=True) if parent in suspects]
+        if suspects
+        else []
+    )
 
     outside = [name for name, row in zip(spends, own, strict=True) if row is None]
     found = known.find([*outside, *doubtful])
@@ -138,7 +145,7 @@ def plan_batch(
         return None
     oldest_first = iter(older)
     spent_rows = [next(oldest_first) if row is None else row for row in own]
-    return Batch(packed, first_row, rows, spent_rows, [parent for _, parent in irregular])
+    return Batch(packed, first_row, rows, spent_rows, irregular)
 
 
 def for_each(values: Iterable[int], ends: Sequence[int]) -> Iterator[int]:

@@ -147,17 +147,31 @@ class CoinRows:
             self.connection.close()
             raise
 
+    def any_spent(self, rows: Sequence[int]) -> bool:
+        """Whether a coin of these rows is spent."""
+        with stored_data(self.path):
+            return self._table.any_spent(self.connection, rows)
+
+    def may_have_child(self, parents: Sequence[bytes]) -> set[bytes]:
+        """See KnownCoins."""
+        with stored_data(self.path):
+            return self._table.may_have_child(self.connection, parents)
+
+    def may_have_irregular_child(self, names: Sequence[bytes]) -> set[bytes]:
+        """See KnownCoins."""
+        with stored_data(self.path):
+            return self._table.may_have_irregular_child(self.connection, names)
+
     def append(self, batch: Batch) -> None:
         """Add the blocks of a batch that begins at row row_count + 1."""
         with sqlite_errors(self.path):
             transaction(self.connection)
-            self.connection.executemany(self._table.insert, self._table.rows(batch))
-            self.connection.executemany(self._table.spend, batch.updates())
+            self._table.append(self.connection, batch)
             self.connection.executemany(
                 f"INSERT INTO {self._table.block_table}({BLOCK_COLUMNS}) VALUES (?,?,?,?,?,?)",
                 batch.block_rows(),
             )
-        self.row_count += len(batch.names)
+        self.row_count += len(batch.rows)
         self.newest_index = batch.packed.indices[-1]
 
     def commit(self) -> None:
@@ -174,13 +188,13 @@ class CoinRows:
     def rewind(self, block_index: int) -> None:
         """Drop every block above block_index, durably and in one transaction."""
         kept = self.rows_kept_by(block_index)
-        coins, blocks = self._table.table, self._table.block_table
+        blocks = self._table.block_table
         with sqlite_errors(self.path):
             transaction(self.connection)
             for block in self.read.blocks_above(block_index):
                 spent = [row for row in block.spent() if row <= kept]
                 self._table.unspend(self.connection, spent)
-            self.connection.execute(f"DELETE FROM {coins} WHERE rowid > ?", (kept,))
+            self._table.drop_above(self.connection, kept)
             self.connection.execute(f"DELETE FROM {blocks} WHERE block_index > ?", (block_index,))
             self.connection.execute("COMMIT")
             self._read_ends()

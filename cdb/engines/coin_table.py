@@ -1,17 +1,18 @@
 """How coins are laid out in an SQLite table that numbers its rows."""
 
 import sqlite3
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import Protocol
 
 from cdb.engines.batch import Batch
+from cdb.engines.parents import CREATE as CREATE_PARENTS
+from cdb.engines.parents import keep_irregular, may_have_child, may_have_irregular_child
 from cdb.engines.sqlite import EACH, select_in
 from cdb.engines.stored import create_block_table
-from cdb.mainnet import is_reward
 
 
 class CoinTable(Protocol):
-    """One layout of the coin table. All calls but the last two come within a transaction."""
+    """One layout of the coin table. What changes it comes within a transaction."""
 
     table: str
     block_table: str
@@ -36,9 +37,15 @@ class CoinTable(Protocol):
         """Whether a coin of these rows is spent."""
         ...
 
+    def may_have_child(
+        self, connection: sqlite3.Connection, parents: Sequence[bytes]
+    ) -> set[bytes]:
+        """Those of the parents that may have a child."""
+        ...
+
     def may_have_irregular_child(
         self, connection: sqlite3.Connection, names: Sequence[bytes]
-    ) -> Collection[bytes]:
+    ) -> set[bytes]:
         """Those of the names that may be the parent of an irregular coin; see batch.py."""
         ...
 
@@ -62,8 +69,7 @@ class CompactTable:
         """CREATE TABLE IF NOT EXISTS spend(
             id INTEGER PRIMARY KEY,
             spent_index INTEGER NOT NULL)""",
-        # Entries may outlive their coins: each only costs lookups.
-        "CREATE TABLE IF NOT EXISTS irregular_parent(name BLOB PRIMARY KEY) WITHOUT ROWID",
+        *CREATE_PARENTS,
         create_block_table("block"),
     )
     columns = (
@@ -78,15 +84,13 @@ class CompactTable:
     def append(self, connection: sqlite3.Connection, batch: Batch) -> None:
         """See CoinTable."""
         coins = (
-            (block.count, block.first_row, block.packed, block.index)
+            (block.n_coins, block.first_row, block.packed, block.block_index)
             for block in batch.confirms()
-            if block.count
+            if block.n_coins
         )
         connection.executemany(self._insert, coins)
         connection.executemany("INSERT INTO spend VALUES (?, ?)", batch.spends())
-        # A reward's parent is a number behind 16 fixed bytes, which no coin's name begins with.
-        parents = [(name,) for name in batch.irregular_parents if not is_reward(name)]
-        connection.executemany("INSERT OR IGNORE INTO irregular_parent VALUES (?)", parents)
+        keep_irregular(connection, batch.irregular_parents)
 
     def unspend(self, connection: sqlite3.Connection, rows: Sequence[int]) -> None:
         """See CoinTable."""
@@ -101,11 +105,14 @@ class CompactTable:
         """See CoinTable."""
         return any(True for _ in select_in(connection, "SELECT 1 FROM spend WHERE id", rows))
 
+    def may_have_child(
+        self, connection: sqlite3.Connection, parents: Sequence[bytes]
+    ) -> set[bytes]:
+        """See CoinTable."""
+        return may_have_child(connection, parents)
+
     def may_have_irregular_child(
         self, connection: sqlite3.Connection, names: Sequence[bytes]
-    ) -> Collection[bytes]:
+    ) -> set[bytes]:
         """See CoinTable."""
-        if connection.execute("SELECT 1 FROM irregular_parent LIMIT 1").fetchone() is None:
-            return ()
-        select = "SELECT name FROM irregular_parent WHERE name"
-        return {name for (name,) in select_in(connection, select, names)}
+        return may_have_irregular_child(connection, names)

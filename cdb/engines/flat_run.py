@@ -3,7 +3,7 @@
     offset                  bytes    content
     0                       4096     header page
       0                     8        magic: "cdb-run" and a zero byte
-      8                     4        version: 1
+      8                     4        version: 2
       12                    4        page size: 4096
       16                    8        number of the run
       24                    8        first row
@@ -16,8 +16,9 @@
       8                     8        i
       16                    40       first record: name (32 bytes), row id (8)
       56                    40       second record, and so on; zeros after the last one
-    4096 * (1 + P)          2*count  filter (see filter.py)
-    4096 * (1 + P) + 2*count    4    checksum of the filter, seeded with the header's
+    4096 * (1 + P)          8*P      first keys: of each page, the first 8 bytes of its first name
+      + 8*P                 2*count  filter (see filter.py)
+      + 8*P + 2*count       4        checksum of first keys and filter, seeded with the header's
 
 Records are sorted by name through the whole file. The seed ties a page to its run and the page
 number ties it to its place, so that stale and swapped pages are found as flipped bits are. A page
@@ -27,17 +28,26 @@ of zeros has a wrong count.
 import os
 import struct
 import zlib
+from array import array
 from collections.abc import Iterable
 from pathlib import Path
 
 from cdb.engines.files import storage_error, storage_errors
 from cdb.engines.filter import Filter, FilterBuilder, filter_bytes
 from cdb.engines.manifest import RunEntry, damaged, wrong_version
-from cdb.engines.search import RECORD_BYTES, RunFormat, paged
+from cdb.engines.search import (
+    KEY_BYTES,
+    RECORD_BYTES,
+    RunFormat,
+    first_key,
+    packed_keys,
+    paged,
+    unpacked_keys,
+)
 from cdb.errors import DatabaseNotFoundError
 
 MAGIC = b"cdb-run\0"
-VERSION = 1
+VERSION = 2
 PAGE_BYTES = 4096
 _HEADER = struct.Struct("<8sIIQQQ")
 _CHECKSUM = struct.Struct("<I")
@@ -51,7 +61,6 @@ class FlatRun:
 
     def __init__(self, path: Path, entry: RunEntry) -> None:
         self.path = path
-        self.pages = -(-entry.count // PAGE_RECORDS)
         self._count = entry.count
         header = _header(entry)
         self._seed = zlib.crc32(header)
@@ -64,7 +73,7 @@ class FlatRun:
         self._descriptor = self._file.fileno()
         try:
             self._check_header(header)
-            self.filter = self._read_filter()
+            self._read_tail()
         except BaseException:
             self._file.close()
             raise
@@ -102,17 +111,20 @@ class FlatRun:
         if found != _header_page(header):
             raise damaged(self.path, "the header is damaged, or it is another run's")
 
-    def _read_filter(self) -> Filter:
-        start = (1 + self.pages) * PAGE_BYTES
-        size = filter_bytes(self._count)
+    def _read_tail(self) -> None:
+        pages = -(-self._count // PAGE_RECORDS)
+        start = (1 + pages) * PAGE_BYTES
+        keys_size = pages * KEY_BYTES
+        size = keys_size + filter_bytes(self._count)
         with storage_errors(self.path):
             length = os.fstat(self._descriptor).st_size
         if length != start + size + _CHECKSUM.size:
             raise damaged(self.path, f"it has {length} bytes, which is not what its header says")
-        bits = self._read(start, size)
-        if self._read(start + size, _CHECKSUM.size) != _CHECKSUM.pack(zlib.crc32(bits, self._seed)):
-            raise damaged(self.path, "the filter is damaged")
-        return Filter(bits)
+        tail = self._read(start, size)
+        if self._read(start + size, _CHECKSUM.size) != _CHECKSUM.pack(zlib.crc32(tail, self._seed)):
+            raise damaged(self.path, "its first keys or its filter are damaged")
+        self.first_keys = unpacked_keys(tail[:keys_size])
+        self.filter = Filter(tail[keys_size:])
 
 
 def write_flat_run(path: Path, entry: RunEntry, records: Iterable[bytes]) -> None:
@@ -120,13 +132,16 @@ def write_flat_run(path: Path, entry: RunEntry, records: Iterable[bytes]) -> Non
     header = _header(entry)
     seed = zlib.crc32(header)
     bloom = FilterBuilder(entry.count)
+    first_keys = array("Q")
     with storage_errors(path), path.open("wb", buffering=_WRITE_BUFFER_BYTES) as file:
         file.write(_header_page(header))
         for number, page in enumerate(paged(records, PAGE_RECORDS)):
             file.write(_record_page(page, number, seed))
+            first_keys.append(first_key(page))
             bloom.add(page)
-        file.write(bloom.bits)
-        file.write(_CHECKSUM.pack(zlib.crc32(bloom.bits, seed)))
+        tail = packed_keys(first_keys) + bloom.bits
+        file.write(tail)
+        file.write(_CHECKSUM.pack(zlib.crc32(tail, seed)))
 
 
 def _header(entry: RunEntry) -> bytes:

@@ -41,10 +41,10 @@ class NameIndex(Protocol):
         """
         ...
 
-    def write(self, entries: Sequence[tuple[bytes, int]], covered: Watermark) -> None:
-        """Add (name, row id) pairs, sorted by name, that hold rows covered.rows+1 … of before.
+    def write(self, names: Sequence[bytes], covered: Watermark) -> None:
+        """Add the names of the rows up to covered.rows, in the rows' order.
 
-        In one atomic step with the new watermark.
+        The first one's row is the one after the watermark's. In one atomic step with the new one.
         """
         ...
 

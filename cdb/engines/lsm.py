@@ -18,10 +18,12 @@ ones are removed after it. PROCESS and NONE fsync nothing: the death of the proc
 either, power loss may cost the whole index (checksums tell; it can be rebuilt).
 """
 
-import heapq
+import struct
+import sys
+from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
-from operator import lt
+from operator import add
 from pathlib import Path
 
 from cdb.coins import NAME_BYTES
@@ -38,7 +40,7 @@ from cdb.engines.manifest import (
     read_manifest,
     write_manifest,
 )
-from cdb.engines.search import RECORD, Run, RunFormat, live_records, live_row
+from cdb.engines.search import ROW_BYTES, Run, RunFormat, live_pages, live_row, merged
 from cdb.errors import (
     DatabaseClosedError,
     DatabaseNotFoundError,
@@ -97,18 +99,17 @@ class LsmIndex:
             pending = [probe for probe in pending if rows[probe[0]] is None]
         return rows
 
-    def write(self, entries: Sequence[tuple[bytes, int]], covered: Watermark) -> None:
+    def write(self, names: Sequence[bytes], covered: Watermark) -> None:
         """See NameIndex. Merges happen here, so some calls take far longer than others."""
         self._check_writable()
-        _check_entries(entries, range(self.covered.rows + 1, covered.rows + 1))
-        if not entries:
+        new = _sorted_records(names, range(self.covered.rows + 1, covered.rows + 1))
+        if not new:
             return
         with self._guard.write(), ExitStack() as unwinding:
             manifest = self._manifest.with_new_run(covered)
             kept = len(manifest.runs) - 1
-            new = (RECORD.pack(name, row) for name, row in entries)
-            old = map(live_records, self._manifest.runs[kept:], self._runs[kept:])
-            run = self._write_run(manifest, heapq.merge(*old, new))
+            old = map(live_pages, self._manifest.runs[kept:], self._runs[kept:])
+            run = self._write_run(manifest, merged([*old, iter([new])]))
             unwinding.callback(run.close)
             self._commit(manifest, [*self._runs[:kept], run])
             unwinding.pop_all()
@@ -204,14 +205,17 @@ class LsmIndex:
                     path.unlink()
 
 
-def _check_entries(entries: Sequence[tuple[bytes, int]], rows: range) -> None:
-    """Raise ValueError unless the entries are sorted by name and hold each of the rows once."""
-    names = [name for name, _ in entries]
+def _sorted_records(names: Sequence[bytes], rows: range) -> list[bytes]:
+    """The records of these rows' names, sorted. Raises ValueError where they can't be that."""
     _check_lengths(names)
-    if not all(map(lt, names, names[1:])):
-        raise ValueError("the entries are not sorted by name, or hold a name twice")
-    if len(entries) != len(rows) or not {row for _, row in entries}.issuperset(rows):
-        raise ValueError(f"the entries do not hold rows {rows.start} to {rows.stop - 1} once each")
+    if len(names) != len(rows):
+        raise ValueError(f"{len(names)} names are not those of rows {rows.start} … {rows.stop - 1}")
+    if len(set(names)) < len(names):
+        raise ValueError("a name is there twice")
+    row_ids = array("Q", rows)
+    if sys.byteorder == "big":
+        row_ids.byteswap()
+    return sorted(map(add, names, struct.unpack(f"{ROW_BYTES}s" * len(rows), row_ids.tobytes())))
 
 
 def _check_lengths(names: Sequence[bytes]) -> None:

@@ -13,12 +13,17 @@ from cdb.errors import CorruptDatabaseError
 class Names(Protocol):
     """Finds the rows of coins by name. Names are added and dropped together with their rows."""
 
+    @property
+    def newest_stored_row(self) -> int:
+        """The newest row that may be found by what is on disk, not by what was added."""
+        ...
+
     def find(self, names: Sequence[bytes]) -> list[int | None]:
         """The row id of each name, in the order asked; None where there is no such coin."""
         ...
 
-    def add(self, names: Sequence[bytes], first_row: int) -> None:
-        """Take the names of the new rows first_row, first_row + 1, …"""
+    def add(self, rows: dict[bytes, int]) -> None:
+        """Take the names of new rows, in the rows' order."""
         ...
 
     def committed(self) -> None:
@@ -62,7 +67,7 @@ class IndexedNames:
         self._rows = rows
         self._memtable_coins = memtable_coins
         self._read_only = read_only
-        self._memtable: dict[bytes, int] = {}
+        self._memtable: dict[bytes, int] = {}  # in the rows' order
         self._index = open_index(index_path)
         try:
             if not self._is_of_these_rows():
@@ -77,6 +82,11 @@ class IndexedNames:
             self._index.close()
             raise
 
+    @property
+    def newest_stored_row(self) -> int:
+        """See Names."""
+        return self._index.covered.rows
+
     def find(self, names: Sequence[bytes]) -> list[int | None]:
         """See Names."""
         rows = [self._memtable.get(name) for name in names]
@@ -86,9 +96,9 @@ class IndexedNames:
             rows[place] = row
         return rows
 
-    def add(self, names: Sequence[bytes], first_row: int) -> None:
+    def add(self, rows: dict[bytes, int]) -> None:
         """See Names."""
-        self._memtable.update(zip(names, range(first_row, first_row + len(names)), strict=True))
+        self._memtable.update(rows)
 
     def committed(self) -> None:
         """See Names."""
@@ -108,7 +118,7 @@ class IndexedNames:
         if self._memtable:
             last_name = next(reversed(self._memtable))
             covered = Watermark(self._memtable[last_name], last_name)
-            self._index.write(sorted(self._memtable.items()), covered)
+            self._index.write(list(self._memtable), covered)
             self._memtable.clear()
 
     def close(self) -> None:

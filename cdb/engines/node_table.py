@@ -6,14 +6,15 @@ puzzle hash and the amount of its parent, which the same block spent.
 """
 
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from cdb.engines.batch import Batch
+from cdb.coins import MAX_U64
+from cdb.engines.batch import COIN, NAME, Batch
 from cdb.engines.sqlite import select_in, stored_data, to_signed
 from cdb.engines.stored import create_block_table
-from cdb.mainnet import FARMER_PARENT_PREFIX, POOL_PARENT_PREFIX
+from cdb.mainnet import is_reward
 
 COIN_TABLE = "coin_record"
 FORMAT_TABLE = "cdb_format"
@@ -58,11 +59,11 @@ class NodeTable:
     table = COIN_TABLE
     block_table = "cdb_block"
     columns = COIN_COLUMNS
-    insert = (
+    _insert = (
         "INSERT INTO coin_record(rowid, coin_name, confirmed_index, spent_index, coinbase,"
         " puzzle_hash, coin_parent, amount, timestamp) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
     )
-    spend = "UPDATE coin_record SET spent_index = ? WHERE rowid = ?"
+    _spend = "UPDATE coin_record SET spent_index = ? WHERE rowid = ?"
     _unspend = """UPDATE coin_record SET spent_index = CASE WHEN EXISTS (
         SELECT 1 FROM coin_record AS parent
         WHERE parent.coin_name = coin_record.coin_parent
@@ -78,33 +79,80 @@ class NodeTable:
         )
         self.create: tuple[str, ...] = (*_CREATE, mark, *INDEX_SETS[index_set])
 
-    def rows(self, batch: Batch) -> Iterable[tuple[Any, ...]]:
+    def append(self, connection: sqlite3.Connection, batch: Batch) -> None:
         """See CoinTable."""
-        timestamps = dict(zip(batch.packed.indices, batch.packed.timestamps, strict=True))
-        indices, spent_indices = batch.block_indices(), batch.spent_indices()
-        for place, (parent, puzzle_hash, amount_bytes) in enumerate(batch.coins):
-            index = next(indices)
-            spent_parent = batch.spent.get(parent)
-            like_parent = spent_parent is not None and spent_parent[1:] == (
-                index,
-                puzzle_hash,
-                amount_bytes,
-            )
-            yield (
-                batch.first_row + place,
-                batch.names[place],
-                index,
-                spent_indices[place] or (UNSPENT_LIKE_PARENT if like_parent else UNSPENT),
-                is_reward(parent),
-                puzzle_hash,
-                parent,
-                amount_bytes,
-                to_signed(timestamps[index]),
-            )
+        spent_indices = dict(batch.spends())
+        connection.executemany(self._insert, self._rows(connection, batch, spent_indices))
+        older = ((index, row) for row, index in spent_indices.items() if row < batch.first_row)
+        connection.executemany(self._spend, older)
+
+    def _rows(
+        self, connection: sqlite3.Connection, batch: Batch, spent_indices: dict[int, int]
+    ) -> Iterator[tuple[Any, ...]]:
+        names = iter(batch.rows)
+        spent = _spent_coins(connection, batch)
+        for block in batch.confirms():
+            timestamp = to_signed(block.timestamp)
+            for row, coin in enumerate(COIN.iter_unpack(block.packed), block.first_row):
+                parent, puzzle_hash, amount_bytes = coin
+                like_parent = spent.get(parent) == (block.block_index, puzzle_hash, amount_bytes)
+                unspent = UNSPENT_LIKE_PARENT if like_parent else UNSPENT
+                yield (
+                    row,
+                    next(names),
+                    block.block_index,
+                    spent_indices.get(row, unspent),
+                    is_reward(parent),
+                    puzzle_hash,
+                    parent,
+                    amount_bytes,
+                    timestamp,
+                )
 
     def unspend(self, connection: sqlite3.Connection, rows: Sequence[int]) -> None:
         """See CoinTable."""
         connection.executemany(self._unspend, [(row,) for row in rows])
+
+    def drop_above(self, connection: sqlite3.Connection, row: int) -> None:
+        """See CoinTable."""
+        connection.execute("DELETE FROM coin_record WHERE rowid > ?", (row,))
+
+    def any_spent(self, connection: sqlite3.Connection, rows: Sequence[int]) -> bool:
+        """See CoinTable."""
+        select = "SELECT 1 FROM coin_record WHERE spent_index > 0 AND rowid"
+        return any(True for _ in select_in(connection, select, rows))
+
+    def may_have_child(
+        self, connection: sqlite3.Connection, parents: Sequence[bytes]
+    ) -> set[bytes]:
+        """All of them: like the node, look for every coin that is confirmed."""
+        return set(parents)
+
+    def may_have_irregular_child(
+        self, connection: sqlite3.Connection, names: Sequence[bytes]
+    ) -> set[bytes]:
+        """All of them, likewise."""
+        return set(names)
+
+
+def _spent_coins(
+    connection: sqlite3.Connection, batch: Batch
+) -> dict[bytes, tuple[int, bytes, bytes]]:
+    """Spent index, puzzle hash and amount of the coins that the batch spends, by name."""
+    older = [row for row in batch.spent_rows if row < batch.first_row]
+    select = "SELECT rowid, puzzle_hash, amount FROM coin_record WHERE rowid"
+    coins = {row: coin for row, *coin in select_in(connection, select, older)}
+    confirms = memoryview(batch.packed.confirms)
+    spent = {}
+    for (name,), (row, index) in zip(
+        NAME.iter_unpack(batch.packed.spends), batch.spends(), strict=True
+    ):
+        if row >= batch.first_row:
+            _, *coin = COIN.unpack_from(confirms, COIN.size * (row - batch.first_row))
+        else:
+            coin = coins[row]
+        spent[name] = (index, *coin)
+    return spent
 
 
 class NodeNames:
@@ -121,7 +169,12 @@ class NodeNames:
             rows: dict[bytes, int] = dict(select_in(self._connection, select, names))
         return [rows.get(name) for name in names]
 
-    def add(self, names: Sequence[bytes], first_row: int) -> None:
+    @property
+    def newest_stored_row(self) -> int:
+        """See Names: all of them."""
+        return MAX_U64
+
+    def add(self, rows: dict[bytes, int]) -> None:
         """Nothing to do: the rows carry their names."""
 
     def committed(self) -> None:
@@ -135,8 +188,3 @@ class NodeNames:
 
     def close(self) -> None:
         """Nothing to do."""
-
-
-def is_reward(parent_coin_name: bytes) -> bool:
-    """Whether a coin with this parent was made by farming on mainnet: the node's coinbase flag."""
-    return parent_coin_name[:16] in (POOL_PARENT_PREFIX, FARMER_PARENT_PREFIX)

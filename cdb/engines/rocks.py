@@ -5,7 +5,6 @@ optional: importing this module always works, and missing() says why the engine 
 """
 
 import os
-from array import array
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
@@ -57,10 +56,9 @@ version = _engine.version
 class RocksIndex:
     """A NameIndex in a directory of RocksDB's, which is created unless read_only.
 
-    Entries go through no log: by NameIndex's contract their rows are durable already, so those
-    that a crash takes out of RocksDB's buffer are added again from the rows. Because one log
-    either holds all writes or none, a crash leaves a prefix of them whatever the durability; that
-    only decides what creating and rewinding wait for.
+    Names come as files, durable at once; a rewind's erasures go through RocksDB's buffer, without a
+    log. Because a file is taken in after what was in the buffer, a crash leaves a prefix of the
+    writes whatever the durability; that only decides what creating and rewinding wait for.
 
     One thread writes, rewinds and closes. Others may find meanwhile, but not while it is closed.
     After an error in a write or a rewind, everything but close() raises DatabaseClosedError.
@@ -91,12 +89,11 @@ class RocksIndex:
         self._call("find", _joined(names), len(names), rows)
         return [row or None for row in ffi.unpack(rows, len(names))]
 
-    def write(self, entries: Sequence[tuple[bytes, int]], covered: Watermark) -> None:
-        """Add (name, row id) pairs, sorted by name, in one atomic step with the watermark."""
-        names = _joined([name for name, _ in entries])
-        rows = self._native.ffi.from_buffer("uint64_t[]", array("Q", [row for _, row in entries]))
+    def write(self, names: Sequence[bytes], covered: Watermark) -> None:
+        """Add the names of the rows up to covered.rows, in one atomic step with the watermark."""
+        joined = _joined(names)
         with self._writing():
-            self._call("put", names, rows, len(entries), self._packed(covered))
+            self._call("put", joined, len(names), self._packed(covered))
             self._covered = covered
 
     def rewind(self, covered: Watermark, dropped: Iterator[bytes]) -> None:

@@ -3,12 +3,13 @@
     record  name (32 bytes), row id (8 bytes, little-endian)
     page    one or more records, one after the other, sorted by name
 
-Names are uniform SHA-256 digests, so the place of a name is nearly proportional to its value: the
-first guess is a few pages off, the second one is nearly always right. Crafted names are not
-uniform, so after INTERPOLATIONS guesses bisection takes over: any name costs O(log pages).
+A run's first keys, 8 bytes of each page's first name, are in memory: so a name costs one page.
+Names that share those 8 bytes are crafted, and cost O(log pages).
 """
 
 import struct
+from array import array
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, compress, islice, repeat
@@ -22,19 +23,19 @@ from cdb.engines.manifest import RunEntry, damaged
 RECORD = struct.Struct("<32sQ")
 RECORD_BYTES = RECORD.size
 _ROW = struct.Struct("<Q")
-INTERPOLATIONS = 4
-_KEY_BYTES = 8  # as much of a name as interpolation looks at
-_KEY_END = 1 << 8 * _KEY_BYTES
+ROW_BYTES = _ROW.size
+KEY_BYTES = 8
+_MERGE_RECORDS = 4096
 
 
 class Run(Protocol):
-    """A sealed run, open for reading: pages 0 … pages-1 of records, and their filter.
+    """A sealed run, open for reading: pages of records, each one's first key, and their filter.
 
     Deleting its file leaves it readable.
     """
 
     path: Path
-    pages: int
+    first_keys: "array[int]"
     filter: Filter
 
     def read_page(self, number: int) -> bytes:
@@ -62,25 +63,55 @@ class RunFormat:
 
 def live_row(name: bytes, entry: RunEntry, run: Run) -> int | None:
     """The row id of name in the run, None where it is absent or rewound."""
-    row = find_row(name, run.pages, run.read_page)
+    row = find_row(name, run.first_keys, run.read_page)
     if row is None or entry.first_row <= row <= entry.last_row:
         return row
     _check_rows((row,), entry, run)
     return None
 
 
-def live_records(entry: RunEntry, run: Run) -> Iterator[bytes]:
-    """All records of the run but the rewound ones."""
-    return chain.from_iterable(_live_pages(entry, run))
-
-
-def _live_pages(entry: RunEntry, run: Run) -> Iterator[Iterable[bytes]]:
-    for page in map(run.read_page, range(run.pages)):
+def live_pages(entry: RunEntry, run: Run) -> Iterator[list[bytes]]:
+    """All records of the run but the rewound ones, page by page."""
+    rewound = entry.last_row < entry.file_last_row
+    for page in map(run.read_page, range(len(run.first_keys))):
         rows = row_ids(page)
         _check_rows(rows, entry, run)
-        rewound = entry.last_row < entry.file_last_row
         live = [row <= entry.last_row for row in rows] if rewound else repeat(True)
-        yield compress(records(page), live)
+        yield list(compress(records(page), live))
+
+
+def merged(sources: Iterable[Iterator[list[bytes]]]) -> Iterator[bytes]:
+    """The records of all sources, sorted. Each gives sorted lists, one after the other.
+
+    What no source has anything before is sorted at once: lists that are sorted already make that
+    a merge, at the speed of C.
+    """
+    waiting = [(chunk, source) for source in sources if (chunk := _next_chunk(source))]
+    while len(waiting) > 1:
+        end = min(chunk[-1] for chunk, _ in waiting)
+        ready: list[bytes] = []
+        rest = []
+        for chunk, source in waiting:
+            place = bisect_right(chunk, end)
+            ready += chunk[:place]
+            if place < len(chunk):
+                rest.append((chunk[place:], source))
+            elif following := _next_chunk(source):
+                rest.append((following, source))
+        ready.sort()
+        yield from ready
+        waiting = rest
+    for chunk, source in waiting:
+        yield from chunk
+        yield from chain.from_iterable(source)
+
+
+def _next_chunk(source: Iterator[list[bytes]]) -> list[bytes]:
+    """The next records of a source, _MERGE_RECORDS or more; none at its end."""
+    chunk: list[bytes] = []
+    while len(chunk) < _MERGE_RECORDS and (page := next(source, None)) is not None:
+        chunk += page
+    return chunk
 
 
 def _check_rows(rows: Sequence[int], entry: RunEntry, run: Run) -> None:
@@ -88,28 +119,39 @@ def _check_rows(rows: Sequence[int], entry: RunEntry, run: Run) -> None:
         raise damaged(run.path, "it holds a row that belongs to another run")
 
 
-def find_row(name: bytes, pages: int, read_page: Callable[[int], bytes]) -> int | None:
-    """The row id of name in pages 0 … pages-1, None where it is absent.
+def first_key(page: bytes) -> int:
+    """The first 8 bytes of a page, or of a name, as a number."""
+    return int.from_bytes(page[:KEY_BYTES], "big")
 
-    Reads at most INTERPOLATIONS + log2(pages) + 1 pages.
+
+def packed_keys(keys: "array[int]") -> bytes:
+    """First keys as they are stored: 8 bytes each, little-endian."""
+    return struct.pack(f"<{len(keys)}Q", *keys)
+
+
+def unpacked_keys(packed: bytes) -> "array[int]":
+    """The inverse of packed_keys."""
+    return array("Q", struct.unpack(f"<{len(packed) // KEY_BYTES}Q", packed))
+
+
+def find_row(
+    name: bytes, first_keys: Sequence[int], read_page: Callable[[int], bytes]
+) -> int | None:
+    """The row id of name in the pages that begin with these keys, None where it is absent.
+
+    Reads a page at most for uniform names, and log2(pages) + 1 for any.
     """
-    key = int.from_bytes(name[:_KEY_BYTES], "big")
-    low, high = 0, pages  # the name is in one of the pages low … high-1, if at all
-    low_key, high_key = 0, _KEY_END  # and these are the keys at their ends
-    probes = 0
+    key = first_key(name)
+    low = max(bisect_left(first_keys, key) - 1, 0)
+    high = bisect_right(first_keys, key)
     while low < high:
-        if probes < INTERPOLATIONS and low_key < high_key:
-            guess = low + (high - low) * (key - low_key) // (high_key - low_key)
-            guess = min(guess, high - 1)
-        else:
-            guess = (low + high) // 2
-        page = read_page(guess)
-        probes += 1
+        middle = (low + high) // 2
+        page = read_page(middle)
         last = len(page) - RECORD_BYTES
         if name < page[:NAME_BYTES]:
-            high, high_key = guess, int.from_bytes(page[:_KEY_BYTES], "big")
+            high = middle
         elif name > page[last : last + NAME_BYTES]:
-            low, low_key = guess + 1, int.from_bytes(page[last : last + _KEY_BYTES], "big")
+            low = middle + 1
         else:
             return _row_in_page(name, page)
     return None

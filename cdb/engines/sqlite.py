@@ -29,6 +29,10 @@ CHECKPOINT_PAGES = 16_384
 MAX_LOOKUP_VARIABLES = 256
 LOCK_WAIT_SECONDS = 1.0
 
+# Numbers 0 … ?1 - 1, for ?1 > 0. A statement that takes its items out of one packed parameter, by
+# substr, costs a third of a call of executemany with a tuple for each.
+EACH = "WITH RECURSIVE each(n) AS (VALUES (0) UNION ALL SELECT n + 1 FROM each WHERE n + 1 < ?1)"
+
 
 def connect(path: Path, durability: Durability) -> sqlite3.Connection:
     """Open (or create) an SQLite file of ours for writing, with explicit transactions."""

@@ -1,4 +1,7 @@
-"""A name index that is one SQLite B-tree: ``coin_lookup(hash BLOB PRIMARY KEY, id INTEGER)``."""
+"""A name index that is one SQLite B-tree: ``coin_lookup(hash BLOB PRIMARY KEY, id INTEGER)``.
+
+It has no row ids of its own, which would make it two B-trees: one by row id, one by hash.
+"""
 
 from collections.abc import Iterator, Sequence
 from itertools import islice
@@ -8,13 +11,18 @@ from cdb.durability import Durability
 from cdb.engines.files import fsync_dir
 from cdb.engines.index import Watermark
 from cdb.engines.snapshot import Snapshot
-from cdb.engines.sqlite import connect, create_tables, select_in, sqlite_errors, stored_data
+from cdb.engines.sqlite import EACH, connect, create_tables, sqlite_errors, stored_data
 
 _CREATE = (
-    "CREATE TABLE IF NOT EXISTS coin_lookup(hash BLOB PRIMARY KEY, id INTEGER)",
+    "CREATE TABLE IF NOT EXISTS coin_lookup(hash BLOB PRIMARY KEY, id INTEGER) WITHOUT ROWID",
     "CREATE TABLE IF NOT EXISTS covered(rows INTEGER NOT NULL, last_name BLOB NOT NULL)",
     "INSERT INTO covered SELECT 0, x'' WHERE NOT EXISTS (SELECT 1 FROM covered)",
 )
+_FIND = f"""{EACH} SELECT n, id FROM each
+    CROSS JOIN coin_lookup ON hash = substr(?2, 32 * n + 1, 32)"""
+# SQLite sorts the names first: inserts in order change each page but once.
+_INSERT = f"""{EACH} INSERT INTO coin_lookup
+    SELECT substr(?2, 32 * n + 1, 32), ?3 + n FROM each ORDER BY 1"""
 _BATCH_NAMES = 50_000
 
 
@@ -47,16 +55,21 @@ class SqliteLookup:
 
     def find(self, names: Sequence[bytes]) -> list[int | None]:
         """See NameIndex."""
-        with stored_data(self._path):
-            select = "SELECT hash, id FROM coin_lookup WHERE hash"
-            rows: dict[bytes, int] = dict(select_in(self._connection, select, names))
-        return [rows.get(name) for name in names]
+        rows: list[int | None] = [None] * len(names)
+        if names:
+            with stored_data(self._path):
+                found = self._connection.execute(_FIND, (len(names), b"".join(names)))
+                for place, row in found:
+                    rows[place] = row
+        return rows
 
-    def write(self, entries: Sequence[tuple[bytes, int]], covered: Watermark) -> None:
+    def write(self, names: Sequence[bytes], covered: Watermark) -> None:
         """See NameIndex."""
         with sqlite_errors(self._path):
             self._connection.execute("BEGIN IMMEDIATE")
-            self._connection.executemany("INSERT INTO coin_lookup VALUES (?, ?)", entries)
+            if names:
+                parameters = (len(names), b"".join(names), self._covered.rows + 1)
+                self._connection.execute(_INSERT, parameters)
             self._commit(covered)
 
     def rewind(self, covered: Watermark, dropped: Iterator[bytes]) -> None:

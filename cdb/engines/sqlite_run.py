@@ -1,8 +1,8 @@
 """A run as one SQLite file.
 
     hashes  hash (32 bytes), hash_index (row id); sorted by hash, so that rowid - 1 is the position,
-            and no index is needed: 32 consecutive rows are a page for interpolation search
-    meta    one row: what the file is, its filter (see filter.py), and checksums
+            and no index is needed: 16 consecutive rows are a page, as search.py has it
+    meta    one row: what the file is, its first keys, its filter (see filter.py), and checksums
 
 SQLite itself serves most flipped bits as if nothing had happened, so each page has a checksum:
 zlib.crc32 of its records in the form of search.py. ``checksums`` holds them one after the other, 4
@@ -15,17 +15,19 @@ the manifest names it, nobody needs it.
 
 import struct
 import zlib
-from collections.abc import Iterable
+from array import array
+from collections.abc import Iterable, Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 from cdb.engines.filter import Filter, FilterBuilder
 from cdb.engines.manifest import RunEntry, damaged, wrong_version
-from cdb.engines.search import RECORD, RunFormat, paged
+from cdb.engines.search import RECORD, RunFormat, first_key, packed_keys, paged, unpacked_keys
 from cdb.engines.sqlite import open_uri, sqlite_errors, stored_data
 
-VERSION = 1
-PAGE_RECORDS = 32
+VERSION = 2
+PAGE_RECORDS = 16
 _CHECKSUM = struct.Struct("<I")
 _IDENTITY = struct.Struct("<4Q")
 _CREATE = """
@@ -34,7 +36,7 @@ _CREATE = """
     BEGIN;
     CREATE TABLE hashes (hash BLOB, hash_index INTEGER);
     CREATE TABLE meta (version INTEGER, number INTEGER, first_row INTEGER, count INTEGER,
-                       filter BLOB, checksums BLOB, checksum INTEGER);
+                       first_keys BLOB, filter BLOB, checksums BLOB, checksum INTEGER);
 """
 
 
@@ -43,7 +45,6 @@ class SqliteRun:
 
     def __init__(self, path: Path, entry: RunEntry) -> None:
         self.path = path
-        self.pages = -(-entry.count // PAGE_RECORDS)
         self._connection = open_uri(path, "mode=ro&immutable=1")
         try:
             with stored_data(path):
@@ -77,13 +78,14 @@ class SqliteRun:
         rows = self._connection.execute("SELECT * FROM meta").fetchall()
         if len(rows) != 1:
             raise damaged(self.path, f"meta has {len(rows)} rows")
-        *identity, bits, checksums, checksum = rows[0]
-        if checksum != _meta_checksum(identity, bits, checksums):
+        *identity, keys, bits, checksums, checksum = rows[0]
+        if checksum != _meta_checksum(identity, keys, bits, checksums):
             raise damaged(self.path, "meta is damaged")
         if identity[0] != VERSION:
             raise wrong_version(self.path, f"version {identity[0]}", f"version {VERSION}")
         if identity != _identity(entry):
             raise damaged(self.path, "it is another run")
+        self.first_keys = unpacked_keys(keys)
         self.filter = Filter(bits)
         self._checksums = checksums
 
@@ -91,17 +93,22 @@ class SqliteRun:
 def write_sqlite_run(path: Path, entry: RunEntry, records: Iterable[bytes]) -> None:
     """See search.RunFormat."""
     bloom = FilterBuilder(entry.count)
+    first_keys = array("Q")
     checksums = bytearray()
+
+    def rows() -> Iterator[tuple[Any, ...]]:
+        for page in paged(records, PAGE_RECORDS):
+            first_keys.append(first_key(page))
+            bloom.add(page)
+            checksums.extend(_CHECKSUM.pack(zlib.crc32(page)))
+            yield from RECORD.iter_unpack(page)
+
     with closing(open_uri(path, "mode=rwc")) as connection, sqlite_errors(path):
         connection.executescript(_CREATE)
-        for page in paged(records, PAGE_RECORDS):
-            rows = RECORD.iter_unpack(page)
-            connection.executemany("INSERT INTO hashes VALUES (?, ?)", rows)
-            bloom.add(page)
-            checksums += _CHECKSUM.pack(zlib.crc32(page))
-        checksum = _meta_checksum(_identity(entry), bloom.bits, checksums)
-        meta = (*_identity(entry), bloom.bits, checksums, checksum)
-        connection.execute("INSERT INTO meta VALUES (?, ?, ?, ?, ?, ?, ?)", meta)
+        connection.executemany("INSERT INTO hashes VALUES (?, ?)", rows())
+        blobs = (packed_keys(first_keys), bloom.bits, checksums)
+        meta = (*_identity(entry), *blobs, _meta_checksum(_identity(entry), *blobs))
+        connection.execute("INSERT INTO meta VALUES (?, ?, ?, ?, ?, ?, ?, ?)", meta)
         connection.execute("COMMIT")
 
 

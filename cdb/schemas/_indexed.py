@@ -20,7 +20,7 @@ from cdb.engines.index import IndexFactory, NameIndex
 from cdb.engines.names import IndexedNames, StaleIndexError
 from cdb.schemas._store import CoinStore
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 MEMTABLE_COINS = 250_000
 READ_TRIES = 4
 

@@ -111,12 +111,13 @@ class CoinStore(Shared):
         if not len(packed):
             return True
         first_row = self._rows.row_count + 1
-        batch = plan_batch(packed, self._rows.newest_index, first_row, self._stored)
+        known = _KnownCoins(self._rows, self._names)
+        batch = plan_batch(packed, self._rows.newest_index, first_row, known)
         if batch is None:
             return False
         with self._guard.write():
             self._rows.append(batch)
-            self._names.add(batch.names, first_row)
+            self._names.add(batch.rows)
         return True
 
     def _refuse(self, block: NamedBlock) -> NoReturn:
@@ -133,3 +134,26 @@ class CoinStore(Shared):
     def _stored(self, names: Sequence[bytes]) -> list[StoredCoin | None]:
         """The coins of these names, None where there is none."""
         return self._rows.read.named_coins(self._names.find(names), names)
+
+
+class _KnownCoins:
+    """See batch.KnownCoins."""
+
+    def __init__(self, rows: CoinRows, names: Names) -> None:
+        self._rows = rows
+        self._names = names
+        self.any_spent = rows.any_spent
+        self.may_have_child = rows.may_have_child
+        self.may_have_irregular_child = rows.may_have_irregular_child
+
+    def find(self, names: Sequence[bytes]) -> list[int | None]:
+        """The row of each name; those that are found on disk are verified."""
+        rows = self._names.find(names)
+        newest = self._names.newest_stored_row
+        stored = [
+            (row, name)
+            for row, name in zip(rows, names, strict=True)
+            if row is not None and row <= newest
+        ]
+        self._rows.read.named_coins([row for row, _ in stored], [name for _, name in stored])
+        return rows

@@ -2,7 +2,7 @@
 
     index/    a RocksDB database: key = name (32 bytes), value = row id
 
-An insert goes to a memtable and then to sorted runs that RocksDB merges in the background, so that
+Names come in sorted runs, which RocksDB takes in as files and merges in the background, so that
 random keys become sequential writes.
 """
 

@@ -74,7 +74,6 @@ class Acceptance {
   Bytes records_;
   std::vector<uint32_t> irregular_;     // coins of the call that may exist already, ascending
   std::vector<uint32_t> duplicates_;    // those of them that do
-  size_t next_duplicate_ = 0;
   std::vector<uint32_t> spend_rows_;    // kNoRow: unknown
   std::vector<Claim> unverified_;       // spends of the call that were found by the index alone
   std::vector<uint32_t> block_spends_;  // that the block at hand has spent so far
@@ -287,10 +286,8 @@ bool Acceptance::apply_spends(size_t block) {
 }
 
 bool Acceptance::check_irregular(size_t block) {
-  const bool has_duplicate = next_duplicate_ < duplicates_.size() &&
-                             duplicates_[next_duplicate_] < blocks_.confirm_ends[block];
-  if (!has_duplicate) return true;
-  return refuse(block, COIN_LOG_DUPLICATE, blocks_.name(duplicates_[next_duplicate_]));
+  if (duplicates_.empty() || duplicates_.front() >= blocks_.confirm_ends[block]) return true;
+  return refuse(block, COIN_LOG_DUPLICATE, blocks_.name(duplicates_.front()));
 }
 
 bool Acceptance::check_children(size_t block, size_t spend) {

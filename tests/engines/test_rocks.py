@@ -51,10 +51,8 @@ def names(rows: range, tag: str = "") -> list[bytes]:
 
 def add(index: RocksIndex, new: list[bytes]) -> None:
     """Write names as the rows that follow those that the index holds."""
-    first = index.covered.rows + 1
-    entries = sorted((name, row) for row, name in enumerate(new, first))
     last_name = new[-1] if new else index.covered.last_name
-    index.write(entries, Watermark(first - 1 + len(new), last_name))
+    index.write(new, Watermark(index.covered.rows + len(new), last_name))
 
 
 def contents(directory: Path) -> dict[str, tuple[int, str]]:
@@ -134,10 +132,9 @@ class TestFind:
         assert index.find(present) == list(range(1, len(present) + 1))
         assert index.find(absent) == [None] * len(absent)
 
-    def test_a_row_id_of_64_bits(self, open_index: Open) -> None:
-        index = open_index()
-        index.write([(name(1), 2**64 - 1)], Watermark(2**64 - 1, name(1)))
-        assert index.find([name(1)]) == [2**64 - 1]
+    def test_names_that_are_not_those_of_the_next_rows_are_refused(self, open_index: Open) -> None:
+        with pytest.raises(ValueError, match="rows up to the watermark"):
+            open_index().write(names(range(1, 3)), Watermark(3, name(3)))
 
     def test_a_name_of_another_length_is_refused(self, open_index: Open) -> None:
         with pytest.raises(ValueError, match="32 bytes"):
@@ -200,6 +197,17 @@ class TestReopen:
     def test_the_directory_that_should_hold_it_is_missing(self, tmp_path: Path) -> None:
         with pytest.raises(StorageError):
             RocksIndex(tmp_path / "no" / "index", durability=Durability.POWER)
+
+    def test_a_second_name_of_a_run_that_a_crash_has_left_is_not_written_to(
+        self, open_index: Open, path: Path
+    ) -> None:
+        index = open_index()
+        add(index, names(range(1, 1001)))
+        (run_file,) = path.glob("*.sst")
+        (path / "run.new").hardlink_to(run_file)
+        add(index, names(range(1001, 1011)))
+        index.close()
+        assert open_index().find(names(range(1, 1011))) == list(range(1, 1011))
 
     def test_another_programs_database_is_left_alone(self, path: Path, open_index: Open) -> None:
         put_foreign_key(path)
