@@ -4,8 +4,10 @@ import sys
 from importlib import metadata
 from pathlib import Path
 
+import click
 import pytest
 
+from cdb.cmds.bench import bench
 from cdb.cmds.main import COMMANDS
 from cdb.schemas.registry import OWN_SCHEMAS
 from tests.conftest import Commands, contents
@@ -39,7 +41,8 @@ def test_the_group_lists_its_commands(run_command: Commands, option: str) -> Non
 def test_the_group_knows_every_command_module() -> None:
     directory = Path(__file__).parents[2] / "cdb" / "cmds"
     runnable = {path.stem for path in directory.glob("*.py") if "run(" in path.read_text("utf-8")}
-    assert runnable - {"main", "runner"} == set(COMMANDS)
+    grouped = {f"bench_{name}" for name in bench.list_commands(click.Context(bench))}
+    assert runnable - {"main", "runner"} == {*COMMANDS, *grouped}
 
 
 def test_the_version(run_command: Commands) -> None:

@@ -1,0 +1,19 @@
+"""What a benchmark is to do."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from cdb.durability import Durability
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What to run how often, and where: the directory exists and is empty."""
+
+    replay: Path
+    directory: Path
+    runs: int
+    flush_coins: int
+    durability: Durability
+    schemas: tuple[str, ...] = ()
+    afterwards: bool = True

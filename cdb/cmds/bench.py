@@ -1,0 +1,18 @@
+"""The group ``cdb bench``: what schemas cost, measured so that it can be compared."""
+
+import click
+
+from cdb.cmds.lazy_group import LazyGroup
+from cdb.cmds.runner import run
+
+
+@click.group("bench", cls=LazyGroup, lazy={"load": "bench_load", "floor": "bench_floor"})
+def bench() -> None:
+    """Measure what schemas cost: several runs, each in a fresh process, every answer checked.
+
+    Each command also runs as a module: python -m cdb.cmds.bench_load, bench_floor.
+    """
+
+
+if __name__ == "__main__":
+    run(bench)

@@ -1,0 +1,240 @@
+"""What the bench commands share: which replays, how often, where, and who ends them."""
+
+import shutil
+import signal
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NoReturn
+
+import click
+from tqdm import tqdm
+
+from cdb.bench.plan import Plan
+from cdb.cmds.table import size
+from cdb.coins import MAX_U32
+from cdb.durability import Durability
+from cdb.errors import StorageError
+from cdb.mainnet_shape import MODEL_COINS, MODEL_HEIGHTS, mainnet_shaped_blocks
+from cdb.replay import write_blocks
+
+DEFAULT_RUNS = 5
+DEFAULT_FLUSH_COINS = 1_000_000
+TEXT_BYTES = 171  # a coin, with its share of spends and blocks
+DATABASE_BYTES = 250  # a coin, in the largest schema
+EXIT_TERMINATED = 128 + signal.SIGTERM
+
+Command = Callable[..., None]
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A replay that is there, or is to be made of so many heights or coins."""
+
+    path: Path | None = None
+    heights: int | None = None
+    coins: int | None = None
+
+    def __str__(self) -> str:
+        if self.path is not None:
+            return str(self.path)
+        return f"{self.coins:,} coins" if self.heights is None else f"{self.heights:,} heights"
+
+    def about_coins(self) -> int:
+        """How many coins it has, roughly."""
+        if self.path is not None:
+            return self.path.stat().st_size // TEXT_BYTES
+        if self.heights is not None:
+            return self.heights * MODEL_COINS // MODEL_HEIGHTS
+        return self.coins or 0
+
+    def replay(self, directory: Path) -> Path:
+        """The text; made in the directory, unless it is there."""
+        if self.path is not None:
+            return self.path
+        path = directory / "replay.txt"
+        blocks = mainnet_shaped_blocks(heights=self.heights, coins=self.coins)
+        hidden = not sys.stderr.isatty()
+        with (
+            path.open("wb") as stream,
+            tqdm(total=self.about_coins(), unit=" coins", unit_scale=True, disable=hidden) as bar,
+        ):
+            for block in blocks:
+                write_blocks(stream, [block])
+                bar.update(len(block.confirms))
+        return path
+
+
+@dataclass(frozen=True, slots=True)
+class BenchOptions:
+    """The options of every bench command."""
+
+    sources: list[Source]
+    runs: int
+    flush_coins: int
+    durability: Durability
+    parent: Path
+    keep: bool
+
+    @classmethod
+    def of(
+        cls,
+        *,
+        heights: tuple[int, ...],
+        coins: tuple[int, ...],
+        inputs: tuple[Path, ...],
+        durability: str,
+        **others: Any,
+    ) -> "BenchOptions":
+        """From what the command line gives."""
+        sources = [
+            *(Source(path=path) for path in inputs),
+            *(Source(coins=count) for count in coins),
+            *(Source(heights=count) for count in heights),
+        ]
+        return cls(
+            sources=sources or [Source(heights=MODEL_HEIGHTS)],
+            durability=Durability(durability),
+            **others,
+        )
+
+    def plan(
+        self,
+        source: Source,
+        directory: Path,
+        schemas: tuple[str, ...] = (),
+        *,
+        afterwards: bool = False,
+    ) -> Plan:
+        """What to run on one replay, which is made if need be."""
+        note(f"replay: {source}")
+        return Plan(
+            replay=source.replay(directory),
+            directory=directory,
+            runs=self.runs,
+            flush_coins=self.flush_coins,
+            durability=self.durability,
+            schemas=schemas,
+            afterwards=afterwards,
+        )
+
+
+def common_options(command: Command) -> Command:
+    """Give a command the options that BenchOptions.of takes."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+_OPTIONS = (
+    click.option(
+        "--heights",
+        type=click.IntRange(2, MAX_U32 + 1),
+        multiple=True,
+        metavar="N",
+        help="Make a replay in mainnet's shape, of so many heights.  [default: 800000, unless "
+        "another replay is asked for]",
+    ),
+    click.option(
+        "--coins",
+        type=click.IntRange(min=10),
+        multiple=True,
+        metavar="N",
+        help="The same, of so many coins. Several sizes show how the cost a coin grows.",
+    ),
+    click.option(
+        "--input",
+        "inputs",
+        type=click.Path(exists=True, dir_okay=False, path_type=Path),
+        multiple=True,
+        metavar="FILE",
+        help="Take this replay.",
+    ),
+    click.option(
+        "--runs",
+        type=click.IntRange(min=1),
+        default=DEFAULT_RUNS,
+        show_default=True,
+        metavar="N",
+        help="Measure everything so often.",
+    ),
+    click.option(
+        "--flush-every",
+        "flush_coins",
+        type=click.IntRange(min=1),
+        metavar="COINS",
+        default=DEFAULT_FLUSH_COINS,
+        show_default=True,
+        help="Flush each time so many coins have come; all do, the floor included.",
+    ),
+    click.option(
+        "--durability",
+        type=click.Choice([level.value for level in Durability]),
+        default=Durability.POWER.value,
+        show_default=True,
+        help="What a flush survives, the same for all; the floor syncs for power only.",
+    ),
+    click.option(
+        "--dir",
+        "parent",
+        type=click.Path(exists=True, file_okay=False, path_type=Path),
+        metavar="DIR",
+        default=Path(),
+        help="Put replays and databases below this directory, for the time being: on the disk "
+        "that is of interest.  [default: the current directory]",
+    ),
+    click.option("--keep", is_flag=True, help="Don't delete replays and databases at the end."),
+)
+
+
+def note(line: str) -> None:
+    """Say on standard error what goes on."""
+    click.echo(line, err=True)
+
+
+@contextmanager
+def workplaces(options: BenchOptions, databases: int) -> Iterator[Iterator[tuple[Source, Path]]]:
+    """Each source, with an empty directory, once there proved to be space for this many databases.
+
+    At the end, however it comes, everything is deleted, unless it is to be kept.
+    """
+    _check_space(options, databases)
+    signal.signal(signal.SIGTERM, _terminate)
+    place = Path(tempfile.mkdtemp(prefix="cdb-bench-", dir=options.parent))
+    try:
+        yield _directories(options, place)
+    finally:
+        if options.keep:
+            note(f"kept: {place}")
+        else:
+            shutil.rmtree(place)
+
+
+def _directories(options: BenchOptions, place: Path) -> Iterator[tuple[Source, Path]]:
+    for number, source in enumerate(options.sources):
+        directory = place / str(number)
+        directory.mkdir()
+        yield source, directory
+        if not options.keep:
+            shutil.rmtree(directory)
+
+
+def _check_space(options: BenchOptions, databases: int) -> None:
+    needed = [
+        source.about_coins() * (TEXT_BYTES * (source.path is None) + DATABASE_BYTES * databases)
+        for source in options.sources
+    ]
+    n_bytes = sum(needed) if options.keep else max(needed)
+    free_bytes = shutil.disk_usage(options.parent).free
+    line = f"needs up to {size(n_bytes)}, of which {size(free_bytes)} are free"
+    if n_bytes > free_bytes:
+        raise StorageError(options.parent, f"it {line}; free some, or take another --dir")
+    note(f"{options.parent.resolve()}: {line}")
+
+
+def _terminate(number: int, frame: object) -> NoReturn:
+    """End as after Ctrl-C, so that nothing is left behind."""
+    sys.exit(EXIT_TERMINATED)

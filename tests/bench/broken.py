@@ -1,0 +1,77 @@
+"""Schemas that each break the contract in one way, for tests of what notices it."""
+
+from cdb.blocks import BlockSpendInfo
+from cdb.coins import CoinInfo, bytes32
+from cdb.schemas.memory import MemorySchema
+
+
+class MissesACoin(MemorySchema):
+    """A lookup of many names misses one."""
+
+    def coin_infos_for_coin_names(self, coin_names: list[bytes32]) -> list[CoinInfo]:
+        """See Schema."""
+        infos = super().coin_infos_for_coin_names(coin_names)
+        return infos[1:] if len(infos) > 10 else infos
+
+
+class KnowsTooMuch(MemorySchema):
+    """A lookup of unknown names finds something."""
+
+    def coin_infos_for_coin_names(self, coin_names: list[bytes32]) -> list[CoinInfo]:
+        """See Schema."""
+        known = [name if name in self._coins else next(iter(self._coins)) for name in coin_names]
+        return super().coin_infos_for_coin_names(known)
+
+
+class LosesSpends(MemorySchema):
+    """A block's last spend is lost."""
+
+    def accept_block(self, block_spend_info: BlockSpendInfo) -> None:
+        """See Schema."""
+        block = block_spend_info
+        super().accept_block(
+            BlockSpendInfo(block.index, block.timestamp, block.spends[:-1], block.confirms)
+        )
+
+
+class StaysWhereItIs(MemorySchema):
+    """A rewind does nothing."""
+
+    def rewind_to_block_index(self, block_index: int) -> None:
+        """See Schema."""
+
+
+class KeepsSpends(MemorySchema):
+    """A rewind leaves coins spent."""
+
+    def rewind_to_block_index(self, block_index: int) -> None:
+        """See Schema."""
+        spent = dict(self._spent)
+        super().rewind_to_block_index(block_index)
+        self._spent.update(spent)
+
+
+class KeepsCoins(MemorySchema):
+    """A rewind leaves coins."""
+
+    def rewind_to_block_index(self, block_index: int) -> None:
+        """See Schema."""
+        coins, confirmed = dict(self._coins), dict(self._confirmed)
+        super().rewind_to_block_index(block_index)
+        self._coins, self._confirmed = coins, confirmed
+
+
+class RewindsTooFar(MemorySchema):
+    """A rewind goes one block too far."""
+
+    def rewind_to_block_index(self, block_index: int) -> None:
+        """See Schema."""
+        super().rewind_to_block_index(block_index - 1)
+
+
+class Buggy(MemorySchema):
+    """It raises what no schema should."""
+
+    def flush(self) -> None:
+        """See Schema."""
+        raise KeyError("flush")

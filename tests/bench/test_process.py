@@ -1,0 +1,34 @@
+"""A workload runs in a process of its own, and its end is told as it was."""
+
+import os
+
+import pytest
+
+from cdb.bench.process import KilledError, NotMeasuredError, WorkloadError, fresh
+from tests.bench import workloads
+
+
+def test_each_run_has_a_process() -> None:
+    first, second = (fresh(workloads.answer, "x") for _ in range(2))
+    assert len({os.getpid(), first.pid, second.pid}) == 3
+    assert first.text == second.text == "x"
+
+
+def test_what_a_schema_prints_is_no_answer(capfd: pytest.CaptureFixture[str]) -> None:
+    assert fresh(workloads.answer, "y", loud=True).text == "y"
+    assert capfd.readouterr() == ("", "this is no answer\n")
+
+
+@pytest.mark.parametrize(
+    ("kind", "error", "message"),
+    [
+        ("error", WorkloadError, "^block 7 is bad$"),
+        ("bug", WorkloadError, "^KeyError: 'spends'$"),
+        ("exit", WorkloadError, "exit code 3"),
+        ("kill", KilledError, "killed by signal 9"),
+        ("not measured", NotMeasuredError, "^no such disk$"),
+    ],
+)
+def test_failures(kind: str, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        fresh(workloads.fail, kind)

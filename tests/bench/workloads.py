@@ -1,0 +1,55 @@
+"""Workloads for tests of how they are run."""
+
+import os
+import signal
+from dataclasses import dataclass
+from pathlib import Path
+
+from cdb.bench.process import NotMeasuredError
+from cdb.errors import CdbError
+from cdb.meter import peak_rss_bytes
+
+
+@dataclass(frozen=True)
+class Figures:
+    """Some figures."""
+
+    pid: int
+    text: str
+    groups: str = ""
+
+
+def answer(text: str, *, loud: bool = False) -> Figures:
+    """Give it back."""
+    if loud:
+        print("this is no answer")  # noqa: T201
+    return Figures(os.getpid(), text)
+
+
+def fail(kind: str) -> Figures:
+    """End in one of several ways."""
+    if kind == "error":
+        raise CdbError("block 7 is bad")
+    if kind == "bug":
+        raise KeyError("spends")
+    if kind == "not measured":
+        raise NotMeasuredError("no such disk")
+    if kind == "exit":
+        os._exit(3)
+    os.kill(os.getpid(), signal.SIGKILL)
+    raise AssertionError
+
+
+def groups() -> Figures:
+    """Say which control groups this process is in."""
+    return Figures(os.getpid(), "", Path("/proc/self/cgroup").read_text("ascii"))
+
+
+def take_memory(n_bytes: int) -> Figures:
+    """Use so much memory."""
+    return Figures(os.getpid(), str(len(bytes(b"x" * n_bytes))))
+
+
+def peak() -> Figures:
+    """Say how much memory this process has had."""
+    return Figures(os.getpid(), str(peak_rss_bytes()))
