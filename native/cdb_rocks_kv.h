@@ -38,8 +38,8 @@ typedef struct {
     int32_t read_only;        /* nothing on disk changes, and writes give CDB_INVALID */
     int32_t sync;             /* commits survive power loss; else the death of the process */
     uint64_t cache_bytes;     /* of RocksDB's blocks */
-    uint64_t commit_entries;  /* coins + spends: accept commits by itself at so many */
-    uint64_t ingest_entries;  /* coins + spends: from so many on, a commit is by sorted runs */
+    uint64_t commit_entries;  /* coins in memory: at so many, accept commits and indexes them */
+    uint64_t ingest_entries;  /* coins + spends: from so many on, a write is by sorted runs */
 } cdb_kv_options;
 
 /* Blocks as cdb.packed has them: block i has the spends spend_ends[i-1] … spend_ends[i]-1,
@@ -69,9 +69,18 @@ typedef struct {
     int64_t newest;        /* index of the newest block; -1 in an empty database */
     int64_t committed;     /* of the newest committed block */
     uint64_t sequence;     /* RocksDB's: it never falls while the database lives */
-    uint64_t ingestions;   /* commits by sorted runs since the database was opened */
+    uint64_t ingestions;   /* writes by sorted runs since the database was opened */
     int32_t is_rewinding;  /* a crash or the caller has not ended a rewind yet */
 } cdb_kv_state;
+
+/* What is known of a coin; numbers in the machine's byte order. */
+typedef struct {
+    uint8_t parent[32];
+    uint8_t puzzle_hash[32];
+    uint64_t amount;
+    uint32_t confirmed_index;
+    uint32_t spent_index;  /* 0: unspent */
+} cdb_kv_info;
 
 typedef struct cdb_kv cdb_kv;
 typedef struct cdb_kv_cursor cdb_kv_cursor;
@@ -80,11 +89,13 @@ typedef struct cdb_kv_cursor cdb_kv_cursor;
 const char *cdb_kv_version(void);
 
 /* Open the database in the directory `path` (in the file system's own encoding), which must
-   exist, and set *kv, to be closed by the caller. */
+   exist, and set *kv, to be closed by the caller. Coins that a process had in memory when it was
+   killed are named again, a second for 3,000,000. */
 cdb_status cdb_kv_open(const char *path, const cdb_kv_options *options, cdb_kv **kv,
                        char **error);
 
-/* Release everything, also when it fails. What is not committed is lost. Cursors come first. */
+/* Release everything, also when it fails. What is not committed is lost. Cursors come first.
+   A write that has failed is not told again. */
 cdb_status cdb_kv_close(cdb_kv *kv, char **error);
 
 void cdb_kv_get_state(const cdb_kv *kv, cdb_kv_state *state);
@@ -98,15 +109,13 @@ cdb_status cdb_kv_accept(cdb_kv *kv, const cdb_kv_blocks *blocks, size_t *accept
 /* Make all accepted blocks durable, in one atomic step. */
 cdb_status cdb_kv_commit(cdb_kv *kv, char **error);
 
-/* Commit, and leave nothing in RocksDB's write-ahead log. */
+/* Commit, index, and leave nothing in RocksDB's write-ahead log. */
 cdb_status cdb_kv_settle(cdb_kv *kv, char **error);
 
-/* Look up names, in any order and repeated at will. Where found[i] is 1, the arrays hold at i
-   the coin, the index that confirmed it and the one that spent it (0: unspent); where it is
-   0, there is no such coin. */
-cdb_status cdb_kv_find(cdb_kv *kv, const uint8_t *names, size_t n, uint8_t *found,
-                       uint8_t *confirms, uint32_t *confirmed, uint32_t *spent,
-                       char **error);
+/* Look up names, in any order and repeated at will. found[i] is 1 and infos[i] is set where there
+   is such a coin; where there is none, found[i] is 0 and infos[i] is as it was. */
+cdb_status cdb_kv_find(cdb_kv *kv, const uint8_t *names, size_t n, cdb_kv_info *infos,
+                       uint8_t *found, char **error);
 
 /* Set *block to the block at an index, good until the next call, and *found to 1; to 0 where
    there is none. */
@@ -125,8 +134,8 @@ cdb_status cdb_kv_cursor_next(cdb_kv_cursor *cursor, cdb_kv_block *block, int32_
 void cdb_kv_cursor_close(cdb_kv_cursor *cursor);
 
 /* Begin a rewind: from here on, also after a crash, no read but a cursor sees anything of the
-   blocks above `newest`, which may be -1. Nothing may be pending. The caller goes on to erase
-   them all and ends the rewind; until then accept gives CDB_INVALID. */
+   blocks above `newest`, which may be -1. It commits and indexes first. The caller goes on to
+   erase them all and ends the rewind; until then accept gives CDB_INVALID. */
 cdb_status cdb_kv_begin_rewind(cdb_kv *kv, int64_t newest, char **error);
 
 /* Erase whole blocks above the rewind's target, any of them, in one atomic step. */

@@ -1,7 +1,8 @@
-// rocks_kv behind cdb_rocks_kv.h: what is pending in memory, in front of what is on disk.
+// rocks_kv behind cdb_rocks_kv.h: what is in memory, in front of what is in RocksDB.
 
 #include "cdb_rocks_kv_api.h"
 
+#include "coin_name.h"
 #include "rocks_kv_pending.h"
 #include "rocks_kv_store.h"
 #include "rocksdb_common.h"
@@ -11,39 +12,45 @@
 #include <future>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 using rocksdb::Status;
 
 namespace {
 
-constexpr size_t kThreadEntries = 500;  // from so many lookups on, a second thread pays
+constexpr size_t kPartEntries = 125;  // from so many lookups on, a thread pays
+constexpr size_t kFindParts = 4;      // more than processors: most of a cold lookup is waiting
+constexpr size_t kCheckParts = 2;
 
-// The arrays of cdb_kv_find.
-struct Answers {
-  uint8_t *found;
-  uint8_t *confirms;
-  uint32_t *confirmed;
-  uint32_t *spent;
-};
+static_assert(sizeof(cdb_kv_info) == 80, "cdb_kv_info has no gaps");
+static_assert(sizeof(cdb_coin) == CDB_CONFIRM_BYTES, "a confirm is a coin as it is hashed");
 
-void sort_by_name(std::vector<Asked> *asked) {
-  std::sort(asked->begin(), asked->end(), [](const Asked &a, const Asked &b) {
+// One of n parts of about the same size, in the order of names.
+std::vector<Asked> sorted_part(const std::vector<Asked> &all, size_t part, size_t n) {
+  std::vector<Asked> sorted(all.data() + all.size() * part / n,
+                            all.data() + all.size() * (part + 1) / n);
+  std::sort(sorted.begin(), sorted.end(), [](const Asked &a, const Asked &b) {
     return compare_names(a.name, b.name) < 0;
   });
+  return sorted;
 }
 
-// Runs both, at the same time if that pays.
-template <typename First, typename Second>
-Status run_both(bool pays, First first, Second second) {
-  if (!pays) {
-    const Status status = first();
-    return status.ok() ? second() : status;
+size_t parts_for(size_t n_entries, size_t most) {
+  return std::clamp(n_entries / kPartEntries, size_t{1}, most);
+}
+
+// Runs part(0) … part(n - 1) at the same time, and gives the first failure.
+template <typename Part>
+Status run_parts(size_t n, Part part) {
+  std::vector<std::future<Status>> others;
+  for (size_t i = 1; i < n; ++i) others.push_back(std::async(std::launch::async, part, i));
+  Status status = part(0);
+  for (std::future<Status> &other : others) {
+    const Status other_status = other.get();
+    if (status.ok()) status = other_status;
   }
-  std::future<Status> other = std::async(std::launch::async, second);
-  const Status status = first();
-  const Status other_status = other.get();
-  return status.ok() ? other_status : status;
+  return status;
 }
 
 }  // namespace
@@ -56,7 +63,7 @@ struct cdb_kv {
   Status accept(const cdb_kv_blocks &chunk, size_t *accepted);
   Status commit();
   Status settle();
-  Status find(const uint8_t *names, size_t n, const Answers &answers);
+  Status find(const uint8_t *names, size_t n, cdb_kv_info *infos, uint8_t *found);
   Status find_block(uint32_t index, cdb_kv_block *block, bool *found);
   std::unique_ptr<BlockCursor> cursor(uint32_t first, uint32_t last);
   Status begin_rewind(int64_t newest);
@@ -64,9 +71,12 @@ struct cdb_kv {
   Status end_rewind();
 
  private:
+  Status restore();
   size_t add_until_bad(const cdb_kv_blocks &chunk, std::vector<size_t> *coins_before);
   Status check(size_t first_coin, const std::vector<size_t> &coins_before, size_t *first_bad);
-  Status find_stored(const std::vector<Asked> &sorted, const Answers &answers);
+  bool find_in_memory(const uint8_t *name, size_t i, cdb_kv_info *info,
+                      std::vector<Place> *places) const;
+  Status index();
   Status check_may_write() const;
   int64_t newest() const;
 
@@ -83,13 +93,17 @@ struct cdb_kv_cursor {
 Status cdb_kv::open(const std::string &path, const cdb_kv_options &options, cdb_kv **kv) {
   auto opened = std::make_unique<cdb_kv>();
   opened->options_ = options;
-  const Status status = Store::open(path, options, &opened->store_);
+  Status status = Store::open(path, options, &opened->store_);
+  Parents parents;
+  if (status.ok()) status = opened->store_->read_parents(&parents);
+  opened->pending_.restore_parents(std::move(parents));
+  if (status.ok()) status = opened->restore();
   if (status.ok()) *kv = opened.release();
   return status;
 }
 
 int64_t cdb_kv::newest() const {
-  return pending_.empty() ? store_->newest() : int64_t{pending_.blocks().back().index};
+  return pending_.blocks().empty() ? store_->newest() : int64_t{pending_.blocks().back().index};
 }
 
 cdb_kv_state cdb_kv::state() const {
@@ -106,16 +120,48 @@ Status cdb_kv::accept(const cdb_kv_blocks &chunk, size_t *accepted) {
   Status status = check_may_write();
   if (status.ok() && store_->is_rewinding()) status = Status::InvalidArgument("within a rewind");
   if (!status.ok()) return status;
+  const int64_t newest_before = newest();
   const size_t blocks_before = pending_.blocks().size();
   const size_t first_coin = pending_.coins().size();
-  std::vector<size_t> coins_before;  // coins_before[b]: pending before block b of the chunk
+  std::vector<size_t> coins_before;  // coins_before[b]: in memory before block b of the chunk
   const size_t n_added = add_until_bad(chunk, &coins_before);
   size_t first_bad = n_added;
   status = check(first_coin, coins_before, &first_bad);
   if (!status.ok()) first_bad = 0;
-  if (first_bad < chunk.n_blocks) pending_.keep(blocks_before + first_bad, coins_before[first_bad]);
+  if (first_bad < chunk.n_blocks) {
+    const int64_t kept =
+        first_bad == 0 ? newest_before : static_cast<int64_t>(chunk.indices[first_bad - 1]);
+    pending_.keep(blocks_before + first_bad, coins_before[first_bad], kept);
+  }
   *accepted = first_bad;
-  if (status.ok() && pending_.entries() >= options_.commit_entries) status = commit();
+  if (status.ok() && pending_.coins().size() >= options_.commit_entries) status = index();
+  return status;
+}
+
+// Gives back what a crash has taken from memory: the coins of committed blocks above indexed().
+Status cdb_kv::restore() {
+  if (store_->indexed() == store_->newest()) return Status::OK();
+  const auto blocks = store_->cursor(static_cast<uint32_t>(store_->indexed() + 1),
+                                     static_cast<uint32_t>(store_->newest()));
+  std::vector<cdb_hash> names;
+  cdb_kv_block block;
+  bool is_found = false;
+  Status status = blocks->next(&block, &is_found);
+  for (; status.ok() && is_found; status = blocks->next(&block, &is_found)) {
+    names.resize(block.n_confirms);
+    name_coins(reinterpret_cast<const cdb_coin *>(block.confirms), block.n_confirms, names.data());
+    const uint64_t index = block.index, spend_end = block.n_spends, confirm_end = block.n_confirms;
+    const cdb_kv_blocks chunk{1,
+                              &index,
+                              &block.timestamp,
+                              &spend_end,
+                              &confirm_end,
+                              block.spends,
+                              block.confirms,
+                              reinterpret_cast<const uint8_t *>(names.data())};
+    if (!pending_.add(chunk, 0)) return Status::Corruption("a block does not fit those before it");
+    pending_.drop_committed_blocks();
+  }
   return status;
 }
 
@@ -137,72 +183,69 @@ Status cdb_kv::check(size_t first_coin, const std::vector<size_t> &coins_before,
   for (size_t i = first_coin; i < pending_.coins().size(); ++i) {
     while (b + 1 < coins_before.size() && coins_before[b + 1] <= i) ++b;
     const PendingCoin &coin = pending_.coins()[i];
-    (coin.is_confirmed ? new_names : old_spends).push_back({coin.name, b});
+    if (coin.may_exist) new_names.push_back({coin.name, b});
+    if (!coin.is_confirmed) old_spends.push_back({coin.name, b});
   }
-  size_t bad_confirm = *first_bad, bad_spend = *first_bad;
-  const auto check_confirms = [&] {
-    sort_by_name(&new_names);
-    return store_->check_absent(new_names, &bad_confirm);
-  };
-  const auto check_spends = [&] {
-    sort_by_name(&old_spends);
-    return store_->check_spendable(old_spends, &bad_spend);
-  };
-  const bool pays = new_names.size() + old_spends.size() >= kThreadEntries;
-  const Status status = run_both(pays, check_confirms, check_spends);
-  *first_bad = std::min(bad_confirm, bad_spend);
+  const size_t n_parts = parts_for(new_names.size() + old_spends.size(), kCheckParts);
+  std::vector<size_t> bad(n_parts, *first_bad);
+  const Status status = run_parts(n_parts, [&](size_t part) {
+    const Status absent = store_->check_absent(sorted_part(new_names, part, n_parts), &bad[part]);
+    if (!absent.ok()) return absent;
+    return store_->check_spendable(sorted_part(old_spends, part, n_parts), &bad[part]);
+  });
+  *first_bad = *std::min_element(bad.begin(), bad.end());
   return status;
 }
 
 Status cdb_kv::commit() {
   Status status = check_may_write();
   if (status.ok()) status = store_->commit(pending_);
-  if (status.ok() && !pending_.empty()) pending_.clear();
+  if (status.ok()) pending_.drop_committed_blocks();
+  return status;
+}
+
+Status cdb_kv::index() {
+  Status status = commit();
+  if (!status.ok() || pending_.coins().empty()) return status;
+  status = store_->index(pending_);
+  if (status.ok()) pending_.drop_indexed_coins();
   return status;
 }
 
 Status cdb_kv::settle() {
-  const Status status = commit();
+  const Status status = index();
   return status.ok() ? store_->settle() : status;
 }
 
-Status cdb_kv::find(const uint8_t *names, size_t n, const Answers &answers) {
+Status cdb_kv::find(const uint8_t *names, size_t n, cdb_kv_info *infos, uint8_t *found) {
   std::vector<Asked> asked;
+  std::vector<Place> places;
   for (size_t i = 0; i < n; ++i) {
     const uint8_t *name = names + i * CDB_NAME_BYTES;
-    const PendingCoin *coin = pending_.empty() ? nullptr : pending_.find(name);
-    answers.spent[i] = coin == nullptr ? 0 : coin->spent_index;
-    answers.found[i] = coin != nullptr && coin->is_confirmed ? 1 : 0;
-    if (answers.found[i] == 0) {
-      asked.push_back({name, i});
-      continue;
-    }
-    cdb_kv_block block;
-    pending_.find_block(coin->confirmed_index, &block);
-    std::copy_n(block.confirms + size_t{coin->position} * CDB_CONFIRM_BYTES, CDB_CONFIRM_BYTES,
-                answers.confirms + i * CDB_CONFIRM_BYTES);
-    answers.confirmed[i] = coin->confirmed_index;
+    found[i] = find_in_memory(name, i, &infos[i], &places) ? 1 : 0;
+    if (found[i] == 0) asked.push_back({name, i});
   }
-  sort_by_name(&asked);
-  const size_t half = asked.size() / 2;
-  const auto find_part = [&](size_t from, size_t to) {
-    return find_stored({asked.data() + from, asked.data() + to}, answers);
-  };
-  return run_both(
-      asked.size() >= kThreadEntries, [&] { return find_part(0, half); },
-      [&] { return find_part(half, asked.size()); });
+  const size_t n_parts = parts_for(asked.size(), kFindParts);
+  const Status status = run_parts(n_parts, [&](size_t part) {
+    return store_->find(sorted_part(asked, part, n_parts), infos, found);
+  });
+  return status.ok() ? store_->read_coins(std::move(places), infos) : status;
 }
 
-Status cdb_kv::find_stored(const std::vector<Asked> &sorted, const Answers &answers) {
-  std::vector<Place> places;
-  const Status status = store_->find(sorted, &places);
-  if (!status.ok()) return status;
-  for (const Place &place : places) {
-    answers.found[place.tag] = 1;
-    answers.confirmed[place.tag] = place.index;
-    if (answers.spent[place.tag] == 0) answers.spent[place.tag] = place.spent_index;
-  }
-  return store_->read_rows(std::move(places), answers.confirms);
+// Sets all that memory knows of a coin, and adds a place where it is the block alone that knows the
+// coin itself.
+bool cdb_kv::find_in_memory(const uint8_t *name, size_t i, cdb_kv_info *info,
+                            std::vector<Place> *places) const {
+  const PendingCoin *coin = pending_.find(name);
+  info->spent_index = coin == nullptr ? 0 : coin->spent_index;
+  if (coin == nullptr || !coin->is_confirmed) return false;
+  info->confirmed_index = coin->confirmed_index;
+  cdb_kv_block block;
+  if (pending_.find_block(coin->confirmed_index, &block) == nullptr)
+    places->push_back({i, coin->confirmed_index, coin->position});
+  else
+    copy_confirm(block.confirms + size_t{coin->position} * CDB_CONFIRM_BYTES, info);
+  return true;
 }
 
 Status cdb_kv::find_block(uint32_t index, cdb_kv_block *block, bool *found) {
@@ -220,7 +263,7 @@ std::unique_ptr<BlockCursor> cdb_kv::cursor(uint32_t first, uint32_t last) {
 
 Status cdb_kv::begin_rewind(int64_t newest) {
   Status status = check_may_write();
-  if (status.ok() && !pending_.empty()) status = Status::InvalidArgument("blocks are pending");
+  if (status.ok()) status = index();
   if (status.ok() && newest > store_->newest())
     status = Status::InvalidArgument("a rewind to a later block");
   return status.ok() ? store_->begin_rewind(std::max(newest, int64_t{-1})) : status;
@@ -269,9 +312,9 @@ cdb_status cdb_kv_settle(cdb_kv *kv, char **error) {
   return guarded(error, [=] { return kv->settle(); });
 }
 
-cdb_status cdb_kv_find(cdb_kv *kv, const uint8_t *names, size_t n, uint8_t *found,
-                       uint8_t *confirms, uint32_t *confirmed, uint32_t *spent, char **error) {
-  return guarded(error, [=] { return kv->find(names, n, {found, confirms, confirmed, spent}); });
+cdb_status cdb_kv_find(cdb_kv *kv, const uint8_t *names, size_t n, cdb_kv_info *infos,
+                       uint8_t *found, char **error) {
+  return guarded(error, [=] { return kv->find(names, n, infos, found); });
 }
 
 cdb_status cdb_kv_find_block(cdb_kv *kv, uint32_t index, cdb_kv_block *block, int32_t *found,

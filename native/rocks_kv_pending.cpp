@@ -6,6 +6,7 @@
 namespace {
 
 constexpr size_t kFewestSlots = 1024;
+constexpr size_t kPrefetched = 8;  // names
 
 uint64_t word_of(const uint8_t *name, size_t i) {
   uint64_t word;
@@ -55,6 +56,14 @@ void NameTable::enter(const std::vector<PendingCoin> &coins, size_t i) {
   slots_[slot] = static_cast<uint32_t>(i + 1);
 }
 
+// In the order of entering: no name that is left was moved on by this one.
+void NameTable::remove_last(const std::vector<PendingCoin> &coins) {
+  const size_t mask = slots_.size() - 1;
+  size_t slot = slot_of(coins.back().name);
+  while (slots_[slot] != coins.size()) slot = (slot + 1) & mask;
+  slots_[slot] = 0;
+}
+
 void NameTable::rebuild(const std::vector<PendingCoin> &coins) {
   size_t n_slots = kFewestSlots;
   unsigned bits = 10;
@@ -69,7 +78,7 @@ const PendingCoin *Pending::find(const uint8_t *name) const {
   return i == NameTable::kNone ? nullptr : &coins_[i];
 }
 
-size_t Pending::entries() const {
+size_t Pending::block_entries() const {
   return (spends_.size() / CDB_NAME_BYTES) + (confirms_.size() / CDB_CONFIRM_BYTES);
 }
 
@@ -102,24 +111,35 @@ bool Pending::add(const cdb_kv_blocks &chunk, size_t b) {
   const uint8_t *confirms = chunk.confirms + first_confirm * CDB_CONFIRM_BYTES;
   const uint8_t *names = chunk.names + first_confirm * CDB_NAME_BYTES;
   const auto index = static_cast<uint32_t>(chunk.indices[b]);
-  if (index == 0 && n_spends != 0) return false;
-
-  for (size_t i = 0; i < n_confirms; ++i)
-    if (!confirm(names + i * CDB_NAME_BYTES, index, static_cast<uint32_t>(i))) return false;
-  for (size_t i = 0; i < n_spends; ++i)
-    if (!spend(spends + i * CDB_NAME_BYTES, index)) return false;
   spends_.insert(spends_.end(), spends, spends + n_spends * CDB_NAME_BYTES);
   confirms_.insert(confirms_.end(), confirms, confirms + n_confirms * CDB_CONFIRM_BYTES);
   blocks_.push_back({index, chunk.timestamps[b], spends_.size() / CDB_NAME_BYTES,
                      confirms_.size() / CDB_CONFIRM_BYTES});
+  if (index == 0 && n_spends != 0) return false;
+  // Both are sorted. Where they are not, a parent's spend is overlooked and a lookup made in vain.
+  size_t s = 0;
+  for (size_t i = 0; i < n_confirms; ++i) {
+    if (i + kPrefetched < n_confirms) table_.prefetch(names + (i + kPrefetched) * CDB_NAME_BYTES);
+    const uint8_t *const parent = confirms + i * CDB_CONFIRM_BYTES;
+    while (s < n_spends && compare_names(spends + s * CDB_NAME_BYTES, parent) < 0) ++s;
+    const bool is_parent_spent =
+        s < n_spends && compare_names(spends + s * CDB_NAME_BYTES, parent) == 0;
+    const bool may_exist = parents_.may_have(parent, is_parent_spent);
+    if (!confirm(names + i * CDB_NAME_BYTES, index, static_cast<uint32_t>(i), may_exist))
+      return false;
+  }
+  for (size_t i = 0; i < n_spends; ++i) {
+    if (i + kPrefetched < n_spends) table_.prefetch(spends + (i + kPrefetched) * CDB_NAME_BYTES);
+    if (!spend(spends + i * CDB_NAME_BYTES, index)) return false;
+  }
   return true;
 }
 
 // A name that is known already belongs to a pending coin, or to an older one if the block that
 // spends it is valid; if that one is not, it comes first and is the one that gets refused.
-bool Pending::confirm(const uint8_t *name, uint32_t index, uint32_t position) {
+bool Pending::confirm(const uint8_t *name, uint32_t index, uint32_t position, bool may_exist) {
   if (table_.find(coins_, name) != NameTable::kNone) return false;
-  PendingCoin coin{{}, index, position, 0, true};
+  PendingCoin coin{{}, index, position, 0, true, may_exist};
   std::memcpy(coin.name, name, CDB_NAME_BYTES);
   coins_.push_back(coin);
   table_.add_last(coins_);
@@ -133,24 +153,34 @@ bool Pending::spend(const uint8_t *name, uint32_t index) {
     coins_[i].spent_index = index;
     return true;
   }
-  PendingCoin coin{{}, 0, 0, index, false};
+  PendingCoin coin{{}, 0, 0, index, false, false};
   std::memcpy(coin.name, name, CDB_NAME_BYTES);
   coins_.push_back(coin);
   table_.add_last(coins_);
   return true;
 }
 
-void Pending::keep(size_t n_blocks, size_t n_coins) {
+void Pending::keep(size_t n_blocks, size_t n_coins, int64_t newest) {
+  for (; coins_.size() > n_coins; coins_.pop_back()) table_.remove_last(coins_);
+  const PendingBlock last = n_blocks == 0 ? PendingBlock{} : blocks_[n_blocks - 1];
+  const size_t spends_kept = last.spend_end * CDB_NAME_BYTES;
+  for (size_t at = spends_kept; at < spends_.size(); at += CDB_NAME_BYTES) {
+    const size_t i = table_.find(coins_, spends_.data() + at);
+    if (i != NameTable::kNone && coins_[i].spent_index > newest) coins_[i].spent_index = 0;
+  }
   blocks_.resize(n_blocks);
-  coins_.resize(n_coins);
-  const PendingBlock last = n_blocks == 0 ? PendingBlock{} : blocks_.back();
-  for (PendingCoin &coin : coins_)
-    if (coin.spent_index > last.index) coin.spent_index = 0;
-  spends_.resize(last.spend_end * CDB_NAME_BYTES);
+  spends_.resize(spends_kept);
   confirms_.resize(last.confirm_end * CDB_CONFIRM_BYTES);
-  table_.rebuild(coins_);
 }
 
-void Pending::clear() {
-  keep(0, 0);
+void Pending::drop_committed_blocks() {
+  blocks_.clear();
+  spends_.clear();
+  confirms_.clear();
+}
+
+void Pending::drop_indexed_coins() {
+  coins_.clear();
+  table_.rebuild(coins_);
+  parents_.saved();
 }

@@ -1,23 +1,27 @@
-// Blocks that were accepted and are not committed yet, in memory.
+// What is in memory in front of the families of RocksDB: blocks until they are committed, and their
+// coins and spends until they are indexed.
 #pragma once
 
 #include "cdb_rocks_kv_api.h"
+#include "rocks_kv_parents.h"
 
 #include <array>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 inline int compare_names(const uint8_t *a, const uint8_t *b) {
   return std::memcmp(a, b, CDB_NAME_BYTES);
 }
 
-// A coin that a pending block confirms, or an older one that a pending block spends.
+// A coin that a block in memory confirms, or an older one that such a block spends.
 struct PendingCoin {
   uint8_t name[CDB_NAME_BYTES];
   uint32_t confirmed_index;
   uint32_t position;     // among the confirms of its block
   uint32_t spent_index;  // 0: unspent
   bool is_confirmed;     // else it is an older coin, and the two fields above mean nothing
+  bool may_exist;        // it is confirmed, and has to be looked for among older coins
 };
 
 // Finds coins by name: open addressing over their positions in a vector.
@@ -29,8 +33,11 @@ class NameTable {
 
   NameTable();
   size_t find(const std::vector<PendingCoin> &coins, const uint8_t *name) const;
+  void prefetch(const uint8_t *name) const { __builtin_prefetch(&slots_[slot_of(name)]); }
   // Enters the last of the coins, whose name must be new.
   void add_last(const std::vector<PendingCoin> &coins);
+  // Takes the last of the coins out again.
+  void remove_last(const std::vector<PendingCoin> &coins);
   void rebuild(const std::vector<PendingCoin> &coins);
 
  private:
@@ -45,29 +52,33 @@ class NameTable {
 struct PendingBlock {
   uint32_t index;
   uint64_t timestamp;
-  size_t spend_end;    // the number of spends up to and with this block,
+  size_t spend_end;    // the number of uncommitted spends up to and with this block,
   size_t confirm_end;  // and of confirms
 };
 
 class Pending {
  public:
+  // Those that are not committed.
   const std::vector<PendingBlock> &blocks() const { return blocks_; }
+  // Those that are not indexed.
   const std::vector<PendingCoin> &coins() const { return coins_; }
   const PendingCoin *find(const uint8_t *name) const;
   cdb_kv_block block(size_t i) const;
   const cdb_kv_block *find_block(uint32_t index, cdb_kv_block *block) const;
-  size_t entries() const;  // confirms and spends
-  bool empty() const { return blocks_.empty(); }
+  const Parents &parents() const { return parents_; }
+  void restore_parents(Parents parents) { parents_ = std::move(parents); }
+  size_t block_entries() const;  // uncommitted confirms and spends
 
   // Adds block b of the chunk. Returns false where it breaks a rule that shows without the
   // database; then part of it may have been added, and keep() must follow.
   bool add(const cdb_kv_blocks &chunk, size_t b);
-  // Drops all blocks but the first n_blocks, which left n_coins coins.
-  void keep(size_t n_blocks, size_t n_coins);
-  void clear();
+  // Drops all blocks but the first n_blocks, whose newest left n_coins coins.
+  void keep(size_t n_blocks, size_t n_coins, int64_t newest);
+  void drop_committed_blocks();
+  void drop_indexed_coins();
 
  private:
-  bool confirm(const uint8_t *name, uint32_t index, uint32_t position);
+  bool confirm(const uint8_t *name, uint32_t index, uint32_t position, bool may_exist);
   bool spend(const uint8_t *name, uint32_t index);
 
   std::vector<PendingBlock> blocks_;
@@ -75,4 +86,5 @@ class Pending {
   std::vector<uint8_t> spends_;
   std::vector<uint8_t> confirms_;
   NameTable table_;
+  Parents parents_;
 };

@@ -1,5 +1,6 @@
 #include "rocks_kv_store.h"
 
+#include "rocks_kv_log_file.h"
 #include "rocksdb_common.h"
 
 #include <rocksdb/cache.h>
@@ -25,12 +26,22 @@ constexpr size_t kPartCoins = 32;      // confirms in one row of a block
 constexpr size_t kBlockKeyBytes = 8;   // index, part; big endian, so that keys sort as numbers
 constexpr size_t kHeadBytes = 16;      // timestamp (8), spends (4), confirms (4); then the spends
 constexpr size_t kPlaceBytes = 8;      // index (4), position (4)
+constexpr size_t kSpendBytes = 4;      // index
 constexpr size_t kMarkBytes = 8;
+constexpr unsigned kDigitBits = 11;
+constexpr unsigned kDigits = 2;
+constexpr uint32_t kDigitValues = 1u << kDigitBits;
+constexpr size_t kPrefetched = 16;    // coins
 constexpr size_t kReadChunk = 1024;    // keys; bounds the blocks that one MultiGet pins
 constexpr size_t kMemtableBytes = 32u << 20;
 constexpr size_t kLogBytes = 64u << 20;
 constexpr int kRunsAtOnce = 8;         // from so many on they are merged
 const Slice kRewindKey("rewind");
+const Slice kIndexedKey("indexed");
+const Slice kRewardsKey("rewards");
+const Slice kEarlyKey("early");        // the parent's leading bytes (8) follow
+constexpr size_t kEarlyKeyBytes = 5 + 8;
+constexpr size_t kRewardBytes = 20;    // kind (16), height (4)
 
 template <size_t n>
 std::array<char, n> big_endian(uint64_t value) {
@@ -74,6 +85,10 @@ size_t parts_of(size_t n_confirms) {
   return (n_confirms + kPartCoins - 1) / kPartCoins;
 }
 
+std::array<char, kMarkBytes> mark_value(int64_t index) {
+  return big_endian<kMarkBytes>(static_cast<uint64_t>(index));
+}
+
 std::array<char, kPlaceBytes> place_value(const PendingCoin &coin) {
   return big_endian<kPlaceBytes>(uint64_t{coin.confirmed_index} << 32 | coin.position);
 }
@@ -95,20 +110,55 @@ Status for_each_row(const cdb_kv_block &block, std::string *buffer, Row row) {
   return status;
 }
 
-// The coins that a commit writes, in the order of their names.
-std::vector<const PendingCoin *> sorted_if(const Pending &pending,
-                                           bool (*is_wanted)(const PendingCoin &)) {
-  std::vector<std::pair<uint64_t, const PendingCoin *>> keyed;
-  for (const PendingCoin &coin : pending.coins())
-    if (is_wanted(coin)) keyed.emplace_back(from_big_endian<8>(chars(coin.name)), &coin);
-  std::sort(keyed.begin(), keyed.end(), [](const auto &a, const auto &b) {
-    if (a.first != b.first) return a.first < b.first;
-    return compare_names(a.second->name, b.second->name) < 0;
-  });
-  std::vector<const PendingCoin *> sorted(keyed.size());
-  std::transform(keyed.begin(), keyed.end(), sorted.begin(),
-                 [](const auto &pair) { return pair.second; });
-  return sorted;
+struct Keyed {
+  uint32_t head;      // of the coin's name
+  uint32_t position;  // among the coins
+};
+
+// Sorts by the leading digits of heads, from the last of these digits to the first.
+void sort_by_digits(std::vector<Keyed> *all) {
+  std::vector<Keyed> sorted(all->size());
+  for (unsigned shift = 32 - kDigits * kDigitBits; shift < 32; shift += kDigitBits) {
+    const auto digit = [shift](const Keyed &one) { return one.head >> shift & (kDigitValues - 1); };
+    std::array<size_t, kDigitValues> next{};
+    for (const Keyed &one : *all) ++next[digit(one)];
+    size_t start = 0;
+    for (size_t &place : next) start += std::exchange(place, start);
+    for (const Keyed &one : *all) sorted[next[digit(one)]++] = one;
+    all->swap(sorted);
+  }
+}
+
+// Names are hashes: once their leading digits are in order, hardly two are left to be compared.
+void sort_by_name(const std::vector<PendingCoin> &coins, std::vector<Keyed> *all) {
+  sort_by_digits(all);
+  const auto leading = [](const Keyed &one) { return one.head >> (32 - kDigits * kDigitBits); };
+  for (auto first = all->begin(); first != all->end();) {
+    auto last = first + 1;
+    while (last != all->end() && leading(*last) == leading(*first)) ++last;
+    if (last - first > 1)
+      std::sort(first, last, [&coins](const Keyed &a, const Keyed &b) {
+        return compare_names(coins[a.position].name, coins[b.position].name) < 0;
+      });
+    first = last;
+  }
+}
+
+// Calls row(coin) for each coin that is wanted, in the order of names, until one fails.
+template <typename IsWanted, typename Row>
+Status for_each_sorted(const std::vector<PendingCoin> &coins, IsWanted is_wanted, Row row) {
+  std::vector<Keyed> sorted;
+  sorted.reserve(coins.size());
+  for (uint32_t i = 0; i < coins.size(); ++i)
+    if (is_wanted(coins[i])) sorted.push_back({u32_at(chars(coins[i].name)), i});
+  sort_by_name(coins, &sorted);
+  Status status;
+  for (size_t i = 0; status.ok() && i < sorted.size(); ++i) {
+    if (i + kPrefetched < sorted.size())
+      __builtin_prefetch(&coins[sorted[i + kPrefetched].position]);
+    status = row(coins[sorted[i].position]);
+  }
+  return status;
 }
 
 bool is_confirmed(const PendingCoin &coin) {
@@ -122,22 +172,30 @@ bool is_spent(const PendingCoin &coin) {
 // Each of these calls put(key, value) in the order of keys, until one fails.
 template <typename Put>
 Status put_coins(const Pending &pending, Put put) {
-  Status status;
-  for (const PendingCoin *coin : sorted_if(pending, is_confirmed)) {
-    status = put(name_slice(coin->name), slice(place_value(*coin)));
-    if (!status.ok()) break;
-  }
-  return status;
+  return for_each_sorted(pending.coins(), is_confirmed, [&put](const PendingCoin &coin) {
+    return put(name_slice(coin.name), slice(place_value(coin)));
+  });
 }
 
 template <typename Put>
 Status put_spends(const Pending &pending, Put put) {
+  return for_each_sorted(pending.coins(), is_spent, [&put](const PendingCoin &coin) {
+    return put(name_slice(coin.name), slice(big_endian<kSpendBytes>(coin.spent_index)));
+  });
+}
+
+template <typename Put>
+Status put_marks(const Pending &pending, int64_t indexed, Put put) {
   Status status;
-  for (const PendingCoin *coin : sorted_if(pending, is_spent)) {
-    status = put(name_slice(coin->name), slice(big_endian<4>(coin->spent_index)));
-    if (!status.ok()) break;
+  for (const uint64_t head : pending.parents().new_early_heads())
+    if (status.ok()) status = put(kEarlyKey.ToString() + slice(big_endian<8>(head)).ToString(), {});
+  if (status.ok()) status = put(kIndexedKey, slice(mark_value(indexed)));
+  std::string rewards;
+  for (const Parents::Reward &reward : pending.parents().rewards()) {
+    rewards.append(chars(reward.kind.data()), reward.kind.size());
+    rewards.append(slice(big_endian<4>(reward.height)).ToString());
   }
-  return status;
+  return status.ok() ? put(kRewardsKey, rewards) : status;
 }
 
 template <typename Put>
@@ -175,16 +233,17 @@ rocksdb::ReadOptions checking() {
   return options;
 }
 
-template <typename T, typename NameOf>
-std::vector<Slice> keys_of(const std::vector<T> &all, NameOf name_of) {
+std::vector<Slice> keys_of(const std::vector<Asked> &all) {
   std::vector<Slice> keys(all.size());
   std::transform(all.begin(), all.end(), keys.begin(),
-                 [&](const T &one) { return name_slice(name_of(one)); });
+                 [](const Asked &asked) { return name_slice(asked.name); });
   return keys;
 }
 
-const uint8_t *name_of(const Asked &asked) {
-  return asked.name;
+auto put_into(rocksdb::WriteBatch *batch, ColumnFamilyHandle *family) {
+  return [batch, family](const Slice &key, const Slice &value) {
+    return batch->Put(family, key, value);
+  };
 }
 
 // A sorted run in a file of its own, which is made with its first row.
@@ -215,6 +274,9 @@ rocksdb::DBOptions db_options_for(const cdb_kv_options &wanted) {
   options.create_if_missing = wanted.create != 0;
   options.create_missing_column_families = wanted.create != 0;
   options.paranoid_checks = true;
+  // Mapped, a block is read where it is, at half the cost; checksums are verified all the same. A
+  // new database is about to be loaded, which reads little, and mapped pages count as its memory.
+  options.allow_mmap_reads = wanted.create == 0;
   options.max_background_jobs = 2;
   options.bytes_per_sync = 1u << 20;
   options.max_total_wal_size = kLogBytes;
@@ -310,7 +372,10 @@ Status Store::open(const std::string &path, const cdb_kv_options &wanted,
   opened->wanted_ = wanted;
   rocksdb::BlockBasedTableOptions table;
   table.block_cache = rocksdb::NewLRUCache(wanted.cache_bytes);
+  opened->env_ =
+      rocksdb::NewCompositeEnv(std::make_shared<ZeroedLogs>(rocksdb::FileSystem::Default()));
   opened->db_options_ = db_options_for(wanted);
+  if (wanted.sync != 0) opened->db_options_.env = opened->env_.get();
   opened->names_options_ = names_options_for(table);
   opened->blocks_options_ = family_options(table);
   const bool read_only = wanted.read_only != 0;
@@ -348,24 +413,61 @@ Status Store::open_families(const rocksdb::DBOptions &options, bool read_only) {
 }
 
 Status Store::load_state() {
+  int64_t limit = UINT32_MAX;
+  bool is_indexed = false;
+  Status status = read_mark(kRewindKey, &limit, &is_rewinding_);
+  if (status.ok()) status = read_mark(kIndexedKey, &indexed_, &is_indexed);
+  if (status.ok()) status = read_newest(limit, &newest_);
+  if (status.ok() && indexed_ > newest_)
+    return Status::Corruption("blocks are missing whose coins are indexed");
+  return status;
+}
+
+// Leaves *value as it is where there is no such mark.
+Status Store::read_mark(const Slice &key, int64_t *value, bool *is_set) {
   std::string mark;
-  const Status status = db_->Get({}, marks_, kRewindKey, &mark);
-  if (status.IsNotFound()) return read_newest(int64_t{UINT32_MAX});
+  const Status status = db_->Get({}, marks_, key, &mark);
+  *is_set = status.ok();
+  if (status.IsNotFound()) return Status::OK();
+  if (status.ok() && mark.size() != kMarkBytes) return Status::Corruption("a mark is cut");
+  if (status.ok()) *value = static_cast<int64_t>(from_big_endian<kMarkBytes>(mark.data()));
+  return status;
+}
+
+Status Store::read_parents(Parents *parents) {
+  const std::unique_ptr<rocksdb::Iterator> rows(db_->NewIterator({}, marks_));
+  for (rows->Seek(kEarlyKey); rows->Valid() && rows->key().starts_with(kEarlyKey); rows->Next()) {
+    if (rows->key().size() != kEarlyKeyBytes) return Status::Corruption("a mark is cut");
+    parents->restore_early_head(from_big_endian<8>(rows->key().data() + kEarlyKey.size()));
+  }
+  return rows->status().ok() ? read_rewards(parents) : rows->status();
+}
+
+Status Store::read_rewards(Parents *parents) {
+  std::string mark;
+  const Status status = db_->Get({}, marks_, kRewardsKey, &mark);
+  if (status.IsNotFound()) return Status::OK();
   if (!status.ok()) return status;
-  if (mark.size() != kMarkBytes) return Status::Corruption("the mark of a rewind is cut");
-  is_rewinding_ = true;
-  return read_newest(static_cast<int64_t>(from_big_endian<kMarkBytes>(mark.data())));
+  if (mark.size() % kRewardBytes != 0) return Status::Corruption("a mark is cut");
+  std::vector<Parents::Reward> rewards(mark.size() / kRewardBytes);
+  for (size_t i = 0; i < rewards.size(); ++i) {
+    const char *const bytes = mark.data() + i * kRewardBytes;
+    std::copy_n(bytes, rewards[i].kind.size(), rewards[i].kind.begin());
+    rewards[i].height = u32_at(bytes + rewards[i].kind.size());
+  }
+  parents->restore_rewards(rewards);
+  return status;
 }
 
 // The newest block is the last key: there is no second place that could disagree.
-Status Store::read_newest(int64_t limit) {
-  newest_ = -1;
+Status Store::read_newest(int64_t limit, int64_t *newest) {
+  *newest = -1;
   if (limit < 0) return Status::OK();
   const std::unique_ptr<rocksdb::Iterator> rows(db_->NewIterator({}, blocks_));
   rows->SeekForPrev(slice(block_key(static_cast<uint64_t>(limit), UINT32_MAX)));
   if (!rows->Valid()) return rows->status();
   if (rows->key().size() != kBlockKeyBytes) return Status::Corruption("a block's key is cut");
-  newest_ = u32_at(rows->key().data());
+  *newest = u32_at(rows->key().data());
   return Status::OK();
 }
 
@@ -373,9 +475,11 @@ Store::~Store() {
   release_families();
 }
 
+// After a failed write RocksDB says once more that there was one, which would hide why.
 Status Store::close() {
   release_families();
-  return db_->Close();
+  const Status status = db_->Close();
+  return has_failed_ ? Status::OK() : status;
 }
 
 // Must come before the database goes.
@@ -384,28 +488,31 @@ void Store::release_families() {
   handles_.clear();
 }
 
-Status Store::find(const std::vector<Asked> &sorted, std::vector<Place> *places) {
-  std::vector<const uint8_t *> found;
-  Status status = multi_get(
-      *db_, {}, coins_, keys_of(sorted, name_of), [&](size_t i, const PinnableSlice &value) {
-        if (value.size() != kPlaceBytes) return Status::Corruption("a coin's place is cut");
-        const Place place{sorted[i].tag, u32_at(value.data()), u32_at(value.data() + 4), 0};
-        if (int64_t{place.index} > newest_) return Status::OK();
-        places->push_back(place);
-        found.push_back(sorted[i].name);
-        return Status::OK();
-      });
-  if (!status.ok()) return status;
-  const auto keys = keys_of(found, [](const uint8_t *name) { return name; });
-  return multi_get(*db_, {}, spends_, keys, [&](size_t i, const PinnableSlice &value) {
-    if (value.size() != 4) return Status::Corruption("a spent index is cut");
-    const uint32_t spent_index = u32_at(value.data());
-    if (int64_t{spent_index} <= newest_) (*places)[i].spent_index = spent_index;
+Status Store::find(const std::vector<Asked> &sorted, cdb_kv_info *infos, uint8_t *found) {
+  std::vector<Asked> coins;
+  std::vector<Place> places;
+  const auto take_place = [&](size_t i, const PinnableSlice &value) {
+    if (value.size() != kPlaceBytes) return Status::Corruption("a coin's place is cut");
+    const Place place{sorted[i].tag, u32_at(value.data()), u32_at(value.data() + 4)};
+    if (int64_t{place.index} > newest_) return Status::OK();
+    found[place.tag] = 1;
+    infos[place.tag].confirmed_index = place.index;
+    places.push_back(place);
+    coins.push_back(sorted[i]);
     return Status::OK();
-  });
+  };
+  const auto take_spend = [&](size_t i, const PinnableSlice &value) {
+    if (value.size() != kSpendBytes) return Status::Corruption("a spent index is cut");
+    const uint32_t spent_index = u32_at(value.data());
+    if (int64_t{spent_index} <= newest_) infos[coins[i].tag].spent_index = spent_index;
+    return Status::OK();
+  };
+  Status status = multi_get(*db_, {}, coins_, keys_of(sorted), take_place);
+  if (status.ok()) status = multi_get(*db_, {}, spends_, keys_of(coins), take_spend);
+  return status.ok() ? read_coins(std::move(places), infos) : status;
 }
 
-Status Store::read_rows(std::vector<Place> places, uint8_t *confirms) {
+Status Store::read_coins(std::vector<Place> places, cdb_kv_info *infos) {
   std::sort(places.begin(), places.end(), [](const Place &a, const Place &b) {
     return a.index != b.index ? a.index < b.index : a.position < b.position;
   });
@@ -425,8 +532,7 @@ Status Store::read_rows(std::vector<Place> places, uint8_t *confirms) {
     for (size_t i = first_places[k]; i < first_places[k + 1]; ++i, ++n_read) {
       const size_t offset = places[i].position % kPartCoins * CDB_CONFIRM_BYTES;
       if (offset + CDB_CONFIRM_BYTES > part.size()) return Status::Corruption("a block is cut");
-      std::memcpy(confirms + places[i].tag * CDB_CONFIRM_BYTES, part.data() + offset,
-                  CDB_CONFIRM_BYTES);
+      copy_confirm(reinterpret_cast<const uint8_t *>(part.data()) + offset, &infos[places[i].tag]);
     }
     return Status::OK();
   };
@@ -441,11 +547,11 @@ Status Store::check_absent(const std::vector<Asked> &new_names, size_t *first_ba
     *first_bad = std::min(*first_bad, new_names[i].tag);
     return Status::OK();
   };
-  return multi_get(*db_, checking(), coins_, keys_of(new_names, name_of), found);
+  return multi_get(*db_, checking(), coins_, keys_of(new_names), found);
 }
 
 Status Store::check_spendable(const std::vector<Asked> &spends, size_t *first_bad) {
-  const auto keys = keys_of(spends, name_of);
+  const auto keys = keys_of(spends);
   std::vector<bool> is_spendable(spends.size());
   const auto found = [&](bool value) {
     return [&is_spendable, value](size_t i, const PinnableSlice &) {
@@ -466,42 +572,53 @@ std::unique_ptr<BlockCursor> Store::cursor(uint32_t first, uint32_t last) {
 }
 
 Status Store::commit(const Pending &pending) {
-  if (pending.empty()) return Status::OK();
-  const bool is_large = pending.entries() >= wanted_.ingest_entries;
-  const Status status = is_large ? commit_runs(pending) : commit_batch(pending);
+  if (pending.blocks().empty()) return Status::OK();
+  Status status;
+  if (pending.block_entries() >= wanted_.ingest_entries) {
+    Run blocks(options_of(blocks_), blocks_, run_path(blocks_));
+    status = put_blocks(pending, blocks.put());
+    if (status.ok()) status = blocks.finish();
+    if (status.ok()) status = ingest({blocks_});
+  } else {
+    rocksdb::WriteBatch batch;
+    status = put_blocks(pending, put_into(&batch, blocks_));
+    if (status.ok()) status = write(batch, wanted_.sync != 0);
+  }
   if (status.ok()) newest_ = pending.blocks().back().index;
   return status;
 }
 
-Status Store::commit_batch(const Pending &pending) {
-  rocksdb::WriteBatch batch;
-  const auto put_into = [&batch](ColumnFamilyHandle *family) {
-    return [&batch, family](const Slice &key, const Slice &value) {
-      return batch.Put(family, key, value);
-    };
-  };
-  Status status = put_coins(pending, put_into(coins_));
-  if (status.ok()) status = put_spends(pending, put_into(spends_));
-  if (status.ok()) status = put_blocks(pending, put_into(blocks_));
-  return status.ok() ? write(batch, wanted_.sync != 0) : status;
+Status Store::index(const Pending &pending) {
+  Status status;
+  if (pending.coins().size() >= wanted_.ingest_entries) {
+    status = index_by_runs(pending);
+  } else {
+    rocksdb::WriteBatch batch;
+    status = put_coins(pending, put_into(&batch, coins_));
+    if (status.ok()) status = put_spends(pending, put_into(&batch, spends_));
+    if (status.ok()) status = put_marks(pending, newest_, put_into(&batch, marks_));
+    if (status.ok()) status = write(batch, wanted_.sync != 0);
+  }
+  if (status.ok()) indexed_ = newest_;
+  return status;
 }
 
-Status Store::commit_runs(const Pending &pending) {
+Status Store::index_by_runs(const Pending &pending) {
   Run coins(options_of(coins_), coins_, run_path(coins_));
   Run spends(options_of(spends_), spends_, run_path(spends_));
-  Run blocks(options_of(blocks_), blocks_, run_path(blocks_));
+  Run marks(options_of(marks_), marks_, run_path(marks_));
   std::future<Status> coins_built = std::async(std::launch::async, [&] {
     const Status status = put_coins(pending, coins.put());
     return status.ok() ? coins.finish() : status;
   });
-  Status status = put_blocks(pending, blocks.put());
-  if (status.ok()) status = blocks.finish();
-  if (status.ok()) status = put_spends(pending, spends.put());
+  Status status = put_spends(pending, spends.put());
   if (status.ok()) status = spends.finish();
+  if (status.ok()) status = put_marks(pending, newest_, marks.put());
+  if (status.ok()) status = marks.finish();
   const Status coins_status = coins_built.get();
   if (status.ok()) status = coins_status;
   if (!status.ok()) return status;
-  std::vector<ColumnFamilyHandle *> families{blocks_};
+  std::vector<ColumnFamilyHandle *> families{marks_};
   if (!coins.empty()) families.push_back(coins_);
   if (!spends.empty()) families.push_back(spends_);
   return ingest(families);
@@ -510,7 +627,7 @@ Status Store::commit_runs(const Pending &pending) {
 // One record of the manifest takes in all runs, so a crash leaves all of them or none.
 Status Store::ingest(const std::vector<ColumnFamilyHandle *> &families) {
   // What is in the log must not be lost when this, which comes later, is kept.
-  Status status = wanted_.sync != 0 ? Status::OK() : db_->SyncWAL();
+  Status status = wanted_.sync != 0 ? Status::OK() : written(db_->SyncWAL());
   if (!status.ok()) return status;
   std::vector<rocksdb::IngestExternalFileArg> arguments;
   for (ColumnFamilyHandle *family : families) {
@@ -521,7 +638,7 @@ Status Store::ingest(const std::vector<ColumnFamilyHandle *> &families) {
     argument.options.write_global_seqno = false;
     arguments.push_back(argument);
   }
-  status = db_->IngestExternalFiles(arguments);
+  status = written(db_->IngestExternalFiles(arguments));
   if (status.ok()) ++ingestions_;
   return status;
 }
@@ -537,21 +654,24 @@ void Store::remove_unfinished_runs() {
 }
 
 rocksdb::Options Store::options_of(const ColumnFamilyHandle *family) const {
-  return {db_options_, family == blocks_ ? blocks_options_ : names_options_};
+  return {db_options_, family == coins_ || family == spends_ ? names_options_ : blocks_options_};
 }
 
 Status Store::settle() {
-  return db_->Flush(rocksdb::FlushOptions(), handles_);
+  return written(db_->Flush(rocksdb::FlushOptions(), handles_));
 }
 
 Status Store::begin_rewind(int64_t newest) {
-  const auto mark = big_endian<kMarkBytes>(static_cast<uint64_t>(newest));
+  int64_t kept = -1;
+  Status status = read_newest(newest, &kept);
   rocksdb::WriteBatch batch;
-  Status status = batch.Put(marks_, kRewindKey, slice(mark));
+  if (status.ok()) status = batch.Put(marks_, kRewindKey, slice(mark_value(kept)));
+  if (status.ok()) status = batch.Put(marks_, kIndexedKey, slice(mark_value(kept)));
   if (status.ok()) status = write(batch, wanted_.sync != 0);
   if (!status.ok()) return status;
   is_rewinding_ = true;
-  return read_newest(newest);
+  newest_ = indexed_ = kept;
+  return status;
 }
 
 Status Store::erase(const cdb_kv_blocks &blocks) {
@@ -584,5 +704,10 @@ Status Store::end_rewind() {
 Status Store::write(rocksdb::WriteBatch &batch, bool sync) {
   rocksdb::WriteOptions options;
   options.sync = sync;
-  return db_->Write(options, &batch);
+  return written(db_->Write(options, &batch));
+}
+
+Status Store::written(Status status) {
+  has_failed_ = has_failed_ || !status.ok();
+  return status;
 }

@@ -1,9 +1,11 @@
 // The database on disk. docs/schemas/rocks_kv.md draws its keys and values.
 #pragma once
 
+#include "big_endian.h"
 #include "rocks_kv_pending.h"
 
 #include <rocksdb/db.h>
+#include <rocksdb/env.h>
 #include <rocksdb/options.h>
 #include <rocksdb/write_batch.h>
 
@@ -17,13 +19,17 @@ struct Asked {
   size_t tag;
 };
 
-// Where a coin's row is, and which block spent it.
+// Where a coin is: in which block, and at which position among its confirms.
 struct Place {
   size_t tag;
-  uint32_t index;     // of the block that confirms it
-  uint32_t position;  // among that one's confirms
-  uint32_t spent_index;
+  uint32_t index;
+  uint32_t position;
 };
+
+inline void copy_confirm(const uint8_t *confirm, cdb_kv_info *info) {
+  std::memcpy(info->parent, confirm, sizeof info->parent + sizeof info->puzzle_hash);
+  info->amount = big_endian::load64(confirm + 64);
+}
 
 // Reads blocks in order from one moment's view of the database.
 class BlockCursor {
@@ -56,21 +62,29 @@ class Store {
   rocksdb::Status close();
 
   int64_t newest() const { return newest_; }
+  int64_t indexed() const { return indexed_; }
   bool is_rewinding() const { return is_rewinding_; }
   uint64_t sequence() const { return db_->GetLatestSequenceNumber(); }
   uint64_t ingestions() const { return ingestions_; }
 
-  // The coins among the names, which must be sorted, in that order.
-  rocksdb::Status find(const std::vector<Asked> &sorted, std::vector<Place> *places);
-  // The rows of these places: confirms[tag] is set for each.
-  rocksdb::Status read_rows(std::vector<Place> places, uint8_t *confirms);
+  // Finds indexed coins by their names, which must be sorted: sets found[tag] to 1 and infos[tag],
+  // its spent_index only if the coin is spent.
+  rocksdb::Status find(const std::vector<Asked> &sorted, cdb_kv_info *infos, uint8_t *found);
+  // Sets what blocks hold of the coins at these places in infos[tag].
+  rocksdb::Status read_coins(std::vector<Place> places, cdb_kv_info *infos);
   // Sets *first_bad to the smallest tag of a name that is a coin's (new_names), or that is not an
   // unspent coin's (spends), if that is smaller. Both must be sorted.
   rocksdb::Status check_absent(const std::vector<Asked> &new_names, size_t *first_bad);
   rocksdb::Status check_spendable(const std::vector<Asked> &spends, size_t *first_bad);
   std::unique_ptr<BlockCursor> cursor(uint32_t first, uint32_t last);
 
+  // What is to be known of the parents of indexed coins.
+  rocksdb::Status read_parents(Parents *parents);
+
+  // Writes the blocks that are not committed, in one atomic step.
   rocksdb::Status commit(const Pending &pending);
+  // Writes where the coins are and what is spent, in one atomic step with indexed().
+  rocksdb::Status index(const Pending &pending);
   rocksdb::Status settle();
   rocksdb::Status begin_rewind(int64_t newest);
   rocksdb::Status erase(const cdb_kv_blocks &blocks);
@@ -79,17 +93,21 @@ class Store {
  private:
   rocksdb::Status open_families(const rocksdb::DBOptions &options, bool read_only);
   rocksdb::Status load_state();
-  rocksdb::Status read_newest(int64_t limit);
+  rocksdb::Status read_mark(const rocksdb::Slice &key, int64_t *value, bool *is_set);
+  rocksdb::Status read_rewards(Parents *parents);
+  rocksdb::Status read_newest(int64_t limit, int64_t *newest);
   void release_families();
   void remove_unfinished_runs();
-  rocksdb::Status commit_batch(const Pending &pending);
-  rocksdb::Status commit_runs(const Pending &pending);
+  rocksdb::Status index_by_runs(const Pending &pending);
   rocksdb::Status ingest(const std::vector<rocksdb::ColumnFamilyHandle *> &families);
   rocksdb::Status write(rocksdb::WriteBatch &batch, bool sync);
+  // Takes note of how a write of db_ ended.
+  rocksdb::Status written(rocksdb::Status status);
   std::string run_path(const rocksdb::ColumnFamilyHandle *family) const;
   rocksdb::Options options_of(const rocksdb::ColumnFamilyHandle *family) const;
   std::vector<rocksdb::ColumnFamilyDescriptor> families() const;
 
+  std::unique_ptr<rocksdb::Env> env_;  // outlives db_
   std::string path_;
   cdb_kv_options wanted_{};
   rocksdb::DBOptions db_options_;
@@ -102,6 +120,8 @@ class Store {
   rocksdb::ColumnFamilyHandle *spends_ = nullptr;
   rocksdb::ColumnFamilyHandle *blocks_ = nullptr;
   int64_t newest_ = -1;  // what lies above it is being erased
+  int64_t indexed_ = -1;
   bool is_rewinding_ = false;
   uint64_t ingestions_ = 0;
+  bool has_failed_ = false;  // a write
 };

@@ -5,12 +5,11 @@ optional: importing this module always works, and missing() says why the engine 
 """
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from cdb.blocks import BlockSpendInfo
-from cdb.coins import NAME_BYTES, Coin, CoinInfo, bytes32_unchecked
+from cdb.coins import NAME_BYTES, Coin, bytes32_unchecked
 from cdb.errors import (
     CorruptDatabaseError,
     DatabaseClosedError,
@@ -24,6 +23,7 @@ from cdb.packed import CONFIRM_BYTES, PackedBlocks
 
 CACHE_BYTES = 64 << 20
 MAX_INDEX = 2**32 - 1
+INFO_FORMAT = "=32s32sQII"  # parent, puzzle hash, amount, confirmed index, spent index
 
 # What each status means, and what to do about it; {} is RocksDB's own text.
 _PROBLEMS: Problems = {
@@ -43,7 +43,8 @@ _PROBLEMS: Problems = {
 _engine = NativeEngine(
     "cdb.engines._rocks_kv",
     "the RocksDB engine",
-    "RocksDB (Debian, Ubuntu: librocksdb-dev, with g++ and python3-dev; Homebrew: rocksdb)",
+    "RocksDB and OpenSSL (Debian, Ubuntu: librocksdb-dev and libssl-dev, with g++ and python3-dev;"
+    " Homebrew: rocksdb and openssl)",
     prefix="cdb_kv_",
     free="cdb_kv_free",
     problems=_PROBLEMS,
@@ -70,28 +71,6 @@ class State(NamedTuple):
     sequence: int
     ingestions: int
     is_rewinding: bool
-
-
-class PackedCoins(NamedTuple):
-    """What a lookup of n names found, as arrays in the order asked.
-
-    found: n bytes, 1 where there is such a coin; confirms: 72 bytes each, as in PackedBlocks;
-    confirmed, spent: u32 each, in the machine's byte order. Where found is 0, the rest means
-    nothing.
-    """
-
-    found: memoryview
-    confirms: memoryview
-    confirmed: memoryview
-    spent: memoryview
-
-    def infos(self) -> Iterator[CoinInfo]:
-        """The coins that were found."""
-        raw = bytes(self.confirms)
-        answers = zip(self.found, self.confirmed, self.spent, strict=True)
-        for i, (found, confirmed_index, spent_index) in enumerate(answers):
-            if found:
-                yield CoinInfo(_coin(raw, i * CONFIRM_BYTES), confirmed_index, spent_index)
 
 
 class RocksKv:
@@ -145,17 +124,22 @@ class RocksKv:
         self._call("commit")
 
     def settle(self) -> None:
-        """Commit, and leave nothing in the write-ahead log."""
+        """Commit, index, and leave nothing in the write-ahead log."""
         self._call("settle")
 
-    def find(self, names: bytes) -> PackedCoins:
-        """Look up names, 32 bytes each."""
+    def find(self, names: bytes) -> tuple[bytearray, bytearray]:
+        """For each name an info (INFO_FORMAT), and a byte that is 1 where there is such a coin."""
         ffi = self._ffi
         n = len(names) // NAME_BYTES
-        arrays = [ffi.new(f"{kind}[]", n * size) for kind, size in _FOUND_ARRAYS]
-        self._call("find", ffi.from_buffer("uint8_t[]", names), n, *arrays)
-        found, confirms, confirmed, spent = (memoryview(ffi.buffer(array)) for array in arrays)
-        return PackedCoins(found, confirms, confirmed.cast("I"), spent.cast("I"))
+        infos, found = bytearray(ffi.sizeof("cdb_kv_info") * n), bytearray(n)
+        self._call(
+            "find",
+            ffi.from_buffer("uint8_t[]", names),
+            n,
+            ffi.from_buffer("cdb_kv_info[]", infos),
+            ffi.from_buffer("uint8_t[]", found),
+        )
+        return infos, found
 
     def block(self, index: int) -> BlockSpendInfo | None:
         """The block at an index."""
@@ -172,7 +156,7 @@ class RocksKv:
         return cursor
 
     def begin_rewind(self, newest: int) -> None:
-        """Put everything above ``newest`` out of sight, durably. Nothing may be pending."""
+        """Commit, index, and put everything above ``newest`` out of sight, durably."""
         self._call("begin_rewind", newest)
 
     def erase(self, blocks: PackedBlocks) -> None:
@@ -231,14 +215,6 @@ class Cursor:
         if handle is not None:
             self._database._cursors.discard(self)
             self._database._native.lib.cdb_kv_cursor_close(handle)
-
-
-_FOUND_ARRAYS = (
-    ("uint8_t", 1),
-    ("uint8_t", CONFIRM_BYTES),
-    ("uint32_t", 1),
-    ("uint32_t", 1),
-)
 
 
 class _Kept(NamedTuple):

@@ -10,8 +10,10 @@ import re
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, suppress
+from itertools import compress
 from os import PathLike
 from pathlib import Path
+from struct import iter_unpack
 from typing import NamedTuple, NoReturn, Self
 
 from cdb.blocks import (
@@ -20,21 +22,21 @@ from cdb.blocks import (
     check_names,
     named_block,
 )
-from cdb.coins import CoinInfo, bytes32
+from cdb.coins import NAME_BYTES, Coin, CoinInfo, bytes32, bytes32_unchecked
 from cdb.durability import Durability
 from cdb.engines.files import make_dir, replace_file, storage_errors
 from cdb.engines.home import Home
-from cdb.engines.rocks_kv import Cursor, Options, PackedCoins, RocksKv, missing
+from cdb.engines.rocks_kv import INFO_FORMAT, Cursor, Options, RocksKv, missing
 from cdb.engines.shared import Shared
-from cdb.errors import CorruptDatabaseError, InvariantError, StorageError
+from cdb.errors import CorruptDatabaseError, InvariantError
 from cdb.packed import PackedBlocks, pack_named
 
 __all__ = ["SCHEMA", "RocksKvSchema", "missing"]
 
-FORMAT_VERSION = 1
-COMMIT_ENTRIES = 3_000_000  # coins + spends held in memory
+FORMAT_VERSION = 2
+COMMIT_ENTRIES = 3_000_000
 INGEST_ENTRIES = 10_000
-ERASE_ENTRIES = 50_000
+BATCH_ENTRIES = 50_000
 READ_ENTRIES = 1_000
 READ_TRIES = 4
 NEWEST_FILE = "NEWEST"
@@ -52,8 +54,8 @@ class _Promise(NamedTuple):
 class RocksKvSchema(Shared):
     """Keeps coins, spends and blocks in RocksDB; see cdb.schemas.Schema for the methods.
 
-    commit_entries: coins + spends that are collected in memory before they are committed.
-    ingest_entries: a commit of at least so many builds sorted runs, a smaller one a write batch.
+    commit_entries: coins that are collected in memory before they are committed and indexed.
+    ingest_entries: a write of at least so many builds sorted runs, a smaller one a write batch.
     Raises MissingEngineError, or what Home and RocksKv raise.
     """
 
@@ -108,10 +110,22 @@ class RocksKvSchema(Shared):
     def coin_infos_for_coin_names(self, coin_names: Sequence[bytes32]) -> list[CoinInfo]:
         """See Schema."""
         check_names(coin_names)
-        return list(self.packed_coins(b"".join(coin_names)).infos())
+        infos, found = self.coin_infos_packed(b"".join(coin_names))
+        make = bytes32_unchecked
+        return [
+            CoinInfo(Coin(make(parent), make(puzzle_hash), amount), confirmed, spent)
+            for parent, puzzle_hash, amount, confirmed, spent in compress(
+                iter_unpack(INFO_FORMAT, infos), found
+            )
+        ]
 
-    def packed_coins(self, coin_names: bytes) -> PackedCoins:
-        """The coins of names of 32 bytes each, without an object a coin."""
+    def coin_infos_packed(self, coin_names: bytes) -> tuple[bytearray, bytearray]:
+        """The coins of names without gaps, as packed infos, and for each whether there is such one.
+
+        See cdb.engines.rocks_kv.INFO_FORMAT; the infos of unknown names are zeros.
+        """
+        if len(coin_names) % NAME_BYTES:
+            raise ValueError(f"coin names have {NAME_BYTES} bytes each")
         with self._mutex:
             self._guard.check()
             return self._kv.find(coin_names)
@@ -152,19 +166,11 @@ class RocksKvSchema(Shared):
                 return
             with ExitStack() as stack:
                 stack.callback(self._home.close)
-                stack.callback(self._close_store)
+                stack.callback(self._kv.close)
                 self._guard.closed = True
                 if not self._guard.failed and not self._read_only:
                     self._kv.settle()
                     self._promise(self._reached())
-
-    def _close_store(self) -> None:
-        try:
-            self._kv.close()
-        except StorageError:
-            # After a failed write RocksDB says once more that there was one, which would hide why.
-            if not self._guard.failed:
-                raise
 
     def _open(self, options: Options) -> None:
         """Open db/. What a reader finds may be mixed, if a writer was at work: it tries again."""
@@ -226,11 +232,11 @@ class RocksKvSchema(Shared):
     def _refuse(self, block: BlockSpendInfo) -> NoReturn:
         """Raise what is wrong with a refused block, by the checks that all schemas share."""
         named = named_block(block, self._newest)
-        coins = self._kv.find(b"".join([*named.outside_spends, *named.names]))
+        infos, found = self._kv.find(b"".join([*named.outside_spends, *named.names]))
         n_outside = len(named.outside_spends)
-        answers = zip(coins.found, coins.spent, strict=True)
-        spent = [spent_index if found else None for found, spent_index in answers]
-        exists = [bool(found) for found in coins.found]
+        answers = zip(iter_unpack(INFO_FORMAT, infos), found, strict=True)
+        spent = [info[-1] if is_found else None for info, is_found in answers]
+        exists = [bool(is_found) for is_found in found]
         check_against_state(named, spent[:n_outside], exists[n_outside:])
         raise InvariantError(f"{self._path}: block {block.index} was refused for no reason")
 
@@ -240,7 +246,7 @@ class RocksKvSchema(Shared):
             return
         cursor = self._kv.cursor(first=0 if self._newest is None else self._newest + 1)
         try:
-            while rewound := _take(cursor, ERASE_ENTRIES):
+            while rewound := _take(cursor, BATCH_ENTRIES):
                 self._kv.erase(PackedBlocks.of(rewound))
         finally:
             cursor.close()

@@ -2,17 +2,21 @@
 
 import ctypes
 import os
+import resource
 import shutil
+import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from struct import iter_unpack
 
 import pytest
 
 from cdb.blocks import BlockSpendInfo, canonical
-from cdb.coins import bytes32
+from cdb.coins import Coin, bytes32
 from cdb.engines import rocks_kv as engine
 from cdb.errors import (
     BlockError,
@@ -20,8 +24,11 @@ from cdb.errors import (
     CorruptDatabaseError,
     DatabaseClosedError,
     DatabaseNotFoundError,
+    DuplicateCoinError,
     InvalidBlockError,
     MissingEngineError,
+    StorageError,
+    UnknownCoinError,
     UnsupportedError,
 )
 from cdb.packed import PackedBlocks
@@ -133,10 +140,15 @@ class TestPackedBlocks:
             schema.accept_block(BlockSpendInfo(1, 0, [], [coin, other]))
             schema.flush()
             schema.accept_block(BlockSpendInfo(4, 0, [coin.name()], [child(coin.name())]))
-            found = schema.packed_coins(coin.name() + hash_of("nobody") + other.name())
-            assert [*found.found] == [1, 0, 1]
-            assert (found.confirmed[0], found.spent[0], found.spent[2]) == (1, 4, 0)
-            assert bytes(found.confirms[:32]) == coin.parent_coin_name
+            names = coin.name() + hash_of("nobody") + other.name()
+            infos, found = schema.coin_infos_packed(names)
+            assert [*found] == [1, 0, 1]
+            first, unknown, last = iter_unpack(engine.INFO_FORMAT, infos)
+            assert first == (coin.parent_coin_name, coin.puzzle_hash, coin.amount, 1, 4)
+            assert unknown == (bytes(32), bytes(32), 0, 0, 0)
+            assert last == (other.parent_coin_name, other.puzzle_hash, other.amount, 1, 0)
+            with pytest.raises(ValueError, match="32 bytes"):
+                schema.coin_infos_packed(names[1:])
 
     def test_more_parts_and_threads_than_one(self, path: Path) -> None:
         coins = [reward(1, n) for n in range(5_000)]
@@ -169,6 +181,17 @@ class TestOpening:
             with RocksKvSchema(path, read_only=True) as reader:
                 assert verify(reader) == expected_state(chain.blocks[:4])
 
+    def test_blocks_after_a_rewind_are_found_without_a_close(self, path: Path) -> None:
+        chain = sample_chain(30)
+        with RocksKvSchema(path) as writer:
+            accept_all(writer, chain.blocks)
+        with RocksKvSchema(path) as writer:
+            writer.rewind_to_block_index(chain.blocks[9].index)
+            accept_all(writer, chain.blocks[10:20])
+            writer.flush()
+            with RocksKvSchema(path, read_only=True) as reader:
+                assert verify(reader) == expected_state(chain.blocks[:20])
+
     def test_an_iteration_ends_with_its_database(self, path: Path) -> None:
         with RocksKvSchema(path) as schema:
             schema.accept_block(BlockSpendInfo(1, 0, [], [reward(1)]))
@@ -183,7 +206,7 @@ class TestOpening:
         kept = chain.blocks[:12]
         with SMALL(path) as schema:
             accept_all(schema, chain.blocks)
-            monkeypatch.setattr("cdb.schemas.rocks_kv.ERASE_ENTRIES", 30)
+            monkeypatch.setattr("cdb.schemas.rocks_kv.BATCH_ENTRIES", 30)
             monkeypatch.setattr(engine.RocksKv, "erase", _once(engine.RocksKv.erase))
             with pytest.raises(KeyboardInterrupt):
                 schema.rewind_to_block_index(kept[-1].index)
@@ -229,6 +252,194 @@ class TestOpening:
                         assert verify(schema) == expected_state(chain.blocks)
                 except CorruptDatabaseError:
                     pass
+
+
+# Accepted blocks stay in memory, or each is indexed at once: by a batch, or by sorted runs.
+OPENINGS: dict[str, Callable[[Path], RocksKvSchema]] = {
+    "memory": RocksKvSchema,
+    "batches": partial(RocksKvSchema, commit_entries=1),
+    "runs": partial(RocksKvSchema, commit_entries=1, ingest_entries=1),
+}
+
+PARENT = child(hash_of("a coin that only the first block spends"))
+EARLY = child(PARENT.name())
+LATER = [
+    BlockSpendInfo(1, 0, [], [PARENT]),
+    BlockSpendInfo(2, 0, [], [EARLY]),
+    BlockSpendInfo(3, 0, [], [reward(3)]),
+]
+AGAIN = BlockSpendInfo(4, 0, [PARENT.name()], [EARLY])
+
+
+def check_again_is_refused(schema: RocksKvSchema) -> None:
+    """It confirms EARLY, which is there, and spends its parent."""
+    with pytest.raises(DuplicateCoinError) as refused:
+        schema.accept_block(AGAIN)
+    assert refused.value.coin_name == EARLY.name()
+
+
+def check_parent_is_spendable(schema: RocksKvSchema) -> None:
+    """A block that confirms another child may spend it."""
+    schema.accept_block(BlockSpendInfo(4, 0, [PARENT.name()], [child(PARENT.name(), 1)]))
+
+
+def load_and_die(path: Path, opening: str, *, is_flushed_whole: bool) -> None:
+    """End by SIGKILL when EARLY is durable, or all of LATER is."""
+    schema = OPENINGS[opening](path)
+    accept_all(schema, LATER[:2])
+    schema.flush()
+    accept_all(schema, LATER[2:])
+    if is_flushed_whole:
+        schema.flush()
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+@needs_rocksdb
+@pytest.mark.parametrize("opening", OPENINGS)
+class TestEarlyChildren:
+    """A coin that was there before its parent was spent: it is not confirmed with the spend."""
+
+    def test_in_the_same_call(self, path: Path, opening: str) -> None:
+        with OPENINGS[opening](path) as schema:
+            with pytest.raises(DuplicateCoinError):
+                schema.accept_packed(PackedBlocks.of([*LATER, AGAIN]))
+            assert schema.last_block_index == 3
+            check_again_is_refused(schema)
+            check_parent_is_spendable(schema)
+
+    def test_in_a_later_call(self, path: Path, opening: str) -> None:
+        with OPENINGS[opening](path) as schema:
+            accept_all(schema, LATER)
+            check_again_is_refused(schema)
+            check_parent_is_spendable(schema)
+
+    def test_after_reopening(self, path: Path, opening: str) -> None:
+        with OPENINGS[opening](path) as schema:
+            accept_all(schema, LATER)
+        with OPENINGS[opening](path) as schema:
+            schema.accept_block(BlockSpendInfo(3 + 2**20, 0, [], [reward(4)]))
+        with OPENINGS[opening](path) as schema:
+            schema.rewind_to_block_index(3)
+            check_again_is_refused(schema)
+            check_parent_is_spendable(schema)
+
+    @pytest.mark.parametrize("is_flushed_whole", [False, True])
+    @pytest.mark.parametrize("reopening", OPENINGS)
+    def test_after_a_kill(
+        self, path: Path, opening: str, reopening: str, is_flushed_whole: bool
+    ) -> None:
+        code = f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r})\n"
+        code += "from test_rocks_kv import *\nload_and_die("
+        code += f"Path({str(path)!r}), {opening!r}, is_flushed_whole={is_flushed_whole})"
+        done = subprocess.run([sys.executable, "-c", code], check=False)
+        assert done.returncode == -signal.SIGKILL
+        with OPENINGS[reopening](path) as schema:
+            schema.accept_block(BlockSpendInfo(3 + 2**20, 0, [], [reward(4)]))
+            schema.rewind_to_block_index(3)
+            check_again_is_refused(schema)
+        with OPENINGS[reopening](path) as schema:
+            check_again_is_refused(schema)
+            check_parent_is_spendable(schema)
+
+    def test_after_a_rewind_that_keeps_it(self, path: Path, opening: str) -> None:
+        with OPENINGS[opening](path) as schema:
+            accept_all(schema, LATER)
+            schema.rewind_to_block_index(2)
+            check_again_is_refused(schema)
+            check_parent_is_spendable(schema)
+
+    @pytest.mark.parametrize("is_reopened", [False, True])
+    def test_after_a_rewind_that_erases_it(
+        self, path: Path, opening: str, is_reopened: bool
+    ) -> None:
+        schema = OPENINGS[opening](path)
+        accept_all(schema, LATER)
+        schema.rewind_to_block_index(1)
+        if is_reopened:
+            schema.close()
+            schema = OPENINGS[opening](path)
+        with schema:
+            schema.accept_block(AGAIN)
+            schema.rewind_to_block_index(1)
+            accept_all(schema, LATER[1:])
+            schema.rewind_to_block_index(3)
+            check_again_is_refused(schema)
+            check_parent_is_spendable(schema)
+
+    def test_after_a_block_with_it_was_refused(self, path: Path, opening: str) -> None:
+        with OPENINGS[opening](path) as schema:
+            accept_all(schema, LATER[:1])
+            with pytest.raises(UnknownCoinError):
+                schema.accept_block(BlockSpendInfo(2, 0, [hash_of("nobody")], [EARLY]))
+            accept_all(schema, LATER[1:])
+            schema.flush()
+        with OPENINGS[opening](path) as schema:
+            check_again_is_refused(schema)
+            check_parent_is_spendable(schema)
+
+
+def block_reward(height: int, kind: int = 0, amount: int = 1) -> Coin:
+    """A coin with such a parent as a network's rewards have."""
+    parent = hash_of("kind", kind)[:16] + bytes(12) + height.to_bytes(4, "big")
+    return Coin(bytes32(parent), hash_of("farmer"), amount)
+
+
+@needs_rocksdb
+@pytest.mark.parametrize("is_reopened", [False, True])
+@pytest.mark.parametrize("opening", OPENINGS)
+class TestRewards:
+    def test_one_that_is_there_is_refused(
+        self, path: Path, opening: str, is_reopened: bool
+    ) -> None:
+        coins = [[block_reward(height, kind) for kind in range(9)] for height in (5, 4, 9)]
+        blocks = [BlockSpendInfo(10 + n, 0, [], confirms) for n, confirms in enumerate(coins)]
+        schema = OPENINGS[opening](path)
+        accept_all(schema, blocks)
+        schema.rewind_to_block_index(11)
+        if is_reopened:
+            schema.close()
+            schema = OPENINGS[opening](path)
+        with schema:
+            for coin in (*coins[0], *coins[1]):
+                with pytest.raises(DuplicateCoinError):
+                    schema.accept_block(BlockSpendInfo(20, 0, [], [coin, block_reward(30)]))
+            sibling = block_reward(5, amount=2)
+            schema.accept_block(BlockSpendInfo(20, 0, [], [sibling, *coins[2]]))
+            for coin in (*coins[0], *coins[1], *coins[2], sibling):
+                with pytest.raises(DuplicateCoinError):
+                    schema.accept_block(BlockSpendInfo(21, 0, [], [coin]))
+
+
+@needs_rocksdb
+class TestFailedWrites:
+    def test_close_says_why_it_failed(self, path: Path) -> None:
+        schema = RocksKvSchema(path)
+        schema.accept_block(BlockSpendInfo(1, 0, [], [reward(1, n) for n in range(50)]))
+        schema.flush()
+        with _no_file_may_grow(), pytest.raises(StorageError, match="File too large"):
+            schema.close()
+
+    def test_an_opening_that_ends_a_rewind_says_why_it_failed(
+        self, path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        with RocksKvSchema(path) as schema:
+            accept_all(schema, sample_chain(30).blocks)
+            monkeypatch.setattr(RocksKvSchema, "_end_rewind", lambda _: None)
+            schema.rewind_to_block_index(0)
+        monkeypatch.undo()
+        with _no_file_may_grow(), pytest.raises(StorageError, match="File too large"):
+            RocksKvSchema(path)
+
+
+@contextmanager
+def _no_file_may_grow() -> Iterator[None]:
+    """No write gets beyond a file's first KiB."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1024, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
 def _once(erase: Callable[..., None]) -> Callable[..., None]:
@@ -317,7 +528,9 @@ class TestKills:
     def run(self, killer: Path, path: Path, kill_at: int) -> list[str]:
         code = f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r})\n"
         code += f"from test_rocks_kv import *\nkill_script(Path({str(path)!r}))"
-        environment = os.environ | {"LD_PRELOAD": str(killer), "KILL_AT": str(kill_at)}
+        # After what is there: a sanitizer's runtime has to come first.
+        preload = f"{os.environ.get('LD_PRELOAD', '')} {killer}"
+        environment = os.environ | {"LD_PRELOAD": preload, "KILL_AT": str(kill_at)}
         command = [sys.executable, "-c", code]
         done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, check=False)
         return done.stdout.decode().splitlines()

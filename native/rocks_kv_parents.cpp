@@ -1,0 +1,24 @@
+#include "rocks_kv_parents.h"
+
+#include "big_endian.h"
+
+#include <algorithm>
+
+bool Parents::may_have(const uint8_t *parent, bool is_spent_by_block) {
+  if (coin_log::is_reward_parent(parent)) {
+    const bool is_new = rewards_.is_new(parent);
+    rewards_.add(parent);
+    return !is_new;
+  }
+  if (is_spent_by_block && early_heads_.empty()) return false;
+  const uint64_t head = big_endian::load64(parent);
+  if (is_spent_by_block) return early_heads_.count(head) != 0;
+  if (early_heads_.insert(head).second) new_early_heads_.push_back(head);
+  return true;
+}
+
+std::vector<uint64_t> Parents::new_early_heads() const {
+  std::vector<uint64_t> sorted(new_early_heads_);
+  std::sort(sorted.begin(), sorted.end());
+  return sorted;
+}

@@ -1,0 +1,36 @@
+// What is known of the parents of coins, so that few new coins need to be looked for.
+//
+// A coin's name is made from its parent's, and a coin is spent once. So a coin whose parent is
+// spent, validly, by the very block that confirms it can be there already only if an earlier block
+// confirmed it without spending the parent: as an early child. Those are remembered by their
+// parents. All but all coins without such a spend are rewards, whose parents rise
+// (coin_log/reward_parents.h).
+//
+// Too much in here, of blocks that were refused or rewound, costs lookups and nothing else.
+#pragma once
+
+#include "coin_log/reward_parents.h"
+
+#include <unordered_set>
+#include <vector>
+
+class Parents {
+ public:
+  using Reward = coin_log::RewardParents::Highest;
+
+  // Whether a coin that a block confirms may be there already. Takes note of it.
+  bool may_have(const uint8_t *parent, bool is_spent_by_block);
+
+  // What has to be kept on disk: the leading bytes of early children's parents, as big-endian
+  // numbers, those since saved() in ascending order; and the highest parents of rewards.
+  std::vector<uint64_t> new_early_heads() const;
+  const std::vector<Reward> &rewards() const { return rewards_.highest(); }
+  void saved() { new_early_heads_.clear(); }
+  void restore_early_head(uint64_t head) { early_heads_.insert(head); }
+  void restore_rewards(const std::vector<Reward> &rewards) { rewards_.restore(rewards); }
+
+ private:
+  std::unordered_set<uint64_t> early_heads_;
+  std::vector<uint64_t> new_early_heads_;
+  coin_log::RewardParents rewards_;
+};
