@@ -66,12 +66,12 @@ missing = _engine.missing
 class Sizes:
     """What the index is made of; see cdb_coin_log_options. Small ones let short tests reach it."""
 
-    memtable_coins: int = 2_000_000
+    memtable_coins: int = 1_500_000
     merge_runs: int = 4
     bucket_bits: int = 16
     name_bits: int = 64
     recent_bits: int = 17
-    unverified_spends: int = 1 << 20
+    unverified_spends: int = 1 << 19
 
 
 DEFAULT_SIZES = Sizes()

@@ -8,6 +8,7 @@ namespace coin_log {
 namespace {
 
 constexpr uintptr_t kPageBytes = 4096;
+constexpr size_t kFew = 8;  // for so few it does not pay to ask what has come from the disk
 
 long disk_faults() {
 #ifdef RUSAGE_THREAD
@@ -29,6 +30,7 @@ bool fetch_page(uintptr_t page) {
 }  // namespace
 
 void ColdReads::announce(const uint8_t *const *addresses, size_t n, size_t bytes) {
+  if (n < kFew) return;
   const long faults = disk_faults();
   if (faults != faults_) is_cold_ = true;
   faults_ = faults;

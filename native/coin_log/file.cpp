@@ -166,7 +166,12 @@ void Mapping::read_ahead(uint64_t begin, uint64_t end) const {
 
 void Mapping::release(uint64_t begin, uint64_t end) const {
   begin = begin / kPageBytes * kPageBytes;
-  if (begin < end) ::madvise(data_ + begin, end - begin, MADV_DONTNEED);
+  if (begin >= end) return;
+#ifdef MADV_COLD
+  // Read once, in order: what is read again and again should not have to go for it.
+  ::madvise(data_ + begin, end - begin, MADV_COLD);
+#endif
+  ::madvise(data_ + begin, end - begin, MADV_DONTNEED);
 }
 
 Mapping::~Mapping() {

@@ -8,7 +8,7 @@ namespace coin_log {
 
 namespace {
 
-constexpr size_t kGroup = 64;  // names whose memory is fetched at the same time
+constexpr size_t kGroup = Run::kGroup;  // names whose memory is fetched at the same time
 constexpr size_t kAhead = 16;
 constexpr uint64_t kSmallestRun = 1024;  // smaller ones count as of this size
 
@@ -64,17 +64,20 @@ void Index::find_in_runs(const uint8_t *names, size_t n, uint32_t *rows) const {
 }
 
 void Index::find_group_in_runs(const uint64_t *bits, size_t n, uint32_t *rows) const {
-  size_t wanted[kGroup], n_wanted = 0;
-  for (size_t i = 0; i < n; ++i)
-    if (rows[i] == kNoRow) wanted[n_wanted++] = i;
+  uint64_t wanted[kGroup] = {};
+  size_t place[kGroup] = {}, n_wanted = 0;
+  for (size_t i = 0; i < n; ++i) {
+    if (rows[i] != kNoRow) continue;
+    place[n_wanted] = i;
+    wanted[n_wanted++] = bits[i];
+  }
   for (const auto &run : runs_)
-    for (size_t k = 0; k < n_wanted; ++k) run->prefetch_bucket(bits[wanted[k]]);
-  for (const auto &run : runs_)
-    for (size_t k = 0; k < n_wanted; ++k) run->prefetch_guess(bits[wanted[k]]);
+    for (size_t k = 0; k < n_wanted; ++k) run->prefetch_bucket(wanted[k]);
+  for (const auto &run : runs_) run->prefetch_guesses(wanted, n_wanted);
   for (size_t k = 0; k < n_wanted; ++k) {
-    uint32_t &row = rows[wanted[k]];
+    uint32_t &row = rows[place[k]];
     for (auto run = runs_.rbegin(); row == kNoRow && run != runs_.rend(); ++run)
-      row = (*run)->find(bits[wanted[k]]);
+      row = (*run)->find(wanted[k]);
   }
 }
 

@@ -18,7 +18,7 @@ size_t Store::block_of(uint32_t row) const {
   return static_cast<size_t>(above - blocks_.begin()) - 1;
 }
 
-void Store::fetch(const uint32_t *rows, size_t n, CoinView *views) const {
+void Store::fetch(const uint32_t *rows, size_t n, CoinView *views, bool in_order) const {
   const uint8_t *coins[kFetch] = {}, *parents[kFetch] = {};
   for (size_t i = 0; i < n; ++i) prefetch(&block_hints_[rows[i] / 64]);
   for (size_t i = 0; i < n; ++i) prefetch(&blocks_[block_hints_[rows[i] / 64]]);
@@ -32,7 +32,7 @@ void Store::fetch(const uint32_t *rows, size_t n, CoinView *views) const {
     prefetch(coins[i]);
     prefetch(coins[i] + line.geometry.coin_bytes() - 1);
   }
-  cold_reads_.announce(coins, n, kNameBytes + 12);
+  if (!in_order) cold_reads_.announce(coins, n, kNameBytes + 12);
   for (size_t i = 0; i < n; ++i) {
     const BlockLine &line = blocks_[views[i].block];
     const Geometry &geometry = line.geometry;
@@ -46,7 +46,7 @@ void Store::fetch(const uint32_t *rows, size_t n, CoinView *views) const {
     prefetch(parents[i]);
     prefetch(parents[i] + kNameBytes - 1);
   }
-  cold_reads_.announce(parents, n, kNameBytes);
+  if (!in_order) cold_reads_.announce(parents, n, kNameBytes);
 }
 
 bool Store::has_name(const CoinView &view, const uint8_t *name) const {

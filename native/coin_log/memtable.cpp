@@ -6,7 +6,6 @@ namespace coin_log {
 
 namespace {
 
-constexpr unsigned kGrowthBits = 2;
 constexpr size_t kFew = 16;
 
 // There are places behind the last home, so that probing need not begin anew at the first one. Should
@@ -16,7 +15,7 @@ constexpr size_t places_of(unsigned place_bits) {
   return homes + homes / 4;
 }
 
-constexpr size_t most_entries(unsigned place_bits) { return (size_t{1} << place_bits) / 2; }
+constexpr size_t most_entries(unsigned place_bits) { return (size_t{3} << place_bits) / 4; }
 
 bool is_before(const Memtable::Slot &a, const Memtable::Slot &b) {
   return a.bits != b.bits ? a.bits < b.bits : a.row < b.row;
@@ -35,7 +34,7 @@ void insertion_sort(Memtable::Slot *first, Memtable::Slot *last) {
 
 void Memtable::reserve(size_t n) {
   unsigned place_bits = 64 - shift_;
-  while (size_ + n > most_entries(place_bits)) place_bits += kGrowthBits;
+  while (size_ + n > most_entries(place_bits)) ++place_bits;
   if (place_bits > 64 - shift_) grow(place_bits);
 }
 
@@ -54,7 +53,7 @@ bool Memtable::insert(uint64_t bits, uint32_t row) {
   for (; place < slots_.size() && slots_[place].is_taken; ++place)
     is_there = is_there || slots_[place].bits == bits;
   if (place == slots_.size()) {
-    grow(64 - shift_ + kGrowthBits);
+    grow(64 - shift_ + 1);
     return insert(bits, row);
   }
   slots_[place] = {bits, row, 1};

@@ -39,7 +39,8 @@ Store::Store(const std::string &path, const cdb_coin_log_options &options)
       log_(directory_, is_read_only()),
       index_(manifest_.bits),
       epoch_(std::max(manifest_.epoch, acked_.epoch())),
-      recent_names_(options_.recent_bits) {
+      recent_names_(options_.recent_bits),
+      unverified_(options_.unverified_spends) {
   if (!is_read_only()) make_directory(directory_, kDerivedFolder);
   if (has_all_derived_files())
     load_derived();

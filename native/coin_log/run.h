@@ -14,6 +14,7 @@
 #pragma once
 
 #include "checksum.h"
+#include "cold_reads.h"
 #include "file.h"
 #include "name_bits.h"
 
@@ -33,9 +34,12 @@ class Run {
   uint32_t find(uint64_t bits) const;
   void find_all(uint64_t bits, std::vector<uint32_t> *rows) const;
   void prefetch_bucket(uint64_t bits) const { prefetch(&starts_[bits_.bucket(bits)]); }
-  void prefetch_guess(uint64_t bits) const;
+  // Where n of them are about to be looked for.
+  void prefetch_guesses(const uint64_t *bits, size_t n) const;
   const Entry *begin(size_t bucket) const { return entries_ + starts_[bucket]; }
   const Entry *end(size_t bucket) const { return entries_ + starts_[bucket + 1]; }
+
+  static constexpr size_t kGroup = 64;  // at most so many at a time
 
  private:
   const Entry *guess(uint64_t bits) const;
@@ -47,6 +51,7 @@ class Run {
   std::unique_ptr<Mapping> mapping_;
   std::vector<uint32_t> starts_;
   const Entry *entries_;
+  mutable ColdReads cold_reads_;
 };
 
 std::string run_file(uint64_t number);

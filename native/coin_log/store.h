@@ -92,6 +92,9 @@ class Store {
   void sync_log();
   void checkpoint();
   void checkpoint_if_due();
+  void publish(const std::function<void()> &write);
+  void seal_memtable();
+  void write_history();
   void cover_all();
   // verify.cpp. Throws when a block that was accepted spends what it must not; it is gone then.
   void verify();
@@ -105,9 +108,10 @@ class Store {
   void unspend(size_t blocks);
   void unspend_covered(size_t blocks);
   // lookup.cpp
-  // The coins of rows that the log holds, in order; at most kFetch of them.
-  static constexpr size_t kFetch = 64;
-  void fetch(const uint32_t *rows, size_t n, CoinView *views) const;
+  // The coins of rows that the log holds; at most kFetch of them. in_order: they follow on those of the
+  // last call, and the log was told to read on.
+  static constexpr size_t kFetch = 256;
+  void fetch(const uint32_t *rows, size_t n, CoinView *views, bool in_order = false) const;
   // Whether it is the coin of this name. Throws when its record is damaged.
   bool has_name(const CoinView &view, const uint8_t *name) const;
   // The row before limit that has the name, or kNoRow: all candidates are held against it.

@@ -14,6 +14,11 @@ struct Claim {
 
 class Unverified {
  public:
+  explicit Unverified(size_t most) {
+    spends_.reserve(most);
+    names_.reserve(most * kNameBytes);
+  }
+
   void add(const Claim &claim) {
     spends_.push_back({claim.row, claim.spend});
     names_.insert(names_.end(), claim.name, claim.name + kNameBytes);

@@ -17,7 +17,7 @@
 namespace coin_log {
 
 namespace {
-constexpr uint64_t kReleaseBytes = uint64_t{1} << 26;
+constexpr uint64_t kReleaseBytes = uint64_t{1} << 24;
 constexpr uint64_t kNearBytes = uint64_t{1} << 14;  // claims that lie so near are read through
 }
 
@@ -37,7 +37,7 @@ std::vector<Claim> Store::false_claims(std::vector<Claim> claims) const {
       prefetch(claims[done + i].name);
     }
     if (is_dense) log_.read_on(blocks_[block_of(rows[0])].offset, log_.end());
-    fetch(rows, group, views);
+    fetch(rows, group, views, is_dense);
     for (size_t i = 0; i < group; ++i)
       if (!has_name(views[i], claims[done + i].name)) wrong.push_back(claims[done + i]);
     const uint64_t offset = blocks_[views[0].block].offset;
