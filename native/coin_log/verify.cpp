@@ -1,7 +1,7 @@
 // Verifying old spends.
 //
-// The index tells 64 - 16 bits of a name and the row; whether the coin there has the name, only the log
-// can say, at a place that is likely not in memory. In bulk such spends are therefore believed, and
+// The index knows 48 bits of a name or more, and the row; whether the coin there has the name, only the
+// log can say, at a place that is likely not in memory. In bulk such spends are therefore believed, and
 // verified by the hundred thousand in the order of the log: one pass that reads on, instead of a
 // random read each.
 //
