@@ -21,7 +21,6 @@ void Store::sync_log() {
 void Store::flush() {
   verify();
   if (options_.power_durable != 0 && acked_.length(epoch_) < log_.end()) sync_log();
-  checkpoint_if_due();
 }
 
 void Store::close() {
@@ -33,52 +32,33 @@ void Store::close() {
   if (uncovered > options_.memtable_coins / kCloseCheckpointDivisor) checkpoint();
 }
 
-// What is not verified is not covered. The memtable does not wait for that: a run may be ahead of the
-// rest, since what it says of rows that a crash has taken is no more than a wrong candidate.
 void Store::checkpoint_if_due() {
   if (is_read_only()) return;
-  const bool is_far = rows_ - manifest_.covered_rows >= options_.memtable_coins;
-  if (is_far && unverified_.size() == 0)
-    checkpoint();
-  else if (index_.memtable().size() >= options_.memtable_coins)
-    publish([this] { seal_memtable(); });
+  // Rows that were rewound are in the memtable still.
+  const bool is_due = rows_ - manifest_.covered_rows >= options_.memtable_coins ||
+                      index_.memtable().size() >= size_t{2} * options_.memtable_coins;
+  if (is_due) checkpoint();
 }
 
 void Store::checkpoint() {
   verify();
   sync_log();
-  publish([this] {
-    seal_memtable();
-    write_history();
-    cover_all();
-  });
-}
-
-// Have the manifest name what was written, and remove the runs that it names no more.
-void Store::publish(const std::function<void()> &write) {
-  const std::vector<RunName> before = manifest_.runs;
-  write();
-  write_manifest(directory_, manifest_);
-  for (const RunName &run : before) {
-    const bool is_kept = std::any_of(manifest_.runs.begin(), manifest_.runs.end(),
-                                     [&](const RunName &kept) { return kept.number == run.number; });
-    if (!is_kept) remove_file(directory_, run_file(run.number));
-  }
-}
-
-void Store::seal_memtable() {
+  std::vector<RunName> before = index_.run_names();
   index_.seal(directory_, rows_, options_.merge_runs, &manifest_.next_run);
-  manifest_.runs = index_.run_names();
-}
-
-void Store::write_history() {
   const auto first = blocks_.begin() + static_cast<ptrdiff_t>(manifest_.covered_blocks);
   const uint32_t first_row = static_cast<uint32_t>(manifest_.covered_rows);
   const Section section = {manifest_.covered_blocks, {first, blocks_.end()}, new_spent_rows_,
                            early_children_.rows_from(first_row)};
   sections_.push_back(write_section(directory_, section, manifest_.history_bytes));
   manifest_.history_bytes += sections_.back().length;
+  cover_all();
+  write_manifest(directory_, manifest_);
   new_spent_rows_.clear();
+  for (const RunName &run : before) {
+    const bool is_kept = std::any_of(manifest_.runs.begin(), manifest_.runs.end(),
+                                     [&](const RunName &kept) { return kept.number == run.number; });
+    if (!is_kept) remove_file(directory_, run_file(run.number));
+  }
 }
 
 void Store::cover_all() {
@@ -87,6 +67,7 @@ void Store::cover_all() {
   manifest_.last_checksum = last_checksum_;
   manifest_.covered_blocks = blocks_.size();
   manifest_.covered_rows = rows_;
+  manifest_.runs = index_.run_names();
   manifest_.rewards = reward_parents_.highest();
 }
 

@@ -92,9 +92,6 @@ class Store {
   void sync_log();
   void checkpoint();
   void checkpoint_if_due();
-  void publish(const std::function<void()> &write);
-  void seal_memtable();
-  void write_history();
   void cover_all();
   // verify.cpp. Throws when a block that was accepted spends what it must not; it is gone then.
   void verify();
