@@ -19,7 +19,7 @@ void Store::sync_log() {
 }
 
 void Store::flush() {
-  verify();
+  settle();
   if (options_.power_durable != 0 && acked_.length(epoch_) < log_.end()) sync_log();
 }
 

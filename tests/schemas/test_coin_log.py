@@ -430,6 +430,19 @@ def test_a_made_up_spend_that_was_believed_is_taken_back_before_it_is_acknowledg
         schema.accept_packed(PackedBlocks.of([BlockSpendInfo(next_index, 2, [], [])]))
 
 
+@pytest.mark.parametrize("durability", [Durability.PROCESS, Durability.POWER])
+def test_what_is_flushed_is_in_the_file_and_not_on_its_way(
+    path: Path, durability: Durability
+) -> None:
+    blocks = [(index, [reward(index, n) for n in range(40_000)]) for index in range(3)]
+    packed = PackedBlocks.of(BlockSpendInfo(index, 0, [], coins) for index, coins in blocks)
+    with CoinLogSchema(path, durability=durability) as schema:
+        schema.accept_packed(packed)
+        schema.flush()
+        at_flush = (path / "log").stat().st_size
+    assert at_flush >= records_end(path)
+
+
 def test_packed_lookups(path: Path) -> None:
     coin = Coin(hash_of("p"), hash_of("h"), 2**64 - 1)
     with CoinLogSchema(path) as schema:
