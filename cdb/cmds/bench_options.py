@@ -14,6 +14,7 @@ import click
 from tqdm import tqdm
 
 from cdb.bench.plan import Plan
+from cdb.cmds.options import directory_option, flush_every_option
 from cdb.cmds.table import size
 from cdb.coins import MAX_U32
 from cdb.durability import Durability
@@ -161,14 +162,9 @@ _OPTIONS = (
         metavar="N",
         help="Measure everything so often.",
     ),
-    click.option(
-        "--flush-every",
-        "flush_coins",
-        type=click.IntRange(min=1),
-        metavar="COINS",
-        default=DEFAULT_FLUSH_COINS,
-        show_default=True,
-        help="Flush each time so many coins have come; all do, the floor included.",
+    flush_every_option(
+        DEFAULT_FLUSH_COINS,
+        "Flush each time so many coins have come; all do, the floor included.",
     ),
     click.option(
         "--durability",
@@ -177,15 +173,7 @@ _OPTIONS = (
         show_default=True,
         help="What a flush survives, the same for all; the floor syncs for power only.",
     ),
-    click.option(
-        "--dir",
-        "parent",
-        type=click.Path(exists=True, file_okay=False, path_type=Path),
-        metavar="DIR",
-        default=Path(),
-        help="Put replays and databases below this directory, for the time being: on the disk "
-        "that is of interest.  [default: the current directory]",
-    ),
+    directory_option("Put replays and databases below this directory"),
     click.option("--keep", is_flag=True, help="Don't delete replays and databases at the end."),
 )
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 
 from cdb.cmds.load import LoadOptions, LoadSummary, load_stream
+from cdb.cmds.options import directory_option
 from cdb.cmds.runner import run
 from cdb.cmds.table import duration, size, table
 from cdb.errors import InvariantError
@@ -26,15 +27,7 @@ _HEADER = ["schema", "time", "coins/s", "bytes written", "size a coin", "digest"
     show_default=True,
     help="How many coins to load.",
 )
-@click.option(
-    "--dir",
-    "parent",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    metavar="DIR",
-    default=Path(),
-    help="Where to put the databases for the time being: on the disk that is of interest.  "
-    "[default: the current directory]",
-)
+@directory_option("Where to put the databases")
 def demo(coins: int, parent: Path) -> None:
     """Load mainnet-shaped blocks into every schema, and print what each took.
 

@@ -7,7 +7,13 @@ from stat import S_ISREG
 import click
 
 from cdb.cmds.load import LoadOptions, load_stream, summary_table
-from cdb.cmds.options import database_path, db_option, max_blocks_option, schema_argument
+from cdb.cmds.options import (
+    database_path,
+    db_option,
+    flush_every_option,
+    max_blocks_option,
+    schema_argument,
+)
 from cdb.cmds.runner import run
 from cdb.durability import Durability
 from cdb.loader import DEFAULT_FLUSH_COINS
@@ -25,14 +31,8 @@ from cdb.schemas import SchemaInfo
     metavar="FILE",
     help="The replay.  [default: standard input]",
 )
-@click.option(
-    "--flush-every",
-    "flush_coins",
-    type=click.IntRange(min=1),
-    metavar="COINS",
-    default=DEFAULT_FLUSH_COINS,
-    show_default=True,
-    help="Make what was loaded durable each time this many coins have come.",
+@flush_every_option(
+    DEFAULT_FLUSH_COINS, "Make what was loaded durable each time this many coins have come."
 )
 @click.option(
     "--durability",

@@ -1,11 +1,15 @@
 """Arguments and options that several commands share."""
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any, TypeVar
 
 import click
 from click.shell_completion import CompletionItem
 
 from cdb.schemas import SchemaInfo, find_schema, schema_names
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 class SchemaType(click.ParamType[SchemaInfo]):
@@ -40,6 +44,32 @@ max_blocks_option = click.option(
     metavar="N",
     help="Only the blocks with an index below N: the first N heights.",
 )
+
+
+def directory_option(what: str) -> Callable[[F], F]:
+    """--dir, as `parent`; what is put there, for its help."""
+    return click.option(
+        "--dir",
+        "parent",
+        type=click.Path(exists=True, file_okay=False, path_type=Path),
+        metavar="DIR",
+        default=Path(),
+        help=f"{what} for the time being: on the disk that is of interest.  "
+        "[default: the current directory]",
+    )
+
+
+def flush_every_option(coins: int, what: str) -> Callable[[F], F]:
+    """--flush-every, as `flush_coins`; how many by default, and what it does, for its help."""
+    return click.option(
+        "--flush-every",
+        "flush_coins",
+        type=click.IntRange(min=1),
+        metavar="COINS",
+        default=coins,
+        show_default=True,
+        help=what,
+    )
 
 
 def database_path(schema: SchemaInfo, path: Path | None) -> Path:
