@@ -7,7 +7,7 @@ from typing import Any, Protocol
 from cdb.bench.process import WorkloadError
 from cdb.bench.truth import Questions
 from cdb.coins import NAME_BYTES, Coin, CoinInfo, bytes32
-from cdb.engines.coin_log import INFO_FORMAT
+from cdb.engines.packed_lookups import INFO_FORMAT
 from cdb.packed import PackedBlocks
 from cdb.schemas import Schema
 

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from cdb.bench.process import WorkloadError
 from cdb.coins import NAME_BYTES
-from cdb.engines.coin_log import INFO_FORMAT
+from cdb.engines.packed_lookups import INFO_BYTES, INFO_FORMAT
 from cdb.packed import AMOUNT_BYTES, CONFIRM_BYTES, PackedBlocks
 from cdb.replay import block_text
 from cdb.scanner import scan_packed
@@ -28,7 +28,6 @@ TAIL_COINS = 200_000
 REWOUND_HEIGHTS = 1_000
 SEED = 1
 
-INFO_BYTES = struct.calcsize(INFO_FORMAT)
 _QUESTION_BYTES = NAME_BYTES + INFO_BYTES
 _DRAWN_NAMES = 2 * WARM_NAMES + COLD_NAMES
 

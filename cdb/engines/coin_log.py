@@ -10,12 +10,12 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from struct import calcsize
 from typing import Any
 from weakref import WeakSet, finalize
 
 from cdb.coins import MAX_U32, NAME_BYTES
 from cdb.durability import Durability
+from cdb.engines.packed_lookups import INFO_BYTES
 from cdb.errors import (
     CorruptDatabaseError,
     DatabaseClosedError,
@@ -25,9 +25,6 @@ from cdb.errors import (
 )
 from cdb.native import NativeEngine, Problems
 from cdb.packed import CONFIRM_BYTES, PackedBlocks
-
-INFO_FORMAT = "<32s32sQII"  # parent, puzzle hash, amount, confirmed index, spent index
-INFO_BYTES = calcsize(INFO_FORMAT)
 
 _READ_CONFIRMS = 4096
 
@@ -164,7 +161,7 @@ class CoinLog:
         _engine.call(self.path, "rewind", self._open_handle(), max(-1, min(block_index, MAX_U32)))
 
     def lookup(self, names: bytes) -> tuple[bytearray, bytearray]:
-        """For each name an info (INFO_FORMAT), and a byte that is 1 where there is such a coin."""
+        """For each name a packed info, and a byte that is 1 where there is such a coin."""
         ffi = self._native.ffi
         count = len(names) // NAME_BYTES
         infos = bytearray(INFO_BYTES * count)

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from cdb.blocks import BlockSpendInfo
 from cdb.coins import NAME_BYTES, Coin, bytes32_unchecked
+from cdb.engines.packed_lookups import INFO_BYTES
 from cdb.errors import (
     CorruptDatabaseError,
     DatabaseClosedError,
@@ -23,7 +24,6 @@ from cdb.packed import CONFIRM_BYTES, PackedBlocks
 
 CACHE_BYTES = 64 << 20
 MAX_INDEX = 2**32 - 1
-INFO_FORMAT = "=32s32sQII"  # parent, puzzle hash, amount, confirmed index, spent index
 
 # What each status means, and what to do about it; {} is RocksDB's own text.
 _PROBLEMS: Problems = {
@@ -128,10 +128,10 @@ class RocksKv:
         self._call("settle")
 
     def find(self, names: bytes) -> tuple[bytearray, bytearray]:
-        """For each name an info (INFO_FORMAT), and a byte that is 1 where there is such a coin."""
+        """For each name a packed info, and a byte that is 1 where there is such a coin."""
         ffi = self._ffi
         n = len(names) // NAME_BYTES
-        infos, found = bytearray(ffi.sizeof("cdb_kv_info") * n), bytearray(n)
+        infos, found = bytearray(INFO_BYTES * n), bytearray(n)
         self._call(
             "find",
             ffi.from_buffer("uint8_t[]", names),

@@ -10,19 +10,16 @@ All of derived/ is rebuilt from the log when it is missing. See docs/schemas/coi
 """
 
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack, suppress
-from itertools import compress
 from os import PathLike
 from pathlib import Path
-from struct import iter_unpack
 
-from cdb.blocks import BlockSpendInfo, check_against_state, check_names, named_block
-from cdb.coins import MAX_U32, NAME_BYTES, Coin, CoinInfo, bytes32, bytes32_unchecked
+from cdb.blocks import BlockSpendInfo, named_block
+from cdb.coins import MAX_U32, NAME_BYTES
 from cdb.durability import Durability
 from cdb.engines.coin_log import (
     DEFAULT_SIZES,
-    INFO_FORMAT,
     CoinLog,
     Reader,
     Sizes,
@@ -30,7 +27,7 @@ from cdb.engines.coin_log import (
     names_of,
 )
 from cdb.engines.home import Home
-from cdb.engines.shared import Shared
+from cdb.engines.packed_lookups import PackedLookups
 from cdb.errors import CorruptDatabaseError, DatabaseClosedError
 from cdb.packed import AMOUNT_BYTES, PackedBlocks
 
@@ -40,7 +37,7 @@ FORMAT_VERSION = 1
 READ_TRIES = 4
 
 
-class CoinLogSchema(Shared):
+class CoinLogSchema(PackedLookups):
     """Keeps the coin set in a coin log; see cdb.schemas.Schema for the methods.
 
     One lock makes each call whole, so that reads from other threads are safe beside the writer.
@@ -99,29 +96,6 @@ class CoinLogSchema(Shared):
                 with self._guard.write():
                     self._log.flush()
 
-    def coin_infos_for_coin_names(self, coin_names: Sequence[bytes32]) -> list[CoinInfo]:
-        """See Schema."""
-        check_names(coin_names)
-        infos, found = self.coin_infos_packed(b"".join(coin_names))
-        make = bytes32_unchecked
-        return [
-            CoinInfo(Coin(make(parent), make(puzzle_hash), amount), confirmed, spent)
-            for parent, puzzle_hash, amount, confirmed, spent in compress(
-                iter_unpack(INFO_FORMAT, infos), found
-            )
-        ]
-
-    def coin_infos_packed(self, coin_names: bytes) -> tuple[bytearray, bytearray]:
-        """The coins of names without gaps, as packed infos, and for each whether there is such one.
-
-        See cdb.engines.coin_log.INFO_FORMAT; the infos of unknown names are zeros.
-        """
-        if len(coin_names) % NAME_BYTES:
-            raise ValueError(f"coin names have {NAME_BYTES} bytes each")
-        with self._mutex:
-            self._guard.check()
-            return self._log.lookup(coin_names)
-
     def block_info_for_block_index(self, block_index: int) -> BlockSpendInfo | None:
         """See Schema."""
         with self._mutex:
@@ -166,16 +140,12 @@ class CoinLogSchema(Shared):
         with self._guard.write():
             return self._log.accept(blocks, trusting=trusting)
 
+    def _lookup(self, coin_names: bytes) -> tuple[bytearray, bytearray]:
+        return self._log.lookup(coin_names)
+
     def _raise_refusal(self, block: BlockSpendInfo) -> None:
         """Check a block that was refused as all schemas do, for the same error."""
-        named = named_block(block, self._log.newest_index)
-        infos, found = self._log.lookup(b"".join(named.outside_spends))
-        spent = [
-            info[-1] if is_found else None
-            for info, is_found in zip(iter_unpack(INFO_FORMAT, infos), found, strict=True)
-        ]
-        exists = [bool(each) for each in self._log.lookup(b"".join(named.names))[1]]
-        check_against_state(named, spent, exists)
+        self._check_refused(named_block(block, self._log.newest_index))
         raise ValueError(f"packed block {block.index} is not in canonical form")
 
     def _read_on(self, reader: Reader) -> Iterator[PackedBlocks]:

@@ -8,26 +8,21 @@ my.cdb/
 
 import re
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack, suppress
-from itertools import compress
 from os import PathLike
 from pathlib import Path
-from struct import iter_unpack
 from typing import NamedTuple, NoReturn, Self
 
 from cdb.blocks import (
     BlockSpendInfo,
-    check_against_state,
-    check_names,
     named_block,
 )
-from cdb.coins import NAME_BYTES, Coin, CoinInfo, bytes32, bytes32_unchecked
 from cdb.durability import Durability
 from cdb.engines.files import make_dir, replace_file, storage_errors
 from cdb.engines.home import Home
-from cdb.engines.rocks_kv import INFO_FORMAT, Cursor, Options, RocksKv, missing
-from cdb.engines.shared import Shared
+from cdb.engines.packed_lookups import PackedLookups
+from cdb.engines.rocks_kv import Cursor, Options, RocksKv, missing
 from cdb.errors import CorruptDatabaseError, InvariantError
 from cdb.packed import PackedBlocks, pack_named
 
@@ -51,7 +46,7 @@ class _Promise(NamedTuple):
     sequence: int
 
 
-class RocksKvSchema(Shared):
+class RocksKvSchema(PackedLookups):
     """Keeps coins, spends and blocks in RocksDB; see cdb.schemas.Schema for the methods.
 
     commit_entries: coins that are collected in memory before they are committed and indexed.
@@ -106,29 +101,6 @@ class RocksKvSchema(Shared):
                 with self._guard.write():
                     self._kv.commit()
                     self._promise_what_was_ingested()
-
-    def coin_infos_for_coin_names(self, coin_names: Sequence[bytes32]) -> list[CoinInfo]:
-        """See Schema."""
-        check_names(coin_names)
-        infos, found = self.coin_infos_packed(b"".join(coin_names))
-        make = bytes32_unchecked
-        return [
-            CoinInfo(Coin(make(parent), make(puzzle_hash), amount), confirmed, spent)
-            for parent, puzzle_hash, amount, confirmed, spent in compress(
-                iter_unpack(INFO_FORMAT, infos), found
-            )
-        ]
-
-    def coin_infos_packed(self, coin_names: bytes) -> tuple[bytearray, bytearray]:
-        """The coins of names without gaps, as packed infos, and for each whether there is such one.
-
-        See cdb.engines.rocks_kv.INFO_FORMAT; the infos of unknown names are zeros.
-        """
-        if len(coin_names) % NAME_BYTES:
-            raise ValueError(f"coin names have {NAME_BYTES} bytes each")
-        with self._mutex:
-            self._guard.check()
-            return self._kv.find(coin_names)
 
     def block_info_for_block_index(self, block_index: int) -> BlockSpendInfo | None:
         """See Schema."""
@@ -229,15 +201,12 @@ class RocksKvSchema(Shared):
             self._ingestions = ingestions
             self._promise(self._reached())
 
+    def _lookup(self, coin_names: bytes) -> tuple[bytearray, bytearray]:
+        return self._kv.find(coin_names)
+
     def _refuse(self, block: BlockSpendInfo) -> NoReturn:
         """Raise what is wrong with a refused block, by the checks that all schemas share."""
-        named = named_block(block, self._newest)
-        infos, found = self._kv.find(b"".join([*named.outside_spends, *named.names]))
-        n_outside = len(named.outside_spends)
-        answers = zip(iter_unpack(INFO_FORMAT, infos), found, strict=True)
-        spent = [info[-1] if is_found else None for info, is_found in answers]
-        exists = [bool(is_found) for is_found in found]
-        check_against_state(named, spent[:n_outside], exists[n_outside:])
+        self._check_refused(named_block(block, self._newest))
         raise InvariantError(f"{self._path}: block {block.index} was refused for no reason")
 
     def _end_rewind(self) -> None:

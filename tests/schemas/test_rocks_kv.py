@@ -18,6 +18,7 @@ import pytest
 from cdb.blocks import BlockSpendInfo, canonical
 from cdb.coins import Coin, bytes32
 from cdb.engines import rocks_kv as engine
+from cdb.engines.packed_lookups import INFO_FORMAT
 from cdb.errors import (
     BlockError,
     CdbError,
@@ -143,7 +144,7 @@ class TestPackedBlocks:
             names = coin.name() + hash_of("nobody") + other.name()
             infos, found = schema.coin_infos_packed(names)
             assert [*found] == [1, 0, 1]
-            first, unknown, last = iter_unpack(engine.INFO_FORMAT, infos)
+            first, unknown, last = iter_unpack(INFO_FORMAT, infos)
             assert first == (coin.parent_coin_name, coin.puzzle_hash, coin.amount, 1, 4)
             assert unknown == (bytes(32), bytes(32), 0, 0, 0)
             assert last == (other.parent_coin_name, other.puzzle_hash, other.amount, 1, 0)
