@@ -73,7 +73,7 @@ class Loader:
         due = bisect_left(packed.confirm_ends, wanted)
         part = packed.part(0, min(due + 1, len(packed)))
         try:
-            _accept(self._schema, part)
+            accept(self._schema, part)
         finally:
             self._count(part)
         if self._unflushed_coins >= self._flush_coins:
@@ -93,7 +93,8 @@ class Loader:
         self.progress.accepted_index = packed.indices[accepted - 1]
 
 
-def _accept(schema: Schema, packed: PackedBlocks) -> None:
+def accept(schema: Schema, packed: PackedBlocks) -> None:
+    """Accept blocks, packed where the schema takes them so, or one by one."""
     accept_packed = getattr(schema, "accept_packed", None)
     if accept_packed is not None:
         accept_packed(packed)

@@ -1,19 +1,23 @@
 """Measures from inside a process what it takes."""
 
+import os
 import resource
 import time
 from pathlib import Path
 
 
 class Meter:
-    """Measures this process from when the meter was made.
+    """Measures this process from when the meter was made, and the disk that a directory is on.
 
-    Bytes are None where the system doesn't count them (only Linux does).
+    Bytes are None where the system doesn't count them (only Linux does). The disk's are those of
+    all processes.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, directory: Path | None = None) -> None:
+        self._directory = directory
+        self._start_disk = _disk_counters(directory)
         self._start_bytes = _io_counters()
-        self._start_cpu = _cpu_seconds()
+        self._start_usage = resource.getrusage(resource.RUSAGE_SELF)
         self._start = time.perf_counter()
 
     def seconds(self) -> float:
@@ -22,7 +26,19 @@ class Meter:
 
     def cpu_seconds(self) -> float:
         """User and system time of all threads."""
-        return _cpu_seconds() - self._start_cpu
+        return self.user_seconds() + self.system_seconds()
+
+    def user_seconds(self) -> float:
+        """Time of all threads in their own code."""
+        return resource.getrusage(resource.RUSAGE_SELF).ru_utime - self._start_usage.ru_utime
+
+    def system_seconds(self) -> float:
+        """Time of all threads in the kernel."""
+        return resource.getrusage(resource.RUSAGE_SELF).ru_stime - self._start_usage.ru_stime
+
+    def bytes_read(self) -> int | None:
+        """What read calls gave, from memory or from the disk."""
+        return self._bytes_since("rchar")
 
     def bytes_written(self) -> int | None:
         """What was handed to write calls."""
@@ -32,9 +48,23 @@ class Meter:
         """What had to come from the disk, by read calls, mappings and read-ahead."""
         return self._bytes_since("read_bytes")
 
+    def bytes_dirtied(self) -> int | None:
+        """What will have to go to the disk: whole pages, each time that one becomes dirty."""
+        return self._bytes_since("write_bytes")
+
+    def disk_bytes_read(self) -> int | None:
+        """What the disk was asked for."""
+        return self._disk_bytes_since("read")
+
+    def disk_bytes_written(self) -> int | None:
+        """What the disk was given."""
+        return self._disk_bytes_since("written")
+
     def _bytes_since(self, counter: str) -> int | None:
-        now, start = _io_counters().get(counter), self._start_bytes.get(counter)
-        return None if now is None or start is None else now - start
+        return _difference(_io_counters(), self._start_bytes, counter)
+
+    def _disk_bytes_since(self, counter: str) -> int | None:
+        return _difference(_disk_counters(self._directory), self._start_disk, counter)
 
 
 def peak_rss_bytes() -> int | None:
@@ -54,15 +84,15 @@ def size_bytes(path: Path) -> int:
     return sum(file.stat().st_size for file in database_files(path))
 
 
+def allocated_bytes(path: Path) -> int:
+    """What the same files take on the disk: less where they have holes, more where preallocated."""
+    return sum(file.stat().st_blocks * 512 for file in database_files(path))
+
+
 def database_files(path: Path) -> list[Path]:
     """The files of a database: one file and those beside it, or all in a directory."""
     files = path.rglob("*") if path.is_dir() else path.parent.glob(path.name + "*")
     return [file for file in files if file.is_file()]
-
-
-def _cpu_seconds() -> float:
-    usage = resource.getrusage(resource.RUSAGE_SELF)
-    return usage.ru_utime + usage.ru_stime
 
 
 def _io_counters() -> dict[str, int]:
@@ -71,3 +101,18 @@ def _io_counters() -> dict[str, int]:
         return {}
     lines = (line.split(": ") for line in counters.read_text("ascii").splitlines())
     return {name: int(value) for name, value in lines}
+
+
+def _disk_counters(directory: Path | None) -> dict[str, int]:
+    if directory is None:
+        return {}
+    device = directory.stat().st_dev
+    counters = Path(f"/sys/dev/block/{os.major(device)}:{os.minor(device)}/stat")
+    if not counters.exists():
+        return {}
+    fields = counters.read_text("ascii").split()
+    return {"read": int(fields[2]) * 512, "written": int(fields[6]) * 512}
+
+
+def _difference(now: dict[str, int], start: dict[str, int], counter: str) -> int | None:
+    return now[counter] - start[counter] if counter in now and counter in start else None

@@ -105,9 +105,27 @@ function(cdb_add_extension module face library)
     "-Wpedantic;-Wconversion;-Wsign-conversion;-Wshadow;-Wnon-virtual-dtor;-Woverloaded-virtual")
   cdb_sanitize(${name})
 
+  cdb_place(${name} ${package})
+endfunction()
+
+# cdb_add_preload(package._NAME source.c): the file package/_NAME.so, for LD_PRELOAD.
+function(cdb_add_preload module source)
+  string(REPLACE "." "/" path ${module})
+  cmake_path(GET path PARENT_PATH package)
+  cmake_path(GET path FILENAME name)
+  add_library(${name} MODULE ${source})
+  set_target_properties(${name} PROPERTIES PREFIX "" C_VISIBILITY_PRESET hidden)
+  target_compile_options(${name} PRIVATE -Wall -Wextra -Werror -Wpedantic -Wconversion
+                                         -Wsign-conversion -Wshadow)
+  target_link_libraries(${name} PRIVATE Threads::Threads ${CMAKE_DL_LIBS})
+  cdb_place(${name} ${package})
+endfunction()
+
+# cdb_place(target package/directory): where Python looks for it.
+function(cdb_place target directory)
   if(SKBUILD_STATE STREQUAL "editable")
-    set_target_properties(${name} PROPERTIES
-      LIBRARY_OUTPUT_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR}/../${package})
+    set_target_properties(${target} PROPERTIES
+      LIBRARY_OUTPUT_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR}/../${directory})
   endif()
-  install(TARGETS ${name} LIBRARY DESTINATION ${package})
+  install(TARGETS ${target} LIBRARY DESTINATION ${directory})
 endfunction()

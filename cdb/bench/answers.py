@@ -1,43 +1,34 @@
 """Asks a database for coins, and holds every answer against the truth."""
 
-from collections.abc import Callable
-from struct import iter_unpack
+from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
-from cdb.bench.process import WorkloadError
-from cdb.bench.truth import Questions
-from cdb.coins import NAME_BYTES, Coin, CoinInfo, bytes32
-from cdb.engines.packed_lookups import INFO_FORMAT
+from cdb.bench.process import WrongAnswerError
+from cdb.bench.questions import Questions, names_of
+from cdb.coins import CoinInfo, bytes32
 from cdb.packed import PackedBlocks
 from cdb.schemas import Schema
 
 BATCH_NAMES = 1_000
 
 
-class WrongAnswerError(WorkloadError):
-    """A database does not answer what its replay says."""
-
-
 class Lookups(Protocol):
     """A way to ask for coins: ask(question(names)) is what is measured."""
 
-    is_packed: bool
+    form: str
     ask: Callable[[Any], Any]
 
     def question(self, names: bytes) -> Any:
         """Names without gaps, in the form that ask() takes."""
 
-    def check(self, questions: Questions, answer: Any) -> None:
-        """Raise WrongAnswerError unless every coin was found as it is."""
-
-    def check_absent(self, names: bytes, answer: Any) -> None:
-        """Raise WrongAnswerError if anything was found."""
+    def is_right(self, questions: Questions, answer: Any) -> bool:
+        """Whether every coin was found as it is, and nothing that is none."""
 
 
 class ObjectLookups:
     """Lookups by coin_infos_for_coin_names: what every schema has."""
 
-    is_packed = False
+    form = "objects"
 
     def __init__(self, schema: Schema) -> None:
         self.ask: Callable[[Any], Any] = schema.coin_infos_for_coin_names
@@ -46,21 +37,15 @@ class ObjectLookups:
         """See Lookups."""
         return names_of(names)
 
-    def check(self, questions: Questions, answer: list[CoinInfo]) -> None:
+    def is_right(self, questions: Questions, answer: list[CoinInfo]) -> bool:
         """See Lookups."""
-        if answer != infos_of(questions.infos):
-            raise WrongAnswerError("a lookup gave a wrong answer")
-
-    def check_absent(self, names: bytes, answer: list[CoinInfo]) -> None:
-        """See Lookups."""
-        if answer:
-            raise WrongAnswerError("a lookup found a coin that does not exist")
+        return answer == questions.answers()
 
 
 class PackedLookups:
     """Lookups by coin_infos_packed, without an object a coin."""
 
-    is_packed = True
+    form = "packed"
 
     def __init__(self, ask: Callable[[Any], Any]) -> None:
         self.ask = ask
@@ -69,16 +54,12 @@ class PackedLookups:
         """See Lookups."""
         return names
 
-    def check(self, questions: Questions, answer: tuple[bytes, bytes]) -> None:
+    def is_right(self, questions: Questions, answer: tuple[bytes, bytes]) -> bool:
         """See Lookups."""
         infos, found = answer
-        if infos != questions.infos or found != b"\1" * len(questions):
-            raise WrongAnswerError("a lookup gave a wrong answer")
-
-    def check_absent(self, names: bytes, answer: tuple[bytes, bytes]) -> None:
-        """See Lookups."""
-        if answer[1] != bytes(len(names) // NAME_BYTES):
-            raise WrongAnswerError("a lookup found a coin that does not exist")
+        if not questions.infos:
+            return not any(found) and len(found) == len(questions)
+        return infos == questions.infos and found == b"\1" * len(questions)
 
 
 def fastest_lookups(schema: Schema) -> Lookups:
@@ -87,12 +68,22 @@ def fastest_lookups(schema: Schema) -> Lookups:
     return ObjectLookups(schema) if packed is None else PackedLookups(packed)
 
 
-def check_questions(schema: Schema, questions: Questions) -> None:
-    """Raise WrongAnswerError unless the database answers them all."""
-    lookups = ObjectLookups(schema)
+def check_right(lookups: Lookups, questions: Questions, answer: Any) -> None:
+    """Raise WrongAnswerError unless this is the answer."""
+    if not lookups.is_right(questions, answer):
+        problem = "gave a wrong answer" if questions.infos else "found a coin that does not exist"
+        raise WrongAnswerError(f"a lookup {problem}")
+
+
+def check_questions(schema: Schema, questions: Questions, as_of: int | None = None) -> None:
+    """Raise WrongAnswerError unless the database answers them all.
+
+    as_of: the index of its newest block, if it doesn't hold the whole replay.
+    """
     for at in range(0, len(questions), BATCH_NAMES):
         part = questions.part(at, at + BATCH_NAMES)
-        lookups.check(part, lookups.ask(lookups.question(part.names)))
+        if schema.coin_infos_for_coin_names(names_of(part.names)) != part.answers(as_of):
+            raise WrongAnswerError("a lookup gave a wrong answer")
 
 
 def check_newest(schema: Schema, index: int) -> None:
@@ -102,7 +93,7 @@ def check_newest(schema: Schema, index: int) -> None:
         raise WrongAnswerError(problem)
 
 
-def check_there(schema: Schema, packs: list[PackedBlocks]) -> None:
+def check_there(schema: Schema, packs: Iterable[PackedBlocks]) -> None:
     """Raise WrongAnswerError unless the coins of these blocks exist and their spends are spent."""
     for packed in packs:
         found = schema.coin_infos_for_coin_names(names_of(bytes(packed.names)))
@@ -113,30 +104,17 @@ def check_there(schema: Schema, packs: list[PackedBlocks]) -> None:
             raise WrongAnswerError("a spend of an accepted block is missing")
 
 
-def check_gone(schema: Schema, packs: list[PackedBlocks]) -> None:
-    """Raise WrongAnswerError unless what these blocks did is undone."""
+def check_gone(schema: Schema, packs: Iterable[PackedBlocks]) -> None:
+    """Raise WrongAnswerError unless what these blocks, the newest, did is undone."""
+    made: set[bytes32] = set()
     for packed in packs:
-        if schema.coin_infos_for_coin_names(names_of(bytes(packed.names))):
+        names, spends = names_of(bytes(packed.names)), names_of(bytes(packed.spends))
+        made.update(names)
+        if schema.coin_infos_for_coin_names(names):
             raise WrongAnswerError("a rewind left a coin")
-        spent = schema.coin_infos_for_coin_names(names_of(bytes(packed.spends)))
-        if any(info.spent_index for info in spent):
+        older = [name for name in spends if name not in made]
+        infos = schema.coin_infos_for_coin_names(older)
+        if any(info.spent_index for info in infos):
             raise WrongAnswerError("a rewind left a spend")
-    made = {name for packed in packs for name in names_of(bytes(packed.names))}
-    spends = [name for packed in packs for name in names_of(bytes(packed.spends))]
-    older = [name for name in spends if name not in made]
-    if len(schema.coin_infos_for_coin_names(older)) != len(older):
-        raise WrongAnswerError("a rewind took a coin too many")
-
-
-def names_of(packed_names: bytes) -> list[bytes32]:
-    """Names without gaps, one by one."""
-    places = range(0, len(packed_names), NAME_BYTES)
-    return [bytes32(packed_names[at : at + NAME_BYTES]) for at in places]
-
-
-def infos_of(packed_infos: bytes) -> list[CoinInfo]:
-    """Packed infos as objects."""
-    return [
-        CoinInfo(Coin(bytes32(parent), bytes32(puzzle_hash), amount), confirmed, spent)
-        for parent, puzzle_hash, amount, confirmed, spent in iter_unpack(INFO_FORMAT, packed_infos)
-    ]
+        if len(infos) != len(older):
+            raise WrongAnswerError("a rewind took a coin too many")

@@ -1,106 +1,109 @@
 """The comparison: in each round the floor and every schema load once; then what each can do."""
 
-import os
-from collections.abc import Callable, Mapping
+import shutil
 from dataclasses import dataclass
-from functools import partial
+from pathlib import Path
 from time import perf_counter
-from typing import Any
 
-from cdb.bench.floor import floor
-from cdb.bench.load import LoadFigures
 from cdb.bench.plan import Plan
-from cdb.bench.process import WorkloadError, fresh
-from cdb.bench.rounds import Note, Samples, in_rounds
-from cdb.bench.subject import Subject
+from cdb.bench.process import fresh
+from cdb.bench.rounds import Note, rotated
+from cdb.bench.run import AFTERWARDS, LOAD, checked, failure, measure_next
 from cdb.bench.truth import Truth, find_truth
-from cdb.schemas import find_schema
+from cdb.bench.workload import Case, Database, measure
 
+FLOOR_SCHEMA = "cdb.bench.floor"
 FLOOR = "floor, 2 threads"
 FLOORS = {FLOOR: 2, "floor, 1 thread": 1}  # their numbers of threads
+
+Cases = dict[str, list[Case]]
+"""By contestant: those of all its runs, the loads first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The figures of the floor's and the schemas' loads, and of each schema's workloads."""
+    """What came of one. A contestant that failed has one case, which says so."""
 
     truth: Truth
-    loads: dict[str, Samples[LoadFigures]]
-    afterwards: dict[str, dict[str, Samples[Any]]]
+    cases: Cases
+
+    def loads(self, name: str) -> list[Case]:
+        """The loads of a contestant."""
+        return [case for case in self.cases[name] if case.workload == LOAD]
 
 
-def compare(plan: Plan, note: Note) -> Comparison:
-    """Run it all; note takes lines about what goes on. Raises WorkloadError for a useless replay.
-
-    A schema that fails, or holds a wrong state, has no figures but the reason.
-    """
+def truth_of(plan: Plan, note: Note) -> Truth:
+    """What the plan's replay says. Raises WorkloadError for one that is of no use."""
     note("reading what the replay says")
-    (plan.directory / "truth").mkdir()
-    truth = fresh(find_truth, str(plan.replay), str(plan.directory / "truth"))
-    subjects = [Subject(plan, truth, spec) for spec in plan.schemas]
-    loads = _loads(plan, {subject.spec: subject.load for subject in subjects}, note)
-    afterwards = {}
-    for subject in subjects:
-        samples = loads[subject.spec]
-        if samples.complete and find_schema(subject.spec).keeps_contract:
-            note(f"{subject.spec}: digest")
-            try:
-                subject.check_digest()
-            except WorkloadError as error:
-                samples.fail(str(error))
-            else:
-                if plan.afterwards:
-                    afterwards[subject.spec] = _afterwards(plan, subject, samples, note)
-    return Comparison(truth, loads, afterwards)
+    directory = plan.directory / "truth"
+    directory.mkdir()
+    return fresh(find_truth, str(plan.replay), str(directory))
 
 
-def floors(plan: Plan, note: Note) -> dict[str, Samples[LoadFigures]]:
-    """The loads of the floor alone."""
-    return _loads(plan, {}, note)
+def compare(plan: Plan, truth: Truth, note: Note) -> Comparison:
+    """Load the floor and all schemas; then measure the schemas, if the plan says so."""
+    schemas = {spec: _database(plan, truth, spec) for spec in plan.schemas}
+    results = _loads(plan, _floors(plan, truth) | schemas, note)
+    for spec, database in schemas.items():
+        cases = results[spec]
+        if failure(cases) is None and database.info.keeps_contract:
+            results[spec] = checked(cases, database, note)
+            if plan.afterwards and failure(results[spec]) is None:
+                results[spec] += _afterwards(plan, database, note)
+    return Comparison(truth, results)
 
 
-def _loads(
-    plan: Plan, schemas: Mapping[str, Callable[[], LoadFigures]], note: Note
-) -> dict[str, Samples[LoadFigures]]:
-    contestants: dict[str, Callable[[], LoadFigures]] = {
-        **{name: partial(_floor, plan, threads) for name, threads in FLOORS.items()},
-        **schemas,
-    }
-    start, total = perf_counter(), plan.runs * len(contestants)
-
-    def begin(made: int, name: str) -> None:
-        left = (
-            "" if not made else f"; {(perf_counter() - start) / made * (total - made):,.0f} s left"
-        )
-        note(f"load {made + 1} of {total}: {name}{left}")
-
-    return in_rounds(contestants, plan.runs, begin)
+def _floors(plan: Plan, truth: Truth) -> dict[str, Database]:
+    return {name: _database(plan, truth, FLOOR_SCHEMA, threads) for name, threads in FLOORS.items()}
 
 
-def _floor(plan: Plan, threads: int) -> LoadFigures:
-    path = plan.directory / "floor"
-    os.sync()
-    try:
-        return fresh(
-            floor, str(plan.replay), str(path), threads, plan.flush_coins, plan.durability.value
-        )
-    finally:
-        path.unlink(missing_ok=True)
+def _database(plan: Plan, truth: Truth, spec: str, threads: int = 2) -> Database:
+    home = plan.directory / f"of-{spec.replace(':', '-')}"
+    return Database(
+        schema=spec,
+        path=str(home / "db"),
+        durability=plan.durability.value,
+        flush_coins=plan.flush_coins,
+        replay=str(plan.replay),
+        truth=truth,
+        threads=threads,
+    )
 
 
-def _afterwards(
-    plan: Plan, subject: Subject, loads: Samples[LoadFigures], note: Note
-) -> dict[str, Samples[Any]]:
-    """Each workload's runs. An error ends it: nobody knows what the database holds then."""
-    all_samples: dict[str, Samples[Any]] = {}
-    failed = False
-    for name, run in subject.workloads(loads.runs[-1].size_bytes).items():
-        samples = all_samples[name] = Samples[Any]()
-        if failed:
-            samples.not_measured = "an earlier workload failed"
-        for each in range(plan.runs):
-            if samples.complete:
-                note(f"{subject.spec}: {name}, run {each + 1} of {plan.runs}")
-                samples.add(run)
-        failed = failed or samples.error is not None
-    return all_samples
+def _loads(plan: Plan, contestants: dict[str, Database], note: Note) -> Cases:
+    """Load each once a round; one that failed has only that case."""
+    results: Cases = {name: [] for name in contestants}
+    start, made, total = perf_counter(), 0, plan.runs * len(contestants)
+    for each in range(plan.runs):
+        for name in rotated(list(contestants), each):
+            seconds = (perf_counter() - start) / max(made, 1) * (total - made)
+            note(f"load {made + 1} of {total}: {name}" + (f"; {seconds:,.0f} s left" * (made > 0)))
+            if failure(results[name]) is None:
+                results[name] += _load_anew(contestants[name])
+            made += 1
+    return {name: _unless_failed(cases) for name, cases in results.items()}
+
+
+def _load_anew(database: Database) -> list[Case]:
+    home = Path(database.path).parent
+    if home.exists():
+        shutil.rmtree(home)
+    home.mkdir()
+    return measure(LOAD, database)
+
+
+def _unless_failed(cases: list[Case]) -> list[Case]:
+    failed = failure(cases)
+    return cases if failed is None else [failed]
+
+
+def _afterwards(plan: Plan, database: Database, note: Note) -> list[Case]:
+    cases: list[Case] = []
+    for workload in AFTERWARDS:
+        before = list(cases)
+        for _ in range(plan.runs):
+            made = measure_next(workload, database, before, note)
+            cases += made
+            if failure([*before, *made]) is not None:
+                break
+    return cases

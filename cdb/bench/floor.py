@@ -1,88 +1,60 @@
-"""The floor: what any durable load costs. Read, parse, name, append 80 bytes a coin, sync.
+"""Read, parse, name, append 80 bytes a coin, sync: what no durable load can do without.
 
-80 bytes are a coin (72) and the 8 of its name by which it could be found: about what a store that
-forgets nothing has to write. Nothing is checked, and nothing can be looked up.
+It is loaded like a schema, and is none: nothing is checked, and nothing can be looked up. 80 bytes
+are a coin (72) and the 8 of its name by which it could be found: about what a store that forgets
+nothing has to write.
 """
 
 import ctypes
 import os
 from collections.abc import Callable
-from pathlib import Path
+from os import PathLike
 
-from cdb.ahead import ahead
-from cdb.bench import page_cache
-from cdb.bench.load import LoadFigures
+from cdb.blocks import BlockSpendInfo
 from cdb.durability import Durability
-from cdb.meter import Meter, peak_rss_bytes
 from cdb.packed import PackedBlocks
-from cdb.scanner import scan_packed
+from cdb.schemas.null import NullSchema
 
 KEY_BYTES = 8
 WRITE_BACK_BYTES = 8 << 20
 _SYNC_FILE_RANGE_WRITE = 2
 
 
-def floor(replay: str, path: str, threads: int, flush_coins: int, durability: str) -> LoadFigures:
-    """Write a replay's coins to a new file; with two threads, one reads, parses and names."""
-    page_cache.fill(Path(replay))
-    meter = Meter()
-    blocks = spends = 0
-    newest_index = None
-    with Path(replay).open("rb", buffering=0) as stream:
-        packs = scan_packed(stream)
-        sink = _Sink(path, flush_coins, durable=durability == Durability.POWER.value)
-        for packed in ahead(packs) if threads == 2 else packs:
-            sink.append(packed)
-            blocks += len(packed)
-            spends += packed.n_spends
-            newest_index = packed.indices[-1]
-        sink.close()
-        return LoadFigures(
-            blocks=blocks,
-            coins=sink.coins,
-            spends=spends,
-            newest_index=newest_index,
-            wall_seconds=meter.seconds(),
-            cpu_seconds=meter.cpu_seconds(),
-            bytes_written=meter.bytes_written(),
-            size_bytes=Path(path).stat().st_size,
-            peak_rss_bytes=peak_rss_bytes(),
-        )
+class Floor(NullSchema):
+    """A file that takes 80 bytes a coin."""
 
-
-class _Sink:
-    """A file that takes 80 bytes a coin, and is durable each flush_coins and when it is closed."""
-
-    def __init__(self, path: str, flush_coins: int, *, durable: bool) -> None:
-        self.coins = 0
+    def __init__(
+        self, path: str | PathLike[str], *, durability: Durability = Durability.POWER
+    ) -> None:
+        super().__init__(path)
         self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o666)
-        self._flush_coins = flush_coins
-        self._durable = durable
-        self._unflushed_coins = 0
+        self._durable = durability is Durability.POWER
         self._bytes = 0
         self._begun_bytes = 0
+        self._synced_bytes = 0
 
-    def append(self, packed: PackedBlocks) -> None:
+    def accept_block(self, block_spend_info: BlockSpendInfo) -> None:
+        """Write a block's coins."""
+        self.accept_packed(PackedBlocks.of([block_spend_info]))
+
+    def accept_packed(self, packed: PackedBlocks) -> None:
         """Write some blocks' coins."""
         keys = memoryview(packed.names)[: KEY_BYTES * packed.n_confirms]
         self._bytes += os.writev(self._file, [packed.confirms, keys])
-        self.coins += packed.n_confirms
-        self._unflushed_coins += packed.n_confirms
-        if self._unflushed_coins >= self._flush_coins:
-            self._sync()
-        elif self._durable and self._bytes - self._begun_bytes >= WRITE_BACK_BYTES:
+        self.last_block_index = packed.indices[-1]
+        if self._durable and self._bytes - self._begun_bytes >= WRITE_BACK_BYTES:
             self._begin_write_back()
 
-    def close(self) -> None:
+    def flush(self) -> None:
         """Make it durable."""
-        self._sync()
-        os.close(self._file)
-
-    def _sync(self) -> None:
-        if self._durable:
+        if self._durable and self._bytes > self._synced_bytes:
             os.fsync(self._file)
-        self._unflushed_coins = 0
-        self._begun_bytes = self._bytes
+        self._begun_bytes = self._synced_bytes = self._bytes
+
+    def close(self) -> None:
+        """Make it durable, and release the file."""
+        self.flush()
+        os.close(self._file)
 
     def _begin_write_back(self) -> None:
         """Let the disk work before the sync waits for it: a tenth to a third of the wall time."""
@@ -100,3 +72,6 @@ def _find_sync_file_range() -> Callable[[int, int, int, int], int] | None:
 
 
 _sync_file_range = _find_sync_file_range()
+
+SCHEMA = Floor
+KEEPS_CONTRACT = False

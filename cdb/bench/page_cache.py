@@ -1,12 +1,15 @@
 """What of a file is in memory: all of it, or, as far as the system lets go, nothing."""
 
+import ctypes
+import mmap
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from cdb.bench.process import NotMeasuredError
 
 _CHUNK_BYTES = 1 << 20
+_WINDOW_BYTES = 1 << 30
 
 
 def fill(path: Path) -> None:
@@ -28,3 +31,30 @@ def drop(paths: Iterable[Path]) -> None:
         with path.open("rb", buffering=0) as stream:
             os.fsync(stream.fileno())  # a page that is still to be written would stay
             os.posix_fadvise(stream.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+
+
+def resident_bytes(paths: Iterable[Path]) -> int | None:
+    """How much of the files is in memory, in whole pages; None where the system doesn't say."""
+    mincore = getattr(ctypes.CDLL(None), "mincore", None)
+    if mincore is None:
+        return None
+    pages = 0
+    for path in paths:
+        with path.open("rb") as stream:
+            size_bytes = os.fstat(stream.fileno()).st_size
+            for offset in range(0, size_bytes, _WINDOW_BYTES):
+                n_bytes = min(size_bytes - offset, _WINDOW_BYTES)
+                # A private mapping that nobody has touched shows the page cache.
+                with mmap.mmap(
+                    stream.fileno(), n_bytes, access=mmap.ACCESS_COPY, offset=offset
+                ) as window:
+                    pages += _resident_pages(window, mincore)
+    return pages * mmap.PAGESIZE
+
+
+def _resident_pages(window: mmap.mmap, mincore: Callable[..., int]) -> int:
+    found = (ctypes.c_ubyte * -(-len(window) // mmap.PAGESIZE))()
+    start = ctypes.c_ubyte.from_buffer(window)  # until it is gone the window can't be closed
+    if mincore(ctypes.byref(start), ctypes.c_size_t(len(window)), found):
+        raise OSError("mincore failed")
+    return sum(page & 1 for page in found)

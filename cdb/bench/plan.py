@@ -8,7 +8,10 @@ from cdb.durability import Durability
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What to run how often, and where: the directory exists and is empty."""
+    """What to run how often, and where: the directory exists; truth/ and of-*/ are for it.
+
+    afterwards: whether to measure the schemas in all workloads after the loads.
+    """
 
     replay: Path
     directory: Path
@@ -16,4 +19,4 @@ class Plan:
     flush_coins: int
     durability: Durability
     schemas: tuple[str, ...] = ()
-    afterwards: bool = True
+    afterwards: bool = False

@@ -1,91 +1,108 @@
-"""What a replay's databases must answer, from its text alone, and what the workloads ask of them.
+"""The truth: what a replay's databases must answer, from its text alone.
 
-The directory of a truth holds
+Its directory holds what the workloads ask for, and what they accept:
 
-    questions    coins drawn evenly from all of the replay's: name (32 bytes), INFO_FORMAT
-    tail.txt     the replay's last blocks, to be rewound and accepted again, after one to begin at
+    any, recent, sequence    questions (see questions.py) of coins drawn evenly from all, and from
+                             the newest tenth; and of coins that lie side by side
+    tail.txt                 the replay's last blocks, after one to begin at
+    small.txt                what the last coins of it amount to, in small blocks (see tail.py)
 """
 
 import hashlib
 import random
 import struct
 from array import array
-from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
 
 from cdb.bench.process import WorkloadError
+from cdb.bench.questions import SEED, Questions, read_questions
+from cdb.bench.tail import packs_of, small_blocks
 from cdb.coins import NAME_BYTES
-from cdb.engines.packed_lookups import INFO_BYTES, INFO_FORMAT
+from cdb.engines.packed_lookups import INFO_FORMAT
 from cdb.packed import AMOUNT_BYTES, CONFIRM_BYTES, PackedBlocks
-from cdb.replay import block_text
-from cdb.scanner import scan_packed
+from cdb.replay import block_text, write_blocks
 
-WARM_NAMES = 200_000
-COLD_NAMES = 20_000
-TAIL_COINS = 200_000
-REWOUND_HEIGHTS = 1_000
-SEED = 1
-
-_QUESTION_BYTES = NAME_BYTES + INFO_BYTES
-_DRAWN_NAMES = 2 * WARM_NAMES + COLD_NAMES
+KINDS = {"any": 1, "recent": 2, "sequence": 4}  # of questions, and their marks
+ANY_NAMES = 200_000
+RECENT_NAMES = 100_000
+SEQUENCE_NAMES = 100_000
+RECENT_PART = 10  # the newest tenth
+ACCEPTED_COINS = 170_000
+REWOUND_HEIGHTS = (1, 10, 100, 1_000, 10_000, 100_000)
+REWOUND_PART = 3  # at most a third of the blocks
 
 
 @dataclass(frozen=True, slots=True)
 class Truth:
     """What a replay amounts to; the digest is that of cdb.state.
 
-    tail_base_index: of the block that the tail begins after. rewind_index: of that to go back to.
+    tail_index: of the block that tail.txt begins with. accepted_index: of that after which the
+    coins of small.txt come. rewound_to: where the first rewinds of REWOUND_HEIGHTS end, each of
+    which begins where the one before ended.
     """
 
+    directory: str
     blocks: int
     coins: int
     spends: int
     newest_index: int
     digest: str
-    tail_base_index: int
-    rewind_index: int
+    tail_index: int
+    accepted_index: int
+    rewound_to: list[int]
 
+    @property
+    def tail(self) -> Path:
+        """The replay's last blocks: that of tail_index and all after it."""
+        return Path(self.directory, "tail.txt")
 
-@dataclass(frozen=True, slots=True)
-class Questions:
-    """Names without gaps, and the infos that are the right answers."""
+    @property
+    def small(self) -> Path:
+        """The coins after the block of accepted_index, in small blocks of other indices."""
+        return Path(self.directory, "small.txt")
 
-    names: bytes
-    infos: bytes
-
-    def __len__(self) -> int:
-        return len(self.names) // NAME_BYTES
-
-    def part(self, start: int, stop: int) -> "Questions":
-        """Those from start to stop-1."""
-        return Questions(
-            self.names[NAME_BYTES * start : NAME_BYTES * stop],
-            self.infos[INFO_BYTES * start : INFO_BYTES * stop],
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """Different coins for each purpose."""
-
-    warm_up: Questions
-    warm: Questions
-    cold: Questions
+    def questions(self, names: str, purpose: str, count: int | None = None) -> Questions:
+        """Those of "any", "recent" or "sequence"; see read_questions."""
+        return read_questions(Path(self.directory, names), purpose, count)
 
 
 def find_truth(replay: str, directory: str) -> Truth:
-    """Read a replay twice, and write questions and tail. Takes about 200 bytes of RAM a spend."""
+    """Read a replay twice, and write the files. Takes about 200 bytes of RAM a spend."""
     spent, indices, coins = _read_spends(replay)
-    if len(indices) < 2:
-        raise WorkloadError(f"{replay}: it has too few blocks to measure anything")
-    base = _tail_base(indices, coins)
+    if len(indices) < 2 or not any(coins):
+        raise WorkloadError(f"{replay}: it has too few blocks or coins to measure anything")
+    accepted = _accepted_place(coins)
+    rewound = list(_rewound_places(indices))
+    tail = min(accepted, *rewound)
+    truth = Truth(
+        directory=directory,
+        blocks=len(indices),
+        coins=sum(coins),
+        spends=len(spent),
+        newest_index=indices[-1],
+        digest=_write_files(Path(directory), replay, spent, _draw(sum(coins)), indices[tail]),
+        tail_index=indices[tail],
+        accepted_index=indices[accepted],
+        rewound_to=[indices[place] for place in rewound],
+    )
+    with truth.small.open("wb") as stream:
+        write_blocks(stream, small_blocks(packs_of(truth.tail, truth.accepted_index)))
+    return truth
+
+
+def _write_files(
+    directory: Path, replay: str, spent: dict[bytes, int], drawn: bytes, tail_index: int
+) -> str:
+    """Write tail.txt and the questions that were drawn; returns the digest."""
     digest = hashlib.sha256()
-    drawn = _draw(sum(coins))
-    questions: list[bytes] = []
-    with (Path(directory) / "tail.txt").open("wb") as tail:
-        for packed in _packs(replay):
+    asked: dict[str, list[bytes]] = {kind: [] for kind in KINDS}
+    number = 0
+    with (directory / "tail.txt").open("wb") as tail:
+        for packed in packs_of(replay):
             names, confirms = bytes(packed.names), bytes(packed.confirms)
             for place, (index, start, stop) in enumerate(_blocks(packed, packed.confirm_ends)):
                 digest.update(struct.pack(">IQI", index, packed.timestamps[place], stop - start))
@@ -93,60 +110,27 @@ def find_truth(replay: str, directory: str) -> Truth:
                     name = names[NAME_BYTES * coin : NAME_BYTES * (coin + 1)]
                     state = index, spent.get(name, 0)
                     digest.update(name + struct.pack(">II", *state))
-                    if next(drawn):
+                    if drawn[number]:
                         confirm = confirms[CONFIRM_BYTES * coin : CONFIRM_BYTES * (coin + 1)]
-                        questions.append(name + _info(confirm, *state))
-                if index >= indices[base]:
+                        question = name + _info(confirm, *state)
+                        for kind, mark in KINDS.items():
+                            if drawn[number] & mark:
+                                asked[kind].append(question)
+                    number += 1
+                if index >= tail_index:
                     tail.write(block_text(packed.block(place)))
-    random.Random(SEED).shuffle(questions)  # noqa: S311 - reproducible, not secret
-    (Path(directory) / "questions").write_bytes(b"".join(questions))
-    return Truth(
-        blocks=len(indices),
-        coins=sum(coins),
-        spends=len(spent),
-        newest_index=indices[-1],
-        digest=digest.hexdigest(),
-        tail_base_index=indices[base],
-        rewind_index=indices[max(base, bisect_right(indices, indices[-1] - REWOUND_HEIGHTS) - 1)],
-    )
-
-
-def asked(directory: str) -> Asked:
-    """The questions that find_truth wrote."""
-    written = (Path(directory) / "questions").read_bytes()
-    records = [written[at : at + _QUESTION_BYTES] for at in range(0, len(written), _QUESTION_BYTES)]
-    all_questions = Questions(
-        b"".join(record[:NAME_BYTES] for record in records),
-        b"".join(record[NAME_BYTES:] for record in records),
-    )
-    warm = len(records) * WARM_NAMES // _DRAWN_NAMES
-    return Asked(
-        warm_up=all_questions.part(0, warm),
-        warm=all_questions.part(warm, 2 * warm),
-        cold=all_questions.part(2 * warm, len(records)),
-    )
-
-
-def tail_packs(directory: str) -> list[PackedBlocks]:
-    """The block that the tail begins after, and the tail."""
-    return list(_packs(str(Path(directory) / "tail.txt")))
-
-
-def packs_above(index: int, packs: Iterable[PackedBlocks]) -> list[PackedBlocks]:
-    """Those of the blocks that come after an index."""
-    parts = (
-        packed.part(bisect_right(packed.indices, index), len(packed))
-        for packed in packs
-        if packed.indices[-1] > index
-    )
-    return list(parts)
+    for kind, questions in asked.items():
+        if kind != "sequence":
+            random.Random(SEED).shuffle(questions)  # noqa: S311 - reproducible, not secret
+        (directory / kind).write_bytes(b"".join(questions))
+    return digest.hexdigest()
 
 
 def _read_spends(replay: str) -> tuple[dict[bytes, int], "array[int]", "array[int]"]:
     """Which block spends a coin, the blocks' indices, and their numbers of coins."""
     spent: dict[bytes, int] = {}
     indices, coins = array("Q"), array("Q")
-    for packed in _packs(replay):
+    for packed in packs_of(replay):
         names = bytes(packed.spends)
         for index, start, stop in _blocks(packed, packed.spend_ends):
             places = range(NAME_BYTES * start, NAME_BYTES * stop, NAME_BYTES)
@@ -156,35 +140,49 @@ def _read_spends(replay: str) -> tuple[dict[bytes, int], "array[int]", "array[in
     return spent, indices, coins
 
 
-def _tail_base(indices: "array[int]", coins: "array[int]") -> int:
-    """The place of the last block before the tail, which is at most half of the blocks."""
-    place, tail_coins = len(indices) - 1, 0
-    while place > len(indices) // 2 and (
-        tail_coins < TAIL_COINS or indices[-1] - indices[place] < REWOUND_HEIGHTS
-    ):
-        tail_coins += coins[place]
-        place -= 1
-    return min(place, len(indices) - 2)
+def _accepted_place(coins: "array[int]") -> int:
+    """The place of the last block before the newest ACCEPTED_COINS, or half of the blocks."""
+    newest_first = list(accumulate(reversed(coins)))
+    taken = bisect_left(newest_first, ACCEPTED_COINS) + 1
+    return len(coins) - 1 - min(taken, len(coins) // 2)
 
 
-def _draw(coins: int) -> Iterator[bool]:
-    """For each coin whether it is among those to ask for."""
-    chosen = random.Random(SEED).sample(range(coins), min(_DRAWN_NAMES, coins))  # noqa: S311
+def _rewound_places(indices: "array[int]") -> Iterator[int]:
+    """The place of the newest block after each rewind, which begins where the one before ended."""
+    least = len(indices) - 1 - max(len(indices) // REWOUND_PART, 1)
+    place = len(indices) - 1
+    for heights in REWOUND_HEIGHTS:
+        place = bisect_right(indices, indices[place] - heights) - 1
+        if place < least:
+            return
+        yield place
+
+
+def _draw(coins: int) -> bytes:
+    """For each coin the marks of those of KINDS that it is asked for as."""
+    recent = max(coins // RECENT_PART, 1)
+    sequence = min(SEQUENCE_NAMES, coins)
+    first = (coins - sequence) // 2
+    chosen = {
+        "any": _sample(range(coins), ANY_NAMES),
+        "recent": _sample(range(coins - recent, coins), RECENT_NAMES),
+        "sequence": range(first, first + sequence),
+    }
     marks = bytearray(coins)
-    for coin in chosen:
-        marks[coin] = 1
-    return map(bool, marks)
+    for kind, mark in KINDS.items():
+        for coin in chosen[kind]:
+            marks[coin] |= mark
+    return bytes(marks)
+
+
+def _sample(coins: range, count: int) -> Sequence[int]:
+    return random.Random(SEED).sample(coins, min(count, len(coins)))  # noqa: S311 - as above
 
 
 def _info(confirm: bytes, confirmed_index: int, spent_index: int) -> bytes:
     amount = int.from_bytes(confirm[-AMOUNT_BYTES:], "big")
     parent, puzzle_hash = confirm[:NAME_BYTES], confirm[NAME_BYTES : 2 * NAME_BYTES]
     return struct.pack(INFO_FORMAT, parent, puzzle_hash, amount, confirmed_index, spent_index)
-
-
-def _packs(replay: str) -> Iterator[PackedBlocks]:
-    with Path(replay).open("rb", buffering=0) as stream:
-        yield from scan_packed(stream)
 
 
 def _blocks(packed: PackedBlocks, ends: "array[int]") -> Iterator[tuple[int, int, int]]:

@@ -1,5 +1,6 @@
 """The process of one run: takes a workload as JSON on standard input, and answers so too."""
 
+import ctypes
 import json
 import os
 import signal
@@ -10,13 +11,19 @@ from dataclasses import asdict
 from importlib import import_module
 from typing import Any
 
-from cdb.bench.process import Answer, NotMeasuredError
+from cdb.bench.process import Answer, NotMeasuredError, WrongAnswerError
 from cdb.errors import CdbError
+
+_PR_SET_PDEATHSIG = 1
+
+_PR_SET_PDEATHSIG = 1  # of Linux
 
 
 def main() -> None:
     """Run one workload."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # the parent says what there is to say
+    _die_with_parent()
+    _end_with_the_parent()
     with os.fdopen(os.dup(1), "w") as out:
         os.dup2(2, 1)  # what a schema prints is no answer
         job = json.load(sys.stdin)
@@ -24,11 +31,27 @@ def main() -> None:
         json.dump(asdict(_answer(workload, job["arguments"], job["named"])), out)
 
 
+def _end_with_the_parent() -> None:
+    """A workload may have processes of its own, which must not outlast it. Only Linux does that."""
+    prctl = getattr(ctypes.CDLL(None), "prctl", None)
+    if prctl is not None:
+        prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def _die_with_parent() -> None:
+    """Whoever waits for the answer may be killed, and then nobody else would end this."""
+    prctl = getattr(ctypes.CDLL(None), "prctl", None)
+    if prctl is not None:
+        prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
 def _answer(workload: Callable[..., Any], arguments: list[Any], named: dict[str, Any]) -> Answer:
     try:
         return Answer(figures=asdict(workload(*arguments, **named)))
     except NotMeasuredError as error:
         return Answer(not_measured=str(error))
+    except WrongAnswerError as error:
+        return Answer(wrong=str(error))
     except CdbError as error:
         return Answer(error=str(error))
     except Exception as error:

@@ -4,15 +4,14 @@ from typing import Any
 
 import click
 
-from cdb.bench.comparison import floors
-from cdb.bench.process import WorkloadError
-from cdb.cmds.bench_options import BenchOptions, common_options, note, workplaces
-from cdb.cmds.bench_tables import Loads, growth_table, heading, load_table, problems
+from cdb.cmds.bench_options import BenchOptions, common_options, keep_option
+from cdb.cmds.bench_parts import Part, compare_all
 from cdb.cmds.runner import run
 
 
 @click.command("floor")
-@common_options
+@common_options()
+@keep_option
 def bench_floor(**common: Any) -> None:
     """Measure the floor: what no durable load can do without, with two threads and with one.
 
@@ -26,19 +25,7 @@ def bench_floor(**common: Any) -> None:
       cdb bench floor --input replay.txt --dir /mnt/disk
     """
     options = BenchOptions.of(**common)
-    results: list[Loads] = []
-    failed: list[str] = []
-    with workplaces(options, databases=1) as places:
-        for source, directory in places:
-            plan = options.plan(source, directory)
-            loads = floors(plan, note)
-            results.append(loads)
-            failed += problems(loads, {})
-            click.echo(f"{heading(loads, plan)}\n{load_table(loads)}\n")
-    if len(results) > 1:
-        click.echo(growth_table(results))
-    if failed:
-        raise WorkloadError("; ".join(failed))
+    compare_all([Part(source) for source in options.sources], options)
 
 
 if __name__ == "__main__":

@@ -1,36 +1,39 @@
 """bench_load: what loads cost against the floor, and what the databases can do afterwards."""
 
+from dataclasses import replace
 from typing import Any
 
 import click
 
-from cdb.bench.comparison import compare
-from cdb.bench.process import WorkloadError
-from cdb.cmds.bench_options import BenchOptions, common_options, note, workplaces
-from cdb.cmds.bench_tables import (
-    Loads,
-    afterwards_table,
-    growth_table,
-    heading,
-    load_table,
-    problems,
-)
+from cdb.cmds.bench_options import MAINNET, BenchOptions, Source, common_options, keep_option
+from cdb.cmds.bench_parts import Part, compare_all
 from cdb.cmds.options import SchemaType
 from cdb.cmds.runner import run
 from cdb.errors import MissingEngineError, UnsupportedError
 from cdb.schemas import find_schema
 
 DEFAULT_SCHEMAS = ("coin_log", "rocks_kv")
+ROW_SCHEMAS = ("sqlite_row", "flat_file")
+WHOLE_TABLE = (
+    Part(MAINNET, DEFAULT_SCHEMAS, afterwards=True),
+    Part(MAINNET, ROW_SCHEMAS, runs=1, flush_coins=50_000),
+    Part(Source(coins=1_000_000), ("sqlite_v3", "rocks", *ROW_SCHEMAS), flush_coins=50_000),
+)
 
 
 @click.command("load")
 @click.argument(
     "schemas", nargs=-1, metavar="[SCHEMA]...", shell_complete=SchemaType().shell_complete
 )
-@common_options
+@common_options()
+@keep_option
 @click.option("--loads-only", is_flag=True, help="Don't measure what comes after the loads.")
 def bench_load(schemas: tuple[str, ...], *, loads_only: bool, **common: Any) -> None:
     """Load a replay into each SCHEMA (coin_log and rocks_kv, unless others are named).
+
+    Without a SCHEMA and a replay: the whole table. coin_log and rocks_kv on mainnet's first 800,000
+    heights, in all workloads; loads of the same into sqlite_row and flat_file, one run; loads of
+    1,000,000 coins into these, sqlite_v3 and rocks; both with a flush each 50,000 coins.
 
     In each round the floor and every schema load the same text once, each in a fresh process, so
     that ratios against the floor come from the same minutes. The floor is what no durable load can
@@ -38,8 +41,8 @@ def bench_load(schemas: tuple[str, ...], *, loads_only: bool, **common: Any) -> 
     closing; the text is in memory beforehand. Figures are min / median / max of the runs.
 
     Each database is read back coin by coin: only with the digest that follows from the replay's
-    text it has figures. Then it is measured in lookups, rewinds, opening, small commits and with
-    little memory, and every answer is checked. What can't be measured here says why.
+    text it has figures. Then it is measured in all workloads of docs/benchmarks.md, and every
+    answer is checked. What can't be measured here says why. † marks fewer than five runs.
 
     Progress goes to standard error, tables to standard output. Exits with 1 when any schema failed.
 
@@ -51,26 +54,16 @@ def bench_load(schemas: tuple[str, ...], *, loads_only: bool, **common: Any) -> 
       cdb bench load my_package.my_schema null --input replay.txt --dir /mnt/disk
     """
     options = BenchOptions.of(**common)
+    asks_for_one = schemas or common["heights"] or common["coins"] or common["inputs"]
     specs = tuple(dict.fromkeys(schemas or DEFAULT_SCHEMAS))
-    for spec in specs:
+    parts = [Part(source, specs, not loads_only) for source in options.sources]
+    if not asks_for_one:
+        parts = [
+            replace(each, afterwards=each.afterwards and not loads_only) for each in WHOLE_TABLE
+        ]
+    for spec in dict.fromkeys(spec for part in parts for spec in part.schemas):
         _check_usable(spec, options)
-    results: list[Loads] = []
-    failed: list[str] = []
-    with workplaces(options, databases=len(specs) + 1) as places:
-        for source, directory in places:
-            plan = options.plan(source, directory, specs, afterwards=not loads_only)
-            result = compare(plan, note)
-            results.append(result.loads)
-            failed += problems(result.loads, result.afterwards)
-            click.echo(heading(result.loads, plan))
-            click.echo(load_table(result.loads))
-            if result.afterwards:
-                click.echo(f"\n{afterwards_table(result.truth, result.afterwards)}")
-            click.echo()
-    if len(results) > 1:
-        click.echo(growth_table(results))
-    if failed:
-        raise WorkloadError("; ".join(failed))
+    compare_all(parts, options)
 
 
 def _check_usable(spec: str, options: BenchOptions) -> None:

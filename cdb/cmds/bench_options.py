@@ -15,15 +15,15 @@ from tqdm import tqdm
 
 from cdb.bench.plan import Plan
 from cdb.cmds.options import directory_option, flush_every_option
-from cdb.cmds.table import size
 from cdb.coins import MAX_U32
 from cdb.durability import Durability
 from cdb.errors import StorageError
 from cdb.mainnet_shape import MODEL_COINS, MODEL_HEIGHTS, mainnet_shaped_blocks
 from cdb.replay import write_blocks
+from cdb.report.units import size
 
 DEFAULT_RUNS = 5
-DEFAULT_FLUSH_COINS = 1_000_000
+MAINNET_FLUSH_COINS = 1_000_000
 TEXT_BYTES = 171  # a coin, with its share of spends and blocks
 DATABASE_BYTES = 250  # a coin, in the largest schema
 EXIT_TERMINATED = 128 + signal.SIGTERM
@@ -69,6 +69,9 @@ class Source:
         return path
 
 
+MAINNET = Source(heights=MODEL_HEIGHTS)
+
+
 @dataclass(frozen=True, slots=True)
 class BenchOptions:
     """The options of every bench command."""
@@ -78,7 +81,7 @@ class BenchOptions:
     flush_coins: int
     durability: Durability
     parent: Path
-    keep: bool
+    keep: bool = False
 
     @classmethod
     def of(
@@ -88,6 +91,9 @@ class BenchOptions:
         coins: tuple[int, ...],
         inputs: tuple[Path, ...],
         durability: str,
+        runs: int | None,
+        default_source: Source = MAINNET,
+        default_runs: int = DEFAULT_RUNS,
         **others: Any,
     ) -> "BenchOptions":
         """From what the command line gives."""
@@ -97,20 +103,14 @@ class BenchOptions:
             *(Source(heights=count) for count in heights),
         ]
         return cls(
-            sources=sources or [Source(heights=MODEL_HEIGHTS)],
+            sources=sources or [default_source],
             durability=Durability(durability),
+            runs=runs or default_runs,
             **others,
         )
 
-    def plan(
-        self,
-        source: Source,
-        directory: Path,
-        schemas: tuple[str, ...] = (),
-        *,
-        afterwards: bool = False,
-    ) -> Plan:
-        """What to run on one replay, which is made if need be."""
+    def plan(self, source: Source, directory: Path) -> Plan:
+        """How to run on one replay, which is made if need be."""
         note(f"replay: {source}")
         return Plan(
             replay=source.replay(directory),
@@ -118,63 +118,68 @@ class BenchOptions:
             runs=self.runs,
             flush_coins=self.flush_coins,
             durability=self.durability,
-            schemas=schemas,
-            afterwards=afterwards,
         )
 
 
-def common_options(command: Command) -> Command:
-    """Give a command the options that BenchOptions.of takes."""
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
+def common_options(
+    default_source: str = "mainnet's first 800,000 heights",
+    default_flush_coins: int = MAINNET_FLUSH_COINS,
+    default_runs: str = str(DEFAULT_RUNS),
+) -> Callable[[Command], Command]:
+    """Gives a command the options that BenchOptions.of takes; defaults in words, for the help."""
+    options = (
+        click.option(
+            "--heights",
+            type=click.IntRange(2, MAX_U32 + 1),
+            multiple=True,
+            metavar="N",
+            help="Make a replay in mainnet's shape, of so many heights.",
+        ),
+        click.option(
+            "--coins",
+            type=click.IntRange(min=10),
+            multiple=True,
+            metavar="N",
+            help="The same, of so many coins. Several sizes show how the cost a coin grows.",
+        ),
+        click.option(
+            "--input",
+            "inputs",
+            type=click.Path(exists=True, dir_okay=False, path_type=Path),
+            multiple=True,
+            metavar="FILE",
+            help=f"Take this replay.  [default, when no replay is asked for: {default_source}]",
+        ),
+        click.option(
+            "--runs",
+            type=click.IntRange(min=1),
+            metavar="N",
+            help=f"Measure everything so often.  [default: {default_runs}]",
+        ),
+        flush_every_option(
+            default_flush_coins,
+            "Flush each time so many coins have come; all do, the floor included.",
+        ),
+        click.option(
+            "--durability",
+            type=click.Choice([level.value for level in Durability]),
+            default=Durability.POWER.value,
+            show_default=True,
+            help="What a flush survives, the same for all; the floor syncs for power only.",
+        ),
+        directory_option("Put replays and databases below this directory"),
+    )
+
+    def with_options(command: Command) -> Command:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return with_options
 
 
-_OPTIONS = (
-    click.option(
-        "--heights",
-        type=click.IntRange(2, MAX_U32 + 1),
-        multiple=True,
-        metavar="N",
-        help="Make a replay in mainnet's shape, of so many heights.  [default: 800000, unless "
-        "another replay is asked for]",
-    ),
-    click.option(
-        "--coins",
-        type=click.IntRange(min=10),
-        multiple=True,
-        metavar="N",
-        help="The same, of so many coins. Several sizes show how the cost a coin grows.",
-    ),
-    click.option(
-        "--input",
-        "inputs",
-        type=click.Path(exists=True, dir_okay=False, path_type=Path),
-        multiple=True,
-        metavar="FILE",
-        help="Take this replay.",
-    ),
-    click.option(
-        "--runs",
-        type=click.IntRange(min=1),
-        default=DEFAULT_RUNS,
-        show_default=True,
-        metavar="N",
-        help="Measure everything so often.",
-    ),
-    flush_every_option(
-        DEFAULT_FLUSH_COINS,
-        "Flush each time so many coins have come; all do, the floor included.",
-    ),
-    click.option(
-        "--durability",
-        type=click.Choice([level.value for level in Durability]),
-        default=Durability.POWER.value,
-        show_default=True,
-        help="What a flush survives, the same for all; the floor syncs for power only.",
-    ),
-    directory_option("Put replays and databases below this directory"),
-    click.option("--keep", is_flag=True, help="Don't delete replays and databases at the end."),
+keep_option = click.option(
+    "--keep", is_flag=True, help="Don't delete replays and databases at the end."
 )
 
 
@@ -189,8 +194,8 @@ def workplaces(options: BenchOptions, databases: int) -> Iterator[Iterator[tuple
 
     At the end, however it comes, everything is deleted, unless it is to be kept.
     """
-    _check_space(options, databases)
-    signal.signal(signal.SIGTERM, _terminate)
+    check_space(options, databases)
+    end_at_sigterm()
     place = Path(tempfile.mkdtemp(prefix="cdb-bench-", dir=options.parent))
     try:
         yield _directories(options, place)
@@ -198,7 +203,9 @@ def workplaces(options: BenchOptions, databases: int) -> Iterator[Iterator[tuple
         if options.keep:
             note(f"kept: {place}")
         else:
-            shutil.rmtree(place)
+            shutil.rmtree(place, ignore_errors=True)  # a workload that was broken off has a keeper
+            if place.exists():
+                shutil.rmtree(place)
 
 
 def _directories(options: BenchOptions, place: Path) -> Iterator[tuple[Source, Path]]:
@@ -210,7 +217,8 @@ def _directories(options: BenchOptions, place: Path) -> Iterator[tuple[Source, P
             shutil.rmtree(directory)
 
 
-def _check_space(options: BenchOptions, databases: int) -> None:
+def check_space(options: BenchOptions, databases: int) -> None:
+    """Say how much space this takes. Raises StorageError when there is less."""
     needed = [
         source.about_coins() * (TEXT_BYTES * (source.path is None) + DATABASE_BYTES * databases)
         for source in options.sources
@@ -223,6 +231,10 @@ def _check_space(options: BenchOptions, databases: int) -> None:
     note(f"{options.parent.resolve()}: {line}")
 
 
-def _terminate(number: int, frame: object) -> NoReturn:
-    """End as after Ctrl-C, so that nothing is left behind."""
-    sys.exit(EXIT_TERMINATED)
+def end_at_sigterm() -> None:
+    """End at SIGTERM as after Ctrl-C, so that nothing is left behind."""
+
+    def terminate(number: int, frame: object) -> NoReturn:
+        sys.exit(EXIT_TERMINATED)
+
+    signal.signal(signal.SIGTERM, terminate)

@@ -1,133 +1,132 @@
-"""The tables of the bench commands: min / median / max of each figure."""
+"""The tables of the bench commands: min / median / max of each figure, † where runs are few."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
 
-from cdb.bench.comparison import FLOOR, FLOORS
-from cdb.bench.load import LoadFigures
+from cdb.bench.comparison import FLOOR, FLOORS, Comparison
 from cdb.bench.plan import Plan
-from cdb.bench.rounds import Samples, Spread
-from cdb.bench.truth import Truth
-from cdb.cmds.table import size, table
+from cdb.bench.rounds import Spread
+from cdb.bench.run import LOAD, failure
+from cdb.bench.workload import Case
+from cdb.cmds.table import table
+from cdb.report.units import size
 from cdb.schemas import find_schema
 
-Loads = dict[str, Samples[LoadFigures]]
-Afterwards = dict[str, dict[str, Samples[Any]]]
+MANY_RUNS = 5
+NO_FIGURE = "–"
 _LOAD_HEADER = (
     *("", "wall s", "CPU s", "wall/floor", "CPU/floor", "CPU µs a coin", "coins/s"),
     *("written B a coin", "size B a coin", "peak RSS", "digest"),
 )
+_SHOWN = {
+    "settle": {"wall_seconds": "s"},
+    "read_random": {"names_per_second": "names/s", "pages_per_name": "pages a name"},
+    "read_sequential": {"names_per_second": "names/s", "pages_per_name": "pages a name"},
+    "read_iterate": {"coins_per_second": "coins/s"},
+    "open": {"milliseconds": "ms"},
+    "rewind": {"milliseconds": "ms"},
+    "append": {
+        "commit_p50_microseconds": "µs",
+        "commit_p99_microseconds": "µs, one in a hundred takes more",
+        "ratio": "× a bare append and sync",
+    },
+    "objects": {"coins_per_second": "coins/s"},
+    "memory": {
+        "limited_seconds": "s with memory for a third of the data",
+        "unlimited_seconds": "s without the limit",
+        "ratio": "with / without",
+    },
+}
+"""The figures of each workload that are shown, with their units."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Row:
-    """A figure of a workload, and how it is shown."""
-
-    label: str
-    workload: str
-    figure: str
-    form: str = ",.0f"
-    may_be_packed: bool = False
-
-
-_ROWS = (
-    _Row("warm lookups/s, batches of 1,000", "warm", "batched_names_per_second", ",.0f", True),
-    _Row("warm lookups/s, one by one", "warm", "single_names_per_second", ",.0f", True),
-    _Row("warm absent names/s, batches of 1,000", "warm", "absent_names_per_second", ",.0f", True),
-    _Row("warm coin infos/s as objects, batches of 1,000", "warm", "object_infos_per_second"),
-    _Row("cold lookups/s, batches of 1,000", "cold", "names_per_second", ",.0f", True),
-    _Row("pages read a cold lookup", "cold", "pages_per_name", ".2f"),
-    _Row("durable rewind of {heights:,} heights, ms", "rewind", "milliseconds", ",.1f"),
-    _Row("open after a clean close, ms", "open", "milliseconds", ",.1f"),
-    _Row("open after kill -9, ms", "killed", "milliseconds", ",.1f"),
-    _Row("open without what is derived, ms", "underived", "milliseconds", ",.1f"),
-    _Row("a durable commit of 45 coins, µs", "tip", "commit_microseconds"),
-    _Row("  one in a hundred takes more than, µs", "tip", "commit_p99_microseconds"),
-    _Row("  a bare append and sync, µs", "tip", "append_microseconds"),
-    _Row("  commit / append", "tip", "ratio", ".2f"),
-    _Row("accept_block of objects, coins/s", "objects", "coins_per_second"),
-    _Row("load with memory for a third of the data, s", "limited", "limited_seconds", ".2f"),
-    _Row("  without the limit, s", "limited", "unlimited_seconds", ".2f"),
-    _Row("  with / without", "limited", "ratio", ".2f"),
-)
-
-
-def heading(loads: Loads, plan: Plan) -> str:
+def heading(comparison: Comparison, plan: Plan) -> str:
     """One line on what was loaded, and how."""
-    loaded = [samples.runs[0] for samples in loads.values() if samples.runs]
-    what = f"{loaded[0].coins:,} coins, {loaded[0].spends:,} spends; " if loaded else ""
+    truth = comparison.truth
+    what = f"{truth.coins:,} coins, {truth.spends:,} spends"
     flushes = f"a flush each {plan.flush_coins:,} coins, durability {plan.durability.value}"
-    return f"{what}{flushes}; min / median / max of {plan.runs} runs"
+    few = f"; †: fewer than {MANY_RUNS}" if plan.runs < MANY_RUNS else ""
+    runs = "1 run" if plan.runs == 1 else f"{plan.runs} runs"
+    return f"{what}; {flushes}; min / median / max of {runs}{few}"
 
 
-def load_table(loads: Loads) -> str:
+def load_table(comparison: Comparison) -> str:
     """A line a contestant; the ratios are medians of those within a round."""
     rows = [list(_LOAD_HEADER)]
-    problems = []
-    for name, samples in loads.items():
-        if samples.complete:
-            rows.append([name, *_load_cells(samples, loads[FLOOR]), _digest_mark(name)])
+    failures = []
+    for name in comparison.cases:
+        loads = comparison.loads(name)
+        failed = failure(loads)
+        if failed is None:
+            rows.append([_marked(name, loads), *_load_cells(comparison, name), _digest_mark(name)])
         else:
             rows.append([name, *["–"] * (len(_LOAD_HEADER) - 2), "✗"])
-            problems.append(f"{name} failed: {samples.error}")
-    return "\n".join([table(rows), *problems])
+            failures.append(f"{name} failed: {failed.reason}")
+    return "\n".join([table(rows), *failures])
 
 
-def afterwards_table(truth: Truth, afterwards: Afterwards) -> str:
+def afterwards_table(comparison: Comparison) -> str:
     """A line a figure, a column a schema; then what is to be said of some."""
     notes: list[str] = []
-    heights = truth.newest_index - truth.rewind_index
-    rows = [["", *afterwards]]
-    for row in _ROWS:
-        cells = [_cell(row, samples[row.workload], notes) for samples in afterwards.values()]
-        rows.append([row.label.format(heights=heights), *cells])
+    columns = {
+        name: cases
+        for name, cases in comparison.cases.items()
+        if name not in FLOORS and any(case.workload in _SHOWN for case in cases)
+    }
+    rows = [["", *columns]]
+    for workload, figures in _SHOWN.items():
+        groups = [_by_parameters(workload, cases) for cases in columns.values()]
+        for label in dict.fromkeys(label for group in groups for label in group):
+            runs = [group.get(label, []) for group in groups]
+            for place, (figure, unit) in enumerate(figures.items()):
+                if place == 0 or any(_known(figure, each) for each in runs):
+                    cells = [_cell(figure, each, notes) for each in runs]
+                    rows.append([f"{label}: {unit}", *cells])
     return "\n".join([table(rows), *(f"[{n}] {text}" for n, text in enumerate(notes, 1))])
 
 
-def growth_table(results: Sequence[Loads]) -> str:
+def growth_table(comparisons: Sequence[Comparison]) -> str:
     """What a coin costs in each replay, and in the largest against the smallest."""
-    complete = [each for each in results if each[FLOOR].complete]
-    ordered = sorted(complete, key=_coins)
-    rows = [["µs a coin", *(f"{_coins(loads):,} coins" for loads in ordered), "last / first"]]
-    for name in results[0]:
-        if all(loads[name].complete for loads in ordered):
-            for kind in ("wall", "CPU"):
-                costs = [_cost(loads[name], kind) for loads in ordered]
+    complete = [each for each in comparisons if failure(each.cases[FLOOR]) is None]
+    ordered = sorted(complete, key=lambda each: each.truth.coins)
+    heads = [_marked(f"{each.truth.coins:,} coins", each.loads(FLOOR)) for each in ordered]
+    rows = [["µs a coin", *heads, "last / first"]]
+    for name in ordered[-1].cases if ordered else ():
+        if all(name in each.cases and failure(each.loads(name)) is None for each in ordered):
+            for kind, figure in (("wall", _wall), ("CPU", _cpu)):
+                costs = [_coin_microseconds(each, name, figure) for each in ordered]
                 ratio = f"{costs[-1] / costs[0]:.2f}"
                 rows.append([f"{name}, {kind}", *(f"{cost:.3f}" for cost in costs), ratio])
     return table(rows)
 
 
-def problems(loads: Loads, afterwards: Afterwards) -> list[str]:
+def problems(comparison: Comparison) -> list[str]:
     """What failed, a line each."""
-    failed = [f"{name}: {samples.error}" for name, samples in loads.items() if samples.error]
-    for name, workloads in afterwards.items():
-        failed += [
-            f"{name}, {workload}: {samples.error}"
-            for workload, samples in workloads.items()
-            if samples.error
-        ]
-    return failed
+    return [
+        f"{name}: {case.reason}"
+        if case.workload == LOAD
+        else f"{name}, {_label(case)}: {case.reason}"
+        for name, cases in comparison.cases.items()
+        for case in cases
+        if failure([case])
+    ]
 
 
-def _load_cells(samples: Samples[LoadFigures], floor: Samples[LoadFigures]) -> list[str]:
-    runs = samples.runs
-    coins = runs[0].coins
-    wall = Spread.of([run.wall_seconds for run in runs])
-    cpu = Spread.of([run.cpu_seconds for run in runs])
-    rounds = list(zip(runs, floor.runs, strict=False))
-    peaks = [run.peak_rss_bytes for run in runs if run.peak_rss_bytes is not None]
+def _load_cells(comparison: Comparison, name: str) -> list[str]:
+    loads, coins = comparison.loads(name), comparison.truth.coins
+    floor = [] if failure(comparison.loads(FLOOR)) else comparison.loads(FLOOR)
+    rounds = list(zip(loads, floor, strict=False))
+    wall = Spread.of([_wall(load) for load in loads])
+    peaks = _known("peak_rss_bytes", loads)
     return [
         _spread(wall, ".2f"),
-        _spread(cpu, ".2f"),
-        _median([run.wall_seconds / least.wall_seconds for run, least in rounds]),
-        _median([run.cpu_seconds / least.cpu_seconds for run, least in rounds]),
-        f"{1e6 * cpu.median / coins:.3f}",
+        _spread(Spread.of([_cpu(load) for load in loads]), ".2f"),
+        _median([_wall(load) / _wall(least) for load, least in rounds]),
+        _median([_cpu(load) / _cpu(least) for load, least in rounds]),
+        f"{_coin_microseconds(comparison, name, _cpu):.3f}",
         f"{coins / wall.median:,.0f}",
-        _median([run.bytes_written / coins for run in runs if run.bytes_written is not None]),
-        _median([run.size_bytes / coins for run in runs]),
-        size(max(peaks)) if peaks else "n/a",
+        _median([written / coins for written in _known("written_bytes", loads)]),
+        _median([taken / coins for taken in _known("size_bytes", loads)]),
+        size(int(max(peaks))) if peaks else "n/a",
     ]
 
 
@@ -137,21 +136,60 @@ def _digest_mark(name: str) -> str:
     return "✓" if find_schema(name).keeps_contract else "keeps nothing"
 
 
-def _cell(row: _Row, samples: Samples[Any], notes: list[str]) -> str:
-    if samples.error is not None:
-        return f"failed {_note(notes, samples.error)}"
-    if samples.not_measured is not None:
-        return f"not measured {_note(notes, samples.not_measured)}"
-    text = _spread(Spread.of([getattr(run, row.figure) for run in samples.runs]), row.form)
-    if row.may_be_packed and not samples.runs[0].is_packed:
-        text += " " + _note(notes, "as objects: this schema has no packed lookups")
-    return text
+def _by_parameters(workload: str, cases: Iterable[Case]) -> dict[str, list[Case]]:
+    """The workload's cases, those of the same parameters together, as all runs have them."""
+    groups: dict[str, list[Case]] = {}
+    for case in cases:
+        if case.workload == workload:
+            groups.setdefault(_label(case), []).append(case)
+    return groups
+
+
+def _label(case: Case) -> str:
+    """The workload and its parameters: words speak for themselves, numbers need their names."""
+    values = (
+        value if isinstance(value, str) else f"{name.replace('_', ' ')} {value:,}"
+        for name, value in case.parameters.items()
+    )
+    return ", ".join([case.workload, *values])
+
+
+def _cell(figure: str, runs: Sequence[Case], notes: list[str]) -> str:
+    for case in runs:
+        if case.outcome != "measured":
+            outcome = "not measured" if case.outcome == "not_measured" else case.outcome
+            return f"{outcome} {_note(notes, str(case.reason))}"
+    values = _known(figure, runs)
+    if not values:
+        return NO_FIGURE
+    spread = Spread.of(values)
+    return _spread(spread, ",.0f" if spread.median >= 100 else ".2f")
 
 
 def _note(notes: list[str], text: str) -> str:
     if text not in notes:
         notes.append(text)
     return f"[{notes.index(text) + 1}]"
+
+
+def _known(figure: str, cases: Iterable[Case]) -> list[float]:
+    values = (case.figures.get(figure) for case in cases)
+    return [value for value in values if value is not None]
+
+
+def _wall(load: Case) -> float:
+    return load.figures["wall_seconds"] or 0.0
+
+
+def _cpu(load: Case) -> float:
+    return (load.figures["user_seconds"] or 0.0) + (load.figures["system_seconds"] or 0.0)
+
+
+def _coin_microseconds(
+    comparison: Comparison, name: str, seconds: Callable[[Case], float]
+) -> float:
+    median = Spread.of([seconds(load) for load in comparison.loads(name)]).median
+    return 1e6 * median / comparison.truth.coins
 
 
 def _spread(spread: Spread, form: str) -> str:
@@ -162,10 +200,5 @@ def _median(values: Sequence[float]) -> str:
     return f"{Spread.of(values).median:.2f}" if values else "n/a"
 
 
-def _coins(loads: Loads) -> int:
-    return loads[FLOOR].runs[0].coins
-
-
-def _cost(samples: Samples[LoadFigures], kind: str) -> float:
-    seconds = [run.wall_seconds if kind == "wall" else run.cpu_seconds for run in samples.runs]
-    return 1e6 * Spread.of(seconds).median / samples.runs[0].coins
+def _marked(name: str, runs: Sequence[object]) -> str:
+    return name if len(runs) >= MANY_RUNS else f"{name} †"

@@ -8,10 +8,11 @@ import click
 from cdb.cmds.load import LoadOptions, LoadSummary, load_stream
 from cdb.cmds.options import directory_option
 from cdb.cmds.runner import run
-from cdb.cmds.table import duration, size, table
+from cdb.cmds.table import table
 from cdb.errors import InvariantError
 from cdb.mainnet_shape import mainnet_shaped_blocks
 from cdb.replay import write_blocks
+from cdb.report.units import duration, size
 from cdb.schemas import SchemaInfo, find_schema, schema_names
 
 DEMO_COINS = 100_000

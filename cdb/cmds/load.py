@@ -12,11 +12,12 @@ from tqdm import tqdm
 
 from cdb.ahead import ahead
 from cdb.cmds.interrupt import DeferredInterrupt
-from cdb.cmds.table import size, table
+from cdb.cmds.table import table
 from cdb.durability import Durability
 from cdb.errors import BlockError, CdbError, DatabaseError, ReplayError
 from cdb.loader import DEFAULT_FLUSH_COINS, Loader
 from cdb.meter import Meter, size_bytes
+from cdb.report.units import size
 from cdb.scanner import scan_packed
 from cdb.schemas import SchemaInfo
 from cdb.state import StateSummary, summarize

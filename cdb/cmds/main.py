@@ -5,7 +5,9 @@ import click
 from cdb.cmds.lazy_group import LazyGroup
 from cdb.cmds.runner import run
 
-COMMANDS = ("bench", "demo", "dump_blocks", "load_blocks", "make_replay", "schemas", "verify")
+COMMANDS = (
+    *("bench", "demo", "dump_blocks", "load_blocks", "make_replay", "report", "schemas", "verify"),
+)
 
 
 @click.group(

@@ -1,5 +1,9 @@
 """Schemas that each break the contract in one way, for tests of what notices it."""
 
+import os
+import signal
+from collections.abc import Iterable
+
 from cdb.blocks import BlockSpendInfo
 from cdb.coins import CoinInfo, bytes32
 from cdb.schemas.memory import MemorySchema
@@ -21,6 +25,14 @@ class KnowsTooMuch(MemorySchema):
         """See Schema."""
         known = [name if name in self._coins else next(iter(self._coins)) for name in coin_names]
         return super().coin_infos_for_coin_names(known)
+
+
+class MissesABlock(MemorySchema):
+    """An iteration misses a block."""
+
+    def blocks(self) -> Iterable[BlockSpendInfo]:
+        """See Schema."""
+        return list(super().blocks())[:-1]
 
 
 class LosesSpends(MemorySchema):
@@ -75,3 +87,20 @@ class Buggy(MemorySchema):
     def flush(self) -> None:
         """See Schema."""
         raise KeyError("flush")
+
+
+class Dies(MemorySchema):
+    """Its process is killed."""
+
+    def flush(self) -> None:
+        """See Schema."""
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+class Settles(MemorySchema):
+    """It breaks nothing, and has compaction to do."""
+
+    def settle(self) -> None:
+        """See docs/adding-a-schema.md."""
+        if self._path is not None:
+            self._path.with_name("db.settled").touch()

@@ -1,27 +1,41 @@
-"""A small replay as a file, with what is true of it."""
+"""A small replay as a file, with what is true of it, and databases that hold it."""
 
-from dataclasses import dataclass
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from cdb.bench.truth import Truth, find_truth
+from cdb.bench.workload import Database
+from cdb.durability import Durability
 
-
-@dataclass(frozen=True)
-class Replay:
-    """The text's path, and the truth with its directory."""
-
-    path: str
-    truth: Truth
-    directory: str
+Databases = Callable[..., Database]
 
 
 @pytest.fixture
-def small(tmp_path: Path, replay: bytes) -> Replay:
-    """The blocks of 2,000 coins."""
+def small(tmp_path: Path, replay: bytes) -> Truth:
+    """What is true of the blocks of 2,000 coins, which are in tmp_path/replay.txt."""
     path = tmp_path / "replay.txt"
     path.write_bytes(replay)
     directory = tmp_path / "truth"
     directory.mkdir()
-    return Replay(str(path), find_truth(str(path), str(directory)), str(directory))
+    return find_truth(str(path), str(directory))
+
+
+@pytest.fixture
+def database(tmp_path: Path, small: Truth) -> Databases:
+    """The database of a schema, as workloads take it; by default one that is not there yet."""
+
+    def make(schema: str, path: Path = tmp_path / "db", **others: object) -> Database:
+        fields = {
+            "schema": schema,
+            "path": str(path),
+            "durability": Durability.POWER.value,
+            "flush_coins": 500,
+            "replay": str(tmp_path / "replay.txt"),
+            "truth": small,
+            "quick": True,
+        }
+        return Database(**fields | others)  # type: ignore[arg-type]
+
+    return make

@@ -1,106 +1,124 @@
 """What breaks the contract has no figures: a wrong answer is found by the workload that gets it."""
 
-from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 
 import pytest
 
-from cdb.bench.answers import WrongAnswerError
 from cdb.bench.comparison import FLOOR, compare
-from cdb.bench.lookups import cold_lookups, warm_lookups
-from cdb.bench.objects import accept_objects
-from cdb.bench.opening import open_again
 from cdb.bench.plan import Plan
-from cdb.bench.rewind import rewind
-from cdb.bench.tip import tip
+from cdb.bench.run import run
+from cdb.bench.truth import Truth
+from cdb.bench.workload import Case, measure
+from cdb.bench.workloads import WORKLOADS
 from cdb.blocks import BlockSpendInfo
 from cdb.durability import Durability
 from cdb.schemas.memory import MemorySchema
-from tests.bench.conftest import Replay
+from tests.bench.conftest import Databases
 from tests.conftest import load_all
 
-POWER = Durability.POWER.value
+BROKEN = "tests.bench.broken"
 
 
 @pytest.mark.parametrize(
     ("schema", "workload", "problem"),
     [
-        ("MissesACoin", "warm", "a wrong answer"),
-        ("MissesACoin", "cold", "a wrong answer"),
-        ("MissesACoin", "open", "a wrong answer"),
-        ("KnowsTooMuch", "warm", "does not exist"),
-        ("StaysWhereItIs", "rewind", "the newest block is"),
-        ("RewindsTooFar", "rewind", "the newest block is"),
-        ("KeepsCoins", "rewind", "left a coin"),
-        ("KeepsSpends", "rewind", "left a spend"),
-        ("LosesSpends", "rewind", "spend of an accepted block"),
-        ("LosesSpends", "objects", "spend of an accepted block"),
-        ("LosesSpends", "tip", "spend of an accepted block"),
-        ("MissesACoin", "tip", "coin of an accepted block"),
+        ("LosesSpends", "load", "a lookup gave a wrong answer"),
+        ("RewindsTooFar", "settle", None),
+        ("MissesACoin", "read_random", "a lookup gave a wrong answer"),
+        ("KnowsTooMuch", "read_random", "a lookup found a coin that does not exist"),
+        ("MissesACoin", "read_sequential", "a lookup gave a wrong answer"),
+        ("MissesABlock", "read_iterate", "blocks() gave a wrong block"),
+        ("MissesACoin", "open", "a lookup gave a wrong answer"),
+        ("StaysWhereItIs", "rewind", "the newest block is "),
+        ("RewindsTooFar", "rewind", "the newest block is "),
+        ("KeepsCoins", "rewind", "a rewind left a coin"),
+        ("KeepsSpends", "rewind", "a rewind left a spend"),
+        ("LosesSpends", "rewind", "a lookup gave a wrong answer"),
+        ("LosesSpends", "append", "a spend of an accepted block is missing"),
+        ("MissesACoin", "append", "a coin of an accepted block is missing"),
+        ("LosesSpends", "objects", "a lookup gave a wrong answer"),
+        ("MissesABlock", "digest", "its digest is "),
     ],
 )
 def test_a_wrong_answer_is_found(
     schema: str,
     workload: str,
-    problem: str,
-    small: Replay,
+    problem: str | None,
+    database: Databases,
     blocks: tuple[BlockSpendInfo, ...],
     tmp_path: Path,
 ) -> None:
-    path, spec = str(tmp_path / "db"), f"tests.bench.broken:{schema}"
-    with MemorySchema(path) as right:
-        load_all(right, blocks)
-    truth = small.truth
-    database = (spec, path, POWER, small.directory)
-    newest, base, back = truth.newest_index, truth.tail_base_index, truth.rewind_index
-    run: dict[str, Callable[[], object]] = {
-        "warm": partial(warm_lookups, *database),
-        "cold": partial(cold_lookups, *database),
-        "open": partial(open_again, *database, newest),
-        "rewind": partial(rewind, *database, back, newest),
-        "objects": partial(accept_objects, *database, base, newest),
-        "tip": partial(tip, *database, base),
-    }
-    with pytest.raises(WrongAnswerError, match=problem):
-        run[workload]()
+    if workload != "load":
+        with MemorySchema(tmp_path / "db") as right:
+            load_all(right, blocks)
+    first = measure(workload, database(f"{BROKEN}:{schema}"))[0]
+    if problem is None:
+        assert first.outcome == "measured"
+    else:
+        assert (first.outcome, first.figures) == ("wrong", {})
+        assert str(first.reason).startswith(problem)
 
 
-def test_a_comparison_goes_on_without_those_that_fail(small: Replay, tmp_path: Path) -> None:
+def test_a_run_measures_nothing_after_a_failure(database: Databases) -> None:
+    notes: list[str] = []
+    cases = run(database(f"{BROKEN}:KeepsSpends"), notes.append)
+    done = WORKLOADS.index("rewind")
+    assert {case.workload for case in cases} == set(WORKLOADS)
+    assert [case for case in cases if case.outcome in ("wrong", "failed")] == [
+        Case("rewind", outcome="wrong", reason="a rewind left a spend")
+    ]
+    assert cases[-len(WORKLOADS[done + 1 :]) :] == [
+        Case.not_measured(workload, {}, "an earlier workload failed")
+        for workload in WORKLOADS[done + 1 :]
+    ]
+    assert notes == [
+        f"{BROKEN}:KeepsSpends: {workload}"
+        for workload in ("load", "digest", *WORKLOADS[1 : done + 1])
+    ]
+
+
+def test_a_run_of_a_wrong_state_has_no_figures(database: Databases) -> None:
+    cases = run(database(f"{BROKEN}:MissesABlock"), lambda note: None)
+    assert (cases[0].workload, cases[0].outcome, cases[0].figures) == ("load", "wrong", {})
+    assert [case.outcome for case in cases[1:]] == ["not_measured"] * (len(WORKLOADS) - 1)
+
+
+def test_a_run_of_what_stores_nothing_is_its_load(database: Databases) -> None:
+    cases = run(database("null"), lambda note: None)
+    assert [(case.workload, case.outcome) for case in cases] == [("load", "measured")]
+
+
+def test_a_comparison_goes_on_without_those_that_fail(small: Truth, tmp_path: Path) -> None:
     directory = tmp_path / "bench"
     directory.mkdir()
-    failing = [f"tests.bench.broken:{name}" for name in ("LosesSpends", "Buggy")]
+    wrong, buggy, keeps = (f"{BROKEN}:{name}" for name in ("MissesABlock", "Buggy", "KeepsSpends"))
     notes: list[str] = []
-    result = compare(
+    comparison = compare(
         Plan(
-            replay=Path(small.path),
+            replay=tmp_path / "replay.txt",
             directory=directory,
             runs=2,
             flush_coins=1_000,
             durability=Durability.POWER,
-            schemas=(failing[0], "memory", failing[1], "null", "tests.bench.broken:KeepsSpends"),
+            schemas=(wrong, "memory", buggy, "null", keeps),
+            afterwards=True,
         ),
+        small,
         notes.append,
     )
-    loads, afterwards = result.loads, result.afterwards
-    lost, buggy = (loads[name] for name in failing)
-    assert lost.error is not None
-    assert lost.error.startswith("its digest is ")
-    assert lost.error.endswith(small.truth.digest)
-    assert buggy.error == "KeyError: 'flush'"
-    assert loads["memory"].complete
-    assert loads["null"].complete
-    assert loads[FLOOR].complete
-    assert len(loads["memory"].runs) == 2
-    assert list(afterwards) == ["memory", "tests.bench.broken:KeepsSpends"]
-    assert all(samples.error is None for samples in afterwards["memory"].values())
-    keeps = afterwards["tests.bench.broken:KeepsSpends"]
-    assert keeps["warm"].complete
-    assert keeps["rewind"].error == "a rewind left a spend"
-    assert keeps["tip"].not_measured == "an earlier workload failed"
-    left = {path.name for path in directory.iterdir()}
-    assert left == {
-        "truth",
-        *(f"of-{name.replace(':', '-')}" for name in loads if "floor" not in name),
-    }
+    cases = comparison.cases
+    (problem,) = cases[wrong]
+    assert (problem.workload, problem.outcome) == ("load", "wrong")
+    assert str(problem.reason).endswith(small.digest)
+    assert cases[buggy] == [Case("load", outcome="failed", reason="KeyError: 'flush'")]
+    for name in (FLOOR, "memory", "null", keeps):
+        assert [case.outcome for case in comparison.loads(name)] == ["measured"] * 2
+    assert {case.workload for case in cases["null"]} == {"load"}
+    assert {case.workload for case in cases["memory"]} == set(WORKLOADS)
+    assert {case.outcome for case in cases["memory"]} == {"measured", "not_measured"}
+    after = [case for case in cases[keeps] if case.workload in ("rewind", "append")]
+    assert [(case.outcome, case.reason) for case in after] == [
+        ("wrong", "a rewind left a spend"),
+        ("not_measured", "an earlier workload failed"),
+    ]
     assert sum(note.startswith("load ") for note in notes) == 2 * 7

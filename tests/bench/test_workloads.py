@@ -1,201 +1,223 @@
-"""Every workload on every schema: the figures' shape, that answers are checked, what is left."""
+"""Every workload: the cases and figures that it gives, and the database that it leaves."""
 
 import os
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from cdb.bench import tip
-from cdb.bench.answers import infos_of, names_of
-from cdb.bench.digest import digest
-from cdb.bench.floor import floor
-from cdb.bench.load import load
-from cdb.bench.lookups import cold_lookups, warm_lookups
-from cdb.bench.objects import accept_objects
-from cdb.bench.opening import load_and_die, open_again, open_underived
-from cdb.bench.process import KilledError, NotMeasuredError, WorkloadError, fresh
-from cdb.bench.rewind import rewind
-from cdb.bench.truth import asked, find_truth, packs_above, tail_packs
+from cdb.bench.answers import ObjectLookups
+from cdb.bench.asking import ask
+from cdb.bench.process import KilledError, NotMeasuredError
+from cdb.bench.results import check
+from cdb.bench.truth import Truth, find_truth
+from cdb.bench.workload import Case, Database, measure, measure_here
+from cdb.bench.workloads import DIGEST, WORKLOADS
+from cdb.bench.workloads.open import load_and_die
 from cdb.blocks import BlockSpendInfo
-from cdb.coins import CoinInfo
 from cdb.durability import Durability
-from cdb.schemas import SchemaInfo
+from cdb.schemas import find_schema
 from cdb.schemas.memory import MemorySchema
-from cdb.state import verify
-from tests.bench.conftest import Replay
-from tests.conftest import text_of
+from tests.bench.conftest import Databases
+from tests.bench.results import document
+from tests.conftest import SMALL_COINS, load_all, own_schemas, text_of
 
-Blocks = tuple[BlockSpendInfo, ...]
-POWER = Durability.POWER.value
+Loaded = Callable[[str], Path]
 
-
-def check_positive(figures: Any) -> None:
-    """Every number of a dataclass is one, and above zero."""
-    for field in fields(figures):
-        value = getattr(figures, field.name)
-        assert isinstance(value, bool) or value > 0, (field.name, value)
-
-
-# The truth
-
-
-def test_the_truth_is_that_of_the_text(small: Replay, blocks: Blocks, digest: str) -> None:
-    truth = small.truth
-    assert truth.blocks == len(blocks)
-    assert truth.coins == 2_000
-    assert truth.spends == sum(len(block.spends) for block in blocks)
-    assert truth.newest_index == blocks[-1].index
-    assert truth.digest == digest
-    indices = [block.index for block in blocks]
-    assert truth.tail_base_index in indices[: len(indices) // 2 + 1]
-    assert truth.rewind_index in indices
-    assert truth.tail_base_index <= truth.rewind_index < truth.newest_index
-    base = indices.index(truth.tail_base_index)
-    tail = Path(small.directory, "tail.txt").read_bytes()
-    assert tail == text_of(blocks[base:])
-
-
-def test_the_questions_are_of_different_coins(small: Replay, blocks: Blocks) -> None:
-    spent = {name: block.index for block in blocks for name in block.spends}
-    expected = {
-        coin.name(): CoinInfo(coin, block.index, spent.get(coin.name(), 0))
-        for block in blocks
-        for coin in block.confirms
-    }
-    questions = asked(small.directory)
-    found: dict[bytes, CoinInfo] = {}
-    for part in (questions.warm_up, questions.warm, questions.cold):
-        assert len(part) > 0
-        found.update(zip(names_of(part.names), infos_of(part.infos), strict=True))
-    assert found == expected  # so few coins that each is asked for once
+FLOOR = "cdb.bench.floor"
+LIMIT_BYTES = 10**9
+SCHEMAS = [each for each in own_schemas() if each.values[0] in ("memory", "flat_file", "coin_log")]
+LATENCIES = {f"call_{name}_microseconds" for name in ("p50", "p99", "max")}
+READ = {"names_per_second", *LATENCIES}
+SIZES = {"size_bytes", "allocated_bytes"}
+PHASES = {f"{phase}_seconds" for phase in ("open", "parse", "accept", "flush", "close")}
+FIGURES = {
+    "load": {
+        *("wall_seconds", "user_seconds", "system_seconds", "coins_per_second", *PHASES, *SIZES),
+        *("written_bytes", "disk_written_bytes", "device_written_bytes", "device_read_bytes"),
+        *("syncs", "flushes", "peak_rss_bytes", "page_cache_bytes"),
+        *(f"flush_{name}_microseconds" for name in ("p50", "p99", "max")),
+    },
+    "settle": {"wall_seconds", "written_bytes", *SIZES},
+    "append": {
+        *("commits", "coins_per_second", "bare_p50_microseconds", "ratio"),
+        *(f"commit_{name}_microseconds" for name in ("p50", "p99", "max")),
+    },
+    "read_random": READ,
+    "read_sequential": READ,
+    "read_iterate": {"blocks_per_second", "coins_per_second"},
+    "rewind": {"milliseconds", "coins"},
+    "open": {"milliseconds"},
+    "objects": {"coins_per_second"},
+    "memory": {"limited_seconds", "unlimited_seconds", "ratio", "limit_bytes"},
+}
 
 
-@pytest.mark.parametrize("n_blocks", [0, 1])
-def test_a_replay_that_is_too_short(tmp_path: Path, blocks: Blocks, n_blocks: int) -> None:
-    path = tmp_path / "replay.txt"
-    path.write_bytes(text_of(blocks[:n_blocks]))
-    with pytest.raises(WorkloadError, match="too few blocks"):
-        find_truth(str(path), str(tmp_path))
+def run(workload: str, database: Database) -> list[Case]:
+    """Its cases, measured in this process."""
+    return measure_here(workload, asdict(database)).cases
 
 
-# Loads
+@pytest.mark.parametrize("schema", SCHEMAS)
+@pytest.mark.parametrize("workload", WORKLOADS[1:-1])
+def test_a_workload(
+    schema: str, workload: str, loaded: Loaded, database: Databases, digest: str, tmp_path: Path
+) -> None:
+    held = database(schema, loaded(schema))
+    before = {each.name for each in tmp_path.iterdir()}
+    cases = run(workload, held)
+    check_cases(workload, cases)
+    assert run(DIGEST, held) == []
+    left = {each.name for each in tmp_path.iterdir()} - before
+    assert left <= {f"{schema}.db.lock"}
+
+
+def check_cases(workload: str, cases: list[Case]) -> None:
+    """They are as results have them; each is measured, or says why not."""
+    check(document(cases=[asdict(case) for case in cases]), workload)
+    names = [(case.workload, tuple(sorted(case.parameters.items()))) for case in cases]
+    assert len(set(names)) == len(names)
+    assert {case.outcome for case in cases} <= {"measured", "not_measured"}
+    assert any(case.outcome == "measured" for case in cases)
+    for case in cases:
+        if case.outcome == "measured":
+            wanted = FIGURES[case.workload]
+            if case.parameters.get("cache") == "cold":
+                wanted = wanted | {"pages_per_name"}
+            assert case.figures.keys() == wanted
+        else:
+            assert case.reason
+            assert case.figures == {}
+
+
+@pytest.mark.parametrize("schema", [*SCHEMAS, "null", FLOOR])
+def test_a_load(schema: str, database: Databases) -> None:
+    new = database(schema)
+    load, *unsettled = run("load", new)
+    check_cases("load", [load, *unsettled])
+    figures = {name: value for name, value in load.figures.items() if value is not None}
+    phases = sum(figures[phase] for phase in PHASES)
+    assert phases == pytest.approx(figures["wall_seconds"])
+    assert figures["flushes"] > 1
+    assert load.samples == []  # none of 50,000 coins
+    if find_schema(schema).keeps_contract:
+        assert [case.parameters["state"] for case in unsettled] == ["unsettled"]
+        assert figures["size_bytes"] > 0
+        assert run(DIGEST, new) == []
+    else:
+        assert unsettled == []
+
+
+def test_samples_of_a_load(
+    database: Databases, monkeypatch: pytest.MonkeyPatch, blocks: tuple[BlockSpendInfo, ...]
+) -> None:
+    monkeypatch.setattr("cdb.bench.loading.SAMPLE_COINS", 700)
+    load = run("load", database("memory"))[0]
+    coins = [coins for coins, _ in load.samples]
+    seconds = [seconds for _, seconds in load.samples]
+    assert len(load.samples) == SMALL_COINS // 700
+    assert all(count >= 700 * number for number, count in enumerate(coins, 1))
+    assert seconds == sorted(seconds)
+    assert seconds[-1] <= (load.figures["wall_seconds"] or 0)
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-@pytest.mark.parametrize("flush_coins", [300, 1_000_000])
 @pytest.mark.parametrize("durability", list(Durability))
 def test_the_floor(
-    small: Replay, tmp_path: Path, threads: int, flush_coins: int, durability: Durability
-) -> None:
-    path = tmp_path / "floor"
-    figures = floor(small.path, str(path), threads, flush_coins, durability.value)
-    check_positive(figures)
-    truth = small.truth
-    assert (figures.blocks, figures.coins, figures.spends, figures.newest_index) == (
-        *(truth.blocks, truth.coins, truth.spends, truth.newest_index),
-    )
-    assert figures.size_bytes == path.stat().st_size == 80 * 2_000
-    assert figures.bytes_written is None or figures.bytes_written >= figures.size_bytes
-
-
-def test_the_floor_flushes_as_often_as_a_load(
-    small: Replay, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    database: Databases, threads: int, durability: Durability, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     syncs: list[int] = []
     monkeypatch.setattr(os, "fsync", syncs.append)
-    floor(small.path, str(tmp_path / "floor"), 1, 1, POWER)
-    often = len(syncs)
+    new = database(FLOOR, threads=threads, durability=durability.value, flush_coins=1)
+    figures = run("load", new)[0].figures
+    assert figures["size_bytes"] == 80 * SMALL_COINS
+    assert (len(syncs) > 1) == (durability is Durability.POWER)
     syncs.clear()
-    floor(small.path, str(tmp_path / "floor"), 1, 1_000_000, POWER)
-    assert len(syncs) == 1 < often
-    syncs.clear()
-    floor(small.path, str(tmp_path / "floor"), 1, 1, Durability.PROCESS.value)
-    assert syncs == []
+    run("load", database(FLOOR, threads=threads, durability=durability.value, flush_coins=10**6))
+    assert len(syncs) == (durability is Durability.POWER)
 
 
-@pytest.mark.parametrize("text_in_memory", [True, False])
-def test_a_load(
-    own_schema: SchemaInfo, small: Replay, tmp_path: Path, text_in_memory: bool
+def test_a_schema_may_settle(
+    database: Databases, blocks: tuple[BlockSpendInfo, ...], tmp_path: Path
 ) -> None:
-    path = str(tmp_path / "db")
-    figures = load(own_schema.name, path, small.path, 500, POWER, text_in_memory)
-    check_positive(figures)
-    assert (figures.coins, figures.newest_index) == (2_000, small.truth.newest_index)
-    held = digest(own_schema.name, path)
-    assert held.digest == small.truth.digest
+    with MemorySchema(tmp_path / "db") as schema:
+        load_all(schema, blocks)
+    run("settle", database("tests.bench.broken:Settles"))
+    assert (tmp_path / "db.settled").exists()
 
 
-# Workloads
+def test_too_small_for_a_limit_on_memory(database: Databases, loaded: Loaded) -> None:
+    (case,) = measure("memory", database("memory", loaded("memory")))
+    assert case.outcome == "not_measured"
+    assert "too few for Python alone" in str(case.reason)
 
 
-@pytest.fixture(params=["warm", "cold", "rewind", "objects", "tip", "open"])
-def workload(request: pytest.FixtureRequest, small: Replay) -> Callable[[str, str], object]:
-    """Runs a workload on a schema and a path."""
-    truth, there = small.truth, small.directory
-    newest, base, back = truth.newest_index, truth.tail_base_index, truth.rewind_index
-    runs: dict[str, Callable[[str, str], object]] = {
-        "warm": lambda schema, path: warm_lookups(schema, path, POWER, there),
-        "cold": lambda schema, path: cold_lookups(schema, path, POWER, there),
-        "rewind": lambda schema, path: rewind(schema, path, POWER, there, back, newest),
-        "objects": lambda schema, path: accept_objects(schema, path, POWER, there, base, newest),
-        "tip": lambda schema, path: tip.tip(schema, path, POWER, there, base),
-        "open": lambda schema, path: open_again(schema, path, POWER, there, newest),
-    }
-    return runs[request.param]
-
-
-def test_workloads(
-    own_schema: SchemaInfo,
-    workload: Callable[[str, str], object],
-    loaded: Callable[[str], Path],
-    digest: str,
+def test_memory(
+    database: Databases, loaded: Loaded, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    path = loaded(own_schema.name)
-    before = {each.name for each in path.parent.iterdir()}
+    monkeypatch.setattr("cdb.bench.workloads.memory.size_bytes", lambda path: 3 * LIMIT_BYTES)
     try:
-        check_positive(workload(own_schema.name, str(path)))
-    except NotMeasuredError as error:  # so small a database may have no page that opening spares
-        assert "disk" in str(error)  # noqa: PT017
-    with own_schema.open(path) as database:
-        assert verify(database).digest == digest
-    assert {each.name for each in path.parent.iterdir()} - before <= {f"{path.name}.lock"}
+        (case,) = run("memory", database("memory", loaded("memory")))
+    except NotMeasuredError as error:
+        pytest.skip(str(error))
+    check_cases("memory", [case])
+    assert case.figures["limit_bytes"] == LIMIT_BYTES
+    assert not list(tmp_path.glob("cdb-place-*"))
 
 
-def test_opening_without_what_is_derived(
-    own_schema: SchemaInfo, loaded: Callable[[str], Path], small: Replay
-) -> None:
-    path = loaded(own_schema.name)
-    arguments = (own_schema.name, str(path), POWER, small.directory, small.truth.newest_index)
-    if (path / "derived").is_dir():
-        check_positive(open_underived(*arguments))
-    else:
-        with pytest.raises(NotMeasuredError):
-            open_underived(*arguments)
-    check_positive(open_again(*arguments))
-
-
-def test_kill_9(own_schema: SchemaInfo, small: Replay, tmp_path: Path) -> None:
-    path = str(tmp_path / "db")
+def test_kill_9_ends_a_load_with_everything_flushed(database: Databases) -> None:
+    new = database("memory")
     with pytest.raises(KilledError, match="signal 9"):
-        fresh(load_and_die, own_schema.name, path, small.path, 500, POWER)
-    newest = small.truth.newest_index
-    check_positive(open_again(own_schema.name, path, POWER, small.directory, newest))
+        new.fresh(load_and_die)
+    assert run(DIGEST, new) == []
 
 
-def test_small_blocks_do_what_the_tail_does(blocks: Blocks, small: Replay) -> None:
-    base = small.truth.tail_base_index
-    packs = packs_above(base, tail_packs(small.directory))
-    made = [packed.block(0) for packed in tip.small_blocks(packs, base)]
-    assert [block.index for block in made] == list(range(base + 1, base + 1 + len(made)))
-    assert sum(len(block.confirms) for block in made[:20]) / 20 < 2 * tip.BLOCK_COINS
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("batch", [1, 7, 100_000])
+def test_each_name_is_asked_for_once(
+    threads: int, batch: int, small: Truth, blocks: tuple[BlockSpendInfo, ...]
+) -> None:
+    asked: list[bytes] = []
     with MemorySchema() as schema:
-        for block in [each for each in blocks if each.index <= base] + made:
-            schema.accept_block(block)
-    tail = [block for block in blocks if block.index > base]
-    coins = [coin for block in made for coin in block.confirms]
-    left = {c for block in tail for c in block.confirms} - set(coins)
-    assert len(left) < tip.BLOCK_COINS  # what did not fill a last block
-    assert len(coins) == len(set(coins))
+        load_all(schema, blocks)
+        lookups = ObjectLookups(schema)
+        right = lookups.ask
+
+        def ask_and_note(names: Any) -> Any:
+            asked.extend(names)
+            return right(names)
+
+        lookups.ask = ask_and_note
+        questions = small.questions("any", "warm")
+        done = ask(lookups, questions, batch, seconds=60, threads=threads)
+        assert done.names == len(asked) == len(set(asked)) == len(questions)
+        assert len(done.calls) == -(-len(questions) // batch)
+        in_no_time = ask(lookups, questions, batch, seconds=0, threads=threads)
+        assert 0 < in_no_time.names <= threads * batch
+
+
+def test_a_replay_of_a_few_coins(tmp_path: Path, blocks: tuple[BlockSpendInfo, ...]) -> None:
+    (tmp_path / "replay.txt").write_bytes(text_of(blocks[:2]))
+    truth = find_truth(str(tmp_path / "replay.txt"), str(tmp_path))
+    held = Database(
+        schema="memory",
+        path=str(tmp_path / "db"),
+        durability="power",
+        flush_coins=1,
+        replay=str(tmp_path / "replay.txt"),
+        truth=truth,
+        quick=True,
+    )
+    for workload in WORKLOADS[:-1]:
+        check(document(cases=[asdict(case) for case in run(workload, held)]), workload)
+
+
+def test_a_failure_is_a_case(database: Databases) -> None:
+    assert measure("load", database("tests.bench.broken:Buggy")) == [
+        Case("load", outcome="failed", reason="KeyError: 'flush'")
+    ]
+    assert measure("load", database("tests.bench.broken:Dies")) == [
+        Case("load", outcome="failed", reason="its process was killed by signal 9")
+    ]

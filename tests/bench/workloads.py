@@ -2,10 +2,11 @@
 
 import os
 import signal
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from cdb.bench.process import NotMeasuredError
+from cdb.bench.process import NotMeasuredError, WrongAnswerError, fresh
 from cdb.errors import CdbError
 from cdb.meter import peak_rss_bytes
 
@@ -28,6 +29,8 @@ def answer(text: str, *, loud: bool = False) -> Figures:
 
 def fail(kind: str) -> Figures:
     """End in one of several ways."""
+    if kind == "wrong":
+        raise WrongAnswerError("a coin is missing")
     if kind == "error":
         raise CdbError("block 7 is bad")
     if kind == "bug":
@@ -53,3 +56,15 @@ def take_memory(n_bytes: int) -> Figures:
 def peak() -> Figures:
     """Say how much memory this process has had."""
     return Figures(os.getpid(), str(peak_rss_bytes()))
+
+
+def sleep(path: str) -> Figures:
+    """Write down who it is and whose, and sleep."""
+    Path(path).write_text(f"{os.getpid()} {os.getppid()}", "ascii")
+    time.sleep(600)
+    raise AssertionError
+
+
+def start_sleeper(path: str) -> Figures:
+    """Sleep in a process of its own."""
+    return fresh(sleep, path)

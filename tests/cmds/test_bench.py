@@ -1,25 +1,26 @@
 """bench load and bench floor as users type them."""
 
-import os
 import re
 import signal
-import time
-from contextlib import suppress
 
 import pytest
 
+from cdb.cmds.bench_load import bench_load
+from cdb.cmds.bench_options import Source
+from cdb.cmds.bench_parts import Part
+from tests.bench.processes import is_running, soon
 from tests.conftest import Commands, contents
 
 WAIT_SECONDS = 30
-REWIND = "durable rewind of N heights, ms"
+WARM = "read_random, existing, batch 1,000, threads 1, warm, settled, objects: names/s"
+REWIND = "rewind, heights 1: ms"
 SPREAD = r"[\d.,]+ / [\d.,]+ / [\d.,]+"
 BROKEN = """
 from cdb.schemas.memory import MemorySchema
 
 class Wrong(MemorySchema):
-    def accept_block(self, block):
-        block.spends.pop() if block.spends else None
-        super().accept_block(block)
+    def blocks(self):
+        return list(super().blocks())[:-1]
 
 class Stays(MemorySchema):
     def rewind_to_block_index(self, block_index):
@@ -30,6 +31,12 @@ class Sleeps(MemorySchema):
         import os, pathlib, time
         pathlib.Path("sleeping").write_text(str(os.getpid()))
         time.sleep(600)
+
+class SleepsWhenLoadedAgain(Sleeps):
+    def flush(self):
+        if "cdb-place-" in str(self._path):
+            super().flush()
+        MemorySchema.flush(self)
 """
 
 
@@ -42,13 +49,9 @@ def in_empty(run_command: Commands) -> Commands:
 
 
 def rows(out: bytes) -> dict[str, str]:
-    """The lines of tables, by their first column with N for a number; the first of each."""
+    """The lines of tables, by their first column without a dagger; the first of each."""
     lines = [re.split(r"\s{2,}", line.strip(), maxsplit=1) for line in out.decode().splitlines()]
-    return {
-        re.sub("of [0-9]+ heights", "of N heights", line[0]): line[1]
-        for line in reversed(lines)
-        if len(line) == 2
-    }
+    return {line[0].removesuffix(" †"): line[1] for line in reversed(lines) if len(line) == 2}
 
 
 def test_load(in_empty: Commands, replay: bytes) -> None:
@@ -63,16 +66,21 @@ def test_load(in_empty: Commands, replay: bytes) -> None:
     assert printed["memory"].endswith("✓")
     assert printed["null"].endswith("keeps nothing")
     for label in (
-        "warm lookups/s, batches of 1,000",
-        "warm coin infos/s as objects, batches of 1,000",
+        WARM,
         REWIND,
-        "open after kill -9, ms",
-        "commit / append",
-        "accept_block of objects, coins/s",
+        "open, kill: ms",
+        "append, commit coins 45: × a bare append and sync",
+        "objects: coins/s",
     ):
-        assert re.fullmatch(rf"{SPREAD}(?: \[1\])?", printed[label]), label
-    assert "[1] as objects: this schema has no packed lookups" in result.out.decode()
-    assert "are too few for Python alone" in result.out.decode()
+        assert re.fullmatch(SPREAD, printed[label]), label
+    note = re.fullmatch(
+        r"not measured (\[\d\])", printed["memory: s with memory for a third of the data"]
+    )
+    assert note
+    assert re.search(
+        rf"^{re.escape(note[1])} .* too few for Python alone$", result.out.decode(), re.M
+    )
+    assert "; †: fewer than 5\n" in result.out.decode()
     assert contents(in_empty.cwd / "here") == {}
     started = re.findall(r"^load (\d+) of 8: ([^;\n]*)", result.err, re.MULTILINE)
     assert [int(number) for number, _ in started] == list(range(1, 9))
@@ -83,11 +91,37 @@ def test_load(in_empty: Commands, replay: bytes) -> None:
 def test_several_sizes_in_a_group(in_empty: Commands) -> None:
     line = ["bench", "load", "memory", "--coins", 900, "--coins", 300, "--runs", 1, "--loads-only"]
     out = in_empty("main", *line, "--dir", "here").fine().out.decode()
-    assert "warm" not in out
+    assert "read_random" not in out
     table = out.rpartition("µs a coin")[2]
-    assert re.match(r" *300 coins +900 coins +last / first\n", table), table
+    assert re.match(r" *300 coins † +900 coins † +last / first\n", table), table
     assert re.search(r"^memory, CPU( +[\d.]+){3}$", table, re.MULTILINE)
     assert contents(in_empty.cwd / "here") == {}
+
+
+def test_the_whole_table(
+    in_empty: Commands, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    small, large = Source(coins=300), Source(coins=900)
+    parts = (
+        Part(large, ("memory",), afterwards=True),
+        Part(large, ("flat_file",), runs=1, flush_coins=50),
+        Part(small, ("sqlite_v3", "flat_file"), flush_coins=50),
+    )
+    monkeypatch.setattr("cdb.cmds.bench_load.WHOLE_TABLE", parts)
+    here = in_empty.cwd / "here"
+    bench_load.main(["--runs", "5", "--dir", str(here)], standalone_mode=False)
+    first, second, third, growth = [
+        part for part in capsys.readouterr().out.split("\n\n") if not part.startswith("  ")
+    ]
+    assert re.match(r"900 coins, .* flush each 1,000,000 coins, .* of 5 runs\n", first)
+    assert re.match(r"900 coins, .* flush each 50 coins, .* of 1 run; †: fewer than 5\n", second)
+    assert re.match(r"300 coins, .* flush each 50 coins, .* of 5 runs\n", third)
+    assert set(rows(second.encode())) >= {"floor, 2 threads", "flat_file"}
+    assert "†" not in first + third
+    assert re.match("µs a coin +300 coins +900 coins † +last / first\n", growth)
+    assert "flat_file, wall" in growth
+    assert "sqlite_v3" not in growth
+    assert contents(here) == {}
 
 
 def test_floor(in_empty: Commands) -> None:
@@ -174,30 +208,30 @@ def test_a_wrong_answer_is_an_error(in_empty: Commands) -> None:
     assert result.code == 1
     printed = rows(result.out)
     assert printed["broken:Stays"].endswith("✓")
-    assert re.fullmatch(r"failed \[\d\]", printed[REWIND])
-    assert re.fullmatch(r"not measured \[\d\]", printed["commit / append"])
+    assert re.fullmatch(r"wrong \[\d\]", printed["rewind: ms"])
+    assert re.fullmatch(r"not measured \[\d\]", printed["append: µs"])
     assert "error: broken:Stays, rewind: the newest block is " in result.err
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_an_interrupt_leaves_nothing(in_empty: Commands, number: signal.Signals) -> None:
+@pytest.mark.parametrize(
+    ("schema", "number"),
+    [
+        ("Sleeps", signal.SIGINT),
+        ("Sleeps", signal.SIGTERM),
+        ("SleepsWhenLoadedAgain", signal.SIGINT),
+    ],
+)
+def test_an_interrupt_leaves_nothing(
+    in_empty: Commands, schema: str, number: signal.Signals
+) -> None:
     options = ["--coins", 200, "--runs", 1, "--dir", "here"]
-    process = in_empty.start("bench_load", "broken:Sleeps", *options)
+    process = in_empty.start("bench_load", f"broken:{schema}", *options)
     mark = in_empty.cwd / "sleeping"
-    deadline = time.monotonic() + WAIT_SECONDS
-    while not (mark.exists() and mark.read_text()) and time.monotonic() < deadline:
-        time.sleep(0.05)
+    assert soon(lambda: mark.exists() and mark.read_text() != "")
     worker = int(mark.read_text())
     process.send_signal(number)
     _, err = process.communicate(timeout=WAIT_SECONDS)
     assert process.returncode == 128 + number
     assert b"Traceback" not in err
-    assert not is_running(worker)
+    assert soon(lambda: not is_running(worker))
     assert contents(in_empty.cwd / "here") == {}
-
-
-def is_running(pid: int) -> bool:
-    with suppress(ProcessLookupError):
-        os.kill(pid, 0)
-        return True
-    return False

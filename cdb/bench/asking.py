@@ -1,0 +1,94 @@
+"""Asking: one set of names, in batches, by one thread or several; every answer is checked."""
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from cdb.bench import page_cache
+from cdb.bench.answers import BATCH_NAMES, Lookups, check_right
+from cdb.bench.figures import Figures, latency_figures
+from cdb.bench.questions import Questions
+from cdb.meter import database_files
+
+ROUND_NAMES = 1_000  # for each thread: few enough for their answers to be kept until the check
+ROUND_BATCHES = 8  # where there are several threads, so that their starts don't matter
+
+
+@dataclass(frozen=True, slots=True)
+class Pass:
+    """How long it took to ask for so many names; calls: the seconds of each call."""
+
+    names: int
+    seconds: float
+    calls: list[float]
+
+    def figures(self) -> Figures:
+        """Its figures, as results name them."""
+        return {
+            "names_per_second": self.names / self.seconds,
+            **latency_figures("call", self.calls),
+        }
+
+
+def warm_up(lookups: Lookups, database: Path, questions: Questions, seconds: float) -> None:
+    """Have a database's files in the page cache, as far as they fit, and ask for some names."""
+    for path in database_files(database):
+        page_cache.fill(path)
+    ask(lookups, questions, BATCH_NAMES, seconds)
+
+
+def ask(
+    lookups: Lookups, questions: Questions, batch: int, seconds: float, threads: int = 1
+) -> Pass:
+    """Ask for the names, or for as many as there is time for, which is one batch at least.
+
+    A part is asked for, and its answers are checked out of the time, before the next one.
+    """
+    batches = [questions.part(at, at + batch) for at in range(0, len(questions), batch)]
+    share = max(ROUND_NAMES // batch, ROUND_BATCHES if threads > 1 else 1)
+    names, taken, calls = 0, 0.0, list[float]()
+    with ThreadPoolExecutor(threads) as pool:
+        run = pool.map if threads > 1 else map
+        for start in range(0, len(batches), threads * share):
+            part_of_all = batches[start : start + threads * share]
+            shares = [part_of_all[thread::threads] for thread in range(threads)]
+            answered, spent = _ask_each(run, lookups, shares, seconds - taken)
+            taken += spent
+            for answers in answered:
+                for part, answer, call in answers:
+                    check_right(lookups, part, answer)
+                    names += len(part)
+                    calls.append(call)
+            if taken >= seconds:
+                break
+    return Pass(names, taken, calls)
+
+
+Run = Callable[..., Iterable[Any]]
+Answered = list[tuple[Questions, Any, float]]
+
+
+def _ask_each(
+    run: Run, lookups: Lookups, shares: Sequence[Sequence[Questions]], seconds: float
+) -> tuple[list[Answered], float]:
+    """What each thread was answered, and the seconds that it took them all."""
+    prepared = [[(part, lookups.question(part.names)) for part in share] for share in shares]
+    start = time.perf_counter()
+    deadline = start + seconds
+
+    def ask_share(share: Sequence[tuple[Questions, Any]]) -> Answered:
+        answered = []
+        for part, question in share:
+            begun = time.perf_counter()
+            answer = lookups.ask(question)
+            ended = time.perf_counter()
+            answered.append((part, answer, ended - begun))
+            if ended > deadline:
+                break
+        return answered
+
+    answered = list(run(ask_share, prepared))
+    return answered, time.perf_counter() - start

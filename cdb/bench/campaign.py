@@ -1,0 +1,135 @@
+"""A campaign: all runs of a matrix, one after the other. Each is a file as soon as it is made."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import perf_counter
+
+from cdb.bench.document import Clock, Surroundings
+from cdb.bench.machine import load_average
+from cdb.bench.matrix import Cell, Matrix, cells, timestamp
+from cdb.bench.process import NotMeasuredError, fresh
+from cdb.bench.profiles import FAST, Place, Profile, place
+from cdb.bench.results import Document, write_result
+from cdb.bench.rounds import Note
+from cdb.bench.run import run
+from cdb.bench.truth import Truth, find_truth
+from cdb.bench.workload import Database
+
+DATABASE_BYTES = 250  # a coin, in the largest schema
+DATABASES = 4  # at once: a workload's second one, and what a compaction needs
+MORE_BYTES = 512 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """source: what it is, in words. write: where its text is, which it makes below a directory."""
+
+    source: str
+    write: Callable[[Path], Path]
+
+
+@dataclass(frozen=True, slots=True)
+class Campaign:
+    """What to run, and where.
+
+    schemas: by their names, what finds them. results: the directory of all machines' results.
+    machine: what to call this one, unless its own name will do.
+    """
+
+    matrix: Matrix
+    schemas: dict[str, str]
+    replays: Sequence[Replay]
+    profiles: Sequence[Profile]
+    flush_coins: int
+    durability: str
+    quick: bool
+    time_limit_seconds: float
+    parent: Path
+    results: Path
+    machine: str | None
+    note: Note
+
+    def cells(self) -> list[Cell]:
+        """All runs, in their order."""
+        return [
+            cell
+            for replay in self.replays
+            for profile in self.profiles
+            for cell in cells(replay.source, profile.name, list(self.schemas), self.matrix.runs)
+        ]
+
+    def run(self) -> Iterator[Document]:
+        """Make the runs that are not made yet, and give each once it is written.
+
+        A profile that this machine can't have is left out, and the note says why.
+        """
+        for replay in self.replays:
+            cells = [cell for cell in self._left() if cell.source == replay.source]
+            if cells:
+                with self._text(replay) as (path, truth):
+                    for profile in self.profiles:
+                        here = [cell for cell in cells if cell.profile == profile.name]
+                        if here:
+                            yield from self._run_in(profile, here, path, truth)
+
+    def _left(self) -> list[Cell]:
+        return [cell for cell in self.cells() if not self.matrix.is_made(cell)]
+
+    @contextmanager
+    def _text(self, replay: Replay) -> Iterator[tuple[Path, Truth]]:
+        """A replay's text and what it says. A place is gone at the end even after kill -9."""
+        with place(FAST, self.parent, 0) as there:
+            self.note(f"replay: {replay.source}")
+            path = replay.write(there.directory)
+            self.note("reading what the replay says")
+            directory = there.directory / "truth"
+            directory.mkdir()
+            yield path, fresh(find_truth, str(path), str(directory))
+
+    def _run_in(
+        self, profile: Profile, cells: Sequence[Cell], path: Path, truth: Truth
+    ) -> Iterator[Document]:
+        size_bytes = DATABASES * DATABASE_BYTES * truth.coins + MORE_BYTES
+        try:
+            with place(profile, self.parent, size_bytes) as there:
+                surroundings = Surroundings(self.matrix, profile, there, self.machine)
+                for cell in cells:
+                    document = self._run(cell, surroundings, there, path, truth)
+                    write_result(self.results, document)
+                    self.matrix.note(document)
+                    yield document
+        except NotMeasuredError as error:
+            self.note(f"profile {profile.name} is left out: {error}")
+
+    def _run(
+        self, cell: Cell, surroundings: Surroundings, there: Place, path: Path, truth: Truth
+    ) -> Document:
+        """One run, in a fresh directory."""
+        with TemporaryDirectory(dir=there.directory) as directory:
+            database = Database(
+                schema=self.schemas[cell.schema],
+                path=str(Path(directory, "db")),
+                durability=self.durability,
+                flush_coins=self.flush_coins,
+                replay=str(path),
+                truth=truth,
+                quick=self.quick,
+                groups=tuple(map(str, there.join)),
+                time_limit_seconds=self.time_limit_seconds,
+            )
+            begun, before, start = timestamp(), load_average(), perf_counter()
+            cases = run(database, self._noting(cell))
+            clock = Clock(begun, perf_counter() - start, before, load_average())
+        return surroundings.document(cell, database, clock, cases)
+
+    def _noting(self, cell: Cell) -> Note:
+        """Puts before a line which run it is about."""
+        all_cells = self.cells()
+        number = sum(map(self.matrix.is_made, all_cells)) + 1
+        left = self.matrix.seconds_left(all_cells)
+        until_end = "" if left is None else f", {left / 60:.0f} min left"
+        head = f"run {number} of {len(all_cells)}{until_end}: {cell.profile}, {cell.source}"
+        return lambda line: self.note(f"{head}, round {cell.run}, {line}")

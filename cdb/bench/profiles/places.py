@@ -1,0 +1,123 @@
+"""A place: a directory, and control groups, within which this machine is as a profile says."""
+
+import json
+import os
+import secrets
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from cdb.bench.disk_speed import DiskSpeed, disk_speed
+from cdb.bench.process import (
+    Limits,
+    NotMeasuredError,
+    WorkloadError,
+    fresh_within,
+    module_command,
+    module_environment,
+)
+from cdb.bench.profiles.profile import Profile
+from cdb.bench.profiles.remains import DISK, PREFIX
+from cdb.errors import CdbError
+
+TOLERANCE = 0.25
+# Python with a schema's libraries alone takes nearly half of it.
+LEAST_MEMORY_BYTES = 100_000_000
+TRIES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """An empty directory; the files cgroup.procs that who works there joins (see fresh_within).
+
+    measured: what the limits came to; None without limits on the disk.
+    """
+
+    directory: Path
+    join: tuple[Path, ...]
+    measured: DiskSpeed | None
+
+
+@contextmanager
+def place(profile: Profile, parent: Path, size_bytes: int) -> Iterator[Place]:
+    """Make a place below `parent` with room for so much; it is gone at the end, whatever happens.
+
+    A process of its own takes it away: after an exception, Ctrl-C, and kill -9 of this process.
+    Who is still in its groups then is killed. Raises NotMeasuredError where the profile can't be
+    had on this machine, or the limits, once measured, are others.
+    """
+    _check_memory(profile)
+    folder = parent.resolve() / f"{PREFIX}{os.getpid()}-{secrets.token_hex(4)}"
+    with kept(folder, profile, size_bytes) as join:
+        disk = folder / DISK
+        measured = _measure(profile, disk, join) if profile.limits_disk else None
+        yield Place(disk, join, measured)
+
+
+def _measure(profile: Profile, disk: Path, join: tuple[Path, ...]) -> DiskSpeed:
+    """More than once, if need be: somebody else may be busy on the disk below."""
+    for left in reversed(range(TRIES)):
+        try:
+            measured = fresh_within(Limits(join), disk_speed, str(disk))
+            check(profile, measured)
+            break
+        except WorkloadError as error:
+            raise NotMeasuredError(f"the limits can't be measured: {error}") from error
+        except NotMeasuredError:
+            if not left:
+                raise
+    return measured
+
+
+def check(profile: Profile, measured: DiskSpeed) -> None:
+    """Raise NotMeasuredError unless what was measured is about what was asked for."""
+    for unit, asked, found in (
+        ("bytes/s read", profile.read_bytes_per_second, measured.read_bytes_per_second),
+        ("bytes/s written", profile.write_bytes_per_second, measured.write_bytes_per_second),
+        ("IOPS", profile.iops, measured.iops),
+    ):
+        if asked is not None and abs(found - asked) > TOLERANCE * asked:
+            problem = f"{asked:,} {unit} were asked for, {found:,.0f} measured"
+            raise NotMeasuredError(f"the limits don't hold here: {problem}")
+
+
+def _check_memory(profile: Profile) -> None:
+    if profile.memory_bytes is not None and profile.memory_bytes < LEAST_MEMORY_BYTES:
+        asked = f"{profile.memory_bytes / 1e6:,.0f} MB"
+        raise NotMeasuredError(f"{asked} are too few for Python alone")
+    there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    if profile.memory_bytes is not None and profile.memory_bytes > there:
+        asked = f"{profile.memory_bytes / 1e9:.1f} GB"
+        raise NotMeasuredError(f"this machine's memory is {there / 1e9:.1f} GB, not {asked}")
+
+
+@contextmanager
+def kept(folder: Path, profile: Profile, size_bytes: int) -> Iterator[tuple[Path, ...]]:
+    """What a keeper makes: the groups to join."""
+    job = {"folder": str(folder), "profile": asdict(profile), "size_bytes": size_bytes}
+    with subprocess.Popen(  # noqa: S603 - our own command
+        module_command("cdb.bench.profiles.keeper"),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env=module_environment(),
+        cwd="/",  # it is to keep no file system busy
+        start_new_session=True,  # out of reach of Ctrl-C
+    ) as keeper:
+        assert keeper.stdin is not None  # noqa: S101 - for mypy
+        assert keeper.stdout is not None  # noqa: S101
+        try:
+            keeper.stdin.write(json.dumps(job) + "\n")
+            keeper.stdin.flush()
+            answer = json.loads(keeper.stdout.readline() or "{}")
+            if "join" not in answer:
+                raise NotMeasuredError(answer.get("not_measured", "the place's keeper died"))
+            yield tuple(map(Path, answer["join"]))
+        finally:
+            keeper.stdin.close()
+            left = keeper.stdout.read()
+            keeper.wait()
+            if left:
+                raise CdbError(json.loads(left)["left"])

@@ -1,0 +1,109 @@
+"""Results: one JSON file a run, checked against result.schema.json, written once and never again.
+
+results/MACHINE/DATE-SCHEMA-PROFILE-COINS-RUN.json
+"""
+
+import json
+from collections.abc import Iterable
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from cdb.engines.files import fsync_dir, publish, storage_errors, temporary
+from cdb.errors import CdbError, MissingEngineError
+
+VERSION = 1
+
+Document = dict[str, Any]
+"""A run; its shape is that of result.schema.json."""
+
+
+class ResultError(CdbError):
+    """A file of results can't be read, or is not what it should be."""
+
+
+def write_result(directory: Path, document: Document) -> Path:
+    """Write a run into the folder of its machine, in one step; durable when this returns.
+
+    Raises ResultError when it is not valid, StorageError, and never replaces a file.
+    """
+    check(document, "the result to be written")
+    folder = directory / str(document["machine"]["name"])
+    with storage_errors(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    fsync_dir(folder.parent)
+    path = folder / file_name(document)
+    if path.exists():
+        raise ResultError(f"{path} is there already; results are never written again")
+    with storage_errors(path):
+        temporary(path).write_text(text_of(document), "utf-8")
+    publish(path, durable=True)
+    return path
+
+
+def read_results(places: Iterable[Path]) -> list[Document]:
+    """The runs in files, and in all .json files below directories, in the order of their beginning.
+
+    Raises ResultError, with the file and what is wrong.
+    """
+    documents = [read_result(path) for place in places for path in _files(place)]
+    return sorted(documents, key=lambda each: (each["begun"], each["schema"]["name"]))
+
+
+def read_result(path: Path) -> Document:
+    """The run that a file holds. Raises ResultError."""
+    try:
+        document = json.loads(path.read_text("utf-8"))
+    except OSError as error:
+        raise ResultError(f"{path}: {error.strerror}") from error
+    except (ValueError, RecursionError) as error:
+        raise ResultError(f"{path} is no JSON: {error}") from error
+    check(document, str(path))
+    checked: Document = document
+    return checked
+
+
+def check(document: object, where: str) -> None:
+    """Raise ResultError unless a document is a run's."""
+    error = min(_validator().iter_errors(document), key=_depth, default=None)
+    if error is not None:
+        problem = " ".join(error.message.split())[:200]
+        raise ResultError(f"{where}: {error.json_path}: {problem}")
+
+
+def _depth(error: Any) -> int:
+    return len(error.path)
+
+
+@cache
+def _validator() -> Any:
+    try:
+        from jsonschema import Draft202012Validator
+    except ImportError as error:
+        problem = "results are checked by jsonschema: pip install 'cdb[bench]'"
+        raise MissingEngineError(problem) from error
+    schema = json.loads(files("cdb.bench").joinpath("result.schema.json").read_text("utf-8"))
+    return Draft202012Validator(schema)
+
+
+def _files(place: Path) -> list[Path]:
+    if place.is_dir():
+        return sorted(place.rglob("*.json"))
+    return [place]
+
+
+def file_name(document: Document) -> str:
+    """What a run's file is called, in the folder of its machine."""
+    date = document["begun"].translate(str.maketrans("", "", "-:"))
+    schema = "".join(c if c.isalnum() or c in "_." else "-" for c in document["schema"]["name"])
+    profile, coins = document["profile"]["name"], document["replay"]["coins"]
+    return f"{date}-{schema}-{profile}-{coins}-{document['run']}.json"
+
+
+def text_of(document: Document) -> str:
+    """What a run's file says: a line a case, so that a difference between two files can be read."""
+    parts = dict(document)
+    cases = ",\n".join(json.dumps(case, allow_nan=False) for case in parts.pop("cases"))
+    head = json.dumps(parts, indent=1, allow_nan=False).removesuffix("\n}")
+    return f'{head},\n "cases": [\n{cases}\n ]\n}}\n'

@@ -1,0 +1,47 @@
+"""Which software measures and is measured."""
+
+import platform
+import sqlite3
+import subprocess
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+import cdb
+from cdb.engines import rocks
+
+
+def software_versions() -> dict[str, str | bool | None]:
+    """Versions; and of the checkout that cdb was imported from, the commit and whether it differs.
+
+    None is what isn't here, or isn't known.
+    """
+    commit = _git("rev-parse", "HEAD")
+    changes = _git("status", "--porcelain", "--", "cdb", "native")
+    return {
+        "python_version": platform.python_version(),
+        "sqlite_version": sqlite3.sqlite_version,
+        "rocksdb_version": None if rocks.missing() else rocks.version().split()[-1],
+        "cdb_version": _cdb_version(),
+        "git_commit": commit,
+        "git_dirty": None if changes is None else changes != "",
+    }
+
+
+def _cdb_version() -> str | None:
+    try:
+        return version("cdb")
+    except PackageNotFoundError:
+        return None
+
+
+def _git(*arguments: str) -> str | None:
+    checkout = Path(cdb.__file__).resolve().parents[1]
+    if not (checkout / ".git").exists():
+        return None
+    # Root measures what somebody else may have checked out.
+    command = ["git", "-c", f"safe.directory={checkout}", "-C", str(checkout), *arguments]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603 - our own command
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return done.stdout.strip()

@@ -1,0 +1,139 @@
+"""What workloads have in common: the database that they measure, and the cases that they give.
+
+A workload is a module of cdb.bench.workloads: its docstring says what is measured, and its function
+measure(database) does it, in a fresh process. It checks every answer, raises WrongAnswerError or
+NotMeasuredError, and leaves a database that holds the whole replay.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Self, TypeVar
+
+from cdb.bench.answers import check_newest, check_questions
+from cdb.bench.process import (
+    Limits,
+    NotMeasuredError,
+    WorkloadError,
+    WrongAnswerError,
+    fresh,
+    fresh_within,
+)
+from cdb.bench.tail import packs_of
+from cdb.bench.truth import Truth
+from cdb.durability import Durability
+from cdb.loader import Loader
+from cdb.schemas import Schema, SchemaInfo, find_schema
+
+F = TypeVar("F")
+Parameters = Mapping[str, str | int]
+
+CHECKED_NAMES, QUICK_CHECKED_NAMES = 5_000, 500
+
+
+@dataclass(frozen=True, slots=True)
+class Database:
+    """One run's database, and what is true of it; asdict() makes JSON of it, and of() the inverse.
+
+    threads: of a load; with two, one reads, parses and names while the other stores.
+    quick: ask for less, where the figures don't matter.
+    groups: the files cgroup.procs of the control groups that its workloads join.
+    time_limit_seconds: of each workload.
+    """
+
+    schema: str
+    path: str
+    durability: str
+    flush_coins: int
+    replay: str
+    truth: Truth
+    threads: int = 2
+    quick: bool = False
+    groups: tuple[str, ...] = ()
+    time_limit_seconds: float | None = None
+
+    @classmethod
+    def of(cls, fields: dict[str, Any]) -> Self:
+        """From the fields of asdict()."""
+        return cls(**fields | {"truth": Truth(**fields["truth"])})
+
+    @property
+    def info(self) -> SchemaInfo:
+        """Its schema."""
+        return find_schema(self.schema)
+
+    def open(self) -> Schema:
+        """Open it; create it, where it is missing."""
+        info, level = self.info, Durability(self.durability)
+        # One that stores nothing may have no durability to compare.
+        has_level = info.keeps_contract or level in info.durabilities
+        return info.open(self.path, durability=level if has_level else None)
+
+    def accept_tail(self, schema: Schema) -> None:
+        """Accept what the replay has after the schema's newest block, one of the tail; check it."""
+        loader = Loader(schema, flush_coins=self.flush_coins)
+        for _ in loader.load(packs_of(self.truth.tail)):
+            pass
+        self.check_coins(schema, self.truth.newest_index)
+
+    def check_coins(self, schema: Schema, newest_index: int) -> None:
+        """Hold coins of all ages, and recent ones, against what they are after this block."""
+        check_newest(schema, newest_index)
+        count = QUICK_CHECKED_NAMES if self.quick else CHECKED_NAMES
+        for names in ("any", "recent"):
+            check_questions(schema, self.truth.questions(names, "warm", count), newest_index)
+
+    def fresh(self, function: Callable[[dict[str, Any]], F]) -> F:
+        """What a function of asdict(self) returns in one more new process, in the same groups."""
+        return fresh(function, asdict(self))
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One way to run a workload, and what came of it; asdict() is a case of result.schema.json.
+
+    outcome: measured, wrong, failed or not_measured. reason: why it isn't measured.
+    samples: of a load: coins so far, and seconds since its beginning.
+    """
+
+    workload: str
+    parameters: Parameters = field(default_factory=dict)
+    outcome: str = "measured"
+    reason: str | None = None
+    figures: Mapping[str, float | None] = field(default_factory=dict)
+    samples: Sequence[tuple[int, float]] = field(default_factory=list)
+
+    @classmethod
+    def not_measured(cls, workload: str, parameters: Parameters, reason: str) -> "Case":
+        """One that this machine or this schema can't do."""
+        return cls(workload, parameters, "not_measured", reason)
+
+
+@dataclass(frozen=True, slots=True)
+class Cases:
+    """All cases of a workload, as a process gives them back."""
+
+    cases: list[Case]
+
+
+def measure(workload: str, database: Database) -> list[Case]:
+    """A workload's cases, measured in a fresh process. A failure is a case, too, the only one."""
+    limits = Limits([Path(group) for group in database.groups], database.time_limit_seconds)
+    try:
+        answer = fresh_within(limits, measure_here, workload, asdict(database))
+    except WrongAnswerError as error:
+        return [Case(workload, outcome="wrong", reason=str(error))]
+    except WorkloadError as error:
+        return [Case(workload, outcome="failed", reason=str(error))]
+    except NotMeasuredError as error:
+        return [Case.not_measured(workload, {}, str(error))]
+    # As it was JSON, its cases are dictionaries.
+    return [Case(**fields) for fields in answer.cases]  # type: ignore[arg-type]
+
+
+def measure_here(workload: str, database: dict[str, Any]) -> Cases:
+    """The same in this process, of asdict(database); raises what measure() makes cases of."""
+    module = import_module(f"cdb.bench.workloads.{workload}")
+    cases: Cases = module.measure(Database.of(database))
+    return cases

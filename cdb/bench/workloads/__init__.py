@@ -1,0 +1,18 @@
+"""The workloads: one a file, whose docstring says what is measured; see cdb.bench.workload."""
+
+WORKLOADS = (
+    "load",
+    "settle",
+    "read_random",
+    "read_sequential",
+    "read_iterate",
+    "open",
+    "rewind",
+    "append",
+    "objects",
+    "memory",
+)
+"""In the order in which they run, the load first. Each leaves the whole replay to the next one."""
+
+DIGEST = "digest"
+"""Checks what the database holds, after a load; it has no figures."""

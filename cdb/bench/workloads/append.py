@@ -1,0 +1,129 @@
+"""Following the tip: durable commits of about 45, 5,000 and 50,000 coins, in blocks of about 45.
+
+The coins are the replay's last ones, after a rewind to before them. Commits come in turns with a
+bare loop that appends the same bytes to a file and calls fdatasync; ratio is that of the medians.
+A case ends with its commits, or when its time is up.
+"""
+
+import os
+import statistics
+import time
+from bisect import bisect_left
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import chain, islice
+from pathlib import Path
+
+from cdb.bench.answers import check_newest, check_there
+from cdb.bench.figures import latency_figures
+from cdb.bench.tail import packs_of
+from cdb.bench.workload import Case, Cases, Database
+from cdb.durability import Durability
+from cdb.loader import accept
+from cdb.packed import PackedBlocks
+from cdb.schemas import Schema
+
+COMMITS = {45: 300, 5_000: 6, 50_000: 2}
+SECONDS, QUICK_SECONDS = 6.0, 0.5
+TURN_COINS = 2_250  # of one kind, then of the other, so that both meet the same moods of the disk
+CHECKED_BLOCKS = 20  # of each commit
+
+Commit = list[PackedBlocks]
+_sync = getattr(os, "fdatasync", os.fsync)  # macOS has only the latter
+
+
+def measure(database: Database) -> Cases:
+    """See the module."""
+    truth, durable = database.truth, database.durability == Durability.POWER.value
+    path = Path(f"{database.path}.append")
+    with database.open() as schema:
+        schema.rewind_to_block_index(truth.accepted_index)
+        with _appending(path, durable=durable) as append:
+            appending = _Appending(database, schema, append)
+            cases = [appending.case(coins, count) for coins, count in COMMITS.items()]
+        schema.rewind_to_block_index(truth.accepted_index)
+        database.accept_tail(schema)
+    return Cases(cases)
+
+
+class _Appending:
+    """Commits small blocks, each once, to a schema and to a bare file."""
+
+    def __init__(
+        self, database: Database, schema: Schema, append: Callable[[Commit], None]
+    ) -> None:
+        self._seconds = QUICK_SECONDS if database.quick else SECONDS
+        self._blocks = list(packs_of(database.truth.small))
+        self._schema = schema
+        self._append = append
+
+    def case(self, coins: int, count: int) -> Case:
+        """So many commits of so many coins."""
+        turn = max(TURN_COINS // coins, 1)
+        commits = islice(iter(lambda: self._take(coins), []), count)
+        made: list[Commit] = []
+        taken, bare = list[float](), list[float]()
+        while sum(taken) + sum(bare) < self._seconds and (part := list(islice(commits, turn))):
+            taken += [_timed(self._commit, commit) for commit in part]
+            bare += [_timed(self._append, commit) for commit in part]
+            made += part
+        if not made:
+            reason = "the replay's last part has too few coins"
+            return Case.not_measured("append", {"commit_coins": coins}, reason)
+        self._check(made)
+        bare_seconds = statistics.median(bare)
+        figures = {
+            "commits": len(made),
+            "coins_per_second": sum(each.n_confirms for each in chain(*made)) / sum(taken),
+            **latency_figures("commit", taken),
+            "bare_p50_microseconds": 1e6 * bare_seconds,
+            "ratio": statistics.median(taken) / bare_seconds,
+        }
+        return Case("append", {"commit_coins": coins}, figures=figures)
+
+    def _take(self, coins: int) -> Commit:
+        """The next blocks, which have at least so many coins; nothing when too few are left."""
+        commit = []
+        while coins > 0:
+            if not self._blocks:
+                return []
+            packed = self._blocks.pop(0)
+            stop = min(bisect_left(packed.confirm_ends, coins) + 1, len(packed))
+            if stop < len(packed):
+                self._blocks.insert(0, packed.part(stop, len(packed)))
+            commit.append(packed.part(0, stop))
+            coins -= commit[-1].n_confirms
+        return commit
+
+    def _commit(self, commit: Commit) -> None:
+        for packed in commit:
+            accept(self._schema, packed)
+        self._schema.flush()
+
+    def _check(self, made: list[Commit]) -> None:
+        check_newest(self._schema, made[-1][-1].indices[-1])
+        first = (commit[0] for commit in made)
+        check_there(self._schema, (each.part(0, min(CHECKED_BLOCKS, len(each))) for each in first))
+
+
+def _timed(take: Callable[[Commit], None], commit: Commit) -> float:
+    start = time.perf_counter()
+    take(commit)
+    return time.perf_counter() - start
+
+
+@contextmanager
+def _appending(path: Path, *, durable: bool) -> Iterator[Callable[[Commit], None]]:
+    """To a new file, which is gone afterwards."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC)
+
+    def append(commit: Commit) -> None:
+        os.writev(descriptor, [part for each in commit for part in (each.spends, each.confirms)])
+        if durable:
+            _sync(descriptor)
+
+    try:
+        yield append
+    finally:
+        os.close(descriptor)
+        path.unlink()

@@ -1,0 +1,15 @@
+"""What a database holds, read through the contract alone: no case, unless that is wrong."""
+
+from cdb.bench.process import WrongAnswerError
+from cdb.bench.workload import Cases, Database
+from cdb.state import summarize
+
+
+def measure(database: Database) -> Cases:
+    """See cdb.state.summarize."""
+    with database.info.open(database.path, read_only=True) as schema:
+        held = summarize(schema).digest
+    wanted = database.truth.digest
+    if held != wanted:
+        raise WrongAnswerError(f"its digest is {held}, and should be {wanted}")
+    return Cases([])

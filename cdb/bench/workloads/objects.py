@@ -1,0 +1,26 @@
+"""The replay's last 170,000 coins through accept_block: blocks as objects, for who has no others.
+
+They are made beforehand, as BlockSpendInfo; after a rewind, and with one flush at the end.
+"""
+
+import time
+
+from cdb.bench.tail import packs_of
+from cdb.bench.workload import Case, Cases, Database
+
+
+def measure(database: Database) -> Cases:
+    """See the module."""
+    truth = database.truth
+    packs = packs_of(truth.tail, above=truth.accepted_index)
+    blocks = [packed.block(place) for packed in packs for place in range(len(packed))]
+    with database.open() as schema:
+        schema.rewind_to_block_index(truth.accepted_index)
+        start = time.perf_counter()
+        for block in blocks:
+            schema.accept_block(block)
+        schema.flush()
+        seconds = time.perf_counter() - start
+        database.check_coins(schema, truth.newest_index)
+    coins = sum(len(block.confirms) for block in blocks)
+    return Cases([Case("objects", figures={"coins_per_second": coins / seconds})])

@@ -1,0 +1,83 @@
+"""Opening, until a first lookup is answered; the files may be in the page cache.
+
+After a clean close. After the loss of what the schema keeps in a folder derived/, if it has one.
+After kill -9, with everything loaded anew and flushed.
+"""
+
+import os
+import shutil
+import signal
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from cdb.ahead import ahead
+from cdb.bench.answers import check_newest, check_questions
+from cdb.bench.process import KilledError, WorkloadError
+from cdb.bench.profiles import FAST, place
+from cdb.bench.tail import packs_of
+from cdb.bench.workload import Case, Cases, Database
+from cdb.loader import Loader
+
+CHECKED_NAMES = 1_000
+DERIVED = "derived"
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """The time from the call until the answer to a first lookup."""
+
+    milliseconds: float
+
+
+def measure(database: Database) -> Cases:
+    """See the module."""
+    return Cases([_case("close", database), _after_loss(database), _after_kill(database)])
+
+
+def _case(after: str, database: Database) -> Case:
+    opened = database.fresh(open_here)
+    return Case("open", {"after": after}, figures={"milliseconds": opened.milliseconds})
+
+
+def _after_loss(database: Database) -> Case:
+    derived = Path(database.path) / DERIVED
+    if not derived.is_dir():
+        reason = "it keeps nothing derived in a folder of its own"
+        return Case.not_measured("open", {"after": "loss"}, reason)
+    shutil.rmtree(derived)
+    return _case("loss", database)
+
+
+def _after_kill(database: Database) -> Case:
+    with place(FAST, Path(database.path).parent, 0) as there:
+        other = replace(database, path=str(there.directory / "db"))
+        try:
+            other.fresh(load_and_die)
+        except KilledError:
+            return _case("kill", other)
+    raise WorkloadError("it was not killed")
+
+
+def open_here(fields: dict[str, Any]) -> Opened:
+    """Open a database that holds the whole replay, in this process."""
+    database = Database.of(fields)
+    questions = database.truth.questions("any", "warm", CHECKED_NAMES)
+    start = time.perf_counter()
+    with database.open() as schema:
+        check_questions(schema, questions.part(0, 1))
+        seconds = time.perf_counter() - start
+        check_newest(schema, database.truth.newest_index)
+        check_questions(schema, questions)
+    return Opened(1_000 * seconds)
+
+
+def load_and_die(fields: dict[str, Any]) -> Opened:
+    """Load the replay, flush, and end by kill -9 with the database open."""
+    database = Database.of(fields)
+    loader = Loader(database.open(), flush_coins=database.flush_coins)
+    for _ in loader.load(ahead(packs_of(database.replay))):
+        pass
+    os.kill(os.getpid(), signal.SIGKILL)
+    raise AssertionError("kill -9 did not end the process")

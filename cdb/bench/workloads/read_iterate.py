@@ -1,0 +1,49 @@
+"""The first blocks of blocks(): those of the first 200,000 coins.
+
+Each one is held against the replay, out of the time.
+"""
+
+import time
+from bisect import bisect_left
+from itertools import islice
+
+from cdb.bench.process import WrongAnswerError
+from cdb.bench.tail import packs_of
+from cdb.bench.workload import Case, Cases, Database
+
+COINS, QUICK_COINS = 200_000, 20_000
+ROUND_BLOCKS = 1_000
+
+
+def measure(database: Database) -> Cases:
+    """See the module."""
+    count = _blocks_of(database.replay, QUICK_COINS if database.quick else COINS)
+    expected = (
+        packed.block(place) for packed in packs_of(database.replay) for place in range(len(packed))
+    )
+    blocks = coins = 0
+    seconds = 0.0
+    with database.open() as schema:
+        start = time.perf_counter()
+        found = iter(schema.blocks())
+        while blocks < count:
+            part = list(islice(found, min(ROUND_BLOCKS, count - blocks)))
+            seconds += time.perf_counter() - start
+            if not part or part != list(islice(expected, len(part))):
+                raise WrongAnswerError("blocks() gave a wrong block")
+            blocks += len(part)
+            coins += sum(len(block.confirms) for block in part)
+            start = time.perf_counter()
+    figures = {"blocks_per_second": blocks / seconds, "coins_per_second": coins / seconds}
+    return Cases([Case("read_iterate", {"blocks": count}, figures=figures)])
+
+
+def _blocks_of(replay: str, coins: int) -> int:
+    """How many blocks have the replay's first coins."""
+    blocks = 0
+    for packed in packs_of(replay):
+        if packed.n_confirms >= coins:
+            return blocks + bisect_left(packed.confirm_ends, coins) + 1
+        blocks += len(packed)
+        coins -= packed.n_confirms
+    return blocks

@@ -1,0 +1,73 @@
+"""What a bench command is to compare, part by part, and the tables that it prints."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import click
+
+from cdb.bench.comparison import Comparison, compare, truth_of
+from cdb.bench.plan import Plan
+from cdb.bench.process import WorkloadError
+from cdb.bench.truth import Truth
+from cdb.cmds.bench_options import BenchOptions, Source, note, workplaces
+from cdb.cmds.bench_tables import afterwards_table, growth_table, heading, load_table, problems
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Schemas to compare on one replay; only the floor, where there are none.
+
+    runs, flush_coins: those of the command's options, unless it says others.
+    """
+
+    source: Source
+    schemas: tuple[str, ...] = ()
+    afterwards: bool = False
+    runs: int | None = None
+    flush_coins: int | None = None
+
+    def plan(self, plan: Plan) -> Plan:
+        """What is to be done of it, by a plan for its replay."""
+        return replace(
+            plan,
+            schemas=self.schemas,
+            afterwards=self.afterwards,
+            runs=self.runs or plan.runs,
+            flush_coins=self.flush_coins or plan.flush_coins,
+        )
+
+
+def compare_all(parts: Sequence[Part], options: BenchOptions) -> None:
+    """Compare and print part by part, those of one replay after each other; then the growth.
+
+    Raises WorkloadError with all that failed.
+    """
+    on_each = {
+        part.source: [each for each in parts if each.source == part.source] for part in parts
+    }
+    databases = max(sum(len(part.schemas) for part in same) for same in on_each.values())
+    comparisons: dict[int, list[Comparison]] = defaultdict(list)  # by their flush intervals
+    failed: list[str] = []
+    with workplaces(replace(options, sources=list(on_each)), databases + 1) as places:
+        for source, directory in places:
+            plan = options.plan(source, directory)
+            truth = truth_of(plan, note)
+            for part in on_each[source]:
+                own_plan = part.plan(plan)
+                comparison = _compare(own_plan, truth)
+                comparisons[own_plan.flush_coins].append(comparison)
+                failed += problems(comparison)
+    for comparable in comparisons.values():
+        if len(comparable) > 1:
+            click.echo(growth_table(comparable))
+    if failed:
+        raise WorkloadError("; ".join(failed))
+
+
+def _compare(plan: Plan, truth: Truth) -> Comparison:
+    comparison = compare(plan, truth, note)
+    click.echo(f"{heading(comparison, plan)}\n{load_table(comparison)}\n")
+    if plan.afterwards:
+        click.echo(f"{afterwards_table(comparison)}\n")
+    return comparison

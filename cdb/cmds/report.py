@@ -1,0 +1,162 @@
+"""report: what the results of cdb bench come to, as a page, as Markdown or as text."""
+
+from collections.abc import Iterable, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from cdb.bench.results import Document
+from cdb.cmds.runner import run
+from cdb.errors import CdbError
+
+if TYPE_CHECKING:
+    from cdb.report.outline import Part
+
+# What draws is imported late: it is an extra, and the command is to say how to install it.
+FORMATS = ("html", "md", "terminal")
+_NEEDED = ("altair", "jinja2", "jsonschema", "tabulate", "vl_convert")
+
+
+@click.command("report")
+@click.argument(
+    "places", metavar="[RESULTS]...", nargs=-1, type=click.Path(exists=True, path_type=Path)
+)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(FORMATS),
+    help="A page in one file, Markdown, or text.  [default: html; terminal with --compare]",
+)
+@click.option(
+    "--out",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Where to write it.  [default: report.html for a page, standard output for the others]",
+)
+@click.option(
+    "--compare",
+    "names",
+    nargs=2,
+    metavar="A B",
+    help="Instead, all figures of B beside those of A, and as ratios: two machines, two profiles, "
+    "two commits, or two matrices, by what the results call them.",
+)
+@click.option(
+    "--readme",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Instead, draw the table between the lines '<!-- cdb report --readme: begin -->' and "
+    "'… end -->' of this file anew.",
+)
+def report(
+    places: tuple[Path, ...],
+    form: str | None,
+    out: Path | None,
+    names: tuple[str, str] | None,
+    readme: Path | None,
+) -> None:
+    """Show what schemas cost, from the results of cdb bench run.
+
+    RESULTS are files, or directories with results anywhere below; ./results by default. Those of
+    several machines make one report. Only like is compared with like: one machine, profile, number
+    of coins, durability and flush interval.
+
+    \b
+    cdb report                                   write report.html
+    cdb report --format terminal | less -S       the same figures here
+    cdb report results/my-machine --format md --out report.md
+    cdb report --compare fast slow               what a slow disk does to each figure
+    cdb report --compare 1a2b3c4 5d6e7f8         what a commit has changed
+    """
+    _check_usage(form, out, names, readme)
+    _check_installed()
+    documents = _read(places or (Path("results"),))
+    if readme is not None:
+        _write(_readme(documents, readme), readme)
+    elif names is not None:
+        _write(_comparison(documents, names, form or "terminal"), out)
+    elif form in (None, "html"):
+        _write(_page(documents), out or Path("report.html"))
+    else:
+        _write(_text(documents, form), out)
+
+
+def _check_usage(
+    form: str | None, out: Path | None, names: tuple[str, str] | None, readme: Path | None
+) -> None:
+    if readme is not None and (form or out or names):
+        raise click.UsageError("--readme goes with no other option")
+    if names is not None and form == "html":
+        raise click.UsageError("--compare gives text: --format terminal or md")
+
+
+def _check_installed() -> None:
+    missing = [name for name in _NEEDED if find_spec(name) is None]
+    if missing:
+        problem = f"a report needs {', '.join(missing)}; install it: pip install 'cdb[report]'"
+        raise CdbError(problem)
+
+
+def _read(places: Sequence[Path]) -> list[Document]:
+    from cdb.report.read import read
+
+    for place in places:
+        if not place.exists():
+            raise CdbError(f"there are no results at {place}; make some: cdb bench run")
+    documents = read(places)
+    if not documents:
+        where = ", ".join(map(str, places))
+        raise CdbError(f"there are no results below {where}; make some: cdb bench run")
+    return documents
+
+
+def _page(documents: Sequence[Document]) -> str:
+    from cdb.report.build import build
+    from cdb.report.html import page
+
+    return page(build(documents))
+
+
+def _text(documents: Sequence[Document], form: str) -> str:
+    from cdb.report.build import build
+    from cdb.report.outline import outline
+
+    return _rendered(outline(build(documents)), form)
+
+
+def _comparison(documents: Sequence[Document], names: tuple[str, str], form: str) -> str:
+    from cdb.report.compare import compare
+
+    return _rendered(compare(documents, *names), form)
+
+
+def _rendered(parts: "Iterable[Part]", form: str) -> str:
+    from cdb.report.markdown import markdown
+    from cdb.report.terminal import terminal
+
+    return markdown(parts) if form == "md" else terminal(parts)
+
+
+def _readme(documents: Sequence[Document], readme: Path) -> str:
+    from cdb.report.build import build
+    from cdb.report.readme import with_table
+
+    try:
+        text = readme.read_text("utf-8")
+    except UnicodeDecodeError as error:
+        raise CdbError(f"{readme} is no UTF-8 text: {error}") from error
+    return with_table(text, build(documents), readme)
+
+
+def _write(text: str, file: Path | None) -> None:
+    if file is None:
+        click.echo(text, nl=False)
+    else:
+        file.write_text(text, "utf-8")
+        click.echo(f"wrote {file}", err=True)
+
+
+if __name__ == "__main__":
+    run(report)

@@ -1,0 +1,1 @@
+"""Results of the bench in, documents out: a page, Markdown, a terminal's text."""

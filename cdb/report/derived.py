@@ -1,0 +1,80 @@
+"""Figures that follow from those of a run: a coin's share, and a load with what it left to do."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from cdb.report.model import FLOOR_BYTES_PER_COIN, LOAD, SETTLE, TOTAL, Document
+
+WRITTEN_FIGURES = ("device_written_bytes", "disk_written_bytes", "written_bytes")
+"""Bytes a load wrote: at the device, from the process to the disk, in write calls."""
+_PER_COIN = (*WRITTEN_FIGURES, "size_bytes", "allocated_bytes")
+
+Figures = dict[str, float | None]
+Result = Mapping[str, Any]
+
+
+def with_derived(document: Document, written_figure: str) -> Iterator[Result]:
+    """A run's cases, with the derived figures of its load, and the case TOTAL.
+
+    A load gets cpu_seconds, cpu_microseconds_per_coin, …_bytes_per_coin for each kind of bytes, and
+    write_amplification: written_figure as a multiple of what the floor writes, 80 bytes a coin.
+    """
+    coins = document["replay"]["coins"]
+    parts: dict[str, Figures] = {}
+    for case in document["cases"]:
+        if case["workload"] in (LOAD.workload, SETTLE.workload) and case["outcome"] == "measured":
+            figures = case["figures"]
+            if case["workload"] == LOAD.workload:
+                figures = (
+                    figures | _cpu(figures, coins) | _amplification(figures, written_figure, coins)
+                )
+            figures = figures | _shares(figures, coins)
+            parts[case["workload"]] = figures
+            yield case | {"figures": figures}
+        else:
+            yield case
+    if len(parts) == 2:
+        total = _total(parts[LOAD.workload], parts[SETTLE.workload])
+        total |= _shares(total, coins)
+        yield {
+            "workload": TOTAL.workload,
+            "parameters": {},
+            "outcome": "measured",
+            "reason": None,
+            "figures": total,
+            "samples": [],
+        }
+
+
+def _cpu(figures: Figures, coins: int) -> Figures:
+    seconds = _sum(figures.get("user_seconds"), figures.get("system_seconds"))
+    share = _share(seconds, coins)
+    microseconds = None if share is None else 1e6 * share
+    return {"cpu_seconds": seconds, "cpu_microseconds_per_coin": microseconds}
+
+
+def _amplification(figures: Figures, written_figure: str, coins: int) -> Figures:
+    return {
+        "write_amplification": _share(figures.get(written_figure), coins * FLOOR_BYTES_PER_COIN)
+    }
+
+
+def _shares(figures: Figures, coins: int) -> Figures:
+    return {
+        f"{name}_per_coin": _share(figures[name], coins) for name in _PER_COIN if name in figures
+    }
+
+
+def _total(load: Figures, settle: Figures) -> Figures:
+    sums = {
+        name: _sum(load.get(name), settle.get(name)) for name in ("wall_seconds", "written_bytes")
+    }
+    return sums | {name: settle.get(name) for name in ("size_bytes", "allocated_bytes")}
+
+
+def _sum(one: float | None, other: float | None) -> float | None:
+    return None if one is None or other is None else one + other
+
+
+def _share(value: float | None, of: int) -> float | None:
+    return None if value is None or of <= 0 else value / of

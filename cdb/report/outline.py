@@ -1,0 +1,133 @@
+"""A report from beginning to end, as parts that Markdown and a terminal each write their way."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from cdb.report.answers import answers, conditions
+from cdb.report.model import LOAD, Group, MachineCard, Report
+from cdb.report.published import SOURCE, published_table
+from cdb.report.rules import LIMITS, RULES
+from cdb.report.tables import (
+    Table,
+    afterwards_table,
+    all_figures_table,
+    busy_line,
+    load_table,
+    machine_table,
+    matrix_table,
+    problem_lines,
+    schema_table,
+)
+
+RULES_TITLE = "Rules and limits"
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """level: 1 for the whole document's."""
+
+    level: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A paragraph."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """To a heading of the same document."""
+
+    text: str
+    heading: str
+
+
+@dataclass(frozen=True, slots=True)
+class Items:
+    """A list."""
+
+    texts: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A line for a shell."""
+
+    line: str
+
+
+Part = Heading | Text | Link | Items | Command | Table
+
+
+def outline(report: Report) -> Iterator[Part]:
+    """The parts in their order: answers first, rules last."""
+    yield Heading(1, "What storing coins costs")
+    for answer in answers(report):
+        yield Text(answer.text)
+    yield Link(f"How to read this: {RULES_TITLE.lower()}.", RULES_TITLE)
+    for card in report.machines:
+        yield from _machine(report, card)
+    yield Heading(2, "What each schema does")
+    yield schema_table(report.groups)
+    yield Heading(2, "How it was measured")
+    for matrix in report.matrices:
+        yield matrix_table(matrix)
+        yield Command(matrix.command)
+    yield Heading(2, RULES_TITLE)
+    yield Items(RULES)
+    yield Items(LIMITS)
+
+
+def _machine(report: Report, card: MachineCard) -> Iterator[Part]:
+    yield Heading(2, card.name)
+    yield machine_table(card)
+    for group in report.groups_of(card.name):
+        yield from _group(group)
+    published = published_table(report, card.name)
+    if published is not None:
+        title, table = published
+        yield Heading(3, f"{card.name}: published beside measured")
+        yield Text(f"{SOURCE} {title}")
+        yield table
+
+
+def _group(group: Group) -> Iterator[Part]:
+    setting = group.setting
+    yield Heading(3, f"{setting.machine}, {conditions(setting)}")
+    yield Text(f"The replay is {setting.source}; {_written(group)}.")
+    yield load_table(group)
+    busy = busy_line(group)
+    if busy is not None:
+        yield Text(busy)
+    problems = problem_lines(group)
+    if problems:
+        yield Items(tuple(problems))
+    afterwards = afterwards_table(group)
+    if afterwards.rows:
+        yield afterwards
+    yield from _frontiers(group)
+    yield Text("All figures, as medians:")
+    yield all_figures_table(group)
+
+
+def _written(group: Group) -> str:
+    counted = {
+        "device_written_bytes": "at the device",
+        "disk_written_bytes": "where the process sends pages to the disk",
+        "written_bytes": "in write calls",
+    }
+    return f"for write amplification, bytes are counted {counted[group.written_figure]}"
+
+
+def _frontiers(group: Group) -> Iterator[Part]:
+    for what, name in (("size on disk", "size_bytes"), ("peak RSS", "peak_rss_bytes")):
+        schemas = _in_order(group, group.frontier(LOAD, name))
+        if schemas:
+            yield Text(f"Beaten by none in both load time and {what}: {', '.join(schemas)}.")
+
+
+def _in_order(group: Group, schemas: frozenset[str]) -> list[str]:
+    return [row.schema for row in group.rows if row.schema in schemas]

@@ -1,0 +1,270 @@
+"""The page's tables: of one group, in each a row a schema and a column a figure."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from cdb.report import units
+from cdb.report.model import LOAD, SETTLE, TOTAL, Case, Group, Mark, Row, Spread, is_more_better
+
+Notes = tuple[tuple[str, tuple[str, ...]], ...]
+_LATENCY: Notes = (
+    (
+        "call",
+        ("call_p50_microseconds", "call_p99_microseconds", "call_max_microseconds"),
+    ),
+)
+_COMMIT: Notes = (
+    ("p99 · max", ("commit_p99_microseconds", "commit_max_microseconds")),
+    ("a bare append", ("bare_p50_microseconds",)),
+    ("against it", ("ratio",)),
+    ("coins", ("coins_per_second",)),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A figure of a case. notes: labels, and figures whose medians stand below it."""
+
+    label: str
+    case: Case
+    figure: str
+    notes: Notes = ()
+    compared: bool = True
+
+    @property
+    def best(self) -> str:
+        """Which of its values is the best, as the page's script wants it; empty for none."""
+        if not self.compared:
+            return ""
+        return "max" if is_more_better(self.figure) else "min"
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A figure of a row, or why there is none. ratio: to the column's best."""
+
+    figure: str
+    spread: Spread | None
+    ratio: float | None
+    notes: tuple[str, ...]
+    problem: str
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows with a cell for each column."""
+
+    caption: str
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[Row, tuple[Cell, ...]], ...]
+
+
+def cost_tables(group: Group) -> Iterator[Table]:
+    """What a load takes: time and processor; then disk and memory."""
+    yield from _table(
+        group,
+        "Time and processor",
+        [
+            Column("load", LOAD, "wall_seconds"),
+            Column("compaction owed", SETTLE, "wall_seconds", compared=False),
+            Column("load and compaction", TOTAL, "wall_seconds"),
+            Column("coins/s", LOAD, "coins_per_second"),
+            Column("CPU, user", LOAD, "user_seconds"),
+            Column("CPU, system", LOAD, "system_seconds"),
+            Column("CPU a coin", LOAD, "cpu_microseconds_per_coin"),
+        ],
+    )
+    yield from _table(
+        group,
+        "Disk",
+        [
+            Column("size", LOAD, "size_bytes"),
+            Column("size a coin", LOAD, "size_bytes_per_coin"),
+            Column("allocated", LOAD, "allocated_bytes"),
+            Column("settled size", SETTLE, "size_bytes"),
+            Column("write amplification", LOAD, "write_amplification"),
+            Column("written in calls", LOAD, "written_bytes"),
+            Column("written to the disk", LOAD, "disk_written_bytes"),
+            Column("written at the device", LOAD, "device_written_bytes"),
+            Column("read at the device", LOAD, "device_read_bytes"),
+            Column("syncs", LOAD, "syncs"),
+        ],
+    )
+    yield from _table(
+        group,
+        "Memory, and with little of it",
+        [
+            Column("peak RSS", LOAD, "peak_rss_bytes"),
+            Column("page cache", LOAD, "page_cache_bytes", compared=False),
+            Column("load with a limit", Case("memory"), "limited_seconds"),
+            Column("without", Case("memory"), "unlimited_seconds"),
+            Column("limited / unlimited", Case("memory"), "ratio"),
+            Column("the limit", Case("memory"), "limit_bytes", compared=False),
+        ],
+    )
+
+
+def lookup_tables(group: Group) -> Iterator[Table]:
+    """Names a second: a table for each way of asking, a column for each batch and thread count."""
+    cases = _cases(group, "read_random")
+    ways = dict.fromkeys(_way(case) for case in cases)
+    for way in ways:
+        columns = [
+            Column(_batch(case), case, "names_per_second", (*_LATENCY, _PAGES))
+            for case in cases
+            if _way(case) == way
+        ]
+        yield from _table(group, way, columns)
+
+
+def reading_tables(group: Group) -> Iterator[Table]:
+    """Lookups in the order of creation, and whole blocks."""
+    sequential = _cases(group, "read_sequential")
+    iterate = _cases(group, "read_iterate")
+    yield from _table(
+        group,
+        "In order",
+        [
+            *(
+                Column(f"{_cache(case)}: {_batch(case)}", case, "names_per_second", _LATENCY)
+                for case in sequential
+            ),
+            *(
+                Column(
+                    f"blocks(), {case.parameter('blocks'):,} blocks",
+                    case,
+                    "blocks_per_second",
+                    (("coins", ("coins_per_second",)),),
+                )
+                for case in iterate
+            ),
+        ],
+    )
+
+
+def tip_tables(group: Group) -> Iterator[Table]:
+    """What a node does when it has caught up: commits, rewinds, opening."""
+    yield from _table(
+        group,
+        "A durable commit, median",
+        [
+            *(
+                Column(
+                    f"of {case.parameter('commit_coins'):,} coins",
+                    case,
+                    "commit_p50_microseconds",
+                    _COMMIT,
+                )
+                for case in _cases(group, "append")
+            ),
+        ],
+    )
+    yield from _table(
+        group,
+        "A flush of the load",
+        [
+            Column("p50", LOAD, "flush_p50_microseconds"),
+            Column("p99", LOAD, "flush_p99_microseconds"),
+            Column("max", LOAD, "flush_max_microseconds"),
+            Column("flushes", LOAD, "flushes", compared=False),
+            Column("accept_block of objects", Case("objects"), "coins_per_second"),
+        ],
+    )
+    yield from _table(
+        group,
+        "A durable rewind",
+        [
+            Column(
+                f"of {case.parameter('heights'):,} heights".replace("of 1 heights", "of 1 height"),
+                case,
+                "milliseconds",
+                (("coins taken back", ("coins",)),),
+            )
+            for case in _cases(group, "rewind")
+        ],
+    )
+    yield from _table(
+        group,
+        "Opening, until it answers",
+        [
+            Column(_OPENINGS.get(str(after), f"after {after}"), case, "milliseconds")
+            for case in _cases(group, "open")
+            for after in (case.parameter("after"),)
+        ],
+    )
+
+
+_PAGES = ("pages read for a name", ("pages_per_name",))
+_OPENINGS = {
+    "close": "after a clean close",
+    "kill": "after kill -9",
+    "loss": "with its derived files lost",
+}
+
+
+def _table(group: Group, caption: str, columns: Iterable[Column]) -> Iterator[Table]:
+    """A table of the columns that anyone has a figure in; none without columns."""
+    told = tuple(column for column in columns if any(map(_teller(column), group.rows)))
+    if told:
+        rows = (
+            (row, tuple(_cell(group, row, column) for column in told))
+            for row in group.rows
+            if row.curves or row.figures or row.problems
+        )
+        yield Table(caption, told, tuple(rows))
+
+
+def _teller(column: Column) -> Callable[[Row], bool]:
+    return lambda row: row.figure(column.case, column.figure) is not None
+
+
+def _cell(group: Group, row: Row, column: Column) -> Cell:
+    spread = row.figure(column.case, column.figure)
+    if spread is None:
+        return Cell(column.figure, None, None, (), _problem(row, column.case))
+    return Cell(
+        column.figure,
+        spread,
+        group.ratio(row, column.case, column.figure) if column.compared else None,
+        tuple(_notes(row, column)),
+        "",
+    )
+
+
+def _notes(row: Row, column: Column) -> Iterator[str]:
+    for label, figures in column.notes:
+        spreads = [(name, row.figure(column.case, name)) for name in figures]
+        texts = [units.text(name, spread.median) for name, spread in spreads if spread]
+        if texts:
+            yield f"{label} {' · '.join(texts)}"
+
+
+def _problem(row: Row, case: Case) -> str:
+    """The outcome of this case, or of its whole workload; else that of the load."""
+    if row.mark is Mark.WRONG:
+        return "✗ wrong"
+    for wanted in (case, Case(case.workload), LOAD):
+        for problem in row.problems:
+            if problem.case == wanted:
+                return problem.outcome.replace("_", " ")
+    return ""
+
+
+def _cases(group: Group, workload: str) -> list[Case]:
+    return [case for case in group.cases() if case.workload == workload and case.parameters]
+
+
+def _cache(case: Case) -> str:
+    return str(case.parameter("cache") or "")
+
+
+def _way(case: Case) -> str:
+    names = ("names", "cache", "state", "form")
+    values = [str(case.parameter(name)) for name in names if case.parameter(name) is not None]
+    return " · ".join([f"{values[0]} names", *values[1:]])
+
+
+def _batch(case: Case) -> str:
+    parts: Sequence[tuple[str, str]] = (("batch", "in {:,}s"), ("threads", "{} threads"))
+    texts = [form.format(case.parameter(name)) for name, form in parts if case.parameter(name)]
+    return ", ".join(texts).replace("in 1s", "one by one").replace(" 1 threads", " 1 thread")

@@ -1,0 +1,87 @@
+"""The load times of the published comparison, and what was measured here beside them."""
+
+from collections.abc import Mapping
+
+from cdb.report import units
+from cdb.report.model import LOAD, Group, Report, Spread
+from cdb.report.tables import NONE, Table
+
+SOURCE_URL = "https://github.com/richardkiss/cdb_benchmark"
+SOURCE = (
+    "Published: one load of mainnet's heights below 800,000 (13,423,068 coins), from the "
+    f"benchmark of {SOURCE_URL}. fast: MacBook Air M2, 24 GB, writes 443 MB/s. slow: Celeron "
+    "J1800, 8 GB, ZFS, writes 16.8 MB/s; spinning: the same with a disk that writes 48 MB/s. "
+    "Neither durability nor flush interval is said; the figures are no contestants of ours."
+)
+SECONDS: Mapping[str, Mapping[str, int]] = {
+    "blockchain_v2": {"fast": 22 * 60 + 38, "slow": 3242 * 60},
+    "sqlite_v3": {"fast": 20 * 60 + 1, "slow": 1167 * 60},
+    "sqlite_row": {"fast": 119 * 60, "slow": 937 * 60},
+    "flat_file": {"fast": 41 * 60 + 48, "slow": 559 * 60},
+    "rocks": {"fast": 4 * 60 + 31, "slow": 170 * 60, "spinning": 116 * 60},
+}
+"""By schema and profile."""
+PROFILES = ("fast", "slow", "spinning")
+
+
+def published_table(report: Report, machine: str) -> tuple[str, Table] | None:
+    """A machine's load times beside the published ones, and a line that says what was loaded here.
+
+    Of the machine's loads those with one size, durability and flush interval that tell of the most
+    published schemas and profiles; among equals the most coins. None where none does.
+    """
+    alike = [report.profiles_of(group) for group in report.groups_of(machine)]
+    chosen = max(alike, key=_weight, default=None)
+    if chosen is None or not _weight(chosen)[0]:
+        return None
+    rows = [
+        (
+            schema,
+            *(_duration(seconds.get(profile)) for profile in PROFILES),
+            _ratio(seconds["slow"], seconds["fast"]),
+            *(_text(_measured(chosen, schema, profile)) for profile in PROFILES),
+            _measured_ratio(chosen, schema),
+        )
+        for schema, seconds in SECONDS.items()
+    ]
+    names = [f"{where}, {profile}" for where in ("published", "here") for profile in PROFILES]
+    names.insert(len(PROFILES), "slow / fast")
+    setting = next(iter(chosen.values())).setting
+    title = (
+        f"Here: {machine}, {setting.coins:,} coins, durability {setting.durability}, "
+        f"a flush each {setting.flush_coins:,} coins."
+    )
+    return title, Table(("schema", *names, "slow / fast"), tuple(rows))
+
+
+_Groups = dict[str, Group]
+"""By profile."""
+
+
+def _weight(groups: _Groups) -> tuple[int, int]:
+    pairs = [(schema, profile) for schema in SECONDS for profile in PROFILES]
+    told = sum(_measured(groups, *pair) is not None for pair in pairs)
+    return told, next(iter(groups.values())).setting.coins
+
+
+def _measured(groups: _Groups, schema: str, profile: str) -> Spread | None:
+    rows = groups[profile].rows if profile in groups else ()
+    walls = (row.figure(LOAD, "wall_seconds") for row in rows if row.schema == schema)
+    return next(walls, None)
+
+
+def _measured_ratio(groups: _Groups, schema: str) -> str:
+    slow, fast = (_measured(groups, schema, profile) for profile in ("slow", "fast"))
+    return _ratio(slow.median, fast.median) if slow and fast and fast.median else NONE
+
+
+def _ratio(slow: float, fast: float) -> str:
+    return units.times(slow / fast)
+
+
+def _duration(seconds: int | None) -> str:
+    return NONE if seconds is None else units.duration(seconds)
+
+
+def _text(spread: Spread | None) -> str:
+    return NONE if spread is None else spread.median_text("wall_seconds")

@@ -1,0 +1,79 @@
+"""The README's table: drawn from results, and put between two lines of the file."""
+
+from pathlib import Path
+
+from cdb.errors import CdbError
+from cdb.report.answers import answer, weight
+from cdb.report.markdown import escaped, pipe_table
+from cdb.report.model import LOAD, Group, Report, Row
+from cdb.report.tables import NONE, READ_COLUMNS, Column, busy_line, told_columns
+
+BEGIN = "<!-- cdb report --readme: begin -->"
+END = "<!-- cdb report --readme: end -->"
+PAGES = "docs/schemas"
+_COLUMNS = (
+    Column("coins/s", LOAD, "coins_per_second"),
+    Column("written a coin", LOAD, "written_bytes_per_coin"),
+    Column("size a coin", LOAD, "size_bytes_per_coin"),
+    *READ_COLUMNS,
+)
+
+
+class ReadmeError(CdbError):
+    """The file has no place for the table, or there is no table."""
+
+
+def with_table(text: str, report: Report, readme: Path) -> str:
+    """The README's text with the table of this report. Raises ReadmeError."""
+    head, begin, rest = text.partition(f"{BEGIN}\n")
+    _, end, tail = rest.partition(END)
+    if not begin or not end:
+        raise ReadmeError(
+            f"{readme}: there are no lines {BEGIN} and {END} to put the table between"
+        )
+    return f"{head}{BEGIN}\n{_section(report, readme.parent / PAGES)}{END}{tail}"
+
+
+def _section(report: Report, pages: Path) -> str:
+    """Of the group that tells the most; and what its loads take on the machine's other profiles."""
+    group = max(report.groups, key=weight, default=None)
+    if group is None:
+        raise ReadmeError("there are no results to draw a table from")
+    profiles = report.profiles_of(group)
+    columns = told_columns(_COLUMNS, group)
+    header = ["schema", "what it is", *(f"load, {profile}" for profile in profiles)]
+    header += [column.label for column in columns]
+    rows = [
+        [
+            _linked(row.schema, pages),
+            escaped(row.description),
+            *(escaped(_load(other, row.schema)) for other in profiles.values()),
+            *(escaped(column.text(row)) for column in columns),
+        ]
+        for row in group.lines
+    ]
+    return f"{escaped(answer(group))}\n\n{pipe_table(header, rows, 2)}\n\n{_notes(group)}\n"
+
+
+def _linked(schema: str, pages: Path) -> str:
+    has_page = schema.isidentifier() and (pages / f"{schema}.md").exists()
+    return f"[{schema}]({PAGES}/{schema}.md)" if has_page else escaped(schema)
+
+
+def _load(group: Group, schema: str) -> str:
+    row = next((row for row in group.lines if row.schema == schema), None)
+    return NONE if row is None else _load_text(row)
+
+
+def _load_text(row: Row) -> str:
+    wall = row.figure(LOAD, "wall_seconds")
+    return row.mark.value if wall is None else wall.median_text("wall_seconds")
+
+
+def _notes(group: Group) -> str:
+    setting = group.setting
+    note = (
+        f"Medians, on {setting.machine}; † means fewer than five runs. But for the loads on other "
+        f"profiles, figures are of {setting.profile}. The replay is {setting.source}."
+    )
+    return escaped(" ".join(filter(None, [note, busy_line(group)])))

@@ -1,0 +1,29 @@
+"""By which rules figures come about, and what they don't say: the same words in every document."""
+
+RULES = (
+    "Only runs of one machine, profile, replay, durability and flush interval are compared.",
+    "A run is a fresh directory; each of its workloads is a fresh process.",
+    "Every answer is checked. A schema with a wrong one (✗) has no figures at all.",
+    "A case that failed in any run has no figures: those of the runs that ended would flatter.",
+    "Figures are min / median / max, or the median. † means fewer than five runs.",
+    "× best is the median against the best median of the same group. The floor, and schemas that "
+    "keep nothing, are no contestants.",
+    "The floor reads, parses and names coins, appends 80 bytes of each, and syncs: what no durable "
+    "load can do without. Write amplification is bytes written against those 80 bytes a coin, "
+    "counted as near to the device as all schemas of a group were.",
+    "Warm lookups are of coins whose pages are in memory, cold ones after those were dropped. "
+    "Settled is after the compaction that a load owes, unsettled before it.",
+    "Of several matrices the newest counts, for each schema. All of them can be compared with each "
+    "other by cdb report --compare.",
+    "There is no score: what counts is a question of use.",
+)
+LIMITS = (
+    "One machine's figures are that machine's. Those of a busy machine are wrong, and marked.",
+    "A profile limits a real disk and memory. Latencies below its limits are this machine's.",
+    "Ranges that overlap show no difference. Ranges of few runs are narrower than those of many.",
+    "The page cache of a host below a virtual machine is out of reach: cold may be warmer than it "
+    "looks.",
+    "Bytes in write calls leave out pages written through mappings; bytes at the device are of all "
+    "who wrote to it meanwhile.",
+    "Replays that were made have mainnet's shape; they are not mainnet.",
+)

@@ -1,0 +1,144 @@
+"""Probes count what was really done: syncs, bytes, times, pages in memory."""
+
+import mmap
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from cdb.bench import page_cache
+from cdb.bench.latencies import Latencies, latencies
+from cdb.bench.process import fresh
+from cdb.bench.sync_calls import LIBRARY, SyncCalls, counting_syncs, sync_calls
+from cdb.meter import Meter, allocated_bytes, size_bytes
+
+FILE_BYTES = 4 << 20
+PAGE_BYTES = mmap.PAGESIZE
+
+
+def sync_often(directory: str) -> SyncCalls:
+    """A workload: syncs in all ways but sync_file_range, which Python doesn't have."""
+    path = Path(directory, "file")
+    path.write_bytes(bytes(PAGE_BYTES))
+    with path.open("r+b") as stream:
+        for _ in range(2):
+            os.fsync(stream.fileno())
+        for _ in range(3):
+            os.fdatasync(stream.fileno())
+        with mmap.mmap(stream.fileno(), PAGE_BYTES) as mapped:
+            mapped.flush()
+    calls = sync_calls()
+    assert calls is not None
+    return calls
+
+
+@dataclass(frozen=True)
+class Preloaded:
+    """What the environment says."""
+
+    text: str
+
+
+def preloaded() -> Preloaded:
+    """A workload."""
+    return Preloaded(os.environ.get("LD_PRELOAD", ""))
+
+
+@pytest.mark.skipif(not LIBRARY.exists(), reason="the sync counter isn't built")
+def test_sync_calls(tmp_path: Path) -> None:
+    calls = fresh(sync_often, str(tmp_path))
+    assert calls == SyncCalls(fsync=2, fdatasync=3, sync_file_range=0, msync=1)
+
+
+def test_sync_calls_that_are_not_counted() -> None:
+    if LIBRARY.name in os.environ.get("LD_PRELOAD", ""):
+        pytest.skip("they are, here")
+    assert sync_calls() is None
+
+
+@pytest.mark.skipif(not LIBRARY.exists(), reason="the sync counter isn't built")
+def test_preloaded_beside_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("LD_PRELOAD", raising=False)
+    assert fresh(preloaded).text == str(LIBRARY)
+    monkeypatch.setenv("LD_PRELOAD", "libjemalloc.so.2")
+    assert counting_syncs() == {"LD_PRELOAD": f"libjemalloc.so.2 {LIBRARY}"}
+    monkeypatch.setenv("LD_PRELOAD", "/usr/lib/libasan.so.8 libstdc++.so")
+    assert counting_syncs() == {}
+
+
+def test_the_disk_is_metered(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    meter = Meter(tmp_path)
+    with path.open("wb") as stream:
+        stream.write(os.urandom(FILE_BYTES))
+        stream.flush()
+        os.fsync(stream.fileno())
+    written = meter.disk_bytes_written()
+    if written is None:
+        pytest.skip("this file system has no disk of its own")
+    assert written >= FILE_BYTES
+    assert (meter.bytes_dirtied() or 0) >= FILE_BYTES
+    page_cache.drop([path])
+    page_cache.fill(path)
+    assert (meter.disk_bytes_read() or 0) >= FILE_BYTES
+
+
+def test_a_meter_of_no_disk() -> None:
+    meter = Meter()
+    assert meter.disk_bytes_read() is None
+    assert meter.disk_bytes_written() is None
+
+
+def test_what_is_read(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(bytes(FILE_BYTES))
+    meter = Meter()
+    (tmp_path / "file").read_bytes()
+    read = meter.bytes_read()
+    if read is None:
+        pytest.skip("this system doesn't count it")
+    assert FILE_BYTES <= read < 1.1 * FILE_BYTES
+
+
+def test_user_and_system_time() -> None:
+    meter = Meter()
+    with Path("/dev/zero").open("rb", buffering=0) as zeros:
+        while meter.system_seconds() < 0.02:
+            zeros.read(1 << 20)
+    while meter.user_seconds() < 0.02:
+        sum(range(10_000))
+    assert meter.cpu_seconds() >= 0.04
+
+
+def test_allocated_bytes(tmp_path: Path) -> None:
+    with (tmp_path / "sparse").open("wb") as stream:
+        stream.truncate(FILE_BYTES)
+    (tmp_path / "full").write_bytes(os.urandom(PAGE_BYTES + 1))
+    assert size_bytes(tmp_path) == FILE_BYTES + PAGE_BYTES + 1
+    assert PAGE_BYTES <= allocated_bytes(tmp_path) < FILE_BYTES
+
+
+def test_what_of_a_file_is_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(page_cache, "_WINDOW_BYTES", FILE_BYTES // 4)
+    path = tmp_path / "file"
+    path.write_bytes(os.urandom(FILE_BYTES + 1))
+    (tmp_path / "empty").touch()
+    assert page_cache.resident_bytes([tmp_path / "empty"]) == 0
+    assert page_cache.resident_bytes([path]) == FILE_BYTES + PAGE_BYTES
+    page_cache.drop([path])
+    resident = page_cache.resident_bytes([path])
+    if resident == FILE_BYTES + PAGE_BYTES:
+        pytest.skip("this file system keeps its files in memory")
+    assert resident == 0
+
+
+@pytest.mark.parametrize(
+    ("seconds", "expected"),
+    [
+        ([n / 1024 for n in range(1000, 0, -1)], [500, 990, 1000]),
+        ([3 / 1024, 1 / 1024], [1, 3, 3]),
+        ([1 / 1024], [1, 1, 1]),
+    ],
+)
+def test_latencies(seconds: list[float], expected: list[int]) -> None:
+    assert latencies(seconds) == Latencies(*(n / 1024 * 1e6 for n in expected))

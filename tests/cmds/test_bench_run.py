@@ -1,0 +1,215 @@
+"""bench run as users type it: what it leaves at its end, after Ctrl-C and kill -9, and goes on."""
+
+import json
+import re
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cdb.bench.matrix import cell_of
+from cdb.bench.results import Document, read_results
+from tests.bench.processes import is_running
+from tests.conftest import Commands, contents
+
+WAIT_SECONDS = 30
+OPTIONS = ["--coins", 300, "--quick", "--dir", "here"]
+SLEEPY = """
+import os, pathlib, time
+from cdb.schemas.null import NullSchema
+
+class Sleepy(NullSchema):
+    '''Sleeps, unless it is awake.'''
+
+    def flush(self):
+        if not pathlib.Path("awake").exists():
+            pathlib.Path("sleeping").write_text(str(os.getpid()))
+            time.sleep(600)
+
+SCHEMA = Sleepy
+KEEPS_CONTRACT = False
+"""
+WRONG = """
+from cdb.schemas.memory import MemorySchema
+
+class Wrong(MemorySchema):
+    def accept_block(self, block):
+        block.spends.pop() if block.spends else None
+        super().accept_block(block)
+
+SCHEMA = Wrong
+"""
+
+
+@pytest.fixture
+def bench(run_command: Commands) -> Commands:
+    """Commands beside two modules; what they measure goes below `here`."""
+    run_command.cwd.joinpath("sleepy.py").write_text(SLEEPY)
+    run_command.cwd.joinpath("wrong.py").write_text(WRONG)
+    run_command.cwd.joinpath("here").mkdir()
+    return run_command
+
+
+def results(bench: Commands) -> list[Document]:
+    """What was written; each file is valid, and there is nothing besides."""
+    folder = bench.cwd / "results"
+    documents = read_results([folder])
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    assert len(files) == len(documents)
+    return documents
+
+
+def until_it_sleeps(bench: Commands, start: Callable[[], subprocess.Popen[bytes]]) -> Any:
+    """A process once its schema sleeps, and the number of the process that does."""
+    process = start()
+    mark = bench.cwd / "sleeping"
+    deadline = time.monotonic() + WAIT_SECONDS
+    while not (mark.exists() and mark.read_text()) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return process, int(mark.read_text())
+
+
+def wait_until(done: Callable[[], bool]) -> None:
+    """Wait until it is so; fails when it never is."""
+    deadline = time.monotonic() + WAIT_SECONDS
+    while not done() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert done()
+
+
+def test_a_run_is_a_file(bench: Commands) -> None:
+    result = bench("main", "bench", "run", "memory", *OPTIONS).fine()
+    assert result.out == b""
+    assert "run 2 of 2" in result.err
+    floor, memory = results(bench)
+    assert floor["schema"]["name"] == "floor"
+    assert {case["workload"] for case in floor["cases"]} == {"load"}
+    assert memory["schema"]["keeps_contract"]
+    workloads = {case["workload"] for case in memory["cases"]}
+    assert workloads >= {"load", "settle", "read_random", "rewind", "append", "open"}
+    outcomes = {case["outcome"] for case in memory["cases"]}
+    assert outcomes == {"measured", "not_measured"}
+    assert memory["replay"]["coins"] == 300
+    assert memory["matrix"]["command"] == "cdb bench run memory --coins 300 --quick"
+    assert memory["matrix"]["runs"] == memory["run"] == 1
+    assert str(bench.cwd) not in json.dumps(memory)
+    assert contents(bench.cwd / "here") == {}
+
+
+def test_rounds_on_several_profiles(bench: Commands) -> None:
+    profiles = ["--profile", "fast", "--profile", "mine:memory=2GB", "--machine", "slow-box"]
+    bench("bench_run", "null", *OPTIONS, "--runs", 2, *profiles).fine()
+    order = [cell_of(document) for document in results(bench)]
+    assert sorted({(cell.profile, cell.run, cell.schema) for cell in order}) == sorted(
+        (profile, run, schema)
+        for profile in ("FAST", "mine")
+        for run in (1, 2)
+        for schema in ("floor", "null")
+    )
+    assert {each["machine"]["name"] for each in results(bench)} == {"slow-box"}
+    assert len({each["matrix"]["id"] for each in results(bench)}) == 1
+    assert contents(bench.cwd / "here") == {}
+
+
+def test_a_finished_matrix_begins_anew(bench: Commands) -> None:
+    bench("bench_run", "null", *OPTIONS).fine()
+    time.sleep(1)  # a matrix is called by the second
+    assert "going on" not in bench("bench_run", "null", *OPTIONS).fine().err
+    assert len(results(bench)) == 4
+
+
+def test_after_kill_9_it_goes_on(bench: Commands) -> None:
+    line = ["null", "sleepy", *OPTIONS]
+    process, worker = until_it_sleeps(bench, lambda: bench.start("bench_run", *line))
+    process.kill()
+    process.wait()
+    wait_until(lambda: not is_running(worker))
+    wait_until(lambda: contents(bench.cwd / "here") == {})
+    before = contents(bench.cwd / "results")
+    assert [each["schema"]["name"] for each in results(bench)] == ["floor", "null"]
+
+    bench.cwd.joinpath("awake").touch()
+    again = bench("bench_run", *line).fine()
+    assert re.match(r"going on with what was begun at \w+: 2 of 3 runs are made\n", again.err)
+    assert [each["schema"]["name"] for each in results(bench)] == ["floor", "null", "sleepy"]
+    assert len({each["matrix"]["id"] for each in results(bench)}) == 1
+    after = contents(bench.cwd / "results")
+    assert {name: after[name] for name in before} == before
+
+
+def test_anew_does_not_go_on(bench: Commands) -> None:
+    line = ["sleepy", *OPTIONS]
+    process, _ = until_it_sleeps(bench, lambda: bench.start("bench_run", *line))
+    process.kill()
+    process.wait()
+    bench.cwd.joinpath("awake").touch()
+    assert "going on" not in bench("bench_run", *line, "--anew").fine().err
+    assert len({each["matrix"]["id"] for each in results(bench)}) == 2
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_leaves_what_was_made(bench: Commands, number: signal.Signals) -> None:
+    process, worker = until_it_sleeps(bench, lambda: bench.start("bench_run", "sleepy", *OPTIONS))
+    process.send_signal(number)
+    _, err = process.communicate(timeout=WAIT_SECONDS)
+    assert process.returncode == 128 + number
+    assert b"Traceback" not in err
+    assert b"interrupted; 1 of 2 runs are in results/" in err
+    assert not is_running(worker)
+    assert contents(bench.cwd / "here") == {}
+    assert len(results(bench)) == 1
+
+
+def test_what_takes_too_long_has_failed(bench: Commands) -> None:
+    result = bench("bench_run", "sleepy", *OPTIONS, "--time-limit", 0.05)
+    assert result.code == 1
+    assert result.err.endswith("error: sleepy: load: time limit of 3 s\n")
+    _, sleepy = results(bench)
+    (case,) = sleepy["cases"]
+    assert (case["outcome"], case["reason"]) == ("failed", "time limit of 3 s")
+
+
+def test_a_wrong_state_is_a_row_without_figures(bench: Commands) -> None:
+    result = bench("bench_run", "wrong", *OPTIONS, "--coins", 2_000)
+    assert result.code == 1
+    assert re.search("^error: wrong: load: (its digest is|a lookup gave a wrong)", result.err, re.M)
+    document = results(bench)[-1]
+    assert document["cases"][0]["outcome"] == "wrong"
+    assert not any(case["figures"] for case in document["cases"])
+
+
+def test_a_profile_that_this_machine_cannot_have_is_left_out(bench: Commands) -> None:
+    huge = ["--profile", "huge:memory=900TB"]
+    result = bench("bench_run", "null", *OPTIONS, *huge)
+    assert result.code == 1
+    assert "profile huge is left out: this machine's memory is " in result.err
+    assert result.err.endswith("error: nothing could be measured\n")
+    both = bench("bench_run", "null", *OPTIONS, "--profile", "FAST", *huge).fine()
+    assert "profile huge is left out" in both.err
+    assert {each["profile"]["name"] for each in results(bench)} == {"FAST"}
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        (["--profile", "QUICK"], "there is no profile 'QUICK': FAST, SLOW, SPINNING"),
+        (["--profile", "FAST:iops=1"], "'FAST' can't name own numbers"),
+        (["--time-limit", "0"], "--time-limit"),
+    ],
+)
+def test_usage_errors(bench: Commands, options: list[str], problem: str) -> None:
+    assert problem in bench("bench_run", *options).usage_error()
+
+
+def test_errors(bench: Commands) -> None:
+    assert "did you mean sqlite_v3" in bench("bench_run", "sqlite_v4").error()
+    two = bench("bench_run", "wrong", "wrong:Wrong").error()
+    assert two == "wrong and wrong:Wrong would both be wrong in the results"
+    Path(bench.cwd / "results" / "box").mkdir(parents=True)
+    Path(bench.cwd / "results" / "box" / "half.json").write_text("{")
+    damaged = bench("bench_run", "null", *OPTIONS, "--machine", "box").error()
+    assert damaged.startswith("results/box/half.json is no JSON")

@@ -1,0 +1,64 @@
+"""The README's table comes from the results that lie beside it."""
+
+from pathlib import Path
+
+import pytest
+
+import cdb
+from cdb.report.build import build
+from cdb.report.read import read
+from cdb.report.readme import BEGIN, END, ReadmeError, with_table
+from tests.report.fixtures import every_failure, matrix
+
+ROOT = Path(cdb.__file__).parents[1]
+TEXT = f"# Title\n\n{BEGIN}\nold\n{END}\n\nmore\n"
+
+
+def test_the_table_of_the_readme_is_that_of_the_committed_results() -> None:
+    readme, results = ROOT / "README.md", ROOT / "results"
+    if not any(results.rglob("*.json")):
+        pytest.skip("there are no results yet that the README's table could come from")
+    text = readme.read_text("utf-8")
+    assert with_table(text, build(read([results])), readme) == text, (
+        "run cdb report --readme README.md"
+    )
+
+
+def test_a_table_with_a_link_a_schema_and_a_column_a_profile(tmp_path: Path) -> None:
+    pages = tmp_path / "docs" / "schemas"
+    pages.mkdir(parents=True)
+    (pages / "coin_log.md").touch()
+    documents = [*matrix(), *matrix(("coin_log",), 1, profile="slow")]
+    text = with_table(TEXT, build(documents), tmp_path / "README.md")
+    assert text.startswith(f"# Title\n\n{BEGIN}\nOn epyc, fast, 1,000,000 coins")
+    assert text.endswith(f"\n{END}\n\nmore\n")
+    assert "\nold\n" not in text
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in text.splitlines()]
+    table = {row[0]: row[2:] for row in rows if row}
+    assert table["schema"][:3] == ["load, fast", "load, slow", "coins/s"]
+    assert table["[coin_log](docs/schemas/coin_log.md)"][:3] == ["0.280 s", "1.68 s †", "3.57 M/s"]
+    assert table["rocks"][:3] == ["4.50 s", "–", "222 k/s"]
+    assert with_table(text, build(documents), tmp_path / "README.md") == text
+
+
+def test_failures_have_their_mark_and_no_time(tmp_path: Path) -> None:
+    text = with_table(TEXT, build(every_failure()), tmp_path / "README.md")
+    assert "<script>" not in text
+    rows = {
+        line.split("|")[1].strip(): line.split("|")[3].strip()
+        for line in text.splitlines()
+        if line.startswith("| ")
+    }
+    assert rows["flat_file"] == "✗"
+    assert rows["sqlite_row"] == "failed"
+
+
+@pytest.mark.parametrize("text", ["", f"{BEGIN}\n", f"{END}\n{BEGIN}\n", f"x {BEGIN} {END}\n"])
+def test_a_readme_without_a_place_is_an_error(text: str) -> None:
+    with pytest.raises(ReadmeError, match="there are no lines"):
+        with_table(text, build(matrix(("coin_log",))), Path("README.md"))
+
+
+def test_no_results_draw_no_table() -> None:
+    with pytest.raises(ReadmeError, match="no results"):
+        with_table(TEXT, build([]), Path("README.md"))
