@@ -108,10 +108,12 @@ class DatabaseError(CdbError):
 
     Attributes:
         path: the file or directory concerned.
+        problem: what is wrong, and after a semicolon what to do.
     """
 
     def __init__(self, path: str | PathLike[str], problem: str) -> None:
         self.path = fspath(path)
+        self.problem = problem
         super().__init__(f"{self.path}: {problem}")
 
 

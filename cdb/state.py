@@ -6,17 +6,17 @@ other. So an equal digest says that lookups, spends and blocks are right, not on
 
 import hashlib
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import zip_longest
 
 from cdb.blocks import BlockSpendInfo, canonical
 from cdb.coins import CoinInfo, bytes32
+from cdb.damage import Progress
 from cdb.errors import ChainMismatchError, InvariantError
 from cdb.schemas.protocol import Schema
 
 LOOKUP_COINS = 10_000
-Progress = Callable[[int], object]
 
 
 @dataclass(frozen=True, slots=True)

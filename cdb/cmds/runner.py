@@ -1,7 +1,8 @@
 """Runs a command as users expect: one line for an error, and exit codes that scripts can use.
 
-0 fine · 1 data or store error, or stores differ · 2 usage · 130 interrupt. When the reader of our
-output goes away (``| head``), the command ends quietly, with 1.
+0 fine · 1 data or store error, or stores differ · 2 usage · 3 damage that verify --repair mends ·
+130 interrupt. When the reader of our output goes away (``| head``), the command ends quietly, with
+1.
 """
 
 import os
@@ -13,6 +14,7 @@ import click
 from cdb.errors import CdbError
 
 EXIT_ERROR = 1
+EXIT_REPAIRABLE = 3
 EXIT_INTERRUPT = 130
 
 
@@ -43,14 +45,14 @@ def _exit_code(command: click.Command) -> int:
         error.show()
         return error.exit_code
     except CdbError as error:
-        return _fail(str(error))
+        return fail(str(error))
     except BrokenPipeError:
         _give_up_output()
         return EXIT_ERROR
     except OSError as error:
         _give_up_output()
         where = "" if error.filename is None else f"{error.filename}: "
-        return _fail(f"{where}{error.strerror or error}")
+        return fail(f"{where}{error.strerror or error}")
     except (KeyboardInterrupt, click.Abort):
         return EXIT_INTERRUPT
     return result if isinstance(result, int) else 0
@@ -64,6 +66,7 @@ def _give_up_output() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _fail(problem: str) -> int:
+def fail(problem: str) -> int:
+    """Print the one line of an error; the exit code."""
     click.echo(f"error: {problem}", err=True)
     return EXIT_ERROR

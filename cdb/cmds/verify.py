@@ -1,59 +1,166 @@
-"""verify: check a database's invariants, or two databases against each other."""
+"""verify: find what is damaged in a database, mend what can be, and compare two databases."""
 
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import click
 from tqdm import tqdm
 
 from cdb.cmds.options import SchemaType, database_path, db_option, schema_argument
-from cdb.cmds.runner import run
+from cdb.cmds.runner import EXIT_REPAIRABLE, fail, run
 from cdb.cmds.table import table
+from cdb.damage import Damage, Progress
+from cdb.errors import CdbError, CorruptDatabaseError, DatabaseLockedError, InvariantError
 from cdb.schemas import SchemaInfo
-from cdb.state import Progress, StateSummary, compare
+from cdb.state import StateSummary, compare
 from cdb.state import verify as verify_state
+
+SHOWN_DAMAGES = 20
 
 
 @click.command("verify")
 @schema_argument
 @db_option
+@click.option(
+    "--repair",
+    is_flag=True,
+    help="Rebuild damaged indexes and other derived files from the coins and blocks, which are "
+    "never touched. Nothing is changed while any damage that was found is beyond repair.",
+)
 @click.option("--against", type=SchemaType(), metavar="SCHEMA2", help="A second database's schema.")
 @click.option(
     "--db2", type=click.Path(path_type=Path), metavar="PATH2", help="The second database."
 )
 def verify(
-    schema: SchemaInfo, db: Path | None, against: SchemaInfo | None, db2: Path | None
-) -> None:
-    """Check every invariant of a database of SCHEMA, and print its state digest.
+    schema: SchemaInfo,
+    db: Path | None,
+    repair: bool,
+    against: SchemaInfo | None,
+    db2: Path | None,
+) -> int:
+    """Check a database of SCHEMA, say what is damaged, and print its state digest if nothing is.
 
-    Each block is read, each coin looked up, each spend held against the coin that it spends. With
-    --against a second database is checked too, and the first block is named in which they differ.
-    Databases that hold the same coins have the same digest, whatever their schemas.
+    First the files, also of a database that can't be opened: each damage is a line that names the
+    file and says what can be done. Then all that they hold: each block is read, each coin looked
+    up, each spend held against the coin that it spends. Without --repair not a byte changes.
 
-    Exits with 0 when all is well, and with 1 when something is wrong or the databases differ.
+    With --against a second database is checked too, and the first block is named in which they
+    differ. Databases that hold the same coins have the same digest, whatever their schemas.
+
+    \b
+    Exits with
+      0  all is well, perhaps after --repair
+      1  damage that --repair can't mend, databases that differ, or another error
+      3  damage, and --repair mends all of it
     """
     if db2 is not None and against is None:
         raise click.UsageError("--db2 needs --against, the schema of that database")
-    _check(schema, database_path(schema, db))
-    if against is not None:
-        path, path2 = database_path(schema, db), database_path(against, db2)
-        _check(against, path2)
-        with (
-            schema.open(path, read_only=True) as one,
-            against.open(path2, read_only=True) as other,
-            _bar("compare") as progress,
-        ):
-            compare(one, other, progress)
-        click.echo(f"{path} and {path2} hold the same blocks and coins")
+    if repair and against is not None:
+        raise click.UsageError("--repair mends one database: leave out --against")
+    path = database_path(schema, db)
+    if against is None:
+        return _verify(schema, path, repair)
+    path2 = database_path(against, db2)
+    code = _verify(schema, path, repair=False) or _verify(against, path2, repair=False)
+    if not code:
+        _compare(schema, path, against, path2)
+    return code
 
 
-def _check(schema: SchemaInfo, path: Path) -> None:
+def _verify(schema: SchemaInfo, path: Path, repair: bool) -> int:
     schema.check_keeps_contract()
-    with schema.open(path, read_only=True) as database, _bar(str(path)) as progress:
-        summary = verify_state(database, progress)
-    click.echo(_report(schema, path, summary))
+    damages = _check_files(schema, path, repair)
+    if repair and damages and _are_repairable(damages) and schema.repair is not None:
+        with _bar(f"{path}: repair") as progress:
+            schema.repair(path, damages, progress)
+        for damage in damages:
+            click.echo(f"repaired  {damage.path}")
+        damages = _check_files(schema, path, repair)
+    if not damages:
+        state = _check_state(schema, path)
+        if isinstance(state, StateSummary):
+            click.echo(_report(schema, path, state))
+            return 0
+        damages = [state]
+        _show(damages)
+    return _explain(schema, path, damages)
+
+
+def _check_files(schema: SchemaInfo, path: Path, repair: bool) -> list[Damage]:
+    """Print and return all damage to the files, as far as the schema can tell."""
+    if schema.check is None:
+        return []
+    damages: list[Damage] = []
+    try:
+        with _bar(f"{path}: files") as progress:
+            damages.extend(schema.check(path, progress))
+    except CorruptDatabaseError as error:
+        damages.append(Damage.of(error))
+    except DatabaseLockedError:
+        if repair:
+            raise
+        click.echo(f"note: {path} is being written to: verified as any reader sees it", err=True)
+    _show(damages)
+    return damages
+
+
+def _show(damages: list[Damage]) -> None:
+    for damage in damages[:SHOWN_DAMAGES]:
+        click.echo(f"damaged  {damage}")
+    if len(damages) > SHOWN_DAMAGES:
+        click.echo(f"damaged  … {len(damages) - SHOWN_DAMAGES} more places")
+
+
+def _check_state(schema: SchemaInfo, path: Path) -> StateSummary | Damage:
+    try:
+        with schema.open(path, read_only=True) as database, _bar(str(path)) as progress:
+            return verify_state(database, progress)
+    except CorruptDatabaseError as error:
+        return Damage.of(error)
+    except InvariantError as error:
+        return Damage(path, str(error))
+
+
+def _explain(schema: SchemaInfo, path: Path, damages: list[Damage]) -> int:
+    """Say what can be done; the exit code."""
+    if _are_repairable(damages):
+        fail(f"{path}: damaged; --repair mends all of it")
+        return EXIT_REPAIRABLE
+    blocks, newest = _readable(schema, path)
+    readable = "no block can be read"
+    if newest is not None:
+        readable = f"{blocks:,} blocks up to {newest} can be read, and dump_blocks writes them"
+    return fail(f"{path}: damaged beyond repair; {readable}; load it anew")
+
+
+def _are_repairable(damages: list[Damage]) -> bool:
+    return all(damage.repairable_from is not None for damage in damages)
+
+
+def _readable(schema: SchemaInfo, path: Path) -> tuple[int, int | None]:
+    """How many blocks can be read before the first damage, and the newest of them."""
+    blocks, newest = 0, None
+    with (
+        suppress(CdbError),
+        schema.open(path, read_only=True) as database,
+        _bar(f"{path}: what can be read") as progress,
+    ):
+        for block in database.blocks():
+            blocks, newest = blocks + 1, block.index
+            progress(len(block.confirms))
+    return blocks, newest
+
+
+def _compare(schema: SchemaInfo, path: Path, against: SchemaInfo, path2: Path) -> None:
+    with (
+        schema.open(path, read_only=True) as one,
+        against.open(path2, read_only=True) as other,
+        _bar("compare") as progress,
+    ):
+        compare(one, other, progress)
+    click.echo(f"{path} and {path2} hold the same blocks and coins")
 
 
 def _report(schema: SchemaInfo, path: Path, summary: StateSummary) -> str:

@@ -52,7 +52,7 @@ class CoinReader:
         try:
             return [found[row] for row in rows]
         except KeyError as missing:
-            raise CorruptDatabaseError(self._path, f"coin row {missing} is missing") from None
+            raise self.damaged(f"coin row {missing} is missing") from None
 
     def named_coins(
         self, rows: Sequence[int | None], names: Sequence[bytes]
@@ -63,8 +63,7 @@ class CoinReader:
         with self._reading():
             for coin, name in zip(named, names, strict=True):
                 if coin is not None and coin.name() != name:
-                    problem = f"coin row {coin.row} does not hold coin {name.hex()}"
-                    raise CorruptDatabaseError(self._path, problem)
+                    raise self.damaged(f"coin row {coin.row} does not hold coin {name.hex()}")
         return named
 
     def names_between(self, first_row: int, last_row: int) -> Iterator[bytes32]:
@@ -77,7 +76,7 @@ class CoinReader:
                 yield coin.name()
                 row += 1
         if row <= last_row:
-            raise CorruptDatabaseError(self._path, f"coin row {row} is missing")
+            raise self.damaged(f"coin row {row} is missing")
 
     def coins_between(self, first_row: int, last_row: int) -> Iterator[StoredCoin]:
         """The coins of rows first_row … last_row, both included, in that order."""
@@ -101,17 +100,31 @@ class CoinReader:
 
     def assemble(self, row: BlockRow) -> BlockSpendInfo:
         """The block that a block row stands for, checked against its checksum."""
+        return self.assembled(row, *self.coins_of(row))
+
+    def coins_of(self, row: BlockRow) -> tuple[list[StoredCoin], list[StoredCoin]]:
+        """The coins that the block of a block row confirms, and those that it spends."""
         with self._reading():
-            coins = list(self.coins_between(row.first_row, row.first_row + row.n_confirms - 1))
-            spends = [coin.name() for coin in self.coins(row.spent())]
+            last_row = row.first_row + row.n_confirms - 1
+            return list(self.coins_between(row.first_row, last_row)), self.coins(row.spent())
+
+    def assembled(
+        self, row: BlockRow, coins: Sequence[StoredCoin], spent: Sequence[StoredCoin]
+    ) -> BlockSpendInfo:
+        """The block of a block row and its coins_of(), checked against its checksum."""
+        with self._reading():
+            spends = [coin.name() for coin in spent]
             packed = b"".join(coin.parent + coin.puzzle_hash + coin.amount_bytes for coin in coins)
             timestamp = from_signed(row.timestamp)
             checksum = block_checksum(row.block_index, timestamp, b"".join(spends), packed)
             if checksum != row.checksum:
-                problem = f"block {row.block_index} fails its checksum"
-                raise CorruptDatabaseError(self._path, problem)
+                raise self.damaged(f"block {row.block_index} fails its checksum")
             confirms = [coin.coin() for coin in coins]
             return BlockSpendInfo(row.block_index, timestamp, spends, confirms)
+
+    def damaged(self, problem: str) -> CorruptDatabaseError:
+        """The error for rows that are not as they should be."""
+        return CorruptDatabaseError(self._path, problem)
 
 
 class CoinRows:

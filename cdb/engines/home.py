@@ -7,10 +7,13 @@ my.cdb/
 """
 
 import re
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
 
+from cdb.damage import Damage
 from cdb.engines.files import fsync_dir, replace_file, storage_errors
-from cdb.engines.lock import Lock
+from cdb.engines.lock import Lock, writers_kept_out
 from cdb.errors import CorruptDatabaseError, DatabaseNotFoundError, WrongDatabaseError
 
 FORMAT_FILE = "FORMAT"
@@ -36,8 +39,7 @@ class Home:
         self._lock = Lock(path / LOCK_FILE, path)
         try:
             if not (path / FORMAT_FILE).exists():
-                line = f"cdb {schema} {version}\n"
-                replace_file(path / FORMAT_FILE, line.encode("ascii"), durable=True)
+                _write_format(path, schema, version)
             _check_contents(path, schema, version, may_be_empty=False)
         except BaseException:
             self._lock.release()
@@ -59,6 +61,45 @@ def schema_at(path: Path) -> tuple[str, int] | None:
     if match is None:
         raise CorruptDatabaseError(format_path, "damaged: it should read 'cdb SCHEMA VERSION'")
     return match[1], int(match[2])
+
+
+@contextmanager
+def checked_home(path: Path, schema: str, version: int, truth: str) -> Iterator[Sequence[Damage]]:
+    """Keep writers out; gives the damage to FORMAT.
+
+    truth: the file by which a directory without FORMAT is a database still. Raises
+    DatabaseLockedError, DatabaseNotFoundError, WrongDatabaseError or StorageError.
+    """
+    with writers_kept_out(path / LOCK_FILE, path):
+        yield list(_format_damage(path, schema, version, truth))
+
+
+@contextmanager
+def repaired_home(
+    path: Path, schema: str, version: int, damages: Sequence[Damage]
+) -> Iterator[list[Path]]:
+    """Mend FORMAT, and hold the database's lock; gives the other paths that are damaged."""
+    if any(damage.path == path / FORMAT_FILE for damage in damages):
+        _write_format(path, schema, version)
+    home = Home(path, schema, version, read_only=False)
+    with closing(home):
+        yield [damage.path for damage in damages if damage.path != path / FORMAT_FILE]
+
+
+def _format_damage(path: Path, schema: str, version: int, truth: str) -> Iterator[Damage]:
+    try:
+        _check_contents(path, schema, version, may_be_empty=False)
+    except CorruptDatabaseError as error:
+        yield Damage.of(error, truth)
+    except WrongDatabaseError:
+        if (path / FORMAT_FILE).exists() or not (path / truth).exists():
+            raise
+        yield Damage(path / FORMAT_FILE, "it is missing", truth)
+
+
+def _write_format(path: Path, schema: str, version: int) -> None:
+    line = f"cdb {schema} {version}\n"
+    replace_file(path / FORMAT_FILE, line.encode("ascii"), durable=True)
 
 
 def _create(path: Path) -> None:

@@ -52,6 +52,13 @@ class NameIndex(Protocol):
         """Forget every row above covered.rows, durably. dropped yields those rows' names."""
         ...
 
+    def check(self) -> None:
+        """Hold all of it against its own checksums, as far as finding every name does not.
+
+        Raises CorruptDatabaseError.
+        """
+        ...
+
     def close(self) -> None:
         """Make everything durable and release files. Called once, also after errors."""
         ...

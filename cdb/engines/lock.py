@@ -2,6 +2,8 @@
 
 import fcntl
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from cdb.engines.files import storage_errors
@@ -29,3 +31,26 @@ class Lock:
     def release(self) -> None:
         """Release the lock. Once only."""
         os.close(self._descriptor)
+
+
+@contextmanager
+def writers_kept_out(lock_path: Path, database_path: Path) -> Iterator[None]:
+    """Let no writer in meanwhile, without a change on disk: no lock file, no lock.
+
+    Raises DatabaseLockedError when a writer is there already.
+    """
+    if not lock_path.exists():
+        yield
+        return
+    with storage_errors(lock_path):
+        descriptor = os.open(lock_path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(descriptor)
+        problem = "another process has it open for writing; wait until it is done"
+        raise DatabaseLockedError(database_path, problem) from None
+    try:
+        yield
+    finally:
+        os.close(descriptor)

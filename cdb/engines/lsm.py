@@ -123,6 +123,12 @@ class LsmIndex:
             manifest = self._manifest.rewound(covered)
             self._commit(manifest, self._runs[: len(manifest.runs)])
 
+    def check(self) -> None:
+        """See NameIndex."""
+        for entry, run in zip(self._manifest.runs, self._runs, strict=True):
+            for _ in live_pages(entry, run):
+                pass
+
     def close(self) -> None:
         """See NameIndex. All is durable already."""
         self._guard.closed = True

@@ -8,10 +8,18 @@ from itertools import islice
 from pathlib import Path
 
 from cdb.durability import Durability
-from cdb.engines.files import fsync_dir
+from cdb.engines.files import make_dir
 from cdb.engines.index import Watermark
 from cdb.engines.snapshot import Snapshot
-from cdb.engines.sqlite import EACH, connect, create_tables, sqlite_errors, stored_data
+from cdb.engines.sqlite import (
+    EACH,
+    connect,
+    create_tables,
+    integrity_problems,
+    sqlite_errors,
+    stored_data,
+)
+from cdb.errors import CorruptDatabaseError
 
 _CREATE = (
     "CREATE TABLE IF NOT EXISTS coin_lookup(hash BLOB PRIMARY KEY, id INTEGER) WITHOUT ROWID",
@@ -35,8 +43,7 @@ class SqliteLookup:
         if self._snapshot:
             self._connection = self._snapshot.connection
         else:
-            path.mkdir(exist_ok=True)
-            fsync_dir(path.parent)
+            make_dir(path, durable=durability is Durability.POWER)
             self._connection = connect(self._path, durability)
         try:
             with stored_data(self._path):
@@ -80,6 +87,17 @@ class SqliteLookup:
                 parameters = [(name,) for name in names]
                 self._connection.executemany("DELETE FROM coin_lookup WHERE hash = ?", parameters)
             self._commit(covered)
+
+    def check(self) -> None:
+        """See NameIndex."""
+        with stored_data(self._path):
+            problems = integrity_problems(self._connection)
+            (count,) = self._connection.execute("SELECT count(*) FROM coin_lookup").fetchone()
+        if problems:
+            raise CorruptDatabaseError(self._path, problems[0])
+        if count != self._covered.rows:
+            problem = f"it holds {count} names, and says that it covers {self._covered.rows} rows"
+            raise CorruptDatabaseError(self._path, problem)
 
     def close(self) -> None:
         """See NameIndex."""

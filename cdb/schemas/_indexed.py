@@ -6,21 +6,26 @@ my.cdb/
 └── index/          name → row id: derived, and rebuilt from coins.sqlite when it is deleted
 """
 
-from collections.abc import Callable
-from contextlib import ExitStack, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, closing, suppress
 from functools import partial
 from os import PathLike
 from pathlib import Path
 
+from cdb.damage import Damage, Progress
 from cdb.durability import Durability
 from cdb.engines.coin_rows import CoinRows
 from cdb.engines.coin_table import CompactTable
-from cdb.engines.home import Home
+from cdb.engines.home import Home, checked_home, repaired_home
 from cdb.engines.index import IndexFactory, NameIndex
+from cdb.engines.index_check import check_index, rebuild_index
 from cdb.engines.names import IndexedNames, StaleIndexError
+from cdb.engines.rows_check import check_rows
 from cdb.schemas._store import CoinStore
 
 FORMAT_VERSION = 2
+COINS_FILE = "coins.sqlite"
+INDEX_DIRECTORY = "index"
 MEMTABLE_COINS = 250_000
 READ_TRIES = 4
 
@@ -67,11 +72,51 @@ def _open_once(
     with ExitStack() as undo:
         home = Home(path, schema, FORMAT_VERSION, read_only=read_only)
         undo.callback(home.close)
-        coins_path = path / "coins.sqlite"
-        rows = CoinRows(coins_path, CompactTable(), durability, read_only=read_only)
+        rows = CoinRows(path / COINS_FILE, CompactTable(), durability, read_only=read_only)
         undo.callback(rows.close)
         names = IndexedNames(
-            rows, path / "index", open_index, memtable_coins=memtable_coins, read_only=read_only
+            rows,
+            path / INDEX_DIRECTORY,
+            open_index,
+            memtable_coins=memtable_coins,
+            read_only=read_only,
         )
         undo.pop_all()
         return CoinStore(rows, names, home.close, read_only=read_only)
+
+
+def check_indexed(
+    schema: str, index_factory: IndexFactory, path: Path, progress: Progress
+) -> Iterator[Damage]:
+    """Check the rows, and the index if they are sound. See cdb.schemas."""
+    open_index = partial(index_factory, durability=Durability.POWER, read_only=True)
+    with checked_home(path, schema, FORMAT_VERSION, COINS_FILE) as damages:
+        yield from damages
+        with closing(_rows(path)) as rows:
+            is_sound = True
+            for damage in check_rows(rows, progress):
+                is_sound = False
+                yield damage
+            if is_sound:
+                yield from check_index(rows, path / INDEX_DIRECTORY, open_index, progress)
+
+
+def repair_indexed(
+    schema: str,
+    index_factory: IndexFactory,
+    path: Path,
+    damages: Sequence[Damage],
+    progress: Progress,
+) -> None:
+    """Make FORMAT and the index anew; the rows are only read. See cdb.schemas."""
+    open_index = partial(index_factory, durability=Durability.POWER, read_only=False)
+    with (
+        repaired_home(path, schema, FORMAT_VERSION, damages) as others,
+        closing(_rows(path)) as rows,
+    ):
+        if others:
+            rebuild_index(rows, path / INDEX_DIRECTORY, open_index, MEMTABLE_COINS, progress)
+
+
+def _rows(path: Path) -> CoinRows:
+    return CoinRows(path / COINS_FILE, CompactTable(), Durability.POWER, read_only=True)

@@ -8,14 +8,16 @@ Two sets of indexes: ``benchmark`` (the primary key and coin_parent: the publish
 only for reading, and not one byte of it or beside it changes.
 """
 
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, closing
 from functools import partial
 from os import PathLike
 from pathlib import Path
 
+from cdb.damage import Damage, Progress
 from cdb.durability import Durability
 from cdb.engines.coin_rows import CoinRows
-from cdb.engines.lock import Lock
+from cdb.engines.lock import Lock, writers_kept_out
 from cdb.engines.node_file import NodeFile
 from cdb.engines.node_table import (
     COIN_TABLE,
@@ -27,7 +29,9 @@ from cdb.engines.node_table import (
     NodeNames,
     NodeTable,
 )
+from cdb.engines.rows_check import check_rows
 from cdb.engines.snapshot import Snapshot
+from cdb.engines.sqlite import integrity_problems
 from cdb.errors import DatabaseNotFoundError, WrongDatabaseError
 from cdb.schemas._store import CoinStore
 from cdb.schemas.protocol import Schema
@@ -65,13 +69,31 @@ SCHEMA = blockchain_v2
 NODE = partial(blockchain_v2, index_set="node")
 
 
+def check(path: Path, progress: Progress) -> Iterator[Damage]:
+    """Damage to the one file; nothing repairs it. Of a node's own, what SQLite can tell."""
+    if _is_nodes_own(path):
+        with Snapshot(path) as snapshot:
+            with snapshot.reading():
+                problems = integrity_problems(snapshot.connection)
+            yield from (Damage(path, problem) for problem in problems)
+        return
+    with writers_kept_out(_lock_path(path), path):
+        table = NodeTable(_own_index_set(path) or "benchmark")
+        with closing(CoinRows(path, table, Durability.POWER, read_only=True)) as rows:
+            yield from check_rows(rows, progress)
+
+
 def _open_own(path: Path, durability: Durability, index_set: str, *, read_only: bool) -> CoinStore:
     with ExitStack() as held:
         if not read_only:
-            held.callback(Lock(path.with_name(path.name + ".lock"), path).release)
+            held.callback(Lock(_lock_path(path), path).release)
         rows = CoinRows(path, NodeTable(index_set), durability, read_only=read_only)
         release = held.pop_all().close
         return CoinStore(rows, NodeNames(rows.connection, path), release, read_only=read_only)
+
+
+def _lock_path(path: Path) -> Path:
+    return path.with_name(path.name + ".lock")
 
 
 def _tables(snapshot: Snapshot) -> set[str]:

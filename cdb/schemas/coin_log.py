@@ -10,13 +10,14 @@ All of derived/ is rebuilt from the log when it is missing. See docs/schemas/coi
 """
 
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, suppress
 from os import PathLike
 from pathlib import Path
 
 from cdb.blocks import BlockSpendInfo, named_block
 from cdb.coins import MAX_U32, NAME_BYTES
+from cdb.damage import Damage, Progress
 from cdb.durability import Durability
 from cdb.engines.coin_log import (
     DEFAULT_SIZES,
@@ -26,12 +27,13 @@ from cdb.engines.coin_log import (
     missing,
     names_of,
 )
-from cdb.engines.home import Home
+from cdb.engines.coin_log_check import check_coin_log, rebuild_derived
+from cdb.engines.home import Home, checked_home, repaired_home
 from cdb.engines.packed_lookups import PackedLookups
 from cdb.errors import CorruptDatabaseError, DatabaseClosedError
 from cdb.packed import AMOUNT_BYTES, PackedBlocks
 
-__all__ = ["SCHEMA", "CoinLogSchema", "missing"]
+__all__ = ["SCHEMA", "CoinLogSchema", "check", "missing", "repair"]
 
 FORMAT_VERSION = 1
 READ_TRIES = 4
@@ -155,6 +157,20 @@ class CoinLogSchema(PackedLookups):
             if blocks is None:
                 return
             yield blocks
+
+
+def check(path: Path, progress: Progress) -> Iterator[Damage]:
+    """Damage to the log, which nothing repairs, and to what is derived. See cdb.schemas."""
+    with checked_home(path, "coin_log", FORMAT_VERSION, "log") as damages:
+        yield from damages
+        yield from check_coin_log(path, progress)
+
+
+def repair(path: Path, damages: Sequence[Damage], progress: Progress) -> None:
+    """Make FORMAT and what is derived anew; the log is only read. See cdb.schemas."""
+    with repaired_home(path, "coin_log", FORMAT_VERSION, damages) as others:
+        if others:
+            rebuild_derived(path, others)
 
 
 def _packed(block: BlockSpendInfo) -> PackedBlocks | None:

@@ -10,6 +10,9 @@ from functools import partial
 
 from cdb.engines.flat_run import FLAT
 from cdb.engines.lsm import LsmIndex
-from cdb.schemas._indexed import open_indexed
+from cdb.schemas._indexed import check_indexed, open_indexed, repair_indexed
 
-SCHEMA = partial(open_indexed, "flat_file", partial(LsmIndex, run_format=FLAT))
+_open_index = partial(LsmIndex, run_format=FLAT)
+SCHEMA = partial(open_indexed, "flat_file", _open_index)
+check = partial(check_indexed, "flat_file", _open_index)
+repair = partial(repair_indexed, "flat_file", _open_index)

@@ -13,17 +13,24 @@ A module may also have
 - DEFAULT_PATH (str): where its database is when nobody says; ``NAME.cdb`` otherwise;
 - DURABILITIES (tuple of Durability, the strongest first): all levels otherwise;
 - KEEPS_CONTRACT = False: it measures something, and stores nothing;
-- missing() -> str | None: why it can't be used on this machine, and what to do; None when it can.
+- missing() -> str | None: why it can't be used on this machine, and what to do; None when it can;
+- check(path, progress) -> Iterator[Damage]: what is wrong with a database's files, also where it
+  can't be opened. It changes no byte, and raises DatabaseLockedError beside a writer;
+- repair(path, damages, progress): mends what check() has found, all of which must be repairable. It
+  touches derived files alone; after kill -9 the database opens, or can be repaired again.
 """
 
 import importlib
 import inspect
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib.metadata import entry_points
 from os import PathLike
+from pathlib import Path
 from types import ModuleType
 
+from cdb.damage import Damage, Progress
 from cdb.durability import Durability
 from cdb.errors import MissingEngineError, UnknownSchemaError, UnsupportedError
 from cdb.schemas.protocol import Schema, SchemaFactory
@@ -43,6 +50,10 @@ OWN_SCHEMAS = (
 ALL_DURABILITIES = (Durability.POWER, Durability.PROCESS, Durability.NONE)
 
 
+Check = Callable[[Path, Progress], Iterator[Damage]]
+Repair = Callable[[Path, Sequence[Damage], Progress], None]
+
+
 @dataclass(frozen=True)
 class SchemaInfo:
     """A schema that was found. durabilities: the levels it offers, the strongest first."""
@@ -54,6 +65,8 @@ class SchemaInfo:
     durabilities: tuple[Durability, ...]
     keeps_contract: bool
     missing: str | None
+    check: Check | None = None
+    repair: Repair | None = None
 
     def open(
         self,
@@ -160,6 +173,8 @@ def _describe(module: ModuleType, factory: SchemaFactory) -> SchemaInfo:
         durabilities=getattr(module, "DURABILITIES", ALL_DURABILITIES),
         keeps_contract=getattr(module, "KEEPS_CONTRACT", True),
         missing=None if missing is None else missing(),
+        check=getattr(module, "check", None),
+        repair=getattr(module, "repair", None),
     )
 
 

@@ -9,8 +9,10 @@ random keys become sequential writes.
 from functools import partial
 
 from cdb.engines.rocks import RocksIndex, missing
-from cdb.schemas._indexed import open_indexed
+from cdb.schemas._indexed import check_indexed, open_indexed, repair_indexed
 
-__all__ = ["SCHEMA", "missing"]
+__all__ = ["SCHEMA", "check", "missing", "repair"]
 
 SCHEMA = partial(open_indexed, "rocks", RocksIndex)
+check = partial(check_indexed, "rocks", RocksIndex)
+repair = partial(repair_indexed, "rocks", RocksIndex)

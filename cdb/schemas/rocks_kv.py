@@ -6,27 +6,29 @@ my.cdb/
 └── NEWEST          how far db/ had come when it was last closed or given a large commit
 """
 
-import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, suppress
 from os import PathLike
 from pathlib import Path
-from typing import NamedTuple, NoReturn, Self
+from typing import NoReturn, Self
 
 from cdb.blocks import (
     BlockSpendInfo,
     named_block,
 )
+from cdb.damage import Damage, Progress
 from cdb.durability import Durability
-from cdb.engines.files import make_dir, replace_file, storage_errors
-from cdb.engines.home import Home
+from cdb.engines.files import make_dir
+from cdb.engines.home import Home, checked_home, repaired_home
 from cdb.engines.packed_lookups import PackedLookups
+from cdb.engines.promise import NEWEST_FILE, Promise, read_promise, write_promise
 from cdb.engines.rocks_kv import Cursor, Options, RocksKv, missing
+from cdb.engines.rocks_kv_check import check_promise, rewrite_promise
 from cdb.errors import CorruptDatabaseError, InvariantError
 from cdb.packed import PackedBlocks, pack_named
 
-__all__ = ["SCHEMA", "RocksKvSchema", "missing"]
+__all__ = ["SCHEMA", "RocksKvSchema", "check", "missing", "repair"]
 
 FORMAT_VERSION = 2
 COMMIT_ENTRIES = 3_000_000
@@ -34,16 +36,6 @@ INGEST_ENTRIES = 10_000
 BATCH_ENTRIES = 50_000
 READ_ENTRIES = 1_000
 READ_TRIES = 4
-NEWEST_FILE = "NEWEST"
-
-_promise_line = re.compile(r"newest (-?[0-9]{1,10}) sequence ([0-9]{1,20})\n").fullmatch
-
-
-class _Promise(NamedTuple):
-    """What NEWEST says: an intact db/ has come at least as far. newest: -1 promises no block."""
-
-    newest: int
-    sequence: int
 
 
 class RocksKvSchema(PackedLookups):
@@ -118,7 +110,7 @@ class RocksKvSchema(PackedLookups):
                 return
             with self._guard.write():
                 if self._promised.newest > block_index:
-                    self._promise(_Promise(-1, self._promised.sequence))
+                    self._promise(Promise(-1, self._promised.sequence))
                 self._kv.begin_rewind(max(block_index, -1))
                 self._newest = self._kv.state.newest
                 self._end_rewind()
@@ -152,13 +144,13 @@ class RocksKvSchema(PackedLookups):
         return self._open_once(options)
 
     def _open_once(self, options: Options) -> None:
-        promised = _read_promise(self._path / NEWEST_FILE)
+        promised = read_promise(self._path / NEWEST_FILE)
         if not self._read_only:
             make_dir(self._path / "db", durable=self._durable)
         create = promised is None and not self._read_only
         self._kv = RocksKv(self._path / "db", options._replace(create=create))
         try:
-            self._promised = promised or _Promise(-1, 0)
+            self._promised = promised or Promise(-1, 0)
             self._check_promise()
             if create:
                 self._promise(self._promised)
@@ -175,14 +167,13 @@ class RocksKvSchema(PackedLookups):
                 self._kv.path, f"{problem}, and had {promised}; load it anew"
             )
 
-    def _reached(self) -> _Promise:
+    def _reached(self) -> Promise:
         state = self._kv.state
-        return _Promise(-1 if state.committed is None else state.committed, state.sequence)
+        return Promise(-1 if state.committed is None else state.committed, state.sequence)
 
-    def _promise(self, promise: _Promise) -> None:
+    def _promise(self, promise: Promise) -> None:
         if promise != self._promised or not (self._path / NEWEST_FILE).exists():
-            line = f"newest {promise.newest} sequence {promise.sequence}\n"
-            replace_file(self._path / NEWEST_FILE, line.encode("ascii"), durable=self._durable)
+            write_promise(self._path / NEWEST_FILE, promise, durable=self._durable)
             self._promised = promise
 
     def _accept(self, packed_blocks: PackedBlocks) -> None:
@@ -246,6 +237,20 @@ class _Blocks:
             self._cursor.close()
 
 
+def check(path: Path, progress: Progress) -> Iterator[Damage]:
+    """Damage to FORMAT and NEWEST; what is in db/ shows when it is read. See cdb.schemas."""
+    with checked_home(path, "rocks_kv", FORMAT_VERSION, "db") as damages:
+        yield from damages
+        yield from check_promise(path)
+
+
+def repair(path: Path, damages: Sequence[Damage], progress: Progress) -> None:
+    """Write FORMAT and NEWEST anew. See cdb.schemas."""
+    with repaired_home(path, "rocks_kv", FORMAT_VERSION, damages) as others:
+        if others:
+            rewrite_promise(path)
+
+
 def _take(cursor: Cursor, entries: int) -> list[BlockSpendInfo]:
     """The next blocks, of at least so many coins + spends unless the end comes first."""
     blocks = []
@@ -253,16 +258,6 @@ def _take(cursor: Cursor, entries: int) -> list[BlockSpendInfo]:
         blocks.append(block)
         entries -= 1 + len(block.confirms) + len(block.spends)
     return blocks
-
-
-def _read_promise(path: Path) -> _Promise | None:
-    with storage_errors(path):
-        if not path.exists():
-            return None
-        match = _promise_line(path.read_bytes().decode("ascii", "replace"))
-    if match is None:
-        raise CorruptDatabaseError(path, "damaged: it should read 'newest N sequence N'")
-    return _Promise(int(match[1]), int(match[2]))
 
 
 SCHEMA = RocksKvSchema

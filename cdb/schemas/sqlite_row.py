@@ -10,6 +10,9 @@ from functools import partial
 
 from cdb.engines.lsm import LsmIndex
 from cdb.engines.sqlite_run import SQLITE
-from cdb.schemas._indexed import open_indexed
+from cdb.schemas._indexed import check_indexed, open_indexed, repair_indexed
 
-SCHEMA = partial(open_indexed, "sqlite_row", partial(LsmIndex, run_format=SQLITE))
+_open_index = partial(LsmIndex, run_format=SQLITE)
+SCHEMA = partial(open_indexed, "sqlite_row", _open_index)
+check = partial(check_indexed, "sqlite_row", _open_index)
+repair = partial(repair_indexed, "sqlite_row", _open_index)

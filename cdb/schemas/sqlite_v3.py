@@ -9,6 +9,8 @@ blockchain_v2's, but the same kind of write amplification.
 from functools import partial
 
 from cdb.engines.sqlite_lookup import SqliteLookup
-from cdb.schemas._indexed import open_indexed
+from cdb.schemas._indexed import check_indexed, open_indexed, repair_indexed
 
 SCHEMA = partial(open_indexed, "sqlite_v3", SqliteLookup)
+check = partial(check_indexed, "sqlite_v3", SqliteLookup)
+repair = partial(repair_indexed, "sqlite_v3", SqliteLookup)

@@ -157,7 +157,7 @@ def test_a_damaged_file_is_named(run_command: Commands, loaded: Loaded, place: f
     for command in ("verify", "dump_blocks", "load_blocks"):
         result = run_command(command, "memory", "--db", path)
         assert result.error().startswith(str(path))
-        assert result.out == b""
+        assert command == "verify" or result.out == b""
         assert path.read_bytes() == data
 
 

@@ -1,0 +1,34 @@
+"""What a check of a database's files finds: the file, what is wrong, and what can rebuild it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from cdb.errors import DatabaseError
+
+Progress = Callable[[int], object]
+"""Is told how many coins were done."""
+
+
+@dataclass(frozen=True, slots=True)
+class Damage:
+    """Something wrong with one file (or directory) of a database.
+
+    problem: what is wrong, and where in the file. repairable_from: the name of the file that it is
+    derived from, which is sound; None when nothing can rebuild it.
+    """
+
+    path: Path
+    problem: str
+    repairable_from: str | None = None
+
+    @classmethod
+    def of(cls, error: DatabaseError, repairable_from: str | None = None) -> "Damage":
+        """What an error says, without its advice."""
+        problem, _, _ = error.problem.partition("; ")
+        return cls(Path(error.path), problem, repairable_from)
+
+    def __str__(self) -> str:
+        if self.repairable_from is None:
+            return f"{self.path}: {self.problem}; no repair"
+        return f"{self.path}: {self.problem}; --repair rebuilds it from {self.repairable_from}"

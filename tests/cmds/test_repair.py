@@ -1,0 +1,432 @@
+"""verify finds damage to every kind of file, and --repair mends what is derived, and only that."""
+
+import re
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from cdb.blocks import BlockSpendInfo
+from cdb.cmds.verify import verify
+from cdb.engines.coin_log import Sizes
+from cdb.errors import CdbError
+from cdb.mainnet_shape import mainnet_shaped_blocks
+from cdb.schemas import SchemaInfo, find_schema
+from cdb.schemas.coin_log import CoinLogSchema
+from cdb.testing.base import accept_all
+from tests.conftest import PACKAGE_PARENT, contents, digest_of, ready_schemas
+
+FINE, BEYOND_REPAIR, USAGE, REPAIRABLE = 0, 1, 2, 3
+
+# What holds the coins and blocks; the rest can be made from it.
+TRUTH = re.compile(r"db|db/coins\.sqlite.*|db/log|db/db/.*")
+# Files of formats of our own: in them every changed bit is found.
+CHECKSUMMED = re.compile(r"db/index/manifest|.*\.flat|db/log|db/derived/.*")
+# Files whose loss costs nothing but time, or which a database does without.
+SPARE = re.compile(r".*/(IDENTITY|OPTIONS-\d+|\d+\.log)|db/derived/manifest")
+# Whatever acked or NEWEST says, the database is found to be whole or not.
+WITNESS = re.compile(r"db/(acked|NEWEST)")
+INDEXED = sorted({"sqlite_v3", "sqlite_row", "flat_file", "rocks"} & set(ready_schemas()))
+
+KILLED_REPAIR = """
+import os, signal, sys
+from pathlib import Path
+from cdb.schemas import _indexed, find_schema
+
+_indexed.MEMTABLE_COINS = 100
+calls = []
+
+def progress(coins):
+    calls.append(coins)
+    if len(calls) == int(sys.argv[3]):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+schema, path = find_schema(sys.argv[1]), Path(sys.argv[2])
+schema.repair(path, list(schema.check(path, lambda coins: None)), progress)
+"""
+
+Loaded = Callable[[str], Path]
+
+
+@pytest.fixture(scope="module")
+def chain() -> tuple[BlockSpendInfo, ...]:
+    return tuple(mainnet_shaped_blocks(coins=600))
+
+
+@pytest.fixture(scope="module")
+def chain_digest(chain: tuple[BlockSpendInfo, ...]) -> str:
+    return digest_of(chain)
+
+
+@pytest.fixture(scope="module")
+def originals(
+    tmp_path_factory: pytest.TempPathFactory, chain: tuple[BlockSpendInfo, ...]
+) -> Loaded:
+    """Closed databases with derived files of every kind, in a directory of their own."""
+    made: dict[str, Path] = {}
+
+    def make(schema: str) -> Path:
+        if schema not in made:
+            made[schema] = tmp_path_factory.mktemp(schema)
+            open_it = find_schema(schema).open
+            if schema == "coin_log":
+                open_it = partial(CoinLogSchema, sizes=Sizes(memtable_coins=200, bucket_bits=3))
+            for part in (chain[: len(chain) // 2], chain[len(chain) // 2 :]):
+                with open_it(made[schema] / "db") as database:
+                    accept_all(database, part)
+        return made[schema]
+
+    return make
+
+
+@pytest.fixture
+def db(originals: Loaded, own_schema: SchemaInfo, tmp_path: Path) -> Path:
+    """A copy of a loaded database."""
+    shutil.copytree(originals(own_schema.name), tmp_path, dirs_exist_ok=True)
+    return tmp_path / "db"
+
+
+def run(schema: str, path: Path, *options: str) -> tuple[int, str]:
+    """The exit code of `cdb verify`, and all that it prints."""
+    arguments = [schema, "--db", str(path), *options]
+    result = CliRunner().invoke(verify, arguments, standalone_mode=False)
+    if isinstance(result.exception, CdbError):
+        return BEYOND_REPAIR, f"{result.output}error: {result.exception}\n"
+    if result.exception is not None:
+        raise result.exception
+    return result.return_value, result.output
+
+
+def damages(data: bytes) -> Iterator[tuple[str, bytes | None]]:
+    """Ways to damage a file's contents; None removes it."""
+    for place in (len(data) // 3, len(data) * 3 // 5):
+        changed = bytearray(data)
+        changed[place] ^= 0x10
+        yield f"bit at {place}", bytes(changed)
+    yield "truncated", data[: len(data) // 2]
+    sector = len(data) // 2 // 512 * 512
+    yield f"zeros at {sector}", data[:sector] + bytes(512) + data[sector + 512 :]
+    yield "removed", None
+
+
+def expected_codes(file: str, what: str, schema: str) -> set[int]:
+    if SPARE.fullmatch(file) and (file != "db/derived/manifest" or what == "removed"):
+        return {FINE}
+    if WITNESS.fullmatch(file):
+        return {REPAIRABLE} if what == "removed" else {FINE, BEYOND_REPAIR, REPAIRABLE}
+    found = {BEYOND_REPAIR} if TRUTH.fullmatch(file) else {REPAIRABLE}
+    if file == "db/FORMAT" and what != "removed":
+        return {BEYOND_REPAIR, REPAIRABLE}  # it may read like another schema's now
+    certain = what in ("truncated", "removed") or CHECKSUMMED.fullmatch(file) or schema == "memory"
+    return found if certain else found | {FINE}
+
+
+def stored(directory: Path) -> dict[str, bytes | None]:
+    return {name: data for name, data in contents(directory).items() if not name.endswith("-shm")}
+
+
+def named(file: str, out: str) -> bool:
+    """Whether a file is named, or the directory of RocksDB's, which names files as it likes."""
+    return file in out or any(
+        f"{directory}: " in out for directory in ("db/index", "db/db") if file.startswith(directory)
+    )
+
+
+def test_damage_to_every_file(
+    originals: Loaded, own_schema: SchemaInfo, tmp_path: Path, chain_digest: str
+) -> None:
+    schema, source = own_schema.name, originals(own_schema.name)
+    files = {name: data for name, data in contents(source).items() if data}
+    counts = dict.fromkeys((FINE, BEYOND_REPAIR, REPAIRABLE), 0)
+    for file, data in files.items():
+        for what, changed in damages(data):
+            if changed == data:
+                continue
+            case, root = (file, what), tmp_path / "case"
+            shutil.rmtree(root, ignore_errors=True)
+            shutil.copytree(source, root)
+            if changed is None:
+                (root / file).unlink()
+            else:
+                (root / file).write_bytes(changed)
+            before = contents(root)
+
+            code, out = run(schema, root / "db")
+            assert contents(root) == before, case
+            assert code in expected_codes(file, what, schema), (case, out)
+            assert (code == FINE) == (chain_digest in out), (case, out)
+            counts[code] += 1
+            if code == FINE:
+                continue
+            assert named(file, out) or file in ("db/FORMAT", "db/NEWEST"), (case, out)
+
+            code_then, out_then = run(schema, root / "db", "--repair")
+            after = contents(root)
+            if code == REPAIRABLE:
+                assert code_then == FINE, (case, out_then)
+                assert f"repaired  {root}" in out_then, (case, out_then)
+                assert chain_digest in out_then, (case, out_then)
+                after = {name: text for name, text in after.items() if TRUTH.fullmatch(name)}
+                before = {name: text for name, text in before.items() if TRUTH.fullmatch(name)}
+            else:
+                assert code_then == BEYOND_REPAIR, (case, out_then)
+            assert after == before, case
+    assert counts[BEYOND_REPAIR]
+    assert counts[REPAIRABLE] or schema in ("memory", "blockchain_v2")
+
+
+def test_repairing_what_is_sound_changes_nothing(
+    db: Path, own_schema: SchemaInfo, chain_digest: str
+) -> None:
+    before = contents(db.parent)
+    code, out = run(own_schema.name, db, "--repair")
+    assert code == FINE
+    assert chain_digest in out
+    assert "repaired" not in out
+    assert contents(db.parent) == before
+
+
+def test_what_a_crash_leaves_is_no_damage(
+    own_schema: SchemaInfo, tmp_path: Path, chain: tuple[BlockSpendInfo, ...], chain_digest: str
+) -> None:
+    """A copy of the files of a database that is open, as a crash would leave them.
+
+    SQLite's -shm is memory that its readers share, not data.
+    """
+    (tmp_path / "open").mkdir()
+    with own_schema.open(tmp_path / "open" / "db") as database:
+        accept_all(database, chain)
+        database.flush()
+        shutil.copytree(tmp_path / "open", tmp_path / "crashed")
+    before = stored(tmp_path / "crashed")
+    for options in ((), ("--repair",)):
+        code, out = run(own_schema.name, tmp_path / "crashed" / "db", *options)
+        assert code == FINE, out
+        assert chain_digest in out
+        assert stored(tmp_path / "crashed") == before
+
+
+@pytest.mark.parametrize("schema", INDEXED)
+def test_a_repair_after_a_crash_leaves_the_log_of_sqlite_alone(
+    schema: str, tmp_path: Path, chain: tuple[BlockSpendInfo, ...], chain_digest: str
+) -> None:
+    (tmp_path / "open").mkdir()
+    with find_schema(schema).open(tmp_path / "open" / "db") as database:
+        accept_all(database, chain)
+        database.flush()
+        shutil.copytree(tmp_path / "open", tmp_path / "crashed")
+    shutil.rmtree(tmp_path / "crashed" / "db" / "index")
+    rows = [tmp_path / "crashed" / "db" / f"coins.sqlite{suffix}" for suffix in ("", "-wal")]
+    before = [file.read_bytes() for file in rows]
+    code, out = run(schema, tmp_path / "crashed" / "db", "--repair")
+    assert code == FINE, out
+    assert chain_digest in out
+    assert [file.read_bytes() for file in rows] == before
+
+
+@pytest.mark.parametrize("schema", INDEXED)
+@pytest.mark.parametrize("calls", [1, 3, 6])
+def test_a_repair_that_is_killed_can_be_repaired(
+    originals: Loaded, schema: str, calls: int, tmp_path: Path, chain_digest: str
+) -> None:
+    shutil.copytree(originals(schema), tmp_path, dirs_exist_ok=True)
+    shutil.rmtree(tmp_path / "db" / "index")
+    truth = (tmp_path / "db" / "coins.sqlite").read_bytes()
+    command = [sys.executable, "-c", KILLED_REPAIR, schema, str(tmp_path / "db"), str(calls)]
+    killed = subprocess.run(command, cwd=PACKAGE_PARENT, timeout=60)
+    assert killed.returncode == -signal.SIGKILL
+    code, out = run(schema, tmp_path / "db")
+    assert code in (FINE, REPAIRABLE), out
+    code, out = run(schema, tmp_path / "db", "--repair")
+    assert code == FINE, out
+    assert chain_digest in out
+    assert (tmp_path / "db" / "coins.sqlite").read_bytes() == truth
+
+
+def test_beside_a_writer(db: Path, own_schema: SchemaInfo, chain_digest: str) -> None:
+    with own_schema.open(db):
+        code, out = run(own_schema.name, db)
+        assert code == FINE
+        assert chain_digest in out
+        if own_schema.repair is not None:
+            assert f"note: {db} is being written to" in out
+            code, out = run(own_schema.name, db, "--repair")
+            assert code == BEYOND_REPAIR
+            assert f"error: {db}: another process" in out
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ("UPDATE coin SET confirmed_index = 3 WHERE id = 9", "coin row 9 of block"),
+        ("UPDATE spend SET spent_index = 9999", "which says 9999"),
+        ("INSERT OR IGNORE INTO spend SELECT id, 57 FROM coin", "coins say that they are spent"),
+        ("DELETE FROM block WHERE block_index = 57", "its blocks at row"),
+        ("DELETE FROM coin WHERE id = 30", "fails its checksum"),
+        ("DELETE FROM block WHERE block_index = 30", "begins at row"),
+    ],
+)
+def test_rows_that_contradict_each_other(
+    originals: Loaded, tmp_path: Path, change: str, problem: str
+) -> None:
+    """Each is found in the rows themselves, so that no index is blamed for it."""
+    shutil.copytree(originals("flat_file"), tmp_path, dirs_exist_ok=True)
+    connection = sqlite3.connect(tmp_path / "db" / "coins.sqlite")
+    with connection:
+        connection.execute(change)
+    connection.close()
+    code, out = run("flat_file", tmp_path / "db")
+    assert code == BEYOND_REPAIR
+    assert f"damaged  {tmp_path}/db/coins.sqlite: " in out
+    assert problem in out
+    assert "--repair" not in out
+
+
+def test_an_index_that_is_ahead_of_the_rows(
+    originals: Loaded, tmp_path: Path, chain: tuple[BlockSpendInfo, ...]
+) -> None:
+    """Its rows were lost: the index is rebuilt, and says so."""
+    shutil.copytree(originals("sqlite_v3"), tmp_path, dirs_exist_ok=True)
+    shutil.rmtree(tmp_path / "db" / "index")
+    shutil.copytree(originals("sqlite_v3") / "db" / "index", tmp_path / "newer")
+    with find_schema("sqlite_v3").open(tmp_path / "db") as database:
+        database.rewind_to_block_index(chain[-2].index)
+    shutil.rmtree(tmp_path / "db" / "index")
+    (tmp_path / "newer").rename(tmp_path / "db" / "index")
+    code, out = run("sqlite_v3", tmp_path / "db")
+    assert code == REPAIRABLE
+    assert "the newest commits were lost" in out
+    code, out = run("sqlite_v3", tmp_path / "db", "--repair")
+    assert code == FINE
+    assert digest_of(chain[:-1]) in out
+
+
+def test_pages_that_only_a_merge_would_read(tmp_path: Path) -> None:
+    """After a rewind most of a run is out of sight, and damage there would end a later load."""
+    with find_schema("flat_file").open(tmp_path / "db") as database:
+        accept_all(database, mainnet_shaped_blocks(coins=3_000))
+    with find_schema("flat_file").open(tmp_path / "db") as database:
+        first = next(iter(database.blocks()))
+        database.rewind_to_block_index(first.index)
+    (run_file,) = (tmp_path / "db" / "index").glob("run-*")
+    data = run_file.read_bytes()
+    pages = {at: data[at : at + 4096] for at in range(4096, len(data) - 4095, 4096)}
+    names = [coin.name() for coin in first.confirms]
+    at = next(at for at, page in pages.items() if not any(map(page.count, names)))
+    run_file.write_bytes(data[: at + 100] + bytes(100) + data[at + 200 :])
+    code, out = run("flat_file", tmp_path / "db")
+    assert code == REPAIRABLE
+    assert f"{run_file}: page {at // 4096 - 1} is damaged" in out
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ("UPDATE covered SET last_name = zeroblob(32)", "its watermark has another name"),
+        ("INSERT INTO coin_lookup VALUES (zeroblob(32), 7)", "it holds 601 names"),
+        ("UPDATE coin_lookup SET id = 8 WHERE id = 7", "which is row 7, at row 8"),
+        ("DROP TABLE coin_lookup", "not the tables that belong here"),
+    ],
+)
+def test_an_index_that_contradicts_the_rows(
+    originals: Loaded, tmp_path: Path, change: str, problem: str
+) -> None:
+    shutil.copytree(originals("sqlite_v3"), tmp_path, dirs_exist_ok=True)
+    connection = sqlite3.connect(tmp_path / "db" / "index" / "lookup.sqlite")
+    with connection:
+        connection.execute(change)
+    connection.close()
+    code, out = run("sqlite_v3", tmp_path / "db")
+    assert code == REPAIRABLE
+    assert problem in out
+
+
+def test_a_list_of_free_pages_that_only_a_write_would_read(
+    originals: Loaded, tmp_path: Path
+) -> None:
+    shutil.copytree(originals("sqlite_v3"), tmp_path, dirs_exist_ok=True)
+    with (tmp_path / "db" / "index" / "lookup.sqlite").open("r+b") as file:
+        file.seek(36)  # their count
+        file.write(b"\0\0\0\1")
+    code, out = run("sqlite_v3", tmp_path / "db")
+    assert code == REPAIRABLE
+    assert "freelist" in out
+
+
+def test_how_far_a_damaged_log_reaches(originals: Loaded, tmp_path: Path) -> None:
+    shutil.copytree(originals("coin_log"), tmp_path, dirs_exist_ok=True)
+    log, run_file = tmp_path / "db" / "log", next((tmp_path / "db" / "derived").glob("run-*"))
+    for file, place in ((log, 20_000), (run_file, 40)):
+        data = bytearray(file.read_bytes())
+        data[place] ^= 1
+        file.write_bytes(data)
+    code, out = run("coin_log", tmp_path / "db")
+    assert code == BEYOND_REPAIR
+    assert f"damaged  {run_file}: " in out
+    assert re.search(rf"damaged  {log}: damaged at byte 1\d{{4}}.*behind block \d+; no repair", out)
+
+
+def test_a_schema_that_cannot_check_files(originals: Loaded, tmp_path: Path) -> None:
+    """The first damage, and how far it can be read all the same."""
+    shutil.copytree(originals("flat_file"), tmp_path, dirs_exist_ok=True)
+    connection = sqlite3.connect(tmp_path / "db" / "coins.sqlite")
+    with connection:
+        connection.execute("UPDATE block SET checksum = checksum + 1 WHERE block_index = 30")
+    connection.close()
+    code, out = run("cdb.testing.small_memtable:FLAT_FILE", tmp_path / "db", "--repair")
+    assert code == BEYOND_REPAIR
+    assert "coins.sqlite: block 30 fails its checksum; no repair" in out
+    assert "12 blocks up to 28 can be read" in out
+
+
+def test_nothing_is_repaired_where_not_all_can_be(originals: Loaded, tmp_path: Path) -> None:
+    shutil.copytree(originals("flat_file"), tmp_path, dirs_exist_ok=True)
+    (tmp_path / "db" / "FORMAT").write_text("cdb\n")
+    (tmp_path / "db" / "coins.sqlite").write_bytes(b"no longer")
+    before = contents(tmp_path)
+    code, out = run("flat_file", tmp_path / "db", "--repair")
+    assert code == BEYOND_REPAIR
+    assert f"damaged  {tmp_path}/db/FORMAT: " in out
+    assert f"damaged  {tmp_path}/db/coins.sqlite: " in out
+    assert contents(tmp_path) == before
+
+
+def test_the_exit_code_of_the_process(originals: Loaded, tmp_path: Path) -> None:
+    shutil.copytree(originals("flat_file"), tmp_path, dirs_exist_ok=True)
+    (tmp_path / "db" / "index" / "manifest").unlink()
+    for command in ("main verify", "verify"):
+        module, *words = command.split()
+        line = [sys.executable, "-m", f"cdb.cmds.{module}", *words, "flat_file", "--db", "db"]
+        result = subprocess.run(
+            line, cwd=tmp_path, env={"PYTHONPATH": str(PACKAGE_PARENT)}, capture_output=True
+        )
+        assert result.returncode == REPAIRABLE
+        assert result.stdout.startswith(b"damaged  db/index/manifest: ")
+        assert result.stderr == b"error: db: damaged; --repair mends all of it\n"
+
+
+def test_two_databases_of_which_one_is_damaged(
+    originals: Loaded, tmp_path: Path, chain_digest: str
+) -> None:
+    for schema in ("memory", "flat_file"):
+        shutil.copytree(originals(schema), tmp_path / schema)
+    (tmp_path / "flat_file" / "db" / "FORMAT").write_text("cdb\n")
+    second = ("--against", "flat_file", "--db2", str(tmp_path / "flat_file" / "db"))
+    code, out = run("memory", tmp_path / "memory" / "db", *second)
+    assert code == REPAIRABLE
+    assert chain_digest in out
+    assert "hold the same" not in out
+
+
+def test_repair_takes_one_database() -> None:
+    arguments = ["memory", "--repair", "--against", "memory"]
+    result = CliRunner().invoke(verify, arguments)
+    assert result.exit_code == USAGE
+    assert "leave out --against" in result.output
