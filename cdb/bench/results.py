@@ -14,6 +14,7 @@ from cdb.engines.files import fsync_dir, publish, storage_errors, temporary
 from cdb.errors import CdbError, MissingEngineError
 
 VERSION = 1
+MAX_NAME = 80  # of a schema, in a file's name
 
 Document = dict[str, Any]
 """A run; its shape is that of result.schema.json."""
@@ -96,7 +97,8 @@ def _files(place: Path) -> list[Path]:
 def file_name(document: Document) -> str:
     """What a run's file is called, in the folder of its machine."""
     date = document["begun"].translate(str.maketrans("", "", "-:"))
-    schema = "".join(c if c.isalnum() or c in "_." else "-" for c in document["schema"]["name"])
+    name = document["schema"]["name"][:MAX_NAME]
+    schema = "".join(c if c.isalnum() or c in "_." else "-" for c in name)
     profile, coins = document["profile"]["name"], document["replay"]["coins"]
     return f"{date}-{schema}-{profile}-{coins}-{document['run']}.json"
 

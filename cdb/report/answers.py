@@ -27,7 +27,7 @@ class Answer:
 
 
 def conditions(setting: Setting) -> str:
-    """What a group shares: ``slow, 1,000,000 coins, flushed to survive power loss each 50,000``."""
+    """What a group shares: ``SLOW, 1,000,000 coins, flushed to survive power loss each 50,000``."""
     flushed = f"{_FLUSHED[setting.durability]} each {setting.flush_coins:,}"
     return f"{setting.profile}, {setting.coins:,} coins, {flushed}"
 

@@ -35,6 +35,8 @@ def test_a_schema_of_any_name_stays_in_its_folder(tmp_path: Path) -> None:
     schema = {"name": "../my.schema:A", "description": "", "keeps_contract": True}
     path = write_result(tmp_path, document(schema=schema))
     assert path == tmp_path / "some-cpu" / "20261121T190509Z-..-my.schema-A-FAST-1000-1.json"
+    long = {"name": 500 * "x", "description": "", "keeps_contract": True}
+    assert write_result(tmp_path, document(schema=long)).exists()
 
 
 @pytest.mark.parametrize(

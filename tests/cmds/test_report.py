@@ -13,7 +13,7 @@ from tests.report.fixtures import matrix, write
 @pytest.fixture
 def results(tmp_path: Path) -> Path:
     """Results of two profiles, where the command looks for them."""
-    documents = [*matrix(("floor", "coin_log"), 1), *matrix(("coin_log",), 1, profile="slow")]
+    documents = [*matrix(("floor", "coin_log"), 1), *matrix(("coin_log",), 1, profile="SLOW")]
     write(documents, tmp_path / "results")
     return tmp_path / "results"
 
@@ -38,11 +38,11 @@ def test_text_goes_to_a_file(run_command: Commands, results: Path) -> None:
 
 
 def test_two_profiles_are_compared(run_command: Commands, results: Path) -> None:
-    out = run_command("report", "--compare", "fast", "slow").fine().out.decode()
-    assert "slow / fast" in out
+    out = run_command("report", "--compare", "FAST", "SLOW").fine().out.decode()
+    assert "SLOW / FAST" in out
     assert "no difference shown" in out
-    out = run_command("report", "--compare", "fast", "slow", "--format", "md").fine().out.decode()
-    assert out.startswith("# fast and slow\n")
+    out = run_command("report", "--compare", "FAST", "SLOW", "--format", "md").fine().out.decode()
+    assert out.startswith("# FAST and SLOW\n")
 
 
 def test_the_table_of_a_readme_is_drawn(run_command: Commands, results: Path) -> None:
@@ -82,14 +82,14 @@ def test_a_bad_file_is_one_line(run_command: Commands, results: Path) -> None:
 
 
 def test_an_unknown_name_is_one_line(run_command: Commands, results: Path) -> None:
-    error = run_command("report", "--compare", "fast", "faster").error()
-    assert error.startswith("no faster among the results; machines: epyc; profiles: fast, slow;")
+    error = run_command("report", "--compare", "FAST", "faster").error()
+    assert error.startswith("no faster among the results; machines: epyc; profiles: FAST, SLOW;")
 
 
 @pytest.mark.parametrize(
     "arguments",
     [
-        ("--compare", "fast", "slow", "--format", "html"),
+        ("--compare", "FAST", "SLOW", "--format", "html"),
         ("--readme", "README.md", "--format", "md"),
         ("--format", "pdf"),
         ("nowhere",),

@@ -13,11 +13,11 @@ HOSTILE = (
 FIRST_MATRIX = "20261121T190500Z"
 NEXT_MATRIX = "20261122T080000Z"
 LIMITS = {
-    "fast": (None, None, None, None),
-    "slow": (16_800_000, 16_800_000, None, 8_000_000_000),
-    "spinning": (48_000_000, 48_000_000, 120, None),
+    "FAST": (None, None, None, None),
+    "SLOW": (16_800_000, 16_800_000, None, 8_000_000_000),
+    "SPINNING": (48_000_000, 48_000_000, 120, None),
 }
-_SLOWNESS = {"fast": 1.0, "slow": 6.0, "spinning": 3.0}
+_SLOWNESS = {"FAST": 1.0, "SLOW": 6.0, "SPINNING": 3.0}
 
 
 class Costs(NamedTuple):
@@ -51,7 +51,7 @@ def run(
     number: int = 1,
     *,
     machine: str = "epyc",
-    profile: str = "fast",
+    profile: str = "FAST",
     coins: int = 1_000_000,
     durability: str = "power",
     flush_coins: int = 50_000,
@@ -65,7 +65,7 @@ def run(
     # 0 %, 2 %, -2 %, 4 %, -4 %, … around the usual.
     noise = 1 + 0.02 * (number // 2) * (1 if number % 2 == 0 else -1)
     seconds = coins * costs.seconds * noise * _SLOWNESS.get(profile, 1.0) / speed
-    read_limit, write_limit, iops, memory = LIMITS.get(profile, LIMITS["fast"])
+    read_limit, write_limit, iops, memory = LIMITS.get(profile, LIMITS["FAST"])
     document = {
         "version": 1,
         "matrix": {
@@ -135,7 +135,7 @@ def matrix(
 def sixty_runs() -> list[Document]:
     """Two profiles, six schemas, five runs."""
     schemas = ("floor", "coin_log", "rocks_kv", "rocks", "sqlite_v3", "blockchain_v2")
-    return [each for profile in ("fast", "slow") for each in matrix(schemas, profile=profile)]
+    return [each for profile in ("FAST", "SLOW") for each in matrix(schemas, profile=profile)]
 
 
 def without(document: Document, workload: str, outcome: str, reason: str | None) -> Document:

@@ -20,7 +20,7 @@ def documents() -> list[Document]:
 
     blockchain_v2 is slow but small, so that there is something to trade off.
     """
-    results = [each for profile in ("fast", "slow") for each in matrix(SCHEMAS, profile=profile)]
+    results = [each for profile in ("FAST", "SLOW") for each in matrix(SCHEMAS, profile=profile)]
     unsafe = matrix(("floor", "coin_log", "rocks"), 1, durability="none", matrix=NEXT_MATRIX)
     for each in results:
         if each["schema"]["name"] == "blockchain_v2":

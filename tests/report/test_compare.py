@@ -28,13 +28,13 @@ def line(rows: list[tuple[str, ...]], *names: str) -> tuple[str, ...]:
     ("first", "second", "names"),
     [
         ({"machine": "epyc"}, {"machine": "m2"}, ("epyc", "M2")),
-        ({"profile": "fast"}, {"profile": "slow"}, ("fast", "SLOW")),
+        ({"profile": "FAST"}, {"profile": "SLOW"}, ("FAST", "SLOW")),
         ({"matrix": FIRST_MATRIX}, {"matrix": NEXT_MATRIX}, (FIRST_MATRIX, NEXT_MATRIX)),
         ({"commit": "1a2b3c4d"}, {"commit": "5d6e7f", "matrix": NEXT_MATRIX}, ("1a2b", "5D6E7F")),
     ],
 )
 def test_two_of_a_kind(first: Any, second: Any, names: tuple[str, str]) -> None:
-    slowness = {"slow": 6}.get(second.get("profile"), 1)
+    slowness = {"SLOW": 6}.get(second.get("profile"), 1)
     documents = [
         *matrix(("coin_log", "floor"), **first),
         *matrix(("coin_log", "floor"), speed=0.5 * slowness, **second),
@@ -68,37 +68,37 @@ def test_ranges_that_overlap_show_no_difference(name: str, other: Spread, said: 
 def test_only_what_is_alike_is_compared() -> None:
     documents = [
         *matrix(("coin_log", "rocks")),
-        *matrix(("coin_log",), profile="slow"),
-        *matrix(("rocks",), profile="slow", durability="none"),
-        *matrix(("rocks",), profile="slow", machine="m2"),
+        *matrix(("coin_log",), profile="SLOW"),
+        *matrix(("rocks",), profile="SLOW", durability="none"),
+        *matrix(("rocks",), profile="SLOW", machine="m2"),
     ]
-    parts = list(compare(documents, "fast", "slow"))
+    parts = list(compare(documents, "FAST", "SLOW"))
     assert [part.text for part in parts if isinstance(part, Heading)] == [
-        "fast and slow",
-        "epyc, fast and slow, 1,000,000 coins, flushed to survive power loss each 50,000",
+        "FAST and SLOW",
+        "epyc, FAST and SLOW, 1,000,000 coins, flushed to survive power loss each 50,000",
     ]
-    assert {row[0] for row in lines_of(documents, "fast", "slow")} == {"coin_log"}
+    assert {row[0] for row in lines_of(documents, "FAST", "SLOW")} == {"coin_log"}
 
 
 def test_what_went_wrong_is_said() -> None:
     slow = [
-        without(each, "rewind", "wrong", "no") for each in matrix(("coin_log",), profile="slow")
+        without(each, "rewind", "wrong", "no") for each in matrix(("coin_log",), profile="SLOW")
     ]
-    parts = list(compare([*matrix(("coin_log",)), *slow], "fast", "slow"))
+    parts = list(compare([*matrix(("coin_log",)), *slow], "FAST", "SLOW"))
     (items,) = [part for part in parts if isinstance(part, Items)]
-    assert "slow: coin_log: rewind: wrong: no" in items.texts
+    assert "SLOW: coin_log: rewind: wrong: no" in items.texts
 
 
 def test_an_unknown_name_lists_the_known_ones() -> None:
     with pytest.raises(CompareError) as error:
-        compare([run("coin_log")], "fast", "nobody")
+        compare([run("coin_log")], "FAST", "nobody")
     assert str(error.value) == (
-        "no nobody among the results; machines: epyc; profiles: fast; matrices: 20261121T190500Z; "
+        "no nobody among the results; machines: epyc; profiles: FAST; matrices: 20261121T190500Z; "
         "commits: 20e45594d26716ae20e45594d26716ae20e45594"
     )
 
 
 def test_nothing_in_common_is_an_error() -> None:
-    documents = [run("coin_log"), run("coin_log", profile="slow", coins=7)]
-    with pytest.raises(CompareError, match="fast and slow have no coins"):
-        compare(documents, "fast", "slow")
+    documents = [run("coin_log"), run("coin_log", profile="SLOW", coins=7)]
+    with pytest.raises(CompareError, match="FAST and SLOW have no coins"):
+        compare(documents, "FAST", "SLOW")

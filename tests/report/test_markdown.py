@@ -17,7 +17,7 @@ from tests.report.fixtures import HOSTILE, every_failure, matrix, run, sixty_run
 @pytest.fixture(scope="module")
 def report() -> Report:
     """Two machines; on one of them everything goes wrong."""
-    return build([*every_failure(), *matrix(machine="m2", profile="slow")])
+    return build([*every_failure(), *matrix(machine="m2", profile="SLOW")])
 
 
 @pytest.fixture(scope="module")
@@ -69,7 +69,7 @@ def test_cards_commands_descriptions_and_rules_are_there(written: str) -> None:
         "| CPU model name ",
         "| M2 9000 ",
         "16.8 MB/s",
-        "```sh\ncdb bench run --coins 1000000 --profile fast --dir '/mnt/a disk'\n```",
+        "```sh\ncdb bench run --coins 1000000 --profile FAST --dir '/mnt/a disk'\n```",
         "| git commit ",
         "An append-only log of blocks; an 8-byte index.",
         "(#rules-and-limits)",

@@ -63,7 +63,7 @@ def with_figures(document: Document, **figures: float | None) -> Document:
     "difference",
     [
         {"machine": "m2"},
-        {"profile": "slow"},
+        {"profile": "SLOW"},
         {"coins": 2_000_000},
         {"durability": "none"},
         {"flush_coins": 1000},
@@ -229,7 +229,7 @@ def test_a_busy_machine_is_noted() -> None:
 
 
 def test_cards_tell_every_value_there_was() -> None:
-    first, second = run("coin_log", 1, profile="slow"), run("coin_log", 2, profile="slow")
+    first, second = run("coin_log", 1, profile="SLOW"), run("coin_log", 2, profile="SLOW")
     second["machine"] = second["machine"] | {"fdatasync_p50_microseconds": 900.0, "os": "Debian"}
     (card,) = build([first, second]).machines
     facts = dict(card.facts)
@@ -243,7 +243,7 @@ def test_cards_tell_every_value_there_was() -> None:
 
 
 def test_a_profile_has_the_facts_of_its_own_disk() -> None:
-    slow = run("coin_log", profile="slow")
+    slow = run("coin_log", profile="SLOW")
     slow["machine"] = slow["machine"] | {"file_system": "xfs", "disk_device": "/dev/loop0"}
     (card,) = build([run("coin_log"), slow]).machines
     assert "file system" not in dict(card.facts)
@@ -258,7 +258,7 @@ def test_the_answer_names_the_fastest_and_by_how_much() -> None:
     documents = matrix(("floor", "null", "coin_log", "rocks_kv", "blockchain_v2", "memory"))
     text = answer(only_group(documents))
     assert text == (
-        "On epyc, fast, 1,000,000 coins, flushed to survive power loss each 50,000: coin_log loads "
+        "On epyc, FAST, 1,000,000 coins, flushed to survive power loss each 50,000: coin_log loads "
         "fastest (0.280 s, 79 times faster than blockchain_v2, 1.9 times the floor's time); "
         "coin_log answers most lookups from a warm cache (1.57 M/s, packed); "
         "among schemas built on an existing engine rocks_kv loads fastest (0.550 s); "
@@ -300,29 +300,29 @@ def test_each_machine_and_profile_gets_one_answer() -> None:
     ]
     settings = [each.group.setting for each in answers(build(documents))]
     assert [(s.machine, s.profile, s.coins) for s in settings] == [
-        ("epyc", "fast", 1_000_000),
-        ("epyc", "slow", 1_000_000),
-        ("m2", "fast", 1_000_000),
+        ("epyc", "FAST", 1_000_000),
+        ("epyc", "SLOW", 1_000_000),
+        ("m2", "FAST", 1_000_000),
     ]
 
 
 def test_published_figures_beside_measured_ones() -> None:
-    documents = [*matrix(), *matrix(profile="slow"), *matrix(("rocks",), coins=13_423_068)]
+    documents = [*matrix(), *matrix(profile="SLOW"), *matrix(("rocks",), coins=13_423_068)]
     told = published_table(build(documents), "epyc")
     assert told is not None
     title, table = told
     assert "1,000,000 coins" in title
-    assert dict(zip(table.header, table.rows[0], strict=True)) | {"slow / fast": ""} == {
+    assert dict(zip(table.header, table.rows[0], strict=True)) | {"SLOW / FAST": ""} == {
         "schema": "blockchain_v2",
-        "published, fast": "22 m 38 s",
-        "published, slow": "54 h 02 m",
-        "published, spinning": "–",
-        "here, fast": "22.0 s",
-        "here, slow": "2 m 12 s",
-        "here, spinning": "–",
-        "slow / fast": "",
+        "published, FAST": "22 m 38 s",
+        "published, SLOW": "54 h 02 m",
+        "published, SPINNING": "–",
+        "here, FAST": "22.0 s",
+        "here, SLOW": "2 m 12 s",
+        "here, SPINNING": "–",
+        "SLOW / FAST": "",
     }
-    assert [table.rows[0][n] for n, name in enumerate(table.header) if name == "slow / fast"] == [
+    assert [table.rows[0][n] for n, name in enumerate(table.header) if name == "SLOW / FAST"] == [
         "×143",
         "×6.0",
     ]

@@ -107,7 +107,7 @@ def opened(browser: Browser, address: str) -> Iterator[Opener]:
 
 
 def _headline(report: Report) -> Group:
-    return next(group for group in report.groups if group.setting.profile == "fast")
+    return next(group for group in report.groups if group.setting.profile == "FAST")
 
 
 def _ratios(page: Page) -> list[str]:
@@ -150,12 +150,12 @@ def test_the_script_shows_the_ratios_that_are_in_the_file(opened: Opener) -> Non
 def test_what_is_shown_is_in_the_address(opened: Opener) -> None:
     page = opened()
     shown = page.locator("#answer article:visible").count()
-    _choose(page, "slow")
+    _choose(page, "SLOW")
     _choose(page, "rocks")
     assert 0 < page.locator("#answer article:visible").count() < shown
     again = opened("#" + page.url.partition("#")[2])
     for each in (page, again):
-        assert each.locator('#answer [data-profile="slow"]:visible').count() == 0
+        assert each.locator('#answer [data-profile="SLOW"]:visible').count() == 0
         assert each.locator('tr[data-schema="rocks"]:visible').count() == 0
     again.get_by_role("button", name="Reset").click()
     assert again.locator("#answer article:visible").count() == shown
