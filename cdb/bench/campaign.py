@@ -35,14 +35,15 @@ class Replay:
 class Campaign:
     """What to run, and where.
 
-    schemas: by their names, what finds them. results: the directory of all machines' results.
-    machine: what to call this one, unless its own name will do.
+    schemas: by their names, what finds them. workloads: those after the load. results: the
+    directory of all machines' results. machine: what to call this one instead of its own name.
     """
 
     matrix: Matrix
     schemas: dict[str, str]
     replays: Sequence[Replay]
     profiles: Sequence[Profile]
+    workloads: Sequence[str]
     flush_coins: int
     durability: str
     quick: bool
@@ -121,7 +122,7 @@ class Campaign:
                 time_limit_seconds=self.time_limit_seconds,
             )
             begun, before, start = timestamp(), load_average(), perf_counter()
-            cases = run(database, self._noting(cell))
+            cases = run(database, self.workloads, self._noting(cell))
             clock = Clock(begun, perf_counter() - start, before, load_average())
         return surroundings.document(cell, database, clock, cases)
 

@@ -102,7 +102,7 @@ def _afterwards(plan: Plan, database: Database, note: Note) -> list[Case]:
     for workload in AFTERWARDS:
         before = list(cases)
         for _ in range(plan.runs):
-            made = measure_next(workload, database, before, note)
+            made = measure_next(workload, database, failure(before), note)
             cases += made
             if failure([*before, *made]) is not None:
                 break

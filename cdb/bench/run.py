@@ -1,6 +1,6 @@
 """A run: a replay loaded into a fresh database, and then every other workload on that."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from cdb.bench.rounds import Note
@@ -11,11 +11,12 @@ from cdb.durability import Durability
 LOAD, *AFTERWARDS = WORKLOADS
 
 
-def run(database: Database, note: Note) -> list[Case]:
-    """The cases of all workloads, on a database that is not there yet; its directory is.
+def run(database: Database, workloads: Sequence[str], note: Note) -> list[Case]:
+    """The cases of the load, and then of workloads of AFTERWARDS, in that order.
 
-    After a workload that failed none is measured: nobody knows what the database holds then. One
-    that stores nothing is only loaded. note takes lines about what goes on.
+    The database is not there yet; its directory is. One that stores nothing is only loaded. After
+    a workload that failed the others are measured only if the database still holds the whole
+    replay. note takes lines about what goes on.
     """
     problem = _hindrance(database)
     if problem is not None:
@@ -26,9 +27,21 @@ def run(database: Database, note: Note) -> list[Case]:
         return cases
     if failure(cases) is None:
         cases = checked(cases, database, note)
-    for workload in AFTERWARDS:
-        cases += measure_next(workload, database, cases, note)
+    doubt = failure(cases)
+    for workload in workloads:
+        made = measure_next(workload, database, doubt, note)
+        doubt = doubt or _doubt(made, database, note)
+        cases += made
     return cases
+
+
+def _doubt(made: list[Case], database: Database, note: Note) -> Case | None:
+    """The case after which nobody knows what the database holds, if there is one."""
+    failed = failure(made)
+    if failed is None or failed.outcome == "wrong":
+        return failed
+    note(f"{database.schema}: {DIGEST}, as {failed.workload} failed")
+    return failed if measure(DIGEST, database) else None
 
 
 def _hindrance(database: Database) -> str | None:
@@ -46,11 +59,9 @@ def checked(loads: list[Case], database: Database, note: Note) -> list[Case]:
     return [replace(problem, workload=LOAD) for problem in problems] or loads
 
 
-def measure_next(
-    workload: str, database: Database, before: Iterable[Case], note: Note
-) -> list[Case]:
-    """A workload's cases, unless one before it failed."""
-    if failure(before) is not None:
+def measure_next(workload: str, database: Database, doubt: Case | None, note: Note) -> list[Case]:
+    """A workload's cases, unless a case before it leaves doubt about the database."""
+    if doubt is not None:
         return [Case.not_measured(workload, {}, "an earlier workload failed")]
     note(f"{database.schema}: {workload}")
     return measure(workload, database)

@@ -16,6 +16,7 @@ from cdb.bench.matrix import Matrix
 from cdb.bench.process import WorkloadError
 from cdb.bench.profiles import FAST, Profile, parse_profile
 from cdb.bench.results import Document, read_results
+from cdb.bench.run import AFTERWARDS
 from cdb.bench.software import software_versions
 from cdb.cmds.bench_options import (
     DEFAULT_RUNS,
@@ -66,6 +67,14 @@ class ProfileType(click.ParamType[Profile]):
     "mine:disk=30MB/s,iops=200,memory=2GB. May be given several times.  [default: FAST]",
 )
 @click.option(
+    "--workload",
+    "workloads",
+    type=click.Choice(AFTERWARDS),
+    multiple=True,
+    help="After the load, which is always measured, only this one. May be given several times.  "
+    "[default: all of them]",
+)
+@click.option(
     "--results",
     type=click.Path(file_okay=False, path_type=Path),
     default=Path("results"),
@@ -93,6 +102,7 @@ def bench_run(
     specs: tuple[str, ...],
     *,
     profiles: tuple[Profile, ...],
+    workloads: tuple[str, ...],
     results: Path,
     machine: str | None,
     time_limit_minutes: float,
@@ -126,11 +136,13 @@ def bench_run(
         default_runs=1 if quick else DEFAULT_RUNS,
     )
     profiles = profiles or (FAST,)
+    workloads = tuple(each for each in AFTERWARDS if each in (workloads or AFTERWARDS))
     schemas = _named(dict.fromkeys([FLOOR_SCHEMA, *(specs or schema_names())]))
     settings = {
         "schemas": schemas,
         "sources": [str(source) for source in options.sources],
         "profiles": [asdict(profile) for profile in profiles],
+        "workloads": workloads,
         "flush_coins": options.flush_coins,
         "durability": options.durability.value,
         "runs": options.runs,
@@ -143,6 +155,7 @@ def bench_run(
         schemas=schemas,
         replays=[Replay(str(source), source.replay) for source in options.sources],
         profiles=profiles,
+        workloads=workloads,
         flush_coins=options.flush_coins,
         durability=options.durability.value,
         quick=quick,

@@ -104,3 +104,11 @@ class Settles(MemorySchema):
         """See docs/adding-a-schema.md."""
         if self._path is not None:
             self._path.with_name("db.settled").touch()
+
+
+class CannotSettle(MemorySchema):
+    """It fails, and holds what it held."""
+
+    def settle(self) -> None:
+        """See docs/adding-a-schema.md."""
+        raise KeyError("settle")

@@ -6,7 +6,7 @@ import pytest
 
 from cdb.bench.comparison import FLOOR, compare
 from cdb.bench.plan import Plan
-from cdb.bench.run import run
+from cdb.bench.run import AFTERWARDS, run
 from cdb.bench.truth import Truth
 from cdb.bench.workload import Case, measure
 from cdb.bench.workloads import WORKLOADS
@@ -61,7 +61,7 @@ def test_a_wrong_answer_is_found(
 
 def test_a_run_measures_nothing_after_a_failure(database: Databases) -> None:
     notes: list[str] = []
-    cases = run(database(f"{BROKEN}:KeepsSpends"), notes.append)
+    cases = run(database(f"{BROKEN}:KeepsSpends"), AFTERWARDS, notes.append)
     done = WORKLOADS.index("rewind")
     assert {case.workload for case in cases} == set(WORKLOADS)
     assert [case for case in cases if case.outcome in ("wrong", "failed")] == [
@@ -77,14 +77,22 @@ def test_a_run_measures_nothing_after_a_failure(database: Databases) -> None:
     ]
 
 
+def test_a_run_goes_on_after_a_failure_that_left_the_database_as_it_was(
+    database: Databases,
+) -> None:
+    cases = run(database(f"{BROKEN}:CannotSettle"), ("settle", "rewind"), lambda note: None)
+    assert [case.workload for case in cases if case.outcome == "failed"] == ["settle"]
+    assert "measured" in {case.outcome for case in cases if case.workload == "rewind"}
+
+
 def test_a_run_of_a_wrong_state_has_no_figures(database: Databases) -> None:
-    cases = run(database(f"{BROKEN}:MissesABlock"), lambda note: None)
+    cases = run(database(f"{BROKEN}:MissesABlock"), AFTERWARDS, lambda note: None)
     assert (cases[0].workload, cases[0].outcome, cases[0].figures) == ("load", "wrong", {})
     assert [case.outcome for case in cases[1:]] == ["not_measured"] * (len(WORKLOADS) - 1)
 
 
 def test_a_run_of_what_stores_nothing_is_its_load(database: Databases) -> None:
-    cases = run(database("null"), lambda note: None)
+    cases = run(database("null"), AFTERWARDS, lambda note: None)
     assert [(case.workload, case.outcome) for case in cases] == [("load", "measured")]
 
 

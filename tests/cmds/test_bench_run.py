@@ -100,6 +100,17 @@ def test_a_run_is_a_file(bench: Commands) -> None:
     assert contents(bench.cwd / "here") == {}
 
 
+def test_some_workloads_alone(bench: Commands) -> None:
+    chosen = ["--workload", "rewind", "--workload", "settle"]
+    bench("bench_run", "memory", *OPTIONS, *chosen).fine()
+    workloads = [case["workload"] for case in results(bench)[-1]["cases"]]
+    assert list(dict.fromkeys(each for each in workloads if each != "read_random")) == [
+        "load",
+        "settle",
+        "rewind",
+    ]
+
+
 def test_rounds_on_several_profiles(bench: Commands) -> None:
     profiles = ["--profile", "fast", "--profile", "mine:memory=2GB", "--machine", "slow-box"]
     bench("bench_run", "null", *OPTIONS, "--runs", 2, *profiles).fine()
