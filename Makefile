@@ -13,7 +13,7 @@ help:
 
 # cdb and its tools; made again when what they are made from changes.
 .venv/ready: pyproject.toml scripts/make-venv native/CMakeLists.txt native/engine.cmake \
-             native/sync_counter.c \
+             native/fault_shim.c native/sync_counter.c \
              $(wildcard native/*.h native/*.cpp native/coin_log/*)
 	@scripts/make-venv
 

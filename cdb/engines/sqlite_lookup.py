@@ -88,6 +88,9 @@ class SqliteLookup:
                 self._connection.executemany("DELETE FROM coin_lookup WHERE hash = ?", parameters)
             self._commit(covered)
 
+    def settle(self) -> None:
+        """See NameIndex. Nothing: a B-tree owes no compaction."""
+
     def check(self) -> None:
         """See NameIndex."""
         with stored_data(self._path):

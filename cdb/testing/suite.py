@@ -3,9 +3,10 @@
 import pytest
 
 from cdb.testing.conformance import SchemaConformance
+from cdb.testing.faults.suite import FaultTests
 
 
-class TestSchema(SchemaConformance):
+class TestSchema(SchemaConformance, FaultTests):
     """Inherited tests; the plugin's option names the schemas."""
 
     @pytest.fixture(autouse=True)

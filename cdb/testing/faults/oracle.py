@@ -1,0 +1,109 @@
+"""What must be there after a fault: a state of the script, at or after the last promised one."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from cdb.schemas import find_schema
+from cdb.schemas.protocol import Schema
+from cdb.state import verify
+from cdb.testing.faults.script import run, script_of
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a trial got: steps begun, and those that were acknowledged as durable."""
+
+    kept: int
+    begun: int
+
+
+@dataclass(frozen=True)
+class Case:
+    """One fault of a trial: all it takes to do it again. point: which one, in the trial's terms."""
+
+    trial: str
+    spec: str
+    seed: int
+    point: str
+
+    @property
+    def command(self) -> str:
+        """A line for the shell that does this one again."""
+        return (
+            f"python -m cdb.testing.faults {self.trial} {self.spec}"
+            f" --seed {self.seed} --only {self.point}"
+        )
+
+
+class BrokenPromiseError(AssertionError):
+    """A schema lost what was flushed, serves what never was, does not open, or does not go on."""
+
+    def __init__(self, case: Case, problem: str) -> None:
+        self.case = case
+        self.problem = problem
+        super().__init__(
+            f"{case.spec}: {problem}\n"
+            f"  seed {case.seed}, {case.trial} {case.point}; again: {case.command}"
+        )
+
+
+class Oracle:
+    """Judges databases that one script of a schema left behind."""
+
+    def __init__(self, spec: str, seed: int) -> None:
+        self.script = script_of(seed)
+        self._spec = spec
+        self._info = find_schema(spec)
+
+    def check(self, case: Case, path: Path, progress: Progress) -> str:
+        """Open, hold against the model, go on to the script's end, and open once more.
+
+        Returns the digest that was found. Changes the database. Raises BrokenPromiseError.
+        """
+        digest = self._digest(case, "opened", path)
+        self.check_digest(case, digest, progress)
+        reached = self._steps(digest, progress)[-1]
+        try:
+            run(self.script, reached, lambda: self._open(path))
+        except Exception as error:
+            problem = f"it does not go on after step {reached}: {_text(error)}"
+            raise BrokenPromiseError(case, problem) from error
+        final = self._digest(case, "opened at the end", path)
+        if final != self.script.states[-1]:
+            problem = f"gone on after step {reached}, it ends in another state than the script"
+            raise BrokenPromiseError(case, problem)
+        return digest
+
+    def check_digest(self, case: Case, digest: str, progress: Progress) -> None:
+        """Whether a state is one of those that may be left. Raises BrokenPromiseError."""
+        if self._steps(digest, progress):
+            return
+        held = [step for step, state in enumerate(self.script.states) if state == digest]
+        if not held:
+            raise BrokenPromiseError(case, "it holds a state that never was")
+        if held[-1] < progress.kept:
+            problem = (
+                f"step {progress.kept} was acknowledged, and the state of step {held[-1]} is left"
+            )
+        else:
+            problem = f"step {progress.begun} was begun, and the state of step {held[0]} is there"
+        raise BrokenPromiseError(case, problem)
+
+    def _steps(self, digest: str, progress: Progress) -> list[int]:
+        """The steps that lead to this state, among those that may be left."""
+        possible = range(progress.kept, progress.begun + 1)
+        return [step for step in possible if self.script.states[step] == digest]
+
+    def _digest(self, case: Case, when: str, path: Path) -> str:
+        try:
+            with self._open(path) as schema:
+                return verify(schema).digest
+        except Exception as error:
+            raise BrokenPromiseError(case, f"{when}, it fails: {_text(error)}") from error
+
+    def _open(self, path: Path) -> Schema:
+        return self._info.open(path)
+
+
+def _text(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"

@@ -1,0 +1,188 @@
+"""Power cuts by replay: one run is recorded, and cut after every operation in several ways.
+
+A cut leaves, on each model of a file system: nothing that was not synced; everything; of that only
+the names, or only the contents; and torn states, where a seeded choice of names and of 512-byte
+sectors has reached the disk.
+"""
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatch
+from pathlib import Path
+from random import Random
+
+from cdb.errors import UnsupportedError
+from cdb.testing.faults.coverage import Coverage
+from cdb.testing.faults.crash_states import (
+    CONTENTS,
+    EVERYTHING,
+    NAMES,
+    NOTHING,
+    Survival,
+    Tree,
+    crash_state,
+    write_tree,
+)
+from cdb.testing.faults.disk import Disk, FileSystem
+from cdb.testing.faults.oracle import BrokenPromiseError, Case, Oracle, Progress
+from cdb.testing.faults.recorder import Kind, Operation, read_trace
+from cdb.testing.faults.trial import DATABASE, Request, Trials, new_directory
+
+TRIAL = "power"
+TORN_STATES = 2
+NOT_DURABLE = ("*-shm", "*/LOG", "*/LOG.old.*")
+"""Files whose contents count for nothing: SQLite's index of a log, RocksDB's log for people."""
+WHOLE = (NOTHING, EVERYTHING, NAMES, CONTENTS)
+"""What UNORDERED leaves of these is what STRICT leaves."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """One cut, and what it leaves."""
+
+    name: str
+    progress: Progress
+    tree: Tree
+
+
+@dataclass(frozen=True)
+class Recording:
+    """What one run of a script did to the files below a root."""
+
+    root: Path
+    operations: tuple[Operation, ...]
+
+    def check_complete(self, not_durable: Sequence[str]) -> None:
+        """Hold the replay of everything against the files that are there.
+
+        Raises UnsupportedError for files that are written through shared mappings or stdio.
+        """
+        disk = Disk(str(self.root), FileSystem.STRICT)
+        for operation in self.operations:
+            disk.apply(operation)
+        replayed = crash_state(disk, EVERYTHING)
+        there = _tree_at(self.root)
+        assert replayed.keys() == there.keys(), "the recorder missed a change of names"
+        differing = {name for name, contents in there.items() if contents != replayed[name]}
+        missed = differing - disk.unseen
+        assert not missed, f"the recorder missed writes to {missed}"
+        unseen = [
+            name
+            for name in disk.unseen & there.keys()
+            if not any(fnmatch(name, pattern) for pattern in not_durable)
+        ]
+        if unseen:
+            problem = f"{unseen} are written in ways that cannot be recorded, so not be cut"
+            raise UnsupportedError(problem)
+
+
+def record(trials: Trials, seed: int, directory: Path) -> Recording:
+    """Run the seed's script on a new database somewhere in the directory."""
+    root, trace = new_directory(directory / "root"), directory / "trace"
+    outcome = trials.run(Request(seed, str(root), str(trace)))
+    if outcome.error is not None or outcome.signal:
+        problem = f"without a fault, the script ends with {outcome.error or outcome.signal}"
+        raise BrokenPromiseError(Case(TRIAL, trials.spec, seed, "none"), problem)
+    return Recording(root, tuple(read_trace(trace)))
+
+
+def points(
+    recording: Recording, seed: int, file_system: FileSystem, torn_states: int
+) -> Iterator[Point]:
+    """Every cut of a recording. The torn ones are drawn from the seed."""
+    disk = Disk(str(recording.root), file_system)
+    progress = Progress(0, 0)
+    for n, operation in enumerate(recording.operations):
+        changed = disk.apply(operation)
+        if operation.kind is Kind.MARK:
+            progress = _after(progress, operation.data)
+        elif not changed:
+            continue
+        # An acknowledgement changes no disk, so it tears nothing anew.
+        name = f"{n}:{file_system.value}"
+        survivals = [] if file_system is FileSystem.UNORDERED else list(WHOLE)
+        if changed:
+            survivals += _torn(f"{seed}:{name}", torn_states)
+        for survival in survivals:
+            yield Point(f"{name}:{survival.name}", progress, crash_state(disk, survival))
+
+
+def cut_power(
+    trials: Trials,
+    seed: int,
+    directory: Path,
+    *,
+    file_systems: Sequence[FileSystem] = tuple(FileSystem),
+    torn_states: int = TORN_STATES,
+    most_databases: int | None = None,
+    only: str | None = None,
+    not_durable: Sequence[str] = NOT_DURABLE,
+) -> Coverage:
+    """Cut the seed's script everywhere, and check every database that a cut leaves.
+
+    directory: an empty one, where everything is put. most_databases: open only so many, a choice of
+    the seed's. only: the name of one point.
+    Raises BrokenPromiseError, or UnsupportedError where the schema's writes can't be seen.
+    """
+    recording = record(trials, seed, directory)
+    recording.check_complete(not_durable)
+    oracle = Oracle(trials.spec, seed)
+
+    def everywhere() -> Iterator[tuple[str, Point]]:
+        for file_system in file_systems:
+            for point in points(recording, seed, file_system, torn_states):
+                if only in (None, point.name):
+                    yield _fingerprint(point.tree), point
+
+    prints = [each for each, _ in everywhere()]
+    chosen = _choose(prints, most_databases, seed)
+    digests: dict[str, str] = {}
+    covered = 0
+    for each, point in everywhere():
+        if each not in chosen:
+            continue
+        covered += 1
+        case = Case(TRIAL, trials.spec, seed, point.name)
+        if each in digests:
+            oracle.check_digest(case, digests[each], point.progress)
+            continue
+        place = new_directory(directory / "cut")
+        write_tree(point.tree, place)
+        digests[each] = oracle.check(case, place / DATABASE, point.progress)
+    return Coverage(TRIAL, trials.spec, seed, covered, len(prints), len(digests))
+
+
+def _tree_at(root: Path) -> Tree:
+    return {
+        str(path.relative_to(root)): None if path.is_dir() else path.read_bytes()
+        for path in root.rglob("*")
+    }
+
+
+def _after(progress: Progress, mark: bytes) -> Progress:
+    word, step = mark.split()
+    if word == b"begun":
+        return Progress(progress.kept, int(step))
+    return Progress(int(step), progress.begun) if word == b"kept" else progress
+
+
+def _torn(seed: str, count: int) -> Iterator[Survival]:
+    for n in range(count):
+        random = Random(f"{seed}:{n}")  # noqa: S311 - reproducible, not secret
+        yield Survival(f"torn-{n}", keep_names=True, keep_contents=True, torn=random)
+
+
+def _fingerprint(tree: Tree) -> str:
+    digest = hashlib.blake2b(digest_size=16)
+    for name, contents in tree.items():
+        digest.update(f"{name}\0{-1 if contents is None else len(contents)}\0".encode())
+        digest.update(contents or b"")
+    return digest.hexdigest()
+
+
+def _choose(prints: Sequence[str], most: int | None, seed: int) -> set[str]:
+    distinct = list(dict.fromkeys(prints))
+    if most is None or len(distinct) <= most:
+        return set(distinct)
+    return set(Random(seed).sample(distinct, most))  # noqa: S311 - reproducible, not secret

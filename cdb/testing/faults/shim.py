@@ -1,0 +1,60 @@
+"""The preloaded library (native/fault_shim.c): where it is, and its switches."""
+
+import ctypes
+import sys
+from enum import IntFlag
+from pathlib import Path
+
+LIBRARY = Path(__file__).with_name("_shim.so")
+
+KILL = -1
+CUT_SHORT = -2
+FOREVER = 2**62
+
+
+class Calls(IntFlag):
+    """Classes of system calls, as the library numbers them."""
+
+    OPEN = 1
+    WRITE = 2
+    SYNC = 4
+    NAME = 8
+    SIZE = 16
+    READ = 32
+    CHANGE = WRITE | SYNC | NAME | SIZE
+
+
+def missing() -> str | None:
+    """Why faults can't be made on this machine; None when they can."""
+    if sys.platform != "linux":
+        return "faults are made by a preloaded library, which is for Linux"
+    if not LIBRARY.exists():
+        return "cdb was built without a C compiler: install one, then run make native"
+    return None
+
+
+class Shim:
+    """The library in this process, which must have been started with it preloaded."""
+
+    def __init__(self) -> None:
+        self._library = ctypes.CDLL(None)
+        self._library.cdb_fault_arm.argtypes = [
+            ctypes.c_uint, ctypes.c_long, ctypes.c_long, ctypes.c_int,
+        ]  # fmt: skip
+        self._library.cdb_fault_calls.restype = ctypes.c_long
+
+    def watch(self, directory: Path) -> None:
+        """Only files below it count. An absolute path without links."""
+        self._library.cdb_fault_watch(str(directory).encode())
+
+    def record(self, trace_descriptor: int, mark_descriptor: int) -> None:
+        """Record to an open file, with what is written to the other descriptor as marks."""
+        self._library.cdb_fault_record(trace_descriptor, mark_descriptor)
+
+    def arm(self, calls: Calls, first: int, last: int, action: int) -> None:
+        """Let the calls first to last (from 1) fail: an errno, KILL or CUT_SHORT; 0 only counts."""
+        self._library.cdb_fault_arm(calls, first, last, action)
+
+    def calls(self) -> int:
+        """How many calls there were since arm()."""
+        return int(self._library.cdb_fault_calls())
