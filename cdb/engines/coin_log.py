@@ -170,7 +170,7 @@ class CoinLog:
             self.path,
             "lookup",
             self._open_handle(),
-            ffi.from_buffer(names),
+            names,
             count,
             ffi.from_buffer("cdb_coin_log_info[]", infos),
             ffi.from_buffer(found),

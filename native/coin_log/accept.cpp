@@ -203,7 +203,7 @@ void Acceptance::find_duplicates(const std::vector<uint32_t> &known) {
   for (size_t i = 0; i < irregular_.size(); ++i)
     std::memcpy(&names[i * kNameBytes], blocks_.name(irregular_[i]), kNameBytes);
   std::vector<uint32_t> rows(irregular_.size());
-  store_.index_.find_in_runs(names.data(), rows.size(), rows.data());
+  store_.index_.find_behind(names.data(), rows.size(), rows.data());
   for (size_t i = 0; i < irregular_.size(); ++i) {
     const uint32_t coin = irregular_[i];
     if (rows[i] == kNoRow && !std::binary_search(known.begin(), known.end(), coin)) continue;

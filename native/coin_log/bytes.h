@@ -57,12 +57,18 @@ inline bool is_same_name(const uint8_t *a, const uint8_t *b) {
           (load<uint64_t>(a + 24) ^ load<uint64_t>(b + 24))) == 0;
 }
 
-// As memcmp; most names differ in their first bytes.
-inline int compare_names(const uint8_t *a, const uint8_t *b) {
-  const uint64_t first = load_big_endian(a), other = load_big_endian(b);
-  if (first != other) return first < other ? -1 : 1;
-  return std::memcmp(a + 8, b + 8, kNameBytes - 8);
+// As memcmp, but without a call: most differ in their first bytes.
+template <size_t kBytes>
+int compare(const uint8_t *a, const uint8_t *b) {
+  static_assert(kBytes % 8 == 0);
+  for (size_t i = 0; i < kBytes; i += 8) {
+    const uint64_t number = load_big_endian(a + i), other = load_big_endian(b + i);
+    if (number != other) return number < other ? -1 : 1;
+  }
+  return 0;
 }
+
+inline int compare_names(const uint8_t *a, const uint8_t *b) { return compare<kNameBytes>(a, b); }
 
 inline void prefetch(const void *address) { __builtin_prefetch(address); }
 

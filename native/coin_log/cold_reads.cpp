@@ -29,13 +29,16 @@ bool fetch_page(uintptr_t page) {
 
 }  // namespace
 
-void ColdReads::announce(const uint8_t *const *addresses, size_t n, size_t bytes) {
-  if (n < kFew) return;
+bool ColdReads::are_likely(size_t n) {
+  if (n < kFew) return false;
   const long faults = disk_faults();
-  if (faults != faults_) is_cold_ = true;
+  const bool likely = is_cold_ || faults != faults_;
   faults_ = faults;
-  if (!is_cold_) return;
   is_cold_ = false;
+  return likely;
+}
+
+void ColdReads::announce(const uint8_t *const *addresses, size_t n, size_t bytes) {
   for (size_t i = 0; i < n; ++i) {
     const uintptr_t first = reinterpret_cast<uintptr_t>(addresses[i]) / kPageBytes * kPageBytes;
     const uintptr_t end = reinterpret_cast<uintptr_t>(addresses[i]) + bytes;

@@ -8,11 +8,13 @@ namespace coin_log {
 
 class ColdReads {
  public:
+  // Asked once before a group of n: whether it is to be announced.
+  bool are_likely(size_t n);
   // Some bytes at each of the addresses are about to be read: no more than a page.
   void announce(const uint8_t *const *addresses, size_t n, size_t bytes);
 
  private:
-  bool is_cold_ = false;
+  bool is_cold_ = false;  // as the last group was
   long faults_ = 0;  // that waited for the disk, in this thread so far
 };
 

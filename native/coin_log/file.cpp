@@ -15,7 +15,18 @@ namespace coin_log {
 namespace {
 
 constexpr uint64_t kPageBytes = 4096;
+constexpr uint64_t kSampleBytes = uint64_t{1} << 18;
 constexpr size_t kZeroBytes = size_t{1} << 16;
+
+// By samples: to have the kernel look for each page costs more than what that saves.
+bool seems_resident(uint8_t *data, uint64_t n) {
+  for (uint64_t offset = 0; offset < n; offset += kSampleBytes) {
+    unsigned char is_resident = 0;
+    if (::mincore(data + offset, kPageBytes, &is_resident) != 0 || (is_resident & 1) == 0)
+      return false;
+  }
+  return true;
+}
 
 int flags_of(Open mode) {
   if (mode == Open::kRead) return O_RDONLY | O_CLOEXEC;
@@ -161,7 +172,8 @@ Mapping::Mapping(const File &file, uint64_t n) : data_(nullptr), size_(n) {
 void Mapping::read_ahead(uint64_t begin, uint64_t end) const {
   begin = begin / kPageBytes * kPageBytes;
   end = std::min(end, size_);
-  if (begin < end) ::madvise(data_ + begin, end - begin, MADV_WILLNEED);
+  if (begin < end && !seems_resident(data_ + begin, end - begin))
+    ::madvise(data_ + begin, end - begin, MADV_WILLNEED);
 }
 
 void Mapping::release(uint64_t begin, uint64_t end) const {

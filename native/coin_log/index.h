@@ -1,11 +1,10 @@
-// Which row may have a name: the memtable, and the runs behind it.
+// Which row may have a name: the memtable, the one before it while that is being sealed, and the runs.
 //
 // A row found here is a candidate: another name may share its bits, or a rewind may have taken the
 // row and another coin have it now. Its coin must be held against the name.
 #pragma once
 
-#include "memtable.h"
-#include "run.h"
+#include "seal.h"
 
 namespace coin_log {
 
@@ -23,7 +22,7 @@ class Index {
   // The newest candidate of each of n names, or kNoRow.
   void find(const uint8_t *names, size_t n, uint32_t *rows) const;
   // The same, without the memtable.
-  void find_in_runs(const uint8_t *names, size_t n, uint32_t *rows) const;
+  void find_behind(const uint8_t *names, size_t n, uint32_t *rows) const;
   // All candidates.
   std::vector<uint32_t> find_all(const uint8_t *name) const;
 
@@ -33,23 +32,24 @@ class Index {
   }
 
   const Memtable &memtable() const { return memtable_; }
-  const std::vector<std::unique_ptr<Run>> &runs() const { return runs_; }
-  std::vector<RunName> run_names() const;
+  const Runs &runs() const { return runs_; }
 
-  void open_run(const Directory &directory, const RunName &name);
-  // Make the memtable a durable run, and merge runs of like size. rows: those from here on are gone.
-  void seal(const Directory &directory, uint32_t rows, size_t merge_runs, uint64_t *next_number);
+  // Begin a new memtable. The one so far, which is returned, changes no more until adopt().
+  const Memtable &set_aside();
+  // Have these runs, which hold what was set aside, too.
+  void adopt(const Runs &runs);
 
  private:
-  // Sets the rows that are kNoRow yet.
+  // These set the rows that are kNoRow yet.
+  void find_group_behind(const uint64_t *bits, size_t n, uint32_t *rows) const;
+  void find_group_in_sealing(const uint64_t *bits, size_t n, uint32_t *rows) const;
   void find_group_in_runs(const uint64_t *bits, size_t n, uint32_t *rows) const;
-  void write_memtable(const Directory &directory, uint32_t rows, uint64_t *next_number);
-  bool merge_once(const Directory &directory, uint32_t rows, size_t merge_runs,
-                  uint64_t *next_number);
 
   NameBits bits_;
   Memtable memtable_;
-  std::vector<std::unique_ptr<Run>> runs_;  // the oldest and largest first
+  Memtable sealing_;  // the one before, or empty
+  Runs runs_;
+  mutable ColdReads cold_reads_;
 };
 
 }  // namespace coin_log

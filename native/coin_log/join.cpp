@@ -6,11 +6,6 @@ namespace coin_log {
 
 namespace {
 
-int compare_confirms(const uint8_t *a, const uint8_t *b) {
-  const int order = compare_names(a, b);
-  return order != 0 ? order : std::memcmp(a + kNameBytes, b + kNameBytes, kConfirmBytes - kNameBytes);
-}
-
 void check_spends(const Blocks &blocks, size_t begin, size_t end, Joined *joined) {
   for (size_t i = begin + 1; i < end; ++i) {
     const int order = compare_names(blocks.spend(i - 1), blocks.spend(i));
@@ -21,7 +16,7 @@ void check_spends(const Blocks &blocks, size_t begin, size_t end, Joined *joined
 
 void check_confirms(const Blocks &blocks, size_t begin, size_t end, Joined *joined) {
   for (size_t i = begin + 1; i < end; ++i) {
-    const int order = compare_confirms(blocks.confirm(i - 1), blocks.confirm(i));
+    const int order = compare<kConfirmBytes>(blocks.confirm(i - 1), blocks.confirm(i));
     if (order > 0) joined->is_unsorted = true;
     if (order == 0 && joined->confirmed_twice == nullptr) joined->confirmed_twice = blocks.name(i);
   }

@@ -32,7 +32,7 @@ void Store::fetch(const uint32_t *rows, size_t n, CoinView *views, bool in_order
     prefetch(coins[i]);
     prefetch(coins[i] + line.geometry.coin_bytes() - 1);
   }
-  if (!in_order) cold_reads_.announce(coins, n, kNameBytes + 12);
+  if (!in_order && cold_reads_.are_likely(n)) cold_reads_.announce(coins, n, kNameBytes + 12);
   for (size_t i = 0; i < n; ++i) {
     const BlockLine &line = blocks_[views[i].block];
     const Geometry &geometry = line.geometry;
@@ -46,7 +46,7 @@ void Store::fetch(const uint32_t *rows, size_t n, CoinView *views, bool in_order
     prefetch(parents[i]);
     prefetch(parents[i] + kNameBytes - 1);
   }
-  if (!in_order) cold_reads_.announce(parents, n, kNameBytes);
+  if (!in_order && cold_reads_.are_likely(n)) cold_reads_.announce(parents, n, kNameBytes);
 }
 
 bool Store::has_name(const CoinView &view, const uint8_t *name) const {

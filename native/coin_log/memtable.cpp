@@ -6,8 +6,6 @@ namespace coin_log {
 
 namespace {
 
-constexpr size_t kFew = 16;
-
 // There are places behind the last home, so that probing need not begin anew at the first one. Should
 // they not do, the table grows.
 constexpr size_t places_of(unsigned place_bits) {
@@ -16,19 +14,6 @@ constexpr size_t places_of(unsigned place_bits) {
 }
 
 constexpr size_t most_entries(unsigned place_bits) { return (size_t{3} << place_bits) / 4; }
-
-bool is_before(const Memtable::Slot &a, const Memtable::Slot &b) {
-  return a.bits != b.bits ? a.bits < b.bits : a.row < b.row;
-}
-
-void insertion_sort(Memtable::Slot *first, Memtable::Slot *last) {
-  for (Memtable::Slot *next = first + 1; next < last; ++next) {
-    const Memtable::Slot slot = *next;
-    Memtable::Slot *place = next;
-    for (; place > first && is_before(slot, place[-1]); --place) *place = place[-1];
-    *place = slot;
-  }
-}
 
 }  // namespace
 
@@ -44,19 +29,19 @@ void Memtable::grow(unsigned place_bits) {
   shift_ = 64 - place_bits;
   size_ = 0;
   for (const Slot &slot : old)
-    if (slot.is_taken) insert(slot.bits, slot.row);
+    if (slot.is_taken()) insert(slot.bits(), slot.row());
 }
 
 bool Memtable::insert(uint64_t bits, uint32_t row) {
   bool is_there = false;
   size_t place = home(bits);
-  for (; place < slots_.size() && slots_[place].is_taken; ++place)
-    is_there = is_there || slots_[place].bits == bits;
+  for (; place < slots_.size() && slots_[place].is_taken(); ++place)
+    is_there = is_there || slots_[place].bits() == bits;
   if (place == slots_.size()) {
     grow(64 - shift_ + 1);
     return insert(bits, row);
   }
-  slots_[place] = {bits, row, 1};
+  slots_[place] = Slot::of(bits, row);
   ++size_;
   return is_there;
 }
@@ -64,46 +49,38 @@ bool Memtable::insert(uint64_t bits, uint32_t row) {
 // Entries behind the gap that could not be found past it move up into it.
 void Memtable::take_back(uint64_t bits, uint32_t row) {
   size_t gap = home(bits);
-  while (slots_[gap].bits != bits || slots_[gap].row != row) ++gap;
-  for (size_t place = gap + 1; place < slots_.size() && slots_[place].is_taken; ++place) {
-    if (home(slots_[place].bits) > gap) continue;
+  while (slots_[gap].bits() != bits || slots_[gap].row() != row) ++gap;
+  for (size_t place = gap + 1; place < slots_.size() && slots_[place].is_taken(); ++place) {
+    if (home(slots_[place].bits()) > gap) continue;
     slots_[gap] = slots_[place];
     gap = place;
   }
-  slots_[gap] = {0, 0, 0};
+  slots_[gap] = {};
   --size_;
 }
 
 uint32_t Memtable::find(uint64_t bits) const {
   uint32_t row = kNoRow;
-  for (size_t place = home(bits); place < slots_.size() && slots_[place].is_taken; ++place)
-    if (slots_[place].bits == bits) row = slots_[place].row;
+  for (size_t place = home(bits); place < slots_.size() && slots_[place].is_taken(); ++place)
+    if (slots_[place].bits() == bits) row = slots_[place].row();
   return row;
 }
 
 void Memtable::find_all(uint64_t bits, std::vector<uint32_t> *rows) const {
-  for (size_t place = home(bits); place < slots_.size() && slots_[place].is_taken; ++place)
-    if (slots_[place].bits == bits) rows->push_back(slots_[place].row);
+  for (size_t place = home(bits); place < slots_.size() && slots_[place].is_taken(); ++place)
+    if (slots_[place].bits() == bits) rows->push_back(slots_[place].row());
 }
 
-// No entry has its home in another cluster than its own, so it does to sort each: entries without a gap
-// between them. They can still be found.
-void Memtable::sort() {
-  Slot *const end = slots_.data() + slots_.size();
-  for (Slot *first = slots_.data(); first < end; ++first) {
-    if (!first->is_taken) continue;
-    Slot *last = first + 1;
-    while (last < end && last->is_taken) ++last;
-    if (last - first <= static_cast<ptrdiff_t>(kFew))
-      insertion_sort(first, last);
-    else
-      std::sort(first, last, is_before);
-    first = last;
-  }
+size_t Memtable::next_cluster(size_t place, std::vector<Slot> *cluster) const {
+  while (place < slots_.size() && !slots_[place].is_taken()) ++place;
+  cluster->clear();
+  for (; place < slots_.size() && slots_[place].is_taken(); ++place) cluster->push_back(slots_[place]);
+  std::sort(cluster->begin(), cluster->end());
+  return place;
 }
 
 void Memtable::clear() {
-  if (size_ > 0) std::fill(slots_.begin(), slots_.end(), Slot{0, 0, 0});
+  if (size_ > 0) std::fill(slots_.begin(), slots_.end(), Slot{});
   size_ = 0;
 }
 

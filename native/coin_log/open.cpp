@@ -65,7 +65,10 @@ void Store::forget_derived() {
 
 void Store::load_derived() {
   check_last_covered();
-  for (const RunName &run : manifest_.runs) index_.open_run(directory_, run);
+  Runs runs;
+  for (const RunName &run : manifest_.runs)
+    runs.push_back(std::make_shared<const Run>(directory_, run, manifest_.bits));
+  index_.adopt(runs);
   load_history();
   reward_parents_.restore(manifest_.rewards);
   rows_ = static_cast<uint32_t>(manifest_.covered_rows);

@@ -15,6 +15,7 @@ void Store::rewind(int64_t block_index) {
 }
 
 void Store::cut(size_t kept) {
+  finish_checkpoint();
   const uint64_t offset = offset_of(kept);
   preserve_for_readers(offset);
   unspend(kept);

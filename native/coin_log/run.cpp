@@ -62,15 +62,16 @@ const Entry *Run::guess(uint64_t bits) const {
   return entries_ + starts_[bucket] + (n * bits_.key(bits) >> 32);
 }
 
-void Run::prefetch_guesses(const uint64_t *bits, size_t n) const {
+void Run::prefetch_guess(uint64_t bits) const {
+  const Entry *const middle = guess(bits);
+  prefetch(middle - kLineEntries / 2);
+  prefetch(middle + kLineEntries / 2);
+}
+
+void Run::announce(const uint64_t *bits, size_t n, ColdReads *cold_reads) const {
   const uint8_t *places[kGroup] = {};
-  for (size_t i = 0; i < n; ++i) {
-    const Entry *const middle = guess(bits[i]);
-    prefetch(middle - kLineEntries / 2);
-    prefetch(middle + kLineEntries / 2);
-    places[i] = reinterpret_cast<const uint8_t *>(middle);
-  }
-  cold_reads_.announce(places, n, sizeof(Entry));
+  for (size_t i = 0; i < n; ++i) places[i] = reinterpret_cast<const uint8_t *>(guess(bits[i]));
+  cold_reads->announce(places, n, sizeof(Entry));
 }
 
 // From the guess outwards in steps that double: near it at once, and never worse than bisection.

@@ -34,8 +34,9 @@ class Run {
   uint32_t find(uint64_t bits) const;
   void find_all(uint64_t bits, std::vector<uint32_t> *rows) const;
   void prefetch_bucket(uint64_t bits) const { prefetch(&starts_[bits_.bucket(bits)]); }
-  // Where n of them are about to be looked for.
-  void prefetch_guesses(const uint64_t *bits, size_t n) const;
+  void prefetch_guess(uint64_t bits) const;
+  // n of them are about to be looked for.
+  void announce(const uint64_t *bits, size_t n, ColdReads *cold_reads) const;
   const Entry *begin(size_t bucket) const { return entries_ + starts_[bucket]; }
   const Entry *end(size_t bucket) const { return entries_ + starts_[bucket + 1]; }
 
@@ -51,7 +52,6 @@ class Run {
   std::unique_ptr<Mapping> mapping_;
   std::vector<uint32_t> starts_;
   const Entry *entries_;
-  mutable ColdReads cold_reads_;
 };
 
 std::string run_file(uint64_t number);

@@ -13,6 +13,7 @@
 #include "reward_parents.h"
 #include "unverified.h"
 
+#include <future>
 #include <set>
 
 namespace coin_log {
@@ -90,8 +91,18 @@ class Store {
   void add_block(const RecordHeader &header, uint64_t offset);
   // checkpoint.cpp
   void sync_log();
-  void checkpoint();
+  struct Checkpoint {
+    Manifest manifest;
+    Runs runs;
+    SectionPlace section;
+  };
   void checkpoint_if_due();
+  void start_checkpoint();
+  // Wait for it, if there is one.
+  void finish_checkpoint();
+  Checkpoint write_checkpoint(Manifest manifest, const Section &section, const Memtable &memtable,
+                              const Runs &runs);
+  Section uncovered_section() const;
   void cover_all();
   // verify.cpp. Throws when a block that was accepted spends what it must not; it is gone then.
   void verify();
@@ -143,6 +154,8 @@ class Store {
   uint32_t rows_ = 0;
   uint64_t last_checksum_ = 0;
   std::set<Reader *> readers_;
+  // Under way in a thread of its own, which uses what is above.
+  std::future<Checkpoint> checkpoint_;
 };
 
 }  // namespace coin_log

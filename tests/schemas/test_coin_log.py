@@ -443,6 +443,29 @@ def test_what_is_flushed_is_in_the_file_and_not_on_its_way(
     assert at_flush >= records_end(path)
 
 
+def test_a_checkpoint_that_fails_is_told_and_loses_nothing(path: Path, chain: Chain) -> None:
+    schema = open_small(path)
+    flushed: list[BlockSpendInfo] = []
+
+    def load_all() -> None:
+        for block in chain.blocks:
+            schema.accept_block(block)
+            schema.flush()
+            flushed.append(block)
+        schema.close()
+
+    shutil.rmtree(path / "derived")
+    with pytest.raises(StorageError, match="derived"):
+        load_all()
+    with pytest.raises(DatabaseClosedError):
+        schema.accept_block(chain.blocks[-1])
+    schema.close()
+    with open_small(path) as schema:
+        kept = len(list(schema.blocks()))
+        assert kept >= len(flushed) > 0
+        assert verify(schema) == expected_state(chain.blocks[:kept])
+
+
 def test_packed_lookups(path: Path) -> None:
     coin = Coin(hash_of("p"), hash_of("h"), 2**64 - 1)
     with CoinLogSchema(path) as schema:

@@ -1,0 +1,46 @@
+// Sealing: a memtable becomes a run, and runs of like size become one.
+//
+// What it reads does not change, and the files that it makes are nobody's yet: it can go on beside
+// lookups and inserts.
+#pragma once
+
+#include "memtable.h"
+#include "run.h"
+
+namespace coin_log {
+
+// The oldest and largest first.
+using Runs = std::vector<std::shared_ptr<const Run>>;
+
+class Sealing {
+ public:
+  // rows: those from here on are gone. next_number: of the next run.
+  Sealing(const Directory &directory, const NameBits &bits, const Runs &runs, uint32_t rows,
+          uint64_t next_number)
+      : directory_(directory), bits_(bits), runs_(runs), rows_(rows), next_number_(next_number) {}
+
+  // Make a memtable a durable run.
+  void add(const Memtable &memtable);
+  // Make merge_runs runs of one size class one of the next, as long as there are so many: each entry is
+  // written once a class.
+  void merge(size_t merge_runs) {
+    while (merge_once(merge_runs)) {}
+  }
+
+  const Runs &runs() const { return runs_; }
+  uint64_t next_number() const { return next_number_; }
+
+ private:
+  bool merge_once(size_t merge_runs);
+  void open(const RunName &name) {
+    runs_.push_back(std::make_shared<const Run>(directory_, name, bits_));
+  }
+
+  Directory directory_;
+  NameBits bits_;
+  Runs runs_;
+  uint32_t rows_;
+  uint64_t next_number_;
+};
+
+}  // namespace coin_log
