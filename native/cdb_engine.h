@@ -98,5 +98,10 @@ cdb_status cdb_engine_end_rewind(cdb_engine *engine, char **error);
 /* When it returns, everything written so far survives power loss. */
 cdb_status cdb_engine_flush(cdb_engine *engine, char **error);
 
+/* Flush, and do all the compaction that is owed: find answers as before, from as few files as
+   can be. It may need as much free space as the map takes. When it returns, all of it survives power
+   loss. An engine that owes nothing does nothing. */
+cdb_status cdb_engine_settle(cdb_engine *engine, char **error);
+
 /* Free a message; null is fine. */
 void cdb_free(char *error);

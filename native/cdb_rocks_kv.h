@@ -110,6 +110,11 @@ cdb_status cdb_kv_accept(cdb_kv *kv, const cdb_kv_blocks *blocks, size_t *accept
 cdb_status cdb_kv_commit(cdb_kv *kv, char **error);
 
 /* Commit, index, and leave nothing in RocksDB's write-ahead log. */
+cdb_status cdb_kv_checkpoint(cdb_kv *kv, char **error);
+
+/* Do the same, and all the compaction that is owed: reads answer as before, from as few files as can
+   be. It may need as much free space as the database takes. When it returns, all of it survives
+   power loss. */
 cdb_status cdb_kv_settle(cdb_kv *kv, char **error);
 
 /* Look up names, in any order and repeated at will. found[i] is 1 and infos[i] is set where there

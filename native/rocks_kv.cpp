@@ -62,6 +62,7 @@ struct cdb_kv {
   cdb_kv_state state() const;
   Status accept(const cdb_kv_blocks &chunk, size_t *accepted);
   Status commit();
+  Status checkpoint();
   Status settle();
   Status find(const uint8_t *names, size_t n, cdb_kv_info *infos, uint8_t *found);
   Status find_block(uint32_t index, cdb_kv_block *block, bool *found);
@@ -212,8 +213,13 @@ Status cdb_kv::index() {
   return status;
 }
 
-Status cdb_kv::settle() {
+Status cdb_kv::checkpoint() {
   const Status status = index();
+  return status.ok() ? store_->checkpoint() : status;
+}
+
+Status cdb_kv::settle() {
+  const Status status = checkpoint();
   return status.ok() ? store_->settle() : status;
 }
 
@@ -306,6 +312,10 @@ cdb_status cdb_kv_accept(cdb_kv *kv, const cdb_kv_blocks *blocks, size_t *accept
 
 cdb_status cdb_kv_commit(cdb_kv *kv, char **error) {
   return guarded(error, [=] { return kv->commit(); });
+}
+
+cdb_status cdb_kv_checkpoint(cdb_kv *kv, char **error) {
+  return guarded(error, [=] { return kv->checkpoint(); });
 }
 
 cdb_status cdb_kv_settle(cdb_kv *kv, char **error) {

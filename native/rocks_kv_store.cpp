@@ -657,8 +657,12 @@ rocksdb::Options Store::options_of(const ColumnFamilyHandle *family) const {
   return {db_options_, family == coins_ || family == spends_ ? names_options_ : blocks_options_};
 }
 
-Status Store::settle() {
+Status Store::checkpoint() {
   return written(db_->Flush(rocksdb::FlushOptions(), handles_));
+}
+
+Status Store::settle() {
+  return written(compact(*db_, handles_));
 }
 
 Status Store::begin_rewind(int64_t newest) {

@@ -85,6 +85,7 @@ class Store {
   rocksdb::Status commit(const Pending &pending);
   // Writes where the coins are and what is spent, in one atomic step with indexed().
   rocksdb::Status index(const Pending &pending);
+  rocksdb::Status checkpoint();
   rocksdb::Status settle();
   rocksdb::Status begin_rewind(int64_t newest);
   rocksdb::Status erase(const cdb_kv_blocks &blocks);

@@ -1,17 +1,24 @@
-// What every module over RocksDB shares: how its statuses and exceptions cross a C boundary, and a
-// log that is never written.
+// What every module over RocksDB shares: how its statuses and exceptions cross a C boundary, a log
+// that is never written, and compaction.
 //
 // Include it after the header that declares cdb_status: each module's own face has the same one.
 #pragma once
 
+#include <rocksdb/db.h>
 #include <rocksdb/env.h>
+#include <rocksdb/metadata.h>
+#include <rocksdb/options.h>
 #include <rocksdb/status.h>
 
+#include <algorithm>
+#include <chrono>
 #include <cstdarg>
 #include <cstring>
 #include <exception>
 #include <new>
 #include <string>
+#include <thread>
+#include <vector>
 
 // RocksDB has no status of its own for a lock that somebody holds: it says so in words, one set
 // for another process and one for this one.
@@ -69,3 +76,38 @@ class SilentLogger : public rocksdb::Logger {
   using Logger::Logv;
   void Logv(const char *, va_list) override {}
 };
+
+// Whether all rows are in the last level: one sorted run, which nothing was erased from.
+inline bool is_compact(rocksdb::DB &db, rocksdb::ColumnFamilyHandle *family) {
+  rocksdb::ColumnFamilyMetaData data;
+  db.GetColumnFamilyMetaData(family, &data);
+  return std::all_of(data.levels.begin(), data.levels.end() - 1,
+                     [](const rocksdb::LevelMetaData &level) { return level.files.empty(); });
+}
+
+inline bool is_compacting(rocksdb::DB &db, rocksdb::ColumnFamilyHandle *family) {
+  uint64_t running = 0, pending = 0;
+  db.GetIntProperty(rocksdb::DB::Properties::kNumRunningCompactions, &running);
+  db.GetIntProperty(family, rocksdb::DB::Properties::kCompactionPending, &pending);
+  return running + pending > 0;
+}
+
+// Merges all runs of each family, and returns when nothing is left to be done in the background.
+inline rocksdb::Status compact(rocksdb::DB &db,
+                               const std::vector<rocksdb::ColumnFamilyHandle *> &families) {
+  rocksdb::CompactRangeOptions options;
+  options.exclusive_manual_compaction = true;
+  for (rocksdb::ColumnFamilyHandle *family : families) {
+    if (is_compact(db, family)) continue;
+    const rocksdb::Status status = db.CompactRange(options, family, nullptr, nullptr);
+    if (!status.ok()) return status;
+    // A level that has become too large for its place goes on to the next one by itself.
+    while (is_compacting(db, family)) {
+      uint64_t errors = 0;
+      db.GetIntProperty(rocksdb::DB::Properties::kBackgroundErrors, &errors);
+      if (errors > 0) return rocksdb::Status::IOError("a compaction in the background failed");
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  }
+  return rocksdb::Status::OK();
+}

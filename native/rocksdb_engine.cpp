@@ -139,6 +139,7 @@ struct cdb_engine {
   Status erase(const uint8_t *names, size_t n);
   Status end_rewind();
   Status flush();
+  Status settle();
   const cdb_watermark &covered() const { return covered_; }
 
  private:
@@ -211,6 +212,12 @@ Status cdb_engine::flush() {
   rocksdb::FlushOptions options;
   options.allow_write_stall = true;  // or it waits for a merge of runs, which a full disk prevents
   return db_->Flush(options);
+}
+
+Status cdb_engine::settle() {
+  if (read_only_) return Status::InvalidArgument(kReadOnly);
+  const Status status = flush();
+  return status.ok() ? compact(*db_, {db_->DefaultColumnFamily()}) : status;
 }
 
 Status cdb_engine::find(const uint8_t *names, size_t n, uint64_t *rows) {
@@ -389,6 +396,10 @@ cdb_status cdb_engine_end_rewind(cdb_engine *engine, char **error) {
 
 cdb_status cdb_engine_flush(cdb_engine *engine, char **error) {
   return guarded(error, [=] { return engine->flush(); });
+}
+
+cdb_status cdb_engine_settle(cdb_engine *engine, char **error) {
+  return guarded(error, [=] { return engine->settle(); });
 }
 
 void cdb_free(char *error) { std::free(error); }

@@ -8,6 +8,7 @@ from cdb.blocks import canonical
 from cdb.errors import UnsupportedError
 from cdb.schemas import find_schema
 from cdb.state import verify
+from cdb.testing.base import settle
 from cdb.testing.chains import sample_chain
 
 SPECS = [
@@ -40,6 +41,8 @@ def test_a_reader_sees_one_committed_state_and_changes_nothing(spec: str, tmp_pa
                     reader.accept_block(block)
                 with pytest.raises(UnsupportedError):
                     reader.rewind_to_block_index(0)
+                with pytest.raises(UnsupportedError):
+                    settle(reader)
         writer.rewind_to_block_index(chain.blocks[20].index)
         with schema.open(path, read_only=True) as reader:
             assert verify(reader).newest_index == chain.blocks[20].index

@@ -52,6 +52,10 @@ class NameIndex(Protocol):
         """Forget every row above covered.rows, durably. dropped yields those rows' names."""
         ...
 
+    def settle(self) -> None:
+        """Do all the compaction that is owed, durably. An index that owes nothing does nothing."""
+        ...
+
     def check(self) -> None:
         """Hold all of it against its own checksums, as far as finding every name does not.
 

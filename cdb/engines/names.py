@@ -38,6 +38,10 @@ class Names(Protocol):
         """Bring all committed rows into durable form, so that the next open need not."""
         ...
 
+    def settle(self) -> None:
+        """Do the same, and all the compaction that is owed, durably."""
+        ...
+
     def close(self) -> None:
         """Release files."""
         ...
@@ -120,6 +124,11 @@ class IndexedNames:
             covered = Watermark(self._memtable[last_name], last_name)
             self._index.write(list(self._memtable), covered)
             self._memtable.clear()
+
+    def settle(self) -> None:
+        """See Names."""
+        self.checkpoint()
+        self._index.settle()
 
     def close(self) -> None:
         """See Names."""

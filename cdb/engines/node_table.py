@@ -186,5 +186,8 @@ class NodeNames:
     def checkpoint(self) -> None:
         """Nothing to do."""
 
+    def settle(self) -> None:
+        """Nothing to do."""
+
     def close(self) -> None:
         """Nothing to do."""

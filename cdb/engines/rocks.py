@@ -105,11 +105,16 @@ class RocksIndex:
         with self._writing():
             self._call("begin_rewind", self._packed(covered))
             self._covered = covered
-            self._settle()
+            self._flush()
             while names := list(islice(dropped, ERASE_BATCH)):
                 self._call("erase", _joined(names), len(names))
             self._call("end_rewind")
-            self._settle()
+            self._flush()
+
+    def settle(self) -> None:
+        """See NameIndex. It may need as much free space as the index takes."""
+        with self._writing():
+            self._call("settle")
 
     def check(self) -> None:
         """See NameIndex. Nothing: RocksDB holds a block against its checksum when find reads it."""
@@ -149,7 +154,7 @@ class RocksIndex:
     def _packed(self, covered: Watermark) -> Any:
         return self._native.ffi.new("cdb_watermark *", (covered.rows, covered.last_name))
 
-    def _settle(self) -> None:
+    def _flush(self) -> None:
         if self._durability is not Durability.NONE:
             self._call("flush")
 

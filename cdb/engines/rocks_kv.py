@@ -123,8 +123,12 @@ class RocksKv:
         """Make all accepted blocks durable, in one atomic step."""
         self._call("commit")
 
-    def settle(self) -> None:
+    def checkpoint(self) -> None:
         """Commit, index, and leave nothing in the write-ahead log."""
+        self._call("checkpoint")
+
+    def settle(self) -> None:
+        """Do the same, and all the compaction that is owed, durably."""
         self._call("settle")
 
     def find(self, names: bytes) -> tuple[bytearray, bytearray]:

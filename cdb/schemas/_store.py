@@ -61,6 +61,16 @@ class CoinStore(Shared):
                     self._rows.commit()
                     self._names.committed()
 
+    def settle(self) -> None:
+        """Flush, and do all the compaction that the names owe, durably; the rows owe none.
+
+        Reads wait for it.
+        """
+        with self._writing():
+            self.flush()
+            with self._guard.write():
+                self._names.settle()
+
     def coin_infos_for_coin_names(self, coin_names: Sequence[bytes32]) -> list[CoinInfo]:
         """The coins of these names, in the order asked; unknown names are skipped."""
         check_names(coin_names)

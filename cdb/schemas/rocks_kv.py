@@ -94,6 +94,12 @@ class RocksKvSchema(PackedLookups):
                     self._kv.commit()
                     self._promise_what_was_ingested()
 
+    def settle(self) -> None:
+        """Flush, and do all the compaction that is owed, durably. Reads wait for it."""
+        with self._writing(), self._guard.write():
+            self._kv.settle()
+            self._promise(self._reached())
+
     def block_info_for_block_index(self, block_index: int) -> BlockSpendInfo | None:
         """See Schema."""
         with self._mutex:
@@ -133,7 +139,7 @@ class RocksKvSchema(PackedLookups):
                 stack.callback(self._kv.close)
                 self._guard.closed = True
                 if not self._guard.failed and not self._read_only:
-                    self._kv.settle()
+                    self._kv.checkpoint()
                     self._promise(self._reached())
 
     def _open(self, options: Options) -> None:

@@ -9,11 +9,12 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from cdb.schemas.memory import MemorySchema
 from cdb.schemas.protocol import Schema
+from cdb.testing.base import settle
 from cdb.testing.chains import Chain, hash_of, invalid_blocks, next_blocks
 
 
 class ContractMachine(RuleBasedStateMachine):
-    """Accepts, refuses, flushes, reopens, rewinds and looks up; after each step both must agree."""
+    """Accepts, refuses, flushes, settles, reopens, rewinds, looks up; after it both must agree."""
 
     def __init__(self, open_schema: Callable[[Path], Schema], new_path: Callable[[], Path]) -> None:
         super().__init__()
@@ -51,6 +52,11 @@ class ContractMachine(RuleBasedStateMachine):
     def flush(self) -> None:
         """A flush changes nothing that can be read."""
         self.schema.flush()
+
+    @rule()
+    def settle(self) -> None:
+        """Nor does the compaction that is owed."""
+        settle(self.schema)
 
     @rule()
     def reopen(self) -> None:

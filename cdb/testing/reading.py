@@ -12,7 +12,7 @@ from cdb.coins import MAX_U64, CoinInfo, bytes32
 from cdb.packed import PackedBlocks
 from cdb.schemas import Schema
 from cdb.state import verify
-from cdb.testing.base import SchemaTests, accept_all, block_at, expected_state
+from cdb.testing.base import SchemaTests, accept_all, block_at, expected_state, settle
 from cdb.testing.chains import EDGE_AMOUNTS, Chain, hash_of, reward, sample_chain
 
 N_READERS = 3
@@ -174,7 +174,7 @@ def _write_beside_readers(schema: Schema, chain: Chain, read: Callable[[int], No
 
 
 def _write(schema: Schema, chain: Chain, n_written: int) -> None:
-    """Accept the rest of a chain in both forms, with flushes and with rewinds on the way."""
+    """Accept the rest of a chain in both forms; on the way flush, settle and rewind."""
     for step in count(1):
         blocks = [canonical(block) for block in chain.blocks[n_written : n_written + 10]]
         accept_packed = getattr(schema, "accept_packed", None)
@@ -187,6 +187,8 @@ def _write(schema: Schema, chain: Chain, n_written: int) -> None:
             return
         if step % 3 == 0:
             schema.flush()
+        if step % 4 == 0:
+            settle(schema)
         if step % 5 == 0:
             n_written -= REWOUND_BLOCKS
             schema.rewind_to_block_index(chain.blocks[n_written - 1].index)

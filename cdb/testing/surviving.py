@@ -10,7 +10,7 @@ import pytest
 from cdb.blocks import BlockSpendInfo
 from cdb.errors import CdbError, CorruptDatabaseError, DatabaseLockedError, WrongDatabaseError
 from cdb.state import summarize, verify
-from cdb.testing.base import SchemaTests, accept_all, block_at, expected_state
+from cdb.testing.base import SchemaTests, accept_all, block_at, expected_state, settle
 from cdb.testing.chains import Chain, child, reward, sample_chain
 from cdb.testing.crash import kill_during_load
 
@@ -26,6 +26,24 @@ class SurvivingTests(SchemaTests):
             with self.open(path) as schema:
                 schema.accept_block(block)
         with self.open(path) as schema:
+            assert verify(schema) == expected_state(chain.blocks)
+
+    def test_settling_changes_nothing_that_can_be_read(self, path: Path) -> None:
+        chain = sample_chain()
+        kept = chain.up_to(chain.blocks[25].index)
+        with self.open(path) as schema:
+            settle(schema)
+            assert list(schema.blocks()) == []
+            accept_all(schema, chain.blocks)
+            settle(schema)
+            assert verify(schema) == expected_state(chain.blocks)
+            schema.rewind_to_block_index(kept.newest_index)
+            settle(schema)
+            assert verify(schema) == expected_state(kept.blocks)
+        with self.open(path) as schema:
+            assert verify(schema) == expected_state(kept.blocks)
+            settle(schema)
+            accept_all(schema, chain.blocks[26:])
             assert verify(schema) == expected_state(chain.blocks)
 
     def test_kill_9_loses_nothing_that_was_flushed(self, path: Path) -> None:

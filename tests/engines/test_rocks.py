@@ -329,6 +329,56 @@ index.rewind(Watermark(10_000, name(10_000)), dropped())"""
 
 
 @needs_rocksdb
+class TestSettle:
+    def test_runs_become_one_and_answer_as_before(self, open_index: Open, path: Path) -> None:
+        index = open_index()
+        for first in range(1, 1000, 200):
+            add(index, names(range(first, first + 200)))
+        index.rewind(Watermark(900, name(900)), iter(names(range(901, 1001))))
+        assert len(list(path.glob("*.sst"))) > 1
+        index.settle()
+        for _ in range(2):
+            assert index.covered == Watermark(900, name(900))
+            assert index.find(names(range(1, 1001))) == [*range(1, 901), *[None] * 100]
+            index.close()
+            assert len(list(path.glob("*.sst"))) == 1
+            index = open_index()
+
+    def test_nothing_is_written_again_where_nothing_is_owed(
+        self, open_index: Open, path: Path
+    ) -> None:
+        index = open_index()
+        index.settle()
+        assert not list(path.glob("*.sst"))
+        for rows in (range(1, 301), range(301, 601)):
+            add(index, names(rows))
+        index.settle()
+        (settled,) = path.glob("*.sst")
+        index.settle()
+        assert list(path.glob("*.sst")) == [settled]
+
+    def test_a_kill_after_it_costs_nothing(self, open_index: Open, path: Path) -> None:
+        script = """
+index = RocksIndex(Path(sys.argv[1]), durability=Durability.NONE)
+for first in range(1, 1000, 200):
+    add(index, names(range(first, first + 200)))
+index.rewind(Watermark(900, name(900)), iter(names(range(901, 1001))))
+index.settle()"""
+        run_killed(script, path)
+        index = open_index(read_only=True)
+        assert index.covered == Watermark(900, name(900))
+        assert index.find(names(range(1, 1001))) == [*range(1, 901), *[None] * 100]
+
+    def test_it_is_refused_read_only_and_after_closing(self, open_index: Open) -> None:
+        index = open_index()
+        index.close()
+        with pytest.raises(DatabaseClosedError):
+            index.settle()
+        with pytest.raises(ValueError, match="read-only"):
+            open_index(read_only=True).settle()
+
+
+@needs_rocksdb
 class TestCrash:
     @pytest.mark.parametrize("batches", [1, 9, 60, 90])
     def test_a_kill_leaves_a_prefix_of_the_batches(
@@ -492,7 +542,7 @@ def flip(file: Path, offset: int) -> None:
 
 
 class Machine(RuleBasedStateMachine):
-    """Any order of writes, rewinds and reopenings answers as a list of names does."""
+    """Any order of writes, rewinds, compactions and reopenings answers as a list of names does."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -526,6 +576,10 @@ class Machine(RuleBasedStateMachine):
         self.held = self.held[:rows]
         last_name = self.held[-1] if self.held else b""
         self.index.rewind(Watermark(rows, last_name), iter(self.dropped))
+
+    @rule()
+    def settle(self) -> None:
+        self.index.settle()
 
     @rule()
     def reopen(self) -> None:

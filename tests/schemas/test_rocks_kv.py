@@ -411,6 +411,61 @@ class TestRewards:
                     schema.accept_block(BlockSpendInfo(21, 0, [], [coin]))
 
 
+def settle_and_die(path: Path) -> None:
+    """End by SIGKILL after a chain was settled that was never flushed."""
+    schema = RocksKvSchema(path)
+    accept_all(schema, sample_chain(30).blocks)
+    schema.settle()
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+@needs_rocksdb
+class TestSettle:
+    def test_fewer_files_hold_the_same_state(self, path: Path) -> None:
+        chain = sample_chain(60)
+        with SMALL(path) as schema:
+            accept_all(schema, chain.blocks)
+        before = [file.stat().st_size for file in path.rglob("*.sst")]
+        with SMALL(path) as schema:
+            schema.settle()
+            assert verify(schema) == expected_state(chain.blocks)
+        after = [file.stat().st_size for file in path.rglob("*.sst")]
+        assert len(after) < len(before)
+        assert sum(after) < sum(before)
+        with SMALL(path) as schema:
+            assert verify(schema) == expected_state(chain.blocks)
+
+    def test_it_commits_and_a_kill_after_it_costs_nothing(self, path: Path) -> None:
+        code = f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r})\n"
+        code += f"from test_rocks_kv import *\nsettle_and_die(Path({str(path)!r}))"
+        done = subprocess.run([sys.executable, "-c", code], check=False)
+        assert done.returncode == -signal.SIGKILL
+        with RocksKvSchema(path, read_only=True) as reader:
+            assert verify(reader) == expected_state(sample_chain(30).blocks)
+
+    def test_it_is_refused_read_only_and_after_closing(self, path: Path) -> None:
+        with RocksKvSchema(path) as schema:
+            schema.settle()
+        with pytest.raises(DatabaseClosedError):
+            schema.settle()
+        with RocksKvSchema(path, read_only=True) as reader, pytest.raises(UnsupportedError):
+            reader.settle()
+
+    def test_a_failure_is_final_and_costs_nothing(self, path: Path) -> None:
+        chain = sample_chain(60)
+        with SMALL(path) as schema:
+            accept_all(schema, chain.blocks)
+        with SMALL(path) as schema:
+            with _no_file_may_grow(), pytest.raises(StorageError, match="File too large"):
+                schema.settle()
+            with pytest.raises(DatabaseClosedError):
+                schema.flush()
+        with SMALL(path) as schema:
+            assert verify(schema) == expected_state(chain.blocks)
+            schema.settle()
+            assert verify(schema) == expected_state(chain.blocks)
+
+
 @needs_rocksdb
 class TestFailedWrites:
     def test_close_says_why_it_failed(self, path: Path) -> None:
