@@ -11,7 +11,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <future>
 #include <utility>
 
@@ -247,6 +249,11 @@ auto put_into(rocksdb::WriteBatch *batch, ColumnFamilyHandle *family) {
 }
 
 // A sorted run in a file of its own, which is made with its first row.
+Status remove_if_there(const std::string &path) {
+  if (std::remove(path.c_str()) == 0 || errno == ENOENT) return Status::OK();
+  return Status::IOError("can't remove " + path, std::strerror(errno));
+}
+
 class Run {
  public:
   Run(const rocksdb::Options &options, ColumnFamilyHandle *family, std::string path)
@@ -259,9 +266,15 @@ class Run {
 
  private:
   Status add(const Slice &key, const Slice &value) {
-    const Status status = is_empty_ ? writer_.Open(path_) : Status::OK();
+    const Status status = is_empty_ ? open() : Status::OK();
     is_empty_ = false;
     return status.ok() ? writer_.Put(key, value) : status;
+  }
+
+  // A file that is there may be a hard link of a run that was ingested: it must not be written over.
+  Status open() {
+    const Status status = remove_if_there(path_);
+    return status.ok() ? writer_.Open(path_) : status;
   }
 
   rocksdb::SstFileWriter writer_;
@@ -381,8 +394,8 @@ Status Store::open(const std::string &path, const cdb_kv_options &wanted,
   const bool read_only = wanted.read_only != 0;
   if (wanted.create == 0 && opened->db_options_.env->FileExists(path + "/CURRENT").IsNotFound())
     return Status::NotFound("it has no file CURRENT");
-  if (!read_only) opened->remove_unfinished_runs();
-  Status status = opened->open_families(opened->db_options_, read_only);
+  Status status = read_only ? Status::OK() : opened->remove_unfinished_runs();
+  if (status.ok()) status = opened->open_families(opened->db_options_, read_only);
   // A column family is missing, or a file that another one names.
   if (status.IsInvalidArgument() || status.IsPathNotFound())
     status = Status::Corruption(status.ToString());
@@ -648,9 +661,11 @@ std::string Store::run_path(const ColumnFamilyHandle *family) const {
   return path_ + "/unfinished-" + const_cast<ColumnFamilyHandle *>(family)->GetName();
 }
 
-void Store::remove_unfinished_runs() {
+Status Store::remove_unfinished_runs() {
+  Status status;
   for (const auto &family : families())
-    std::remove((path_ + "/unfinished-" + family.name).c_str());
+    if (status.ok()) status = remove_if_there(path_ + "/unfinished-" + family.name);
+  return status;
 }
 
 rocksdb::Options Store::options_of(const ColumnFamilyHandle *family) const {

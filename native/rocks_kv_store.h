@@ -98,7 +98,7 @@ class Store {
   rocksdb::Status read_rewards(Parents *parents);
   rocksdb::Status read_newest(int64_t limit, int64_t *newest);
   void release_families();
-  void remove_unfinished_runs();
+  rocksdb::Status remove_unfinished_runs();
   rocksdb::Status index_by_runs(const Pending &pending);
   rocksdb::Status ingest(const std::vector<rocksdb::ColumnFamilyHandle *> &families);
   rocksdb::Status write(rocksdb::WriteBatch &batch, bool sync);

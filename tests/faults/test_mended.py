@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from cdb.errors import StorageError
-from cdb.schemas import open_schema
+from cdb.schemas import find_schema, open_schema
 from cdb.testing.faults import Trials, interfere, missing, scratch
 from cdb.testing.faults.power import record
 from cdb.testing.faults.recorder import Kind, Operation
@@ -46,6 +46,17 @@ def test_an_index_directory_that_cannot_be_made_is_a_storage_error(tmp_path: Pat
     (path / "index").write_bytes(b"in the way")
     with pytest.raises(StorageError, match=str(path / "index")):
         open_schema("sqlite_v3", path)
+
+
+@pytest.mark.skipif(find_schema("rocks_kv").missing is not None, reason="rocks_kv is missing")
+def test_an_unfinished_run_that_cannot_be_removed_is_not_written_over(tmp_path: Path) -> None:
+    path = tmp_path / "db"
+    open_schema("rocks_kv", path).close()
+    unfinished = path / "db" / "unfinished-coins"
+    unfinished.mkdir()
+    (unfinished / "in-the-way").touch()
+    with pytest.raises(StorageError, match="unfinished-coins"):
+        open_schema("rocks_kv", path)
 
 
 def _is(operation: Operation, kind: Kind, name: str) -> bool:

@@ -20,9 +20,6 @@ needs_coin_log = pytest.mark.skipif(WITHOUT_COIN_LOG is not None, reason=str(WIT
 MANIFEST_FAILS = (
     "RocksDB 7.8 deletes ingested files when the fsync of its manifest fails, which may name them"
 )
-REMOVAL_FAILS = (
-    "an unfinished run that can't be removed is a hard link of a live one, and is written over"
-)
 
 
 class MergesRuns(FaultTests):
@@ -75,11 +72,7 @@ class TestRocksKv(FaultTests):
     # A manifest with a gap in what was appended last is damage to RocksDB: it wants such files to
     # end early instead, as most file systems have it.
     file_systems = (FileSystem.EXT4, FileSystem.STRICT)
-    known_failures: ClassVar = {
-        "eio": f"{MANIFEST_FAILS}; {REMOVAL_FAILS}",
-        "eio-sync": MANIFEST_FAILS,
-        "enospc": REMOVAL_FAILS,
-    }
+    known_failures: ClassVar = {"eio": MANIFEST_FAILS, "eio-sync": MANIFEST_FAILS}
 
 
 @needs_coin_log
