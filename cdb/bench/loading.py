@@ -3,7 +3,7 @@
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -49,9 +49,9 @@ def load(database: Database, meanwhile: Callable[[Schema], None] = lambda _: Non
         for progress in loader.load(watch.waits("parse", packs)):
             if progress.coins >= SAMPLE_COINS * (len(samples) + 1):
                 samples.append((progress.coins, watch.seconds()))
-        seconds, taken, peak = watch.seconds(), usage.figures(), peak_rss_bytes() or 0
+        # The peak is that until here: meanwhile may map all of the database.
+        seconds, taken, peak = watch.seconds(), usage.figures(), peak_rss_bytes()
         meanwhile(schema)
-        _forget_peak()
         usage = Usage(directory)
         watch.timed("close", closing.close)
     seconds += watch.phases["close"]
@@ -67,7 +67,7 @@ def load(database: Database, meanwhile: Callable[[Schema], None] = lambda _: Non
             **summed(taken, usage.figures()),
             "flushes": len(loader.flush_seconds),
             **latency_figures("flush", loader.flush_seconds),
-            "peak_rss_bytes": max(peak, peak_rss_bytes() or 0) or None,
+            "peak_rss_bytes": peak,
         },
         samples,
     )
@@ -123,9 +123,3 @@ def _check_totals(progress: LoadProgress, database: Database) -> None:
     if loaded != wanted:
         names = "blocks, coins, spends, newest block"
         raise WrongAnswerError(f"{names}: it loaded {loaded} of {wanted}")
-
-
-def _forget_peak() -> None:
-    """Let the peak of resident memory begin anew, where the system can."""
-    with suppress(OSError):
-        Path("/proc/self/clear_refs").write_text("5", "ascii")

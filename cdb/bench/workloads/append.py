@@ -64,7 +64,9 @@ class _Appending:
         made: list[Commit] = []
         taken, bare = list[float](), list[float]()
         while sum(taken) + sum(bare) < self._seconds and (part := list(islice(commits, turn))):
-            taken += [_timed(self._commit, commit) for commit in part]
+            turn_seconds = self._commit_until(part, self._seconds - sum(taken) - sum(bare))
+            part = part[: len(turn_seconds)]
+            taken += turn_seconds
             bare += [_timed(self._append, commit) for commit in part]
             made += part
         if not made:
@@ -80,6 +82,15 @@ class _Appending:
             "ratio": statistics.median(taken) / bare_seconds,
         }
         return Case("append", {"commit_coins": coins}, figures=figures)
+
+    def _commit_until(self, commits: list[Commit], seconds: float) -> list[float]:
+        """The seconds of each commit, of one at least, until the time is up."""
+        taken: list[float] = []
+        for commit in commits:
+            taken.append(_timed(self._commit, commit))
+            if sum(taken) >= seconds:
+                break
+        return taken
 
     def _take(self, coins: int) -> Commit:
         """The next blocks, which have at least so many coins; nothing when too few are left."""
