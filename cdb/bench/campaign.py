@@ -10,15 +10,15 @@ from time import perf_counter
 from cdb.bench.document import Clock, Surroundings
 from cdb.bench.machine import load_average
 from cdb.bench.matrix import Cell, Matrix, cells, timestamp
-from cdb.bench.process import NotMeasuredError, fresh
+from cdb.bench.plan import DATABASE_BYTES
+from cdb.bench.process import NotMeasuredError
 from cdb.bench.profiles import FAST, Place, Profile, place
 from cdb.bench.results import Document, write_result
 from cdb.bench.rounds import Note
-from cdb.bench.run import run
-from cdb.bench.truth import Truth, find_truth
+from cdb.bench.run import run, truth_of
+from cdb.bench.truth import Truth
 from cdb.bench.workload import Database
 
-DATABASE_BYTES = 250  # a coin, in the largest schema
 DATABASES = 4  # at once: a workload's second one, and what a compaction needs
 MORE_BYTES = 512 << 20
 
@@ -85,10 +85,7 @@ class Campaign:
         with place(FAST, self.parent, 0) as there:
             self.note(f"replay: {replay.source}")
             path = replay.write(there.directory)
-            self.note("reading what the replay says")
-            directory = there.directory / "truth"
-            directory.mkdir()
-            yield path, fresh(find_truth, str(path), str(directory))
+            yield path, truth_of(path, there.directory, self.note)
 
     def _run_in(
         self, profile: Profile, cells: Sequence[Cell], path: Path, truth: Truth

@@ -6,10 +6,9 @@ from pathlib import Path
 from time import perf_counter
 
 from cdb.bench.plan import Plan
-from cdb.bench.process import fresh
 from cdb.bench.rounds import Note, rotated
 from cdb.bench.run import AFTERWARDS, LOAD, checked, failure, measure_next
-from cdb.bench.truth import Truth, find_truth
+from cdb.bench.truth import Truth
 from cdb.bench.workload import Case, Database, measure
 
 FLOOR_SCHEMA = "cdb.bench.floor"
@@ -30,14 +29,6 @@ class Comparison:
     def loads(self, name: str) -> list[Case]:
         """The loads of a contestant."""
         return [case for case in self.cases[name] if case.workload == LOAD]
-
-
-def truth_of(plan: Plan, note: Note) -> Truth:
-    """What the plan's replay says. Raises WorkloadError for one that is of no use."""
-    note("reading what the replay says")
-    directory = plan.directory / "truth"
-    directory.mkdir()
-    return fresh(find_truth, str(plan.replay), str(directory))
 
 
 def compare(plan: Plan, truth: Truth, note: Note) -> Comparison:

@@ -5,6 +5,8 @@ from pathlib import Path
 
 from cdb.durability import Durability
 
+DATABASE_BYTES = 250  # a coin, in the largest schema
+
 
 @dataclass(frozen=True, slots=True)
 class Plan:

@@ -2,13 +2,27 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from pathlib import Path
 
+from cdb.bench.process import fresh
 from cdb.bench.rounds import Note
+from cdb.bench.truth import Truth, find_truth
 from cdb.bench.workload import Case, Database, measure
 from cdb.bench.workloads import DIGEST, WORKLOADS
 from cdb.durability import Durability
 
 LOAD, *AFTERWARDS = WORKLOADS
+
+
+def truth_of(replay: Path, directory: Path, note: Note) -> Truth:
+    """What a replay says; its files go to truth/ in the directory.
+
+    Raises WorkloadError for a replay that is of no use.
+    """
+    note("reading what the replay says")
+    place = directory / "truth"
+    place.mkdir()
+    return fresh(find_truth, str(replay), str(place))
 
 
 def run(database: Database, workloads: Sequence[str], note: Note) -> list[Case]:

@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 import click
 from tqdm import tqdm
 
-from cdb.bench.plan import Plan
+from cdb.bench.plan import DATABASE_BYTES, Plan
 from cdb.cmds.options import directory_option, flush_every_option
 from cdb.coins import MAX_U32
 from cdb.durability import Durability
@@ -25,7 +25,6 @@ from cdb.report.units import size
 DEFAULT_RUNS = 5
 MAINNET_FLUSH_COINS = 1_000_000
 TEXT_BYTES = 171  # a coin, with its share of spends and blocks
-DATABASE_BYTES = 250  # a coin, in the largest schema
 EXIT_TERMINATED = 128 + signal.SIGTERM
 
 Command = Callable[..., None]

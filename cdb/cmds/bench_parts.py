@@ -6,9 +6,10 @@ from dataclasses import dataclass, replace
 
 import click
 
-from cdb.bench.comparison import Comparison, compare, truth_of
+from cdb.bench.comparison import Comparison, compare
 from cdb.bench.plan import Plan
 from cdb.bench.process import WorkloadError
+from cdb.bench.run import truth_of
 from cdb.bench.truth import Truth
 from cdb.cmds.bench_options import BenchOptions, Source, note, workplaces
 from cdb.cmds.bench_tables import afterwards_table, growth_table, heading, load_table, problems
@@ -52,7 +53,7 @@ def compare_all(parts: Sequence[Part], options: BenchOptions) -> None:
     with workplaces(replace(options, sources=list(on_each)), databases + 1) as places:
         for source, directory in places:
             plan = options.plan(source, directory)
-            truth = truth_of(plan, note)
+            truth = truth_of(plan.replay, plan.directory, note)
             for part in on_each[source]:
                 own_plan = part.plan(plan)
                 comparison = _compare(own_plan, truth)
