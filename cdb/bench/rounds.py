@@ -1,24 +1,8 @@
-"""Several runs: the order of who is measured, and what their figures come to."""
+"""Several runs: the order of who is measured."""
 
-import statistics
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 Note = Callable[[str], None]
-
-
-@dataclass(frozen=True, slots=True)
-class Spread:
-    """The least, the middle and the greatest of several runs."""
-
-    min: float
-    median: float
-    max: float
-
-    @classmethod
-    def of(cls, values: Sequence[float]) -> "Spread":
-        """At least one value."""
-        return cls(min(values), statistics.median(values), max(values))
 
 
 def rotated(names: Sequence[str], by: int) -> list[str]:

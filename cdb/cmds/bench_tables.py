@@ -4,14 +4,13 @@ from collections.abc import Callable, Iterable, Sequence
 
 from cdb.bench.comparison import FLOOR, FLOORS, Comparison
 from cdb.bench.plan import Plan
-from cdb.bench.rounds import Spread
 from cdb.bench.run import LOAD, failure
 from cdb.bench.workload import Case
 from cdb.cmds.table import table
+from cdb.report.model import ENOUGH_RUNS, Spread
 from cdb.report.units import size
 from cdb.schemas import find_schema
 
-MANY_RUNS = 5
 NO_FIGURE = "–"
 _LOAD_HEADER = (
     *("", "wall s", "CPU s", "wall/floor", "CPU/floor", "CPU µs a coin", "coins/s"),
@@ -44,7 +43,7 @@ def heading(comparison: Comparison, plan: Plan) -> str:
     truth = comparison.truth
     what = f"{truth.coins:,} coins, {truth.spends:,} spends"
     flushes = f"a flush each {plan.flush_coins:,} coins, durability {plan.durability.value}"
-    few = f"; †: fewer than {MANY_RUNS}" if plan.runs < MANY_RUNS else ""
+    few = f"; †: fewer than {ENOUGH_RUNS}" if plan.runs < ENOUGH_RUNS else ""
     runs = "1 run" if plan.runs == 1 else f"{plan.runs} runs"
     return f"{what}; {flushes}; min / median / max of {runs}{few}"
 
@@ -201,4 +200,4 @@ def _median(values: Sequence[float]) -> str:
 
 
 def _marked(name: str, runs: Sequence[object]) -> str:
-    return name if len(runs) >= MANY_RUNS else f"{name} †"
+    return name if len(runs) >= ENOUGH_RUNS else f"{name} †"
