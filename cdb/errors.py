@@ -27,6 +27,8 @@ Every message is one line that says what, where and what to do.
 
 from os import PathLike, fspath
 
+_VERIFY = "cdb verify SCHEMA --db PATH says what is damaged, and --repair mends what is derived"
+
 
 class CdbError(Exception):
     """The base of every error that cdb raises on purpose."""
@@ -130,7 +132,14 @@ class WrongDatabaseError(DatabaseError):
 
 
 class CorruptDatabaseError(DatabaseError):
-    """Damage was found in a data file. Nothing wrong was served."""
+    """Damage was found in a data file. Nothing wrong was served.
+
+    A problem that says nothing of what to do gets the advice that helps with any damage.
+    """
+
+    def __init__(self, path: str | PathLike[str], problem: str) -> None:
+        advice = "" if "; " in problem else f"; {_VERIFY}"
+        super().__init__(path, f"{problem}{advice}")
 
 
 class StorageError(DatabaseError):

@@ -69,6 +69,7 @@ typedef struct {
     uint32_t name_bits;       /* 1 … 64: bits of a name that the index tells apart */
     uint32_t recent_bits;     /* 0 … 24: the names of the newest 2^recent_bits coins are kept */
     uint32_t unverified_spends;  /* that may wait for their verification: 40 bytes each */
+    int32_t forgiving;        /* open without `acked` where it is lost: nobody knows then what was acknowledged */
 } cdb_coin_log_options;
 
 typedef struct {
@@ -77,6 +78,7 @@ typedef struct {
     uint64_t newest_index;  /* 0 while there is no block */
     uint64_t log_bytes;
     uint64_t runs;
+    int32_t acked_is_damaged;  /* or missing, as it was found on opening; for a writer 0: it is mended */
 } cdb_coin_log_totals;
 
 typedef struct {

@@ -117,6 +117,9 @@ cdb_status cdb_kv_checkpoint(cdb_kv *kv, char **error);
    power loss. */
 cdb_status cdb_kv_settle(cdb_kv *kv, char **error);
 
+/* Hold every block of every table against its checksum. */
+cdb_status cdb_kv_verify(cdb_kv *kv, char **error);
+
 /* Look up names, in any order and repeated at will. found[i] is 1 and infos[i] is set where there
    is such a coin; where there is none, found[i] is 0 and infos[i] is as it was. */
 cdb_status cdb_kv_find(cdb_kv *kv, const uint8_t *names, size_t n, cdb_kv_info *infos,

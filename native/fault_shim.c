@@ -93,7 +93,7 @@ static void record(struct header header, const char *path, const void *data, siz
 }
 
 static void record_path(enum operation operation, const char *path, const char *other) {
-  record((struct header){.operation = operation, .descriptor = -1}, path, other,
+  record((struct header){.operation = (int32_t)operation, .descriptor = -1}, path, other,
          other == NULL ? 0 : strlen(other));
 }
 
@@ -375,7 +375,7 @@ static int synced(enum operation operation, long call, int descriptor) {
   lock();
   const int result = interferes(kSyncing, NULL) ? -1 : (int)syscall(call, descriptor);
   if (result != 0) operation = kSyncFailed;
-  record((struct header){.operation = operation, .descriptor = descriptor}, NULL, NULL, 0);
+  record((struct header){.operation = (int32_t)operation, .descriptor = descriptor}, NULL, NULL, 0);
   unlock();
   return result;
 }

@@ -2,6 +2,7 @@
 
 #include "cdb_rocks_kv_api.h"
 
+#include "coin_log/lost_pages.h"
 #include "coin_name.h"
 #include "rocks_kv_pending.h"
 #include "rocks_kv_store.h"
@@ -15,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+using coin_log::LostPages;
 using rocksdb::Status;
 
 namespace {
@@ -59,11 +61,13 @@ struct cdb_kv {
  public:
   static Status open(const std::string &path, const cdb_kv_options &options, cdb_kv **kv);
   Status close() { return store_->close(); }
+  const LostPages &lost_pages() const { return *lost_pages_; }
   cdb_kv_state state() const;
   Status accept(const cdb_kv_blocks &chunk, size_t *accepted);
   Status commit();
   Status checkpoint();
   Status settle();
+  Status verify() { return store_->verify(); }
   Status find(const uint8_t *names, size_t n, cdb_kv_info *infos, uint8_t *found);
   Status find_block(uint32_t index, cdb_kv_block *block, bool *found);
   std::unique_ptr<BlockCursor> cursor(uint32_t first, uint32_t last);
@@ -82,23 +86,45 @@ struct cdb_kv {
   int64_t newest() const;
 
   cdb_kv_options options_{};
+  std::shared_ptr<LostPages> lost_pages_ = std::make_shared<LostPages>();
   std::unique_ptr<Store> store_;
   Pending pending_;
   std::unique_ptr<BlockCursor> found_block_;  // keeps what find_block gave
 };
 
 struct cdb_kv_cursor {
+  const LostPages &lost_pages() const { return *lost; }
+
   std::unique_ptr<BlockCursor> blocks;
+  const LostPages *lost;
 };
+
+namespace {
+
+// A page that is lost reads as zeros, so whatever came of it is void.
+Status unless_lost(const LostPages &lost, const Status &status) {
+  return lost.any() ? Status::IOError("a page can't be read", lost.file()) : status;
+}
+
+template <typename Owner, typename Body>
+cdb_status guarded_reads(const Owner &owner, char **error, Body body) {
+  return guarded(error, [&] {
+    const LostPages &lost = owner.lost_pages();
+    return unless_lost(lost, lost.any() ? Status::OK() : body());
+  });
+}
+
+}  // namespace
 
 Status cdb_kv::open(const std::string &path, const cdb_kv_options &options, cdb_kv **kv) {
   auto opened = std::make_unique<cdb_kv>();
   opened->options_ = options;
-  Status status = Store::open(path, options, &opened->store_);
+  Status status = Store::open(path, options, opened->lost_pages_, &opened->store_);
   Parents parents;
   if (status.ok()) status = opened->store_->read_parents(&parents);
   opened->pending_.restore_parents(std::move(parents));
   if (status.ok()) status = opened->restore();
+  status = unless_lost(opened->lost_pages(), status);
   if (status.ok()) *kv = opened.release();
   return status;
 }
@@ -307,29 +333,33 @@ void cdb_kv_get_state(const cdb_kv *kv, cdb_kv_state *state) {
 }
 
 cdb_status cdb_kv_accept(cdb_kv *kv, const cdb_kv_blocks *blocks, size_t *accepted, char **error) {
-  return guarded(error, [=] { return kv->accept(*blocks, accepted); });
+  return guarded_reads(*kv, error, [=] { return kv->accept(*blocks, accepted); });
 }
 
 cdb_status cdb_kv_commit(cdb_kv *kv, char **error) {
-  return guarded(error, [=] { return kv->commit(); });
+  return guarded_reads(*kv, error, [=] { return kv->commit(); });
 }
 
 cdb_status cdb_kv_checkpoint(cdb_kv *kv, char **error) {
-  return guarded(error, [=] { return kv->checkpoint(); });
+  return guarded_reads(*kv, error, [=] { return kv->checkpoint(); });
 }
 
 cdb_status cdb_kv_settle(cdb_kv *kv, char **error) {
-  return guarded(error, [=] { return kv->settle(); });
+  return guarded_reads(*kv, error, [=] { return kv->settle(); });
+}
+
+cdb_status cdb_kv_verify(cdb_kv *kv, char **error) {
+  return guarded_reads(*kv, error, [=] { return kv->verify(); });
 }
 
 cdb_status cdb_kv_find(cdb_kv *kv, const uint8_t *names, size_t n, cdb_kv_info *infos,
                        uint8_t *found, char **error) {
-  return guarded(error, [=] { return kv->find(names, n, infos, found); });
+  return guarded_reads(*kv, error, [=] { return kv->find(names, n, infos, found); });
 }
 
 cdb_status cdb_kv_find_block(cdb_kv *kv, uint32_t index, cdb_kv_block *block, int32_t *found,
                              char **error) {
-  return guarded(error, [=] {
+  return guarded_reads(*kv, error, [=] {
     bool is_found = false;
     const Status status = kv->find_block(index, block, &is_found);
     *found = is_found ? 1 : 0;
@@ -340,14 +370,14 @@ cdb_status cdb_kv_find_block(cdb_kv *kv, uint32_t index, cdb_kv_block *block, in
 cdb_status cdb_kv_cursor_open(cdb_kv *kv, uint32_t first, uint32_t last, cdb_kv_cursor **cursor,
                               char **error) {
   return guarded(error, [=] {
-    *cursor = new cdb_kv_cursor{kv->cursor(first, last)};
+    *cursor = new cdb_kv_cursor{kv->cursor(first, last), &kv->lost_pages()};
     return Status::OK();
   });
 }
 
 cdb_status cdb_kv_cursor_next(cdb_kv_cursor *cursor, cdb_kv_block *block, int32_t *found,
                               char **error) {
-  return guarded(error, [=] {
+  return guarded_reads(*cursor, error, [=] {
     bool is_found = false;
     const Status status = cursor->blocks->next(block, &is_found);
     *found = is_found ? 1 : 0;
@@ -360,15 +390,15 @@ void cdb_kv_cursor_close(cdb_kv_cursor *cursor) {
 }
 
 cdb_status cdb_kv_begin_rewind(cdb_kv *kv, int64_t newest, char **error) {
-  return guarded(error, [=] { return kv->begin_rewind(newest); });
+  return guarded_reads(*kv, error, [=] { return kv->begin_rewind(newest); });
 }
 
 cdb_status cdb_kv_erase(cdb_kv *kv, const cdb_kv_blocks *blocks, char **error) {
-  return guarded(error, [=] { return kv->erase(*blocks); });
+  return guarded_reads(*kv, error, [=] { return kv->erase(*blocks); });
 }
 
 cdb_status cdb_kv_end_rewind(cdb_kv *kv, char **error) {
-  return guarded(error, [=] { return kv->end_rewind(); });
+  return guarded_reads(*kv, error, [=] { return kv->end_rewind(); });
 }
 
 void cdb_kv_free(char *error) {

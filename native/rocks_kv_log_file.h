@@ -5,6 +5,8 @@
 // RocksDB skips when it reads a log after a crash.
 #pragma once
 
+#include "rocksdb_files.h"
+
 #include <rocksdb/env.h>
 #include <rocksdb/file_system.h>
 
@@ -57,12 +59,10 @@ class ZeroedLogs : public rocksdb::FileSystemWrapper {
   rocksdb::IOStatus NewWritableFile(const std::string &path, const rocksdb::FileOptions &options,
                                     std::unique_ptr<rocksdb::FSWritableFile> *file,
                                     rocksdb::IODebugContext *debug) override {
-    const std::string suffix = ".log";
     const rocksdb::IOStatus status =
         rocksdb::FileSystemWrapper::NewWritableFile(path, options, file, debug);
-    const bool is_log = path.size() > suffix.size() &&
-                        path.compare(path.size() - suffix.size(), suffix.size(), suffix) == 0;
-    if (status.ok() && is_log) *file = std::make_unique<ZeroedLogFile>(std::move(*file), path);
+    if (status.ok() && ends_with(path, ".log"))
+      *file = std::make_unique<ZeroedLogFile>(std::move(*file), path);
     return status;
   }
 };

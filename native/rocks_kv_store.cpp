@@ -1,7 +1,9 @@
 #include "rocks_kv_store.h"
 
 #include "rocks_kv_log_file.h"
+#include "rocks_kv_mapped_tables.h"
 #include "rocksdb_common.h"
+#include "rocksdb_files.h"
 
 #include <rocksdb/cache.h>
 #include <rocksdb/filter_policy.h>
@@ -214,6 +216,7 @@ template <typename Found>
 Status multi_get(rocksdb::DB &db, const rocksdb::ReadOptions &options, ColumnFamilyHandle *family,
                  const std::vector<Slice> &keys, Found found) {
   std::vector<Status> statuses(std::min(keys.size(), kReadChunk));
+  const ReadingInPlace in_place;
   for (size_t done = 0; done < keys.size(); done += kReadChunk) {
     const size_t n = std::min(kReadChunk, keys.size() - done);
     std::vector<PinnableSlice> values(n);
@@ -228,8 +231,8 @@ Status multi_get(rocksdb::DB &db, const rocksdb::ReadOptions &options, ColumnFam
   return Status::OK();
 }
 
-// What a check has read, nobody is likely to ask for soon.
-rocksdb::ReadOptions checking() {
+// For what nobody is likely to ask for again soon.
+rocksdb::ReadOptions unlikely_again() {
   rocksdb::ReadOptions options;
   options.fill_cache = false;
   return options;
@@ -287,8 +290,8 @@ rocksdb::DBOptions db_options_for(const cdb_kv_options &wanted) {
   options.create_if_missing = wanted.create != 0;
   options.create_missing_column_families = wanted.create != 0;
   options.paranoid_checks = true;
-  // Mapped, a block is read where it is, at half the cost; checksums are verified all the same. A
-  // new database is about to be loaded, which reads little, and mapped pages count as its memory.
+  // See rocks_kv_mapped_tables.h. A new database is about to be loaded, which reads little, and
+  // mapped pages count as its memory.
   options.allow_mmap_reads = wanted.create == 0;
   options.max_background_jobs = 2;
   options.bytes_per_sync = 1u << 20;
@@ -331,6 +334,7 @@ BlockCursor::BlockCursor(std::unique_ptr<rocksdb::Iterator> rows, uint32_t first
 
 Status BlockCursor::next(cdb_kv_block *block, bool *found) {
   *found = false;
+  if (is_done_) return Status::OK();
   if (!rows_->Valid()) return rows_->status();
   if (rows_->key().size() != kBlockKeyBytes) return Status::Corruption("a block's key is cut");
   if (u32_at(rows_->key().data()) > last_) return Status::OK();
@@ -374,21 +378,26 @@ Status BlockCursor::read_parts(size_t n_confirms) {
     return Status::Corruption("a block's confirms are cut");
   block_.n_confirms = n_confirms;
   block_.confirms = reinterpret_cast<const uint8_t *>(confirms_.data());
-  rows_->Next();
+  // Not Next: RocksDB before 8.6 takes a file that is damaged where it begins for the end.
+  is_done_ = block_.index >= last_;
+  if (!is_done_) rows_->Seek(slice(block_key(block_.index + 1, 0)));
   return Status::OK();
 }
 
 Status Store::open(const std::string &path, const cdb_kv_options &wanted,
+                   const std::shared_ptr<coin_log::LostPages> &lost,
                    std::unique_ptr<Store> *store) {
   auto opened = std::make_unique<Store>();
   opened->path_ = path;
   opened->wanted_ = wanted;
   rocksdb::BlockBasedTableOptions table;
   table.block_cache = rocksdb::NewLRUCache(wanted.cache_bytes);
-  opened->env_ =
-      rocksdb::NewCompositeEnv(std::make_shared<ZeroedLogs>(rocksdb::FileSystem::Default()));
+  std::shared_ptr<rocksdb::FileSystem> files = std::make_shared<CarefulFiles>(
+      std::make_shared<MappedTables>(rocksdb::FileSystem::Default(), lost));
+  if (wanted.sync != 0) files = std::make_shared<ZeroedLogs>(files);
+  opened->env_ = rocksdb::NewCompositeEnv(files);
   opened->db_options_ = db_options_for(wanted);
-  if (wanted.sync != 0) opened->db_options_.env = opened->env_.get();
+  opened->db_options_.env = opened->env_.get();
   opened->names_options_ = names_options_for(table);
   opened->blocks_options_ = family_options(table);
   const bool read_only = wanted.read_only != 0;
@@ -560,7 +569,7 @@ Status Store::check_absent(const std::vector<Asked> &new_names, size_t *first_ba
     *first_bad = std::min(*first_bad, new_names[i].tag);
     return Status::OK();
   };
-  return multi_get(*db_, checking(), coins_, keys_of(new_names), found);
+  return multi_get(*db_, unlikely_again(), coins_, keys_of(new_names), found);
 }
 
 Status Store::check_spendable(const std::vector<Asked> &spends, size_t *first_bad) {
@@ -572,15 +581,15 @@ Status Store::check_spendable(const std::vector<Asked> &spends, size_t *first_ba
       return Status::OK();
     };
   };
-  Status status = multi_get(*db_, checking(), coins_, keys, found(true));
-  if (status.ok()) status = multi_get(*db_, checking(), spends_, keys, found(false));
+  Status status = multi_get(*db_, unlikely_again(), coins_, keys, found(true));
+  if (status.ok()) status = multi_get(*db_, unlikely_again(), spends_, keys, found(false));
   for (size_t i = 0; i < spends.size(); ++i)
     if (!is_spendable[i]) *first_bad = std::min(*first_bad, spends[i].tag);
   return status;
 }
 
 std::unique_ptr<BlockCursor> Store::cursor(uint32_t first, uint32_t last) {
-  std::unique_ptr<rocksdb::Iterator> rows(db_->NewIterator({}, blocks_));
+  std::unique_ptr<rocksdb::Iterator> rows(db_->NewIterator(unlikely_again(), blocks_));
   return std::make_unique<BlockCursor>(std::move(rows), first, last);
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "big_endian.h"
+#include "coin_log/lost_pages.h"
 #include "rocks_kv_pending.h"
 
 #include <rocksdb/db.h>
@@ -46,6 +47,7 @@ class BlockCursor {
 
   std::unique_ptr<rocksdb::Iterator> rows_;
   uint32_t last_;
+  bool is_done_ = false;
   cdb_kv_block block_{};
   std::string spends_;
   std::string confirms_;
@@ -57,7 +59,9 @@ class Store {
   Store(const Store &) = delete;
   Store &operator=(const Store &) = delete;
   ~Store();
+  // lost: where pages of tables are noted that can't be read.
   static rocksdb::Status open(const std::string &path, const cdb_kv_options &options,
+                              const std::shared_ptr<coin_log::LostPages> &lost,
                               std::unique_ptr<Store> *store);
   rocksdb::Status close();
 
@@ -87,6 +91,7 @@ class Store {
   rocksdb::Status index(const Pending &pending);
   rocksdb::Status checkpoint();
   rocksdb::Status settle();
+  rocksdb::Status verify() { return db_->VerifyChecksum(); }
   rocksdb::Status begin_rewind(int64_t newest);
   rocksdb::Status erase(const cdb_kv_blocks &blocks);
   rocksdb::Status end_rewind();

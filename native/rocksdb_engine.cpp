@@ -13,6 +13,7 @@
 #include "big_endian.h"
 #include "cdb_engine_api.h"
 #include "rocksdb_common.h"
+#include "rocksdb_files.h"
 
 #include <rocksdb/cache.h>
 #include <rocksdb/db.h>
@@ -97,12 +98,13 @@ Status row_of(const Slice &value, uint64_t *row) {
   return Status::OK();
 }
 
-rocksdb::Options options_for(const cdb_options &wanted) {
+rocksdb::Options options_for(const cdb_options &wanted, rocksdb::Env *env) {
   rocksdb::BlockBasedTableOptions table;
   table.block_cache = rocksdb::NewLRUCache(wanted.cache_bytes);
   table.filter_policy.reset(rocksdb::NewBloomFilterPolicy(10));
 
   rocksdb::Options options;
+  options.env = env;
   options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
   options.create_if_missing = wanted.read_only == 0;
   options.paranoid_checks = true;
@@ -153,6 +155,7 @@ struct cdb_engine {
   Status move_watermark(const cdb_watermark &covered, bool rewinding, Write write);
 
   std::string run_path_;
+  std::unique_ptr<rocksdb::Env> env_;  // outlives db_
   std::unique_ptr<rocksdb::DB> db_;
   rocksdb::WriteOptions writing_;
   bool read_only_ = false;
@@ -166,7 +169,9 @@ Status cdb_engine::open(const std::string &path, const cdb_options &wanted, cdb_
   opened->writing_ = write_options_for(wanted.log);
   opened->read_only_ = wanted.read_only != 0;
   opened->run_path_ = path + "/run.new";
-  const rocksdb::Options options = options_for(wanted);
+  opened->env_ =
+      rocksdb::NewCompositeEnv(std::make_shared<CarefulFiles>(rocksdb::FileSystem::Default()));
+  const rocksdb::Options options = options_for(wanted, opened->env_.get());
   if (opened->read_only_ && options.env->FileExists(path + "/CURRENT").IsNotFound())
     return Status::NotFound("it has no file CURRENT");
   rocksdb::DB *db = nullptr;

@@ -90,6 +90,7 @@ class CoinLog:
 
     One call at a time. After an error in a write, only close(abandon=True) is left.
 
+    forgiving: open it also where `acked` is lost, so that it can be checked or repaired.
     Raises MissingEngineError, CorruptDatabaseError, WrongDatabaseError, StorageError or, when it
     was opened read_only and has been rewound since, DatabaseClosedError.
     """
@@ -100,6 +101,7 @@ class CoinLog:
         *,
         durability: Durability,
         read_only: bool = False,
+        forgiving: bool = False,
         sizes: Sizes = DEFAULT_SIZES,
     ) -> None:
         self.path = path
@@ -109,6 +111,7 @@ class CoinLog:
         ffi = self._native.ffi
         options = ffi.new("cdb_coin_log_options *")
         options.read_only = read_only
+        options.forgiving = forgiving
         options.power_durable = durability is Durability.POWER
         options.memtable_coins = sizes.memtable_coins
         options.merge_runs = sizes.merge_runs
@@ -124,9 +127,13 @@ class CoinLog:
     @property
     def newest_index(self) -> int | None:
         """The index of the newest block; None without one."""
-        totals = self._native.ffi.new("cdb_coin_log_totals *")
-        self._native.lib.cdb_coin_log_count(self._open_handle(), totals)
+        totals = self._count()
         return int(totals.newest_index) if totals.blocks else None
+
+    @property
+    def acked_is_damaged(self) -> bool:
+        """Whether `acked` is damaged or missing. A writer has mended it when it was opened."""
+        return bool(self._count().acked_is_damaged)
 
     def accept(self, blocks: PackedBlocks, *, trusting: bool) -> int | None:
         """Add blocks. None when all were; else the place of the first that breaks a rule.
@@ -202,6 +209,11 @@ class CoinLog:
         """End the readers that nobody has any more: from here, because calls come one at a time."""
         while self._ended:
             self._native.lib.cdb_coin_log_end(self._ended.popleft())
+
+    def _count(self) -> Any:
+        totals = self._native.ffi.new("cdb_coin_log_totals *")
+        self._native.lib.cdb_coin_log_count(self._open_handle(), totals)
+        return totals
 
     def _open_handle(self) -> Any:
         if self._handle is None:

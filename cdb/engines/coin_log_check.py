@@ -35,6 +35,9 @@ def check_coin_log(path: Path, progress: Progress) -> Iterator[Damage]:
     """The first damage to derived files, and the first to the log. Nobody may write meanwhile."""
     try:
         with closing(_open(path)) as log:
+            if log.acked_is_damaged:
+                problem = "damaged" if (path / ACKED).exists() else "it is missing"
+                yield Damage(path / ACKED, problem, LOG)
             yield from _missing_files(path)
             _read_all(log, progress)
     except CorruptDatabaseError as error:
@@ -49,16 +52,17 @@ def check_coin_log(path: Path, progress: Progress) -> Iterator[Damage]:
 def rebuild_derived(path: Path, damaged: list[Path]) -> None:
     """Remove damaged derived files; opening the log makes all of them anew from it.
 
-    The manifest stays if it is sound: it knows of a rewind that a crash may have cut short.
+    `acked` stays, for what of it is intact: opening mends it.
     """
     for file in damaged:
-        with storage_errors(file):
-            file.unlink(missing_ok=True)
-    CoinLog(path, durability=Durability.POWER).close()
+        if file != path / ACKED:
+            with storage_errors(file):
+                file.unlink(missing_ok=True)
+    CoinLog(path, durability=Durability.POWER, forgiving=True).close()
 
 
 def _open(path: Path) -> CoinLog:
-    return CoinLog(path, durability=Durability.POWER, read_only=True)
+    return CoinLog(path, durability=Durability.POWER, read_only=True, forgiving=True)
 
 
 def _read_all(log: CoinLog, progress: Progress) -> None:
@@ -82,9 +86,9 @@ def _check_log_alone(path: Path, damaged: Path) -> Iterator[Damage]:
 
 def _missing_files(path: Path) -> Iterator[Damage]:
     """Opening makes up for missing files. Only what a crash could have cost is no damage."""
-    files = [path / ACKED]
-    if (path / MANIFEST).exists():
-        files += _named_files((path / MANIFEST).read_bytes(), path / DERIVED)
+    if not (path / MANIFEST).exists():
+        return
+    files = _named_files((path / MANIFEST).read_bytes(), path / DERIVED)
     yield from (Damage(file, "it is missing", LOG) for file in files if not file.exists())
 
 
@@ -101,7 +105,7 @@ def _named_files(manifest: bytes, directory: Path) -> Iterator[Path]:
 def _log_damage(path: Path, error: CorruptDatabaseError) -> Damage:
     """What an error says of the log, and which block is the last one before that place."""
     log = path / LOG
-    problem = error.problem
+    problem = Damage.of(error).problem
     if match := _damaged_at(problem):
         newest = _newest_before(log, int(match[1]))
         after = "before the first block" if newest is None else f"behind block {newest}"

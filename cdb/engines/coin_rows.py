@@ -62,7 +62,9 @@ class CoinReader:
         named = [None if row is None else next(coins) for row in rows]
         with self._reading():
             for coin, name in zip(named, names, strict=True):
-                if coin is not None and coin.name() != name:
+                if coin is None:
+                    continue
+                if coin.name() != name or not coin.has_possible_indices():
                     raise self.damaged(f"coin row {coin.row} does not hold coin {name.hex()}")
         return named
 
@@ -89,14 +91,15 @@ class CoinReader:
         """The blocks with a higher index, in order."""
         query = f"{self._select_blocks} WHERE block_index > ? ORDER BY block_index"
         with self._reading():
-            yield from map(BlockRow._make, self._connection.execute(query, (block_index,)))
+            yield from map(BlockRow.of, self._connection.execute(query, (block_index,)))
 
     def block(self, block_index: int) -> BlockSpendInfo | None:
         """The block at an index; None where there is none."""
         query = f"{self._select_blocks} WHERE block_index = ?"
         with self._reading():
             found = self._connection.execute(query, (block_index,)).fetchone()
-        return None if found is None else self.assemble(BlockRow._make(found))
+            row = None if found is None else BlockRow.of(found)
+        return None if row is None else self.assemble(row)
 
     def assemble(self, row: BlockRow) -> BlockSpendInfo:
         """The block that a block row stands for, checked against its checksum."""
@@ -156,6 +159,8 @@ class CoinRows:
                     problem = "its making was cut short, and it holds nothing; load into it again"
                     raise DatabaseNotFoundError(path, problem)
                 self._read_ends()
+            if not read_only:
+                self._check_ends()
         except BaseException:
             self.connection.close()
             raise
@@ -231,6 +236,15 @@ class CoinRows:
         coins, blocks = self._table.table, self._table.block_table
         self.row_count = self._one(f"SELECT max(rowid) FROM {coins}") or 0
         self.newest_index = self._one(f"SELECT max(block_index) FROM {blocks}")
+
+    def _check_ends(self) -> None:
+        """What is added to rows that damage has cut off would hide it."""
+        newest = -1 if self.newest_index is None else self.newest_index
+        last = next(self.read.blocks_above(newest - 1), None)
+        last_row = 0 if last is None else last.first_row + last.n_confirms - 1
+        if last_row != self.row_count:
+            problem = f"its coins end at row {self.row_count}, and its blocks at row {last_row}"
+            raise self.read.damaged(problem)
 
     def _one(self, query: str) -> int | None:
         value: int | None = self.connection.execute(query).fetchone()[0]

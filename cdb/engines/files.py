@@ -17,14 +17,19 @@ from cdb.errors import StorageError
 
 TEMPORARY_SUFFIX = ".tmp"
 DISK_FULL = (errno.ENOSPC, errno.EDQUOT)
+_ADVICE = {
+    **dict.fromkeys(DISK_FULL, "free some space"),
+    errno.EMFILE: "allow more open files (ulimit -n)",
+    errno.EFBIG: "allow larger files (ulimit -f)",
+}
 
 
 def storage_error(path: Path, error: OSError) -> StorageError:
     """The StorageError that names the file and says why."""
-    full = error.errno in DISK_FULL
-    reason = "disk full" if full else error.strerror or type(error).__name__
-    code = errno.errorcode.get(error.errno or 0, "no errno")
-    advice = "free some space" if full else "check the disk"
+    number = error.errno or 0
+    reason = "disk full" if number in DISK_FULL else error.strerror or type(error).__name__
+    code = errno.errorcode.get(number, "no errno")
+    advice = _ADVICE.get(number, "check the disk")
     return StorageError(path, f"{reason} ({code}); {advice}, then open it again")
 
 

@@ -34,7 +34,7 @@ from pathlib import Path
 
 from cdb.engines.files import storage_error, storage_errors
 from cdb.engines.filter import Filter, FilterBuilder, filter_bytes
-from cdb.engines.manifest import RunEntry, damaged, wrong_version
+from cdb.engines.manifest import RunEntry, wrong_version
 from cdb.engines.search import (
     KEY_BYTES,
     RECORD_BYTES,
@@ -44,7 +44,7 @@ from cdb.engines.search import (
     paged,
     unpacked_keys,
 )
-from cdb.errors import DatabaseNotFoundError
+from cdb.errors import CorruptDatabaseError, DatabaseNotFoundError
 
 MAGIC = b"cdb-run\0"
 VERSION = 2
@@ -83,7 +83,7 @@ class FlatRun:
         page = self._read((1 + number) * PAGE_BYTES, PAGE_BYTES)
         checksum, length, place = _PAGE_HEAD.unpack_from(page)
         if checksum != zlib.crc32(page[_CHECKSUM.size :], self._seed) or place != number:
-            raise damaged(self.path, f"page {number} is damaged")
+            raise CorruptDatabaseError(self.path, f"page {number} is damaged")
         return page[_PAGE_HEAD.size : _PAGE_HEAD.size + length * RECORD_BYTES]
 
     def close(self) -> None:
@@ -96,7 +96,8 @@ class FlatRun:
             while len(data) < size:
                 more = os.pread(self._descriptor, size - len(data), offset + len(data))
                 if not more:
-                    raise damaged(self.path, f"the file ends at byte {offset + len(data)}")
+                    problem = f"the file ends at byte {offset + len(data)}"
+                    raise CorruptDatabaseError(self.path, problem)
                 data += more
         except OSError as error:
             raise storage_error(self.path, error) from error
@@ -109,7 +110,7 @@ class FlatRun:
         if magic == MAGIC and version != VERSION and found.startswith(checksum, _HEADER.size):
             raise wrong_version(self.path, f"version {version}", f"version {VERSION}")
         if found != _header_page(header):
-            raise damaged(self.path, "the header is damaged, or it is another run's")
+            raise CorruptDatabaseError(self.path, "the header is damaged, or it is another run's")
 
     def _read_tail(self) -> None:
         pages = -(-self._count // PAGE_RECORDS)
@@ -119,10 +120,11 @@ class FlatRun:
         with storage_errors(self.path):
             length = os.fstat(self._descriptor).st_size
         if length != start + size + _CHECKSUM.size:
-            raise damaged(self.path, f"it has {length} bytes, which is not what its header says")
+            problem = f"it has {length} bytes, which is not what its header says"
+            raise CorruptDatabaseError(self.path, problem)
         tail = self._read(start, size)
         if self._read(start + size, _CHECKSUM.size) != _CHECKSUM.pack(zlib.crc32(tail, self._seed)):
-            raise damaged(self.path, "its first keys or its filter are damaged")
+            raise CorruptDatabaseError(self.path, "its first keys or its filter are damaged")
         self.first_keys = unpacked_keys(tail[:keys_size])
         self.filter = Filter(tail[keys_size:])
 

@@ -17,6 +17,7 @@ class Guard:
     def __init__(self, path: str | PathLike[str]) -> None:
         self.path = path
         self._problem: str | None = None
+        self._end = "it is closed; open it again"
         self.closed = False
 
     @property
@@ -27,10 +28,15 @@ class Guard:
     def check(self) -> None:
         """Raise DatabaseClosedError unless the object can be used."""
         if self.closed:
-            raise DatabaseClosedError(self.path, "it is closed; open it again")
+            raise DatabaseClosedError(self.path, self._end)
         if self._problem is not None:
             problem = f"a write failed ({self._problem}); open it again"
             raise DatabaseClosedError(self.path, problem)
+
+    def disown(self) -> None:
+        """The object is a copy of one of the process that this one was forked from."""
+        self.closed = True
+        self._end = "the process that this one was forked from has it open; open it here"
 
     @contextmanager
     def write(self) -> Iterator[None]:

@@ -104,12 +104,13 @@ def _write_format(path: Path, schema: str, version: int) -> None:
 
 def _create(path: Path) -> None:
     with storage_errors(path):
-        if path.exists():
-            return
-        if not path.parent.is_dir():
-            raise DatabaseNotFoundError(path, "the directory that should hold it does not exist")
-        path.mkdir()
-        fsync_dir(path.parent)
+        if not path.exists():
+            if not path.parent.is_dir():
+                problem = "the directory that should hold it does not exist"
+                raise DatabaseNotFoundError(path, problem)
+            path.mkdir()
+    # Also where it is there: who made it may have been killed before this.
+    fsync_dir(path.parent)
 
 
 def _check_contents(path: Path, schema: str, version: int, *, may_be_empty: bool) -> None:

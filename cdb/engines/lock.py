@@ -5,6 +5,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from weakref import WeakSet
 
 from cdb.engines.files import storage_errors
 from cdb.errors import DatabaseLockedError
@@ -15,6 +16,7 @@ class Lock:
 
     flock, not fcntl: that one is granted twice within a process, and lost when any descriptor of
     the file is closed. The file stays, because removing it would race with the next writer.
+    A child made by fork() lets go of it: else it would keep the lock when its parent is gone.
     Raises DatabaseLockedError, naming the database, when another holder is alive.
     """
 
@@ -27,10 +29,23 @@ class Lock:
             os.close(self._descriptor)
             problem = "another process has this database open for writing; wait until it is done"
             raise DatabaseLockedError(database_path, problem) from None
+        _held.add(self)
 
     def release(self) -> None:
         """Release the lock. Once only."""
+        _held.discard(self)
         os.close(self._descriptor)
+
+
+_held: WeakSet[Lock] = WeakSet()
+
+
+def _release_all() -> None:
+    for lock in list(_held):
+        lock.release()
+
+
+os.register_at_fork(after_in_child=_release_all)
 
 
 @contextmanager

@@ -13,9 +13,9 @@ is: a crash before that costs this write, a crash after it nothing.
 Runs are made in row order and merged with their neighbours only, so each holds a contiguous
 interval of rows, and a rewind changes nothing but the manifest.
 
-What survives: with Durability.POWER, files are fsynced before the manifest that names them, and old
-ones are removed after it. PROCESS and NONE fsync nothing: the death of the process costs nothing
-either, power loss may cost the whole index (checksums tell; it can be rebuilt).
+What survives: with Durability.POWER and PROCESS, files are fsynced before the manifest that names
+them, and old ones are removed after it; without, a power cut could leave an index that is damaged.
+NONE fsyncs nothing: the death of the process costs nothing either, power loss may cost the index.
 """
 
 import struct
@@ -36,12 +36,12 @@ from cdb.engines.manifest import (
     MANIFEST_NAME,
     RUN_PREFIX,
     Manifest,
-    damaged,
     read_manifest,
     write_manifest,
 )
 from cdb.engines.search import ROW_BYTES, Run, RunFormat, live_pages, live_row, merged
 from cdb.errors import (
+    CorruptDatabaseError,
     DatabaseClosedError,
     DatabaseNotFoundError,
     StorageError,
@@ -69,7 +69,7 @@ class LsmIndex:
     ) -> None:
         self._path = path
         self._format = run_format
-        self._durable = durability is Durability.POWER
+        self._durable = durability is not Durability.NONE
         self._read_only = read_only
         self._guard = Guard(path)
         if not read_only:
@@ -153,7 +153,7 @@ class LsmIndex:
             return
         # The first manifest comes before the first run, so runs without one have lost it.
         if any(name.startswith(RUN_PREFIX) for name in files):
-            raise damaged(self._path / MANIFEST_NAME, "the manifest is missing")
+            raise CorruptDatabaseError(self._path / MANIFEST_NAME, "the manifest is missing")
         write_manifest(self._path, Manifest(self._format.name), durable=self._durable)
 
     def _open(self) -> tuple[Manifest, list[Run]]:
@@ -169,7 +169,7 @@ class LsmIndex:
             except DatabaseNotFoundError as error:
                 newer = read_manifest(self._path)
                 if newer == manifest:
-                    raise damaged(Path(error.path), "this run is missing") from error
+                    raise CorruptDatabaseError(Path(error.path), "this run is missing") from error
                 manifest = newer
         raise StorageError(self._path, "it changes too fast to be opened; try again")
 

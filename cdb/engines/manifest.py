@@ -87,12 +87,6 @@ class Manifest:
         return f"{RUN_PREFIX}{run.number:08}.{self.run_format}"
 
 
-def damaged(path: Path, problem: str) -> CorruptDatabaseError:
-    """The error for a damaged file of an index."""
-    advice = f"remove the directory {path.parent.name} to have it built anew"
-    return CorruptDatabaseError(path, f"{problem}; {advice}")
-
-
 def wrong_version(path: Path, found: str, expected: str) -> WrongDatabaseError:
     """The error for an undamaged file of another version."""
     problem = f"its format is {found}, and this cdb reads {expected}; use the cdb that wrote it"
@@ -126,11 +120,11 @@ def read_manifest(directory: Path) -> Manifest:
         text = path.read_bytes()
     head, newline, body = text.partition(b"\n")
     if head + newline != _checksum(body):
-        raise damaged(path, "the manifest does not match its checksum")
+        raise CorruptDatabaseError(path, "the manifest does not match its checksum")
     try:
         return _parse(path, json.loads(body))
-    except (KeyError, TypeError, ValueError) as error:
-        raise damaged(path, f"the manifest makes no sense: {error!r}") from error
+    except (KeyError, TypeError, ValueError, RecursionError) as error:
+        raise CorruptDatabaseError(path, f"the manifest makes no sense: {error!r}") from error
 
 
 def _checksum(body: bytes) -> bytes:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Protocol
 
+from cdb.durability import Durability
 from cdb.engines.coin_rows import CoinRows
 from cdb.engines.index import EMPTY, NameIndex, Watermark
 from cdb.errors import CorruptDatabaseError
@@ -48,15 +49,16 @@ class Names(Protocol):
 
 
 class StaleIndexError(CorruptDatabaseError):
-    """An index that is not of these rows was opened for reading only, and can't be rebuilt."""
+    """An index of other rows than there are. Beside a writer, it may be the next moment's."""
 
 
 class IndexedNames:
     """Names in a memtable (the newest rows) and in a NameIndex (all older ones).
 
     The rows are the truth. The index never holds a row that is not durable, and what a crash has
-    cost it is taken from the rows when the database is opened. An index whose watermark is of other
-    rows is thrown away and built anew.
+    cost it is taken from the rows when the database is opened. So an index whose watermark is of
+    other rows is damage: commits were lost. Only where power loss may take rows, it is thrown away
+    and built anew.
     """
 
     def __init__(
@@ -66,6 +68,7 @@ class IndexedNames:
         open_index: Callable[[Path], NameIndex],
         *,
         memtable_coins: int,
+        durability: Durability,
         read_only: bool,
     ) -> None:
         self._rows = rows
@@ -75,8 +78,8 @@ class IndexedNames:
         self._index = open_index(index_path)
         try:
             if not self._is_of_these_rows():
-                if read_only:
-                    problem = "it belongs to other coins; open the database for writing to mend it"
+                if read_only or durability is Durability.POWER:
+                    problem = f"it is of coins that {rows.path.name} lacks: commits were lost"
                     raise StaleIndexError(index_path, problem)
                 self._index.close()
                 shutil.rmtree(index_path)

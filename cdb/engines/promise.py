@@ -34,7 +34,7 @@ def read_promise(path: Path) -> Promise | None:
     return Promise(int(match[1]), int(match[2]))
 
 
-def write_promise(path: Path, promise: Promise, *, durable: bool) -> None:
-    """Replace the file in one step."""
+def write_promise(path: Path, promise: Promise) -> None:
+    """Replace the file in one step, durably: torn by a power cut, it would look like damage."""
     line = f"newest {promise.newest} sequence {promise.sequence}\n"
-    replace_file(path, line.encode("ascii"), durable=durable)
+    replace_file(path, line.encode("ascii"), durable=True)

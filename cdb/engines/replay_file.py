@@ -42,11 +42,14 @@ def check_format(path: Path) -> None:
             raise WrongDatabaseError(path, "this is a directory, and a memory database is a file")
         if not path.exists():
             raise DatabaseNotFoundError(path, "no database is here")
+        if not path.is_file():
+            raise WrongDatabaseError(path, "this is no file, and a memory database is one")
         with path.open("rb") as file:
             first_line = file.readline(_MAX_FIRST_LINE_BYTES)
     if first_line != _FIRST_LINE:
         if _any_version(first_line):
-            raise WrongDatabaseError(path, "its format is newer; use the cdb that wrote it")
+            problem = "its format is of another version; use the cdb that wrote it"
+            raise WrongDatabaseError(path, problem)
         raise WrongDatabaseError(path, "this is not a memory database; name a new path")
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from cdb.durability import Durability
+from cdb.engines.changing import read_unchanged
 from cdb.engines.files import make_dir
 from cdb.engines.index import EMPTY, Watermark
 from cdb.errors import (
@@ -34,7 +35,7 @@ _PROBLEMS: Problems = {
     "CDB_NOT_FOUND": (DatabaseNotFoundError, "no RocksDB index is here ({})"),
     "CDB_FOREIGN": (WrongDatabaseError, "this is not an index of cdb's ({}); name another path"),
     "CDB_LOCKED": (DatabaseLockedError, "somebody has it open for writing; close it there first"),
-    "CDB_CORRUPT": (CorruptDatabaseError, "damage was found ({}); remove it to build it anew"),
+    "CDB_CORRUPT": (CorruptDatabaseError, "damage was found ({})"),
     "CDB_NO_SPACE": (StorageError, "the disk is full ({}); make room, then open it again"),
     "CDB_IO": (StorageError, "reading or writing failed ({}); check the disk, then open it again"),
     "CDB_FAILED": (StorageError, "RocksDB failed ({}); open it again"),
@@ -74,7 +75,11 @@ class RocksIndex:
         self._failed = False
         if not read_only:
             make_dir(path, durable=durability is Durability.POWER)
-        self._handle: Any = self._open(read_only)
+        self._handle: Any = (
+            read_unchanged(path, lambda: self._open(read_only=True))
+            if read_only
+            else self._open(read_only=False)
+        )
         self._covered = self._read_covered()
 
     @property
@@ -133,7 +138,7 @@ class RocksIndex:
             if not self._failed:
                 raise
 
-    def _open(self, read_only: bool) -> Any:
+    def _open(self, *, read_only: bool) -> Any:
         ffi, lib = self._native.ffi, self._native.lib
         options = ffi.new("cdb_options *")
         options.read_only = read_only

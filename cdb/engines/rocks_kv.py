@@ -33,7 +33,7 @@ _PROBLEMS: Problems = {
         "this RocksDB cannot read it ({}); use the one that wrote it, or load it anew",
     ),
     "CDB_LOCKED": (DatabaseLockedError, "somebody has it open for writing; close it there first"),
-    "CDB_CORRUPT": (CorruptDatabaseError, "damage was found ({}); load it anew"),
+    "CDB_CORRUPT": (CorruptDatabaseError, "damage was found ({})"),
     "CDB_NO_SPACE": (StorageError, "the disk is full ({}); make room, then open it again"),
     "CDB_IO": (StorageError, "reading or writing failed ({}); check the disk, then open it again"),
     "CDB_FAILED": (StorageError, "RocksDB failed ({}); open it again"),
@@ -71,6 +71,11 @@ class State(NamedTuple):
     sequence: int
     ingestions: int
     is_rewinding: bool
+
+    @property
+    def is_new(self) -> bool:
+        """Nothing was ever written to it."""
+        return self.newest is None and self.sequence == 0
 
 
 class RocksKv:
@@ -130,6 +135,10 @@ class RocksKv:
     def settle(self) -> None:
         """Do the same, and all the compaction that is owed, durably."""
         self._call("settle")
+
+    def verify(self) -> None:
+        """Hold every block of every table against its checksum. Raises CorruptDatabaseError."""
+        self._call("verify")
 
     def find(self, names: bytes) -> tuple[bytearray, bytearray]:
         """For each name a packed info, and a byte that is 1 where there is such a coin."""

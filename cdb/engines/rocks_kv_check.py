@@ -15,12 +15,13 @@ _READ_ONLY = Options(create=False, read_only=True, sync=False, commit_entries=1,
 def check_promise(path: Path) -> Iterator[Damage]:
     """Damage to NEWEST. Raises CorruptDatabaseError when RocksDB finds any to db/."""
     with closing(RocksKv(path / "db", _READ_ONLY)) as kv:
+        kv.verify()
         try:
             promise = read_promise(path / NEWEST_FILE)
         except CorruptDatabaseError as error:
             yield Damage.of(error, "db")
             return
-        if promise is None and kv.state.committed is not None:
+        if promise is None and not kv.state.is_new:
             yield Damage(path / NEWEST_FILE, "it is missing", "db")
 
 
@@ -29,4 +30,4 @@ def rewrite_promise(path: Path) -> None:
     with closing(RocksKv(path / "db", _READ_ONLY)) as kv:
         newest, sequence = kv.state.newest, kv.state.sequence
     promise = Promise(-1 if newest is None else newest, sequence)
-    write_promise(path / NEWEST_FILE, promise, durable=True)
+    write_promise(path / NEWEST_FILE, promise)

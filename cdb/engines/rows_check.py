@@ -52,6 +52,8 @@ def _check_block(read: CoinReader, row: BlockRow, first_row: int) -> int:
         if coin.confirmed_index != index:
             problem = f"coin row {coin.row} of block {index} says block {coin.confirmed_index}"
             raise read.damaged(problem)
+        if not coin.has_possible_indices():
+            raise read.damaged(f"coin row {coin.row} can't be spent by block {coin.spent_index!r}")
     for coin in spent:
         if coin.spent_index != index:
             problem = f"block {index} spends coin row {coin.row}, which says {coin.spent_index}"

@@ -18,7 +18,8 @@ from typing import Protocol
 
 from cdb.coins import NAME_BYTES
 from cdb.engines.filter import Filter
-from cdb.engines.manifest import RunEntry, damaged
+from cdb.engines.manifest import RunEntry
+from cdb.errors import CorruptDatabaseError
 
 RECORD = struct.Struct("<32sQ")
 RECORD_BYTES = RECORD.size
@@ -116,7 +117,7 @@ def _next_chunk(source: Iterator[list[bytes]]) -> list[bytes]:
 
 def _check_rows(rows: Sequence[int], entry: RunEntry, run: Run) -> None:
     if min(rows) < entry.first_row or max(rows) > entry.file_last_row:
-        raise damaged(run.path, "it holds a row that belongs to another run")
+        raise CorruptDatabaseError(run.path, "it holds a row that belongs to another run")
 
 
 def first_key(page: bytes) -> int:

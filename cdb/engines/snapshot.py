@@ -104,7 +104,9 @@ def _parameters(path: Path) -> str:
             raise WrongDatabaseError(path, "this is not an SQLite file")
         raise DatabaseNotFoundError(path, "no database is here")
     wal = _beside(path, "-wal")
-    if not _in_wal_mode(path) or (wal.exists() and _beside(path, "-shm").exists()):
+    # Where this very process may have it open, the file is not looked into: the end of that would
+    # release all locks that SQLite has on it, which are fcntl's.
+    if (wal.exists() and _beside(path, "-shm").exists()) or not _in_wal_mode(path):
         return "mode=ro"
     if wal.exists() and has_commit(wal):
         return "mode=ro&vfs=unix-none"

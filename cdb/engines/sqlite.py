@@ -4,13 +4,13 @@ import os
 import sqlite3
 import struct
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 from cdb.durability import Durability
-from cdb.engines.files import fsync_dir
+from cdb.engines.files import fsync_dir, storage_errors
 from cdb.errors import (
     CdbError,
     CorruptDatabaseError,
@@ -24,10 +24,15 @@ from cdb.errors import (
 # none when only the process dies, and it never corrupts. docs/durability.md has the measurements.
 _SYNCHRONOUS = {Durability.NONE: "OFF", Durability.PROCESS: "NORMAL", Durability.POWER: "FULL"}
 
+# How a rollback journal begins; see SQLite's file format.
+_JOURNAL_MAGIC = bytes.fromhex("d9d505f920a163d7")
+_PAGES_BEFORE = slice(16, 20)
+
 PAGE_CACHE_BYTES = 64 * 2**20
 # A B-tree page that many commits change is written once a checkpoint: so few checkpoints.
 CHECKPOINT_PAGES = 16_384
 MAX_LOOKUP_VARIABLES = 256
+_CANT_OPEN_ADVICE = "check its rights, and how many files may be open (ulimit -n)"
 LOCK_WAIT_SECONDS = 1.0
 
 # Numbers 0 … ?1 - 1, for ?1 > 0. A statement that takes its items out of one packed parameter, by
@@ -37,7 +42,10 @@ EACH = "WITH RECURSIVE each(n) AS (VALUES (0) UNION ALL SELECT n + 1 FROM each W
 
 def connect(path: Path, durability: Durability) -> sqlite3.Connection:
     """Open (or create) an SQLite file of ours for writing, with explicit transactions."""
-    connection = open_uri(path, "mode=rwc")
+    try:
+        connection = open_uri(path, "mode=rwc")
+    except DatabaseNotFoundError as error:
+        raise StorageError(path, f"it can't be made; {_CANT_OPEN_ADVICE}") from error
     try:
         with sqlite_errors(path):
             # Into WAL mode a new file comes by a rollback journal. EXTRA syncs the directory when
@@ -53,10 +61,38 @@ def connect(path: Path, durability: Durability) -> sqlite3.Connection:
                 # old -wal, removed at the last close, could come back over what was written since.
                 connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
                 fsync_dir(path.parent)
+                # What a killed process left in the -wal need not be synced, and what it could not
+                # sync never will be: nothing is promised, or built on it, before it is in the file.
+                connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
     except BaseException:
         connection.close()
         raise
     return connection
+
+
+def undo_unfinished_making(path: Path) -> None:
+    """Let SQLite empty a file that a crash left half made.
+
+    It begins with zeros, and its rollback journal says that it held no page before.
+    """
+    journal = _first_bytes(path.with_name(path.name + "-journal"), _PAGES_BEFORE.stop)
+    if not journal.startswith(_JOURNAL_MAGIC) or any(journal[_PAGES_BEFORE]):
+        return
+    # Not before there is such a journal: closing the file drops locks that SQLite holds on it.
+    if any(_first_bytes(path, _PAGES_BEFORE.stop)):
+        return
+    # It rolls back before the first read, unless the journal's writer is alive.
+    with sqlite_errors(path), closing(open_uri(path, "mode=rw")) as connection:
+        connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+
+
+def _first_bytes(path: Path, count: int) -> bytes:
+    """The first bytes of a file; none where there is no file."""
+    with storage_errors(path):
+        if not path.is_file():
+            return b""
+        with path.open("rb") as file:
+            return file.read(count)
 
 
 def open_uri(path: Path, parameters: str) -> sqlite3.Connection:
@@ -78,6 +114,11 @@ def sqlite_errors(path: Path) -> Iterator[None]:
         yield
     except sqlite3.Error as error:
         raise _as_cdb_error(path, error) from error
+    except UnicodeDecodeError as error:
+        # Its error tells a name that is damaged.
+        raise CorruptDatabaseError(
+            path, f"SQLite found damage: a name is no text ({error})"
+        ) from error
 
 
 @contextmanager
@@ -107,6 +148,14 @@ def _as_cdb_error(path: Path, error: sqlite3.Error) -> CdbError:
             return CorruptDatabaseError(path, f"SQLite found damage: {error}")
         case sqlite3.SQLITE_CANTOPEN if not path.exists():
             return DatabaseNotFoundError(path, "no database is here")
+        case sqlite3.SQLITE_CANTOPEN:
+            return StorageError(path, f"{error} (SQLITE_CANTOPEN); {_CANT_OPEN_ADVICE}")
+        case sqlite3.SQLITE_IOERR if error.sqlite_errorcode == sqlite3.SQLITE_IOERR_SHMSIZE:
+            problem = "no room for its -shm file (SQLITE_IOERR_SHMSIZE)"
+            return StorageError(path, f"{problem}; free some space, then open it again")
+        case sqlite3.SQLITE_READONLY if error.sqlite_errorcode == sqlite3.SQLITE_READONLY_ROLLBACK:
+            problem = "a crash left a commit half done; open it once with the program that wrote it"
+            return StorageError(path, problem)
         case sqlite3.SQLITE_ERROR:
             return CorruptDatabaseError(path, f"not the tables that belong here: {error}")
         case _:

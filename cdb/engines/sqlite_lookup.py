@@ -50,7 +50,7 @@ class SqliteLookup:
                 if not read_only:
                     create_tables(self._connection, _CREATE)
                 found = self._connection.execute("SELECT rows, last_name FROM covered").fetchone()
-                self._covered = Watermark._make(found)
+                self._covered = _watermark(*found)
         except BaseException:
             self._connection.close()
             raise
@@ -111,3 +111,9 @@ class SqliteLookup:
         self._connection.execute("UPDATE covered SET rows = ?, last_name = ?", covered)
         self._connection.execute("COMMIT")
         self._covered = covered
+
+
+def _watermark(rows: object, last_name: object) -> Watermark:
+    if not isinstance(rows, int) or not isinstance(last_name, bytes):
+        raise TypeError("the watermark has values of other types")
+    return Watermark(rows, last_name)

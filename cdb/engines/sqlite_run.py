@@ -22,9 +22,10 @@ from pathlib import Path
 from typing import Any
 
 from cdb.engines.filter import Filter, FilterBuilder
-from cdb.engines.manifest import RunEntry, damaged, wrong_version
+from cdb.engines.manifest import RunEntry, wrong_version
 from cdb.engines.search import RECORD, RunFormat, first_key, packed_keys, paged, unpacked_keys
 from cdb.engines.sqlite import open_uri, sqlite_errors, stored_data
+from cdb.errors import CorruptDatabaseError
 
 VERSION = 2
 PAGE_RECORDS = 16
@@ -67,7 +68,7 @@ class SqliteRun:
             page = b"".join([RECORD.pack(name, row) for name, row in rows])
             (checksum,) = _CHECKSUM.unpack_from(self._checksums, number * _CHECKSUM.size)
         if checksum != zlib.crc32(page):
-            raise damaged(self.path, f"rows {first} and following are damaged")
+            raise CorruptDatabaseError(self.path, f"rows {first} and following are damaged")
         return page
 
     def close(self) -> None:
@@ -77,14 +78,14 @@ class SqliteRun:
     def _read_meta(self, entry: RunEntry) -> None:
         rows = self._connection.execute("SELECT * FROM meta").fetchall()
         if len(rows) != 1:
-            raise damaged(self.path, f"meta has {len(rows)} rows")
+            raise CorruptDatabaseError(self.path, f"meta has {len(rows)} rows")
         *identity, keys, bits, checksums, checksum = rows[0]
         if checksum != _meta_checksum(identity, keys, bits, checksums):
-            raise damaged(self.path, "meta is damaged")
+            raise CorruptDatabaseError(self.path, "meta is damaged")
         if identity[0] != VERSION:
             raise wrong_version(self.path, f"version {identity[0]}", f"version {VERSION}")
         if identity != _identity(entry):
-            raise damaged(self.path, "it is another run")
+            raise CorruptDatabaseError(self.path, "it is another run")
         self.first_keys = unpacked_keys(keys)
         self.filter = Filter(bits)
         self._checksums = checksums

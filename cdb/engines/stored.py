@@ -8,9 +8,9 @@ block carries a checksum of its canonical content.
 import struct
 import zlib
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple, Self
 
-from cdb.coins import Coin, CoinInfo, bytes32, bytes32_unchecked, coin_name
+from cdb.coins import MAX_U32, Coin, CoinInfo, bytes32, bytes32_unchecked, coin_name
 
 
 class StoredCoin(NamedTuple):
@@ -26,6 +26,16 @@ class StoredCoin(NamedTuple):
     def name(self) -> bytes32:
         """The coin's name, computed from the row."""
         return coin_name(self.parent, self.puzzle_hash, int.from_bytes(self.amount_bytes, "big"))
+
+    def has_possible_indices(self) -> bool:
+        """Whether a coin may be confirmed and spent where this one says: damage shows so at times.
+
+        What a row says otherwise, only its block can tell (cdb.engines.rows_check).
+        """
+        confirmed, spent = self.confirmed_index, self.spent_index
+        if type(confirmed) is not int or type(spent) is not int:
+            return False
+        return 0 <= confirmed <= MAX_U32 and (spent == 0 or confirmed <= spent <= MAX_U32)
 
     def coin(self) -> Coin:
         """The row as a Coin."""
@@ -49,6 +59,14 @@ class BlockRow(NamedTuple):
     n_confirms: int
     spent_rows: bytes
     checksum: int
+
+    @classmethod
+    def of(cls, columns: Sequence[Any]) -> Self:
+        """A row as SQLite gives it. Raises TypeError for what is never stored there."""
+        row = cls._make(columns)
+        if [type(value) for value in row] != [int, int, int, int, bytes, int]:
+            raise TypeError("a block's row has values of other types")
+        return row
 
     def spent(self) -> tuple[int, ...]:
         """The row ids of the coins that the block spends, in the order of their names."""

@@ -79,6 +79,7 @@ def _open_once(
             path / INDEX_DIRECTORY,
             open_index,
             memtable_coins=memtable_coins,
+            durability=durability,
             read_only=read_only,
         )
         undo.pop_all()

@@ -31,7 +31,7 @@ from cdb.engines.node_table import (
 )
 from cdb.engines.rows_check import check_rows
 from cdb.engines.snapshot import Snapshot
-from cdb.engines.sqlite import integrity_problems
+from cdb.engines.sqlite import integrity_problems, undo_unfinished_making
 from cdb.errors import DatabaseNotFoundError, WrongDatabaseError
 from cdb.schemas._store import CoinStore
 from cdb.schemas.protocol import Schema
@@ -58,6 +58,7 @@ def blockchain_v2(
     if not path.parent.is_dir():
         raise DatabaseNotFoundError(path, "the directory that should hold it does not exist")
     if path.exists():
+        undo_unfinished_making(path)
         if _is_nodes_own(path):
             problem = "this is a node's own database, which cdb only reads; name another path"
             raise WrongDatabaseError(path, problem)

@@ -11,7 +11,7 @@ All of derived/ is rebuilt from the log when it is missing. See docs/schemas/coi
 
 from array import array
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from os import PathLike
 from pathlib import Path
 
@@ -27,16 +27,17 @@ from cdb.engines.coin_log import (
     missing,
     names_of,
 )
-from cdb.engines.coin_log_check import check_coin_log, rebuild_derived
+from cdb.engines.coin_log_check import ACKED, MANIFEST, check_coin_log, rebuild_derived
+from cdb.engines.files import storage_errors
 from cdb.engines.home import Home, checked_home, repaired_home
 from cdb.engines.packed_lookups import PackedLookups
-from cdb.errors import CorruptDatabaseError, DatabaseClosedError
+from cdb.errors import CorruptDatabaseError, DatabaseClosedError, StorageError
 from cdb.packed import AMOUNT_BYTES, PackedBlocks
 
 __all__ = ["SCHEMA", "CoinLogSchema", "check", "missing", "repair"]
 
 FORMAT_VERSION = 1
-READ_TRIES = 4
+READ_TRIES = 100
 
 
 class CoinLogSchema(PackedLookups):
@@ -134,9 +135,19 @@ class CoinLogSchema(PackedLookups):
     def _open(self, durability: Durability, sizes: Sizes) -> CoinLog:
         for _ in range(READ_TRIES if self._read_only else 0):
             # A writer that is alive may change files between our looks at two of them.
-            with suppress(CorruptDatabaseError, DatabaseClosedError):
+            before = self._change_marks()
+            try:
                 return CoinLog(self._path, durability=durability, read_only=True, sizes=sizes)
+            except (CorruptDatabaseError, DatabaseClosedError, StorageError):
+                if self._change_marks() == before:
+                    raise
         return CoinLog(self._path, durability=durability, read_only=self._read_only, sizes=sizes)
+
+    def _change_marks(self) -> list[bytes]:
+        """The files that a writer changes before it takes anything away."""
+        with storage_errors(self._path):
+            files = [self._path / ACKED, self._path / MANIFEST]
+            return [file.read_bytes() for file in files if file.exists()]
 
     def _accept(self, blocks: PackedBlocks, *, trusting: bool) -> int | None:
         with self._guard.write():

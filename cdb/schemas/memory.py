@@ -21,6 +21,7 @@ from cdb.blocks import (
 from cdb.coins import Coin, CoinInfo, bytes32
 from cdb.durability import Durability
 from cdb.engines import replay_file
+from cdb.engines.files import fsync_dir
 from cdb.engines.lock import Lock
 from cdb.engines.shared import Shared
 from cdb.errors import DatabaseNotFoundError
@@ -134,6 +135,9 @@ class MemorySchema(Shared):
         try:
             if not self._read_only and not path.exists():
                 replay_file.save(path, [], durable=self._durable)
+            elif not self._read_only and self._durable:
+                # A process that was killed may have replaced it just before.
+                fsync_dir(path.parent)
             for block in replay_file.load(path):
                 self._apply(named_block(block, self.last_block_index))
         except BaseException:

@@ -8,7 +8,7 @@ my.cdb/
 
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from os import PathLike
 from pathlib import Path
 from typing import NoReturn, Self
@@ -19,6 +19,7 @@ from cdb.blocks import (
 )
 from cdb.damage import Damage, Progress
 from cdb.durability import Durability
+from cdb.engines.changing import read_unchanged
 from cdb.engines.files import make_dir
 from cdb.engines.home import Home, checked_home, repaired_home
 from cdb.engines.packed_lookups import PackedLookups
@@ -35,7 +36,6 @@ COMMIT_ENTRIES = 3_000_000
 INGEST_ENTRIES = 10_000
 BATCH_ENTRIES = 50_000
 READ_ENTRIES = 1_000
-READ_TRIES = 4
 
 
 class RocksKvSchema(PackedLookups):
@@ -143,11 +143,10 @@ class RocksKvSchema(PackedLookups):
                     self._promise(self._reached())
 
     def _open(self, options: Options) -> None:
-        """Open db/. What a reader finds may be mixed, if a writer was at work: it tries again."""
-        for _ in range(READ_TRIES - 1 if self._read_only else 0):
-            with suppress(CorruptDatabaseError):
-                return self._open_once(options)
-        return self._open_once(options)
+        if self._read_only:
+            read_unchanged(self._path / "db", lambda: self._open_once(options))
+        else:
+            self._open_once(options)
 
     def _open_once(self, options: Options) -> None:
         promised = read_promise(self._path / NEWEST_FILE)
@@ -156,6 +155,8 @@ class RocksKvSchema(PackedLookups):
         create = promised is None and not self._read_only
         self._kv = RocksKv(self._path / "db", options._replace(create=create))
         try:
+            if promised is None and not self._kv.state.is_new:
+                raise CorruptDatabaseError(self._path / NEWEST_FILE, "it is missing")
             self._promised = promised or Promise(-1, 0)
             self._check_promise()
             if create:
@@ -169,9 +170,7 @@ class RocksKvSchema(PackedLookups):
         if reached.newest < self._promised.newest or reached.sequence < self._promised.sequence:
             problem = f"damaged: it ends at block {reached.newest}, sequence {reached.sequence}"
             promised = f"block {self._promised.newest}, sequence {self._promised.sequence}"
-            raise CorruptDatabaseError(
-                self._kv.path, f"{problem}, and had {promised}; load it anew"
-            )
+            raise CorruptDatabaseError(self._kv.path, f"{problem}, and had {promised}")
 
     def _reached(self) -> Promise:
         state = self._kv.state
@@ -179,7 +178,7 @@ class RocksKvSchema(PackedLookups):
 
     def _promise(self, promise: Promise) -> None:
         if promise != self._promised or not (self._path / NEWEST_FILE).exists():
-            write_promise(self._path / NEWEST_FILE, promise, durable=self._durable)
+            write_promise(self._path / NEWEST_FILE, promise)
             self._promised = promise
 
     def _accept(self, packed_blocks: PackedBlocks) -> None:
@@ -192,9 +191,12 @@ class RocksKvSchema(PackedLookups):
             self._refuse(packed_blocks.block(accepted))
 
     def _promise_what_was_ingested(self) -> None:
-        """Runs that were ingested are not in the log, so a manifest that is cut would lose them."""
+        """Runs that were ingested are not in the log, so a manifest that is cut would lose them.
+
+        Below POWER the log may hold more than was synced, and nothing is promised before a close.
+        """
         ingestions = self._kv.state.ingestions
-        if ingestions != self._ingestions:
+        if self._durable and ingestions != self._ingestions:
             self._ingestions = ingestions
             self._promise(self._reached())
 

@@ -7,39 +7,67 @@
 namespace coin_log {
 
 namespace {
-constexpr const char *kAckedFile = "acked";
-constexpr size_t kSlotBytes = 24;
-}  // namespace
 
-Acked::Acked(const Directory &directory, bool read_only) {
-  const bool is_there = exists(directory, kAckedFile);
-  if (!is_there && read_only) return;
-  file_ = std::make_unique<File>(directory, kAckedFile, read_only ? Open::kRead : Open::kCreate);
-  if (!is_there) sync_directory(directory, "");
-  uint8_t slots[2 * kSlotBytes] = {0};
-  file_->read(slots, std::min<size_t>(sizeof slots, file_->size()), 0);
-  read_slot(slots);
-  read_slot(slots + kSlotBytes);
+constexpr size_t kSlotBytes = 24, kSlots = 2;
+
+bool is_zeros(const uint8_t *from, size_t n) {
+  return std::all_of(from, from + n, [](uint8_t byte) { return byte == 0; });
 }
 
-void Acked::read_slot(const uint8_t *slot) {
+}  // namespace
+
+Acked::Acked(const Directory &directory, bool read_only) : directory_(directory) {
+  if (!exists(directory, kAckedFile)) return;
+  file_ = std::make_unique<File>(directory, kAckedFile, read_only ? Open::kRead : Open::kCreate);
+  Bytes bytes(std::min<uint64_t>(kSlots * kSlotBytes, file_->size()));
+  file_->read(bytes.data(), bytes.size(), 0);
+  state_ = read(bytes);
+}
+
+Acked::State Acked::read(const Bytes &bytes) {
+  if (bytes.empty()) return State::kEmpty;
+  Bytes slots = bytes;
+  slots.resize(kSlots * kSlotBytes);
+  const uint8_t *const second = slots.data() + kSlotBytes;
+  const bool has_first = read_slot(slots.data()), has_second = read_slot(second);
+  if (!has_first && !has_second) return State::kLost;
+  // Earlier versions left the first slot out at first.
+  const bool is_begun = has_second && sequence_ == 1 && is_zeros(slots.data(), kSlotBytes);
+  const bool is_complete = bytes.size() == slots.size() && ((has_first && has_second) || is_begun);
+  return is_complete ? State::kWhole : State::kDamaged;
+}
+
+bool Acked::read_slot(const uint8_t *slot) {
   const uint32_t sequence = load<uint32_t>(slot + 12);
-  if (sequence <= sequence_ || load<uint64_t>(slot + 16) != checksum(slot, 16, 0)) return;
-  length_ = load<uint64_t>(slot);
-  epoch_ = load<uint32_t>(slot + 8);
-  sequence_ = sequence;
+  if (sequence == 0 || load<uint64_t>(slot + 16) != checksum(slot, 16, 0)) return false;
+  if (sequence > sequence_) {
+    length_ = load<uint64_t>(slot);
+    epoch_ = load<uint32_t>(slot + 8);
+    sequence_ = sequence;
+  }
+  return true;
+}
+
+void Acked::mend() {
+  if (is_whole()) return;
+  if (is_missing()) file_ = std::make_unique<File>(directory_, kAckedFile, Open::kCreate);
+  set(length_, epoch_);
+  sync();
+  sync_directory(directory_, "");
+  state_ = State::kWhole;
 }
 
 void Acked::set(uint64_t length, uint32_t epoch) {
   length_ = length;
   epoch_ = epoch;
   ++sequence_;
-  uint8_t slot[kSlotBytes];
-  store(slot, length);
-  store(slot + 8, epoch);
-  store(slot + 12, sequence_);
-  store(slot + 16, checksum(slot, 16, 0));
-  file_->write(slot, kSlotBytes, sequence_ % 2 * kSlotBytes);
+  uint8_t slots[kSlots * kSlotBytes];
+  store(slots, length);
+  store(slots + 8, epoch);
+  store(slots + 12, sequence_);
+  store(slots + 16, checksum(slots, 16, 0));
+  std::copy(slots, slots + kSlotBytes, slots + kSlotBytes);
+  file_->write(slots, sizeof slots, 0);
 }
 
 }  // namespace coin_log

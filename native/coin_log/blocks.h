@@ -35,6 +35,13 @@ struct OwnedBlocks {
   }
   size_t confirm_count() const { return names.size() / kNameBytes; }
   void clear() { *this = OwnedBlocks(); }
+  void drop_last() {
+    for (auto *numbers : {&indices, &timestamps, &spend_ends, &confirm_ends}) numbers->pop_back();
+    const size_t n_confirms = confirm_ends.empty() ? 0 : confirm_ends.back();
+    spends.resize(spend_ends.empty() ? 0 : spend_ends.back() * kNameBytes);
+    confirms.resize(n_confirms * kConfirmBytes);
+    names.resize(n_confirms * kNameBytes);
+  }
 };
 
 }  // namespace coin_log

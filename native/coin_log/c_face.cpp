@@ -39,6 +39,24 @@ cdb_coin_log_status guarded(char **error, Body body) noexcept {
   }
 }
 
+// What a body concludes from mapped bytes counts only if all of them could be read.
+template <typename Body>
+void with_readable_mappings(const coin_log::LostPages &lost, Body body) {
+  check_readable(lost);
+  try {
+    body();
+  } catch (...) {
+    check_readable(lost);
+    throw;
+  }
+  check_readable(lost);
+}
+
+template <typename Body>
+cdb_coin_log_status guarded(const coin_log::Store &store, char **error, Body body) noexcept {
+  return guarded(error, [&] { with_readable_mappings(*store.directory().lost, body); });
+}
+
 template <typename T>
 void copy(const std::vector<T> &from, T *to) {
   if (!from.empty()) std::memcpy(to, from.data(), from.size() * sizeof(T));
@@ -53,13 +71,20 @@ void check_writable(const cdb_coin_log *log) {
 
 cdb_coin_log_status cdb_coin_log_open(const char *path, const cdb_coin_log_options *options,
                                       cdb_coin_log **log, char **error) {
-  return guarded(error, [=] { *log = new cdb_coin_log{{path, *options}}; });
+  return guarded(error, [=] {
+    const coin_log::Directory directory{path};
+    std::unique_ptr<cdb_coin_log> opened;
+    with_readable_mappings(*directory.lost,
+                           [&] { opened.reset(new cdb_coin_log{{directory, *options}}); });
+    *log = opened.release();
+  });
 }
 
 cdb_coin_log_status cdb_coin_log_close(cdb_coin_log *log, int32_t abandon, char **error) {
   const std::unique_ptr<cdb_coin_log> owned(log);
   return guarded(error, [&] {
-    if (abandon == 0) owned->store.close();
+    if (abandon != 0) return;
+    with_readable_mappings(*owned->store.directory().lost, [&] { owned->store.close(); });
   });
 }
 
@@ -74,7 +99,7 @@ cdb_coin_log_status cdb_coin_log_accept(cdb_coin_log *log, size_t n, const uint6
                                         int32_t trusting, cdb_coin_log_refusal *refusal,
                                         char **error) {
   bool accepted = true;
-  const cdb_coin_log_status status = guarded(error, [&] {
+  const cdb_coin_log_status status = guarded(log->store, error, [&] {
     check_writable(log);
     const coin_log::Blocks blocks = {n,      indices,  timestamps, spend_ends, confirm_ends,
                                      spends, confirms, names};
@@ -86,14 +111,14 @@ cdb_coin_log_status cdb_coin_log_accept(cdb_coin_log *log, size_t n, const uint6
 }
 
 cdb_coin_log_status cdb_coin_log_flush(cdb_coin_log *log, char **error) {
-  return guarded(error, [=] {
+  return guarded(log->store, error, [=] {
     check_writable(log);
     log->store.flush();
   });
 }
 
 cdb_coin_log_status cdb_coin_log_rewind(cdb_coin_log *log, int64_t block_index, char **error) {
-  return guarded(error, [=] {
+  return guarded(log->store, error, [=] {
     check_writable(log);
     log->store.rewind(block_index);
   });
@@ -101,16 +126,21 @@ cdb_coin_log_status cdb_coin_log_rewind(cdb_coin_log *log, int64_t block_index, 
 
 cdb_coin_log_status cdb_coin_log_lookup(cdb_coin_log *log, const uint8_t *names, size_t n,
                                         cdb_coin_log_info *infos, uint8_t *found, char **error) {
-  return guarded(error, [=] {
+  return guarded(log->store, error, [=] {
     log->store.settle();
-    log->store.lookup(names, n, infos, found);
+    try {
+      log->store.lookup(names, n, infos, found);
+    } catch (const coin_log::Failure &) {
+      log->store.check_not_rewound();
+      throw;
+    }
     log->store.check_not_rewound();
   });
 }
 
 cdb_coin_log_status cdb_coin_log_read(cdb_coin_log *log, int64_t first_index, int64_t last_index,
                                       cdb_coin_log_reader **reader, char **error) {
-  return guarded(error, [=] {
+  return guarded(log->store, error, [=] {
     log->store.settle();
     *reader = new cdb_coin_log_reader{{log->store, log->store.range(first_index, last_index)}};
   });
@@ -118,7 +148,7 @@ cdb_coin_log_status cdb_coin_log_read(cdb_coin_log *log, int64_t first_index, in
 
 cdb_coin_log_status cdb_coin_log_next(cdb_coin_log_reader *reader, uint64_t max_confirms,
                                       cdb_coin_log_counts *counts, char **error) {
-  return guarded(error, [=] {
+  return guarded(reader->reader.store(), error, [=] {
     reader->reader.next(max_confirms);
     const coin_log::Blocks blocks = reader->reader.blocks().view();
     *counts = {blocks.n, blocks.spend_count(), blocks.confirm_count()};

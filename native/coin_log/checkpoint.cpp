@@ -6,7 +6,6 @@
 // own, from copies and from what does not change meanwhile.
 #include "store.h"
 
-#include <algorithm>
 #include <chrono>
 
 namespace coin_log {
@@ -94,11 +93,7 @@ Store::Checkpoint Store::write_checkpoint(Manifest manifest, const Section &sect
   const SectionPlace place = write_section(directory_, section, manifest.history_bytes);
   manifest.history_bytes += place.length;
   write_manifest(directory_, manifest);
-  for (const auto &run : runs) {
-    const auto &kept = sealing.runs();
-    if (std::find(kept.begin(), kept.end(), run) == kept.end())
-      remove_file(directory_, run_file(run->name().number));
-  }
+  for (const auto &run : sealing.replaced()) remove_file(directory_, run_file(run->name().number));
   return {manifest, sealing.runs(), place};
 }
 

@@ -24,7 +24,7 @@ inline Failure corrupt(const std::string &file, const std::string &problem) {
 }
 
 inline Failure corrupt_derived(const std::string &file) {
-  return corrupt(file, "damaged; delete the directory 'derived' and open it again: it is rebuilt");
+  return corrupt(file, "damaged");
 }
 
 }  // namespace coin_log

@@ -40,8 +40,15 @@ void throw_errno(const std::string &file, int number) {
   throw Failure(full ? COIN_LOG_NO_SPACE : COIN_LOG_IO, file, std::strerror(number));
 }
 
+void check_readable(const LostPages &lost) {
+  if (lost.any())
+    throw Failure(COIN_LOG_IO, lost.file(), "a part of it cannot be read, or it was shortened");
+}
+
 File::File(const Directory &directory, const std::string &name, Open mode)
-    : name_(name), descriptor_(::open(directory.full(name).c_str(), flags_of(mode), 0644)) {
+    : name_(name),
+      lost_(directory.lost),
+      descriptor_(::open(directory.full(name).c_str(), flags_of(mode), 0644)) {
   if (descriptor_ < 0) throw_errno(name, errno);
 }
 
@@ -66,6 +73,7 @@ void File::read(uint8_t *to, size_t n, uint64_t offset) const {
 }
 
 void File::write(const uint8_t *from, size_t n, uint64_t offset) {
+  check_readable(*lost_);
   while (n > 0) {
     const ssize_t put = ::pwrite(descriptor_, from, n, static_cast<off_t>(offset));
     if (put < 0 && errno == EINTR) continue;
@@ -91,6 +99,7 @@ void File::start_writeback(uint64_t offset, uint64_t n) {
 }
 
 void File::erase_from(uint64_t offset) {
+  check_readable(*lost_);
   const uint64_t end = size();
   if (offset >= end) return;
 #ifdef FALLOC_FL_PUNCH_HOLE
@@ -166,6 +175,7 @@ Mapping::Mapping(const File &file, uint64_t n) : data_(nullptr), size_(n) {
       ::mmap(nullptr, n, PROT_READ, MAP_SHARED | MAP_NORESERVE, file.descriptor(), 0);
   if (address == MAP_FAILED) throw_errno(file.name(), errno);
   data_ = static_cast<uint8_t *>(address);
+  guard_.emplace(address, n, file.name(), file.lost());
   ::madvise(data_, n, MADV_RANDOM);
 }
 
@@ -187,6 +197,7 @@ void Mapping::release(uint64_t begin, uint64_t end) const {
 }
 
 Mapping::~Mapping() {
+  guard_.reset();
   if (data_ != nullptr) ::munmap(data_, size_);
 }
 

@@ -2,8 +2,10 @@
 #pragma once
 
 #include "bytes.h"
+#include "lost_pages.h"
 
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace coin_log {
@@ -11,12 +13,15 @@ namespace coin_log {
 // Where the database is: failures name files relative to it.
 struct Directory {
   std::string path;
+  std::shared_ptr<LostPages> lost = std::make_shared<LostPages>();  // of all mappings of its files
   std::string full(const std::string &file) const { return path + "/" + file; }
 };
 
 // kReplace: created, or emptied.
 enum class Open { kRead, kCreate, kReplace };
 
+//
+// Nothing is written any more when mapped pages were lost: it may have been concluded from zeros.
 class File {
  public:
   File(const Directory &directory, const std::string &name, Open mode);
@@ -26,6 +31,7 @@ class File {
 
   const std::string &name() const { return name_; }
   int descriptor() const { return descriptor_; }
+  const std::shared_ptr<LostPages> &lost() const { return lost_; }
   uint64_t size() const;
   void read(uint8_t *to, size_t n, uint64_t offset) const;
   void write(const uint8_t *from, size_t n, uint64_t offset);
@@ -37,6 +43,7 @@ class File {
 
  private:
   std::string name_;
+  std::shared_ptr<LostPages> lost_;
   int descriptor_;
 };
 
@@ -51,7 +58,8 @@ void replace_whole(const Directory &directory, const std::string &folder, const 
                    const Bytes &bytes);
 
 // The first n bytes of a file, to be read here and there: the kernel does not read on by itself. It
-// may be longer than the file: what lies past the file's end must not be touched.
+// may be longer than the file: what lies past the file's end must not be touched. Bytes that cannot
+// be read are zeros, and the directory's lost pages say so.
 class Mapping {
  public:
   Mapping(const File &file, uint64_t n);
@@ -69,7 +77,11 @@ class Mapping {
  private:
   uint8_t *data_;
   uint64_t size_;
+  std::optional<GuardedMapping> guard_;
 };
+
+// Throws when mapped pages were lost: what was concluded from them must not count.
+void check_readable(const LostPages &lost);
 
 // An error number as a Failure about a file.
 [[noreturn]] void throw_errno(const std::string &file, int number);

@@ -49,8 +49,12 @@ SectionPlace parse(const uint8_t *from, uint64_t available, uint64_t offset, Sec
     throw corrupt_derived(kHistoryFile);
   const uint8_t *line = from + kSectionBytes;
   section->blocks.reserve(blocks);
-  for (uint64_t i = 0; i < blocks; ++i, line += kLineBytes)
+  uint64_t spent_by_blocks = 0;
+  for (uint64_t i = 0; i < blocks; ++i, line += kLineBytes) {
     section->blocks.push_back(read_line(line));
+    spent_by_blocks += section->blocks.back().geometry.spends;
+  }
+  if (spent_by_blocks != spends) throw corrupt_derived(kHistoryFile);
   read_rows(line, spends, &section->spent_rows);
   read_rows(line + 4 * spends, early, &section->early_rows);
   return {offset, length, section->first_block};

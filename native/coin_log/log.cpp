@@ -17,6 +17,7 @@ constexpr uint64_t kFillShare = 8;  // of the log's own length, so that small lo
 // One page a write: in larger ones the kernel keeps larger pages, and writes all of such a page back
 // for each change in it.
 constexpr uint64_t kPageBytes = 4096;
+constexpr uint64_t kCopyBytes = uint64_t{1} << 20;
 }  // namespace
 
 Log::Log(const Directory &directory, bool read_only)
@@ -93,6 +94,15 @@ void Log::fill_ahead() {
 void Log::erase_tail() {
   file_.erase_from(end_);
   filled_ = end_;
+}
+
+void Log::write_again(uint64_t begin, uint64_t end) {
+  Bytes piece;
+  for (uint64_t at = begin; at < end; at += piece.size()) {
+    piece.resize(std::min(kCopyBytes, end - at));
+    file_.read(piece.data(), piece.size(), at);
+    file_.write(piece.data(), piece.size(), at);
+  }
 }
 
 }  // namespace coin_log

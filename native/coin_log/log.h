@@ -30,9 +30,14 @@ class Log {
   void sync();
   // Zero what lies behind the end.
   void erase_tail();
+  // Write a range again as it is. Where a sync has failed, the kernel has let go of what it did not
+  // write, and shows it still: a later sync alone would promise what is lost.
+  void write_again(uint64_t begin, uint64_t end);
 
   // The bytes from offset on; those before file_bytes() may be read.
   const uint8_t *at(uint64_t offset) const { return mapping_->data() + offset; }
+  // A copy of some of them.
+  void read(uint8_t *to, size_t n, uint64_t offset) const { file_.read(to, n, offset); }
   // What lies from offset on will be read in order, up to end at most.
   void read_on(uint64_t offset, uint64_t end) const;
   // Copy the record at offset, of which `available` bytes may be read. False if it is not intact.

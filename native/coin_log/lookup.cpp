@@ -52,18 +52,45 @@ void Store::fetch(const uint32_t *rows, size_t n, CoinView *views, bool in_order
 bool Store::has_name(const CoinView &view, const uint8_t *name) const {
   uint8_t computed[kNameBytes];
   coin_name(view.parent, view.puzzle_hash, view.amount, computed);
-  if (is_same_name(computed, name)) return true;
+  if (is_same_name(computed, name)) {
+    check_alive(view.block);
+    return true;
+  }
   // Another coin, which looks the same to the index; or one that has a rewound coin's row; or this
   // very coin, and damaged.
   if (!index_.looks_the_same(computed, name)) check_record(view.block);
   return false;
 }
 
+Failure Store::damaged(size_t block) const {
+  return corrupt(kLogFile, "damaged in block " + std::to_string(blocks_[block].index) +
+                               ", at byte " + std::to_string(blocks_[block].offset));
+}
+
+// The index knows names that were rewound: they must not be found in a record that should be gone.
+void Store::check_alive(size_t block) const {
+  const uint64_t offset = blocks_[block].offset;
+  const bool is_behind_rewind = manifest_.epoch > 0 && offset >= manifest_.rewound_to;
+  if (is_behind_rewind && is_dead(read_header(log_.at(offset)), offset)) throw damaged(block);
+}
+
 void Store::check_record(size_t block) const {
   const uint64_t offset = blocks_[block].offset;
-  if (!is_intact(log_.at(offset), offset_of(block + 1) - offset, offset))
-    throw corrupt(kLogFile, "damaged in block " + std::to_string(blocks_[block].index) +
-                                ", at byte " + std::to_string(offset));
+  const uint8_t *const record = log_.at(offset);
+  if (!is_intact(record, offset_of(block + 1) - offset, offset) || !is_current(block, record))
+    throw damaged(block);
+}
+
+// The record behind it says which one it follows on, unless it is damaged itself.
+bool Store::is_current(size_t block, const uint8_t *record) const {
+  const RecordHeader header = read_header(record);
+  const uint64_t next = offset_of(block + 1);
+  if (header.block_index != blocks_[block].index || blocks_[block].offset + header.length != next)
+    return false;
+  if (next == log_.end()) return header.checksum == last_checksum_;
+  const uint64_t length = offset_of(block + 2) - next;
+  return read_header(log_.at(next)).previous_checksum == header.checksum ||
+         !is_intact(log_.at(next), length, next);
 }
 
 uint32_t Store::find_exactly(const uint8_t *name, uint32_t limit) const {

@@ -3,6 +3,8 @@
 #include "checksum.h"
 #include "failure.h"
 
+#include <algorithm>
+
 namespace coin_log {
 
 namespace {
@@ -14,6 +16,12 @@ void Manifest::uncover() {
   covered_bytes = last_record = last_checksum = covered_blocks = covered_rows = history_bytes = 0;
   runs.clear();
   rewards.clear();
+}
+
+bool Manifest::is_sound() const {
+  return bits.are_sound() && last_record <= covered_bytes && covered_rows <= UINT32_MAX &&
+         std::all_of(runs.begin(), runs.end(),
+                     [this](const RunName &run) { return run.number < next_run; });
 }
 
 bool read_manifest(const Directory &directory, Manifest *manifest) {
@@ -46,6 +54,7 @@ bool read_manifest(const Directory &directory, Manifest *manifest) {
     manifest->rewards.push_back({{}, load<uint32_t>(kind + 16)});
     std::memcpy(manifest->rewards.back().kind.data(), kind, 16);
   }
+  if (!manifest->is_sound()) throw corrupt_derived(kManifestFile);
   return true;
 }
 

@@ -1,5 +1,5 @@
-// The manifest: which derived files there are and how much of the log they cover; and, since it is
-// replaced in one durable step, the moment at which a rewind takes effect.
+// The manifest: which derived files there are and how much of the log they cover; and the last
+// rewind, by which those who only read notice it. It is replaced in one durable step.
 //
 //     offset  bytes  content, little endian
 //     0       8      checksum of all that follows
@@ -44,6 +44,7 @@ struct Manifest {
   explicit Manifest(const NameBits &name_bits) : bits(name_bits) {}
   // Cover nothing; epoch and rewind stay.
   void uncover();
+  bool is_sound() const;
 };
 
 // Leaves the manifest as it is, and returns false, where there is none.

@@ -7,7 +7,7 @@ NameBits::NameBits(uint32_t bucket_bits, uint32_t name_bits, uint64_t secret)
     : bucket_bits_(bucket_bits),
       name_bits_(name_bits),
       secret_(secret),
-      mask_(~uint64_t{0} << (64 - name_bits)) {
+      mask_(~uint64_t{0} << (64 - name_bits) % 64) {
   uint64_t state = secret;
   for (uint64_t &key : keys_) {
     state += 0x9e3779b97f4a7c15;

@@ -21,8 +21,13 @@ constexpr uint32_t kNoRow = UINT32_MAX;
 
 class NameBits {
  public:
-  // bucket_bits: 1 … 24. name_bits: 1 … 64; the bits after these count as zeros.
+  // bucket_bits: 1 … 24. name_bits: 1 … 64; the bits after these count as zeros. Of others nothing
+  // may be asked but are_sound().
   NameBits(uint32_t bucket_bits, uint32_t name_bits, uint64_t secret);
+
+  bool are_sound() const {
+    return bucket_bits_ >= 1 && bucket_bits_ <= 24 && name_bits_ >= 1 && name_bits_ <= 64;
+  }
 
   uint64_t of(const uint8_t *name) const {
     const uint64_t bits = product(load<uint64_t>(name) ^ keys_[0], load<uint64_t>(name + 8) ^ keys_[1]) ^

@@ -31,23 +31,36 @@ cdb_coin_log_options checked(const cdb_coin_log_options &options) {
 
 }  // namespace
 
-Store::Store(const std::string &path, const cdb_coin_log_options &options)
-    : directory_{path},
+Store::Store(const Directory &directory, const cdb_coin_log_options &options)
+    : directory_(directory),
       options_(checked(options)),
       manifest_(manifest_at(directory_, options_)),
       acked_(directory_, is_read_only()),
       log_(directory_, is_read_only()),
       index_(manifest_.bits),
+      epoch_on_opening_(manifest_.epoch),
       epoch_(std::max(manifest_.epoch, acked_.epoch())),
       recent_names_(options_.recent_bits),
       unverified_(options_.unverified_spends) {
-  if (!is_read_only()) make_directory(directory_, kDerivedFolder);
+  check_acked();
+  if (!is_read_only()) {
+    make_directory(directory_, kDerivedFolder);
+    acked_.mend();
+  }
+  acked_is_damaged_ = !acked_.is_whole() && log_.file_bytes() > 0;
+  take_up_rewind();
   if (has_all_derived_files())
     load_derived();
   else
     forget_derived();
   if (!is_read_only()) remove_strays();
   replay();
+}
+
+// Before the log's first record it has been written, durably.
+void Store::check_acked() const {
+  if (acked_.is_lost() && log_.file_bytes() > 0 && options_.forgiving == 0)
+    throw corrupt(kAckedFile, acked_.is_missing() ? "it is missing" : "damaged");
 }
 
 bool Store::has_all_derived_files() const {
@@ -103,6 +116,7 @@ void Store::load_history() {
   };
   read_sections(directory_, manifest_.history_bytes,
                 [&](const SectionPlace &place, const Section &section) {
+                  if (section.first_block > blocks_.size()) throw corrupt_derived(kHistoryFile);
                   keep(section.first_block);
                   append(&blocks_, section.blocks);
                   append(&spent_rows, section.spent_rows);
@@ -110,7 +124,7 @@ void Store::load_history() {
                   sections_.push_back(place);
                 });
   keep(manifest_.covered_blocks);
-  if (blocks_.size() != manifest_.covered_blocks) throw corrupt_derived(kHistoryFile);
+  check_block_table();
 
   spent_.resize(manifest_.covered_rows);
   const uint32_t *row = spent_rows.data();
@@ -131,6 +145,24 @@ void Store::load_history() {
   }
 }
 
+// Its lines follow on each other, and end where the manifest says.
+void Store::check_block_table() const {
+  uint64_t offset = 0, row = 0;
+  int64_t newest = -1;
+  for (const BlockLine &line : blocks_) {
+    if (line.offset != offset || line.first_row != row || line.index <= newest ||
+        !line.geometry.is_sound())
+      throw corrupt_derived(kHistoryFile);
+    offset += line.geometry.length();
+    row += line.geometry.coins;
+    newest = line.index;
+    if (offset > manifest_.covered_bytes) break;
+  }
+  if (blocks_.size() != manifest_.covered_blocks || offset != manifest_.covered_bytes ||
+      row != manifest_.covered_rows)
+    throw corrupt_derived(kHistoryFile);
+}
+
 // Runs that a crash has left without a manifest that names them.
 void Store::remove_strays() {
   std::set<std::string> wanted = {".", "..", "manifest", "history"};
@@ -141,13 +173,13 @@ void Store::remove_strays() {
 
 cdb_coin_log_totals Store::totals() const {
   return {blocks_.size(), rows_, blocks_.empty() ? 0 : blocks_.back().index, log_.end(),
-          index_.runs().size()};
+          index_.runs().size(), acked_is_damaged_ ? 1 : 0};
 }
 
 void Store::check_not_rewound() const {
   if (!is_read_only()) return;
   Manifest now = manifest_;
-  if (read_manifest(directory_, &now) && now.epoch != manifest_.epoch)
+  if (read_manifest(directory_, &now) && now.epoch != epoch_on_opening_)
     throw Failure(COIN_LOG_REWOUND, "", "the one who writes has rewound it; open it again");
 }
 
@@ -157,6 +189,13 @@ uint64_t Store::offset_of(size_t block) const {
 
 uint32_t Store::first_row_of(size_t block) const {
   return block < blocks_.size() ? blocks_[block].first_row : rows_;
+}
+
+size_t Store::block_at(uint64_t offset) const {
+  const auto line = std::lower_bound(
+      blocks_.begin(), blocks_.end(), offset,
+      [](const BlockLine &each, uint64_t wanted) { return each.offset < wanted; });
+  return static_cast<size_t>(line - blocks_.begin());
 }
 
 size_t Store::blocks_up_to(int64_t block_index) const {

@@ -8,6 +8,7 @@ namespace coin_log {
 
 namespace {
 constexpr const char *kPreservedFile = "derived/preserved";
+constexpr uint64_t kCopyBytes = uint64_t{1} << 20;
 }
 
 Reader::Reader(Store &store, std::pair<uint64_t, uint64_t> range)
@@ -19,13 +20,23 @@ Reader::~Reader() { store_.readers().erase(this); }
 
 void Reader::next(uint64_t max_coins) {
   blocks_.clear();
-  while (offset_ < end_) {
-    if (!read_record(offset_) || !append_block(record_.data(), &blocks_))
-      throw corrupt(kLogFile, "damaged at byte " + std::to_string(offset_));
-    offset_ += read_header(record_.data()).length;
-    if (blocks_.confirm_count() + blocks_.spends.size() / kNameBytes >= max_coins) break;
+  store_.settle_log();
+  try {
+    while (offset_ < end_) {
+      read_block();
+      if (blocks_.confirm_count() + blocks_.spends.size() / kNameBytes >= max_coins) break;
+    }
+  } catch (const Failure &) {
+    store_.check_not_rewound();
+    if (blocks_.indices.empty()) throw;
   }
   store_.check_not_rewound();
+}
+
+void Reader::read_block() {
+  if (!read_record(offset_) || !is_current() || !append_block(record_.data(), &blocks_))
+    throw corrupt(kLogFile, "damaged at byte " + std::to_string(offset_));
+  offset_ += read_header(record_.data()).length;
 }
 
 bool Reader::read_record(uint64_t offset) {
@@ -42,16 +53,30 @@ bool Reader::read_record(uint64_t offset) {
   return is_intact(record_.data(), record_.size(), offset);
 }
 
+// Of what the log has no more, there is just the copy.
+bool Reader::is_current() const {
+  return offset_ >= live_end_ || store_.is_current(store_.block_at(offset_), record_.data());
+}
+
 void Reader::preserve_from(uint64_t offset) {
   const uint64_t begin = std::max(offset, offset_);
   if (begin < live_end_) {
     const Directory &directory = store_.directory();
     auto file = std::make_unique<File>(directory, kPreservedFile, Open::kReplace);
     remove_file(directory, kPreservedFile);
-    file->write(store_.log().at(begin), live_end_ - begin, 0);
+    copy_log(begin, live_end_, file.get());
     preserved_.push_back({begin, live_end_, std::move(file)});
   }
   live_end_ = std::min(live_end_, offset);
+}
+
+void Reader::copy_log(uint64_t begin, uint64_t end, File *file) const {
+  Bytes piece;
+  for (uint64_t at = begin; at < end; at += piece.size()) {
+    piece.resize(std::min(kCopyBytes, end - at));
+    store_.log().read(piece.data(), piece.size(), at);
+    file->write(piece.data(), piece.size(), at - begin);
+  }
 }
 
 }  // namespace coin_log

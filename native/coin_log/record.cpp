@@ -80,8 +80,7 @@ bool is_intact(const uint8_t *bytes, uint64_t available, uint64_t offset) {
   if (header.version != kRecordVersion)
     throw Failure(COIN_LOG_FOREIGN, "log", "a newer cdb wrote it; use that one");
   const Geometry &geometry = header.geometry;
-  return geometry.amount_bytes <= 8 && geometry.parent_bytes >= 1 && geometry.parent_bytes <= 4 &&
-         geometry.length() == header.length;
+  return geometry.is_sound() && geometry.length() == header.length;
 }
 
 RecordHeader append_record(const Blocks &blocks, size_t block, const Joined &joined,
@@ -134,7 +133,10 @@ bool append_block(const uint8_t *record, OwnedBlocks *blocks) {
     const uint64_t amount = load_narrow(from + kNameBytes, geometry.amount_bytes);
     const uint64_t parent =
         load_narrow(from + kNameBytes + geometry.amount_bytes, geometry.parent_bytes);
-    if (parent >= geometry.parents()) return false;
+    if (parent >= geometry.parents()) {
+      blocks->drop_last();
+      return false;
+    }
     uint8_t *const confirm = blocks->confirms.data() + i * kConfirmBytes;
     std::memcpy(confirm, parents + kNameBytes * parent, kNameBytes);
     std::memcpy(confirm + kNameBytes, from, kNameBytes);

@@ -41,6 +41,7 @@ struct Geometry {
   size_t coin_bytes() const { return kNameBytes + amount_bytes + parent_bytes; }
   size_t parents() const { return size_t{spends} + explicit_parents; }
   size_t coins_at() const { return kHeaderBytes + kNameBytes * parents(); }
+  bool is_sound() const { return amount_bytes <= 8 && parent_bytes >= 1 && parent_bytes <= 4; }
   uint64_t length() const { return coins_at() + uint64_t{coins} * coin_bytes(); }
 };
 
@@ -64,7 +65,8 @@ bool is_intact(const uint8_t *bytes, uint64_t available, uint64_t offset);
 RecordHeader append_record(const Blocks &blocks, size_t block, const Joined &joined,
                            RecordHeader header, uint64_t offset, Bytes *log);
 
-// Append the block of an intact record; false when a parent's number is out of range.
+// Append the block of an intact record; false, and nothing is appended, when a parent's number is out
+// of range.
 bool append_block(const uint8_t *record, OwnedBlocks *blocks);
 
 }  // namespace coin_log

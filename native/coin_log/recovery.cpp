@@ -35,7 +35,7 @@ bool Store::is_dead(const RecordHeader &header, uint64_t offset) const {
 }
 
 void Store::replay() {
-  const uint64_t acked = std::max(acked_.length(epoch_), manifest_.covered_bytes);
+  const uint64_t acked = acknowledged();
   const uint64_t file_bytes = log_.file_bytes();
   log_.map_up_to(file_bytes);
   OwnedBlocks blocks;
@@ -62,11 +62,18 @@ void Store::replay() {
 void Store::replay_blocks(OwnedBlocks *blocks, std::vector<RecordHeader> *headers) {
   if (headers->empty()) return;
   const uint64_t offset = log_.end();
+  uint64_t end = offset;
+  for (const RecordHeader &header : *headers) end += header.length;
+  if (!is_read_only()) log_.write_again(std::max(offset, acknowledged()), end);
   cdb_coin_log_refusal refusal;
   if (!accept_all(blocks->view(), headers->data(), true, &refusal)) throw damaged_at(offset);
   epoch_ = std::max(epoch_, headers->back().epoch);
   blocks->clear();
   headers->clear();
+}
+
+uint64_t Store::acknowledged() const {
+  return std::max(acked_.length(epoch_), manifest_.covered_bytes);
 }
 
 bool Store::is_acknowledged_behind(uint64_t offset, uint64_t file_bytes) const {

@@ -1,5 +1,6 @@
-// Rewinds: the manifest is lowered durably, and with that the rewind has happened. Zeroing the
-// records behind it comes second: opening does it again when a crash was faster.
+// Rewinds: `acked` is set back durably, in a new epoch, and with that the rewind has happened: what
+// lies behind it in the log is of an older one. The manifest comes second, and zeroing the log third:
+// opening does both when a crash was faster.
 #include "reader.h"
 #include "store.h"
 
@@ -17,14 +18,29 @@ void Store::rewind(int64_t block_index) {
 void Store::cut(size_t kept) {
   finish_checkpoint();
   const uint64_t offset = offset_of(kept);
+  last_checksum_ = kept == 0 ? 0 : read_header(log_.at(blocks_[kept - 1].offset)).checksum;
   preserve_for_readers(offset);
   unspend(kept);
+  if (acked_.length(epoch_) < offset) log_.sync();
+  acked_.set(offset, ++epoch_);
+  acked_.sync();
   lower_manifest(kept, offset);
   log_.set_end(offset);
   log_.erase_tail();
   log_.sync();
-  acked_.set(offset, epoch_);
   forget_blocks(kept);
+}
+
+// One of which the manifest does not know yet; or the manifest is gone.
+void Store::take_up_rewind() {
+  if (acked_.epoch() <= manifest_.epoch) return;
+  manifest_.epoch = acked_.epoch();
+  manifest_.rewound_to = acked_.length(manifest_.epoch);
+  if (manifest_.covered_bytes > manifest_.rewound_to) manifest_.uncover();
+  if (is_read_only()) return;
+  acked_.set(manifest_.rewound_to, manifest_.epoch);
+  acked_.sync();
+  write_manifest(directory_, manifest_);
 }
 
 void Store::preserve_for_readers(uint64_t offset) {
@@ -32,8 +48,7 @@ void Store::preserve_for_readers(uint64_t offset) {
 }
 
 void Store::lower_manifest(size_t blocks, uint64_t offset) {
-  last_checksum_ = blocks == 0 ? 0 : read_header(log_.at(blocks_[blocks - 1].offset)).checksum;
-  manifest_.epoch = ++epoch_;
+  manifest_.epoch = epoch_;
   manifest_.rewound_to = offset;
   if (blocks < manifest_.covered_blocks) {
     manifest_.covered_bytes = offset;

@@ -18,7 +18,8 @@ size_t entries_at(const NameBits &bits) { return kRunHeaderBytes + 4 * bits.buck
 
 void check(const uint8_t *bytes, uint64_t size, const RunName &name, const NameBits &bits) {
   const std::string file = run_file(name.number);
-  if (size != entries_at(bits) + 8 * name.entries) throw corrupt_derived(file);
+  if (name.entries > UINT32_MAX || size != entries_at(bits) + 8 * name.entries)
+    throw corrupt_derived(file);
   const size_t head = entries_at(bits);
   if (load<uint64_t>(bytes) != checksum(bytes + 8, head - 8, name.number) ||
       load<uint64_t>(bytes + 24) != checksum(bytes + head, size - head, name.number))

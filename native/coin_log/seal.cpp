@@ -63,6 +63,7 @@ bool Sealing::merge_once(size_t merge_runs) {
       if (row_of(entry) < rows_) builder.add(bucket, entry);
   }
   const RunName name = builder.finish();
+  replaced_.insert(replaced_.end(), first, runs_.end());
   runs_.erase(first, runs_.end());
   open(name);
   return true;

@@ -28,6 +28,8 @@ class Sealing {
   }
 
   const Runs &runs() const { return runs_; }
+  // Those that others have taken the place of: some of the given ones, and of those made here.
+  const Runs &replaced() const { return replaced_; }
   uint64_t next_number() const { return next_number_; }
 
  private:
@@ -38,7 +40,7 @@ class Sealing {
 
   Directory directory_;
   NameBits bits_;
-  Runs runs_;
+  Runs runs_, replaced_;
   uint32_t rows_;
   uint64_t next_number_;
 };

@@ -5,6 +5,7 @@
 #include "cdb_coin_log_api.h"
 #include "cold_reads.h"
 #include "early_children.h"
+#include "failure.h"
 #include "history.h"
 #include "index.h"
 #include "log.h"
@@ -32,7 +33,7 @@ struct CoinView {
 class Store {
  public:
   // open.cpp
-  Store(const std::string &path, const cdb_coin_log_options &options);
+  Store(const Directory &directory, const cdb_coin_log_options &options);
   Store(const Store &) = delete;
   Store &operator=(const Store &) = delete;
 
@@ -46,9 +47,11 @@ class Store {
     return accept_all(blocks, nullptr, trusting, refusal);
   }
 
-  // Have everything that was accepted in the log's file, and verified. What reads begins with this.
+  // Have everything that was accepted in the log's file.
+  void settle_log() { log_.settle(); }
+  // And verified. What reads begins with this.
   void settle() {
-    log_.settle();
+    settle_log();
     verify();
   }
 
@@ -66,22 +69,30 @@ class Store {
   const Log &log() const { return log_; }
   // The bytes of the log that hold the blocks with first_index ≤ index ≤ last_index.
   std::pair<uint64_t, uint64_t> range(int64_t first_index, int64_t last_index) const;
+  // The block whose record begins there.
+  size_t block_at(uint64_t offset) const;
+  // Whether an intact record is the block's, and not what a rewind has taken from its place: a write
+  // may have been lost. record: as the log has it, or a copy.
+  bool is_current(size_t block, const uint8_t *record) const;
   std::set<Reader *> &readers() { return readers_; }
 
  private:
   friend class Acceptance;
 
   // open.cpp
+  void check_acked() const;
   bool has_all_derived_files() const;
   void forget_derived();
   void load_derived();
   void load_history();
+  void check_block_table() const;
   void check_last_covered() const;
   void remove_strays();
   // recovery.cpp
   void replay();
   void replay_blocks(OwnedBlocks *blocks, std::vector<RecordHeader> *headers);
   bool is_dead(const RecordHeader &header, uint64_t offset) const;
+  uint64_t acknowledged() const;
   bool is_acknowledged_behind(uint64_t offset, uint64_t file_bytes) const;
   void end_log(uint64_t acked, uint64_t file_bytes);
   // accept.cpp
@@ -109,6 +120,7 @@ class Store {
   std::vector<Claim> false_claims(std::vector<Claim> claims) const;
   void correct(const Claim &claim);
   // rewind.cpp
+  void take_up_rewind();
   void cut(size_t blocks);
   void preserve_for_readers(uint64_t offset);
   void lower_manifest(size_t blocks, uint64_t offset);
@@ -132,14 +144,18 @@ class Store {
   uint32_t first_row_of(size_t block) const;
   size_t block_of(uint32_t row) const;
   void check_record(size_t block) const;
+  void check_alive(size_t block) const;
+  Failure damaged(size_t block) const;
 
   Directory directory_;
   cdb_coin_log_options options_;
   Manifest manifest_;
   Acked acked_;
+  bool acked_is_damaged_ = false;
   Log log_;
   Index index_;
-  uint32_t epoch_ = 0;
+  const uint32_t epoch_on_opening_;  // as the manifest's file had it
+  uint32_t epoch_;
 
   std::vector<BlockLine> blocks_;
   std::vector<uint32_t> block_hints_;  // of each 64th row

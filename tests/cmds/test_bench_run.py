@@ -139,7 +139,7 @@ def test_after_kill_9_it_goes_on(bench: Commands) -> None:
     process.kill()
     process.wait()
     wait_until(lambda: not is_running(worker))
-    wait_until(lambda: contents(bench.cwd / "here") == {})
+    wait_until(lambda: not any((bench.cwd / "here").iterdir()))
     before = contents(bench.cwd / "results")
     assert [each["schema"]["name"] for each in results(bench)] == ["floor", "null"]
 

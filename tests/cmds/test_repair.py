@@ -271,6 +271,13 @@ def test_beside_a_writer(db: Path, own_schema: SchemaInfo, chain_digest: str) ->
         ("DELETE FROM block WHERE block_index = 57", "its blocks at row"),
         ("DELETE FROM coin WHERE id = 30", "fails its checksum"),
         ("DELETE FROM block WHERE block_index = 30", "begins at row"),
+        ("UPDATE block SET n_confirms = 'x' WHERE block_index = 30", "values of other types"),
+        ("UPDATE spend SET spent_index = 'x'", "spent by block 'x'"),
+        (
+            "PRAGMA writable_schema = ON;"
+            "UPDATE sqlite_master SET name = CAST(x'ff' AS TEXT), sql = 'CREATE'",
+            "SQLite found damage",
+        ),
     ],
 )
 def test_rows_that_contradict_each_other(
@@ -279,8 +286,7 @@ def test_rows_that_contradict_each_other(
     """Each is found in the rows themselves, so that no index is blamed for it."""
     shutil.copytree(originals("flat_file"), tmp_path, dirs_exist_ok=True)
     connection = sqlite3.connect(tmp_path / "db" / "coins.sqlite")
-    with connection:
-        connection.execute(change)
+    connection.executescript(change)
     connection.close()
     code, out = run("flat_file", tmp_path / "db")
     assert code == BEYOND_REPAIR
@@ -333,6 +339,7 @@ def test_pages_that_only_a_merge_would_read(tmp_path: Path) -> None:
         ("INSERT INTO coin_lookup VALUES (zeroblob(32), 7)", "it holds 601 names"),
         ("UPDATE coin_lookup SET id = 8 WHERE id = 7", "which is row 7, at row 8"),
         ("DROP TABLE coin_lookup", "not the tables that belong here"),
+        ("UPDATE covered SET rows = 'x'", "the watermark has values of other types"),
     ],
 )
 def test_an_index_that_contradicts_the_rows(

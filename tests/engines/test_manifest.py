@@ -152,14 +152,24 @@ def test_replace_file_syncs_contents_then_name(
     assert seen == ([contents, name] if durable else [])
 
 
-@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EDQUOT, errno.EIO])
-def test_storage_errors_name_file_and_reason(code: int) -> None:
+@pytest.mark.parametrize(
+    ("code", "advice"),
+    [
+        (errno.ENOSPC, "free some space"),
+        (errno.EDQUOT, "free some space"),
+        (errno.EMFILE, "ulimit -n"),
+        (errno.EFBIG, "ulimit -f"),
+        (errno.EIO, "check the disk"),
+    ],
+)
+def test_storage_errors_name_file_reason_and_advice(code: int, advice: str) -> None:
     with pytest.raises(StorageError) as raised, storage_errors(Path("/some/file")):
         raise OSError(code, os.strerror(code))
     message = str(raised.value)
     assert message.startswith("/some/file: ")
     assert errno.errorcode[code] in message
-    assert ("disk full" in message) == (code != errno.EIO)
+    assert ("disk full" in message) == (advice == "free some space")
+    assert advice in message
 
 
 def digest(number: int) -> bytes:
@@ -339,5 +349,5 @@ def test_order_of_steps(
         ("fsync_dir", "index"),
         *removals,
     ]
-    power = durability is Durability.POWER
-    assert steps == [step for step in expected if power or not step[0].startswith("fsync")]
+    synced = durability is not Durability.NONE
+    assert steps == [step for step in expected if synced or not step[0].startswith("fsync")]

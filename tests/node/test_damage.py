@@ -10,6 +10,7 @@ import random
 import sqlite3
 import subprocess
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
@@ -18,7 +19,7 @@ import pytest
 from cdb.blocks import BlockSpendInfo
 from cdb.coins import Coin, CoinInfo, bytes32
 from cdb.errors import CorruptDatabaseError, DatabaseError
-from cdb.schemas import Schema, open_schema
+from cdb.schemas import Schema, find_schema, open_schema
 
 if TYPE_CHECKING:
     from tests.node.conftest import NodeDatabase
@@ -345,3 +346,53 @@ def test_the_dump_command_reports_damage_in_one_line(
     assert done.returncode == 1
     assert done.stderr.count(b"\n") == 1
     assert bytes(damage.path) in done.stderr
+
+
+@pytest.mark.parametrize("fill", [bytes(PAGE_BYTES), bytes([0xA5]) * PAGE_BYTES], ids=["0", "A5"])
+def test_a_page_that_is_lost(
+    live: NodeDatabase, original: bytes, tmp_path: Path, fill: bytes
+) -> None:
+    """Whatever it was: an answer is right, or an error; and nothing is mended or left behind."""
+    path = tmp_path / "node.sqlite"
+    pages = range(0, len(original), PAGE_BYTES)
+    for at in [0, *random.Random(0).sample(pages, FLIPS)]:
+        lost = original[:at] + fill + original[at + PAGE_BYTES :]
+        path.write_bytes(lost)
+        error_or(live.state.blocks, path, lambda database: list(database.blocks()))
+        error_or(live.state.infos, path, lookup_of(live.names))
+        assert path.read_bytes() == lost
+        assert [entry.name for entry in tmp_path.iterdir()] == [path.name]
+
+
+def test_the_check_of_files_finds_a_lost_page(original: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "node.sqlite"
+    check = find_schema("blockchain_v2").check
+    assert check is not None
+    path.write_bytes(original)
+    assert list(check(path, lambda coins: None)) == []
+    at = len(original) // PAGE_BYTES // 2 * PAGE_BYTES
+    path.write_bytes(original[:at] + bytes(PAGE_BYTES) + original[at + PAGE_BYTES :])
+    with suppress(CorruptDatabaseError):
+        assert list(check(path, lambda coins: None))
+
+
+def test_a_damaged_wal_ends_at_a_whole_block(live: NodeDatabase, tmp_path: Path) -> None:
+    """SQLite takes it for torn there: what the last commits wrote is not served by halves."""
+    path = live.copy_to(tmp_path / "node.sqlite")
+    file, wal = path.read_bytes(), path.with_name("node.sqlite-wal").read_bytes()
+    newest = set()
+    for seed in range(5):
+        changed = bytearray(wal)
+        changed[random.Random(seed).randrange(len(wal))] ^= 0x40
+        path.with_name("node.sqlite-wal").write_bytes(changed)
+        with open_schema("blockchain_v2", path, read_only=True) as database:
+            blocks = list(database.blocks())
+            infos = database.coin_infos_for_coin_names(live.names)
+        assert blocks == live.state.blocks[: len(blocks)]
+        assert len(infos) == sum(len(block.confirms) for block in blocks)
+        newest.add(len(live.state.blocks) - len(blocks))
+        assert path.read_bytes() == file
+        assert path.with_name("node.sqlite-wal").read_bytes() == changed
+        assert len(list(tmp_path.iterdir())) == 2
+    assert max(newest) == 5
+    assert len(newest) > 1

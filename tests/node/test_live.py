@@ -21,7 +21,7 @@ from cdb.coins import Coin, bytes32
 from cdb.engines.snapshot import Snapshot
 from cdb.errors import StorageError
 from cdb.replay import block_text
-from cdb.schemas import open_schema
+from cdb.schemas import find_schema, open_schema
 from cdb.state import verify
 
 if TYPE_CHECKING:
@@ -271,6 +271,17 @@ def test_verify_beside_a_writer(path: Path, writer: Writer) -> None:
         assert verify(database).newest_index == height
 
 
+def test_the_check_of_files_beside_a_writer(path: Path, writer: Writer, contents: Contents) -> None:
+    writer.step()
+    check = find_schema("blockchain_v2").check
+    assert check is not None
+    before = contents()
+    assert list(check(path, lambda coins: None)) == []
+    after = contents()
+    assert set(after) == set(before)
+    assert without_shm(after) == without_shm(before)
+
+
 def test_a_killed_writers_database(
     path: Path, writer: Writer, contents: Contents, dump: Callable[..., bytes]
 ) -> None:
@@ -342,6 +353,19 @@ def test_a_node_that_starts_while_we_read_keeps_its_wal(
     assert f"\nB {height} ".encode() in dump()
 
 
+@pytest.mark.parametrize("left", [b"", bytes(32768), bytes(range(256)) * 128])
+def test_a_shm_file_that_makes_no_sense(
+    path: Path, writer: Writer, dump: Callable[..., bytes], left: bytes
+) -> None:
+    """SQLite makes it anew from the -wal where nobody else has it open."""
+    height = writer.step()
+    writer.kill()
+    path.with_name(path.name + "-shm").write_bytes(left)
+    before = [path.read_bytes(), path.with_name(path.name + "-wal").read_bytes()]
+    assert dump() == replay(writer.blocks_to(height))
+    assert [path.read_bytes(), path.with_name(path.name + "-wal").read_bytes()] == before
+
+
 def test_a_shm_file_that_was_left_without_its_wal(
     live: NodeDatabase, path: Path, writer: Writer, contents: Contents, dump: Callable[..., bytes]
 ) -> None:
@@ -390,6 +414,32 @@ def sqlite_writer(path: Path, environment: dict[str, str]) -> subprocess.Popen[b
         """
     command = [sys.executable, "-c", textwrap.dedent(code), str(path)]
     return subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL)
+
+
+HALF_A_COMMIT = """
+import os, sqlite3, sys
+connection = sqlite3.connect(sys.argv[1], isolation_level=None)
+connection.execute("PRAGMA cache_size=1")
+connection.execute("BEGIN IMMEDIATE")
+connection.execute("UPDATE coin_record SET spent_index = 1558")
+os._exit(0)
+"""
+
+
+def test_a_rollback_journal_that_a_crash_left_is_an_error(
+    path: Path, command_environment: dict[str, str], contents: Contents
+) -> None:
+    """The file holds half a commit, and only a write could take it back."""
+    set_rollback_journal(path)
+    whole = path.read_bytes()
+    command = [sys.executable, "-c", HALF_A_COMMIT, str(path)]
+    subprocess.run(command, env=command_environment, check=True)
+    before = contents()
+    assert f"{path.name}-journal" in before
+    assert path.read_bytes() != whole
+    with pytest.raises(StorageError, match=f"{path}: a crash left a commit half done"):
+        open_schema("blockchain_v2", path, read_only=True)
+    assert contents() == before
 
 
 @pytest.mark.parametrize("has_wal", [True, False], ids=["wal-without-shm", "file-alone"])

@@ -3,6 +3,8 @@
 import os
 import random
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
@@ -14,6 +16,7 @@ from cdb.blocks import BlockSpendInfo, canonical
 from cdb.coins import Coin, bytes32
 from cdb.durability import Durability
 from cdb.engines.coin_log import Sizes, missing
+from cdb.engines.coin_log_check import DERIVED, MANIFEST, _named_files
 from cdb.errors import (
     AlreadySpentError,
     CorruptDatabaseError,
@@ -25,12 +28,17 @@ from cdb.errors import (
     WrongDatabaseError,
 )
 from cdb.packed import PackedBlocks
-from cdb.schemas.coin_log import CoinLogSchema
+from cdb.schemas.coin_log import CoinLogSchema, check, repair
 from cdb.state import summarize, verify
 from cdb.testing import SchemaConformance
 from cdb.testing.base import accept_all, expected_state
 from cdb.testing.chains import Chain, child, hash_of, reward, sample_chain
+from cdb.testing.faults import missing as faults_missing
+from cdb.testing.faults import scratch
+from cdb.testing.faults.reopened import cut_after_reopening
+from tests.conftest import PACKAGE_PARENT, contents
 
+preloads = pytest.mark.skipif(faults_missing() is not None, reason=str(faults_missing()))
 pytestmark = pytest.mark.skipif(missing() is not None, reason=str(missing()))
 
 SMALL = Sizes(memtable_coins=20, merge_runs=2, bucket_bits=3, recent_bits=2, unverified_spends=5)
@@ -38,6 +46,12 @@ COLLIDING = Sizes(memtable_coins=20, merge_runs=3, bucket_bits=2, name_bits=5, u
 SOMETIMES_COLLIDING = Sizes(
     memtable_coins=20, merge_runs=3, bucket_bits=2, name_bits=11, unverified_spends=0
 )
+# After one flush and two: lengths 72 and 144, epoch 0.
+OLD_ACKED = {
+    1: "00" * 24 + "48000000000000000000000001000000715dfaa7b290c5fe",
+    2: "900000000000000000000000020000006bd5bfcb8f3a866f"
+    "48000000000000000000000001000000715dfaa7b290c5fe",
+}
 open_small = partial(CoinLogSchema, sizes=SMALL)
 open_colliding = partial(CoinLogSchema, sizes=COLLIDING)
 
@@ -140,7 +154,7 @@ def test_every_changed_byte_is_found_or_harmless(path: Path) -> None:
             except (CorruptDatabaseError, WrongDatabaseError):
                 found[name.name] += 1
         (loaded / name).write_bytes(original)
-        # Of the two acknowledgements the older one may be lost, and then the newer one counts.
+        # One slot of `acked` makes up for the other.
         assert name.name == "acked" or found[name.name] == len(original)
 
 
@@ -204,7 +218,7 @@ def test_a_hole_in_what_a_later_record_says_was_durable_is_damage(path: Path, ch
     flushed = records_end(path)
     accept_all(schema, chain.blocks[12:])
     crash(schema)
-    (path / "acked").unlink()
+    (path / "acked").write_bytes(b"")
     with (path / "log").open("r+b") as log:
         log.seek(flushed - 100)
         log.write(bytes(50))
@@ -229,6 +243,73 @@ def test_intact_records_behind_a_hole_that_nobody_was_promised_are_dropped(
             assert summarize(schema) == expected_state(chain.blocks[:5])
 
 
+def test_runs_that_were_merged_are_gone(path: Path) -> None:
+    with open_small(path) as schema:
+        for n in range(40):
+            schema.accept_block(BlockSpendInfo(n, 0, [], [reward(n, m) for m in range(9)]))
+    named = set(_named_files((path / MANIFEST).read_bytes(), path / DERIVED))
+    assert {*path.glob("derived/*")} == named | {path / MANIFEST}
+
+
+@pytest.mark.parametrize("sound", [0, 1, 7, 14])
+def test_the_blocks_before_the_first_damage_are_read(path: Path, chain: Chain, sound: int) -> None:
+    with CoinLogSchema(path) as schema:
+        accept_all(schema, chain.blocks[:sound])
+        schema.flush()
+        end = records_end(path)
+        accept_all(schema, chain.blocks[sound:])
+        change(path / "log", end + 60)
+        blocks = schema.blocks()
+        assert [next(blocks) for _ in range(sound)] == [canonical(b) for b in chain.blocks[:sound]]
+        with pytest.raises(CorruptDatabaseError, match=f"log: damaged at byte {end}"):
+            next(blocks)
+
+
+@pytest.mark.parametrize("is_reopened", [True, False])
+@pytest.mark.parametrize("is_last", [True, False])
+def test_a_record_that_was_rewound_is_not_served_where_a_write_was_lost(
+    path: Path, chain: Chain, is_last: bool, is_reopened: bool
+) -> None:
+    """Its checksum is right, and it is as long as the one that took its place."""
+    index = chain.newest_index + 1
+    old, new = reward(index, 0), reward(index, 1)
+    after = [] if is_last else [BlockSpendInfo(index + 1, 0, [], [reward(index + 1)])]
+    schema = open_small(path)
+    accept_all(schema, chain.blocks)
+    begin = records_end(path)
+    accept_all(schema, [BlockSpendInfo(index, 0, [], [old])])
+    stale = (path / "log").read_bytes()[begin : records_end(path)]
+    schema.rewind_to_block_index(chain.newest_index)
+    accept_all(schema, [BlockSpendInfo(index, 0, [], [new]), *after])
+    if is_reopened:
+        schema.close()
+        schema = CoinLogSchema(path)
+    with (path / "log").open("r+b") as log:
+        log.seek(begin)
+        log.write(stale)
+    with pytest.raises(CorruptDatabaseError, match="log: damaged in block"):
+        schema.coin_infos_for_coin_names([new.name()])
+    with suppress(CorruptDatabaseError):
+        assert schema.coin_infos_for_coin_names([old.name()]) == []
+    with pytest.raises(CorruptDatabaseError, match=f"log: damaged at byte {begin}"):
+        schema.block_info_for_block_index(index)
+    blocks = schema.blocks()
+    assert [next(blocks) for _ in chain.blocks] == list(map(canonical, chain.blocks))
+    with pytest.raises(CorruptDatabaseError, match=f"log: damaged at byte {begin}"):
+        next(blocks)
+    schema.close()
+
+
+@preloads
+@pytest.mark.parametrize("sync", ["8", "9", "10"])
+def test_what_a_failed_sync_may_have_dropped_is_written_again(sync: str) -> None:
+    """The first syncs of the log that have blocks to lose."""
+    with scratch() as directory:
+        spec = "cdb.testing.small_memtable:COIN_LOG"
+        coverage = cut_after_reopening(spec, 2, directory, trial="eio-reopen", only=sync)
+    assert coverage.points == 1
+
+
 @pytest.mark.parametrize("gone", ["derived", "derived/history", "derived/manifest", "runs"])
 def test_missing_derived_files_are_rebuilt(loaded: Path, chain: Chain, gone: str) -> None:
     if gone == "derived":
@@ -241,6 +322,97 @@ def test_missing_derived_files_are_rebuilt(loaded: Path, chain: Chain, gone: str
     for _ in range(2):
         with open_small(loaded) as schema:
             assert verify(schema) == expected_state(chain.blocks)
+
+
+@pytest.fixture
+def acked_last(path: Path, chain: Chain) -> Path:
+    """A database whose last two blocks only `acked` says to be durable, each flushed alone."""
+    schema = CoinLogSchema(path)
+    for blocks in (chain.blocks[:-2], chain.blocks[-2:-1], chain.blocks[-1:]):
+        accept_all(schema, blocks)
+        schema.flush()
+    crash(schema)
+    return path
+
+
+def change(path: Path, place: int) -> None:
+    """Flip a bit of a file."""
+    changed = bytearray(path.read_bytes())
+    changed[place] ^= 0x10
+    path.write_bytes(changed)
+
+
+def damaged_files(path: Path) -> list[str]:
+    return [str(damage.path.relative_to(path)) for damage in check(path, lambda coins: None)]
+
+
+def test_damage_to_a_slot_of_acked_is_found_mended_and_costs_no_promise(
+    acked_last: Path, tmp_path: Path, chain: Chain
+) -> None:
+    copy = copies(acked_last, tmp_path / "copy")
+    assert damaged_files(acked_last) == []
+    for place in range(0, (acked_last / "acked").stat().st_size, 5):
+        change(copy() / "acked", place)
+        assert damaged_files(tmp_path / "copy") == ["acked"]
+        with CoinLogSchema(tmp_path / "copy") as schema:
+            assert schema.last_block_index == chain.newest_index
+        assert damaged_files(tmp_path / "copy") == []
+
+        change(copy() / "acked", place)
+        change(tmp_path / "copy" / "log", records_end(acked_last) - 1)
+        with pytest.raises(CorruptDatabaseError, match="log: damaged at byte"):
+            CoinLogSchema(tmp_path / "copy")
+
+
+@pytest.mark.parametrize("left", [None, bytes(48), bytes(20), b"x" * 48])
+def test_a_lost_acked_is_damage_that_can_be_repaired(
+    acked_last: Path, chain: Chain, left: bytes | None
+) -> None:
+    if left is None:
+        (acked_last / "acked").unlink()
+    else:
+        (acked_last / "acked").write_bytes(left)
+    before = contents(acked_last)
+    for _ in range(2):
+        with pytest.raises(CorruptDatabaseError, match=r"acked: .*--repair"):
+            CoinLogSchema(acked_last)
+    assert contents(acked_last) == before
+    damages = list(check(acked_last, lambda coins: None))
+    assert [str(damage.path) for damage in damages] == [str(acked_last / "acked")]
+    repair(acked_last, damages, lambda coins: None)
+    assert damaged_files(acked_last) == []
+    with CoinLogSchema(acked_last) as schema:
+        assert verify(schema) == expected_state(chain.blocks)
+
+
+@pytest.mark.parametrize("left", [None, b"", bytes(20), bytes(48)])
+def test_a_crash_while_a_database_is_made_is_no_damage(path: Path, left: bytes | None) -> None:
+    crash(CoinLogSchema(path))
+    (path / "acked").unlink()
+    if left is not None:
+        (path / "acked").write_bytes(left)
+    with CoinLogSchema(path, read_only=True) as schema:
+        assert schema.last_block_index is None
+    with CoinLogSchema(path) as schema:
+        schema.accept_block(BlockSpendInfo(1, 0, [], []))
+    assert damaged_files(path) == []
+
+
+@pytest.mark.parametrize("flushes", OLD_ACKED)
+def test_slots_of_acked_that_were_written_in_turn(path: Path, flushes: int) -> None:
+    """As earlier versions did: of what their first flushes of an empty block each left."""
+    blocks = [BlockSpendInfo(index, 0, [], []) for index in range(2)]
+    with CoinLogSchema(path) as schema:
+        accept_all(schema, blocks)
+    whole = (path / "log").read_bytes()
+    (path / "acked").write_bytes(bytes.fromhex(OLD_ACKED[flushes]))
+    assert damaged_files(path) == []
+    with CoinLogSchema(path) as schema:
+        assert verify(schema) == expected_state(blocks)
+    (path / "acked").write_bytes(bytes.fromhex(OLD_ACKED[flushes]))
+    (path / "log").write_bytes(whole[: 72 * flushes - 1])
+    with pytest.raises(CorruptDatabaseError, match="log: damaged at byte"):
+        CoinLogSchema(path)
 
 
 def test_a_missing_log_is_damage(loaded: Path) -> None:
@@ -268,6 +440,47 @@ def test_a_crash_between_the_two_steps_of_a_rewind_does_the_second_one_again(
         accept_all(schema, chain.blocks[7:])
     shutil.rmtree(path / "derived")
     with opener(path) as schema:
+        assert verify(schema) == expected_state(chain.blocks)
+
+
+@pytest.mark.parametrize("opener", [CoinLogSchema, open_small])
+@pytest.mark.parametrize(("reached", "zeroed"), [("acked", 0), ("manifest", 0), ("log", 100)])
+@pytest.mark.parametrize("derived", ["kept", "deleted", "without manifest"])
+def test_a_crash_within_a_rewind_and_then_a_lost_index_bring_no_block_back(
+    path: Path,
+    chain: Chain,
+    opener: Callable[[Path], CoinLogSchema],
+    reached: str,
+    zeroed: int,
+    derived: str,
+) -> None:
+    kept = chain.up_to(chain.blocks[6].index)
+    with opener(path) as schema:
+        accept_all(schema, chain.blocks)
+    before = path.with_name("before")
+    shutil.copytree(path, before)
+    schema = opener(path)
+    schema.rewind_to_block_index(kept.newest_index)
+    crash(schema)
+    end = records_end(path)
+    log = bytearray((before / "log").read_bytes())
+    if reached == "acked":
+        shutil.rmtree(path / "derived")
+        shutil.copytree(before / "derived", path / "derived")
+    log[end : end + zeroed] = bytes(zeroed)
+    (path / "log").write_bytes(log)
+    if derived == "deleted":
+        shutil.rmtree(path / "derived")
+    elif derived == "without manifest":
+        (path / "derived" / "manifest").unlink(missing_ok=True)
+    with CoinLogSchema(path, read_only=True) as schema:
+        assert verify(schema) == expected_state(kept.blocks)
+    for _ in range(2):
+        with opener(path) as schema:
+            assert verify(schema) == expected_state(kept.blocks)
+        shutil.rmtree(path / "derived")
+    with opener(path) as schema:
+        accept_all(schema, chain.blocks[7:])
         assert verify(schema) == expected_state(chain.blocks)
 
 
@@ -368,6 +581,19 @@ def test_packed_blocks_that_are_not_canonical_are_refused(path: Path) -> None:
         with pytest.raises(ValueError, match="canonical"):
             schema.accept_packed(unsorted)
         schema.accept_packed(packed)
+
+
+def test_a_block_is_read_while_the_next_one_is_on_its_way_to_the_file(path: Path) -> None:
+    """The record behind it is looked at, which here begins a page."""
+    coins = [[reward(n, m) for m in range(4584)] for n in range(20)]
+    packed = [PackedBlocks.of([BlockSpendInfo(n, 0, [], each)]) for n, each in enumerate(coins)]
+    with CoinLogSchema(path) as schema:
+        schema.accept_packed(packed[0])
+        assert records_end(path) % 4096 == 0
+        for n, each in enumerate(packed[1:]):
+            reader = schema._log.read(n, n)
+            schema.accept_packed(each)
+            assert next(iter(reader)).indices[0] == n
 
 
 def test_any_split_into_calls_gives_the_same_files(tmp_path: Path) -> None:
@@ -522,13 +748,76 @@ def test_every_durability_keeps_a_closed_database(
         assert verify(schema) == expected_state(chain.blocks)
 
 
-def test_names_that_differ_only_in_what_the_index_does_not_see(path: Path) -> None:
+@pytest.mark.parametrize("name_bits", [1, 2, 5, 9, 20])
+def test_names_that_differ_only_in_what_the_index_does_not_see(path: Path, name_bits: int) -> None:
     coins = [reward(1, n) for n in range(300)]
     names = [coin.name() for coin in coins]
-    with open_colliding(path) as schema:
+    sizes = Sizes(memtable_coins=50, merge_runs=3, bucket_bits=2, name_bits=name_bits)
+    with CoinLogSchema(path, sizes=sizes) as schema:
         schema.accept_block(BlockSpendInfo(1, 0, [], coins[:200]))
         assert schema.coin_infos_for_coin_names(names[200:]) == []
         found = [info.coin for info in schema.coin_infos_for_coin_names(names)]
         assert found == coins[:200]
         with pytest.raises(UnknownCoinError):
             schema.accept_block(BlockSpendInfo(2, 0, [bytes32(names[250])], []))
+
+
+SHORTENED: dict[str, list[tuple[str, Callable[[CoinLogSchema, Chain], object]]]] = {
+    "log": [
+        ("look up", lambda schema, chain: schema.coin_infos_for_coin_names(chain.names)),
+        ("read", lambda schema, chain: list(schema.blocks())),
+        ("accept", lambda schema, chain: schema.accept_block(chain.blocks[14])),
+        ("rewind", lambda schema, chain: schema.rewind_to_block_index(chain.blocks[5].index)),
+    ],
+    "derived/run-*": [
+        ("look up", lambda schema, chain: schema.coin_infos_for_coin_names(chain.names)),
+        ("accept", lambda schema, chain: schema.accept_block(chain.blocks[14])),
+        ("merge", lambda schema, chain: accept_all(schema, more_rewards(chain))),
+    ],
+}
+"""What can't be done without a file, by the call that needs it."""
+
+
+def more_rewards(chain: Chain) -> list[BlockSpendInfo]:
+    first = chain.newest_index + 1
+    return [
+        BlockSpendInfo(first + n, 0, [], [reward(first + n, m) for m in range(9)])
+        for n in range(20)
+    ]
+
+
+def shorten_open_files(whole: Path) -> None:
+    """Cut off each mapped file of an open database, and expect errors that name it."""
+    chain = sample_chain(15)
+    copy = copies(whole, whole.with_name("copy"))
+    for pattern, calls in SHORTENED.items():
+        for what, call in calls:
+            schema = open_small(copy())
+            files = list(whole.with_name("copy").glob(pattern))
+            for file in files:
+                os.truncate(file, 0)
+            for attempt in range(2):
+                with pytest.raises((StorageError, DatabaseClosedError)) as error:
+                    call(schema, chain)
+                named = error.value.path if attempt == 0 else str(error.value)
+                assert any(str(file) in named for file in files), (what, pattern, error.value)
+            with suppress(StorageError):
+                schema.close()
+            for file in files:
+                shutil.copy(whole / file.relative_to(whole.with_name("copy")), file)
+            with open_small(whole.with_name("copy")) as schema:
+                kept = list(schema.blocks())
+                assert kept[:14] == [canonical(block) for block in chain.blocks[:14]]
+                assert len(kept) == 14 or what == "merge"
+
+
+def test_a_file_that_is_shortened_while_it_is_open_is_an_error_and_kills_nobody(
+    path: Path, chain: Chain
+) -> None:
+    with open_small(path) as schema:
+        accept_all(schema, chain.blocks[:14])
+    code = "import sys; from tests.schemas.test_coin_log import shorten_open_files as shorten;"
+    code += "from pathlib import Path; shorten(Path(sys.argv[1]))"
+    command = [sys.executable, "-c", code, str(path)]
+    done = subprocess.run(command, cwd=PACKAGE_PARENT, capture_output=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, b"")

@@ -34,7 +34,7 @@ from cdb.errors import (
 )
 from cdb.packed import PackedBlocks
 from cdb.schemas.memory import MemorySchema
-from cdb.schemas.rocks_kv import RocksKvSchema
+from cdb.schemas.rocks_kv import RocksKvSchema, check, repair
 from cdb.state import summarize, verify
 from cdb.testing import SchemaConformance
 from cdb.testing.base import accept_all, expected_state
@@ -218,6 +218,30 @@ class TestOpening:
             assert verify(schema) == expected_state(kept)
             accept_all(schema, chain.blocks[12:])
             assert verify(schema) == expected_state(chain.blocks)
+
+    @pytest.mark.parametrize("kept", [30, 12, 0])
+    def test_without_its_promise_it_is_damaged(self, path: Path, kept: int) -> None:
+        chain = sample_chain(30)
+        with SMALL(path) as schema:
+            accept_all(schema, chain.blocks)
+            schema.rewind_to_block_index(chain.blocks[kept - 1].index if kept else -1)
+        (path / "NEWEST").unlink()
+        for read_only in (False, True):
+            with pytest.raises(CorruptDatabaseError, match="NEWEST: it is missing; cdb verify"):
+                SMALL(path, read_only=read_only)
+        damages = list(check(path, lambda _: None))
+        assert [damage.path for damage in damages] == [path / "NEWEST"]
+        repair(path, damages, lambda _: None)
+        with SMALL(path) as schema:
+            assert verify(schema) == expected_state(chain.blocks[:kept])
+
+    def test_a_making_that_ended_before_its_promise_is_no_damage(self, path: Path) -> None:
+        RocksKvSchema(path).close()
+        (path / "NEWEST").unlink()
+        assert not list(check(path, lambda _: None))
+        with RocksKvSchema(path) as schema:
+            accept_all(schema, sample_chain(30).blocks)
+        assert (path / "NEWEST").exists()
 
     @pytest.mark.parametrize("names", [["MANIFEST-*"], ["CURRENT"], ["*.sst"]])
     def test_a_file_cut_anywhere_never_gives_an_older_state(
@@ -464,6 +488,26 @@ class TestSettle:
             assert verify(schema) == expected_state(chain.blocks)
             schema.settle()
             assert verify(schema) == expected_state(chain.blocks)
+
+
+def read_what_was_cut(path: Path) -> None:
+    """Read a database whose tables somebody cuts while it is open."""
+    with RocksKvSchema(path) as schema:
+        blocks = schema.blocks()
+        for table in (path / "db").glob("*.sst"):
+            os.truncate(table, 0)
+        for read in (lambda: verify(schema), lambda: next(blocks), schema.settle):
+            with pytest.raises(StorageError, match=r"a page can't be read: \d+.sst"):
+                read()
+
+
+@needs_rocksdb
+def test_a_mapped_page_that_cannot_be_read_is_an_error(path: Path) -> None:
+    with SMALL(path) as schema:
+        accept_all(schema, sample_chain(30).blocks)
+    code = f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r})\n"
+    code += f"from test_rocks_kv import *\nread_what_was_cut(Path({str(path)!r}))"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
 @needs_rocksdb

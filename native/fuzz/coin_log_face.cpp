@@ -1,0 +1,284 @@
+// Calls of cdb_coin_log.h in any order, held against the reference. The input says which.
+
+#include "cdb_coin_log_api.h"
+
+#include "chain.h"
+#include "input.h"
+#include "scratch.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+#include <vector>
+
+namespace {
+
+constexpr int kMostCalls = 40;
+
+// Whether a call succeeded; one that did not must be one of the caller's making.
+bool is_ok(cdb_coin_log_status status, char **error, cdb_coin_log_status other = COIN_LOG_OK) {
+  require((status == COIN_LOG_OK) == (*error == nullptr),
+          "a failure has a text, and a success none");
+  if (status != COIN_LOG_OK && status != other) require(false, *error);
+  cdb_coin_log_free(*error);
+  *error = nullptr;
+  return status == COIN_LOG_OK;
+}
+
+class Session {
+ public:
+  explicit Session(Input *input) : input_(*input), chain_(cdb_coin_log_name), options_{} {
+    options_.power_durable = static_cast<int32_t>(input_.below(2));
+    options_.memtable_coins = 1 + static_cast<uint32_t>(input_.below(40));
+    options_.merge_runs = 2 + static_cast<uint32_t>(input_.below(2));
+    options_.bucket_bits = 1 + static_cast<uint32_t>(input_.below(3));
+    // Where many names look the same, spends are not believed: they might have to be taken back.
+    is_trusting_ = input_.below(2) == 0;
+    options_.name_bits = is_trusting_ ? 64 : 1 + static_cast<uint32_t>(input_.below(12));
+    options_.recent_bits = static_cast<uint32_t>(input_.below(3));
+    options_.unverified_spends = static_cast<uint32_t>(input_.below(8));
+    open();
+  }
+  ~Session() { close(); }
+  Session(const Session &) = delete;
+  Session &operator=(const Session &) = delete;
+
+  void call() {
+    char *error = nullptr;
+    switch (input_.below(16)) {
+      case 0: is_ok(cdb_coin_log_flush(log_, &error), &error), flushed_ = chain_.newest(); break;
+      case 1: rewind(); break;
+      case 2: reopen(); break;
+      case 3: abandon(); break;
+      case 4: beside(); break;
+      case 5: look_up(log_); break;
+      case 6: read_blocks(log_); break;
+      case 7: begin_reading(); break;
+      case 8: accept_unsorted(); break;
+      default: accept(); break;
+    }
+    require(newest(log_) == chain_.newest(), "the newest block is the last one accepted");
+  }
+
+  void check() {
+    end_reading();
+    look_up(log_);
+    read_blocks(log_);
+    reopen();
+    look_up(log_);
+    read_blocks(log_);
+  }
+
+ private:
+  // Blocks as they were when reading began.
+  struct Reading {
+    cdb_coin_log_reader *reader;
+    std::vector<Block> expected;
+  };
+
+  void open() {
+    char *error = nullptr;
+    is_ok(cdb_coin_log_open(directory_.path().c_str(), &options_, &log_, &error), &error);
+  }
+
+  void close() {
+    end_reading();
+    char *error = nullptr;
+    is_ok(cdb_coin_log_close(log_, /*abandon=*/0, &error), &error);
+    flushed_ = chain_.newest();
+  }
+
+  static int64_t newest(const cdb_coin_log *log) {
+    cdb_coin_log_totals totals;
+    cdb_coin_log_count(log, &totals);
+    return totals.blocks == 0 ? -1 : static_cast<int64_t>(totals.newest_index);
+  }
+
+  // Returns the block that was refused, if any.
+  std::optional<uint64_t> accept(const Packed &packed) {
+    cdb_coin_log_refusal refusal;
+    char *error = nullptr;
+    const bool is_trusting = is_trusting_ && input_.below(2) == 0;
+    const bool is_accepted = is_ok(
+        cdb_coin_log_accept(log_, packed.indices.size(), packed.indices.data(),
+                            packed.timestamps.data(), packed.spend_ends.data(),
+                            packed.confirm_ends.data(), packed.spends.data(),
+                            packed.confirms.data(), packed.names.data(), is_trusting ? 1 : 0,
+                            &refusal, &error),
+        &error, COIN_LOG_REFUSED);
+    if (is_accepted) return std::nullopt;
+    require(refusal.rule != COIN_LOG_NO_RULE, "a refusal says which rule");
+    return refusal.block;
+  }
+
+  void accept() {
+    Packed packed;
+    const size_t n = 1 + input_.below(4);
+    std::optional<uint64_t> expected;
+    for (size_t i = 0; i < n; ++i) {
+      const Block block = chain_.draw(&input_);
+      packed.add(block);
+      if (!expected && !chain_.add(block)) expected = i;
+    }
+    require(accept(packed) == expected, "the first bad block is refused, and no other");
+  }
+
+  void accept_unsorted() {
+    Block block = chain_.draw(&input_);
+    std::reverse(block.spends.begin(), block.spends.end());
+    std::reverse(block.confirms.begin(), block.confirms.end());
+    block.names = chain_.names_of(block.confirms);
+    const bool is_sorted = std::is_sorted(block.spends.begin(), block.spends.end()) &&
+                           std::is_sorted(block.confirms.begin(), block.confirms.end());
+    Packed packed;
+    packed.add(block);
+    const bool is_good = is_sorted && chain_.add(block);
+    require(accept(packed).has_value() != is_good, "what is not in order is refused");
+  }
+
+  void rewind() {
+    const int64_t target = chain_.newest() - static_cast<int64_t>(input_.below(6)) + 1;
+    char *error = nullptr;
+    is_ok(cdb_coin_log_rewind(log_, target, &error), &error);
+    chain_.rewind(target);
+    flushed_ = chain_.newest();
+  }
+
+  void reopen() {
+    close();
+    switch (input_.below(4)) {
+      case 0: std::filesystem::remove_all(directory_.path() / "derived"); break;
+      case 1: std::filesystem::remove(directory_.path() / "derived" / "history"); break;
+      default: break;
+    }
+    open();
+  }
+
+  // What a kill would leave.
+  void abandon() {
+    end_reading();
+    char *error = nullptr;
+    is_ok(cdb_coin_log_close(log_, /*abandon=*/1, &error), &error);
+    open();
+    const int64_t left = newest(log_);
+    require(left >= flushed_, "what was flushed is there");
+    chain_.rewind(left);
+    flushed_ = left;
+  }
+
+  // Somebody who only reads.
+  void beside() {
+    char *error = nullptr;
+    is_ok(cdb_coin_log_flush(log_, &error), &error);
+    flushed_ = chain_.newest();
+    cdb_coin_log_options options = options_;
+    options.read_only = 1;
+    cdb_coin_log *log = nullptr;
+    is_ok(cdb_coin_log_open(directory_.path().c_str(), &options, &log, &error), &error);
+    look_up(log);
+    read_blocks(log);
+    require(!is_ok(cdb_coin_log_rewind(log, -1, &error), &error, COIN_LOG_INVALID),
+            "a reader can't write");
+    is_ok(cdb_coin_log_close(log, /*abandon=*/0, &error), &error);
+  }
+
+  void look_up(cdb_coin_log *log) {
+    const std::vector<Name> names = chain_.asked();
+    std::vector<cdb_coin_log_info> infos(names.size());
+    std::vector<uint8_t> found(names.size());
+    char *error = nullptr;
+    const auto *bytes = reinterpret_cast<const uint8_t *>(names.data());
+    is_ok(cdb_coin_log_lookup(log, bytes, names.size(), infos.data(), found.data(), &error), &error);
+    for (size_t i = 0; i < names.size(); ++i) chain_.check(names[i], found[i] != 0, infos[i]);
+  }
+
+  void read_blocks(cdb_coin_log *log) {
+    const int64_t first = static_cast<int64_t>(input_.below(8)) - 1;
+    const int64_t last = input_.below(2) == 0 ? INT64_MAX : chain_.newest() - 1;
+    std::vector<Block> expected;
+    for (const Block &block : chain_.blocks()) {
+      const auto index = static_cast<int64_t>(block.index);
+      if (first <= index && index <= last) expected.push_back(block);
+    }
+    finish({begin(log, first, last), expected});
+  }
+
+  void begin_reading() {
+    end_reading();
+    reading_ = Reading{begin(log_, 0, INT64_MAX), chain_.blocks()};
+  }
+
+  void end_reading() {
+    if (reading_) finish(*reading_);
+    reading_.reset();
+  }
+
+  static cdb_coin_log_reader *begin(cdb_coin_log *log, int64_t first, int64_t last) {
+    cdb_coin_log_reader *reader = nullptr;
+    char *error = nullptr;
+    is_ok(cdb_coin_log_read(log, first, last, &reader, &error), &error);
+    return reader;
+  }
+
+  void finish(const Reading &reading) {
+    std::vector<Block> blocks;
+    while (read_some(reading.reader, &blocks)) {}
+    cdb_coin_log_end(reading.reader);
+    require(blocks.size() == reading.expected.size(), "all blocks of the range are read");
+    for (size_t i = 0; i < blocks.size(); ++i) {
+      const Block &a = blocks[i], &b = reading.expected[i];
+      require(a.index == b.index && a.timestamp == b.timestamp, "a block's head is right");
+      require(a.spends == b.spends && a.confirms == b.confirms && a.names == b.names,
+              "a block's coins are right");
+    }
+  }
+
+  bool read_some(cdb_coin_log_reader *reader, std::vector<Block> *blocks) {
+    cdb_coin_log_counts counts;
+    char *error = nullptr;
+    is_ok(cdb_coin_log_next(reader, input_.below(30), &counts, &error), &error);
+    std::vector<uint64_t> indices(counts.blocks), timestamps(counts.blocks);
+    std::vector<uint64_t> spend_ends(counts.blocks), confirm_ends(counts.blocks);
+    std::vector<Name> spends(counts.spends), names(counts.confirms);
+    std::vector<Confirm> confirms(counts.confirms);
+    cdb_coin_log_take(reader, indices.data(), timestamps.data(), spend_ends.data(),
+                      confirm_ends.data(), reinterpret_cast<uint8_t *>(spends.data()),
+                      reinterpret_cast<uint8_t *>(confirms.data()),
+                      reinterpret_cast<uint8_t *>(names.data()));
+    auto spend = spends.begin();
+    auto confirm = confirms.begin();
+    auto name = names.begin();
+    for (size_t i = 0; i < counts.blocks; ++i) {
+      Block block;
+      block.index = indices[i];
+      block.timestamp = timestamps[i];
+      const auto spend_end = spends.begin() + static_cast<ptrdiff_t>(spend_ends[i]);
+      const auto n = static_cast<ptrdiff_t>(confirm_ends[i]) - (confirm - confirms.begin());
+      block.spends.assign(spend, spend_end);
+      block.confirms.assign(confirm, confirm + n);
+      block.names.assign(name, name + n);
+      spend = spend_end, confirm += n, name += n;
+      blocks->push_back(block);
+    }
+    return counts.blocks > 0;
+  }
+
+  Input &input_;
+  Chain chain_;
+  cdb_coin_log_options options_;
+  bool is_trusting_ = false;
+  Scratch directory_;
+  cdb_coin_log *log_ = nullptr;
+  std::optional<Reading> reading_;
+  int64_t flushed_ = -1;  // the newest block that must survive
+};
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
+  Input input(data, bytes);
+  Session session(&input);
+  for (int i = 0; i < kMostCalls && !input.empty(); ++i) session.call();
+  session.check();
+  return 0;
+}

@@ -1,0 +1,255 @@
+// A coin log one of whose files was changed: what its checksums do not cover must not be possible, and
+// where they hold, whoever has made the file, nothing is read that is not there.
+//
+// The input: which file (1 byte), whether its checksums are made to hold (1), whether it is opened for
+// writing, and without what is derived (1), then edits of the file as it was: where (2), what (1), how
+// many bytes (1), the bytes.
+
+#include "cdb_coin_log_api.h"
+
+#include "chain.h"
+#include "coin_log/bytes.h"
+#include "coin_log/checksum.h"
+#include "input.h"
+#include "scratch.h"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace {
+
+using coin_log::checksum;
+using coin_log::load;
+using coin_log::store;
+using Bytes = std::vector<uint8_t>;
+
+constexpr std::array<const char *, 5> kFiles{"log", "acked", "derived/manifest", "derived/history",
+                                             "derived/run"};
+constexpr cdb_coin_log_options kOptions{/*read_only=*/0,     /*power_durable=*/0,
+                                        /*memtable_coins=*/12, /*merge_runs=*/3,
+                                        /*bucket_bits=*/2,   /*name_bits=*/64,
+                                        /*recent_bits=*/1,   /*unverified_spends=*/4,
+                                        /*forgiving=*/0};
+
+void require_declared(cdb_coin_log_status status, char **error) {
+  require(status <= COIN_LOG_FAILED, "the status is one of those declared");
+  require(status != COIN_LOG_FAILED && status != COIN_LOG_INVALID, "the status is fit");
+  require((status == COIN_LOG_OK) == (*error == nullptr),
+          "a failure has a text, and a success none");
+  cdb_coin_log_free(*error);
+  *error = nullptr;
+}
+
+// A database that is closed, and what is in it.
+class Original {
+ public:
+  Original() : chain_(cdb_coin_log_name) {
+    char *error = nullptr;
+    cdb_coin_log *log = nullptr;
+    cdb_coin_log_open(scratch_.path().c_str(), &kOptions, &log, &error);
+    Bytes dice(4000);
+    uint32_t state = 1;
+    for (uint8_t &byte : dice) byte = static_cast<uint8_t>((state = state * 1103515245 + 12345) >> 16);
+    Input input(dice.data(), dice.size());
+    while (chain_.coins().size() < 40) accept(log, chain_.draw(&input));
+    chain_.rewind(static_cast<int64_t>(chain_.blocks()[chain_.blocks().size() - 3].index));
+    cdb_coin_log_rewind(log, chain_.newest(), &error);
+    while (chain_.coins().size() < 44) accept(log, chain_.draw(&input));
+    cdb_coin_log_close(log, /*abandon=*/0, &error);
+    require(error == nullptr, "a database can be made");
+    for (const auto &entry : std::filesystem::recursive_directory_iterator(scratch_.path()))
+      if (entry.is_regular_file()) {
+        const std::string name = entry.path().lexically_relative(scratch_.path());
+        files_[name] = scratch_.get(name);
+      }
+  }
+
+  const Chain &chain() const { return chain_; }
+  const std::map<std::string, Bytes> &files() const { return files_; }
+  // The first file whose name begins so.
+  std::string name_of(const std::string &prefix) const {
+    const auto file = files_.lower_bound(prefix);
+    require(file != files_.end() && file->first.compare(0, prefix.size(), prefix) == 0,
+            "there is a file of each kind");
+    return file->first;
+  }
+
+ private:
+  void accept(cdb_coin_log *log, const Block &block) {
+    Chain next = chain_;
+    if (!next.add(block)) return;
+    chain_ = next;
+    Packed packed;
+    packed.add(block);
+    cdb_coin_log_refusal refusal;
+    char *error = nullptr;
+    cdb_coin_log_accept(log, 1, packed.indices.data(), packed.timestamps.data(),
+                        packed.spend_ends.data(), packed.confirm_ends.data(), packed.spends.data(),
+                        packed.confirms.data(), packed.names.data(), /*trusting=*/0, &refusal,
+                        &error);
+    require(error == nullptr, "a valid block is accepted");
+  }
+
+  Scratch scratch_;
+  Chain chain_;
+  std::map<std::string, Bytes> files_;
+};
+
+void edit(Bytes *bytes, Input *input) {
+  enum { kReplace, kInsert, kRemove, kTruncate, kKinds };
+  const size_t at = std::min(static_cast<size_t>(input->number(2)), bytes->size());
+  const size_t kind = input->below(kKinds);
+  const Bytes more = input->bytes(input->below(64));
+  const auto place = bytes->begin() + static_cast<ptrdiff_t>(at);
+  const auto reached = place + static_cast<ptrdiff_t>(std::min(more.size(), bytes->size() - at));
+  switch (kind) {
+    case kReplace: std::copy(more.begin(), more.begin() + (reached - place), place); break;
+    case kInsert: bytes->insert(place, more.begin(), more.end()); break;
+    case kRemove: bytes->erase(place, reached); break;
+    default: bytes->resize(at); break;
+  }
+}
+
+// A checksum over what follows it, up to the end.
+void seal(uint8_t *from, size_t n, uint64_t seed) {
+  if (n >= 8) store(from, checksum(from + 8, n - 8, seed));
+}
+
+void seal_log(Bytes *log) {
+  constexpr size_t kHeaderBytes = 72;
+  uint64_t previous = 0;
+  for (size_t at = 0; at + kHeaderBytes <= log->size();) {
+    uint8_t *const record = log->data() + at;
+    const size_t n = load<uint32_t>(record + 12);
+    if (n < kHeaderBytes || n > log->size() - at) return;
+    store(record + 16, previous);
+    seal(record, n, at);
+    previous = load<uint64_t>(record);
+    at += n;
+  }
+}
+
+void seal_history(Bytes *history) {
+  constexpr size_t kHeaderBytes = 40, kLineBytes = 32;
+  for (size_t at = 0; at + kHeaderBytes <= history->size();) {
+    uint8_t *const section = history->data() + at;
+    const uint64_t rows = load<uint64_t>(section + 32) + load<uint32_t>(section + 12);
+    const uint64_t blocks = load<uint64_t>(section + 24), rest = history->size() - at;
+    if (blocks > rest || rows > rest || kHeaderBytes + kLineBytes * blocks + 4 * rows > rest) return;
+    const size_t n = kHeaderBytes + kLineBytes * blocks + 4 * rows;
+    seal(section, n, at);
+    at += n;
+  }
+}
+
+void seal_run(Bytes *run, uint64_t number) {
+  constexpr size_t kHeadBytes = 32 + 4 * (1 << kOptions.bucket_bits);
+  if (run->size() < kHeadBytes) return;
+  store(run->data() + 24, checksum(run->data() + kHeadBytes, run->size() - kHeadBytes, number));
+  seal(run->data(), kHeadBytes, number);
+}
+
+void seal_acked(Bytes *acked) {
+  for (size_t at = 0; at + 24 <= acked->size(); at += 24)
+    store(acked->data() + at + 16, checksum(acked->data() + at, 16, 0));
+}
+
+void seal_file(size_t kind, const std::string &name, Bytes *bytes) {
+  switch (kind) {
+    case 0: seal_log(bytes); break;
+    case 1: seal_acked(bytes); break;
+    case 2: seal(bytes->data(), bytes->size(), 0); break;
+    case 3: seal_history(bytes); break;
+    default: seal_run(bytes, std::stoull(name.substr(name.find('-') + 1))); break;
+  }
+}
+
+// Every answer that there is. With a chain, each must be its.
+void read_all(cdb_coin_log *log, const Chain &asked, bool must_be_right) {
+  char *error = nullptr;
+  const std::vector<Name> names = asked.asked();
+  std::vector<cdb_coin_log_info> infos(names.size());
+  std::vector<uint8_t> found(names.size());
+  cdb_coin_log_status status =
+      cdb_coin_log_lookup(log, reinterpret_cast<const uint8_t *>(names.data()), names.size(),
+                          infos.data(), found.data(), &error);
+  require_declared(status, &error);
+  if (status == COIN_LOG_OK && must_be_right)
+    for (size_t i = 0; i < names.size(); ++i) asked.check(names[i], found[i] != 0, infos[i]);
+
+  cdb_coin_log_reader *reader = nullptr;
+  require_declared(cdb_coin_log_read(log, 0, INT64_MAX, &reader, &error), &error);
+  if (reader == nullptr) return;
+  cdb_coin_log_counts counts{};
+  size_t blocks = 0, coins = 0;
+  do {
+    status = cdb_coin_log_next(reader, 10, &counts, &error);
+    require_declared(status, &error);
+    blocks += counts.blocks, coins += counts.confirms;
+  } while (status == COIN_LOG_OK && counts.blocks > 0);
+  cdb_coin_log_end(reader);
+  if (status == COIN_LOG_OK && must_be_right)
+    require(blocks == asked.blocks().size() && coins == asked.coins().size(), "all blocks are read");
+}
+
+// Returns whether nothing failed: the log can be closed then, and else be left only.
+bool write_on(cdb_coin_log *log, const Chain &chain) {
+  cdb_coin_log_totals totals;
+  cdb_coin_log_count(log, &totals);
+  Block block;
+  block.index = totals.newest_index + 1;
+  block.confirms.resize(20);
+  for (size_t i = 0; i < block.confirms.size(); ++i)
+    block.confirms[i].fill(static_cast<uint8_t>(0x80 + i));
+  block.names = chain.names_of(block.confirms);
+  Packed packed;
+  packed.add(block);
+  cdb_coin_log_refusal refusal;
+  char *error = nullptr;
+  cdb_coin_log_status status = cdb_coin_log_accept(
+      log, 1, packed.indices.data(), packed.timestamps.data(), packed.spend_ends.data(),
+      packed.confirm_ends.data(), packed.spends.data(), packed.confirms.data(),
+      packed.names.data(), /*trusting=*/1, &refusal, &error);
+  require_declared(status, &error);
+  if (status != COIN_LOG_OK && status != COIN_LOG_REFUSED) return false;
+  status = cdb_coin_log_rewind(log, static_cast<int64_t>(totals.newest_index) / 2, &error);
+  require_declared(status, &error);
+  return status == COIN_LOG_OK;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
+  static const Original *const original = new Original;
+  Input input(data, bytes);
+  const size_t kind = input.below(kFiles.size());
+  const bool is_sealed = input.below(2) == 1;
+  const size_t how = input.below(4);
+  const bool is_writer = how % 2 == 1, has_derived = how < 2;
+  const std::string changed = original->name_of(kFiles[kind]);
+
+  const Scratch scratch;
+  std::filesystem::create_directory(scratch.path() / "derived");
+  for (auto [name, content] : original->files()) {
+    if (name == changed) {
+      while (!input.empty()) edit(&content, &input);
+      if (is_sealed) seal_file(kind, name, &content);
+    }
+    if (has_derived || name.find('/') == std::string::npos) scratch.put(name, content);
+  }
+
+  cdb_coin_log_options options = kOptions;
+  options.read_only = is_writer ? 0 : 1;
+  cdb_coin_log *log = nullptr;
+  char *error = nullptr;
+  require_declared(cdb_coin_log_open(scratch.path().c_str(), &options, &log, &error), &error);
+  if (log == nullptr) return 0;
+  read_all(log, original->chain(), /*must_be_right=*/!is_sealed);
+  const bool is_fine = !is_writer || write_on(log, original->chain());
+  require_declared(cdb_coin_log_close(log, is_fine ? 0 : 1, &error), &error);
+  return 0;
+}

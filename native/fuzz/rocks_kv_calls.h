@@ -1,0 +1,67 @@
+// What the targets of rocks_kv share: its results, and blocks in and out.
+#pragma once
+
+#include "cdb_rocks_kv_api.h"
+
+#include "chain.h"
+#include "coin_name.h"
+#include "scratch.h"
+
+#include <algorithm>
+#include <vector>
+
+inline void name_confirms(const uint8_t *confirms, size_t n, uint8_t *names) {
+  name_coins(reinterpret_cast<const cdb_coin *>(confirms), n, reinterpret_cast<cdb_hash *>(names));
+}
+
+// Whether a call succeeded; a failure must be the other status. Frees the error's text.
+inline bool is_ok(cdb_status status, char **error, cdb_status other = CDB_OK) {
+  require((status == CDB_OK) == (*error == nullptr), "a failure has a text, and a success none");
+  if (status != CDB_OK && status != other) require(false, *error);
+  cdb_kv_free(*error);
+  *error = nullptr;
+  return status == CDB_OK;
+}
+
+inline cdb_kv_blocks pointers(const Packed &packed) {
+  return {packed.indices.size(),
+          packed.indices.data(),
+          packed.timestamps.data(),
+          packed.spend_ends.data(),
+          packed.confirm_ends.data(),
+          packed.spends.data(),
+          packed.confirms.data(),
+          packed.names.data()};
+}
+
+inline Block copied(const cdb_kv_block &given, const Chain &chain) {
+  Block block;
+  block.index = given.index;
+  block.timestamp = given.timestamp;
+  block.spends.resize(given.n_spends);
+  block.confirms.resize(given.n_confirms);
+  for (size_t i = 0; i < given.n_spends; ++i)
+    std::copy_n(given.spends + i * sizeof(Name), sizeof(Name), block.spends[i].begin());
+  for (size_t i = 0; i < given.n_confirms; ++i)
+    std::copy_n(given.confirms + i * sizeof(Confirm), sizeof(Confirm), block.confirms[i].begin());
+  block.names = chain.names_of(block.confirms);
+  return block;
+}
+
+// At most so many of the blocks first … last, up to damage where that may be.
+inline std::vector<Block> blocks_between(cdb_kv *kv, uint32_t first, uint32_t last, size_t most,
+                                         const Chain &chain, cdb_status other = CDB_OK) {
+  std::vector<Block> blocks;
+  cdb_kv_cursor *cursor = nullptr;
+  char *error = nullptr;
+  if (!is_ok(cdb_kv_cursor_open(kv, first, last, &cursor, &error), &error, other)) return blocks;
+  while (blocks.size() < most) {
+    cdb_kv_block block;
+    int32_t found = -1;
+    if (!is_ok(cdb_kv_cursor_next(cursor, &block, &found, &error), &error, other)) break;
+    if (found == 0) break;
+    blocks.push_back(copied(block, chain));
+  }
+  cdb_kv_cursor_close(cursor);
+  return blocks;
+}

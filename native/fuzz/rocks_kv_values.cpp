@@ -1,0 +1,178 @@
+// Keys and values of rocks_kv that make no sense, in a RocksDB database that is sound: each call
+// succeeds or says that there is damage. The input says what is changed.
+
+#include "chain.h"
+#include "input.h"
+#include "rocks_kv_calls.h"
+#include "scratch.h"
+
+#include <rocksdb/db.h>
+#include <rocksdb/iterator.h>
+#include <rocksdb/options.h>
+
+#include <array>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace {
+
+constexpr std::array<const char *, 4> kFamilies{"default", "coins", "spends", "blocks"};
+constexpr size_t kBlocks = 8;
+constexpr size_t kIndexed = 5;  // blocks; the others are restored when it is opened
+constexpr size_t kMostEdits = 4;
+
+cdb_kv_options options(bool create) {
+  return {create ? 1 : 0, /*read_only=*/0, /*sync=*/0, 1u << 20, 1000, 1000};
+}
+
+class Families {
+ public:
+  explicit Families(const std::filesystem::path &path) {
+    std::vector<rocksdb::ColumnFamilyDescriptor> families;
+    for (const char *name : kFamilies) families.push_back({name, {}});
+    rocksdb::DB *db = nullptr;
+    const auto status = rocksdb::DB::Open({}, path, families, &handles_, &db);
+    require(status.ok(), status.ToString().c_str());
+    db_.reset(db);
+  }
+  ~Families() {
+    for (rocksdb::ColumnFamilyHandle *handle : handles_) delete handle;
+  }
+  Families(const Families &) = delete;
+  Families &operator=(const Families &) = delete;
+
+  using Rows = std::vector<std::pair<std::string, std::string>>;
+
+  Rows rows(size_t family) const {
+    Rows rows;
+    const std::unique_ptr<rocksdb::Iterator> row(db_->NewIterator({}, handles_[family]));
+    for (row->SeekToFirst(); row->Valid(); row->Next())
+      rows.emplace_back(row->key().ToString(), row->value().ToString());
+    return rows;
+  }
+  void put(size_t family, const std::string &key, const std::string &value) {
+    db_->Put({}, handles_[family], key, value);
+  }
+  void remove(size_t family, const std::string &key) { db_->Delete({}, handles_[family], key); }
+
+ private:
+  std::unique_ptr<rocksdb::DB> db_;
+  std::vector<rocksdb::ColumnFamilyHandle *> handles_;
+};
+
+// A sound database, of which each input gets a copy.
+class Template {
+ public:
+  Template() : chain(name_confirms) {
+    const cdb_kv_options wanted = options(/*create=*/true);
+    cdb_kv *kv = nullptr;
+    char *error = nullptr;
+    is_ok(cdb_kv_open(directory_.path().c_str(), &wanted, &kv, &error), &error);
+    std::vector<uint8_t> noise(4096);
+    uint32_t state = 1;
+    for (uint8_t &byte : noise) byte = static_cast<uint8_t>((state = state * 1664525 + 1) >> 24);
+    Input input(noise.data(), noise.size());
+    while (chain.blocks().size() < kBlocks) {
+      const Block block = chain.draw(&input);
+      if (block.index > 1000 || !chain.add(block)) continue;
+      Packed packed;
+      packed.add(block);
+      const cdb_kv_blocks blocks = pointers(packed);
+      size_t accepted = 0;
+      is_ok(cdb_kv_accept(kv, &blocks, &accepted, &error), &error);
+      if (chain.blocks().size() == kIndexed) is_ok(cdb_kv_checkpoint(kv, &error), &error);
+    }
+    is_ok(cdb_kv_commit(kv, &error), &error);
+    is_ok(cdb_kv_close(kv, &error), &error);
+  }
+
+  void copy_to(const Scratch &scratch) const {
+    constexpr auto kHow = std::filesystem::copy_options::recursive;
+    std::filesystem::copy(directory_.path(), scratch.path() / "db", kHow);
+  }
+
+  Chain chain;
+
+ private:
+  Scratch directory_;
+};
+
+void edit(Families *families, Input *input) {
+  const size_t family = input->below(kFamilies.size());
+  const Families::Rows rows = families->rows(family);
+  const size_t place = input->below(256);
+  const size_t how = input->below(5);
+  std::string key, value;
+  if (!rows.empty()) std::tie(key, value) = rows[place % rows.size()];
+  const size_t length = input->below(128);
+  const std::vector<uint8_t> bytes = input->bytes(input->below(32));
+  const std::string text(bytes.begin(), bytes.end());
+  if (how == 0) {
+    families->remove(family, key);
+  } else if (how == 1) {
+    families->put(family, text, value);
+  } else if (how == 2) {
+    families->put(family, key, text);
+  } else if (how == 3) {
+    families->put(family, key, value.substr(0, length));
+  } else {
+    const size_t offset = value.empty() ? 0 : length % value.size();
+    families->put(family, key, value.replace(offset, text.size(), text));
+  }
+}
+
+// Each call succeeds, or says that there is damage.
+void use(cdb_kv *kv, const Chain &chain) {
+  char *error = nullptr;
+  const std::vector<Name> names = chain.asked();
+  std::vector<cdb_kv_info> infos(names.size());
+  std::vector<uint8_t> found(names.size());
+  const auto *bytes = reinterpret_cast<const uint8_t *>(names.data());
+  is_ok(cdb_kv_find(kv, bytes, names.size(), infos.data(), found.data(), &error), &error,
+        CDB_CORRUPT);
+  for (const Block &block : chain.blocks()) {
+    cdb_kv_block given;
+    int32_t is_found = 0;
+    const auto index = static_cast<uint32_t>(block.index);
+    is_ok(cdb_kv_find_block(kv, index, &given, &is_found, &error), &error, CDB_CORRUPT);
+  }
+  blocks_between(kv, 0, UINT32_MAX, SIZE_MAX, chain, CDB_CORRUPT);
+
+  cdb_kv_state state;
+  cdb_kv_get_state(kv, &state);
+  const int64_t target = std::min(state.newest, static_cast<int64_t>(chain.blocks()[2].index));
+  if (!is_ok(cdb_kv_begin_rewind(kv, target, &error), &error, CDB_CORRUPT)) return;
+  cdb_kv_get_state(kv, &state);
+  if (state.newest == UINT32_MAX) return;
+  const auto first = static_cast<uint32_t>(state.newest + 1);
+  Packed rewound;
+  for (const Block &block : blocks_between(kv, first, UINT32_MAX, SIZE_MAX, chain, CDB_CORRUPT))
+    rewound.add(block);
+  const cdb_kv_blocks blocks = pointers(rewound);
+  is_ok(cdb_kv_erase(kv, &blocks, &error), &error, CDB_CORRUPT);
+  is_ok(cdb_kv_end_rewind(kv, &error), &error, CDB_CORRUPT);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
+  static const Template sound;
+  Input input(data, bytes);
+  const Scratch scratch;
+  sound.copy_to(scratch);
+  const std::string path = scratch.path() / "db";
+  {
+    Families families(path);
+    for (size_t n = 1 + input.below(kMostEdits); n > 0; --n) edit(&families, &input);
+  }
+  const cdb_kv_options wanted = options(/*create=*/false);
+  cdb_kv *kv = nullptr;
+  char *error = nullptr;
+  if (!is_ok(cdb_kv_open(path.c_str(), &wanted, &kv, &error), &error, CDB_CORRUPT)) return 0;
+  use(kv, sound.chain);
+  is_ok(cdb_kv_close(kv, &error), &error, CDB_CORRUPT);
+  return 0;
+}

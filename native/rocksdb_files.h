@@ -1,0 +1,125 @@
+// Files as every module over RocksDB has them: what RocksDB 7.8 makes of two errors costs nothing.
+//
+// - When the fsync of its manifest fails during an ingestion, it deletes the ingested tables. But the
+//   manifest may reach the disk all the same, and names them. So no table goes once a manifest is in
+//   doubt: the next opening sees which it names, and deletes the rest.
+// - A table that it can't read while it takes it in, it believes to be empty. So nothing goes into a
+//   manifest once a read has failed.
+#pragma once
+
+#include <rocksdb/file_system.h>
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <utility>
+
+inline bool ends_with(const std::string &text, const std::string &end) {
+  return text.size() >= end.size() &&
+         text.compare(text.size() - end.size(), end.size(), end) == 0;
+}
+
+// What went wrong with the files of one database.
+struct Failures {
+  std::atomic<bool> of_manifest{false};
+  std::atomic<bool> of_read{false};
+};
+
+class WatchedTable : public rocksdb::FSRandomAccessFileOwnerWrapper {
+ public:
+  WatchedTable(std::unique_ptr<rocksdb::FSRandomAccessFile> &&file, Failures *failures)
+      : rocksdb::FSRandomAccessFileOwnerWrapper(std::move(file)), failures_(failures) {}
+
+  rocksdb::IOStatus Read(uint64_t offset, size_t n, const rocksdb::IOOptions &options,
+                         rocksdb::Slice *result, char *scratch,
+                         rocksdb::IODebugContext *debug) const override {
+    rocksdb::IOStatus status = rocksdb::FSRandomAccessFileOwnerWrapper::Read(
+        offset, n, options, result, scratch, debug);
+    if (!status.ok()) failures_->of_read = true;
+    return status;
+  }
+
+  // Each of them by Read().
+  rocksdb::IOStatus MultiRead(rocksdb::FSReadRequest *requests, size_t n,
+                              const rocksdb::IOOptions &options,
+                              rocksdb::IODebugContext *debug) override {
+    return rocksdb::FSRandomAccessFile::MultiRead(requests, n, options, debug);
+  }
+
+ private:
+  Failures *failures_;
+};
+
+class WatchedManifest : public rocksdb::FSWritableFileOwnerWrapper {
+ public:
+  WatchedManifest(std::unique_ptr<rocksdb::FSWritableFile> &&file, Failures *failures)
+      : rocksdb::FSWritableFileOwnerWrapper(std::move(file)), failures_(failures) {}
+
+  rocksdb::IOStatus Append(const rocksdb::Slice &data, const rocksdb::IOOptions &options,
+                           rocksdb::IODebugContext *debug) override {
+    if (failures_->of_read) return refused();
+    return rocksdb::FSWritableFileOwnerWrapper::Append(data, options, debug);
+  }
+  rocksdb::IOStatus Append(const rocksdb::Slice &data, const rocksdb::IOOptions &options,
+                           const rocksdb::DataVerificationInfo &verification,
+                           rocksdb::IODebugContext *debug) override {
+    if (failures_->of_read) return refused();
+    return rocksdb::FSWritableFileOwnerWrapper::Append(data, options, verification, debug);
+  }
+  rocksdb::IOStatus Sync(const rocksdb::IOOptions &options,
+                         rocksdb::IODebugContext *debug) override {
+    return synced(rocksdb::FSWritableFileOwnerWrapper::Sync(options, debug));
+  }
+  rocksdb::IOStatus Fsync(const rocksdb::IOOptions &options,
+                          rocksdb::IODebugContext *debug) override {
+    return synced(rocksdb::FSWritableFileOwnerWrapper::Fsync(options, debug));
+  }
+
+ private:
+  static rocksdb::IOStatus refused() {
+    return rocksdb::IOStatus::IOError("nothing is written, because a read failed before");
+  }
+  rocksdb::IOStatus synced(rocksdb::IOStatus status) {
+    if (!status.ok()) failures_->of_manifest = true;
+    return status;
+  }
+
+  Failures *failures_;
+};
+
+class CarefulFiles : public rocksdb::FileSystemWrapper {
+ public:
+  using rocksdb::FileSystemWrapper::FileSystemWrapper;
+  const char *Name() const override { return "CarefulFiles"; }
+
+  rocksdb::IOStatus NewRandomAccessFile(const std::string &path,
+                                        const rocksdb::FileOptions &options,
+                                        std::unique_ptr<rocksdb::FSRandomAccessFile> *file,
+                                        rocksdb::IODebugContext *debug) override {
+    rocksdb::IOStatus status =
+        rocksdb::FileSystemWrapper::NewRandomAccessFile(path, options, file, debug);
+    if (status.ok()) *file = std::make_unique<WatchedTable>(std::move(*file), &failures_);
+    return status;
+  }
+
+  rocksdb::IOStatus NewWritableFile(const std::string &path, const rocksdb::FileOptions &options,
+                                    std::unique_ptr<rocksdb::FSWritableFile> *file,
+                                    rocksdb::IODebugContext *debug) override {
+    rocksdb::IOStatus status =
+        rocksdb::FileSystemWrapper::NewWritableFile(path, options, file, debug);
+    const bool is_manifest = path.find("/MANIFEST-", path.rfind('/')) != std::string::npos;
+    if (status.ok() && is_manifest)
+      *file = std::make_unique<WatchedManifest>(std::move(*file), &failures_);
+    return status;
+  }
+
+  rocksdb::IOStatus DeleteFile(const std::string &path, const rocksdb::IOOptions &options,
+                               rocksdb::IODebugContext *debug) override {
+    if (failures_.of_manifest && ends_with(path, ".sst"))
+      return rocksdb::IOStatus::IOError("kept, since a manifest may name it", path);
+    return rocksdb::FileSystemWrapper::DeleteFile(path, options, debug);
+  }
+
+ private:
+  Failures failures_;
+};

@@ -1,0 +1,91 @@
+"""Files of our own formats, changed at will: each is read, or is an error that says damage."""
+
+import os
+from collections.abc import Callable
+from contextlib import closing, suppress
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from cdb.durability import Durability
+from cdb.engines import replay_file
+from cdb.engines.flat_run import FLAT
+from cdb.engines.home import FORMAT_FILE, Home, schema_at
+from cdb.engines.index import Watermark
+from cdb.engines.lsm import LsmIndex
+from cdb.engines.manifest import MANIFEST_NAME
+from cdb.engines.promise import NEWEST_FILE, Promise, read_promise, write_promise
+from cdb.errors import CdbError
+from cdb.testing.chains import sample_chain
+from cdb.testing.faults.mutate import MUTATION
+from cdb.testing.faults.trial import new_directory
+
+CHANGES = int(os.environ.get("CDB_FUZZ_CHANGES", "200"))
+NAMES = [Random(row).randbytes(32) for row in range(250)]
+
+Read = Callable[[], object]
+
+
+def _index(directory: Path) -> LsmIndex:
+    return LsmIndex(directory, FLAT, durability=Durability.NONE)
+
+
+def _read_index(directory: Path) -> None:
+    with closing(_index(directory)) as index:
+        index.check()
+        for name in NAMES:
+            index.find([name])
+        index.rewind(Watermark(60, NAMES[59]), iter(()))
+        index.write(NAMES[60:], Watermark(250, NAMES[-1]))
+
+
+def _write_index(directory: Path) -> None:
+    with closing(_index(directory)) as index:
+        index.write(NAMES[:200], Watermark(200, NAMES[199]))
+        index.write(NAMES[200:], Watermark(250, NAMES[249]))
+        index.rewind(Watermark(240, NAMES[239]), iter(()))
+
+
+def _manifest(directory: Path) -> tuple[Path, Read]:
+    _write_index(directory)
+    return directory / MANIFEST_NAME, lambda: _read_index(directory)
+
+
+def _flat_run(directory: Path) -> tuple[Path, Read]:
+    _write_index(directory)
+    return min(directory.glob("run-*")), lambda: _read_index(directory)
+
+
+def _replay_file(directory: Path) -> tuple[Path, Read]:
+    path = directory / "memory"
+    replay_file.save(path, sample_chain(5).blocks, durable=False)
+    return path, lambda: replay_file.load(path)
+
+
+def _format(directory: Path) -> tuple[Path, Read]:
+    Home(directory, "memory", 1, read_only=False).close()
+    return directory / FORMAT_FILE, lambda: schema_at(directory)
+
+
+def _newest(directory: Path) -> tuple[Path, Read]:
+    path = directory / NEWEST_FILE
+    write_promise(path, Promise(5, 17))
+    return path, lambda: read_promise(path)
+
+
+@pytest.mark.parametrize("made", [_manifest, _flat_run, _replay_file, _format, _newest])
+def test_any_change_is_read_or_is_an_error_of_ours(
+    made: Callable[[Path], tuple[Path, Read]], tmp_path: Path
+) -> None:
+    for number in range(CHANGES):
+        path, read = made(new_directory(tmp_path / "database"))
+        damaged = MUTATION.damage(path.read_bytes(), {}, Random(number))
+        assert damaged is not None
+        path.write_bytes(damaged.contents)
+        try:
+            with suppress(CdbError):
+                read()
+        except Exception as error:
+            error.add_note(f"change {number}")
+            raise

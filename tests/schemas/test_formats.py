@@ -1,0 +1,145 @@
+"""Databases of other versions, and what no schema made: an error, and not a byte is changed."""
+
+import os
+import sqlite3
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from cdb.engines import flat_run, manifest, sqlite_run
+from cdb.errors import (
+    CorruptDatabaseError,
+    DatabaseError,
+    DatabaseNotFoundError,
+    WrongDatabaseError,
+)
+from cdb.schemas import SchemaInfo, find_schema
+from cdb.testing.base import accept_all
+from cdb.testing.chains import sample_chain
+from tests.conftest import contents
+
+Loaded = Callable[[str], Path]
+
+
+def assert_refused(
+    info: SchemaInfo, path: Path, errors: tuple[type[DatabaseError], ...], match: str
+) -> None:
+    """Neither to read nor to write nor to check it."""
+    before = contents(path.parent)
+    for read_only in (True, False):
+        with pytest.raises(errors, match=match) as caught:
+            info.open(path, read_only=read_only)
+        assert str(path) in str(caught.value)
+        assert contents(path.parent) == before
+    if info.check is not None:
+        with suppress(DatabaseError):
+            assert list(info.check(path, lambda coins: None))
+        assert contents(path.parent) == before
+
+
+def set_version(schema: str, path: Path, version: int) -> None:
+    """Have a database say that it is of this version."""
+    if schema == "memory":
+        text = path.read_bytes()
+        path.write_bytes(text.replace(b"# cdb memory 1\n", b"# cdb memory %d\n" % version, 1))
+        assert path.read_bytes() != text
+    elif schema == "blockchain_v2":
+        connection = sqlite3.connect(path)
+        with connection:
+            connection.execute("UPDATE cdb_format SET version = ?", (version,))
+        connection.close()
+    else:
+        written = (path / "FORMAT").read_text()
+        (path / "FORMAT").write_text(f"cdb {schema} {version}\n")
+        assert (path / "FORMAT").read_text() != written
+
+
+@pytest.mark.parametrize("version", [0, 99, 999_999_999])
+def test_an_earlier_or_a_later_version(
+    own_schema: SchemaInfo, loaded: Loaded, version: int
+) -> None:
+    path = loaded(own_schema.name)
+    set_version(own_schema.name, path, version)
+    path.with_name(f"{path.name}.lock").touch()
+    assert_refused(own_schema, path, (WrongDatabaseError,), "use the cdb that wrote it")
+
+
+@pytest.mark.parametrize(
+    ("schema", "module"),
+    [
+        ("flat_file", manifest),
+        ("sqlite_row", manifest),
+        ("flat_file", flat_run),
+        ("sqlite_row", sqlite_run),
+    ],
+)
+def test_an_index_of_a_later_version(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, schema: str, module: object
+) -> None:
+    info, path = find_schema(schema), tmp_path / "db"
+    with monkeypatch.context() as later:
+        later.setattr(module, "VERSION", 99)
+        with info.open(path) as database:
+            accept_all(database, sample_chain().blocks)
+    assert_refused(info, path, (WrongDatabaseError,), "version 99")
+
+
+def _empty_directory(path: Path) -> None:
+    path.mkdir()
+
+
+def _empty_file(path: Path) -> None:
+    path.touch()
+
+
+def _zeros(path: Path) -> None:
+    path.write_bytes(bytes(8192))
+
+
+def _pipe(path: Path) -> None:
+    os.mkfifo(path)
+
+
+def _others_format(path: Path) -> None:
+    path.mkdir()
+    (path / "FORMAT").write_text("cdb somebodys_own 1\n")
+
+
+def _format_of_another_program(path: Path) -> None:
+    path.mkdir()
+    (path / "FORMAT").write_bytes(bytes(range(256)))
+
+
+FOREIGN = [_zeros, _pipe, _others_format, _format_of_another_program]
+# What a crash leaves while a database is made: an opening for writing goes on there.
+_BEGUN = {"memory": None, "blockchain_v2": _empty_file}
+REFUSED = (WrongDatabaseError, CorruptDatabaseError, DatabaseNotFoundError)
+
+
+@pytest.mark.parametrize("make", FOREIGN)
+def test_what_no_schema_made(
+    own_schema: SchemaInfo, tmp_path: Path, make: Callable[[Path], None]
+) -> None:
+    path = tmp_path / "theirs"
+    make(path)
+    assert_refused(own_schema, path, REFUSED, "theirs")
+
+
+@pytest.mark.parametrize("make", [_empty_directory, _empty_file])
+def test_what_is_empty_holds_no_database(
+    own_schema: SchemaInfo, tmp_path: Path, make: Callable[[Path], None]
+) -> None:
+    path = tmp_path / "empty"
+    make(path)
+    if make is not _BEGUN.get(own_schema.name, _empty_directory):
+        assert_refused(own_schema, path, REFUSED, "empty")
+        return
+    before = contents(tmp_path)
+    with pytest.raises(REFUSED, match=str(path)):
+        own_schema.open(path, read_only=True)
+    assert contents(tmp_path) == before
+    own_schema.open(path).close()
+    with own_schema.open(path, read_only=True) as database:
+        assert database.last_block_index is None
