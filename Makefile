@@ -1,4 +1,4 @@
-.PHONY: help demo test lint types native asan tsan clean
+.PHONY: help demo test lint types native fuzz soak asan tsan clean
 .DELETE_ON_ERROR:
 
 help:
@@ -7,6 +7,8 @@ help:
 	@echo "make lint    ruff's checks and format"
 	@echo "make types   mypy"
 	@echo "make native  build the native engines again, with what is installed now"
+	@echo "make fuzz    look for inputs that break the native code, for SECONDS=60 a TARGET, in build/fuzz"
+	@echo "make soak    make faults of all kinds in all schemas, for HOURS=2"
 	@echo "make asan    test the native code with AddressSanitizer and UBSan, in build/address"
 	@echo "make tsan    test the native code with ThreadSanitizer, in build/thread"
 	@echo "make clean   remove .venv and everything that was built"
@@ -14,7 +16,7 @@ help:
 # cdb and its tools; made again when what they are made from changes.
 .venv/ready: pyproject.toml scripts/make-venv native/CMakeLists.txt native/engine.cmake \
              native/fault_shim.c native/sync_counter.c \
-             $(wildcard native/*.h native/*.cpp native/coin_log/*)
+             $(wildcard native/*.h native/*.cpp native/coin_log/* native/fuzz/*)
 	@scripts/make-venv
 
 native:
@@ -33,6 +35,14 @@ lint: .venv/ready
 
 types: .venv/ready
 	.venv/bin/mypy
+
+SECONDS ?= 60
+fuzz: .venv/ready
+	@scripts/fuzz --seconds $(SECONDS) $(TARGET)
+
+HOURS ?= 2
+soak: .venv/ready
+	@.venv/bin/cdb soak --hours $(HOURS)
 
 asan: .venv/ready
 	@scripts/sanitize address

@@ -12,7 +12,8 @@ from cdb.packed import PackedBlocks
 from cdb.schemas import open_schema
 from cdb.schemas.memory import MemorySchema
 from cdb.state import summarize
-from cdb.testing.chains import Chain, invalid_chains, sample_chain, valid_chains
+from cdb.testing.chains import Chain, sample_chain
+from cdb.testing.strategies import invalid_chains, valid_chains
 
 SPECS = ["blockchain_v2", "cdb.schemas.blockchain_v2:NODE", "sqlite_v3"]
 PACKED_SETTINGS = settings(

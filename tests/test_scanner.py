@@ -24,7 +24,8 @@ from cdb.errors import ReplayError
 from cdb.packed import PackedBlocks
 from cdb.replay import MAX_LINE_BYTES, block_text, read_blocks
 from cdb.scanner import DEFAULT_CHUNK_BYTES, native_missing, scan_packed
-from cdb.testing.chains import EDGE_AMOUNTS, sample_chain, valid_chains
+from cdb.testing.chains import EDGE_AMOUNTS, sample_chain
+from cdb.testing.strategies import valid_chains
 from tests.conftest import text_of
 
 needs_native = pytest.mark.skipif(native_missing() is not None, reason=str(native_missing()))

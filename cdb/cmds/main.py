@@ -6,7 +6,8 @@ from cdb.cmds.lazy_group import LazyGroup
 from cdb.cmds.runner import run
 
 COMMANDS = (
-    *("bench", "demo", "dump_blocks", "load_blocks", "make_replay", "report", "schemas", "verify"),
+    *("bench", "demo", "dump_blocks", "load_blocks", "make_replay", "report", "schemas", "soak"),
+    "verify",
 )
 
 

@@ -8,6 +8,18 @@
 or, without a file: ``pytest --cdb-schema my_package.my_schema``. Needs pytest and hypothesis.
 """
 
-from cdb.testing.conformance import SchemaConformance
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from cdb.testing.conformance import SchemaConformance
 
 __all__ = ["SchemaConformance"]
+
+
+def __getattr__(name: str) -> Any:
+    # Faults (cdb.testing.faults) need neither, and each of their processes would wait for both.
+    if name == "SchemaConformance":
+        from cdb.testing.conformance import SchemaConformance
+
+        return SchemaConformance
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -80,11 +80,6 @@ def accept_all(schema: Schema, blocks: Iterable[BlockSpendInfo]) -> None:
         schema.accept_block(block)
 
 
-def settle(schema: Schema) -> None:
-    """Settle a schema that can be; flush any other one."""
-    getattr(schema, "settle", schema.flush)()
-
-
 def expected_state(blocks: Iterable[BlockSpendInfo]) -> StateSummary:
     model = MemorySchema()
     accept_all(model, blocks)

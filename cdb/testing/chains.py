@@ -1,10 +1,9 @@
-"""Chains to test with: a model of what can come next, and Hypothesis strategies over it."""
+"""Chains to test with, and a model of what can come next."""
 
 import hashlib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-
-from hypothesis import strategies as st
+from random import Random
 
 from cdb.blocks import BlockSpendInfo
 from cdb.coins import MAX_U32, MAX_U64, Coin, bytes32
@@ -18,7 +17,8 @@ from cdb.errors import (
 )
 
 EDGE_AMOUNTS = [0, 1, 127, 128, 255, 256, 2**31, 2**32, 2**63 - 1, 2**63, MAX_U64]
-MAX_COINS = 6
+MAX_SPENDS = 4
+MAX_REWARDS = 5
 
 
 def hash_of(*parts: object) -> bytes32:
@@ -72,29 +72,6 @@ class Chain:
     def names(self) -> list[bytes32]:
         """The names of all coins, spent or not."""
         return [*self.unspent, *self.spent]
-
-
-@st.composite
-def next_blocks(draw: st.DrawFn, chain: Chain) -> BlockSpendInfo:
-    """Any valid block that can follow: with gaps, ephemeral coins, edge amounts, or empty."""
-    index = chain.newest_index + draw(st.integers(1, 3))
-    timestamp = draw(st.sampled_from([0, 1_600_000_000, 2**63, MAX_U64]))
-    spendable = list(chain.unspent) if index else []
-    spends: list[bytes32] = []
-    if spendable:
-        spends = draw(st.lists(st.sampled_from(spendable), unique=True, max_size=4))
-    confirms: dict[bytes32, Coin] = {}
-    for n in range(draw(st.integers(0, MAX_COINS))):
-        amount = draw(st.sampled_from(EDGE_AMOUNTS))
-        parents = [*spends, *confirms] if index else []
-        parent = draw(st.sampled_from([None, *parents]))
-        coin = reward(index, n, amount) if parent is None else child(parent, n, amount)
-        if coin.name() in chain.unspent or coin.name() in chain.spent:
-            continue
-        confirms[coin.name()] = coin
-        if parent in confirms and parent not in spends:
-            spends.append(parent)
-    return BlockSpendInfo(index, timestamp, draw(st.permutations(spends)), [*confirms.values()])
 
 
 @dataclass(frozen=True)
@@ -168,35 +145,38 @@ BREACHES = {
 }
 
 
-@st.composite
-def invalid_blocks(draw: st.DrawFn, chain: Chain) -> tuple[BlockSpendInfo, type[BlockError]]:
-    """A block that breaks exactly one rule, and the error that must follow."""
-    block = draw(next_blocks(chain))
-    possible = []
-    for breach in BREACHES.values():
-        broken = breach.make(chain, block)
-        if broken is not None:
-            possible.append((broken, breach.error))
-    return draw(st.sampled_from(possible))
+def breaches(chain: Chain, block: BlockSpendInfo) -> list[tuple[BlockSpendInfo, type[BlockError]]]:
+    """What the block can be made into that breaks exactly one rule, and the error that follows."""
+    return [
+        (broken, breach.error)
+        for breach in BREACHES.values()
+        if (broken := breach.make(chain, block)) is not None
+    ]
 
 
-@st.composite
-def valid_chains(draw: st.DrawFn, max_blocks: int = 12) -> Chain:
-    """Chains of up to max_blocks blocks."""
+def random_block(chain: Chain, random: Random) -> BlockSpendInfo:
+    """A valid block that can follow: old and ephemeral spends, edge amounts."""
+    index = chain.newest_index + random.randint(1, 3)
+    unspent = list(chain.unspent) if index else []
+    spends = random.sample(unspent, min(len(unspent), random.randint(0, MAX_SPENDS)))
+    amounts = iter(lambda: random.choice(EDGE_AMOUNTS), None)
+    # Of so many rewards at an index, another branch takes others.
+    rewards = random.sample(range(1000), random.randint(0, MAX_REWARDS))
+    confirms = [reward(index, n, next(amounts)) for n in rewards]
+    confirms += [child(name, n, next(amounts)) for name in spends for n in range(2)]
+    if confirms and index:
+        ephemeral = random.choice(confirms).name()
+        spends.append(ephemeral)
+        confirms.append(child(ephemeral, 0, next(amounts)))
+    return BlockSpendInfo(index, random.getrandbits(64), spends, confirms)
+
+
+def random_chain(random: Random, n_blocks: int) -> Chain:
+    """A chain of such blocks."""
     chain = Chain()
-    for _ in range(draw(st.integers(0, max_blocks))):
-        chain.append(draw(next_blocks(chain)))
+    for _ in range(n_blocks):
+        chain.append(random_block(chain, random))
     return chain
-
-
-@st.composite
-def invalid_chains(
-    draw: st.DrawFn, max_blocks: int = 12
-) -> tuple[Chain, BlockSpendInfo, type[BlockError]]:
-    """A valid chain, a block that can't follow it, and the error that must follow."""
-    chain = draw(valid_chains(max_blocks))
-    block, error = draw(invalid_blocks(chain))
-    return chain, block, error
 
 
 def sample_chain(n_blocks: int = 40) -> Chain:

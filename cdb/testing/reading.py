@@ -1,24 +1,18 @@
 """What a schema promises of reading."""
 
-import threading
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from itertools import count
+from functools import partial
 from pathlib import Path
 from random import Random
 
 from cdb.blocks import BlockSpendInfo, canonical
-from cdb.coins import MAX_U64, CoinInfo, bytes32
-from cdb.packed import PackedBlocks
-from cdb.schemas import Schema
+from cdb.coins import MAX_U64, bytes32
 from cdb.state import verify
-from cdb.testing.base import SchemaTests, accept_all, block_at, expected_state, settle
-from cdb.testing.chains import EDGE_AMOUNTS, Chain, hash_of, reward, sample_chain
+from cdb.testing.base import SchemaTests, accept_all, block_at, expected_state
+from cdb.testing.chains import EDGE_AMOUNTS, hash_of, reward, sample_chain
+from cdb.testing.faults.beside import History, check_blocks, write_beside_readers
 
 N_READERS = 3
 LEAST_READS = 3
-BATCH_NAMES = 100
-REWOUND_BLOCKS = 25
 
 
 class ReadingTests(SchemaTests):
@@ -99,112 +93,19 @@ class ReadingTests(SchemaTests):
     def test_readers_beside_the_writer_see_whole_blocks(self, path: Path) -> None:
         chain = sample_chain(150)
         with self.open(path) as schema:
-            _write_beside_readers(schema, chain, lambda _: _check_whole_blocks(schema, chain))
+            readers = [partial(check_blocks, schema, chain)] * N_READERS
+            write_beside_readers(schema, chain, readers, LEAST_READS)
             assert verify(schema) == expected_state(chain.blocks)
 
     def test_lookups_beside_the_writer_see_whole_blocks(self, path: Path) -> None:
         chain = sample_chain(150)
-        history = _History(chain)
-        unknown = [hash_of("nobody", n) for n in range(20)]
-        batches = [Random(reader) for reader in range(N_READERS)]  # noqa: S311 - reproducible
+        check_lookup = History(chain).check_lookup
         with self.open(path) as schema:
-
-            def look_up(reader: int) -> None:
-                names = batches[reader].choices([*chain.names, *unknown], k=BATCH_NAMES)
-                history.check(names, schema.coin_infos_for_coin_names(names))
-
-            _write_beside_readers(schema, chain, look_up)
+            choices = map(Random, range(N_READERS))
+            readers = [partial(check_lookup, schema, each) for each in choices]
+            write_beside_readers(schema, chain, readers, LEAST_READS)
             assert verify(schema) == expected_state(chain.blocks)
-
-
-class _History:
-    """When each coin of a chain was confirmed and spent."""
-
-    def __init__(self, chain: Chain) -> None:
-        self._spent = {name: block.index for block in chain.blocks for name in block.spends}
-        self._coins = {
-            coin.name(): (coin, block.index) for block in chain.blocks for coin in block.confirms
-        }
-
-    def check(self, names: list[bytes32], infos: list[CoinInfo]) -> None:
-        """The infos are what a lookup of the names gives after one of the blocks."""
-        newest = max([max(info.confirmed_index, info.spent_index) for info in infos], default=-1)
-        assert infos == self._infos_after(newest, names)
-
-    def _infos_after(self, newest: int, names: list[bytes32]) -> list[CoinInfo]:
-        infos = []
-        for name in names:
-            coin, confirmed = self._coins.get(name, (None, newest + 1))
-            if coin is not None and confirmed <= newest:
-                spent = self._spent.get(name, newest + 1)
-                infos.append(CoinInfo(coin, confirmed, spent if spent <= newest else 0))
-        return infos
 
 
 def _vary(name: bytes32, shared_bytes: int) -> bytes32:
     return bytes32(name[:shared_bytes] + bytes(byte ^ 0xFF for byte in name[shared_bytes:]))
-
-
-def _write_beside_readers(schema: Schema, chain: Chain, read: Callable[[int], None]) -> None:
-    """Accept the chain, while readers call read(number) again and again; raise what they raise.
-
-    It goes on, with rewinds, until each of them has read often enough.
-    """
-    accept_all(schema, chain.blocks[:REWOUND_BLOCKS])
-    done = threading.Event()
-    times_read = [0] * N_READERS
-
-    def read_until_done(reader: int) -> None:
-        while not done.is_set():
-            read(reader)
-            times_read[reader] += 1
-
-    with ThreadPoolExecutor(N_READERS) as pool:
-        reading = [pool.submit(read_until_done, reader) for reader in range(N_READERS)]
-        try:
-            _write(schema, chain, REWOUND_BLOCKS)
-            while min(times_read) < LEAST_READS and not any(each.done() for each in reading):
-                schema.rewind_to_block_index(chain.blocks[-REWOUND_BLOCKS - 1].index)
-                _write(schema, chain, len(chain.blocks) - REWOUND_BLOCKS)
-        finally:
-            done.set()
-        for each in reading:
-            each.result()
-    assert min(times_read) >= LEAST_READS
-
-
-def _write(schema: Schema, chain: Chain, n_written: int) -> None:
-    """Accept the rest of a chain in both forms; on the way flush, settle and rewind."""
-    for step in count(1):
-        blocks = [canonical(block) for block in chain.blocks[n_written : n_written + 10]]
-        accept_packed = getattr(schema, "accept_packed", None)
-        if accept_packed is None or step % 2:
-            accept_all(schema, blocks)
-        else:
-            accept_packed(PackedBlocks.of(blocks))
-        n_written += len(blocks)
-        if n_written == len(chain.blocks):
-            return
-        if step % 3 == 0:
-            schema.flush()
-        if step % 4 == 0:
-            settle(schema)
-        if step % 5 == 0:
-            n_written -= REWOUND_BLOCKS
-            schema.rewind_to_block_index(chain.blocks[n_written - 1].index)
-
-
-def _check_whole_blocks(schema: Schema, chain: Chain) -> None:
-    seen = list(schema.blocks())
-    assert seen == [canonical(block) for block in chain.blocks[: len(seen)]]
-    for block in seen[-3:]:
-        confirmed = [coin.name() for coin in block.confirms]
-        infos = schema.coin_infos_for_coin_names([*confirmed, *block.spends])
-        found = {info.coin.name(): info for info in infos}
-        # A rewind may have taken the block since, but only as a whole.
-        answers = {name in found for name in confirmed}
-        answers |= {
-            name in found and found[name].spent_index == block.index for name in block.spends
-        }
-        assert len(answers) <= 1
-        assert schema.block_info_for_block_index(block.index) in (block, None)

@@ -1,4 +1,4 @@
-"""What a schema promises across closing, crashes, rewinds, rivals and damage."""
+"""What a schema promises across closing, rewinds, rivals and damage."""
 
 import os
 import shutil
@@ -10,11 +10,9 @@ import pytest
 from cdb.blocks import BlockSpendInfo
 from cdb.errors import CdbError, CorruptDatabaseError, DatabaseLockedError, WrongDatabaseError
 from cdb.state import summarize, verify
-from cdb.testing.base import SchemaTests, accept_all, block_at, expected_state, settle
+from cdb.testing.base import SchemaTests, accept_all, block_at, expected_state
 from cdb.testing.chains import Chain, child, reward, sample_chain
-from cdb.testing.crash import kill_during_load
-
-KILLS = 3
+from cdb.testing.side_by_side import settle
 
 
 class SurvivingTests(SchemaTests):
@@ -45,12 +43,6 @@ class SurvivingTests(SchemaTests):
             settle(schema)
             accept_all(schema, chain.blocks[26:])
             assert verify(schema) == expected_state(chain.blocks)
-
-    def test_kill_9_loses_nothing_that_was_flushed(self, path: Path) -> None:
-        spec = self.spec()
-        chain = sample_chain(800)
-        hits = kill_during_load(spec, path, chain.blocks, kills=KILLS, seed=9)
-        assert hits, "no kill hit a load that was still running"
 
     def test_rewind_to_anywhere_gives_the_state_of_then(self, path: Path) -> None:
         chain = sample_chain(30)

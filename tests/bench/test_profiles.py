@@ -4,7 +4,6 @@ import os
 import shutil
 import signal
 import sys
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,26 +13,27 @@ import pytest
 
 from cdb.bench import page_cache
 from cdb.bench.disk_speed import DiskSpeed
-from cdb.bench.groups import Group, groups_named
+from cdb.bench.groups import Group
 from cdb.bench.process import KilledError, Limits, NotMeasuredError, fresh_within
 from cdb.bench.profiles import (
     FAST,
     SLOW,
     SPINNING,
     Profile,
+    image,
     parse_profile,
     place,
     remove_remains,
 )
-from cdb.bench.profiles.image import make_disk
+from cdb.bench.profiles.image import EXT4, make_disk
 from cdb.bench.profiles.places import check, kept
 from cdb.bench.profiles.throttle import controllers, throttle
 from tests.bench import workloads
+from tests.bench.places import lines_of, seen, wait_until_gone
 from tests.conftest import Commands
 
 MB = 1_000_000
 LIMITED = "test:disk=25MB/s,memory=300MB"
-GONE_SECONDS = 20
 
 
 @pytest.mark.parametrize(
@@ -145,7 +145,7 @@ def test_what_is_needed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
         return str(caught.value)
 
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    assert problem() == "only root can limit a disk: run it with sudo"
+    assert problem() == "only root can make a disk: run it with sudo"
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     which = shutil.which
     monkeypatch.setattr(
@@ -153,6 +153,9 @@ def test_what_is_needed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     )
     assert problem() == "there is no mkfs.ext4 here: apt-get install e2fsprogs"
     monkeypatch.setattr(shutil, "which", lambda tool, path: tool)
+    monkeypatch.setattr(image, "LOOP_CONTROL", tmp_path / "absent")
+    assert problem().startswith(f"there is no {tmp_path}/absent here")
+    monkeypatch.setattr(image, "LOOP_CONTROL", tmp_path)
     assert problem(1 << 55).startswith(f"{tmp_path}: no room for a disk of 37,")
 
 
@@ -168,35 +171,10 @@ def test_unfit_memory(tmp_path: Path, memory_bytes: int, problem: str) -> None:
     assert not list(tmp_path.iterdir())
 
 
-def seen(folder: Path) -> str:
-    """What the system has of a place: its groups, mount, loop device and files."""
-    found = ["group" for _ in groups_named(folder.name)]
-    found += ["mount" for line in _lines(Path("/proc/self/mounts")) if folder.name in line]
-    for loop in Path("/sys/block").glob("loop*/loop/backing_file"):
-        found += ["loop" for line in _lines(loop) if folder.name in line]
-    return " ".join(found + ["files" for _ in folder.parent.glob(folder.name)])
-
-
-def _lines(path: Path) -> list[str]:
-    try:
-        return path.read_text().splitlines()
-    except OSError:  # a loop device may go meanwhile
-        return []
-
-
-def wait_until_gone(folder: Path) -> None:
-    """Its keeper works on, and the kernel takes a moment to give a loop device back."""
-    for _ in range(GONE_SECONDS * 10):
-        if not seen(folder):
-            return
-        time.sleep(0.1)
-    assert seen(folder) == ""
-
-
 @pytest.fixture
 def disk_can_be_limited(tmp_path: Path) -> None:
     """Skip where nothing can be made; limits that don't hold are no reason to skip."""
-    keeper = kept(tmp_path / "cdb-place-0", parse_profile(LIMITED), MB)
+    keeper = kept(tmp_path / "cdb-place-0", parse_profile(LIMITED), MB, EXT4)
     try:
         with keeper:
             pass
@@ -221,7 +199,7 @@ def test_within_limits(tmp_path: Path) -> None:
     wait_until_gone(folder)
     rules = Path("/sys/fs/cgroup/blkio").glob("blkio.throttle.*_device")
     numbers = f"{os.major(device)}:{os.minor(device)} "
-    assert not [line for rule in rules for line in _lines(rule) if line.startswith(numbers)]
+    assert not [line for rule in rules for line in lines_of(rule) if line.startswith(numbers)]
 
 
 @dataclass(frozen=True)

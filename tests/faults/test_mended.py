@@ -1,14 +1,20 @@
 """What faults found once, each with a test of its own."""
 
+import struct
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-from cdb.errors import StorageError
+from cdb.errors import CdbError, StorageError
 from cdb.schemas import find_schema, open_schema
-from cdb.testing.faults import Trials, interfere, missing, scratch
+from cdb.testing.faults import CATALOGUE, SUBJECTS, missing, scratch
+from cdb.testing.faults.calls import interfere
 from cdb.testing.faults.power import record
 from cdb.testing.faults.recorder import Kind, Operation
+
+KILL_BEFORE_SYNC = "75"
+"""At seed 1: before the fsync of a commit, and the next step that promises has nothing to write."""
 
 preloads = pytest.mark.skipif(missing() is not None, reason=str(missing()))
 
@@ -17,8 +23,7 @@ preloads = pytest.mark.skipif(missing() is not None, reason=str(missing()))
 def test_the_journal_of_a_new_sqlite_file_is_gone_for_good_before_it_has_a_wal(
     tmp_path: Path,
 ) -> None:
-    with Trials("blockchain_v2") as trials:
-        operations = record(trials, 1, tmp_path).operations
+    operations = record("blockchain_v2", 1, tmp_path).operations
 
     def first(kind: Kind, name: str) -> int:
         return next(n for n, each in enumerate(operations) if _is(each, kind, name))
@@ -34,9 +39,88 @@ def test_the_journal_of_a_new_sqlite_file_is_gone_for_good_before_it_has_a_wal(
 
 @preloads
 def test_sqlite_hides_no_failed_fsync_from_us() -> None:
-    with Trials("blockchain_v2") as trials, scratch() as directory:
-        coverage = interfere(trials, 1, Path(directory), "eio-sync")
+    with scratch() as directory:
+        coverage = interfere("blockchain_v2", 1, directory, "eio-sync")
     assert coverage.points == coverage.possible > 0
+
+
+@pytest.mark.parametrize("pages_before", [0, 1])
+def test_a_new_sqlite_file_of_zeros_is_made_again_if_its_journal_says_so(
+    tmp_path: Path, pages_before: int
+) -> None:
+    """A power cut may keep the size of a new file, and nothing of what filled it."""
+    path, journal = tmp_path / "db", tmp_path / "db-journal"
+    path.write_bytes(bytes(4096))
+    magic = bytes.fromhex("d9d505f920a163d7")
+    header = struct.pack(">8s5I", magic, 0, 0, pages_before, 512, 4096).ljust(512, b"\0")
+    journal.write_bytes(header)
+    if pages_before:
+        with pytest.raises(CdbError):
+            open_schema("blockchain_v2", path)
+        assert path.read_bytes() == bytes(4096)
+        assert journal.read_bytes() == header
+        return
+    open_schema("blockchain_v2", path).close()
+    assert path.read_bytes().startswith(b"SQLite format 3")
+    assert not journal.exists()
+
+
+@preloads
+@pytest.mark.parametrize("name", ["rocks", "rocks_kv"])
+def test_tables_stay_when_the_fsync_of_the_manifest_that_names_them_fails(name: str) -> None:
+    spec = SUBJECTS[name].spec
+    problem = find_schema(spec).missing
+    if problem is not None:
+        pytest.skip(problem)
+    with scratch() as directory:
+        (directory / "whole").mkdir()
+        operations = record(spec, 1, directory / "whole").operations
+        for number in _syncs_of_ingestions(operations)[:2]:
+            assert interfere(spec, 1, directory, "eio-sync", only=str(number)).points == 1
+
+
+def _syncs_of_ingestions(operations: Sequence[Operation]) -> list[int]:
+    """Which fsyncs, counted from 1, are those of a manifest that names a table just linked."""
+    found, files, syncs, is_linked = [], {}, 0, False
+    for each in operations:
+        if each.kind is Kind.OPEN:
+            files[each.descriptor] = Path(each.path).name
+        is_linked = is_linked or each.kind is Kind.LINK
+        if each.kind not in (Kind.SYNC, Kind.DATA_SYNC):
+            continue
+        syncs += 1
+        # The first one after its tables were linked; before, it takes their numbers.
+        if is_linked and files[each.descriptor].startswith("MANIFEST"):
+            found.append(syncs)
+            is_linked = False
+    return found
+
+
+@preloads
+def test_a_table_that_cannot_be_read_while_it_is_taken_in_is_not_believed_to_be_empty() -> None:
+    """The read is one of these calls: RocksDB took the ends of the table from it."""
+    spec = SUBJECTS["rocks"].spec
+    problem = find_schema(spec).missing
+    if problem is not None:
+        pytest.skip(problem)
+    with scratch() as directory:
+        for call in range(215, 222):
+            assert interfere(spec, 6, directory, "eio", only=str(call)).points == 1
+
+
+@preloads
+def test_nothing_is_promised_that_a_killed_process_had_not_synced() -> None:
+    """A flush with nothing to do promised what was found in the -wal. So did a close."""
+    with scratch() as directory:
+        trial = CATALOGUE["kill-reopen"].trial
+        assert trial("blockchain_v2", 1, directory, most=None, only=KILL_BEFORE_SYNC).points == 1
+
+
+@preloads
+def test_the_name_of_a_database_that_a_killed_process_made_is_synced() -> None:
+    with scratch() as directory:
+        trial = CATALOGUE["eio-reopen"].trial
+        assert trial(SUBJECTS["flat_file"].spec, 1, directory, most=None, only="1").points == 1
 
 
 def test_an_index_directory_that_cannot_be_made_is_a_storage_error(tmp_path: Path) -> None:

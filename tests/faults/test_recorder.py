@@ -10,7 +10,7 @@ from random import Random
 import pytest
 
 from cdb.errors import UnsupportedError
-from cdb.testing.faults import FileSystem, missing
+from cdb.testing.faults import missing
 from cdb.testing.faults.crash_states import (
     EVERYTHING,
     NAMES,
@@ -19,7 +19,7 @@ from cdb.testing.faults.crash_states import (
     Tree,
     crash_state,
 )
-from cdb.testing.faults.disk import Disk
+from cdb.testing.faults.disk import Disk, FileSystem
 from cdb.testing.faults.inodes import SECTOR_BYTES
 from cdb.testing.faults.power import Recording
 from cdb.testing.faults.recorder import read_trace

@@ -1,82 +1,68 @@
 """Every schema of cdb's own keeps its promises under faults, with small memtables and runs."""
 
-from pathlib import Path
-from typing import ClassVar
+from collections.abc import Mapping
 
 import pytest
 
 from cdb.schemas import find_schema
-from cdb.testing.faults import FileSystem, Trials
+from cdb.testing.faults import CATALOGUE, SUBJECTS, scratch
 from cdb.testing.faults.power import record
 from cdb.testing.faults.recorder import Kind
+from cdb.testing.faults.shim import missing
 from cdb.testing.faults.suite import FaultTests
 
-WITHOUT_ROCKSDB = find_schema("rocks").missing
-WITHOUT_COIN_LOG = find_schema("coin_log").missing
-
-needs_rocksdb = pytest.mark.skipif(WITHOUT_ROCKSDB is not None, reason=str(WITHOUT_ROCKSDB))
-needs_coin_log = pytest.mark.skipif(WITHOUT_COIN_LOG is not None, reason=str(WITHOUT_COIN_LOG))
-
-MANIFEST_FAILS = (
-    "RocksDB 7.8 deletes ingested files when the fsync of its manifest fails, which may name them"
+EVERY_CUT: Mapping[str, int | None] = dict.fromkeys(
+    name for name in CATALOGUE if name.startswith("power-")
 )
 
 
-class MergesRuns(FaultTests):
-    """Its script is one that merges runs."""
-
-    def test_the_script_merges_runs(self, trials: Trials, directory: Path) -> None:
-        removed = [
-            operation.path
-            for operation in record(trials, self.seed, directory).operations
-            if operation.kind is Kind.UNLINK and "/run-" in operation.path
-        ]
-        assert len(removed) >= 2
-
-
 class TestMemory(FaultTests):
-    schema = "memory"
-    most_databases = None
-    most_calls = None
+    schema = SUBJECTS["memory"].spec
+    most = EVERY_CUT
 
 
 class TestBlockchainV2(FaultTests):
-    schema = "blockchain_v2"
-    # A new file of zeros beside the journal that rolls it back is not ours, as far as it can tell.
-    file_systems = (FileSystem.EXT4, FileSystem.STRICT)
+    schema = SUBJECTS["blockchain_v2"].spec
+    limits = SUBJECTS["blockchain_v2"].limits
 
 
 class TestSqliteV3(FaultTests):
-    schema = "cdb.testing.small_memtable:SQLITE_V3"
+    schema = SUBJECTS["sqlite_v3"].spec
 
 
-class TestSqliteRow(MergesRuns):
-    schema = "cdb.testing.faults.merging:SQLITE_ROW"
-    seed = 12
+class TestSqliteRow(FaultTests):
+    schema = SUBJECTS["sqlite_row"].spec
+    seed = SUBJECTS["sqlite_row"].seed
 
 
-class TestFlatFile(MergesRuns):
-    schema = "cdb.testing.faults.merging:FLAT_FILE"
-    seed = 12
+class TestFlatFile(FaultTests):
+    schema = SUBJECTS["flat_file"].spec
+    seed = SUBJECTS["flat_file"].seed
 
 
-@needs_rocksdb
 class TestRocks(FaultTests):
-    schema = "cdb.testing.small_memtable:ROCKS"
-    known_failures: ClassVar = {"eio": MANIFEST_FAILS, "eio-sync": MANIFEST_FAILS}
+    schema = SUBJECTS["rocks"].spec
+    limits = SUBJECTS["rocks"].limits
 
 
-@needs_rocksdb
 class TestRocksKv(FaultTests):
-    schema = "cdb.testing.small_memtable:ROCKS_KV"
-    # A manifest with a gap in what was appended last is damage to RocksDB: it wants such files to
-    # end early instead, as most file systems have it.
-    file_systems = (FileSystem.EXT4, FileSystem.STRICT)
-    known_failures: ClassVar = {"eio": MANIFEST_FAILS, "eio-sync": MANIFEST_FAILS}
+    schema = SUBJECTS["rocks_kv"].spec
+    limits = SUBJECTS["rocks_kv"].limits
 
 
-@needs_coin_log
-class TestCoinLog(MergesRuns):
-    schema = "cdb.testing.small_memtable:COIN_LOG"
-    most_databases = None
-    most_calls = 30
+class TestCoinLog(FaultTests):
+    schema = SUBJECTS["coin_log"].spec
+    most = EVERY_CUT
+
+
+@pytest.mark.skipif(missing() is not None, reason=str(missing()))
+@pytest.mark.parametrize("name", ["sqlite_row", "flat_file", "coin_log"])
+def test_the_script_merges_runs(name: str) -> None:
+    subject = SUBJECTS[name]
+    problem = find_schema(subject.spec).missing
+    if problem is not None:
+        pytest.skip(problem)
+    with scratch() as directory:
+        operations = record(subject.spec, subject.seed, directory).operations
+    removed = [each for each in operations if each.kind is Kind.UNLINK and "/run-" in each.path]
+    assert len(removed) >= 2

@@ -15,7 +15,7 @@ from typing import Any
 
 from cdb.bench.groups import make_group
 from cdb.bench.process import NotMeasuredError
-from cdb.bench.profiles.image import make_disk
+from cdb.bench.profiles.image import FileSystem, make_disk
 from cdb.bench.profiles.profile import Profile
 from cdb.bench.profiles.remains import DISK, IMAGE, keeping, remove, remove_remains
 from cdb.bench.profiles.throttle import controllers, throttle
@@ -40,15 +40,19 @@ def main() -> None:
         return
     with keeping(folder):
         try:
-            _answer(folder, Profile(**job["profile"]), job["size_bytes"])
+            own = job["file_system"]
+            file_system = FileSystem(**own) if own else None
+            _answer(folder, Profile(**job["profile"]), job["size_bytes"], file_system)
             sys.stdin.read()
         finally:
             _remove(folder)
 
 
-def _answer(folder: Path, profile: Profile, size_bytes: int) -> None:
+def _answer(
+    folder: Path, profile: Profile, size_bytes: int, file_system: FileSystem | None
+) -> None:
     try:
-        join = _make(folder, profile, size_bytes)
+        join = _make(folder, profile, size_bytes, file_system)
     except NotMeasuredError as error:
         _say(not_measured=str(error))
     except OSError as error:
@@ -57,10 +61,12 @@ def _answer(folder: Path, profile: Profile, size_bytes: int) -> None:
         _say(join=[str(path) for path in join])
 
 
-def _make(folder: Path, profile: Profile, size_bytes: int) -> tuple[Path, ...]:
+def _make(
+    folder: Path, profile: Profile, size_bytes: int, file_system: FileSystem | None
+) -> tuple[Path, ...]:
     disk = folder / DISK
-    if profile.limits_disk:
-        device = make_disk(folder / IMAGE, disk, size_bytes, profile)
+    if file_system is not None:
+        device = make_disk(folder / IMAGE, disk, size_bytes, profile, file_system)
     else:
         disk.mkdir()
     if not profile.limits_disk and profile.memory_bytes is None:

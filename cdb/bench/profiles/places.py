@@ -18,6 +18,7 @@ from cdb.bench.process import (
     module_command,
     module_environment,
 )
+from cdb.bench.profiles.image import EXT4, FileSystem
 from cdb.bench.profiles.profile import Profile
 from cdb.bench.profiles.remains import DISK, PREFIX
 from cdb.errors import CdbError
@@ -49,8 +50,9 @@ def place(profile: Profile, parent: Path, size_bytes: int) -> Iterator[Place]:
     had on this machine, or the limits, once measured, are others.
     """
     _check_memory(profile)
-    folder = parent.resolve() / f"{PREFIX}{os.getpid()}-{secrets.token_hex(4)}"
-    with kept(folder, profile, size_bytes) as join:
+    file_system = EXT4 if profile.limits_disk else None
+    folder = new_folder(parent)
+    with kept(folder, profile, size_bytes, file_system) as join:
         disk = folder / DISK
         measured = _measure(profile, disk, join) if profile.limits_disk else None
         yield Place(disk, join, measured)
@@ -93,10 +95,25 @@ def _check_memory(profile: Profile) -> None:
         raise NotMeasuredError(f"this machine's memory is {there / 1e9:.1f} GB, not {asked}")
 
 
+def new_folder(parent: Path) -> Path:
+    """Where a keeper may make the next place."""
+    return parent.resolve() / f"{PREFIX}{os.getpid()}-{secrets.token_hex(4)}"
+
+
 @contextmanager
-def kept(folder: Path, profile: Profile, size_bytes: int) -> Iterator[tuple[Path, ...]]:
-    """What a keeper makes: the groups to join."""
-    job = {"folder": str(folder), "profile": asdict(profile), "size_bytes": size_bytes}
+def kept(
+    folder: Path, profile: Profile, size_bytes: int, file_system: FileSystem | None
+) -> Iterator[tuple[Path, ...]]:
+    """What a keeper makes: the groups to join. Without a file system it is a directory.
+
+    Raises NotMeasuredError where it can't be made.
+    """
+    job = {
+        "folder": str(folder),
+        "profile": asdict(profile),
+        "size_bytes": size_bytes,
+        "file_system": None if file_system is None else asdict(file_system),
+    }
     with subprocess.Popen(  # noqa: S603 - our own command
         module_command("cdb.bench.profiles.keeper"),
         stdin=subprocess.PIPE,

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from cdb.bench.groups import groups_named
-from cdb.bench.profiles.image import numbers, unmount
+from cdb.bench.profiles.image import numbers, unmount_at_last
 from cdb.bench.profiles.profile import FAST
 from cdb.bench.profiles.throttle import throttle
 
@@ -36,7 +36,7 @@ def remove(folder: Path) -> None:
         group.end()
     shutil.rmtree(disk, ignore_errors=True)  # before it is unmounted: what is gone isn't written
     if disk.is_mount():
-        unmount(disk)
+        unmount_at_last(disk)
     shutil.rmtree(folder)
 
 

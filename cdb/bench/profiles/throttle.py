@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from cdb.bench.groups import MOUNTS, Group, top_of
+from cdb.bench.groups import MOUNTS, Group, place_for_groups, top_of
+from cdb.bench.process import NotMeasuredError
 from cdb.bench.profiles.profile import Profile
 
 # With version 1, pages that the kernel writes back later are nobody's: they count for the group
@@ -16,6 +17,16 @@ def controllers(profile: Profile, mounts: Path = MOUNTS) -> tuple[str, ...]:
     if not profile.limits_disk or top_of("blkio", mounts):
         return ("memory",)
     return ("memory", "io")
+
+
+def missing(profile: Profile) -> str | None:
+    """Why a disk can't have these limits here; None when it can."""
+    if profile.limits_disk:
+        try:
+            place_for_groups(*controllers(profile))
+        except NotMeasuredError as error:
+            return str(error)
+    return None
 
 
 def throttle(

@@ -5,31 +5,26 @@ left then must be a state that the reference model went through, at or after the
 promised (oracle.py).
 Linux only: processes are watched by a preloaded library (native/fault_shim.c).
 
-    python -m cdb.testing.faults power my_package.my_schema --seeds 20
+    python -m cdb.testing.faults power-ext4 my_package.my_schema --seeds 20
 
 The schema must be one that another process can import. Needs no pytest.
 """
 
-from cdb.testing.faults.calls import INTERFERENCES, interfere
+from cdb.testing.faults.catalogue import CATALOGUE, Kind
 from cdb.testing.faults.coverage import Coverage
-from cdb.testing.faults.damage import flip_bits
-from cdb.testing.faults.disk import FileSystem
 from cdb.testing.faults.oracle import BrokenPromiseError
-from cdb.testing.faults.power import cut_power
-from cdb.testing.faults.rivals import rivals
 from cdb.testing.faults.shim import missing
-from cdb.testing.faults.trial import Trials, scratch
+from cdb.testing.faults.subjects import SUBJECTS, Limit, Subject
+from cdb.testing.faults.trial import scratch
 
 __all__ = [
-    "INTERFERENCES",
+    "CATALOGUE",
+    "SUBJECTS",
     "BrokenPromiseError",
     "Coverage",
-    "FileSystem",
-    "Trials",
-    "cut_power",
-    "flip_bits",
-    "interfere",
+    "Kind",
+    "Limit",
+    "Subject",
     "missing",
-    "rivals",
     "scratch",
 ]

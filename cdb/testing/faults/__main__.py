@@ -1,86 +1,71 @@
 """Tries a schema with faults, over as many seeds as wanted, or does one failure again."""
 
-from collections.abc import Sequence
-from pathlib import Path
+import json
+from dataclasses import asdict, replace
 
 import click
 
-from cdb.errors import CdbError
-from cdb.testing.faults.calls import INTERFERENCES, interfere
+from cdb.errors import CdbError, UnsupportedError
+from cdb.testing.faults.attempt import EXIT_UNSUPPORTED
+from cdb.testing.faults.catalogue import CATALOGUE
 from cdb.testing.faults.coverage import Coverage
-from cdb.testing.faults.damage import flip_bits
-from cdb.testing.faults.disk import FileSystem
 from cdb.testing.faults.oracle import BrokenPromiseError
-from cdb.testing.faults.power import cut_power
-from cdb.testing.faults.rivals import rivals
-from cdb.testing.faults.trial import Trials, scratch
-
-FLIPS = 200
-TRIALS = ("power", *INTERFERENCES, "flip", "rivals")
+from cdb.testing.faults.trial import scratch
 
 
-@click.command()
-@click.argument("trial", type=click.Choice(TRIALS))
+def _kinds() -> str:
+    width = max(map(len, CATALOGUE))
+    return "\n".join(f"  {name:{width}}  {kind.about}" for name, kind in CATALOGUE.items())
+
+
+class CannotTry(click.ClickException):
+    """The schema can't be tried so, or not on this machine."""
+
+    exit_code = EXIT_UNSUPPORTED
+
+
+@click.command(
+    help=f"""Make faults of one kind, and check that SCHEMA keeps its promises.
+
+    Exits with 1 when one is broken, with {EXIT_UNSUPPORTED} when that can't be tried here.""",
+    epilog="\b\nThe trials:\n" + _kinds(),
+)
+@click.argument("trial", type=click.Choice(tuple(CATALOGUE)), metavar="TRIAL")
 @click.argument("schema")
 @click.option("--seed", default=1, show_default=True, help="What the script is drawn from.")
 @click.option("--seeds", default=1, show_default=True, help="How many seeds, from --seed on.")
 @click.option("--only", metavar="POINT", help="Only this fault, as a failure names it.")
-@click.option(
-    "--on",
-    "file_systems",
-    type=click.Choice([each.value for each in FileSystem]),
-    multiple=True,
-    default=[each.value for each in FileSystem],
-    help="Cut the power on this model of a file system (may be repeated).  [default: all]",
-)
 @click.option("--most", type=click.IntRange(min=1), help="At most so many faults a seed.")
+@click.option("--json", "as_json", is_flag=True, help="What was covered as a line of JSON a seed.")
 def faults(
     trial: str,
     schema: str,
     seed: int,
     seeds: int,
     only: str | None,
-    file_systems: Sequence[str],
     most: int | None,
+    as_json: bool,
 ) -> None:
-    """Make faults, and check that the schema keeps its promises."""
+    kind = CATALOGUE[trial]
+    problem = kind.missing()
+    if problem is not None:
+        raise CannotTry(problem)
     for each in range(seed, seed + seeds):
-        with scratch() as directory:
-            place = Path(directory)
+        with scratch(on_disk=kind.needs_disk) as directory:
             try:
-                if trial == "rivals":
-                    coverage = rivals(schema, place)
-                elif trial == "flip":
-                    coverage = flip_bits(schema, each, place, flips=most or FLIPS, only=only)
-                elif trial == "power":
-                    on = [FileSystem(name) for name in file_systems]
-                    coverage = _cut(schema, each, place, on, most, only)
-                else:
-                    coverage = _interfere(schema, each, place, trial, most, only)
+                coverage = kind.trial(schema, each, directory, most=most, only=only)
+            except UnsupportedError as error:
+                raise CannotTry(str(error)) from error
             except (BrokenPromiseError, CdbError) as error:
                 raise click.ClickException(str(error)) from error
         if not coverage.points:
             raise click.ClickException(f"there is no {trial} {only} of {schema} at seed {each}")
-        click.echo(coverage)
+        click.echo(_json(coverage) if as_json else coverage)
 
 
-def _cut(
-    schema: str,
-    seed: int,
-    place: Path,
-    on: Sequence[FileSystem],
-    most: int | None,
-    only: str | None,
-) -> Coverage:
-    with Trials(schema) as trials:
-        return cut_power(trials, seed, place, file_systems=on, most_databases=most, only=only)
-
-
-def _interfere(
-    schema: str, seed: int, place: Path, how: str, most: int | None, only: str | None
-) -> Coverage:
-    with Trials(schema) as trials:
-        return interfere(trials, seed, place, how, most_points=most, only=only)
+def _json(coverage: Coverage) -> str:
+    # asdict() copies a mapping by calling its type with pairs, which a Counter counts.
+    return json.dumps(asdict(replace(coverage, found=dict(coverage.found))))
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ PATH/N          replay text of all blocks at the N-th flush
 PATH/CURRENT    "N BYTES CRC32": which of them counts; replaced as a whole
 """
 
+import mmap
 import os
 import zlib
 from io import BytesIO
@@ -23,6 +24,7 @@ class Good(MemorySchema):
 
     FSYNC = True
     FSYNC_DIRECTORY = True
+    FSYNC_AT_OPENING = True
     CHECKSUM = True
     DATA_FIRST = True
     FSYNC_TRIES = 1
@@ -41,6 +43,8 @@ class Good(MemorySchema):
         self._only = Lock(self._home / lock, self._home)
         try:
             with storage_errors(self._home):
+                if self.FSYNC_AT_OPENING:
+                    self._fsync_directory(self._home)
                 self._load()
         except BaseException:
             self._only.release()
@@ -126,6 +130,12 @@ class NoDirectoryFsync(Good):
     FSYNC_DIRECTORY = False
 
 
+class TrustsWhatItFinds(Good):
+    """What a process that was killed had not synced yet is taken for durable."""
+
+    FSYNC_AT_OPENING = False
+
+
 class NoChecksum(Good):
     """Whatever parses is believed."""
 
@@ -142,6 +152,21 @@ class SyncsAgain(Good):
     """Tries an fsync that failed again, and believes the second one."""
 
     FSYNC_TRIES = 2
+
+
+class Maps(Good):
+    """Writes through a mapping of a file that has no blocks yet."""
+
+    def _replace(self, path: Path, contents: bytes) -> None:
+        unfinished = path.with_name("unfinished")
+        with unfinished.open("w+b") as file:
+            file.truncate(len(contents))
+            if contents:
+                with mmap.mmap(file.fileno(), len(contents)) as mapped:
+                    mapped[:] = contents
+            self._fsync(file.fileno())
+        unfinished.replace(path)
+        self._fsync_directory(self._home)
 
 
 class NoLock(Good):

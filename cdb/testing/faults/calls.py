@@ -1,12 +1,5 @@
 """Interferes with one system call after the other: a script runs anew for each call that it makes.
 
-    kill            the process is killed before the n-th call that changes a file or a directory
-    eio             the n-th call fails with EIO; eio-sticky: from the n-th on all do
-    eio-sync        the n-th fsync fails with EIO
-    enospc          the same with ENOSPC, for calls that may need space
-    short           the n-th read or write does only half; short-sticky: from the n-th on all do
-    eintr           the n-th read or write is interrupted
-
 After a kill or an error the database must keep its promises. An error must be a CdbError that names
 a file, and what was acknowledged must be there also when the power goes then: what a failed fsync
 should have synced is lost for good. Short and interrupted calls must not be noticed.
@@ -25,8 +18,9 @@ from cdb.testing.faults.disk import Disk, FileSystem
 from cdb.testing.faults.oracle import BrokenPromiseError, Case, Oracle
 from cdb.testing.faults.recorder import read_trace
 from cdb.testing.faults.shim import CUT_SHORT, FOREVER, KILL, Calls
-from cdb.testing.faults.trial import DATABASE, Outcome, Request, Trials, new_directory
+from cdb.testing.faults.trial import DATABASE, Outcome, Request, new_directory, trials_of
 
+_CHANGE = Calls.CHANGE
 _ANY = Calls.CHANGE | Calls.OPEN | Calls.READ
 _SPACE = Calls.WRITE | Calls.SIZE | Calls.NAME
 _DATA = Calls.WRITE | Calls.READ
@@ -36,6 +30,7 @@ _DATA = Calls.WRITE | Calls.READ
 class Interference:
     """What happens to which calls. is_sticky: to all from the first one on."""
 
+    about: str
     calls: Calls
     action: int
     is_sticky: bool = False
@@ -52,42 +47,43 @@ class Interference:
 
 
 INTERFERENCES = {
-    "kill": Interference(Calls.CHANGE, KILL),
-    "eio": Interference(_ANY, errno.EIO),
-    "eio-sticky": Interference(_ANY, errno.EIO, is_sticky=True),
-    "eio-sync": Interference(Calls.SYNC, errno.EIO),
-    "enospc": Interference(_SPACE, errno.ENOSPC),
-    "enospc-sticky": Interference(_SPACE, errno.ENOSPC, is_sticky=True),
-    "short": Interference(_DATA, CUT_SHORT),
-    "short-sticky": Interference(_DATA, CUT_SHORT, is_sticky=True),
-    "eintr": Interference(_DATA, errno.EINTR),
+    "kill": Interference("SIGKILL before the n-th call that changes a file", _CHANGE, KILL),
+    "eio": Interference("the n-th call fails with EIO", _ANY, errno.EIO),
+    "eio-sticky": Interference("from the n-th on all calls do", _ANY, errno.EIO, True),
+    "eio-sync": Interference("the n-th fsync fails with EIO", Calls.SYNC, errno.EIO),
+    "enospc": Interference("the n-th call that needs space finds none", _SPACE, errno.ENOSPC),
+    "enospc-sticky": Interference(
+        "from the n-th on none does", _SPACE, errno.ENOSPC, is_sticky=True
+    ),
+    "short": Interference("the n-th read or write does only half", _DATA, CUT_SHORT),
+    "short-sticky": Interference("from the n-th on all do", _DATA, CUT_SHORT, True),
+    "eintr": Interference("the n-th read or write is interrupted", _DATA, errno.EINTR),
 }
 
 
 def interfere(
-    trials: Trials,
+    spec: str,
     seed: int,
     directory: Path,
     how: str,
     *,
-    most_points: int | None = None,
+    most: int | None = None,
     only: str | None = None,
 ) -> Coverage:
     """Run the seed's script once for each call, and check the database that is left.
 
-    directory: an empty one, where everything is put. how: one of INTERFERENCES. most_points: make
-    only so many, a choice of the seed's. only: the number of one call.
-    Raises BrokenPromiseError.
+    See Trial; how: one of INTERFERENCES, only: the number of one call.
     """
+    trials = trials_of(spec)
     interference = INTERFERENCES[how]
-    oracle = Oracle(trials.spec, seed)
+    oracle = Oracle(spec, seed)
     root, trace = directory / "root", directory / "trace"
     counting = Request(seed, str(new_directory(root)), calls=interference.calls)
     count = trials.run(counting).calls
     numbers = [n for n in range(1, count + 1) if only in (None, str(n))]
-    chosen = _chosen(numbers, most_points, seed)
+    chosen = choose(numbers, most, seed)
     for number in chosen:
-        case = Case(how, trials.spec, seed, str(number))
+        case = Case(how, spec, seed, str(number))
         last = FOREVER if interference.is_sticky else number
         request = Request(
             seed,
@@ -103,9 +99,9 @@ def interfere(
         if interference.fails:
             place = new_directory(directory / "synced")
             write_tree(_synced(root, trace), place)
-            oracle.check(case, place / DATABASE, outcome.progress)
+            oracle.check(case, place / DATABASE, oracle.after_power_cut(outcome.progress))
         oracle.check(case, root / DATABASE, outcome.progress)
-    return Coverage(how, trials.spec, seed, len(chosen), count, len(chosen))
+    return Coverage(how, spec, seed, len(chosen), count, len(chosen))
 
 
 def _check_outcome(case: Case, interference: Interference, outcome: Outcome, root: Path) -> None:
@@ -116,8 +112,13 @@ def _check_outcome(case: Case, interference: Interference, outcome: Outcome, roo
         return
     if interference.is_harmless:
         raise BrokenPromiseError(case, f"it is noticed: {outcome.error}")
-    if not outcome.is_ours or str(root) not in outcome.error:
-        raise BrokenPromiseError(case, f"the error says too little: {outcome.error}")
+    check_error(case, outcome.error, is_ours=outcome.is_ours, root=root)
+
+
+def check_error(case: Case, error: str, *, is_ours: bool, root: Path) -> None:
+    """What ended a script must be a CdbError that names a file below `root`."""
+    if not is_ours or str(root) not in error:
+        raise BrokenPromiseError(case, f"the error says too little: {error}")
 
 
 def _synced(root: Path, trace: Path) -> Tree:
@@ -128,7 +129,8 @@ def _synced(root: Path, trace: Path) -> Tree:
     return crash_state(disk, NOTHING)
 
 
-def _chosen(numbers: Sequence[int], most: int | None, seed: int) -> Sequence[int]:
+def choose(numbers: Sequence[int], most: int | None, seed: int) -> Sequence[int]:
+    """At most so many of them, of the seed's choice."""
     if most is None or len(numbers) <= most:
         return numbers
     return sorted(Random(seed).sample(numbers, most))  # noqa: S311 - reproducible, not secret

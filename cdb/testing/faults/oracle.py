@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from cdb.durability import Durability
 from cdb.schemas import find_schema
 from cdb.schemas.protocol import Schema
 from cdb.state import verify
@@ -48,21 +49,24 @@ class BrokenPromiseError(AssertionError):
 
 
 class Oracle:
-    """Judges databases that one script of a schema left behind."""
+    """Judges databases that one script of a schema left behind; see script_of."""
 
-    def __init__(self, spec: str, seed: int) -> None:
-        self.script = script_of(seed)
+    def __init__(self, spec: str, seed: int, length: int = 1) -> None:
+        self.script = script_of(seed, length)
         self._spec = spec
         self._info = find_schema(spec)
+
+    def after_power_cut(self, progress: Progress) -> Progress:
+        """What counts as kept once the power has gone: at a level below POWER nothing need be."""
+        is_promised = self._info.durabilities[0] is Durability.POWER
+        return progress if is_promised else Progress(0, progress.begun)
 
     def check(self, case: Case, path: Path, progress: Progress) -> str:
         """Open, hold against the model, go on to the script's end, and open once more.
 
         Returns the digest that was found. Changes the database. Raises BrokenPromiseError.
         """
-        digest = self._digest(case, "opened", path)
-        self.check_digest(case, digest, progress)
-        reached = self._steps(digest, progress)[-1]
+        reached = self.reached(case, path, progress)
         try:
             run(self.script, reached, lambda: self._open(path))
         except Exception as error:
@@ -72,7 +76,16 @@ class Oracle:
         if final != self.script.states[-1]:
             problem = f"gone on after step {reached}, it ends in another state than the script"
             raise BrokenPromiseError(case, problem)
-        return digest
+        return self.script.states[reached]
+
+    def reached(self, case: Case, path: Path, progress: Progress) -> int:
+        """Open, and hold against the model: the step that its state is of.
+
+        Changes the database. Raises BrokenPromiseError.
+        """
+        digest = self._digest(case, "opened", path)
+        self.check_digest(case, digest, progress)
+        return self._steps(digest, progress)[-1]
 
     def check_digest(self, case: Case, digest: str, progress: Progress) -> None:
         """Whether a state is one of those that may be left. Raises BrokenPromiseError."""

@@ -27,9 +27,8 @@ from cdb.testing.faults.crash_states import (
 from cdb.testing.faults.disk import Disk, FileSystem
 from cdb.testing.faults.oracle import BrokenPromiseError, Case, Oracle, Progress
 from cdb.testing.faults.recorder import Kind, Operation, read_trace
-from cdb.testing.faults.trial import DATABASE, Request, Trials, new_directory
+from cdb.testing.faults.trial import DATABASE, Request, new_directory, trials_of
 
-TRIAL = "power"
 TORN_STATES = 2
 NOT_DURABLE = ("*-shm", "*/LOG", "*/LOG.old.*")
 """Files whose contents count for nothing: SQLite's index of a log, RocksDB's log for people."""
@@ -77,80 +76,81 @@ class Recording:
             raise UnsupportedError(problem)
 
 
-def record(trials: Trials, seed: int, directory: Path) -> Recording:
+def record(spec: str, seed: int, directory: Path) -> Recording:
     """Run the seed's script on a new database somewhere in the directory."""
     root, trace = new_directory(directory / "root"), directory / "trace"
-    outcome = trials.run(Request(seed, str(root), str(trace)))
+    outcome = trials_of(spec).run(Request(seed, str(root), str(trace)))
     if outcome.error is not None or outcome.signal:
         problem = f"without a fault, the script ends with {outcome.error or outcome.signal}"
-        raise BrokenPromiseError(Case(TRIAL, trials.spec, seed, "none"), problem)
+        raise BrokenPromiseError(Case(trial_on(FileSystem.STRICT), spec, seed, "none"), problem)
     return Recording(root, tuple(read_trace(trace)))
 
 
-def points(
-    recording: Recording, seed: int, file_system: FileSystem, torn_states: int
-) -> Iterator[Point]:
+def points(recording: Recording, seed: int, file_system: FileSystem) -> Iterator[Point]:
     """Every cut of a recording. The torn ones are drawn from the seed."""
     disk = Disk(str(recording.root), file_system)
     progress = Progress(0, 0)
     for n, operation in enumerate(recording.operations):
         changed = disk.apply(operation)
         if operation.kind is Kind.MARK:
-            progress = _after(progress, operation.data)
+            progress = after_mark(progress, operation.data)
         elif not changed:
             continue
         # An acknowledgement changes no disk, so it tears nothing anew.
-        name = f"{n}:{file_system.value}"
+        name = str(n)
         survivals = [] if file_system is FileSystem.UNORDERED else list(WHOLE)
         if changed:
-            survivals += _torn(f"{seed}:{name}", torn_states)
+            survivals += _torn(f"{seed}:{name}:{file_system.value}")
         for survival in survivals:
             yield Point(f"{name}:{survival.name}", progress, crash_state(disk, survival))
 
 
+def trial_on(file_system: FileSystem) -> str:
+    """What the catalogue calls the cuts on a file system."""
+    return f"power-{file_system.value}"
+
+
 def cut_power(
-    trials: Trials,
+    spec: str,
     seed: int,
     directory: Path,
+    file_system: FileSystem,
     *,
-    file_systems: Sequence[FileSystem] = tuple(FileSystem),
-    torn_states: int = TORN_STATES,
-    most_databases: int | None = None,
+    most: int | None = None,
     only: str | None = None,
-    not_durable: Sequence[str] = NOT_DURABLE,
 ) -> Coverage:
     """Cut the seed's script everywhere, and check every database that a cut leaves.
 
-    directory: an empty one, where everything is put. most_databases: open only so many, a choice of
-    the seed's. only: the name of one point.
-    Raises BrokenPromiseError, or UnsupportedError where the schema's writes can't be seen.
+    See Trial; most: open only so many databases. Raises UnsupportedError too where the schema's
+    writes can't be seen.
     """
-    recording = record(trials, seed, directory)
-    recording.check_complete(not_durable)
-    oracle = Oracle(trials.spec, seed)
+    trial = trial_on(file_system)
+    recording = record(spec, seed, directory)
+    recording.check_complete(NOT_DURABLE)
+    oracle = Oracle(spec, seed)
 
     def everywhere() -> Iterator[tuple[str, Point]]:
-        for file_system in file_systems:
-            for point in points(recording, seed, file_system, torn_states):
-                if only in (None, point.name):
-                    yield _fingerprint(point.tree), point
+        for point in points(recording, seed, file_system):
+            if only in (None, point.name):
+                yield _fingerprint(point.tree), point
 
     prints = [each for each, _ in everywhere()]
-    chosen = _choose(prints, most_databases, seed)
+    chosen = _choose(prints, most, seed)
     digests: dict[str, str] = {}
     covered = 0
     for each, point in everywhere():
         if each not in chosen:
             continue
         covered += 1
-        case = Case(TRIAL, trials.spec, seed, point.name)
+        case = Case(trial, spec, seed, point.name)
+        progress = oracle.after_power_cut(point.progress)
         if each in digests:
-            oracle.check_digest(case, digests[each], point.progress)
+            oracle.check_digest(case, digests[each], progress)
             continue
         place = new_directory(directory / "cut")
         write_tree(point.tree, place)
-        digests[each] = oracle.check(case, place / DATABASE, point.progress)
-    return Coverage(TRIAL, trials.spec, seed, covered, len(prints), len(digests))
+        digests[each] = oracle.check(case, place / DATABASE, progress)
+    return Coverage(trial, spec, seed, covered, len(prints), len(digests))
 
 
 def _tree_at(root: Path) -> Tree:
@@ -160,15 +160,16 @@ def _tree_at(root: Path) -> Tree:
     }
 
 
-def _after(progress: Progress, mark: bytes) -> Progress:
+def after_mark(progress: Progress, mark: bytes) -> Progress:
+    """How far a script has come when it has told so."""
     word, step = mark.split()
     if word == b"begun":
         return Progress(progress.kept, int(step))
     return Progress(int(step), progress.begun) if word == b"kept" else progress
 
 
-def _torn(seed: str, count: int) -> Iterator[Survival]:
-    for n in range(count):
+def _torn(seed: str) -> Iterator[Survival]:
+    for n in range(TORN_STATES):
         random = Random(f"{seed}:{n}")  # noqa: S311 - reproducible, not secret
         yield Survival(f"torn-{n}", keep_names=True, keep_contents=True, torn=random)
 

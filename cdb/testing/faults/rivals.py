@@ -1,47 +1,175 @@
-"""Two writers of one database: the second is refused at once, and a killed one leaves no lock."""
+"""Others that would write to an open database: a process, the same one, and a child of it.
 
+Each is refused at once, the writer goes on unharmed, and a writer that is killed leaves no lock.
+"""
+
+import os
 import signal
-import subprocess
-import sys
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
-from cdb.errors import DatabaseLockedError
-from cdb.schemas import find_schema
+from cdb.errors import CdbError, DatabaseLockedError
+from cdb.meter import database_files
+from cdb.schemas import open_schema
+from cdb.schemas.protocol import Schema
+from cdb.state import summarize
+from cdb.testing.chains import sample_chain
 from cdb.testing.faults.coverage import Coverage
 from cdb.testing.faults.oracle import BrokenPromiseError, Case
-from cdb.testing.faults.trial import DATABASE
+from cdb.testing.faults.remote import LONGEST_SECONDS, RemoteSchema, usable
+from cdb.testing.faults.trial import DATABASE, new_directory
+from cdb.testing.side_by_side import settle
 
 TRIAL = "rivals"
-HOLDER = "cdb.testing.faults.holder"
+BLOCKS = sample_chain(8).blocks
 
 
-def rivals(spec: str, directory: Path) -> Coverage:
-    """Open beside another process that has it open, then after that one was killed.
+class RivalryError(Exception):
+    """What a rival could do, or its writer could not."""
 
-    Raises BrokenPromiseError.
-    """
-    info = find_schema(spec)
-    path = directory / DATABASE
-    command = [sys.executable, "-m", HOLDER, spec, str(path)]
-    with subprocess.Popen(  # noqa: S603
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE
-    ) as holder:
-        assert holder.stdout is not None
-        holder.stdout.readline()
+
+def rivals(
+    spec: str, seed: int, directory: Path, *, most: int | None = None, only: str | None = None
+) -> Coverage:
+    """Try each kind of rival. See Trial."""
+    usable(spec)
+    chosen = [name for name in RIVALS if only in (None, name)][:most]
+    for name in chosen:
+        path = new_directory(directory / name) / DATABASE
+        writer = RemoteSchema(spec, path)
         try:
-            info.open(path).close()
-        except DatabaseLockedError as error:
-            refusal = str(error)
-        else:
-            problem = "a second process opens it for writing"
-            raise BrokenPromiseError(Case(TRIAL, spec, 0, "held"), problem)
+            for block in BLOCKS[:-1]:
+                writer.accept_block(block)
+            writer.flush()
+            RIVALS[name](writer, spec, path)
+            with open_schema(spec, path) as schema:
+                _check_state(schema)
+        except (RivalryError, CdbError) as error:
+            raise BrokenPromiseError(Case(TRIAL, spec, seed, name), str(error)) from error
         finally:
-            holder.send_signal(signal.SIGKILL)
-    if str(path) not in refusal:
-        raise BrokenPromiseError(Case(TRIAL, spec, 0, "held"), f"no path in '{refusal}'")
+            writer.kill()
+    return Coverage(TRIAL, spec, seed, len(chosen), len(RIVALS), 2 * len(chosen))
+
+
+def _process(writer: RemoteSchema, spec: str, path: Path) -> None:
+    _check_refused(None, spec, path)
+    _check_goes_on(writer)
+    writer.close()
+
+
+def _same_process(writer: RemoteSchema, spec: str, path: Path) -> None:
+    """Locks of fcntl would be granted twice there, and be lost when a file is closed once."""
+    writer.do(_check_refused, spec, path)
+    writer.do(_open_each_file, path)
+    _process(writer, spec, path)
+
+
+def _child(writer: RemoteSchema, spec: str, path: Path) -> None:
+    """A child has all that its parent has open, but not its threads."""
+    done = writer.do(_done_in_a_child)
+    if done:
+        raise RivalryError(f"a child made by fork() may {done}")
+    _check_goes_on(writer)
+    writer.close()
+
+
+def _killed(writer: RemoteSchema, spec: str, path: Path) -> None:
+    """The child lives on, and has nothing of its parent's."""
+    _check_goes_on(writer)
+    child = writer.do(_sleeping_child)
     try:
-        info.open(path).close()
+        writer.kill()
+        with open_schema(spec, path) as schema:
+            _check_state(schema)
+    finally:
+        os.kill(child, signal.SIGKILL)
+
+
+RIVALS: dict[str, Callable[[RemoteSchema, str, Path], None]] = {
+    "process": _process,
+    "same-process": _same_process,
+    "child": _child,
+    "killed": _killed,
+}
+
+
+def _check_refused(schema: Schema | None, spec: str, path: Path) -> None:
+    try:
+        open_schema(spec, path).close()
+    except DatabaseLockedError as error:
+        if str(path) not in str(error):
+            raise RivalryError(f"no path in '{error}'") from error
+    else:
+        raise RivalryError("it is opened for writing twice")
+
+
+def _check_goes_on(writer: RemoteSchema) -> None:
+    writer.accept_block(BLOCKS[-1])
+    writer.flush()
+    _check_state(writer)
+
+
+def _check_state(schema: Schema) -> None:
+    newest = summarize(schema).newest_index
+    if newest != BLOCKS[-1].index:
+        raise RivalryError(f"flushed up to block {BLOCKS[-1].index}, it ends at {newest}")
+
+
+def _open_each_file(schema: Schema, path: Path) -> None:
+    for file in database_files(path):
+        with file.open("rb"):
+            pass
+
+
+def _done_in_a_child(schema: Schema) -> str:
+    """Fork. Returns what the child could do that changes the database."""
+    ours, theirs = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            signal.alarm(int(LONGEST_SECONDS / 2))
+            os.write(theirs, ", ".join(filter(None, map(_tried, _writes(schema)))).encode())
+        finally:
+            os._exit(0)
+    os.close(theirs)
+    with os.fdopen(ours, "rb") as pipe:
+        done = pipe.read().decode()
+    _, status = os.waitpid(child, 0)
+    return done or ("hang" if status else "")
+
+
+def _writes(schema: Schema) -> list[tuple[str, Callable[[], None]]]:
+    return [
+        ("accept a block", lambda: schema.accept_block(BLOCKS[-1])),
+        ("flush", schema.flush),
+        ("settle", lambda: settle(schema)),
+        ("rewind", lambda: schema.rewind_to_block_index(0)),
+    ]
+
+
+def _tried(write: tuple[str, Callable[[], None]]) -> str | None:
+    name, call = write
+    try:
+        call()
+    except CdbError:
+        return None
     except Exception as error:
-        problem = f"after its writer was killed: {error}"
-        raise BrokenPromiseError(Case(TRIAL, spec, 0, "killed"), problem) from error
-    return Coverage(TRIAL, spec, 0, 2, 2, 2)
+        return f"{name} with {type(error).__name__}: {error}"
+    return name
+
+
+def _sleeping_child(schema: Schema) -> int:
+    """Fork. Returns the child's number, once it runs."""
+    ours, theirs = os.pipe()
+    child = os.fork()
+    if child == 0:
+        with suppress(BaseException):
+            os.write(theirs, b"!")
+            signal.alarm(int(LONGEST_SECONDS))
+            signal.pause()
+        os._exit(0)
+    os.close(theirs)
+    with os.fdopen(ours, "rb", buffering=0) as pipe:
+        pipe.read(1)
+    return child

@@ -8,30 +8,38 @@ from random import Random
 
 from cdb.blocks import BlockSpendInfo
 from cdb.errors import CdbError
+from cdb.loader import accept
+from cdb.packed import PackedBlocks
 from cdb.schemas.memory import MemorySchema
 from cdb.schemas.protocol import Schema
 from cdb.state import summarize
-from cdb.testing.chains import EDGE_AMOUNTS, Chain, child, reward
+from cdb.testing.chains import Chain, random_block
+from cdb.testing.side_by_side import settle
 
 BLOCKS = 12
 FLUSHES = (12, 3)
 """Of even and odd seeds: those that flush often have files to merge."""
 REWINDS = 1
+SETTLES = 1
 CLOSES = 1
-MOST_SPENDS = 4
-MOST_REWARDS = 5
 
 
 @dataclass(frozen=True)
 class Accept:
-    """Accept a block: nothing is promised yet."""
+    """Accept a block: nothing is promised yet. packed: as loads do."""
 
     block: BlockSpendInfo
+    packed: bool
 
 
 @dataclass(frozen=True)
 class Flush:
     """Flush."""
+
+
+@dataclass(frozen=True)
+class Settle:
+    """Flush, and do the compaction that is owed."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +54,7 @@ class Close:
     """Close; the next step opens the database again."""
 
 
-Step = Accept | Flush | Rewind | Close
+Step = Accept | Flush | Settle | Rewind | Close
 
 
 @dataclass(frozen=True)
@@ -59,11 +67,15 @@ class Script:
 
 
 @cache
-def script_of(seed: int) -> Script:
-    """12 blocks, flushes, a rewind to another branch and two closes, in an order of the seed's."""
+def script_of(seed: int, length: int = 1) -> Script:
+    """12 blocks, flushes, a settling, a rewind to another branch and two closes, in any order.
+
+    length: so many times all of that.
+    """
     random = Random(seed)  # noqa: S311 - reproducible, not secret
-    kinds: list[type[Step]] = [Accept] * (BLOCKS - 1)
-    kinds += [Flush] * FLUSHES[seed % 2] + [Rewind] * REWINDS + [Close] * CLOSES
+    kinds: list[type[Step]] = [Accept] * (BLOCKS * length - 1)
+    kinds += [Flush] * (FLUSHES[seed % 2] * length) + [Settle] * (SETTLES * length)
+    kinds += [Rewind] * (REWINDS * length) + [Close] * (CLOSES * length)
     random.shuffle(kinds)
     chain, model = Chain(), MemorySchema()
     steps: list[Step] = []
@@ -71,13 +83,15 @@ def script_of(seed: int) -> Script:
     for kind in [Accept, *kinds, Close]:
         step: Step
         if kind is Accept:
-            step = Accept(_block(chain, random))
+            step = Accept(random_block(chain, random), packed=random.random() < 0.5)
             chain.append(step.block)
             model.accept_block(step.block)
         elif kind is Rewind:
             step = Rewind(random.choice([-1, *(block.index for block in chain.blocks)]))
             chain = chain.up_to(step.index)
             model.rewind_to_block_index(step.index)
+        elif kind is Settle:
+            step = Settle()
         else:
             step = Flush() if kind is Flush else Close()
         steps.append(step)
@@ -101,10 +115,14 @@ def run(
             tell("begun", n)
             schema = schema or open_schema()
             match step:
+                case Accept(block, packed=True):
+                    accept(schema, PackedBlocks.of([block]))
                 case Accept(block):
                     schema.accept_block(block)
                 case Flush():
                     schema.flush()
+                case Settle():
+                    settle(schema)
                 case Rewind(index):
                     schema.rewind_to_block_index(index)
                 case Close():
@@ -118,19 +136,3 @@ def run(
             with suppress(CdbError):
                 schema.close()
         raise
-
-
-def _block(chain: Chain, random: Random) -> BlockSpendInfo:
-    index = chain.newest_index + random.randint(1, 3)
-    unspent = list(chain.unspent) if index else []
-    spends = random.sample(unspent, min(len(unspent), random.randint(0, MOST_SPENDS)))
-    amounts = iter(lambda: random.choice(EDGE_AMOUNTS), None)
-    # Of so many rewards at an index, another branch takes others.
-    rewards = random.sample(range(1000), random.randint(0, MOST_REWARDS))
-    confirms = [reward(index, n, next(amounts)) for n in rewards]
-    confirms += [child(name, n, next(amounts)) for name in spends for n in range(2)]
-    if confirms and index:
-        ephemeral = random.choice(confirms).name()
-        spends.append(ephemeral)
-        confirms.append(child(ephemeral, 0, next(amounts)))
-    return BlockSpendInfo(index, random.getrandbits(64), spends, confirms)

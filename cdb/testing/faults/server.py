@@ -86,7 +86,7 @@ def _run(info: SchemaInfo, shim: Shim, request: Request, pipe: int) -> None:
         shim.record(os.open(request.trace, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644), pipe)
     shim.arm(Calls(request.calls), request.first, request.last, request.action)
     try:
-        run(script, 0, lambda: info.open(root / DATABASE), tell)
+        run(script, request.done, lambda: info.open(root / DATABASE), tell)
     except CdbError as error:
         tell("failed", _line(error))
     except BaseException as error:

@@ -1,17 +1,19 @@
 """Runs scripts in processes of their own, in which files are recorded and calls made to fail."""
 
+import atexit
 import json
 import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from types import TracebackType
-from typing import Self
 
-from cdb.errors import UnsupportedError
+from cdb.errors import CdbError, UnsupportedError
 from cdb.schemas import find_schema
 from cdb.testing.faults.oracle import Progress
 from cdb.testing.faults.shim import LIBRARY, missing
@@ -25,7 +27,8 @@ MEMORY = Path("/dev/shm")  # noqa: S108 - where Linux has a file system in memor
 class Request:
     """One trial. root: an empty directory, in which the database is made, and where files count.
 
-    trace: where to record. calls, first, last, action: see Shim.arm.
+    trace: where to record. calls, first, last, action: see Shim.arm. done: how many steps of the
+    script are done already, in a database that is there.
     """
 
     seed: int
@@ -35,6 +38,7 @@ class Request:
     first: int = 0
     last: int = 0
     action: int = 0
+    done: int = 0
 
 
 @dataclass(frozen=True)
@@ -57,8 +61,16 @@ class Outcome:
         return Progress(self.kept, self.begun)
 
 
+@cache
+def trials_of(spec: str) -> "Trials":
+    """The server of a schema, until this process ends: its start costs more than many trials."""
+    trials = Trials(spec)
+    atexit.register(trials.close)
+    return trials
+
+
 class Trials:
-    """A server of trials of one schema. Use it in a `with`.
+    """A server of trials of one schema.
 
     Raises UnsupportedError where faults can't be made, or the schema can't be used.
     """
@@ -69,40 +81,38 @@ class Trials:
             raise UnsupportedError(problem)
         self.spec = spec
         command = [sys.executable, "-m", SERVER, spec]
+        already = os.environ.get("LD_PRELOAD", "")  # a sanitizer, which has to come first
         self._process = subprocess.Popen(  # noqa: S603
             command,
-            env=os.environ | {"LD_PRELOAD": str(LIBRARY)},
+            env=os.environ | {"LD_PRELOAD": f"{already} {LIBRARY}".strip()},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
         )
 
     def run(self, request: Request) -> Outcome:
-        """Run one, to its end. Raises UnsupportedError when that can't be done."""
+        """Run one, to its end. Raises CdbError when the server has ended."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.write(json.dumps(asdict(request)) + "\n")
         self._process.stdin.flush()
         answer = self._process.stdout.readline()
         if not answer:
-            raise UnsupportedError(f"the process that tries {self.spec} ended; see what it printed")
+            trials_of.cache_clear()
+            raise CdbError(f"the process that tries {self.spec} ended; see what it printed")
         return Outcome(**json.loads(answer))
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
+        """End the server."""
         self._process.communicate()
 
 
-def scratch() -> TemporaryDirectory[str]:
+@contextmanager
+def scratch(*, on_disk: bool = False) -> Iterator[Path]:
     """A directory for trials, in memory where there is such a thing: they sync a lot."""
-    return TemporaryDirectory(prefix="cdb-faults-", dir=MEMORY if MEMORY.is_dir() else None)
+    memory = MEMORY if MEMORY.is_dir() and not on_disk else None
+    with TemporaryDirectory(prefix="cdb-faults-", dir=memory) as directory:
+        yield Path(directory)
 
 
 def new_directory(path: Path) -> Path:

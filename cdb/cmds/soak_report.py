@@ -1,0 +1,236 @@
+"""What a soak has done: tallied, as a JSON document, and drawn as Markdown."""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+from cdb.bench.matrix import timestamp
+from cdb.cmds.table import table
+from cdb.engines.files import replace_file
+from cdb.errors import CdbError
+from cdb.report.units import duration
+from cdb.testing.faults.attempt import Untried
+from cdb.testing.faults.calls import INTERFERENCES
+from cdb.testing.faults.coverage import Coverage
+from cdb.testing.faults.soak import Result
+
+VERSION = 1
+SHOWN_FAILURES = 20
+NONE = "–"
+_COUNTS = {
+    "trials": "trials",
+    "points": "points",
+    "replayed_cuts": "cuts by replay",
+    "real_cuts": "real cuts",
+    "kills": "kills",
+    "failed_calls": "failed calls",
+    "limited": "at known limits",
+    "failed": "unexplained failures",
+}
+
+Document = dict[str, Any]
+
+
+@dataclass
+class Tally:
+    """What was tried: trials, of them those that ended at a known limit or failed, and Coverage."""
+
+    trial: str
+    schema: str
+    trials: int = 0
+    points: int = 0
+    databases: int = 0
+    seconds: float = 0.0
+    limited: int = 0
+    failed: int = 0
+    found: dict[str, int] = field(default_factory=dict)
+
+
+class SoakReport:
+    """Takes in results. settings: what is the same for the whole soak, as the document has it."""
+
+    def __init__(self, settings: Document) -> None:
+        self._settings = settings
+        self._left_out: list[Document] = []
+        self._tallies: dict[tuple[str, str], Tally] = {}
+        self._failures: list[Document] = []
+        self._begun = timestamp()
+        self._since = monotonic()
+
+    @property
+    def seconds(self) -> float:
+        """How long it has gone."""
+        return monotonic() - self._since
+
+    def leave_out(self, reason: str, *, trial: str | None = None, schema: str | None = None) -> str:
+        """Say why a kind, a schema, or a pair of them is not tried. Returns it as a line."""
+        left_out = {"trial": trial, "schema": schema, "reason": reason}
+        self._left_out.append(left_out)
+        return f"left out: {_place(left_out)}: {reason}"
+
+    def take(self, result: Result) -> str | None:
+        """Add how an attempt ended. Returns what is to be told at once, if anything is."""
+        attempt, verdict, limit = result.attempt, result.verdict, result.limit
+        place = {"trial": attempt.trial, "schema": result.schema}
+        if isinstance(verdict, Untried):
+            return self.leave_out(verdict.reason, **place)
+        key = attempt.trial, result.schema
+        tally = self._tallies.setdefault(key, Tally(*key))
+        tally.trials += 1
+        tally.seconds += result.seconds
+        if isinstance(verdict, Coverage):
+            tally.points += verdict.points
+            tally.databases += verdict.databases
+            for what, count in verdict.found.items():
+                tally.found[what] = tally.found.get(what, 0) + count
+            return None
+        reason = None if limit is None else limit.reason
+        failure = {**place, "seed": attempt.seed, **asdict(verdict), "limit": reason}
+        self._failures.append(failure)
+        tally.limited += limit is not None
+        tally.failed += limit is None
+        return _failure(failure) if limit is None else None
+
+    @property
+    def totals(self) -> dict[str, int]:
+        """Counts over everything."""
+        totals = dict.fromkeys(_COUNTS, 0)
+        for tally in self._tallies.values():
+            for name in ("trials", "points", "limited", "failed"):
+                totals[name] += getattr(tally, name)
+            group = _group(tally.trial)
+            if group is not None:
+                totals[group] += tally.points
+        return totals
+
+    def document(self, state: str) -> Document:
+        """All of it. state: running, ended or interrupted."""
+        return {
+            "soak": VERSION,
+            "state": state,
+            "begun": self._begun,
+            "written": timestamp(),
+            "seconds": round(self.seconds, 1),
+            **self._settings,
+            "left_out": self._left_out,
+            "totals": self.totals,
+            "tallies": [asdict(tally) for tally in self._tallies.values()],
+            "failures": self._failures,
+        }
+
+
+def write_report(path: Path, document: Document) -> None:
+    """Write it in one step, durably. Raises StorageError."""
+    replace_file(path, (json.dumps(document, indent=1) + "\n").encode(), durable=True)
+
+
+def read_markdown(path: Path) -> str:
+    """The report in a file as Markdown. Raises CdbError when it is none."""
+    try:
+        document = json.loads(path.read_bytes())
+        if document["soak"] != VERSION:
+            raise CdbError(f"{path} is of another version of cdb soak: {document['soak']}")
+        return markdown(document)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise CdbError(f"{path} is no report of cdb soak; those are written by --report") from error
+
+
+def markdown(document: Document) -> str:
+    """The document as a table and lists."""
+    known = [each for each in document["failures"] if each["limit"] is not None]
+    failed = [each for each in document["failures"] if each["limit"] is None]
+    lists = {
+        "What came of faults of which several outcomes are right": _found(document["tallies"]),
+        "Known limits": _reasons(known, "limit"),
+        "Left out": _reasons(document["left_out"], "reason"),
+        "Failures": [_failure(each) for each in failed[:SHOWN_FAILURES]],
+    }
+    parts = [_points(document), _summary(document)]
+    for title, lines in lists.items():
+        if lines:
+            parts += [f"{title}:", "\n".join(f"- {line}" for line in lines)]
+    if len(failed) > SHOWN_FAILURES:
+        parts.append(f"… and {len(failed) - SHOWN_FAILURES:,} more failures")
+    return "\n\n".join(parts)
+
+
+def counts_text(totals: Mapping[str, int]) -> str:
+    """SoakReport.totals in words, on one line."""
+    return ", ".join(f"{totals[name]:,} {text}" for name, text in _COUNTS.items())
+
+
+def _points(document: Document) -> str:
+    """A line a kind, a column a schema."""
+    tallies = {(each["trial"], each["schema"]): _cell(each) for each in document["tallies"]}
+    tried = {schema for _, schema in tallies}
+    schemas = [schema for schema in document["schemas"] if schema in tried]
+    rows = [
+        [trial, *(tallies.get((trial, schema), NONE) for schema in schemas)]
+        for trial in dict.fromkeys(trial for trial, _ in tallies)
+    ]
+    return _markdown_table(["points", *schemas], rows)
+
+
+def _cell(tally: Document) -> str:
+    limited = f" ({tally['limited']})" if tally["limited"] else ""
+    failed = f" {tally['failed']} failed" if tally["failed"] else ""
+    return f"{tally['points']:,}{limited}{failed}"
+
+
+def _summary(document: Document) -> str:
+    length = (
+        f"{duration(document['seconds'])}, {document['state']}, seeds from {document['seed']} on"
+    )
+    line = f"{length}: {counts_text(document['totals'])}."
+    if document["totals"]["limited"]:
+        line += "\nIn brackets: trials that ended early, at a known limit."
+    return line
+
+
+def _found(tallies: Iterable[Document]) -> list[str]:
+    """A line a kind: what came of its faults, of all schemas together."""
+    kinds: dict[str, Counter[str]] = {}
+    for tally in tallies:
+        kinds.setdefault(tally["trial"], Counter()).update(tally["found"])
+    return [
+        f"{trial}: " + ", ".join(f"{count:,} {what}" for what, count in found.most_common())
+        for trial, found in kinds.items()
+        if found
+    ]
+
+
+def _reasons(entries: Iterable[Document], field: str) -> list[str]:
+    """A line for each that is different, and how often it comes."""
+    counts = Counter(f"{_place(entry)}: {entry[field]}" for entry in entries)
+    return [line if count == 1 else f"{line} ({count:,} times)" for line, count in counts.items()]
+
+
+def _failure(failure: Document) -> str:
+    """Which schema, which seed, what, and the command that does it again."""
+    what = f"{_place(failure)}, seed {failure['seed']}: {failure['problem']}"
+    return f"{what}\n  again: {failure['command']}"
+
+
+def _place(entry: Document) -> str:
+    return ", ".join(each for each in (entry["schema"], entry["trial"]) if each)
+
+
+def _markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """The first column is of words, the others of figures."""
+    rule = ["---"] + ["--:"] * (len(header) - 1)
+    lines = [
+        [cell for each in row for cell in ("|", each)] + ["|"] for row in [header, rule, *rows]
+    ]
+    return table(lines, left=frozenset({0, 1}))
+
+
+def _group(trial: str) -> str | None:
+    """Which points of _COUNTS it makes."""
+    if trial in INTERFERENCES and INTERFERENCES[trial].fails:
+        return "failed_calls"
+    beginnings = {"power-": "replayed_cuts", "cut-": "real_cuts", "kill": "kills"}
+    return next((group for start, group in beginnings.items() if trial.startswith(start)), None)

@@ -1,0 +1,122 @@
+"""Every kind of trial under its name: what the command, the tests and the soak choose from."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Protocol
+
+from cdb.testing.faults.beside import beside
+from cdb.testing.faults.calls import INTERFERENCES, interfere
+from cdb.testing.faults.coverage import Coverage
+from cdb.testing.faults.damage import WAYS
+from cdb.testing.faults.disk import FileSystem
+from cdb.testing.faults.fuzz import fuzz
+from cdb.testing.faults.hostile import hostile
+from cdb.testing.faults.kill_load import kill_load
+from cdb.testing.faults.long_replay import long_replay
+from cdb.testing.faults.memory_slope import memory_slope
+from cdb.testing.faults.memory_slope import missing as memory_missing
+from cdb.testing.faults.mutate import MUTATION
+from cdb.testing.faults.power import cut_power
+from cdb.testing.faults.random_walk import walk
+from cdb.testing.faults.real_cuts import GROUNDS, cut_really
+from cdb.testing.faults.reopened import ENDS, cut_after_reopening
+from cdb.testing.faults.rivals import rivals
+from cdb.testing.faults.rot import rot
+from cdb.testing.faults.scarcity import SHORTAGES, run_short
+from cdb.testing.faults.shim import missing
+
+
+class Trial(Protocol):
+    """Makes one fault after the other.
+
+    spec: the schema, as another process can find it. directory: an empty one, where everything is
+    put. most: make only so many faults, a choice of the seed's. only: the name of one, as a failure
+    tells it.
+    Raises BrokenPromiseError, or UnsupportedError where the schema can't be tried so.
+    """
+
+    def __call__(
+        self, spec: str, seed: int, directory: Path, *, most: int | None, only: str | None
+    ) -> Coverage:
+        """Try a schema. Returns what was covered."""
+        ...
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One kind of trial.
+
+    share: how many of its faults are made in a test; 0 leaves it to longer runs.
+    missing: why it can't be made on this machine; None when it can.
+    needs_disk: whether its directory may not be in memory.
+    """
+
+    about: str
+    trial: Trial
+    share: int
+    missing: Callable[[], str | None] = missing
+    needs_disk: bool = False
+
+
+def _anywhere() -> None:
+    return None
+
+
+def _cut(file_system: FileSystem) -> Trial:
+    def trial(
+        spec: str, seed: int, directory: Path, *, most: int | None, only: str | None
+    ) -> Coverage:
+        return cut_power(spec, seed, directory, file_system, most=most, only=only)
+
+    return trial
+
+
+def _interfere(how: str) -> Trial:
+    def trial(
+        spec: str, seed: int, directory: Path, *, most: int | None, only: str | None
+    ) -> Coverage:
+        return interfere(spec, seed, directory, how, most=most, only=only)
+
+    return trial
+
+
+def _damage(way: str) -> Trial:
+    def trial(
+        spec: str, seed: int, directory: Path, *, most: int | None, only: str | None
+    ) -> Coverage:
+        return rot(spec, seed, directory, way, most=most, only=only)
+
+    return trial
+
+
+CATALOGUE: Mapping[str, Kind] = {
+    "power-ext4": Kind(
+        "the power is cut after each operation; an ordered journal", _cut(FileSystem.EXT4), 15
+    ),
+    "power-strict": Kind("the same, by the letter of POSIX", _cut(FileSystem.STRICT), 15),
+    "power-unordered": Kind("the same, with gaps in files", _cut(FileSystem.UNORDERED), 15),
+    **{name: Kind(each.about, _interfere(name), 5) for name, each in INTERFERENCES.items()},
+    **{name: Kind(each.about, _damage(name), 5, _anywhere) for name, each in WAYS.items()},
+    **{
+        name: Kind(each.about, partial(cut_really, trial=name), 0, each.missing)
+        for name, each in GROUNDS.items()
+    },
+    **{
+        name: Kind(each.about, partial(run_short, trial=name), 0, each.missing)
+        for name, each in SHORTAGES.items()
+    },
+    "fuzz": Kind(MUTATION.about, fuzz, 5, _anywhere),
+    "kill-load": Kind("SIGKILL at any moment of a load", kill_load, 1, _anywhere),
+    "walk": Kind("a long random walk, with kills, beside the model", walk, 60, _anywhere),
+    "replay": Kind("a long replay ends in the model's state", long_replay, 100, _anywhere),
+    "hostile": Kind("a byte of the text that is loaded is bad", hostile, 10, _anywhere),
+    "beside": Kind("readers in threads and processes beside a writer", beside, 2, _anywhere),
+    **{
+        name: Kind(each.about, partial(cut_after_reopening, trial=name), 1)
+        for name, each in ENDS.items()
+    },
+    "rivals": Kind("another process, or a child, writes too", rivals, 4, _anywhere),
+    "memory": Kind("memory over a load of millions", memory_slope, 0, memory_missing, True),
+}

@@ -1,0 +1,55 @@
+"""Kills (SIGKILL) a load at random moments, in the middle of calls and of background work.
+
+Then the opening after it is killed too.
+"""
+
+from dataclasses import replace
+from pathlib import Path
+from time import sleep
+
+from cdb.testing.faults.coverage import Coverage
+from cdb.testing.faults.live import Request, Run, Runs
+from cdb.testing.faults.oracle import BrokenPromiseError, Case, Oracle
+from cdb.testing.faults.real_cuts import moments
+from cdb.testing.faults.trial import DATABASE, new_directory
+
+TRIAL = "kill-load"
+KILLS = 50
+LENGTH = 8
+
+
+def kill_load(
+    spec: str, seed: int, directory: Path, *, most: int | None = None, only: str | None = None
+) -> Coverage:
+    """Kill at moments of the seed's choice, each time with a new database.
+
+    See Trial; most: KILLS if None, only: a moment, at which the same happens as far as chance lets.
+    """
+    oracle = Oracle(spec, seed, LENGTH)
+    last = len(oracle.script.steps)
+    chosen = moments(last, seed, most or KILLS, only)
+    hits = 0
+    with Runs(spec) as runs:
+        for moment in chosen:
+            path = new_directory(directory / "root") / DATABASE
+            case = Case(TRIAL, spec, seed, moment.name)
+            load = Request(seed, str(path), LENGTH)
+            run = runs.start(load)
+            run.listen_until(moment.step)
+            hits += _kill(case, run, moment.wait_us)
+            # The last step closes: all that is left to do is to open.
+            opening = runs.start(replace(load, first=last - 1))
+            opening.listen_until(last)
+            _kill(case, opening, moment.opening_us)
+            oracle.check(case, path, run.progress)
+    found = {"while it ran": hits}
+    return Coverage(TRIAL, spec, seed, len(chosen), len(chosen), len(chosen), found)
+
+
+def _kill(case: Case, run: Run, wait_us: int) -> bool:
+    """Kill a run after so many microseconds. Returns whether it still ran."""
+    sleep(wait_us / 1e6)
+    run.kill()
+    if run.error is not None:
+        raise BrokenPromiseError(case, f"before it is killed, it ends with {run.error}")
+    return bool(run.signal)

@@ -1,0 +1,193 @@
+"""A schema in a process of its own, which can be killed, or be told to do anything there."""
+
+import multiprocessing
+from collections.abc import Callable
+from multiprocessing.connection import Connection
+from operator import attrgetter, methodcaller
+from os import PathLike
+from threading import Lock
+from types import TracebackType
+from typing import Any, Concatenate, NamedTuple, ParamSpec, Self, TypeVar
+
+from cdb.blocks import BlockSpendInfo
+from cdb.coins import CoinInfo, bytes32
+from cdb.errors import UnsupportedError
+from cdb.loader import accept
+from cdb.packed import PackedBlocks
+from cdb.schemas import find_schema
+from cdb.schemas.protocol import Schema
+from cdb.schemas.registry import SchemaInfo
+from cdb.testing.side_by_side import settle
+
+LONGEST_SECONDS = 60.0
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+# Forks come from a process that opened no database, and so has no thread that they would lack.
+_processes = multiprocessing.get_context("forkserver")
+_processes.set_forkserver_preload(
+    [__name__, "cdb.testing.small_memtable", "asyncio", "click"]  # the last two for our commands
+)
+_handling = Lock()  # one thread at a time starts or ends a process
+
+
+class DiedError(Exception):
+    """The process ended, or hung, before it had answered."""
+
+
+def usable(spec: str) -> SchemaInfo:
+    """Find a schema. Raises UnsupportedError when it can't be used on this machine."""
+    info = find_schema(spec)
+    if info.missing is not None:
+        raise UnsupportedError(info.missing)
+    return info
+
+
+class RemoteSchema:
+    """Opens a database in a new process; see cdb.schemas.Schema. blocks() gives a list.
+
+    One thread calls at a time. Raises what the schema there raises, and DiedError.
+    """
+
+    def __init__(self, spec: str, path: str | PathLike[str], *, read_only: bool = False) -> None:
+        self._pipe, theirs = _processes.Pipe()
+        self._process = _processes.Process(
+            target=_serve, args=(theirs, spec, str(path), read_only), daemon=True
+        )
+        with _handling:
+            self._process.start()
+        theirs.close()
+        self._is_open = True
+        try:
+            self._answer()
+        except BaseException:
+            self.kill()
+            raise
+
+    @property
+    def last_block_index(self) -> int | None:
+        """See Schema."""
+        index: int | None = self.do(attrgetter("last_block_index"))
+        return index
+
+    def accept_block(self, block_spend_info: BlockSpendInfo) -> None:
+        """See Schema."""
+        self.do(methodcaller("accept_block", block_spend_info))
+
+    def accept_packed(self, packed: PackedBlocks) -> None:
+        """See cdb.loader.accept."""
+        self.do(accept, packed)
+
+    def flush(self) -> None:
+        """See Schema."""
+        self.do(methodcaller("flush"))
+
+    def settle(self) -> None:
+        """See cdb.testing.side_by_side.settle."""
+        self.do(settle)
+
+    def coin_infos_for_coin_names(self, coin_names: list[bytes32]) -> list[CoinInfo]:
+        """See Schema."""
+        infos: list[CoinInfo] = self.do(methodcaller("coin_infos_for_coin_names", coin_names))
+        return infos
+
+    def block_info_for_block_index(self, block_index: int) -> BlockSpendInfo | None:
+        """See Schema."""
+        block: BlockSpendInfo | None
+        block = self.do(methodcaller("block_info_for_block_index", block_index))
+        return block
+
+    def rewind_to_block_index(self, block_index: int) -> None:
+        """See Schema."""
+        self.do(methodcaller("rewind_to_block_index", block_index))
+
+    def blocks(self) -> list[BlockSpendInfo]:
+        """See Schema."""
+        return self.do(_blocks)
+
+    def close(self) -> None:
+        """Close the database, and end the process. A second call does nothing."""
+        if self._is_open:
+            try:
+                self.do(methodcaller("close"))
+            finally:
+                self.kill()
+
+    def kill(self) -> None:
+        """SIGKILL."""
+        self._is_open = False
+        with _handling:
+            self._process.kill()
+            self._process.join()
+        self._pipe.close()
+
+    def do(
+        self, function: Callable[Concatenate[Schema, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """Call a function with the schema there: any that another process can import."""
+        self._pipe.send((function, args, kwargs))
+        answer: T = self._answer()
+        return answer
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _answer(self) -> Any:
+        try:
+            if not self._pipe.poll(LONGEST_SECONDS):
+                raise DiedError(f"it did not answer within {LONGEST_SECONDS:.0f} seconds")
+            answer = self._pipe.recv()
+        except (EOFError, ConnectionError):
+            self._process.join(LONGEST_SECONDS)
+            raise DiedError(f"its process ended with {self._process.exitcode}") from None
+        if isinstance(answer, _Raised):
+            raise answer.error()
+        return answer
+
+
+class _Raised(NamedTuple):
+    """An error on its way: the class's own arguments may be others than its message."""
+
+    kind: type[Exception]
+    args: tuple[Any, ...]
+    attributes: dict[str, Any]
+
+    def error(self) -> Exception:
+        error = self.kind.__new__(self.kind, *self.args)
+        error.__dict__.update(self.attributes)
+        return error
+
+
+def _serve(pipe: "Connection[Any, Any]", spec: str, path: str, read_only: bool) -> None:
+    def answer(give: Callable[[], Any]) -> None:
+        try:
+            pipe.send(give())
+        except Exception as error:
+            pipe.send(_Raised(type(error), error.args, vars(error)))
+
+    schema: Schema
+
+    def open_it() -> None:
+        nonlocal schema
+        schema = find_schema(spec).open(path, read_only=read_only)
+
+    answer(open_it)
+    while True:
+        try:
+            function, args, kwargs = pipe.recv()
+        except EOFError:  # whoever asked has ended
+            return
+        answer(lambda: function(schema, *args, **kwargs))  # noqa: B023 - it is called at once
+
+
+def _blocks(schema: Schema) -> list[BlockSpendInfo]:
+    return list(schema.blocks())

@@ -1,0 +1,115 @@
+"""A script is cut short by a kill or a failed fsync, the next process goes on, and the power goes.
+
+What the first process left unsynced is read by the second all the same. Nobody may build on it, or
+promise it, before it is synced; and after a failed fsync not before it is written again, because
+the kernel forgets what it could not write, but gives it to readers until then.
+"""
+
+import errno
+import shutil
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+
+from cdb.testing.faults.calls import choose
+from cdb.testing.faults.coverage import Coverage
+from cdb.testing.faults.crash_states import NOTHING, crash_state, write_tree
+from cdb.testing.faults.disk import Disk, FileSystem
+from cdb.testing.faults.oracle import BrokenPromiseError, Case, Oracle, Progress
+from cdb.testing.faults.power import WHOLE, Point, after_mark
+from cdb.testing.faults.recorder import Kind, Operation, read_trace
+from cdb.testing.faults.shim import KILL, Calls
+from cdb.testing.faults.trial import DATABASE, Request, new_directory, trials_of
+
+RANDOM_CUTS = 2
+"""Beside those after the second process's first promise and after its last."""
+
+
+@dataclass(frozen=True)
+class End:
+    """How the first process ends: at a call of these."""
+
+    about: str
+    calls: Calls
+    action: int
+
+
+ENDS = {
+    "kill-reopen": End("SIGKILL, then another process, then a power cut", Calls.CHANGE, KILL),
+    "eio-reopen": End("the same, but the n-th fsync fails", Calls.SYNC, errno.EIO),
+}
+
+
+def cut_after_reopening(
+    spec: str,
+    seed: int,
+    directory: Path,
+    *,
+    trial: str,
+    most: int | None = None,
+    only: str | None = None,
+) -> Coverage:
+    """End the seed's script at each call, go on, and cut the power while it goes on. See Trial.
+
+    trial: one of ENDS, only: the number of a call.
+    """
+    end, oracle = ENDS[trial], Oracle(spec, seed)
+    root = directory / "root"
+    counting = Request(seed, str(new_directory(root)), calls=end.calls)
+    count = trials_of(spec).run(counting).calls
+    numbers = [n for n in range(1, count + 1) if only in (None, str(n))]
+    chosen = choose(numbers, most, seed)
+    databases = 0
+    for number in chosen:
+        case = Case(trial, spec, seed, str(number))
+        for point in _cuts(case, end, number, oracle, directory):
+            place = new_directory(directory / "cut")
+            write_tree(point.tree, place)
+            try:
+                oracle.check(case, place / DATABASE, oracle.after_power_cut(point.progress))
+            except BrokenPromiseError as error:
+                problem = f"cut at operation {point.name}: {error.problem}"
+                raise BrokenPromiseError(case, problem) from error
+            databases += 1
+    return Coverage(trial, spec, seed, len(chosen), count, databases)
+
+
+def _cuts(case: Case, end: End, number: int, oracle: Oracle, directory: Path) -> Iterator[Point]:
+    root, copy = new_directory(directory / "root"), directory / "copy"
+    first, second = directory / "trace", directory / "trace-again"
+    trials = trials_of(case.spec)
+    ending = Request(case.seed, str(root), str(first), end.calls, number, number, end.action)
+    outcome = trials.run(ending)
+    shutil.rmtree(copy, ignore_errors=True)
+    shutil.copytree(root, copy)
+    reached = oracle.reached(case, copy / DATABASE, outcome.progress)
+    again = trials.run(Request(case.seed, str(root), str(second), done=reached))
+    if again.error is not None or again.signal:
+        problem = f"opened again, it ends with {again.error or again.signal}"
+        raise BrokenPromiseError(case, problem)
+    disk = Disk(str(root), FileSystem.STRICT)
+    for operation in read_trace(first):
+        disk.apply(operation)
+    random = Random(f"{case.seed}:{number}")  # noqa: S311 - reproducible, not secret
+    yield from _points(disk, list(read_trace(second)), outcome.progress, random)
+
+
+def _points(
+    disk: Disk, operations: Sequence[Operation], progress: Progress, random: Random
+) -> Iterator[Point]:
+    places = range(len(operations))
+    chosen = {n: random.choice(WHOLE) for n in random.sample(places, min(len(places), RANDOM_CUTS))}
+    kept = [n for n in places if _is_promise(operations[n])]
+    chosen |= dict.fromkeys(kept[:1] + kept[-1:], NOTHING)
+    for n, operation in enumerate(operations):
+        disk.apply(operation)
+        if operation.kind is Kind.MARK:
+            told = after_mark(progress, operation.data)
+            progress = Progress(told.kept, max(progress.begun, told.begun))
+        if n in chosen:
+            yield Point(f"{n}, {chosen[n].name} left", progress, crash_state(disk, chosen[n]))
+
+
+def _is_promise(operation: Operation) -> bool:
+    return operation.kind is Kind.MARK and operation.data.startswith(b"kept ")

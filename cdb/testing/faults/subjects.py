@@ -1,0 +1,164 @@
+"""cdb's own schemas as trials take them: with small memtables, and with their known limits."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatch
+
+from cdb.testing.faults.damage import WAYS
+
+
+@dataclass(frozen=True)
+class Limit:
+    """What the engine beneath a schema can't do.
+
+    trials: the kinds of trials that show it, as a pattern of names. problem: what they say then, as
+    a regular expression.
+    """
+
+    trials: str
+    problem: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A schema under trial. spec: as a process can find it. seed: one whose script merges runs.
+
+    checksummed: its files in which verify finds any change, as a regular expression.
+    """
+
+    spec: str
+    seed: int = 1
+    limits: tuple[Limit, ...] = field(default=())
+    checksummed: str = ""
+
+    def limit(self, trial: str, problem: str) -> Limit | None:
+        """The known limit that a failed trial shows, if it is one."""
+        for limit in self.limits:
+            if fnmatch(trial, limit.trials) and re.search(limit.problem, problem):
+                return limit
+        return None
+
+
+_PROCESS_LEVEL = "cdb.testing.faults.process_level"
+
+_ROWS = Limit(
+    "*",
+    r"damage is served: db(/coins\.sqlite)?, .*verify finds it",
+    "SQLite has no checksums: where a coin was confirmed and spent, and which there are, verify"
+    " alone holds against the blocks",
+)
+_WAL = Limit(
+    "*",
+    r"damage is served: \S+-wal, ",
+    "SQLite takes damage in a -wal for its torn end, and leaves out the commits behind it",
+)
+_LOOKUP = Limit(
+    "*",
+    r"damage is served: db/index/lookup\.sqlite, .*verify finds it",
+    "SQLite has no checksums: a name that is not found seems to be nobody's",
+)
+_ROCKSDB_LOG = Limit(
+    "*",
+    r"damage is served: db/db/\d+\.log, ",
+    "RocksDB takes damage in its log for the log's torn end, and leaves out the commits behind it",
+)
+_ROCKSDB_MANIFEST = Limit(
+    "*",
+    r"damage is served: db/db/MANIFEST-\d+, ",
+    "RocksDB takes a manifest that is cut, or an older one, for the whole; NEWEST knows only what a"
+    " close or a large commit has promised",
+)
+_ROCKSDB_ASSERTIONS = tuple(
+    Limit(
+        way,
+        "its process (was killed by signal 6|ends with -6)",
+        "RocksDB 7.8 parses a table's properties before it holds them against their checksum, and"
+        " as Debian builds it, with assertions, it ends the process",
+    )
+    for way in (*WAYS, "fuzz")
+)
+_OLDER_INDEX = Limit(
+    "stale",
+    "damage is overlooked: db/(index|derived)/manifest, whole",
+    "an older index covers less, and the rest comes from the rows or the log",
+)
+_OLDER_PROMISE = Limit(
+    "stale",
+    "damage is overlooked: db/acked, ",
+    "it promised less then, and that is kept, too; the manifest covers a log that was closed",
+)
+
+_UNPROMISED = Limit(
+    "*",
+    "damage is served: db/log, .*verify is silent",
+    "at PROCESS nothing says how much of the log is durable: where a crash left it open, damage is"
+    " taken for its torn end",
+)
+
+_OWN: dict[str, Subject] = {
+    "memory": Subject("memory", checksummed="db"),
+    "blockchain_v2": Subject("blockchain_v2", limits=(_ROWS, _WAL)),
+    "sqlite_v3": Subject(
+        "cdb.testing.small_memtable:SQLITE_V3",
+        checksummed="db/FORMAT",
+        limits=(_ROWS, _WAL, _LOOKUP),
+    ),
+    "sqlite_row": Subject(
+        "cdb.testing.faults.merging:SQLITE_ROW",
+        seed=12,
+        checksummed="db/(FORMAT|index/manifest)",
+        limits=(_ROWS, _WAL, _OLDER_INDEX),
+    ),
+    "flat_file": Subject(
+        "cdb.testing.faults.merging:FLAT_FILE",
+        seed=12,
+        checksummed="db/(FORMAT|index/.*)",
+        limits=(_ROWS, _WAL, _OLDER_INDEX),
+    ),
+    "rocks": Subject(
+        "cdb.testing.small_memtable:ROCKS",
+        checksummed="db/FORMAT",
+        limits=(_ROWS, _WAL, *_ROCKSDB_ASSERTIONS),
+    ),
+    "rocks_kv": Subject(
+        "cdb.testing.small_memtable:ROCKS_KV",
+        checksummed="db/FORMAT",
+        limits=(
+            _ROCKSDB_LOG,
+            _ROCKSDB_MANIFEST,
+            *_ROCKSDB_ASSERTIONS,
+            Limit(
+                "power-unordered",
+                "it fails",
+                "RocksDB takes a gap in what was appended last to its manifest for damage",
+            ),
+        ),
+    ),
+    "coin_log": Subject(
+        "cdb.testing.small_memtable:COIN_LOG",
+        checksummed="db/(FORMAT|acked|log|derived/.*)",
+        limits=(_OLDER_INDEX, _OLDER_PROMISE),
+    ),
+}
+
+_AT_PROCESS: Mapping[str, tuple[Limit, ...]] = {
+    **dict.fromkeys(("blockchain_v2", "sqlite_v3", "flat_file", "rocks", "rocks_kv"), ()),
+    "coin_log": (_UNPROMISED,),
+}
+"""What is tried at PROCESS, too, and the limits that it has only there."""
+
+SUBJECTS: Mapping[str, Subject] = _OWN | {
+    f"{name}-process": replace(
+        _OWN[name],
+        spec=f"{_PROCESS_LEVEL}:{name.upper()}",
+        limits=(*_OWN[name].limits, *limits),
+    )
+    for name, limits in _AT_PROCESS.items()
+}
+
+
+def subject_of(spec: str) -> Subject:
+    """The subject of a spec; without limits where it is none of cdb's own."""
+    return next((each for each in SUBJECTS.values() if each.spec == spec), Subject(spec))

@@ -1,0 +1,123 @@
+"""A schema and the reference model side by side: told the same, they must answer the same."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from cdb.blocks import BlockSpendInfo
+from cdb.coins import bytes32
+from cdb.errors import BlockError
+from cdb.loader import accept
+from cdb.packed import PackedBlocks
+from cdb.schemas.memory import MemorySchema
+from cdb.schemas.protocol import Schema
+from cdb.testing.chains import Chain
+
+Refusal = tuple[type[BlockError], int, bytes | None]
+"""The error, the block's index, and the coin that is named."""
+
+NEWEST_INDICES = 100
+
+
+def settle(schema: Schema) -> None:
+    """Settle a schema that can be; flush any other one."""
+    getattr(schema, "settle", schema.flush)()
+
+
+class SideBySide:
+    """Does each thing to both, and compares. open_schema: opens the schema's database.
+
+    chain: the blocks that both hold. kept_index: the newest one that was promised to be durable.
+    Raises AssertionError where the two differ, and whatever the schema raises.
+    """
+
+    def __init__(self, open_schema: Callable[[], Schema]) -> None:
+        self._open = open_schema
+        self.schema = open_schema()
+        self.model = MemorySchema()
+        self.chain = Chain()
+        self.kept_index = -1
+
+    def offer(self, blocks: Sequence[BlockSpendInfo], *, packed: bool) -> type[BlockError] | None:
+        """Offer blocks one by one, or packed: both accept, or refuse the same one alike.
+
+        Returns the error of a refusal; the blocks before the one that was refused are accepted.
+        """
+        refusal = _refusal(lambda: _give(self.schema, blocks, packed=packed))
+        expected = None
+        for block in blocks:
+            expected = _refusal(partial(self.model.accept_block, block))
+            if expected is not None:
+                break
+            self.chain.append(block)
+        assert refusal == expected, f"it says {refusal}, and the model {expected}"
+        return None if refusal is None else refusal[0]
+
+    def flush(self) -> None:
+        """Flush."""
+        self.schema.flush()
+        self.kept_index = self.chain.newest_index
+
+    def settle(self) -> None:
+        """Do the compaction that is owed."""
+        settle(self.schema)
+        self.kept_index = self.chain.newest_index
+
+    def rewind(self, index: int) -> None:
+        """Rewind."""
+        self.schema.rewind_to_block_index(index)
+        self._keep_up_to(index)
+        self.kept_index = self.chain.newest_index
+
+    def reopen(self) -> None:
+        """Close, and open again."""
+        self.schema.close()
+        self.kept_index = self.chain.newest_index
+        self.schema = self._open()
+
+    def open_after_kill(self) -> None:
+        """Open what a kill has left: the blocks up to one at or after the last promised one."""
+        self.schema = self._open()
+        newest = self.schema.last_block_index
+        left = -1 if newest is None else newest
+        possible = [block.index for block in self.chain.blocks if block.index >= self.kept_index]
+        if self.kept_index == -1:
+            possible.append(-1)
+        assert left in possible, f"promised up to block {self.kept_index}, it ends at {left}"
+        self._keep_up_to(left)
+        self.kept_index = left
+        self.agree()
+
+    def look_up(self, names: list[bytes32]) -> None:
+        """Look up any names, also unknown ones."""
+        infos = self.schema.coin_infos_for_coin_names(names)
+        assert infos == self.model.coin_infos_for_coin_names(names)
+
+    def agree(self) -> None:
+        """Compare all that can be asked; of blocks by their index the newest ones."""
+        assert self.schema.last_block_index == self.model.last_block_index
+        assert list(self.schema.blocks()) == list(self.model.blocks())
+        self.look_up(self.chain.names)
+        newest = self.chain.newest_index
+        for index in range(max(-1, newest - NEWEST_INDICES), newest + 2):
+            block = self.schema.block_info_for_block_index(index)
+            assert block == self.model.block_info_for_block_index(index), f"block {index} differs"
+
+    def _keep_up_to(self, index: int) -> None:
+        self.model.rewind_to_block_index(index)
+        self.chain = self.chain.up_to(index)
+
+
+def _give(schema: Schema, blocks: Sequence[BlockSpendInfo], *, packed: bool) -> None:
+    if packed:
+        accept(schema, PackedBlocks.of(blocks))
+    else:
+        for block in blocks:
+            schema.accept_block(block)
+
+
+def _refusal(give: Callable[[], None]) -> Refusal | None:
+    try:
+        give()
+    except BlockError as error:
+        return type(error), error.block_index, error.coin_name
+    return None

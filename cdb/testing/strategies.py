@@ -1,0 +1,58 @@
+"""Hypothesis strategies over chains."""
+
+from hypothesis import strategies as st
+
+from cdb.blocks import BlockSpendInfo
+from cdb.coins import MAX_U64, Coin, bytes32
+from cdb.errors import BlockError
+from cdb.testing.chains import EDGE_AMOUNTS, MAX_SPENDS, Chain, breaches, child, reward
+
+MAX_COINS = 6
+
+
+@st.composite
+def next_blocks(draw: st.DrawFn, chain: Chain) -> BlockSpendInfo:
+    """Any valid block that can follow: with gaps, ephemeral coins, edge amounts, or empty."""
+    index = chain.newest_index + draw(st.integers(1, 3))
+    timestamp = draw(st.sampled_from([0, 1_600_000_000, 2**63, MAX_U64]))
+    spendable = list(chain.unspent) if index else []
+    spends: list[bytes32] = []
+    if spendable:
+        spends = draw(st.lists(st.sampled_from(spendable), unique=True, max_size=MAX_SPENDS))
+    confirms: dict[bytes32, Coin] = {}
+    for n in range(draw(st.integers(0, MAX_COINS))):
+        amount = draw(st.sampled_from(EDGE_AMOUNTS))
+        parents = [*spends, *confirms] if index else []
+        parent = draw(st.sampled_from([None, *parents]))
+        coin = reward(index, n, amount) if parent is None else child(parent, n, amount)
+        if coin.name() in chain.unspent or coin.name() in chain.spent:
+            continue
+        confirms[coin.name()] = coin
+        if parent in confirms and parent not in spends:
+            spends.append(parent)
+    return BlockSpendInfo(index, timestamp, draw(st.permutations(spends)), [*confirms.values()])
+
+
+@st.composite
+def invalid_blocks(draw: st.DrawFn, chain: Chain) -> tuple[BlockSpendInfo, type[BlockError]]:
+    """A block that breaks exactly one rule, and the error that must follow."""
+    return draw(st.sampled_from(breaches(chain, draw(next_blocks(chain)))))
+
+
+@st.composite
+def valid_chains(draw: st.DrawFn, max_blocks: int = 12) -> Chain:
+    """Chains of up to max_blocks blocks."""
+    chain = Chain()
+    for _ in range(draw(st.integers(0, max_blocks))):
+        chain.append(draw(next_blocks(chain)))
+    return chain
+
+
+@st.composite
+def invalid_chains(
+    draw: st.DrawFn, max_blocks: int = 12
+) -> tuple[Chain, BlockSpendInfo, type[BlockError]]:
+    """A valid chain, a block that can't follow it, and the error that must follow."""
+    chain = draw(valid_chains(max_blocks))
+    block, error = draw(invalid_blocks(chain))
+    return chain, block, error

@@ -1,0 +1,158 @@
+"""Damage to files: the ways to make it, what counts as found, and what it has found."""
+
+import shutil
+import sqlite3
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from cdb.durability import Durability
+from cdb.errors import CorruptDatabaseError
+from cdb.schemas import SchemaInfo, find_schema
+from cdb.state import verify
+from cdb.testing.base import accept_all, expected_state
+from cdb.testing.chains import sample_chain
+from cdb.testing.faults import BrokenPromiseError, Limit, Subject
+from cdb.testing.faults.damage import WAYS
+from cdb.testing.faults.rot import rot
+from tests.conftest import ready_schemas
+
+BROKEN = "cdb.testing.faults.broken"
+CONTENTS = Random(0).randbytes(20_000)
+EARLIER = {3: Random(1).randbytes(10_000), 5: Random(2).randbytes(20_000)}
+INDEXED = sorted({"sqlite_v3", "sqlite_row", "flat_file", "rocks"} & set(ready_schemas()))
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_each_way_changes_something_and_names_the_place(way: str) -> None:
+    damages = [WAYS[way].damage(CONTENTS, EARLIER, Random(seed)) for seed in range(50)]
+    contents = {damaged.place: damaged.contents for damaged in damages if damaged is not None}
+    assert len(contents) > 10
+    assert CONTENTS not in contents.values()
+    again = [WAYS[way].damage(CONTENTS, EARLIER, Random(seed)) for seed in range(50)]
+    assert again == damages
+
+
+def test_a_flip_changes_one_bit() -> None:
+    damaged = WAYS["flip"].damage(CONTENTS, {}, Random(1))
+    assert damaged is not None
+    difference = int.from_bytes(damaged.contents, "big") ^ int.from_bytes(CONTENTS, "big")
+    assert difference.bit_count() == 1
+
+
+def test_what_can_not_be_damaged_so_is_left_out() -> None:
+    assert WAYS["zero"].damage(bytes(5000), {}, Random(1)) is None
+    assert WAYS["swap"].damage(CONTENTS[:1000], {}, Random(1)) is None
+    assert WAYS["stale"].damage(CONTENTS, {}, Random(1)) is None
+    assert WAYS["stale"].damage(CONTENTS, {3: CONTENTS}, Random(1)) is None
+
+
+def test_damage_that_verify_overlooks_breaks_a_promise(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """SQLite has bytes that are nobody's; here somebody says that all are checksummed."""
+    pretender = Subject("blockchain_v2", checksummed="db")
+    monkeypatch.setattr("cdb.testing.faults.rot.subject_of", lambda spec: pretender)
+    with pytest.raises(BrokenPromiseError, match="damage is overlooked: db, bit-"):
+        rot("blockchain_v2", 1, tmp_path, "flip")
+
+
+def test_known_limits_are_counted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    limit = Limit("flip", "damage is served: .*verify is silent", "it has no checksums")
+    limited = Subject(f"{BROKEN}:NoChecksum", limits=(limit,))
+    monkeypatch.setattr("cdb.testing.faults.rot.subject_of", lambda spec: limited)
+    coverage = rot(limited.spec, 1, tmp_path, "flip")
+    assert coverage.found["unseen"]
+    assert sum(coverage.found.values()) == coverage.points == coverage.possible
+
+
+@pytest.mark.parametrize("schema", INDEXED)
+@pytest.mark.parametrize("durability", [Durability.POWER, Durability.PROCESS])
+def test_an_index_of_rows_that_are_gone_is_damage_unless_power_loss_may_take_them(
+    schema: str, durability: Durability, tmp_path: Path
+) -> None:
+    """The index was thrown away and made anew, in silence."""
+    chain, info, path = sample_chain(), find_schema(schema), tmp_path / "db"
+    half = len(chain.blocks) // 2
+    with info.open(path) as database:
+        accept_all(database, chain.blocks[:half])
+    shutil.copy(path / "coins.sqlite", tmp_path / "older")
+    with info.open(path) as database:
+        accept_all(database, chain.blocks[half:])
+    shutil.copy(tmp_path / "older", path / "coins.sqlite")
+    if durability is Durability.POWER:
+        with pytest.raises(CorruptDatabaseError, match=r"commits were lost; cdb verify"):
+            info.open(path, durability=durability)
+        assert _repaired(info, path)
+    with info.open(path, durability=durability) as database:
+        assert verify(database) == expected_state(chain.blocks[:half])
+
+
+def _repaired(info: SchemaInfo, path: Path) -> bool:
+    assert info.check is not None
+    assert info.repair is not None
+    damages = list(info.check(path, lambda coins: None))
+    info.repair(path, damages, lambda coins: None)
+    return bool(damages) and not list(info.check(path, lambda coins: None))
+
+
+@pytest.mark.parametrize("spent_index", ["'x'", "x'00'", "-1", "1 << 32", "1.5"])
+def test_a_lookup_gives_no_index_that_no_block_has(tmp_path: Path, spent_index: str) -> None:
+    chain, path = sample_chain(), tmp_path / "db"
+    with find_schema("flat_file").open(path) as database:
+        accept_all(database, chain.blocks)
+    _change(path, f"UPDATE spend SET spent_index = {spent_index}")  # noqa: S608
+    with find_schema("flat_file").open(path) as database, pytest.raises(CorruptDatabaseError):
+        database.coin_infos_for_coin_names(chain.names)
+
+
+def test_nothing_is_added_to_rows_that_lost_their_end(tmp_path: Path) -> None:
+    path = tmp_path / "db"
+    with find_schema("flat_file").open(path) as database:
+        accept_all(database, sample_chain().blocks)
+    _change(path, "DELETE FROM block WHERE block_index > 30")
+    with pytest.raises(CorruptDatabaseError, match="and its blocks at row"):
+        find_schema("flat_file").open(path)
+
+
+def _change(path: Path, statement: str) -> None:
+    connection = sqlite3.connect(path / "coins.sqlite")
+    with connection:
+        connection.execute(statement)
+    connection.close()
+
+
+@pytest.mark.skipif("rocks_kv" not in ready_schemas(), reason="rocks_kv is missing")
+def test_a_table_that_is_damaged_where_it_begins_is_not_the_end_of_the_blocks(
+    tmp_path: Path,
+) -> None:
+    """An iteration ended there, without an error, and so the blocks behind it were lost."""
+    info, path = find_schema("cdb.testing.small_memtable:ROCKS_KV"), tmp_path / "db"
+    with info.open(path) as database:
+        for number, block in enumerate(sample_chain().blocks):
+            database.accept_block(block)
+            if number % 10 == 9:
+                database.flush()
+    refused = 0
+    for table in sorted((path / "db").glob("*.sst")):
+        contents = table.read_bytes()
+        table.write_bytes(bytes([contents[0] ^ 1]) + contents[1:])
+        try:
+            with info.open(path, read_only=True) as database:
+                assert len(list(database.blocks())) == len(sample_chain().blocks)
+        except CorruptDatabaseError:
+            refused += 1
+        table.write_bytes(contents)
+    assert refused > 1
+
+
+@pytest.mark.parametrize(
+    ("problem", "advice"),
+    [
+        ("page 3 is damaged", "page 3 is damaged; cdb verify SCHEMA --db PATH says"),
+        ("page 3 is damaged; load it anew", "page 3 is damaged; load it anew"),
+    ],
+)
+def test_damage_always_says_what_to_do(problem: str, advice: str) -> None:
+    assert f"db/run: {advice}" in str(CorruptDatabaseError("db/run", problem))

@@ -1,0 +1,38 @@
+"""At the level PROCESS a kill costs nothing that was flushed; a power cut leaves whole blocks."""
+
+import pytest
+
+from cdb.schemas import find_schema
+from cdb.testing.faults import CATALOGUE, SUBJECTS, BrokenPromiseError, missing, scratch
+from cdb.testing.faults.oracle import Oracle
+
+pytestmark = pytest.mark.skipif(missing() is not None, reason=str(missing()))
+
+
+@pytest.mark.parametrize(
+    ("name", "trial"),
+    [
+        ("sqlite_v3-process", "kill"),
+        ("rocks_kv-process", "kill"),
+        ("coin_log-process", "kill"),
+        ("flat_file-process", "power-ext4"),
+        ("rocks_kv-process", "power-strict"),
+    ],
+)
+def test_what_was_flushed_survives_a_kill_and_whole_blocks_a_power_cut(
+    name: str, trial: str
+) -> None:
+    spec = SUBJECTS[name].spec
+    problem = find_schema(spec).missing
+    if problem is not None:
+        pytest.skip(problem)
+    with scratch() as directory:
+        coverage = CATALOGUE[trial].trial(spec, 1, directory, most=6, only=None)
+    assert coverage.points
+
+
+def test_a_power_cut_takes_what_was_flushed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Oracle, "after_power_cut", lambda _, progress: progress)
+    spec = SUBJECTS["blockchain_v2-process"].spec
+    with scratch() as directory, pytest.raises(BrokenPromiseError, match="was acknowledged, and"):
+        CATALOGUE["power-strict"].trial(spec, 1, directory, most=10, only=None)

@@ -1,0 +1,55 @@
+"""Full disks, files that may not grow, and too few open files: clear errors, and nothing lost."""
+
+from collections.abc import Callable
+
+import pytest
+
+from cdb.errors import UnsupportedError
+from cdb.testing.faults import CATALOGUE, SUBJECTS, BrokenPromiseError, scratch
+from cdb.testing.faults.live import Request, Runs
+from cdb.testing.faults.scarcity import SHORTAGES
+from cdb.testing.faults.trial import DATABASE
+from cdb.testing.plugin import FAULT_COVERAGE
+
+POINTS = 2
+
+
+@pytest.mark.parametrize("name", ["blockchain_v2", "rocks_kv", "coin_log"])
+@pytest.mark.parametrize("trial", SHORTAGES)
+def test_scarcity_breaks_no_promise(
+    trial: str, name: str, record_property: Callable[[str, object], None]
+) -> None:
+    kind, subject = CATALOGUE[trial], SUBJECTS[name]
+    problem = kind.missing()
+    if problem is not None:
+        pytest.skip(problem)
+    with scratch() as directory:
+        try:
+            coverage = kind.trial(subject.spec, subject.seed, directory, most=POINTS, only=None)
+        except UnsupportedError as error:
+            pytest.skip(str(error))
+    assert coverage.points == POINTS
+    assert coverage.found["errors"]
+    record_property(FAULT_COVERAGE, str(coverage))
+
+
+def test_a_database_that_cannot_be_made_is_not_called_missing() -> None:
+    with scratch() as directory:
+        trial = CATALOGUE["open-files"].trial
+        assert trial("blockchain_v2", 1, directory, most=None, only="1").found["errors"] == 1
+
+
+def test_a_shared_memory_file_that_cannot_grow_wants_space() -> None:
+    with scratch() as directory, Runs("blockchain_v2") as runs:
+        run = runs.run(Request(1, str(directory / DATABASE), file_bytes=16_384))
+    assert run.error is not None
+    assert run.error.endswith("SHMSIZE); free some space, then open it again")
+
+
+def test_a_mapping_that_kills_on_a_full_disk_is_caught() -> None:
+    kind = CATALOGUE["full-disk"]
+    problem = kind.missing()
+    if problem is not None:
+        pytest.skip(problem)
+    with scratch() as directory, pytest.raises(BrokenPromiseError, match="died of signal 7"):
+        kind.trial("cdb.testing.faults.broken:Maps", 1, directory, most=None, only=None)
