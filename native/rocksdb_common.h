@@ -27,16 +27,9 @@ inline bool is_lock_failure(const std::string &text) {
          text.find("lock hold by current process") != std::string::npos;
 }
 
-// Nor for a file that is mapped and ends before a block of it, or is empty.
-inline bool is_cut(const std::string &text) {
-  return text.find("larger than file length") != std::string::npos ||
-         text.find("while mmap file for read") != std::string::npos;
-}
-
 inline cdb_status code_of(const rocksdb::Status &status, const std::string &text) {
   if (status.IsCorruption()) return CDB_CORRUPT;
   if (status.IsNoSpace()) return CDB_NO_SPACE;
-  if (status.IsIOError() && is_cut(text)) return CDB_CORRUPT;
   if (status.IsIOError()) return is_lock_failure(text) ? CDB_LOCKED : CDB_IO;
   if (status.IsNotFound()) return CDB_NOT_FOUND;
   if (status.IsNotSupported()) return CDB_FOREIGN;

@@ -24,6 +24,12 @@ struct Block {
   std::vector<Name> names;
 };
 
+inline void require_same(const Block &a, const Block &b) {
+  require(a.index == b.index && a.timestamp == b.timestamp, "a block's head is right");
+  require(a.spends == b.spends && a.confirms == b.confirms && a.names == b.names,
+          "a block's coins are right");
+}
+
 struct Known {
   Confirm confirm;
   uint64_t confirmed_index;

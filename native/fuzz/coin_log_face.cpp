@@ -2,6 +2,7 @@
 
 #include "cdb_coin_log_api.h"
 
+#include "calls.h"
 #include "chain.h"
 #include "input.h"
 #include "scratch.h"
@@ -13,16 +14,8 @@
 
 namespace {
 
-constexpr int kMostCalls = 40;
-
-// Whether a call succeeded; one that did not must be one of the caller's making.
 bool is_ok(cdb_coin_log_status status, char **error, cdb_coin_log_status other = COIN_LOG_OK) {
-  require((status == COIN_LOG_OK) == (*error == nullptr),
-          "a failure has a text, and a success none");
-  if (status != COIN_LOG_OK && status != other) require(false, *error);
-  cdb_coin_log_free(*error);
-  *error = nullptr;
-  return status == COIN_LOG_OK;
+  return succeeded(status, COIN_LOG_OK, other, error, cdb_coin_log_free);
 }
 
 class Session {
@@ -225,12 +218,7 @@ class Session {
     while (read_some(reading.reader, &blocks)) {}
     cdb_coin_log_end(reading.reader);
     require(blocks.size() == reading.expected.size(), "all blocks of the range are read");
-    for (size_t i = 0; i < blocks.size(); ++i) {
-      const Block &a = blocks[i], &b = reading.expected[i];
-      require(a.index == b.index && a.timestamp == b.timestamp, "a block's head is right");
-      require(a.spends == b.spends && a.confirms == b.confirms && a.names == b.names,
-              "a block's coins are right");
-    }
+    for (size_t i = 0; i < blocks.size(); ++i) require_same(blocks[i], reading.expected[i]);
   }
 
   bool read_some(cdb_coin_log_reader *reader, std::vector<Block> *blocks) {
@@ -276,9 +264,5 @@ class Session {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
-  Input input(data, bytes);
-  Session session(&input);
-  for (int i = 0; i < kMostCalls && !input.empty(); ++i) session.call();
-  session.check();
-  return 0;
+  return run_session<Session>(data, bytes);
 }

@@ -3,9 +3,9 @@
 
 #include "cdb_rocks_kv_api.h"
 
+#include "calls.h"
 #include "chain.h"
 #include "coin_name.h"
-#include "scratch.h"
 
 #include <algorithm>
 #include <vector>
@@ -14,13 +14,8 @@ inline void name_confirms(const uint8_t *confirms, size_t n, uint8_t *names) {
   name_coins(reinterpret_cast<const cdb_coin *>(confirms), n, reinterpret_cast<cdb_hash *>(names));
 }
 
-// Whether a call succeeded; a failure must be the other status. Frees the error's text.
 inline bool is_ok(cdb_status status, char **error, cdb_status other = CDB_OK) {
-  require((status == CDB_OK) == (*error == nullptr), "a failure has a text, and a success none");
-  if (status != CDB_OK && status != other) require(false, *error);
-  cdb_kv_free(*error);
-  *error = nullptr;
-  return status == CDB_OK;
+  return succeeded(status, CDB_OK, other, error, cdb_kv_free);
 }
 
 inline cdb_kv_blocks pointers(const Packed &packed) {

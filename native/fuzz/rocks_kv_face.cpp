@@ -9,8 +9,6 @@
 
 namespace {
 
-constexpr int kMostCalls = 40;
-
 class Session {
  public:
   explicit Session(Input *input)
@@ -158,11 +156,6 @@ class Session {
     }
   }
 
-  static void require_same(const Block &a, const Block &b) {
-    require(a.index == b.index && a.timestamp == b.timestamp, "a block's head is right");
-    require(a.spends == b.spends && a.confirms == b.confirms, "a block's coins are right");
-  }
-
   Input &input_;
   Chain chain_;
   cdb_kv_options options_;
@@ -173,9 +166,5 @@ class Session {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
-  Input input(data, bytes);
-  Session session(&input);
-  for (int i = 0; i < kMostCalls && !input.empty(); ++i) session.call();
-  session.check();
-  return 0;
+  return run_session<Session>(data, bytes);
 }

@@ -2,6 +2,7 @@
 
 #include "cdb_engine_api.h"
 
+#include "calls.h"
 #include "input.h"
 #include "scratch.h"
 
@@ -15,14 +16,8 @@ namespace {
 
 using Name = std::array<uint8_t, CDB_NAME_BYTES>;
 
-constexpr int kMostCalls = 40;
-
 bool is_ok(cdb_status status, char **error, cdb_status other = CDB_OK) {
-  require((status == CDB_OK) == (*error == nullptr), "a failure has a text, and a success none");
-  if (status != CDB_OK && status != other) require(false, *error);
-  cdb_free(*error);
-  *error = nullptr;
-  return status == CDB_OK;
+  return succeeded(status, CDB_OK, other, error, cdb_free);
 }
 
 const uint8_t *bytes_of(const std::vector<Name> &names) {
@@ -164,9 +159,5 @@ class Session {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
-  Input input(data, bytes);
-  Session session(&input);
-  for (int i = 0; i < kMostCalls && !input.empty(); ++i) session.call();
-  session.check();
-  return 0;
+  return run_session<Session>(data, bytes);
 }

@@ -23,9 +23,9 @@ from cdb.schemas import SchemaFactory
 from cdb.schemas.protocol import Schema
 from cdb.testing.chains import Chain, hash_of, random_chain
 from cdb.testing.faults.coverage import Coverage
-from cdb.testing.faults.oracle import BrokenPromiseError, Case
-from cdb.testing.faults.remote import RemoteSchema, usable
-from cdb.testing.faults.trial import DATABASE
+from cdb.testing.faults.oracle import BrokenPromiseError, Case, error_text
+from cdb.testing.faults.remote import RemoteSchema
+from cdb.testing.faults.trial import DATABASE, usable
 from cdb.testing.side_by_side import settle
 
 TRIAL = "beside"
@@ -164,7 +164,7 @@ def _told(case: Case, read: Read) -> None:
     try:
         read()
     except Exception as error:
-        problem = f"beside a writer: {type(error).__name__}: {error}"
+        problem = f"beside a writer: {error_text(error)}"
         raise BrokenPromiseError(case, problem) from error
 
 

@@ -64,41 +64,23 @@ def _anywhere() -> None:
     return None
 
 
-def _cut(file_system: FileSystem) -> Trial:
-    def trial(
-        spec: str, seed: int, directory: Path, *, most: int | None, only: str | None
-    ) -> Coverage:
-        return cut_power(spec, seed, directory, file_system, most=most, only=only)
-
-    return trial
-
-
-def _interfere(how: str) -> Trial:
-    def trial(
-        spec: str, seed: int, directory: Path, *, most: int | None, only: str | None
-    ) -> Coverage:
-        return interfere(spec, seed, directory, how, most=most, only=only)
-
-    return trial
-
-
-def _damage(way: str) -> Trial:
-    def trial(
-        spec: str, seed: int, directory: Path, *, most: int | None, only: str | None
-    ) -> Coverage:
-        return rot(spec, seed, directory, way, most=most, only=only)
-
-    return trial
-
-
 CATALOGUE: Mapping[str, Kind] = {
     "power-ext4": Kind(
-        "the power is cut after each operation; an ordered journal", _cut(FileSystem.EXT4), 15
+        "the power is cut after each operation; an ordered journal",
+        partial(cut_power, file_system=FileSystem.EXT4),
+        15,
     ),
-    "power-strict": Kind("the same, by the letter of POSIX", _cut(FileSystem.STRICT), 15),
-    "power-unordered": Kind("the same, with gaps in files", _cut(FileSystem.UNORDERED), 15),
-    **{name: Kind(each.about, _interfere(name), 5) for name, each in INTERFERENCES.items()},
-    **{name: Kind(each.about, _damage(name), 5, _anywhere) for name, each in WAYS.items()},
+    "power-strict": Kind(
+        "the same, by the letter of POSIX", partial(cut_power, file_system=FileSystem.STRICT), 15
+    ),
+    "power-unordered": Kind(
+        "the same, with gaps in files", partial(cut_power, file_system=FileSystem.UNORDERED), 15
+    ),
+    **{
+        name: Kind(each.about, partial(interfere, how=name), 5)
+        for name, each in INTERFERENCES.items()
+    },
+    **{name: Kind(each.about, partial(rot, way=name), 5, _anywhere) for name, each in WAYS.items()},
     **{
         name: Kind(each.about, partial(cut_really, trial=name), 0, each.missing)
         for name, each in GROUNDS.items()

@@ -50,6 +50,14 @@ def crash_state(disk: Disk, survival: Survival) -> Tree:
     return tree
 
 
+def read_tree(place: Path) -> Tree:
+    """What is below a directory."""
+    return {
+        str(path.relative_to(place)): None if path.is_dir() else path.read_bytes()
+        for path in sorted(place.rglob("*"))
+    }
+
+
 def write_tree(tree: Tree, place: Path) -> None:
     """Write the tree into an empty directory."""
     for name, contents in tree.items():

@@ -18,9 +18,8 @@ from cdb.schemas.protocol import Schema
 from cdb.state import summarize, verify
 from cdb.testing.chains import random_chain
 from cdb.testing.faults.coverage import Coverage
-from cdb.testing.faults.oracle import BrokenPromiseError, Case
-from cdb.testing.faults.remote import usable
-from cdb.testing.faults.trial import DATABASE
+from cdb.testing.faults.oracle import BrokenPromiseError, Case, error_text
+from cdb.testing.faults.trial import DATABASE, usable
 
 TRIAL = "hostile"
 BLOCKS = 6
@@ -54,7 +53,7 @@ def hostile(
             with info.open(path) as schema:
                 digest = verify(schema).digest
         except Exception as unexpected:
-            problem = f"{type(unexpected).__name__}: {unexpected}"
+            problem = error_text(unexpected)
             raise BrokenPromiseError(case, problem) from unexpected
         expected = MemorySchema()
         packs = (PackedBlocks.of([block]) for block in read_blocks(BytesIO(edited)))
@@ -74,7 +73,7 @@ def _load(schema: Schema, packs: Iterable[PackedBlocks]) -> str | None:
             pass
     except (ReplayError, BlockError) as error:
         loader.flush()
-        return f"{type(error).__name__}: {error}"
+        return error_text(error)
     return None
 
 

@@ -11,12 +11,11 @@ from dataclasses import asdict, dataclass
 from types import TracebackType
 from typing import Self
 
-from cdb.errors import CdbError, UnsupportedError
-from cdb.schemas import find_schema
+from cdb.errors import CdbError
 from cdb.testing.faults.oracle import Progress
+from cdb.testing.faults.trial import LONGEST_SECONDS, usable
 
 RUNNER = "cdb.testing.faults.runner"
-LONGEST_SECONDS = 60.0
 _READ_BYTES = 65_536
 
 
@@ -121,9 +120,7 @@ class Runs:
     """
 
     def __init__(self, spec: str) -> None:
-        problem = find_schema(spec).missing
-        if problem is not None:
-            raise UnsupportedError(problem)
+        usable(spec)
         self._process = subprocess.Popen(  # noqa: S603 - our own command
             [sys.executable, "-m", RUNNER, spec], stdin=subprocess.PIPE, stdout=subprocess.PIPE
         )

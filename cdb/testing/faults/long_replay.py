@@ -12,9 +12,8 @@ from cdb.schemas.protocol import Schema
 from cdb.state import summarize, verify
 from cdb.testing.chains import random_chain
 from cdb.testing.faults.coverage import Coverage
-from cdb.testing.faults.oracle import BrokenPromiseError, Case
-from cdb.testing.faults.remote import usable
-from cdb.testing.faults.trial import DATABASE
+from cdb.testing.faults.oracle import BrokenPromiseError, Case, error_text
+from cdb.testing.faults.trial import DATABASE, usable
 
 TRIAL = "replay"
 BLOCKS = 5000
@@ -39,7 +38,7 @@ def long_replay(
             digest = verify(schema).digest
             dumped = b"".join(map(block_text, schema.blocks()))
     except Exception as error:
-        raise BrokenPromiseError(case, f"{type(error).__name__}: {error}") from error
+        raise BrokenPromiseError(case, error_text(error)) from error
     if digest != summarize(model).digest:
         raise BrokenPromiseError(case, "its digest is not the reference model's")
     if dumped != text:

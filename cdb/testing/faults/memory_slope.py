@@ -19,9 +19,9 @@ from cdb.schemas.memory import MemorySchema
 from cdb.schemas.protocol import Schema
 from cdb.testing.chains import child, hash_of
 from cdb.testing.faults.coverage import Coverage
-from cdb.testing.faults.oracle import BrokenPromiseError, Case
-from cdb.testing.faults.remote import RemoteSchema, usable
-from cdb.testing.faults.trial import DATABASE
+from cdb.testing.faults.oracle import BrokenPromiseError, Case, error_text
+from cdb.testing.faults.remote import RemoteSchema
+from cdb.testing.faults.trial import DATABASE, usable
 
 TRIAL = "memory"
 MOST_STEPS = 400
@@ -60,7 +60,7 @@ def memory_slope(
                 taken.append(schema.do(_load, len(taken)))
     except Exception as error:
         case = Case(TRIAL, spec, seed, str(len(taken) + 1))
-        raise BrokenPromiseError(case, f"{type(error).__name__}: {error}") from error
+        raise BrokenPromiseError(case, error_text(error)) from error
     slope = bytes_a_coin(taken)
     still_grows = slope > MOST_BYTES_A_COIN
     if still_grows and len(taken) == verdict_steps:

@@ -70,7 +70,7 @@ class Oracle:
         try:
             run(self.script, reached, lambda: self._open(path))
         except Exception as error:
-            problem = f"it does not go on after step {reached}: {_text(error)}"
+            problem = f"it does not go on after step {reached}: {error_text(error)}"
             raise BrokenPromiseError(case, problem) from error
         final = self._digest(case, "opened at the end", path)
         if final != self.script.states[-1]:
@@ -112,11 +112,12 @@ class Oracle:
             with self._open(path) as schema:
                 return verify(schema).digest
         except Exception as error:
-            raise BrokenPromiseError(case, f"{when}, it fails: {_text(error)}") from error
+            raise BrokenPromiseError(case, f"{when}, it fails: {error_text(error)}") from error
 
     def _open(self, path: Path) -> Schema:
         return self._info.open(path)
 
 
-def _text(error: Exception) -> str:
+def error_text(error: BaseException) -> str:
+    """Its class, and what it says."""
     return f"{type(error).__name__}: {error}"

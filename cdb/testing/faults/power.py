@@ -22,6 +22,7 @@ from cdb.testing.faults.crash_states import (
     Survival,
     Tree,
     crash_state,
+    read_tree,
     write_tree,
 )
 from cdb.testing.faults.disk import Disk, FileSystem
@@ -61,7 +62,7 @@ class Recording:
         for operation in self.operations:
             disk.apply(operation)
         replayed = crash_state(disk, EVERYTHING)
-        there = _tree_at(self.root)
+        there = read_tree(self.root)
         assert replayed.keys() == there.keys(), "the recorder missed a change of names"
         differing = {name for name, contents in there.items() if contents != replayed[name]}
         missed = differing - disk.unseen
@@ -151,13 +152,6 @@ def cut_power(
         write_tree(point.tree, place)
         digests[each] = oracle.check(case, place / DATABASE, progress)
     return Coverage(trial, spec, seed, covered, len(prints), len(digests))
-
-
-def _tree_at(root: Path) -> Tree:
-    return {
-        str(path.relative_to(root)): None if path.is_dir() else path.read_bytes()
-        for path in root.rglob("*")
-    }
 
 
 def after_mark(progress: Progress, mark: bytes) -> Progress:

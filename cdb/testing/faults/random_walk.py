@@ -13,9 +13,9 @@ from cdb.blocks import BlockSpendInfo
 from cdb.errors import InvalidBlockError
 from cdb.testing.chains import Chain, breaches, hash_of, random_block
 from cdb.testing.faults.coverage import Coverage
-from cdb.testing.faults.oracle import BrokenPromiseError, Case
-from cdb.testing.faults.remote import RemoteSchema, usable
-from cdb.testing.faults.trial import DATABASE
+from cdb.testing.faults.oracle import BrokenPromiseError, Case, error_text
+from cdb.testing.faults.remote import RemoteSchema
+from cdb.testing.faults.trial import DATABASE, usable
 from cdb.testing.side_by_side import SideBySide
 
 TRIAL = "walk"
@@ -51,7 +51,7 @@ def walk(
         both.agree()
     except Exception as error:
         case = Case(TRIAL, spec, seed, str(done.total() + 1))
-        problem = f"after {dict(done)}: {type(error).__name__}: {error}"
+        problem = f"after {dict(done)}: {error_text(error)}"
         raise BrokenPromiseError(case, problem) from error
     finally:
         for schema in opened[-1:]:

@@ -11,15 +11,12 @@ from typing import Any, Concatenate, NamedTuple, ParamSpec, Self, TypeVar
 
 from cdb.blocks import BlockSpendInfo
 from cdb.coins import CoinInfo, bytes32
-from cdb.errors import UnsupportedError
 from cdb.loader import accept
 from cdb.packed import PackedBlocks
 from cdb.schemas import find_schema
 from cdb.schemas.protocol import Schema
-from cdb.schemas.registry import SchemaInfo
+from cdb.testing.faults.trial import LONGEST_SECONDS
 from cdb.testing.side_by_side import settle
-
-LONGEST_SECONDS = 60.0
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -34,14 +31,6 @@ _handling = Lock()  # one thread at a time starts or ends a process
 
 class DiedError(Exception):
     """The process ended, or hung, before it had answered."""
-
-
-def usable(spec: str) -> SchemaInfo:
-    """Find a schema. Raises UnsupportedError when it can't be used on this machine."""
-    info = find_schema(spec)
-    if info.missing is not None:
-        raise UnsupportedError(info.missing)
-    return info
 
 
 class RemoteSchema:

@@ -16,9 +16,9 @@ from cdb.schemas.protocol import Schema
 from cdb.state import summarize
 from cdb.testing.chains import sample_chain
 from cdb.testing.faults.coverage import Coverage
-from cdb.testing.faults.oracle import BrokenPromiseError, Case
-from cdb.testing.faults.remote import LONGEST_SECONDS, RemoteSchema, usable
-from cdb.testing.faults.trial import DATABASE, new_directory
+from cdb.testing.faults.oracle import BrokenPromiseError, Case, error_text
+from cdb.testing.faults.remote import RemoteSchema
+from cdb.testing.faults.trial import DATABASE, LONGEST_SECONDS, new_directory, usable
 from cdb.testing.side_by_side import settle
 
 TRIAL = "rivals"
@@ -155,7 +155,7 @@ def _tried(write: tuple[str, Callable[[], None]]) -> str | None:
     except CdbError:
         return None
     except Exception as error:
-        return f"{name} with {type(error).__name__}: {error}"
+        return f"{name} with {error_text(error)}"
     return name
 
 

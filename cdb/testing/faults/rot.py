@@ -32,9 +32,9 @@ from cdb.schemas.memory import MemorySchema
 from cdb.schemas.protocol import Schema
 from cdb.state import verify
 from cdb.testing.faults.coverage import Coverage
-from cdb.testing.faults.crash_states import Tree, write_tree
+from cdb.testing.faults.crash_states import Tree, read_tree, write_tree
 from cdb.testing.faults.damage import WAYS, Way
-from cdb.testing.faults.oracle import BrokenPromiseError, Case
+from cdb.testing.faults.oracle import BrokenPromiseError, Case, error_text
 from cdb.testing.faults.script import Accept, Close, Rewind, run, script_of
 from cdb.testing.faults.subjects import subject_of
 from cdb.testing.faults.trial import DATABASE, new_directory
@@ -159,7 +159,7 @@ class Rotting:
             is_detected = _is_detected(self._verified, path)
             is_refused, served = self._ask(path, point)
         except Exception as error:
-            problem = f"damage gives {type(error).__name__}: {error}"
+            problem = f"damage gives {error_text(error)}"
             case = Case(trial, self._spec, self._seed, str(point))
             raise BrokenPromiseError(case, problem) from error
         checksummed = re.fullmatch(subject_of(self._spec).checksummed, point.file) is not None
@@ -201,16 +201,9 @@ def _read_at_rest(directory: Path) -> Tree:
     """The files at one moment: other threads of the schema may be at work still."""
     while True:
         with suppress(FileNotFoundError):
-            tree = _read(directory)
-            if tree == _read(directory):
+            tree = read_tree(directory)
+            if tree == read_tree(directory):
                 return tree
-
-
-def _read(directory: Path) -> Tree:
-    return {
-        str(path.relative_to(directory)): path.read_bytes() if path.is_file() else None
-        for path in sorted(directory.rglob("*"))
-    }
 
 
 def _as_verified(info: SchemaInfo, path: Path) -> SchemaInfo:

@@ -12,12 +12,11 @@ import signal
 import sys
 from pathlib import Path
 
-from cdb.errors import CdbError
 from cdb.schemas import find_schema
 from cdb.schemas.registry import SchemaInfo
 from cdb.testing.faults.live import Request
 from cdb.testing.faults.script import Script, run, script_of
-from cdb.testing.faults.trial import DATABASE, scratch
+from cdb.testing.faults.trial import DATABASE, scratch, telling_errors
 
 
 def _serve(spec: str) -> None:
@@ -42,7 +41,7 @@ def _serve(spec: str) -> None:
 def _run(info: SchemaInfo, script: Script, request: Request, pipe: int) -> None:
     _tell(pipe, "process", os.getpid())
     path = Path(request.path)
-    try:
+    with telling_errors(lambda *said: _tell(pipe, *said)):
         for group in request.groups:
             Path(group).write_text(str(os.getpid()), "ascii")
         if request.is_limited:
@@ -51,10 +50,6 @@ def _run(info: SchemaInfo, script: Script, request: Request, pipe: int) -> None:
         if request.open_files is not None:
             _limit(resource.RLIMIT_NOFILE, _first_free_descriptor() + request.open_files)
         run(script, request.first, lambda: info.open(path), lambda *said: _tell(pipe, *said))
-    except CdbError as error:
-        _tell(pipe, "failed", _line(error))
-    except BaseException as error:
-        _tell(pipe, "raised", _line(error))
 
 
 def _use_once(info: SchemaInfo) -> None:
@@ -76,10 +71,6 @@ def _first_free_descriptor() -> int:
 
 def _tell(pipe: int, word: str, what: object) -> None:
     os.write(pipe, f"{word} {what}\n".encode())
-
-
-def _line(error: BaseException) -> str:
-    return " ".join(f"{type(error).__name__}: {error}".split())
 
 
 if __name__ == "__main__":

@@ -14,14 +14,18 @@ import sys
 from dataclasses import asdict
 from pathlib import Path
 
-from cdb.errors import CdbError
 from cdb.schemas import find_schema
 from cdb.schemas.registry import SchemaInfo
 from cdb.testing.faults.script import run, script_of
 from cdb.testing.faults.shim import Calls, Shim
-from cdb.testing.faults.trial import DATABASE, Outcome, Request
+from cdb.testing.faults.trial import (
+    DATABASE,
+    LONGEST_SECONDS,
+    Outcome,
+    Request,
+    telling_errors,
+)
 
-LONGEST_SECONDS = 60.0
 _READ_BYTES = 65_536
 
 
@@ -85,17 +89,9 @@ def _run(info: SchemaInfo, shim: Shim, request: Request, pipe: int) -> None:
     if request.trace is not None:
         shim.record(os.open(request.trace, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644), pipe)
     shim.arm(Calls(request.calls), request.first, request.last, request.action)
-    try:
+    with telling_errors(tell):
         run(script, request.done, lambda: info.open(root / DATABASE), tell)
-    except CdbError as error:
-        tell("failed", _line(error))
-    except BaseException as error:
-        tell("raised", _line(error))
     tell("calls", shim.calls())
-
-
-def _line(error: BaseException) -> str:
-    return " ".join(f"{type(error).__name__}: {error}".split())
 
 
 if __name__ == "__main__":

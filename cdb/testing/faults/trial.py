@@ -6,7 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import cache
@@ -14,12 +14,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from cdb.errors import CdbError, UnsupportedError
-from cdb.schemas import find_schema
-from cdb.testing.faults.oracle import Progress
+from cdb.schemas import SchemaInfo, find_schema
+from cdb.testing.faults.oracle import Progress, error_text
 from cdb.testing.faults.shim import LIBRARY, missing
 
 DATABASE = "db"
 SERVER = "cdb.testing.faults.server"
+LONGEST_SECONDS = 60.0
+"""How long a script may be silent."""
 MEMORY = Path("/dev/shm")  # noqa: S108 - where Linux has a file system in memory
 
 
@@ -76,9 +78,10 @@ class Trials:
     """
 
     def __init__(self, spec: str) -> None:
-        problem = missing() or find_schema(spec).missing
+        problem = missing()
         if problem is not None:
             raise UnsupportedError(problem)
+        usable(spec)
         self.spec = spec
         command = [sys.executable, "-m", SERVER, spec]
         already = os.environ.get("LD_PRELOAD", "")  # a sanitizer, which has to come first
@@ -107,6 +110,25 @@ class Trials:
         self._process.communicate()
 
 
+def usable(spec: str) -> SchemaInfo:
+    """Find a schema. Raises UnsupportedError when it can't be used on this machine."""
+    info = find_schema(spec)
+    if info.missing is not None:
+        raise UnsupportedError(info.missing)
+    return info
+
+
+@contextmanager
+def telling_errors(tell: Callable[[str, object], None]) -> Iterator[None]:
+    """Tell ("failed", text) of a CdbError, ("raised", text) of any other error, and go on."""
+    try:
+        yield
+    except CdbError as error:
+        tell("failed", _line(error))
+    except BaseException as error:
+        tell("raised", _line(error))
+
+
 @contextmanager
 def scratch(*, on_disk: bool = False) -> Iterator[Path]:
     """A directory for trials, in memory where there is such a thing: they sync a lot."""
@@ -120,3 +142,7 @@ def new_directory(path: Path) -> Path:
     shutil.rmtree(path, ignore_errors=True)
     path.mkdir()
     return path
+
+
+def _line(error: BaseException) -> str:
+    return " ".join(error_text(error).split())
