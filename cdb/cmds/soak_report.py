@@ -98,14 +98,7 @@ class SoakReport:
     @property
     def totals(self) -> dict[str, int]:
         """Counts over everything."""
-        totals = dict.fromkeys(_COUNTS, 0)
-        for tally in self._tallies.values():
-            for name in ("trials", "points", "limited", "failed"):
-                totals[name] += getattr(tally, name)
-            group = _group(tally.trial)
-            if group is not None:
-                totals[group] += tally.points
-        return totals
+        return _totals(map(asdict, self._tallies.values()))
 
     def document(self, state: str) -> Document:
         """All of it. state: running, ended or interrupted."""
@@ -149,7 +142,7 @@ def markdown(document: Document) -> str:
         "Left out": _reasons(document["left_out"], "reason"),
         "Failures": [_failure(each) for each in failed[:SHOWN_FAILURES]],
     }
-    parts = [_points(document), _summary(document)]
+    parts = [_points(document), schemas_markdown(document), _summary(document)]
     for title, lines in lists.items():
         if lines:
             parts += [f"{title}:", "\n".join(f"- {line}" for line in lines)]
@@ -163,11 +156,35 @@ def counts_text(totals: Mapping[str, int]) -> str:
     return ", ".join(f"{totals[name]:,} {text}" for name, text in _COUNTS.items())
 
 
+def schemas_markdown(document: Document) -> str:
+    """The totals of each schema."""
+    rows = []
+    for schema in _tried(document):
+        totals = _totals(each for each in document["tallies"] if each["schema"] == schema)
+        rows.append([schema, *(f"{count:,}" for count in totals.values())])
+    return _markdown_table(["schema", *_COUNTS.values()], rows)
+
+
+def _totals(tallies: Iterable[Document]) -> dict[str, int]:
+    totals = dict.fromkeys(_COUNTS, 0)
+    for tally in tallies:
+        for name in ("trials", "points", "limited", "failed"):
+            totals[name] += tally[name]
+        group = _group(tally["trial"])
+        if group is not None:
+            totals[group] += tally["points"]
+    return totals
+
+
+def _tried(document: Document) -> list[str]:
+    tried = {each["schema"] for each in document["tallies"]}
+    return [schema for schema in document["schemas"] if schema in tried]
+
+
 def _points(document: Document) -> str:
     """A line a kind, a column a schema."""
     tallies = {(each["trial"], each["schema"]): _cell(each) for each in document["tallies"]}
-    tried = {schema for _, schema in tallies}
-    schemas = [schema for schema in document["schemas"] if schema in tried]
+    schemas = _tried(document)
     rows = [
         [trial, *(tallies.get((trial, schema), NONE) for schema in schemas)]
         for trial in dict.fromkeys(trial for trial, _ in tallies)
