@@ -3,6 +3,8 @@
 import os
 import resource
 import time
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 
@@ -81,18 +83,25 @@ def peak_rss_bytes() -> int | None:
 
 def size_bytes(path: Path) -> int:
     """The apparent size of a database: of one file and those beside it, or of a directory."""
-    return sum(file.stat().st_size for file in database_files(path))
+    return sum(status.st_size for status in _statuses(path))
 
 
 def allocated_bytes(path: Path) -> int:
     """What the same files take on the disk: less where they have holes, more where preallocated."""
-    return sum(file.stat().st_blocks * 512 for file in database_files(path))
+    return sum(status.st_blocks * 512 for status in _statuses(path))
 
 
 def database_files(path: Path) -> list[Path]:
     """The files of a database: one file and those beside it, or all in a directory."""
     files = path.rglob("*") if path.is_dir() else path.parent.glob(path.name + "*")
     return [file for file in files if file.is_file()]
+
+
+def _statuses(path: Path) -> Iterator[os.stat_result]:
+    """Of each file of a database. A merge in another thread may remove one meanwhile."""
+    for file in database_files(path):
+        with suppress(FileNotFoundError):
+            yield file.stat()
 
 
 def _io_counters() -> dict[str, int]:

@@ -8,7 +8,7 @@ import pytest
 
 from cdb.bench import page_cache
 from cdb.bench.process import fresh
-from cdb.meter import Meter, database_files, size_bytes
+from cdb.meter import Meter, allocated_bytes, database_files, size_bytes
 from tests.bench import workloads
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux counts all this")
@@ -65,3 +65,14 @@ def test_the_files_of_a_database(tmp_path: Path) -> None:
     assert {path.name for path in database_files(tmp_path / "one.db")} == {"one.db", "one.db-wal"}
     assert size_bytes(tmp_path / "one.db") == 5
     assert size_bytes(tmp_path / "two.db") == 1
+
+
+def test_a_file_that_goes_while_sizes_are_added_up_counts_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A merge in another thread removes old runs."""
+    here, gone = tmp_path / "here", tmp_path / "gone"
+    here.write_bytes(b"12345")
+    monkeypatch.setattr("cdb.meter.database_files", lambda path: [here, gone])
+    assert size_bytes(tmp_path) == 5
+    assert allocated_bytes(tmp_path) == here.stat().st_blocks * 512

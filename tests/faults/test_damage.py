@@ -13,9 +13,10 @@ from cdb.schemas import SchemaInfo, find_schema
 from cdb.state import verify
 from cdb.testing.base import accept_all, expected_state
 from cdb.testing.chains import sample_chain
-from cdb.testing.faults import BrokenPromiseError, Limit, Subject
+from cdb.testing.faults import Limit, Subject
 from cdb.testing.faults.damage import WAYS
 from cdb.testing.faults.rot import rot
+from cdb.testing.faults.rotting import Rotting
 from tests.conftest import ready_schemas
 
 BROKEN = "cdb.testing.faults.broken"
@@ -53,16 +54,18 @@ def test_damage_that_verify_overlooks_breaks_a_promise(
 ) -> None:
     """SQLite has bytes that are nobody's; here somebody says that all are checksummed."""
     pretender = Subject("blockchain_v2", checksummed="db")
-    monkeypatch.setattr("cdb.testing.faults.rot.subject_of", lambda spec: pretender)
-    with pytest.raises(BrokenPromiseError, match="damage is overlooked: db, bit-"):
-        rot("blockchain_v2", 1, tmp_path, "flip")
+    monkeypatch.setattr("cdb.testing.faults.rotting.subject_of", lambda spec: pretender)
+    rotting = Rotting("blockchain_v2", 1, tmp_path)
+    points = rotting.points("flip", WAYS["flip"])
+    problems = {str(rotting.judge("flip", point).problem) for point in points}
+    assert any(problem.startswith("damage is overlooked: db, bit-") for problem in problems)
 
 
 def test_known_limits_are_counted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     limit = Limit("flip", "damage is served: .*verify is silent", "it has no checksums")
     limited = Subject(f"{BROKEN}:NoChecksum", limits=(limit,))
     monkeypatch.setattr("cdb.testing.faults.rot.subject_of", lambda spec: limited)
-    coverage = rot(limited.spec, 1, tmp_path, "flip")
+    coverage = rot(limited.spec, 1, tmp_path, way="flip")
     assert coverage.found["unseen"]
     assert sum(coverage.found.values()) == coverage.points == coverage.possible
 

@@ -35,7 +35,7 @@ class Hanging(MemorySchema):
 
 class Dying(MemorySchema):
     def __init__(self, path):
-        shutil.rmtree(pathlib.Path(path).parents[1])  # nobody else would
+        shutil.rmtree(pathlib.Path(path).parent)  # nobody else would
         os.kill(os.getpid(), signal.SIGSEGV)
 
 class Unable(MemorySchema):
@@ -77,14 +77,15 @@ def test_a_broken_promise_is_told_with_the_command_that_shows_it_again(
 
 
 def test_what_dies_or_cannot_be_tried_is_told(twins: Commands) -> None:
-    line = ("soak", "twins:Dying", "twins:Unable", "--trial", "flip", "--count", 2)
-    result = twins(*line, "--report", "soak.json")
+    options = ("--count", 2, "--report")
+    result = twins("soak", "twins:Dying", "--trial", "replay", *options, "dying.json")
     assert result.code == 1, result.err
-    report = json.loads(twins.cwd.joinpath("soak.json").read_bytes())
-    [dying] = report["failures"]
+    dying, _ = json.loads(twins.cwd.joinpath("dying.json").read_bytes())["failures"]
     assert dying["problem"] == "its process was killed by signal 11"
-    assert dying["command"].startswith("python -m cdb.testing.faults flip twins:Dying --seed 1")
-    [unable] = report["left_out"]
+    assert dying["command"].startswith("python -m cdb.testing.faults replay twins:Dying --seed 1")
+    result = twins("soak", "twins:Unable", "memory", "--trial", "flip", *options, "unable.json")
+    assert result.code == 0, result.err
+    [unable] = json.loads(twins.cwd.joinpath("unable.json").read_bytes())["left_out"]
     assert unable == {"trial": "flip", "schema": "twins:Unable", "reason": "not on a Saturday"}
     assert "left out: twins:Unable, flip: not on a Saturday" in result.err
 

@@ -9,21 +9,18 @@ from typing import Protocol
 from cdb.testing.faults.beside import beside
 from cdb.testing.faults.calls import INTERFERENCES, interfere
 from cdb.testing.faults.coverage import Coverage
-from cdb.testing.faults.damage import WAYS
 from cdb.testing.faults.disk import FileSystem
-from cdb.testing.faults.fuzz import fuzz
 from cdb.testing.faults.hostile import hostile
 from cdb.testing.faults.kill_load import kill_load
 from cdb.testing.faults.long_replay import long_replay
 from cdb.testing.faults.memory_slope import memory_slope
 from cdb.testing.faults.memory_slope import missing as memory_missing
-from cdb.testing.faults.mutate import MUTATION
 from cdb.testing.faults.power import cut_power
 from cdb.testing.faults.random_walk import walk
 from cdb.testing.faults.real_cuts import GROUNDS, cut_really
 from cdb.testing.faults.reopened import ENDS, cut_after_reopening
 from cdb.testing.faults.rivals import rivals
-from cdb.testing.faults.rot import rot
+from cdb.testing.faults.rot import DAMAGES, rot
 from cdb.testing.faults.scarcity import SHORTAGES, run_short
 from cdb.testing.faults.shim import missing
 
@@ -80,7 +77,10 @@ CATALOGUE: Mapping[str, Kind] = {
         name: Kind(each.about, partial(interfere, how=name), 5)
         for name, each in INTERFERENCES.items()
     },
-    **{name: Kind(each.about, partial(rot, way=name), 5, _anywhere) for name, each in WAYS.items()},
+    **{
+        name: Kind(each.about, partial(rot, way=name), 5, _anywhere)
+        for name, each in DAMAGES.items()
+    },
     **{
         name: Kind(each.about, partial(cut_really, trial=name), 0, each.missing)
         for name, each in GROUNDS.items()
@@ -89,7 +89,6 @@ CATALOGUE: Mapping[str, Kind] = {
         name: Kind(each.about, partial(run_short, trial=name), 0, each.missing)
         for name, each in SHORTAGES.items()
     },
-    "fuzz": Kind(MUTATION.about, fuzz, 5, _anywhere),
     "kill-load": Kind("SIGKILL at any moment of a load", kill_load, 1, _anywhere),
     "walk": Kind("a long random walk, with kills, beside the model", walk, 60, _anywhere),
     "replay": Kind("a long replay ends in the model's state", long_replay, 100, _anywhere),

@@ -1,261 +1,172 @@
-"""Damages one file of a database after the other: what is asked then is answered right, or fails.
+"""Damages the files of a database, one at a time: what is asked is answered right, or a CdbError.
 
-The database is one that a script closed, or one that was open, as a crash would leave it. For each
-damage it is verified as `cdb verify` does, and then everything is asked: all names at once, each
-alone, and every block. There are four outcomes:
-
-    detected    verify finds the damage, and no answer is wrong
-    refused     verify is silent, and what is asked fails
-    harmless    verify is silent, and every answer is right: the bytes are nobody's
-    served      an answer is wrong
-
-What is served breaks the promise. So does damage that verify overlooks in a closed database's files
-of which the subject says that all is checksummed. Known limits of a subject are counted instead;
-what is served is "unseen" then, where verify is silent, too.
+A process of its own asks, which may die or hang: within limits of time and memory, that is a broken
+promise as well. What else is one is told in rotting.py; only a file whose checksums were made right
+again may have anything served. What a subject is known not to do is counted instead.
 """
 
-import re
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import suppress
-from dataclasses import dataclass
-from functools import cache, partial
-from itertools import zip_longest
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from random import Random
 
-from cdb.coins import bytes32
-from cdb.engines.home import schema_at
-from cdb.errors import CdbError, UnknownSchemaError
-from cdb.schemas import SchemaInfo, find_schema
-from cdb.schemas.memory import MemorySchema
-from cdb.schemas.protocol import Schema
-from cdb.state import verify
+from cdb.errors import UnsupportedError
 from cdb.testing.faults.coverage import Coverage
-from cdb.testing.faults.crash_states import Tree, read_tree, write_tree
 from cdb.testing.faults.damage import WAYS, Way
-from cdb.testing.faults.oracle import BrokenPromiseError, Case, error_text
-from cdb.testing.faults.script import Accept, Close, Rewind, run, script_of
+from cdb.testing.faults.mutate import FORGED, MUTATION
+from cdb.testing.faults.oracle import BrokenPromiseError, Case
+from cdb.testing.faults.rotting import Rotting
 from cdb.testing.faults.subjects import subject_of
-from cdb.testing.faults.trial import DATABASE, new_directory
+from cdb.testing.faults.trial import usable
 
-POINTS = 40
-
-Question = Callable[[Schema], Iterable[object]]
-
-
-@dataclass(frozen=True)
-class Point:
-    """One damage to one file of the database as it was after a step.
-
-    is_live: whether the step closed it, and what is changed are not just zeros at the file's end.
-    tree: what is there then.
-    """
-
-    step: int
-    file: str
-    place: str
-    is_live: bool
-    tree: Tree
-
-    def __str__(self) -> str:
-        return f"{self.step}:{self.file}:{self.place}"
+DAMAGES: Mapping[str, Way] = {**WAYS, "fuzz": MUTATION}
+PROCESSOR_SECONDS = 2.0
+"""For all questions about one database, some hundred; seldom it takes a tenth of a second."""
+HANG_SECONDS = 60.0
+MEMORY_BYTES = 1 << 30
+"""Beyond what the process has when a sound database was open in it."""
+_SANITIZED_BYTES = 1 << 40  # AddressSanitizer reserves so much
+_TOLD_LINES = 3
+_WHAT_KILLS = {
+    signal.SIGPROF: f"it takes more than {PROCESSOR_SECONDS:g} s of the processor",
+    signal.SIGALRM: f"it hangs for {HANG_SECONDS:g} s",
+}
 
 
 @dataclass(frozen=True)
-class Verdict:
-    """What came of one damage.
+class Request:
+    """Which points a process tries, see Trial; skip: how many of them not."""
 
-    served: the first question that was answered wrong. is_overlooked: verify should have found it.
-    """
+    spec: str
+    seed: int
+    directory: str
+    way: str
+    most: int | None
+    only: str | None
+    skip: int = 0
 
-    point: Point
-    is_detected: bool
-    is_refused: bool
-    served: str | None
-    is_overlooked: bool
 
-    @property
-    def outcome(self) -> str:
-        """One word for it."""
-        if self.served is not None:
-            return "served" if self.is_detected else "unseen"
-        if self.is_detected:
-            return "detected"
-        return "refused" if self.is_refused else "harmless"
+@dataclass(frozen=True)
+class Judged:
+    """What came of one point. outcome: see rotting.py; problem: the promise that was broken."""
 
-    @property
-    def problem(self) -> str | None:
-        """The promise that is broken; None when none is."""
-        if self.served is not None:
-            verify = "finds it" if self.is_detected else "is silent"
-            return f"damage is served: {self.point.file}, asked for {self.served}; verify {verify}"
-        if self.is_overlooked:
-            return f"damage is overlooked: {self.point.file}, {self.point.place}"
-        return None
+    point: str
+    outcome: str
+    problem: str | None
 
 
 def rot(
     spec: str,
     seed: int,
     directory: Path,
-    way: str,
     *,
+    way: str,
     most: int | None = None,
     only: str | None = None,
 ) -> Coverage:
-    """Damage the database of the seed's script, in one of WAYS. See Trial."""
-    rotting = Rotting(spec, seed, directory)
-    points = list(rotting.points(way, WAYS[way]))
-    chosen = [point for point in points if only in (None, str(point))][:most]
+    """Damage the database of the seed's script, in one of DAMAGES. See Trial."""
+    usable(spec)
     found: Counter[str] = Counter()
-    for point in chosen:
-        problem = (verdict := rotting.judge(way, point)).problem
-        if problem is not None and subject_of(spec).limit(way, problem) is None:
-            raise BrokenPromiseError(Case(way, spec, seed, str(point)), problem)
-        found[verdict.outcome] += 1
-    return Coverage(way, spec, seed, len(chosen), len(points), len(chosen), dict(found))
+    possible = chosen = 1
+    done = 0
+    while done < chosen:
+        work = _Work(Request(spec, seed, str(directory), way, most, only, done))
+        possible, chosen = work.possible, work.chosen
+        for judged in work.judged:
+            problem = judged.problem
+            if problem is not None and subject_of(spec).limit(way, problem) is None:
+                raise BrokenPromiseError(Case(way, spec, seed, judged.point), problem)
+            found[judged.outcome] += 1
+        done += len(work.judged)
+    return Coverage(way, spec, seed, chosen, possible, chosen, dict(found))
 
 
-class Rotting:
-    """The database of a seed's script, as it was after each step that promised something."""
+class _Work:
+    """What a process has to say, until it ends or dies."""
 
-    def __init__(self, spec: str, seed: int, directory: Path) -> None:
-        self._spec = spec
-        self._seed = seed
-        self._info = find_schema(spec)
-        self._place = directory / "damaged"
-        whole = new_directory(directory / "whole")
-        self._trees = _trees(self._info, seed, whole)
-        steps = enumerate(script_of(seed).steps, 1)
-        self._closed = {number for number, step in steps if isinstance(step, Close)}
-        self._verified = _as_verified(self._info, whole / DATABASE)
-
-    def points(self, trial: str, way: Way) -> Iterator[Point]:
-        """What the seed chooses to damage. Every other database, about, is the closed one."""
-        *_, last = steps = list(self._trees)
-        for number in range(POINTS):
-            random = Random(f"{self._seed} {trial} {number}")  # noqa: S311 - reproducible, not secret
-            step = random.choice((last, random.choice(steps)))
-            tree = self._trees[step]
-            earlier = {at: self._trees[at] for at in steps if at < step}
-            file, whole = random.choice([(name, each) for name, each in tree.items() if each])
-            former = {at: contents for at, each in earlier.items() if (contents := each.get(file))}
-            damaged = way.damage(whole, former, random)
-            if damaged is None:
-                continue
-            live = whole.rstrip(b"\0")
-            is_live = step in self._closed and not damaged.contents.startswith(live)
-            changed = tree | {file: damaged.contents}
-            # Nothing could tell a whole database that is put back from one that went no further.
-            if changed not in earlier.values():
-                yield Point(step, file, damaged.place, is_live, changed)
-
-    def judge(self, trial: str, point: Point) -> Verdict:
-        """Verify, and ask everything. Raises BrokenPromiseError when the code itself fails."""
-        write_tree(point.tree, new_directory(self._place))
-        path = self._place / DATABASE
-        try:
-            is_detected = _is_detected(self._verified, path)
-            is_refused, served = self._ask(path, point)
-        except Exception as error:
-            problem = f"damage gives {error_text(error)}"
-            case = Case(trial, self._spec, self._seed, str(point))
-            raise BrokenPromiseError(case, problem) from error
-        checksummed = re.fullmatch(subject_of(self._spec).checksummed, point.file) is not None
-        is_overlooked = point.is_live and checksummed and not is_detected
-        return Verdict(point, is_detected, is_refused, served, is_overlooked)
-
-    def _ask(self, path: Path, point: Point) -> tuple[bool, str | None]:
-        """Whether an answer is refused, and the first question that is answered wrong."""
-        # One that may write reads more, and mends what crashes leave.
-        read_only = Random(str(point)).random() < 0.5  # noqa: S311 - reproducible, not secret
-        is_refused, served = False, None
-        try:
-            with self._info.open(path, read_only=read_only) as schema:
-                for what, right in _right_answers(self._seed, point.step).items():
-                    try:
-                        answers = _questions(self._seed)[what](schema)
-                        if any(one != other for one, other in zip_longest(answers, right)):
-                            served = served or what
-                    except CdbError:
-                        is_refused = True
-        except CdbError:
-            is_refused = True
-        return is_refused, served
+    def __init__(self, request: Request) -> None:
+        program = f"from {__name__} import work; work()"
+        command = [sys.executable, "-X", "faulthandler", "-c", program, json.dumps(asdict(request))]
+        process = subprocess.run(command, check=False, capture_output=True)  # noqa: S603
+        self.possible = self.chosen = 0
+        self.judged: list[Judged] = []
+        begun = None
+        for line in process.stdout.splitlines():
+            match json.loads(line):
+                case {"unsupported": reason}:
+                    raise UnsupportedError(reason)
+                case {"possible": possible, "chosen": chosen}:
+                    self.possible, self.chosen = possible, chosen
+                case str(point):
+                    begun = point
+                case judged:
+                    self.judged.append(Judged(**judged))
+                    begun = None
+        if process.returncode:
+            how = _how_it_ended(process.returncode, process.stderr.decode(errors="replace"))
+            self.judged.append(Judged(begun or "whole", "died", how))
 
 
-def _trees(info: SchemaInfo, seed: int, directory: Path) -> dict[int, Tree]:
-    """What is on the disk after each step that promised something; the last one closed it."""
-    trees = {}
-
-    def tell(word: str, step: int) -> None:
-        if word == "kept":
-            trees[step] = _read_at_rest(directory)
-
-    run(script_of(seed), 0, lambda: info.open(directory / DATABASE), tell)
-    return trees
+def _how_it_ended(exit_code: int, said: str) -> str:
+    if -exit_code in _WHAT_KILLS:
+        return _WHAT_KILLS[signal.Signals(-exit_code)]
+    told = " ".join(said.split("\n")[:_TOLD_LINES])
+    return f"its process ends with {exit_code}: {told}"
 
 
-def _read_at_rest(directory: Path) -> Tree:
-    """The files at one moment: other threads of the schema may be at work still."""
-    while True:
-        with suppress(FileNotFoundError):
-            tree = read_tree(directory)
-            if tree == read_tree(directory):
-                return tree
-
-
-def _as_verified(info: SchemaInfo, path: Path) -> SchemaInfo:
-    """The schema by whose name `cdb verify` checks a database: a variant writes another's."""
-    named = schema_at(path) if info.check is None else None
-    if named is not None:
-        with suppress(UnknownSchemaError):
-            return find_schema(named[0])
-    return info
-
-
-def _is_detected(info: SchemaInfo, path: Path) -> bool:
+def work() -> None:
+    """Try the points of the request in sys.argv[1], and say on standard output what comes of it."""
+    request = Request(**json.loads(sys.argv[1]))
     try:
-        if info.check is not None and any(True for _ in info.check(path, lambda coins: None)):
-            return True
-        with info.open(path, read_only=True) as schema:
-            verify(schema)
-    except CdbError:
-        return True
-    return False
+        rotting = Rotting(request.spec, request.seed, Path(request.directory))
+    except UnsupportedError as error:
+        _say({"unsupported": str(error)})
+        return
+    points = list(rotting.points(request.way, DAMAGES[request.way]))
+    chosen = [point for point in points if request.only in (None, str(point))][: request.most]
+    _say({"possible": len(points), "chosen": len(chosen)})
+    _limit_memory()
+    for point in chosen[request.skip :]:
+        _say(str(point))
+        outcome, problem = "broken", None
+        try:
+            with _limited_time():
+                verdict = rotting.judge(request.way, point)
+        except BrokenPromiseError as error:
+            problem = error.problem
+        else:
+            outcome = verdict.outcome
+            problem = None if point.place.startswith(FORGED) else verdict.problem
+        _say(asdict(Judged(str(point), outcome, problem)))
 
 
-@cache
-def _questions(seed: int) -> Mapping[str, Question]:
-    """All that is asked, in words, and how; also for what was rewound, and never was."""
-    blocks = [step.block for step in script_of(seed).steps if isinstance(step, Accept)]
-    names = [coin.name() for block in blocks for coin in block.confirms]
-    newest = max(block.index for block in blocks)
-    return {
-        "all names": lambda schema: schema.coin_infos_for_coin_names(names),
-        **{f"name {name.hex()}": partial(_coin, name=name) for name in names},
-        **{f"block {index}": partial(_block, index=index) for index in range(newest + 2)},
-        "the newest index": lambda schema: [schema.last_block_index],
-        "all blocks": lambda schema: schema.blocks(),
-    }
+def _say(what: object) -> None:
+    sys.stdout.write(json.dumps(what) + "\n")
+    sys.stdout.flush()
 
 
-def _coin(schema: Schema, name: bytes32) -> Iterable[object]:
-    return schema.coin_infos_for_coin_names([name])
+def _limit_memory() -> None:
+    pages = int(Path("/proc/self/statm").read_text().split()[0])
+    held_bytes = pages * os.sysconf("SC_PAGE_SIZE")
+    if held_bytes < _SANITIZED_BYTES:
+        most_bytes = held_bytes + MEMORY_BYTES
+        resource.setrlimit(resource.RLIMIT_AS, (most_bytes, most_bytes))
 
 
-def _block(schema: Schema, index: int) -> Iterable[object]:
-    return [schema.block_info_for_block_index(index)]
-
-
-@cache
-def _right_answers(seed: int, step: int) -> Mapping[str, list[object]]:
-    model = MemorySchema()
-    for each in script_of(seed).steps[:step]:
-        match each:
-            case Accept(block):
-                model.accept_block(block)
-            case Rewind(index):
-                model.rewind_to_block_index(index)
-    return {what: list(ask(model)) for what, ask in _questions(seed).items()}
+@contextmanager
+def _limited_time() -> Iterator[None]:
+    """Whoever takes longer is killed."""
+    signal.setitimer(signal.ITIMER_PROF, PROCESSOR_SECONDS)
+    signal.setitimer(signal.ITIMER_REAL, HANG_SECONDS)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.setitimer(signal.ITIMER_REAL, 0)
