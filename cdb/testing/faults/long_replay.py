@@ -13,7 +13,7 @@ from cdb.state import summarize, verify
 from cdb.testing.chains import random_chain
 from cdb.testing.faults.coverage import Coverage
 from cdb.testing.faults.oracle import BrokenPromiseError, Case, error_text
-from cdb.testing.faults.trial import DATABASE, usable
+from cdb.testing.faults.trial import DATABASE, length, usable
 
 TRIAL = "replay"
 BLOCKS = 5000
@@ -25,7 +25,7 @@ def long_replay(
 ) -> Coverage:
     """Load and dump. See Trial; its points are the blocks, and only is the number of fewer ones."""
     info = usable(spec)
-    n_blocks = int(only) if only is not None and only.isdigit() else most or BLOCKS
+    n_blocks = length(most, only, BLOCKS)
     chain = random_chain(Random(seed), n_blocks)  # noqa: S311 - reproducible, not secret
     text = b"".join(map(block_text, chain.blocks))
     model = MemorySchema()

@@ -15,7 +15,7 @@ from cdb.testing.chains import Chain, breaches, hash_of, random_block
 from cdb.testing.faults.coverage import Coverage
 from cdb.testing.faults.oracle import BrokenPromiseError, Case, error_text
 from cdb.testing.faults.remote import RemoteSchema
-from cdb.testing.faults.trial import DATABASE, usable
+from cdb.testing.faults.trial import DATABASE, length, usable
 from cdb.testing.side_by_side import SideBySide
 
 TRIAL = "walk"
@@ -31,7 +31,7 @@ def walk(
 ) -> Coverage:
     """Walk. See Trial; its points are the steps, and only is the last one of a shorter walk."""
     usable(spec)
-    last = int(only) if only is not None and only.isdigit() else most or STEPS
+    last = length(most, only, STEPS)
     random = Random(seed)  # noqa: S311 - reproducible, not secret
     done: Counter[str] = Counter()
     opened: list[RemoteSchema] = []

@@ -118,6 +118,11 @@ def usable(spec: str) -> SchemaInfo:
     return info
 
 
+def length(most: int | None, only: str | None, whole: int) -> int:
+    """How many points a trial has of which each needs those before it; only names the last one."""
+    return int(only) if only is not None and only.isdigit() else most or whole
+
+
 @contextmanager
 def telling_errors(tell: Callable[[str, object], None]) -> Iterator[None]:
     """Tell ("failed", text) of a CdbError, ("raised", text) of any other error, and go on."""
