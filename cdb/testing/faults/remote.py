@@ -6,7 +6,6 @@ from multiprocessing.connection import Connection
 from operator import attrgetter, methodcaller
 from os import PathLike
 from threading import Lock
-from types import TracebackType
 from typing import Any, Concatenate, NamedTuple, ParamSpec, Self, TypeVar
 
 from cdb.blocks import BlockSpendInfo
@@ -122,12 +121,7 @@ class RemoteSchema:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def _answer(self) -> Any:
