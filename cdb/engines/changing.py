@@ -9,19 +9,23 @@ from cdb.errors import CorruptDatabaseError
 
 T = TypeVar("T")
 
+TRIES = 100
+"""Beside a writer that never rests damage is believed when it was found so often."""
+
 
 def read_unchanged(directory: Path, read: Callable[[], T]) -> T:
     """What read() gives, which is called again as long as it finds damage and files change.
 
     Files that a writer has merged meanwhile look as if they were missing.
     """
-    while True:
+    for _ in range(TRIES - 1):
         before = _state(directory)
         try:
             return read()
         except CorruptDatabaseError:
             if _state(directory) == before:
                 raise
+    return read()
 
 
 def _state(directory: Path) -> list[tuple[str, int, int]]:
