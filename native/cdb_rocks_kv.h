@@ -24,7 +24,7 @@ typedef enum {
     CDB_OK = 0,
     CDB_NOT_FOUND,  /* open: nothing is there, and it may not be created */
     CDB_FOREIGN,    /* open: of a version of RocksDB that this one cannot read */
-    CDB_LOCKED,     /* open: somebody has it open for writing */
+    CDB_LOCKED,     /* open: somebody has it open for writing; read_only: and changed it just now */
     CDB_CORRUPT,    /* damage was found; nothing wrong was returned */
     CDB_NO_SPACE,   /* the disk is full */
     CDB_IO,         /* the operating system refused a read or a write */

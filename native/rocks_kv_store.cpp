@@ -4,6 +4,7 @@
 #include "rocks_kv_mapped_tables.h"
 #include "rocksdb_common.h"
 #include "rocksdb_files.h"
+#include "rocksdb_turns.h"
 
 #include <rocksdb/cache.h>
 #include <rocksdb/filter_policy.h>
@@ -17,6 +18,7 @@
 #include <cstdio>
 #include <cstring>
 #include <future>
+#include <optional>
 #include <utility>
 
 using rocksdb::ColumnFamilyHandle;
@@ -422,6 +424,9 @@ std::vector<rocksdb::ColumnFamilyDescriptor> Store::families() const {
 
 Status Store::open_families(const rocksdb::DBOptions &options, bool read_only) {
   rocksdb::DB *db = nullptr;
+  std::optional<Turn> turn;
+  if (read_only) turn.emplace(path_, LOCK_SH);
+  const std::string manifest = read_only ? manifest_state() : "";
   const Status status =
       read_only ? rocksdb::DB::OpenForReadOnly(options, path_, families(), &handles_, &db)
                 : rocksdb::DB::Open(options, path_, families(), &handles_, &db);
@@ -431,7 +436,21 @@ Status Store::open_families(const rocksdb::DBOptions &options, bool read_only) {
   coins_ = handles_[1];
   spends_ = handles_[2];
   blocks_ = handles_[3];
+  // The logs are read after the manifest. What a writer moves from there to tables meanwhile, or
+  // takes in before it goes on in the log, would be missing in the middle.
+  if (read_only && manifest_state() != manifest)
+    return Status::TryAgain("a writer changed it while it was opened");
   return status;
+}
+
+// Which manifest counts and how long it is, as nothing is ever changed in it.
+std::string Store::manifest_state() const {
+  std::string name;
+  uint64_t length = 0;
+  rocksdb::Env *const env = db_options_.env;
+  if (!rocksdb::ReadFileToString(env, path_ + "/CURRENT", &name).ok()) return "";
+  const std::string path = path_ + "/" + name.substr(0, name.find('\n'));
+  return env->GetFileSize(path, &length).ok() ? name + std::to_string(length) : "";
 }
 
 Status Store::load_state() {

@@ -98,6 +98,7 @@ class Store {
 
  private:
   rocksdb::Status open_families(const rocksdb::DBOptions &options, bool read_only);
+  std::string manifest_state() const;
   rocksdb::Status load_state();
   rocksdb::Status read_mark(const rocksdb::Slice &key, int64_t *value, bool *is_set);
   rocksdb::Status read_rewards(Parents *parents);

@@ -31,6 +31,7 @@ inline cdb_status code_of(const rocksdb::Status &status, const std::string &text
   if (status.IsCorruption()) return CDB_CORRUPT;
   if (status.IsNoSpace()) return CDB_NO_SPACE;
   if (status.IsIOError()) return is_lock_failure(text) ? CDB_LOCKED : CDB_IO;
+  if (status.IsTryAgain()) return CDB_LOCKED;
   if (status.IsNotFound()) return CDB_NOT_FOUND;
   if (status.IsNotSupported()) return CDB_FOREIGN;
   if (status.IsInvalidArgument()) return CDB_INVALID;

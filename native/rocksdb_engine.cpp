@@ -14,6 +14,7 @@
 #include "cdb_engine_api.h"
 #include "rocksdb_common.h"
 #include "rocksdb_files.h"
+#include "rocksdb_turns.h"
 
 #include <rocksdb/cache.h>
 #include <rocksdb/db.h>
@@ -30,6 +31,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -175,8 +177,11 @@ Status cdb_engine::open(const std::string &path, const cdb_options &wanted, cdb_
   if (opened->read_only_ && options.env->FileExists(path + "/CURRENT").IsNotFound())
     return Status::NotFound("it has no file CURRENT");
   rocksdb::DB *db = nullptr;
+  std::optional<Turn> turn;
+  if (opened->read_only_) turn.emplace(path, LOCK_SH);
   Status status = opened->read_only_ ? rocksdb::DB::OpenForReadOnly(options, path, &db)
                                      : rocksdb::DB::Open(options, path, &db);
+  turn.reset();
   opened->db_.reset(db);
   // Another comparator, or options of a RocksDB that we do not know.
   if (status.IsInvalidArgument()) status = Status::NotSupported(status.ToString());

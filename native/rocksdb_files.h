@@ -5,7 +5,11 @@
 //   doubt: the next opening sees which it names, and deletes the rest.
 // - A table that it can't read while it takes it in, it believes to be empty. So nothing goes into a
 //   manifest once a read has failed.
+//
+// And a manifest changes only while nobody opens the database for reading (rocksdb_turns.h).
 #pragma once
+
+#include "rocksdb_turns.h"
 
 #include <rocksdb/file_system.h>
 
@@ -52,18 +56,23 @@ class WatchedTable : public rocksdb::FSRandomAccessFileOwnerWrapper {
 
 class WatchedManifest : public rocksdb::FSWritableFileOwnerWrapper {
  public:
-  WatchedManifest(std::unique_ptr<rocksdb::FSWritableFile> &&file, Failures *failures)
-      : rocksdb::FSWritableFileOwnerWrapper(std::move(file)), failures_(failures) {}
+  WatchedManifest(std::unique_ptr<rocksdb::FSWritableFile> &&file, std::string directory,
+                  Failures *failures)
+      : rocksdb::FSWritableFileOwnerWrapper(std::move(file)),
+        directory_(std::move(directory)),
+        failures_(failures) {}
 
   rocksdb::IOStatus Append(const rocksdb::Slice &data, const rocksdb::IOOptions &options,
                            rocksdb::IODebugContext *debug) override {
     if (failures_->of_read) return refused();
+    const Turn turn(directory_, LOCK_EX);
     return rocksdb::FSWritableFileOwnerWrapper::Append(data, options, debug);
   }
   rocksdb::IOStatus Append(const rocksdb::Slice &data, const rocksdb::IOOptions &options,
                            const rocksdb::DataVerificationInfo &verification,
                            rocksdb::IODebugContext *debug) override {
     if (failures_->of_read) return refused();
+    const Turn turn(directory_, LOCK_EX);
     return rocksdb::FSWritableFileOwnerWrapper::Append(data, options, verification, debug);
   }
   rocksdb::IOStatus Sync(const rocksdb::IOOptions &options,
@@ -84,6 +93,7 @@ class WatchedManifest : public rocksdb::FSWritableFileOwnerWrapper {
     return status;
   }
 
+  const std::string directory_;
   Failures *failures_;
 };
 
@@ -107,9 +117,10 @@ class CarefulFiles : public rocksdb::FileSystemWrapper {
                                     rocksdb::IODebugContext *debug) override {
     rocksdb::IOStatus status =
         rocksdb::FileSystemWrapper::NewWritableFile(path, options, file, debug);
-    const bool is_manifest = path.find("/MANIFEST-", path.rfind('/')) != std::string::npos;
-    if (status.ok() && is_manifest)
-      *file = std::make_unique<WatchedManifest>(std::move(*file), &failures_);
+    const size_t name = path.rfind('/');
+    if (status.ok() && path.find("/MANIFEST-", name) != std::string::npos)
+      *file =
+          std::make_unique<WatchedManifest>(std::move(*file), path.substr(0, name), &failures_);
     return status;
   }
 

@@ -5,24 +5,25 @@ from pathlib import Path
 from typing import TypeVar
 
 from cdb.engines.files import storage_errors
-from cdb.errors import CorruptDatabaseError
+from cdb.errors import CorruptDatabaseError, DatabaseLockedError
 
 T = TypeVar("T")
 
 TRIES = 100
-"""Beside a writer that never rests damage is believed when it was found so often."""
+"""Beside a writer that never rests an error is believed when it came so often."""
 
 
 def read_unchanged(directory: Path, read: Callable[[], T]) -> T:
-    """What read() gives, which is called again as long as it finds damage and files change.
+    """What read() gives, which is called again as long as it fails and files change.
 
-    Files that a writer has merged meanwhile look as if they were missing.
+    Files that a writer has merged meanwhile look as if they were missing, or it finds a writer at
+    work.
     """
     for _ in range(TRIES - 1):
         before = _state(directory)
         try:
             return read()
-        except CorruptDatabaseError:
+        except (CorruptDatabaseError, DatabaseLockedError):
             if _state(directory) == before:
                 raise
     return read()

@@ -1,6 +1,6 @@
 """rocks_kv: the contract, packed blocks, and what crashes and damage leave."""
 
-import ctypes
+import fcntl
 import os
 import resource
 import shutil
@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -561,106 +562,45 @@ def _flip(file: Path, at: int) -> None:
     file.write_bytes(data)
 
 
-# Kills the process before its n-th call that changes a file; n comes from KILL_AT.
-KILLER = r"""
-#define _GNU_SOURCE
-#include <dlfcn.h>
-#include <signal.h>
-#include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/types.h>
-#include <unistd.h>
-static atomic_int calls, armed;
-void kill_arm(void) { armed = 1; }
-int kill_calls(void) { return calls; }
-static void step(void) {
-  if (armed && ++calls == atoi(getenv("KILL_AT"))) kill(getpid(), SIGKILL);
-}
-#define WRAP(type, name, parameters, ...) \
-  type name parameters { \
-    type (*real) parameters = (type (*) parameters)dlsym(RTLD_NEXT, #name); \
-    step(); \
-    return real(__VA_ARGS__); \
-  }
-WRAP(ssize_t, write, (int fd, const void *data, size_t n), fd, data, n)
-WRAP(ssize_t, pwrite64, (int fd, const void *data, size_t n, off_t at), fd, data, n, at)
-WRAP(int, fsync, (int fd), fd)
-WRAP(int, fdatasync, (int fd), fd)
-WRAP(int, ftruncate64, (int fd, off_t size), fd, size)
-WRAP(int, link, (const char *from, const char *to), from, to)
-WRAP(int, rename, (const char *from, const char *to), from, to)
-WRAP(int, unlink, (const char *path), path)
-"""
-KILL_POINTS = 32
-
-
-def kill_script(path: Path) -> None:
-    """Load, flush, rewind and load again, with a line on stdout after what is durable."""
-    killer = ctypes.CDLL(None)
-    chain = sample_chain(30)
-    killer.kill_arm()
-    with SMALL(path) as schema:
-        for n, block in enumerate(chain.blocks):
-            schema.accept_block(block)
-            if n % 3 == 2:
-                schema.flush()
-                os.write(1, f"{block.index}\n".encode())
-        schema.rewind_to_block_index(chain.blocks[9].index)
-        os.write(1, f"rewound {chain.blocks[9].index}\n".encode())
-        accept_all(schema, chain.blocks[10:])
-    os.write(1, f"calls {killer.kill_calls()}\n".encode())
-
-
 @needs_rocksdb
-class TestKills:
-    @pytest.fixture
-    def killer(self, tmp_path: Path) -> Path:
-        compiler = shutil.which("cc")
-        if compiler is None:
-            pytest.skip("there is no C compiler to make the library that kills")
-        source, library = tmp_path / "killer.c", tmp_path / "killer.so"
-        source.write_text(KILLER)
-        command = [compiler, "-shared", "-fPIC", "-o", str(library), str(source), "-ldl"]
-        subprocess.run(command, check=True)
-        return library
+class TestReadersThatOpenBesideAWriter:
+    """A reader opens the manifest first and the logs later, and a writer changes both."""
 
-    def run(self, killer: Path, path: Path, kill_at: int) -> list[str]:
-        code = f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r})\n"
-        code += f"from test_rocks_kv import *\nkill_script(Path({str(path)!r}))"
-        # After what is there: a sanitizer's runtime has to come first.
-        preload = f"{os.environ.get('LD_PRELOAD', '')} {killer}"
-        environment = os.environ | {"LD_PRELOAD": preload, "KILL_AT": str(kill_at)}
-        command = [sys.executable, "-c", code]
-        done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, check=False)
-        return done.stdout.decode().splitlines()
+    def test_a_manifest_that_changes_meanwhile_is_read_again(self, path: Path) -> None:
+        """Blocks that a writer moved from the log to tables in between were missing."""
+        chain = sample_chain(5)
+        with RocksKvSchema(path) as schema:
+            accept_all(schema, chain.blocks)
+            schema.flush()
+            copy = path.with_name("copy")
+            shutil.copytree(path, copy)
+        [log] = [file for file in (copy / "db").glob("*.log") if file.read_bytes().strip(b"\0")]
+        [manifest] = (copy / "db").glob("MANIFEST-*")
+        written = log.read_bytes()
+        log.unlink()
+        os.mkfifo(log)
 
-    def test_a_kill_before_any_change_of_a_file_leaves_whole_blocks(
-        self, killer: Path, tmp_path: Path
-    ) -> None:
-        *_, last = self.run(killer, tmp_path / "whole", 0)
-        assert last.startswith("calls ")
-        calls = int(last.split()[1])
-        assert calls > KILL_POINTS
-        chain = sample_chain(30)
-        for point in range(KILL_POINTS):
-            path = tmp_path / f"killed-{point}"
-            lines = self.run(killer, path, 1 + point * calls // KILL_POINTS)
-            assert not any(line.startswith("calls") for line in lines)
-            self.check(path, lines, chain)
+        def change() -> None:
+            with log.open("wb"):  # as soon as the reader opens it, which has read the manifest
+                manifest.write_bytes(manifest.read_bytes() + bytes(7))
+                log.unlink()
+                log.write_bytes(written)
 
-    def check(self, path: Path, lines: list[str], chain: Chain) -> None:
-        is_rewound = any(line.startswith("rewound") for line in lines)
-        acknowledged = int(lines[-1].split()[-1]) if lines else -1
-        with SMALL(path) as schema:
-            newest = schema.last_block_index
-            reached = -1 if newest is None else newest
-            may_be_rewinding = not is_rewound and acknowledged == chain.blocks[29].index
-            least = chain.blocks[9].index if may_be_rewinding else acknowledged
-            assert reached >= least
-            assert verify(schema) == expected_state(chain.up_to(reached).blocks)
-            accept_all(schema, [block for block in chain.blocks if block.index > reached])
-            assert [*schema.blocks()] == [canonical(block) for block in chain.blocks]
+        with ThreadPoolExecutor() as writer:
+            changed = writer.submit(change)
+            with RocksKvSchema(copy, read_only=True) as schema:
+                assert [*schema.blocks()] == [canonical(block) for block in chain.blocks]
+            changed.result()
+
+    def test_a_writer_waits_for_a_reader_that_opens_but_not_for_ever(self, path: Path) -> None:
+        with SMALL(path) as schema, ThreadPoolExecutor() as threads:
+            opening = os.open(path / "db", os.O_RDONLY)
+            fcntl.flock(opening, fcntl.LOCK_SH)
+            accept_all(schema, sample_chain(5).blocks)
+            flushing = threads.submit(schema.flush)
+            assert wait([flushing], timeout=0.1).not_done
+            flushing.result()
+            os.close(opening)
 
 
 class TestMissing:

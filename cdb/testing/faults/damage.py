@@ -77,7 +77,8 @@ def _stale(contents: bytes, earlier: Mapping[int, bytes], random: Random) -> Dam
         return Damaged(f"whole-of-step-{step}", old)
     begin, end = _unit(contents, random)
     changed = contents[:begin] + old[begin:end] + contents[begin + len(old[begin:end]) :]
-    return Damaged(f"{begin}-{end}-of-step-{step}", changed)
+    part = "whole" if changed == old else f"{begin}-{end}"
+    return Damaged(f"{part}-of-step-{step}", changed)
 
 
 def _unit(contents: bytes, random: Random) -> tuple[int, int]:

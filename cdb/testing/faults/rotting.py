@@ -87,7 +87,8 @@ class Verdict:
         """The promise that is broken; None when none is."""
         if self.served is not None:
             verify = "finds it" if self.is_detected else "is silent"
-            return f"damage is served: {self.point.file}, asked for {self.served}; verify {verify}"
+            damage = f"{self.point.file}, {self.point.place}"
+            return f"damage is served: {damage}, asked for {self.served}; verify {verify}"
         if self.is_overlooked:
             return f"damage is overlooked: {self.point.file}, {self.point.place}"
         return None
