@@ -107,6 +107,11 @@ _UNPROMISED = Limit(
     "at PROCESS nothing says how much of the log is durable: where a crash left it open, damage is"
     " taken for its torn end",
 )
+_UNPROMISED_OF_SEVERAL = Limit(
+    "fuzz",
+    "damage is served: db/log, ",
+    "the same, and of several changes at once verify finds another",
+)
 
 _OWN: dict[str, Subject] = {
     "memory": Subject("memory", checksummed="db"),
@@ -152,7 +157,7 @@ _OWN: dict[str, Subject] = {
 
 _AT_PROCESS: Mapping[str, tuple[Limit, ...]] = {
     **dict.fromkeys(("blockchain_v2", "sqlite_v3", "flat_file", "rocks", "rocks_kv"), ()),
-    "coin_log": (_UNPROMISED,),
+    "coin_log": (_UNPROMISED, _UNPROMISED_OF_SEVERAL),
 }
 """What is tried at PROCESS, too, and the limits that it has only there."""
 
