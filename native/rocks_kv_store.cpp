@@ -18,7 +18,7 @@
 #include <cstdio>
 #include <cstring>
 #include <future>
-#include <optional>
+#include <memory>
 #include <utility>
 
 using rocksdb::ColumnFamilyHandle;
@@ -424,8 +424,8 @@ std::vector<rocksdb::ColumnFamilyDescriptor> Store::families() const {
 
 Status Store::open_families(const rocksdb::DBOptions &options, bool read_only) {
   rocksdb::DB *db = nullptr;
-  std::optional<Turn> turn;
-  if (read_only) turn.emplace(path_, LOCK_SH);
+  std::unique_ptr<Turn> turn;
+  if (read_only) turn = std::make_unique<Turn>(path_, LOCK_SH);
   const std::string manifest = read_only ? manifest_state() : "";
   const Status status =
       read_only ? rocksdb::DB::OpenForReadOnly(options, path_, families(), &handles_, &db)

@@ -31,7 +31,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -177,8 +176,8 @@ Status cdb_engine::open(const std::string &path, const cdb_options &wanted, cdb_
   if (opened->read_only_ && options.env->FileExists(path + "/CURRENT").IsNotFound())
     return Status::NotFound("it has no file CURRENT");
   rocksdb::DB *db = nullptr;
-  std::optional<Turn> turn;
-  if (opened->read_only_) turn.emplace(path, LOCK_SH);
+  std::unique_ptr<Turn> turn;
+  if (opened->read_only_) turn = std::make_unique<Turn>(path, LOCK_SH);
   Status status = opened->read_only_ ? rocksdb::DB::OpenForReadOnly(options, path, &db)
                                      : rocksdb::DB::Open(options, path, &db);
   turn.reset();
