@@ -1,11 +1,11 @@
-"""Reading a directory of RocksDB's that a writer may be changing meanwhile."""
+"""Reading files that a writer may be changing meanwhile."""
 
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
 from cdb.engines.files import storage_errors
-from cdb.errors import CorruptDatabaseError, DatabaseLockedError
+from cdb.errors import DatabaseError
 
 T = TypeVar("T")
 
@@ -13,23 +13,25 @@ TRIES = 100
 """Beside a writer that never rests an error is believed when it came so often."""
 
 
-def read_unchanged(directory: Path, read: Callable[[], T]) -> T:
-    """What read() gives, which is called again as long as it fails and files change.
+def read_unchanged(
+    read: Callable[[], T], marks: Callable[[], object], *errors: type[DatabaseError]
+) -> T:
+    """What read() gives, which is called again as long as it fails and a writer changes something.
 
-    Files that a writer has merged meanwhile look as if they were missing, or it finds a writer at
-    work.
+    marks: gives others when a writer has changed what read() reads. errors: those that a writer may
+    cause; a file that it has removed looks like damage.
     """
     for _ in range(TRIES - 1):
-        before = _state(directory)
+        before = marks()
         try:
             return read()
-        except (CorruptDatabaseError, DatabaseLockedError):
-            if _state(directory) == before:
+        except errors:
+            if marks() == before:
                 raise
     return read()
 
 
-def _state(directory: Path) -> list[tuple[str, int, int]]:
+def file_marks(directory: Path) -> list[tuple[str, int, int]]:
     """What a writer could not leave as it is: the files' names, and their sizes and times."""
     state = []
     with storage_errors(directory):

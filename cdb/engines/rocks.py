@@ -7,12 +7,13 @@ optional: importing this module always works, and missing() says why the engine 
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from cdb.durability import Durability
-from cdb.engines.changing import read_unchanged
+from cdb.engines.changing import file_marks, read_unchanged
 from cdb.engines.files import make_dir
 from cdb.engines.index import EMPTY, Watermark
 from cdb.errors import (
@@ -76,7 +77,12 @@ class RocksIndex:
         if not read_only:
             make_dir(path, durable=durability is Durability.POWER)
         self._handle: Any = (
-            read_unchanged(path, lambda: self._open(read_only=True))
+            read_unchanged(
+                partial(self._open, read_only=True),
+                partial(file_marks, path),
+                CorruptDatabaseError,
+                DatabaseLockedError,
+            )
             if read_only
             else self._open(read_only=False)
         )

@@ -12,6 +12,7 @@ All of derived/ is rebuilt from the log when it is missing. See docs/schemas/coi
 from array import array
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
+from functools import partial
 from os import PathLike
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from cdb.blocks import BlockSpendInfo, named_block
 from cdb.coins import MAX_U32, NAME_BYTES
 from cdb.damage import Damage, Progress
 from cdb.durability import Durability
+from cdb.engines.changing import read_unchanged
 from cdb.engines.coin_log import (
     DEFAULT_SIZES,
     CoinLog,
@@ -37,7 +39,6 @@ from cdb.packed import AMOUNT_BYTES, PackedBlocks
 __all__ = ["SCHEMA", "CoinLogSchema", "check", "missing", "repair"]
 
 FORMAT_VERSION = 1
-READ_TRIES = 100
 
 
 class CoinLogSchema(PackedLookups):
@@ -133,15 +134,14 @@ class CoinLogSchema(PackedLookups):
                 self._home.close()
 
     def _open(self, durability: Durability, sizes: Sizes) -> CoinLog:
-        for _ in range(READ_TRIES if self._read_only else 0):
-            # A writer that is alive may change files between our looks at two of them.
-            before = self._change_marks()
-            try:
-                return CoinLog(self._path, durability=durability, read_only=True, sizes=sizes)
-            except (CorruptDatabaseError, DatabaseClosedError, StorageError):
-                if self._change_marks() == before:
-                    raise
-        return CoinLog(self._path, durability=durability, read_only=self._read_only, sizes=sizes)
+        open_log = partial(
+            CoinLog, self._path, durability=durability, read_only=self._read_only, sizes=sizes
+        )
+        if not self._read_only:
+            return open_log()
+        return read_unchanged(
+            open_log, self._change_marks, CorruptDatabaseError, DatabaseClosedError, StorageError
+        )
 
     def _change_marks(self) -> list[bytes]:
         """The files that a writer changes before it takes anything away."""

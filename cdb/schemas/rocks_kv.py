@@ -9,6 +9,7 @@ my.cdb/
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import NoReturn, Self
@@ -19,14 +20,14 @@ from cdb.blocks import (
 )
 from cdb.damage import Damage, Progress
 from cdb.durability import Durability
-from cdb.engines.changing import read_unchanged
+from cdb.engines.changing import file_marks, read_unchanged
 from cdb.engines.files import make_dir
 from cdb.engines.home import Home, checked_home, repaired_home
 from cdb.engines.packed_lookups import PackedLookups
 from cdb.engines.promise import NEWEST_FILE, Promise, read_promise, write_promise
 from cdb.engines.rocks_kv import Cursor, Options, RocksKv, missing
 from cdb.engines.rocks_kv_check import check_promise, rewrite_promise
-from cdb.errors import CorruptDatabaseError, InvariantError
+from cdb.errors import CorruptDatabaseError, DatabaseLockedError, InvariantError
 from cdb.packed import PackedBlocks, pack_named
 
 __all__ = ["SCHEMA", "RocksKvSchema", "check", "missing", "repair"]
@@ -144,7 +145,12 @@ class RocksKvSchema(PackedLookups):
 
     def _open(self, options: Options) -> None:
         if self._read_only:
-            read_unchanged(self._path / "db", lambda: self._open_once(options))
+            read_unchanged(
+                partial(self._open_once, options),
+                partial(file_marks, self._path / "db"),
+                CorruptDatabaseError,
+                DatabaseLockedError,
+            )
         else:
             self._open_once(options)
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from cdb.engines.changing import TRIES, read_unchanged
+from cdb.engines.changing import TRIES, file_marks, read_unchanged
 from cdb.errors import CorruptDatabaseError
 
 
@@ -26,19 +26,23 @@ class Reading:
         return self.count
 
 
+def read(reading: Reading, directory: Path) -> int:
+    return read_unchanged(reading, lambda: file_marks(directory), CorruptDatabaseError)
+
+
 def test_what_a_writer_has_changed_is_read_again(tmp_path: Path) -> None:
-    assert read_unchanged(tmp_path, Reading(tmp_path, failures=3, is_beside_a_writer=True)) == 4
+    assert read(Reading(tmp_path, failures=3, is_beside_a_writer=True), tmp_path) == 4
 
 
 def test_damage_to_files_at_rest_is_told_at_once(tmp_path: Path) -> None:
     reading = Reading(tmp_path, failures=3, is_beside_a_writer=False)
     with pytest.raises(CorruptDatabaseError):
-        read_unchanged(tmp_path, reading)
+        read(reading, tmp_path)
     assert reading.count == 1
 
 
 def test_damage_beside_a_writer_that_never_rests_is_told_in_the_end(tmp_path: Path) -> None:
     reading = Reading(tmp_path, failures=10 * TRIES, is_beside_a_writer=True)
     with pytest.raises(CorruptDatabaseError):
-        read_unchanged(tmp_path, reading)
+        read(reading, tmp_path)
     assert reading.count == TRIES

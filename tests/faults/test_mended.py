@@ -18,6 +18,8 @@ from cdb.testing.faults.recorder import Kind, Operation
 from cdb.testing.faults.shim import Calls
 from cdb.testing.faults.trial import Request, new_directory, trials_of
 
+SYNCS = (Kind.SYNC, Kind.DATA_SYNC)
+
 preloads = pytest.mark.skipif(missing() is not None, reason=str(missing()))
 
 
@@ -34,7 +36,7 @@ def test_the_journal_of_a_new_sqlite_file_is_gone_for_good_before_it_has_a_wal(
     assert removed < made
     opened = next(each for each in operations[removed:made] if _is(each, Kind.OPEN, "root"))
     assert any(
-        each.kind in (Kind.SYNC, Kind.DATA_SYNC) and each.descriptor == opened.descriptor
+        each.kind in SYNCS and each.descriptor == opened.descriptor
         for each in operations[removed:made]
     )
 
@@ -83,19 +85,26 @@ def test_tables_stay_when_the_fsync_of_the_manifest_that_names_them_fails(name: 
 
 def _syncs_of_ingestions(operations: Sequence[Operation]) -> list[int]:
     """Which fsyncs, counted from 1, are those of a manifest that names a table just linked."""
-    found, files, syncs, is_linked = [], {}, 0, False
-    for each in operations:
-        if each.kind is Kind.OPEN:
-            files[each.descriptor] = Path(each.path).name
+    found, syncs, is_linked = [], 0, False
+    for each, file in _with_files(operations):
         is_linked = is_linked or each.kind is Kind.LINK
-        if each.kind not in (Kind.SYNC, Kind.DATA_SYNC):
+        if each.kind not in SYNCS:
             continue
         syncs += 1
         # The first one after its tables were linked; before, it takes their numbers.
-        if is_linked and files[each.descriptor].startswith("MANIFEST"):
+        if is_linked and file.startswith("MANIFEST"):
             found.append(syncs)
             is_linked = False
     return found
+
+
+def _with_files(operations: Sequence[Operation]) -> Iterator[tuple[Operation, str]]:
+    """Each with the name of the file that its descriptor was opened for; "" without one."""
+    files: dict[int, str] = {}
+    for each in operations:
+        if each.kind is Kind.OPEN:
+            files[each.descriptor] = Path(each.path).name
+        yield each, files.get(each.descriptor, "")
 
 
 @preloads
@@ -142,14 +151,12 @@ def test_nothing_is_promised_that_a_killed_process_had_not_synced() -> None:
 
 def _changes_that_sync(operations: Sequence[Operation], name: str) -> list[int]:
     """Which calls that change anything, counted from 1, are fsyncs of the file."""
-    found, files, changes = [], {}, 0
-    for each in operations:
-        if each.kind is Kind.OPEN:
-            files[each.descriptor] = Path(each.path).name
+    found, changes = [], 0
+    for each, file in _with_files(operations):
         is_call = each.kind not in (Kind.CLOSE, Kind.DUPLICATE, Kind.MARK, Kind.UNSEEN)
         if is_call and (each.kind is not Kind.OPEN or each.at & (os.O_CREAT | os.O_TRUNC)):
             changes += 1
-        if each.kind in (Kind.SYNC, Kind.DATA_SYNC) and files[each.descriptor] == name:
+        if each.kind in SYNCS and file == name:
             found.append(changes)
     return found
 
