@@ -7,7 +7,7 @@ processes of their own.
 import inspect
 import threading
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import count
@@ -78,6 +78,7 @@ def write_beside_readers(
     _accept(schema, chain, 0, REWOUND_BLOCKS)
     schema.flush()
     done = threading.Event()
+    steps = count(1)
     times_read = [0] * len(readers)
 
     def read_until_done(reader: int) -> None:
@@ -88,10 +89,10 @@ def write_beside_readers(
     with ThreadPoolExecutor(len(readers)) as pool:
         reading = [pool.submit(read_until_done, reader) for reader in range(len(readers))]
         try:
-            _write(schema, chain, REWOUND_BLOCKS)
+            _write(schema, chain, REWOUND_BLOCKS, steps)
             while min(times_read) < least_reads and not any(each.done() for each in reading):
                 schema.rewind_to_block_index(chain.blocks[-REWOUND_BLOCKS - 1].index)
-                _write(schema, chain, len(chain.blocks) - REWOUND_BLOCKS)
+                _write(schema, chain, len(chain.blocks) - REWOUND_BLOCKS, steps)
         finally:
             done.set()
         for each in reading:
@@ -174,9 +175,9 @@ def _opens_read_only(factory: SchemaFactory) -> bool:
     return any(each.name == "read_only" or each.kind is each.VAR_KEYWORD for each in parameters)
 
 
-def _write(schema: Schema, chain: Chain, n_written: int) -> None:
-    """Accept the rest of a chain in both forms; on the way flush, settle and rewind."""
-    for step in count(1):
+def _write(schema: Schema, chain: Chain, n_written: int, steps: Iterator[int]) -> None:
+    """Accept the rest of a chain in both forms; flush, settle and rewind at some of the steps."""
+    for step in steps:
         n_before, n_written = n_written, min(n_written + BATCH_BLOCKS, len(chain.blocks))
         _accept(schema, chain, n_before, n_written, packed=step % 2 == 0)
         if n_written == len(chain.blocks):
