@@ -10,9 +10,10 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from itertools import count
+from itertools import count, cycle
 from pathlib import Path
 from random import Random
+from time import sleep
 
 from cdb.blocks import canonical
 from cdb.coins import CoinInfo, bytes32
@@ -34,6 +35,8 @@ BLOCKS = 150
 BATCH_BLOCKS = 10
 REWOUND_BLOCKS = 25
 BATCH_NAMES = 100
+REST_SECONDS = 0.05
+"""What a reader in a process needs from end to end; a rewind within that sends some away."""
 
 Read = Callable[[], None]
 """Reads once, and raises when what it has read is no state that there can be."""
@@ -72,13 +75,14 @@ def write_beside_readers(
 ) -> None:
     """Accept the chain, while each reader reads again and again in a thread.
 
-    It goes on, with rewinds, until each of them has read so often; blocks up to REWOUND_BLOCKS are
-    there all the time. Raises what they raise.
+    It goes on, with rewinds, until each of them has read so often; every other time it rests before
+    it rewinds. Blocks up to REWOUND_BLOCKS are there all the time. Raises what they raise.
     """
     _accept(schema, chain, 0, REWOUND_BLOCKS)
     schema.flush()
     done = threading.Event()
     steps = count(1)
+    rests_seconds = cycle([0, REST_SECONDS])
     times_read = [0] * len(readers)
 
     def read_until_done(reader: int) -> None:
@@ -91,6 +95,7 @@ def write_beside_readers(
         try:
             _write(schema, chain, REWOUND_BLOCKS, steps)
             while min(times_read) < least_reads and not any(each.done() for each in reading):
+                sleep(next(rests_seconds))
                 schema.rewind_to_block_index(chain.blocks[-REWOUND_BLOCKS - 1].index)
                 _write(schema, chain, len(chain.blocks) - REWOUND_BLOCKS, steps)
         finally:
