@@ -5,6 +5,7 @@ one. What a promise says tells.
 """
 
 import re
+import zlib
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,7 +14,7 @@ from cdb.errors import CorruptDatabaseError
 
 NEWEST_FILE = "NEWEST"
 
-_line = re.compile(r"newest (-?[0-9]{1,10}) sequence ([0-9]{1,20})\n").fullmatch
+_line = re.compile(rb"newest (-?[0-9]{1,10}) sequence ([0-9]{1,20}) crc32 [0-9a-f]{8}\n").fullmatch
 
 
 class Promise(NamedTuple):
@@ -28,13 +29,22 @@ def read_promise(path: Path) -> Promise | None:
     with storage_errors(path):
         if not path.exists():
             return None
-        match = _line(path.read_bytes().decode("ascii", "replace"))
+        line = path.read_bytes()
+    match = _line(line)
     if match is None:
-        raise CorruptDatabaseError(path, "damaged: it should read 'newest N sequence N'")
-    return Promise(int(match[1]), int(match[2]))
+        problem = "damaged: it should read 'newest N sequence N crc32 XXXXXXXX'"
+        raise CorruptDatabaseError(path, problem)
+    promise = Promise(int(match[1]), int(match[2]))
+    if line != _line_of(promise):
+        raise CorruptDatabaseError(path, "damaged: its checksum is another one")
+    return promise
 
 
 def write_promise(path: Path, promise: Promise) -> None:
     """Replace the file in one step, durably: torn by a power cut, it would look like damage."""
-    line = f"newest {promise.newest} sequence {promise.sequence}\n"
-    replace_file(path, line.encode("ascii"), durable=True)
+    replace_file(path, _line_of(promise), durable=True)
+
+
+def _line_of(promise: Promise) -> bytes:
+    line = f"newest {promise.newest} sequence {promise.sequence}".encode("ascii")
+    return b"%s crc32 %08x\n" % (line, zlib.crc32(line))

@@ -32,7 +32,7 @@ from cdb.packed import PackedBlocks, pack_named
 
 __all__ = ["SCHEMA", "RocksKvSchema", "check", "missing", "repair"]
 
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 COMMIT_ENTRIES = 3_000_000
 INGEST_ENTRIES = 10_000
 BATCH_ENTRIES = 50_000

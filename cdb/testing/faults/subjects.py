@@ -97,8 +97,8 @@ _OLDER_INDEX = Limit(
 )
 _OLDER_PROMISE = Limit(
     "stale",
-    "damage is overlooked: db/acked, ",
-    "it promised less then, and that is kept, too; the manifest covers a log that was closed",
+    "damage is overlooked: db/(acked|NEWEST), ",
+    "it promised less then, and that is kept, too; of coin_log what was closed is in the manifest",
 )
 
 _UNPROMISED = Limit(
@@ -140,11 +140,12 @@ _OWN: dict[str, Subject] = {
     ),
     "rocks_kv": Subject(
         "cdb.testing.small_memtable:ROCKS_KV",
-        checksummed="db/FORMAT",
+        checksummed="db/(FORMAT|NEWEST)",
         limits=(
             _ROCKSDB_LOG,
             _ROCKSDB_MANIFEST,
             _ROCKSDB_GAP,
+            _OLDER_PROMISE,
             *_ROCKSDB_ASSERTIONS,
         ),
     ),
