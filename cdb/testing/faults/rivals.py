@@ -136,7 +136,14 @@ def _done_in_a_child(schema: Schema) -> str:
     with os.fdopen(ours, "rb") as pipe:
         done = pipe.read().decode()
     _, status = os.waitpid(child, 0)
-    return done or ("hang" if status else "")
+    return done or _end_of(os.waitstatus_to_exitcode(status))
+
+
+def _end_of(exit_code: int) -> str:
+    """What was wrong with how a child ended; empty if nothing was."""
+    if exit_code == 0:
+        return ""
+    return "hang" if exit_code == -signal.SIGALRM else f"end with {exit_code}"
 
 
 def _writes(schema: Schema) -> list[tuple[str, Callable[[], None]]]:
