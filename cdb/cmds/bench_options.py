@@ -1,14 +1,13 @@
-"""What the bench commands share: which replays, how often, where, and who ends them."""
+"""What the bench commands share: which replays, how often, and where."""
 
 import shutil
-import signal
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import click
 from tqdm import tqdm
@@ -21,11 +20,11 @@ from cdb.errors import StorageError
 from cdb.mainnet_shape import MODEL_COINS, MODEL_HEIGHTS, mainnet_shaped_blocks
 from cdb.replay import write_blocks
 from cdb.report.units import size
+from cdb.termination import end_at_sigterm
 
 DEFAULT_RUNS = 5
 MAINNET_FLUSH_COINS = 1_000_000
 TEXT_BYTES = 171  # a coin, with its share of spends and blocks
-EXIT_TERMINATED = 128 + signal.SIGTERM
 
 Command = Callable[..., None]
 
@@ -228,12 +227,3 @@ def check_space(options: BenchOptions, databases: int) -> None:
     if n_bytes > free_bytes:
         raise StorageError(options.parent, f"it {line}; free some, or take another --dir")
     note(f"{options.parent.resolve()}: {line}")
-
-
-def end_at_sigterm() -> None:
-    """End at SIGTERM as after Ctrl-C, so that nothing is left behind."""
-
-    def terminate(number: int, frame: object) -> NoReturn:
-        sys.exit(EXIT_TERMINATED)
-
-    signal.signal(signal.SIGTERM, terminate)

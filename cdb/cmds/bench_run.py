@@ -24,7 +24,6 @@ from cdb.cmds.bench_options import (
     Source,
     check_space,
     common_options,
-    end_at_sigterm,
     note,
 )
 from cdb.cmds.options import SchemaType
@@ -32,6 +31,7 @@ from cdb.cmds.runner import run
 from cdb.errors import UnsupportedError
 from cdb.loader import DEFAULT_FLUSH_COINS
 from cdb.schemas import find_schema, schema_names
+from cdb.termination import end_at_sigterm
 
 DEFAULT_SOURCE = Source(coins=1_000_000)
 QUICK_SOURCE = Source(coins=100_000)

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import signal
+import sys
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -27,6 +28,7 @@ from cdb.schemas.memory import MemorySchema
 
 class Hanging(MemorySchema):
     def __init__(self, path):
+        pathlib.Path("there").write_text(str(path))
         pathlib.Path("asleep").write_text(str(os.getpid()))
         try:
             time.sleep(600)
@@ -110,6 +112,22 @@ def test_what_is_interrupted_ends_its_trials_and_leaves_its_report(twins: Comman
     assert document["state"] == "interrupted"
     assert document["totals"]["trials"] == 0
     assert out.decode() == markdown(document) + "\n"
+    assert soon(lambda: not is_running(int(asleep.read_text())))
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_trial_that_is_ended_leaves_nothing_behind(
+    twins: Commands, number: signal.Signals
+) -> None:
+    line = [sys.executable, "-m", "cdb.testing.faults", "replay", "twins:Hanging"]
+    process = twins.popen(line)
+    asleep, there = twins.cwd / "asleep", twins.cwd / "there"
+    assert soon(lambda: asleep.exists() and asleep.read_text() != "")
+    scratch = Path(there.read_text()).parent
+    assert scratch.is_dir()
+    process.send_signal(number)
+    process.communicate(timeout=60)
+    assert not scratch.exists()
     assert soon(lambda: not is_running(int(asleep.read_text())))
 
 

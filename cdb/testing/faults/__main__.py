@@ -6,6 +6,7 @@ from dataclasses import asdict, replace
 import click
 
 from cdb.errors import CdbError, UnsupportedError
+from cdb.termination import end_at_sigterm
 from cdb.testing.faults.attempt import EXIT_UNSUPPORTED
 from cdb.testing.faults.catalogue import CATALOGUE
 from cdb.testing.faults.coverage import Coverage
@@ -46,6 +47,7 @@ def faults(
     most: int | None,
     as_json: bool,
 ) -> None:
+    end_at_sigterm()
     kind = CATALOGUE[trial]
     problem = kind.missing()
     if problem is not None:
