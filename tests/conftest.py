@@ -3,6 +3,7 @@
 import hashlib
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -25,6 +26,8 @@ from cdb.replay import block_text
 from cdb.schemas import Schema, SchemaInfo, find_schema
 from cdb.schemas.registry import OWN_SCHEMAS
 
+# What a script runs in the background ignores Ctrl-C, and so would all that tests send it to.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 # On a busy machine slow is no failure.
 CALM = settings(database=None, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
