@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from cdb.cmds.soak import soak
-from cdb.cmds.soak_report import SoakReport, markdown
+from cdb.cmds.soak_report import SoakReport, counts_text, markdown, schemas_markdown
 from cdb.errors import CdbError
 from cdb.testing.faults import CATALOGUE, Coverage, Limit, Subject
 from cdb.testing.faults.attempt import Attempt, BrokenPromise, Failure, Untried, Verdict
@@ -19,6 +19,8 @@ from cdb.testing.faults.soak import Result, Rotation, take_turns
 from tests.bench.processes import is_running, soon
 from tests.conftest import Commands
 
+DOCS = Path(__file__).parents[2] / "docs"
+REPORTS = {path.stem: json.loads(path.read_bytes()) for path in sorted((DOCS / "soaks").iterdir())}
 GOOD = "cdb.testing.faults.broken:Good"
 BROKEN = "cdb.testing.faults.broken:NoLock"
 TWINS = """
@@ -261,3 +263,20 @@ def test_the_report_adds_up(turns: Turns) -> None:
     lines = markdown(document).splitlines()
     assert lines[0].split() == ["|", "points", "|", "a", "|", "b", "|"]
     assert lines[2].split() == ["|", "power-ext4", "|", "3", "|", "3", "|"]
+
+
+@pytest.mark.parametrize("name", REPORTS)
+def test_the_page_shows_the_committed_reports(name: str) -> None:
+    document = REPORTS[name]
+    assert (document["state"], document["software"]["git_dirty"]) == ("ended", False)
+    assert document["totals"]["failed"] == 0
+    page = (DOCS / "durability.md").read_text()
+    assert counts_text(document["totals"]) in page
+    assert schemas_markdown(document) in page
+
+
+def test_a_committed_report_is_of_a_long_soak() -> None:
+    document = REPORTS["all"]
+    assert document["seconds"] >= 2 * 60 * 60
+    assert document["totals"]["replayed_cuts"] >= 10_000
+    assert document["totals"]["real_cuts"] >= 500
