@@ -139,6 +139,18 @@ def test_the_floor(
     assert len(syncs) == (durability is Durability.POWER)
 
 
+@pytest.mark.parametrize("schema", SCHEMAS)
+def test_what_a_slow_commit_leaves_no_time_for_comes_in_the_next_case(
+    schema: str, loaded: Loaded, database: Databases, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("SECONDS", "QUICK_SECONDS"):
+        monkeypatch.setattr(f"cdb.bench.workloads.append.{name}", 1e-9)
+    monkeypatch.setattr("cdb.bench.workloads.append.COMMITS", {45: 300, 46: 300, 47: 300})
+    held = database(schema, loaded(schema))
+    assert [case.figures.get("commits") for case in run("append", held)] == [1, 1, 1]
+    assert run(DIGEST, held) == []
+
+
 def test_a_schema_may_settle(
     database: Databases, blocks: tuple[BlockSpendInfo, ...], tmp_path: Path
 ) -> None:

@@ -65,7 +65,8 @@ class _Appending:
         taken, bare = list[float](), list[float]()
         while sum(taken) + sum(bare) < self._seconds and (part := list(islice(commits, turn))):
             turn_seconds = self._commit_until(part, self._seconds - sum(taken) - sum(bare))
-            part = part[: len(turn_seconds)]
+            part, left = part[: len(turn_seconds)], part[len(turn_seconds) :]
+            self._blocks[:0] = chain(*left)
             taken += turn_seconds
             bare += [_timed(self._append, commit) for commit in part]
             made += part
