@@ -166,13 +166,25 @@ class Session {
     flushed_ = chain_.newest();
     cdb_coin_log_options options = options_;
     options.read_only = 1;
-    cdb_coin_log *log = nullptr;
-    is_ok(cdb_coin_log_open(directory_.path().c_str(), &options, &log, &error), &error);
+    cdb_coin_log *log = open_beside(options);
     look_up(log);
     read_blocks(log);
     require(!is_ok(cdb_coin_log_rewind(log, -1, &error), &error, COIN_LOG_INVALID),
             "a reader can't write");
     is_ok(cdb_coin_log_close(log, /*abandon=*/0, &error), &error);
+  }
+
+  // A checkpoint may take away what the manifest named; then the next one is there already.
+  cdb_coin_log *open_beside(const cdb_coin_log_options &options) {
+    constexpr int kMostTries = 100;
+    cdb_coin_log *log = nullptr;
+    char *error = nullptr;
+    for (int tries = 1; log == nullptr; ++tries) {
+      const cdb_coin_log_status status =
+          cdb_coin_log_open(directory_.path().c_str(), &options, &log, &error);
+      is_ok(status, &error, tries < kMostTries ? status : COIN_LOG_OK);
+    }
+    return log;
   }
 
   void look_up(cdb_coin_log *log) {
