@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
 from cdb.blocks import BlockSpendInfo
-from cdb.errors import ChainMismatchError
+from cdb.errors import BlockError, ChainMismatchError
 from cdb.packed import PackedBlocks
 from cdb.schemas.protocol import Schema
 
@@ -61,9 +61,13 @@ class Loader:
         self.flush()
 
     def flush(self) -> None:
-        """Flush what was accepted."""
+        """Flush what was accepted. Raises a BlockError when the schema had put a refusal off."""
         with self._uninterrupted():
-            self._schema.flush()
+            try:
+                self._schema.flush()
+            except BlockError:
+                self.progress.accepted_index = self._schema.last_block_index
+                raise
             self.progress.flushed_index = self.progress.accepted_index
             self._unflushed_coins = 0
 
@@ -83,6 +87,7 @@ class Loader:
     def _count(self, packed: PackedBlocks) -> None:
         """Count what the schema has accepted of these blocks."""
         newest = self._schema.last_block_index
+        self.progress.accepted_index = newest
         accepted = 0 if newest is None else bisect_right(packed.indices, newest)
         if accepted == 0:
             return
@@ -90,7 +95,6 @@ class Loader:
         self.progress.coins += packed.confirm_ends[accepted - 1]
         self.progress.spends += packed.spend_ends[accepted - 1]
         self._unflushed_coins += packed.confirm_ends[accepted - 1]
-        self.progress.accepted_index = packed.indices[accepted - 1]
 
 
 def accept(schema: Schema, packed: PackedBlocks) -> None:

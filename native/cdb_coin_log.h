@@ -17,8 +17,8 @@
  *   (null-terminated, never null unless memory ran out) that the caller frees with
  *   cdb_coin_log_free. It reads "FILE<tab>PROBLEM"; FILE is relative to the database's
  *   directory, and empty where no file is at fault.
- * - A write that fails with anything but COIN_LOG_REFUSED leaves the log in doubt: close it
- *   and open it again.
+ * - A write that fails with anything but COIN_LOG_REFUSED or COIN_LOG_TAKEN_BACK leaves the
+ *   log in doubt: close it and open it again.
  * - Threads: one call at a time, on a log and the readers made from it together.
  * - No call keeps a pointer that it was given.
  *
@@ -70,6 +70,8 @@ typedef struct {
     uint32_t recent_bits;     /* 0 … 24: the names of the newest 2^recent_bits coins are kept */
     uint32_t unverified_spends;  /* that may wait for their verification: 40 bytes each */
     int32_t forgiving;        /* open without `acked` where it is lost: nobody knows then what was acknowledged */
+    int32_t before_damage;    /* read_only, and forgiving: have the log end where it is damaged, and believe
+                                 nothing that is derived from it. cdb_coin_log_check says where that is. */
 } cdb_coin_log_options;
 
 typedef struct {
@@ -115,15 +117,26 @@ void cdb_coin_log_count(const cdb_coin_log *log, cdb_coin_log_totals *totals);
 
    trusting: when a spend's coin is old, have the index alone say that it exists, and verify
    it together with many others, before the next flush, lookup, read, rewind or refusal.
-   Should it be found then that a block has spent what does not exist (a made-up name passes
-   once in 10^7 at 13 million coins), that block and those after it are taken back, and the
-   call that found it fails with COIN_LOG_TAKEN_BACK. */
+   The index may know a name that no coin has: of a coin that was rewound, or, once in 10^7 at
+   13 million coins, a made-up one. The call that finds it fails with COIN_LOG_TAKEN_BACK:
+   that block and those after it are gone, and nothing else has happened. */
 cdb_coin_log_status cdb_coin_log_accept(cdb_coin_log *log, size_t n, const uint64_t *indices,
                                         const uint64_t *timestamps, const uint64_t *spend_ends,
                                         const uint64_t *confirm_ends, const uint8_t *spends,
                                         const uint8_t *confirms, const uint8_t *names,
                                         int32_t trusting, cdb_coin_log_refusal *refusal,
                                         char **error);
+
+/* Verify what was accepted trusting. After this, and until such blocks are accepted again, no other call
+   fails with COIN_LOG_TAKEN_BACK. */
+cdb_coin_log_status cdb_coin_log_settle(cdb_coin_log *log, char **error);
+
+/* After COIN_LOG_TAKEN_BACK, once: a reader of just the block that was refused. */
+cdb_coin_log_status cdb_coin_log_taken_back(cdb_coin_log *log, cdb_coin_log_reader **reader,
+                                            char **error);
+
+/* Opened before_damage: COIN_LOG_CORRUPT, and where, if the log is damaged. */
+cdb_coin_log_status cdb_coin_log_check(const cdb_coin_log *log, char **error);
 
 /* When it returns, everything accepted is as durable as options say. */
 cdb_coin_log_status cdb_coin_log_flush(cdb_coin_log *log, char **error);

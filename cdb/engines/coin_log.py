@@ -33,12 +33,16 @@ class _RefusedError(Exception):
     """A block breaks a rule."""
 
 
+class _TakenBackError(Exception):
+    """A block that was accepted trusting breaks a rule."""
+
+
 _PROBLEMS: Problems = {
     "COIN_LOG_CORRUPT": (CorruptDatabaseError, "{}"),
     "COIN_LOG_FOREIGN": (WrongDatabaseError, "{}"),
     "COIN_LOG_NO_SPACE": (StorageError, "the disk is full ({}); make room, then open it again"),
     "COIN_LOG_IO": (StorageError, "{}; check the disk, then open it again"),
-    "COIN_LOG_TAKEN_BACK": (StorageError, "{}; open it again"),
+    "COIN_LOG_TAKEN_BACK": (_TakenBackError, "{}"),
     "COIN_LOG_REWOUND": (DatabaseClosedError, "{}"),
     "COIN_LOG_FAILED": (StorageError, "the coin log failed ({}); open it again"),
     "COIN_LOG_LIMIT": (UnsupportedError, "{}"),
@@ -91,6 +95,8 @@ class CoinLog:
     One call at a time. After an error in a write, only close(abandon=True) is left.
 
     forgiving: open it also where `acked` is lost, so that it can be checked or repaired.
+    before_damage: open, read_only, what comes before the first damage to the log; see check(). It is
+    all read, and nothing that is derived from it is believed.
     Raises MissingEngineError, CorruptDatabaseError, WrongDatabaseError, StorageError or, when it
     was opened read_only and has been rewound since, DatabaseClosedError.
     """
@@ -102,6 +108,7 @@ class CoinLog:
         durability: Durability,
         read_only: bool = False,
         forgiving: bool = False,
+        before_damage: bool = False,
         sizes: Sizes = DEFAULT_SIZES,
     ) -> None:
         self.path = path
@@ -112,6 +119,7 @@ class CoinLog:
         options = ffi.new("cdb_coin_log_options *")
         options.read_only = read_only
         options.forgiving = forgiving
+        options.before_damage = before_damage
         options.power_durable = durability is Durability.POWER
         options.memtable_coins = sizes.memtable_coins
         options.merge_runs = sizes.merge_runs
@@ -135,10 +143,15 @@ class CoinLog:
         """Whether `acked` is damaged or missing. A writer has mended it when it was opened."""
         return bool(self._count().acked_is_damaged)
 
-    def accept(self, blocks: PackedBlocks, *, trusting: bool) -> int | None:
-        """Add blocks. None when all were; else the place of the first that breaks a rule.
+    def check(self) -> None:
+        """Opened before_damage: raise CorruptDatabaseError if the log is damaged."""
+        _engine.call(self.path, "check", self._open_handle())
 
-        The blocks before that one were accepted, and of it and those after it nothing was.
+    def accept(self, blocks: PackedBlocks, *, trusting: bool) -> PackedBlocks | None:
+        """Add blocks. None when all were; else the one that breaks a rule.
+
+        The blocks before that one were accepted, and of it and those after it nothing was. trusting:
+        it may be one of an earlier call, and a block that was accepted may be refused by settle().
         """
         ffi = self._native.ffi
         refusal = ffi.new("cdb_coin_log_refusal *")
@@ -155,7 +168,21 @@ class CoinLog:
                 refusal,
             )
         except _RefusedError:
-            return int(refusal.block)
+            place = int(refusal.block)
+            return blocks.part(place, place + 1)
+        except _TakenBackError:
+            return self._taken_back()
+        return None
+
+    def settle(self) -> PackedBlocks | None:
+        """Verify what was accepted trusting, as has to be done before any other call but accept().
+
+        Returns the first block that breaks a rule; it and those after it are gone.
+        """
+        try:
+            _engine.call(self.path, "settle", self._open_handle())
+        except _TakenBackError:
+            return self._taken_back()
         return None
 
     def flush(self) -> None:
@@ -187,14 +214,8 @@ class CoinLog:
     def read(self, first_index: int, last_index: int) -> "Reader":
         """Reads the blocks with first_index ≤ index ≤ last_index, as they are now."""
         self._end_readers()
-        handle = self._native.ffi.new("cdb_coin_log_reader **")
         last = max(-1, min(last_index, MAX_U32))
-        _engine.call(
-            self.path, "read", self._open_handle(), min(first_index, MAX_U32 + 1), last, handle
-        )
-        reader = Reader(self, handle[0], self._ended)
-        self._readers.add(reader)
-        return reader
+        return self._reader("read", min(first_index, MAX_U32 + 1), last)
 
     def close(self, *, abandon: bool = False) -> None:
         """Make everything durable, unless abandon, and release files. Readers end."""
@@ -204,6 +225,20 @@ class CoinLog:
         handle, self._handle = self._handle, None
         if handle is not None:
             _engine.call(self.path, "close", handle, abandon)
+
+    def _taken_back(self) -> PackedBlocks:
+        reader = self._reader("taken_back")
+        block = reader.next()
+        reader.end()
+        assert block is not None
+        return block
+
+    def _reader(self, function: str, *arguments: int) -> "Reader":
+        handle = self._native.ffi.new("cdb_coin_log_reader **")
+        _engine.call(self.path, function, self._open_handle(), *arguments, handle)
+        reader = Reader(self, handle[0], self._ended)
+        self._readers.add(reader)
+        return reader
 
     def _end_readers(self) -> None:
         """End the readers that nobody has any more: from here, because calls come one at a time."""

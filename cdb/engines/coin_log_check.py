@@ -1,7 +1,7 @@
 """Checks a coin log: the log by reading all of it, and what is derived from it by opening it.
 
 Opening holds every derived file against its checksums. Where one fails, the log is opened without
-derived/, through links in a directory apart: then nothing but the log itself can be at fault.
+them: then nothing but the log itself can be at fault.
 """
 
 import re
@@ -9,7 +9,6 @@ import struct
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from cdb.coins import MAX_U32
 from cdb.damage import Damage, Progress
@@ -41,12 +40,11 @@ def check_coin_log(path: Path, progress: Progress) -> Iterator[Damage]:
             yield from _missing_files(path)
             _read_all(log, progress)
     except CorruptDatabaseError as error:
-        damaged = Path(error.path)
-        if path / DERIVED not in damaged.parents:
+        if path / DERIVED not in Path(error.path).parents:
             yield _log_damage(path, error)
             return
         yield Damage.of(error, LOG)
-        yield from _check_log_alone(path, damaged)
+        yield from _check_log_alone(path)
 
 
 def rebuild_derived(path: Path, damaged: list[Path]) -> None:
@@ -61,8 +59,14 @@ def rebuild_derived(path: Path, damaged: list[Path]) -> None:
     CoinLog(path, durability=Durability.POWER, forgiving=True).close()
 
 
-def _open(path: Path) -> CoinLog:
-    return CoinLog(path, durability=Durability.POWER, read_only=True, forgiving=True)
+def _open(path: Path, *, before_damage: bool = False) -> CoinLog:
+    return CoinLog(
+        path,
+        durability=Durability.POWER,
+        read_only=True,
+        forgiving=True,
+        before_damage=before_damage,
+    )
 
 
 def _read_all(log: CoinLog, progress: Progress) -> None:
@@ -70,18 +74,13 @@ def _read_all(log: CoinLog, progress: Progress) -> None:
         progress(blocks.confirm_ends[-1])
 
 
-def _check_log_alone(path: Path, damaged: Path) -> Iterator[Damage]:
-    """Damage to the log, when a derived file is damaged: then opening reads all of the log."""
-    with TemporaryDirectory() as name:
-        apart = Path(name)
-        (apart / DERIVED).mkdir()
-        for file in (LOG, ACKED, MANIFEST):
-            if (path / file).exists() and path / file != damaged:
-                (apart / file).symlink_to((path / file).absolute())
-        try:
-            _open(apart).close()
-        except CorruptDatabaseError as error:
-            yield _log_damage(path, error)
+def _check_log_alone(path: Path) -> Iterator[Damage]:
+    """Damage to the log, where a derived file is damaged."""
+    try:
+        with closing(_open(path, before_damage=True)) as log:
+            log.check()
+    except CorruptDatabaseError as error:
+        yield _log_damage(path, error)
 
 
 def _missing_files(path: Path) -> Iterator[Damage]:

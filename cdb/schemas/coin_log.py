@@ -46,7 +46,8 @@ class CoinLogSchema(PackedLookups):
 
     One lock makes each call whole, so that reads from other threads are safe beside the writer.
     Opened read_only it shows the state of its opening, also while another process writes; when that
-    one rewinds, reads raise DatabaseClosedError, and opening it again helps.
+    one rewinds, reads raise DatabaseClosedError, and opening it again helps. Of a damaged log the blocks
+    before the first damage can be read so; anything else raises CorruptDatabaseError.
     """
 
     def __init__(
@@ -59,6 +60,7 @@ class CoinLogSchema(PackedLookups):
     ) -> None:
         super().__init__(path, read_only=read_only)
         self._path = Path(path)
+        self._damage: CorruptDatabaseError | None = None
         with ExitStack() as undo:
             self._home = Home(self._path, "coin_log", FORMAT_VERSION, read_only=read_only)
             undo.callback(self._home.close)
@@ -69,33 +71,34 @@ class CoinLogSchema(PackedLookups):
     def last_block_index(self) -> int | None:
         """See Schema."""
         with self._mutex:
+            self._end_before_damage()
             return self._log.newest_index
 
     def accept_block(self, block_spend_info: BlockSpendInfo) -> None:
         """See Schema."""
         with self._writing():
             packed = _packed(block_spend_info)
-            if packed is None or self._accept(packed, trusting=False) is not None:
+            if packed is None:
                 self._raise_refusal(block_spend_info)
+            else:
+                self._accept(packed, trusting=False)
 
     def accept_packed(self, packed_blocks: PackedBlocks) -> None:
         """Add blocks in order. At a BlockError, those before the block that it names were accepted.
 
-        The blocks must be in canonical form, and their names right. A spend of an old coin is held
-        against that coin before the next flush or read, together with many others: should a block
-        have spent a made-up name that the index took for a coin's (by chance, once in ten million
-        such names at 13 million coins), that call raises StorageError, and the database, opened
-        again, ends before that block.
+        The blocks must be in canonical form, and their names right. That a spend is of a coin that was
+        confirmed long ago may be verified later, together with many others: a block that spends what
+        it must not is then refused by the next flush, look-up, read, rewind or close, or by an accept
+        that makes room or refuses another block. The BlockError names it; it and the blocks after it
+        are gone, and none of them was promised.
         """
         with self._writing():
-            refused = self._accept(packed_blocks, trusting=True)
-            if refused is not None:
-                self._raise_refusal(packed_blocks.block(refused))
+            self._accept(packed_blocks, trusting=True)
 
     def flush(self) -> None:
         """See Schema."""
         with self._mutex:
-            self._guard.check()
+            self._settle()
             if not self._read_only:
                 with self._guard.write():
                     self._log.flush()
@@ -103,14 +106,18 @@ class CoinLogSchema(PackedLookups):
     def block_info_for_block_index(self, block_index: int) -> BlockSpendInfo | None:
         """See Schema."""
         with self._mutex:
-            self._guard.check()
+            self._settle()
             blocks = self._log.read(block_index, block_index).next()
+            if blocks is None:
+                self._end_before_damage(block_index)
             return None if blocks is None else blocks.block(0)
 
     def rewind_to_block_index(self, block_index: int) -> None:
         """See Schema."""
-        with self._writing(), self._guard.write():
-            self._log.rewind(block_index)
+        with self._writing():
+            self._settle()
+            with self._guard.write():
+                self._log.rewind(block_index)
 
     def blocks(self) -> Iterator[BlockSpendInfo]:
         """See Schema."""
@@ -119,7 +126,7 @@ class CoinLogSchema(PackedLookups):
     def blocks_packed(self) -> Iterator[PackedBlocks]:
         """The blocks of blocks(), a few thousand coins at a time."""
         with self._mutex:
-            self._guard.check()
+            self._settle()
             return self._read_on(self._log.read(0, MAX_U32))
 
     def close(self) -> None:
@@ -127,11 +134,15 @@ class CoinLogSchema(PackedLookups):
         with self._mutex:
             if self._guard.closed:
                 return
-            self._guard.closed = True
             try:
-                self._log.close(abandon=self._guard.failed)
+                if not self._guard.failed:
+                    self._settle()
             finally:
-                self._home.close()
+                self._guard.closed = True
+                try:
+                    self._log.close(abandon=self._guard.failed)
+                finally:
+                    self._home.close()
 
     def _open(self, durability: Durability, sizes: Sizes) -> CoinLog:
         open_log = partial(
@@ -139,9 +150,19 @@ class CoinLogSchema(PackedLookups):
         )
         if not self._read_only:
             return open_log()
-        return read_unchanged(
-            open_log, self._change_marks, CorruptDatabaseError, DatabaseClosedError, StorageError
-        )
+        try:
+            return read_unchanged(
+                open_log, self._change_marks, CorruptDatabaseError, DatabaseClosedError, StorageError
+            )
+        except CorruptDatabaseError:
+            log = open_log(before_damage=True)
+            try:
+                log.check()
+            except CorruptDatabaseError as damage:
+                self._damage = damage
+                return log
+            log.close()
+            raise
 
     def _change_marks(self) -> list[bytes]:
         """The files that a writer changes before it takes anything away."""
@@ -149,12 +170,30 @@ class CoinLogSchema(PackedLookups):
             files = [self._path / ACKED, self._path / MANIFEST]
             return [file.read_bytes() for file in files if file.exists()]
 
-    def _accept(self, blocks: PackedBlocks, *, trusting: bool) -> int | None:
+    def _accept(self, blocks: PackedBlocks, *, trusting: bool) -> None:
         with self._guard.write():
-            return self._log.accept(blocks, trusting=trusting)
+            refused = self._log.accept(blocks, trusting=trusting)
+        if refused is not None:
+            self._raise_refusal(refused.block(0))
+
+    def _settle(self) -> None:
+        """Raise the refusal that accept_packed has put off, if there is one."""
+        with self._guard.write():
+            refused = self._log.settle()
+        if refused is not None:
+            self._raise_refusal(refused.block(0))
 
     def _lookup(self, coin_names: bytes) -> tuple[bytearray, bytearray]:
+        self._settle()
+        self._end_before_damage()
         return self._log.lookup(coin_names)
+
+    def _end_before_damage(self, block_index: int | None = None) -> None:
+        """Raise the damage to the log, behind which a block, or any coin's spend, may be."""
+        if self._damage is not None:
+            newest = self._log.newest_index
+            if block_index is None or newest is None or block_index > newest:
+                raise self._damage
 
     def _raise_refusal(self, block: BlockSpendInfo) -> None:
         """Check a block that was refused as all schemas do, for the same error."""
@@ -166,6 +205,7 @@ class CoinLogSchema(PackedLookups):
             with self._mutex:
                 blocks = reader.next()
             if blocks is None:
+                self._end_before_damage()
                 return
             yield blocks
 

@@ -13,7 +13,7 @@ struct cdb_coin_log {
 };
 
 struct cdb_coin_log_reader {
-  coin_log::Reader reader;
+  std::unique_ptr<coin_log::Reader> reader;
 };
 
 namespace {
@@ -110,6 +110,26 @@ cdb_coin_log_status cdb_coin_log_accept(cdb_coin_log *log, size_t n, const uint6
   return status;
 }
 
+cdb_coin_log_status cdb_coin_log_settle(cdb_coin_log *log, char **error) {
+  return guarded(log->store, error, [=] { log->store.settle(); });
+}
+
+cdb_coin_log_status cdb_coin_log_taken_back(cdb_coin_log *log, cdb_coin_log_reader **reader,
+                                            char **error) {
+  return guarded(log->store, error, [=] {
+    std::unique_ptr<coin_log::Reader> taken_back = log->store.taken_back();
+    if (taken_back == nullptr)
+      throw coin_log::Failure(COIN_LOG_INVALID, "", "no block was taken back");
+    *reader = new cdb_coin_log_reader{std::move(taken_back)};
+  });
+}
+
+cdb_coin_log_status cdb_coin_log_check(const cdb_coin_log *log, char **error) {
+  return guarded(log->store, error, [=] {
+    if (log->store.damage()) throw coin_log::Failure(*log->store.damage());
+  });
+}
+
 cdb_coin_log_status cdb_coin_log_flush(cdb_coin_log *log, char **error) {
   return guarded(log->store, error, [=] {
     check_writable(log);
@@ -142,15 +162,16 @@ cdb_coin_log_status cdb_coin_log_read(cdb_coin_log *log, int64_t first_index, in
                                       cdb_coin_log_reader **reader, char **error) {
   return guarded(log->store, error, [=] {
     log->store.settle();
-    *reader = new cdb_coin_log_reader{{log->store, log->store.range(first_index, last_index)}};
+    *reader = new cdb_coin_log_reader{std::make_unique<coin_log::Reader>(
+        log->store, log->store.range(first_index, last_index))};
   });
 }
 
 cdb_coin_log_status cdb_coin_log_next(cdb_coin_log_reader *reader, uint64_t max_confirms,
                                       cdb_coin_log_counts *counts, char **error) {
-  return guarded(reader->reader.store(), error, [=] {
-    reader->reader.next(max_confirms);
-    const coin_log::Blocks blocks = reader->reader.blocks().view();
+  return guarded(reader->reader->store(), error, [=] {
+    reader->reader->next(max_confirms);
+    const coin_log::Blocks blocks = reader->reader->blocks().view();
     *counts = {blocks.n, blocks.spend_count(), blocks.confirm_count()};
   });
 }
@@ -158,7 +179,7 @@ cdb_coin_log_status cdb_coin_log_next(cdb_coin_log_reader *reader, uint64_t max_
 void cdb_coin_log_take(const cdb_coin_log_reader *reader, uint64_t *indices, uint64_t *timestamps,
                        uint64_t *spend_ends, uint64_t *confirm_ends, uint8_t *spends,
                        uint8_t *confirms, uint8_t *names) {
-  const coin_log::OwnedBlocks &blocks = reader->reader.blocks();
+  const coin_log::OwnedBlocks &blocks = reader->reader->blocks();
   copy(blocks.indices, indices);
   copy(blocks.timestamps, timestamps);
   copy(blocks.spend_ends, spend_ends);

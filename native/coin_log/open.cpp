@@ -1,6 +1,6 @@
 // Opening: the derived files are loaded, and the log behind them is replayed.
 #include "failure.h"
-#include "store.h"
+#include "reader.h"
 
 #include <algorithm>
 #include <random>
@@ -14,9 +14,15 @@ uint64_t new_secret() {
   return uint64_t{random()} << 32 | random();
 }
 
+// Before damage only the last rewind counts that it tells of, if it can be read.
 Manifest manifest_at(const Directory &directory, const cdb_coin_log_options &options) {
   Manifest manifest(NameBits(options.bucket_bits, options.name_bits, new_secret()));
-  read_manifest(directory, &manifest);
+  try {
+    read_manifest(directory, &manifest);
+  } catch (const Failure &) {
+    if (options.before_damage == 0) throw;
+  }
+  if (options.before_damage != 0) manifest.uncover();
   return manifest;
 }
 
@@ -24,7 +30,8 @@ cdb_coin_log_options checked(const cdb_coin_log_options &options) {
   const bool fine = options.memtable_coins > 0 && options.merge_runs >= 2 &&
                     options.bucket_bits >= 1 && options.bucket_bits <= 24 &&
                     options.name_bits >= 1 && options.name_bits <= 64 &&
-                    options.recent_bits <= 24;
+                    options.recent_bits <= 24 &&
+                    (options.before_damage == 0 || options.read_only != 0);
   if (!fine) throw Failure(COIN_LOG_INVALID, "", "an option is out of its range");
   return options;
 }
@@ -59,7 +66,8 @@ Store::Store(const Directory &directory, const cdb_coin_log_options &options)
 
 // Before the log's first record it has been written, durably.
 void Store::check_acked() const {
-  if (acked_.is_lost() && log_.file_bytes() > 0 && options_.forgiving == 0)
+  const bool is_forgiven = options_.forgiving != 0 || options_.before_damage != 0;
+  if (acked_.is_lost() && log_.file_bytes() > 0 && !is_forgiven)
     throw corrupt(kAckedFile, acked_.is_missing() ? "it is missing" : "damaged");
 }
 
@@ -177,7 +185,7 @@ cdb_coin_log_totals Store::totals() const {
 }
 
 void Store::check_not_rewound() const {
-  if (!is_read_only()) return;
+  if (!is_read_only() || options_.before_damage != 0) return;
   Manifest now = manifest_;
   if (read_manifest(directory_, &now) && now.epoch != epoch_on_opening_)
     throw Failure(COIN_LOG_REWOUND, "", "the one who writes has rewound it; open it again");

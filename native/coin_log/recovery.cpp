@@ -2,6 +2,8 @@
 //
 // A record counts if its lengths fit, its checksum holds, it follows on the one before (that one's
 // checksum, the row count, a rising index), and it is no older than the last rewind to before it.
+// Its block must be one that can be accepted, too: in bulk, records are written before all of their
+// spends are verified, and nothing is acknowledged before that.
 // The first that does not count ends the log. That is damage when the log was acknowledged beyond
 // it, by the manifest, by the acked file, or by an intact record behind it that says so. Otherwise
 // it is what a crash has torn: of what nobody was promised, any part may be missing.
@@ -38,6 +40,18 @@ void Store::replay() {
   const uint64_t acked = acknowledged();
   const uint64_t file_bytes = log_.file_bytes();
   log_.map_up_to(file_bytes);
+  is_replaying_ = true;
+  try {
+    replay_records(file_bytes);
+    verify();
+  } catch (const Failure &failure) {
+    if (failure.status() != COIN_LOG_TAKEN_BACK) throw;
+  }
+  is_replaying_ = false;
+  end_log(acked, file_bytes);
+}
+
+void Store::replay_records(uint64_t file_bytes) {
   OwnedBlocks blocks;
   std::vector<RecordHeader> headers;
   uint64_t offset = log_.end(), rows = rows_, previous = last_checksum_;
@@ -45,9 +59,8 @@ void Store::replay() {
   while (offset < file_bytes && log_.read_record(offset, file_bytes - offset, &record)) {
     const RecordHeader header = read_header(record.data());
     if (is_dead(header, offset) || header.previous_checksum != previous ||
-        header.first_row != rows)
+        header.first_row != rows || !append_block(record.data(), &blocks))
       break;
-    if (!append_block(record.data(), &blocks)) throw damaged_at(offset);
     headers.push_back(header);
     previous = header.checksum;
     rows += header.geometry.coins;
@@ -55,10 +68,9 @@ void Store::replay() {
     if (blocks.confirm_count() >= kReplayCoins) replay_blocks(&blocks, &headers);
   }
   replay_blocks(&blocks, &headers);
-  verify();
-  end_log(acked, file_bytes);
 }
 
+// Throws TAKEN_BACK at a block that breaks a rule; those before it are accepted.
 void Store::replay_blocks(OwnedBlocks *blocks, std::vector<RecordHeader> *headers) {
   if (headers->empty()) return;
   const uint64_t offset = log_.end();
@@ -66,8 +78,10 @@ void Store::replay_blocks(OwnedBlocks *blocks, std::vector<RecordHeader> *header
   for (const RecordHeader &header : *headers) end += header.length;
   if (!is_read_only()) log_.write_again(std::max(offset, acknowledged()), end);
   cdb_coin_log_refusal refusal;
-  if (!accept_all(blocks->view(), headers->data(), true, &refusal)) throw damaged_at(offset);
-  epoch_ = std::max(epoch_, headers->back().epoch);
+  const bool is_accepted = accept_all(blocks->view(), headers->data(), true, &refusal);
+  const size_t accepted = is_accepted ? headers->size() : refusal.block;
+  if (accepted > 0) epoch_ = std::max(epoch_, (*headers)[accepted - 1].epoch);
+  if (!is_accepted) throw Failure(COIN_LOG_TAKEN_BACK, "", "a block breaks a rule");
   blocks->clear();
   headers->clear();
 }
@@ -92,8 +106,10 @@ bool Store::is_acknowledged_behind(uint64_t offset, uint64_t file_bytes) const {
 
 void Store::end_log(uint64_t acked, uint64_t file_bytes) {
   const uint64_t end = log_.end();
-  if (end < acked || (end < file_bytes && is_acknowledged_behind(end, file_bytes)))
-    throw damaged_at(end);
+  if (end < acked || (end < file_bytes && is_acknowledged_behind(end, file_bytes))) {
+    if (options_.before_damage == 0) throw damaged_at(end);
+    damage_ = damaged_at(end);
+  }
   if (!is_read_only()) log_.erase_tail();
 }
 

@@ -18,16 +18,21 @@ void Store::rewind(int64_t block_index) {
 void Store::cut(size_t kept) {
   finish_checkpoint();
   const uint64_t offset = offset_of(kept);
-  last_checksum_ = kept == 0 ? 0 : read_header(log_.at(blocks_[kept - 1].offset)).checksum;
   preserve_for_readers(offset);
-  unspend(kept);
   if (acked_.length(epoch_) < offset) log_.sync();
   acked_.set(offset, ++epoch_);
   acked_.sync();
+  drop(kept);
   lower_manifest(kept, offset);
   log_.set_end(offset);
   log_.erase_tail();
   log_.sync();
+}
+
+// Of all but the log.
+void Store::drop(size_t kept) {
+  unspend(kept);
+  last_checksum_ = kept == 0 ? 0 : read_header(log_.at(blocks_[kept - 1].offset)).checksum;
   forget_blocks(kept);
 }
 
@@ -67,7 +72,11 @@ void Store::unspend(size_t blocks) {
   for (size_t block = manifest_.covered_blocks; block < blocks; ++block)
     kept += blocks_[block].geometry.spends;
   const auto first = new_spent_rows_.begin() + static_cast<ptrdiff_t>(kept);
-  std::for_each(first, new_spent_rows_.end(), [this](uint32_t row) { spent_[row] = 0; });
+  // Of a block that is taken back an earlier one may spend the same coin, rightly.
+  const uint32_t index = blocks_[blocks].index;
+  std::for_each(first, new_spent_rows_.end(), [=](uint32_t row) {
+    if (spent_[row] >= index) spent_[row] = 0;
+  });
   new_spent_rows_.erase(first, new_spent_rows_.end());
   if (blocks < manifest_.covered_blocks) unspend_covered(blocks);
 }

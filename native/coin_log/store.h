@@ -15,6 +15,7 @@
 #include "unverified.h"
 
 #include <future>
+#include <optional>
 #include <set>
 
 namespace coin_log {
@@ -34,6 +35,7 @@ class Store {
  public:
   // open.cpp
   Store(const Directory &directory, const cdb_coin_log_options &options);
+  ~Store();
   Store(const Store &) = delete;
   Store &operator=(const Store &) = delete;
 
@@ -54,6 +56,10 @@ class Store {
     settle_log();
     verify();
   }
+  // The block for which verifying has failed last; null without one.
+  std::unique_ptr<Reader> taken_back();
+  // With options.before_damage: where the log is damaged, if it is.
+  const std::optional<Failure> &damage() const { return damage_; }
 
   // rewind.cpp
   void rewind(int64_t block_index);
@@ -90,6 +96,7 @@ class Store {
   void remove_strays();
   // recovery.cpp
   void replay();
+  void replay_records(uint64_t file_bytes);
   void replay_blocks(OwnedBlocks *blocks, std::vector<RecordHeader> *headers);
   bool is_dead(const RecordHeader &header, uint64_t offset) const;
   uint64_t acknowledged() const;
@@ -115,13 +122,16 @@ class Store {
                               const Runs &runs);
   Section uncovered_section() const;
   void cover_all();
-  // verify.cpp. Throws when a block that was accepted spends what it must not; it is gone then.
+  // verify.cpp. Throws TAKEN_BACK when a block that was accepted spends what it must not: that one and
+  // those after it are gone then, and the others are as they were.
   void verify();
   std::vector<Claim> false_claims(std::vector<Claim> claims) const;
-  void correct(const Claim &claim);
+  size_t correct(const std::vector<Claim> &wrong);
+  void take_back(size_t block);
   // rewind.cpp
   void take_up_rewind();
   void cut(size_t blocks);
+  void drop(size_t blocks);
   void preserve_for_readers(uint64_t offset);
   void lower_manifest(size_t blocks, uint64_t offset);
   void forget_blocks(size_t blocks);
@@ -170,6 +180,9 @@ class Store {
   uint32_t rows_ = 0;
   uint64_t last_checksum_ = 0;
   std::set<Reader *> readers_;
+  std::unique_ptr<Reader> taken_back_;
+  bool is_replaying_ = false;
+  std::optional<Failure> damage_;
   // Under way in a thread of its own, which uses what is above.
   std::future<Checkpoint> checkpoint_;
 };

@@ -6,11 +6,13 @@
 // random read each.
 //
 // That is done before anything is acknowledged, read or refused. A valid block never fails here: where
-// another coin shares the bits of the right one, the right one is found now. What can fail is a spend
-// of a coin that does not exist, if its made-up name has the bits of one that does, by chance, since
-// their key is secret: once in 10^7 tries at 13 million coins. The block is taken back then.
+// another coin shares the bits of the right one, or has its row since a rewind, the right one is found now.
+// What can fail is a spend of a coin that does not exist: one that a rewind took away, whose name the
+// index still has, or whose made-up name has the bits of one that does, by chance. The block is taken
+// back then, with those after it. None of them was acknowledged; a crash before leaves their records in
+// the log, where an opening refuses them in the same way.
 #include "failure.h"
-#include "store.h"
+#include "reader.h"
 
 #include <algorithm>
 
@@ -55,27 +57,47 @@ void Store::verify() {
   log_.settle();
   const std::vector<Claim> wrong = false_claims(unverified_.claims());
   for (const Claim &claim : wrong) spent_[claim.row] = 0;
-  for (const Claim &claim : wrong) correct(claim);
+  const size_t refused = correct(wrong);
   unverified_.clear();
+  if (refused < blocks_.size()) take_back(refused);
 }
 
-// Find the right coin of a spend; its number counts from the first block that is not covered.
-void Store::correct(const Claim &claim) {
-  size_t block = manifest_.covered_blocks;
-  for (uint64_t spends = blocks_[block].geometry.spends; spends <= claim.spend;)
-    spends += blocks_[++block].geometry.spends;
-  const uint32_t row = find_exactly(claim.name, first_row_of(block + 1));
-  if (row != kNoRow && spent_[row] == 0) {
-    spent_[row] = blocks_[block].index;
+// Give wrong claims, in the order of their spends, the coins that they mean. A spend's number counts from
+// the first block that is not covered. Returns the first block that spends what it must not, or the count
+// of blocks.
+size_t Store::correct(const std::vector<Claim> &wrong) {
+  size_t block = manifest_.covered_blocks, refused = blocks_.size();
+  uint64_t spends = wrong.empty() ? 0 : blocks_[block].geometry.spends;
+  for (const Claim &claim : wrong) {
+    while (spends <= claim.spend) spends += blocks_[++block].geometry.spends;
+    if (block >= refused) break;
+    const uint32_t index = blocks_[block].index;
+    const uint32_t row = find_exactly(claim.name, first_row_of(block + 1));
+    if (row == kNoRow || (spent_[row] != 0 && spent_[row] <= index)) return block;
+    // A later block has spent it, too.
+    if (spent_[row] != 0) refused = std::min(refused, blocks_up_to(spent_[row]) - 1);
+    spent_[row] = index;
     new_spent_rows_[claim.spend] = row;
-    return;
   }
-  const std::string index = std::to_string(blocks_[block].index);
-  unverified_.clear();
-  if (!is_read_only()) cut(block);
-  throw Failure(COIN_LOG_TAKEN_BACK, "", "block " + index + " spends a coin that is " +
-                (row == kNoRow ? "unknown" : "spent") +
-                ", as was found out after it had been accepted; it and those after it are taken back");
+  return refused;
 }
+
+void Store::take_back(size_t block) {
+  const std::string index = std::to_string(blocks_[block].index);
+  const uint64_t offset = offset_of(block);
+  if (is_replaying_) {
+    drop(block);
+    log_.set_end(offset);
+  } else {
+    taken_back_ = std::make_unique<Reader>(*this, std::pair(offset, offset_of(block + 1)));
+    cut(block);
+  }
+  throw Failure(COIN_LOG_TAKEN_BACK, "",
+                "block " + index + " spends what it must not; it and those after it are taken back");
+}
+
+Store::~Store() = default;
+
+std::unique_ptr<Reader> Store::taken_back() { return std::move(taken_back_); }
 
 }  // namespace coin_log

@@ -33,7 +33,8 @@ constexpr cdb_coin_log_options kOptions{/*read_only=*/0,     /*power_durable=*/0
                                         /*memtable_coins=*/12, /*merge_runs=*/3,
                                         /*bucket_bits=*/2,   /*name_bits=*/64,
                                         /*recent_bits=*/1,   /*unverified_spends=*/4,
-                                        /*forgiving=*/0};
+                                        /*forgiving=*/0,
+                                        /*before_damage=*/0};
 
 void require_declared(cdb_coin_log_status status, char **error) {
   require(status <= COIN_LOG_FAILED, "the status is one of those declared");

@@ -6,7 +6,8 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from cdb.engines.coin_log import Sizes, missing
 from cdb.engines.coin_log_check import DERIVED, MANIFEST, _named_files
 from cdb.errors import (
     AlreadySpentError,
+    BlockError,
     CorruptDatabaseError,
     DatabaseClosedError,
     DuplicateCoinError,
@@ -27,6 +29,7 @@ from cdb.errors import (
     UnsupportedError,
     WrongDatabaseError,
 )
+from cdb.loader import Loader
 from cdb.packed import PackedBlocks
 from cdb.schemas.coin_log import CoinLogSchema, check, repair
 from cdb.state import summarize, verify
@@ -263,6 +266,47 @@ def test_the_blocks_before_the_first_damage_are_read(path: Path, chain: Chain, s
         assert [next(blocks) for _ in range(sound)] == [canonical(b) for b in chain.blocks[:sound]]
         with pytest.raises(CorruptDatabaseError, match=f"log: damaged at byte {end}"):
             next(blocks)
+
+
+@pytest.mark.parametrize("also", [None, "acked", "derived/manifest", "derived/history", "runs"])
+@pytest.mark.parametrize("sizes", [Sizes(), SMALL], ids=["nothing covered", "covered"])
+@pytest.mark.parametrize("how", ["crashed", "closed"])
+@pytest.mark.parametrize("sound", [0, 9, 14])
+def test_of_a_damaged_log_the_blocks_before_the_damage_are_read_and_nothing_else(
+    path: Path, chain: Chain, sizes: Sizes, how: str, also: str | None, sound: int
+) -> None:
+    """Whatever of it derived files cover, and whatever else is damaged."""
+    schema = CoinLogSchema(path, sizes=sizes)
+    accept_all(schema, chain.blocks[:sound])
+    schema.flush()
+    end = records_end(path)
+    accept_all(schema, chain.blocks[sound:])
+    schema.flush()
+    crash(schema) if how == "crashed" else schema.close()
+    for file in [*path.glob("derived/run-*")] if also == "runs" else [path / str(also)]:
+        if file.exists():
+            change(file, file.stat().st_size // 2)
+    change(path / "log", end + 60)
+
+    with pytest.raises(CorruptDatabaseError):
+        CoinLogSchema(path)
+    with CoinLogSchema(path, read_only=True) as schema:
+        blocks = schema.blocks()
+        for block in chain.blocks[:sound]:
+            assert next(blocks) == canonical(block)
+            assert schema.block_info_for_block_index(block.index) == canonical(block)
+        with pytest.raises(CorruptDatabaseError, match=f"log: damaged at byte {end}"):
+            next(blocks)
+        if sizes is SMALL:
+            return  # damage to what is covered shows when it is read
+        asks: list[Callable[[], object]] = [
+            lambda: schema.last_block_index,
+            lambda: schema.block_info_for_block_index(chain.newest_index),
+            lambda: schema.coin_infos_for_coin_names(chain.names[:1]),
+        ]
+        for ask in asks:
+            with pytest.raises(CorruptDatabaseError, match="log: damaged"):
+                ask()
 
 
 @pytest.mark.parametrize("is_reopened", [True, False])
@@ -632,6 +676,151 @@ def test_spends_that_were_given_the_wrong_coin_at_first_get_the_right_one(
         assert verify(schema) == expected_state(chain.blocks)
 
 
+@dataclass
+class PutOff:
+    """A schema that has accepted a bad block in a pack, and one after it, and has yet to refuse it.
+
+    kept: the blocks before it, which are flushed. name: of the coin that it must not spend.
+    """
+
+    path: Path
+    schema: CoinLogSchema
+    kept: list[BlockSpendInfo]
+    bad: BlockSpendInfo
+    name: bytes32
+
+    def refused(self) -> AbstractContextManager[object]:
+        """Expects the refusal."""
+        return refusal(UnknownCoinError, self.bad.index, self.name)
+
+
+@contextmanager
+def refusal(error: type[BlockError], index: int, name: bytes32) -> Iterator[None]:
+    with pytest.raises(error) as raised:
+        yield
+    assert (type(raised.value), raised.value.block_index, raised.value.coin_name) == (
+        error,
+        index,
+        name,
+    )
+
+
+IN_MEMTABLE = Sizes(recent_bits=2)
+IN_RUNS = Sizes(memtable_coins=20, merge_runs=2, bucket_bits=3, recent_bits=2)
+
+
+@pytest.fixture(params=[IN_MEMTABLE, IN_RUNS], ids=["in the memtable", "in runs"])
+def put_off(path: Path, request: pytest.FixtureRequest) -> Iterator[PutOff]:
+    """What is spent is a coin of an abandoned fork: the index has its name, at another coin's row."""
+    abandoned = reward(0, 100).name()
+    kept = [BlockSpendInfo(0, 0, [], [reward(0, 0)])]
+    for index in range(1, 10):
+        spends = [reward(index - 1, 1).name()] if index > 1 else []
+        kept.append(BlockSpendInfo(index, 0, spends, [reward(index, n) for n in range(1, 5)]))
+    schema = CoinLogSchema(path, sizes=request.param)
+    schema.accept_block(BlockSpendInfo(0, 0, [], [reward(0, 100)]))
+    schema.rewind_to_block_index(-1)
+    accept_all_packed(schema, [kept[:1], kept[1:]])
+    schema.flush()
+    bad = BlockSpendInfo(10, 0, [abandoned], [child(abandoned)])
+    after = BlockSpendInfo(11, 0, [child(abandoned).name()], [reward(11)])
+    schema.accept_packed(PackedBlocks.of([bad, after]))
+    assert schema.last_block_index == after.index, "it is believed at first"
+    yield PutOff(path, schema, kept, bad, abandoned)
+    with suppress(UnknownCoinError):
+        schema.close()
+
+
+def test_a_refusal_that_was_put_off_names_the_block_and_what_came_before_goes_on(
+    put_off: PutOff,
+) -> None:
+    schema = put_off.schema
+    with put_off.refused():
+        schema.flush()
+    assert verify(schema) == expected_state(put_off.kept)
+    right = replace(put_off.bad, spends=[], confirms=[reward(put_off.bad.index)])
+    accept_all_packed(schema, [[right]])
+    schema.flush()
+    schema.close()
+    with CoinLogSchema(put_off.path) as schema:
+        assert verify(schema) == expected_state([*put_off.kept, right])
+    assert damaged_files(put_off.path) == []
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda schema: schema.flush(),
+        lambda schema: schema.close(),
+        lambda schema: schema.rewind_to_block_index(2),
+        lambda schema: schema.coin_infos_for_coin_names([]),
+        lambda schema: schema.block_info_for_block_index(0),
+        lambda schema: schema.blocks(),
+    ],
+    ids=["flush", "close", "rewind", "look-up", "block info", "blocks"],
+)
+def test_whatever_comes_next_refuses_what_was_put_off(
+    put_off: PutOff, call: Callable[[CoinLogSchema], object]
+) -> None:
+    with put_off.refused():
+        call(put_off.schema)
+    put_off.schema.close()
+    with CoinLogSchema(put_off.path) as schema:
+        assert verify(schema) == expected_state(put_off.kept)
+
+
+def test_another_refusal_tells_first_what_was_put_off(put_off: PutOff) -> None:
+    unknown = BlockSpendInfo(put_off.bad.index + 9, 0, [hash_of("nobody")], [])
+    with put_off.refused():
+        put_off.schema.accept_block(unknown)
+    with refusal(UnknownCoinError, unknown.index, unknown.spends[0]):
+        put_off.schema.accept_block(unknown)
+    assert verify(put_off.schema) == expected_state(put_off.kept)
+
+
+def test_what_was_put_off_is_never_acknowledged(put_off: PutOff, tmp_path: Path) -> None:
+    """Neither beside the writer, nor when it was killed, at any place of the log."""
+    with CoinLogSchema(put_off.path, read_only=True) as reader:
+        assert verify(reader) == expected_state(put_off.kept)
+    left = tmp_path / "left"
+    shutil.copytree(put_off.path, left)
+    for sizes in (IN_MEMTABLE, IN_RUNS):
+        for read_only in (True, False):
+            with CoinLogSchema(left, read_only=read_only, sizes=sizes) as schema:
+                assert verify(schema) == expected_state(put_off.kept)
+    assert damaged_files(left) == []
+
+
+def test_a_load_that_meets_a_refusal_that_was_put_off_keeps_what_came_before(
+    put_off: PutOff,
+) -> None:
+    loader = Loader(put_off.schema)
+    with put_off.refused():
+        loader.flush()
+    newest = put_off.kept[-1].index
+    assert loader.progress.accepted_index == newest
+    loader.flush()
+    assert loader.progress.flushed_index == newest
+
+
+@pytest.mark.parametrize("n", range(12))
+def test_of_two_spends_of_a_coin_the_later_one_is_refused(path: Path, n: int) -> None:
+    """Also where only the first one was given another coin at first: one bit tells names apart."""
+    coins = [reward(0, 10 * n + each) for each in range(9)]
+    blocks = [
+        BlockSpendInfo(1, 0, [], coins),
+        BlockSpendInfo(2, 0, [coins[0].name()], []),
+        BlockSpendInfo(3, 0, [], [reward(3, n)]),
+        BlockSpendInfo(4, 0, [coins[0].name()], []),
+    ]
+    schema = CoinLogSchema(path, sizes=Sizes(name_bits=1, recent_bits=0))
+    with refusal(AlreadySpentError, 4, coins[0].name()):
+        accept_all_packed(schema, [[block] for block in blocks])
+        schema.flush()
+    assert verify(schema) == expected_state(blocks[:3])
+    schema.close()
+
+
 def test_a_made_up_spend_that_was_believed_is_taken_back_before_it_is_acknowledged(
     path: Path,
 ) -> None:
@@ -648,12 +837,13 @@ def test_a_made_up_spend_that_was_believed_is_taken_back_before_it_is_acknowledg
             schema.accept_packed(PackedBlocks.of([bad]))
             break
     schema.accept_packed(PackedBlocks.of([BlockSpendInfo(next_index + 1, 2, [], [])]))
-    with pytest.raises(StorageError, match=f"block {next_index} spends .* unknown.* taken back"):
+    with refusal(UnknownCoinError, next_index, bad.spends[0]):
         schema.flush()
+    assert verify(schema) == expected_state(chain.blocks)
+    schema.accept_packed(PackedBlocks.of([BlockSpendInfo(next_index, 2, [], [])]))
     schema.close()
     with CoinLogSchema(path, sizes=TRUSTING) as schema:
-        assert verify(schema) == expected_state(chain.blocks)
-        schema.accept_packed(PackedBlocks.of([BlockSpendInfo(next_index, 2, [], [])]))
+        assert schema.last_block_index == next_index
 
 
 @pytest.mark.parametrize("durability", [Durability.PROCESS, Durability.POWER])
