@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from itertools import takewhile
 from pathlib import Path
 
@@ -11,8 +12,9 @@ from tqdm import tqdm
 from cdb.blocks import BlockSpendInfo
 from cdb.cmds.options import database_path, db_option, max_blocks_option, schema_argument
 from cdb.cmds.runner import run
+from cdb.errors import CorruptDatabaseError
 from cdb.replay import write_blocks
-from cdb.schemas import SchemaInfo
+from cdb.schemas import Schema, SchemaInfo
 
 
 @click.command("dump_blocks")
@@ -35,8 +37,15 @@ def dump_blocks(schema: SchemaInfo, db: Path | None, max_blocks: int | None) -> 
         blocks = database.blocks()
         if max_blocks is not None:
             blocks = takewhile(lambda block: block.index < max_blocks, blocks)
-        write_blocks(sys.stdout.buffer, _with_progress(blocks, database.last_block_index))
+        write_blocks(sys.stdout.buffer, _with_progress(blocks, _newest_index(database)))
         sys.stdout.buffer.flush()
+
+
+def _newest_index(database: Schema) -> int | None:
+    """None also where damage hides it: the blocks before that are written all the same."""
+    with suppress(CorruptDatabaseError):
+        return database.last_block_index
+    return None
 
 
 def _with_progress(

@@ -95,8 +95,8 @@ class CoinLog:
     One call at a time. After an error in a write, only close(abandon=True) is left.
 
     forgiving: open it also where `acked` is lost, so that it can be checked or repaired.
-    before_damage: open, read_only, what comes before the first damage to the log; see check(). It is
-    all read, and nothing that is derived from it is believed.
+    before_damage: open, read_only, what comes before the first damage to the log; see check(). All
+    of the log is read, and nothing that is derived from it is believed.
     Raises MissingEngineError, CorruptDatabaseError, WrongDatabaseError, StorageError or, when it
     was opened read_only and has been rewound since, DatabaseClosedError.
     """
@@ -150,8 +150,8 @@ class CoinLog:
     def accept(self, blocks: PackedBlocks, *, trusting: bool) -> PackedBlocks | None:
         """Add blocks. None when all were; else the one that breaks a rule.
 
-        The blocks before that one were accepted, and of it and those after it nothing was. trusting:
-        it may be one of an earlier call, and a block that was accepted may be refused by settle().
+        The blocks before that one were accepted, and of it and those after it nothing was.
+        trusting: it may be one of an earlier call, and settle() may refuse one that was accepted.
         """
         ffi = self._native.ffi
         refusal = ffi.new("cdb_coin_log_refusal *")
@@ -228,9 +228,8 @@ class CoinLog:
 
     def _taken_back(self) -> PackedBlocks:
         reader = self._reader("taken_back")
-        block = reader.next()
+        (block,) = reader
         reader.end()
-        assert block is not None
         return block
 
     def _reader(self, function: str, *arguments: int) -> "Reader":

@@ -46,8 +46,8 @@ class CoinLogSchema(PackedLookups):
 
     One lock makes each call whole, so that reads from other threads are safe beside the writer.
     Opened read_only it shows the state of its opening, also while another process writes; when that
-    one rewinds, reads raise DatabaseClosedError, and opening it again helps. Of a damaged log the blocks
-    before the first damage can be read so; anything else raises CorruptDatabaseError.
+    one rewinds, reads raise DatabaseClosedError, and opening it again helps. Of a damaged log the
+    blocks before the first damage can be read so; anything else raises CorruptDatabaseError.
     """
 
     def __init__(
@@ -86,11 +86,11 @@ class CoinLogSchema(PackedLookups):
     def accept_packed(self, packed_blocks: PackedBlocks) -> None:
         """Add blocks in order. At a BlockError, those before the block that it names were accepted.
 
-        The blocks must be in canonical form, and their names right. That a spend is of a coin that was
-        confirmed long ago may be verified later, together with many others: a block that spends what
-        it must not is then refused by the next flush, look-up, read, rewind or close, or by an accept
-        that makes room or refuses another block. The BlockError names it; it and the blocks after it
-        are gone, and none of them was promised.
+        The blocks must be in canonical form, and their names right. A spend of an old coin may be
+        verified later, together with many others. A block that spends what it must not is refused
+        then, by the next flush, look-up, read, rewind or close, or by an accept that makes room or
+        refuses another block: the BlockError names it; it and the blocks after it are gone, and
+        nothing of them was promised.
         """
         with self._writing():
             self._accept(packed_blocks, trusting=True)
@@ -152,7 +152,11 @@ class CoinLogSchema(PackedLookups):
             return open_log()
         try:
             return read_unchanged(
-                open_log, self._change_marks, CorruptDatabaseError, DatabaseClosedError, StorageError
+                open_log,
+                self._change_marks,
+                CorruptDatabaseError,
+                DatabaseClosedError,
+                StorageError,
             )
         except CorruptDatabaseError:
             log = open_log(before_damage=True)

@@ -19,20 +19,20 @@ void Store::cut(size_t kept) {
   finish_checkpoint();
   const uint64_t offset = offset_of(kept);
   preserve_for_readers(offset);
+  drop(kept);
   if (acked_.length(epoch_) < offset) log_.sync();
   acked_.set(offset, ++epoch_);
   acked_.sync();
-  drop(kept);
   lower_manifest(kept, offset);
   log_.set_end(offset);
   log_.erase_tail();
   log_.sync();
 }
 
-// Of all but the log.
+// From memory alone.
 void Store::drop(size_t kept) {
-  unspend(kept);
   last_checksum_ = kept == 0 ? 0 : read_header(log_.at(blocks_[kept - 1].offset)).checksum;
+  unspend(kept);
   forget_blocks(kept);
 }
 

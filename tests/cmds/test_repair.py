@@ -6,7 +6,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -14,14 +14,15 @@ import pytest
 from click.testing import CliRunner
 
 from cdb.blocks import BlockSpendInfo
+from cdb.cmds.dump_blocks import dump_blocks
 from cdb.cmds.verify import verify
 from cdb.engines.coin_log import Sizes
-from cdb.errors import CdbError
+from cdb.errors import CdbError, CorruptDatabaseError
 from cdb.mainnet_shape import mainnet_shaped_blocks
 from cdb.schemas import SchemaInfo, find_schema
 from cdb.schemas.coin_log import CoinLogSchema
 from cdb.testing.base import accept_all
-from tests.conftest import PACKAGE_PARENT, contents, digest_of, ready_schemas
+from tests.conftest import PACKAGE_PARENT, contents, digest_of, ready_schemas, text_of
 
 FINE, BEYOND_REPAIR, USAGE, REPAIRABLE = 0, 1, 2, 3
 
@@ -378,6 +379,48 @@ def test_how_far_a_damaged_log_reaches(originals: Loaded, tmp_path: Path) -> Non
     assert code == BEYOND_REPAIR
     assert f"damaged  {run_file}: " in out
     assert re.search(rf"damaged  {log}: damaged at byte 1\d{{4}}.*behind block \d+; no repair", out)
+
+
+def crashed(path: Path, blocks: Sequence[BlockSpendInfo]) -> Path:
+    """What a crash leaves of a coin_log that is small: derived files cover nothing of it."""
+    with find_schema("coin_log").open(path) as database:
+        accept_all(database, blocks)
+        database.flush()
+        left = path.with_name("left")
+        shutil.copytree(path, left)
+    return left
+
+
+@pytest.mark.parametrize("is_run_damaged", [False, True])
+@pytest.mark.parametrize("is_crashed", [False, True])
+def test_the_blocks_before_the_damage_are_counted_and_dumped(
+    originals: Loaded,
+    tmp_path: Path,
+    chain: tuple[BlockSpendInfo, ...],
+    *,
+    is_crashed: bool,
+    is_run_damaged: bool,
+) -> None:
+    if is_crashed:
+        path = crashed(tmp_path / "db", chain)
+    else:
+        shutil.copytree(originals("coin_log"), tmp_path, dirs_exist_ok=True)
+        path = tmp_path / "db"
+    log = bytearray((path / "log").read_bytes())
+    log[len(log.rstrip(b"\0")) * 6 // 10] ^= 1
+    (path / "log").write_bytes(log)
+    for file in path.glob("derived/run-*") if is_run_damaged else ():
+        file.write_bytes(file.read_bytes()[:-1])
+
+    code, out = run("coin_log", path)
+    assert code == BEYOND_REPAIR
+    counted = re.search(r" (\d+) blocks up to (\d+) can be read", out)
+    assert counted
+    assert int(counted[1]) > len(chain) // 3
+    result = CliRunner().invoke(dump_blocks, ["coin_log", "--db", str(path)])
+    assert isinstance(result.exception, CorruptDatabaseError)
+    assert "log: damaged at byte" in str(result.exception)
+    assert result.stdout_bytes == text_of(chain[: int(counted[1])])
 
 
 def test_a_schema_that_cannot_check_files(originals: Loaded, tmp_path: Path) -> None:
