@@ -17,7 +17,7 @@
 
 namespace {
 
-constexpr size_t kHashesBytes = 2 * sizeof(cdb_hash);
+constexpr size_t kHashBytes = sizeof(cdb_hash), kHashesBytes = 2 * kHashBytes;
 constexpr size_t kMessageBytes = 128;  // two of SHA-256's blocks, for every coin
 
 // The length of the shortest big-endian two's-complement form; that of 0 is empty.
@@ -29,31 +29,34 @@ size_t clvm_int_bytes(uint64_t number) {
 struct Message {
   uint8_t bytes[kMessageBytes] = {};
 
-  explicit Message(const cdb_coin &coin) {
-    std::memcpy(bytes, &coin, kHashesBytes);
-    const size_t int_bytes = clvm_int_bytes(big_endian::load64(coin.amount));
+  Message(const uint8_t *parent, const uint8_t *puzzle_hash, uint64_t amount) {
+    std::memcpy(bytes, parent, kHashBytes);
+    std::memcpy(bytes + kHashBytes, puzzle_hash, kHashBytes);
+    const size_t int_bytes = clvm_int_bytes(amount);
     const size_t end = kHashesBytes + int_bytes;
     // The amount as nine bytes and zeros: copied from inside, it needs no case of its own by length.
     uint8_t padded[24] = {};
-    std::memcpy(padded + 1, coin.amount, sizeof coin.amount);
+    big_endian::store64(amount, padded + 1);
     std::memcpy(bytes + kHashesBytes, padded + 9 - int_bytes, 9);
     bytes[end] = 0x80;
     big_endian::store64(8 * end, bytes + kMessageBytes - 8);
   }
 };
 
+}  // namespace
+
 // Because the message is padded already, Update leaves its hash behind; Final would add a quarter
 // to the time.
-void name_coin(const cdb_coin &coin, cdb_hash *name) {
-  const Message message(coin);
+void name_coin(const uint8_t *parent, const uint8_t *puzzle_hash, uint64_t amount, uint8_t *name) {
+  const Message message(parent, puzzle_hash, amount);
   SHA256_CTX context;
   SHA256_Init(&context);
   SHA256_Update(&context, message.bytes, sizeof message.bytes);
-  for (size_t i = 0; i < 8; ++i) big_endian::store32(context.h[i], name->bytes + 4 * i);
+  for (size_t i = 0; i < 8; ++i) big_endian::store32(context.h[i], name + 4 * i);
 }
 
-}  // namespace
-
 void name_coins(const cdb_coin *coins, size_t n, cdb_hash *names) {
-  for (size_t i = 0; i < n; ++i) name_coin(coins[i], &names[i]);
+  for (size_t i = 0; i < n; ++i)
+    name_coin(coins[i].parent.bytes, coins[i].puzzle_hash.bytes, big_endian::load64(coins[i].amount),
+              names[i].bytes);
 }

@@ -42,6 +42,7 @@ class Acceptance {
   void find_duplicates(const std::vector<uint32_t> &known);
   void find_spends();
   void look_ahead(uint32_t row) const;
+  void prefetch_spent(uint32_t row) const;
   void find_spend(size_t spend, uint32_t limit);
   void verify_spends();
   // The row before limit that has the name, or kNoRow: all candidates are held against it.
@@ -223,8 +224,12 @@ void Acceptance::find_spends() {
 
 void Acceptance::look_ahead(uint32_t row) const {
   if (row >= first_row_) return;
-  prefetch(&store_.spent_[row]);
+  prefetch_spent(row);
   prefetch(store_.recent_names_.name(row));
+}
+
+void Acceptance::prefetch_spent(uint32_t row) const {
+  if (row != kNoRow) prefetch(&store_.spent_[row]);
 }
 
 void Acceptance::find_spend(size_t spend, uint32_t limit) {
@@ -275,6 +280,8 @@ bool Acceptance::apply_spends(size_t block) {
   block_spends_.clear();
   const uint32_t index = static_cast<uint32_t>(blocks_.indices[block]);
   for (size_t spend = blocks_.spend_begin(block); spend < blocks_.spend_ends[block]; ++spend) {
+    // By now the caches have other things.
+    if (spend + kAhead < spend_rows_.size()) prefetch_spent(spend_rows_[spend + kAhead]);
     const uint32_t row = spend_rows_[spend];
     if (row == kNoRow) return refuse(block, COIN_LOG_UNKNOWN, blocks_.spend(spend));
     if (store_.spent_[row] != 0) return refuse(block, COIN_LOG_SPENT, blocks_.spend(spend));

@@ -195,7 +195,7 @@ void cdb_coin_log_end(cdb_coin_log_reader *reader) { delete reader; }
 void cdb_coin_log_name(const uint8_t *confirms, size_t n, uint8_t *names) {
   using namespace coin_log;
   for (; n > 0; --n, confirms += kConfirmBytes, names += kNameBytes)
-    coin_name(confirms, confirms + kNameBytes, load_big_endian(confirms + kAmountAt), names);
+    name_coin(confirms, confirms + kNameBytes, load_big_endian(confirms + kAmountAt), names);
 }
 
 void cdb_coin_log_free(char *error) { std::free(error); }

@@ -5,11 +5,6 @@
 
 namespace coin_log {
 
-namespace {
-
-constexpr uintptr_t kPageBytes = 4096;
-constexpr size_t kFew = 8;  // for so few it does not pay to ask what has come from the disk
-
 long disk_faults() {
 #ifdef RUSAGE_THREAD
   rusage usage;
@@ -17,6 +12,11 @@ long disk_faults() {
 #endif
   return 0;
 }
+
+namespace {
+
+constexpr uintptr_t kPageBytes = 4096;
+constexpr size_t kFew = 8;  // for so few it does not pay to ask what has come from the disk
 
 // Returns whether it was in memory already.
 bool fetch_page(uintptr_t page) {

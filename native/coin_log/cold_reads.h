@@ -6,6 +6,9 @@
 
 namespace coin_log {
 
+// How many reads through mappings have waited for the disk, in this thread so far.
+long disk_faults();
+
 class ColdReads {
  public:
   // Asked once before a group of n: whether it is to be announced.
@@ -15,7 +18,7 @@ class ColdReads {
 
  private:
   bool is_cold_ = false;  // as the last group was
-  long faults_ = 0;  // that waited for the disk, in this thread so far
+  long faults_ = 0;
 };
 
 }  // namespace coin_log

@@ -51,7 +51,7 @@ void Store::fetch(const uint32_t *rows, size_t n, CoinView *views, bool in_order
 
 bool Store::has_name(const CoinView &view, const uint8_t *name) const {
   uint8_t computed[kNameBytes];
-  coin_name(view.parent, view.puzzle_hash, view.amount, computed);
+  name_coin(view.parent, view.puzzle_hash, view.amount, computed);
   if (is_same_name(computed, name)) {
     check_alive(view.block);
     return true;

@@ -141,7 +141,7 @@ bool append_block(const uint8_t *record, OwnedBlocks *blocks) {
     std::memcpy(confirm, parents + kNameBytes * parent, kNameBytes);
     std::memcpy(confirm + kNameBytes, from, kNameBytes);
     store_big_endian(confirm + kAmountAt, amount);
-    coin_name(confirm, confirm + kNameBytes, amount, blocks->names.data() + i * kNameBytes);
+    name_coin(confirm, confirm + kNameBytes, amount, blocks->names.data() + i * kNameBytes);
   }
   return true;
 }

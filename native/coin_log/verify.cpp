@@ -19,7 +19,10 @@
 namespace coin_log {
 
 namespace {
-constexpr uint64_t kReleaseBytes = uint64_t{1} << 24;
+// So much is passed over before it is decided whether its memory is let go of. Where the pass had to wait for
+// the disk, memory is short, and what is used more often should have it. Where it had not, the next pass,
+// perhaps a flush later, would only have to fetch the pages again.
+constexpr uint64_t kPassBytes = uint64_t{1} << 24;
 constexpr uint64_t kNearBytes = uint64_t{1} << 14;  // claims that lie so near are read through
 }
 
@@ -31,7 +34,8 @@ std::vector<Claim> Store::false_claims(std::vector<Claim> claims) const {
   std::vector<Claim> wrong;
   uint32_t rows[kFetch];
   CoinView views[kFetch];
-  uint64_t released = 0;
+  uint64_t passed = 0;
+  long faults = disk_faults();
   for (size_t done = 0; done < claims.size(); done += kFetch) {
     const size_t group = std::min(kFetch, claims.size() - done);
     for (size_t i = 0; i < group; ++i) {
@@ -43,9 +47,11 @@ std::vector<Claim> Store::false_claims(std::vector<Claim> claims) const {
     for (size_t i = 0; i < group; ++i)
       if (!has_name(views[i], claims[done + i].name)) wrong.push_back(claims[done + i]);
     const uint64_t offset = blocks_[views[0].block].offset;
-    if (offset < released + kReleaseBytes) continue;
-    log_.release(released, offset);
-    released = offset;
+    if (offset < passed + kPassBytes) continue;
+    const long faults_so_far = disk_faults();
+    if (faults_so_far != faults) log_.release(passed, offset);
+    faults = faults_so_far;
+    passed = offset;
   }
   std::sort(wrong.begin(), wrong.end(),
             [](const Claim &a, const Claim &b) { return a.spend < b.spend; });
