@@ -98,8 +98,8 @@ bool Acceptance::run(bool trusting, cdb_coin_log_refusal *refusal) {
   find_spends();
   if (!trusting) verify_spends();
   apply();
-  const bool is_refused_on_trust =
-      good_ < prepared_ && (!unverified_.empty() || store_.unverified_.size() > 0);
+  const bool is_refused_on_trust = refusal_.rule != COIN_LOG_NO_RULE &&
+                                   (!unverified_.empty() || store_.unverified_.size() > 0);
   if (is_refused_on_trust) {
     take_back();
     store_.verify();

@@ -111,7 +111,7 @@ class Chain {
   void rewind(int64_t index) {
     for (; !blocks_.empty() && newest() > index; blocks_.pop_back()) {
       for (const Name &name : blocks_.back().spends) coins_.at(name).spent_index = 0;
-      for (const Name &name : blocks_.back().names) coins_.erase(name);
+      for (const Name &name : blocks_.back().names) coins_.erase(name), rewound_.push_back(name);
     }
   }
 
@@ -151,8 +151,10 @@ class Chain {
   Name draw_spend(Input *input) const {
     const size_t kind = input->below(16);
     if (kind == 0 || coins_.empty()) {
+      const uint8_t byte = input->byte();
+      if (!rewound_.empty()) return rewound_[byte % rewound_.size()];
       Name name;
-      name.fill(input->byte());
+      name.fill(byte);
       return name;
     }
     auto known = coins_.begin();
@@ -191,4 +193,5 @@ class Chain {
   NameCoins name_coins_;
   std::vector<Block> blocks_;
   std::map<Name, Known> coins_;
+  std::vector<Name> rewound_;  // those that a rewind has taken, once or more; there may be such coins again
 };

@@ -25,9 +25,8 @@ class Session {
     options_.memtable_coins = 1 + static_cast<uint32_t>(input_.below(40));
     options_.merge_runs = 2 + static_cast<uint32_t>(input_.below(2));
     options_.bucket_bits = 1 + static_cast<uint32_t>(input_.below(3));
-    // Where many names look the same, spends are not believed: they might have to be taken back.
-    is_trusting_ = input_.below(2) == 0;
-    options_.name_bits = is_trusting_ ? 64 : 1 + static_cast<uint32_t>(input_.below(12));
+    // Where many names look the same, spends that are believed at first are often wrong.
+    options_.name_bits = input_.below(2) == 0 ? 64 : 1 + static_cast<uint32_t>(input_.below(12));
     options_.recent_bits = static_cast<uint32_t>(input_.below(3));
     options_.unverified_spends = static_cast<uint32_t>(input_.below(8));
     open();
@@ -91,17 +90,48 @@ class Session {
   std::optional<uint64_t> accept(const Packed &packed) {
     cdb_coin_log_refusal refusal;
     char *error = nullptr;
-    const bool is_trusting = is_trusting_ && input_.below(2) == 0;
-    const bool is_accepted = is_ok(
-        cdb_coin_log_accept(log_, packed.indices.size(), packed.indices.data(),
-                            packed.timestamps.data(), packed.spend_ends.data(),
-                            packed.confirm_ends.data(), packed.spends.data(),
-                            packed.confirms.data(), packed.names.data(), is_trusting ? 1 : 0,
-                            &refusal, &error),
-        &error, COIN_LOG_REFUSED);
-    if (is_accepted) return std::nullopt;
+    const bool is_trusting = input_.below(2) == 0;
+    const cdb_coin_log_status status = cdb_coin_log_accept(
+        log_, packed.indices.size(), packed.indices.data(), packed.timestamps.data(),
+        packed.spend_ends.data(), packed.confirm_ends.data(), packed.spends.data(),
+        packed.confirms.data(), packed.names.data(), is_trusting ? 1 : 0, &refusal, &error);
+    if (status == COIN_LOG_TAKEN_BACK && is_trusting) {
+      is_ok(status, &error, status);
+      return taken_back(packed);
+    }
+    if (is_ok(status, &error, COIN_LOG_REFUSED)) return is_trusting ? settle(packed) : std::nullopt;
     require(refusal.rule != COIN_LOG_NO_RULE, "a refusal says which rule");
     return refusal.block;
+  }
+
+  // Returns the block that is refused only now. It may be killed instead: then opening refuses it.
+  std::optional<uint64_t> settle(const Packed &packed) {
+    if (input_.below(8) == 0) {
+      end_reading();
+      reopen_after_kill();
+      const auto above = std::upper_bound(packed.indices.begin(), packed.indices.end(), newest(log_),
+                                          [](int64_t index, uint64_t other) {
+                                            return index < static_cast<int64_t>(other);
+                                          });
+      if (above == packed.indices.end()) return std::nullopt;
+      return static_cast<uint64_t>(above - packed.indices.begin());
+    }
+    char *error = nullptr;
+    if (is_ok(cdb_coin_log_settle(log_, &error), &error, COIN_LOG_TAKEN_BACK)) return std::nullopt;
+    return taken_back(packed);
+  }
+
+  std::optional<uint64_t> taken_back(const Packed &packed) {
+    cdb_coin_log_reader *reader = nullptr;
+    char *error = nullptr;
+    is_ok(cdb_coin_log_taken_back(log_, &reader, &error), &error);
+    std::vector<Block> blocks;
+    while (read_some(reader, &blocks)) {}
+    cdb_coin_log_end(reader);
+    require(blocks.size() == 1, "one block is refused");
+    const auto place = std::find(packed.indices.begin(), packed.indices.end(), blocks[0].index);
+    require(place != packed.indices.end(), "it is of this call, as those before were settled");
+    return static_cast<uint64_t>(place - packed.indices.begin());
   }
 
   void accept() {
@@ -150,13 +180,17 @@ class Session {
   // What a kill would leave.
   void abandon() {
     end_reading();
-    char *error = nullptr;
-    is_ok(cdb_coin_log_close(log_, /*abandon=*/1, &error), &error);
-    open();
+    reopen_after_kill();
     const int64_t left = newest(log_);
     require(left >= flushed_, "what was flushed is there");
     chain_.rewind(left);
     flushed_ = left;
+  }
+
+  void reopen_after_kill() {
+    char *error = nullptr;
+    is_ok(cdb_coin_log_close(log_, /*abandon=*/1, &error), &error);
+    open();
   }
 
   // Somebody who only reads.
@@ -266,7 +300,6 @@ class Session {
   Input &input_;
   Chain chain_;
   cdb_coin_log_options options_;
-  bool is_trusting_ = false;
   Scratch directory_;
   cdb_coin_log *log_ = nullptr;
   std::optional<Reading> reading_;

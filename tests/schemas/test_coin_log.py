@@ -776,6 +776,17 @@ def test_another_refusal_tells_first_what_was_put_off(put_off: PutOff) -> None:
     assert verify(put_off.schema) == expected_state(put_off.kept)
 
 
+def test_a_block_that_is_wrong_by_itself_tells_first_what_would_have_been_put_off(
+    put_off: PutOff,
+) -> None:
+    with put_off.refused():
+        put_off.schema.flush()
+    out_of_order = replace(put_off.bad, spends=[])
+    with put_off.refused():
+        put_off.schema.accept_packed(PackedBlocks.of([put_off.bad, out_of_order]))
+    assert verify(put_off.schema) == expected_state(put_off.kept)
+
+
 def test_what_was_put_off_is_never_acknowledged(put_off: PutOff, tmp_path: Path) -> None:
     """Neither beside the writer, nor when it was killed, at any place of the log."""
     with CoinLogSchema(put_off.path, read_only=True) as reader:
