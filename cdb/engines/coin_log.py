@@ -112,6 +112,8 @@ class CoinLog:
         sizes: Sizes = DEFAULT_SIZES,
     ) -> None:
         self.path = path
+        self.is_settled = True
+        """Whether settle() has nothing to do."""
         self._native = _engine.load()
         self._readers: WeakSet[Reader] = WeakSet()
         self._ended: deque[Any] = deque()
@@ -155,6 +157,7 @@ class CoinLog:
         """
         ffi = self._native.ffi
         refusal = ffi.new("cdb_coin_log_refusal *")
+        self.is_settled = self.is_settled and not trusting
         numbers = (blocks.indices, blocks.timestamps, blocks.spend_ends, blocks.confirm_ends)
         try:
             _engine.call(
@@ -183,6 +186,7 @@ class CoinLog:
             _engine.call(self.path, "settle", self._open_handle())
         except _TakenBackError:
             return self._taken_back()
+        self.is_settled = True
         return None
 
     def flush(self) -> None:

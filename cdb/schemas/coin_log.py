@@ -182,6 +182,9 @@ class CoinLogSchema(PackedLookups):
 
     def _settle(self) -> None:
         """Raise the refusal that accept_packed has put off, if there is one."""
+        self._guard.check()
+        if self._log.is_settled:
+            return
         with self._guard.write():
             refused = self._log.settle()
         if refused is not None:
@@ -197,7 +200,7 @@ class CoinLogSchema(PackedLookups):
         if self._damage is not None:
             newest = self._log.newest_index
             if block_index is None or newest is None or block_index > newest:
-                raise self._damage
+                raise self._damage.with_traceback(None)
 
     def _raise_refusal(self, block: BlockSpendInfo) -> None:
         """Check a block that was refused as all schemas do, for the same error."""

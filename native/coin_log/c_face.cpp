@@ -111,7 +111,6 @@ cdb_coin_log_status cdb_coin_log_accept(cdb_coin_log *log, size_t n, const uint6
 }
 
 cdb_coin_log_status cdb_coin_log_settle(cdb_coin_log *log, char **error) {
-  if (log->store.is_verified()) return COIN_LOG_OK;
   return guarded(log->store, error, [=] { log->store.settle(); });
 }
 

@@ -56,7 +56,6 @@ class Store {
     settle_log();
     verify();
   }
-  bool is_verified() const { return unverified_.size() == 0; }
   // The block for which verifying has failed last; null without one.
   std::unique_ptr<Reader> taken_back();
   // With options.before_damage: where the log is damaged, if it is.
