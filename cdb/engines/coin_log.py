@@ -186,7 +186,8 @@ class CoinLog:
             _engine.call(self.path, "settle", self._open_handle())
         except _TakenBackError:
             return self._taken_back()
-        self.is_settled = True
+        finally:
+            self.is_settled = True
         return None
 
     def flush(self) -> None:
