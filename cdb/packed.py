@@ -90,6 +90,11 @@ def pack_named(block: NamedBlock) -> PackedBlocks:
     return _pack([(block, block.names)])
 
 
+def pack_unnamed(blocks: Iterable[BlockSpendInfo]) -> PackedBlocks:
+    """Pack blocks as they are, canonical or not, and leave `names` empty. As PackedBlocks.of."""
+    return _pack((block, []) for block in blocks)
+
+
 def _pack(blocks: Iterable[tuple[BlockSpendInfo | NamedBlock, list[bytes32]]]) -> PackedBlocks:
     indices, timestamps, spend_ends, confirm_ends = (array("Q") for _ in range(4))
     spends: list[bytes] = []

@@ -19,12 +19,12 @@ DEFAULT_CHUNK_BYTES = 1 << 20  # so that a chunk and what is made of it fit into
 
 _PIPE_BYTES = 65_536  # a read that gives less has emptied the pipe: its writer is slower than we
 
-_scanner = NativeModule(
+native_scanner = NativeModule(
     "cdb._scan",
     "the native scanner of replays",
     "OpenSSL's headers (Debian, Ubuntu: libssl-dev, with g++ and python3-dev; Homebrew: openssl)",
 )
-native_missing = _scanner.missing
+native_missing = native_scanner.missing
 
 
 def scan_packed(
@@ -44,7 +44,7 @@ def scan_packed(
     if chunk_bytes < 1:
         raise ValueError(f"chunk_bytes must be at least 1, not {chunk_bytes}")
     if native_missing() is None:
-        return _scan(_scanner.load(), stream, max_blocks, chunk_bytes)
+        return _scan(native_scanner.load(), stream, max_blocks, chunk_bytes)
     return (PackedBlocks.of([block]) for block in read_blocks(stream, max_blocks=max_blocks))
 
 

@@ -1,22 +1,37 @@
 """What a schema holds, independent of how: its digest, its invariants, and where two differ.
 
-Everything is read through the contract alone: blocks() and lookups by name, each held against the
+Everything is read through the contract alone: the blocks and lookups by name, each held against the
 other. So an equal digest says that lookups, spends and blocks are right, not only that rows exist.
 """
 
 import hashlib
-import struct
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import zip_longest
+from itertools import compress, count
+from struct import calcsize, iter_unpack
+from typing import NamedTuple
 
-from cdb.blocks import BlockSpendInfo, canonical
-from cdb.coins import CoinInfo, bytes32
+from cdb.blocks import BlockSpendInfo
+from cdb.coins import NAME_BYTES, Coin, CoinInfo, bytes32, bytes32_unchecked
 from cdb.damage import Progress
+from cdb.engines.packed_lookups import INFO_BYTES, INFO_FORMAT
 from cdb.errors import ChainMismatchError, InvariantError
+from cdb.packed import CONFIRM_BYTES, PackedBlocks, pack_unnamed
+from cdb.packed_reads import OTHER_ANSWERS, PackedReads, packed_reads
+from cdb.packed_state import (
+    BLOCK_FORMAT,
+    COIN_FORMAT,
+    Packed,
+    first_false_spend,
+    first_unsorted,
+    write_state,
+)
 from cdb.schemas.protocol import Schema
 
-LOOKUP_COINS = 10_000
+_BLOCK_BYTES, _COIN_BYTES = calcsize(BLOCK_FORMAT), calcsize(COIN_FORMAT)
+_FLIP = bytes(byte ^ 1 for byte in range(256))
+"""Takes each byte to the one that differs in its last bit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,28 +55,20 @@ class StateSummary:
 
 
 def summarize(schema: Schema, progress: Progress = lambda coins: None) -> StateSummary:
-    """Count and digest the state. progress is told the number of coins of each block.
+    """Count and digest the state. progress is told of more and more coins, their sum in the end.
 
     The digest is SHA-256 over every block in order: its index (4 bytes, big endian), timestamp (8)
     and number of confirms (4), then for each coin in canonical order its name (32), confirmed
     index (4) and spent index (4; 0 for unspent).
 
-    Raises InvariantError where a lookup contradicts a block.
+    Names are computed here from what a block says of a coin. Raises InvariantError where a lookup
+    contradicts a block.
     """
-    digest = hashlib.sha256()
-    blocks = coins = spends = 0
-    newest_index = None
-    for state in block_states(schema):
-        block = state.block
-        digest.update(struct.pack(">IQI", block.index, block.timestamp, len(state.names)))
-        for name, info in zip(state.names, state.infos, strict=True):
-            digest.update(name + struct.pack(">II", info.confirmed_index, info.spent_index))
-        blocks += 1
-        coins += len(state.names)
-        spends += len(block.spends)
-        newest_index = block.index
-        progress(len(state.names))
-    return StateSummary(blocks, coins, spends, newest_index, digest.hexdigest())
+    sums = _Sums()
+    for states in _states(packed_reads(schema)):
+        sums.add(states)
+        progress(states.blocks.n_confirms)
+    return sums.summary()
 
 
 def verify(schema: Schema, progress: Progress = lambda coins: None) -> StateSummary:
@@ -71,103 +78,233 @@ def verify(schema: Schema, progress: Progress = lambda coins: None) -> StateSumm
     as in the iteration; every spend is of a coin that says so, and no other coin says it is spent;
     names that differ in their last byte are unknown.
     """
-    spent_by_coins = spent_by_blocks = 0
-    previous: int | None = None
-    for state in block_states(schema):
-        block = state.block
-        _check_block(schema, block, previous)
-        _check_spends(schema, block)
-        _check_absent(schema, state.names)
-        spent_by_blocks += len(block.spends)
-        spent_by_coins += sum(info.spent_index > 0 for info in state.infos)
-        previous = block.index
-        progress(len(state.names))
-    if previous != schema.last_block_index:
-        problem = f"the last block is {previous}, and the newest {schema.last_block_index}"
+    reads = packed_reads(schema)
+    sums = _Sums()
+    for states in _states(reads):
+        _check(schema, reads, states.blocks, sums.newest_index)
+        sums.add(states)
+        progress(states.blocks.n_confirms)
+    if sums.newest_index != schema.last_block_index:
+        newest = schema.last_block_index
+        raise InvariantError(f"the last block is {sums.newest_index}, and the newest {newest}")
+    if sums.spent != sums.spends:
+        problem = f"{sums.spent} coins say that they are spent, and blocks spend {sums.spends}"
         raise InvariantError(problem)
-    if spent_by_coins != spent_by_blocks:
-        problem = (
-            f"{spent_by_coins} coins say that they are spent, and blocks spend {spent_by_blocks}"
-        )
-        raise InvariantError(problem)
-    return summarize(schema, progress)
+    return sums.summary()
 
 
 def compare(one: Schema, other: Schema, progress: Progress = lambda coins: None) -> None:
     """Raise ChainMismatchError at the first block where two databases differ."""
-    for a, b in zip_longest(block_states(one), block_states(other)):
-        if a is None or b is None or a != b:
-            raise ChainMismatchError(_difference(a, b))
-        progress(len(a.names))
+    for a, b in _side_by_side(_states(packed_reads(one)), _states(packed_reads(other))):
+        if a is None or b is None:
+            raise ChainMismatchError(_difference(_first(a), _first(b)))
+        if a.content() != b.content():
+            places = range(len(a.blocks))
+            pairs = ((a.block(place), b.block(place)) for place in places)
+            raise ChainMismatchError(next(_difference(x, y) for x, y in pairs if x != y))
+        progress(a.blocks.n_confirms)
 
 
-def block_states(schema: Schema) -> Iterator[BlockState]:
-    """Every block with what lookups say of its coins; lookups go in batches over many blocks."""
-    batch: list[tuple[BlockSpendInfo, list[bytes32]]] = []
-    coins = 0
-    for block in schema.blocks():
-        names = [coin.name() for coin in block.confirms]
-        batch.append((block, names))
-        coins += len(names)
-        if coins >= LOOKUP_COINS:
-            yield from _look_up(schema, batch)
-            batch, coins = [], 0
-    yield from _look_up(schema, batch)
+@dataclass(frozen=True, slots=True)
+class _States:
+    """Some blocks, with what lookups say of their coins, which is what the blocks say.
+
+    stream: what their digest is of; spent: how many of the coins say that they are spent.
+    """
+
+    blocks: PackedBlocks
+    infos: Packed
+    stream: Packed
+    spent: int
+
+    def content(self) -> tuple[object, ...]:
+        """All that two databases can differ in; a name stands for its coin."""
+        return bytes(self.stream), self.blocks.spend_ends, bytes(self.blocks.spends)
+
+    def part(self, start: int, stop: int) -> "_States":
+        """The blocks at places start … stop-1, without `spent`."""
+        if start == 0 and stop == len(self.blocks):
+            return self
+        coins = slice(self._coins_before(start), self._coins_before(stop))
+        written = slice(
+            *(_BLOCK_BYTES * n + _COIN_BYTES * self._coins_before(n) for n in (start, stop))
+        )
+        return _States(
+            self.blocks.part(start, stop),
+            self.infos[INFO_BYTES * coins.start : INFO_BYTES * coins.stop],
+            self.stream[written],
+            0,
+        )
+
+    def block(self, place: int) -> BlockState:
+        """The block at a place, as objects."""
+        part = self.part(place, place + 1)
+        return BlockState(
+            part.blocks.block(0),
+            [bytes32_unchecked(name) for (name,) in iter_unpack("32s", part.blocks.names)],
+            _infos(part.infos),
+        )
+
+    def _coins_before(self, place: int) -> int:
+        return self.blocks.confirm_ends[place - 1] if place else 0
 
 
-def _look_up(
-    schema: Schema, batch: list[tuple[BlockSpendInfo, list[bytes32]]]
-) -> Iterator[BlockState]:
-    asked = [name for _, names in batch for name in names]
-    answers = schema.coin_infos_for_coin_names(asked)
-    if len(answers) != len(asked):
-        _report_missing(schema, batch)
-    remaining = iter(answers)
-    for block, names in batch:
-        infos = [next(remaining) for _ in names]
-        for name, coin, info in zip(names, block.confirms, infos, strict=True):
-            if info.coin != coin or info.confirmed_index != block.index:
-                problem = (
-                    f"block {block.index} confirms coin {name.hex()}, but a lookup says {info}"
-                )
-                raise InvariantError(problem)
-        yield BlockState(block, names, infos)
+class _Sums:
+    """What was read so far."""
+
+    def __init__(self) -> None:
+        self.blocks = self.coins = self.spends = self.spent = 0
+        self.newest_index: int | None = None
+        self._digest = hashlib.sha256()
+
+    def add(self, states: _States) -> None:
+        """Count and digest blocks, one at least."""
+        self._digest.update(states.stream)
+        self.blocks += len(states.blocks)
+        self.coins += states.blocks.n_confirms
+        self.spends += states.blocks.n_spends
+        self.spent += states.spent
+        self.newest_index = states.blocks.indices[-1]
+
+    def summary(self) -> StateSummary:
+        """Of all blocks, when there are no more."""
+        digest = self._digest.hexdigest()
+        return StateSummary(self.blocks, self.coins, self.spends, self.newest_index, digest)
 
 
-def _report_missing(schema: Schema, batch: list[tuple[BlockSpendInfo, list[bytes32]]]) -> None:
-    for block, names in batch:
-        for name in names:
-            if len(schema.coin_infos_for_coin_names([name])) != 1:
-                problem = f"block {block.index} confirms coin {name.hex()}, but a lookup misses it"
-                raise InvariantError(problem)
-    raise InvariantError("a lookup of many names gives other answers than lookups of one")
+def _states(reads: PackedReads) -> Iterator[_States]:
+    """All blocks, once what lookups say of their coins is what the blocks say."""
+    for blocks in reads.blocks():
+        if len(blocks):
+            infos, found = reads.infos(bytes(blocks.names))
+            place, spent, stream = write_state(blocks, infos, found)
+            if place < blocks.n_confirms:
+                raise InvariantError(_contradiction(reads, blocks, infos, found, place))
+            yield _States(blocks, infos, stream, spent)
 
 
-def _check_block(schema: Schema, block: BlockSpendInfo, previous: int | None) -> None:
-    if previous is not None and block.index <= previous:
-        raise InvariantError(f"block {block.index} comes after block {previous}")
-    if block != canonical(block):
-        raise InvariantError(f"block {block.index} is not in canonical order")
-    if block != schema.block_info_for_block_index(block.index):
-        raise InvariantError(f"block {block.index} alone differs from the one in the iteration")
+def _contradiction(
+    reads: PackedReads, blocks: PackedBlocks, infos: Packed, found: Packed, place: int
+) -> str:
+    name = bytes(blocks.names[NAME_BYTES * place : NAME_BYTES * (place + 1)])
+    index = blocks.indices[bisect_right(blocks.confirm_ends, place)]
+    problem = f"block {index} confirms coin {name.hex()}, but a lookup"
+    if found[place]:
+        [info] = _infos(infos[INFO_BYTES * place : INFO_BYTES * (place + 1)])
+        return f"{problem} says {info}"
+    return OTHER_ANSWERS if any(reads.infos(name)[1]) else f"{problem} misses it"
 
 
-def _check_spends(schema: Schema, block: BlockSpendInfo) -> None:
-    infos = schema.coin_infos_for_coin_names(block.spends)
-    if len(infos) != len(block.spends):
-        raise InvariantError(f"block {block.index} spends a coin that no lookup finds")
-    for name, info in zip(block.spends, infos, strict=True):
-        if info.spent_index != block.index:
-            problem = (
-                f"block {block.index} spends coin {name.hex()}, but it says {info.spent_index}"
-            )
-            raise InvariantError(problem)
+class _Breach(NamedTuple):
+    """What is wrong with the block at a place."""
+
+    place: int
+    problem: str
 
 
-def _check_absent(schema: Schema, names: list[bytes32]) -> None:
-    absent = [bytes32(name[:-1] + bytes([name[-1] ^ 1])) for name in names]
-    if schema.coin_infos_for_coin_names(absent):
-        raise InvariantError("a lookup finds coins that no block confirms")
+def _check(schema: Schema, reads: PackedReads, blocks: PackedBlocks, previous: int | None) -> None:
+    """Raise InvariantError for the first block with a breach, and of its breaches for the first."""
+    breaches = [
+        _misplaced(blocks, previous),
+        _unsorted(blocks),
+        _other_alone(schema, blocks),
+        _false_spend(reads, blocks),
+        _near_miss(reads, blocks),
+    ]
+    found = [breach for breach in breaches if breach is not None]
+    if found:
+        raise InvariantError(min(found, key=lambda breach: breach.place).problem)
+
+
+def _misplaced(blocks: PackedBlocks, previous: int | None) -> _Breach | None:
+    for place, index in enumerate(blocks.indices):
+        if previous is not None and index <= previous:
+            return _Breach(place, f"block {index} comes after block {previous}")
+        previous = index
+    return None
+
+
+def _unsorted(blocks: PackedBlocks) -> _Breach | None:
+    places = (
+        first_unsorted(blocks.spend_ends, blocks.spends, NAME_BYTES),
+        first_unsorted(blocks.confirm_ends, blocks.confirms, CONFIRM_BYTES),
+    )
+    unsorted = [place for place in places if place is not None]
+    if not unsorted:
+        return None
+    place = min(unsorted)
+    return _Breach(place, f"block {blocks.indices[place]} is not in canonical order")
+
+
+def _other_alone(schema: Schema, blocks: PackedBlocks) -> _Breach | None:
+    for place, index in enumerate(blocks.indices):
+        alone = schema.block_info_for_block_index(index)
+        if alone is None or not _is_only(alone, blocks.part(place, place + 1)):
+            return _Breach(place, f"block {index} alone differs from the one in the iteration")
+    return None
+
+
+def _is_only(block: BlockSpendInfo, blocks: PackedBlocks) -> bool:
+    """Whether that is the one block of these."""
+    packed = pack_unnamed([block])
+    return (packed.indices, packed.timestamps) == (blocks.indices, blocks.timestamps) and (
+        packed.spends,
+        packed.confirms,
+    ) == (bytes(blocks.spends), bytes(blocks.confirms))
+
+
+def _false_spend(reads: PackedReads, blocks: PackedBlocks) -> _Breach | None:
+    infos, found = reads.infos(bytes(blocks.spends))
+    place = first_false_spend(blocks, infos, found)
+    if place is None:
+        return None
+    index = blocks.indices[place]
+    ends = blocks.spend_ends
+    spends = range(ends[place - 1] if place else 0, ends[place])
+    if not all(found[spend] for spend in spends):
+        return _Breach(place, f"block {index} spends a coin that no lookup finds")
+    said = [info.spent_index for info in _infos(infos)[spends.start : spends.stop]]
+    spend = next(n for n, spent in enumerate(said) if spent != index)
+    name = blocks.block(place).spends[spend]
+    problem = f"block {index} spends coin {name.hex()}, but it says {said[spend]}"
+    return _Breach(place, problem)
+
+
+def _near_miss(reads: PackedReads, blocks: PackedBlocks) -> _Breach | None:
+    names = bytearray(blocks.names)
+    names[NAME_BYTES - 1 :: NAME_BYTES] = names[NAME_BYTES - 1 :: NAME_BYTES].translate(_FLIP)
+    _, found = reads.infos(bytes(names))
+    coin = next(compress(count(), found), None)
+    if coin is None:
+        return None
+    place = bisect_right(blocks.confirm_ends, coin)
+    return _Breach(place, "a lookup finds coins that no block confirms")
+
+
+def _infos(packed: Packed) -> list[CoinInfo]:
+    make = bytes32_unchecked
+    return [
+        CoinInfo(Coin(make(parent), make(puzzle_hash), amount), confirmed, spent)
+        for parent, puzzle_hash, amount, confirmed, spent in iter_unpack(INFO_FORMAT, packed)
+    ]
+
+
+def _side_by_side(
+    one: Iterator[_States], other: Iterator[_States]
+) -> Iterator[tuple[_States | None, _States | None]]:
+    """As many blocks of each, until either has no more; then what the other has."""
+    a, b = next(one, None), next(other, None)
+    while a is not None and b is not None:
+        n = min(len(a.blocks), len(b.blocks))
+        yield a.part(0, n), b.part(0, n)
+        a = a.part(n, len(a.blocks)) if n < len(a.blocks) else next(one, None)
+        b = b.part(n, len(b.blocks)) if n < len(b.blocks) else next(other, None)
+    if a is not None or b is not None:
+        yield a, b
+
+
+def _first(states: _States | None) -> BlockState | None:
+    return None if states is None else states.block(0)
 
 
 def _difference(a: BlockState | None, b: BlockState | None) -> str:

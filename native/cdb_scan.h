@@ -1,5 +1,6 @@
 /*
- * The face of the replay scanner: replay text in, packed blocks out, one call a chunk.
+ * The face of the replay scanner: replay text in, packed blocks out, one call a chunk. And of what
+ * goes over every coin of packed blocks: their names, and what a state's digest is of.
  *
  * cffi and C++ read this very file, so it holds plain declarations and nothing that
  * cffi cannot parse; a compiler gets it through cdb_scan_api.h.
@@ -60,3 +61,46 @@ typedef struct {
 
 /* Scan as many whole blocks as there are. Beyond them, what the arrays hold is undefined. */
 cdb_scan_status cdb_scan(const cdb_scan_input *input, cdb_scan_output *output);
+
+/* Set names[i] to the name of coins[i], for n coins. */
+void cdb_name_coins(const cdb_coin *coins, size_t n, cdb_hash *names);
+
+/* What a look-up says of a coin; numbers in the machine's byte order. */
+typedef struct {
+    cdb_hash parent;
+    cdb_hash puzzle_hash;
+    uint64_t amount;
+    uint32_t confirmed_index;
+    uint32_t spent_index;  /* 0: unspent */
+} cdb_info;
+
+/* Blocks as cdb.packed has them, and what a look-up says of each coin that they confirm. */
+typedef struct {
+    size_t blocks;
+    const uint64_t *indices;
+    const uint64_t *timestamps;
+    const uint64_t *confirm_ends;
+    const cdb_coin *confirms;
+    const cdb_hash *names;
+    const cdb_info *infos;
+    const uint8_t *found;  /* 0 where there is no such coin */
+} cdb_state;
+
+#define CDB_STATE_BLOCK_BYTES 16
+#define CDB_STATE_COIN_BYTES 40
+
+/* Write what the state's digest is of, with these bytes a block and a coin; cdb.state says which.
+   Hold each coin against its look-up first, field by field: the place of the first that is not
+   found, or not as its block says; the number of coins where there is none. *spent is the number of
+   coins that say that they are spent. */
+size_t cdb_write_state(const cdb_state *state, uint8_t *stream, size_t *spent);
+
+/* The place of the first block whose entries do not ascend by all their bytes; entries may be
+   equal. The number of blocks where there is none. */
+size_t cdb_first_unsorted(size_t blocks, const uint64_t *ends, const uint8_t *entries,
+                          size_t entry_bytes);
+
+/* The place of the first block with a spend that a look-up does not find, or that says another
+   block spent it. The number of blocks where there is none. */
+size_t cdb_first_false_spend(size_t blocks, const uint64_t *indices, const uint64_t *spend_ends,
+                             const cdb_info *infos, const uint8_t *found);

@@ -446,7 +446,7 @@ def test_streams(
 def test_what_the_native_scanner_leaves_to_python_does_not_end_the_scan(
     monkeypatch: pytest.MonkeyPatch, bad: bytes
 ) -> None:
-    native = scanner._scanner.load()
+    native = scanner.native_scanner.load()
     calls = 0
 
     def stuck_at_every_other_call(given: Any, found: Any) -> int:
@@ -464,7 +464,7 @@ def test_what_the_native_scanner_leaves_to_python_does_not_end_the_scan(
             return getattr(native.lib, name)
 
     stub = SimpleNamespace(ffi=native.ffi, lib=Lib())
-    monkeypatch.setattr(scanner._scanner, "load", lambda: stub)
+    monkeypatch.setattr(scanner.native_scanner, "load", lambda: stub)
     text = text_of(sample_chain(20).blocks) + bad
     for chunk_bytes in (1, 1_000, DEFAULT_CHUNK_BYTES):
         assert scanned(text, chunk_bytes) == careful(text)
@@ -481,7 +481,7 @@ def test_clean_text_is_never_left_to_python(replay: bytes) -> None:
 @needs_native
 @pytest.mark.parametrize("last", [False, True])
 def test_what_follows_the_text_is_not_seen(last: bool) -> None:
-    native = scanner._scanner.load()
+    native = scanner.native_scanner.load()
     for n_bytes in range(len(SMALL) + 1):
         found = []
         # The second has nothing behind it: `make asan` finds reads there that change nothing.

@@ -10,8 +10,9 @@ import pytest
 from cdb.blocks import BlockSpendInfo, canonical
 from cdb.coins import Coin, CoinInfo, bytes32
 from cdb.errors import ChainMismatchError, InvariantError
+from cdb.packed_reads import LOOKUP_COINS
 from cdb.schemas.memory import MemorySchema
-from cdb.state import LOOKUP_COINS, StateSummary, compare, summarize, verify
+from cdb.state import StateSummary, compare, summarize, verify
 from cdb.testing.chains import Chain, child, hash_of, reward, sample_chain
 from tests.conftest import digest_of
 
@@ -107,7 +108,7 @@ def test_a_sound_state_passes_and_reports_progress() -> None:
     told: list[int] = []
     summary = verify(holding(chain.blocks), told.append)
     assert summary.digest == digest_of(map(canonical, chain.blocks))
-    assert told[: len(chain.blocks)] == [len(block.confirms) for block in chain.blocks]
+    assert sum(told) == summary.coins
     assert (summary.blocks, summary.newest_index) == (len(chain.blocks), chain.newest_index)
     assert summary.coins == len(chain.spent) + len(chain.unspent)
     assert summary.spends == len(chain.spent)
@@ -323,7 +324,7 @@ def test_a_lie_about_a_spend_changes_the_digest(kind: type[MemorySchema]) -> Non
 def test_equal_states_compare_equal() -> None:
     told: list[int] = []
     compare(holding(CHAIN), holding(CHAIN), told.append)
-    assert told == [4, 1, 3, 1]
+    assert sum(told) == 9
     compare(MemorySchema(), MemorySchema())
 
 

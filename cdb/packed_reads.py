@@ -1,0 +1,167 @@
+"""Reads any schema in packed form: as it gives it, or packed here from objects.
+
+A schema gives it when it has blocks_packed(), the blocks of blocks(), and coin_infos_packed(); see
+cdb.schemas.coin_log. What it says is not believed: the names of coins are computed here, and
+everything has the length that it should have before native code goes over it.
+"""
+
+import struct
+from array import array
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from struct import iter_unpack
+from typing import Any, Protocol
+
+from cdb.ahead import ahead
+from cdb.blocks import BlockSpendInfo
+from cdb.coins import MAX_U32, NAME_BYTES, CoinInfo, bytes32, bytes32_unchecked
+from cdb.engines.packed_lookups import INFO_BYTES, INFO_FORMAT
+from cdb.errors import InvariantError
+from cdb.packed import CONFIRM_BYTES, PackedBlocks, pack_unnamed
+from cdb.packed_state import Packed, names_of
+from cdb.scanner import native_missing
+from cdb.schemas.protocol import Schema
+
+LOOKUP_COINS = 10_000
+"""So many coins of a schema that gives objects are looked up at a time."""
+
+OTHER_ANSWERS = "a lookup of many names gives other answers than lookups of one"
+
+_INFO = struct.Struct(INFO_FORMAT)
+_UNKNOWN = bytes(INFO_BYTES)
+
+
+class PackedReads(Protocol):
+    """What of a schema is read to digest it."""
+
+    def blocks(self) -> Iterator[PackedBlocks]:
+        """All blocks in their order, and as they are, canonical or not; with true names."""
+        ...
+
+    def infos(self, names: bytes) -> tuple[Packed, Packed]:
+        """For each name an info, and a byte that is 0 where there is no such coin."""
+        ...
+
+
+def packed_reads(schema: Schema) -> PackedReads:
+    """How to read a schema. Reads raise InvariantError for what no state can hold."""
+    given: Any = schema
+    if hasattr(given, "blocks_packed") and hasattr(given, "coin_infos_packed"):
+        return _Given(given)
+    return _Objects(schema)
+
+
+class _Given:
+    """Of a schema that gives packed blocks and infos."""
+
+    def __init__(self, schema: Any) -> None:
+        self._schema = schema
+
+    def blocks(self) -> Iterator[PackedBlocks]:
+        blocks = map(_with_true_names, map(_checked, self._schema.blocks_packed()))
+        # While a batch is looked up the next is read and named, where that is not Python's work.
+        return ahead(blocks) if native_missing() is None else blocks
+
+    def infos(self, names: bytes) -> tuple[Packed, Packed]:
+        infos, found = self._schema.coin_infos_packed(names)
+        n = len(names) // NAME_BYTES
+        if (len(infos), len(found)) != (INFO_BYTES * n, n):
+            raise InvariantError(f"a lookup of {n} names gives {len(found)} answers")
+        return infos, found
+
+
+class _Objects:
+    """Of a schema that gives objects."""
+
+    def __init__(self, schema: Schema) -> None:
+        self._schema = schema
+
+    def blocks(self) -> Iterator[PackedBlocks]:
+        batch: list[BlockSpendInfo] = []
+        coins = 0
+        for block in self._schema.blocks():
+            batch.append(block)
+            coins += len(block.confirms)
+            if coins >= LOOKUP_COINS:
+                yield pack_as_is(batch)
+                batch, coins = [], 0
+        if batch:
+            yield pack_as_is(batch)
+
+    def infos(self, names: bytes) -> tuple[Packed, Packed]:
+        asked = [bytes32_unchecked(names[at : at + 32]) for at in range(0, len(names), NAME_BYTES)]
+        answers = self._schema.coin_infos_for_coin_names(asked)
+        if len(answers) == len(asked):
+            return b"".join(map(_pack_info, answers)), b"\1" * len(asked)
+        if not answers:
+            return bytes(INFO_BYTES * len(asked)), bytes(len(asked))
+        return self._one_by_one(asked)
+
+    def _one_by_one(self, asked: list[bytes32]) -> tuple[Packed, Packed]:
+        alone = [self._schema.coin_infos_for_coin_names([name]) for name in asked]
+        if all(len(answers) == 1 for answers in alone):
+            raise InvariantError(OTHER_ANSWERS)
+        infos = [_pack_info(answers[0]) if len(answers) == 1 else _UNKNOWN for answers in alone]
+        return b"".join(infos), bytes(len(answers) == 1 for answers in alone)
+
+
+def pack_as_is(blocks: Sequence[BlockSpendInfo]) -> PackedBlocks:
+    """Pack blocks, name their coins, and put nothing in order.
+
+    Raises InvariantError where a field does not have its range or length.
+    """
+    try:
+        packed = pack_unnamed(blocks)
+    except OverflowError as error:
+        where = f"blocks {blocks[0].index} … {blocks[-1].index}"
+        raise InvariantError(f"a number in {where} is out of range") from error
+    return _checked(replace(packed, names=names_of(packed.confirms)))
+
+
+def _pack_info(info: CoinInfo) -> bytes:
+    coin = info.coin
+    try:
+        return _INFO.pack(
+            coin.parent_coin_name,
+            coin.puzzle_hash,
+            coin.amount,
+            info.confirmed_index,
+            info.spent_index,
+        )
+    except struct.error as error:
+        raise InvariantError(f"a lookup says {info}, which is out of range") from error
+
+
+def _checked(blocks: PackedBlocks) -> PackedBlocks:
+    """Blocks whose parts fit together, so that native code may go over them."""
+    if not (_has_its_lengths(blocks) and _rise(blocks.spend_ends) and _rise(blocks.confirm_ends)):
+        raise InvariantError("packed blocks whose parts do not fit together")
+    if len(blocks) and max(blocks.indices) > MAX_U32:
+        raise InvariantError(f"block {max(blocks.indices)} has an index out of range")
+    return blocks
+
+
+def _has_its_lengths(blocks: PackedBlocks) -> bool:
+    numbers = (blocks.timestamps, blocks.spend_ends, blocks.confirm_ends)
+    return (
+        all(len(each) == len(blocks) for each in numbers)
+        and len(blocks.spends) == NAME_BYTES * blocks.n_spends
+        and len(blocks.confirms) == CONFIRM_BYTES * blocks.n_confirms
+        and len(blocks.names) == NAME_BYTES * blocks.n_confirms
+    )
+
+
+def _rise(ends: "array[int]") -> bool:
+    return all(a <= b for a, b in pairwise(ends))
+
+
+def _with_true_names(blocks: PackedBlocks) -> PackedBlocks:
+    names = names_of(blocks.confirms)
+    if names == blocks.names:
+        return blocks
+    pairs = zip(iter_unpack("32s", names), iter_unpack("32s", blocks.names), strict=True)
+    place, (name,), (given,) = next((n, a, b) for n, (a, b) in enumerate(pairs) if a != b)
+    index = blocks.indices[bisect_right(blocks.confirm_ends, place)]
+    raise InvariantError(f"block {index} confirms coin {name.hex()}, but names it {given.hex()}")

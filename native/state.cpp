@@ -1,0 +1,73 @@
+// What a state's digest is of, and what packed blocks are checked for, behind cdb_scan.h.
+
+#include "cdb_scan_api.h"
+
+#include "big_endian.h"
+#include "coin_name.h"
+
+#include <cstring>
+
+namespace {
+
+bool says_the_same(const cdb_info &info, const cdb_coin &coin, uint64_t index) {
+  return std::memcmp(&info.parent, &coin.parent, sizeof coin.parent) == 0 &&
+         std::memcmp(&info.puzzle_hash, &coin.puzzle_hash, sizeof coin.puzzle_hash) == 0 &&
+         info.amount == big_endian::load64(coin.amount) && info.confirmed_index == index;
+}
+
+void write_header(uint64_t index, uint64_t timestamp, uint64_t confirms, uint8_t *header) {
+  big_endian::store32(static_cast<uint32_t>(index), header);
+  big_endian::store64(timestamp, header + 4);
+  big_endian::store32(static_cast<uint32_t>(confirms), header + 12);
+}
+
+void write_coin(const cdb_hash &name, const cdb_info &info, uint8_t *coin) {
+  std::memcpy(coin, &name, sizeof name);
+  big_endian::store32(info.confirmed_index, coin + 32);
+  big_endian::store32(info.spent_index, coin + 36);
+}
+
+}  // namespace
+
+void cdb_name_coins(const cdb_coin *coins, size_t n, cdb_hash *names) {
+  name_coins(coins, n, names);
+}
+
+size_t cdb_write_state(const cdb_state *state, uint8_t *stream, size_t *spent) {
+  size_t coin = 0;
+  *spent = 0;
+  for (size_t b = 0; b < state->blocks; ++b) {
+    const size_t end = state->confirm_ends[b];
+    write_header(state->indices[b], state->timestamps[b], end - coin, stream);
+    stream += CDB_STATE_BLOCK_BYTES;
+    for (; coin < end; ++coin, stream += CDB_STATE_COIN_BYTES) {
+      const cdb_info &info = state->infos[coin];
+      if (state->found[coin] == 0) return coin;
+      if (!says_the_same(info, state->confirms[coin], state->indices[b])) return coin;
+      write_coin(state->names[coin], info, stream);
+      *spent += info.spent_index > 0 ? 1 : 0;
+    }
+  }
+  return coin;
+}
+
+size_t cdb_first_unsorted(size_t blocks, const uint64_t *ends, const uint8_t *entries,
+                          size_t entry_bytes) {
+  size_t start = 0;
+  for (size_t b = 0; b < blocks; start = ends[b++]) {
+    for (size_t i = start + 1; i < ends[b]; ++i) {
+      const uint8_t *const entry = entries + i * entry_bytes;
+      if (std::memcmp(entry - entry_bytes, entry, entry_bytes) > 0) return b;
+    }
+  }
+  return blocks;
+}
+
+size_t cdb_first_false_spend(size_t blocks, const uint64_t *indices, const uint64_t *spend_ends,
+                             const cdb_info *infos, const uint8_t *found) {
+  size_t spend = 0;
+  for (size_t b = 0; b < blocks; ++b)
+    for (; spend < spend_ends[b]; ++spend)
+      if (found[spend] == 0 || infos[spend].spent_index != indices[b]) return b;
+  return blocks;
+}
