@@ -73,7 +73,7 @@ class PackedBlocks:
         return BlockSpendInfo(
             self.indices[place],
             self.timestamps[place],
-            [bytes32(bytes(self.spends[NAME_BYTES * i : NAME_BYTES * (i + 1)])) for i in spends],
+            [_name(self.spends[NAME_BYTES * i : NAME_BYTES * (i + 1)]) for i in spends],
             [_coin(bytes(coins[CONFIRM_BYTES * i : CONFIRM_BYTES * (i + 1)])) for i in confirms],
         )
 
@@ -129,6 +129,10 @@ def _coin(packed: bytes) -> Coin:
         bytes32_unchecked(packed[NAME_BYTES : 2 * NAME_BYTES]),
         int.from_bytes(packed[2 * NAME_BYTES :], "big"),
     )
+
+
+def _name(packed: bytes | memoryview) -> bytes32:
+    return bytes32_unchecked(bytes(packed))
 
 
 def _end(ends: "array[int]", place: int) -> int:

@@ -9,7 +9,6 @@ import struct
 from array import array
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from itertools import pairwise
 from struct import iter_unpack
 from typing import Any, Protocol
@@ -20,7 +19,7 @@ from cdb.coins import MAX_U32, NAME_BYTES, CoinInfo, bytes32, bytes32_unchecked
 from cdb.engines.packed_lookups import INFO_BYTES, INFO_FORMAT
 from cdb.errors import InvariantError
 from cdb.packed import CONFIRM_BYTES, PackedBlocks, pack_unnamed
-from cdb.packed_state import Packed, names_of
+from cdb.packed_state import Packed, names_of, with_names
 from cdb.scanner import native_missing
 from cdb.schemas.protocol import Schema
 
@@ -62,7 +61,7 @@ class _Given:
     def blocks(self) -> Iterator[PackedBlocks]:
         blocks = map(_with_true_names, map(_checked, self._schema.blocks_packed()))
         # While a batch is looked up the next is read and named, where that is not Python's work.
-        return ahead(blocks) if native_missing() is None else blocks
+        return ahead(blocks, depth=1) if native_missing() is None else blocks
 
     def infos(self, names: bytes) -> tuple[Packed, Packed]:
         infos, found = self._schema.coin_infos_packed(names)
@@ -117,7 +116,7 @@ def pack_as_is(blocks: Sequence[BlockSpendInfo]) -> PackedBlocks:
     except OverflowError as error:
         where = f"blocks {blocks[0].index} … {blocks[-1].index}"
         raise InvariantError(f"a number in {where} is out of range") from error
-    return _checked(replace(packed, names=names_of(packed.confirms)))
+    return _checked(with_names(packed))
 
 
 def _pack_info(info: CoinInfo) -> bytes:

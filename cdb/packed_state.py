@@ -6,6 +6,7 @@ the same; all entries have no gaps, and infos are those of cdb.engines.packed_lo
 
 from array import array
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import islice, pairwise
 from struct import Struct, iter_unpack
 from types import ModuleType
@@ -37,6 +38,11 @@ def names_of(confirms: Packed) -> bytes:
     confirm_array = native.ffi.from_buffer("cdb_coin[]", confirms)
     native.lib.cdb_name_coins(confirm_array, n, native.ffi.from_buffer("cdb_hash[]", names))
     return bytes(names)
+
+
+def with_names(blocks: PackedBlocks) -> PackedBlocks:
+    """The same blocks, whatever names they had, with the names of their coins."""
+    return replace(blocks, names=names_of(blocks.confirms))
 
 
 def write_state(blocks: PackedBlocks, infos: Packed, found: Packed) -> tuple[int, int, bytearray]:

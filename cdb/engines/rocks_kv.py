@@ -5,6 +5,7 @@ optional: importing this module always works, and missing() says why the engine 
 """
 
 import os
+from array import array
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -212,15 +213,35 @@ class Cursor:
         self._database = database
         self._handle = handle
 
-    def next(self) -> BlockSpendInfo | None:
-        """The next block; None at the end."""
+    def next(self, entries: int) -> PackedBlocks | None:
+        """The next blocks, with so many coins + spends or the end; None when there are no more.
+
+        The coins' names are left out: they are not kept with blocks.
+        """
+        buffer = self._database._ffi.buffer
+        indices, timestamps, spend_ends, confirm_ends = (array("Q") for _ in range(4))
+        spends, confirms = bytearray(), bytearray()
+        while entries > 0 and (block := self._next()) is not None:
+            indices.append(block.index)
+            timestamps.append(block.timestamp)
+            spends += buffer(block.spends, block.n_spends * NAME_BYTES)
+            confirms += buffer(block.confirms, block.n_confirms * CONFIRM_BYTES)
+            spend_ends.append(len(spends) // NAME_BYTES)
+            confirm_ends.append(len(confirms) // CONFIRM_BYTES)
+            entries -= 1 + block.n_spends + block.n_confirms
+        if not indices:
+            return None
+        packed = (bytes(spends), bytes(confirms), b"")
+        return PackedBlocks(indices, timestamps, spend_ends, confirm_ends, *packed)
+
+    def _next(self) -> Any:
+        """The next block as the engine has it, good until the next call; None at the end."""
         database = self._database
         if self._handle is None:
             raise DatabaseClosedError(database.path, "it is closed; open it again")
-        ffi = database._ffi
-        block, found = ffi.new("cdb_kv_block *"), ffi.new("int32_t *")
+        block, found = database._ffi.new("cdb_kv_block *"), database._ffi.new("int32_t *")
         _engine.call(database.path, "cursor_next", self._handle, block, found)
-        return _block(ffi, block) if found[0] else None
+        return block if found[0] else None
 
     def close(self) -> None:
         """Release what it reads from."""

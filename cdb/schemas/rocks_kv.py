@@ -29,6 +29,7 @@ from cdb.engines.rocks_kv import Cursor, Options, RocksKv, missing
 from cdb.engines.rocks_kv_check import check_promise, rewrite_promise
 from cdb.errors import CorruptDatabaseError, DatabaseLockedError, InvariantError
 from cdb.packed import PackedBlocks, pack_named
+from cdb.packed_state import with_names
 
 __all__ = ["SCHEMA", "RocksKvSchema", "check", "missing", "repair"]
 
@@ -37,6 +38,9 @@ COMMIT_ENTRIES = 3_000_000
 INGEST_ENTRIES = 10_000
 BATCH_ENTRIES = 50_000
 READ_ENTRIES = 1_000
+PACK_ENTRIES = 200_000
+"""For blocks_packed(): lookups in the order of blocks cost less the more of them come at a time.
+(5.5 µs a coin by 10,000, 4.0 by 65,536, 3.4 by 262,144.) A pack of these takes some 20 MB."""
 
 
 class RocksKvSchema(PackedLookups):
@@ -124,11 +128,12 @@ class RocksKvSchema(PackedLookups):
 
     def blocks(self) -> Iterator[BlockSpendInfo]:
         """See Schema. It commits what is pending."""
-        with self._mutex:
-            self.flush()
-            if self._newest is None:
-                return iter(())
-            return _Blocks(self._kv.cursor(last=self._newest), self._mutex)
+        packs = self._packs(READ_ENTRIES)
+        return (packed.block(n) for packed in packs for n in range(len(packed)))
+
+    def blocks_packed(self) -> Iterator[PackedBlocks]:
+        """The blocks of blocks(), about 100,000 coins at a time. It commits what is pending."""
+        return map(with_names, self._packs(PACK_ENTRIES))
 
     def close(self) -> None:
         """See Schema."""
@@ -206,6 +211,14 @@ class RocksKvSchema(PackedLookups):
             self._ingestions = ingestions
             self._promise(self._reached())
 
+    def _packs(self, entries: int) -> Iterator[PackedBlocks]:
+        """All blocks as they are now, without names, in packs of so many coins + spends."""
+        with self._mutex:
+            self.flush()
+            if self._newest is None:
+                return iter(())
+            return _Packs(self._kv.cursor(last=self._newest), entries, self._mutex)
+
     def _lookup(self, coin_names: bytes) -> tuple[bytearray, bytearray]:
         return self._kv.find(coin_names)
 
@@ -220,31 +233,30 @@ class RocksKvSchema(PackedLookups):
             return
         cursor = self._kv.cursor(first=0 if self._newest is None else self._newest + 1)
         try:
-            while rewound := _take(cursor, BATCH_ENTRIES):
-                self._kv.erase(PackedBlocks.of(rewound))
+            while rewound := cursor.next(BATCH_ENTRIES):
+                self._kv.erase(with_names(rewound))
         finally:
             cursor.close()
         self._kv.end_rewind()
 
 
-class _Blocks:
-    """The blocks of a cursor, which other threads may use beside its schema."""
+class _Packs:
+    """The blocks of a cursor, without names, which other threads may read beside its schema."""
 
-    def __init__(self, cursor: Cursor, mutex: threading.RLock) -> None:
+    def __init__(self, cursor: Cursor, entries: int, mutex: threading.RLock) -> None:
         self._cursor = cursor
+        self._entries = entries
         self._mutex = mutex
-        self._ready: Iterator[BlockSpendInfo] = iter(())
 
     def __iter__(self) -> Self:
         return self
 
-    def __next__(self) -> BlockSpendInfo:
-        block = next(self._ready, None)
-        if block is None:
-            with self._mutex:
-                self._ready = iter(_take(self._cursor, READ_ENTRIES))
-            block = next(self._ready)
-        return block
+    def __next__(self) -> PackedBlocks:
+        with self._mutex:
+            blocks = self._cursor.next(self._entries)
+        if blocks is None:
+            raise StopIteration
+        return blocks
 
     def __del__(self) -> None:
         with self._mutex:
@@ -263,15 +275,6 @@ def repair(path: Path, damages: Sequence[Damage], progress: Progress) -> None:
     with repaired_home(path, "rocks_kv", FORMAT_VERSION, damages) as others:
         if others:
             rewrite_promise(path)
-
-
-def _take(cursor: Cursor, entries: int) -> list[BlockSpendInfo]:
-    """The next blocks, of at least so many coins + spends unless the end comes first."""
-    blocks = []
-    while entries > 0 and (block := cursor.next()) is not None:
-        blocks.append(block)
-        entries -= 1 + len(block.confirms) + len(block.spends)
-    return blocks
 
 
 SCHEMA = RocksKvSchema
