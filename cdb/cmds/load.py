@@ -1,9 +1,9 @@
 """One measured load of a replay stream into one schema, for the commands that load."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO
 
@@ -17,10 +17,11 @@ from cdb.durability import Durability
 from cdb.errors import BlockError, CdbError, DatabaseError, ReplayError
 from cdb.loader import DEFAULT_FLUSH_COINS, Loader
 from cdb.meter import Meter, size_bytes
+from cdb.packed import PackedBlocks
 from cdb.report.units import size
 from cdb.scanner import scan_packed
 from cdb.schemas import SchemaInfo
-from cdb.state import StateSummary, summarize
+from cdb.state import summarize
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +38,12 @@ class LoadOptions:
 
 @dataclass(frozen=True, slots=True)
 class LoadSummary:
-    """What was loaded and what it took; state is None where no digest was wanted or possible."""
+    """What was loaded and what that took.
+
+    newest_index: of the database's blocks, loaded now or before; None where it has none.
+    digest: of the database's state; None where it was not wanted or not possible, and where nothing
+    was loaded: then it is what it was. digest_seconds: what it took.
+    """
 
     blocks: int
     coins: int
@@ -45,7 +51,9 @@ class LoadSummary:
     seconds: float
     bytes_written: int | None
     size_bytes: int
-    state: StateSummary | None
+    newest_index: int | None
+    digest: str | None = None
+    digest_seconds: float = 0.0
 
 
 class LoadStoppedError(CdbError):
@@ -60,7 +68,7 @@ def load_stream(
     stream: unbuffered where it can fall silent, because a thread that is still reading it when this
     returns would keep a buffer's lock, and whoever closes the stream, or ends Python, waiting.
 
-    The time runs until the database is closed; reading it again for the digest is not part of it.
+    The time runs until the database is closed; the digest, for which it is read again, has its own.
     Raises LoadStoppedError for bad input and for an error of the store, and KeyboardInterrupt after
     Ctrl-C, in each case with everything before it flushed, as far as the store still can.
     """
@@ -73,22 +81,31 @@ def load_stream(
             database, flush_coins=options.flush_coins, uninterrupted=interrupt.uninterrupted
         )
         with _stopping_well(loader):
-            _load(loader, stream, options, schema.name)
+            replay_coins = _load(loader, stream, options, schema.name)
     seconds, bytes_written = meter.seconds(), meter.bytes_written()
     done = loader.progress
-    return LoadSummary(
+    summary = LoadSummary(
         blocks=done.blocks,
         coins=done.coins,
         spends=done.spends,
         seconds=seconds,
         bytes_written=bytes_written,
         size_bytes=size_bytes(path) if schema.keeps_contract else 0,
-        state=_state(schema, path) if options.digest and schema.keeps_contract else None,
+        newest_index=done.flushed_index,
     )
+    if not (options.digest and schema.keeps_contract and done.blocks):
+        return summary
+    meter = Meter()
+    digest = _digest(schema, path, replay_coins)
+    return replace(summary, digest=digest, digest_seconds=meter.seconds())
 
 
 def summary_table(summary: LoadSummary) -> str:
     """The summary, a line a figure."""
+    newest = "none" if summary.newest_index is None else str(summary.newest_index)
+    if not summary.blocks:
+        rows = [["blocks", "0"], ["newest block", newest], ["note", _why_nothing(summary)]]
+        return table(rows, left=frozenset({0, 1}))
     rate = summary.coins / summary.seconds if summary.seconds else 0.0
     rows = [
         ["blocks", f"{summary.blocks:,}"],
@@ -98,15 +115,23 @@ def summary_table(summary: LoadSummary) -> str:
         ["coins/s", f"{rate:,.0f}"],
         ["bytes written", size(summary.bytes_written)],
         ["size", size(summary.size_bytes)],
+        ["newest block", newest],
     ]
-    if summary.state is not None:
-        rows.append(["newest block", str(summary.state.newest_index)])
-        rows.append(["digest", summary.state.digest])
+    if summary.digest is not None:
+        rows.append(["digest", summary.digest])
+        rows.append(["digest took", f"{summary.digest_seconds:.2f} s more; --no-digest skips it"])
     return table(rows, left=frozenset({0, 1}))
 
 
-def _load(loader: Loader, stream: BinaryIO, options: LoadOptions, name: str) -> None:
-    packs = ahead(scan_packed(stream, max_blocks=options.max_blocks))
+def _why_nothing(summary: LoadSummary) -> str:
+    if summary.newest_index is None:
+        return "nothing was loaded: there is no block to load"
+    return "nothing was loaded, because all is there already; cdb verify gives the digest"
+
+
+def _load(loader: Loader, stream: BinaryIO, options: LoadOptions, name: str) -> int:
+    """Load, and return how many coins the replay has, those that were loaded before included."""
+    packs = _Counted(ahead(scan_packed(stream, max_blocks=options.max_blocks)))
     with tqdm(
         total=options.total_bytes,
         desc=name,
@@ -117,6 +142,20 @@ def _load(loader: Loader, stream: BinaryIO, options: LoadOptions, name: str) -> 
         for _ in loader.load(packs):
             if not bar.disable:
                 bar.update(stream.tell() - bar.n)
+    return packs.coins
+
+
+class _Counted:
+    """Packed blocks, and the number of coins in those that were taken."""
+
+    def __init__(self, packs: Iterable[PackedBlocks]) -> None:
+        self._packs = packs
+        self.coins = 0
+
+    def __iter__(self) -> Iterator[PackedBlocks]:
+        for packed in self._packs:
+            self.coins += packed.n_confirms
+            yield packed
 
 
 @contextmanager
@@ -141,15 +180,17 @@ def _kept(loader: Loader) -> str:
     return "no block is loaded" if index is None else f"blocks up to {index} are loaded and flushed"
 
 
-def _state(schema: SchemaInfo, path: Path) -> StateSummary:
+def _digest(schema: SchemaInfo, path: Path, coins: int) -> str:
+    """The state's digest. coins: about how many there are, for the bar."""
     with (
         schema.open(path, read_only=True) as database,
         tqdm(
-            desc=f"{schema.name} digest",
+            total=coins,
+            desc=f"{schema.name} digest (--no-digest skips it)",
             unit=" coins",
             unit_scale=True,
             leave=False,
             disable=not sys.stderr.isatty(),
         ) as bar,
     ):
-        return summarize(database, bar.update)
+        return summarize(database, bar.update).digest
