@@ -16,8 +16,8 @@ DEFAULT_SCHEMAS = ("coin_log", "rocks_kv")
 ROW_SCHEMAS = ("sqlite_row", "flat_file")
 WHOLE_TABLE = (
     Part(MAINNET, DEFAULT_SCHEMAS, afterwards=True),
-    Part(MAINNET, ROW_SCHEMAS, runs=1, flush_coins=50_000),
-    Part(Source(coins=1_000_000), ("sqlite_v3", "rocks", *ROW_SCHEMAS), flush_coins=50_000),
+    Part(MAINNET, ROW_SCHEMAS, runs=1),
+    Part(Source(coins=1_000_000), ("sqlite_v3", "rocks", *ROW_SCHEMAS)),
 )
 
 
@@ -33,7 +33,7 @@ def bench_load(schemas: tuple[str, ...], *, loads_only: bool, **common: Any) -> 
 
     Without a SCHEMA and a replay: the whole table. coin_log and rocks_kv on mainnet's first 800,000
     heights, in all workloads; loads of the same into sqlite_row and flat_file, one run; loads of
-    1,000,000 coins into these, sqlite_v3 and rocks; both with a flush each 50,000 coins.
+    1,000,000 coins into these, sqlite_v3 and rocks. All flush as load_blocks does.
 
     In each round the floor and every schema load the same text once, each in a fresh process, so
     that ratios against the floor come from the same minutes. The floor is what no durable load can

@@ -17,13 +17,13 @@ from cdb.cmds.options import directory_option, flush_every_option
 from cdb.coins import MAX_U32
 from cdb.durability import Durability
 from cdb.errors import StorageError
+from cdb.loader import DEFAULT_FLUSH_COINS
 from cdb.mainnet_shape import MODEL_COINS, MODEL_HEIGHTS, mainnet_shaped_blocks
 from cdb.replay import write_blocks
 from cdb.report.units import size
 from cdb.termination import end_at_sigterm
 
 DEFAULT_RUNS = 5
-MAINNET_FLUSH_COINS = 1_000_000
 TEXT_BYTES = 171  # a coin, with its share of spends and blocks
 
 Command = Callable[..., None]
@@ -121,7 +121,6 @@ class BenchOptions:
 
 def common_options(
     default_source: str = "mainnet's first 800,000 heights",
-    default_flush_coins: int = MAINNET_FLUSH_COINS,
     default_runs: str = str(DEFAULT_RUNS),
 ) -> Callable[[Command], Command]:
     """Gives a command the options that BenchOptions.of takes; defaults in words, for the help."""
@@ -155,8 +154,9 @@ def common_options(
             help=f"Measure everything so often.  [default: {default_runs}]",
         ),
         flush_every_option(
-            default_flush_coins,
-            "Flush each time so many coins have come; all do, the floor included.",
+            DEFAULT_FLUSH_COINS,
+            "Flush each time so many coins have come, by default as load_blocks does; all do, the "
+            "floor included.",
         ),
         click.option(
             "--durability",

@@ -1,6 +1,5 @@
 """What a bench command is to compare, part by part, and the tables that it prints."""
 
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -19,14 +18,13 @@ from cdb.cmds.bench_tables import afterwards_table, growth_table, heading, load_
 class Part:
     """Schemas to compare on one replay; only the floor, where there are none.
 
-    runs, flush_coins: those of the command's options, unless it says others.
+    runs: those of the command's options, unless it says others.
     """
 
     source: Source
     schemas: tuple[str, ...] = ()
     afterwards: bool = False
     runs: int | None = None
-    flush_coins: int | None = None
 
     def plan(self, plan: Plan) -> Plan:
         """What is to be done of it, by a plan for its replay."""
@@ -35,7 +33,6 @@ class Part:
             schemas=self.schemas,
             afterwards=self.afterwards,
             runs=self.runs or plan.runs,
-            flush_coins=self.flush_coins or plan.flush_coins,
         )
 
 
@@ -48,22 +45,31 @@ def compare_all(parts: Sequence[Part], options: BenchOptions) -> None:
         part.source: [each for each in parts if each.source == part.source] for part in parts
     }
     databases = max(sum(len(part.schemas) for part in same) for same in on_each.values())
-    comparisons: dict[int, list[Comparison]] = defaultdict(list)  # by their flush intervals
+    measured: list[tuple[Part, Comparison]] = []
     failed: list[str] = []
     with workplaces(replace(options, sources=list(on_each)), databases + 1) as places:
         for source, directory in places:
             plan = options.plan(source, directory)
             truth = truth_of(plan.replay, plan.directory, note)
             for part in on_each[source]:
-                own_plan = part.plan(plan)
-                comparison = _compare(own_plan, truth)
-                comparisons[own_plan.flush_coins].append(comparison)
+                comparison = _compare(part.plan(plan), truth)
+                measured.append((part, comparison))
                 failed += problems(comparison)
-    for comparable in comparisons.values():
-        if len(comparable) > 1:
-            click.echo(growth_table(comparable))
+    comparable = _with_schemas_of_the_last(measured)
+    if len(comparable) > 1:
+        click.echo(growth_table(comparable))
     if failed:
         raise WorkloadError("; ".join(failed))
+
+
+def _with_schemas_of_the_last(measured: Sequence[tuple[Part, Comparison]]) -> list[Comparison]:
+    """What can be held against the last: it has one of its schemas, or both have none."""
+    wanted = set(measured[-1][0].schemas)
+    return [
+        comparison
+        for part, comparison in measured
+        if wanted & set(part.schemas) or not (wanted or part.schemas)
+    ]
 
 
 def _compare(plan: Plan, truth: Truth) -> Comparison:

@@ -29,7 +29,6 @@ from cdb.cmds.bench_options import (
 from cdb.cmds.options import SchemaType
 from cdb.cmds.runner import run
 from cdb.errors import UnsupportedError
-from cdb.loader import DEFAULT_FLUSH_COINS
 from cdb.schemas import find_schema, schema_names
 from cdb.termination import end_at_sigterm
 
@@ -56,7 +55,7 @@ class ProfileType(click.ParamType[Profile]):
 @click.argument(
     "specs", nargs=-1, metavar="[SCHEMA]...", shell_complete=SchemaType().shell_complete
 )
-@common_options("1,000,000 coins; 100,000 with --quick", DEFAULT_FLUSH_COINS, "5; 1 with --quick")
+@common_options("1,000,000 coins; 100,000 with --quick", "5; 1 with --quick")
 @click.option(
     "--profile",
     "profiles",

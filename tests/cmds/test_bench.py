@@ -104,16 +104,18 @@ def test_the_whole_table(
     small, large = Source(coins=300), Source(coins=900)
     parts = (
         Part(large, ("memory",), afterwards=True),
-        Part(large, ("flat_file",), runs=1, flush_coins=50),
-        Part(small, ("sqlite_v3", "flat_file"), flush_coins=50),
+        Part(large, ("flat_file",), runs=1),
+        Part(small, ("sqlite_v3", "flat_file")),
     )
     monkeypatch.setattr("cdb.cmds.bench_load.WHOLE_TABLE", parts)
     here = in_empty.cwd / "here"
-    bench_load.main(["--runs", "5", "--dir", str(here)], standalone_mode=False)
+    bench_load.main(
+        ["--runs", "5", "--flush-every", "50", "--dir", str(here)], standalone_mode=False
+    )
     first, second, third, growth = [
         part for part in capsys.readouterr().out.split("\n\n") if not part.startswith("  ")
     ]
-    assert re.match(r"900 coins, .* flush each 1,000,000 coins, .* of 5 runs\n", first)
+    assert re.match(r"900 coins, .* flush each 50 coins, .* of 5 runs\n", first)
     assert re.match(r"900 coins, .* flush each 50 coins, .* of 1 run; †: fewer than 5\n", second)
     assert re.match(r"300 coins, .* flush each 50 coins, .* of 5 runs\n", third)
     assert set(rows(second.encode())) >= {"floor, 2 threads", "flat_file"}
