@@ -204,6 +204,12 @@ class EndsFall(Packing):
         return replace(blocks, confirm_ends=ends) if len(blocks) > 1 else blocks
 
 
+class SpendEndsFall(Packing):
+    def changed(self, blocks: PackedBlocks) -> PackedBlocks:
+        ends = array("Q", [2**40, *blocks.spend_ends[1:]])
+        return replace(blocks, spend_ends=ends) if len(blocks) > 1 else blocks
+
+
 class LacksTimestamps(Packing):
     def changed(self, blocks: PackedBlocks) -> PackedBlocks:
         return replace(blocks, timestamps=blocks.timestamps[1:])
@@ -253,6 +259,7 @@ LIES_TO_SUMMARIZE = [
     (GivesOtherNames, f"block 6 confirms coin {SIXTH[1].hex()}, but names it {SIXTH[0].hex()}"),
     (CutsConfirms, NOT_FITTING),
     (EndsFall, NOT_FITTING),
+    (SpendEndsFall, NOT_FITTING),
     (LacksTimestamps, NOT_FITTING),
     (HasLargeIndex, f"block {4 + 2**32} has an index out of range"),
 ]
@@ -345,3 +352,19 @@ def test_names_of_edge_amounts() -> None:
     packed = PackedBlocks.of([BlockSpendInfo(1, 0, [], coins)])
     assert packed_state.names_of(packed.confirms) == packed.names
     assert packed_state.names_of(b"") == b""
+
+
+def test_what_ascends() -> None:
+    low, high = bytes(71) + b"\1", bytes(71) + b"\2"
+    assert packed_state.first_unsorted(array("Q", [0, 2, 4]), low + high + low + low, 72) is None
+    assert packed_state.first_unsorted(array("Q", [0, 2, 4]), low + low + high + low, 72) == 2
+    assert packed_state.first_unsorted(array("Q", [1, 2]), high + low, 72) is None
+    assert packed_state.first_unsorted(array("Q"), b"", 72) is None
+
+
+def test_a_spend_that_is_not_found_is_false_whatever_its_info_says() -> None:
+    block = replace(CHAIN[0], index=7, spends=[NAMES[0], NAMES[1]], confirms=[])
+    blocks = PackedBlocks.of([CHAIN[2], block])
+    infos = 2 * INFO.pack(bytes(32), bytes(32), 0, 1, 7)
+    assert packed_state.first_false_spend(blocks, infos, b"\1\1") is None
+    assert packed_state.first_false_spend(blocks, infos, b"\1\0") == 1
