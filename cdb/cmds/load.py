@@ -186,7 +186,7 @@ def _digest(schema: SchemaInfo, path: Path, coins: int) -> str:
         schema.open(path, read_only=True) as database,
         tqdm(
             total=coins,
-            desc=f"{schema.name} digest (--no-digest skips it)",
+            desc=f"{schema.name} digest, or --no-digest",
             unit=" coins",
             unit_scale=True,
             leave=False,

@@ -355,6 +355,17 @@ def test_a_bar_is_drawn_on_a_terminal(run_command: Commands, replay: bytes, dige
     assert digest in printed
 
 
+def test_the_digest_has_a_percentage_also_of_what_was_loaded_before(
+    run_command: Commands, replay: bytes, blocks: Blocks
+) -> None:
+    run_command.cwd.joinpath("replay.txt").write_bytes(replay)
+    with MemorySchema(run_command.cwd / "db") as database:
+        load_all(database, blocks[:30])
+    line = ("load_blocks", "memory", "--db=db", "--input=replay.txt")
+    _, printed = shown_on_a_terminal(run_command, *line)
+    assert re.search(r"memory digest, or --no-digest: +0%\|.*/2\.00k \[", printed), printed
+
+
 def test_a_fifo_as_input_with_a_terminal(run_command: Commands, replay: bytes, digest: str) -> None:
     """As in ``load_blocks memory --input <(make_replay …)``."""
     run_command.cwd.joinpath("replay.txt").write_bytes(replay)
