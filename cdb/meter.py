@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
+_SUFFIXES = ("", "-wal", "-shm", "-journal", ".lock")
+
 
 class Meter:
     """Measures this process from when the meter was made, and the disk that a directory is on.
@@ -93,7 +95,11 @@ def allocated_bytes(path: Path) -> int:
 
 def database_files(path: Path) -> list[Path]:
     """The files of a database: one file and those beside it, or all in a directory."""
-    files = path.rglob("*") if path.is_dir() else path.parent.glob(path.name + "*")
+    path = path.resolve()
+    if path.is_dir():
+        files = list(path.rglob("*"))
+    else:
+        files = [path.with_name(path.name + suffix) for suffix in _SUFFIXES]
     return [file for file in files if file.is_file()]
 
 

@@ -67,6 +67,18 @@ def test_the_files_of_a_database(tmp_path: Path) -> None:
     assert size_bytes(tmp_path / "two.db") == 1
 
 
+def test_the_files_of_a_database_behind_a_link(tmp_path: Path) -> None:
+    """And only its own, whatever characters its name has."""
+    (tmp_path / "real").mkdir()
+    path = tmp_path / "real" / "db[1]"
+    path.write_bytes(b"abc")
+    path.with_name("db[1]-wal").write_bytes(b"de")
+    path.with_name("db[1]2").write_bytes(b"another")
+    link = tmp_path / "link"
+    link.symlink_to(path)
+    assert size_bytes(link) == size_bytes(path) == 5
+
+
 def test_a_file_that_goes_while_sizes_are_added_up_counts_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
