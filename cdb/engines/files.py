@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from cdb.engines.own import check_directory, write_own
 from cdb.errors import StorageError
 
 TEMPORARY_SUFFIX = ".tmp"
@@ -21,6 +22,7 @@ _ADVICE = {
     **dict.fromkeys(DISK_FULL, "free some space"),
     errno.EMFILE: "allow more open files (ulimit -n)",
     errno.EFBIG: "allow larger files (ulimit -f)",
+    errno.ELOOP: "mend the links",
 }
 
 
@@ -44,7 +46,7 @@ def storage_errors(path: Path) -> Iterator[None]:
 
 def fsync_file(path: Path) -> None:
     """Return once the file's contents are on the disk."""
-    _fsync(path, os.O_RDONLY)
+    _fsync(path, os.O_RDONLY | os.O_NOFOLLOW)
 
 
 def fsync_dir(path: Path) -> None:
@@ -83,7 +85,7 @@ def publish(path: Path, *, durable: bool) -> None:
 def replace_file(path: Path, data: bytes, *, durable: bool) -> None:
     """Make data the file's contents: a crash leaves the old contents or the new."""
     with storage_errors(path):
-        temporary(path).write_bytes(data)
+        write_own(temporary(path), data)
     publish(path, durable=durable)
 
 
@@ -91,5 +93,6 @@ def make_dir(path: Path, *, durable: bool) -> None:
     """Create the directory unless it is there; its parent must exist."""
     with storage_errors(path):
         path.mkdir(exist_ok=True)
+        check_directory(path, read_only=False)
     if durable:
         fsync_dir(path.parent)

@@ -35,6 +35,7 @@ from pathlib import Path
 from cdb.engines.files import storage_error, storage_errors
 from cdb.engines.filter import Filter, FilterBuilder, filter_bytes
 from cdb.engines.manifest import RunEntry, wrong_version
+from cdb.engines.own import own
 from cdb.engines.search import (
     KEY_BYTES,
     RECORD_BYTES,
@@ -65,7 +66,7 @@ class FlatRun:
         header = _header(entry)
         self._seed = zlib.crc32(header)
         try:
-            self._file = path.open("rb", buffering=0)
+            self._file = os.fdopen(own(path, os.O_RDONLY), "rb", buffering=0)
         except FileNotFoundError as error:
             raise DatabaseNotFoundError(path, "the run is missing") from error
         except OSError as error:
@@ -135,7 +136,7 @@ def write_flat_run(path: Path, entry: RunEntry, records: Iterable[bytes]) -> Non
     seed = zlib.crc32(header)
     bloom = FilterBuilder(entry.count)
     first_keys = array("Q")
-    with storage_errors(path), path.open("wb", buffering=_WRITE_BUFFER_BYTES) as file:
+    with storage_errors(path), open(path, "wb", _WRITE_BUFFER_BYTES, opener=own) as file:
         file.write(_header_page(header))
         for number, page in enumerate(paged(records, PAGE_RECORDS)):
             file.write(_record_page(page, number, seed))

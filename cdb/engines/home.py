@@ -14,6 +14,7 @@ from pathlib import Path
 from cdb.damage import Damage
 from cdb.engines.files import fsync_dir, replace_file, storage_errors
 from cdb.engines.lock import Lock, writers_kept_out
+from cdb.engines.own import check_directory, read_own
 from cdb.errors import CorruptDatabaseError, DatabaseNotFoundError, WrongDatabaseError
 
 FORMAT_FILE = "FORMAT"
@@ -24,16 +25,20 @@ _format_line = re.compile(r"cdb ([a-z0-9_]+) ([0-9]{1,9})\n").fullmatch
 class Home:
     """A database directory that is checked, created where it is missing, and locked.
 
+    path: as located() gives it. folder: the one directory in it, if there is one.
     read_only: nothing is created or locked. Raises DatabaseNotFoundError, WrongDatabaseError
     (nothing is changed then), CorruptDatabaseError, DatabaseLockedError or StorageError.
     """
 
-    def __init__(self, path: Path, schema: str, version: int, *, read_only: bool) -> None:
+    def __init__(
+        self, path: Path, schema: str, version: int, *, read_only: bool, folder: str = ""
+    ) -> None:
         self.path = path
         self._lock: Lock | None = None
         if not read_only:
             _create(path)
         _check_contents(path, schema, version, may_be_empty=not read_only)
+        _check_files(path, folder, read_only=read_only)
         if read_only:
             return
         self._lock = Lock(path / LOCK_FILE, path)
@@ -55,33 +60,39 @@ def schema_at(path: Path) -> tuple[str, int] | None:
     """The (schema, format version) that a directory's FORMAT file names; None without one."""
     format_path = path / FORMAT_FILE
     with storage_errors(format_path):
-        if not format_path.is_file():
-            return None
-        match = _format_line(format_path.read_bytes().decode("ascii", "replace"))
+        line = read_own(format_path)
+    if line is None:
+        return None
+    match = _format_line(line.decode("ascii", "replace"))
     if match is None:
         raise CorruptDatabaseError(format_path, "damaged: it should read 'cdb SCHEMA VERSION'")
     return match[1], int(match[2])
 
 
 @contextmanager
-def checked_home(path: Path, schema: str, version: int, truth: str) -> Iterator[Sequence[Damage]]:
+def checked_home(
+    path: Path, schema: str, version: int, truth: str, *, folder: str
+) -> Iterator[Sequence[Damage]]:
     """Keep writers out; gives the damage to FORMAT.
 
     truth: the file by which a directory without FORMAT is a database still. Raises
     DatabaseLockedError, DatabaseNotFoundError, WrongDatabaseError or StorageError.
     """
     with writers_kept_out(path / LOCK_FILE, path):
-        yield list(_format_damage(path, schema, version, truth))
+        damages = list(_format_damage(path, schema, version, truth))
+        _check_files(path, folder, read_only=True)
+        yield damages
 
 
 @contextmanager
 def repaired_home(
-    path: Path, schema: str, version: int, damages: Sequence[Damage]
+    path: Path, schema: str, version: int, damages: Sequence[Damage], *, folder: str
 ) -> Iterator[list[Path]]:
     """Mend FORMAT, and hold the database's lock; gives the other paths that are damaged."""
+    _check_files(path, folder, read_only=False)
     if any(damage.path == path / FORMAT_FILE for damage in damages):
         _write_format(path, schema, version)
-    home = Home(path, schema, version, read_only=False)
+    home = Home(path, schema, version, read_only=False, folder=folder)
     with closing(home):
         yield [damage.path for damage in damages if damage.path != path / FORMAT_FILE]
 
@@ -105,9 +116,6 @@ def _write_format(path: Path, schema: str, version: int) -> None:
 def _create(path: Path) -> None:
     with storage_errors(path):
         if not path.exists():
-            if not path.parent.is_dir():
-                problem = "the directory that should hold it does not exist"
-                raise DatabaseNotFoundError(path, problem)
             path.mkdir()
     # Also where it is there: who made it may have been killed before this.
     fsync_dir(path.parent)
@@ -130,6 +138,11 @@ def _check_contents(path: Path, schema: str, version: int, *, may_be_empty: bool
     if found_version != version:
         problem = f"its {schema} format is version {found_version}, and this cdb reads {version}"
         raise WrongDatabaseError(path, f"{problem}; use the cdb that wrote it, or load it anew")
+
+
+def _check_files(path: Path, folder: str, *, read_only: bool) -> None:
+    with storage_errors(path):
+        check_directory(path, read_only=read_only, folders=(folder,))
 
 
 def _is_unused(path: Path) -> bool:

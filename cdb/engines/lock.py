@@ -8,6 +8,7 @@ from pathlib import Path
 from weakref import WeakSet
 
 from cdb.engines.files import storage_errors
+from cdb.engines.own import own
 from cdb.errors import DatabaseLockedError
 
 
@@ -22,7 +23,7 @@ class Lock:
 
     def __init__(self, lock_path: Path, database_path: Path) -> None:
         with storage_errors(lock_path):
-            self._descriptor = os.open(lock_path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            self._descriptor = own(lock_path, os.O_RDWR | os.O_CREAT)
         try:
             fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -54,11 +55,11 @@ def writers_kept_out(lock_path: Path, database_path: Path) -> Iterator[None]:
 
     Raises DatabaseLockedError when a writer is there already.
     """
-    if not lock_path.exists():
+    if not os.path.lexists(lock_path):
         yield
         return
     with storage_errors(lock_path):
-        descriptor = os.open(lock_path, os.O_RDONLY | os.O_CLOEXEC)
+        descriptor = own(lock_path, os.O_RDONLY)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:

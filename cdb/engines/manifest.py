@@ -25,6 +25,7 @@ from typing import Any
 from cdb.coins import NAME_BYTES
 from cdb.engines.files import replace_file, storage_errors
 from cdb.engines.index import EMPTY, Watermark
+from cdb.engines.own import read_own
 from cdb.errors import CorruptDatabaseError, DatabaseNotFoundError, WrongDatabaseError
 
 MANIFEST_NAME = "manifest"
@@ -115,9 +116,9 @@ def read_manifest(directory: Path) -> Manifest:
     """
     path = directory / MANIFEST_NAME
     with storage_errors(path):
-        if not path.exists():
-            raise DatabaseNotFoundError(path, "there is no manifest")
-        text = path.read_bytes()
+        text = read_own(path)
+    if text is None:
+        raise DatabaseNotFoundError(path, "there is no manifest")
     head, newline, body = text.partition(b"\n")
     if head + newline != _checksum(body):
         raise CorruptDatabaseError(path, "the manifest does not match its checksum")

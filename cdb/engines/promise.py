@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from cdb.engines.files import replace_file, storage_errors
+from cdb.engines.own import read_own
 from cdb.errors import CorruptDatabaseError
 
 NEWEST_FILE = "NEWEST"
@@ -27,9 +28,9 @@ class Promise(NamedTuple):
 def read_promise(path: Path) -> Promise | None:
     """What the file says; None where there is none. Raises CorruptDatabaseError."""
     with storage_errors(path):
-        if not path.exists():
-            return None
-        line = path.read_bytes()
+        line = read_own(path)
+    if line is None:
+        return None
     match = _line(line)
     if match is None:
         problem = "damaged: it should read 'newest N sequence N crc32 XXXXXXXX'"

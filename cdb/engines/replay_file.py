@@ -15,6 +15,7 @@ from pathlib import Path
 
 from cdb.blocks import BlockSpendInfo
 from cdb.engines.files import replace_file, storage_errors
+from cdb.engines.own import own
 from cdb.errors import (
     CorruptDatabaseError,
     DatabaseNotFoundError,
@@ -44,7 +45,7 @@ def check_format(path: Path) -> None:
             raise DatabaseNotFoundError(path, "no database is here")
         if not path.is_file():
             raise WrongDatabaseError(path, "this is no file, and a memory database is one")
-        with path.open("rb") as file:
+        with open(path, "rb", opener=own) as file:
             first_line = file.readline(_MAX_FIRST_LINE_BYTES)
     if first_line != _FIRST_LINE:
         if _any_version(first_line):
@@ -56,8 +57,8 @@ def check_format(path: Path) -> None:
 def load(path: Path) -> list[BlockSpendInfo]:
     """Read the file. Raises check_format's errors and CorruptDatabaseError."""
     check_format(path)
-    with storage_errors(path):
-        data = path.read_bytes()
+    with storage_errors(path), open(path, "rb", opener=own) as file:
+        data = file.read()
     text = data[:-_LAST_LINE_BYTES]
     if data[-_LAST_LINE_BYTES:] != _last_line(text):
         raise CorruptDatabaseError(path, "it was truncated or altered: its SHA-256 does not match")

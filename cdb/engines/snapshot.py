@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Self
 
 from cdb.engines.files import storage_errors
+from cdb.engines.own import own
 from cdb.engines.sqlite import open_uri, sqlite_errors, stored_data
 from cdb.engines.wal import has_commit
 from cdb.errors import (
@@ -108,7 +109,7 @@ def _parameters(path: Path) -> str:
 
 
 def _in_wal_mode(path: Path) -> bool:
-    with path.open("rb") as file:
+    with open(path, "rb", opener=own) as file:
         file.seek(_WAL_MODE_OFFSET)
         return file.read(1) == bytes([_WAL_MODE])
 

@@ -11,6 +11,7 @@ from urllib.parse import quote
 
 from cdb.durability import Durability
 from cdb.engines.files import fsync_dir, storage_errors
+from cdb.engines.own import check_file, own
 from cdb.errors import (
     CdbError,
     CorruptDatabaseError,
@@ -27,6 +28,8 @@ _SYNCHRONOUS = {Durability.NONE: "OFF", Durability.PROCESS: "NORMAL", Durability
 # How a rollback journal begins; see SQLite's file format.
 _JOURNAL_MAGIC = bytes.fromhex("d9d505f920a163d7")
 _PAGES_BEFORE = slice(16, 20)
+
+_SUFFIXES = ("-wal", "-shm", "-journal")
 
 PAGE_CACHE_BYTES = 64 * 2**20
 # A B-tree page that many commits change is written once a checkpoint: so few checkpoints.
@@ -91,12 +94,16 @@ def _first_bytes(path: Path, count: int) -> bytes:
     with storage_errors(path):
         if not path.is_file():
             return b""
-        with path.open("rb") as file:
+        with open(path, "rb", opener=own) as file:
             return file.read(count)
 
 
 def open_uri(path: Path, parameters: str) -> sqlite3.Connection:
-    """Open a connection that may be used from any thread; the caller does the locking."""
+    """Open a connection that may be used from any thread; the caller does the locking.
+
+    path: without links; SQLite would look for a -wal beside the file that a link leads to.
+    """
+    check_files(path, read_only="mode=ro" in parameters)
     with sqlite_errors(path):
         return sqlite3.connect(
             f"file:{quote(os.fsencode(path.absolute()))}?{parameters}",
@@ -105,6 +112,13 @@ def open_uri(path: Path, parameters: str) -> sqlite3.Connection:
             check_same_thread=False,
             timeout=LOCK_WAIT_SECONDS,
         )
+
+
+def check_files(path: Path, *, read_only: bool) -> None:
+    """Check an SQLite file, and what SQLite puts beside it, as far as they are there."""
+    with storage_errors(path):
+        for suffix in ("", *_SUFFIXES):
+            check_file(path.with_name(path.name + suffix), read_only=read_only)
 
 
 @contextmanager

@@ -4,6 +4,8 @@ import struct
 from collections.abc import Iterable
 from pathlib import Path
 
+from cdb.engines.own import own
+
 _HEADER = struct.Struct(">8I")
 _FRAME_BYTES = 24
 _MAGIC = 0x377F0682  # its last bit tells the byte order of the checksums
@@ -14,7 +16,7 @@ def has_commit(path: Path) -> bool:
 
     Reads up to the end of that transaction. Raises OSError.
     """
-    with path.open("rb") as file:
+    with open(path, "rb", opener=own) as file:
         header = file.read(_HEADER.size)
         if len(header) < _HEADER.size:
             return False

@@ -20,6 +20,7 @@ from cdb.engines.home import Home, checked_home, repaired_home
 from cdb.engines.index import IndexFactory, NameIndex
 from cdb.engines.index_check import check_index, rebuild_index
 from cdb.engines.names import IndexedNames, StaleIndexError
+from cdb.engines.paths import located
 from cdb.engines.rows_check import check_rows
 from cdb.schemas._store import CoinStore
 
@@ -46,7 +47,7 @@ def open_indexed(
 
     open_all = partial(
         _open_once,
-        Path(path),
+        located(path, read_only=read_only),
         schema,
         partial(index_factory, durability=durability, read_only=read_only),
         durability=durability,
@@ -70,7 +71,7 @@ def _open_once(
     memtable_coins: int,
 ) -> CoinStore:
     with ExitStack() as undo:
-        home = Home(path, schema, FORMAT_VERSION, read_only=read_only)
+        home = Home(path, schema, FORMAT_VERSION, read_only=read_only, folder=INDEX_DIRECTORY)
         undo.callback(home.close)
         rows = CoinRows(path / COINS_FILE, CompactTable(), durability, read_only=read_only)
         undo.callback(rows.close)
@@ -90,8 +91,9 @@ def check_indexed(
     schema: str, index_factory: IndexFactory, path: Path, progress: Progress
 ) -> Iterator[Damage]:
     """Check the rows, and the index if they are sound. See cdb.schemas."""
+    path = located(path, read_only=True)
     open_index = partial(index_factory, durability=Durability.POWER, read_only=True)
-    with checked_home(path, schema, FORMAT_VERSION, COINS_FILE) as damages:
+    with checked_home(path, schema, FORMAT_VERSION, COINS_FILE, folder=INDEX_DIRECTORY) as damages:
         yield from damages
         with closing(_rows(path)) as rows:
             is_sound = True
@@ -110,9 +112,10 @@ def repair_indexed(
     progress: Progress,
 ) -> None:
     """Make FORMAT and the index anew; the rows are only read. See cdb.schemas."""
+    path = located(path, read_only=False)
     open_index = partial(index_factory, durability=Durability.POWER, read_only=False)
     with (
-        repaired_home(path, schema, FORMAT_VERSION, damages) as others,
+        repaired_home(path, schema, FORMAT_VERSION, damages, folder=INDEX_DIRECTORY) as others,
         closing(_rows(path)) as rows,
     ):
         if others:

@@ -29,10 +29,11 @@ from cdb.engines.node_table import (
     NodeNames,
     NodeTable,
 )
+from cdb.engines.paths import located
 from cdb.engines.rows_check import check_rows
 from cdb.engines.snapshot import Snapshot
-from cdb.engines.sqlite import integrity_problems, undo_unfinished_making
-from cdb.errors import DatabaseNotFoundError, WrongDatabaseError
+from cdb.engines.sqlite import check_files, integrity_problems, undo_unfinished_making
+from cdb.errors import WrongDatabaseError
 from cdb.schemas._store import CoinStore
 from cdb.schemas.protocol import Schema
 
@@ -50,13 +51,12 @@ def blockchain_v2(
 
     index_set: the indexes of a database that is created; an existing one keeps its own.
     """
-    path = Path(path)
+    path = located(path, read_only=read_only)
     if read_only:
         if _is_nodes_own(path):
             return NodeFile(path)
         return _open_own(path, durability, _own_index_set(path) or index_set, read_only=True)
-    if not path.parent.is_dir():
-        raise DatabaseNotFoundError(path, "the directory that should hold it does not exist")
+    check_files(path, read_only=False)
     if path.exists():
         undo_unfinished_making(path)
         if _is_nodes_own(path):
@@ -72,6 +72,7 @@ NODE = partial(blockchain_v2, index_set="node")
 
 def check(path: Path, progress: Progress) -> Iterator[Damage]:
     """Damage to the one file; nothing repairs it. Of a node's own, what SQLite can tell."""
+    path = located(path, read_only=True)
     if _is_nodes_own(path):
         with Snapshot(path) as snapshot:
             with snapshot.reading():

@@ -29,10 +29,12 @@ from cdb.engines.coin_log import (
     missing,
     names_of,
 )
-from cdb.engines.coin_log_check import ACKED, MANIFEST, check_coin_log, rebuild_derived
+from cdb.engines.coin_log_check import ACKED, DERIVED, MANIFEST, check_coin_log, rebuild_derived
 from cdb.engines.files import storage_errors
 from cdb.engines.home import Home, checked_home, repaired_home
+from cdb.engines.own import read_own
 from cdb.engines.packed_lookups import PackedLookups
+from cdb.engines.paths import located
 from cdb.errors import CorruptDatabaseError, DatabaseClosedError, StorageError
 from cdb.packed import AMOUNT_BYTES, PackedBlocks
 
@@ -58,11 +60,13 @@ class CoinLogSchema(PackedLookups):
         read_only: bool = False,
         sizes: Sizes = DEFAULT_SIZES,
     ) -> None:
-        super().__init__(path, read_only=read_only)
-        self._path = Path(path)
+        self._path = located(path, read_only=read_only)
+        super().__init__(self._path, read_only=read_only)
         self._damage: CorruptDatabaseError | None = None
         with ExitStack() as undo:
-            self._home = Home(self._path, "coin_log", FORMAT_VERSION, read_only=read_only)
+            self._home = Home(
+                self._path, "coin_log", FORMAT_VERSION, read_only=read_only, folder=DERIVED
+            )
             undo.callback(self._home.close)
             self._log = self._open(durability, sizes)
             undo.pop_all()
@@ -168,11 +172,10 @@ class CoinLogSchema(PackedLookups):
             log.close()
             raise
 
-    def _change_marks(self) -> list[bytes]:
+    def _change_marks(self) -> list[bytes | None]:
         """The files that a writer changes before it takes anything away."""
         with storage_errors(self._path):
-            files = [self._path / ACKED, self._path / MANIFEST]
-            return [file.read_bytes() for file in files if file.exists()]
+            return [read_own(self._path / file) for file in (ACKED, MANIFEST)]
 
     def _accept(self, blocks: PackedBlocks, *, trusting: bool) -> None:
         with self._guard.write():
@@ -219,14 +222,16 @@ class CoinLogSchema(PackedLookups):
 
 def check(path: Path, progress: Progress) -> Iterator[Damage]:
     """Damage to the log, which nothing repairs, and to what is derived. See cdb.schemas."""
-    with checked_home(path, "coin_log", FORMAT_VERSION, "log") as damages:
+    path = located(path, read_only=True)
+    with checked_home(path, "coin_log", FORMAT_VERSION, "log", folder=DERIVED) as damages:
         yield from damages
         yield from check_coin_log(path, progress)
 
 
 def repair(path: Path, damages: Sequence[Damage], progress: Progress) -> None:
     """Make FORMAT and what is derived anew; the log is only read. See cdb.schemas."""
-    with repaired_home(path, "coin_log", FORMAT_VERSION, damages) as others:
+    path = located(path, read_only=False)
+    with repaired_home(path, "coin_log", FORMAT_VERSION, damages, folder=DERIVED) as others:
         if others:
             rebuild_derived(path, others)
 

@@ -21,10 +21,11 @@ from cdb.blocks import (
 from cdb.coins import Coin, CoinInfo, bytes32
 from cdb.durability import Durability
 from cdb.engines import replay_file
-from cdb.engines.files import fsync_dir
+from cdb.engines.files import fsync_dir, storage_errors, temporary
 from cdb.engines.lock import Lock
+from cdb.engines.own import check_file
+from cdb.engines.paths import located
 from cdb.engines.shared import Shared
-from cdb.errors import DatabaseNotFoundError
 
 
 class MemorySchema(Shared):
@@ -40,12 +41,12 @@ class MemorySchema(Shared):
         durability: Durability = Durability.POWER,
         read_only: bool = False,
     ) -> None:
-        super().__init__("memory" if path is None else path, read_only=read_only)
+        self._path = None if path is None else located(path, read_only=read_only)
+        super().__init__(self._path or "memory", read_only=read_only)
         self._coins: dict[bytes32, Coin] = {}
         self._confirmed: dict[bytes32, int] = {}
         self._spent: dict[bytes32, int] = {}
         self._blocks: SortedDict[int, BlockSpendInfo] = SortedDict()
-        self._path = None if path is None else Path(path)
         self._durable = durability is Durability.POWER
         self._flock: Lock | None = None
         self._dirty = False
@@ -126,11 +127,12 @@ class MemorySchema(Shared):
 
     def _open(self, path: Path) -> None:
         if not self._read_only:
-            if not path.parent.is_dir():
-                raise DatabaseNotFoundError(path, "the directory that should hold it is missing")
+            # Before the lock file is made: nothing is put beside what is not ours.
             if path.exists():
-                # Before the lock file is made: nothing is put beside what is not ours.
                 replay_file.check_format(path)
+            with storage_errors(path):
+                for file in (path, temporary(path)):
+                    check_file(file, read_only=False)
             self._flock = Lock(path.with_name(path.name + ".lock"), path)
         try:
             if not self._read_only and not path.exists():

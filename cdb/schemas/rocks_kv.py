@@ -24,6 +24,7 @@ from cdb.engines.changing import file_marks, read_unchanged
 from cdb.engines.files import make_dir
 from cdb.engines.home import Home, checked_home, repaired_home
 from cdb.engines.packed_lookups import PackedLookups
+from cdb.engines.paths import located
 from cdb.engines.promise import NEWEST_FILE, Promise, read_promise, write_promise
 from cdb.engines.rocks_kv import Cursor, Options, RocksKv, missing
 from cdb.engines.rocks_kv_check import check_promise, rewrite_promise
@@ -60,12 +61,14 @@ class RocksKvSchema(PackedLookups):
         commit_entries: int = COMMIT_ENTRIES,
         ingest_entries: int = INGEST_ENTRIES,
     ) -> None:
-        super().__init__(path, read_only=read_only)
-        self._path = Path(path)
+        self._path = located(path, read_only=read_only)
+        super().__init__(self._path, read_only=read_only)
         self._durable = durability is Durability.POWER
         options = Options(False, read_only, self._durable, commit_entries, ingest_entries)
         with ExitStack() as undo:
-            self._home = Home(self._path, "rocks_kv", FORMAT_VERSION, read_only=read_only)
+            self._home = Home(
+                self._path, "rocks_kv", FORMAT_VERSION, read_only=read_only, folder="db"
+            )
             undo.callback(self._home.close)
             self._open(options)
             undo.callback(self._kv.close)
@@ -265,14 +268,16 @@ class _Packs:
 
 def check(path: Path, progress: Progress) -> Iterator[Damage]:
     """Damage to FORMAT and NEWEST; what is in db/ shows when it is read. See cdb.schemas."""
-    with checked_home(path, "rocks_kv", FORMAT_VERSION, "db") as damages:
+    path = located(path, read_only=True)
+    with checked_home(path, "rocks_kv", FORMAT_VERSION, "db", folder="db") as damages:
         yield from damages
         yield from check_promise(path)
 
 
 def repair(path: Path, damages: Sequence[Damage], progress: Progress) -> None:
     """Write FORMAT and NEWEST anew. See cdb.schemas."""
-    with repaired_home(path, "rocks_kv", FORMAT_VERSION, damages) as others:
+    path = located(path, read_only=False)
+    with repaired_home(path, "rocks_kv", FORMAT_VERSION, damages, folder="db") as others:
         if others:
             rewrite_promise(path)
 

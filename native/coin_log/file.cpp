@@ -29,8 +29,9 @@ bool seems_resident(uint8_t *data, uint64_t n) {
 }
 
 int flags_of(Open mode) {
-  if (mode == Open::kRead) return O_RDONLY | O_CLOEXEC;
-  return O_RDWR | O_CLOEXEC | O_CREAT | (mode == Open::kReplace ? O_TRUNC : 0);
+  // A link would lead out of the database.
+  if (mode == Open::kRead) return O_RDONLY | O_CLOEXEC | O_NOFOLLOW;
+  return O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_CREAT | (mode == Open::kReplace ? O_TRUNC : 0);
 }
 
 }  // namespace
@@ -125,7 +126,7 @@ void remove_file(const Directory &directory, const std::string &name) {
 
 void sync_directory(const Directory &directory, const std::string &name) {
   const int descriptor =
-      ::open(directory.full(name).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+      ::open(directory.full(name).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
   if (descriptor < 0) throw_errno(name, errno);
   const int failed = ::fsync(descriptor) == 0 ? 0 : errno;
   ::close(descriptor);

@@ -458,7 +458,8 @@ def test_the_exit_code_of_the_process(originals: Loaded, tmp_path: Path) -> None
             line, cwd=tmp_path, env={"PYTHONPATH": str(PACKAGE_PARENT)}, capture_output=True
         )
         assert result.returncode == REPAIRABLE
-        assert result.stdout.startswith(b"damaged  db/index/manifest: ")
+        damaged = tmp_path / "db" / "index" / "manifest"
+        assert result.stdout.decode().startswith(f"damaged  {damaged}: ")
         assert result.stderr == b"error: db: damaged; --repair mends all of it\n"
 
 

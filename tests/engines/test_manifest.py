@@ -205,7 +205,7 @@ STEPS = (
     (files, "fsync_file"),
     (files, "fsync_dir"),
     (Path, "mkdir"),
-    (Path, "write_bytes"),
+    (files, "write_own"),
     (Path, "replace"),
     (Path, "unlink"),
 )
@@ -216,7 +216,7 @@ def before_each_step(monkeypatch: pytest.MonkeyPatch, hook: Callable[[str, Path]
 
     def stepwise(name: str, do: Callable[..., Any]) -> Callable[..., Any]:
         def step(path: Path, *args: Any, **options: Any) -> Any:
-            if name == "write_bytes":
+            if name == "write_own":
                 do(path, args[0][: len(args[0]) // 2])
             hook(name, path)
             return do(path, *args, **options)
@@ -343,7 +343,7 @@ def test_order_of_steps(
         ("fsync_file", f"{run}.tmp"),
         ("replace", f"{run}.tmp"),
         ("fsync_dir", "index"),
-        ("write_bytes", "manifest.tmp"),
+        ("write_own", "manifest.tmp"),
         ("fsync_file", "manifest.tmp"),
         ("replace", "manifest.tmp"),
         ("fsync_dir", "index"),

@@ -206,9 +206,9 @@ def test_failed_write_names_the_file(tmp_path: Path, run_format: RunFormat) -> N
         written(tmp_path, run_format)
 
 
-def test_full_disk(tmp_path: Path) -> None:
+def test_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "run"
-    path.symlink_to("/dev/full")
+    monkeypatch.setattr(flat_run, "own", lambda path, flags: os.open("/dev/full", flags))
     with pytest.raises(StorageError, match=r"run: disk full \(ENOSPC\)"):
         FLAT.write(path, ENTRY, RECORDS)
 

@@ -18,7 +18,7 @@ import pytest
 from cdb.blocks import BlockSpendInfo, canonical
 from cdb.coins import Coin, bytes32
 from cdb.engines.snapshot import Snapshot
-from cdb.errors import StorageError
+from cdb.errors import StorageError, WrongDatabaseError
 from cdb.replay import block_text
 from cdb.schemas import find_schema, open_schema
 from cdb.state import verify
@@ -206,6 +206,38 @@ def test_a_living_writers_database(
         after = contents()
         assert set(after) == set(before)
         assert without_shm(after) == without_shm(before)
+
+
+def test_a_link_to_a_living_writers_database(
+    path: Path,
+    writer: Writer,
+    tmp_path_factory: pytest.TempPathFactory,
+    dump_command: list[str],
+    command_environment: dict[str, str],
+) -> None:
+    """The newest blocks are in the -wal beside the file, not beside the link."""
+    link = tmp_path_factory.mktemp("links") / "link.sqlite"
+    link.symlink_to(path)
+    height = writer.step()
+    command = [*dump_command, "--db", str(link)]
+    dumped = subprocess.run(command, env=command_environment, capture_output=True, check=True)
+    assert dumped.stdout == replay(writer.blocks_to(height))
+    assert list(link.parent.iterdir()) == [link]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
+def test_another_users_database_is_read_and_never_written(
+    live: NodeDatabase, path: Path, contents: Contents
+) -> None:
+    for file in path.parent.iterdir():
+        os.chown(file, 65_534, -1)
+    before = contents()
+    with pytest.raises(WrongDatabaseError, match=f"{path}: it belongs to user"):
+        open_schema("blockchain_v2", path)
+    assert contents() == before
+    with open_schema("blockchain_v2", path, read_only=True) as database:
+        assert list(database.blocks()) == live.state.blocks
+    assert contents() == before
 
 
 def test_a_dump_beside_a_busy_writer_is_one_snapshot(

@@ -1,0 +1,420 @@
+"""A path is resolved once, links included; inside a database nothing follows a link, and a writer
+changes no other user's files."""
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from cdb.blocks import BlockSpendInfo, canonical
+from cdb.errors import (
+    DatabaseError,
+    DatabaseLockedError,
+    DatabaseNotFoundError,
+    StorageError,
+    WrongDatabaseError,
+)
+from cdb.meter import size_bytes
+from cdb.schemas import Schema, SchemaInfo, find_schema
+from cdb.testing.base import accept_all
+from cdb.testing.chains import sample_chain
+from tests.conftest import contents, ready_schemas
+
+BLOCKS = list(map(canonical, sample_chain().blocks))
+HALF = len(BLOCKS) // 2
+NOBODY = 65_534
+as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
+
+
+@pytest.fixture(scope="module", params=ready_schemas())
+def schema(request: pytest.FixtureRequest) -> SchemaInfo:
+    """Each of cdb's schemas that can be used here."""
+    return find_schema(request.param)
+
+
+@pytest.fixture
+def real(tmp_path: Path) -> Path:
+    """Where a database may be made; its directory has nothing else in it."""
+    (tmp_path / "real").mkdir()
+    return tmp_path / "real" / "db"
+
+
+@pytest.fixture(scope="module")
+def _crashed(schema: SchemaInfo, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("crashed")
+    (directory / "open").mkdir()
+    with opened(schema, directory / "open" / "db") as database:
+        accept_all(database, BLOCKS[:HALF])
+    with opened(schema, directory / "open" / "db") as database:
+        accept_all(database, BLOCKS[HALF:])
+        database.flush()
+        shutil.copytree(directory / "open", directory / "copy")
+    return directory / "copy"
+
+
+@pytest.fixture
+def crashed(_crashed: Path, real: Path) -> Path:
+    """A database of BLOCKS that was closed halfway, and then left by a crash after a flush."""
+    shutil.copytree(_crashed, real.parent, dirs_exist_ok=True)
+    return real
+
+
+def opened(schema: SchemaInfo, path: Path | str, *, read_only: bool = False) -> Schema:
+    """A database, with no fsync where the schema allows it: nothing here is about the disk."""
+    return schema.open(path, durability=schema.durabilities[-1], read_only=read_only)
+
+
+def blocks_at(schema: SchemaInfo, path: Path | str) -> list[BlockSpendInfo]:
+    """What a reader finds there."""
+    with opened(schema, path, read_only=True) as database:
+        return list(database.blocks())
+
+
+def no_progress(coins: int) -> None:
+    """Show nothing."""
+
+
+def all_in(path: Path) -> list[Path]:
+    """Everything that a database consists of, the innermost first, but its path itself."""
+    return sorted((each for each in path.parent.rglob("*") if each != path), reverse=True)
+
+
+def stored(directory: Path) -> dict[str, bytes | None]:
+    """Everything below a directory but SQLite's -shm: memory that its readers share, not data."""
+    files = contents(directory)
+    return {name: data for name, data in files.items() if not name.endswith("-shm")}
+
+
+def damages_at(schema: SchemaInfo, path: Path) -> list[str]:
+    """What verify finds in the files there."""
+    return [] if schema.check is None else [str(each) for each in schema.check(path, no_progress)]
+
+
+# Links that lead to a database
+
+
+def _to_file(link: Path, real: Path) -> Path:
+    link.symlink_to(real)
+    return link
+
+
+def _relative(link: Path, real: Path) -> Path:
+    link.symlink_to(os.path.relpath(real, link.parent))
+    return link
+
+
+def _to_directory(link: Path, real: Path) -> Path:
+    link.symlink_to(real.parent)
+    return link / real.name
+
+
+def _to_link(link: Path, real: Path) -> Path:
+    link.symlink_to(link.with_name("next"))
+    link.with_name("next").symlink_to(real)
+    return link
+
+
+WAYS = [_to_file, _relative, _to_directory, _to_link]
+Way = Callable[[Path, Path], Path]
+
+
+@pytest.fixture(params=WAYS)
+def link(request: pytest.FixtureRequest, tmp_path: Path, real: Path) -> Path:
+    """A path that leads to the real one by a link, which is in a directory of its own."""
+    (tmp_path / "links").mkdir()
+    way: Way = request.param
+    return way(tmp_path / "links" / "link", real)
+
+
+@contextmanager
+def links_untouched(tmp_path: Path) -> Iterator[None]:
+    """What is beside a link stays as it is, and so does the link."""
+
+    def links() -> dict[Path, Path]:
+        return {path: path.readlink() for path in (tmp_path / "links").iterdir()}
+
+    before = links()
+    yield
+    assert links() == before
+
+
+def test_a_database_is_made_and_written_where_a_link_leads_to(
+    schema: SchemaInfo, tmp_path: Path, real: Path, link: Path
+) -> None:
+    with links_untouched(tmp_path):
+        with opened(schema, link) as database:
+            accept_all(database, BLOCKS[:HALF])
+        with opened(schema, real) as database:
+            accept_all(database, BLOCKS[HALF:-1])
+        with opened(schema, link) as database:
+            accept_all(database, BLOCKS[-1:])
+        assert blocks_at(schema, link) == blocks_at(schema, real) == BLOCKS
+        assert damages_at(schema, link) == []
+    assert size_bytes(link) == size_bytes(real) > 0
+
+
+def test_a_link_is_read_beside_a_living_writer(
+    schema: SchemaInfo, tmp_path: Path, real: Path, link: Path
+) -> None:
+    with links_untouched(tmp_path), opened(schema, real) as database:
+        accept_all(database, BLOCKS)
+        database.flush()
+        assert blocks_at(schema, link) == BLOCKS
+
+
+def test_a_link_to_what_a_crash_left(
+    schema: SchemaInfo, tmp_path: Path, crashed: Path, link: Path
+) -> None:
+    with links_untouched(tmp_path):
+        assert blocks_at(schema, link) == BLOCKS
+        assert damages_at(schema, link) == []
+        with opened(schema, link) as database:
+            assert list(database.blocks()) == BLOCKS
+    assert blocks_at(schema, crashed) == BLOCKS
+
+
+def test_one_writer_by_whatever_path(
+    schema: SchemaInfo, tmp_path: Path, real: Path, link: Path
+) -> None:
+    other = tmp_path / "other"
+    other.symlink_to(real)
+    paths = (real, link, other)
+    for first in paths:
+        with opened(schema, first):
+            for second in paths:
+                with pytest.raises(DatabaseLockedError, match=str(real)):
+                    opened(schema, second)
+    assert other.readlink() == real
+
+
+def test_a_later_chdir_changes_nothing(
+    schema: SchemaInfo, tmp_path: Path, real: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(real.parent)
+    with opened(schema, "db") as database:
+        accept_all(database, BLOCKS[:HALF])
+        database.flush()
+        monkeypatch.chdir(tmp_path / "elsewhere")
+        accept_all(database, BLOCKS[HALF:])
+        database.rewind_to_block_index(BLOCKS[-2].index)
+        assert list(database.blocks()) == BLOCKS[:-1]
+    assert contents(tmp_path / "elsewhere") == {}
+    assert blocks_at(schema, real) == BLOCKS[:-1]
+
+
+def test_a_link_that_leads_nowhere(schema: SchemaInfo, tmp_path: Path, real: Path) -> None:
+    """A writer makes what is missing, but no directory around it."""
+    link, far = tmp_path / "link", tmp_path / "far"
+    link.symlink_to(real)
+    far.symlink_to(real.parent / "missing" / "db")
+    before = contents(tmp_path)
+    for path in (link, far):
+        with pytest.raises(DatabaseNotFoundError, match=f"{path}: no database is where it leads"):
+            opened(schema, path, read_only=True)
+    with pytest.raises(DatabaseNotFoundError, match=f"{far}: no directory .* {real.parent}/missi"):
+        opened(schema, far)
+    assert contents(tmp_path) == before
+    opened(schema, link).close()
+    assert blocks_at(schema, real) == []
+    assert link.is_symlink()
+
+
+def test_links_in_a_circle(schema: SchemaInfo, tmp_path: Path) -> None:
+    link = tmp_path / "link"
+    link.symlink_to(tmp_path / "back")
+    (tmp_path / "back").symlink_to(link)
+    for path in (link, link / "db"):
+        for read_only in (True, False):
+            with pytest.raises(StorageError, match=f"{path}: .*ELOOP.*mend the links"):
+                opened(schema, path, read_only=read_only)
+    assert sorted(tmp_path.iterdir()) == [tmp_path / "back", link]
+
+
+# What is planted inside a database
+
+
+def _link(entry: Path, outside: Path) -> None:
+    entry.symlink_to(outside)
+
+
+def _dangling_link(entry: Path, outside: Path) -> None:
+    entry.symlink_to(outside.with_name("missing"))
+
+
+def _pipe(entry: Path, outside: Path) -> None:
+    os.mkfifo(entry)
+
+
+def _other_kind(entry: Path, outside: Path) -> None:
+    if outside.is_dir():
+        entry.touch()
+    else:
+        entry.mkdir()
+
+
+PLANT = [_link, _dangling_link, _pipe, _other_kind]
+
+
+def found_at(schema: SchemaInfo, path: Path) -> str:
+    """All that verify says of the files."""
+    try:
+        return "\n".join(damages_at(schema, path))
+    except DatabaseError as error:
+        return str(error)
+
+
+@contextmanager
+def planted(entry: Path, outside: Path, plant: Callable[[Path, Path], None]) -> Iterator[None]:
+    """Something else is where an entry was, which is outside meanwhile."""
+    outside.mkdir()
+    entry.rename(outside / "entry")
+    plant(entry, outside / "entry")
+    yield
+    if entry.is_dir() and not entry.is_symlink():
+        entry.rmdir()
+    else:
+        entry.unlink()
+    (outside / "entry").rename(entry)
+    outside.rmdir()
+
+
+@pytest.mark.parametrize("plant", PLANT)
+def test_what_is_planted_in_place_of_any_file(
+    schema: SchemaInfo, tmp_path: Path, crashed: Path, plant: Callable[[Path, Path], None]
+) -> None:
+    """It is an error that names it, to whoever comes; what is outside stays as it is."""
+    for entry in all_in(crashed):
+        with planted(entry, tmp_path / "outside", plant):
+            before = contents(tmp_path / "outside")
+            assert schema.check is None or str(entry) in found_at(schema, crashed)
+            for read_only in (True, False):
+                if read_only and entry.name == "db.lock":  # which is for writers
+                    assert blocks_at(schema, crashed) == BLOCKS
+                    continue
+                with pytest.raises(DatabaseError) as caught:
+                    opened(schema, crashed, read_only=read_only)
+                assert caught.value.path == str(entry)
+                assert "\n" not in str(caught.value)
+                assert contents(tmp_path / "outside") == before
+    assert blocks_at(schema, crashed) == BLOCKS
+
+
+def refusal_of(schema: SchemaInfo, path: Path, *, read_only: bool) -> DatabaseError | None:
+    """Why a database isn't opened; None where it is, and closed again."""
+    try:
+        opened(schema, path, read_only=read_only).close()
+    except DatabaseError as error:
+        return error
+    return None
+
+
+def names_beside(path: Path) -> list[Path]:
+    """Files of a database, and where SQLite or cdb might make one beside each."""
+    files = [file for file in [path, *all_in(path)] if file.is_file()]
+    suffixes = ("", ".lock", ".tmp", "-wal", "-shm", "-journal")
+    return [file.with_name(file.name + suffix) for file in files for suffix in suffixes]
+
+
+@pytest.fixture
+def outside(tmp_path: Path) -> Iterator[Path]:
+    """Somebody's file, which stays as it is, and alone."""
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "entry").write_bytes(b"somebody's")
+    yield outside / "entry"
+    assert contents(outside) == {"entry": b"somebody's"}
+
+
+@pytest.mark.parametrize("plant", [_link, _dangling_link, _pipe])
+def test_what_is_planted_where_a_file_may_be_made(
+    schema: SchemaInfo, crashed: Path, outside: Path, plant: Callable[[Path, Path], None]
+) -> None:
+    """Beside a file, where the name may mean nothing to the schema, it is refused or left alone."""
+    refused = set()
+    for name in names_beside(crashed):
+        if name.exists():
+            continue
+        plant(name, outside)
+        for read_only in (True, False):
+            refusal = refusal_of(schema, crashed, read_only=read_only)
+            if refusal is not None:
+                assert refusal.path == str(name)
+                refused.add(name)
+        name.unlink()  # is there still
+        assert name in refused or name.parent == crashed.parent
+    assert refused
+
+
+@pytest.mark.parametrize("plant", [_link, _dangling_link, _pipe])
+def test_what_is_planted_where_a_database_is_to_be_made(
+    schema: SchemaInfo, crashed: Path, outside: Path, plant: Callable[[Path, Path], None]
+) -> None:
+    """What is refused is left as it was."""
+    names = names_beside(crashed)
+    for name in names:
+        if name == crashed:
+            continue
+        shutil.rmtree(crashed.parent)
+        name.parent.mkdir(parents=True)
+        plant(name, outside)
+        before = contents(crashed.parent)
+        if refusal_of(schema, crashed, read_only=False) is not None:
+            assert contents(crashed.parent) == before
+        assert name.is_symlink() or name.is_fifo()
+
+
+# Files of another user
+
+
+@as_root
+def test_a_writer_refuses_what_belongs_to_another_user(schema: SchemaInfo, crashed: Path) -> None:
+    """Be it any one file. Readers don't ask."""
+    for entry in [crashed, *all_in(crashed)]:
+        os.chown(entry, NOBODY, -1)
+        before = stored(crashed.parent)
+        with pytest.raises(
+            WrongDatabaseError, match=r"belongs to user .*run as that user"
+        ) as caught:
+            opened(schema, crashed)
+        assert caught.value.path == str(entry)
+        assert stored(crashed.parent) == before
+        assert blocks_at(schema, crashed) == BLOCKS
+        assert damages_at(schema, crashed) == []
+        for each in [crashed, *all_in(crashed)]:  # root's SQLite gives away a -shm
+            os.chown(each, os.geteuid(), -1)
+    with opened(schema, crashed) as database:
+        assert list(database.blocks()) == BLOCKS
+
+
+@as_root
+def test_a_whole_database_of_another_user(schema: SchemaInfo, crashed: Path) -> None:
+    for entry in [crashed, *all_in(crashed)]:
+        os.chown(entry, NOBODY, -1)
+    before = stored(crashed.parent)
+    with pytest.raises(WrongDatabaseError, match="belongs to user"):
+        opened(schema, crashed)
+    if schema.repair is not None:
+        with pytest.raises(WrongDatabaseError, match="belongs to user"):
+            schema.repair(crashed, [], no_progress)
+    assert stored(crashed.parent) == before
+    assert blocks_at(schema, crashed) == BLOCKS
+
+
+@as_root
+def test_a_repair_of_another_users_database_writes_nothing(
+    schema: SchemaInfo, crashed: Path
+) -> None:
+    if schema.check is None or schema.repair is None or not crashed.is_dir():
+        pytest.skip("nothing of it can be repaired")
+    (crashed / "FORMAT").unlink()
+    os.chown(crashed, NOBODY, -1)
+    before = stored(crashed.parent)
+    damages = list(schema.check(crashed, no_progress))
+    assert [damage.path for damage in damages] == [crashed / "FORMAT"]
+    with pytest.raises(WrongDatabaseError, match="belongs to user"):
+        schema.repair(crashed, damages, no_progress)
+    assert stored(crashed.parent) == before
