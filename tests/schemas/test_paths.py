@@ -194,6 +194,7 @@ def test_a_later_chdir_changes_nothing(
     schema: SchemaInfo, tmp_path: Path, real: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "elsewhere").mkdir()
+    opened(schema, real).close()
     monkeypatch.chdir(real.parent)
     with opened(schema, "db") as database:
         accept_all(database, BLOCKS[:HALF])
