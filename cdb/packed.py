@@ -15,6 +15,7 @@ The arrays have the machine's byte order.
 from array import array
 from collections.abc import Iterable
 from dataclasses import dataclass
+from operator import gt
 
 from cdb.blocks import BlockSpendInfo, NamedBlock, canonical
 from cdb.coins import NAME_BYTES, Coin, bytes32, bytes32_unchecked
@@ -48,6 +49,27 @@ class PackedBlocks:
     def n_spends(self) -> int:
         """The number of spends."""
         return self.spend_ends[-1] if len(self) else 0
+
+    def check_lengths(self) -> None:
+        """Hold the buffers against each other. Raises ValueError where they don't agree.
+
+        Everybody who takes blocks checks this first: behind it are native calls, which believe it.
+        """
+        numbers = (self.indices, self.timestamps, self.spend_ends, self.confirm_ends)
+        if {each.typecode for each in numbers} != {"Q"} or len(set(map(len, numbers))) != 1:
+            raise ValueError("packed blocks: indices, timestamps and ends are not as many")
+        for ends in (self.spend_ends, self.confirm_ends):
+            if any(map(gt, ends, ends[1:])):
+                raise ValueError("packed blocks: a block ends before the one before it")
+        coins = self.n_confirms
+        for what, buffer, nbytes in (
+            ("spends", self.spends, NAME_BYTES * self.n_spends),
+            ("confirms", self.confirms, CONFIRM_BYTES * coins),
+            ("names", self.names, NAME_BYTES * coins),
+        ):
+            if len(buffer) != nbytes:
+                problem = f"{what} have {len(buffer)} bytes, and {nbytes} belong there"
+                raise ValueError(f"packed blocks: {problem}")
 
     def part(self, start: int, stop: int) -> "PackedBlocks":
         """The blocks at places start … stop-1; their coins are not copied."""
