@@ -8,6 +8,7 @@ from hypothesis.stateful import run_state_machine_as_test
 
 from cdb.testing.accepting import AcceptingTests
 from cdb.testing.machine import ContractMachine
+from cdb.testing.packs import PackTests
 from cdb.testing.reading import ReadingTests
 from cdb.testing.surviving import SurvivingTests
 
@@ -15,7 +16,7 @@ MACHINE_EXAMPLES = 25
 MACHINE_STEPS = 25
 
 
-class SchemaConformance(AcceptingTests, ReadingTests, SurvivingTests):
+class SchemaConformance(AcceptingTests, PackTests, ReadingTests, SurvivingTests):
     """The whole contract. Inherit this, and set ``schema``."""
 
     def test_it_answers_like_the_reference_model(self, tmp_path: Path) -> None:

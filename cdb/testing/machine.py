@@ -6,9 +6,10 @@ from pathlib import Path
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
+from cdb.errors import InvalidBlockError
 from cdb.schemas.protocol import Schema
 from cdb.testing.chains import hash_of
-from cdb.testing.side_by_side import SideBySide
+from cdb.testing.side_by_side import CALLS, SideBySide
 from cdb.testing.strategies import invalid_blocks, next_blocks
 
 
@@ -36,6 +37,19 @@ class ContractMachine(RuleBasedStateMachine):
         """An invalid block is refused by both, with the same error."""
         block, error = data.draw(invalid_blocks(self.both.chain))
         assert self.both.offer([block], packed=False) is error
+
+    @rule(data=st.data(), n_blocks=st.integers(0, 3), then=st.sampled_from([*CALLS]))
+    def refuse_in_a_pack(self, data: st.DataObject, n_blocks: int, then: str) -> None:
+        """Of a pack the blocks before an invalid one are accepted; the rest of it is refused."""
+        chain = self.both.chain.up_to(self.both.chain.newest_index)
+        blocks = []
+        for _ in range(n_blocks):
+            blocks.append(data.draw(next_blocks(chain)))
+            chain.append(blocks[-1])
+        bad, error = data.draw(invalid_blocks(chain))
+        # A field that is out of its range can't be packed.
+        packed = error is not InvalidBlockError
+        assert self.both.offer([*blocks, bad], packed=packed, then=then) is error
 
     @rule()
     def flush(self) -> None:

@@ -1,26 +1,39 @@
 """A schema and the reference model side by side: told the same, they must answer the same."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from cdb.blocks import BlockSpendInfo
-from cdb.coins import bytes32
+from cdb.coins import MAX_U32, bytes32
 from cdb.errors import BlockError
 from cdb.loader import accept
 from cdb.packed import PackedBlocks
 from cdb.schemas.memory import MemorySchema
 from cdb.schemas.protocol import Schema
-from cdb.testing.chains import Chain
+from cdb.testing.chains import Chain, hash_of
 
 Refusal = tuple[type[BlockError], int, bytes | None]
 """The error, the block's index, and the coin that is named."""
 
 NEWEST_INDICES = 100
+CLOSE = "close"
 
 
 def settle(schema: Schema) -> None:
     """Settle a schema that can be; flush any other one."""
     getattr(schema, "settle", schema.flush)()
+
+
+CALLS: Mapping[str, Callable[[Schema], object]] = {
+    "flush": lambda schema: schema.flush(),
+    "settle": settle,
+    "look-up": lambda schema: schema.coin_infos_for_coin_names([hash_of("nobody")]),
+    "block": lambda schema: schema.block_info_for_block_index(0),
+    "blocks": lambda schema: next(iter(schema.blocks()), None),
+    "rewind": lambda schema: schema.rewind_to_block_index(MAX_U32),
+    CLOSE: lambda schema: schema.close(),
+}
+"""Calls that change nothing that can be read, and must raise what a pack has deferred."""
 
 
 class SideBySide:
@@ -37,20 +50,53 @@ class SideBySide:
         self.chain = Chain()
         self.kept_index = -1
 
-    def offer(self, blocks: Sequence[BlockSpendInfo], *, packed: bool) -> type[BlockError] | None:
+    def accept(self, blocks: Sequence[BlockSpendInfo], *, packed: bool = False) -> None:
+        """Both accept these blocks."""
+        assert self.offer(blocks, packed=packed) is None
+
+    def offer(
+        self, blocks: Sequence[BlockSpendInfo], *, packed: bool, then: str = "look-up"
+    ) -> type[BlockError] | None:
         """Offer blocks one by one, or packed: both accept, or refuse the same one alike.
 
-        Returns the error of a refusal; the blocks before the one that was refused are accepted.
+        then: one of CALLS, which is called after a refused pack, and to which its refusal may be
+        deferred. Returns the error of a refusal; the blocks before the one that was refused are
+        accepted.
         """
-        refusal = _refusal(lambda: _give(self.schema, blocks, packed=packed))
-        expected = None
-        for block in blocks:
-            expected = _refusal(partial(self.model.accept_block, block))
-            if expected is not None:
-                break
-            self.chain.append(block)
+        refusal = refusal_of(lambda: _give(self.schema, blocks, packed=packed))
+        expected = self._offer_to_model(blocks)
+        if packed and expected is not None:
+            refusal = self._after_refusal(refusal, then)
         assert refusal == expected, f"it says {refusal}, and the model {expected}"
         return None if refusal is None else refusal[0]
+
+    def offer_and_kill(self, blocks: Sequence[BlockSpendInfo], kill: Callable[[], None]) -> None:
+        """Offer a pack that must be refused, kill the process before it need say so, and open."""
+        refusal = refusal_of(lambda: _give(self.schema, blocks, packed=True))
+        expected = self._offer_to_model(blocks)
+        assert expected is not None
+        assert refusal in (None, expected), f"it says {refusal}, and the model {expected}"
+        kill()
+        self.open_after_kill()
+
+    def _after_refusal(self, refusal: Refusal | None, then: str) -> Refusal | None:
+        """What a pack is refused with, now or by `then`, after which all goes on."""
+        deferred = refusal_of(lambda: CALLS[then](self.schema))
+        assert refusal is None or deferred is None, f"it is refused twice: {refusal}, {deferred}"
+        if then == CLOSE:
+            self.schema = self._open()
+        elif deferred is not None:
+            CALLS[then](self.schema)
+        return refusal or deferred
+
+    def _offer_to_model(self, blocks: Sequence[BlockSpendInfo]) -> Refusal | None:
+        """Blocks up to the first that the model refuses are the chain's."""
+        for block in blocks:
+            expected = refusal_of(partial(self.model.accept_block, block))
+            if expected is not None:
+                return expected
+            self.chain.append(block)
+        return None
 
     def flush(self) -> None:
         """Flush."""
@@ -115,9 +161,15 @@ def _give(schema: Schema, blocks: Sequence[BlockSpendInfo], *, packed: bool) -> 
             schema.accept_block(block)
 
 
-def _refusal(give: Callable[[], None]) -> Refusal | None:
+def refusal_of(give: Callable[[], object]) -> Refusal | None:
+    """What a call is refused with; None when it isn't."""
     try:
         give()
     except BlockError as error:
-        return type(error), error.block_index, error.coin_name
+        return refusal_in(error)
     return None
+
+
+def refusal_in(error: BlockError) -> Refusal:
+    """What counts of an error: schemas may word it as they like."""
+    return type(error), error.block_index, error.coin_name

@@ -16,7 +16,7 @@ from cdb.testing.faults.coverage import Coverage
 from cdb.testing.faults.oracle import BrokenPromiseError, Case, error_text
 from cdb.testing.faults.remote import RemoteSchema
 from cdb.testing.faults.trial import DATABASE, length, usable
-from cdb.testing.side_by_side import SideBySide
+from cdb.testing.side_by_side import CALLS, SideBySide
 
 TRIAL = "walk"
 STEPS = 1000
@@ -73,7 +73,8 @@ def _refuse(both: SideBySide, random: Random) -> None:
     bad, error = random.choice(breaches(chain, random_block(chain, random)))
     # A field that is out of its range can't be packed.
     packed = error is not InvalidBlockError and random.random() < 0.5
-    assert both.offer([*good, bad], packed=packed) is error
+    then = random.choice([*CALLS])
+    assert both.offer([*good, bad], packed=packed, then=then) is error
 
 
 def _rewind(both: SideBySide, random: Random) -> None:
