@@ -1,0 +1,120 @@
+"""Loads of more coins than any buffer holds: after it is opened again, every name is found.
+
+At the default sizes: small ones, with which other tests reach what is behind a buffer, never fill
+one that has no size to be set.
+"""
+
+import hashlib
+import os
+from array import array
+from functools import cache, partial
+from pathlib import Path
+from struct import iter_unpack
+
+import pytest
+
+from cdb.coins import NAME_BYTES
+from cdb.durability import Durability
+from cdb.engines.coin_log import Sizes
+from cdb.engines.flat_run import FLAT
+from cdb.engines.index import IndexFactory, Watermark
+from cdb.engines.lsm import LsmIndex
+from cdb.engines.packed_lookups import INFO_FORMAT, PackedLookups
+from cdb.engines.rocks import RocksIndex
+from cdb.engines.rocks import missing as rocks_missing
+from cdb.engines.sqlite_lookup import SqliteLookup
+from cdb.engines.sqlite_run import SQLITE
+from cdb.loader import accept
+from cdb.packed import PackedBlocks
+from cdb.schemas import find_schema
+from cdb.schemas._indexed import MEMTABLE_COINS
+from cdb.schemas.coin_log import CoinLogSchema
+from cdb.testing.faults import scratch
+
+COINS = 400_000
+BLOCK_COINS = 10_000
+ABSENT = 20_000
+
+no_rocks = pytest.mark.skipif(rocks_missing() is not None, reason=str(rocks_missing()))
+
+
+def digests(what: bytes, count: int) -> list[bytes]:
+    return [hashlib.sha256(what + n.to_bytes(4, "big")).digest() for n in range(count)]
+
+
+@pytest.mark.parametrize(
+    "open_index",
+    [
+        pytest.param(partial(LsmIndex, run_format=FLAT), id="flat_file"),
+        pytest.param(partial(LsmIndex, run_format=SQLITE), id="sqlite_row"),
+        pytest.param(SqliteLookup, id="sqlite_v3"),
+        pytest.param(RocksIndex, id="rocks", marks=no_rocks),
+    ],
+)
+def test_an_index_finds_every_name_of_400_000(tmp_path: Path, open_index: IndexFactory) -> None:
+    names, absent = digests(b"coin", COINS), digests(b"nobody", ABSENT)
+    open_now = partial(open_index, tmp_path / "index", durability=Durability.POWER)
+    index = open_now(read_only=False)
+    for start in range(0, COINS, MEMTABLE_COINS):
+        part = names[start : start + MEMTABLE_COINS]
+        index.write(part, Watermark(start + len(part), part[-1]))
+    index.close()
+    index = open_now(read_only=True)
+    assert index.find(names) == list(range(1, COINS + 1))
+    assert index.find(absent) == [None] * ABSENT
+    index.close()
+
+
+@pytest.mark.parametrize("name", ["coin_log", "rocks_kv"])
+def test_a_store_of_its_own_finds_every_coin_of_400_000(tmp_path: Path, name: str) -> None:
+    info = find_schema(name)
+    if info.missing is not None:
+        pytest.skip(info.missing)
+    path, packed = tmp_path / "database", rewards()
+    with info.open(path) as schema:
+        accept(schema, packed)
+    with info.open(path, read_only=True) as schema:
+        assert isinstance(schema, PackedLookups)
+        infos, found = schema.coin_infos_packed(bytes(packed.names))
+        assert found == b"\1" * COINS
+        parents = [info[0] for info in iter_unpack(INFO_FORMAT, infos)]
+        assert parents == [coin for (coin,) in iter_unpack("32s40x", packed.confirms)]
+        _, found = schema.coin_infos_packed(b"".join(digests(b"nobody", ABSENT)))
+        assert found == bytes(ABSENT)
+
+
+@pytest.mark.skipif(find_schema("coin_log").missing is not None, reason="coin_log is missing")
+def test_a_checkpoint_promises_only_what_is_in_the_log() -> None:
+    """A large append is written by a thread, which takes longer than a sync in memory does."""
+    open_now = partial(CoinLogSchema, sizes=Sizes(memtable_coins=COINS // 4))
+    with scratch() as directory:
+        path = directory / "database"
+        log, acked = path / "log", path / "acked"
+        with open_now(path) as schema:
+            schema.accept_packed(rewards())
+            synced_bytes, promise = log.stat().st_size, acked.read_bytes()
+        assert (path / "derived" / "manifest").exists()
+        os.truncate(log, synced_bytes)
+        acked.write_bytes(promise)
+        with open_now(path) as schema:
+            assert schema.last_block_index == COINS // BLOCK_COINS
+
+
+@cache
+def rewards() -> PackedBlocks:
+    """Blocks that confirm coins of 1 mojo each."""
+    tail = bytes(NAME_BYTES) + (1).to_bytes(8, "big")
+    parents = digests(b"parent", COINS)
+    blocks = [sorted(parents[n : n + BLOCK_COINS]) for n in range(0, COINS, BLOCK_COINS)]
+    coins = [parent + tail for block in blocks for parent in block]
+    names = [hashlib.sha256(coin[:64] + b"\1").digest() for coin in coins]
+    count = len(blocks)
+    return PackedBlocks(
+        array("Q", range(1, count + 1)),
+        array("Q", range(count)),
+        array("Q", bytes(8 * count)),
+        array("Q", range(BLOCK_COINS, COINS + 1, BLOCK_COINS)),
+        b"",
+        b"".join(coins),
+        b"".join(names),
+    )
