@@ -17,6 +17,7 @@ from cdb.testing.faults.crash_states import NOTHING, Tree, crash_state, write_tr
 from cdb.testing.faults.disk import Disk, FileSystem
 from cdb.testing.faults.oracle import BrokenPromiseError, Case, Oracle
 from cdb.testing.faults.recorder import read_trace
+from cdb.testing.faults.script import most_of
 from cdb.testing.faults.shim import CUT_SHORT, FOREVER, KILL, Calls
 from cdb.testing.faults.trial import DATABASE, Outcome, Request, new_directory, trials_of
 
@@ -81,7 +82,7 @@ def interfere(
     counting = Request(seed, str(new_directory(root)), calls=interference.calls)
     count = trials.run(counting).calls
     numbers = [n for n in range(1, count + 1) if only in (None, str(n))]
-    chosen = choose(numbers, most, seed)
+    chosen = choose(numbers, most_of(seed, most), seed)
     for number in chosen:
         case = Case(how, spec, seed, str(number))
         last = FOREVER if interference.is_sticky else number

@@ -7,7 +7,8 @@ from cdb.durability import Durability
 from cdb.schemas import find_schema
 from cdb.schemas.protocol import Schema
 from cdb.state import verify
-from cdb.testing.faults.script import run, script_of
+from cdb.testing.faults.doing import run
+from cdb.testing.faults.script import script_of
 
 
 @dataclass(frozen=True)

@@ -6,13 +6,14 @@ sectors has reached the disk.
 """
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
 from random import Random
 
 from cdb.errors import UnsupportedError
+from cdb.testing.faults.calls import choose
 from cdb.testing.faults.coverage import Coverage
 from cdb.testing.faults.crash_states import (
     CONTENTS,
@@ -28,9 +29,11 @@ from cdb.testing.faults.crash_states import (
 from cdb.testing.faults.disk import Disk, FileSystem
 from cdb.testing.faults.oracle import BrokenPromiseError, Case, Oracle, Progress
 from cdb.testing.faults.recorder import Kind, Operation, read_trace
+from cdb.testing.faults.script import most_of
 from cdb.testing.faults.trial import DATABASE, Request, new_directory, trials_of
 
 TORN_STATES = 2
+PLACES_A_CUT = 4
 NOT_DURABLE = ("*-shm", "*/LOG", "*/LOG.old.*")
 """Files whose contents count for nothing: SQLite's index of a log, RocksDB's log for people."""
 WHOLE = (NOTHING, EVERYTHING, NAMES, CONTENTS)
@@ -39,9 +42,10 @@ WHOLE = (NOTHING, EVERYTHING, NAMES, CONTENTS)
 
 @dataclass(frozen=True)
 class Point:
-    """One cut, and what it leaves."""
+    """One cut, behind the operation at a place, and what it leaves."""
 
     name: str
+    place: int
     progress: Progress
     tree: Tree
 
@@ -87,8 +91,13 @@ def record(spec: str, seed: int, directory: Path) -> Recording:
     return Recording(root, tuple(read_trace(trace)))
 
 
-def points(recording: Recording, seed: int, file_system: FileSystem) -> Iterator[Point]:
-    """Every cut of a recording. The torn ones are drawn from the seed."""
+def points(
+    recording: Recording, seed: int, file_system: FileSystem, places: Collection[int] | None = None
+) -> Iterator[Point]:
+    """Every cut of a recording. The torn ones are drawn from the seed.
+
+    places: only behind the operations at these.
+    """
     disk = Disk(str(recording.root), file_system)
     progress = Progress(0, 0)
     for n, operation in enumerate(recording.operations):
@@ -97,13 +106,15 @@ def points(recording: Recording, seed: int, file_system: FileSystem) -> Iterator
             progress = after_mark(progress, operation.data)
         elif not changed:
             continue
+        if places is not None and n not in places:
+            continue
         # An acknowledgement changes no disk, so it tears nothing anew.
         name = str(n)
         survivals = [] if file_system is FileSystem.UNORDERED else list(WHOLE)
         if changed:
             survivals += _torn(f"{seed}:{name}:{file_system.value}")
         for survival in survivals:
-            yield Point(f"{name}:{survival.name}", progress, crash_state(disk, survival))
+            yield Point(f"{name}:{survival.name}", n, progress, crash_state(disk, survival))
 
 
 def trial_on(file_system: FileSystem) -> str:
@@ -130,16 +141,19 @@ def cut_power(
     recording.check_complete(NOT_DURABLE)
     oracle = Oracle(spec, seed)
 
-    def everywhere() -> Iterator[tuple[str, Point]]:
-        for point in points(recording, seed, file_system):
+    def cuts(places: Collection[int] | None) -> Iterator[tuple[str, Point]]:
+        for point in points(recording, seed, file_system, places):
             if only in (None, point.name):
                 yield _fingerprint(point.tree), point
 
-    prints = [each for each, _ in everywhere()]
-    chosen = _choose(prints, most, seed)
+    most = most_of(seed, most)
+    possible = range(len(recording.operations))
+    places = _places(possible, most, only, seed)
+    found = [(each, point.place) for each, point in cuts(places)]
+    chosen = _choose([each for each, _ in found], most, seed)
     digests: dict[str, str] = {}
     covered = 0
-    for each, point in everywhere():
+    for each, point in cuts({place for each, place in found if each in chosen}):
         if each not in chosen:
             continue
         covered += 1
@@ -151,7 +165,9 @@ def cut_power(
         place = new_directory(directory / "cut")
         write_tree(point.tree, place)
         digests[each] = oracle.check(case, place / DATABASE, progress)
-    return Coverage(trial, spec, seed, covered, len(prints), len(digests))
+    is_choice = only is None and most is not None
+    whole = len(found) * len(possible) // max(1, len(places)) if is_choice else len(found)
+    return Coverage(trial, spec, seed, covered, whole, len(digests))
 
 
 def after_mark(progress: Progress, mark: bytes) -> Progress:
@@ -160,6 +176,16 @@ def after_mark(progress: Progress, mark: bytes) -> Progress:
     if word == b"begun":
         return Progress(progress.kept, int(step))
     return Progress(int(step), progress.begun) if word == b"kept" else progress
+
+
+def _places(
+    operations: Sequence[int], most: int | None, only: str | None, seed: int
+) -> Collection[int]:
+    """Behind which operations it is cut: more than `most`, as many cuts leave the same state."""
+    if only is not None:
+        place = only.partition(":")[0]
+        return [int(place)] if place.isdigit() else []
+    return operations if most is None else set(choose(operations, PLACES_A_CUT * most, seed))
 
 
 def _torn(seed: str) -> Iterator[Survival]:

@@ -19,6 +19,7 @@ from cdb.testing.faults.disk import Disk, FileSystem
 from cdb.testing.faults.oracle import BrokenPromiseError, Case, Oracle, Progress
 from cdb.testing.faults.power import WHOLE, Point, after_mark
 from cdb.testing.faults.recorder import Kind, Operation, read_trace
+from cdb.testing.faults.script import most_of
 from cdb.testing.faults.shim import KILL, Calls
 from cdb.testing.faults.trial import DATABASE, Request, new_directory, trials_of
 
@@ -59,7 +60,7 @@ def cut_after_reopening(
     counting = Request(seed, str(new_directory(root)), calls=end.calls)
     count = trials_of(spec).run(counting).calls
     numbers = [n for n in range(1, count + 1) if only in (None, str(n))]
-    chosen = choose(numbers, most, seed)
+    chosen = choose(numbers, most_of(seed, most), seed)
     databases = 0
     for number in chosen:
         case = Case(trial, spec, seed, str(number))
@@ -108,7 +109,7 @@ def _points(
             told = after_mark(progress, operation.data)
             progress = Progress(told.kept, max(progress.begun, told.begun))
         if n in chosen:
-            yield Point(f"{n}, {chosen[n].name} left", progress, crash_state(disk, chosen[n]))
+            yield Point(f"{n}, {chosen[n].name} left", n, progress, crash_state(disk, chosen[n]))
 
 
 def _is_promise(operation: Operation) -> bool:

@@ -32,8 +32,10 @@ from cdb.schemas.protocol import Schema
 from cdb.state import verify
 from cdb.testing.faults.crash_states import Tree, read_tree, write_tree
 from cdb.testing.faults.damage import Way
+from cdb.testing.faults.doing import run
 from cdb.testing.faults.oracle import BrokenPromiseError, Case, error_text
-from cdb.testing.faults.script import Accept, Close, Rewind, run, script_of
+from cdb.testing.faults.script import small_script_of
+from cdb.testing.faults.steps import Accept, Close, apply
 from cdb.testing.faults.subjects import subject_of
 from cdb.testing.faults.trial import DATABASE, new_directory
 
@@ -104,7 +106,7 @@ class Rotting:
         self._place = directory / "damaged"
         whole = new_directory(directory / "whole")
         self._trees = _trees(self._info, seed, whole)
-        steps = enumerate(script_of(seed).steps, 1)
+        steps = enumerate(small_script_of(seed).steps, 1)
         self._closed = {number for number, step in steps if isinstance(step, Close)}
         self._verified = _as_verified(self._info, whole / DATABASE)
 
@@ -170,7 +172,7 @@ def _trees(info: SchemaInfo, seed: int, directory: Path) -> dict[int, Tree]:
         if word == "kept":
             trees[step] = _read_at_rest(directory)
 
-    run(script_of(seed), 0, lambda: info.open(directory / DATABASE), tell)
+    run(small_script_of(seed), 0, lambda: info.open(directory / DATABASE), tell)
     return trees
 
 
@@ -206,7 +208,7 @@ def _is_detected(info: SchemaInfo, path: Path) -> bool:
 @cache
 def _questions(seed: int) -> Mapping[str, Question]:
     """All that is asked, in words, and how; also for what was rewound, and never was."""
-    blocks = [step.block for step in script_of(seed).steps if isinstance(step, Accept)]
+    blocks = [step.block for step in small_script_of(seed).steps if isinstance(step, Accept)]
     names = [coin.name() for block in blocks for coin in block.confirms]
     newest = max(block.index for block in blocks)
     return {
@@ -229,10 +231,6 @@ def _block(schema: Schema, index: int) -> Iterable[object]:
 @cache
 def _right_answers(seed: int, step: int) -> Mapping[str, list[object]]:
     model = MemorySchema()
-    for each in script_of(seed).steps[:step]:
-        match each:
-            case Accept(block):
-                model.accept_block(block)
-            case Rewind(index):
-                model.rewind_to_block_index(index)
+    for each in small_script_of(seed).steps[:step]:
+        apply(model, each)
     return {what: list(ask(model)) for what, ask in _questions(seed).items()}

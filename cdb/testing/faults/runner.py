@@ -14,8 +14,10 @@ from pathlib import Path
 
 from cdb.schemas import find_schema
 from cdb.schemas.registry import SchemaInfo
+from cdb.testing.faults.doing import run
 from cdb.testing.faults.live import Request
-from cdb.testing.faults.script import Script, run, script_of
+from cdb.testing.faults.script import script_of
+from cdb.testing.faults.steps import Script
 from cdb.testing.faults.trial import DATABASE, scratch, telling_errors
 
 

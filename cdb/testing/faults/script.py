@@ -1,20 +1,11 @@
-"""What a trial does: steps drawn from a seed, and the state that each of them must leave."""
+"""Draws a script from a seed: a small one from three seeds of four, a load from the fourth."""
 
-from collections.abc import Callable
-from contextlib import suppress
-from dataclasses import dataclass
 from functools import cache
 from random import Random
 
-from cdb.blocks import BlockSpendInfo
-from cdb.errors import CdbError
-from cdb.loader import accept
-from cdb.packed import PackedBlocks
-from cdb.schemas.memory import MemorySchema
-from cdb.schemas.protocol import Schema
-from cdb.state import summarize
 from cdb.testing.chains import Chain, random_block
-from cdb.testing.side_by_side import settle
+from cdb.testing.faults.load_script import load_steps
+from cdb.testing.faults.steps import Accept, Close, Flush, Rewind, Script, Settle, Step
 
 BLOCKS = 12
 FLUSHES = (12, 3)
@@ -22,52 +13,38 @@ FLUSHES = (12, 3)
 REWINDS = 1
 SETTLES = 1
 CLOSES = 1
+SEEDS_PER_LOAD = 4
+FIRST_LOAD = 3
+FAULTS_OF_A_LOAD = 100
+"""Of thousands: each takes as long as a hundred of a small script."""
+LOAD_SHARE = 4
+"""A load is as long as several small scripts."""
 
 
-@dataclass(frozen=True)
-class Accept:
-    """Accept a block: nothing is promised yet. packed: as loads do."""
-
-    block: BlockSpendInfo
-    packed: bool
+def is_load(seed: int) -> bool:
+    """Whether the seed's script is a load."""
+    return seed % SEEDS_PER_LOAD == FIRST_LOAD
 
 
-@dataclass(frozen=True)
-class Flush:
-    """Flush."""
-
-
-@dataclass(frozen=True)
-class Settle:
-    """Flush, and do the compaction that is owed."""
-
-
-@dataclass(frozen=True)
-class Rewind:
-    """Rewind to an index."""
-
-    index: int
-
-
-@dataclass(frozen=True)
-class Close:
-    """Close; the next step opens the database again."""
-
-
-Step = Accept | Flush | Settle | Rewind | Close
-
-
-@dataclass(frozen=True)
-class Script:
-    """Steps, the last of them a Close. states[n] is the digest after the first n of them."""
-
-    seed: int
-    steps: tuple[Step, ...]
-    states: tuple[str, ...]
+def most_of(seed: int, most: int | None) -> int | None:
+    """How many faults a trial makes of the seed's script: of a load's only a choice."""
+    return most or (FAULTS_OF_A_LOAD if is_load(seed) else None)
 
 
 @cache
 def script_of(seed: int, length: int = 1) -> Script:
+    """The seed's script: of 3, 7, 11, … a load, see load_script.py, of any other seed a small one.
+
+    length: so many times all that is in it, a load's a quarter so often.
+    """
+    if is_load(seed):
+        random = Random(seed)  # noqa: S311 - reproducible, not secret
+        return Script(seed, tuple(load_steps(random, max(1, length // LOAD_SHARE))))
+    return small_script_of(seed, length)
+
+
+@cache
+def small_script_of(seed: int, length: int = 1) -> Script:
     """12 blocks, flushes, a settling, a rewind to another branch and two closes, in any order.
 
     length: so many times all of that.
@@ -77,62 +54,20 @@ def script_of(seed: int, length: int = 1) -> Script:
     kinds += [Flush] * (FLUSHES[seed % 2] * length) + [Settle] * (SETTLES * length)
     kinds += [Rewind] * (REWINDS * length) + [Close] * (CLOSES * length)
     random.shuffle(kinds)
-    chain, model = Chain(), MemorySchema()
+    chain = Chain()
     steps: list[Step] = []
-    states = [summarize(model).digest]
     for kind in [Accept, *kinds, Close]:
         step: Step
         if kind is Accept:
-            step = Accept(random_block(chain, random), packed=random.random() < 0.5)
-            chain.append(step.block)
-            model.accept_block(step.block)
+            block = random_block(chain, random)
+            step = Accept(block, pack=len(steps) if random.random() < 0.5 else None)
+            chain.append(block)
         elif kind is Rewind:
             step = Rewind(random.choice([-1, *(block.index for block in chain.blocks)]))
             chain = chain.up_to(step.index)
-            model.rewind_to_block_index(step.index)
         elif kind is Settle:
             step = Settle()
         else:
             step = Flush() if kind is Flush else Close()
         steps.append(step)
-        states.append(summarize(model).digest)
-    return Script(seed, tuple(steps), tuple(states))
-
-
-def run(
-    script: Script,
-    first: int,
-    open_schema: Callable[[], Schema],
-    tell: Callable[[str, int], None] = lambda word, step: None,
-) -> None:
-    """Do the steps behind the first ones, which are done already.
-
-    tell: is told ("begun", n) before step n, and ("kept", n) when all up to it must survive.
-    """
-    schema: Schema | None = None
-    try:
-        for n, step in enumerate(script.steps[first:], first + 1):
-            tell("begun", n)
-            schema = schema or open_schema()
-            match step:
-                case Accept(block, packed=True):
-                    accept(schema, PackedBlocks.of([block]))
-                case Accept(block):
-                    schema.accept_block(block)
-                case Flush():
-                    schema.flush()
-                case Settle():
-                    settle(schema)
-                case Rewind(index):
-                    schema.rewind_to_block_index(index)
-                case Close():
-                    schema.close()
-                    schema = None
-            if not isinstance(step, Accept):
-                tell("kept", n)
-    except BaseException:
-        # The first error counts, whatever closing makes of it.
-        if schema is not None:
-            with suppress(CdbError):
-                schema.close()
-        raise
+    return Script(seed, tuple(steps))

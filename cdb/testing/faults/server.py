@@ -16,8 +16,10 @@ from pathlib import Path
 
 from cdb.schemas import find_schema
 from cdb.schemas.registry import SchemaInfo
-from cdb.testing.faults.script import run, script_of
+from cdb.testing.faults.doing import run
+from cdb.testing.faults.script import script_of
 from cdb.testing.faults.shim import Calls, Shim
+from cdb.testing.faults.steps import Script
 from cdb.testing.faults.trial import (
     DATABASE,
     LONGEST_SECONDS,
@@ -39,6 +41,7 @@ def _serve(spec: str) -> None:
 
 
 def _fork(info: SchemaInfo, shim: Shim, request: Request) -> Outcome:
+    script = script_of(request.seed)  # drawn once, for all children
     ours, childs = os.pipe()
     child = os.fork()
     if child == 0:
@@ -46,7 +49,7 @@ def _fork(info: SchemaInfo, shim: Shim, request: Request) -> Outcome:
             os.close(ours)
             # What a schema prints is no answer to a request.
             os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
-            _run(info, shim, request, childs)
+            _run(info, shim, script, request, childs)
         finally:
             os._exit(0)
     os.close(childs)
@@ -79,11 +82,10 @@ def _read_to_end(pipe: int, child: int) -> str:
         parts.append(part)
 
 
-def _run(info: SchemaInfo, shim: Shim, request: Request, pipe: int) -> None:
+def _run(info: SchemaInfo, shim: Shim, script: Script, request: Request, pipe: int) -> None:
     def tell(word: str, what: object) -> None:
         os.write(pipe, f"{word} {what}\n".encode())
 
-    script = script_of(request.seed)
     root = Path(request.root)
     shim.watch(root)
     if request.trace is not None:

@@ -156,20 +156,27 @@ _OWN: dict[str, Subject] = {
     ),
 }
 
+_AT_ITS_SIZES = {"coin_log-large": replace(_OWN["coin_log"], spec="coin_log")}
+"""With small runs a checkpoint follows on each pack, and syncs it; here a flush or a close does."""
+
 _AT_PROCESS: Mapping[str, tuple[Limit, ...]] = {
     **dict.fromkeys(("blockchain_v2", "sqlite_v3", "flat_file", "rocks", "rocks_kv"), ()),
     "coin_log": (_UNPROMISED, _UNPROMISED_OF_SEVERAL),
 }
 """What is tried at PROCESS, too, and the limits that it has only there."""
 
-SUBJECTS: Mapping[str, Subject] = _OWN | {
-    f"{name}-process": replace(
-        _OWN[name],
-        spec=f"{_PROCESS_LEVEL}:{name.upper()}",
-        limits=(*_OWN[name].limits, *limits),
-    )
-    for name, limits in _AT_PROCESS.items()
-}
+SUBJECTS: Mapping[str, Subject] = (
+    _OWN
+    | _AT_ITS_SIZES
+    | {
+        f"{name}-process": replace(
+            _OWN[name],
+            spec=f"{_PROCESS_LEVEL}:{name.upper()}",
+            limits=(*_OWN[name].limits, *limits),
+        )
+        for name, limits in _AT_PROCESS.items()
+    }
+)
 
 
 def subject_of(spec: str) -> Subject:

@@ -16,9 +16,13 @@ from cdb.testing.base import SchemaTests
 from cdb.testing.faults.catalogue import CATALOGUE
 from cdb.testing.faults.coverage import Coverage
 from cdb.testing.faults.oracle import BrokenPromiseError
+from cdb.testing.faults.script import FIRST_LOAD
 from cdb.testing.faults.subjects import Limit, Subject
 from cdb.testing.faults.trial import scratch
 from cdb.testing.plugin import FAULT_COVERAGE
+
+UNDER_LOAD = {"power-strict": 2, "kill": 1, "eio": 1, "eio-sync": 1, "kill-reopen": 1}
+"""How many faults of a kind are made of a load, too: packs of many blocks, and forks."""
 
 Covered = Callable[[Coverage], None]
 
@@ -29,6 +33,8 @@ class FaultTests(SchemaTests):
     seed: ClassVar[int] = 1
     most: ClassVar[Mapping[str, int | None]] = {}
     """How many faults of a kind are made, None for all, where it isn't the kind's own share."""
+    most_under_load: ClassVar[Mapping[str, int]] = {}
+    """The same of UNDER_LOAD; 0 leaves them out."""
     limits: ClassVar[tuple[Limit, ...]] = ()
     """What is known to fail: it is tried, and reported as xfail when it does so."""
 
@@ -39,15 +45,24 @@ class FaultTests(SchemaTests):
 
     @pytest.mark.parametrize("trial", [name for name, kind in CATALOGUE.items() if kind.share])
     def test_no_fault_breaks_a_promise(self, trial: str, covered: Covered) -> None:
+        self._try(trial, self.seed, self.most.get(trial, CATALOGUE[trial].share), covered)
+
+    @pytest.mark.parametrize("trial", UNDER_LOAD)
+    def test_no_fault_breaks_a_promise_under_load(self, trial: str, covered: Covered) -> None:
+        most = self.most_under_load.get(trial, UNDER_LOAD[trial])
+        if not most:
+            pytest.skip("left to longer runs")
+        self._try(trial, FIRST_LOAD, most, covered)
+
+    def _try(self, trial: str, seed: int, most: int | None, covered: Covered) -> None:
         kind = CATALOGUE[trial]
         problem = kind.missing()
         if problem is not None:
             pytest.skip(problem)
         spec = self.spec()
-        most = self.most.get(trial, kind.share)
         with scratch(on_disk=kind.needs_disk) as directory:
             try:
-                covered(kind.trial(spec, self.seed, directory, most=most, only=None))
+                covered(kind.trial(spec, seed, directory, most=most, only=None))
             except UnsupportedError as error:
                 pytest.skip(str(error))
             except BrokenPromiseError as error:
