@@ -49,6 +49,13 @@ class SideBySide:
         self.model = MemorySchema()
         self.chain = Chain()
         self.kept_index = -1
+        self._rewound: dict[bytes32, None] = {}
+
+    @property
+    def abandoned(self) -> list[bytes32]:
+        """The names of coins that a rewind or a kill took away, and that are not there again."""
+        there = {*self.chain.unspent, *self.chain.spent}
+        return [name for name in self._rewound if name not in there]
 
     def accept(self, blocks: Sequence[BlockSpendInfo], *, packed: bool = False) -> None:
         """Both accept these blocks."""
@@ -150,7 +157,8 @@ class SideBySide:
 
     def _keep_up_to(self, index: int) -> None:
         self.model.rewind_to_block_index(index)
-        self.chain = self.chain.up_to(index)
+        before, self.chain = self.chain, self.chain.up_to(index)
+        self._rewound.update(dict.fromkeys(before.names))
 
 
 def _give(schema: Schema, blocks: Sequence[BlockSpendInfo], *, packed: bool) -> None:

@@ -6,11 +6,12 @@ two calls. Every answer and every error must be the model's.
 
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 
 from cdb.blocks import BlockSpendInfo
-from cdb.errors import InvalidBlockError
+from cdb.errors import InvalidBlockError, UnknownCoinError
 from cdb.testing.chains import Chain, breaches, hash_of, random_block
 from cdb.testing.faults.coverage import Coverage
 from cdb.testing.faults.oracle import BrokenPromiseError, Case, error_text
@@ -24,6 +25,7 @@ MAX_BLOCKS = 8
 MAX_NAMES = 30
 SHALLOW = 10
 DEEP_SHARE = 0.1  # of the rewinds
+ABANDONED_SHARE = 0.5  # of the refusals: they spend what a rewind took back
 
 
 def walk(
@@ -70,7 +72,13 @@ def _accept_packed(both: SideBySide, random: Random) -> None:
 
 def _refuse(both: SideBySide, random: Random) -> None:
     good, chain = _next_blocks(both, random)
-    bad, error = random.choice(breaches(chain, random_block(chain, random)))
+    block = random_block(chain, random)
+    bad, error = random.choice(breaches(chain, block))
+    there = {*chain.unspent, *chain.spent, *(coin.name() for coin in block.confirms)}
+    abandoned = [name for name in both.abandoned if name not in there]
+    if abandoned and block.index and random.random() < ABANDONED_SHARE:
+        spends = [*block.spends, random.choice(abandoned)]
+        bad, error = replace(block, spends=spends), UnknownCoinError
     # A field that is out of its range can't be packed.
     packed = error is not InvalidBlockError and random.random() < 0.5
     then = random.choice([*CALLS])
