@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from cdb.testing.faults import CATALOGUE, BrokenPromiseError, missing, scratch
-from cdb.testing.faults.suite import FaultTests
+from cdb.testing.faults.suite import UNDER_LOAD, FaultTests
 
 pytestmark = pytest.mark.skipif(missing() is not None, reason=str(missing()))
 
@@ -17,6 +17,7 @@ def spec_of(name: str) -> str:
 
 class TestGood(FaultTests):
     schema = spec_of("Good")
+    most_under_load = dict.fromkeys(UNDER_LOAD, 1)
     most = dict.fromkeys(name for name in CATALOGUE if name.startswith("power-"))
 
 

@@ -18,7 +18,7 @@ EVERY_CUT: Mapping[str, int | None] = dict.fromkeys(
 
 
 LESS_UNDER_LOAD = {"kill": 0, "eio": 0, "kill-reopen": 0}
-"""Of the schemas that share their rows with sqlite_v3; memory takes no packs."""
+"""Of the schemas that share their store with sqlite_v3; memory takes no packs."""
 
 
 class TestMemory(FaultTests):
@@ -29,6 +29,7 @@ class TestMemory(FaultTests):
 
 class TestBlockchainV2(FaultTests):
     schema = SUBJECTS["blockchain_v2"].spec
+    most_under_load = LESS_UNDER_LOAD
     limits = SUBJECTS["blockchain_v2"].limits
 
 
