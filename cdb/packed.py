@@ -50,13 +50,15 @@ class PackedBlocks:
         """The number of spends."""
         return self.spend_ends[-1] if len(self) else 0
 
-    def check_lengths(self) -> None:
+    def check(self) -> None:
         """Hold the buffers against each other. Raises ValueError where they don't agree.
 
         Everybody who takes blocks checks this first: behind it are native calls, which believe it.
         """
         numbers = (self.indices, self.timestamps, self.spend_ends, self.confirm_ends)
-        if {each.typecode for each in numbers} != {"Q"} or len(set(map(len, numbers))) != 1:
+        if not all(isinstance(each, array) and each.typecode == "Q" for each in numbers):
+            raise ValueError("packed blocks: indices, timestamps and ends are not arrays of 'Q'")
+        if len(set(map(len, numbers))) != 1:
             raise ValueError("packed blocks: indices, timestamps and ends are not as many")
         for ends in (self.spend_ends, self.confirm_ends):
             if any(map(gt, ends, ends[1:])):
@@ -67,6 +69,8 @@ class PackedBlocks:
             ("confirms", self.confirms, CONFIRM_BYTES * coins),
             ("names", self.names, NAME_BYTES * coins),
         ):
+            if not are_bytes(buffer):
+                raise ValueError(f"packed blocks: {what} are not bytes")
             if len(buffer) != nbytes:
                 problem = f"{what} have {len(buffer)} bytes, and {nbytes} belong there"
                 raise ValueError(f"packed blocks: {problem}")
@@ -105,6 +109,13 @@ class PackedBlocks:
         return _pack(
             (block, [coin.name() for coin in block.confirms]) for block in map(canonical, blocks)
         )
+
+
+def are_bytes(buffer: object) -> bool:
+    """Whether its items are bytes without gaps, as many as its length says."""
+    if isinstance(buffer, memoryview):
+        return buffer.format == "B" and buffer.ndim == 1 and buffer.c_contiguous
+    return isinstance(buffer, (bytes, bytearray))
 
 
 def pack_named(block: NamedBlock) -> PackedBlocks:

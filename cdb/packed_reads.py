@@ -6,10 +6,8 @@ everything has the length that it should have before native code goes over it.
 """
 
 import struct
-from array import array
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
 from struct import iter_unpack
 from typing import Any, Protocol
 
@@ -18,7 +16,7 @@ from cdb.blocks import BlockSpendInfo
 from cdb.coins import MAX_U32, NAME_BYTES, CoinInfo, bytes32, bytes32_unchecked
 from cdb.engines.packed_lookups import INFO_BYTES, INFO_FORMAT
 from cdb.errors import InvariantError
-from cdb.packed import CONFIRM_BYTES, PackedBlocks, pack_unnamed
+from cdb.packed import PackedBlocks, are_bytes, pack_unnamed
 from cdb.packed_state import Packed, names_of, with_names
 from cdb.scanner import native_missing
 from cdb.schemas.protocol import Schema
@@ -66,6 +64,8 @@ class _Given:
     def infos(self, names: bytes) -> tuple[Packed, Packed]:
         infos, found = self._schema.coin_infos_packed(names)
         n = len(names) // NAME_BYTES
+        if not (are_bytes(infos) and are_bytes(found)):
+            raise InvariantError("a lookup's answers are not bytes")
         if (len(infos), len(found)) != (INFO_BYTES * n, n):
             raise InvariantError(f"a lookup of {n} names gives {len(found)} answers")
         return infos, found
@@ -121,39 +121,26 @@ def pack_as_is(blocks: Sequence[BlockSpendInfo]) -> PackedBlocks:
 
 def _pack_info(info: CoinInfo) -> bytes:
     coin = info.coin
+    hashes = (coin.parent_coin_name, coin.puzzle_hash)
     try:
-        return _INFO.pack(
-            coin.parent_coin_name,
-            coin.puzzle_hash,
-            coin.amount,
-            info.confirmed_index,
-            info.spent_index,
-        )
+        packed = _INFO.pack(*hashes, coin.amount, info.confirmed_index, info.spent_index)
     except struct.error as error:
         raise InvariantError(f"a lookup says {info}, which is out of range") from error
+    # What is too long or too short has been cut or filled up.
+    if any(len(each) != NAME_BYTES for each in hashes):
+        raise InvariantError(f"a lookup says {info}, which is out of range")
+    return packed
 
 
 def _checked(blocks: PackedBlocks) -> PackedBlocks:
     """Blocks whose parts fit together, so that native code may go over them."""
-    if not (_has_its_lengths(blocks) and _rise(blocks.spend_ends) and _rise(blocks.confirm_ends)):
-        raise InvariantError("packed blocks whose parts do not fit together")
+    try:
+        blocks.check()
+    except ValueError as error:
+        raise InvariantError(str(error)) from error
     if len(blocks) and max(blocks.indices) > MAX_U32:
         raise InvariantError(f"block {max(blocks.indices)} has an index out of range")
     return blocks
-
-
-def _has_its_lengths(blocks: PackedBlocks) -> bool:
-    numbers = (blocks.timestamps, blocks.spend_ends, blocks.confirm_ends)
-    return (
-        all(len(each) == len(blocks) for each in numbers)
-        and len(blocks.spends) == NAME_BYTES * blocks.n_spends
-        and len(blocks.confirms) == CONFIRM_BYTES * blocks.n_confirms
-        and len(blocks.names) == NAME_BYTES * blocks.n_confirms
-    )
-
-
-def _rise(ends: "array[int]") -> bool:
-    return all(a <= b for a, b in pairwise(ends))
 
 
 def _with_true_names(blocks: PackedBlocks) -> PackedBlocks:

@@ -71,7 +71,7 @@ def write_state(blocks: PackedBlocks, infos: Packed, found: Packed) -> tuple[int
 
 
 def first_unsorted(ends: "array[int]", entries: Packed, entry_bytes: int) -> int | None:
-    """The place of the first block whose entries do not ascend; they may be equal."""
+    """The place of the first block whose entries do not ascend, or are not each but once."""
     native = _native()
     if native is None:
         return _first_unsorted(ends, entries, entry_bytes)
@@ -83,7 +83,7 @@ def first_unsorted(ends: "array[int]", entries: Packed, entry_bytes: int) -> int
 
 
 def first_false_spend(blocks: PackedBlocks, infos: Packed, found: Packed) -> int | None:
-    """The place of the first block with a spend that is not found, or says another block spent it.
+    """The place of the first block with a spend that is not found, or is not spent by that block.
 
     infos, found: what look-ups say of the blocks' spends.
     """
@@ -137,7 +137,7 @@ def _first_unsorted(ends: "array[int]", entries: Packed, entry_bytes: int) -> in
     all_entries = iter_unpack(f"{entry_bytes}s", entries)
     start = 0
     for place, end in enumerate(ends):
-        if any(a > b for a, b in pairwise(islice(all_entries, end - start))):
+        if any(a >= b for a, b in pairwise(islice(all_entries, end - start))):
             return place
         start = end
     return None
@@ -148,7 +148,8 @@ def _first_false_spend(blocks: PackedBlocks, infos: Packed, found: Packed) -> in
     start = 0
     for place, (index, end) in enumerate(zip(blocks.indices, blocks.spend_ends, strict=True)):
         for info, is_found in islice(said, end - start):
-            if not is_found or info[-1] != index:
+            *_, confirmed, spent = info
+            if not is_found or not index or spent != index or confirmed > index:
                 return place
         start = end
     return None

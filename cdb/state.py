@@ -75,8 +75,8 @@ def verify(schema: Schema, progress: Progress = lambda coins: None) -> StateSumm
     """Check every invariant, and summarize the state. Raises InvariantError at the first breach.
 
     Beyond what summarize() checks: blocks come in canonical form and rising order, and each alone
-    as in the iteration; every spend is of a coin that says so, and no other coin says it is spent;
-    names that differ in their last byte are unknown.
+    as in the iteration; every spend is of a coin that says so, once, and there already; as many
+    coins say that they are spent as blocks spend; names that differ in their last byte are unknown.
     """
     reads = packed_reads(schema)
     sums = _Sums()
@@ -233,7 +233,8 @@ def _unsorted(blocks: PackedBlocks) -> _Breach | None:
     if not unsorted:
         return None
     place = min(unsorted)
-    return _Breach(place, f"block {blocks.indices[place]} is not in canonical order")
+    problem = f"block {blocks.indices[place]} is not in canonical order, each entry once"
+    return _Breach(place, problem)
 
 
 def _other_alone(schema: Schema, blocks: PackedBlocks) -> _Breach | None:
@@ -263,11 +264,15 @@ def _false_spend(reads: PackedReads, blocks: PackedBlocks) -> _Breach | None:
     spends = range(ends[place - 1] if place else 0, ends[place])
     if not all(found[spend] for spend in spends):
         return _Breach(place, f"block {index} spends a coin that no lookup finds")
-    said = [info.spent_index for info in _infos(infos)[spends.start : spends.stop]]
-    spend = next(n for n, spent in enumerate(said) if spent != index)
-    name = blocks.block(place).spends[spend]
-    problem = f"block {index} spends coin {name.hex()}, but it says {said[spend]}"
-    return _Breach(place, problem)
+    for name, info in zip(
+        blocks.block(place).spends, _infos(infos)[spends.start : spends.stop], strict=True
+    ):
+        problem = f"block {index} spends coin {name.hex()}, but it says"
+        if index == 0 or info.spent_index != index:
+            return _Breach(place, f"{problem} {info.spent_index}")
+        if info.confirmed_index > index:
+            return _Breach(place, f"{problem} that block {info.confirmed_index} confirms it")
+    return None
 
 
 def _near_miss(reads: PackedReads, blocks: PackedBlocks) -> _Breach | None:

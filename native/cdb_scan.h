@@ -95,12 +95,13 @@ typedef struct {
    coins that say that they are spent. */
 size_t cdb_write_state(const cdb_state *state, uint8_t *stream, size_t *spent);
 
-/* The place of the first block whose entries do not ascend by all their bytes; entries may be
-   equal. The number of blocks where there is none. */
+/* The place of the first block whose entries do not ascend by all their bytes, or are not each but
+   once. The number of blocks where there is none. */
 size_t cdb_first_unsorted(size_t blocks, const uint64_t *ends, const uint8_t *entries,
                           size_t entry_bytes);
 
 /* The place of the first block with a spend that a look-up does not find, or that says another
-   block spent it. The number of blocks where there is none. */
+   block spent it or a later one confirmed it; block 0 spends nothing. The number of blocks where
+   there is none. */
 size_t cdb_first_false_spend(size_t blocks, const uint64_t *indices, const uint64_t *spend_ends,
                              const cdb_info *infos, const uint8_t *found);

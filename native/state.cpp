@@ -15,6 +15,11 @@ bool says_the_same(const cdb_info &info, const cdb_coin &coin, uint64_t index) {
          info.amount == big_endian::load64(coin.amount) && info.confirmed_index == index;
 }
 
+// 0 stands for no block, and a coin is there before it is spent, or with the block that spends it.
+bool is_spent_by(const cdb_info &info, uint64_t index) {
+  return index > 0 && info.spent_index == index && info.confirmed_index <= index;
+}
+
 void write_header(uint64_t index, uint64_t timestamp, uint64_t confirms, uint8_t *header) {
   big_endian::store32(static_cast<uint32_t>(index), header);
   big_endian::store64(timestamp, header + 4);
@@ -57,7 +62,7 @@ size_t cdb_first_unsorted(size_t blocks, const uint64_t *ends, const uint8_t *en
   for (size_t b = 0; b < blocks; start = ends[b++]) {
     for (size_t i = start + 1; i < ends[b]; ++i) {
       const uint8_t *const entry = entries + i * entry_bytes;
-      if (std::memcmp(entry - entry_bytes, entry, entry_bytes) > 0) return b;
+      if (std::memcmp(entry - entry_bytes, entry, entry_bytes) >= 0) return b;
     }
   }
   return blocks;
@@ -68,6 +73,6 @@ size_t cdb_first_false_spend(size_t blocks, const uint64_t *indices, const uint6
   size_t spend = 0;
   for (size_t b = 0; b < blocks; ++b)
     for (; spend < spend_ends[b]; ++spend)
-      if (found[spend] == 0 || infos[spend].spent_index != indices[b]) return b;
+      if (found[spend] == 0 || !is_spent_by(infos[spend], indices[b])) return b;
   return blocks;
 }

@@ -7,6 +7,7 @@ from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from struct import Struct
+from typing import Any
 
 import pytest
 
@@ -215,6 +216,22 @@ class LacksTimestamps(Packing):
         return replace(blocks, timestamps=blocks.timestamps[1:])
 
 
+class HasNarrowTimestamps(Packing):
+    def changed(self, blocks: PackedBlocks) -> PackedBlocks:
+        return replace(blocks, timestamps=array("I", blocks.timestamps))
+
+
+class HasSignedNames(Packing):
+    def changed(self, blocks: PackedBlocks) -> PackedBlocks:
+        return replace(blocks, names=memoryview(blocks.names).cast("b"))
+
+
+class HasSignedInfos(Packing):
+    def coin_infos_packed(self, coin_names: bytes) -> tuple[Any, Any]:
+        infos, found = super().coin_infos_packed(coin_names)
+        return memoryview(infos).cast("b"), found
+
+
 class HasLargeIndex(Packing):
     def changed(self, blocks: PackedBlocks) -> PackedBlocks:
         return replace(blocks, indices=array("Q", [i + 2**32 for i in blocks.indices]))
@@ -246,7 +263,7 @@ class LacksTheLastBlock(Packing):
 
 
 SAYS = f"block 6 confirms coin {SIXTH[1].hex()}, but a lookup says CoinInfo(coin=Coin("
-NOT_FITTING = "packed blocks whose parts do not fit together"
+NOT_FITTING = "packed blocks: "
 LIES_TO_SUMMARIZE = [
     (SwapsTwoInfos, SAYS),
     (lies(0, bytes(32)), SAYS),
@@ -261,6 +278,9 @@ LIES_TO_SUMMARIZE = [
     (EndsFall, NOT_FITTING),
     (SpendEndsFall, NOT_FITTING),
     (LacksTimestamps, NOT_FITTING),
+    (HasNarrowTimestamps, NOT_FITTING),
+    (HasSignedNames, NOT_FITTING),
+    (HasSignedInfos, "a lookup's answers are not bytes"),
     (HasLargeIndex, f"block {4 + 2**32} has an index out of range"),
 ]
 LIES_TO_VERIFY = [
@@ -268,8 +288,8 @@ LIES_TO_VERIFY = [
     (MatchesPrefixes, "a lookup finds coins that no block confirms"),
     (OtherSpends, "block 6 spends a coin that no lookup finds"),
     (SpendsAnotherBlocks, f"block 6 spends coin {reward(1, 1).name().hex()}, but it says 4"),
-    (SwapsItems, "block 1 is not in canonical order"),
-    (SwapsSpends, "block 4 is not in canonical order"),
+    (SwapsItems, "block 1 is not in canonical order, each entry once"),
+    (SwapsSpends, "block 4 is not in canonical order, each entry once"),
     (OtherTimestamp, "block 6 alone differs from the one in the iteration"),
     (IteratesOutOfOrder, "block 1 comes after block 9"),
     (RepeatsABlock, "block 9 comes after block 9"),
@@ -356,8 +376,9 @@ def test_names_of_edge_amounts() -> None:
 
 def test_what_ascends() -> None:
     low, high = bytes(71) + b"\1", bytes(71) + b"\2"
-    assert packed_state.first_unsorted(array("Q", [0, 2, 4]), low + high + low + low, 72) is None
-    assert packed_state.first_unsorted(array("Q", [0, 2, 4]), low + low + high + low, 72) == 2
+    assert packed_state.first_unsorted(array("Q", [0, 2, 4]), low + high + low + high, 72) is None
+    assert packed_state.first_unsorted(array("Q", [0, 2, 4]), low + high + high + low, 72) == 2
+    assert packed_state.first_unsorted(array("Q", [0, 2, 4]), low + high + low + low, 72) == 2
     assert packed_state.first_unsorted(array("Q", [1, 2]), high + low, 72) is None
     assert packed_state.first_unsorted(array("Q"), b"", 72) is None
 
@@ -368,3 +389,8 @@ def test_a_spend_that_is_not_found_is_false_whatever_its_info_says() -> None:
     infos = 2 * INFO.pack(bytes(32), bytes(32), 0, 1, 7)
     assert packed_state.first_false_spend(blocks, infos, b"\1\1") is None
     assert packed_state.first_false_spend(blocks, infos, b"\1\0") == 1
+    too_late = 2 * INFO.pack(bytes(32), bytes(32), 0, 8, 7)
+    assert packed_state.first_false_spend(blocks, too_late, b"\1\1") == 1
+    at_zero = PackedBlocks.of([replace(block, index=0)])
+    nobody = 2 * INFO.pack(bytes(32), bytes(32), 0, 0, 0)
+    assert packed_state.first_false_spend(at_zero, nobody, b"\1\1") == 0

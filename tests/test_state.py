@@ -8,7 +8,7 @@ from typing import ClassVar
 import pytest
 
 from cdb.blocks import BlockSpendInfo, canonical
-from cdb.coins import Coin, CoinInfo, bytes32
+from cdb.coins import Coin, CoinInfo, bytes32, bytes32_unchecked
 from cdb.errors import ChainMismatchError, InvariantError
 from cdb.packed_reads import LOOKUP_COINS
 from cdb.schemas.memory import MemorySchema
@@ -267,6 +267,25 @@ class LacksABlockWithSpends(MemorySchema):
         return (block for block in super().blocks() if block.index != 6)
 
 
+class GivesALongParent(ChangesInfos):
+    def lie(self, info: CoinInfo) -> list[CoinInfo]:
+        return [
+            replace(info, coin=replace(info.coin, parent_coin_name=bytes32_unchecked(LIAR + b"!")))
+        ]
+
+
+class GivesALongPuzzleHash(ChangesInfos):
+    def lie(self, info: CoinInfo) -> list[CoinInfo]:
+        longer = bytes32_unchecked(info.coin.puzzle_hash + b"!")
+        return [replace(info, coin=replace(info.coin, puzzle_hash=longer))]
+
+
+class SpendsOneTwiceInABlock(MemorySchema):
+    def blocks(self) -> Iterable[BlockSpendInfo]:
+        for block in super().blocks():
+            yield replace(block, spends=sorted(block.spends * 2))
+
+
 class HasAnotherNewestIndex(MemorySchema):
     @property
     def last_block_index(self) -> int | None:
@@ -298,6 +317,9 @@ class HasAnotherNewestIndex(MemorySchema):
         (RepeatsABlock, "block 9 comes after block 9"),
         (LacksTheLastBlock, "the last block is 6, and the newest 9"),
         (LacksABlockWithSpends, "3 coins say that they are spent, and blocks spend 2"),
+        (GivesALongParent, "a lookup says CoinInfo("),
+        (GivesALongPuzzleHash, "a lookup says CoinInfo("),
+        (SpendsOneTwiceInABlock, "block 4 is not in canonical order, each entry once"),
         (HasAnotherNewestIndex, "the last block is 9, and the newest 10"),
     ],
 )

@@ -29,7 +29,8 @@ def own(path: str | Path, flags: int) -> int:
 
 def read_own(path: Path) -> bytes | None:
     """All of a database's own file; None where there is none."""
-    with suppress(FileNotFoundError), open(path, "rb", opener=own) as file:
+    # A database that is one file has none inside it.
+    with suppress(FileNotFoundError, NotADirectoryError), open(path, "rb", opener=own) as file:
         return file.read()
     return None
 
@@ -42,7 +43,7 @@ def write_own(path: Path, data: bytes) -> None:
 
 def check_file(path: Path, *, read_only: bool) -> None:
     """Check a file, if it is there."""
-    with suppress(FileNotFoundError):
+    with suppress(FileNotFoundError, NotADirectoryError):
         status = path.lstat()
         if not S_ISREG(status.st_mode):
             raise _strange(path, status, "file")

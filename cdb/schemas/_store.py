@@ -47,7 +47,7 @@ class CoinStore(Shared):
     def accept_packed(self, packed: PackedBlocks) -> None:
         """Add blocks in order. Raises a BlockError at the first one that is refused; those before
         it are accepted."""
-        packed.check_lengths()
+        packed.check()
         with self._writing():
             if not self._append(packed):
                 for place in range(len(packed)):

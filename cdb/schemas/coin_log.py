@@ -96,7 +96,7 @@ class CoinLogSchema(PackedLookups):
         refuses another block: the BlockError names it; it and the blocks after it are gone, and
         nothing of them was promised.
         """
-        packed_blocks.check_lengths()
+        packed_blocks.check()
         with self._writing():
             self._accept(packed_blocks, trusting=True)
 

@@ -90,7 +90,7 @@ class RocksKvSchema(PackedLookups):
 
     def accept_packed(self, packed_blocks: PackedBlocks) -> None:
         """Accept blocks in order. At a bad one, those before it are accepted, and it raises."""
-        packed_blocks.check_lengths()
+        packed_blocks.check()
         with self._writing():
             self._accept(packed_blocks)
 
