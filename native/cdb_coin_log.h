@@ -80,6 +80,7 @@ typedef struct {
     uint64_t newest_index;  /* 0 while there is no block */
     uint64_t log_bytes;
     uint64_t runs;
+    uint64_t records_checked;  /* since the opening, because the index led to another coin there */
     int32_t acked_is_damaged;  /* or missing, as it was found on opening; for a writer 0: it is mended */
 } cdb_coin_log_totals;
 

@@ -141,6 +141,11 @@ class CoinLog:
         return int(totals.newest_index) if totals.blocks else None
 
     @property
+    def records_checked(self) -> int:
+        """How many records were checksummed so far because the index led to another coin there."""
+        return int(self._count().records_checked)
+
+    @property
     def acked_is_damaged(self) -> bool:
         """Whether `acked` is damaged or missing. A writer has mended it when it was opened."""
         return bool(self._count().acked_is_damaged)

@@ -15,6 +15,7 @@ from contextlib import ExitStack
 from functools import partial
 from os import PathLike
 from pathlib import Path
+from threading import get_ident
 
 from cdb.blocks import BlockSpendInfo, named_block
 from cdb.coins import MAX_U32, NAME_BYTES
@@ -35,7 +36,7 @@ from cdb.engines.home import Home, checked_home, repaired_home
 from cdb.engines.own import read_own
 from cdb.engines.packed_lookups import PackedLookups
 from cdb.engines.paths import located
-from cdb.errors import CorruptDatabaseError, DatabaseClosedError, StorageError
+from cdb.errors import BlockError, CorruptDatabaseError, DatabaseClosedError, StorageError
 from cdb.packed import AMOUNT_BYTES, PackedBlocks
 
 __all__ = ["SCHEMA", "CoinLogSchema", "check", "missing", "repair"]
@@ -63,6 +64,8 @@ class CoinLogSchema(PackedLookups):
         self._path = located(path, read_only=read_only)
         super().__init__(self._path, read_only=read_only)
         self._damage: CorruptDatabaseError | None = None
+        self._owed: BlockError | None = None  # a refusal that the writer has to be told
+        self._writer: int | None = None  # the thread of the last accept_packed
         with ExitStack() as undo:
             self._home = Home(
                 self._path, "coin_log", FORMAT_VERSION, read_only=read_only, folder=DERIVED
@@ -94,16 +97,19 @@ class CoinLogSchema(PackedLookups):
         verified later, together with many others. A block that spends what it must not is refused
         then, by the next flush, look-up, read, rewind or close, or by an accept that makes room or
         refuses another block: the BlockError names it; it and the blocks after it are gone, and
-        nothing of them was promised.
+        nothing of them was promised. Reads in other threads than this one go on without it: it is
+        the writer who is told.
         """
         packed_blocks.check()
         with self._writing():
+            self._writer = get_ident()
             self._accept(packed_blocks, trusting=True)
 
     def flush(self) -> None:
         """See Schema."""
         with self._mutex:
             self._settle()
+            self._tell_owed()
             if not self._read_only:
                 with self._guard.write():
                     self._log.flush()
@@ -121,6 +127,7 @@ class CoinLogSchema(PackedLookups):
         """See Schema."""
         with self._writing():
             self._settle()
+            self._tell_owed()
             with self._guard.write():
                 self._log.rewind(block_index)
 
@@ -142,6 +149,7 @@ class CoinLogSchema(PackedLookups):
             try:
                 if not self._guard.failed:
                     self._settle()
+                    self._tell_owed()
             finally:
                 self._guard.closed = True
                 try:
@@ -179,20 +187,31 @@ class CoinLogSchema(PackedLookups):
             return [read_own(self._path / file) for file in (ACKED, MANIFEST)]
 
     def _accept(self, blocks: PackedBlocks, *, trusting: bool) -> None:
+        self._tell_owed()
         with self._guard.write():
             refused = self._log.accept(blocks, trusting=trusting)
         if refused is not None:
             self._raise_refusal(refused.block(0))
 
     def _settle(self) -> None:
-        """Raise the refusal that accept_packed has put off, if there is one."""
+        """Verify what accept_packed has put off. Raises a refusal in the writer's thread."""
         self._guard.check()
-        if self._log.is_settled:
-            return
-        with self._guard.write():
-            refused = self._log.settle()
-        if refused is not None:
-            self._raise_refusal(refused.block(0))
+        if not self._log.is_settled:
+            with self._guard.write():
+                refused = self._log.settle()
+            if refused is not None:
+                try:
+                    self._raise_refusal(refused.block(0))
+                except BlockError as error:
+                    self._owed = error
+        if self._writer == get_ident():
+            self._tell_owed()
+
+    def _tell_owed(self) -> None:
+        """Raise the refusal that is owed to the writer, if there is one."""
+        owed, self._owed = self._owed, None
+        if owed is not None:
+            raise owed
 
     def _lookup(self, coin_names: bytes) -> tuple[bytearray, bytearray]:
         self._settle()

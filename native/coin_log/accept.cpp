@@ -92,6 +92,7 @@ bool Store::accept_all(const Blocks &blocks, const RecordHeader *replayed, bool 
 
 // What was found by the index alone is believed, but not to refuse a block.
 bool Acceptance::run(bool trusting, cdb_coin_log_refusal *refusal) {
+  store_.checked_records_.clear();
   prepare();
   unprepared_ = refusal_;
   enter();

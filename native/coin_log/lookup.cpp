@@ -74,7 +74,10 @@ void Store::check_alive(size_t block) const {
   if (is_behind_rewind && is_dead(read_header(log_.at(offset)), offset)) throw damaged(block);
 }
 
+// Once in a call: after a rewind a peer can have many names lead to one large record.
 void Store::check_record(size_t block) const {
+  if (!checked_records_.insert(block).second) return;
+  ++records_checked_;
   const uint64_t offset = blocks_[block].offset;
   const uint8_t *const record = log_.at(offset);
   if (!is_intact(record, offset_of(block + 1) - offset, offset) || !is_current(block, record))
@@ -124,6 +127,7 @@ bool Store::lookup_exactly(const uint8_t *name, cdb_coin_log_info *info) const {
 
 void Store::lookup(const uint8_t *names, size_t n, cdb_coin_log_info *infos,
                    uint8_t *found) const {
+  checked_records_.clear();
   uint32_t rows[kFetch];
   size_t queries[kFetch];
   CoinView views[kFetch];

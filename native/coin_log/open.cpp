@@ -181,7 +181,7 @@ void Store::remove_strays() {
 
 cdb_coin_log_totals Store::totals() const {
   return {blocks_.size(), rows_, blocks_.empty() ? 0 : blocks_.back().index, log_.end(),
-          index_.runs().size(), acked_is_damaged_ ? 1 : 0};
+          index_.runs().size(), records_checked_, acked_is_damaged_ ? 1 : 0};
 }
 
 void Store::check_not_rewound() const {

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -810,6 +811,40 @@ def test_a_load_that_meets_a_refusal_that_was_put_off_keeps_what_came_before(
     assert loader.progress.accepted_index == newest
     loader.flush()
     assert loader.progress.flushed_index == newest
+
+
+def test_a_reader_in_another_thread_goes_on_and_the_writer_is_told(put_off: PutOff) -> None:
+    """Else the writer would go on behind blocks that are gone, and flush."""
+    schema = put_off.schema
+    last = BlockSpendInfo(put_off.bad.index + 2, 0, [], [reward(12)])
+    schema.accept_block(last)
+    with ThreadPoolExecutor(1) as other:
+        assert other.submit(lambda: list(schema.blocks())).result() == [
+            canonical(block) for block in put_off.kept
+        ]
+    with put_off.refused():
+        schema.accept_block(replace(last, index=last.index + 1))
+    schema.flush()
+    assert verify(schema) == expected_state(put_off.kept)
+
+
+def test_a_record_is_checked_once_a_call_however_many_abandoned_names_lead_there(
+    path: Path,
+) -> None:
+    abandoned = [reward(1, n) for n in range(300)]
+    blocks = [BlockSpendInfo(1, 0, [], [reward(2, n) for n in range(300)])]
+    with open_small(path) as schema:
+        accept_all_packed(schema, [[BlockSpendInfo(1, 0, [], abandoned)]])
+        schema.rewind_to_block_index(0)
+        accept_all_packed(schema, [blocks])
+        names = [coin.name() for coin in abandoned]
+        before = schema._log.records_checked
+        assert schema.coin_infos_for_coin_names(names) == []
+        assert schema._log.records_checked - before == 1
+        confirmed_again = [child(hash_of(), n) for n in range(3)]
+        accept_all_packed(schema, [[BlockSpendInfo(2, 0, [], abandoned + confirmed_again)]])
+        assert schema._log.records_checked - before == 2
+        assert len(schema.coin_infos_for_coin_names(names)) == 300
 
 
 @pytest.mark.parametrize("n", range(12))
