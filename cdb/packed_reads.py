@@ -22,7 +22,8 @@ from cdb.scanner import native_missing
 from cdb.schemas.protocol import Schema
 
 LOOKUP_COINS = 10_000
-"""So many coins of a schema that gives objects are looked up at a time."""
+"""Of a schema that gives objects so many entries are read at a time: blocks, spends and
+coins."""
 
 OTHER_ANSWERS = "a lookup of many names gives other answers than lookups of one"
 
@@ -79,13 +80,13 @@ class _Objects:
 
     def blocks(self) -> Iterator[PackedBlocks]:
         batch: list[BlockSpendInfo] = []
-        coins = 0
+        entries = 0
         for block in self._schema.blocks():
             batch.append(block)
-            coins += len(block.confirms)
-            if coins >= LOOKUP_COINS:
+            entries += 1 + len(block.spends) + len(block.confirms)
+            if entries >= LOOKUP_COINS:
                 yield pack_as_is(batch)
-                batch, coins = [], 0
+                batch, entries = [], 0
         if batch:
             yield pack_as_is(batch)
 

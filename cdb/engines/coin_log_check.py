@@ -50,8 +50,11 @@ def check_coin_log(path: Path, progress: Progress) -> Iterator[Damage]:
 def rebuild_derived(path: Path, damaged: list[Path]) -> None:
     """Remove damaged derived files; opening the log makes all of them anew from it.
 
-    `acked` stays, for what of it is intact: opening mends it.
+    `acked` stays, for what of it is intact: opening mends it. Raises CorruptDatabaseError, and
+    changes nothing, where the log is damaged.
     """
+    with closing(_open(path, before_damage=True)) as log:
+        log.check()
     for file in damaged:
         if file != path / ACKED:
             with storage_errors(file):

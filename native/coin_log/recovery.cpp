@@ -98,7 +98,8 @@ bool Store::is_acknowledged_behind(uint64_t offset, uint64_t file_bytes) const {
     ++magic;
     if (at < offset || !is_intact(log_.at(at), file_bytes - at, at)) continue;
     const RecordHeader header = read_header(log_.at(at));
-    if (!is_dead(header, at) && header.durable_upto > offset) return true;
+    // Without `acked` nobody knows, and what may have been acknowledged counts as if it was.
+    if (!is_dead(header, at) && (acked_.is_lost() || header.durable_upto > offset)) return true;
     magic += header.length - 9;
   }
   return false;

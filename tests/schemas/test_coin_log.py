@@ -428,6 +428,26 @@ def test_a_lost_acked_is_damage_that_can_be_repaired(
         assert verify(schema) == expected_state(chain.blocks)
 
 
+@pytest.mark.parametrize("left", [None, b"x" * 48])
+def test_without_acked_what_is_intact_behind_damage_is_not_cut_off(
+    acked_last: Path, chain: Chain, left: bytes | None
+) -> None:
+    if left is None:
+        (acked_last / "acked").unlink()
+    else:
+        (acked_last / "acked").write_bytes(left)
+    change(acked_last / "log", 300)
+    before = contents(acked_last)
+    damages = list(check(acked_last, lambda coins: None))
+    assert [damage.path.name for damage in damages if damage.repairable_from is None] == ["log"]
+    with pytest.raises(CorruptDatabaseError, match="log: damaged at byte"):
+        repair(acked_last, damages, lambda coins: None)
+    assert contents(acked_last) == before
+    with CoinLogSchema(acked_last, read_only=True) as schema:
+        shown = schema.blocks()
+        assert next(shown) == canonical(chain.blocks[0])
+
+
 @pytest.mark.parametrize("left", [None, b"", bytes(20), bytes(48)])
 def test_a_crash_while_a_database_is_made_is_no_damage(path: Path, left: bytes | None) -> None:
     crash(CoinLogSchema(path))
