@@ -444,3 +444,19 @@ def test_a_disk_that_fails_within_a_load_says_what_is_kept(tmp_path: Path) -> No
         assert str(caught.value) == (f"db: disk full; blocks up to {newest} are loaded and flushed")
         load_all(schema, BLOCKS)
         assert list(schema.blocks()) == BLOCKS
+
+
+def test_ctrl_c_during_the_digest_says_what_is_loaded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(*_: object) -> str:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("cdb.cmds.load._digest", interrupted)
+    stream = BytesIO(text_of(BLOCKS))
+    with pytest.raises(KeyboardInterrupt):
+        load_stream(find_schema("memory"), tmp_path / "db", stream, LoadOptions())
+    said = f"interrupted; blocks up to {NEWEST} are loaded and flushed; only the digest is missing"
+    assert capsys.readouterr().err.startswith(said)
+    with MemorySchema(tmp_path / "db") as schema:
+        assert schema.last_block_index == NEWEST

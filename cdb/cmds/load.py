@@ -96,7 +96,12 @@ def load_stream(
     if not (options.digest and schema.keeps_contract and done.blocks):
         return summary
     meter = Meter()
-    digest = _digest(schema, path, replay_coins)
+    try:
+        digest = _digest(schema, path, replay_coins)
+    except KeyboardInterrupt:
+        only = "only the digest is missing, and cdb verify gives it"
+        click.echo(f"interrupted; {_kept(loader)}; {only}", err=True)
+        raise
     return replace(summary, digest=digest, digest_seconds=meter.seconds())
 
 

@@ -189,7 +189,8 @@ def select_in(
         padded_length = 1 << (len(part) - 1).bit_length()
         marks = ",".join("?" * padded_length)
         padding = [part[-1]] * (padded_length - len(part))
-        yield from connection.execute(f"{select} IN ({marks})", [*part, *padding])
+        # All at once: a cursor that is left half way complains when its database is closed first.
+        yield from connection.execute(f"{select} IN ({marks})", [*part, *padding]).fetchall()
 
 
 def integrity_problems(connection: sqlite3.Connection) -> list[str]:

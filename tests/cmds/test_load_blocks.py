@@ -244,9 +244,10 @@ def test_ctrl_c_keeps_every_block_that_has_come(
 
 
 def test_ctrl_c_flushes_what_was_not_flushed(run_command: Commands) -> None:
-    blocks = tuple(mainnet_shaped_blocks(coins=15_000))
+    blocks = tuple(mainnet_shaped_blocks(coins=30_000))
     load = FedLoad(run_command, find_schema("sqlite_v3"), "--flush-every", 1_000_000)
-    load.feed(text_of(blocks)[:-1])  # of 2.6 MB, at most a chunk and a full pipe are still to do
+    # Of 5.2 MB, four chunks of 1 MiB and a full pipe may still be to do.
+    load.feed(text_of(blocks)[:-1])
     code, err = load.end(signal.SIGINT)
     said = re.fullmatch(r"interrupted; blocks up to (\d+) are loaded and flushed; .*\n+", err)
     assert code == 130

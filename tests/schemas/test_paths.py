@@ -224,6 +224,22 @@ def test_a_link_that_leads_nowhere(schema: SchemaInfo, tmp_path: Path, real: Pat
     assert link.is_symlink()
 
 
+def test_what_is_not_there_cannot_be_gone_back_from(schema: SchemaInfo, tmp_path: Path) -> None:
+    path = tmp_path / "missing" / ".." / "db"
+    for read_only in (False, True):
+        with pytest.raises(DatabaseNotFoundError):
+            schema.open(path, read_only=read_only)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("path", ["/", "a" * 300, "a/" * 2100 + "a"])
+def test_paths_that_no_database_can_have(schema: SchemaInfo, path: str) -> None:
+    for read_only in (False, True):
+        with pytest.raises(DatabaseError) as error:
+            schema.open(path, read_only=read_only)
+        assert str(error.value).startswith(path)
+
+
 def test_links_in_a_circle(schema: SchemaInfo, tmp_path: Path) -> None:
     link = tmp_path / "link"
     link.symlink_to(tmp_path / "back")
