@@ -18,6 +18,7 @@ from cdb.errors import (
     UnknownSchemaError,
     UnsupportedError,
 )
+from cdb.packed import PackedBlocks
 from cdb.schemas import SchemaInfo, find_schema, schema_names
 from cdb.schemas.blockchain_v2 import blockchain_v2
 from cdb.schemas.memory import MemorySchema
@@ -386,6 +387,12 @@ def test_only_what_keeps_the_contract_can_be_read() -> None:
     find_schema("memory").check_keeps_contract()
     with pytest.raises(UnsupportedError, match="schema null keeps nothing"):
         find_schema("null").check_keeps_contract()
+
+
+def test_null_takes_an_empty_pack() -> None:
+    schema = NullSchema()
+    schema.accept_packed(PackedBlocks.of([]))
+    assert schema.last_block_index is None
 
 
 def test_a_strangers_first_schema_loads_blocks(make_module: MakeModule, tmp_path: Path) -> None:

@@ -33,6 +33,8 @@ class NullSchema(Closing):
     def accept_packed(self, packed: PackedBlocks) -> None:
         """Check the blocks' order, and forget them: they were named when they were packed."""
         packed.check()
+        if not len(packed):
+            return
         if self.last_block_index is not None and packed.indices[0] <= self.last_block_index:
             reason = f"the newest block is {self.last_block_index} already"
             raise BlockOrderError(reason, packed.indices[0])
