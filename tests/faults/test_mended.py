@@ -6,9 +6,11 @@ import struct
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from cdb.engines import files, home
 from cdb.errors import CdbError, StorageError
 from cdb.schemas import find_schema, open_schema
 from cdb.testing.faults import CATALOGUE, SUBJECTS, missing, scratch
@@ -168,17 +170,28 @@ def test_the_name_of_a_database_that_a_killed_process_made_is_synced() -> None:
         assert trial(SUBJECTS["flat_file"].spec, 1, directory, most=None, only="1").points == 1
 
 
-def test_an_index_directory_that_cannot_be_made_is_a_storage_error(tmp_path: Path) -> None:
+def test_an_index_directory_that_cannot_be_made_is_a_storage_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = tmp_path / "db"
-    path.mkdir()
-    (path / "FORMAT").write_text("cdb sqlite_v3 2\n")
-    (path / "index").write_bytes(b"in the way")
+    make = Path.mkdir
+
+    def refuse_index(self: Path, *args: Any, **options: Any) -> None:
+        if self.name == "index":
+            raise PermissionError(errno.EACCES, "Permission denied")
+        make(self, *args, **options)
+
+    monkeypatch.setattr(Path, "mkdir", refuse_index)
     with pytest.raises(StorageError, match=str(path / "index")):
         open_schema("sqlite_v3", path)
 
 
 @pytest.mark.skipif(find_schema("rocks_kv").missing is not None, reason="rocks_kv is missing")
-def test_an_unfinished_run_that_cannot_be_removed_is_not_written_over(tmp_path: Path) -> None:
+def test_an_unfinished_run_that_cannot_be_removed_is_not_written_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for looking in (files, home):  # either would see it before
+        monkeypatch.setattr(looking, "check_directory", lambda *_, **__: None)
     path = tmp_path / "db"
     open_schema("rocks_kv", path).close()
     unfinished = path / "db" / "unfinished-coins"
