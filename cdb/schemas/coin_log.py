@@ -108,8 +108,7 @@ class CoinLogSchema(PackedLookups):
     def flush(self) -> None:
         """See Schema."""
         with self._mutex:
-            self._settle()
-            self._tell_owed()
+            self._settle(writing=True)
             if not self._read_only:
                 with self._guard.write():
                     self._log.flush()
@@ -126,8 +125,7 @@ class CoinLogSchema(PackedLookups):
     def rewind_to_block_index(self, block_index: int) -> None:
         """See Schema."""
         with self._writing():
-            self._settle()
-            self._tell_owed()
+            self._settle(writing=True)
             with self._guard.write():
                 self._log.rewind(block_index)
 
@@ -148,8 +146,7 @@ class CoinLogSchema(PackedLookups):
                 return
             try:
                 if not self._guard.failed:
-                    self._settle()
-                    self._tell_owed()
+                    self._settle(writing=True)
             finally:
                 self._guard.closed = True
                 try:
@@ -193,8 +190,8 @@ class CoinLogSchema(PackedLookups):
         if refused is not None:
             self._raise_refusal(refused.block(0))
 
-    def _settle(self) -> None:
-        """Verify what accept_packed has put off. Raises a refusal in the writer's thread."""
+    def _settle(self, *, writing: bool = False) -> None:
+        """Verify what accept_packed has put off. Raises a refusal to the writer, by its thread."""
         self._guard.check()
         if not self._log.is_settled:
             with self._guard.write():
@@ -204,7 +201,7 @@ class CoinLogSchema(PackedLookups):
                     self._raise_refusal(refused.block(0))
                 except BlockError as error:
                     self._owed = error
-        if self._writer == get_ident():
+        if writing or self._writer == get_ident():
             self._tell_owed()
 
     def _tell_owed(self) -> None:

@@ -409,14 +409,18 @@ def test_damage_to_a_slot_of_acked_is_found_mended_and_costs_no_promise(
             CoinLogSchema(tmp_path / "copy")
 
 
+def lose_acked(path: Path, left: bytes | None) -> None:
+    """Leave this of `acked`, or no file."""
+    (path / "acked").unlink()
+    if left is not None:
+        (path / "acked").write_bytes(left)
+
+
 @pytest.mark.parametrize("left", [None, bytes(48), bytes(20), b"x" * 48])
 def test_a_lost_acked_is_damage_that_can_be_repaired(
     acked_last: Path, chain: Chain, left: bytes | None
 ) -> None:
-    if left is None:
-        (acked_last / "acked").unlink()
-    else:
-        (acked_last / "acked").write_bytes(left)
+    lose_acked(acked_last, left)
     before = contents(acked_last)
     for _ in range(2):
         with pytest.raises(CorruptDatabaseError, match=r"acked: .*--repair"):
@@ -434,10 +438,7 @@ def test_a_lost_acked_is_damage_that_can_be_repaired(
 def test_without_acked_what_is_intact_behind_damage_is_not_cut_off(
     acked_last: Path, chain: Chain, left: bytes | None
 ) -> None:
-    if left is None:
-        (acked_last / "acked").unlink()
-    else:
-        (acked_last / "acked").write_bytes(left)
+    lose_acked(acked_last, left)
     change(acked_last / "log", 300)
     before = contents(acked_last)
     damages = list(check(acked_last, lambda coins: None))
@@ -453,9 +454,7 @@ def test_without_acked_what_is_intact_behind_damage_is_not_cut_off(
 @pytest.mark.parametrize("left", [None, b"", bytes(20), bytes(48)])
 def test_a_crash_while_a_database_is_made_is_no_damage(path: Path, left: bytes | None) -> None:
     crash(CoinLogSchema(path))
-    (path / "acked").unlink()
-    if left is not None:
-        (path / "acked").write_bytes(left)
+    lose_acked(path, left)
     with CoinLogSchema(path, read_only=True) as schema:
         assert schema.last_block_index is None
     with CoinLogSchema(path) as schema:
