@@ -6,6 +6,8 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
+import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -25,6 +27,7 @@ from cdb.packed import PackedBlocks
 from cdb.replay import block_text
 from cdb.schemas import Schema, SchemaInfo, find_schema
 from cdb.schemas.registry import OWN_SCHEMAS
+from tests import served
 
 # What a script runs in the background ignores Ctrl-C, and so would all that tests send it to.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -34,6 +37,7 @@ CALM = settings(database=None, deadline=None, suppress_health_check=[HealthCheck
 SMALL_COINS = 2_000
 COMMAND_SECONDS = 60
 PACKAGE_PARENT = Path(cdb.__file__).parents[1]
+ROOT = Path(__file__).parents[1]
 
 
 def own_schemas() -> list[ParameterSet]:
@@ -124,15 +128,23 @@ class Result:
 
 
 class Commands:
-    """Runs commands in one directory, as ``python -m cdb.cmds.NAME``, and ends what is left."""
+    """Runs commands in one directory, as ``python -m cdb.cmds.NAME``, and ends what is left.
 
-    def __init__(self, cwd: Path) -> None:
+    server: the socket of tests/served.py.
+    """
+
+    def __init__(self, cwd: Path, server: Path) -> None:
         self.cwd = cwd
+        self._server = server
         self._started: list[subprocess.Popen[bytes]] = []
 
     def __call__(self, name: str, *args: object, input: bytes = b"", **options: Any) -> Result:
-        """Run a command to its end."""
-        process = self.start(name, *args, **options)
+        """Run a command to its end; with options of Popen in a Python of its own."""
+        if options:
+            process = self.start(name, *args, **options)
+        else:
+            client = [sys.executable, "-I", "-S", served.__file__, str(self._server)]
+            process = self.popen([*client, name, *map(str, args)])
         out, err = process.communicate(input, timeout=COMMAND_SECONDS)
         return Result(process.returncode, out or b"", (err or b"").decode())
 
@@ -163,10 +175,24 @@ class Commands:
                         pipe.close()
 
 
+@pytest.fixture(scope="session")
+def command_server() -> Iterator[Path]:
+    """The socket of a process that runs commands."""
+    with tempfile.TemporaryDirectory() as directory:  # a socket's path has to be short
+        path = Path(directory) / "socket"
+        line = [sys.executable, "-m", served.__name__, str(path)]
+        with subprocess.Popen(line, cwd=ROOT, stdin=subprocess.PIPE, start_new_session=True):
+            deadline = time.monotonic() + COMMAND_SECONDS
+            while not path.exists():
+                assert time.monotonic() < deadline, "the server of commands did not start"
+                time.sleep(0.01)
+            yield path
+
+
 @pytest.fixture
-def run_command(tmp_path: Path) -> Iterator[Commands]:
+def run_command(tmp_path: Path, command_server: Path) -> Iterator[Commands]:
     """Runs commands in tmp_path."""
-    commands = Commands(tmp_path)
+    commands = Commands(tmp_path, command_server)
     yield commands
     commands.end()
 

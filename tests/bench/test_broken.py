@@ -96,7 +96,11 @@ def test_a_run_of_what_stores_nothing_is_its_load(database: Databases) -> None:
     assert [(case.workload, case.outcome) for case in cases] == [("load", "measured")]
 
 
-def test_a_comparison_goes_on_without_those_that_fail(small: Truth, tmp_path: Path) -> None:
+def test_a_comparison_goes_on_without_those_that_fail(
+    small: Truth, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    afterwards = ("settle", "rewind", "append")
+    monkeypatch.setattr("cdb.bench.comparison.AFTERWARDS", afterwards)
     directory = tmp_path / "bench"
     directory.mkdir()
     wrong, buggy, keeps = (f"{BROKEN}:{name}" for name in ("MissesABlock", "Buggy", "KeepsSpends"))
@@ -122,8 +126,8 @@ def test_a_comparison_goes_on_without_those_that_fail(small: Truth, tmp_path: Pa
     for name in (FLOOR, "memory", "null", keeps):
         assert [case.outcome for case in comparison.loads(name)] == ["measured"] * 2
     assert {case.workload for case in cases["null"]} == {"load"}
-    assert {case.workload for case in cases["memory"]} == set(WORKLOADS)
-    assert {case.outcome for case in cases["memory"]} == {"measured", "not_measured"}
+    assert {case.workload for case in cases["memory"]} >= {"load", *afterwards}
+    assert "measured" in {case.outcome for case in cases["memory"]}
     after = [case for case in cases[keeps] if case.workload in ("rewind", "append")]
     assert [(case.outcome, case.reason) for case in after] == [
         ("wrong", "a rewind left a spend"),

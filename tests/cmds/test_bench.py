@@ -108,13 +108,15 @@ def test_the_whole_table(
         Part(small, ("sqlite_v3", "flat_file"), runs=1),
     )
     monkeypatch.setattr("cdb.cmds.bench_load.WHOLE_TABLE", parts)
+    monkeypatch.setattr("cdb.bench.comparison.AFTERWARDS", ("rewind",))  # test_load makes all
     here = in_empty.cwd / "here"
     bench_load.main(
         ["--runs", "5", "--flush-every", "50", "--dir", str(here)], standalone_mode=False
     )
-    first, second, third, growth = [
-        part for part in capsys.readouterr().out.split("\n\n") if not part.startswith("  ")
-    ]
+    printed = capsys.readouterr().out.split("\n\n")
+    first, second, third, growth = [part for part in printed if not part.startswith("  ")]
+    (afterwards,) = [part for part in printed if part.startswith("  ")]
+    assert REWIND in rows(afterwards.encode())
     assert re.match(r"900 coins, .* flush each 50 coins, .* of 5 runs\n", first)
     assert re.match(r"900 coins, .* flush each 50 coins, .* of 1 run; †: fewer than 5\n", second)
     assert re.match(r"300 coins, .* flush each 50 coins, .* of 1 run; †: fewer than 5\n", third)
