@@ -25,18 +25,15 @@ import inspect
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from importlib.metadata import entry_points
 from os import PathLike
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING
 
 from cdb.damage import Damage, Progress
 from cdb.durability import Durability
 from cdb.errors import MissingEngineError, UnknownSchemaError, UnsupportedError
 from cdb.schemas.protocol import Schema, SchemaFactory
-
-if TYPE_CHECKING:
-    from importlib.metadata import EntryPoints
 
 ENTRY_POINT_GROUP = "cdb.schemas"
 OWN_SCHEMAS = (
@@ -101,14 +98,8 @@ class SchemaInfo:
 
 def schema_names() -> list[str]:
     """The names of cdb's own schemas, and of those that installed packages register."""
-    return list(dict.fromkeys([*OWN_SCHEMAS, *(entry.name for entry in _entry_points())]))
-
-
-def _entry_points(**chosen: str) -> "EntryPoints":
-    """What installed packages register."""
-    from importlib.metadata import entry_points  # takes a third of the time of ``import cdb``
-
-    return entry_points(group=ENTRY_POINT_GROUP, **chosen)
+    registered = (entry.name for entry in entry_points(group=ENTRY_POINT_GROUP))
+    return list(dict.fromkeys([*OWN_SCHEMAS, *registered]))
 
 
 def find_schema(spec: str) -> SchemaInfo:
@@ -120,7 +111,7 @@ def find_schema(spec: str) -> SchemaInfo:
     if module_name in OWN_SCHEMAS:
         module_name = f"cdb.schemas.{module_name}"
     else:
-        for entry in _entry_points(name=module_name):
+        for entry in entry_points(group=ENTRY_POINT_GROUP, name=module_name):
             module_name, attribute = entry.module, attribute or entry.attr or ""
             spec = f"{spec}, which is {entry.value}"
     module = _import(module_name, spec)
