@@ -7,12 +7,16 @@ with cdb.open_schema("rocks", "my.cdb") as schema:
     schema.flush()
 """
 
-from cdb import errors
-from cdb.blocks import BlockSpendInfo
-from cdb.coins import Coin, CoinInfo, bytes32
-from cdb.durability import Durability
-from cdb.errors import CdbError
-from cdb.schemas import Schema, open_schema
+from importlib import import_module
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cdb import errors
+    from cdb.blocks import BlockSpendInfo
+    from cdb.coins import Coin, CoinInfo, bytes32
+    from cdb.durability import Durability
+    from cdb.errors import CdbError
+    from cdb.schemas import Schema, open_schema
 
 __all__ = [
     "BlockSpendInfo",
@@ -25,3 +29,20 @@ __all__ = [
     "errors",
     "open_schema",
 ]
+
+# Imported when they are asked for: a command decides what Ctrl-C does before it waits for them.
+_HOMES = {
+    "BlockSpendInfo": "cdb.blocks",
+    **dict.fromkeys(("Coin", "CoinInfo", "bytes32"), "cdb.coins"),
+    "Durability": "cdb.durability",
+    "CdbError": "cdb.errors",
+    **dict.fromkeys(("Schema", "open_schema"), "cdb.schemas"),
+}
+
+
+def __getattr__(name: str) -> object:
+    if name == "errors":
+        return import_module("cdb.errors")
+    if name not in _HOMES:
+        raise AttributeError(f"module 'cdb' has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)

@@ -7,6 +7,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from cdb.advice import advice_on
 from cdb.errors import DatabaseError, MissingEngineError
 
 Problems = Mapping[str, tuple[type[Exception], str]]
@@ -89,7 +90,7 @@ class NativeEngine(NativeModule):
             path /= file
         for name, (exception, problem) in self._problems.items():
             if status == getattr(native.lib, name):
-                raise _error(exception, path, problem.format(text))
+                raise _error(exception, path, problem.format(text, advice=advice_on(text)))
         raise ValueError(f"{path}: {text}")
 
 

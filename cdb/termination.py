@@ -1,8 +1,20 @@
-"""How a command ends that is asked to."""
+"""How a command ends that is asked to.
+
+A command's process imports this before all else, so it imports next to nothing.
+"""
+
+from __future__ import annotations
 
 import signal
 import sys
-from typing import NoReturn
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import FrameType
+    from typing import NoReturn
+
+    Handler = Callable[[int, FrameType | None], object] | signal.Handlers
 
 EXIT_TERMINATED = 128 + signal.SIGTERM
 
@@ -14,3 +26,19 @@ def end_at_sigterm() -> None:
         sys.exit(EXIT_TERMINATED)
 
     signal.signal(signal.SIGTERM, terminate)
+
+
+def end_at_interrupts() -> None:
+    """From now on Ctrl-C ends the process at once, and says nothing."""
+    at_interrupts(signal.SIG_DFL)
+
+
+def raise_interrupts() -> None:
+    """From now on Ctrl-C is a KeyboardInterrupt."""
+    at_interrupts(signal.default_int_handler)
+
+
+def at_interrupts(handler: Handler) -> None:
+    """Say what Ctrl-C does; not in a process that ignores it, whose terminal is another one's."""
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+        signal.signal(signal.SIGINT, handler)

@@ -6,6 +6,8 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Self
 
+from cdb.termination import at_interrupts
+
 
 class DeferredInterrupt:
     """While it is entered, an interrupt inside of uninterrupted() is raised at that block's end.
@@ -19,7 +21,8 @@ class DeferredInterrupt:
         self._pending = False
 
     def __enter__(self) -> Self:
-        self._previous = signal.signal(signal.SIGINT, self._on_signal)
+        self._previous = signal.getsignal(signal.SIGINT)
+        at_interrupts(self._on_signal)
         return self
 
     def __exit__(self, *error: object) -> None:

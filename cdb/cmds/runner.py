@@ -7,11 +7,15 @@
 
 import os
 import sys
+from contextlib import suppress
 from typing import NoReturn
 
 import click
 
+from cdb.advice import explained
+from cdb.engines.standard import keep_standard_descriptors
 from cdb.errors import CdbError
+from cdb.termination import end_at_interrupts, raise_interrupts
 
 EXIT_ERROR = 1
 EXIT_REPAIRABLE = 3
@@ -21,19 +25,24 @@ EXIT_INTERRUPT = 130
 def run(command: click.Command) -> NoReturn:
     """Run a click command with the process's arguments, and exit."""
     _open_closed_streams()
-    sys.exit(_exit_code(command))
+    try:
+        raise_interrupts()
+        code = _exit_code(command)
+    except KeyboardInterrupt:  # while an error was told
+        code = EXIT_INTERRUPT
+    end_at_interrupts()
+    sys.exit(code)
 
 
 def _open_closed_streams() -> None:
-    """Give the standard streams that are closed to /dev/null.
-
-    Otherwise a database file would get such a stream's number, and what is printed would go there.
+    """Standard output that is closed fails who writes to it, as a full disk does; standard error
+    that is closed takes whatever comes: nobody wants to know.
     """
-    for number, name in enumerate(("stdin", "stdout", "stderr")):
-        if getattr(sys, name) is None:
-            os.open(os.devnull, os.O_RDWR)  # takes the lowest number that is free: this one
-            if name != "stdin":
-                setattr(sys, name, os.fdopen(number, "w", closefd=False))
+    keep_standard_descriptors()
+    if sys.stdout is None:
+        sys.stdout = os.fdopen(1, "w", closefd=False)
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123 - it stays
 
 
 def _exit_code(command: click.Command) -> int:
@@ -51,8 +60,8 @@ def _exit_code(command: click.Command) -> int:
         return EXIT_ERROR
     except OSError as error:
         _give_up_output()
-        where = "" if error.filename is None else f"{error.filename}: "
-        return fail(f"{where}{error.strerror or error}")
+        # Errors of files name the file; of streams, only the output's end here.
+        return fail(f"{error.filename or 'standard output'}: {explained(error)}")
     except (KeyboardInterrupt, click.Abort):
         return EXIT_INTERRUPT
     return result if isinstance(result, int) else 0
@@ -68,5 +77,6 @@ def _give_up_output() -> None:
 
 def fail(problem: str) -> int:
     """Print the one line of an error; the exit code."""
-    click.echo(f"error: {problem}", err=True)
+    with suppress(OSError):  # standard error may be on the disk that is full
+        click.echo(f"error: {problem}", err=True)
     return EXIT_ERROR

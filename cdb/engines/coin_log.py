@@ -41,7 +41,7 @@ _PROBLEMS: Problems = {
     "COIN_LOG_CORRUPT": (CorruptDatabaseError, "{}"),
     "COIN_LOG_FOREIGN": (WrongDatabaseError, "{}"),
     "COIN_LOG_NO_SPACE": (StorageError, "the disk is full ({}); make room, then open it again"),
-    "COIN_LOG_IO": (StorageError, "{}; check the disk, then open it again"),
+    "COIN_LOG_IO": (StorageError, "{}; {advice}, then open it again"),
     "COIN_LOG_TAKEN_BACK": (_TakenBackError, "{}"),
     "COIN_LOG_REWOUND": (DatabaseClosedError, "{}"),
     "COIN_LOG_FAILED": (StorageError, "the coin log failed ({}); open it again"),

@@ -7,32 +7,21 @@ After a failed fsync nobody knows what is on the disk, and a second one may lie.
 here retries, and its caller must not either: give up the object and open it again.
 """
 
-import errno
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from cdb.advice import explained
 from cdb.engines.own import check_directory, write_own
 from cdb.errors import StorageError
 
 TEMPORARY_SUFFIX = ".tmp"
-DISK_FULL = (errno.ENOSPC, errno.EDQUOT)
-_ADVICE = {
-    **dict.fromkeys(DISK_FULL, "free some space"),
-    errno.EMFILE: "allow more open files (ulimit -n)",
-    errno.EFBIG: "allow larger files (ulimit -f)",
-    errno.ELOOP: "mend the links",
-}
 
 
 def storage_error(path: Path, error: OSError) -> StorageError:
     """The StorageError that names the file and says why."""
-    number = error.errno or 0
-    reason = "disk full" if number in DISK_FULL else error.strerror or type(error).__name__
-    code = errno.errorcode.get(number, "no errno")
-    advice = _ADVICE.get(number, "check the disk")
-    return StorageError(path, f"{reason} ({code}); {advice}, then open it again")
+    return StorageError(path, f"{explained(error)}, then open it again")
 
 
 @contextmanager

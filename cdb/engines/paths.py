@@ -9,6 +9,7 @@ from os import PathLike
 from pathlib import Path
 
 from cdb.engines.files import storage_error
+from cdb.engines.standard import keep_standard_descriptors
 from cdb.errors import DatabaseNotFoundError, WrongDatabaseError
 
 
@@ -18,7 +19,11 @@ def located(path: str | PathLike[str], *, read_only: bool) -> Path:
     Raises DatabaseNotFoundError where nothing is, or for a writer no directory to hold it,
     WrongDatabaseError for the root directory, and StorageError where the system can't tell, as for
     links in a circle. All name the path as it was given.
+
+    Every opening begins here, so from here on no file of a database can take the number of a
+    standard stream that is closed.
     """
+    keep_standard_descriptors()
     try:
         real = _real(Path(path), read_only=read_only)
     except OSError as error:

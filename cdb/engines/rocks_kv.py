@@ -36,7 +36,7 @@ _PROBLEMS: Problems = {
     "CDB_LOCKED": (DatabaseLockedError, "somebody has it open for writing; close it there first"),
     "CDB_CORRUPT": (CorruptDatabaseError, "damage was found ({})"),
     "CDB_NO_SPACE": (StorageError, "the disk is full ({}); make room, then open it again"),
-    "CDB_IO": (StorageError, "reading or writing failed ({}); check the disk, then open it again"),
+    "CDB_IO": (StorageError, "reading or writing failed ({}); {advice}, then open it again"),
     "CDB_FAILED": (StorageError, "RocksDB failed ({}); open it again"),
     "CDB_NO_MEMORY": (MemoryError, "{}"),
 }

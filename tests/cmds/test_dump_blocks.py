@@ -85,4 +85,4 @@ def test_a_full_disk_behind_the_dump_is_one_line(run_command: Commands, loaded: 
     with full.open("wb") as stdout:
         options = ["--db", loaded("memory")]
         result = run_command("dump_blocks", "memory", *options, stdout=stdout)
-    assert "No space left" in result.error()
+    assert result.error() == "standard output: disk full (ENOSPC); free some space"

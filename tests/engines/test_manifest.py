@@ -160,6 +160,10 @@ def test_replace_file_syncs_contents_then_name(
         (errno.EMFILE, "ulimit -n"),
         (errno.EFBIG, "ulimit -f"),
         (errno.EIO, "check the disk"),
+        (errno.EACCES, "run as its owner"),
+        (errno.EROFS, "mount it for writing"),
+        (errno.ENAMETOOLONG, "name a shorter path"),
+        (errno.ENOENT, "which link leads nowhere"),
     ],
 )
 def test_storage_errors_name_file_reason_and_advice(code: int, advice: str) -> None:

@@ -207,6 +207,20 @@ def test_a_later_chdir_changes_nothing(
     assert blocks_at(schema, real) == BLOCKS[:-1]
 
 
+def test_no_file_takes_the_number_of_a_closed_stream(schema: SchemaInfo, real: Path) -> None:
+    """Else what is printed there would be written into it."""
+    kept = os.dup(0)
+    try:
+        os.close(0)
+        with opened(schema, real) as database:
+            accept_all(database, BLOCKS)
+            database.flush()
+            assert os.path.samestat(os.fstat(0), os.stat(os.devnull))  # noqa: PTH116
+    finally:
+        os.dup2(kept, 0)
+        os.close(kept)
+
+
 def test_a_link_that_leads_nowhere(schema: SchemaInfo, tmp_path: Path, real: Path) -> None:
     """A writer makes what is missing, but no directory around it."""
     link, far = tmp_path / "link", tmp_path / "far"
