@@ -17,7 +17,14 @@ from cdb.bench.groups import make_group
 from cdb.bench.process import NotMeasuredError
 from cdb.bench.profiles.image import FileSystem, make_disk
 from cdb.bench.profiles.profile import Profile
-from cdb.bench.profiles.remains import DISK, IMAGE, keeping, remove, remove_remains
+from cdb.bench.profiles.remains import (
+    DISK,
+    IMAGE,
+    keeping,
+    make_folder,
+    remove,
+    remove_remains,
+)
 from cdb.bench.profiles.throttle import controllers, throttle
 from cdb.errors import CdbError
 
@@ -31,21 +38,23 @@ def main() -> None:
         return
     job = json.loads(line)
     folder = Path(job["folder"])
-    with suppress(CdbError, OSError):  # perhaps they are somebody else's
-        remove_remains(folder.parent)
+    remove_remains(folder.parent)
     try:
-        folder.mkdir()
+        make_folder(folder)
     except OSError as error:
         _say(not_measured=str(error))
         return
-    with keeping(folder):
+    with keeping(folder) as descriptor:
+        if descriptor is None:
+            _say(not_measured=f"{folder}: somebody took it away")
+            return
         try:
             own = job["file_system"]
             file_system = FileSystem(**own) if own else None
             _answer(folder, Profile(**job["profile"]), job["size_bytes"], file_system)
             sys.stdin.read()
         finally:
-            _remove(folder)
+            _remove(folder, descriptor)
 
 
 def _answer(
@@ -79,9 +88,9 @@ def _make(
     return (*besides, group.inner(*needed).procs)
 
 
-def _remove(folder: Path) -> None:
+def _remove(folder: Path, descriptor: int) -> None:
     try:
-        remove(folder)
+        remove(folder, descriptor)
     except (CdbError, OSError) as error:
         _say(left=f"{folder}: it can't be removed: {error}")
 

@@ -1,59 +1,94 @@
-"""Takes away what was made for a place: the processes in it, its control group, its disk."""
+"""Takes away what was made for a place: the processes in it, its control group, its disk.
+
+What is below a directory that others may write to need not be what it is called. So a place is a
+directory of this user's that nobody else may enter, opened without following a link; of a disk only
+the one is taken away that is made of the image in that directory. Anything else stays as it is.
+"""
 
 import fcntl
 import os
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from stat import S_IMODE
 
 from cdb.bench.groups import groups_named
-from cdb.bench.profiles.image import numbers, unmount_at_last
+from cdb.bench.profiles.image import unmount_at_last
+from cdb.bench.profiles.mounts import mounts_below
 from cdb.bench.profiles.profile import FAST
 from cdb.bench.profiles.throttle import throttle
+from cdb.errors import CdbError
 
 PREFIX = "cdb-place-"
 DISK = "disk"  # in the folder of a place: the directory that is lent
 IMAGE = "image"
+_MODE = 0o700
+
+
+def make_folder(folder: Path) -> None:
+    """Make the folder of a place. Raises OSError."""
+    folder.mkdir(_MODE)
 
 
 def remove_remains(parent: Path) -> None:
-    """Remove the places below `parent` whose keepers have died. Raises CdbError or OSError."""
-    for folder in parent.glob(f"{PREFIX}*"):
-        with keeping(folder) as dead:
-            if dead:
-                remove(folder)
+    """Remove the places below `parent` whose keepers have died, as far as that can be done."""
+    for folder in parent.resolve().glob(f"{PREFIX}*"):
+        with suppress(CdbError, OSError), keeping(folder) as descriptor:
+            if descriptor is not None:
+                remove(folder, descriptor)
 
 
-def remove(folder: Path) -> None:
-    """Remove a place. All that belongs to it is found by its folder's name."""
-    disk = folder / DISK
+def remove(folder: Path, descriptor: int) -> None:
+    """Remove a place; its groups are found by its folder's name. Raises CdbError or OSError.
+
+    descriptor: of the folder, as keeping() gives it.
+    """
+    mounts = mounts_below(folder)
+    for mount in mounts:
+        if mount.directory != folder / DISK or mount.image != folder / IMAGE:
+            raise CdbError(f"{mount.directory}: somebody else's disk is mounted here")
     groups = groups_named(folder.name)
-    if disk.is_mount():
-        for group in groups:
-            throttle(numbers(disk), FAST, group)  # a write that is under way ends sooner
     for group in groups:
+        for mount in mounts:
+            throttle(mount.device, FAST, group)  # a write that is under way ends sooner
         group.end()
-    shutil.rmtree(disk, ignore_errors=True)  # before it is unmounted: what is gone isn't written
-    if disk.is_mount():
-        unmount_at_last(disk)
-    shutil.rmtree(folder)
+    # Before it is unmounted: what is gone isn't written.
+    shutil.rmtree(DISK, ignore_errors=True, dir_fd=descriptor)
+    for _ in mounts:
+        unmount_at_last(Path(f"/proc/{os.getpid()}/fd/{descriptor}", DISK))
+    with suppress(FileNotFoundError):
+        shutil.rmtree(DISK, dir_fd=descriptor)
+    with suppress(FileNotFoundError):
+        os.unlink(IMAGE, dir_fd=descriptor)
+    folder.rmdir()
 
 
 @contextmanager
-def keeping(folder: Path) -> Iterator[bool]:
-    """A lock on the folder, which ends with the process; false where another one has it."""
+def keeping(folder: Path) -> Iterator[int | None]:
+    """A lock on the folder of a place, which ends with the process: the folder's descriptor.
+
+    None where another process has it, and where that is no place of this user's.
+    """
     try:
-        directory = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    except FileNotFoundError:
-        yield False
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    except OSError:
+        yield None
         return
     try:
-        try:
-            fcntl.flock(directory, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            yield False
-        else:
-            yield True
+        yield descriptor if _is_own(descriptor) and _is_free(descriptor) else None
     finally:
-        os.close(directory)
+        os.close(descriptor)
+
+
+def _is_own(descriptor: int) -> bool:
+    status = os.fstat(descriptor)
+    return (status.st_uid, S_IMODE(status.st_mode)) == (os.geteuid(), _MODE)
+
+
+def _is_free(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
