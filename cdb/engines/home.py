@@ -8,7 +8,7 @@ my.cdb/
 
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from cdb.damage import Damage
@@ -88,13 +88,16 @@ def checked_home(
 def repaired_home(
     path: Path, schema: str, version: int, damages: Sequence[Damage], *, folder: str
 ) -> Iterator[list[Path]]:
-    """Mend FORMAT, and hold the database's lock; gives the other paths that are damaged."""
+    """Hold the database's lock, and mend FORMAT; gives the other paths that are damaged."""
     _check_files(path, folder, read_only=False)
-    if any(damage.path == path / FORMAT_FILE for damage in damages):
-        _write_format(path, schema, version)
-    home = Home(path, schema, version, read_only=False, folder=folder)
-    with closing(home):
+    lock = Lock(path / LOCK_FILE, path)
+    try:
+        if any(damage.path == path / FORMAT_FILE for damage in damages):
+            _mend_format(path, schema, version)
+        _check_contents(path, schema, version, may_be_empty=False)
         yield [damage.path for damage in damages if damage.path != path / FORMAT_FILE]
+    finally:
+        lock.release()
 
 
 def _format_damage(path: Path, schema: str, version: int, truth: str) -> Iterator[Damage]:
@@ -106,6 +109,14 @@ def _format_damage(path: Path, schema: str, version: int, truth: str) -> Iterato
         if (path / FORMAT_FILE).exists() or not (path / truth).exists():
             raise
         yield Damage(path / FORMAT_FILE, "it is missing", truth)
+
+
+def _mend_format(path: Path, schema: str, version: int) -> None:
+    # Somebody may have mended it, or made another database here, since it was looked at.
+    with suppress(CorruptDatabaseError):
+        if schema_at(path) is not None:
+            return
+    _write_format(path, schema, version)
 
 
 def _write_format(path: Path, schema: str, version: int) -> None:

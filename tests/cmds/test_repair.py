@@ -17,7 +17,8 @@ from cdb.blocks import BlockSpendInfo
 from cdb.cmds.dump_blocks import dump_blocks
 from cdb.cmds.verify import verify
 from cdb.engines.coin_log import Sizes
-from cdb.errors import CdbError, CorruptDatabaseError
+from cdb.engines.lock import Lock
+from cdb.errors import CdbError, CorruptDatabaseError, DatabaseLockedError, WrongDatabaseError
 from cdb.mainnet_shape import mainnet_shaped_blocks
 from cdb.schemas import SchemaInfo, find_schema
 from cdb.schemas.coin_log import CoinLogSchema
@@ -481,3 +482,29 @@ def test_repair_takes_one_database() -> None:
     result = CliRunner().invoke(verify, arguments)
     assert result.exit_code == USAGE
     assert "leave out --against" in result.output
+
+
+@pytest.mark.parametrize(
+    "schema", sorted({"flat_file", "coin_log", "rocks_kv"} & {*ready_schemas()})
+)
+def test_a_repair_writes_nothing_before_it_has_the_lock(
+    originals: Loaded, tmp_path: Path, schema: str
+) -> None:
+    """Nor where another repair, or another database, came between the look at it and the lock."""
+    info, path = find_schema(schema), tmp_path / "db"
+    shutil.copytree(originals(schema), tmp_path, dirs_exist_ok=True)
+    (path / "FORMAT").unlink()
+    assert info.check is not None
+    assert info.repair is not None
+    damages = list(info.check(path, lambda coins: None))
+    before = contents(path)
+    lock = Lock(path / "LOCK", path)
+    with pytest.raises(DatabaseLockedError):
+        info.repair(path, damages, lambda coins: None)
+    lock.release()
+    assert contents(path) == before
+    (path / "FORMAT").write_text("cdb somebodys_own 1\n")
+    before = contents(path)
+    with pytest.raises(WrongDatabaseError, match="somebodys_own"):
+        info.repair(path, damages, lambda coins: None)
+    assert contents(path) == before
