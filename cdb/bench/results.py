@@ -10,7 +10,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from cdb.engines.files import fsync_dir, publish, storage_errors, temporary
+from cdb.advice import explained
+from cdb.engines.files import fsync_dir, storage_errors, write_output
 from cdb.errors import CdbError, MissingEngineError
 
 VERSION = 1
@@ -35,11 +36,9 @@ def write_result(directory: Path, document: Document) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
     fsync_dir(folder.parent)
     path = folder / file_name(document)
-    if path.exists():
+    if path.exists() or path.is_symlink():
         raise ResultError(f"{path} is there already; results are never written again")
-    with storage_errors(path):
-        temporary(path).write_text(text_of(document), "utf-8")
-    publish(path, durable=True)
+    write_output(path, text_of(document).encode())
     return path
 
 
@@ -57,7 +56,7 @@ def read_result(path: Path) -> Document:
     try:
         document = json.loads(path.read_text("utf-8"))
     except OSError as error:
-        raise ResultError(f"{path}: {error.strerror}") from error
+        raise ResultError(f"{path}: {explained(error)}") from error
     except (ValueError, RecursionError) as error:
         raise ResultError(f"{path} is no JSON: {error}") from error
     check(document, str(path))

@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO
@@ -73,15 +73,15 @@ def load_stream(
     Ctrl-C, in each case with everything before it flushed, as far as the store still can.
     """
     meter = Meter()
-    with (
-        DeferredInterrupt() as interrupt,
-        schema.open(path, durability=options.durability) as database,
-    ):
+    with DeferredInterrupt() as interrupt, ExitStack() as opened:
+        database = opened.enter_context(schema.open(path, durability=options.durability))
         loader = Loader(
             database, flush_coins=options.flush_coins, uninterrupted=interrupt.uninterrupted
         )
-        with _stopping_well(loader):
-            replay_coins = _load(loader, stream, options, schema.name)
+        with _told(loader):
+            with _stopping_well(loader):
+                replay_coins = _load(loader, stream, options, schema.name)
+            opened.close()  # it may fail, too
     seconds, bytes_written = meter.seconds(), meter.bytes_written()
     done = loader.progress
     summary = LoadSummary(
@@ -176,13 +176,24 @@ def _stopping_well(loader: Loader) -> Iterator[None]:
             loader.flush()
         click.echo(f"interrupted; {_kept(loader)}; the same command goes on from there", err=True)
         raise
+
+
+@contextmanager
+def _told(loader: Loader) -> Iterator[None]:
+    """An error of the store also says what is durable."""
+    try:
+        yield
     except DatabaseError as error:
         raise LoadStoppedError(f"{error}; {_kept(loader)}") from error
 
 
 def _kept(loader: Loader) -> str:
     index = loader.progress.flushed_index
-    return "no block is loaded" if index is None else f"blocks up to {index} are loaded and flushed"
+    return (
+        "no block is loaded and flushed"
+        if index is None
+        else f"blocks up to {index} are loaded and flushed"
+    )
 
 
 def _digest(schema: SchemaInfo, path: Path, coins: int) -> str:

@@ -9,6 +9,7 @@ import click
 
 from cdb.bench.results import Document
 from cdb.cmds.runner import run
+from cdb.engines.files import write_output
 from cdb.errors import CdbError
 
 if TYPE_CHECKING:
@@ -154,7 +155,7 @@ def _write(text: str, file: Path | None) -> None:
     if file is None:
         click.echo(text, nl=False)
     else:
-        file.write_text(text, "utf-8")
+        write_output(file, text.encode())
         click.echo(f"wrote {file}", err=True)
 
 

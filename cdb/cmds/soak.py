@@ -130,7 +130,7 @@ def soak(
             raise click.UsageError("--show tries nothing: leave out what goes with it")
         click.echo(read_markdown(show))
         return 0
-    if report is not None and report.exists():
+    if report is not None and (report.exists() or report.is_symlink()):
         raise CdbError(f"{report} is there already; name a new file for the report")
     subjects = {spec: SUBJECTS.get(spec, Subject(spec)) for spec in specs or SUBJECTS}
     settings: Document = {

@@ -10,7 +10,7 @@ from typing import Any
 
 from cdb.bench.matrix import timestamp
 from cdb.cmds.table import table
-from cdb.engines.files import replace_file
+from cdb.engines.files import write_output
 from cdb.errors import CdbError
 from cdb.report.units import duration
 from cdb.testing.faults.attempt import Untried
@@ -118,7 +118,7 @@ class SoakReport:
 
 def write_report(path: Path, document: Document) -> None:
     """Write it in one step, durably. Raises StorageError."""
-    replace_file(path, (json.dumps(document, indent=1) + "\n").encode(), durable=True)
+    write_output(path, (json.dumps(document, indent=1) + "\n").encode())
 
 
 def read_markdown(path: Path) -> str:

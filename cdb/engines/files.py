@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from cdb.advice import explained
-from cdb.engines.own import check_directory, write_own
+from cdb.engines.own import check_directory, check_file, write_own
 from cdb.errors import StorageError
 
 TEMPORARY_SUFFIX = ".tmp"
@@ -76,6 +76,21 @@ def replace_file(path: Path, data: bytes, *, durable: bool) -> None:
     with storage_errors(path):
         write_own(temporary(path), data)
     publish(path, durable=durable)
+
+
+def write_output(path: Path, data: bytes) -> None:
+    """Write a file that a user has named, in one step, durably; a pipe or a device as it is.
+
+    Neither through a link nor over another user's file. Raises WrongDatabaseError, StorageError.
+    """
+    with storage_errors(path):
+        if path.exists() and not path.is_file():
+            path.write_bytes(data)
+            return
+        if path.is_symlink():
+            raise StorageError(path, "this is a link; name the file that it leads to")
+        check_file(path, read_only=False)
+    replace_file(path, data, durable=True)
 
 
 def make_dir(path: Path, *, durable: bool) -> None:

@@ -24,6 +24,9 @@ def own(path: str | Path, flags: int) -> int:
     """Open a database's own file: an opener, as open() takes one."""
     # Looked at first: to open a pipe is to wait for its other end, and O_TRUNC asks for no owner.
     check_file(Path(path), read_only=flags & os.O_ACCMODE == os.O_RDONLY)
+    if flags & os.O_TRUNC and os.path.lexists(path):
+        # What is there may have another name, under which nobody asked for a change.
+        Path(path).unlink()
     return os.open(path, flags | os.O_NOFOLLOW | os.O_CLOEXEC, _MODE)
 
 

@@ -6,13 +6,15 @@ import signal
 import termios
 import time
 from collections.abc import Callable
+from io import BytesIO
 from pathlib import Path
 
 import pytest
 
 from cdb.blocks import BlockSpendInfo
+from cdb.cmds.load import LoadOptions, LoadStoppedError, load_stream
 from cdb.durability import Durability
-from cdb.errors import DatabaseError
+from cdb.errors import DatabaseError, StorageError
 from cdb.mainnet_shape import mainnet_shaped_blocks
 from cdb.schemas import Schema, SchemaInfo, find_schema
 from cdb.schemas.memory import MemorySchema
@@ -384,3 +386,19 @@ def test_a_summary_that_nobody_reads_is_no_harm(
         run_command("load_blocks", "memory", "--db", "db", input=replay, stderr=nowhere).fine()
     with MemorySchema(run_command.cwd / "db") as database:
         assert list(database.blocks()) == list(blocks)
+
+
+def test_a_disk_that_is_full_at_the_end(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, replay: bytes, blocks: Blocks
+) -> None:
+    """Closing writes, too; what was flushed before is kept all the same, and is said to be."""
+    close = MemorySchema.close
+
+    def full(schema: MemorySchema) -> None:
+        close(schema)
+        raise StorageError(tmp_path, "full")
+
+    monkeypatch.setattr(MemorySchema, "close", full)
+    kept = f"full; blocks up to {blocks[-1].index} are loaded and flushed"
+    with pytest.raises(LoadStoppedError, match=kept):
+        load_stream(find_schema("memory"), tmp_path / "db", BytesIO(replay), LoadOptions())
