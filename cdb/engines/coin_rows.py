@@ -13,6 +13,7 @@ from cdb.engines.batch import Batch
 from cdb.engines.coin_table import CoinTable
 from cdb.engines.snapshot import Snapshot
 from cdb.engines.sqlite import (
+    check_not_emptied,
     connect,
     create_tables,
     from_signed,
@@ -135,11 +136,21 @@ class CoinRows:
 
     ``row_count`` and ``newest_index`` count what is not committed yet, too. A read-only object
     shows the state of the moment at which it was opened.
+
+    was_made: a writer is not to make what is missing, because it was there. Raises
+    CorruptDatabaseError where that is so, or a -wal says it.
     """
 
     def __init__(
-        self, path: Path, table: CoinTable, durability: Durability, *, read_only: bool
+        self,
+        path: Path,
+        table: CoinTable,
+        durability: Durability,
+        *,
+        read_only: bool,
+        was_made: bool = False,
     ) -> None:
+        check_not_emptied(path)
         self.path = path
         self.row_count = 0
         self.newest_index: int | None = None
@@ -153,17 +164,23 @@ class CoinRows:
             self.read = self._reader_of(self._snapshot)
         try:
             with sqlite_errors(path):
+                if self._one("SELECT count(*) FROM sqlite_master") == 0:
+                    self._check_unmade(read_only=read_only, was_made=was_made)
                 if not read_only:
                     create_tables(self.connection, table.create)
-                elif self._one("SELECT count(*) FROM sqlite_master") == 0:
-                    problem = "its making was cut short, and it holds nothing; load into it again"
-                    raise DatabaseNotFoundError(path, problem)
                 self._read_ends()
             if not read_only:
                 self._check_ends()
         except BaseException:
             self.connection.close()
             raise
+
+    def _check_unmade(self, *, read_only: bool, was_made: bool) -> None:
+        if was_made:
+            raise CorruptDatabaseError(self.path, "it was emptied, or lost its -wal")
+        if read_only:
+            problem = "its making was cut short, and it holds nothing; load into it again"
+            raise DatabaseNotFoundError(self.path, problem)
 
     def any_spent(self, rows: Sequence[int]) -> bool:
         """Whether a coin of these rows is spent."""

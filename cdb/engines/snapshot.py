@@ -4,7 +4,8 @@
 behind in a directory that it may write to, and fails in one that it may not. ``immutable=1`` alone
 overlooks a live -wal. So the way in depends on what stands beside a file in WAL mode:
 
-    -wal and -shm          mode=ro: a writer may be alive, SQLite's locks do their work
+    -wal and -shm          mode=ro: a writer may be alive, SQLite's locks do their work. (Where a
+                           full disk has no room for the -shm, as if there were none.)
     -wal with a commit     no locks, and the WAL's index on the heap: the writer is gone. (Without
                            a commit SQLite would delete the -wal when it closes the file.)
     anything else          immutable=1: the file is all there is
@@ -13,6 +14,7 @@ In the last two nothing keeps a writer from coming, so every read finds out whet
 that is not in WAL mode is opened with mode=ro.
 """
 
+import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -45,17 +47,17 @@ class Snapshot:
         with storage_errors(path):
             self._state = _state(path)
             parameters = _parameters(path)
-        self._needs_check = parameters != "mode=ro"
-        self.connection = open_uri(path, parameters)
         try:
-            with sqlite_errors(path):
-                if "unix-none" in parameters:
-                    self.connection.execute("PRAGMA locking_mode=EXCLUSIVE")
-                self.connection.execute("BEGIN")
-                self.connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-        except BaseException:
-            self.connection.close()
-            raise
+            self.connection = _begun(path, parameters)
+        except StorageError as error:
+            if not _lacks_room_for_shm(error):
+                raise
+            # So no writer is alive, who would have made it; SQLite has tried to.
+            with storage_errors(path):
+                self._state = _state(path)
+                parameters = _parameters_alone(path)
+            self.connection = _begun(path, parameters)
+        self._needs_check = parameters != "mode=ro"
 
     @contextmanager
     def reading(self) -> Iterator[None]:
@@ -103,9 +105,32 @@ def _parameters(path: Path) -> str:
     # release all locks that SQLite has on it, which are fcntl's.
     if (wal.exists() and _beside(path, "-shm").exists()) or not _in_wal_mode(path):
         return "mode=ro"
-    if wal.exists() and has_commit(wal):
-        return "mode=ro&vfs=unix-none"
-    return "mode=ro&immutable=1"
+    return _parameters_alone(path)
+
+
+def _parameters_alone(path: Path) -> str:
+    """How to read it where no writer is."""
+    wal = _beside(path, "-wal")
+    return "mode=ro&vfs=unix-none" if wal.exists() and has_commit(wal) else "mode=ro&immutable=1"
+
+
+def _begun(path: Path, parameters: str) -> sqlite3.Connection:
+    connection = open_uri(path, parameters)
+    try:
+        with sqlite_errors(path):
+            if "unix-none" in parameters:
+                connection.execute("PRAGMA locking_mode=EXCLUSIVE")
+            connection.execute("BEGIN")
+            connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _lacks_room_for_shm(error: StorageError) -> bool:
+    code = getattr(error.__cause__, "sqlite_errorcode", None)
+    return code == sqlite3.SQLITE_IOERR_SHMSIZE
 
 
 def _in_wal_mode(path: Path) -> bool:

@@ -12,6 +12,7 @@ from urllib.parse import quote
 from cdb.durability import Durability
 from cdb.engines.files import fsync_dir, storage_errors
 from cdb.engines.own import check_file, own
+from cdb.engines.wal import has_commit
 from cdb.errors import (
     CdbError,
     CorruptDatabaseError,
@@ -87,6 +88,19 @@ def undo_unfinished_making(path: Path) -> None:
     # It rolls back before the first read, unless the journal's writer is alive.
     with sqlite_errors(path), closing(open_uri(path, "mode=rw")) as connection:
         connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+
+
+def check_not_emptied(path: Path) -> None:
+    """Raise CorruptDatabaseError for a file of no bytes, or none, beside a -wal that has commits.
+
+    SQLite writes the file before its -wal, and would remove this one.
+    """
+    wal = path.with_name(path.name + "-wal")
+    with storage_errors(path):
+        if (path.exists() and path.stat().st_size) or not wal.is_file() or not has_commit(wal):
+            return
+    problem = "it was emptied or removed, and its -wal has what was committed last"
+    raise CorruptDatabaseError(path, f"{problem}; remove that too, to begin anew")
 
 
 def _first_bytes(path: Path, count: int) -> bytes:
@@ -172,6 +186,9 @@ def _as_cdb_error(path: Path, error: sqlite3.Error) -> CdbError:
             return StorageError(path, problem)
         case sqlite3.SQLITE_ERROR:
             return CorruptDatabaseError(path, f"not the tables that belong here: {error}")
+        case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_PERM:
+            advice = "get the right to write to it, or mount it for writing"
+            return StorageError(path, f"{error} ({error.sqlite_errorname}); {advice}")
         case _:
             name = getattr(error, "sqlite_errorname", "SQLite")
             return StorageError(path, f"{error} ({name}); check the disk, then open it again")

@@ -70,14 +70,22 @@ def _open_once(
     read_only: bool,
     memtable_coins: int,
 ) -> CoinStore:
+    index_path = path / INDEX_DIRECTORY
     with ExitStack() as undo:
         home = Home(path, schema, FORMAT_VERSION, read_only=read_only, folder=INDEX_DIRECTORY)
         undo.callback(home.close)
-        rows = CoinRows(path / COINS_FILE, CompactTable(), durability, read_only=read_only)
+        rows = CoinRows(
+            path / COINS_FILE,
+            CompactTable(),
+            durability,
+            read_only=read_only,
+            # The index is made once the rows' tables are durable, where power cuts count.
+            was_made=durability is Durability.POWER and not read_only and index_path.exists(),
+        )
         undo.callback(rows.close)
         names = IndexedNames(
             rows,
-            path / INDEX_DIRECTORY,
+            index_path,
             open_index,
             memtable_coins=memtable_coins,
             durability=durability,

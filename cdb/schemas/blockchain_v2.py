@@ -32,7 +32,12 @@ from cdb.engines.node_table import (
 from cdb.engines.paths import located
 from cdb.engines.rows_check import check_rows
 from cdb.engines.snapshot import Snapshot
-from cdb.engines.sqlite import check_files, integrity_problems, undo_unfinished_making
+from cdb.engines.sqlite import (
+    check_files,
+    check_not_emptied,
+    integrity_problems,
+    undo_unfinished_making,
+)
 from cdb.errors import WrongDatabaseError
 from cdb.schemas._store import CoinStore
 from cdb.schemas.protocol import Schema
@@ -52,6 +57,7 @@ def blockchain_v2(
     index_set: the indexes of a database that is created; an existing one keeps its own.
     """
     path = located(path, read_only=read_only)
+    check_not_emptied(path)
     if read_only:
         if _is_nodes_own(path):
             return NodeFile(path)
