@@ -438,7 +438,9 @@ def test_finding_every_schema_touches_no_disk(tmp_path: Path) -> None:
 
 
 def test_importing_cdb_imports_no_schema() -> None:
-    script = "import cdb, sys; print([m for m in sys.modules if m.startswith('cdb.schemas.')])"
+    script = (
+        "import cdb.schemas, sys; print([m for m in sys.modules if m.startswith('cdb.schemas.')])"
+    )
     env = {"PYTHONPATH": str(PACKAGE_PARENT)}
     line = [sys.executable, "-c", script]
     out = subprocess.run(line, env=env, check=True, capture_output=True, text=True)
