@@ -1,9 +1,9 @@
 """Blocks, their canonical order, and the checks that every schema shares."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
-from operator import attrgetter
+from operator import attrgetter, index
 
 from cdb.coins import MAX_U32, MAX_U64, NAME_BYTES, Coin, bytes32
 from cdb.errors import (
@@ -12,6 +12,7 @@ from cdb.errors import (
     DuplicateCoinError,
     InvalidBlockError,
     UnknownCoinError,
+    brief,
 )
 
 canonical_coin_key = attrgetter("parent_coin_name", "puzzle_hash", "amount")
@@ -61,9 +62,10 @@ def named_block(block: BlockSpendInfo, newest_index: int | None) -> NamedBlock:
     """Check all that can be checked without the coin set, and name the coins.
 
     Raises BlockOrderError, InvalidBlockError, AlreadySpentError (a spend named twice) or
-    DuplicateCoinError (a coin confirmed twice).
+    DuplicateCoinError (a coin confirmed twice); and ValueError as with_plain_fields().
     """
-    _check_fields(block)
+    block = with_plain_fields(block)
+    _check_ranges(block)
     if newest_index is not None and block.index <= newest_index:
         raise BlockOrderError(f"the newest block is {newest_index} already", block.index)
     ordered = canonical(block)
@@ -98,18 +100,62 @@ def check_against_state(
         raise DuplicateCoinError("it confirms a coin that exists already", block.index, taken)
 
 
-def check_names(names: Sequence[bytes]) -> None:
-    """Raise ValueError unless every name has 32 bytes."""
-    for name in names:
-        if len(name) != NAME_BYTES:
-            raise ValueError(f"a coin name has {NAME_BYTES} bytes, not {len(name)}: {name.hex()}")
+def checked_names(names: Iterable[bytes32]) -> list[bytes32]:
+    """The names to look up. Raises ValueError unless each is bytes, and 32 of them."""
+    listed = list(names)
+    _check_bytes(listed, "a coin name")
+    if not {NAME_BYTES}.issuperset(map(len, listed)):
+        name = next(name for name in listed if len(name) != NAME_BYTES)
+        raise ValueError(f"a coin name has {NAME_BYTES} bytes, not {len(name)}: {name[:64].hex()}")
+    return listed
 
 
-def _check_fields(block: BlockSpendInfo) -> None:
+def checked_index(block_index: int) -> int:
+    """The block index that a caller asks for, of any size, as one of -1 … 2^32.
+
+    -1 stands for all that are below every block, and 2^32 for all that are above: a store need not
+    hold any others. Raises ValueError for what is no integer.
+    """
+    return max(-1, min(_integer(block_index, "a block's index"), MAX_U32 + 1))
+
+
+def with_plain_fields(block: BlockSpendInfo) -> BlockSpendInfo:
+    """The block with its integers as plain ones; whatever Python takes for an integer is one.
+
+    Raises ValueError where a field is of another type. Nothing is said of ranges and lengths.
+    """
+    confirms = block.confirms
+    _check_bytes(block.spends, "a spend")
+    _check_bytes([coin.parent_coin_name for coin in confirms], "a coin's parent name")
+    _check_bytes([coin.puzzle_hash for coin in confirms], "a coin's puzzle hash")
+    if not {int}.issuperset([type(coin.amount) for coin in confirms]):
+        confirms = [replace(c, amount=_integer(c.amount, "a coin's amount")) for c in confirms]
+    return BlockSpendInfo(
+        _integer(block.index, "a block's index"),
+        _integer(block.timestamp, "a block's timestamp"),
+        block.spends,
+        confirms,
+    )
+
+
+def _integer(value: int, what: str) -> int:
+    try:
+        return index(value)
+    except TypeError:
+        raise ValueError(f"{what} is an integer, not of type {type(value).__name__}") from None
+
+
+def _check_bytes(values: Iterable[bytes], what: str) -> None:
+    for kind in set(map(type, values)):
+        if not issubclass(kind, bytes):
+            raise ValueError(f"{what} is bytes, not of type {kind.__name__}")
+
+
+def _check_ranges(block: BlockSpendInfo) -> None:
     if not 0 <= block.index <= MAX_U32:
         raise InvalidBlockError(f"its index is not in 0 … {MAX_U32}", block.index)
     if not 0 <= block.timestamp <= MAX_U64:
-        reason = f"its timestamp {block.timestamp} is not in 0 … {MAX_U64}"
+        reason = f"its timestamp {brief(block.timestamp)} is not in 0 … {MAX_U64}"
         raise InvalidBlockError(reason, block.index)
     if block.index == 0 and block.spends:
         reason = "block 0 can spend nothing, because spent index 0 means unspent"
@@ -119,7 +165,7 @@ def _check_fields(block: BlockSpendInfo) -> None:
             raise InvalidBlockError(f"a spend has {len(name)} bytes, not 32", block.index, name)
     for coin in block.confirms:
         if not 0 <= coin.amount <= MAX_U64:
-            reason = f"a coin's amount {coin.amount} is not in 0 … {MAX_U64}"
+            reason = f"a coin's amount {brief(coin.amount)} is not in 0 … {MAX_U64}"
             raise InvalidBlockError(reason, block.index)
         if len(coin.parent_coin_name) != NAME_BYTES or len(coin.puzzle_hash) != NAME_BYTES:
             reason = "a coin's parent name and puzzle hash must have 32 bytes each"

@@ -30,6 +30,10 @@ from os import PathLike, fspath
 _VERIFY = "cdb verify SCHEMA --db PATH says what is damaged, and --repair mends what is derived"
 
 
+_READABLE_BITS = 128
+_READABLE_BYTES = 64
+
+
 class CdbError(Exception):
     """The base of every error that cdb raises on purpose."""
 
@@ -45,8 +49,14 @@ class BlockError(CdbError):
     def __init__(self, reason: str, block_index: int, coin_name: bytes | None = None) -> None:
         self.block_index = block_index
         self.coin_name = coin_name
-        coin = "" if coin_name is None else f": coin {coin_name.hex()}"
-        super().__init__(f"block {block_index} refused: {reason}{coin}")
+        coin = "" if coin_name is None else f": coin {coin_name[:_READABLE_BYTES].hex()}"
+        super().__init__(f"block {brief(block_index)} refused: {reason}{coin}")
+
+
+def brief(number: int) -> str:
+    """The number; of one that nobody would read to its end, how long it is."""
+    n_bits = number.bit_length()
+    return str(number) if n_bits <= _READABLE_BITS else f"(a number of {n_bits} bits)"
 
 
 class BlockOrderError(BlockError):

@@ -10,7 +10,7 @@ from cdb.blocks import (
     BlockSpendInfo,
     canonical,
     check_against_state,
-    check_names,
+    checked_names,
     named_block,
 )
 from cdb.coins import MAX_U32, MAX_U64, Coin, bytes32, bytes32_unchecked
@@ -158,8 +158,8 @@ def test_a_block_error_is_one_line_with_block_and_coin() -> None:
 
 
 def test_names_of_another_length_are_refused() -> None:
-    check_names([])
-    check_names([bytes(32), COIN.name()])
-    for wrong in (b"", bytes(31), bytes(33)):
+    whole = [bytes32(bytes(32)), COIN.name()]
+    assert [checked_names(names) for names in ([], whole)] == [[], whole]
+    for wrong in map(bytes32_unchecked, (b"", bytes(31), bytes(33))):
         with pytest.raises(ValueError, match=f"32 bytes, not {len(wrong)}"):
-            check_names([bytes(32), wrong])
+            checked_names([*whole, wrong])

@@ -5,9 +5,10 @@ from collections.abc import Sequence
 from itertools import compress
 from struct import calcsize, iter_unpack
 
-from cdb.blocks import NamedBlock, check_against_state, check_names
+from cdb.blocks import NamedBlock, check_against_state, checked_names
 from cdb.coins import NAME_BYTES, Coin, CoinInfo, bytes32, bytes32_unchecked
 from cdb.engines.shared import Shared
+from cdb.packed import are_bytes
 
 INFO_FORMAT = "=32s32sQII"
 """parent, puzzle hash, amount, confirmed index, spent index (0: unspent)"""
@@ -23,7 +24,7 @@ class PackedLookups(Shared):
 
     def coin_infos_for_coin_names(self, coin_names: Sequence[bytes32]) -> list[CoinInfo]:
         """See Schema."""
-        check_names(coin_names)
+        coin_names = checked_names(coin_names)
         infos, found = self.coin_infos_packed(b"".join(coin_names))
         make = bytes32_unchecked
         return [
@@ -38,8 +39,8 @@ class PackedLookups(Shared):
 
         See INFO_FORMAT; the infos of unknown names are zeros.
         """
-        if len(coin_names) % NAME_BYTES:
-            raise ValueError(f"coin names have {NAME_BYTES} bytes each")
+        if not are_bytes(coin_names) or len(coin_names) % NAME_BYTES:
+            raise ValueError(f"packed coin names are bytes, {NAME_BYTES} each")
         with self._mutex:
             self._guard.check()
             return self._lookup(coin_names)

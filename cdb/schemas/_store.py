@@ -7,7 +7,14 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from typing import NoReturn
 
-from cdb.blocks import BlockSpendInfo, NamedBlock, check_against_state, check_names, named_block
+from cdb.blocks import (
+    BlockSpendInfo,
+    NamedBlock,
+    check_against_state,
+    checked_index,
+    checked_names,
+    named_block,
+)
 from cdb.coins import CoinInfo, bytes32
 from cdb.engines.batch import plan_batch
 from cdb.engines.coin_rows import CoinRows
@@ -74,19 +81,21 @@ class CoinStore(Shared):
 
     def coin_infos_for_coin_names(self, coin_names: Sequence[bytes32]) -> list[CoinInfo]:
         """The coins of these names, in the order asked; unknown names are skipped."""
-        check_names(coin_names)
+        coin_names = checked_names(coin_names)
         with self._mutex:
             self._guard.check()
             return [coin.info() for coin in self._stored(coin_names) if coin is not None]
 
     def block_info_for_block_index(self, block_index: int) -> BlockSpendInfo | None:
         """The canonical block at an index; None where no block was accepted."""
+        block_index = checked_index(block_index)
         with self._mutex:
             self._guard.check()
             return self._rows.read.block(block_index)
 
     def rewind_to_block_index(self, block_index: int) -> None:
         """Go back, durably, to the state after the last block with an index ≤ block_index."""
+        block_index = checked_index(block_index)
         with self._writing():
             newest = self._rows.newest_index
             if newest is None or block_index >= newest:

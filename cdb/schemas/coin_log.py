@@ -17,7 +17,7 @@ from os import PathLike
 from pathlib import Path
 from threading import get_ident
 
-from cdb.blocks import BlockSpendInfo, named_block
+from cdb.blocks import BlockSpendInfo, checked_index, named_block, with_plain_fields
 from cdb.coins import MAX_U32, NAME_BYTES
 from cdb.damage import Damage, Progress
 from cdb.durability import Durability
@@ -84,7 +84,7 @@ class CoinLogSchema(PackedLookups):
     def accept_block(self, block_spend_info: BlockSpendInfo) -> None:
         """See Schema."""
         with self._writing():
-            packed = _packed(block_spend_info)
+            packed = _packed(with_plain_fields(block_spend_info))
             if packed is None:
                 self._raise_refusal(block_spend_info)
             else:
@@ -115,6 +115,7 @@ class CoinLogSchema(PackedLookups):
 
     def block_info_for_block_index(self, block_index: int) -> BlockSpendInfo | None:
         """See Schema."""
+        block_index = checked_index(block_index)
         with self._mutex:
             self._settle()
             blocks = self._log.read(block_index, block_index).next()
@@ -124,6 +125,7 @@ class CoinLogSchema(PackedLookups):
 
     def rewind_to_block_index(self, block_index: int) -> None:
         """See Schema."""
+        block_index = checked_index(block_index)
         with self._writing():
             self._settle(writing=True)
             with self._guard.write():

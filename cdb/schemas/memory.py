@@ -15,7 +15,8 @@ from cdb.blocks import (
     NamedBlock,
     canonical,
     check_against_state,
-    check_names,
+    checked_index,
+    checked_names,
     named_block,
 )
 from cdb.coins import Coin, CoinInfo, bytes32
@@ -79,7 +80,7 @@ class MemorySchema(Shared):
 
     def coin_infos_for_coin_names(self, coin_names: list[bytes32]) -> list[CoinInfo]:
         """See Schema."""
-        check_names(coin_names)
+        coin_names = checked_names(coin_names)
         with self._mutex:
             self._guard.check()
             return [
@@ -90,6 +91,7 @@ class MemorySchema(Shared):
 
     def block_info_for_block_index(self, block_index: int) -> BlockSpendInfo | None:
         """See Schema."""
+        block_index = checked_index(block_index)
         with self._mutex:
             self._guard.check()
             block = self._blocks.get(block_index)
@@ -97,6 +99,7 @@ class MemorySchema(Shared):
 
     def rewind_to_block_index(self, block_index: int) -> None:
         """See Schema."""
+        block_index = checked_index(block_index)
         with self._writing():
             for index in list(self._blocks.irange(block_index, inclusive=(False, True))):
                 block = self._blocks.pop(index)

@@ -14,10 +14,7 @@ from os import PathLike
 from pathlib import Path
 from typing import NoReturn, Self
 
-from cdb.blocks import (
-    BlockSpendInfo,
-    named_block,
-)
+from cdb.blocks import BlockSpendInfo, checked_index, named_block
 from cdb.damage import Damage, Progress
 from cdb.durability import Durability
 from cdb.engines.changing import file_marks, read_unchanged
@@ -111,6 +108,7 @@ class RocksKvSchema(PackedLookups):
 
     def block_info_for_block_index(self, block_index: int) -> BlockSpendInfo | None:
         """See Schema."""
+        block_index = checked_index(block_index)
         with self._mutex:
             self._guard.check()
             if self._newest is None or not 0 <= block_index <= self._newest:
@@ -119,6 +117,7 @@ class RocksKvSchema(PackedLookups):
 
     def rewind_to_block_index(self, block_index: int) -> None:
         """See Schema."""
+        block_index = checked_index(block_index)
         with self._writing():
             self.flush()
             if self._newest is None or block_index >= self._newest:

@@ -1,11 +1,13 @@
 """What a schema promises of accepting and refusing blocks."""
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from cdb.blocks import BlockSpendInfo, canonical
-from cdb.coins import MAX_U32
+from cdb.coins import MAX_U32, MAX_U64, Coin
 from cdb.errors import (
     AlreadySpentError,
     BlockOrderError,
@@ -13,9 +15,14 @@ from cdb.errors import (
     InvalidBlockError,
     UnknownCoinError,
 )
-from cdb.state import verify
+from cdb.state import summarize, verify
 from cdb.testing.base import SchemaTests, accept_all, block_at, expected_state
 from cdb.testing.chains import BREACHES, Chain, child, hash_of, reward, sample_chain
+
+NO_INTEGERS: Any = [1.0, 1.5, "1", b"1", None]
+NO_BYTES: Any = ["x" * 32, bytearray(32), memoryview(bytes(32)), 32, None]
+NO_NAMES: Any = [bytes(31), bytes(33), b""]
+TOO_LARGE = [2**64, 10**30, 10**5000]
 
 
 class AcceptingTests(SchemaTests):
@@ -108,6 +115,60 @@ class AcceptingTests(SchemaTests):
             schema.accept_block(last)
             assert verify(schema) == expected_state(chain.blocks)
 
+    def test_a_field_of_another_type_is_a_value_error_and_changes_nothing(self, path: Path) -> None:
+        good, coin = block_at(9), reward(9)
+        blocks = [replace(good, index=value) for value in NO_INTEGERS]
+        blocks += [replace(good, timestamp=value) for value in NO_INTEGERS]
+        blocks += [replace(good, spends=[value]) for value in NO_BYTES]
+        coins = [replace(coin, amount=value) for value in NO_INTEGERS]
+        coins += [replace(coin, parent_coin_name=value) for value in NO_BYTES]
+        coins += [replace(coin, puzzle_hash=value) for value in NO_BYTES]
+        blocks += [replace(good, confirms=[coin, each]) for each in coins]
+        with self.open(path) as schema:
+            schema.accept_block(block_at(1))
+            before = summarize(schema)
+            for block in blocks:
+                with pytest.raises(ValueError, match=r" is (an integer|bytes), not "):
+                    schema.accept_block(block)
+            assert summarize(schema) == before
+            schema.accept_block(good)
+            assert verify(schema) == expected_state([block_at(1), good])
+
+    def test_a_field_out_of_its_range_is_refused_and_changes_nothing(self, path: Path) -> None:
+        good, coin = block_at(9), reward(9)
+        blocks = [replace(good, index=value) for value in (MAX_U32 + 1, 2**63, *TOO_LARGE)]
+        blocks += [replace(good, timestamp=value) for value in TOO_LARGE]
+        blocks += [replace(good, spends=[value]) for value in NO_NAMES]
+        coins = [replace(coin, amount=value) for value in TOO_LARGE]
+        coins += [replace(coin, parent_coin_name=value) for value in NO_NAMES]
+        coins += [replace(coin, puzzle_hash=value) for value in NO_NAMES]
+        # Together they are as long as they should be.
+        coins.append(replace(coin, parent_coin_name=NO_NAMES[0], puzzle_hash=NO_NAMES[1]))
+        blocks += [replace(good, confirms=[coin, each]) for each in coins]
+        blocks += [_negated(block) for block in blocks]
+        with self.open(path) as schema:
+            schema.accept_block(block_at(1))
+            before = summarize(schema)
+            for block in blocks:
+                with pytest.raises(InvalidBlockError) as refusal:
+                    schema.accept_block(block)
+                assert refusal.value.block_index == block.index
+            assert summarize(schema) == before
+            schema.accept_block(good)
+            assert verify(schema) == expected_state([block_at(1), good])
+
+    def test_whatever_python_takes_for_an_integer_is_kept_as_a_plain_one(self, path: Path) -> None:
+        coin = Coin(hash_of(1), hash_of(2), True)
+        with self.open(path) as schema:
+            schema.accept_block(BlockSpendInfo(False, True, [], [coin]))
+            schema.accept_block(BlockSpendInfo(_Integer(7), _Integer(MAX_U64), [coin.name()], []))
+            (info,) = schema.coin_infos_for_coin_names([coin.name()])
+            assert type(info.coin.amount) is int
+        with self.open(path) as schema:
+            kept = [BlockSpendInfo(0, 1, [], [coin]), BlockSpendInfo(7, MAX_U64, [coin.name()], [])]
+            assert list(schema.blocks()) == kept
+            assert [type(block.timestamp) for block in schema.blocks()] == [int, int]
+
     def test_what_is_accepted_is_visible_at_once(self, path: Path) -> None:
         chain = Chain()
         with self.open(path) as schema:
@@ -120,3 +181,23 @@ class AcceptingTests(SchemaTests):
                 assert all(info.spent_index == block.index for info in spent)
                 assert schema.block_info_for_block_index(block.index) == canonical(block)
             assert list(schema.blocks()) == [canonical(block) for block in chain.blocks]
+
+
+class _Integer(int):
+    def __str__(self) -> str:
+        return "written as something else"
+
+    __repr__ = __str__
+
+
+def _negated(block: BlockSpendInfo) -> BlockSpendInfo:
+    """The block with a minus before what is too large."""
+    return replace(
+        block,
+        index=block.index if block.index <= MAX_U32 else -block.index,
+        timestamp=block.timestamp if block.timestamp <= MAX_U64 else -block.timestamp,
+        confirms=[
+            coin if coin.amount <= MAX_U64 else replace(coin, amount=-coin.amount)
+            for coin in block.confirms
+        ],
+    )

@@ -4,9 +4,12 @@ from functools import partial
 from pathlib import Path
 from random import Random
 
+import pytest
+
 from cdb.blocks import BlockSpendInfo, canonical
-from cdb.coins import MAX_U64, bytes32
-from cdb.state import verify
+from cdb.coins import MAX_U32, MAX_U64, bytes32
+from cdb.state import summarize, verify
+from cdb.testing.accepting import NO_BYTES, NO_INTEGERS, NO_NAMES
 from cdb.testing.base import SchemaTests, accept_all, block_at, expected_state
 from cdb.testing.chains import EDGE_AMOUNTS, hash_of, reward, sample_chain
 from cdb.testing.faults.beside import History, check_blocks, write_beside_readers
@@ -27,6 +30,38 @@ class ReadingTests(SchemaTests):
             answered = [info.coin for info in schema.coin_infos_for_coin_names(asked)]
             assert answered == [*coins[::-1], coins[3], coins[3]]
             assert schema.coin_infos_for_coin_names([]) == []
+
+    def test_any_block_index_may_be_asked_for_and_rewound_to(self, path: Path) -> None:
+        large = [MAX_U32, MAX_U32 + 1, 2**63 - 1, 2**63, MAX_U64, 2**64, 10**30, 10**5000]
+        chain = sample_chain(3).blocks
+        with self.open(path) as schema:
+            accept_all(schema, chain)
+            for index in large:
+                assert schema.block_info_for_block_index(index) is None
+                assert schema.block_info_for_block_index(-index) is None
+                schema.rewind_to_block_index(index)
+            assert summarize(schema) == expected_state(chain)
+            for index in (1, *large):
+                schema.rewind_to_block_index(-index)
+                assert schema.last_block_index is None
+                schema.accept_block(chain[0])
+            accept_all(schema, chain[1:])
+            for value in NO_INTEGERS:
+                with pytest.raises(ValueError, match="a block's index is an integer, not "):
+                    schema.block_info_for_block_index(value)
+                with pytest.raises(ValueError, match="a block's index is an integer, not "):
+                    schema.rewind_to_block_index(value)
+            assert verify(schema) == expected_state(chain)
+
+    def test_what_is_no_name_is_a_value_error(self, path: Path) -> None:
+        with self.open(path) as schema:
+            schema.accept_block(block_at(1))
+            (name,) = (coin.name() for coin in block_at(1).confirms)
+            for value in (*NO_BYTES, *NO_NAMES):
+                with pytest.raises(ValueError, match="a coin name "):
+                    schema.coin_infos_for_coin_names([name, value])
+            (info,) = schema.coin_infos_for_coin_names(iter([name]))  # type: ignore[arg-type]
+            assert info.coin.name() == name
 
     def test_names_that_share_a_prefix_with_a_coin_are_unknown(self, path: Path) -> None:
         coins = [reward(1, n) for n in range(200)]
