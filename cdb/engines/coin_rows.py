@@ -155,9 +155,9 @@ class CoinRows:
         self.row_count = 0
         self.newest_index: int | None = None
         self._table = table
-        self._snapshot = Snapshot(path) if read_only else None
+        self._snapshot = Snapshot(path, table.tables) if read_only else None
         if self._snapshot is None:
-            self.connection = connect(path, durability)
+            self.connection = connect(path, durability, table.tables)
             self.read = CoinReader(self.connection, path, table, partial(stored_data, path))
         else:
             self.connection = self._snapshot.connection
@@ -238,7 +238,7 @@ class CoinRows:
         """Every committed block, in order, lazily, as of now; of a read-only object, as of then."""
         if self._snapshot is not None:
             return _blocks_of(self.read)
-        snapshot = Snapshot(self.path)
+        snapshot = Snapshot(self.path, self._table.tables)
         return _closing(snapshot, _blocks_of(self._reader_of(snapshot)))
 
     def close(self) -> None:

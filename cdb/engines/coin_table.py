@@ -6,9 +6,11 @@ from typing import Protocol
 
 from cdb.engines.batch import Batch
 from cdb.engines.parents import CREATE as CREATE_PARENTS
+from cdb.engines.parents import TABLES as PARENT_TABLES
 from cdb.engines.parents import keep_irregular, may_have_child, may_have_irregular_child
-from cdb.engines.sqlite import EACH, select_in
+from cdb.engines.sqlite import EACH, parts, select_in
 from cdb.engines.stored import create_block_table
+from cdb.packed import CONFIRM_BYTES
 
 
 class CoinTable(Protocol):
@@ -16,6 +18,8 @@ class CoinTable(Protocol):
 
     table: str
     block_table: str
+    tables: tuple[str, ...]
+    """All that it uses."""
     create: tuple[str, ...]
     """CREATE … IF NOT EXISTS statements, the block table's among them."""
     columns: str
@@ -59,6 +63,7 @@ class CompactTable:
 
     table = "coin"
     block_table = "block"
+    tables: tuple[str, ...] = ("coin", "spend", "block", *PARENT_TABLES)
     create: tuple[str, ...] = (
         """CREATE TABLE IF NOT EXISTS coin(
             id INTEGER PRIMARY KEY,
@@ -84,9 +89,9 @@ class CompactTable:
     def append(self, connection: sqlite3.Connection, batch: Batch) -> None:
         """See CoinTable."""
         coins = (
-            (block.n_coins, block.first_row, block.packed, block.block_index)
+            (n_coins, block.first_row + start, coins, block.block_index)
             for block in batch.confirms()
-            if block.n_coins
+            for start, n_coins, coins in parts(block.packed, CONFIRM_BYTES)
         )
         connection.executemany(self._insert, coins)
         connection.executemany("INSERT INTO spend VALUES (?, ?)", batch.spends())

@@ -6,9 +6,9 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any, NoReturn
 
-from cdb.blocks import BlockSpendInfo, canonical, check_names
+from cdb.blocks import BlockSpendInfo, canonical, checked_index, checked_names
 from cdb.coins import MAX_U32, CoinInfo, bytes32, bytes32_unchecked
-from cdb.engines.node_table import COIN_COLUMNS, COIN_TABLE
+from cdb.engines.node_table import COIN_COLUMNS, COIN_TABLE, TABLES
 from cdb.engines.shared import Shared
 from cdb.engines.snapshot import Snapshot
 from cdb.engines.sqlite import from_signed, select_in
@@ -32,7 +32,7 @@ class NodeFile(Shared):
     def __init__(self, path: Path) -> None:
         super().__init__(path, read_only=True)
         self._path = path
-        self._snapshot = Snapshot(path)
+        self._snapshot = Snapshot(path, TABLES)
 
     @property
     def last_block_index(self) -> int | None:
@@ -43,7 +43,7 @@ class NodeFile(Shared):
 
     def coin_infos_for_coin_names(self, coin_names: Sequence[bytes32]) -> list[CoinInfo]:
         """See Schema."""
-        check_names(coin_names)
+        coin_names = checked_names(coin_names)
         with self._mutex, self._snapshot.reading():
             self._guard.check()
             select = f"{_SELECT} WHERE coin_name"
@@ -53,6 +53,7 @@ class NodeFile(Shared):
 
     def block_info_for_block_index(self, block_index: int) -> BlockSpendInfo | None:
         """See Schema."""
+        block_index = checked_index(block_index)
         confirms = self._query(f"{_SELECT} WHERE confirmed_index = ?", block_index)
         if not confirms:
             return None

@@ -17,10 +17,12 @@ from cdb.engines.stored import create_block_table
 from cdb.mainnet import is_reward
 
 COIN_TABLE = "coin_record"
+BLOCK_TABLE = "cdb_block"
 FORMAT_TABLE = "cdb_format"
 FORMAT_VERSION = 1
 VERSION_TABLE = "database_version"
 NODE_VERSION = 2
+TABLES = (COIN_TABLE, BLOCK_TABLE, VERSION_TABLE, FORMAT_TABLE)
 COIN_COLUMNS = "rowid, coin_parent, puzzle_hash, amount, confirmed_index, max(spent_index, 0)"
 UNSPENT = 0
 UNSPENT_LIKE_PARENT = -1
@@ -35,7 +37,7 @@ _CREATE = (
         coin_parent blob,
         amount blob,
         timestamp bigint)""",
-    create_block_table("cdb_block"),
+    create_block_table(BLOCK_TABLE),
     f"CREATE TABLE IF NOT EXISTS {VERSION_TABLE}(version int)",
     f"INSERT INTO {VERSION_TABLE} SELECT {NODE_VERSION}"
     f" WHERE NOT EXISTS (SELECT 1 FROM {VERSION_TABLE})",
@@ -57,7 +59,8 @@ class NodeTable:
     """See CoinTable. Beside the node's table, cdb_block says what each block did."""
 
     table = COIN_TABLE
-    block_table = "cdb_block"
+    block_table = BLOCK_TABLE
+    tables: tuple[str, ...] = TABLES
     columns = COIN_COLUMNS
     _insert = (
         "INSERT INTO coin_record(rowid, coin_name, confirmed_index, spent_index, coinbase,"

@@ -15,14 +15,14 @@ that is not in WAL mode is opened with mode=ro.
 """
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Self
 
 from cdb.engines.files import storage_errors
 from cdb.engines.own import own
-from cdb.engines.sqlite import open_uri, sqlite_errors, stored_data
+from cdb.engines.sqlite import check_tables, open_uri, sqlite_errors, stored_data
 from cdb.engines.wal import has_commit
 from cdb.errors import (
     CorruptDatabaseError,
@@ -38,17 +38,18 @@ _WAL_MODE = 2
 class Snapshot:
     """A read transaction on one SQLite file, pinned when it is made.
 
-    Raises DatabaseNotFoundError where there is no file, and CorruptDatabaseError, StorageError or
-    DatabaseLockedError where SQLite can't read it.
+    tables: those that will be read, for check_tables(). Raises DatabaseNotFoundError where there is
+    no file, and CorruptDatabaseError, StorageError or DatabaseLockedError where SQLite can't read
+    it.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, tables: Sequence[str]) -> None:
         self._path = path
         with storage_errors(path):
             self._state = _state(path)
             parameters = _parameters(path)
         try:
-            self.connection = _begun(path, parameters)
+            self.connection = _begun(path, parameters, tables)
         except StorageError as error:
             if not _lacks_room_for_shm(error):
                 raise
@@ -56,7 +57,7 @@ class Snapshot:
             with storage_errors(path):
                 self._state = _state(path)
                 parameters = _parameters_alone(path)
-            self.connection = _begun(path, parameters)
+            self.connection = _begun(path, parameters, tables)
         self._needs_check = parameters != "mode=ro"
 
     @contextmanager
@@ -114,14 +115,14 @@ def _parameters_alone(path: Path) -> str:
     return "mode=ro&vfs=unix-none" if wal.exists() and has_commit(wal) else "mode=ro&immutable=1"
 
 
-def _begun(path: Path, parameters: str) -> sqlite3.Connection:
+def _begun(path: Path, parameters: str, tables: Sequence[str]) -> sqlite3.Connection:
     connection = open_uri(path, parameters)
     try:
         with sqlite_errors(path):
             if "unix-none" in parameters:
                 connection.execute("PRAGMA locking_mode=EXCLUSIVE")
             connection.execute("BEGIN")
-            connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+            check_tables(connection, path, tables)
     except BaseException:
         connection.close()
         raise

@@ -42,10 +42,16 @@ LOCK_WAIT_SECONDS = 1.0
 # Numbers 0 … ?1 - 1, for ?1 > 0. A statement that takes its items out of one packed parameter, by
 # substr, costs a third of a call of executemany with a tuple for each.
 EACH = "WITH RECURSIVE each(n) AS (VALUES (0) UNION ALL SELECT n + 1 FROM each WHERE n + 1 < ?1)"
+PART_BYTES = 4 * 2**20
+"""A packed parameter's length: SQLite takes none above a limit, which is 10^9 or what it was built
+with."""
 
 
-def connect(path: Path, durability: Durability) -> sqlite3.Connection:
-    """Open (or create) an SQLite file of ours for writing, with explicit transactions."""
+def connect(path: Path, durability: Durability, tables: Sequence[str]) -> sqlite3.Connection:
+    """Open (or create) an SQLite file of ours for writing, with explicit transactions.
+
+    tables: those that will be used, for check_tables().
+    """
     try:
         connection = open_uri(path, "mode=rwc")
     except DatabaseNotFoundError as error:
@@ -68,6 +74,7 @@ def connect(path: Path, durability: Durability) -> sqlite3.Connection:
                 # What a killed process left in the -wal need not be synced, and what it could not
                 # sync never will be: nothing is promised, or built on it, before it is in the file.
                 connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            check_tables(connection, path, tables)
     except BaseException:
         connection.close()
         raise
@@ -119,13 +126,40 @@ def open_uri(path: Path, parameters: str) -> sqlite3.Connection:
     """
     check_files(path, read_only="mode=ro" in parameters)
     with sqlite_errors(path):
-        return sqlite3.connect(
-            f"file:{quote(os.fsencode(path.absolute()))}?{parameters}",
+        connection = sqlite3.connect(
+            # Without an authority a path that begins with two slashes would be taken for one.
+            f"file://{quote(os.fsencode(path.absolute()))}?{parameters}",
             uri=True,
             isolation_level=None,
             check_same_thread=False,
             timeout=LOCK_WAIT_SECONDS,
         )
+        # What stands in a file calls no function that does more than compute.
+        connection.execute("PRAGMA trusted_schema=OFF")
+        return connection
+
+
+def check_tables(connection: sqlite3.Connection, path: Path, tables: Sequence[str]) -> None:
+    """Check those of the tables that are there, before anything is read from them.
+
+    Raises CorruptDatabaseError for what is no ordinary table: a view, a virtual table or a
+    generated column is a program of whoever made the file, and may run for ever; and a trigger
+    writes what nobody here has asked for.
+    """
+    names = ",".join(f"'{table}'" for table in tables)
+    query = (
+        f"SELECT type, name, rootpage FROM sqlite_master"
+        f" WHERE name COLLATE NOCASE IN ({names}) OR tbl_name COLLATE NOCASE IN ({names})"
+    )
+    for kind, name, root_page in connection.execute(query).fetchall():
+        if kind == "index":
+            continue
+        if kind != "table" or not root_page:
+            what = "virtual table" if kind == "table" else kind
+            raise CorruptDatabaseError(path, f"{name} is a {what}, and only tables belong here")
+        computed = "SELECT name FROM pragma_table_xinfo(?) WHERE hidden"
+        for (column,) in connection.execute(computed, (name,)).fetchall():
+            raise CorruptDatabaseError(path, f"{name}.{column} is computed, not stored")
 
 
 def check_files(path: Path, *, read_only: bool) -> None:
@@ -208,6 +242,14 @@ def select_in(
         padding = [part[-1]] * (padded_length - len(part))
         # All at once: a cursor that is left half way complains when its database is closed first.
         yield from connection.execute(f"{select} IN ({marks})", [*part, *padding]).fetchall()
+
+
+def parts(packed: bytes | memoryview, item_bytes: int) -> Iterator[tuple[int, int, memoryview]]:
+    """Packed items as parameters for EACH: the first one's place, how many, and their bytes."""
+    items = PART_BYTES // item_bytes
+    for start in range(0, len(packed) // item_bytes, items):
+        part = memoryview(packed)[item_bytes * start : item_bytes * (start + items)]
+        yield start, len(part) // item_bytes, part
 
 
 def integrity_problems(connection: sqlite3.Connection) -> list[str]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 
+from cdb.coins import NAME_BYTES
 from cdb.durability import Durability
 from cdb.engines.files import make_dir
 from cdb.engines.index import Watermark
@@ -16,11 +17,13 @@ from cdb.engines.sqlite import (
     connect,
     create_tables,
     integrity_problems,
+    parts,
     sqlite_errors,
     stored_data,
 )
 from cdb.errors import CorruptDatabaseError
 
+_TABLES = ("coin_lookup", "covered")
 _CREATE = (
     "CREATE TABLE IF NOT EXISTS coin_lookup(hash BLOB PRIMARY KEY, id INTEGER) WITHOUT ROWID",
     "CREATE TABLE IF NOT EXISTS covered(rows INTEGER NOT NULL, last_name BLOB NOT NULL)",
@@ -39,12 +42,12 @@ class SqliteLookup:
 
     def __init__(self, path: Path, *, durability: Durability, read_only: bool) -> None:
         self._path = path / "lookup.sqlite"
-        self._snapshot = Snapshot(self._path) if read_only else None
+        self._snapshot = Snapshot(self._path, _TABLES) if read_only else None
         if self._snapshot:
             self._connection = self._snapshot.connection
         else:
             make_dir(path, durable=durability is Durability.POWER)
-            self._connection = connect(self._path, durability)
+            self._connection = connect(self._path, durability, _TABLES)
         try:
             with stored_data(self._path):
                 if not read_only:
@@ -63,20 +66,18 @@ class SqliteLookup:
     def find(self, names: Sequence[bytes]) -> list[int | None]:
         """See NameIndex."""
         rows: list[int | None] = [None] * len(names)
-        if names:
-            with stored_data(self._path):
-                found = self._connection.execute(_FIND, (len(names), b"".join(names)))
-                for place, row in found:
-                    rows[place] = row
+        with stored_data(self._path):
+            for start, *part in parts(b"".join(names), NAME_BYTES):
+                for place, row in self._connection.execute(_FIND, part):
+                    rows[start + place] = row
         return rows
 
     def write(self, names: Sequence[bytes], covered: Watermark) -> None:
         """See NameIndex."""
         with sqlite_errors(self._path):
             self._connection.execute("BEGIN IMMEDIATE")
-            if names:
-                parameters = (len(names), b"".join(names), self._covered.rows + 1)
-                self._connection.execute(_INSERT, parameters)
+            for start, *part in parts(b"".join(names), NAME_BYTES):
+                self._connection.execute(_INSERT, (*part, self._covered.rows + 1 + start))
             self._commit(covered)
 
     def rewind(self, covered: Watermark, dropped: Iterator[bytes]) -> None:

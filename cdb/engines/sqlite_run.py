@@ -24,13 +24,14 @@ from typing import Any
 from cdb.engines.filter import Filter, FilterBuilder
 from cdb.engines.manifest import RunEntry, wrong_version
 from cdb.engines.search import RECORD, RunFormat, first_key, packed_keys, paged, unpacked_keys
-from cdb.engines.sqlite import open_uri, sqlite_errors, stored_data
+from cdb.engines.sqlite import check_tables, open_uri, sqlite_errors, stored_data
 from cdb.errors import CorruptDatabaseError
 
 VERSION = 2
 PAGE_RECORDS = 16
 _CHECKSUM = struct.Struct("<I")
 _IDENTITY = struct.Struct("<4Q")
+_TABLES = ("hashes", "meta")
 _CREATE = """
     PRAGMA journal_mode=OFF;
     PRAGMA synchronous=OFF;
@@ -49,6 +50,7 @@ class SqliteRun:
         self._connection = open_uri(path, "mode=ro&immutable=1")
         try:
             with stored_data(path):
+                check_tables(self._connection, path, _TABLES)
                 # A damaged row may claim to be text, which need not decode.
                 self._connection.text_factory = bytes
                 self._connection.execute("PRAGMA cell_size_check=ON")

@@ -25,6 +25,7 @@ from cdb.engines.node_table import (
     FORMAT_VERSION,
     INDEX_SETS,
     NODE_VERSION,
+    TABLES,
     VERSION_TABLE,
     NodeNames,
     NodeTable,
@@ -80,7 +81,7 @@ def check(path: Path, progress: Progress) -> Iterator[Damage]:
     """Damage to the one file; nothing repairs it. Of a node's own, what SQLite can tell."""
     path = located(path, read_only=True)
     if _is_nodes_own(path):
-        with Snapshot(path) as snapshot:
+        with Snapshot(path, TABLES) as snapshot:
             with snapshot.reading():
                 problems = integrity_problems(snapshot.connection)
             yield from (Damage(path, problem) for problem in problems)
@@ -110,7 +111,7 @@ def _tables(snapshot: Snapshot) -> set[str]:
 
 
 def _is_nodes_own(path: Path) -> bool:
-    with Snapshot(path) as snapshot, snapshot.reading():
+    with Snapshot(path, TABLES) as snapshot, snapshot.reading():
         tables = _tables(snapshot)
         if COIN_TABLE not in tables or FORMAT_TABLE in tables:
             return False
@@ -126,7 +127,7 @@ def _is_nodes_own(path: Path) -> bool:
 
 def _own_index_set(path: Path) -> str | None:
     """The index set of a database that cdb made; None where a file has no tables yet."""
-    with Snapshot(path) as snapshot, snapshot.reading():
+    with Snapshot(path, TABLES) as snapshot, snapshot.reading():
         tables = _tables(snapshot)
         if not tables:
             return None

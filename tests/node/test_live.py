@@ -17,6 +17,7 @@ import pytest
 
 from cdb.blocks import BlockSpendInfo, canonical
 from cdb.coins import Coin, bytes32
+from cdb.engines.node_table import TABLES
 from cdb.engines.snapshot import Snapshot
 from cdb.errors import StorageError, WrongDatabaseError
 from cdb.replay import block_text
@@ -371,7 +372,7 @@ def test_a_node_that_starts_while_we_read_keeps_its_wal(
     """SQLite deletes a -wal when the last connection closes, and doesn't know of the node."""
     wal = path.with_name(path.name + "-wal")
     wal.write_bytes(useless(wal.read_bytes()))
-    with Snapshot(path):
+    with Snapshot(path, TABLES):
         writer = Writer(live, path, command_environment)
         height = writer.step()
     with writer:
