@@ -64,7 +64,7 @@ class NodeFile(Shared):
     def blocks(self) -> Iterator[BlockSpendInfo]:
         """See Schema."""
         self._guard.check()
-        return self._blocks()
+        return self._iteration(self._blocks())
 
     def flush(self) -> None:
         """Nothing to do: nothing was written."""

@@ -6,8 +6,10 @@ optional: importing this module always works, and missing() says why the engine 
 
 import os
 from array import array
+from collections import deque
 from pathlib import Path
 from typing import Any, NamedTuple
+from weakref import WeakSet, finalize
 
 from cdb.blocks import BlockSpendInfo
 from cdb.coins import NAME_BYTES, Coin, bytes32_unchecked
@@ -93,7 +95,8 @@ class RocksKv:
         self.path = path
         self._native = _engine.load()
         self._ffi = self._native.ffi
-        self._cursors: set[Cursor] = set()
+        self._cursors: WeakSet[Cursor] = WeakSet()
+        self._ended: deque[Any] = deque()
         handle = self._ffi.new("cdb_kv **")
         self._handle: Any = None
         native_options = self._ffi.new("cdb_kv_options *")
@@ -165,7 +168,7 @@ class RocksKv:
         """The committed blocks first … last of this moment."""
         handle = self._ffi.new("cdb_kv_cursor **")
         self._call("cursor_open", first, last, handle)
-        cursor = Cursor(self, handle[0])
+        cursor = Cursor(self, handle[0], self._ended)
         self._cursors.add(cursor)
         return cursor
 
@@ -185,9 +188,15 @@ class RocksKv:
         """Release everything, also when it fails. What is not committed is lost."""
         for cursor in list(self._cursors):
             cursor.close()
+        self._end_cursors()
         handle, self._handle = self._handle, None
         if handle is not None:
             _engine.call(self.path, "close", handle)
+
+    def _end_cursors(self) -> None:
+        """End the cursors that nobody has any more: from here, because calls come one at a time."""
+        while self._ended:
+            self._native.lib.cdb_kv_cursor_close(self._ended.popleft())
 
     def _open_handle(self) -> Any:
         if self._handle is None:
@@ -202,6 +211,7 @@ class RocksKv:
         return _Kept(self._ffi.new("cdb_kv_blocks *", (len(blocks.indices), *arrays)), arrays)
 
     def _call(self, function: str, *arguments: Any) -> None:
+        self._end_cursors()
         plain = [each.pointer if isinstance(each, _Kept) else each for each in arguments]
         _engine.call(self.path, function, self._open_handle(), *plain)
 
@@ -209,9 +219,10 @@ class RocksKv:
 class Cursor:
     """Blocks in order, from one moment's view. Its database's close() ends it."""
 
-    def __init__(self, database: RocksKv, handle: Any) -> None:
+    def __init__(self, database: RocksKv, handle: Any, ended: "deque[Any]") -> None:
         self._database = database
         self._handle = handle
+        self._finalizer = finalize(self, ended.append, handle)
 
     def next(self, entries: int) -> PackedBlocks | None:
         """The next blocks, with so many coins + spends or the end; None when there are no more.
@@ -237,18 +248,15 @@ class Cursor:
     def _next(self) -> Any:
         """The next block as the engine has it, good until the next call; None at the end."""
         database = self._database
-        if self._handle is None:
+        if not self._finalizer.alive:
             raise DatabaseClosedError(database.path, "it is closed; open it again")
         block, found = database._ffi.new("cdb_kv_block *"), database._ffi.new("int32_t *")
         _engine.call(database.path, "cursor_next", self._handle, block, found)
         return block if found[0] else None
 
     def close(self) -> None:
-        """Release what it reads from."""
-        handle, self._handle = self._handle, None
-        if handle is not None:
-            self._database._cursors.discard(self)
-            self._database._native.lib.cdb_kv_cursor_close(handle)
+        """Release what it reads from, with the database's next call."""
+        self._finalizer()
 
 
 class _Kept(NamedTuple):

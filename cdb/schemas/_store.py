@@ -110,7 +110,7 @@ class CoinStore(Shared):
         """Every block in order, lazily, as a snapshot of the moment of this call."""
         with self._mutex:
             self.flush()
-            return self._rows.blocks()
+            return self._iteration(self._rows.blocks())
 
     def close(self) -> None:
         """Flush, and release the database. A second call does nothing."""

@@ -133,13 +133,14 @@ class CoinLogSchema(PackedLookups):
 
     def blocks(self) -> Iterator[BlockSpendInfo]:
         """See Schema."""
-        return (packed.block(n) for packed in self.blocks_packed() for n in range(len(packed)))
+        packs = self.blocks_packed()
+        return self._iteration(packed.block(n) for packed in packs for n in range(len(packed)))
 
     def blocks_packed(self) -> Iterator[PackedBlocks]:
         """The blocks of blocks(), a few thousand coins at a time."""
         with self._mutex:
             self._settle()
-            return self._read_on(self._log.read(0, MAX_U32))
+            return self._iteration(self._read_on(self._log.read(0, MAX_U32)))
 
     def close(self) -> None:
         """See Schema."""

@@ -114,7 +114,7 @@ class MemorySchema(Shared):
         """See Schema. Blocks never change once accepted, so a list of them is a snapshot."""
         with self._mutex:
             self._guard.check()
-            return map(canonical, list(self._blocks.values()))
+            return self._iteration(map(canonical, list(self._blocks.values())))
 
     def close(self) -> None:
         """See Schema."""

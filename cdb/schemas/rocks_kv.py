@@ -6,13 +6,12 @@ my.cdb/
 └── NEWEST          how far db/ had come when it was last closed or given a large commit
 """
 
-import threading
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from functools import partial
 from os import PathLike
 from pathlib import Path
-from typing import NoReturn, Self
+from typing import NoReturn
 
 from cdb.blocks import BlockSpendInfo, checked_index, named_block
 from cdb.damage import Damage, Progress
@@ -132,11 +131,11 @@ class RocksKvSchema(PackedLookups):
     def blocks(self) -> Iterator[BlockSpendInfo]:
         """See Schema. It commits what is pending."""
         packs = self._packs(READ_ENTRIES)
-        return (packed.block(n) for packed in packs for n in range(len(packed)))
+        return self._iteration(packed.block(n) for packed in packs for n in range(len(packed)))
 
     def blocks_packed(self) -> Iterator[PackedBlocks]:
         """The blocks of blocks(), about 100,000 coins at a time. It commits what is pending."""
-        return map(with_names, self._packs(PACK_ENTRIES))
+        return self._iteration(map(with_names, self._packs(PACK_ENTRIES)))
 
     def close(self) -> None:
         """See Schema."""
@@ -220,7 +219,16 @@ class RocksKvSchema(PackedLookups):
             self.flush()
             if self._newest is None:
                 return iter(())
-            return _Packs(self._kv.cursor(last=self._newest), entries, self._mutex)
+            cursor = self._kv.cursor(last=self._newest)
+        return self._iteration(self._read_on(cursor, entries))
+
+    def _read_on(self, cursor: Cursor, entries: int) -> Iterator[PackedBlocks]:
+        while True:
+            with self._mutex:
+                blocks = cursor.next(entries)
+            if blocks is None:
+                return
+            yield blocks
 
     def _lookup(self, coin_names: bytes) -> tuple[bytearray, bytearray]:
         return self._kv.find(coin_names)
@@ -241,29 +249,6 @@ class RocksKvSchema(PackedLookups):
         finally:
             cursor.close()
         self._kv.end_rewind()
-
-
-class _Packs:
-    """The blocks of a cursor, without names, which other threads may read beside its schema."""
-
-    def __init__(self, cursor: Cursor, entries: int, mutex: threading.RLock) -> None:
-        self._cursor = cursor
-        self._entries = entries
-        self._mutex = mutex
-
-    def __iter__(self) -> Self:
-        return self
-
-    def __next__(self) -> PackedBlocks:
-        with self._mutex:
-            blocks = self._cursor.next(self._entries)
-        if blocks is None:
-            raise StopIteration
-        return blocks
-
-    def __del__(self) -> None:
-        with self._mutex:
-            self._cursor.close()
 
 
 def check(path: Path, progress: Progress) -> Iterator[Damage]:

@@ -1,0 +1,111 @@
+"""What a child made by fork() can do with its parent's objects: nothing, at once."""
+
+import gc
+import os
+import signal
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from threading import Event, Thread
+
+import pytest
+
+from cdb.errors import DatabaseClosedError
+from cdb.schemas import Schema
+from cdb.schemas.registry import SchemaInfo
+from cdb.testing.base import accept_all
+from cdb.testing.chains import sample_chain
+
+BLOCKS = sample_chain(12).blocks
+ELSEWHERE = "the process that this one was forked from has it open"
+
+
+@pytest.fixture
+def schema(own_schema: SchemaInfo, tmp_path: Path) -> Iterator[Schema]:
+    if own_schema.missing is not None:
+        pytest.skip(own_schema.missing)
+    with own_schema.open(tmp_path / "database") as schema:
+        accept_all(schema, BLOCKS)
+        schema.flush()
+        yield schema
+
+
+def in_a_child(schema: Schema, body: Callable[[], None]) -> int:
+    """Run it in a child, while a thread of ours that the child has not is in the middle of a call.
+
+    Returns the child's exit code: 0 if nothing was raised.
+    """
+    begun, end = Event(), Event()
+
+    def call() -> None:
+        with schema._mutex:  # type: ignore[attr-defined]
+            begun.set()
+            end.wait()
+
+    thread = Thread(target=call)
+    thread.start()
+    begun.wait()
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            signal.signal(signal.SIGALRM, signal.SIG_DFL)
+            signal.alarm(5)
+            body()
+            code = 0
+        finally:
+            os._exit(code)
+    _, status = os.waitpid(child, 0)
+    end.set()
+    thread.join()
+    return os.waitstatus_to_exitcode(status)
+
+
+def test_a_child_goes_on_with_no_iteration(schema: Schema) -> None:
+    iterations = [
+        iter(schema.blocks()),
+        iter(schema.blocks()),
+        iter(getattr(schema, "blocks_packed", schema.blocks)()),
+    ]
+    first = next(iterations[0])
+
+    def go_on() -> None:
+        for iteration in iterations:
+            with pytest.raises(DatabaseClosedError, match=ELSEWHERE):
+                next(iteration)
+        with pytest.raises(DatabaseClosedError, match=ELSEWHERE):
+            schema.blocks()
+        with pytest.raises(DatabaseClosedError, match=ELSEWHERE):
+            schema.coin_infos_for_coin_names([])
+
+    assert in_a_child(schema, go_on) == 0
+    assert [first, *iterations[0]] == list(iterations[1]) == list(schema.blocks())
+
+
+def test_what_a_child_drops_is_as_it_was_in_its_parent(schema: Schema) -> None:
+    iterations = [iter(schema.blocks()), iter(schema.blocks())]
+    first = next(iterations[0])
+
+    def drop() -> None:
+        iterations.clear()
+        gc.collect()
+
+    assert in_a_child(schema, drop) == 0
+    assert [first, *iterations[0]] == list(iterations[1]) == list(schema.blocks())
+
+
+def test_what_is_dropped_waits_for_nobody(schema: Schema) -> None:
+    """The garbage collector drops things in the middle of anything, whoever holds whatever."""
+    iteration = iter(schema.blocks())
+    next(iteration)
+    dropped = Event()
+
+    def drop() -> None:
+        nonlocal iteration
+        del iteration
+        gc.collect()
+        dropped.set()
+
+    with schema._mutex:  # type: ignore[attr-defined]
+        Thread(target=drop, daemon=True).start()
+        assert dropped.wait(5)
+    assert len(list(schema.blocks())) == len(BLOCKS)
