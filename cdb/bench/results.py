@@ -4,6 +4,7 @@ results/MACHINE/DATE-SCHEMA-PROFILE-COINS-RUN.json
 """
 
 import json
+import re
 from collections.abc import Iterable
 from functools import cache
 from importlib.resources import files
@@ -15,7 +16,8 @@ from cdb.engines.files import fsync_dir, storage_errors, write_output
 from cdb.errors import CdbError, MissingEngineError
 
 VERSION = 1
-MAX_NAME = 80  # of a schema, in a file's name
+MAX_NAME = 80  # of a machine, a schema or a profile, in a path
+_NAMED = ("machine", "schema", "profile")
 
 Document = dict[str, Any]
 """A run; its shape is that of result.schema.json."""
@@ -31,11 +33,11 @@ def write_result(directory: Path, document: Document) -> Path:
     Raises ResultError when it is not valid, StorageError, and never replaces a file.
     """
     check(document, "the result to be written")
-    folder = directory / str(document["machine"]["name"])
+    path = directory / place_of(document)
+    folder = path.parent
     with storage_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
     fsync_dir(folder.parent)
-    path = folder / file_name(document)
     if path.exists() or path.is_symlink():
         raise ResultError(f"{path} is there already; results are never written again")
     write_output(path, text_of(document).encode())
@@ -93,13 +95,18 @@ def _files(place: Path) -> list[Path]:
     return [place]
 
 
-def file_name(document: Document) -> str:
-    """What a run's file is called, in the folder of its machine."""
-    date = document["begun"].translate(str.maketrans("", "", "-:"))
-    name = document["schema"]["name"][:MAX_NAME]
-    schema = "".join(c if c.isalnum() or c in "_." else "-" for c in name)
-    profile, coins = document["profile"]["name"], document["replay"]["coins"]
-    return f"{date}-{schema}-{profile}-{coins}-{document['run']}.json"
+def place_of(document: Document) -> Path:
+    """A run's file, in the folder of its machine; whatever the names in it are."""
+    date = document["begun"].translate(str.maketrans("", "", "-:\n"))
+    machine, schema, profile = (_plain(document[of]["name"]) for of in _NAMED)
+    coins = document["replay"]["coins"]
+    folder = re.sub(r"^\.|^$", "-", machine)  # neither .. nor hidden
+    return Path(folder, f"{date}-{schema}-{profile}-{coins}-{document['run']}.json")
+
+
+def _plain(name: str) -> str:
+    """A name as a part of one in a path."""
+    return "".join(c if c.isalnum() or c in "_.-" else "-" for c in name[:MAX_NAME])
 
 
 def text_of(document: Document) -> str:

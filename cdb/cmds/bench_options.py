@@ -13,6 +13,7 @@ import click
 from tqdm import tqdm
 
 from cdb.bench.plan import DATABASE_BYTES, Plan
+from cdb.cmds.echo import echo
 from cdb.cmds.options import directory_option, flush_every_option
 from cdb.coins import MAX_U32
 from cdb.durability import Durability
@@ -183,7 +184,7 @@ keep_option = click.option(
 
 def note(line: str) -> None:
     """Say on standard error what goes on."""
-    click.echo(line, err=True)
+    echo(line, err=True)
 
 
 @contextmanager

@@ -3,8 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-import click
-
 from cdb.bench.comparison import Comparison, compare
 from cdb.bench.plan import Plan
 from cdb.bench.process import WorkloadError
@@ -12,6 +10,7 @@ from cdb.bench.run import truth_of
 from cdb.bench.truth import Truth
 from cdb.cmds.bench_options import BenchOptions, Source, note, workplaces
 from cdb.cmds.bench_tables import afterwards_table, growth_table, heading, load_table, problems
+from cdb.cmds.echo import echo
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +56,7 @@ def compare_all(parts: Sequence[Part], options: BenchOptions) -> None:
                 failed += problems(comparison)
     comparable = _with_schemas_of_the_last(measured)
     if len(comparable) > 1:
-        click.echo(growth_table(comparable))
+        echo(growth_table(comparable))
     if failed:
         raise WorkloadError("; ".join(failed))
 
@@ -74,7 +73,7 @@ def _with_schemas_of_the_last(measured: Sequence[tuple[Part, Comparison]]) -> li
 
 def _compare(plan: Plan, truth: Truth) -> Comparison:
     comparison = compare(plan, truth, note)
-    click.echo(f"{heading(comparison, plan)}\n{load_table(comparison)}\n")
+    echo(f"{heading(comparison, plan)}\n{load_table(comparison)}\n")
     if plan.afterwards:
-        click.echo(f"{afterwards_table(comparison)}\n")
+        echo(f"{afterwards_table(comparison)}\n")
     return comparison

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from cdb.cmds.echo import echo
 from cdb.cmds.load import LoadOptions, LoadSummary, load_stream
 from cdb.cmds.options import directory_option
 from cdb.cmds.runner import run
@@ -38,20 +39,20 @@ def demo(coins: int, parent: Path) -> None:
     with tempfile.TemporaryDirectory(prefix="cdb-demo-", dir=parent) as name:
         directory = Path(name)
         replay = directory / "replay.txt"
-        click.echo(f"making a replay of {coins:,} coins …", err=True)
+        echo(f"making a replay of {coins:,} coins …", err=True)
         with replay.open("wb") as stream:
             write_blocks(stream, mainnet_shaped_blocks(coins=coins))
         schemas = [find_schema(name) for name in schema_names()]
         ready = [schema for schema in schemas if schema.missing is None]
         results = [(schema, _load(schema, directory, replay)) for schema in ready]
-    click.echo(_results_table(results))
+    echo(_results_table(results))
     for schema in schemas:
         if schema.missing is not None:
-            click.echo(f"{schema.name} was left out: {schema.missing}")
+            echo(f"{schema.name} was left out: {schema.missing}")
     digests = {result.digest for _, result in results if result.digest is not None}
     if len(digests) != 1:
         raise InvariantError("the digests differ: at least one schema holds a wrong state")
-    click.echo(f"\nall digests are {digests.pop()}")
+    echo(f"\nall digests are {digests.pop()}")
 
 
 def _load(schema: SchemaInfo, directory: Path, replay: Path) -> LoadSummary:

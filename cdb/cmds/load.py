@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO
 
-import click
 from tqdm import tqdm
 
 from cdb.ahead import ahead
+from cdb.cmds.echo import echo
 from cdb.cmds.interrupt import DeferredInterrupt
 from cdb.cmds.table import table
 from cdb.durability import Durability
@@ -100,7 +100,7 @@ def load_stream(
         digest = _digest(schema, path, replay_coins)
     except KeyboardInterrupt:
         only = "only the digest is missing, and cdb verify gives it"
-        click.echo(f"interrupted; {_kept(loader)}; {only}", err=True)
+        echo(f"interrupted; {_kept(loader)}; {only}", err=True)
         raise
     return replace(summary, digest=digest, digest_seconds=meter.seconds())
 
@@ -174,7 +174,7 @@ def _stopping_well(loader: Loader) -> Iterator[None]:
         # A second interrupt may have broken off a write, and then there is nothing left to flush.
         with suppress(DatabaseError):
             loader.flush()
-        click.echo(f"interrupted; {_kept(loader)}; the same command goes on from there", err=True)
+        echo(f"interrupted; {_kept(loader)}; the same command goes on from there", err=True)
         raise
 
 

@@ -6,6 +6,7 @@ from stat import S_ISREG
 
 import click
 
+from cdb.cmds.echo import echo
 from cdb.cmds.load import LoadOptions, load_stream, summary_table
 from cdb.cmds.options import (
     database_path,
@@ -80,7 +81,7 @@ def load_blocks(
             total_bytes = status.st_size if S_ISREG(status.st_mode) else None
             options = LoadOptions(max_blocks, flush_coins, level, digest, total_bytes)
             summary = load_stream(schema, path, stream, options)
-    click.echo(summary_table(summary), err=True)
+    echo(summary_table(summary), err=True)
 
 
 if __name__ == "__main__":

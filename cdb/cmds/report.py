@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from cdb.bench.results import Document
+from cdb.cmds.echo import echo
 from cdb.cmds.runner import run
 from cdb.engines.files import write_output
 from cdb.errors import CdbError
@@ -153,10 +154,10 @@ def _readme(documents: Sequence[Document], readme: Path) -> str:
 
 def _write(text: str, file: Path | None) -> None:
     if file is None:
-        click.echo(text, nl=False)
+        echo(text, nl=False)
     else:
         write_output(file, text.encode())
-        click.echo(f"wrote {file}", err=True)
+        echo(f"wrote {file}", err=True)
 
 
 if __name__ == "__main__":

@@ -8,11 +8,13 @@
 import os
 import sys
 from contextlib import suppress
+from io import StringIO
 from typing import NoReturn
 
 import click
 
 from cdb.advice import explained
+from cdb.cmds.echo import echo
 from cdb.engines.standard import keep_standard_descriptors
 from cdb.errors import CdbError
 from cdb.termination import end_at_interrupts, raise_interrupts
@@ -51,7 +53,9 @@ def _exit_code(command: click.Command) -> int:
         result = command.main(standalone_mode=False)
         sys.stdout.flush()
     except click.ClickException as error:
-        error.show()
+        shown = StringIO()
+        error.show(shown)
+        echo(shown.getvalue(), err=True, nl=False)
         return error.exit_code
     except CdbError as error:
         return fail(str(error))
@@ -78,5 +82,5 @@ def _give_up_output() -> None:
 def fail(problem: str) -> int:
     """Print the one line of an error; the exit code."""
     with suppress(OSError):  # standard error may be on the disk that is full
-        click.echo(f"error: {problem}", err=True)
+        echo(f"error: {problem}", err=True)
     return EXIT_ERROR

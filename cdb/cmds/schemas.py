@@ -2,6 +2,7 @@
 
 import click
 
+from cdb.cmds.echo import echo
 from cdb.cmds.runner import run
 from cdb.cmds.table import table
 from cdb.errors import UnknownSchemaError
@@ -11,7 +12,7 @@ from cdb.schemas import find_schema, schema_names
 @click.command("schemas")
 def schemas() -> None:
     """List the schemas: cdb's own and those of installed packages (entry points cdb.schemas)."""
-    click.echo(table([_row(name) for name in schema_names()], left=frozenset({0, 1, 2})))
+    echo(table([_row(name) for name in schema_names()], left=frozenset({0, 1, 2})))
 
 
 def _row(name: str) -> list[str]:

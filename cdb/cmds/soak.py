@@ -15,6 +15,7 @@ from tqdm import tqdm
 
 from cdb.bench.machine import machine_name
 from cdb.bench.software import software_versions
+from cdb.cmds.echo import echo
 from cdb.cmds.options import SchemaType
 from cdb.cmds.runner import EXIT_ERROR, run
 from cdb.cmds.soak_report import (
@@ -26,6 +27,7 @@ from cdb.cmds.soak_report import (
     write_report,
 )
 from cdb.errors import CdbError, StorageError, UnsupportedError
+from cdb.plain import printable_lines
 from cdb.schemas import find_schema
 from cdb.testing.faults.catalogue import CATALOGUE
 from cdb.testing.faults.soak import Result, Rotation, take_turns
@@ -128,7 +130,7 @@ def soak(
     if show is not None:
         if specs or trials or report:
             raise click.UsageError("--show tries nothing: leave out what goes with it")
-        click.echo(read_markdown(show))
+        echo(read_markdown(show))
         return 0
     if report is not None and (report.exists() or report.is_symlink()):
         raise CdbError(f"{report} is there already; name a new file for the report")
@@ -163,7 +165,7 @@ def soak(
     try:
         watch.write(document)
     finally:
-        click.echo(markdown(document))
+        echo(markdown(document))
     if not rotation.pairs:
         raise UnsupportedError("nothing can be tried here; what was left out says why")
     return EXIT_ERROR if soaked.totals["failed"] else 0
@@ -281,7 +283,7 @@ def _machine_name() -> str | None:
 
 def _note(line: str) -> None:
     """A line on standard error, above the bar."""
-    tqdm.write(line, file=sys.stderr)
+    tqdm.write(printable_lines(line), file=sys.stderr)
 
 
 if __name__ == "__main__":

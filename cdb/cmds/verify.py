@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 from tqdm import tqdm
 
+from cdb.cmds.echo import echo
 from cdb.cmds.options import SchemaType, database_path, db_option, schema_argument
 from cdb.cmds.runner import EXIT_REPAIRABLE, fail, run
 from cdb.cmds.table import table
@@ -76,12 +77,12 @@ def _verify(schema: SchemaInfo, path: Path, repair: bool) -> int:
         with _bar(f"{path}: repair") as progress:
             schema.repair(path, damages, progress)
         for damage in damages:
-            click.echo(f"repaired  {damage.path}")
+            echo(f"repaired  {damage.path}")
         damages = _check_files(schema, path, repair)
     if not damages:
         state = _check_state(schema, path)
         if isinstance(state, StateSummary):
-            click.echo(_report(schema, path, state))
+            echo(_report(schema, path, state))
             return 0
         damages = [state]
         _show(damages)
@@ -101,16 +102,16 @@ def _check_files(schema: SchemaInfo, path: Path, repair: bool) -> list[Damage]:
     except DatabaseLockedError:
         if repair:
             raise
-        click.echo(f"note: {path} is being written to: verified as any reader sees it", err=True)
+        echo(f"note: {path} is being written to: verified as any reader sees it", err=True)
     _show(damages)
     return damages
 
 
 def _show(damages: list[Damage]) -> None:
     for damage in damages[:SHOWN_DAMAGES]:
-        click.echo(f"damaged  {damage}")
+        echo(f"damaged  {damage}")
     if len(damages) > SHOWN_DAMAGES:
-        click.echo(f"damaged  … {len(damages) - SHOWN_DAMAGES} more places")
+        echo(f"damaged  … {len(damages) - SHOWN_DAMAGES} more places")
 
 
 def _check_state(schema: SchemaInfo, path: Path) -> StateSummary | Damage:
@@ -160,7 +161,7 @@ def _compare(schema: SchemaInfo, path: Path, against: SchemaInfo, path2: Path) -
         _bar("compare") as progress,
     ):
         compare(one, other, progress)
-    click.echo(f"{path} and {path2} hold the same blocks and coins")
+    echo(f"{path} and {path2} hold the same blocks and coins")
 
 
 def _report(schema: SchemaInfo, path: Path, summary: StateSummary) -> str:

@@ -14,8 +14,8 @@ from typing import Any
 import altair as alt
 import vl_convert
 
+from cdb.plain import plain, printable
 from cdb.report.model import LOAD, Curve, Group, Row
-from cdb.report.plain import plain, printable
 
 COLOURS = 9
 """How many variables --s0, --s1, … the page defines."""

@@ -14,13 +14,13 @@ from importlib.resources import files
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from cdb.bench.results import file_name, text_of
+from cdb.bench.results import place_of, text_of
+from cdb.plain import printable
 from cdb.report import units
 from cdb.report.answers import answer, answers, conditions
 from cdb.report.charts import Charts, runtime
 from cdb.report.model import LOAD, Document, Group, Mark, Report, Row, Setting, Spread
 from cdb.report.page_tables import cost_tables, lookup_tables, reading_tables, tip_tables
-from cdb.report.plain import printable
 from cdb.report.published import SOURCE, published_table
 from cdb.report.rules import LIMITS, RULES
 from cdb.report.tables import busy_line
@@ -176,7 +176,7 @@ def _archive(documents: Iterable[Document]) -> Markup:
         for document in documents:
             plain = dict(document)
             content = text_of(plain).encode()
-            entry = tarfile.TarInfo(f"results/{document['machine']['name']}/{file_name(plain)}")
+            entry = tarfile.TarInfo(f"results/{place_of(plain)}")
             entry.size = len(content)
             archive.addfile(entry, io.BytesIO(content))
     return _safe(b64encode(packed.getvalue()).decode())

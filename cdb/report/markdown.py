@@ -6,8 +6,8 @@ from html import escape
 
 from tabulate import tabulate
 
+from cdb.plain import CELL_LENGTH, plain, printable
 from cdb.report.outline import Command, Heading, Items, Link, Part, Text
-from cdb.report.plain import CELL_LENGTH, plain, printable
 from cdb.report.tables import Table
 
 _MARKUP = re.compile(r"([\\`*\[\]|#~]|\b_+|_+\b)")

@@ -4,8 +4,8 @@ from collections.abc import Iterable
 
 from tabulate import tabulate
 
+from cdb.plain import CELL_LENGTH, plain, printable
 from cdb.report.outline import Command, Heading, Items, Link, Part, Text
-from cdb.report.plain import CELL_LENGTH, plain, printable
 from cdb.report.tables import Table
 
 

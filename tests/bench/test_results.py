@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from cdb.bench.results import ResultError, read_result, read_results, write_result
+from cdb.bench.results import ResultError, place_of, read_result, read_results, write_result
 from tests.bench.results import document
 
 
@@ -31,10 +31,17 @@ def test_a_result_is_never_written_again(tmp_path: Path) -> None:
     assert path.read_bytes() == before
 
 
-def test_a_schema_of_any_name_stays_in_its_folder(tmp_path: Path) -> None:
+def test_a_result_of_any_names_stays_in_its_folder(tmp_path: Path) -> None:
     schema = {"name": "../my.schema:A", "description": "", "keeps_contract": True}
     path = write_result(tmp_path, document(schema=schema))
     assert path == tmp_path / "some-cpu" / "20261121T190509Z-..-my.schema-A-FAST-1000-1.json"
+    machine = {"name": "../../my.machine", "cpu_model_name": None}
+    profile = {**document()["profile"], "name": "../../FAST"}
+    path = write_result(tmp_path, document(machine=machine, profile=profile))
+    assert path.parent == tmp_path / "-.-..-my.machine"
+    assert path.name.endswith("-..-..-FAST-1000-1.json")
+    for name in ("..", ".", ""):
+        assert place_of(document(machine=machine | {"name": name})).parent.name.startswith("-")
     long = {"name": 500 * "x", "description": "", "keeps_contract": True}
     assert write_result(tmp_path, document(schema=long)).exists()
 

@@ -15,3 +15,8 @@ def plain(text: str, longest: int = 2000) -> str:
 def printable(text: str) -> str:
     """The text with � for each control character."""
     return "".join(each if each.isprintable() else "�" for each in text)
+
+
+def printable_lines(text: str) -> str:
+    """The same for each line of a text of several."""
+    return "\n".join(map(printable, text.split("\n")))
