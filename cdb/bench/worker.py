@@ -14,15 +14,12 @@ from typing import Any
 from cdb.bench.process import Answer, NotMeasuredError, WrongAnswerError
 from cdb.errors import CdbError
 
-_PR_SET_PDEATHSIG = 1
-
 _PR_SET_PDEATHSIG = 1  # of Linux
 
 
 def main() -> None:
     """Run one workload."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # the parent says what there is to say
-    _die_with_parent()
     _end_with_the_parent()
     with os.fdopen(os.dup(1), "w") as out:
         os.dup2(2, 1)  # what a schema prints is no answer
@@ -32,14 +29,7 @@ def main() -> None:
 
 
 def _end_with_the_parent() -> None:
-    """A workload may have processes of its own, which must not outlast it. Only Linux does that."""
-    prctl = getattr(ctypes.CDLL(None), "prctl", None)
-    if prctl is not None:
-        prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-
-
-def _die_with_parent() -> None:
-    """Whoever waits for the answer may be killed, and then nobody else would end this."""
+    """Whoever waits for the answer may be killed, and nobody else would end this. Linux only."""
     prctl = getattr(ctypes.CDLL(None), "prctl", None)
     if prctl is not None:
         prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)

@@ -40,7 +40,7 @@ class PackedLookups(Shared):
         See INFO_FORMAT; the infos of unknown names are zeros.
         """
         if not are_bytes(coin_names) or len(coin_names) % NAME_BYTES:
-            raise ValueError(f"packed coin names are bytes, {NAME_BYTES} each")
+            raise ValueError(f"packed coin names are a buffer of {NAME_BYTES} bytes each")
         with self._mutex:
             self._guard.check()
             return self._lookup(coin_names)
