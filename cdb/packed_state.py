@@ -12,6 +12,7 @@ from struct import Struct, iter_unpack
 from types import ModuleType
 from typing import Any
 
+from cdb.blocks import canonical
 from cdb.coins import NAME_BYTES, coin_name
 from cdb.engines.packed_lookups import INFO_FORMAT
 from cdb.packed import CONFIRM_BYTES, PackedBlocks
@@ -80,6 +81,22 @@ def first_unsorted(ends: "array[int]", entries: Packed, entry_bytes: int) -> int
     place: int
     place = native.lib.cdb_first_unsorted(n, *_numbers(native, ends), entry_array, entry_bytes)
     return None if place == n else place
+
+
+def check_canonical(blocks: PackedBlocks) -> None:
+    """Check the buffers, and that each block is canonical. Raises ValueError where one is not.
+
+    A spend or a confirm that stands there twice is in order: as a block, it is refused.
+    """
+    blocks.check()
+    entries = (
+        (blocks.spend_ends, blocks.spends, NAME_BYTES),
+        (blocks.confirm_ends, blocks.confirms, CONFIRM_BYTES),
+    )
+    for ends, buffer, entry_bytes in entries:
+        place = first_unsorted(ends, buffer, entry_bytes)
+        if place is not None and (block := blocks.block(place)) != canonical(block):
+            raise ValueError(f"packed block {block.index} is not in canonical form")
 
 
 def first_false_spend(blocks: PackedBlocks, infos: Packed, found: Packed) -> int | None:

@@ -17,6 +17,7 @@ from cdb.errors import CdbError, MissingEngineError
 
 VERSION = 1
 MAX_NAME = 80  # of a machine, a schema or a profile, in a path
+MAX_BYTES = 64 * 2**20
 _NAMED = ("machine", "schema", "profile")
 
 Document = dict[str, Any]
@@ -49,19 +50,23 @@ def read_results(places: Iterable[Path]) -> list[Document]:
 
     Raises ResultError, with the file and what is wrong.
     """
-    documents = [read_result(path) for place in places for path in _files(place)]
+    documents = [read_result(path) for place in places for path in files_at(place)]
     return sorted(documents, key=lambda each: (each["begun"], each["schema"]["name"]))
 
 
 def read_result(path: Path) -> Document:
     """The run that a file holds. Raises ResultError."""
     try:
-        document = json.loads(path.read_text("utf-8"))
+        with path.open("rb") as file:
+            text = file.read(MAX_BYTES + 1)
+        if len(text) > MAX_BYTES:
+            raise ResultError(f"{path} has more than {MAX_BYTES:,} bytes, as no result has")
+        document = json.loads(text.decode("utf-8"))
+        check(document, str(path))
     except OSError as error:
         raise ResultError(f"{path}: {explained(error)}") from error
     except (ValueError, RecursionError) as error:
         raise ResultError(f"{path} is no JSON: {error}") from error
-    check(document, str(path))
     checked: Document = document
     return checked
 
@@ -89,9 +94,11 @@ def _validator() -> Any:
     return Draft202012Validator(schema)
 
 
-def _files(place: Path) -> list[Path]:
+def files_at(place: Path) -> list[Path]:
+    """The file, or all .json files below the directory."""
     if place.is_dir():
-        return sorted(place.rglob("*.json"))
+        # A pipe would be waited for.
+        return sorted(path for path in place.rglob("*.json") if path.is_file())
     return [place]
 
 

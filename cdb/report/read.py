@@ -1,9 +1,9 @@
 """Reads results for a report: valid ones, each once, that can stand beside each other."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 
-from cdb.bench.results import Document, ResultError, read_result
+from cdb.bench.results import Document, ResultError, files_at, read_result
 
 GREATEST = 10**18
 
@@ -28,12 +28,8 @@ def read(places: Iterable[Path]) -> list[Document]:
 
 
 def _files(places: Iterable[Path]) -> list[Path]:
-    paths = [path for place in places for path in _below(place)]
+    paths = [path for place in places for path in files_at(place)]
     return list({path.resolve(): path for path in paths}.values())
-
-
-def _below(place: Path) -> Sequence[Path]:
-    return sorted(place.rglob("*.json")) if place.is_dir() else [place]
 
 
 def _check_numbers(value: object, where: str) -> None:

@@ -22,6 +22,7 @@ from cdb.engines.names import Names
 from cdb.engines.shared import Shared
 from cdb.engines.stored import StoredCoin
 from cdb.packed import PackedBlocks, pack_named
+from cdb.packed_state import check_canonical
 
 
 class CoinStore(Shared):
@@ -54,7 +55,7 @@ class CoinStore(Shared):
     def accept_packed(self, packed: PackedBlocks) -> None:
         """Add blocks in order. Raises a BlockError at the first one that is refused; those before
         it are accepted."""
-        packed.check()
+        check_canonical(packed)
         with self._writing():
             if not self._append(packed):
                 for place in range(len(packed)):

@@ -26,7 +26,7 @@ from cdb.engines.rocks_kv import Cursor, Options, RocksKv, missing
 from cdb.engines.rocks_kv_check import check_promise, rewrite_promise
 from cdb.errors import CorruptDatabaseError, DatabaseLockedError, InvariantError
 from cdb.packed import PackedBlocks, pack_named
-from cdb.packed_state import with_names
+from cdb.packed_state import check_canonical, with_names
 
 __all__ = ["SCHEMA", "RocksKvSchema", "check", "missing", "repair"]
 
@@ -86,7 +86,7 @@ class RocksKvSchema(PackedLookups):
 
     def accept_packed(self, packed_blocks: PackedBlocks) -> None:
         """Accept blocks in order. At a bad one, those before it are accepted, and it raises."""
-        packed_blocks.check()
+        check_canonical(packed_blocks)
         with self._writing():
             self._accept(packed_blocks)
 

@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 
-from cdb.blocks import BlockSpendInfo
+from cdb.blocks import BlockSpendInfo, canonical_coin_key
 from cdb.coins import bytes32
 from cdb.errors import AlreadySpentError, DuplicateCoinError, InvalidBlockError, UnknownCoinError
-from cdb.packed import PackedBlocks
+from cdb.packed import PackedBlocks, pack_unnamed
+from cdb.packed_state import with_names
 from cdb.schemas.protocol import Schema
 from cdb.testing.base import SchemaTests
 from cdb.testing.chains import BREACHES, Chain, child, random_block, reward, sample_chain
@@ -124,6 +125,24 @@ class PackTests(SchemaTests):
                 bad = BlockSpendInfo(6, 0, [], [reward(6), coin])
                 assert both.offer([good, bad], packed=True) is DuplicateCoinError
                 both.rewind(4)
+            both.agree()
+
+    def test_a_block_that_is_not_canonical_is_a_value_error(self, path: Path) -> None:
+        coins = sorted([reward(1, n) for n in range(3)], key=canonical_coin_key)
+        spends = sorted(coin.name() for coin in coins)
+        with self._both(path) as both:
+            both.accept([BlockSpendInfo(1, 0, [], coins)])
+            falling = sorted([reward(2, n) for n in range(3)], key=canonical_coin_key)[::-1]
+            schema: Any = both.schema
+            for block in (
+                BlockSpendInfo(2, 0, [], falling),
+                BlockSpendInfo(2, 0, spends[::-1], []),
+                BlockSpendInfo(2, 0, [*spends[:1], *spends[:0:-1]], [falling[0]]),
+            ):
+                with pytest.raises(ValueError, match="block 2 is not in canonical form"):
+                    schema.accept_packed(with_names(pack_unnamed([block])))
+                both.agree()
+            both.accept([BlockSpendInfo(2, 0, spends, falling)], packed=True)
             both.agree()
 
     @pytest.mark.parametrize("between", ["one pack", "two packs", "a flush", "a reopening"])

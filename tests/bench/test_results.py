@@ -1,11 +1,19 @@
 """Results: what is written can be read, nothing is written twice, and damage is one clear line."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
 
-from cdb.bench.results import ResultError, place_of, read_result, read_results, write_result
+from cdb.bench.results import (
+    ResultError,
+    files_at,
+    place_of,
+    read_result,
+    read_results,
+    write_result,
+)
 from tests.bench.results import document
 
 
@@ -74,6 +82,23 @@ def test_what_is_no_json_is_refused(tmp_path: Path, text: str) -> None:
     path.write_bytes(text.encode("latin-1"))
     with pytest.raises(ResultError, match=f"{path} is no JSON: "):
         read_results([tmp_path])
+
+
+def test_a_file_that_is_nested_as_deep_as_can_be_read_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "result.json"
+    for depth in range(900, 1000, 4):
+        path.write_text(depth * "[" + depth * "]")
+        with pytest.raises(ResultError, match=f"{path}"):
+            read_result(path)
+
+
+def test_what_is_too_long_for_a_result_or_a_pipe_is_not_read(tmp_path: Path) -> None:
+    path = write_result(tmp_path, document())
+    os.mkfifo(tmp_path / "pipe.json")
+    assert files_at(tmp_path) == [path]
+    os.truncate(path, 2**40)  # sparse
+    with pytest.raises(ResultError, match=r"json has more than 67,108,864 bytes"):
+        read_result(path)
 
 
 def test_a_file_that_is_missing_is_named(tmp_path: Path) -> None:
