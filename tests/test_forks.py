@@ -6,6 +6,7 @@ import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from threading import Event, Thread
+from weakref import ref
 
 import pytest
 
@@ -84,10 +85,12 @@ def test_a_child_goes_on_with_no_iteration(schema: Schema) -> None:
 def test_what_a_child_drops_is_as_it_was_in_its_parent(schema: Schema) -> None:
     iterations = [iter(schema.blocks()), iter(schema.blocks())]
     first = next(iterations[0])
+    alive = [ref(iteration) for iteration in iterations]
 
     def drop() -> None:
         iterations.clear()
         gc.collect()
+        assert all(each() for each in alive), "freed, and what they read from with them"
 
     assert in_a_child(schema, drop) == 0
     assert [first, *iterations[0]] == list(iterations[1]) == list(schema.blocks())

@@ -148,8 +148,7 @@ def check_tables(connection: sqlite3.Connection, path: Path, tables: Sequence[st
     """
     names = ",".join(f"'{table}'" for table in tables)
     query = (
-        f"SELECT type, name, rootpage FROM sqlite_master"
-        f" WHERE name COLLATE NOCASE IN ({names}) OR tbl_name COLLATE NOCASE IN ({names})"
+        f"SELECT type, name, rootpage FROM sqlite_master WHERE tbl_name COLLATE NOCASE IN ({names})"
     )
     for kind, name, root_page in connection.execute(query).fetchall():
         if kind == "index":

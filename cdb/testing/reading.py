@@ -32,10 +32,11 @@ class ReadingTests(SchemaTests):
             assert schema.coin_infos_for_coin_names([]) == []
 
     def test_any_block_index_may_be_asked_for_and_rewound_to(self, path: Path) -> None:
-        large = [MAX_U32, MAX_U32 + 1, 2**63 - 1, 2**63, MAX_U64, 2**64, 10**30, 10**5000]
-        chain = sample_chain(3).blocks
+        large = [MAX_U32 + 1, 2**63 - 1, 2**63, MAX_U64, 2**64, 10**30, 10**5000]
+        chain = [*sample_chain(3).blocks, block_at(MAX_U32)]
         with self.open(path) as schema:
             accept_all(schema, chain)
+            assert schema.block_info_for_block_index(MAX_U32) == chain[-1]
             for index in large:
                 assert schema.block_info_for_block_index(index) is None
                 assert schema.block_info_for_block_index(-index) is None

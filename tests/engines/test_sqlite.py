@@ -102,6 +102,11 @@ def test_any_number_of_names_and_coins_is_below_sqlites_limit(
         assert found == [*coins, *coins]
 
 
+def test_two_slashes_are_no_hosts_name(tmp_path: Path) -> None:
+    sqlite.open_uri(Path(f"/{tmp_path}/file.sqlite"), "mode=rwc").close()
+    assert [file.name for file in tmp_path.iterdir()] == ["file.sqlite"]
+
+
 @pytest.mark.parametrize("name", ["blockchain_v2", "sqlite_v3", "sqlite_row"])
 def test_a_path_that_begins_with_two_slashes(tmp_path: Path, name: str) -> None:
     path = f"/{tmp_path}/database"

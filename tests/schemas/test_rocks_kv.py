@@ -137,6 +137,16 @@ class TestPackedBlocks:
             with pytest.raises(BlockError, match="block 3 refused: it spends a coin that block 2"):
                 schema.accept_packed(PackedBlocks.of(again[1:]))
 
+    def test_an_iteration_that_is_dropped_ends_with_the_next_call(self, path: Path) -> None:
+        with RocksKvSchema(path) as schema:
+            accept_all(schema, sample_chain(3).blocks)
+            iteration = schema.blocks()
+            next(iteration)
+            del iteration
+            assert len(schema._kv._ended) == 1
+            schema.flush()
+            assert not schema._kv._ended
+
     def test_lookups_without_objects(self, path: Path) -> None:
         coin, other = reward(1), reward(1, 1)
         with RocksKvSchema(path) as schema:
@@ -152,6 +162,8 @@ class TestPackedBlocks:
             assert last == (other.parent_coin_name, other.puzzle_hash, other.amount, 1, 0)
             with pytest.raises(ValueError, match="32 bytes"):
                 schema.coin_infos_packed(names[1:])
+            with pytest.raises(ValueError, match="32 bytes"):
+                schema.coin_infos_packed("x" * 32)  # type: ignore[arg-type]
 
     def test_more_parts_and_threads_than_one(self, path: Path) -> None:
         coins = [reward(1, n) for n in range(5_000)]
