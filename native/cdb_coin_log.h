@@ -23,8 +23,8 @@
  * - No call keeps a pointer that it was given.
  *
  * Limits, each checked: 2^32 - 1 coins, a block index below 2^32, 2^32 - 1 bytes a record
- * (about 40 million coins a block), 2^44 bytes of log, 2^32 - 1 entries a run (a merge that
- * would make a longer one is left out).
+ * (about 40 million coins a block), 2^44 bytes of log, 2^32 - 1 rewinds, 2^32 - 1 entries a run
+ * (a merge that would make a longer one is left out).
  */
 
 typedef enum {
@@ -81,6 +81,7 @@ typedef struct {
     uint64_t log_bytes;
     uint64_t runs;
     uint64_t records_checked;  /* since the opening, because the index led to another coin there */
+    uint64_t probes;  /* since the opening: places of the index, and confirms, that were looked at */
     int32_t acked_is_damaged;  /* or missing, as it was found on opening; for a writer 0: it is mended */
 } cdb_coin_log_totals;
 

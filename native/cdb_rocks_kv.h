@@ -71,6 +71,7 @@ typedef struct {
     uint64_t sequence;     /* RocksDB's: it never falls while the database lives */
     uint64_t ingestions;   /* writes by sorted runs since the database was opened */
     int32_t is_rewinding;  /* a crash or the caller has not ended a rewind yet */
+    uint64_t probes;       /* since the opening, places of tables in memory that were looked at */
 } cdb_kv_state;
 
 /* What is known of a coin; numbers in the machine's byte order. */

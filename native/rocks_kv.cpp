@@ -135,7 +135,7 @@ int64_t cdb_kv::newest() const {
 
 cdb_kv_state cdb_kv::state() const {
   return {newest(), store_->newest(), store_->sequence(), store_->ingestions(),
-          store_->is_rewinding() ? 1 : 0};
+          store_->is_rewinding() ? 1 : 0, pending_.probes()};
 }
 
 Status cdb_kv::check_may_write() const {

@@ -10,11 +10,17 @@ bool Parents::may_have(const uint8_t *parent, bool is_spent_by_block) {
     rewards_.add(parent);
     return !is_new;
   }
-  if (is_spent_by_block && early_heads_.empty()) return false;
+  if (is_spent_by_block && early_hashes_.empty()) return false;
   const uint64_t head = big_endian::load64(parent);
-  if (is_spent_by_block) return early_heads_.count(head) != 0;
-  if (early_heads_.insert(head).second) new_early_heads_.push_back(head);
+  if (is_spent_by_block) return early_hashes_.count(hash_.of<1>({head})) != 0;
+  if (add_early(head)) new_early_heads_.push_back(head);
   return true;
+}
+
+bool Parents::add_early(uint64_t head) {
+  const auto [place, is_new] = early_hashes_.insert(hash_.of<1>({head}));
+  probes_ += early_hashes_.bucket_size(early_hashes_.bucket(*place));
+  return is_new;
 }
 
 std::vector<uint64_t> Parents::new_early_heads() const {

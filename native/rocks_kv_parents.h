@@ -10,6 +10,7 @@
 #pragma once
 
 #include "coin_log/reward_parents.h"
+#include "keyed_hash.h"
 
 #include <unordered_set>
 #include <vector>
@@ -26,11 +27,18 @@ class Parents {
   std::vector<uint64_t> new_early_heads() const;
   const std::vector<Reward> &rewards() const { return rewards_.highest(); }
   void saved() { new_early_heads_.clear(); }
-  void restore_early_head(uint64_t head) { early_heads_.insert(head); }
+  void restore_early_head(uint64_t head) { add_early(head); }
   void restore_rewards(const std::vector<Reward> &rewards) { rewards_.restore(rewards); }
+  // Heads that had to be looked past or at so far.
+  uint64_t probes() const { return probes_; }
 
  private:
-  std::unordered_set<uint64_t> early_heads_;
+  // Returns whether it is a new one.
+  bool add_early(uint64_t head);
+
+  KeyedHash hash_{HashKey::random()};
+  std::unordered_set<uint64_t> early_hashes_;  // of the heads, which anybody can choose
+  uint64_t probes_ = 0;
   std::vector<uint64_t> new_early_heads_;
   coin_log::RewardParents rewards_;
 };

@@ -1,66 +1,81 @@
 #include "rocks_kv_pending.h"
 
 #include <algorithm>
-#include <random>
+#include <array>
 
 namespace {
 
 constexpr size_t kFewestSlots = 1024;
-constexpr size_t kPrefetched = 8;  // names
-
-uint64_t word_of(const uint8_t *name, size_t i) {
-  uint64_t word;
-  std::memcpy(&word, name + 8 * i, sizeof word);
-  return word;
-}
 
 size_t end_before(const uint64_t *ends, size_t b) {
   return b == 0 ? 0 : static_cast<size_t>(ends[b - 1]);
 }
 
+// The hashes of names that follow on each other, computed ahead with their slots on the way from memory.
+class HashesAhead {
+ public:
+  HashesAhead(const NameTable &table, const uint8_t *names, size_t n)
+      : table_(table), names_(names), n_(n) {
+    for (size_t i = 0; i < kAhead; ++i) look_ahead(i);
+  }
+  // Of name i; to be asked for each name in turn.
+  uint64_t next(size_t i) {
+    const uint64_t hash = ahead_[i % kAhead];
+    look_ahead(i + kAhead);
+    return hash;
+  }
+
+ private:
+  static constexpr size_t kAhead = 8;
+
+  void look_ahead(size_t i) {
+    if (i < n_) table_.prefetch(ahead_[i % kAhead] = table_.hash(names_ + i * CDB_NAME_BYTES));
+  }
+
+  const NameTable &table_;
+  const uint8_t *names_;
+  size_t n_;
+  std::array<uint64_t, kAhead> ahead_{};
+};
+
+PendingCoin named(const uint8_t *name, const PendingCoin &fields) {
+  PendingCoin coin = fields;
+  std::memcpy(coin.name, name, CDB_NAME_BYTES);
+  return coin;
+}
+
 }  // namespace
 
-NameTable::NameTable() {
-  std::random_device random;
-  for (uint64_t &key : keys_) key = (uint64_t{random()} << 32 | random()) | 1;
-  rebuild({});
-}
-
-size_t NameTable::slot_of(const uint8_t *name) const {
-  uint64_t hash = 0;
-  for (size_t i = 0; i < keys_.size(); ++i) hash += word_of(name, i) * keys_[i];
-  hash ^= hash >> 32;  // the product's low bits depend only on the name's
-  return static_cast<size_t>((hash * keys_[0]) >> shift_);
-}
-
-size_t NameTable::find(const std::vector<PendingCoin> &coins, const uint8_t *name) const {
+size_t NameTable::find(const std::vector<PendingCoin> &coins, const uint8_t *name,
+                       uint64_t hash) const {
   const size_t mask = slots_.size() - 1;
-  for (size_t slot = slot_of(name); slots_[slot] != 0; slot = (slot + 1) & mask) {
+  for (size_t slot = hash >> shift_;; slot = (slot + 1) & mask) {
+    ++probes_;
+    if (slots_[slot] == 0) return kNone;
     const size_t i = slots_[slot] - 1;
     if (compare_names(coins[i].name, name) == 0) return i;
   }
-  return kNone;
 }
 
-void NameTable::add_last(const std::vector<PendingCoin> &coins) {
+void NameTable::add_last(const std::vector<PendingCoin> &coins, uint64_t hash) {
   if (coins.size() * 2 > slots_.size())
     rebuild(coins);
   else
-    enter(coins, coins.size() - 1);
+    enter(coins.size() - 1, hash);
 }
 
-void NameTable::enter(const std::vector<PendingCoin> &coins, size_t i) {
+void NameTable::enter(size_t i, uint64_t hash) {
   const size_t mask = slots_.size() - 1;
-  size_t slot = slot_of(coins[i].name);
-  while (slots_[slot] != 0) slot = (slot + 1) & mask;
+  size_t slot = hash >> shift_;
+  for (++probes_; slots_[slot] != 0; ++probes_) slot = (slot + 1) & mask;
   slots_[slot] = static_cast<uint32_t>(i + 1);
 }
 
 // In the order of entering: no name that is left was moved on by this one.
 void NameTable::remove_last(const std::vector<PendingCoin> &coins) {
   const size_t mask = slots_.size() - 1;
-  size_t slot = slot_of(coins.back().name);
-  while (slots_[slot] != coins.size()) slot = (slot + 1) & mask;
+  size_t slot = hash(coins.back().name) >> shift_;
+  for (++probes_; slots_[slot] != coins.size(); ++probes_) slot = (slot + 1) & mask;
   slots_[slot] = 0;
 }
 
@@ -70,11 +85,11 @@ void NameTable::rebuild(const std::vector<PendingCoin> &coins) {
   for (; n_slots < coins.size() * 4; n_slots *= 2) ++bits;
   shift_ = 64 - bits;
   slots_.assign(n_slots, 0);
-  for (size_t i = 0; i < coins.size(); ++i) enter(coins, i);
+  for (size_t i = 0; i < coins.size(); ++i) enter(i, hash(coins[i].name));
 }
 
 const PendingCoin *Pending::find(const uint8_t *name) const {
-  const size_t i = table_.find(coins_, name);
+  const size_t i = table_.find(coins_, name, table_.hash(name));
   return i == NameTable::kNone ? nullptr : &coins_[i];
 }
 
@@ -118,45 +133,43 @@ bool Pending::add(const cdb_kv_blocks &chunk, size_t b) {
   if (index == 0 && n_spends != 0) return false;
   // Both are sorted. Where they are not, a parent's spend is overlooked and a lookup made in vain.
   size_t s = 0;
+  HashesAhead name_hashes(table_, names, n_confirms);
   for (size_t i = 0; i < n_confirms; ++i) {
-    if (i + kPrefetched < n_confirms) table_.prefetch(names + (i + kPrefetched) * CDB_NAME_BYTES);
     const uint8_t *const parent = confirms + i * CDB_CONFIRM_BYTES;
     while (s < n_spends && compare_names(spends + s * CDB_NAME_BYTES, parent) < 0) ++s;
     const bool is_parent_spent =
         s < n_spends && compare_names(spends + s * CDB_NAME_BYTES, parent) == 0;
-    const bool may_exist = parents_.may_have(parent, is_parent_spent);
-    if (!confirm(names + i * CDB_NAME_BYTES, index, static_cast<uint32_t>(i), may_exist))
-      return false;
+    const PendingCoin coin = named(
+        names + i * CDB_NAME_BYTES,
+        {{}, index, static_cast<uint32_t>(i), 0, true, parents_.may_have(parent, is_parent_spent)});
+    if (!confirm(coin, name_hashes.next(i))) return false;
   }
+  HashesAhead spend_hashes(table_, spends, n_spends);
   for (size_t i = 0; i < n_spends; ++i) {
-    if (i + kPrefetched < n_spends) table_.prefetch(spends + (i + kPrefetched) * CDB_NAME_BYTES);
-    if (!spend(spends + i * CDB_NAME_BYTES, index)) return false;
+    const PendingCoin coin = named(spends + i * CDB_NAME_BYTES, {{}, 0, 0, index, false, false});
+    if (!spend(coin, spend_hashes.next(i))) return false;
   }
   return true;
 }
 
 // A name that is known already belongs to a pending coin, or to an older one if the block that
 // spends it is valid; if that one is not, it comes first and is the one that gets refused.
-bool Pending::confirm(const uint8_t *name, uint32_t index, uint32_t position, bool may_exist) {
-  if (table_.find(coins_, name) != NameTable::kNone) return false;
-  PendingCoin coin{{}, index, position, 0, true, may_exist};
-  std::memcpy(coin.name, name, CDB_NAME_BYTES);
+bool Pending::confirm(const PendingCoin &coin, uint64_t hash) {
+  if (table_.find(coins_, coin.name, hash) != NameTable::kNone) return false;
   coins_.push_back(coin);
-  table_.add_last(coins_);
+  table_.add_last(coins_, hash);
   return true;
 }
 
-bool Pending::spend(const uint8_t *name, uint32_t index) {
-  const size_t i = table_.find(coins_, name);
+bool Pending::spend(const PendingCoin &coin, uint64_t hash) {
+  const size_t i = table_.find(coins_, coin.name, hash);
   if (i != NameTable::kNone) {
     if (coins_[i].spent_index != 0) return false;
-    coins_[i].spent_index = index;
+    coins_[i].spent_index = coin.spent_index;
     return true;
   }
-  PendingCoin coin{{}, 0, 0, index, false, false};
-  std::memcpy(coin.name, name, CDB_NAME_BYTES);
   coins_.push_back(coin);
-  table_.add_last(coins_);
+  table_.add_last(coins_, hash);
   return true;
 }
 
@@ -165,7 +178,8 @@ void Pending::keep(size_t n_blocks, size_t n_coins, int64_t newest) {
   const PendingBlock last = n_blocks == 0 ? PendingBlock{} : blocks_[n_blocks - 1];
   const size_t spends_kept = last.spend_end * CDB_NAME_BYTES;
   for (size_t at = spends_kept; at < spends_.size(); at += CDB_NAME_BYTES) {
-    const size_t i = table_.find(coins_, spends_.data() + at);
+    const uint8_t *const name = spends_.data() + at;
+    const size_t i = table_.find(coins_, name, table_.hash(name));
     if (i != NameTable::kNone && coins_[i].spent_index > newest) coins_[i].spent_index = 0;
   }
   blocks_.resize(n_blocks);

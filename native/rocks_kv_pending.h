@@ -3,9 +3,9 @@
 #pragma once
 
 #include "cdb_rocks_kv_api.h"
+#include "keyed_hash.h"
 #include "rocks_kv_parents.h"
 
-#include <array>
 #include <cstring>
 #include <utility>
 #include <vector>
@@ -24,29 +24,31 @@ struct PendingCoin {
   bool may_exist;        // it is confirmed, and has to be looked for among older coins
 };
 
-// Finds coins by name: open addressing over their positions in a vector.
-//
-// The hash is keyed anew in each process, since anybody can put any 32 bytes into a block's spends.
+// Finds coins by name: open addressing over their positions in a vector. A hash is computed once a
+// name, and handed over with it.
 class NameTable {
  public:
   static constexpr size_t kNone = SIZE_MAX;
 
-  NameTable();
-  size_t find(const std::vector<PendingCoin> &coins, const uint8_t *name) const;
-  void prefetch(const uint8_t *name) const { __builtin_prefetch(&slots_[slot_of(name)]); }
+  NameTable() { rebuild({}); }
+  uint64_t hash(const uint8_t *name) const { return hash_.of(name); }
+  void prefetch(uint64_t hash) const { __builtin_prefetch(&slots_[hash >> shift_]); }
+  size_t find(const std::vector<PendingCoin> &coins, const uint8_t *name, uint64_t hash) const;
   // Enters the last of the coins, whose name must be new.
-  void add_last(const std::vector<PendingCoin> &coins);
+  void add_last(const std::vector<PendingCoin> &coins, uint64_t hash);
   // Takes the last of the coins out again.
   void remove_last(const std::vector<PendingCoin> &coins);
   void rebuild(const std::vector<PendingCoin> &coins);
+  // Slots that were looked at so far.
+  uint64_t probes() const { return probes_; }
 
  private:
-  size_t slot_of(const uint8_t *name) const;
-  void enter(const std::vector<PendingCoin> &coins, size_t i);
+  void enter(size_t i, uint64_t hash);
 
-  std::array<uint64_t, CDB_NAME_BYTES / 8> keys_;  // odd
-  std::vector<uint32_t> slots_;                    // position + 1; 0 is empty
-  unsigned shift_ = 0;                             // 64 - log2(slots)
+  KeyedHash hash_{HashKey::random()};
+  std::vector<uint32_t> slots_;  // position + 1; 0 is empty
+  unsigned shift_ = 0;           // 64 - log2(slots)
+  mutable uint64_t probes_ = 0;
 };
 
 struct PendingBlock {
@@ -68,6 +70,7 @@ class Pending {
   const Parents &parents() const { return parents_; }
   void restore_parents(Parents parents) { parents_ = std::move(parents); }
   size_t block_entries() const;  // uncommitted confirms and spends
+  uint64_t probes() const { return table_.probes() + parents_.probes(); }
 
   // Adds block b of the chunk. Returns false where it breaks a rule that shows without the
   // database; then part of it may have been added, and keep() must follow.
@@ -78,8 +81,8 @@ class Pending {
   void drop_indexed_coins();
 
  private:
-  bool confirm(const uint8_t *name, uint32_t index, uint32_t position, bool may_exist);
-  bool spend(const uint8_t *name, uint32_t index);
+  bool confirm(const PendingCoin &coin, uint64_t hash);
+  bool spend(const PendingCoin &coin, uint64_t hash);
 
   std::vector<PendingBlock> blocks_;
   std::vector<PendingCoin> coins_;

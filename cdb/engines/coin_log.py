@@ -146,6 +146,11 @@ class CoinLog:
         return int(self._count().records_checked)
 
     @property
+    def probes(self) -> int:
+        """How many places of the index, and confirms of new blocks, were looked at so far."""
+        return int(self._count().probes)
+
+    @property
     def acked_is_damaged(self) -> bool:
         """Whether `acked` is damaged or missing. A writer has mended it when it was opened."""
         return bool(self._count().acked_is_damaged)

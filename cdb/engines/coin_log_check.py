@@ -24,8 +24,10 @@ MANIFEST = "derived/manifest"
 _RECORD = struct.Struct("<8x4sI12xI")  # magic, length, block index
 _RECORD_MAGIC = b"CLR1"
 _HISTORY_BYTES_OFFSET = 64
-_RUN_COUNT_OFFSET = 96
-_RUNS_OFFSET = 104
+_RUN_COUNT_OFFSET = 104
+_RUNS_OFFSET = 112
+_MANIFEST_MAGIC_OFFSET = 8
+_FORMER_MAGIC = b"CLM1"
 _RUN_BYTES = 16
 _damaged_at = re.compile(r"damaged at byte ([0-9]+)").match
 
@@ -95,6 +97,8 @@ def _missing_files(path: Path) -> Iterator[Damage]:
 
 
 def _named_files(manifest: bytes, directory: Path) -> Iterator[Path]:
+    if manifest.startswith(_FORMER_MAGIC, _MANIFEST_MAGIC_OFFSET):
+        return  # nothing that it names counts any more
     (history_bytes,) = struct.unpack_from("<Q", manifest, _HISTORY_BYTES_OFFSET)
     if history_bytes:
         yield directory / "history"

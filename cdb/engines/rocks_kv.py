@@ -74,6 +74,7 @@ class State(NamedTuple):
     sequence: int
     ingestions: int
     is_rewinding: bool
+    probes: int
 
     @property
     def is_new(self) -> bool:
@@ -120,6 +121,7 @@ class RocksKv:
             state.sequence,
             state.ingestions,
             bool(state.is_rewinding),
+            state.probes,
         )
 
     def accept(self, blocks: PackedBlocks) -> int:

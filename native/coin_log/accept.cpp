@@ -39,6 +39,7 @@ class Acceptance {
   void add_irregular(size_t block);
   bool is_new_parent(const uint8_t *parent);
   void enter();
+  void stop_behind(size_t repeated, std::vector<uint32_t> *known);
   void find_duplicates(const std::vector<uint32_t> &known);
   void find_spends();
   void look_ahead(uint32_t row) const;
@@ -52,6 +53,7 @@ class Acceptance {
   bool apply_spends(size_t block);
   bool check_irregular(size_t block);
   bool check_children(size_t block, size_t spend);
+  size_t first_child(size_t block, const uint8_t *parent) const;
   bool refuse(size_t block, cdb_coin_log_rule rule, const uint8_t *name);
   void take_back();
   void roll_back();
@@ -75,6 +77,7 @@ class Acceptance {
   Bytes records_;
   std::vector<uint32_t> irregular_;     // coins of the call that may exist already, ascending
   std::vector<uint32_t> duplicates_;    // those of them that do
+  const uint8_t *repeated_ = nullptr;   // a coin of the last prepared block that an earlier one has
   std::vector<uint32_t> spend_rows_;    // kNoRow: unknown
   std::vector<Claim> unverified_;       // spends of the call that were found by the index alone
   std::vector<uint32_t> block_spends_;  // that the block at hand has spent so far
@@ -92,7 +95,6 @@ bool Store::accept_all(const Blocks &blocks, const RecordHeader *replayed, bool 
 
 // What was found by the index alone is believed, but not to refuse a block.
 bool Acceptance::run(bool trusting, cdb_coin_log_refusal *refusal) {
-  store_.checked_records_.clear();
   prepare();
   unprepared_ = refusal_;
   enter();
@@ -194,9 +196,29 @@ bool Acceptance::is_new_parent(const uint8_t *parent) {
 }
 
 void Acceptance::enter() {
+  std::vector<uint32_t> known;
   const size_t coins = blocks_.confirm_begin(prepared_);
-  find_duplicates(store_.index_.insert(blocks_.names, coins, first_row_));
-  store_.spent_.resize(first_row_ + coins);
+  const size_t entered = store_.index_.insert(blocks_.names, coins, first_row_, &known);
+  if (entered < coins) stop_behind(entered - 1, &known);
+  find_duplicates(known);
+  store_.spent_.resize(first_row_ + blocks_.confirm_begin(prepared_));
+}
+
+// The coin repeats one of an earlier block of the call, so that no block behind its own is reached. Nor
+// are those entered: a coin that each of many blocks repeats would take ever longer to enter.
+void Acceptance::stop_behind(size_t repeated, std::vector<uint32_t> *known) {
+  const uint64_t *const end =
+      std::upper_bound(blocks_.confirm_ends, blocks_.confirm_ends + prepared_, repeated);
+  prepared_ = static_cast<size_t>(end - blocks_.confirm_ends) + 1;
+  repeated_ = blocks_.name(repeated);
+  irregular_.erase(std::lower_bound(irregular_.begin(), irregular_.end(), *end), irregular_.end());
+  for (size_t coin = repeated + 1; coin < *end;) {
+    std::vector<uint32_t> known_too;
+    const size_t entered =
+        store_.index_.insert(blocks_.name(coin), *end - coin, row_of_coin(coin), &known_too);
+    for (const uint32_t each : known_too) known->push_back(static_cast<uint32_t>(coin) + each);
+    coin += entered;
+  }
 }
 
 // known: the coins whose bits the memtable had before.
@@ -294,8 +316,11 @@ bool Acceptance::apply_spends(size_t block) {
 }
 
 bool Acceptance::check_irregular(size_t block) {
-  if (duplicates_.empty() || duplicates_.front() >= blocks_.confirm_ends[block]) return true;
-  return refuse(block, COIN_LOG_DUPLICATE, blocks_.name(duplicates_.front()));
+  if (!duplicates_.empty() && duplicates_.front() < blocks_.confirm_ends[block])
+    return refuse(block, COIN_LOG_DUPLICATE, blocks_.name(duplicates_.front()));
+  if (repeated_ != nullptr && block + 1 == prepared_)
+    return refuse(block, COIN_LOG_DUPLICATE, repeated_);
+  return true;
 }
 
 bool Acceptance::check_children(size_t block, size_t spend) {
@@ -303,12 +328,25 @@ bool Acceptance::check_children(size_t block, size_t spend) {
   const uint8_t *const parent = blocks_.spend(spend);
   const uint32_t limit = row_before(block);
   if (!store_.early_children_.may_have(store_.index_.bits().of(parent), limit)) return true;
-  for (size_t coin = blocks_.confirm_begin(block); coin < blocks_.confirm_ends[block]; ++coin) {
-    if (!is_same_name(blocks_.confirm(coin), parent)) continue;
+  for (size_t coin = first_child(block, parent);
+       coin < blocks_.confirm_ends[block] && is_same_name(blocks_.confirm(coin), parent); ++coin)
     if (find_exactly(blocks_.name(coin), limit) != kNoRow)
       return refuse(block, COIN_LOG_DUPLICATE, blocks_.name(coin));
-  }
   return true;
+}
+
+// Where the block has the coins of this parent, or would have them.
+size_t Acceptance::first_child(size_t block, const uint8_t *parent) const {
+  size_t low = blocks_.confirm_begin(block), high = blocks_.confirm_ends[block];
+  while (low < high) {
+    ++store_.confirms_compared_;
+    const size_t middle = low + (high - low) / 2;
+    if (compare_names(blocks_.confirm(middle), parent) < 0)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
 }
 
 // Undo what apply() did.

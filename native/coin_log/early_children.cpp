@@ -4,20 +4,20 @@
 
 namespace coin_log {
 
-bool EarlyChildren::may_have(uint64_t parent_bits, uint32_t limit) const {
-  const auto [first, last] = by_parent_.equal_range(parent_bits);
-  return std::any_of(first, last, [limit](const auto &entry) { return entry.second < limit; });
-}
-
 void EarlyChildren::cut(uint32_t first_row) {
-  if (rows_.empty() || rows_.back() < first_row) return;
-  rows_.erase(std::lower_bound(rows_.begin(), rows_.end(), first_row), rows_.end());
-  for (auto entry = by_parent_.begin(); entry != by_parent_.end();)
-    entry = entry->second >= first_row ? by_parent_.erase(entry) : std::next(entry);
+  for (; !children_.empty() && children_.back().row >= first_row; children_.pop_back()) {
+    ++probes_;
+    const auto first = first_rows_.find(children_.back().parent_bits);
+    if (first != first_rows_.end() && first->second == children_.back().row) first_rows_.erase(first);
+  }
 }
 
 std::vector<uint32_t> EarlyChildren::rows_from(uint32_t first_row) const {
-  return {std::lower_bound(rows_.begin(), rows_.end(), first_row), rows_.end()};
+  std::vector<uint32_t> rows;
+  for (auto child = children_.rbegin(); child != children_.rend() && child->row >= first_row; ++child)
+    rows.push_back(child->row);
+  std::reverse(rows.begin(), rows.end());
+  return rows;
 }
 
 }  // namespace coin_log

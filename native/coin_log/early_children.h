@@ -13,22 +13,34 @@ class EarlyChildren {
  public:
   // parent_bits: of the parent's name. Rows ascend.
   void add(uint64_t parent_bits, uint32_t row) {
-    rows_.push_back(row);
-    by_parent_.emplace(parent_bits, row);
+    children_.push_back({row, parent_bits});
+    const auto first = first_rows_.emplace(parent_bits, row).first;
+    probes_ += first_rows_.bucket_size(first_rows_.bucket(first->first));
   }
 
   // Whether a row before limit may be a child of such a parent.
-  bool may_have(uint64_t parent_bits, uint32_t limit) const;
+  bool may_have(uint64_t parent_bits, uint32_t limit) const {
+    const auto first = first_rows_.find(parent_bits);
+    return first != first_rows_.end() && first->second < limit;
+  }
   // Drop the rows from first_row on.
   void cut(uint32_t first_row);
 
-  bool empty() const { return rows_.empty(); }
+  bool empty() const { return children_.empty(); }
+  // Entries that had to be looked at, or past, to add some and to drop some.
+  uint64_t probes() const { return probes_; }
   // Those from first_row on, ascending.
   std::vector<uint32_t> rows_from(uint32_t first_row) const;
 
  private:
-  std::vector<uint32_t> rows_;
-  std::unordered_multimap<uint64_t, uint32_t> by_parent_;
+  struct Child {
+    uint32_t row;
+    uint64_t parent_bits;
+  };
+
+  std::vector<Child> children_;
+  std::unordered_map<uint64_t, uint32_t> first_rows_;  // of each parent, by its bits
+  uint64_t probes_ = 0;
 };
 
 }  // namespace coin_log

@@ -11,8 +11,8 @@ constexpr size_t kAhead = 16;
 
 }  // namespace
 
-std::vector<uint32_t> Index::insert(const uint8_t *names, size_t n, uint32_t first_row) {
-  std::vector<uint32_t> known;
+size_t Index::insert(const uint8_t *names, size_t n, uint32_t first_row,
+                     std::vector<uint32_t> *known) {
   // One that was begun just now is going to grow as large as the one before.
   memtable_.reserve(memtable_.size() > 0 ? n : std::max(n, sealing_.size()));
   uint64_t ahead[kAhead];
@@ -23,10 +23,15 @@ std::vector<uint32_t> Index::insert(const uint8_t *names, size_t n, uint32_t fir
   for (size_t i = 0; i < n; ++i) {
     const uint64_t bits = ahead[i % kAhead];
     look_ahead(i + kAhead);
-    if (memtable_.insert(bits, first_row + static_cast<uint32_t>(i)))
-      known.push_back(static_cast<uint32_t>(i));
+    const uint32_t there = memtable_.insert(bits, first_row + static_cast<uint32_t>(i));
+    if (there == kNoRow) continue;
+    known->push_back(static_cast<uint32_t>(i));
+    const bool is_of_these = there >= first_row && there - first_row < i;
+    if (is_of_these &&
+        is_same_name(names + (there - first_row) * kNameBytes, names + i * kNameBytes))
+      return i + 1;
   }
-  return known;
+  return n;
 }
 
 void Index::take_back(const uint8_t *names, size_t n, uint32_t first_row) {
@@ -85,14 +90,14 @@ void Index::find_group_in_runs(const uint64_t *bits, size_t n, uint32_t *rows) c
   for (size_t k = 0; k < n_wanted; ++k) {
     uint32_t &row = rows[place[k]];
     for (auto run = runs_.rbegin(); row == kNoRow && run != runs_.rend(); ++run)
-      row = (*run)->find(wanted[k]);
+      row = (*run)->find(wanted[k], &run_probes_);
   }
 }
 
 std::vector<uint32_t> Index::find_all(const uint8_t *name) const {
   const uint64_t bits = bits_.of(name);
   std::vector<uint32_t> rows;
-  for (const auto &run : runs_) run->find_all(bits, &rows);
+  for (const auto &run : runs_) run->find_all(bits, &rows, &run_probes_);
   sealing_.find_all(bits, &rows);
   memtable_.find_all(bits, &rows);
   return rows;

@@ -14,9 +14,10 @@ class Index {
 
   const NameBits &bits() const { return bits_; }
 
-  // Enter the rows from first_row on under n names. Returns which of the names, by their number,
-  // share their bits with one that the memtable had before.
-  std::vector<uint32_t> insert(const uint8_t *names, size_t n, uint32_t first_row);
+  // Enter the rows from first_row on under n names, up to one that repeats an earlier one of them.
+  // Returns how many were entered. known gets those of them, by their number, that share their bits
+  // with one that the memtable had before.
+  size_t insert(const uint8_t *names, size_t n, uint32_t first_row, std::vector<uint32_t> *known);
   void take_back(const uint8_t *names, size_t n, uint32_t first_row);
 
   // The newest candidate of each of n names, or kNoRow.
@@ -30,6 +31,9 @@ class Index {
   bool looks_the_same(const uint8_t *name, const uint8_t *other) const {
     return bits_.of(name) == bits_.of(other);
   }
+
+  // Places of memtables and runs that were looked at so far.
+  uint64_t probes() const { return memtable_.probes() + sealing_.probes() + run_probes_; }
 
   const Memtable &memtable() const { return memtable_; }
   const Runs &runs() const { return runs_; }
@@ -50,6 +54,7 @@ class Index {
   Memtable sealing_;  // the one before, or empty
   Runs runs_;
   mutable ColdReads cold_reads_;
+  mutable uint64_t run_probes_ = 0;
 };
 
 }  // namespace coin_log

@@ -3,7 +3,7 @@
 //
 //     offset  bytes  content, little endian
 //     0       8      checksum of all that follows
-//     8       4      magic "CLM1"
+//     8       4      magic "CLM2"
 //     12      4      epoch: how many rewinds there have been
 //     16      8      offset that the last rewind went back to: records there need this epoch
 //     24      8      covered length of the log
@@ -15,10 +15,10 @@
 //     72      8      number of the next run
 //     80      4      bucket bits
 //     84      4      name bits
-//     88      8      the secret that keys the bits of names
-//     96      4      count of runs
-//     100     4      count of kinds of reward parents
-//     104     16·n   runs, the oldest first: number (8), entries (8)
+//     88      16     the secret that keys the bits of names
+//     104     4      count of runs
+//     108     4      count of kinds of reward parents
+//     112     16·n   runs, the oldest first: number (8), entries (8)
 //     … + 16n 20·k   kinds: their first 16 bytes (16), highest height (4)
 #pragma once
 
@@ -47,7 +47,8 @@ struct Manifest {
   bool is_sound() const;
 };
 
-// Leaves the manifest as it is, and returns false, where there is none.
+// Leaves the manifest as it is, and returns false, where there is none, or one of a version whose runs
+// have other bits.
 bool read_manifest(const Directory &directory, Manifest *manifest);
 void write_manifest(const Directory &directory, const Manifest &manifest);
 

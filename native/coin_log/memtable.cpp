@@ -32,43 +32,50 @@ void Memtable::grow(unsigned place_bits) {
     if (slot.is_taken()) insert(slot.bits(), slot.row());
 }
 
-bool Memtable::insert(uint64_t bits, uint32_t row) {
-  bool is_there = false;
+uint32_t Memtable::insert(uint64_t bits, uint32_t row) {
+  uint32_t there = kNoRow;
   size_t place = home(bits);
   for (; place < slots_.size() && slots_[place].is_taken(); ++place)
-    is_there = is_there || slots_[place].bits() == bits;
+    if (slots_[place].bits() == bits) there = slots_[place].row();
+  probes_ += place - home(bits) + 1;
   if (place == slots_.size()) {
     grow(64 - shift_ + 1);
     return insert(bits, row);
   }
   slots_[place] = Slot::of(bits, row);
   ++size_;
-  return is_there;
+  return there;
 }
 
 // Entries behind the gap that could not be found past it move up into it.
 void Memtable::take_back(uint64_t bits, uint32_t row) {
   size_t gap = home(bits);
   while (slots_[gap].bits() != bits || slots_[gap].row() != row) ++gap;
-  for (size_t place = gap + 1; place < slots_.size() && slots_[place].is_taken(); ++place) {
+  size_t place = gap + 1;
+  for (; place < slots_.size() && slots_[place].is_taken(); ++place) {
     if (home(slots_[place].bits()) > gap) continue;
     slots_[gap] = slots_[place];
     gap = place;
   }
+  probes_ += place - home(bits);
   slots_[gap] = {};
   --size_;
 }
 
 uint32_t Memtable::find(uint64_t bits) const {
   uint32_t row = kNoRow;
-  for (size_t place = home(bits); place < slots_.size() && slots_[place].is_taken(); ++place)
+  size_t place = home(bits);
+  for (; place < slots_.size() && slots_[place].is_taken(); ++place)
     if (slots_[place].bits() == bits) row = slots_[place].row();
+  probes_ += place - home(bits) + 1;
   return row;
 }
 
 void Memtable::find_all(uint64_t bits, std::vector<uint32_t> *rows) const {
-  for (size_t place = home(bits); place < slots_.size() && slots_[place].is_taken(); ++place)
+  size_t place = home(bits);
+  for (; place < slots_.size() && slots_[place].is_taken(); ++place)
     if (slots_[place].bits() == bits) rows->push_back(slots_[place].row());
+  probes_ += place - home(bits) + 1;
 }
 
 size_t Memtable::next_cluster(size_t place, std::vector<Slot> *cluster) const {

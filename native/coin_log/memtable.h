@@ -30,8 +30,8 @@ class Memtable {
 
   // Make room for n entries more.
   void reserve(size_t n);
-  // Returns whether there was an entry with these bits before.
-  bool insert(uint64_t bits, uint32_t row);
+  // Returns the row of the newest entry with these bits that there was before, or kNoRow.
+  uint32_t insert(uint64_t bits, uint32_t row);
   // Remove an entry that is there.
   void take_back(uint64_t bits, uint32_t row);
   // The newest row with these bits, or kNoRow.
@@ -41,6 +41,8 @@ class Memtable {
 
   size_t size() const { return size_; }
   void clear();
+  // Places that were looked at so far.
+  uint64_t probes() const { return probes_; }
 
   // Calls visit(bits, row) for each entry, ascending.
   template <typename Visit>
@@ -64,6 +66,7 @@ class Memtable {
   std::vector<Slot, HugePages<Slot>> slots_;
   unsigned shift_ = 63;
   size_t size_ = 0;
+  mutable uint64_t probes_ = 0;
 };
 
 }  // namespace coin_log

@@ -1,11 +1,9 @@
 // What the index knows of a name: 64 bits, of which the first say its bucket in a run and the next
-// 32 are its key there.
-//
-// They are keyed by the database's own secret: nobody can make up names that share them, or that
-// crowd one place, without knowing it.
+// 32 are its key there. They are its hash, keyed by the database's own secret.
 #pragma once
 
 #include "bytes.h"
+#include "keyed_hash.h"
 
 namespace coin_log {
 
@@ -23,17 +21,18 @@ class NameBits {
  public:
   // bucket_bits: 1 … 24. name_bits: 1 … 64; the bits after these count as zeros. Of others nothing
   // may be asked but are_sound().
-  NameBits(uint32_t bucket_bits, uint32_t name_bits, uint64_t secret);
+  NameBits(uint32_t bucket_bits, uint32_t name_bits, HashKey secret)
+      : bucket_bits_(bucket_bits),
+        name_bits_(name_bits),
+        mask_(~uint64_t{0} << (64 - name_bits) % 64),
+        secret_(secret),
+        hash_(secret) {}
 
   bool are_sound() const {
     return bucket_bits_ >= 1 && bucket_bits_ <= 24 && name_bits_ >= 1 && name_bits_ <= 64;
   }
 
-  uint64_t of(const uint8_t *name) const {
-    const uint64_t bits = product(load<uint64_t>(name) ^ keys_[0], load<uint64_t>(name + 8) ^ keys_[1]) ^
-                          product(load<uint64_t>(name + 16) ^ keys_[2], load<uint64_t>(name + 24) ^ keys_[3]);
-    return product(bits, kOdd) & mask_;
-  }
+  uint64_t of(const uint8_t *name) const { return hash_.of(name) & mask_; }
 
   size_t buckets() const { return size_t{1} << bucket_bits_; }
   size_t bucket(uint64_t bits) const { return bits >> (64 - bucket_bits_); }
@@ -41,21 +40,13 @@ class NameBits {
 
   uint32_t bucket_bits() const { return bucket_bits_; }
   uint32_t name_bits() const { return name_bits_; }
-  uint64_t secret() const { return secret_; }
+  const HashKey &secret() const { return secret_; }
 
  private:
-  static constexpr uint64_t kOdd = 0x9e3779b97f4a7c15;  // 2^64 divided by the golden ratio
-
-  // Both halves of the product, folded.
-  static uint64_t product(uint64_t a, uint64_t b) {
-    __extension__ using Wide = unsigned __int128;
-    const Wide wide = Wide{a} * b;
-    return static_cast<uint64_t>(wide >> 64) ^ static_cast<uint64_t>(wide);
-  }
-
   uint32_t bucket_bits_, name_bits_;
-  uint64_t secret_, mask_;
-  uint64_t keys_[4];
+  uint64_t mask_;
+  HashKey secret_;
+  KeyedHash hash_;
 };
 
 }  // namespace coin_log

@@ -3,20 +3,14 @@
 #include "reader.h"
 
 #include <algorithm>
-#include <random>
 
 namespace coin_log {
 
 namespace {
 
-uint64_t new_secret() {
-  std::random_device random;
-  return uint64_t{random()} << 32 | random();
-}
-
 // Before damage only the last rewind counts that it tells of, if it can be read.
 Manifest manifest_at(const Directory &directory, const cdb_coin_log_options &options) {
-  Manifest manifest(NameBits(options.bucket_bits, options.name_bits, new_secret()));
+  Manifest manifest(NameBits(options.bucket_bits, options.name_bits, HashKey::random()));
   try {
     read_manifest(directory, &manifest);
   } catch (const Failure &) {
@@ -181,7 +175,8 @@ void Store::remove_strays() {
 
 cdb_coin_log_totals Store::totals() const {
   return {blocks_.size(), rows_, blocks_.empty() ? 0 : blocks_.back().index, log_.end(),
-          index_.runs().size(), records_checked_, acked_is_damaged_ ? 1 : 0};
+          index_.runs().size(), records_checked_, index_.probes() + early_children_.probes() + confirms_compared_,
+          acked_is_damaged_ ? 1 : 0};
 }
 
 void Store::check_not_rewound() const {

@@ -76,29 +76,31 @@ void Run::announce(const uint64_t *bits, size_t n, ColdReads *cold_reads) const 
 }
 
 // From the guess outwards in steps that double: near it at once, and never worse than bisection.
-const Entry *Run::seek(uint64_t bits) const {
+const Entry *Run::seek(uint64_t bits, uint64_t *probes) const {
   const size_t bucket = bits_.bucket(bits);
   const Entry *const first = begin(bucket), *const last = end(bucket);
   const Entry wanted = entry_of(bits_.key(bits), 0);
   const Entry *low = guess(bits), *high = low;
-  for (ptrdiff_t step = 4; low > first && *low >= wanted; step *= 2)
+  for (ptrdiff_t step = 4; low > first && *low >= wanted; step *= 2, ++*probes)
     low = low - first > step ? low - step : first;
-  for (ptrdiff_t step = 4; high < last && *high < wanted; step *= 2)
+  for (ptrdiff_t step = 4; high < last && *high < wanted; step *= 2, ++*probes)
     high = last - high > step ? high + step : last;
+  for (ptrdiff_t n = high - low; n > 0; n /= 2) ++*probes;
   return std::lower_bound(low, high, wanted);
 }
 
-uint32_t Run::find(uint64_t bits) const {
+uint32_t Run::find(uint64_t bits, uint64_t *probes) const {
   const Entry *const last = end(bits_.bucket(bits));
   uint32_t row = kNoRow;
-  for (const Entry *entry = seek(bits); entry < last && key_of(*entry) == bits_.key(bits); ++entry)
-    row = row_of(*entry);
+  const Entry *entry = seek(bits, probes);
+  for (; entry < last && key_of(*entry) == bits_.key(bits); ++entry, ++*probes) row = row_of(*entry);
   return row;
 }
 
-void Run::find_all(uint64_t bits, std::vector<uint32_t> *rows) const {
+void Run::find_all(uint64_t bits, std::vector<uint32_t> *rows, uint64_t *probes) const {
   const Entry *const last = end(bits_.bucket(bits));
-  for (const Entry *entry = seek(bits); entry < last && key_of(*entry) == bits_.key(bits); ++entry)
+  const Entry *entry = seek(bits, probes);
+  for (; entry < last && key_of(*entry) == bits_.key(bits); ++entry, ++*probes)
     rows->push_back(row_of(*entry));
 }
 

@@ -30,9 +30,9 @@ class Run {
   Run(const Directory &directory, const RunName &name, const NameBits &bits);
 
   const RunName &name() const { return name_; }
-  // The last row with these bits, or kNoRow.
-  uint32_t find(uint64_t bits) const;
-  void find_all(uint64_t bits, std::vector<uint32_t> *rows) const;
+  // The last row with these bits, or kNoRow. probes: the places that are looked at are added.
+  uint32_t find(uint64_t bits, uint64_t *probes) const;
+  void find_all(uint64_t bits, std::vector<uint32_t> *rows, uint64_t *probes) const;
   void prefetch_bucket(uint64_t bits) const { prefetch(&starts_[bits_.bucket(bits)]); }
   void prefetch_guess(uint64_t bits) const;
   // n of them are about to be looked for.
@@ -45,7 +45,7 @@ class Run {
  private:
   const Entry *guess(uint64_t bits) const;
   // Where the entries with these bits begin, or would.
-  const Entry *seek(uint64_t bits) const;
+  const Entry *seek(uint64_t bits, uint64_t *probes) const;
 
   RunName name_;
   NameBits bits_;

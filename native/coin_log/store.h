@@ -177,8 +177,9 @@ class Store {
   RecentNames recent_names_;
   Unverified unverified_;
   mutable ColdReads cold_reads_;
-  mutable std::set<size_t> checked_records_;  // by the call at hand
+  mutable std::set<size_t> checked_records_;  // by their blocks
   mutable uint64_t records_checked_ = 0;
+  uint64_t confirms_compared_ = 0;
   uint32_t rows_ = 0;
   uint64_t last_checksum_ = 0;
   std::set<Reader *> readers_;
