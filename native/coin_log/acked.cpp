@@ -25,7 +25,6 @@ Acked::Acked(const Directory &directory, bool read_only) : directory_(directory)
 }
 
 Acked::State Acked::read(const Bytes &bytes) {
-  if (bytes.empty()) return State::kEmpty;
   Bytes slots = bytes;
   slots.resize(kSlots * kSlotBytes);
   const uint8_t *const second = slots.data() + kSlotBytes;
@@ -60,7 +59,7 @@ void Acked::mend() {
 void Acked::set(uint64_t length, uint32_t epoch) {
   length_ = length;
   epoch_ = epoch;
-  ++sequence_;
+  if (sequence_ < UINT32_MAX) ++sequence_;  // 0 would be no slot; between equal ones the first counts
   uint8_t slots[kSlots * kSlotBytes];
   store(slots, length);
   store(slots + 8, epoch);

@@ -24,8 +24,7 @@ class Acked {
   uint32_t epoch() const { return epoch_; }
 
   bool is_missing() const { return state_ == State::kMissing; }
-  // Whether it is missing, or there is something, and no slot is intact. No crash leaves it so once the
-  // log has a record.
+  // Whether it is missing, or no slot is intact. No crash leaves it so once the log has a record.
   bool is_lost() const { return state_ == State::kMissing || state_ == State::kLost; }
   bool is_whole() const { return state_ == State::kWhole; }
 
@@ -36,7 +35,7 @@ class Acked {
   void sync() { file_->sync(); }
 
  private:
-  enum class State { kMissing, kEmpty, kLost, kDamaged, kWhole };
+  enum class State { kMissing, kLost, kDamaged, kWhole };
 
   State read(const Bytes &bytes);
   bool read_slot(const uint8_t *slot);

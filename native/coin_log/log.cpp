@@ -23,6 +23,10 @@ constexpr uint64_t kCopyBytes = uint64_t{1} << 20;
 Log::Log(const Directory &directory, bool read_only)
     : file_(directory, kLogFile, read_only ? Open::kRead : Open::kCreate), writer_(&file_) {
   if (!read_only) sync_directory(directory, "");
+  // Longer than what is appended and filled ahead can be.
+  if (file_.size() > kLargestLog + kMostFillBytes)
+    throw corrupt(kLogFile, "damaged: it has " + std::to_string(file_.size()) +
+                                " bytes, and no log is so long");
   map_up_to(file_.size());
 }
 

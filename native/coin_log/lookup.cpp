@@ -74,7 +74,7 @@ void Store::check_alive(size_t block) const {
   if (is_behind_rewind && is_dead(read_header(log_.at(offset)), offset)) throw damaged(block);
 }
 
-// Once in a call: after a rewind a peer can have many names lead to one large record.
+// Once: after a rewind a peer can have many names lead to one large record, in as many calls.
 void Store::check_record(size_t block) const {
   if (!checked_records_.insert(block).second) return;
   ++records_checked_;
@@ -127,7 +127,6 @@ bool Store::lookup_exactly(const uint8_t *name, cdb_coin_log_info *info) const {
 
 void Store::lookup(const uint8_t *names, size_t n, cdb_coin_log_info *infos,
                    uint8_t *found) const {
-  checked_records_.clear();
   uint32_t rows[kFetch];
   size_t queries[kFetch];
   CoinView views[kFetch];

@@ -24,7 +24,8 @@ void Reader::next(uint64_t max_coins) {
   try {
     while (offset_ < end_) {
       read_block();
-      if (blocks_.confirm_count() + blocks_.spends.size() / kNameBytes >= max_coins) break;
+      const size_t coins = blocks_.confirm_count() + blocks_.spends.size() / kNameBytes;
+      if (coins + blocks_.indices.size() >= max_coins) break;
     }
   } catch (const Failure &) {
     store_.check_not_rewound();

@@ -1,6 +1,7 @@
 // Rewinds: `acked` is set back durably, in a new epoch, and with that the rewind has happened: what
 // lies behind it in the log is of an older one. The manifest comes second, and zeroing the log third:
 // opening does both when a crash was faster.
+#include "failure.h"
 #include "reader.h"
 #include "store.h"
 
@@ -16,6 +17,7 @@ void Store::rewind(int64_t block_index) {
 }
 
 void Store::cut(size_t kept) {
+  if (epoch_ == UINT32_MAX) throw Failure(COIN_LOG_LIMIT, "", "it was rewound 2^32 - 1 times");
   finish_checkpoint();
   const uint64_t offset = offset_of(kept);
   preserve_for_readers(offset);
@@ -105,6 +107,7 @@ void Store::forget_blocks(size_t blocks) {
   block_hints_.resize((size_t{rows_} + 63) / 64);
   early_children_.cut(rows_);
   recent_names_.cut(rows_);
+  checked_records_.erase(checked_records_.lower_bound(blocks), checked_records_.end());
 }
 
 }  // namespace coin_log

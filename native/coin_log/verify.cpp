@@ -61,7 +61,6 @@ std::vector<Claim> Store::false_claims(std::vector<Claim> claims) const {
 void Store::verify() {
   if (unverified_.size() == 0) return;
   log_.settle();
-  checked_records_.clear();
   const std::vector<Claim> wrong = false_claims(unverified_.claims());
   for (const Claim &claim : wrong) spent_[claim.row] = 0;
   const size_t refused = correct(wrong);

@@ -56,6 +56,9 @@ OLD_ACKED = {
     2: "900000000000000000000000020000006bd5bfcb8f3a866f"
     "48000000000000000000000001000000715dfaa7b290c5fe",
 }
+# Length 0, and the last sequence number of all, or the last epoch.
+ACKED_NOTHING = 2 * bytes.fromhex("000000000000000000000000ffffffff2d8dd53f5d4f2957")
+REWOUND_OFTEN = 2 * bytes.fromhex("0000000000000000ffffffff010000009c84619237ff45cb")
 open_small = partial(CoinLogSchema, sizes=SMALL)
 open_colliding = partial(CoinLogSchema, sizes=COLLIDING)
 
@@ -224,7 +227,7 @@ def test_a_hole_in_what_a_later_record_says_was_durable_is_damage(path: Path, ch
     flushed = records_end(path)
     accept_all(schema, chain.blocks[12:])
     crash(schema)
-    (path / "acked").write_bytes(b"")
+    lose_acked(path, ACKED_NOTHING)
     with (path / "log").open("r+b") as log:
         log.seek(flushed - 100)
         log.write(bytes(50))
@@ -369,6 +372,17 @@ def test_missing_derived_files_are_rebuilt(loaded: Path, chain: Chain, gone: str
             assert verify(schema) == expected_state(chain.blocks)
 
 
+@pytest.mark.parametrize("read_only", [True, False])
+def test_a_manifest_of_earlier_versions_counts_as_missing(
+    loaded: Path, chain: Chain, read_only: bool
+) -> None:
+    manifest = loaded / MANIFEST
+    manifest.write_bytes(manifest.read_bytes().replace(b"CLM2", b"CLM1"))
+    assert damaged_files(loaded) == []
+    with CoinLogSchema(loaded, read_only=read_only) as schema:
+        assert verify(schema) == expected_state(chain.blocks)
+
+
 @pytest.fixture
 def acked_last(path: Path, chain: Chain) -> Path:
     """A database whose last two blocks only `acked` says to be durable, each flushed alone."""
@@ -416,7 +430,7 @@ def lose_acked(path: Path, left: bytes | None) -> None:
         (path / "acked").write_bytes(left)
 
 
-@pytest.mark.parametrize("left", [None, bytes(48), bytes(20), b"x" * 48])
+@pytest.mark.parametrize("left", [None, b"", bytes(48), bytes(20), b"x" * 48])
 def test_a_lost_acked_is_damage_that_can_be_repaired(
     acked_last: Path, chain: Chain, left: bytes | None
 ) -> None:
@@ -477,6 +491,35 @@ def test_slots_of_acked_that_were_written_in_turn(path: Path, flushes: int) -> N
     (path / "log").write_bytes(whole[: 72 * flushes - 1])
     with pytest.raises(CorruptDatabaseError, match="log: damaged at byte"):
         CoinLogSchema(path)
+
+
+def test_a_log_longer_than_any_can_be_is_damage() -> None:
+    """It took doubling for ever to find a mapping that is long enough."""
+    with scratch() as directory:  # ext4 has no such long files
+        path = directory / "database"
+        CoinLogSchema(path).close()
+        os.truncate(path / "log", 2**62 + 1)
+        for read_only in (False, True):
+            with pytest.raises(CorruptDatabaseError, match=f"log: .*{2**62 + 1} bytes"):
+                CoinLogSchema(path, read_only=read_only)
+
+
+@pytest.mark.parametrize("acked", [ACKED_NOTHING, REWOUND_OFTEN])
+def test_the_last_numbers_of_acked(path: Path, acked: bytes) -> None:
+    crash(CoinLogSchema(path))
+    lose_acked(path, acked)
+    blocks = [BlockSpendInfo(index, 0, [], [reward(index)]) for index in (1, 2)]
+    schema = CoinLogSchema(path)
+    for block in blocks:
+        schema.accept_block(block)
+        schema.flush()
+    if acked == REWOUND_OFTEN:
+        with pytest.raises(UnsupportedError, match="rewound"):
+            schema.rewind_to_block_index(1)
+    crash(schema)
+    with CoinLogSchema(path) as schema:
+        assert list(schema.blocks()) == blocks
+    assert damaged_files(path) == []
 
 
 def test_a_missing_log_is_damage(loaded: Path) -> None:
@@ -849,9 +892,7 @@ def test_a_reader_in_another_thread_goes_on_and_the_writer_is_told(put_off: PutO
     assert verify(schema) == expected_state(put_off.kept)
 
 
-def test_a_record_is_checked_once_a_call_however_many_abandoned_names_lead_there(
-    path: Path,
-) -> None:
+def test_a_record_is_checked_once_however_many_abandoned_names_lead_there(path: Path) -> None:
     abandoned = [reward(1, n) for n in range(300)]
     blocks = [BlockSpendInfo(1, 0, [], [reward(2, n) for n in range(300)])]
     with open_small(path) as schema:
@@ -860,12 +901,18 @@ def test_a_record_is_checked_once_a_call_however_many_abandoned_names_lead_there
         accept_all_packed(schema, [blocks])
         names = [coin.name() for coin in abandoned]
         before = schema._log.records_checked
+        for name in names[:3]:
+            assert schema.coin_infos_for_coin_names([name]) == []
         assert schema.coin_infos_for_coin_names(names) == []
         assert schema._log.records_checked - before == 1
         confirmed_again = [child(hash_of(), n) for n in range(3)]
         accept_all_packed(schema, [[BlockSpendInfo(2, 0, [], abandoned + confirmed_again)]])
-        assert schema._log.records_checked - before == 2
+        assert schema._log.records_checked - before == 1
         assert len(schema.coin_infos_for_coin_names(names)) == 300
+        schema.rewind_to_block_index(0)
+        accept_all_packed(schema, [blocks])
+        assert schema.coin_infos_for_coin_names(names) == []
+        assert schema._log.records_checked - before == 2
 
 
 @pytest.mark.parametrize("n", range(12))
