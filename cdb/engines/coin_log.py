@@ -229,8 +229,8 @@ class CoinLog:
     def read(self, first_index: int, last_index: int) -> "Reader":
         """Reads the blocks with first_index ≤ index ≤ last_index, as they are now."""
         self._end_readers()
-        last = max(-1, min(last_index, MAX_U32))
-        return self._reader("read", min(first_index, MAX_U32 + 1), last)
+        first = max(-1, min(first_index, MAX_U32 + 1))
+        return self._reader("read", first, max(-1, min(last_index, MAX_U32)))
 
     def close(self, *, abandon: bool = False) -> None:
         """Make everything durable, unless abandon, and release files. Readers end."""

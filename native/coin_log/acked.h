@@ -24,7 +24,7 @@ class Acked {
   uint32_t epoch() const { return epoch_; }
 
   bool is_missing() const { return state_ == State::kMissing; }
-  // Whether it is missing, or no slot is intact. No crash leaves it so once the log has a record.
+  // Whether it is missing, or no slot is intact. No crash leaves it so once there is a log.
   bool is_lost() const { return state_ == State::kMissing || state_ == State::kLost; }
   bool is_whole() const { return state_ == State::kWhole; }
 

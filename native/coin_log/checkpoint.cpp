@@ -69,7 +69,8 @@ void Store::start_checkpoint() {
   sync_log();
   Section section = uncovered_section();
   new_spent_rows_.clear();
-  cover_all();
+  cover(blocks_.size());
+  manifest_.rewards = reward_parents_.highest();
   checkpoint_ = std::async(std::launch::async, &Store::write_checkpoint, this, manifest_,
                            std::move(section), std::cref(index_.set_aside()), index_.runs());
 }
@@ -104,13 +105,12 @@ Section Store::uncovered_section() const {
           early_children_.rows_from(first_row)};
 }
 
-void Store::cover_all() {
-  manifest_.covered_bytes = log_.end();
-  manifest_.last_record = blocks_.empty() ? 0 : blocks_.back().offset;
-  manifest_.last_checksum = last_checksum_;
-  manifest_.covered_blocks = blocks_.size();
-  manifest_.covered_rows = rows_;
-  manifest_.rewards = reward_parents_.highest();
+void Store::cover(size_t blocks) {
+  manifest_.covered_bytes = offset_of(blocks);
+  manifest_.last_record = blocks == 0 ? 0 : blocks_[blocks - 1].offset;
+  manifest_.last_checksum = checksum_before(blocks);
+  manifest_.covered_blocks = blocks;
+  manifest_.covered_rows = first_row_of(blocks);
 }
 
 }  // namespace coin_log

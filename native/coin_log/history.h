@@ -6,7 +6,7 @@
 //     0            8       checksum of all that follows, seeded with the section's offset
 //     8            4       magic "CLH1"
 //     12           4       count of early children E
-//     16           8       first block: the table is cut here before this section is added
+//     16           8       first block: so many are in the sections before
 //     24           8       count of blocks B
 //     32           8       count of spends S
 //     40           32·B    block table: offset in the log (8), index (4), first row (4),

@@ -20,9 +20,13 @@ constexpr uint64_t kPageBytes = 4096;
 constexpr uint64_t kCopyBytes = uint64_t{1} << 20;
 }  // namespace
 
+void make_log(const Directory &directory) {
+  replace_whole(directory, ".", kLogFile, Bytes(kPageBytes));
+}
+
 Log::Log(const Directory &directory, bool read_only)
     : file_(directory, kLogFile, read_only ? Open::kRead : Open::kCreate), writer_(&file_) {
-  if (!read_only) sync_directory(directory, "");
+  if (file_.size() == 0) throw corrupt(kLogFile, "it is empty, and a log never is");
   // Longer than what is appended and filled ahead can be.
   if (file_.size() > kLargestLog + kMostFillBytes)
     throw corrupt(kLogFile, "damaged: it has " + std::to_string(file_.size()) +

@@ -7,9 +7,13 @@ namespace coin_log {
 
 constexpr const char *kLogFile = "log";
 
+// Make a log without a record, durably. It is a page of zeros: a log never is empty, so that one that was
+// emptied is not taken for a new one.
+void make_log(const Directory &directory);
+
 class Log {
  public:
-  // Unless read_only, the file is created where it is missing.
+  // The file must be there.
   Log(const Directory &directory, bool read_only);
 
   // Where the next record goes; bytes behind it are none of ours.

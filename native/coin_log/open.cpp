@@ -30,6 +30,15 @@ cdb_coin_log_options checked(const cdb_coin_log_options &options) {
   return options;
 }
 
+// `acked` first, so that no crash leaves a log without it.
+const Directory &with_log(const Directory &directory, Acked *acked, bool read_only) {
+  if (!read_only && !exists(directory, kLogFile)) {
+    acked->mend();
+    make_log(directory);
+  }
+  return directory;
+}
+
 }  // namespace
 
 Store::Store(const Directory &directory, const cdb_coin_log_options &options)
@@ -37,7 +46,7 @@ Store::Store(const Directory &directory, const cdb_coin_log_options &options)
       options_(checked(options)),
       manifest_(manifest_at(directory_, options_)),
       acked_(directory_, is_read_only()),
-      log_(directory_, is_read_only()),
+      log_(with_log(directory_, &acked_, is_read_only()), is_read_only()),
       index_(manifest_.bits),
       epoch_on_opening_(manifest_.epoch),
       epoch_(std::max(manifest_.epoch, acked_.epoch())),
@@ -48,7 +57,7 @@ Store::Store(const Directory &directory, const cdb_coin_log_options &options)
     make_directory(directory_, kDerivedFolder);
     acked_.mend();
   }
-  acked_is_damaged_ = !acked_.is_whole() && log_.file_bytes() > 0;
+  acked_is_damaged_ = !acked_.is_whole();
   take_up_rewind();
   if (has_all_derived_files())
     load_derived();
@@ -58,10 +67,10 @@ Store::Store(const Directory &directory, const cdb_coin_log_options &options)
   replay();
 }
 
-// Before the log's first record it has been written, durably.
+// It was there before the log was.
 void Store::check_acked() const {
   const bool is_forgiven = options_.forgiving != 0 || options_.before_damage != 0;
-  if (acked_.is_lost() && log_.file_bytes() > 0 && !is_forgiven)
+  if (acked_.is_lost() && !is_forgiven)
     throw corrupt(kAckedFile, acked_.is_missing() ? "it is missing" : "damaged");
 }
 
@@ -103,29 +112,19 @@ void Store::check_last_covered() const {
     throw corrupt(kLogFile, "damaged at byte " + std::to_string(offset));
 }
 
-// A section may follow on a rewind: then it takes the place of what came before.
 void Store::load_history() {
   std::vector<uint32_t> spent_rows, early_rows;
-  const auto keep = [&](uint64_t n) {
-    for (; blocks_.size() > n; blocks_.pop_back()) {
-      spent_rows.resize(spent_rows.size() - blocks_.back().geometry.spends);
-      while (!early_rows.empty() && early_rows.back() >= blocks_.back().first_row)
-        early_rows.pop_back();
-    }
-  };
   const auto append = [](auto *to, const auto &from) {
     to->insert(to->end(), from.begin(), from.end());
   };
   read_sections(directory_, manifest_.history_bytes,
                 [&](const SectionPlace &place, const Section &section) {
-                  if (section.first_block > blocks_.size()) throw corrupt_derived(kHistoryFile);
-                  keep(section.first_block);
+                  if (section.first_block != blocks_.size()) throw corrupt_derived(kHistoryFile);
                   append(&blocks_, section.blocks);
                   append(&spent_rows, section.spent_rows);
                   append(&early_rows, section.early_rows);
                   sections_.push_back(place);
                 });
-  keep(manifest_.covered_blocks);
   check_block_table();
 
   spent_.resize(manifest_.covered_rows);
@@ -192,6 +191,12 @@ uint64_t Store::offset_of(size_t block) const {
 
 uint32_t Store::first_row_of(size_t block) const {
   return block < blocks_.size() ? blocks_[block].first_row : rows_;
+}
+
+// Of the record before the block's; 0 for the first one.
+uint64_t Store::checksum_before(size_t block) const {
+  if (block == blocks_.size()) return last_checksum_;
+  return block == 0 ? 0 : read_header(log_.at(blocks_[block - 1].offset)).checksum;
 }
 
 size_t Store::block_at(uint64_t offset) const {

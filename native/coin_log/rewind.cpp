@@ -25,7 +25,7 @@ void Store::cut(size_t kept) {
   if (acked_.length(epoch_) < offset) log_.sync();
   acked_.set(offset, ++epoch_);
   acked_.sync();
-  lower_manifest(kept, offset);
+  lower_manifest(offset);
   log_.set_end(offset);
   log_.erase_tail();
   log_.sync();
@@ -33,7 +33,7 @@ void Store::cut(size_t kept) {
 
 // From memory alone.
 void Store::drop(size_t kept) {
-  last_checksum_ = kept == 0 ? 0 : read_header(log_.at(blocks_[kept - 1].offset)).checksum;
+  last_checksum_ = checksum_before(kept);
   unspend(kept);
   forget_blocks(kept);
 }
@@ -54,22 +54,15 @@ void Store::preserve_for_readers(uint64_t offset) {
   for (Reader *reader : readers_) reader->preserve_from(offset);
 }
 
-void Store::lower_manifest(size_t blocks, uint64_t offset) {
+void Store::lower_manifest(uint64_t offset) {
   manifest_.epoch = epoch_;
   manifest_.rewound_to = offset;
-  if (blocks < manifest_.covered_blocks) {
-    manifest_.covered_bytes = offset;
-    manifest_.last_record = blocks == 0 ? 0 : blocks_[blocks - 1].offset;
-    manifest_.last_checksum = last_checksum_;
-    manifest_.covered_blocks = blocks;
-    manifest_.covered_rows = first_row_of(blocks);
-  }
   write_manifest(directory_, manifest_);
 }
 
-// What the blocks from here on have spent is unspent. The rows are at hand for those that came since
-// the last checkpoint, and in the history for those before.
+// What the blocks from here on have spent is unspent.
 void Store::unspend(size_t blocks) {
+  while (blocks < manifest_.covered_blocks) uncover_section();
   size_t kept = 0;
   for (size_t block = manifest_.covered_blocks; block < blocks; ++block)
     kept += blocks_[block].geometry.spends;
@@ -80,24 +73,18 @@ void Store::unspend(size_t blocks) {
     if (spent_[row] >= index) spent_[row] = 0;
   });
   new_spent_rows_.erase(first, new_spent_rows_.end());
-  if (blocks < manifest_.covered_blocks) unspend_covered(blocks);
 }
 
-// A section holds the blocks up to the covered ones, or up to where a later section cuts it.
-void Store::unspend_covered(size_t blocks) {
-  size_t end = manifest_.covered_blocks;
-  for (auto place = sections_.rbegin(); end > blocks; ++place) {
-    if (place->first_block >= end) continue;
-    const Section section = read_section(directory_, *place);
-    const uint32_t *row = section.spent_rows.data();
-    for (size_t block = section.first_block; block < end; ++block) {
-      const uint32_t spends = blocks_[block].geometry.spends;
-      if (block >= blocks)
-        std::for_each(row, row + spends, [this](uint32_t spent) { spent_[spent] = 0; });
-      row += spends;
-    }
-    end = section.first_block;
-  }
+// The blocks of the last section are as those that came since the checkpoint: once the manifest says so,
+// the next section takes its place.
+void Store::uncover_section() {
+  const SectionPlace place = sections_.back();
+  const Section section = read_section(directory_, place);
+  new_spent_rows_.insert(new_spent_rows_.begin(), section.spent_rows.begin(),
+                         section.spent_rows.end());
+  sections_.pop_back();
+  manifest_.history_bytes = place.offset;
+  cover(place.first_block);
 }
 
 void Store::forget_blocks(size_t blocks) {

@@ -59,8 +59,12 @@ bool Sealing::merge_once(size_t merge_runs) {
       before.swap(merged);
       merge_two((*run)->begin(bucket), (*run)->end(bucket), before, &merged);
     }
-    for (const Entry entry : merged)
-      if (row_of(entry) < rows_) builder.add(bucket, entry);
+    // An entry comes twice where a record was replayed that a run had covered before a rewind.
+    Entry last = entry_of(UINT32_MAX, kNoRow);
+    for (const Entry entry : merged) {
+      if (row_of(entry) < rows_ && entry != last) builder.add(bucket, entry);
+      last = entry;
+    }
   }
   const RunName name = builder.finish();
   replaced_.insert(replaced_.end(), first, runs_.end());

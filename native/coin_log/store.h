@@ -121,7 +121,8 @@ class Store {
   Checkpoint write_checkpoint(Manifest manifest, const Section &section, const Memtable &memtable,
                               const Runs &runs);
   Section uncovered_section() const;
-  void cover_all();
+  // Have the manifest in memory cover so many blocks.
+  void cover(size_t blocks);
   // verify.cpp. Throws TAKEN_BACK when a block that was accepted spends what it must not: that one and
   // those after it are gone then, and the others are as they were.
   void verify();
@@ -133,10 +134,10 @@ class Store {
   void cut(size_t blocks);
   void drop(size_t blocks);
   void preserve_for_readers(uint64_t offset);
-  void lower_manifest(size_t blocks, uint64_t offset);
+  void lower_manifest(uint64_t offset);
   void forget_blocks(size_t blocks);
   void unspend(size_t blocks);
-  void unspend_covered(size_t blocks);
+  void uncover_section();
   // lookup.cpp
   // The coins of rows that the log holds; at most kFetch of them. in_order: they follow on those of the
   // last call, and the log was told to read on.
@@ -152,6 +153,7 @@ class Store {
   size_t blocks_up_to(int64_t block_index) const;
   uint64_t offset_of(size_t block) const;
   uint32_t first_row_of(size_t block) const;
+  uint64_t checksum_before(size_t block) const;
   size_t block_of(uint32_t row) const;
   void check_record(size_t block) const;
   void check_alive(size_t block) const;

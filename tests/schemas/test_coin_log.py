@@ -25,6 +25,7 @@ from cdb.errors import (
     CorruptDatabaseError,
     DatabaseClosedError,
     DuplicateCoinError,
+    InvalidBlockError,
     StorageError,
     UnknownCoinError,
     UnsupportedError,
@@ -469,8 +470,7 @@ def test_without_acked_what_is_intact_behind_damage_is_not_cut_off(
 def test_a_crash_while_a_database_is_made_is_no_damage(path: Path, left: bytes | None) -> None:
     crash(CoinLogSchema(path))
     lose_acked(path, left)
-    with CoinLogSchema(path, read_only=True) as schema:
-        assert schema.last_block_index is None
+    (path / "log").rename(path / "log.tmp")
     with CoinLogSchema(path) as schema:
         schema.accept_block(BlockSpendInfo(1, 0, [], []))
     assert damaged_files(path) == []
@@ -502,6 +502,57 @@ def test_a_log_longer_than_any_can_be_is_damage() -> None:
         for read_only in (False, True):
             with pytest.raises(CorruptDatabaseError, match=f"log: .*{2**62 + 1} bytes"):
                 CoinLogSchema(path, read_only=read_only)
+
+
+@pytest.mark.parametrize("read_only", [True, False])
+@pytest.mark.parametrize("acked", ["as it was", None, b""])
+@pytest.mark.parametrize("n", [0, 2])
+def test_an_emptied_log_is_damage(
+    path: Path, n: int, acked: str | bytes | None, read_only: bool
+) -> None:
+    """Below POWER nothing says how long it was, and it is not taken for a new one all the same."""
+    schema = CoinLogSchema(path, durability=Durability.PROCESS)
+    accept_all(schema, [BlockSpendInfo(index, 0, [], []) for index in range(n)])
+    schema.flush()
+    crash(schema)
+    os.truncate(path / "log", 0)
+    if not isinstance(acked, str):
+        lose_acked(path, acked)
+    with pytest.raises(CorruptDatabaseError, match="log: it is empty"):
+        CoinLogSchema(path, read_only=read_only)
+    assert "log" in {damage.path.name for damage in check(path, lambda coins: None)}
+
+
+def test_the_history_does_not_grow_with_rewinds(path: Path) -> None:
+    coins = [[reward(index, n) for n in range(8)] for index in range(15)]
+    blocks = [BlockSpendInfo(0, 0, [], coins[0])] + [
+        BlockSpendInfo(index, 0, [coin.name() for coin in coins[index - 1]], coins[index])
+        for index in range(1, 15)
+    ]
+    sizes = []
+    for kept in (0, 5, 6, 14, 7, 7, 13, 2, 3, 4, 9, 1, 12, 5, 6, 7, 8):
+        with open_small(path) as schema:
+            schema.rewind_to_block_index(kept)
+            missing_blocks = [
+                block for block in blocks if block.index > (schema.last_block_index or -1)
+            ]
+            accept_all(schema, missing_blocks)
+            assert verify(schema) == expected_state(blocks)
+        sizes.append((path / "derived" / "history").stat().st_size)
+    assert max(sizes) < 2 * sizes[0]
+
+
+@pytest.mark.parametrize("index", [-(2**80), -(2**63) - 1, 2**63, 2**64, 2**80])
+def test_block_indices_beyond_all_integers(path: Path, index: int) -> None:
+    block = BlockSpendInfo(1, 0, [], [reward(1)])
+    with CoinLogSchema(path) as schema:
+        schema.accept_block(block)
+        assert schema.block_info_for_block_index(index) is None
+        with pytest.raises(InvalidBlockError):
+            schema.accept_block(replace(block, index=index))
+        schema.rewind_to_block_index(index)
+        assert list(schema.blocks()) == ([block] if index > 0 else [])
+        schema.accept_block(replace(block, index=2, confirms=[reward(2)]))
 
 
 @pytest.mark.parametrize("acked", [ACKED_NOTHING, REWOUND_OFTEN])
