@@ -56,7 +56,7 @@ class Loader:
             done = 0
             while done < len(packed):
                 with self._uninterrupted():
-                    done += self._accept_until_flush(packed.part(done, len(packed)))
+                    done = self._accept_until_flush(packed, done)
                 yield self.progress
         self.flush()
 
@@ -71,18 +71,20 @@ class Loader:
             self.progress.flushed_index = self.progress.accepted_index
             self._unflushed_coins = 0
 
-    def _accept_until_flush(self, packed: PackedBlocks) -> int:
-        """Accept blocks until a flush is due, and flush. Returns how many were accepted."""
-        wanted = max(self._flush_coins - self._unflushed_coins, 0)
-        due = bisect_left(packed.confirm_ends, wanted)
-        part = packed.part(0, min(due + 1, len(packed)))
+    def _accept_until_flush(self, packed: PackedBlocks, done: int) -> int:
+        """Accept blocks from a place on until a flush is due, and flush. Returns the next place."""
+        coins_done = packed.confirm_ends[done - 1] if done else 0
+        wanted = coins_done + max(self._flush_coins - self._unflushed_coins, 0)
+        due = bisect_left(packed.confirm_ends, wanted, done)
+        end = min(due + 1, len(packed))
+        part = packed.part(done, end)
         try:
             accept(self._schema, part)
         finally:
             self._count(part)
         if self._unflushed_coins >= self._flush_coins:
             self.flush()
-        return len(part)
+        return end
 
     def _count(self, packed: PackedBlocks) -> None:
         """Count what the schema has accepted of these blocks."""

@@ -53,6 +53,23 @@ def coins_block(index: int, coins: int) -> BlockSpendInfo:
     return BlockSpendInfo(index, 0, [], [reward(index, n) for n in range(coins)])
 
 
+def test_a_flush_of_a_part_of_a_pack_leaves_the_rest_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    cut = []
+    part = PackedBlocks.part
+
+    def noted(packed: PackedBlocks, start: int, stop: int) -> PackedBlocks:
+        cut.append((start, stop))
+        return part(packed, start, stop)
+
+    monkeypatch.setattr(PackedBlocks, "part", noted)
+    schema = Recorder()
+    blocks = [coins_block(index, 1) for index in range(50)]
+    for _ in Loader(schema, flush_coins=1).load([PackedBlocks.of(blocks)]):
+        pass
+    assert schema.accepted == schema.flushed[: len(blocks)] == list(range(50))
+    assert cut == [(n, n + 1) for n in range(50)]
+
+
 def one_by_one(blocks: Iterable[BlockSpendInfo]) -> Iterator[PackedBlocks]:
     return (PackedBlocks.of([block]) for block in blocks)
 
