@@ -15,6 +15,7 @@ from cdb.blocks import BlockSpendInfo
 from cdb.coins import NAME_BYTES, Coin, bytes32_unchecked
 from cdb.engines.packed_lookups import INFO_BYTES
 from cdb.errors import (
+    CdbError,
     CorruptDatabaseError,
     DatabaseClosedError,
     DatabaseLockedError,
@@ -225,16 +226,20 @@ class Cursor:
         self._database = database
         self._handle = handle
         self._finalizer = finalize(self, ended.append, handle)
+        self._failure: CdbError | None = None
 
     def next(self, entries: int) -> PackedBlocks | None:
         """The next blocks, with so many coins + spends or the end; None when there are no more.
 
-        The coins' names are left out: they are not kept with blocks.
+        The coins' names are left out: they are not kept with blocks. Blocks that come before one
+        that can't be read are given first: the next call raises.
         """
+        if self._failure is not None:
+            raise self._failure.with_traceback(None)
         buffer = self._database._ffi.buffer
         indices, timestamps, spend_ends, confirm_ends = (array("Q") for _ in range(4))
         spends, confirms = bytearray(), bytearray()
-        while entries > 0 and (block := self._next()) is not None:
+        while entries > 0 and (block := self._next_readable()) is not None:
             indices.append(block.index)
             timestamps.append(block.timestamp)
             spends += buffer(block.spends, block.n_spends * NAME_BYTES)
@@ -243,9 +248,19 @@ class Cursor:
             confirm_ends.append(len(confirms) // CONFIRM_BYTES)
             entries -= 1 + block.n_spends + block.n_confirms
         if not indices:
+            if self._failure is not None:
+                raise self._failure
             return None
         packed = (bytes(spends), bytes(confirms), b"")
         return PackedBlocks(indices, timestamps, spend_ends, confirm_ends, *packed)
+
+    def _next_readable(self) -> Any:
+        """The next block; None at the end, and at the first one that can't be read."""
+        try:
+            return self._next()
+        except CdbError as error:
+            self._failure = error
+            return None
 
     def _next(self) -> Any:
         """The next block as the engine has it, good until the next call; None at the end."""

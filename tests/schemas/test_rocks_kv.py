@@ -292,6 +292,22 @@ class TestOpening:
                 except CorruptDatabaseError:
                     pass
 
+    def test_the_blocks_before_the_first_damage_are_read(self, path: Path) -> None:
+        blocks = [
+            BlockSpendInfo(index, 0, [], [reward(index, n) for n in range(40)])
+            for index in range(20)
+        ]
+        with RocksKvSchema(path, ingest_entries=15) as schema:
+            schema.accept_packed(PackedBlocks.of(blocks))
+        largest = max((path / "db").glob("*.sst"), key=lambda file: file.stat().st_size)
+        _flip(largest, largest.stat().st_size // 2)
+        with RocksKvSchema(path, read_only=True) as schema:
+            read: list[BlockSpendInfo] = []
+            with pytest.raises(CorruptDatabaseError):
+                read.extend(schema.blocks())
+        assert 5 < len(read) < 15
+        assert read == [canonical(block) for block in blocks[: len(read)]]
+
 
 # Accepted blocks stay in memory, or each is indexed at once: by a batch, or by sorted runs.
 OPENINGS: dict[str, Callable[[Path], RocksKvSchema]] = {
