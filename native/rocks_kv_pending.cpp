@@ -5,7 +5,7 @@
 
 namespace {
 
-constexpr size_t kFewestSlots = 1024;
+constexpr unsigned kFewestSlotBits = 10;
 
 size_t end_before(const uint64_t *ends, size_t b) {
   return b == 0 ? 0 : static_cast<size_t>(ends[b - 1]);
@@ -38,54 +38,57 @@ class HashesAhead {
   std::array<uint64_t, kAhead> ahead_{};
 };
 
-PendingCoin named(const uint8_t *name, const PendingCoin &fields) {
-  PendingCoin coin = fields;
-  std::memcpy(coin.name, name, CDB_NAME_BYTES);
-  return coin;
-}
-
 }  // namespace
 
 size_t NameTable::find(const std::vector<PendingCoin> &coins, const uint8_t *name,
                        uint64_t hash) const {
   const size_t mask = slots_.size() - 1;
-  for (size_t slot = hash >> shift_;; slot = (slot + 1) & mask) {
+  const uint32_t tag = tag_of(hash);
+  for (size_t slot = home(tag);; slot = (slot + 1) & mask) {
     ++probes_;
-    if (slots_[slot] == 0) return kNone;
-    const size_t i = slots_[slot] - 1;
-    if (compare_names(coins[i].name, name) == 0) return i;
+    if (slots_[slot].count == 0) return kNone;
+    const size_t i = slots_[slot].count - 1;
+    if (slots_[slot].tag == tag && compare_names(coins[i].name, name) == 0) return i;
   }
 }
 
 void NameTable::add_last(const std::vector<PendingCoin> &coins, uint64_t hash) {
-  if (coins.size() * 2 > slots_.size())
-    rebuild(coins);
-  else
-    enter(coins.size() - 1, hash);
+  if (coins.size() * 4 > slots_.size() * 3) grow();
+  enter({tag_of(hash), static_cast<uint32_t>(coins.size())});
 }
 
-void NameTable::enter(size_t i, uint64_t hash) {
+void NameTable::enter(const Slot &slot) {
   const size_t mask = slots_.size() - 1;
-  size_t slot = hash >> shift_;
-  for (++probes_; slots_[slot] != 0; ++probes_) slot = (slot + 1) & mask;
-  slots_[slot] = static_cast<uint32_t>(i + 1);
+  size_t place = home(slot.tag);
+  for (++probes_; slots_[place].count != 0; ++probes_) place = (place + 1) & mask;
+  slots_[place] = slot;
 }
 
-// In the order of entering: no name that is left was moved on by this one.
+// Slots behind the gap that could not be found past it move up into it.
 void NameTable::remove_last(const std::vector<PendingCoin> &coins) {
   const size_t mask = slots_.size() - 1;
-  size_t slot = hash(coins.back().name) >> shift_;
-  for (++probes_; slots_[slot] != coins.size(); ++probes_) slot = (slot + 1) & mask;
-  slots_[slot] = 0;
+  size_t gap = home(tag_of(hash(coins.back().name)));
+  for (++probes_; slots_[gap].count != coins.size(); ++probes_) gap = (gap + 1) & mask;
+  for (size_t slot = (gap + 1) & mask; slots_[slot].count != 0; slot = (slot + 1) & mask) {
+    ++probes_;
+    if (((slot - home(slots_[slot].tag)) & mask) < ((slot - gap) & mask)) continue;
+    slots_[gap] = slots_[slot];
+    gap = slot;
+  }
+  slots_[gap] = {};
 }
 
-void NameTable::rebuild(const std::vector<PendingCoin> &coins) {
-  size_t n_slots = kFewestSlots;
-  unsigned bits = 10;
-  for (; n_slots < coins.size() * 4; n_slots *= 2) ++bits;
-  shift_ = 64 - bits;
-  slots_.assign(n_slots, 0);
-  for (size_t i = 0; i < coins.size(); ++i) enter(i, hash(coins[i].name));
+void NameTable::clear() {
+  shift_ = 32 - kFewestSlotBits;
+  slots_.assign(size_t{1} << kFewestSlotBits, {});
+}
+
+void NameTable::grow() {
+  std::vector<Slot> old(2 * slots_.size());
+  old.swap(slots_);
+  --shift_;
+  for (const Slot &slot : old)
+    if (slot.count != 0) enter(slot);
 }
 
 const PendingCoin *Pending::find(const uint8_t *name) const {
@@ -139,38 +142,39 @@ bool Pending::add(const cdb_kv_blocks &chunk, size_t b) {
     while (s < n_spends && compare_names(spends + s * CDB_NAME_BYTES, parent) < 0) ++s;
     const bool is_parent_spent =
         s < n_spends && compare_names(spends + s * CDB_NAME_BYTES, parent) == 0;
-    const PendingCoin coin = named(
-        names + i * CDB_NAME_BYTES,
-        {{}, index, static_cast<uint32_t>(i), 0, true, parents_.may_have(parent, is_parent_spent)});
-    if (!confirm(coin, name_hashes.next(i))) return false;
+    const PendingCoin fields{{},   index, static_cast<uint32_t>(i),
+                             0,    true,  parents_.may_have(parent, is_parent_spent)};
+    if (!confirm(names + i * CDB_NAME_BYTES, name_hashes.next(i), fields)) return false;
   }
   HashesAhead spend_hashes(table_, spends, n_spends);
-  for (size_t i = 0; i < n_spends; ++i) {
-    const PendingCoin coin = named(spends + i * CDB_NAME_BYTES, {{}, 0, 0, index, false, false});
-    if (!spend(coin, spend_hashes.next(i))) return false;
-  }
+  for (size_t i = 0; i < n_spends; ++i)
+    if (!spend(spends + i * CDB_NAME_BYTES, spend_hashes.next(i), index)) return false;
   return true;
 }
 
 // A name that is known already belongs to a pending coin, or to an older one if the block that
 // spends it is valid; if that one is not, it comes first and is the one that gets refused.
-bool Pending::confirm(const PendingCoin &coin, uint64_t hash) {
-  if (table_.find(coins_, coin.name, hash) != NameTable::kNone) return false;
-  coins_.push_back(coin);
-  table_.add_last(coins_, hash);
+bool Pending::confirm(const uint8_t *name, uint64_t hash, const PendingCoin &fields) {
+  if (table_.find(coins_, name, hash) != NameTable::kNone) return false;
+  add_coin(name, hash, fields);
   return true;
 }
 
-bool Pending::spend(const PendingCoin &coin, uint64_t hash) {
-  const size_t i = table_.find(coins_, coin.name, hash);
-  if (i != NameTable::kNone) {
-    if (coins_[i].spent_index != 0) return false;
-    coins_[i].spent_index = coin.spent_index;
+bool Pending::spend(const uint8_t *name, uint64_t hash, uint32_t index) {
+  const size_t i = table_.find(coins_, name, hash);
+  if (i == NameTable::kNone) {
+    add_coin(name, hash, {{}, 0, 0, index, false, false});
     return true;
   }
-  coins_.push_back(coin);
-  table_.add_last(coins_, hash);
+  if (coins_[i].spent_index != 0) return false;
+  coins_[i].spent_index = index;
   return true;
+}
+
+void Pending::add_coin(const uint8_t *name, uint64_t hash, const PendingCoin &fields) {
+  coins_.push_back(fields);
+  std::memcpy(coins_.back().name, name, CDB_NAME_BYTES);
+  table_.add_last(coins_, hash);
 }
 
 void Pending::keep(size_t n_blocks, size_t n_coins, int64_t newest) {
@@ -195,6 +199,6 @@ void Pending::drop_committed_blocks() {
 
 void Pending::drop_indexed_coins() {
   coins_.clear();
-  table_.rebuild(coins_);
+  table_.clear();
   parents_.saved();
 }

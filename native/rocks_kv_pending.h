@@ -24,30 +24,38 @@ struct PendingCoin {
   bool may_exist;        // it is confirmed, and has to be looked for among older coins
 };
 
-// Finds coins by name: open addressing over their positions in a vector. A hash is computed once a
-// name, and handed over with it.
+// Finds coins by name: open addressing over their positions in a vector, and half of their hashes. A hash
+// is computed once a name, and handed over with it.
 class NameTable {
  public:
   static constexpr size_t kNone = SIZE_MAX;
 
-  NameTable() { rebuild({}); }
+  NameTable() { clear(); }
   uint64_t hash(const uint8_t *name) const { return hash_.of(name); }
-  void prefetch(uint64_t hash) const { __builtin_prefetch(&slots_[hash >> shift_]); }
+  void prefetch(uint64_t hash) const { __builtin_prefetch(&slots_[home(tag_of(hash))]); }
   size_t find(const std::vector<PendingCoin> &coins, const uint8_t *name, uint64_t hash) const;
   // Enters the last of the coins, whose name must be new.
   void add_last(const std::vector<PendingCoin> &coins, uint64_t hash);
   // Takes the last of the coins out again.
   void remove_last(const std::vector<PendingCoin> &coins);
-  void rebuild(const std::vector<PendingCoin> &coins);
+  void clear();
   // Slots that were looked at so far.
   uint64_t probes() const { return probes_; }
 
  private:
-  void enter(size_t i, uint64_t hash);
+  struct Slot {
+    uint32_t tag;
+    uint32_t count;  // of the coins up to this one; 0 is empty
+  };
+
+  static uint32_t tag_of(uint64_t hash) { return static_cast<uint32_t>(hash >> 32); }
+  size_t home(uint32_t tag) const { return tag >> shift_; }
+  void enter(const Slot &slot);
+  void grow();
 
   KeyedHash hash_{HashKey::random()};
-  std::vector<uint32_t> slots_;  // position + 1; 0 is empty
-  unsigned shift_ = 0;           // 64 - log2(slots)
+  std::vector<Slot> slots_;
+  unsigned shift_ = 0;  // 32 - log2(slots)
   mutable uint64_t probes_ = 0;
 };
 
@@ -81,8 +89,9 @@ class Pending {
   void drop_indexed_coins();
 
  private:
-  bool confirm(const PendingCoin &coin, uint64_t hash);
-  bool spend(const PendingCoin &coin, uint64_t hash);
+  bool confirm(const uint8_t *name, uint64_t hash, const PendingCoin &fields);
+  bool spend(const uint8_t *name, uint64_t hash, uint32_t index);
+  void add_coin(const uint8_t *name, uint64_t hash, const PendingCoin &fields);
 
   std::vector<PendingBlock> blocks_;
   std::vector<PendingCoin> coins_;

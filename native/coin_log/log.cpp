@@ -21,7 +21,7 @@ constexpr uint64_t kCopyBytes = uint64_t{1} << 20;
 }  // namespace
 
 void make_log(const Directory &directory) {
-  replace_whole(directory, ".", kLogFile, Bytes(kPageBytes));
+  replace_whole(directory, ".", kLogFile, Bytes(1));
 }
 
 Log::Log(const Directory &directory, bool read_only)

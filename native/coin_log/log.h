@@ -7,7 +7,7 @@ namespace coin_log {
 
 constexpr const char *kLogFile = "log";
 
-// Make a log without a record, durably. It is a page of zeros: a log never is empty, so that one that was
+// Make a log without a record, durably. It is a byte of zero: a log never is empty, so that one that was
 // emptied is not taken for a new one.
 void make_log(const Directory &directory);
 

@@ -561,9 +561,8 @@ def test_the_last_numbers_of_acked(path: Path, acked: bytes) -> None:
     lose_acked(path, acked)
     blocks = [BlockSpendInfo(index, 0, [], [reward(index)]) for index in (1, 2)]
     schema = CoinLogSchema(path)
-    for block in blocks:
-        schema.accept_block(block)
-        schema.flush()
+    accept_all(schema, blocks)
+    schema.flush()
     if acked == REWOUND_OFTEN:
         with pytest.raises(UnsupportedError, match="rewound"):
             schema.rewind_to_block_index(1)
