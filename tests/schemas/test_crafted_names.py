@@ -28,7 +28,7 @@ needs_coin_log = pytest.mark.skipif(
 )
 
 Opener = type[CoinLogSchema | RocksKvSchema]
-# Keys differ, and with them how tables fill: 4 may become 6 for so few names. What is wrong gives 16.
+# Keys differ, and so how tables fill: 4 may become 6 for so few names. What is wrong gives 16.
 MOST_GROWTH = 8
 SMALL_RUNS = Sizes(memtable_coins=200, merge_runs=4, bucket_bits=1)
 
