@@ -36,7 +36,7 @@ class Parents {
   // Returns whether it is a new one.
   bool add_early(uint64_t head);
 
-  KeyedHash hash_{HashKey::random()};
+  KeyedHash hash_{random_hash_key()};
   std::unordered_set<uint64_t> early_hashes_;  // of the heads, which anybody can choose
   uint64_t probes_ = 0;
   std::vector<uint64_t> new_early_heads_;

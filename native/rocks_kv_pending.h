@@ -53,7 +53,7 @@ class NameTable {
   void enter(const Slot &slot);
   void grow();
 
-  KeyedHash hash_{HashKey::random()};
+  KeyedHash hash_{random_hash_key()};
   std::vector<Slot> slots_;
   unsigned shift_ = 0;  // 32 - log2(slots)
   mutable uint64_t probes_ = 0;

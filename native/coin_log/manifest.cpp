@@ -8,7 +8,7 @@
 namespace coin_log {
 
 namespace {
-constexpr size_t kManifestBytes = 112, kRunBytes = 16, kKindBytes = 20;
+constexpr size_t kManifestBytes = 176, kRunBytes = 16, kKindBytes = 20;
 constexpr uint32_t kManifestMagic = 0x324d4c43;  // "CLM2"
 constexpr uint32_t kFormerMagic = 0x314d4c43;    // "CLM1"
 }  // namespace
@@ -32,8 +32,8 @@ bool read_manifest(const Directory &directory, Manifest *manifest) {
   if (bytes.size() >= 12 && load<uint32_t>(from + 8) == kFormerMagic) return false;
   if (bytes.size() < kManifestBytes || load<uint32_t>(from + 8) != kManifestMagic ||
       load<uint64_t>(from) != checksum(from + 8, bytes.size() - 8, 0) ||
-      bytes.size() != kManifestBytes + kRunBytes * uint64_t{load<uint32_t>(from + 104)} +
-                          kKindBytes * uint64_t{load<uint32_t>(from + 108)})
+      bytes.size() != kManifestBytes + kRunBytes * uint64_t{load<uint32_t>(from + 168)} +
+                          kKindBytes * uint64_t{load<uint32_t>(from + 172)})
     throw corrupt_derived(kManifestFile);
   manifest->epoch = load<uint32_t>(from + 12);
   manifest->rewound_to = load<uint64_t>(from + 16);
@@ -44,10 +44,11 @@ bool read_manifest(const Directory &directory, Manifest *manifest) {
   manifest->covered_rows = load<uint64_t>(from + 56);
   manifest->history_bytes = load<uint64_t>(from + 64);
   manifest->next_run = load<uint64_t>(from + 72);
-  manifest->bits = {load<uint32_t>(from + 80), load<uint32_t>(from + 84),
-                    {load<uint64_t>(from + 88), load<uint64_t>(from + 96)}};
+  HashKey secret;
+  std::memcpy(secret.data(), from + 88, sizeof secret);
+  manifest->bits = {load<uint32_t>(from + 80), load<uint32_t>(from + 84), secret};
   const uint8_t *const runs = from + kManifestBytes;
-  const uint8_t *const kinds = runs + kRunBytes * load<uint32_t>(from + 104);
+  const uint8_t *const kinds = runs + kRunBytes * load<uint32_t>(from + 168);
   manifest->runs.clear();
   for (const uint8_t *run = runs; run < kinds; run += kRunBytes)
     manifest->runs.push_back({load<uint64_t>(run), load<uint64_t>(run + 8)});
@@ -76,10 +77,9 @@ void write_manifest(const Directory &directory, const Manifest &manifest) {
   store(to + 72, manifest.next_run);
   store(to + 80, manifest.bits.bucket_bits());
   store(to + 84, manifest.bits.name_bits());
-  store(to + 88, manifest.bits.secret().first);
-  store(to + 96, manifest.bits.secret().second);
-  store(to + 104, static_cast<uint32_t>(manifest.runs.size()));
-  store(to + 108, static_cast<uint32_t>(manifest.rewards.size()));
+  std::memcpy(to + 88, manifest.bits.secret().data(), sizeof(HashKey));
+  store(to + 168, static_cast<uint32_t>(manifest.runs.size()));
+  store(to + 172, static_cast<uint32_t>(manifest.rewards.size()));
   uint8_t *next = to + kManifestBytes;
   for (const RunName &run : manifest.runs) {
     store(next, run.number);

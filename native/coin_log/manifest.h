@@ -15,10 +15,10 @@
 //     72      8      number of the next run
 //     80      4      bucket bits
 //     84      4      name bits
-//     88      16     the secret that keys the bits of names
-//     104     4      count of runs
-//     108     4      count of kinds of reward parents
-//     112     16·n   runs, the oldest first: number (8), entries (8)
+//     88      80     the secret that keys the bits of names
+//     168     4      count of runs
+//     172     4      count of kinds of reward parents
+//     176     16·n   runs, the oldest first: number (8), entries (8)
 //     … + 16n 20·k   kinds: their first 16 bytes (16), highest height (4)
 #pragma once
 

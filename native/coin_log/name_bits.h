@@ -21,11 +21,10 @@ class NameBits {
  public:
   // bucket_bits: 1 … 24. name_bits: 1 … 64; the bits after these count as zeros. Of others nothing
   // may be asked but are_sound().
-  NameBits(uint32_t bucket_bits, uint32_t name_bits, HashKey secret)
+  NameBits(uint32_t bucket_bits, uint32_t name_bits, const HashKey &secret)
       : bucket_bits_(bucket_bits),
         name_bits_(name_bits),
         mask_(~uint64_t{0} << (64 - name_bits) % 64),
-        secret_(secret),
         hash_(secret) {}
 
   bool are_sound() const {
@@ -40,12 +39,11 @@ class NameBits {
 
   uint32_t bucket_bits() const { return bucket_bits_; }
   uint32_t name_bits() const { return name_bits_; }
-  const HashKey &secret() const { return secret_; }
+  const HashKey &secret() const { return hash_.key(); }
 
  private:
   uint32_t bucket_bits_, name_bits_;
   uint64_t mask_;
-  HashKey secret_;
   KeyedHash hash_;
 };
 

@@ -10,7 +10,7 @@ namespace {
 
 // Before damage only the last rewind counts that it tells of, if it can be read.
 Manifest manifest_at(const Directory &directory, const cdb_coin_log_options &options) {
-  Manifest manifest(NameBits(options.bucket_bits, options.name_bits, HashKey::random()));
+  Manifest manifest(NameBits(options.bucket_bits, options.name_bits, random_hash_key()));
   try {
     read_manifest(directory, &manifest);
   } catch (const Failure &) {
