@@ -12,6 +12,7 @@ from cdb.errors import CdbError, CorruptDatabaseError, DatabaseLockedError, Wron
 from cdb.state import summarize, verify
 from cdb.testing.base import SchemaTests, accept_all, block_at, expected_state
 from cdb.testing.chains import Chain, child, reward, sample_chain
+from cdb.testing.faults.remote import DiedError, RemoteSchema
 from cdb.testing.side_by_side import settle
 
 
@@ -99,9 +100,10 @@ class SurvivingTests(SchemaTests):
         with self.open(path) as schema:
             accept_all(schema, chain.blocks)
         files = [file for file in [path, *path.rglob("*")] if file.is_file()]
-        found = []
+        found, damaged = [], tmp_path / "damaged"
+        _copy(path, damaged)
+        assert not self._is_found(damaged, chain), "the whole copy is called damaged"
         for file in files:
-            damaged = tmp_path / "damaged"
             _copy(path, damaged)
             target = damaged / file.relative_to(path) if path.is_dir() else damaged
             os.truncate(target, target.stat().st_size // 2)
@@ -123,12 +125,17 @@ class SurvivingTests(SchemaTests):
         assert not (tmp_path / "missing").exists()
 
     def _is_found(self, damaged: Path, chain: Chain) -> bool:
-        """Whether damage is reported; if it is not, every answer must be right."""
+        """Whether damage is reported; if it is not, every answer must be right.
+
+        Another process looks: a schema may die of it, as one that reads behind the end of a file.
+        """
         try:
-            with self.open(damaged) as schema:
-                assert verify(schema) == expected_state(chain.blocks)
+            with RemoteSchema(self.spec(), damaged) as schema:
+                assert schema.do(verify) == expected_state(chain.blocks)
         except CorruptDatabaseError:
             return True
+        except DiedError as error:
+            pytest.fail(f"who looks at {damaged} dies: {error}")
         return False
 
 

@@ -13,13 +13,15 @@ from cdb.schemas import SchemaInfo, find_schema
 from cdb.state import verify
 from cdb.testing.base import accept_all, expected_state
 from cdb.testing.chains import sample_chain
-from cdb.testing.faults import Limit, Subject
+from cdb.testing.faults import BrokenPromiseError, Limit, Subject
 from cdb.testing.faults.damage import WAYS
 from cdb.testing.faults.rot import rot
 from cdb.testing.faults.rotting import Rotting
+from cdb.testing.surviving import SurvivingTests
 from tests.conftest import ready_schemas
 
 BROKEN = "cdb.testing.faults.broken"
+EVASIVE = "cdb.testing.faults.evasive"
 CONTENTS = Random(0).randbytes(20_000)
 EARLIER = {3: Random(1).randbytes(10_000), 5: Random(2).randbytes(20_000)}
 INDEXED = sorted({"sqlite_v3", "sqlite_row", "flat_file", "rocks"} & set(ready_schemas()))
@@ -59,6 +61,35 @@ def test_damage_that_verify_overlooks_breaks_a_promise(
     points = rotting.points("flip", WAYS["flip"])
     problems = {str(rotting.judge("flip", point).problem) for point in points}
     assert any(problem.startswith("damage is overlooked: db, bit-") for problem in problems)
+
+
+@pytest.mark.parametrize(
+    ("name", "way", "problem"),
+    [
+        ("MapsFar", "truncate", "its process ends with -7"),
+        ("Reserves", "flip", "undamaged, it gives StorageError"),
+        ("BlamesTheDisk", "flip", "damage gives StorageError"),
+        ("SeesDamageEverywhere", "flip", "undamaged, it is called damaged"),
+        ("SeesNothing", "stale", "asked for whether it is there"),
+    ],
+)
+def test_what_fails_for_another_reason_has_found_no_damage(
+    name: str, way: str, problem: str, tmp_path: Path
+) -> None:
+    with pytest.raises(BrokenPromiseError, match=problem):
+        rot(f"{EVASIVE}:{name}", 1, tmp_path, way=way)
+
+
+class Truncated(SurvivingTests):
+    """Not collected."""
+
+    __test__ = False
+    schema = f"{EVASIVE}:MapsFar"
+
+
+def test_a_store_that_dies_of_a_truncated_file_takes_no_test_along(tmp_path: Path) -> None:
+    with pytest.raises(pytest.fail.Exception, match=r"who looks at .*damaged dies: .* -7"):
+        Truncated().test_a_truncated_file_is_never_served(tmp_path / "db", tmp_path)
 
 
 def test_known_limits_are_counted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

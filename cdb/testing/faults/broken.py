@@ -71,7 +71,7 @@ class Good(MemorySchema):
             return
         try:
             number, size, checksum = map(int, current.read_bytes().split())
-            data = (self._home / str(number)).read_bytes()
+            data = self._read(self._home / str(number), size)
             if self.CHECKSUM and (len(data), zlib.crc32(data)) != (size, checksum):
                 raise CorruptDatabaseError(self._home / str(number), "its CRC-32 differs")
             for block in read_blocks(BytesIO(data)):
@@ -80,6 +80,9 @@ class Good(MemorySchema):
             raise CorruptDatabaseError(current, f"damaged: {error}") from error
         self._number = number
         self._dirty = False
+
+    def _read(self, path: Path, size_bytes: int) -> bytes:
+        return path.read_bytes()
 
     def _save(self) -> None:
         self._number += 1

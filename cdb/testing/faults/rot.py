@@ -3,6 +3,10 @@
 A process of its own asks, which may die or hang: within limits of time and memory, that is a broken
 promise as well. What else is one is told in rotting.py; only a file whose checksums were made right
 again may have anything served. What a subject is known not to do is counted instead.
+
+The limit is on memory that a schema takes for itself: a file may be mapped at any length, so that
+who does it is seen to read behind the end of one that was cut. Before a database is damaged it is
+asked as it is, within the same limits, and must give right answers.
 """
 
 import json
@@ -31,8 +35,9 @@ PROCESSOR_SECONDS = 2.0
 """For all questions about one database, some hundred; seldom it takes a tenth of a second."""
 HANG_SECONDS = 60.0
 MEMORY_BYTES = 1 << 30
-"""Beyond what the process has when a sound database was open in it."""
+"""Of its own, beyond what the process has when a sound database was open in it."""
 _SANITIZED_BYTES = 1 << 40  # AddressSanitizer reserves so much
+_DATA_PAGES = 5  # of /proc/self/statm
 _TOLD_LINES = 3
 _WHAT_KILLS = {
     signal.SIGPROF: f"it takes more than {PROCESSOR_SECONDS:g} s of the processor",
@@ -97,21 +102,23 @@ class _Work:
         process = subprocess.run(command, check=False, capture_output=True)  # noqa: S603
         self.possible = self.chosen = 0
         self.judged: list[Judged] = []
-        begun = None
+        begun, when = None, ""
         for line in process.stdout.splitlines():
             match json.loads(line):
                 case {"unsupported": reason}:
                     raise UnsupportedError(reason)
                 case {"possible": possible, "chosen": chosen}:
                     self.possible, self.chosen = possible, chosen
+                case {"undamaged": point}:
+                    begun, when = point, "undamaged: "
                 case str(point):
-                    begun = point
+                    begun, when = point, ""
                 case judged:
                     self.judged.append(Judged(**judged))
                     begun = None
         if process.returncode:
             how = _how_it_ended(process.returncode, process.stderr.decode(errors="replace"))
-            self.judged.append(Judged(begun or "whole", "died", how))
+            self.judged.append(Judged(begun or "whole", "died", f"{when}{how}"))
 
 
 def _how_it_ended(exit_code: int, said: str) -> str:
@@ -133,10 +140,16 @@ def work() -> None:
     chosen = [point for point in points if request.only in (None, str(point))][: request.most]
     _say({"possible": len(points), "chosen": len(chosen)})
     _limit_memory()
+    sound: set[int] = set()
     for point in chosen[request.skip :]:
-        _say(str(point))
         outcome, problem = "broken", None
         try:
+            if point.step not in sound:
+                _say({"undamaged": str(point)})
+                with _limited_time():
+                    rotting.check_undamaged(request.way, point)
+                sound.add(point.step)
+            _say(str(point))
             with _limited_time():
                 verdict = rotting.judge(request.way, point)
         except BrokenPromiseError as error:
@@ -153,11 +166,11 @@ def _say(what: object) -> None:
 
 
 def _limit_memory() -> None:
-    pages = int(Path("/proc/self/statm").read_text().split()[0])
+    pages = int(Path("/proc/self/statm").read_text().split()[_DATA_PAGES])
     held_bytes = pages * os.sysconf("SC_PAGE_SIZE")
     if held_bytes < _SANITIZED_BYTES:
         most_bytes = held_bytes + MEMORY_BYTES
-        resource.setrlimit(resource.RLIMIT_AS, (most_bytes, most_bytes))
+        resource.setrlimit(resource.RLIMIT_DATA, (most_bytes, most_bytes))
 
 
 @contextmanager

@@ -2,16 +2,18 @@
 
 The database is one that a script closed, or one that was open, as a crash would leave it. For each
 damage it is verified as `cdb verify` does, and then everything is asked: all names at once, each
-alone, and every block. There are these outcomes:
+alone, and every block. Only an error that says damage counts as one: see DAMAGE. There are these
+outcomes:
 
     detected    verify finds the damage, and no answer is wrong
     refused     verify is silent, and what is asked fails
     harmless    verify is silent, and every answer is right: the bytes are nobody's
-    served      an answer is wrong
+    served      an answer is wrong; so is that there is no database
 
 What is served breaks the promise. So does damage that verify overlooks in a closed database's files
 of which the subject says that all is checksummed. What is served is called "unseen" where verify is
-silent, too.
+silent, too. Undamaged, the same database must pass without a word: whoever can't open it here has
+detected nothing.
 """
 
 import re
@@ -25,7 +27,14 @@ from random import Random
 
 from cdb.coins import bytes32
 from cdb.engines.home import schema_at
-from cdb.errors import CdbError, UnknownSchemaError
+from cdb.errors import (
+    CorruptDatabaseError,
+    DatabaseClosedError,
+    DatabaseNotFoundError,
+    InvariantError,
+    UnknownSchemaError,
+    WrongDatabaseError,
+)
 from cdb.schemas import SchemaInfo, find_schema
 from cdb.schemas.memory import MemorySchema
 from cdb.schemas.protocol import Schema
@@ -40,6 +49,8 @@ from cdb.testing.faults.subjects import subject_of
 from cdb.testing.faults.trial import DATABASE, new_directory
 
 POINTS = 40
+DAMAGE = (CorruptDatabaseError, InvariantError, WrongDatabaseError)
+"""What says that there is damage; the last one where it is in what says whose the database is."""
 
 Question = Callable[[Schema], Iterable[object]]
 
@@ -130,13 +141,36 @@ class Rotting:
             if changed not in earlier.values():
                 yield Point(step, file, damaged.place, is_live, changed)
 
+    def check_undamaged(self, trial: str, point: Point) -> None:
+        """Whether the database that the point damages gives right answers as it was.
+
+        Raises BrokenPromiseError.
+        """
+        case = Case(trial, self._spec, self._seed, str(point))
+        path = self._place / DATABASE
+        for read_only in (True, False):
+            write_tree(self._trees[point.step], new_directory(self._place))
+            try:
+                # First a reader: it finds what verify finds, and changes nothing.
+                found = read_only and _is_detected(self._verified, path)
+                is_refused, served = self._ask(path, point.step, read_only=read_only)
+            except Exception as error:
+                problem = f"undamaged, it gives {error_text(error)}"
+                raise BrokenPromiseError(case, problem) from error
+            if found or is_refused:
+                raise BrokenPromiseError(case, "undamaged, it is called damaged")
+            if served is not None:
+                raise BrokenPromiseError(case, f"undamaged, it answers wrong: {served}")
+
     def judge(self, trial: str, point: Point) -> Verdict:
-        """Verify, and ask everything. Raises BrokenPromiseError when the code itself fails."""
+        """Verify, and ask everything. Raises BrokenPromiseError for an error that misleads."""
         write_tree(point.tree, new_directory(self._place))
         path = self._place / DATABASE
+        # One that may write reads more, and mends what crashes leave.
+        read_only = Random(str(point)).random() < 0.5  # noqa: S311 - reproducible, not secret
         try:
             is_detected = _is_detected(self._verified, path)
-            is_refused, served = self._ask(path, point)
+            is_refused, served = self._ask(path, point.step, read_only=read_only)
         except Exception as error:
             problem = f"damage gives {error_text(error)}"
             case = Case(trial, self._spec, self._seed, str(point))
@@ -145,22 +179,25 @@ class Rotting:
         is_overlooked = point.is_live and checksummed and not is_detected
         return Verdict(point, is_detected, is_refused, served, is_overlooked)
 
-    def _ask(self, path: Path, point: Point) -> tuple[bool, str | None]:
+    def _ask(self, path: Path, step: int, *, read_only: bool) -> tuple[bool, str | None]:
         """Whether an answer is refused, and the first question that is answered wrong."""
-        # One that may write reads more, and mends what crashes leave.
-        read_only = Random(str(point)).random() < 0.5  # noqa: S311 - reproducible, not secret
         is_refused, served = False, None
         try:
             with self._info.open(path, read_only=read_only) as schema:
-                for what, right in _right_answers(self._seed, point.step).items():
+                for what, right in _right_answers(self._seed, step).items():
                     try:
                         answers = _questions(self._seed)[what](schema)
                         if any(one != other for one, other in zip_longest(answers, right)):
                             served = served or what
-                    except CdbError:
+                    except DAMAGE:
                         is_refused = True
-        except CdbError:
+                    except DatabaseClosedError:  # for good, once it has met damage
+                        if not is_refused:
+                            raise
+        except DAMAGE:
             is_refused = True
+        except DatabaseNotFoundError:
+            served = "whether it is there"
         return is_refused, served
 
 
@@ -200,7 +237,7 @@ def _is_detected(info: SchemaInfo, path: Path) -> bool:
             return True
         with info.open(path, read_only=True) as schema:
             verify(schema)
-    except CdbError:
+    except (*DAMAGE, DatabaseNotFoundError):
         return True
     return False
 

@@ -84,7 +84,7 @@ _ROCKSDB_GAP = Limit(
 _ROCKSDB_ASSERTIONS = tuple(
     Limit(
         way,
-        "its process ends with -6: ",
+        "^its process ends with -6: ",
         "RocksDB 7.8 parses a table's properties before it holds them against their checksum, and"
         " as Debian builds it, with assertions, it ends the process",
     )
