@@ -5,6 +5,7 @@ import sys
 
 import pytest
 
+from cdb.errors import UnsupportedError
 from cdb.testing.faults import CATALOGUE, BrokenPromiseError, missing, scratch
 from cdb.testing.faults.suite import UNDER_LOAD, FaultTests
 
@@ -43,6 +44,33 @@ def test_a_broken_promise_is_caught_and_again_by_the_command_that_is_told(
     assert again.returncode == 1
     assert problem in again.stderr
     assert "Traceback" not in again.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "trial", "problem"),
+    [
+        ("evasive:FailsWatched", "kill", "without a fault, the script ends with StorageError"),
+        ("evasive:FailsWatched", "power-ext4", "without a fault, the script ends with StorageErr"),
+        ("evasive:DiesWatched", "eio-sync", "without a fault, the script ends with signal 6"),
+        ("evasive:AltersWatched", "eio-reopen", "without a fault, it ends in another state"),
+        ("evasive:AltersWatched", "power-ext4", "without a fault, it ends in another state"),
+        ("evasive:FailsTheSecondTime", "short", "nothing was put in, and it fails"),
+        ("evasive:DiesBeforeItIsKilled", "kill-load", "it ends with signal 11"),
+        ("evasive:WantsMuch", "file-size", "without a fault, the script ends with StorageErr"),
+        ("evasive:SendsReadersAway", "beside", "sent away without a rewind"),
+        ("evasive:FindsNothing", "beside", "a lookup mixes the states"),
+        ("evasive:ChecksBlocksFirst", "rivals", r"fork\(\) may accept a block with BlockOrderE"),
+    ],
+)
+def test_who_fails_early_has_kept_no_promise(name: str, trial: str, problem: str) -> None:
+    spec, most = f"cdb.testing.faults.{name}", {"short": 20, "rivals": None}.get(trial, 2)
+    with scratch() as directory, pytest.raises(BrokenPromiseError, match=problem):
+        CATALOGUE[trial].trial(spec, 1, directory, most=most, only=None)
+
+
+def test_a_call_that_never_comes_is_no_trial() -> None:
+    with scratch() as directory, pytest.raises(UnsupportedError, match="makes no call that eio-s"):
+        CATALOGUE["eio-sync"].trial(spec_of("SyncsNothing"), 1, directory, most=None, only=None)
 
 
 def test_what_an_opening_trusts_too_soon_is_caught() -> None:

@@ -51,6 +51,14 @@ def test_memory_that_leaks_is_caught(tmp_path: Path, monkeypatch: pytest.MonkeyP
         CATALOGUE["memory"].trial(f"{FORGETFUL}:Leaks", 1, tmp_path, most=None, only="6")
 
 
+def test_who_keeps_nothing_needs_no_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory_slope, "LEAST_STEPS", 6)
+    monkeypatch.setattr(memory_slope, "WINDOW_STEPS", 2)
+    monkeypatch.setattr(memory_slope, "MOST_BYTES_A_COIN", 1000)  # it isn't warm yet
+    with pytest.raises(BrokenPromiseError, match="it keeps memory small, and not block 25"):
+        CATALOGUE["memory"].trial("null", 1, tmp_path, most=None, only="6")
+
+
 def test_memory_may_grow_and_shrink_again() -> None:
     sawtooth = [50_000_000 + 1_000_000 * (step % 5) for step in range(memory_slope.LEAST_STEPS)]
     assert memory_slope.bytes_a_coin(sawtooth) == 0

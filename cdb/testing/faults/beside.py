@@ -9,6 +9,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import partial
 from itertools import count, cycle
 from pathlib import Path
@@ -35,6 +36,7 @@ BLOCKS = 150
 BATCH_BLOCKS = 10
 REWOUND_BLOCKS = 25
 BATCH_NAMES = 100
+READ = "read-only openings"
 REST_SECONDS = 0.05
 """What a reader in a process needs from end to end; a rewind within that sends some away."""
 
@@ -66,6 +68,11 @@ def beside(
         readers = [partial(_told, Case(TRIAL, spec, seed, way), ways[way]) for way in ways]
         if readers:
             write_beside_readers(schema, chain, readers, reads)
+        if "processes" in ways:
+            # Nobody writes now: a reader that is sent away always has never seen anything.
+            schema.flush()
+            with _telling(Case(TRIAL, spec, seed, "processes")):
+                assert _read_in_a_process(spec, path, chain) == READ, "sent away without a rewind"
     points = reads * len(readers)
     return Coverage(TRIAL, spec, seed, points, points, 1 + found.total(), dict(found))
 
@@ -113,6 +120,7 @@ class History:
         self._coins = {
             coin.name(): (coin, block.index) for block in chain.blocks for coin in block.confirms
         }
+        self._always_there = chain.blocks[REWOUND_BLOCKS - 1].index
         self._names = [*chain.names, *(hash_of("nobody", n) for n in range(20))]
 
     def check_lookup(self, schema: Schema, random: Random) -> None:
@@ -120,6 +128,7 @@ class History:
         names = random.choices(self._names, k=BATCH_NAMES)
         infos = schema.coin_infos_for_coin_names(names)
         newest = max([max(info.confirmed_index, info.spent_index) for info in infos], default=-1)
+        newest = max(newest, self._always_there)
         assert infos == self.infos_after(newest, names), "a lookup mixes the states of two blocks"
 
     def infos_after(self, newest: int, names: Sequence[bytes32]) -> list[CoinInfo]:
@@ -163,12 +172,18 @@ def _read_in_a_process(spec: str, path: Path, chain: Chain) -> str:
     assert seen == [canonical(block) for block in chain.blocks[: len(seen)]]
     assert len(seen) >= REWOUND_BLOCKS, "blocks are missing that were flushed and never rewound"
     assert infos == History(chain).infos_after(seen[-1].index, names)
-    return "read-only openings"
+    return READ
 
 
 def _told(case: Case, read: Read) -> None:
-    try:
+    with _telling(case):
         read()
+
+
+@contextmanager
+def _telling(case: Case) -> Iterator[None]:
+    try:
+        yield
     except Exception as error:
         problem = f"beside a writer: {error_text(error)}"
         raise BrokenPromiseError(case, problem) from error

@@ -133,6 +133,10 @@ class NoDirectoryFsync(Good):
     FSYNC_DIRECTORY = False
 
 
+class SyncsNothing(NoFsync, NoDirectoryFsync):
+    """Neither files nor names."""
+
+
 class TrustsWhatItFinds(Good):
     """What a process that was killed had not synced yet is taken for durable."""
 

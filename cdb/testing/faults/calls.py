@@ -2,29 +2,36 @@
 
 After a kill or an error the database must keep its promises. An error must be a CdbError that names
 a file, and what was acknowledged must be there also when the power goes then: what a failed fsync
-should have synced is lost for good. Short and interrupted calls must not be noticed.
+should have synced is lost for good. Short and interrupted calls must not be noticed. A script that
+nothing was put in must go well: before all others one does, and so does each that ends before its
+call comes.
 """
 
 import errno
 import signal
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
+from cdb.errors import UnsupportedError
 from cdb.testing.faults.coverage import Coverage
 from cdb.testing.faults.crash_states import NOTHING, Tree, crash_state, write_tree
 from cdb.testing.faults.disk import Disk, FileSystem
-from cdb.testing.faults.oracle import BrokenPromiseError, Case, Oracle
+from cdb.testing.faults.oracle import BrokenPromiseError, Case, Oracle, check_ended_well
 from cdb.testing.faults.recorder import read_trace
 from cdb.testing.faults.script import most_of
 from cdb.testing.faults.shim import CUT_SHORT, FOREVER, KILL, Calls
 from cdb.testing.faults.trial import DATABASE, Outcome, Request, new_directory, trials_of
 
+NOT_MET = "not met"
 _CHANGE = Calls.CHANGE
 _ANY = Calls.CHANGE | Calls.OPEN | Calls.READ
 _SPACE = Calls.WRITE | Calls.SIZE | Calls.NAME
 _DATA = Calls.WRITE | Calls.READ
+HARMLESS = (CUT_SHORT, errno.EINTR)
+"""Nobody may notice."""
 
 
 @dataclass(frozen=True)
@@ -37,14 +44,9 @@ class Interference:
     is_sticky: bool = False
 
     @property
-    def is_harmless(self) -> bool:
-        """Whether nobody may notice."""
-        return self.action in (CUT_SHORT, errno.EINTR)
-
-    @property
     def fails(self) -> bool:
         """Whether calls report an error that stands."""
-        return self.action != KILL and not self.is_harmless
+        return self.action not in (KILL, *HARMLESS)
 
 
 INTERFERENCES = {
@@ -79,10 +81,10 @@ def interfere(
     interference = INTERFERENCES[how]
     oracle = Oracle(spec, seed)
     root, trace = directory / "root", directory / "trace"
-    counting = Request(seed, str(new_directory(root)), calls=interference.calls)
-    count = trials.run(counting).calls
+    count = calls_of(oracle, Case(how, spec, seed, "none"), root, interference.calls)
     numbers = [n for n in range(1, count + 1) if only in (None, str(n))]
     chosen = choose(numbers, most_of(seed, most), seed)
+    found = Counter[str]()
     for number in chosen:
         case = Case(how, spec, seed, str(number))
         last = FOREVER if interference.is_sticky else number
@@ -96,24 +98,45 @@ def interfere(
             interference.action,
         )
         outcome = trials.run(request)
-        _check_outcome(case, interference, outcome, root)
+        if not is_met(case, outcome, number, interference.action, root):
+            found[NOT_MET] += 1
         if interference.fails:
             place = new_directory(directory / "synced")
             write_tree(_synced(root, trace), place)
             oracle.check(case, place / DATABASE, oracle.after_power_cut(outcome.progress))
         oracle.check(case, root / DATABASE, outcome.progress)
-    return Coverage(how, spec, seed, len(chosen), count, len(chosen))
+    return Coverage(how, spec, seed, len(chosen), count, len(chosen), dict(found))
 
 
-def _check_outcome(case: Case, interference: Interference, outcome: Outcome, root: Path) -> None:
-    killed = outcome.signal == signal.SIGKILL and interference.action == KILL
+def calls_of(oracle: Oracle, case: Case, root: Path, calls: Calls) -> int:
+    """How many calls of a class the script makes, once it has gone well without a fault.
+
+    Raises BrokenPromiseError, and UnsupportedError where there is none.
+    """
+    outcome = trials_of(case.spec).run(Request(case.seed, str(new_directory(root)), calls=calls))
+    check_ended_well(case, outcome.error, outcome.signal)
+    oracle.check_whole(case, root / DATABASE)
+    if not outcome.calls:
+        raise UnsupportedError(f"its script makes no call that {case.trial} could interfere with")
+    return outcome.calls
+
+
+def is_met(case: Case, outcome: Outcome, number: int, action: int, root: Path) -> bool:
+    """Whether a run came to the call that it was to be disturbed at: threads may make fewer.
+
+    Raises BrokenPromiseError where it ends as nothing that was put in explains.
+    """
+    killed = action == KILL and outcome.signal == signal.SIGKILL
     if outcome.signal and not killed:
         raise BrokenPromiseError(case, f"the process died of signal {outcome.signal}")
-    if outcome.error is None:
-        return
-    if interference.is_harmless:
-        raise BrokenPromiseError(case, f"it is noticed: {outcome.error}")
-    check_error(case, outcome.error, is_ours=outcome.is_ours, root=root)
+    met = killed or outcome.calls >= number
+    if outcome.error is not None:
+        if not met:
+            raise BrokenPromiseError(case, f"nothing was put in, and it fails: {outcome.error}")
+        if action in HARMLESS:
+            raise BrokenPromiseError(case, f"it is noticed: {outcome.error}")
+        check_error(case, outcome.error, is_ours=outcome.is_ours, root=root)
+    return met
 
 
 def check_error(case: Case, error: str, *, is_ours: bool, root: Path) -> None:

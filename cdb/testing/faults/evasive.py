@@ -7,14 +7,27 @@ takes any error for a kept promise would pass it without having seen anything.
 import ctypes
 import mmap
 import os
+import signal
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 
+from cdb.blocks import BlockSpendInfo
+from cdb.coins import CoinInfo, bytes32
 from cdb.engines.files import storage_errors
-from cdb.errors import CorruptDatabaseError, DatabaseNotFoundError, StorageError
+from cdb.errors import (
+    BlockOrderError,
+    CorruptDatabaseError,
+    DatabaseClosedError,
+    DatabaseNotFoundError,
+    StorageError,
+)
 from cdb.testing.faults.broken import Good
+from cdb.testing.faults.live import RUNNER
+from cdb.testing.faults.shim import LIBRARY
 
 MAP_BYTES = 1 << 38
 RESERVED_BYTES = 1 << 32
@@ -88,3 +101,94 @@ class SeesNothing(Good):
             super()._load()
         except CorruptDatabaseError as error:
             raise DatabaseNotFoundError(error.path, "it holds nothing") from error
+
+
+def _is_watched() -> bool:
+    return str(LIBRARY) in os.environ.get("LD_PRELOAD", "")
+
+
+class FailsWatched(Good):
+    """Can't be opened where its calls are watched."""
+
+    def __init__(self, path: str | PathLike[str]) -> None:
+        if _is_watched():
+            raise StorageError(path, "it cannot be opened")
+        super().__init__(path)
+
+
+class DiesWatched(Good):
+    """Dies there."""
+
+    def _save(self) -> None:
+        if _is_watched():
+            os.abort()
+        super()._save()
+
+
+class AltersWatched(Good):
+    """Keeps another timestamp there."""
+
+    def accept_block(self, block_spend_info: BlockSpendInfo) -> None:
+        """See Schema."""
+        timestamp = block_spend_info.timestamp // 2 if _is_watched() else block_spend_info.timestamp
+        super().accept_block(replace(block_spend_info, timestamp=timestamp))
+
+
+class FailsTheSecondTime(Good):
+    """Makes many calls in the first script of a trial, and fails soon in all others."""
+
+    def _save(self) -> None:
+        first, process = self._home.parents[1] / "first", str(os.getpid())
+        if _is_watched() and not first.exists():
+            first.write_text(process)
+            for _ in range(100):
+                self._replace(self._home / "unused", b"unused")
+        if _is_watched() and first.read_text() != process:
+            raise StorageError(self._home, "not again")
+        super()._save()
+
+
+class DiesBeforeItIsKilled(Good):
+    """Ends by a signal that nobody sent, when it runs alone."""
+
+    def flush(self) -> None:
+        """See Schema."""
+        if RUNNER in sys.orig_argv:
+            signal.raise_signal(signal.SIGSEGV)
+        super().flush()
+
+
+class WantsMuch(Good):
+    """Makes a file far longer than it needs."""
+
+    def _save(self) -> None:
+        with (self._home / "reserve").open("wb") as file:
+            file.truncate(1 << 30)
+        super()._save()
+
+
+class SendsReadersAway(Good):
+    """Lets nobody read beside the writer."""
+
+    def __init__(self, path: str | PathLike[str], *, read_only: bool = False) -> None:
+        if read_only:
+            raise DatabaseClosedError(path, "it was rewound; open it again")
+        super().__init__(path)
+
+
+class FindsNothing(Good):
+    """Answers each lookup as if no coin had ever been."""
+
+    def coin_infos_for_coin_names(self, coin_names: list[bytes32]) -> list[CoinInfo]:
+        """See Schema."""
+        return []
+
+
+class ChecksBlocksFirst(Good):
+    """In a child it refuses the block, and not the child."""
+
+    def accept_block(self, block_spend_info: BlockSpendInfo) -> None:
+        """See Schema."""
+        if self._guard.closed:
+            raise BlockOrderError("it is not newer", block_spend_info.index)
+        super().accept_block(block_spend_info)

@@ -3,6 +3,7 @@
 Then the opening after it is killed too.
 """
 
+import signal
 from dataclasses import replace
 from pathlib import Path
 from time import sleep
@@ -50,6 +51,7 @@ def _kill(case: Case, run: Run, wait_us: int) -> bool:
     """Kill a run after so many microseconds. Returns whether it still ran."""
     sleep(wait_us / 1e6)
     run.kill()
-    if run.error is not None:
-        raise BrokenPromiseError(case, f"before it is killed, it ends with {run.error}")
+    if run.error is not None or run.signal not in (0, signal.SIGKILL):
+        problem = f"before it is killed, it ends with {run.error or f'signal {run.signal}'}"
+        raise BrokenPromiseError(case, problem)
     return bool(run.signal)

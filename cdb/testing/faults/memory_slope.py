@@ -2,15 +2,15 @@
 
 The peak of the last 250,000 coins is held against that of those before: what is collected and
 written again and again, as a small memtable is, grows and shrinks within each. As soon as the two
-are alike, the load may end; if they never are, memory leaks.
+are alike, the load may end; if they never are, memory leaks. What was loaded must be there then.
 """
 
 from collections.abc import Sequence
 from math import inf
 from pathlib import Path
 
-from cdb.blocks import BlockSpendInfo
-from cdb.coins import Coin
+from cdb.blocks import BlockSpendInfo, canonical
+from cdb.coins import Coin, CoinInfo
 from cdb.errors import UnsupportedError
 from cdb.loader import accept
 from cdb.mainnet import farmer_coin, pool_coin
@@ -31,6 +31,7 @@ BLOCKS_A_STEP = 100
 HEIGHTS_A_BLOCK = 25
 COINS_A_STEP = 4 * HEIGHTS_A_BLOCK * BLOCKS_A_STEP  # two rewards a height, each of which is spent
 SPENT_AFTER_BLOCKS = 500
+ASKED_BLOCKS = 20
 MOST_BYTES_A_COIN = 10.0  # 1 MB per 100,000 coins
 
 STATUS = Path("/proc/self/status")
@@ -58,6 +59,7 @@ def memory_slope(
         with RemoteSchema(spec, directory / DATABASE) as schema:
             while bytes_a_coin(taken) > MOST_BYTES_A_COIN and len(taken) < most_steps:
                 taken.append(schema.do(_load, len(taken)))
+            wrong = schema.do(_first_wrong_answer, len(taken))
     except Exception as error:
         case = Case(TRIAL, spec, seed, str(len(taken) + 1))
         raise BrokenPromiseError(case, error_text(error)) from error
@@ -66,6 +68,9 @@ def memory_slope(
     if still_grows and len(taken) == verdict_steps:
         case = Case(TRIAL, spec, seed, str(len(taken)))
         raise BrokenPromiseError(case, f"memory still grows, by {slope:.1f} bytes a coin")
+    if wrong is not None:
+        case = Case(TRIAL, spec, seed, str(len(taken)))
+        raise BrokenPromiseError(case, f"it keeps memory small, and not {wrong}")
     found = {"still growing" if still_grows else "bounded": 1}
     return Coverage(TRIAL, spec, seed, len(taken), len(taken), 1, found)
 
@@ -87,7 +92,25 @@ def _load(schema: Schema, step: int) -> int:
     accept(schema, PackedBlocks.of(map(_block, numbers)))
     schema.flush()
     fields = dict(line.split(":", 1) for line in STATUS.read_text("ascii").splitlines())
-    return int(fields["RssAnon"].removesuffix("kB")) * 1024
+    return sum(int(fields[name].removesuffix("kB")) * 1024 for name in ("RssAnon", "RssShmem"))
+
+
+def _first_wrong_answer(schema: Schema, steps: int) -> str | None:
+    """What of the first, the last and some other blocks isn't there as it was loaded."""
+    loaded = steps * BLOCKS_A_STEP
+    for number in range(0, loaded, max(1, (loaded - 1) // ASKED_BLOCKS)):
+        block = canonical(_block(number))
+        if schema.block_info_for_block_index(block.index) != block:
+            return f"block {block.index}"
+        later = number + SPENT_AFTER_BLOCKS
+        spent = {coin.name() for coin in _rewards(number)} if later < loaded else ()
+        names = [coin.name() for coin in block.confirms]
+        at = {name: _index(later) if name in spent else 0 for name in names}
+        infos = schema.coin_infos_for_coin_names(names)
+        right = [CoinInfo(coin, block.index, at[coin.name()]) for coin in block.confirms]
+        if infos != right:
+            return f"the coins of block {block.index}"
+    return None
 
 
 def _block(number: int) -> BlockSpendInfo:
@@ -97,7 +120,11 @@ def _block(number: int) -> BlockSpendInfo:
     if number >= SPENT_AFTER_BLOCKS:
         spends = [coin.name() for coin in _rewards(number - SPENT_AFTER_BLOCKS)]
         confirms += map(child, spends)
-    return BlockSpendInfo((number + 1) * HEIGHTS_A_BLOCK, 0, spends, confirms)
+    return BlockSpendInfo(_index(number), 0, spends, confirms)
+
+
+def _index(number: int) -> int:
+    return (number + 1) * HEIGHTS_A_BLOCK
 
 
 def _rewards(number: int) -> list[Coin]:

@@ -57,6 +57,11 @@ class Oracle:
         self._spec = spec
         self._info = find_schema(spec)
 
+    @property
+    def last_state(self) -> str:
+        """The digest of the state that the script ends in."""
+        return self.script.states[-1]
+
     def after_power_cut(self, progress: Progress) -> Progress:
         """What counts as kept once the power has gone: at a level below POWER nothing need be."""
         is_promised = self._info.durabilities[0] is Durability.POWER
@@ -74,10 +79,18 @@ class Oracle:
             problem = f"it does not go on after step {reached}: {error_text(error)}"
             raise BrokenPromiseError(case, problem) from error
         final = self._digest(case, "opened at the end", path)
-        if final != self.script.states[-1]:
+        if final != self.last_state:
             problem = f"gone on after step {reached}, it ends in another state than the script"
             raise BrokenPromiseError(case, problem)
         return self.script.states[reached]
+
+    def check_whole(self, case: Case, path: Path) -> None:
+        """Whether all is there that a script without a fault has left. Raises BrokenPromiseError.
+
+        Changes the database.
+        """
+        if self._digest(case, "opened after a script without a fault", path) != self.last_state:
+            raise BrokenPromiseError(case, "without a fault, it ends in another state")
 
     def reached(self, case: Case, path: Path, progress: Progress) -> int:
         """Open, and hold against the model: the step that its state is of.
@@ -117,6 +130,16 @@ class Oracle:
 
     def _open(self, path: Path) -> Schema:
         return self._info.open(path)
+
+
+def check_ended_well(case: Case, error: str | None, signal: int) -> None:
+    """Whether a script went well that nothing was put in. Raises BrokenPromiseError.
+
+    Otherwise nothing that comes of a fault would say anything.
+    """
+    if error is not None or signal:
+        problem = f"without a fault, the script ends with {error or f'signal {signal}'}"
+        raise BrokenPromiseError(case, problem)
 
 
 def error_text(error: BaseException) -> str:

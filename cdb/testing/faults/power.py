@@ -27,7 +27,7 @@ from cdb.testing.faults.crash_states import (
     write_tree,
 )
 from cdb.testing.faults.disk import Disk, FileSystem
-from cdb.testing.faults.oracle import BrokenPromiseError, Case, Oracle, Progress
+from cdb.testing.faults.oracle import Case, Oracle, Progress, check_ended_well
 from cdb.testing.faults.recorder import Kind, Operation, read_trace
 from cdb.testing.faults.script import most_of
 from cdb.testing.faults.trial import DATABASE, Request, new_directory, trials_of
@@ -82,12 +82,14 @@ class Recording:
 
 
 def record(spec: str, seed: int, directory: Path) -> Recording:
-    """Run the seed's script on a new database somewhere in the directory."""
+    """Run the seed's script on a new database somewhere in the directory.
+
+    Raises BrokenPromiseError where it does not go well.
+    """
     root, trace = new_directory(directory / "root"), directory / "trace"
     outcome = trials_of(spec).run(Request(seed, str(root), str(trace)))
-    if outcome.error is not None or outcome.signal:
-        problem = f"without a fault, the script ends with {outcome.error or outcome.signal}"
-        raise BrokenPromiseError(Case(trial_on(FileSystem.STRICT), spec, seed, "none"), problem)
+    case = Case(trial_on(FileSystem.STRICT), spec, seed, "none")
+    check_ended_well(case, outcome.error, outcome.signal)
     return Recording(root, tuple(read_trace(trace)))
 
 
@@ -140,6 +142,7 @@ def cut_power(
     recording = record(spec, seed, directory)
     recording.check_complete(NOT_DURABLE)
     oracle = Oracle(spec, seed)
+    oracle.check_whole(Case(trial, spec, seed, "none"), recording.root / DATABASE)
 
     def cuts(places: Collection[int] | None) -> Iterator[tuple[str, Point]]:
         for point in points(recording, seed, file_system, places):

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
-from cdb.testing.faults.calls import choose
+from cdb.testing.faults.calls import calls_of, choose, is_met
 from cdb.testing.faults.coverage import Coverage
 from cdb.testing.faults.crash_states import NOTHING, crash_state, write_tree
 from cdb.testing.faults.disk import Disk, FileSystem
@@ -57,8 +57,7 @@ def cut_after_reopening(
     """
     end, oracle = ENDS[trial], Oracle(spec, seed)
     root = directory / "root"
-    counting = Request(seed, str(new_directory(root)), calls=end.calls)
-    count = trials_of(spec).run(counting).calls
+    count = calls_of(oracle, Case(trial, spec, seed, "none"), root, end.calls)
     numbers = [n for n in range(1, count + 1) if only in (None, str(n))]
     chosen = choose(numbers, most_of(seed, most), seed)
     databases = 0
@@ -82,6 +81,7 @@ def _cuts(case: Case, end: End, number: int, oracle: Oracle, directory: Path) ->
     trials = trials_of(case.spec)
     ending = Request(case.seed, str(root), str(first), end.calls, number, number, end.action)
     outcome = trials.run(ending)
+    is_met(case, outcome, number, end.action, root)
     shutil.rmtree(copy, ignore_errors=True)
     shutil.copytree(root, copy)
     reached = oracle.reached(case, copy / DATABASE, outcome.progress)

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from cdb.errors import CdbError, DatabaseLockedError
+from cdb.errors import CdbError, DatabaseError, DatabaseLockedError
 from cdb.meter import database_files
 from cdb.schemas import open_schema
 from cdb.schemas.protocol import Schema
@@ -159,7 +159,7 @@ def _tried(write: tuple[str, Callable[[], None]]) -> str | None:
     name, call = write
     try:
         call()
-    except CdbError:
+    except DatabaseError:  # a BlockError would refuse the block, and not the child
         return None
     except Exception as error:
         return f"{name} with {error_text(error)}"

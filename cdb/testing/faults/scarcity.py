@@ -2,7 +2,7 @@
 
 A script runs with any amount of it that is too small for the whole of it. What it raises must be a
 StorageError that names a file, and the process must live. Once there is enough again the database
-must keep its promises.
+must keep its promises. With a great deal of it the script must go well.
 """
 
 import os
@@ -14,12 +14,12 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from cdb.errors import StorageError
+from cdb.errors import StorageError, UnsupportedError
 from cdb.testing.faults.calls import check_error, choose
 from cdb.testing.faults.coverage import Coverage
 from cdb.testing.faults.live import Request, Run, Runs
 from cdb.testing.faults.loop_disk import SMALL_EXT4, loop_disk, missing
-from cdb.testing.faults.oracle import BrokenPromiseError, Case, Oracle
+from cdb.testing.faults.oracle import BrokenPromiseError, Case, Oracle, check_ended_well
 from cdb.testing.faults.trial import DATABASE, new_directory
 
 POINTS = 100
@@ -114,7 +114,12 @@ def run_short(
             with setting.limit(Request(seed, str(path)), amount) as request:
                 return runs.run(request)
 
+        whole, most_of_it = Case(trial, spec, seed, "none"), attempt(setting.enough)
+        check_ended_well(whole, most_of_it.error, most_of_it.signal)
+        oracle.check_whole(whole, root / DATABASE)
         enough = bisect_left(range(setting.enough), True, key=lambda n: _goes_well(attempt(n)))
+        if not enough:
+            raise UnsupportedError(f"its script needs nothing that {trial} could make scarce")
         amounts = [n for n in range(enough) if only in (None, str(n))]
         chosen = choose(amounts, most or POINTS, seed)
         found = Counter[str]()

@@ -62,7 +62,9 @@ class FaultTests(SchemaTests):
         spec = self.spec()
         with scratch(on_disk=kind.needs_disk) as directory:
             try:
-                covered(kind.trial(spec, seed, directory, most=most, only=None))
+                coverage = kind.trial(spec, seed, directory, most=most, only=None)
+                assert coverage.points, f"nothing was tried: {coverage}"
+                covered(coverage)
             except UnsupportedError as error:
                 pytest.skip(str(error))
             except BrokenPromiseError as error:
