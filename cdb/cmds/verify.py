@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 from tqdm import tqdm
 
+from cdb.cmds.apart import apart
 from cdb.cmds.echo import echo
 from cdb.cmds.options import SchemaType, database_path, db_option, schema_argument
 from cdb.cmds.runner import EXIT_REPAIRABLE, fail, run
@@ -62,8 +63,12 @@ def verify(
         raise click.UsageError("--repair mends one database: leave out --against")
     path = database_path(schema, db)
     if against is None:
-        return _verify(schema, path, repair)
+        return apart(path, lambda: _verify(schema, path, repair))
     path2 = database_path(against, db2)
+    return apart(path, lambda: _verify_both(schema, path, against, path2))
+
+
+def _verify_both(schema: SchemaInfo, path: Path, against: SchemaInfo, path2: Path) -> int:
     code = _verify(schema, path, repair=False) or _verify(against, path2, repair=False)
     if not code:
         _compare(schema, path, against, path2)

@@ -1,5 +1,7 @@
 """verify: the state digest of what is sound, and where two databases differ."""
 
+import os
+import signal
 import sqlite3
 from collections.abc import Callable
 from dataclasses import replace
@@ -8,10 +10,11 @@ from pathlib import Path
 import pytest
 
 from cdb.blocks import BlockSpendInfo
-from cdb.schemas import SchemaInfo
+from cdb.schemas import SchemaInfo, find_schema
 from cdb.schemas.memory import MemorySchema
 from cdb.testing.chains import reward
-from tests.conftest import Commands, contents, digest_of, load_all
+from tests.bench.processes import is_running
+from tests.conftest import COMMAND_SECONDS, Commands, contents, digest_of, load_all
 
 Blocks = tuple[BlockSpendInfo, ...]
 Loaded = Callable[[str], Path]
@@ -178,3 +181,39 @@ def test_a_missing_database(run_command: Commands, options: list[str]) -> None:
     result = run_command("verify", *options)
     assert result.error()
     assert contents(run_command.cwd) == {}
+
+
+MAPS_FAR = "cdb.testing.faults.evasive:MapsFar"
+
+
+def test_a_database_that_kills_its_reader_is_told_in_one_line(
+    run_command: Commands, blocks: Blocks
+) -> None:
+    """A file that is mapped lost its end: SIGBUS."""
+    path = run_command.cwd / "db"
+    with find_schema(MAPS_FAR).open(path) as database:
+        load_all(database, blocks)
+    os.truncate(path / "1", 4096)
+    problem = run_command("verify", MAPS_FAR, "--db", path).error()
+    assert problem.startswith(f"{path}: the process that read it was killed by SIGBUS: ")
+
+
+def test_an_interrupt_ends_the_process_that_reads_too(run_command: Commands) -> None:
+    run_command.cwd.joinpath("sleeper.py").write_text(SLEEPER)
+    process = run_command.start("verify", "sleeper:Sleeper", "--db", "db")
+    assert process.stdout is not None
+    reader = int(process.stdout.readline())
+    process.send_signal(signal.SIGINT)
+    assert process.wait(COMMAND_SECONDS) == 130
+    assert not is_running(reader)
+
+
+SLEEPER = """
+import os, time
+from cdb.schemas.memory import MemorySchema
+
+class Sleeper(MemorySchema):
+    def __init__(self, path):
+        print(os.getpid(), flush=True)
+        time.sleep(60)
+"""
