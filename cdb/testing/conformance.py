@@ -7,6 +7,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis.stateful import run_state_machine_as_test
 
 from cdb.testing.accepting import AcceptingTests
+from cdb.testing.attacked import AttackTests
 from cdb.testing.machine import ContractMachine
 from cdb.testing.packs import PackTests
 from cdb.testing.reading import ReadingTests
@@ -16,7 +17,7 @@ MACHINE_EXAMPLES = 25
 MACHINE_STEPS = 25
 
 
-class SchemaConformance(AcceptingTests, PackTests, ReadingTests, SurvivingTests):
+class SchemaConformance(AcceptingTests, AttackTests, PackTests, ReadingTests, SurvivingTests):
     """The whole contract. Inherit this, and set ``schema``."""
 
     def test_it_answers_like_the_reference_model(self, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import Protocol
 
+from cdb.testing.faults.attack import attack
 from cdb.testing.faults.beside import beside
 from cdb.testing.faults.calls import INTERFERENCES, interfere
 from cdb.testing.faults.coverage import Coverage
@@ -90,6 +91,7 @@ CATALOGUE: Mapping[str, Kind] = {
         for name, each in SHORTAGES.items()
     },
     "kill-load": Kind("SIGKILL at any moment of a load", kill_load, 1, _anywhere),
+    "attack": Kind("a peer that means harm: crafted coins, in masses", attack, 0, _anywhere),
     "walk": Kind("a long random walk, with kills, beside the model", walk, 60, _anywhere),
     "replay": Kind("a long replay ends in the model's state", long_replay, 100, _anywhere),
     "hostile": Kind("a byte of the text that is loaded is bad", hostile, 10, _anywhere),

@@ -1,0 +1,99 @@
+"""The adversary's own test: who falls to one attack is caught by it, and by no other."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from cdb.coins import Coin
+from cdb.schemas.memory import MemorySchema
+from cdb.testing.adversary import (
+    ATTACKS,
+    FEW,
+    GROUND_AMOUNTS,
+    GROUND_BITS,
+    coins_of,
+    ground_coins,
+    near,
+)
+from cdb.testing.chains import hash_of
+from cdb.testing.faults import CATALOGUE, BrokenPromiseError, attack, gullible
+from cdb.testing.side_by_side import SideBySide
+
+GULLIBLE = "cdb.testing.faults.gullible"
+
+
+def fatal_attacks(twin: type[MemorySchema]) -> list[str]:
+    """The attacks that find something wrong with a schema that keeps nothing on disk."""
+    fatal = []
+    for name, attack_ in ATTACKS.items():
+        schema = twin()
+        try:
+            attack_(SideBySide(lambda: schema), Random(1), FEW)  # noqa: B023 - called at once
+        except Exception:
+            fatal.append(name)
+    return fatal
+
+
+@pytest.mark.parametrize(
+    ("twin", "attacks"),
+    [
+        (gullible.Gullible, []),
+        (gullible.KnowsHeads, ["heads"]),
+        (gullible.KnowsTails, ["tails"]),
+        (gullible.AddsUp, ["top-bits"]),
+        (gullible.SplitsBits, ["sequence"]),
+        (gullible.KnowsShortNames, ["ground"]),
+        (gullible.KnowsShortAmounts, ["siblings"]),
+        (gullible.CountsInOneByte, ["one-puzzle-hash"]),
+        (gullible.TrustsFamilies, ["early-children"]),
+        (gullible.KeepsTheAbandoned, ["rewound"]),
+        (gullible.LooksAhead, ["later"]),
+        (gullible.SpendsWhatIsNear, ["near-names"]),
+        (gullible.TakesFewSpends, ["many-spends"]),
+        (gullible.IsSigned, ["limits"]),
+    ],
+)
+def test_each_attack_is_the_only_one_that_finds_something(
+    twin: type[MemorySchema], attacks: list[str]
+) -> None:
+    assert fatal_attacks(twin) == attacks
+
+
+def test_ground_names_share_their_first_bits() -> None:
+    coins = ground_coins(len(GROUND_AMOUNTS.split()))
+    assert len(coins) == 64
+    assert all(not int.from_bytes(coin.name(), "big") >> (256 - GROUND_BITS) for coin in coins)
+
+
+def test_near_names_differ_in_one_bit() -> None:
+    name = hash_of(1)
+    numbers = [int.from_bytes(each, "big") ^ int.from_bytes(name, "big") for each in near(name)]
+    assert {number.bit_count() for number in numbers} == {1}
+    assert len(set(numbers)) == 8
+
+
+def test_crafted_coins_that_cost_more_than_others_are_caught(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A table whose hash adds up is searched step by step, and nothing but its time is wrong."""
+    assert fatal_attacks(gullible.Probes) == []
+
+    def steps(coins: Sequence[Coin]) -> float:
+        schema = gullible.Probes()
+        monkeypatch.setattr(attack, "process_time", lambda: schema.steps)
+        return attack.store_seconds(schema, coins)
+
+    with pytest.raises(AssertionError, match=r"crafted, they cost .* and ordinary ones 8000\.0 s"):
+        attack.check_cost(steps, coins_of("top-bits", 4010)[:4000])
+    for kind in ("heads", "tails", "sequence"):
+        attack.check_cost(steps, coins_of(kind, 1000))
+
+
+def test_an_attack_is_told_with_the_command_that_makes_it_again(tmp_path: Path) -> None:
+    with pytest.raises(BrokenPromiseError, match=r"ground of 72 coins: .*DuplicateCoin") as caught:
+        CATALOGUE["attack"].trial(
+            f"{GULLIBLE}:KnowsShortNames", 1, tmp_path, most=None, only="ground"
+        )
+    assert caught.value.case.command.endswith("KnowsShortNames --seed 1 --only ground")
