@@ -17,7 +17,7 @@ from cdb.errors import (
     InvalidBlockError,
     UnknownCoinError,
 )
-from cdb.testing.chains import EDGE_AMOUNTS, child, hash_of, reward
+from cdb.testing.chains import EDGE_AMOUNTS, Chain, child, hash_of, random_block, reward
 from cdb.testing.side_by_side import CALLS, CLOSE, SideBySide
 
 FEW = 24
@@ -29,6 +29,8 @@ SAMPLE = 8
 PACK_BLOCKS = 4
 WORD_BITS = 64
 TOP_BITS = 5
+EARLY = 9
+"""Which child of a coin comes before its time: none that other blocks have."""
 FAR_INDICES = (-(2**63) - 1, -(2**31), -1, 2**31, MAX_U32 + 1, 2**63, MAX_U64 + 1)
 GROUND_BITS = 24
 GROUND_AMOUNTS = """
@@ -108,7 +110,7 @@ def coins_of_one_puzzle_hash(n: int) -> list[Coin]:
 def families(n: int) -> list[Coin]:
     """Coins and their children, which come before the parents are spent."""
     parents = [reward(1, place) for place in range(-(-n // 2))]
-    return [*map(child, _names(parents)), *parents]
+    return [*(child(name, EARLY) for name in _names(parents)), *parents]
 
 
 CRAFTS: Mapping[str, Callable[[int], list[Coin]]] = {
@@ -126,6 +128,18 @@ def crafted_coins(random: Random, n: int) -> list[Coin]:
     craft = random.choice([*CRAFTS])
     coins = CRAFTS[craft](n + SAMPLE)
     return random.sample(coins, min(n, len(coins)))
+
+
+def crafted_block(chain: Chain, random: Random) -> BlockSpendInfo:
+    """A valid block that can follow, with coins that are crafted, or come before their time."""
+    block = random_block(chain, random)
+    there = {*chain.names, *_names(block.confirms)}
+    coins = crafted_coins(random, random.randint(1, SAMPLE))
+    parents = random.sample([*chain.unspent], min(len(chain.unspent), 2))
+    coins += [child(name, EARLY) for name in parents]
+    new = [coin for coin in coins if coin.name() not in there]
+    timestamp = random.choice([0, 2**63 - 1, 2**63, MAX_U64])
+    return BlockSpendInfo(block.index, timestamp, block.spends, [*block.confirms, *new])
 
 
 def near(name: bytes32) -> list[bytes32]:

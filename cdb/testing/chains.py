@@ -126,6 +126,14 @@ def _unknown(chain: Chain, block: BlockSpendInfo) -> BlockSpendInfo | None:
     return _with(block, spends=[hash_of("nobody", block.index)]) if block.index else None
 
 
+def _nearly_known(chain: Chain, block: BlockSpendInfo) -> BlockSpendInfo | None:
+    for coin in [*chain.unspent.values()][-1:] if block.index else []:
+        sibling = Coin(coin.parent_coin_name, coin.puzzle_hash, coin.amount ^ 1 << 63).name()
+        if sibling not in chain.unspent and sibling not in chain.spent:
+            return _with(block, spends=[sibling])
+    return None
+
+
 BREACHES = {
     "not newer": Breach(BlockOrderError, _not_newer),
     "index too large": Breach(InvalidBlockError, lambda _, b: _with(b, index=MAX_U32 + 1)),
@@ -138,6 +146,7 @@ BREACHES = {
     ),
     "block 0 spends": Breach(InvalidBlockError, lambda _, b: _with(b, index=0, spends=[hash_of()])),
     "unknown coin": Breach(UnknownCoinError, _unknown),
+    "unknown sibling": Breach(UnknownCoinError, _nearly_known),
     "spent before": Breach(AlreadySpentError, _spend_again),
     "spent twice": Breach(AlreadySpentError, _spend_twice),
     "confirmed before": Breach(DuplicateCoinError, _confirm_again),

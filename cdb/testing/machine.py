@@ -1,13 +1,15 @@
 """A Hypothesis state machine that drives a schema and the reference model side by side."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from cdb.errors import InvalidBlockError
+from cdb.errors import InvalidBlockError, UnknownCoinError
 from cdb.schemas.protocol import Schema
+from cdb.testing.adversary import near
 from cdb.testing.chains import hash_of
 from cdb.testing.side_by_side import CALLS, SideBySide
 from cdb.testing.strategies import invalid_blocks, next_blocks
@@ -37,6 +39,23 @@ class ContractMachine(RuleBasedStateMachine):
         """An invalid block is refused by both, with the same error."""
         block, error = data.draw(invalid_blocks(self.both.chain))
         assert self.both.offer([block], packed=False) is error
+
+    @precondition(lambda self: self.both.abandoned)
+    @rule(data=st.data(), packed=st.booleans(), then=st.sampled_from([*CALLS]))
+    def refuse_the_abandoned(self, data: st.DataObject, packed: bool, then: str) -> None:
+        """Coins that a rewind took back are unknown."""
+        block = data.draw(next_blocks(self.both.chain))
+        name = data.draw(st.sampled_from(self.both.abandoned))
+        if block.index and name not in {coin.name() for coin in block.confirms}:
+            bad = replace(block, spends=[*block.spends, name])
+            assert self.both.offer([bad], packed=packed, then=then) is UnknownCoinError
+
+    @precondition(lambda self: self.both.chain.names)
+    @rule(data=st.data())
+    def look_up_near_names(self, data: st.DataObject) -> None:
+        """Names that differ from a coin's in one bit are unknown."""
+        name = data.draw(st.sampled_from(self.both.chain.names))
+        self.both.look_up([name, *near(name)])
 
     @rule(data=st.data(), n_blocks=st.integers(0, 3), then=st.sampled_from([*CALLS]))
     def refuse_in_a_pack(self, data: st.DataObject, n_blocks: int, then: str) -> None:

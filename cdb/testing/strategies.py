@@ -5,9 +5,11 @@ from hypothesis import strategies as st
 from cdb.blocks import BlockSpendInfo
 from cdb.coins import MAX_U64, Coin, bytes32
 from cdb.errors import BlockError
+from cdb.testing.adversary import CRAFTS
 from cdb.testing.chains import EDGE_AMOUNTS, MAX_SPENDS, Chain, breaches, child, reward
 
 MAX_COINS = 6
+_CRAFTED = [coin for make in CRAFTS.values() for coin in make(MAX_COINS)]
 
 
 @st.composite
@@ -21,16 +23,28 @@ def next_blocks(draw: st.DrawFn, chain: Chain) -> BlockSpendInfo:
         spends = draw(st.lists(st.sampled_from(spendable), unique=True, max_size=MAX_SPENDS))
     confirms: dict[bytes32, Coin] = {}
     for n in range(draw(st.integers(0, MAX_COINS))):
-        amount = draw(st.sampled_from(EDGE_AMOUNTS))
-        parents = [*spends, *confirms] if index else []
-        parent = draw(st.sampled_from([None, *parents]))
-        coin = reward(index, n, amount) if parent is None else child(parent, n, amount)
+        coin = draw(_coins(chain, [*spends, *confirms] if index else [], index, n))
         if coin.name() in chain.unspent or coin.name() in chain.spent:
             continue
         confirms[coin.name()] = coin
-        if parent in confirms and parent not in spends:
+        parent = coin.parent_coin_name
+        if parent in confirms and parent not in spends and draw(st.booleans()):
             spends.append(parent)
     return BlockSpendInfo(index, timestamp, draw(st.permutations(spends)), [*confirms.values()])
+
+
+@st.composite
+def _coins(draw: st.DrawFn, chain: Chain, parents: list[bytes32], index: int, n: int) -> Coin:
+    """A reward, a child of one of the parents, or of any coin, be it early or late, or crafted."""
+    amount = draw(st.sampled_from(EDGE_AMOUNTS))
+    match draw(st.sampled_from(["reward", "child", "any child", "crafted"])):
+        case "child" if parents:
+            return child(draw(st.sampled_from(parents)), n, amount)
+        case "any child" if chain.names:
+            return child(draw(st.sampled_from(chain.names)), n, amount)
+        case "crafted":
+            return draw(st.sampled_from(_CRAFTED))
+    return reward(index, n, amount)
 
 
 @st.composite

@@ -13,6 +13,7 @@ from random import Random
 from cdb.blocks import BlockSpendInfo
 from cdb.coins import Coin, bytes32
 from cdb.schemas.memory import MemorySchema
+from cdb.testing.adversary import crafted_coins
 from cdb.testing.chains import EDGE_AMOUNTS, Chain, child, random_block, reward
 from cdb.testing.faults.steps import Accept, Close, Flush, Rewind, Settle, Step
 from cdb.testing.side_by_side import refusal_of
@@ -24,6 +25,7 @@ SMALL_PACK_COINS = (5, 60)
 PACK_BLOCKS = (3, 9)
 SPENDS = 40
 EARLY_CHILDREN = 3
+CRAFTED = 30
 _EARLY = 7
 _REWARDS = 1_000_000
 """Other ones than random_block's."""
@@ -103,6 +105,10 @@ class _Load:
         old = random.sample(spendable, min(len(spendable), SPENDS)) if index else []
         confirms = [*block.confirms, *(child(name, 0, random.choice(EDGE_AMOUNTS)) for name in old)]
         confirms += self._early_children(set(spendable) - set(old))
+        there = {coin.name() for coin in confirms}
+        for coin in crafted_coins(random, CRAFTED):
+            if not self._is_there(coin.name()) and coin.name() not in there:
+                confirms.append(coin)
         rewards = max(least_confirms - len(confirms), 0)
         first = random.randrange(_REWARDS)
         confirms += [reward(index, _REWARDS + first + n, n) for n in range(rewards)]

@@ -12,6 +12,7 @@ from random import Random
 
 from cdb.blocks import BlockSpendInfo
 from cdb.errors import InvalidBlockError, UnknownCoinError
+from cdb.testing.adversary import crafted_block, near
 from cdb.testing.chains import Chain, breaches, hash_of, random_block
 from cdb.testing.faults.coverage import Coverage
 from cdb.testing.faults.oracle import BrokenPromiseError, Case, error_text
@@ -62,7 +63,8 @@ def walk(
 
 
 def _accept(both: SideBySide, random: Random) -> None:
-    assert both.offer([random_block(both.chain, random)], packed=False) is None
+    next_block = random.choice([random_block, crafted_block])
+    assert both.offer([next_block(both.chain, random)], packed=False) is None
 
 
 def _accept_packed(both: SideBySide, random: Random) -> None:
@@ -93,7 +95,8 @@ def _rewind(both: SideBySide, random: Random) -> None:
 
 def _look_up(both: SideBySide, random: Random) -> None:
     names = [*both.chain.names, hash_of("nobody", random.random())]
-    both.look_up(random.choices(names, k=random.randint(0, MAX_NAMES)))
+    names = random.choices(names, k=random.randint(0, MAX_NAMES))
+    both.look_up([*names, *(each for name in names[:1] for each in near(name))])
 
 
 def _next_blocks(both: SideBySide, random: Random) -> tuple[list[BlockSpendInfo], Chain]:
@@ -101,7 +104,7 @@ def _next_blocks(both: SideBySide, random: Random) -> tuple[list[BlockSpendInfo]
     chain = both.chain.up_to(both.chain.newest_index)
     blocks = []
     for _ in range(random.randint(0, MAX_BLOCKS)):
-        blocks.append(random_block(chain, random))
+        blocks.append(random.choice([random_block, crafted_block])(chain, random))
         chain.append(blocks[-1])
     return blocks, chain
 

@@ -1,8 +1,9 @@
-"""Draws a script from a seed: a small one from three seeds of four, a load from the fourth."""
+"""Draws a script from a seed: small ones, of eight seeds one crafted; from one of four a load."""
 
 from functools import cache
 from random import Random
 
+from cdb.testing.adversary import crafted_block
 from cdb.testing.chains import Chain, random_block
 from cdb.testing.faults.load_script import load_steps
 from cdb.testing.faults.steps import Accept, Close, Flush, Rewind, Script, Settle, Step
@@ -15,6 +16,9 @@ SETTLES = 1
 CLOSES = 1
 SEEDS_PER_LOAD = 4
 FIRST_LOAD = 3
+SEEDS_PER_CRAFTED = 8
+FIRST_CRAFTED = 5
+"""Its blocks are an adversary's."""
 FAULTS_OF_A_LOAD = 100
 """Of thousands: each takes as long as a hundred of a small script."""
 LOAD_SHARE = 4
@@ -54,12 +58,13 @@ def small_script_of(seed: int, length: int = 1) -> Script:
     kinds += [Flush] * (FLUSHES[seed % 2] * length) + [Settle] * (SETTLES * length)
     kinds += [Rewind] * (REWINDS * length) + [Close] * (CLOSES * length)
     random.shuffle(kinds)
+    next_block = crafted_block if seed % SEEDS_PER_CRAFTED == FIRST_CRAFTED else random_block
     chain = Chain()
     steps: list[Step] = []
     for kind in [Accept, *kinds, Close]:
         step: Step
         if kind is Accept:
-            block = random_block(chain, random)
+            block = next_block(chain, random)
             step = Accept(block, pack=len(steps) if random.random() < 0.5 else None)
             chain.append(block)
         elif kind is Rewind:
