@@ -31,6 +31,8 @@ WORD_BITS = 64
 TOP_BITS = 5
 EARLY = 9
 """Which child of a coin comes before its time: none that other blocks have."""
+BUCKETS = 85_229 * 172_933
+"""Of libstdc++'s tables, whose hash of a number is the number, with 40,000 to 170,000 entries."""
 FAR_INDICES = (-(2**63) - 1, -(2**31), -1, 2**31, MAX_U32 + 1, 2**63, MAX_U64 + 1)
 GROUND_BITS = 24
 GROUND_AMOUNTS = """
@@ -70,11 +72,19 @@ def _of_sequence(n: int) -> bytes32:
     return bytes32((n // 2).to_bytes(NAME_BYTES, ("big", "little")[n % 2]))
 
 
+def _of_buckets(n: int) -> bytes32:
+    """The first 8 bytes are multiples of how many buckets a table has."""
+    tail = bytearray(hash_of("tail")[8:])
+    tail[-2] = n % 256
+    return bytes32((n * BUCKETS).to_bytes(8, "big") + tail)
+
+
 PARENTS: Mapping[str, Callable[[int], bytes32]] = {
     "heads": _of_heads,
     "tails": _of_tails,
     "top-bits": _of_top_bits,
     "sequence": _of_sequence,
+    "buckets": _of_buckets,
 }
 """Names that are crafted at will, the n-th of each kind: of parents that never come."""
 

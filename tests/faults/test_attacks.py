@@ -44,6 +44,7 @@ def fatal_attacks(twin: type[MemorySchema]) -> list[str]:
         (gullible.KnowsTails, ["tails"]),
         (gullible.AddsUp, ["top-bits"]),
         (gullible.SplitsBits, ["sequence"]),
+        (gullible.KnowsBuckets, ["buckets"]),
         (gullible.KnowsShortNames, ["ground"]),
         (gullible.KnowsShortAmounts, ["siblings"]),
         (gullible.CountsInOneByte, ["one-puzzle-hash"]),

@@ -26,7 +26,7 @@ from cdb.testing.faults.trial import DATABASE, new_directory, usable
 from cdb.testing.side_by_side import SideBySide
 
 TRIAL = "attack"
-MOST_TIMES = 5.0
+MOST_TIMES = 4.0
 """What crafted coins may cost, of what ordinary ones do."""
 GRACE_SECONDS = 1.0
 

@@ -63,6 +63,16 @@ class AddsUp(Confuses):
     KEY = lambda coin: (_sum_of_products(coin.parent_coin_name), *_rest(coin))  # noqa: E731
 
 
+class KnowsBuckets(Confuses):
+    """Goes by a parent's first bytes modulo a number, and by some of its last."""
+
+    KEY = lambda coin: (_bucket(coin.parent_coin_name), *_rest(coin))  # noqa: E731
+
+
+def _bucket(parent: bytes32) -> tuple[int, bytes, int]:
+    return int.from_bytes(parent[:8], "big") % 172_933, parent[16:30], parent[31]
+
+
 class KnowsShortNames(Confuses):
     """Goes by a name's first 24 bits."""
 
