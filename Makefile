@@ -25,11 +25,12 @@ native:
 demo: .venv/ready
 	@.venv/bin/python -m cdb.cmds.demo
 
-# Two processes a core: the tests wait for fsync more than for the processor. They start Python
-# hundreds of times, which takes twice as long where no bytecode may be kept.
+# Two processes a core: the tests wait for fsync more than for the processor. Each takes whole modules and
+# classes, so that what their tests share is made once. Python starts hundreds of times, which takes twice
+# as long where no bytecode may be kept.
 test: export PYTHONDONTWRITEBYTECODE =
 test: lint types
-	.venv/bin/python -m pytest -n $$((2 * $$(getconf _NPROCESSORS_ONLN))) --dist loadgroup
+	.venv/bin/python -m pytest -n $$((2 * $$(getconf _NPROCESSORS_ONLN))) --dist loadscope
 
 lint: .venv/ready
 	.venv/bin/ruff check

@@ -18,8 +18,6 @@ from tests.report.fixtures import HOSTILE, run, sixty_runs
 from tests.report.full import full
 from tests.report.pages import Elements, documents, embedded, sources
 
-pytestmark = pytest.mark.xdist_group("page")  # made once, not in each process
-
 MEGABYTE = 1_000_000
 
 

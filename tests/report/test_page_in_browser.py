@@ -22,12 +22,9 @@ CHROMIUM = shutil.which("chromium")
 BARS = "#answer article:visible table.bars"
 DESKTOP, PHONE = (1440, 900), (390, 844)
 
-pytestmark = [
-    pytest.mark.skipif(
-        CHROMIUM is None, reason="there is no chromium here: apt-get install chromium"
-    ),
-    pytest.mark.xdist_group("page in a browser"),  # made once, not in each process
-]
+pytestmark = pytest.mark.skipif(
+    CHROMIUM is None, reason="there is no chromium here: apt-get install chromium"
+)
 
 
 @pytest.fixture(scope="module")
