@@ -11,8 +11,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import click
-
 from cdb.cmds.runner import fail
 
 _PASSED_ON = (signal.SIGINT, signal.SIGTERM)
@@ -30,7 +28,7 @@ def apart(path: Path, work: Callable[[], int]) -> int:
     """
     if sys.stdout is not sys.__stdout__:
         return work()
-    click.echo(nl=False)  # what is waiting to be printed, which a child would print too
+    sys.stdout.flush()  # a child would print what waits, too
     child = os.fork()
     if child == 0:
         return work()

@@ -23,8 +23,8 @@ def located(path: str | PathLike[str], *, read_only: bool) -> Path:
     Every opening begins here, so from here on no file of a database can take the number of a
     standard stream that is closed.
     """
-    keep_standard_descriptors()
     try:
+        keep_standard_descriptors()
         real = _real(Path(path), read_only=read_only)
     except OSError as error:
         raise storage_error(Path(path), error) from error

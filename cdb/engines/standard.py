@@ -2,7 +2,7 @@
 
 import os
 
-_ABOVE = 3
+_STREAMS = 3
 
 
 def keep_standard_descriptors() -> None:
@@ -10,8 +10,8 @@ def keep_standard_descriptors() -> None:
 
     Else a database's file would get the number, and what anybody prints would be written into it.
     """
-    while True:
-        descriptor = os.open(os.devnull, os.O_RDONLY)  # takes the lowest number that is free
-        if descriptor >= _ABOVE:
-            return os.close(descriptor)
-        os.set_inheritable(descriptor, True)
+    for descriptor in range(_STREAMS):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.set_inheritable(os.open(os.devnull, os.O_RDONLY), True)  # the lowest that is free

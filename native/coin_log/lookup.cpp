@@ -76,12 +76,13 @@ void Store::check_alive(size_t block) const {
 
 // Once: after a rewind a peer can have many names lead to one large record, in as many calls.
 void Store::check_record(size_t block) const {
-  if (!checked_records_.insert(block).second) return;
+  if (checked_records_.count(block) != 0) return;
   ++records_checked_;
   const uint64_t offset = blocks_[block].offset;
   const uint8_t *const record = log_.at(offset);
   if (!is_intact(record, offset_of(block + 1) - offset, offset) || !is_current(block, record))
     throw damaged(block);
+  checked_records_.insert(block);
 }
 
 // The record behind it says which one it follows on, unless it is damaged itself.

@@ -336,8 +336,9 @@ def test_a_record_that_was_rewound_is_not_served_where_a_write_was_lost(
     with (path / "log").open("r+b") as log:
         log.seek(begin)
         log.write(stale)
-    with pytest.raises(CorruptDatabaseError, match="log: damaged in block"):
-        schema.coin_infos_for_coin_names([new.name()])
+    for _ in range(2):  # also once the damage has been seen
+        with pytest.raises(CorruptDatabaseError, match="log: damaged in block"):
+            schema.coin_infos_for_coin_names([new.name()])
     with suppress(CorruptDatabaseError):
         assert schema.coin_infos_for_coin_names([old.name()]) == []
     with pytest.raises(CorruptDatabaseError, match=f"log: damaged at byte {begin}"):
