@@ -26,9 +26,9 @@ def apart(path: Path, work: Callable[[], int]) -> int:
     Returns in the child, too, which goes on as this process would. Where a caller of the command
     takes what it prints, all is done here.
     """
+    sys.stdout.flush()  # a child would print what waits, too
     if sys.stdout is not sys.__stdout__:
         return work()
-    sys.stdout.flush()  # a child would print what waits, too
     child = os.fork()
     if child == 0:
         return work()
