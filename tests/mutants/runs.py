@@ -1,0 +1,88 @@
+"""Faults in sorted runs and their manifest: the index of flat_file and sqlite_row."""
+
+from tests.mutants.mutant import Mutant
+
+_LSM = ("flat_file", "sqlite_row")
+
+BLIND = (
+    Mutant(
+        "index-run-not-synced",
+        "cdb/engines/lsm.py",
+        "publish(path, durable=self._durable)",
+        "publish(path, durable=False)",
+        6,
+        "a run is on the disk before the manifest names it",
+        _LSM,
+        blind=True,
+    ),
+    Mutant(
+        "index-manifest-not-synced",
+        "cdb/engines/lsm.py",
+        "write_manifest(self._path, manifest, durable=self._durable)",
+        "write_manifest(self._path, manifest, durable=False)",
+        6,
+        "the new manifest is on the disk before old runs are removed",
+        _LSM,
+        blind=True,
+    ),
+    Mutant(
+        "contents-not-synced-before-name",
+        "cdb/engines/files.py",
+        "fsync_file(finished)",
+        "pass",
+        6,
+        "a file that is replaced is on the disk before it takes the name",
+        ("flat_file", "sqlite_row", "memory"),
+        blind=True,
+    ),
+    Mutant(
+        "search-on-the-wrong-side",
+        "cdb/engines/search.py",
+        "low = max(bisect_left(first_keys, key) - 1, 0)",
+        "low = max(bisect_right(first_keys, key) - 1, 0)",
+        7,
+        "each name is found, also where many share their first bytes",
+        _LSM,
+        blind=True,
+    ),
+    Mutant(
+        "merge-brings-rewound-back",
+        "cdb/engines/search.py",
+        "rewound = entry.last_row < entry.file_last_row",
+        "rewound = False",
+        9,
+        "what was rewound does not come back with a merge",
+        _LSM,
+        blind=True,
+    ),
+    Mutant(
+        "rewound-rows-are-live",
+        "cdb/engines/search.py",
+        "if row is None or entry.first_row <= row <= entry.last_row:",
+        "if row is None or entry.first_row <= row <= entry.file_last_row:",
+        9,
+        "a rewound coin is not found in a run that has its name still",
+        _LSM,
+        blind=True,
+    ),
+    Mutant(
+        "swapped-pages-not-seen",
+        "cdb/engines/flat_run.py",
+        "if checksum != zlib.crc32(page[_CHECKSUM.size :], self._seed) or place != number:",
+        "if checksum != zlib.crc32(page[_CHECKSUM.size :], self._seed):",
+        11,
+        "a page in another one's place is never used",
+        ("flat_file",),
+        blind=True,
+    ),
+    Mutant(
+        "sqlite-run-checksum-not-compared",
+        "cdb/engines/sqlite_run.py",
+        "if checksum != zlib.crc32(page):",
+        "if checksum is None:",
+        11,
+        "a page of a run that was altered is never used",
+        ("sqlite_row",),
+        blind=True,
+    ),
+)
