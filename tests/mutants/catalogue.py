@@ -1,12 +1,13 @@
-"""All faults, and that each can be put in."""
+"""All faults."""
 
 from tests.mutants import around, coin_log, rocksdb, runs, shared, sqlite
 
-BLIND = (
-    *coin_log.BLIND,
-    *rocksdb.BLIND,
-    *sqlite.BLIND,
-    *runs.BLIND,
-    *shared.BLIND,
-    *around.BLIND,
-)
+_AREAS = (coin_log, rocksdb, sqlite, runs, shared, around)
+
+BLIND = tuple(mutant for area in _AREAS for mutant in area.BLIND)
+"""Chosen from the specification and the code, before a look at any test."""
+
+SEEN = tuple(mutant for area in _AREAS for mutant in area.SEEN)
+"""Chosen later: most of them would have been a defect that was found from outside."""
+
+MUTANTS = BLIND + SEEN

@@ -10,8 +10,9 @@ class Mutant:
 
     file: from the top of the checkout. line: a line of it as it stands there once, and only once,
     without its indentation. fault: what replaces it, as indented as the line was.
-    rule: the rule of the specification that it breaks; 0 where a document promises it. promise: what is promised, and no longer kept.
-    schemas: those whose promise it is. blind: it was chosen without a look at any test.
+    promise: what is promised, and no longer kept. rule: that of the specification; 0 where it is
+    another document that promises it. schemas: those whose promise it is.
+    blind: it was chosen without a look at any test.
     """
 
     name: str

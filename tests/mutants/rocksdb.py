@@ -1,5 +1,7 @@
 """Faults in rocks_kv, and in rocks' index: native/rocks*, and what of it is Python's."""
 
+# ruff: noqa: E501 - lines are quoted as they stand elsewhere.
+
 from tests.mutants.mutant import Mutant
 
 _KV = ("rocks_kv",)
@@ -155,5 +157,71 @@ BLIND = (
         "names above the watermark are not found, erased or not",
         _ROCKS,
         blind=True,
+    ),
+)
+
+SEEN = (
+    Mutant(
+        "kv-nothing-restored",
+        "native/rocks_kv.cpp",
+        "if (store_->indexed() == store_->newest()) return Status::OK();",
+        "if (store_->indexed() <= store_->newest()) return Status::OK();",
+        6,
+        "committed blocks whose coins were not indexed yet have them after a crash",
+        _KV,
+    ),
+    Mutant(
+        "kv-block-key-overlooked",
+        "native/rocks_kv_store.cpp",
+        "if (!is_done_) rows_->Seek(slice(block_key(block_.index + 1, 0)));",
+        "if (!is_done_) rows_->Next();",
+        11,
+        "a table that is damaged where it begins is not the end of the blocks",
+        _KV,
+    ),
+    Mutant(
+        "kv-manifest-changes-unseen",
+        "native/rocks_kv_store.cpp",
+        "if (read_only && manifest_state() != manifest)",
+        "if (read_only && manifest_state() != manifest && manifest.empty())",
+        14,
+        "who opens it for reading beside a writer misses nothing in the middle",
+        _KV,
+    ),
+    Mutant(
+        "kv-promise-checksum-not-compared",
+        "cdb/engines/promise.py",
+        "if line != _line_of(promise):",
+        "if not line:",
+        11,
+        "a NEWEST that was altered is never believed",
+        _KV,
+    ),
+    Mutant(
+        "kv-unfinished-runs-left",
+        "native/rocks_kv_store.cpp",
+        "Status status = read_only ? Status::OK() : opened->remove_unfinished_runs();",
+        "Status status;",
+        6,
+        "what a crash left of a run is removed by the next opening",
+        _KV,
+    ),
+    Mutant(
+        "rocks-first-unsorted-put",
+        "native/rocksdb_engine.cpp",
+        "if (covered.rows != covered_.rows + n)",
+        "if (covered.rows < covered_.rows + n)",
+        11,
+        "the index takes the names of the very next rows, and no others",
+        _ROCKS,
+    ),
+    Mutant(
+        "rocks-trims-one-too-few",
+        "native/rocksdb_engine.cpp",
+        "if (row <= covered_.rows) continue;",
+        "if (row <= covered_.rows + 1) continue;",
+        9,
+        "after a rewind that was cut short no dropped name comes back",
+        _ROCKS,
     ),
 )

@@ -86,3 +86,42 @@ BLIND = (
         blind=True,
     ),
 )
+
+SEEN = (
+    Mutant(
+        "index-manifest-checksum-not-compared",
+        "cdb/engines/manifest.py",
+        "if head + newline != _checksum(body):",
+        "if not newline:",
+        11,
+        "a manifest that was altered is never used",
+        _LSM,
+    ),
+    Mutant(
+        "page-before-is-not-searched",
+        "cdb/engines/search.py",
+        "if name < page[:NAME_BYTES]:",
+        "if name <= page[:NAME_BYTES]:",
+        7,
+        "the first name of each page is found",
+        _LSM,
+    ),
+    Mutant(
+        "interval-ends-one-early",
+        "cdb/engines/manifest.py",
+        "runs = tuple(replace(run, last_row=min(run.last_row, rows)) for run in kept)",
+        "runs = tuple(replace(run, last_row=min(run.last_row, rows - 1)) for run in kept)",
+        9,
+        "a rewind keeps the names up to the very last row that is kept",
+        _LSM,
+    ),
+    Mutant(
+        "strays-stay",
+        "cdb/engines/lsm.py",
+        "unnamed_run = path.name.startswith(RUN_PREFIX) and path.name not in named",
+        "unnamed_run = path.name in named and False",
+        0,
+        "what a crash left of a run is removed by the next opening",
+        _LSM,
+    ),
+)

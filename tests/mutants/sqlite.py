@@ -1,4 +1,6 @@
-"""Faults in the store of rows in SQLite, which five schemas share, and in what only some of them do."""
+"""Faults in the store of rows in SQLite, which five schemas share, and in their coin tables."""
+
+# ruff: noqa: E501 - lines are quoted as they stand elsewhere.
 
 from tests.mutants.mutant import Mutant
 
@@ -156,5 +158,71 @@ BLIND = (
         "verify finds spends that no block made, or that the rows lack",
         _ROWS,
         blind=True,
+    ),
+)
+
+SEEN = (
+    Mutant(
+        "wal-not-checkpointed",
+        "cdb/engines/sqlite.py",
+        'connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()',
+        "pass",
+        6,
+        "what an opening finds in the -wal, and nobody may have synced, is synced before anything is built on it",
+        _ROWS,
+    ),
+    Mutant(
+        "pack-spends-of-a-later-block",
+        "cdb/engines/batch.py",
+        "if any(row is not None and row >= end for row, end in zip(own, ends, strict=True)):",
+        "if any(False for _ in zip(own, ends, strict=True)):",
+        15,
+        "a spend of a coin that a later block of the pack confirms is of an unknown coin",
+        _ROWS,
+    ),
+    Mutant(
+        "new-wal-beside-old-journal",
+        "cdb/engines/sqlite.py",
+        'connection.execute("PRAGMA synchronous=EXTRA")',
+        "pass",
+        6,
+        "a power cut leaves no rollback journal beside a -wal",
+        _ROWS,
+    ),
+    Mutant(
+        "half-made-file-not-undone",
+        "cdb/engines/sqlite.py",
+        "if any(_first_bytes(path, _PAGES_BEFORE.stop)):",
+        "if len(_first_bytes(path, _PAGES_BEFORE.stop)):",
+        6,
+        "a file that a crash left half made is made anew",
+        _NODE,
+    ),
+    Mutant(
+        "writer-beside-snapshot-overlooked",
+        "cdb/engines/snapshot.py",
+        "if self._needs_check and _state(self._path) != self._state:",
+        "if self._needs_check and not self._state:",
+        8,
+        "a read without locks finds out whether a writer came",
+        _ROWS,
+    ),
+    Mutant(
+        "wal-checksum-not-compared",
+        "cdb/engines/wal.py",
+        'if frame[8:16] != salts or sums != struct.unpack(">2I", frame[16:24]):',
+        "if frame[8:16] != salts:",
+        8,
+        "a -wal's commit counts where SQLite would take it for one",
+        _ROWS,
+    ),
+    Mutant(
+        "rows-lost-at-the-end",
+        "cdb/engines/coin_rows.py",
+        "if last_row != self.row_count:",
+        "if last_row > self.row_count * 2:",
+        11,
+        "nothing is added to rows that lost their end",
+        _ROWS,
     ),
 )

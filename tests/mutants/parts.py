@@ -1,0 +1,107 @@
+"""What a mutant is held against: parts of the tests, the likeliest and cheapest first, then a soak.
+
+A part is one run of pytest, the same for every mutant that it is made for, so that its control,
+without a fault, is run but once.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from cdb.testing.faults import SUBJECTS
+from tests.mutants.mutant import Mutant
+
+_UNITS = (
+    (("native/coin_log/", "cdb/engines/coin_log", "cdb/schemas/coin_log"), "engines/test_own.py"),
+    (("native/rocks",), "engines/test_rocks.py"),
+    (("cdb/engines/promise",), "engines/test_promise.py"),
+    (("cdb/schemas/memory", "cdb/engines/replay_file"), "faults/test_mended.py"),
+    (
+        (
+            *("cdb/engines/batch", "cdb/engines/parents", "cdb/engines/names"),
+            *("cdb/engines/coin_rows", "cdb/engines/coin_table", "cdb/engines/rows_check"),
+        ),
+        "engines/test_coin_rows.py engines/test_parents.py test_packed.py faults/test_damage.py",
+    ),
+    (("cdb/engines/sqlite.py",), "faults/test_mended.py"),
+    (("cdb/engines/snapshot", "cdb/engines/wal"), "node"),
+    (
+        (
+            *("cdb/engines/lsm", "cdb/engines/manifest", "cdb/engines/search"),
+            *("cdb/engines/flat_run", "cdb/engines/sqlite_run", "cdb/engines/files"),
+        ),
+        "engines/test_search.py engines/test_manifest.py engines/test_runs.py engines/test_lsm.py",
+    ),
+    (
+        (
+            *("cdb/engines/own", "cdb/engines/paths", "cdb/engines/lock", "cdb/engines/home"),
+            *("cdb/engines/guard", "cdb/engines/shared"),
+        ),
+        "engines/test_own.py faults/test_mended.py",
+    ),
+    (("cdb/engines/packed_lookups",), "test_packed.py"),
+    (("cdb/loader",), "test_loader.py"),
+    (("cdb/packed.py",), "test_packed.py"),
+    (("cdb/state", "cdb/packed_", "native/state"), "test_state.py test_packed_state.py"),
+    (("cdb/scanner", "native/scan"), "test_scanner.py"),
+    (("cdb/replay.py",), "test_replay.py test_scanner.py"),
+)
+"""The unit tests of sources, in tests/: by how the sources' paths begin."""
+
+_CONTRACT = {
+    "blockchain_v2": "test_conformance.py::TestBlockchainV2",
+    "sqlite_v3": "test_conformance.py::TestSqliteV3WithASmallMemtable",
+    "sqlite_row": "test_conformance.py::TestSqliteRowWithASmallMemtable",
+    "flat_file": "test_conformance.py::TestFlatFileWithASmallMemtable",
+    "rocks": "test_conformance.py::TestRocksWithASmallMemtable",
+    "memory": "test_conformance.py::TestMemory",
+    "coin_log": "schemas/test_coin_log.py",
+    "rocks_kv": "schemas/test_rocks_kv.py",
+}
+_FAULTS = {
+    "blockchain_v2": "TestBlockchainV2",
+    "sqlite_v3": "TestSqliteV3",
+    "sqlite_row": "TestSqliteRow",
+    "flat_file": "TestFlatFile",
+    "rocks": "TestRocks",
+    "memory": "TestMemory",
+    "coin_log": "TestCoinLog",
+    "rocks_kv": "TestRocksKv",
+}
+_OF_ALL = (
+    "schemas/test_formats.py schemas/test_paths.py cmds/test_repair.py cmds/test_full_disk.py"
+    " test_large_loads.py faults/test_process_level.py faults/test_beside.py"
+)
+"""Whose tests are made once for each schema, and have its name in theirs."""
+_FAULTS_OF_NONE = "faults/test_mended.py faults/test_loads.py test_large_loads.py"
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Some tests. name: to people. arguments: to pytest."""
+
+    name: str
+    arguments: tuple[str, ...]
+
+
+def parts_of(mutant: Mutant) -> Iterator[Part]:
+    """What of the tests a mutant is held against, in this order."""
+    for sources, tests in _UNITS:
+        if mutant.file.startswith(sources):
+            yield Part(f"tests of {tests}", _paths(tests))
+    for schema in mutant.schemas:
+        yield Part(f"contract of {schema}", _paths(_CONTRACT[schema]))
+    for schema in mutant.schemas:
+        yield Part(f"faults of {schema}", _paths(f"faults/test_schemas.py::{_FAULTS[schema]}"))
+    for schema in mutant.schemas:
+        only = f"{schema} and not rocks_kv" if schema == "rocks" else schema
+        yield Part(f"files of {schema}", (*_paths(_OF_ALL), "-k", only))
+    yield Part("faults found before", _paths(_FAULTS_OF_NONE))
+
+
+def soaked(mutant: Mutant) -> list[str]:
+    """The subjects of a soak: the harmed schemas, at all sizes and durabilities."""
+    return [name for name in SUBJECTS if name.partition("-")[0] in mutant.schemas]
+
+
+def _paths(tests: str) -> tuple[str, ...]:
+    return tuple(f"tests/{path}" for path in tests.split())

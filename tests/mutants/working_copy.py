@@ -1,0 +1,132 @@
+"""A copy of the checkout with a .venv of its own, in which one fault after the other is put.
+
+What is not in a commit yet is copied, too; what git ignores is not. Native code is built in place,
+by ninja, so a fault costs the files that it is in.
+"""
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tests.mutants import processes
+from tests.mutants.mutant import Mutant
+
+_BUILD = Path("build/dev")
+_BUILD_TOOLS = ("pip>=25.1", "scikit-build-core>=0.11,<2", "cffi>=2.1,<3", "cmake", "ninja")
+_BUILD_LIMIT_SECONDS = 1800.0
+_NOT_COPIED = ("docs/", "results/", "tests/mutants/")
+"""No test that is run there looks at these, and a change of them changes no result."""
+
+
+class BuildError(Exception):
+    """A copy can't be made, or not be built with a fault in it."""
+
+
+class WorkingCopy:
+    """Made, or made anew from the checkout as it is, by refresh()."""
+
+    def __init__(self, checkout: Path, path: Path) -> None:
+        self.path = path
+        self._checkout = checkout
+        self.python = path / ".venv/bin/python"
+        self.environment = {
+            name: value
+            for name, value in os.environ.items()
+            if name not in ("PYTHONDONTWRITEBYTECODE", "VIRTUAL_ENV")
+        }
+
+    def refresh(self) -> None:
+        """Make it what the checkout is, built. Raises BuildError."""
+        wanted = files_of(self._checkout)
+        self.path.mkdir(parents=True, exist_ok=True)
+        listed = self.path / "build/copied"
+        before = listed.read_text().splitlines() if listed.exists() else []
+        for name in {*before} - {*wanted}:
+            (self.path / name).unlink(missing_ok=True)
+        for name in wanted:
+            data = (self._checkout / name).read_bytes()
+            target = self.path / name
+            if not target.exists() or target.read_bytes() != data:
+                target.parent.mkdir(parents=True, exist_ok=True)
+                _write(target, data)
+                shutil.copymode(self._checkout / name, target)
+        listed.parent.mkdir(exist_ok=True)
+        listed.write_text("\n".join(wanted))
+        if not (self.path / ".venv/made").exists():
+            self._make_venv()
+        self.build()
+
+    @contextmanager
+    def with_fault(self, mutant: Mutant) -> Iterator[None]:
+        """Have a fault in it, to be built."""
+        path = self.path / mutant.file
+        sound = path.read_text("utf-8")
+        _write(path, mutant.mutated(sound).encode())
+        try:
+            yield
+        finally:
+            _write(path, sound.encode())
+
+    def build(self) -> None:
+        """Bring native code up to date. Raises BuildError where it does not compile."""
+        if (self.path / _BUILD / "build.ninja").exists():
+            self._succeed("-m", "ninja", "--quiet", "-C", str(_BUILD))
+
+    def run_python(
+        self, *arguments: str, limit_seconds: float = _BUILD_LIMIT_SECONDS
+    ) -> tuple[int | None, list[str]]:
+        """Run the copy's Python in the copy; see processes.run()."""
+        return processes.run(
+            [self.python, *arguments], self.path, self.environment, limit_seconds=limit_seconds
+        )
+
+    def _make_venv(self) -> None:
+        shutil.rmtree(self.path / ".venv", ignore_errors=True)
+        subprocess.run([sys.executable, "-m", "venv", self.path / ".venv"], check=True)
+        pip = ("-m", "pip", "--disable-pip-version-check", "--quiet", "install")
+        self._succeed(*pip, *_BUILD_TOOLS)
+        editable = ("--no-build-isolation", "--editable", ".", "--config-settings")
+        self._succeed(*pip, *editable, f"build-dir={_BUILD}", "--group", "test")
+        (self.path / ".venv/made").touch()
+
+    def _succeed(self, *arguments: str) -> None:
+        code, lines = self.run_python(*arguments)
+        if code != 0:
+            raise BuildError("\n".join(lines[-20:]))
+
+
+def files_of(checkout: Path) -> list[str]:
+    """The files of a checkout that are committed, or could be."""
+    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    names = subprocess.check_output(command, cwd=checkout, text=True).split("\0")
+    return sorted(
+        name
+        for name in {*names} - {""}
+        if (checkout / name).is_file() and not name.startswith(_NOT_COPIED)
+    )
+
+
+def fingerprint(checkout: Path) -> str:
+    """Of all that a copy of it holds."""
+    digest = hashlib.sha256()
+    for name in files_of(checkout):
+        digest.update(
+            f"{name}\0".encode() + hashlib.sha256((checkout / name).read_bytes()).digest()
+        )
+    return digest.hexdigest()[:16]
+
+
+def _write(path: Path, data: bytes) -> None:
+    """Python takes a source of the same size and second for the one that it has compiled."""
+    if path.exists():
+        while int(path.stat().st_mtime) == int(time.time()):
+            time.sleep(0.05)
+        if path.is_symlink():
+            path.unlink()
+    path.write_bytes(data)
