@@ -1,6 +1,7 @@
 """Put each fault in, and see whether anything finds it. See docs/mutants.md."""
 
 import queue
+import signal
 import sys
 import threading
 from datetime import timedelta
@@ -39,6 +40,9 @@ def main(names: tuple[str, ...], jobs: int, results: Path) -> None:
     found = Results.of(results, fingerprint(CHECKOUT))
     due = [each for each in MUTANTS if (each.name in names if names else found.is_due(each))]
     run = Run(due, found)
+    # What a script runs in the background ignores Ctrl-C, and so would all that is started here.
+    for each in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(each, signal.default_int_handler)
     try:
         run.go(min(jobs, len(due)))
     except KeyboardInterrupt:
@@ -47,6 +51,7 @@ def main(names: tuple[str, ...], jobs: int, results: Path) -> None:
         run.wait()
         sys.exit(INTERRUPTED)
     finally:
+        found.write()
         found.write_report(MUTANTS)
     sys.exit(run.problem)
 
