@@ -6,13 +6,17 @@ without a fault, is run but once.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 
 from cdb.testing.faults import SUBJECTS
 from tests.mutants.mutant import Mutant
 
+_TESTS = Path(__file__).parents[1]
 _UNITS = (
     (("native/coin_log/", "cdb/engines/coin_log", "cdb/schemas/coin_log"), "engines/test_own.py"),
     (("native/rocks",), "engines/test_rocks.py"),
+    (("native/coin_log/", "native/rocks_kv", "native/keyed"), "schemas/test_crafted_names.py"),
     (("cdb/engines/promise",), "engines/test_promise.py"),
     (("cdb/schemas/memory", "cdb/engines/replay_file"), "faults/test_mended.py"),
     (
@@ -22,7 +26,8 @@ _UNITS = (
         ),
         "engines/test_coin_rows.py engines/test_parents.py test_packed.py faults/test_damage.py",
     ),
-    (("cdb/engines/sqlite.py",), "faults/test_mended.py"),
+    (("cdb/engines/sqlite.py", "cdb/engines/coin_rows"), "engines/test_sqlite.py"),
+    (("cdb/engines/sqlite.py", "cdb/engines/coin_rows"), "engines/test_emptied.py"),
     (("cdb/engines/snapshot", "cdb/engines/wal"), "node"),
     (
         (
@@ -36,7 +41,7 @@ _UNITS = (
             *("cdb/engines/own", "cdb/engines/paths", "cdb/engines/lock", "cdb/engines/home"),
             *("cdb/engines/guard", "cdb/engines/shared"),
         ),
-        "engines/test_own.py faults/test_mended.py",
+        "engines/test_own.py test_forks.py",
     ),
     (("cdb/engines/packed_lookups",), "test_packed.py"),
     (("cdb/loader",), "test_loader.py"),
@@ -67,12 +72,10 @@ _FAULTS = {
     "coin_log": "TestCoinLog",
     "rocks_kv": "TestRocksKv",
 }
-_OF_ALL = (
-    "schemas/test_formats.py schemas/test_paths.py cmds/test_repair.py cmds/test_full_disk.py"
-    " test_large_loads.py faults/test_process_level.py faults/test_beside.py"
-)
-"""Whose tests are made once for each schema, and have its name in theirs."""
-_FAULTS_OF_NONE = "faults/test_mended.py faults/test_loads.py test_large_loads.py"
+_LATER = "faults/test_mended.py faults/test_loads.py test_large_loads.py"
+"""Of no schema by name."""
+_APART = {"bench", "fuzz", "mutants", "report"}
+"""Of other things than schemas."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +97,21 @@ def parts_of(mutant: Mutant) -> Iterator[Part]:
         yield Part(f"faults of {schema}", _paths(f"faults/test_schemas.py::{_FAULTS[schema]}"))
     for schema in mutant.schemas:
         only = f"{schema} and not rocks_kv" if schema == "rocks" else schema
-        yield Part(f"files of {schema}", (*_paths(_OF_ALL), "-k", only))
-    yield Part("faults found before", _paths(_FAULTS_OF_NONE))
+        yield Part(f"other tests of {schema}", (*_paths(" ".join(_others())), "-k", only))
+    yield Part("tests of faults that were found before, and of large loads", _paths(_LATER))
+
+
+@cache
+def _others() -> list[str]:
+    """Files of tests that are made for each schema, and have its name in theirs."""
+    done = [*_CONTRACT.values(), "faults/test_schemas.py", *_LATER.split()]
+    known = {test.partition("::")[0] for test in done}
+    found = (path.relative_to(_TESTS) for path in _TESTS.rglob("test_*.py"))
+    return sorted(
+        path.as_posix()
+        for path in found
+        if path.parts[0] not in _APART and path.as_posix() not in known
+    )
 
 
 def soaked(mutant: Mutant) -> list[str]:

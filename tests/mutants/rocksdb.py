@@ -224,4 +224,22 @@ SEEN = (
         "after a rewind that was cut short no dropped name comes back",
         _ROCKS,
     ),
+    Mutant(
+        "kv-refusal-hides-neighbours",
+        "native/rocks_kv_pending.cpp",
+        "if (((slot - home(slots_[slot].tag)) & mask) < ((slot - gap) & mask)) continue;",
+        "if (((slot - home(slots_[slot].tag)) & mask) <= ((slot - gap) & mask)) continue;",
+        4,
+        "a refused block takes nothing with it that was there",
+        _KV,
+    ),
+    Mutant(
+        "kv-readable-blocks-withheld",
+        "cdb/engines/rocks_kv.py",
+        "self._failure = error",
+        "raise",
+        0,
+        "blocks that come before a damage are given",
+        _KV,
+    ),
 )
