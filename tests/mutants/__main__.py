@@ -53,6 +53,7 @@ def main(names: tuple[str, ...], jobs: int, results: Path) -> None:
     finally:
         found.write()
         found.write_report(MUTANTS)
+        click.echo(found.summary(MUTANTS))
     sys.exit(run.problem)
 
 
@@ -76,6 +77,8 @@ class Run:
         for thread in self._threads:
             thread.start()
         self.wait()
+        if self._done < self._total:
+            self.problem = self.problem or "not all were tried; what is above says why"
 
     def wait(self) -> None:
         """Wait for the end."""

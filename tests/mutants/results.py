@@ -64,9 +64,16 @@ class Results:
 
     def write_report(self, catalogue: Iterable[Mutant]) -> None:
         """Write the table, of the catalogue's mutants in its order."""
-        tried = [mutant for mutant in catalogue if mutant.name in self.mutants]
-        text = "".join([_HEADER, *map(self._line, tried), "\n", *self._counts(tried)])
+        tried = self._tried(catalogue)
+        text = "".join([_HEADER, *map(self._line, tried), "\n", self.summary(tried)])
         (self.directory / REPORT).write_text(text, "utf-8")
+
+    def summary(self, catalogue: Iterable[Mutant]) -> str:
+        """How many of the catalogue's mutants were killed."""
+        return "".join(self._counts(self._tried(catalogue)))
+
+    def _tried(self, catalogue: Iterable[Mutant]) -> list[Mutant]:
+        return [mutant for mutant in catalogue if mutant.name in self.mutants]
 
     def _line(self, mutant: Mutant) -> str:
         first, last = (self.mutants[mutant.name][when] for when in ("first", "last"))
