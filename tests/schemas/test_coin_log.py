@@ -943,6 +943,19 @@ def test_a_reader_in_another_thread_goes_on_and_the_writer_is_told(put_off: PutO
     assert verify(schema) == expected_state(put_off.kept)
 
 
+def test_damage_is_told_by_each_lookup_and_not_by_the_first_alone(
+    loaded: Path, chain: Chain
+) -> None:
+    coin = chain.blocks[0].confirms[0]
+    log = (loaded / "log").read_bytes()
+    (loaded / "log").write_bytes(log.replace(coin.puzzle_hash, bytes(32), 1))
+    assert (loaded / "log").read_bytes() != log
+    with CoinLogSchema(loaded, read_only=True) as schema:
+        for _ in range(2):
+            with pytest.raises(CorruptDatabaseError, match="damaged in block"):
+                schema.coin_infos_for_coin_names([coin.name()])
+
+
 def test_a_record_is_checked_once_however_many_abandoned_names_lead_there(path: Path) -> None:
     abandoned = [reward(1, n) for n in range(300)]
     blocks = [BlockSpendInfo(1, 0, [], [reward(2, n) for n in range(300)])]
