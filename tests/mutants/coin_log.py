@@ -403,7 +403,7 @@ SEEN = (
     Mutant(
         "record-checked-each-time",
         "native/coin_log/lookup.cpp",
-        "if (!checked_records_.insert(block).second) return;",
+        "if (checked_records_.count(block) != 0) return;",
         "",
         0,
         "what a peer chooses does not decide the cost: a record is checked once a call",
@@ -524,6 +524,15 @@ SEEN = (
         "if (repeated_ != nullptr && block == prepared_)",
         3,
         "a coin that an earlier block of the pack confirmed is not confirmed again",
+        _ONLY,
+    ),
+    Mutant(
+        "damage-is-told-once",
+        "native/coin_log/lookup.cpp",
+        "if (checked_records_.count(block) != 0) return;",
+        "if (!checked_records_.insert(block).second) return;",
+        11,
+        "damage is told by each look-up, and not by the first alone",
         _ONLY,
     ),
 )
