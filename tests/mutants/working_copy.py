@@ -21,7 +21,7 @@ _NATIVE = "native"  # an editable install builds where the sources are
 _NOTHING_DONE = "ninja: no work to do."
 _BUILD_TOOLS = ("pip>=25.1", "scikit-build-core>=0.11,<2", "cffi>=2.1,<3", "cmake", "ninja")
 _BUILD_LIMIT_SECONDS = 1800.0
-_NOT_COPIED = ("docs/", "results/", "tests/mutants/")
+_NOT_COPIED = ("docs/mutants/", "results/", "tests/mutants/")
 """No test that is run there looks at these, and a change of them changes no result."""
 
 
@@ -113,9 +113,9 @@ def files_of(checkout: Path) -> list[str]:
 
 
 def fingerprint(checkout: Path) -> str:
-    """Of all that a copy of it holds."""
+    """Of all that a copy of it holds and a test may depend on."""
     digest = hashlib.sha256()
-    for name in files_of(checkout):
+    for name in (each for each in files_of(checkout) if not each.endswith(".md")):
         digest.update(
             f"{name}\0".encode() + hashlib.sha256((checkout / name).read_bytes()).digest()
         )
