@@ -2,8 +2,8 @@
 
 Answers must be the model's. Coins that are crafted may cost no more than as many ordinary ones, but
 for some: what a peer chooses never decides what a block costs. It is measured by the processor time
-of the process that stores them, and only of masses. One attack of a load's seed has those, in turns;
-all others have a few coins, because the model takes half a minute for masses.
+of the process that stores them, and only of masses. One attack of a load's seed has those, in
+turns; all others have a few coins, because the model takes half a minute for masses.
 """
 
 from collections.abc import Callable, Sequence
