@@ -71,6 +71,11 @@ RecordHeader read_header(const uint8_t *bytes) {
   return header;
 }
 
+bool is_plausible(const RecordHeader &header) {
+  return header.magic == kRecordMagic && header.version == kRecordVersion &&
+         header.geometry.is_sound() && header.geometry.length() == header.length;
+}
+
 bool is_intact(const uint8_t *bytes, uint64_t available, uint64_t offset) {
   if (available < kHeaderBytes) return false;
   const RecordHeader header = read_header(bytes);

@@ -58,6 +58,9 @@ struct RecordHeader {
 // bytes: at least kHeaderBytes.
 RecordHeader read_header(const uint8_t *bytes);
 
+// Whether it may be a header of this version: its lengths fit each other.
+bool is_plausible(const RecordHeader &header);
+
 // Whether the header's lengths fit each other and the bytes that are there, and the checksum holds.
 bool is_intact(const uint8_t *bytes, uint64_t available, uint64_t offset);
 

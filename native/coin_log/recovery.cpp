@@ -17,6 +17,9 @@ namespace coin_log {
 namespace {
 
 constexpr size_t kReplayCoins = 8192;
+constexpr size_t kMagicAt = 8;
+// So often the bytes behind a lost header are checked at most.
+constexpr uint64_t kMostPasses = 4;
 
 Failure damaged_at(uint64_t offset) {
   return corrupt(kLogFile, "damaged at byte " + std::to_string(offset) +
@@ -90,17 +93,43 @@ uint64_t Store::acknowledged() const {
   return std::max(acked_.length(epoch_), manifest_.covered_bytes);
 }
 
+// Whether the record, if it is intact, says that the log was durable beyond offset. Without `acked`
+// nobody knows, and what may have been acknowledged counts as if it was.
+bool Store::tells_of(uint64_t offset, uint64_t at, const RecordHeader &header) const {
+  return !is_dead(header, at) &&
+         (acked_.is_lost() || (offset < header.durable_upto && header.durable_upto <= at));
+}
+
+// Most of a record's bytes are what a peer chose, who may have put a record of its own into them. So as
+// long as the headers say where the records are, torn or not, nothing within them counts.
 bool Store::is_acknowledged_behind(uint64_t offset, uint64_t file_bytes) const {
-  const uint8_t *const end = log_.at(file_bytes);
-  const uint8_t *magic = log_.at(offset);
-  while ((magic = find_magic(magic, end)) != nullptr) {
-    const uint64_t at = static_cast<uint64_t>(magic - log_.at(0)) - 8;
-    ++magic;
-    if (at < offset || !is_intact(log_.at(at), file_bytes - at, at)) continue;
+  uint64_t at = offset, previous = last_checksum_;
+  while (at < file_bytes && file_bytes - at >= kHeaderBytes) {
     const RecordHeader header = read_header(log_.at(at));
-    // Without `acked` nobody knows, and what may have been acknowledged counts as if it was.
-    if (!is_dead(header, at) && (acked_.is_lost() || header.durable_upto > offset)) return true;
-    magic += header.length - 9;
+    if (!is_plausible(header) || header.previous_checksum != previous) break;
+    if (tells_of(offset, at, header) && is_intact(log_.at(at), file_bytes - at, at)) return true;
+    previous = header.checksum;
+    at += header.length;
+  }
+  return at < file_bytes && is_acknowledged_somewhere(offset, at, file_bytes);
+}
+
+// The same where a header is lost, by what can be found behind it.
+bool Store::is_acknowledged_somewhere(uint64_t offset, uint64_t from, uint64_t file_bytes) const {
+  const uint8_t *const end = log_.at(file_bytes);
+  const uint8_t *magic = log_.at(from);
+  uint64_t budget = kMostPasses * (file_bytes - from);
+  while ((magic = find_magic(magic, end)) != nullptr) {
+    const uint64_t at = static_cast<uint64_t>(magic - log_.at(0)) - kMagicAt;
+    ++magic;
+    if (at < from || file_bytes - at < kHeaderBytes) continue;
+    const RecordHeader header = read_header(log_.at(at));
+    if (!is_plausible(header) || header.length > file_bytes - at || !tells_of(offset, at, header))
+      continue;
+    // Nobody's crash leaves so many; whoever made them up has not chosen what is lost.
+    if (header.length > budget) return true;
+    budget -= header.length;
+    if (is_intact(log_.at(at), file_bytes - at, at)) return true;
   }
   return false;
 }

@@ -100,7 +100,9 @@ class Store {
   void replay_blocks(OwnedBlocks *blocks, std::vector<RecordHeader> *headers);
   bool is_dead(const RecordHeader &header, uint64_t offset) const;
   uint64_t acknowledged() const;
+  bool tells_of(uint64_t offset, uint64_t at, const RecordHeader &header) const;
   bool is_acknowledged_behind(uint64_t offset, uint64_t file_bytes) const;
+  bool is_acknowledged_somewhere(uint64_t offset, uint64_t from, uint64_t file_bytes) const;
   void end_log(uint64_t acked, uint64_t file_bytes);
   // accept.cpp
   // replayed: the records that the log has of these blocks already, or null.

@@ -3,6 +3,7 @@
 import os
 import random
 import shutil
+import struct
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -13,6 +14,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+import xxhash
 
 from cdb.blocks import BlockSpendInfo, canonical
 from cdb.coins import Coin, bytes32
@@ -251,6 +253,47 @@ def test_intact_records_behind_a_hole_that_nobody_was_promised_are_dropped(
     for _ in range(2):
         with CoinLogSchema(path) as schema:
             assert summarize(schema) == expected_state(chain.blocks[:5])
+
+
+def block_of_a_forged_record(index: int, offset: int) -> BlockSpendInfo:
+    """A block whose record, at this offset, holds a record in the names of its coins' parents.
+
+    It is intact, and says that the log is durable beyond the offset.
+    """
+    at, n_coins = offset + 72, 0x90
+    others = sorted(b"\xff" + hash_of("other", n)[1:] for n in range(300))
+    for timestamp in range(0x50, 1 << 20, 0x100):
+        words = struct.pack("<QIIQQQII", 0, 2**32 - 1, index, timestamp, 0, offset + 1, 0, 0)
+        counts = struct.pack("<IHBB", n_coins, 1, 0, 1) + bytes(24)
+        body = b"CLR1" + struct.pack("<I", 72 + 33 * n_coins) + words + counts + b"".join(others)
+        body = body[: 72 + 33 * n_coins - 8]
+        record = struct.pack("<Q", xxhash.xxh3_64_intdigest(body, at)) + body
+        parents = [record[place : place + 32] for place in (0, 32, 64)] + others
+        if parents == sorted(parents):
+            break
+    return BlockSpendInfo(index, 1, [], [Coin(bytes32(each), hash_of(), 5) for each in parents])
+
+
+@pytest.mark.parametrize("is_cut", [True, False])
+def test_a_record_that_a_peer_forged_within_a_torn_one_does_not_count(
+    path: Path, chain: Chain, is_cut: bool
+) -> None:
+    schema = CoinLogSchema(path)
+    accept_all(schema, chain.blocks)
+    schema.flush()
+    flushed = records_end(path)
+    schema.accept_block(block_of_a_forged_record(chain.newest_index + 1, flushed))
+    end = records_end(path)
+    crash(schema)
+    with (path / "log").open("r+b") as log:
+        if is_cut:
+            log.truncate(end - 3_000)
+        else:
+            log.seek(end - 3_000)
+            log.write(bytes(3_000))
+    assert list(check(path, lambda coins: None)) == []
+    with CoinLogSchema(path) as schema:
+        assert summarize(schema) == expected_state(chain.blocks)
 
 
 def test_runs_that_were_merged_are_gone(path: Path) -> None:
