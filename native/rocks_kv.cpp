@@ -77,8 +77,8 @@ struct cdb_kv {
 
  private:
   Status restore();
-  size_t add_until_bad(const cdb_kv_blocks &chunk, std::vector<size_t> *coins_before);
-  Status check(size_t first_coin, const std::vector<size_t> &coins_before, size_t *first_bad);
+  size_t add_until_bad(const cdb_kv_blocks &chunk, std::vector<Pending::Size> *sizes);
+  Status check(size_t first_coin, const std::vector<Pending::Size> &sizes, size_t *first_bad);
   bool find_in_memory(const uint8_t *name, size_t i, cdb_kv_info *info,
                       std::vector<Place> *places) const;
   Status index();
@@ -150,15 +150,15 @@ Status cdb_kv::accept(const cdb_kv_blocks &chunk, size_t *accepted) {
   const int64_t newest_before = newest();
   const size_t blocks_before = pending_.blocks().size();
   const size_t first_coin = pending_.coins().size();
-  std::vector<size_t> coins_before;  // coins_before[b]: in memory before block b of the chunk
-  const size_t n_added = add_until_bad(chunk, &coins_before);
+  std::vector<Pending::Size> sizes;  // sizes[b]: before block b of the chunk
+  const size_t n_added = add_until_bad(chunk, &sizes);
   size_t first_bad = n_added;
-  status = check(first_coin, coins_before, &first_bad);
+  status = check(first_coin, sizes, &first_bad);
   if (!status.ok()) first_bad = 0;
   if (first_bad < chunk.n_blocks) {
     const int64_t kept =
         first_bad == 0 ? newest_before : static_cast<int64_t>(chunk.indices[first_bad - 1]);
-    pending_.keep(blocks_before + first_bad, coins_before[first_bad], kept);
+    pending_.keep(blocks_before + first_bad, sizes[first_bad], kept);
   }
   *accepted = first_bad;
   if (status.ok() && pending_.coins().size() >= options_.commit_entries) status = index();
@@ -193,9 +193,9 @@ Status cdb_kv::restore() {
 }
 
 // The number of blocks that break no rule that shows without the database.
-size_t cdb_kv::add_until_bad(const cdb_kv_blocks &chunk, std::vector<size_t> *coins_before) {
+size_t cdb_kv::add_until_bad(const cdb_kv_blocks &chunk, std::vector<Pending::Size> *sizes) {
   for (size_t b = 0; b < chunk.n_blocks; ++b) {
-    coins_before->push_back(pending_.coins().size());
+    sizes->push_back(pending_.size());
     const bool is_later = static_cast<int64_t>(chunk.indices[b]) > newest();
     if (chunk.indices[b] > UINT32_MAX || !is_later || !pending_.add(chunk, b)) return b;
   }
@@ -203,12 +203,12 @@ size_t cdb_kv::add_until_bad(const cdb_kv_blocks &chunk, std::vector<size_t> *co
 }
 
 // Asks the database about the chunk's coins, those from first_coin on.
-Status cdb_kv::check(size_t first_coin, const std::vector<size_t> &coins_before,
+Status cdb_kv::check(size_t first_coin, const std::vector<Pending::Size> &sizes,
                      size_t *first_bad) {
   std::vector<Asked> new_names, old_spends;
   size_t b = 0;
   for (size_t i = first_coin; i < pending_.coins().size(); ++i) {
-    while (b + 1 < coins_before.size() && coins_before[b + 1] <= i) ++b;
+    while (b + 1 < sizes.size() && sizes[b + 1].coins <= i) ++b;
     const PendingCoin &coin = pending_.coins()[i];
     if (coin.may_exist) new_names.push_back({coin.name, b});
     if (!coin.is_confirmed) old_spends.push_back({coin.name, b});

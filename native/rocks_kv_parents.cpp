@@ -23,6 +23,11 @@ bool Parents::add_early(uint64_t head) {
   return is_new;
 }
 
+void Parents::keep_new_early_heads(size_t n) {
+  for (; new_early_heads_.size() > n; new_early_heads_.pop_back())
+    early_hashes_.erase(hash_.of<1>({new_early_heads_.back()}));
+}
+
 std::vector<uint64_t> Parents::new_early_heads() const {
   std::vector<uint64_t> sorted(new_early_heads_);
   std::sort(sorted.begin(), sorted.end());

@@ -6,7 +6,7 @@
 // parents. All but all coins without such a spend are rewards, whose parents rise
 // (coin_log/reward_parents.h).
 //
-// Too much in here, of blocks that were refused or rewound, costs lookups and nothing else.
+// Too much in here, of blocks that were rewound, costs lookups and nothing else.
 #pragma once
 
 #include "coin_log/reward_parents.h"
@@ -27,6 +27,9 @@ class Parents {
   std::vector<uint64_t> new_early_heads() const;
   const std::vector<Reward> &rewards() const { return rewards_.highest(); }
   void saved() { new_early_heads_.clear(); }
+  size_t n_new_early_heads() const { return new_early_heads_.size(); }
+  // Forgets all heads since saved() but the first n: no block that came has them.
+  void keep_new_early_heads(size_t n);
   void restore_early_head(uint64_t head) { add_early(head); }
   void restore_rewards(const std::vector<Reward> &rewards) { rewards_.restore(rewards); }
   // Heads that had to be looked past or at so far.

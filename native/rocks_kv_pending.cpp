@@ -177,8 +177,9 @@ void Pending::add_coin(const uint8_t *name, uint64_t hash, const PendingCoin &fi
   table_.add_last(coins_, hash);
 }
 
-void Pending::keep(size_t n_blocks, size_t n_coins, int64_t newest) {
-  for (; coins_.size() > n_coins; coins_.pop_back()) table_.remove_last(coins_);
+void Pending::keep(size_t n_blocks, Size size, int64_t newest) {
+  for (; coins_.size() > size.coins; coins_.pop_back()) table_.remove_last(coins_);
+  parents_.keep_new_early_heads(size.early_heads);
   const PendingBlock last = n_blocks == 0 ? PendingBlock{} : blocks_[n_blocks - 1];
   const size_t spends_kept = last.spend_end * CDB_NAME_BYTES;
   for (size_t at = spends_kept; at < spends_.size(); at += CDB_NAME_BYTES) {

@@ -68,6 +68,12 @@ struct PendingBlock {
 
 class Pending {
  public:
+  // What blocks add to, other than themselves.
+  struct Size {
+    size_t coins, early_heads;
+  };
+
+  Size size() const { return {coins_.size(), parents_.n_new_early_heads()}; }
   // Those that are not committed.
   const std::vector<PendingBlock> &blocks() const { return blocks_; }
   // Those that are not indexed.
@@ -83,8 +89,8 @@ class Pending {
   // Adds block b of the chunk. Returns false where it breaks a rule that shows without the
   // database; then part of it may have been added, and keep() must follow.
   bool add(const cdb_kv_blocks &chunk, size_t b);
-  // Drops all blocks but the first n_blocks, whose newest left n_coins coins.
-  void keep(size_t n_blocks, size_t n_coins, int64_t newest);
+  // Drops all blocks but the first n_blocks, whose newest left this size.
+  void keep(size_t n_blocks, Size size, int64_t newest);
   void drop_committed_blocks();
   void drop_indexed_coins();
 

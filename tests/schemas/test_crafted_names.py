@@ -180,3 +180,19 @@ def test_every_store_has_keys_of_its_own(tmp_path: Path, opener: Opener) -> None
             schema.accept_block(BlockSpendInfo(1, 0, [], [reward(i) for i in range(700)]))
             counts.add(probes(schema))
     assert len(counts) > 1
+
+
+@needs_rocks_kv
+def test_blocks_that_are_refused_leave_no_marks(tmp_path: Path) -> None:
+    """What is noted of early children is kept on disk for ever: a peer could fill it."""
+    n = 2_000
+    sizes = []
+    for name, refused in (("none", 0), ("many", 8)):
+        with RocksKvSchema(tmp_path / name) as schema:
+            schema.accept_block(BlockSpendInfo(1, 0, [], [reward(1)]))
+            for block in range(refused):
+                early = [child(hash_of(block, i)) for i in range(n)]
+                with pytest.raises(UnknownCoinError):
+                    schema.accept_block(BlockSpendInfo(2, 0, [hash_of()], early))
+        sizes.append(sum(file.stat().st_size for file in (tmp_path / name).rglob("*")))
+    assert sizes[1] <= sizes[0] + n
