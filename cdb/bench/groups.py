@@ -133,7 +133,8 @@ def _kill(procs: Path) -> None:
 def _fields(path: Path, separator: str) -> list[list[str]]:
     if not path.exists():
         return []
-    return [line.split(separator) for line in path.read_text("utf-8").splitlines()]
+    text = path.read_text("utf-8", "surrogateescape")  # paths are bytes
+    return [line.split(separator) for line in text.splitlines()]
 
 
 def _all_in(controllers: Iterable[str], *lists: str) -> bool:

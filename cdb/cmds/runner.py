@@ -14,7 +14,7 @@ from typing import NoReturn
 import click
 
 from cdb.advice import explained
-from cdb.cmds.echo import echo
+from cdb.cmds.echo import echo, echo_line
 from cdb.engines.standard import keep_standard_descriptors
 from cdb.errors import CdbError
 from cdb.termination import end_at_interrupts, raise_interrupts
@@ -82,5 +82,5 @@ def _give_up_output() -> None:
 def fail(problem: str) -> int:
     """Print the one line of an error; the exit code."""
     with suppress(OSError):  # standard error may be on the disk that is full
-        echo(f"error: {problem}", err=True)
+        echo_line(f"error: {problem}", err=True)
     return EXIT_ERROR

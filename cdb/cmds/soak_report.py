@@ -121,6 +121,10 @@ def write_report(path: Path, document: Document) -> None:
     write_output(path, (json.dumps(document, indent=1) + "\n").encode())
 
 
+# What a file of any contents may raise.
+_NO_REPORT = ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError
+
+
 def read_markdown(path: Path) -> str:
     """The report in a file as Markdown. Raises CdbError when it is none."""
     try:
@@ -128,7 +132,7 @@ def read_markdown(path: Path) -> str:
         if document["soak"] != VERSION:
             raise CdbError(f"{path} is of another version of cdb soak: {document['soak']}")
         return markdown(document)
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
+    except _NO_REPORT as error:
         raise CdbError(f"{path} is no report of cdb soak; those are written by --report") from error
 
 

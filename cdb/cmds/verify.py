@@ -9,12 +9,13 @@ import click
 from tqdm import tqdm
 
 from cdb.cmds.apart import apart
-from cdb.cmds.echo import echo
+from cdb.cmds.echo import echo, echo_line
 from cdb.cmds.options import SchemaType, database_path, db_option, schema_argument
 from cdb.cmds.runner import EXIT_REPAIRABLE, fail, run
 from cdb.cmds.table import table
 from cdb.damage import Damage, Progress
 from cdb.errors import CdbError, CorruptDatabaseError, DatabaseLockedError, InvariantError
+from cdb.plain import printable
 from cdb.schemas import SchemaInfo
 from cdb.state import StateSummary, compare
 from cdb.state import verify as verify_state
@@ -82,7 +83,7 @@ def _verify(schema: SchemaInfo, path: Path, repair: bool) -> int:
         with _bar(f"{path}: repair") as progress:
             schema.repair(path, damages, progress)
         for damage in damages:
-            echo(f"repaired  {damage.path}")
+            echo_line(f"repaired  {damage.path}")
         damages = _check_files(schema, path, repair)
     if not damages:
         state = _check_state(schema, path)
@@ -107,14 +108,14 @@ def _check_files(schema: SchemaInfo, path: Path, repair: bool) -> list[Damage]:
     except DatabaseLockedError:
         if repair:
             raise
-        echo(f"note: {path} is being written to: verified as any reader sees it", err=True)
+        echo_line(f"note: {path} is being written to: verified as any reader sees it", err=True)
     _show(damages)
     return damages
 
 
 def _show(damages: list[Damage]) -> None:
     for damage in damages[:SHOWN_DAMAGES]:
-        echo(f"damaged  {damage}")
+        echo_line(f"damaged  {damage}")
     if len(damages) > SHOWN_DAMAGES:
         echo(f"damaged  … {len(damages) - SHOWN_DAMAGES} more places")
 
@@ -166,13 +167,13 @@ def _compare(schema: SchemaInfo, path: Path, against: SchemaInfo, path2: Path) -
         _bar("compare") as progress,
     ):
         compare(one, other, progress)
-    echo(f"{path} and {path2} hold the same blocks and coins")
+    echo_line(f"{path} and {path2} hold the same blocks and coins")
 
 
 def _report(schema: SchemaInfo, path: Path, summary: StateSummary) -> str:
     return table(
         [
-            ["database", f"{path} ({schema.name})"],
+            ["database", printable(f"{path} ({schema.name})")],
             ["blocks", f"{summary.blocks:,}"],
             ["coins", f"{summary.coins:,}"],
             ["spends", f"{summary.spends:,}"],

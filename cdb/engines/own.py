@@ -18,6 +18,7 @@ from stat import S_ISDIR, S_ISLNK, S_ISREG
 from cdb.errors import CorruptDatabaseError, WrongDatabaseError
 
 _MODE = 0o644
+_MOST_BYTES = 16 << 20
 
 
 def own(path: str | Path, flags: int) -> int:
@@ -31,10 +32,16 @@ def own(path: str | Path, flags: int) -> int:
 
 
 def read_own(path: Path) -> bytes | None:
-    """All of a database's own file; None where there is none."""
+    """All of a database's own small file; None where there is none.
+
+    Raises CorruptDatabaseError for one that is longer than any can be, which may be a hole.
+    """
     # A database that is one file has none inside it.
     with suppress(FileNotFoundError, NotADirectoryError), open(path, "rb", opener=own) as file:
-        return file.read()
+        data = file.read(_MOST_BYTES + 1)
+        if len(data) > _MOST_BYTES:
+            raise CorruptDatabaseError(path, "it is longer than such a file can be")
+        return data
     return None
 
 

@@ -65,3 +65,17 @@ def test_a_usage_error_is_no_command_either(
     printed = capsys.readouterr()
     assert "unexpected extra argument" in printed.err
     assert all(line.isprintable() for line in printed.err.split("\n"))
+
+
+def test_a_name_with_line_ends_forges_no_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "database"
+    open_schema("flat_file", path).close()
+    (path / "index" / "x\ndigest 00").symlink_to(path)
+    monkeypatch.setattr(sys, "argv", ["verify", "flat_file", "--db", str(path)])
+    with pytest.raises(SystemExit):
+        runner.run(verify)
+    printed = capsys.readouterr()
+    assert "x�digest 00" in printed.out + printed.err
+    assert "\ndigest" not in printed.out + printed.err

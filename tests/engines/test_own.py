@@ -9,8 +9,8 @@ from cdb.durability import Durability
 from cdb.engines import own as own_files
 from cdb.engines.coin_log import CoinLog, missing
 from cdb.engines.files import replace_file, write_output
-from cdb.engines.own import own
-from cdb.errors import DatabaseError, StorageError
+from cdb.engines.own import own, read_own
+from cdb.errors import CorruptDatabaseError, DatabaseError, StorageError
 from tests.conftest import contents
 
 
@@ -82,3 +82,10 @@ def test_the_coin_log_follows_no_link(tmp_path: Path, name: str, read_only: bool
     with pytest.raises(StorageError, match=name):
         CoinLog(path, durability=Durability.POWER, read_only=read_only)
     assert outside.read_bytes() == before
+
+
+def test_a_hole_is_not_read_to_its_end(tmp_path: Path) -> None:
+    with (tmp_path / "file").open("wb") as file:
+        file.truncate(1 << 40)
+    with pytest.raises(CorruptDatabaseError, match="longer than such a file can be"):
+        read_own(tmp_path / "file")

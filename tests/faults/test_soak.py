@@ -11,7 +11,13 @@ from pathlib import Path
 import pytest
 
 from cdb.cmds.soak import soak
-from cdb.cmds.soak_report import SoakReport, counts_text, markdown, schemas_markdown
+from cdb.cmds.soak_report import (
+    SoakReport,
+    counts_text,
+    markdown,
+    read_markdown,
+    schemas_markdown,
+)
 from cdb.errors import CdbError
 from cdb.testing.faults import CATALOGUE, Coverage, Limit, Subject
 from cdb.testing.faults.attempt import Attempt, BrokenPromise, Failure, Untried, Verdict
@@ -152,6 +158,17 @@ def test_errors_are_one_line(
         soak.main(line.split(), standalone_mode=False)
     assert "\n" not in str(caught.value)
     assert [path.name for path in tmp_path.iterdir()] == ["there.json"]
+
+
+@pytest.mark.parametrize(
+    "text", ["[" * 100_000, '{"seconds": 1e400}', f'{{"seconds": 1{400 * "0"}}}']
+)
+def test_a_file_of_any_contents_is_a_report_or_an_error(tmp_path: Path, text: str) -> None:
+    document = REPORTS["all"] | json.loads(text) if text.startswith("{") else None
+    path = tmp_path / "report.json"
+    path.write_text(text if document is None else json.dumps(document))
+    with pytest.raises(CdbError, match="is no report of cdb soak"):
+        read_markdown(path)
 
 
 class Turns:

@@ -28,7 +28,8 @@ def mounts_below(
     if not mounts.exists():
         return ()
     # Which mount, its parent, the device, what of it, where, …
-    lines = [line.split(" ")[2:5] for line in mounts.read_text("utf-8", "replace").splitlines()]
+    text = mounts.read_text("utf-8", "surrogateescape")
+    lines = [line.split(" ")[2:5] for line in text.splitlines()]
     return tuple(
         Mount(where, device, _image(devices / device))
         for device, _, escaped in lines
