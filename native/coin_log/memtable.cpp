@@ -35,8 +35,15 @@ void Memtable::grow(unsigned place_bits) {
 uint32_t Memtable::insert(uint64_t bits, uint32_t row) {
   uint32_t there = kNoRow;
   size_t place = home(bits);
-  for (; place < slots_.size() && slots_[place].is_taken(); ++place)
-    if (slots_[place].bits() == bits) there = slots_[place].row();
+  for (; place < slots_.size() && slots_[place].is_taken(); ++place) {
+    if (slots_[place].bits() != bits) continue;
+    if (slots_[place].row() >= row) {  // rewound: rows ascend
+      slots_[place] = Slot::of(bits, row);
+      probes_ += place - home(bits) + 1;
+      return there;
+    }
+    there = slots_[place].row();
+  }
   probes_ += place - home(bits) + 1;
   if (place == slots_.size()) {
     grow(64 - shift_ + 1);

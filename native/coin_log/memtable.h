@@ -30,7 +30,8 @@ class Memtable {
 
   // Make room for n entries more.
   void reserve(size_t n);
-  // Returns the row of the newest entry with these bits that there was before, or kNoRow.
+  // Returns the row of the newest entry with these bits that there was before, or kNoRow. An entry of a
+  // rewound row that these bits had makes way, or coins that come again after each rewind would crowd.
   uint32_t insert(uint64_t bits, uint32_t row);
   // Remove an entry that is there.
   void take_back(uint64_t bits, uint32_t row);

@@ -196,3 +196,17 @@ def test_blocks_that_are_refused_leave_no_marks(tmp_path: Path) -> None:
                     schema.accept_block(BlockSpendInfo(2, 0, [hash_of()], early))
         sizes.append(sum(file.stat().st_size for file in (tmp_path / name).rglob("*")))
     assert sizes[1] <= sizes[0] + n
+
+
+def test_the_same_coins_confirmed_after_each_rewind(tmp_path: Path, opener: Opener) -> None:
+    """As they are when the chain's newest block changes again and again."""
+
+    def work_for(rounds: int) -> int:
+        with opener(tmp_path / str(rounds)) as schema:
+            schema.accept_block(BlockSpendInfo(1, 0, [], [reward(1)]))
+            for _ in range(rounds):
+                schema.accept_block(BlockSpendInfo(2, 0, [], [reward(2, i) for i in range(20)]))
+                schema.rewind_to_block_index(1)
+            return probes(schema)
+
+    assert grows_little(work_for, 64)
