@@ -5,6 +5,7 @@ A command's process imports this before all else, so it imports next to nothing.
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     Handler = Callable[[int, FrameType | None], object] | signal.Handlers
 
 EXIT_TERMINATED = 128 + signal.SIGTERM
+_PR_SET_PDEATHSIG = 1  # of Linux
 
 
 def end_at_sigterm() -> None:
@@ -42,3 +44,17 @@ def at_interrupts(handler: Handler) -> None:
     """Say what Ctrl-C does; not in a process that ignores it, whose terminal is another one's."""
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
         signal.signal(signal.SIGINT, handler)
+
+
+def end_with(parent: int) -> None:
+    """Be killed when the process that started this one ends: nobody else would end it.
+
+    parent: its id. Later than this call only Linux tells, when the thread ends that did so.
+    """
+    import ctypes  # not above: a command doesn't wait for it
+
+    prctl = getattr(ctypes.CDLL(None), "prctl", None)
+    if prctl is not None:
+        prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:  # it has ended already
+        signal.raise_signal(signal.SIGKILL)

@@ -106,7 +106,7 @@ def _run(
         "arguments": arguments,
         "named": named,
     }
-    command = module_command("cdb.bench.worker")
+    command = [*module_command("cdb.bench.worker"), str(os.getpid())]
     if limits.groups:
         command = ["/bin/sh", "-c", _JOIN, "sh", *map(str, limits.groups), "--", *command]
     with subprocess.Popen(  # noqa: S603 - our own command

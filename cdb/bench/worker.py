@@ -1,6 +1,8 @@
-"""The process of one run: takes a workload as JSON on standard input, and answers so too."""
+"""The process of one run: takes a workload as JSON on standard input, and answers so too.
 
-import ctypes
+Its argument is the id of the process that waits for the answer; when that ends, so does this.
+"""
+
 import json
 import os
 import signal
@@ -13,26 +15,18 @@ from typing import Any
 
 from cdb.bench.process import Answer, NotMeasuredError, WrongAnswerError
 from cdb.errors import CdbError
-
-_PR_SET_PDEATHSIG = 1  # of Linux
+from cdb.termination import end_with
 
 
 def main() -> None:
     """Run one workload."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # the parent says what there is to say
-    _end_with_the_parent()
+    end_with(int(sys.argv[1]))
     with os.fdopen(os.dup(1), "w") as out:
         os.dup2(2, 1)  # what a schema prints is no answer
         job = json.load(sys.stdin)
         workload = getattr(import_module(job["module"]), job["function"])
         json.dump(asdict(_answer(workload, job["arguments"], job["named"])), out)
-
-
-def _end_with_the_parent() -> None:
-    """Whoever waits for the answer may be killed, and nobody else would end this. Linux only."""
-    prctl = getattr(ctypes.CDLL(None), "prctl", None)
-    if prctl is not None:
-        prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def _answer(workload: Callable[..., Any], arguments: list[Any], named: dict[str, Any]) -> Answer:

@@ -12,8 +12,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from cdb.cmds.runner import fail
+from cdb.termination import end_with
 
-_PASSED_ON = (signal.SIGINT, signal.SIGTERM)
+_PASSED_ON = {signal.SIGINT, signal.SIGTERM}
+_AWAITED = _PASSED_ON | {signal.SIGCHLD}
 _WHY = {
     signal.SIGBUS: "a file that is mapped ends too soon, or its disk fails; load it anew",
     signal.SIGKILL: "is there memory enough?",
@@ -29,11 +31,13 @@ def apart(path: Path, work: Callable[[], int]) -> int:
     sys.stdout.flush()  # a child would print what waits, too
     if sys.stdout is not sys.__stdout__:
         return work()
-    child = os.fork()
+    with _signals_held():
+        command = os.getpid()
+        child = os.fork()
+        status = _status_of(child) if child else 0
     if child == 0:
+        end_with(command)
         return work()
-    with _signals_to(child):
-        _, status = os.waitpid(child, 0)
     code = os.waitstatus_to_exitcode(status)
     if code >= 0:
         return code
@@ -46,15 +50,27 @@ def apart(path: Path, work: Callable[[], int]) -> int:
 
 
 @contextmanager
-def _signals_to(child: int) -> Iterator[None]:
-    """What asks this process to end asks the child."""
-    before = {
-        number: signal.signal(number, lambda number, frame: os.kill(child, number))
-        for number in _PASSED_ON
-        if signal.getsignal(number) is not signal.SIG_IGN
-    }
+def _signals_held() -> Iterator[None]:
+    """What comes meanwhile waits: none is lost in a hook of the fork, or meets half of the two."""
+    held_before = signal.pthread_sigmask(signal.SIG_BLOCK, _AWAITED)
+    # Where whoever started this process had it ignore SIGCHLD, no child would wait to be asked.
+    at_child_before = signal.signal(signal.SIGCHLD, lambda number, frame: None)
     try:
         yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        signal.signal(signal.SIGCHLD, at_child_before)
+        signal.pthread_sigmask(signal.SIG_SETMASK, held_before)
+
+
+def _status_of(child: int) -> int:
+    """How the child ended, by os.waitpid; what asks this process to end meanwhile asks the child.
+
+    The signals are held, so that none is passed on once the child's id is given back.
+    """
+    while True:
+        ended, status = os.waitpid(child, os.WNOHANG)
+        if ended:
+            return status
+        number = signal.sigwait(_AWAITED)
+        if number in _PASSED_ON:
+            os.kill(child, number)
