@@ -51,6 +51,8 @@ class Command:
 
 def _run(work: Callable[[], int], before: Callable[[], object]) -> NoReturn:
     code = 99
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    signal.alarm(2 * LIMIT_SECONDS)  # no test leaves it behind
     try:
         sys.stdout = sys.__stdout__
         signal.signal(signal.SIGINT, signal.default_int_handler)
