@@ -71,8 +71,8 @@ BLIND = (
     Mutant(
         "kv-blames-the-block-before",
         "native/rocks_kv.cpp",
-        "while (b + 1 < coins_before.size() && coins_before[b + 1] <= i) ++b;",
-        "while (b + 1 < coins_before.size() && coins_before[b + 1] < i) ++b;",
+        "while (b + 1 < sizes.size() && sizes[b + 1].coins <= i) ++b;",
+        "while (b + 1 < sizes.size() && sizes[b + 1].coins < i) ++b;",
         15,
         "of a pack exactly the blocks before the bad one are kept",
         _KV,
