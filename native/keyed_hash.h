@@ -6,7 +6,6 @@
 // 128, is uniform, and independent for any two inputs (vector multiply-shift: Dietzfelbinger 1996; Thorup,
 // "High Speed Hashing for Integers and Strings", 2015). So whatever names are chosen, two of them meet as
 // seldom as random ones. Modulo 2^64 that would not hold: words that differ in their top bits would meet.
-// It takes a fifth of the time of SipHash-1-3.
 #pragma once
 
 #include <array>
