@@ -1,11 +1,11 @@
 """Blocks, their canonical order, and the checks that every schema shares."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
-from operator import attrgetter, index
+from operator import attrgetter, index, is_not
 
-from cdb.coins import MAX_U32, MAX_U64, NAME_BYTES, Coin, bytes32
+from cdb.coins import MAX_U32, MAX_U64, NAME_BYTES, Coin, bytes32, bytes32_unchecked
 from cdb.errors import (
     AlreadySpentError,
     BlockOrderError,
@@ -102,8 +102,7 @@ def check_against_state(
 
 def checked_names(names: Iterable[bytes32]) -> list[bytes32]:
     """The names to look up. Raises ValueError unless each is bytes, and 32 of them."""
-    listed = list(names)
-    _check_bytes(listed, "a coin name")
+    listed = _plain_bytes(list(names), "a coin name")
     if not {NAME_BYTES}.issuperset(map(len, listed)):
         name = next(name for name in listed if len(name) != NAME_BYTES)
         raise ValueError(f"a coin name has {NAME_BYTES} bytes, not {len(name)}: {name[:64].hex()}")
@@ -120,20 +119,27 @@ def checked_index(block_index: int) -> int:
 
 
 def with_plain_fields(block: BlockSpendInfo) -> BlockSpendInfo:
-    """The block with its integers as plain ones; whatever Python takes for an integer is one.
+    """The block with its integers and bytes as plain ones, of no class with rules of its own.
 
-    Raises ValueError where a field is of another type. Nothing is said of ranges and lengths.
+    Whatever Python takes for an integer is one. Raises ValueError where a field is of another type.
+    Nothing is said of ranges and lengths.
     """
     confirms = block.confirms
-    _check_bytes(block.spends, "a spend")
-    _check_bytes([coin.parent_coin_name for coin in confirms], "a coin's parent name")
-    _check_bytes([coin.puzzle_hash for coin in confirms], "a coin's puzzle hash")
-    if not {int}.issuperset([type(coin.amount) for coin in confirms]):
-        confirms = [replace(c, amount=_integer(c.amount, "a coin's amount")) for c in confirms]
+    parents = [coin.parent_coin_name for coin in confirms]
+    puzzle_hashes = [coin.puzzle_hash for coin in confirms]
+    amounts = [coin.amount for coin in confirms]
+    plain = (
+        _plain_bytes(parents, "a coin's parent name"),
+        _plain_bytes(puzzle_hashes, "a coin's puzzle hash"),
+        _plain_integers(amounts, "a coin's amount"),
+    )
+    is_changed = any(map(is_not, plain, (parents, puzzle_hashes, amounts)))
+    if is_changed or not {Coin}.issuperset(map(type, confirms)):
+        confirms = [Coin(*fields) for fields in zip(*plain, strict=True)]
     return BlockSpendInfo(
         _integer(block.index, "a block's index"),
         _integer(block.timestamp, "a block's timestamp"),
-        block.spends,
+        _plain_bytes(block.spends, "a spend"),
         confirms,
     )
 
@@ -145,10 +151,20 @@ def _integer(value: int, what: str) -> int:
         raise ValueError(f"{what} is an integer, not of type {type(value).__name__}") from None
 
 
-def _check_bytes(values: Iterable[bytes], what: str) -> None:
-    for kind in set(map(type, values)):
+def _plain_integers(values: list[int], what: str) -> list[int]:
+    if {int}.issuperset(map(type, values)):
+        return values
+    return [_integer(value, what) for value in values]
+
+
+def _plain_bytes(values: list[bytes32], what: str) -> list[bytes32]:
+    kinds = set(map(type, values))
+    if kinds <= {bytes, bytes32}:
+        return values
+    for kind in kinds:
         if not issubclass(kind, bytes):
             raise ValueError(f"{what} is bytes, not of type {kind.__name__}")
+    return [bytes32_unchecked(bytes(memoryview(value))) for value in values]
 
 
 def _check_ranges(block: BlockSpendInfo) -> None:

@@ -1,5 +1,6 @@
 """The extension modules of native/: each is optional, and speaks C that cffi made from a header."""
 
+import os
 import sys
 from collections.abc import Mapping
 from importlib import import_module
@@ -8,7 +9,7 @@ from types import ModuleType
 from typing import Any
 
 from cdb.advice import advice_on
-from cdb.errors import DatabaseError, MissingEngineError
+from cdb.errors import DatabaseError, MissingEngineError, SchemaError, UnsupportedError
 
 Problems = Mapping[str, tuple[type[Exception], str]]
 
@@ -40,7 +41,7 @@ class NativeModule:
         """One line on why it cannot be used here and what to do; None when it can."""
         try:
             self.load()
-        except MissingEngineError as error:
+        except SchemaError as error:
             return str(error)
         return None
 
@@ -52,6 +53,8 @@ class NativeEngine(NativeModule):
     problems: by a status's name, the error that it stands for and what that says about the
     text, {}. Any other status is a ValueError: the caller broke the contract of the header.
     names_files: texts read "FILE<tab>PROBLEM", with a file in the database's directory or none.
+    with_threads: the library that it is made of, where that keeps threads of its own. A child that
+    fork() makes of a process that has used it has not got them, and would wait for them for ever.
     """
 
     def __init__(
@@ -64,12 +67,22 @@ class NativeEngine(NativeModule):
         free: str,
         problems: Problems,
         names_files: bool = False,
+        with_threads: str = "",
     ) -> None:
         super().__init__(module, what, install)
+        self._with_threads = with_threads
         self._prefix = prefix
         self._free = free
         self._problems = problems
         self._names_files = names_files
+
+    def load(self) -> ModuleType:
+        """See NativeModule. Raises UnsupportedError in a child that has not got its threads."""
+        if self._with_threads in _threads_lost:
+            problem = f"the process that this one was forked from has used {self._with_threads}"
+            advice = "its threads are not here; start a new process (multiprocessing: 'forkserver')"
+            raise UnsupportedError(f"{problem}, and {advice}")
+        return super().load()
 
     def version(self) -> str:
         """The library in use, such as ``RocksDB 7.8.3``. Raises MissingEngineError."""
@@ -79,6 +92,8 @@ class NativeEngine(NativeModule):
     def call(self, path: Path, function: str, *arguments: Any) -> None:
         """Call a function about the database at a path, and raise what its status stands for."""
         native = self.load()
+        if self._with_threads:
+            _threads_used.add(self._with_threads)
         error = native.ffi.new("char **")
         status = getattr(native.lib, self._prefix + function)(*arguments, error)
         if status == 0:
@@ -92,6 +107,13 @@ class NativeEngine(NativeModule):
             if status == getattr(native.lib, name):
                 raise _error(exception, path, problem.format(text, advice=advice_on(text)))
         raise ValueError(f"{path}: {text}")
+
+
+_threads_used: set[str] = set()
+_threads_lost: set[str] = set()
+"""Libraries with threads: those that were called here, and in the process that was forked."""
+
+os.register_at_fork(after_in_child=lambda: _threads_lost.update(_threads_used))
 
 
 def _error(exception: type[Exception], path: Path, problem: str) -> Exception:

@@ -56,7 +56,7 @@ class PackedBlocks:
         Everybody who takes blocks checks this first: behind it are native calls, which believe it.
         """
         numbers = (self.indices, self.timestamps, self.spend_ends, self.confirm_ends)
-        if not all(isinstance(each, array) and each.typecode == "Q" for each in numbers):
+        if not all(type(each) is array and each.typecode == "Q" for each in numbers):
             raise ValueError("packed blocks: indices, timestamps and ends are not arrays of 'Q'")
         if len(set(map(len, numbers))) != 1:
             raise ValueError("packed blocks: indices, timestamps and ends are not as many")
@@ -112,10 +112,13 @@ class PackedBlocks:
 
 
 def are_bytes(buffer: object) -> bool:
-    """Whether its items are bytes without gaps, as many as its length says."""
+    """Whether its items are bytes without gaps, as many as its length says.
+
+    Those of no other class are: it may have a len() of its own.
+    """
     if isinstance(buffer, memoryview):
         return buffer.format == "B" and buffer.ndim == 1 and buffer.c_contiguous
-    return isinstance(buffer, (bytes, bytearray))
+    return type(buffer) in (bytes, bytearray, bytes32)
 
 
 def pack_named(block: NamedBlock) -> PackedBlocks:

@@ -10,9 +10,10 @@ from weakref import ref
 
 import pytest
 
-from cdb.errors import DatabaseClosedError
+from cdb.blocks import canonical
+from cdb.errors import DatabaseClosedError, UnsupportedError
 from cdb.schemas import Schema
-from cdb.schemas.registry import SchemaInfo
+from cdb.schemas.registry import SchemaInfo, find_schema
 from cdb.testing.base import accept_all
 from cdb.testing.chains import sample_chain
 
@@ -112,3 +113,27 @@ def test_what_is_dropped_waits_for_nobody(schema: Schema) -> None:
         Thread(target=drop, daemon=True).start()
         assert dropped.wait(5)
     assert len(list(schema.blocks())) == len(BLOCKS)
+
+
+def test_a_child_opens_a_database_of_its_own_or_is_refused_at_once(
+    schema: Schema, own_schema: SchemaInfo, tmp_path: Path
+) -> None:
+    """RocksDB keeps threads for all databases of a process, which a child has not got."""
+    path = tmp_path / "the child's own"
+
+    def open_one() -> None:
+        with own_schema.open(path) as own:
+            accept_all(own, BLOCKS)
+        with own_schema.open(path) as own:
+            assert list(own.blocks()) == list(map(canonical, BLOCKS))
+
+    def be_refused() -> None:
+        with pytest.raises(UnsupportedError, match="start a new process"):
+            open_one()
+        with pytest.raises(UnsupportedError, match="start a new process"):
+            own_schema.factory(path)
+        assert "start a new process" in str(find_schema(own_schema.name).missing)
+        assert not path.exists()
+
+    has_threads = own_schema.name in ("rocks", "rocks_kv")
+    assert in_a_child(schema, be_refused if has_threads else open_one) == 0

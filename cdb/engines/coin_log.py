@@ -60,6 +60,7 @@ _engine = NativeEngine(
     problems=_PROBLEMS,
     names_files=True,
 )
+load = _engine.load
 missing = _engine.missing
 
 

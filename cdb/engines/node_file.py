@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 from cdb.blocks import BlockSpendInfo, canonical, checked_index, checked_names
 from cdb.coins import MAX_U32, CoinInfo, bytes32, bytes32_unchecked
 from cdb.engines.node_table import COIN_COLUMNS, COIN_TABLE, TABLES
-from cdb.engines.shared import Shared
+from cdb.engines.shared import Shared, reading, whole
 from cdb.engines.snapshot import Snapshot
 from cdb.engines.sqlite import from_signed, select_in
 from cdb.engines.stored import StoredCoin
@@ -43,13 +43,7 @@ class NodeFile(Shared):
 
     def coin_infos_for_coin_names(self, coin_names: Sequence[bytes32]) -> list[CoinInfo]:
         """See Schema."""
-        coin_names = checked_names(coin_names)
-        with self._mutex, self._snapshot.reading():
-            self._guard.check()
-            select = f"{_SELECT} WHERE coin_name"
-            rows = list(select_in(self._snapshot.connection, select, coin_names))
-            coins = {row[_NAME]: self._checked(row).info() for row in rows}
-        return [coins[name] for name in coin_names if name in coins]
+        return self._infos(checked_names(coin_names))
 
     def block_info_for_block_index(self, block_index: int) -> BlockSpendInfo | None:
         """See Schema."""
@@ -77,15 +71,23 @@ class NodeFile(Shared):
         """A node's own database is only read."""
         self._refuse()
 
+    @whole
     def close(self) -> None:
         """See Schema."""
-        with self._mutex:
-            self._guard.closed = True
-            self._snapshot.close()
+        self._guard.closed = True
+        self._snapshot.close()
 
+    @reading
+    def _infos(self, coin_names: Sequence[bytes32]) -> list[CoinInfo]:
+        with self._snapshot.reading():
+            select = f"{_SELECT} WHERE coin_name"
+            rows = list(select_in(self._snapshot.connection, select, coin_names))
+            coins = {row[_NAME]: self._checked(row).info() for row in rows}
+        return [coins[name] for name in coin_names if name in coins]
+
+    @reading
     def _query(self, query: str, *parameters: int) -> list[Row]:
-        with self._mutex, self._snapshot.reading():
-            self._guard.check()
+        with self._snapshot.reading():
             return self._snapshot.connection.execute(query, parameters).fetchall()
 
     def _blocks(self) -> Iterator[BlockSpendInfo]:

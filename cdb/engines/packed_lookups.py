@@ -7,7 +7,7 @@ from struct import calcsize, iter_unpack
 
 from cdb.blocks import NamedBlock, check_against_state, checked_names
 from cdb.coins import NAME_BYTES, Coin, CoinInfo, bytes32, bytes32_unchecked
-from cdb.engines.shared import Shared
+from cdb.engines.shared import Shared, reading
 from cdb.packed import are_bytes
 
 INFO_FORMAT = "=32s32sQII"
@@ -34,16 +34,16 @@ class PackedLookups(Shared):
             )
         ]
 
+    @reading
     def coin_infos_packed(self, coin_names: bytes) -> tuple[bytearray, bytearray]:
         """The coins of names without gaps, as packed infos, and for each whether there is such one.
 
         See INFO_FORMAT; the infos of unknown names are zeros.
         """
         if not are_bytes(coin_names) or len(coin_names) % NAME_BYTES:
-            raise ValueError(f"packed coin names are a buffer of {NAME_BYTES} bytes each")
-        with self._mutex:
-            self._guard.check()
-            return self._lookup(coin_names)
+            problem = f"{NAME_BYTES} bytes each, as bytes, a bytearray or a memoryview"
+            raise ValueError(f"packed coin names are {problem}")
+        return self._lookup(coin_names)
 
     def _check_refused(self, block: NamedBlock) -> None:
         """Raise what is wrong with a block, by the checks that all schemas share."""

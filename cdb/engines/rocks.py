@@ -50,7 +50,9 @@ _engine = NativeEngine(
     prefix="cdb_engine_",
     free="cdb_free",
     problems=_PROBLEMS,
+    with_threads="RocksDB",
 )
+load = _engine.load
 missing = _engine.missing
 version = _engine.version
 

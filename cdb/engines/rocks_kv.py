@@ -52,7 +52,9 @@ _engine = NativeEngine(
     prefix="cdb_kv_",
     free="cdb_kv_free",
     problems=_PROBLEMS,
+    with_threads="RocksDB",
 )
+load = _engine.load
 missing = _engine.missing
 version = _engine.version
 

@@ -39,12 +39,15 @@ def open_indexed(
     durability: Durability = Durability.POWER,
     read_only: bool = False,
     memtable_coins: int = MEMTABLE_COINS,
+    load_engine: Callable[[], object] | None = None,
 ) -> CoinStore:
     """Open or create the database of one schema. See Home and CoinStore for the errors.
 
     memtable_coins: how many new names are collected before they are written to the index.
+    load_engine: raises where the index's engine can't be used, before anything is made.
     """
-
+    if load_engine is not None:
+        load_engine()
     open_all = partial(
         _open_once,
         located(path, read_only=read_only),

@@ -19,7 +19,7 @@ from cdb.coins import CoinInfo, bytes32
 from cdb.engines.batch import plan_batch
 from cdb.engines.coin_rows import CoinRows
 from cdb.engines.names import Names
-from cdb.engines.shared import Shared
+from cdb.engines.shared import Shared, reading, whole, writing
 from cdb.engines.stored import StoredCoin
 from cdb.packed import PackedBlocks, pack_named
 from cdb.packed_state import check_canonical
@@ -45,87 +45,94 @@ class CoinStore(Shared):
         """The index of the newest block; None in an empty database."""
         return self._rows.newest_index
 
+    @writing
     def accept_block(self, block_spend_info: BlockSpendInfo) -> None:
         """Add one block, whole or not at all. Raises a BlockError when it is refused."""
-        with self._writing():
-            block = named_block(block_spend_info, self._rows.newest_index)
-            if not self._append(pack_named(block)):
-                self._refuse(block)
+        self._accept(block_spend_info)
 
     def accept_packed(self, packed: PackedBlocks) -> None:
         """Add blocks in order. Raises a BlockError at the first one that is refused; those before
         it are accepted."""
         check_canonical(packed)
-        with self._writing():
-            if not self._append(packed):
-                for place in range(len(packed)):
-                    self.accept_block(packed.block(place))
+        self._accept_packed(packed)
 
+    @reading
     def flush(self) -> None:
         """Make everything accepted so far as durable as the database was opened for."""
-        with self._mutex:
-            self._guard.check()
-            if not self._read_only:
-                with self._guard.write():
-                    self._rows.commit()
-                    self._names.committed()
+        self._flush()
 
+    @writing
     def settle(self) -> None:
         """Flush, and do all the compaction that the names owe, durably; the rows owe none.
 
         Reads wait for it.
         """
-        with self._writing():
-            self.flush()
-            with self._guard.write():
-                self._names.settle()
+        self._flush()
+        with self._guard.write():
+            self._names.settle()
 
     def coin_infos_for_coin_names(self, coin_names: Sequence[bytes32]) -> list[CoinInfo]:
         """The coins of these names, in the order asked; unknown names are skipped."""
-        coin_names = checked_names(coin_names)
-        with self._mutex:
-            self._guard.check()
-            return [coin.info() for coin in self._stored(coin_names) if coin is not None]
+        return self._infos(checked_names(coin_names))
 
+    @reading
     def block_info_for_block_index(self, block_index: int) -> BlockSpendInfo | None:
         """The canonical block at an index; None where no block was accepted."""
-        block_index = checked_index(block_index)
-        with self._mutex:
-            self._guard.check()
-            return self._rows.read.block(block_index)
+        return self._rows.read.block(checked_index(block_index))
 
+    @writing
     def rewind_to_block_index(self, block_index: int) -> None:
         """Go back, durably, to the state after the last block with an index ≤ block_index."""
         block_index = checked_index(block_index)
-        with self._writing():
-            newest = self._rows.newest_index
-            if newest is None or block_index >= newest:
-                self.flush()
-                return
-            with self._guard.write():
-                # The index first: after a crash between the two it lacks rows, which it can regain.
-                self._names.rewind(self._rows.rows_kept_by(block_index))
-                self._rows.rewind(block_index)
+        newest = self._rows.newest_index
+        if newest is None or block_index >= newest:
+            self._flush()
+            return
+        with self._guard.write():
+            # The index first: after a crash between the two it lacks rows, which it can regain.
+            self._names.rewind(self._rows.rows_kept_by(block_index))
+            self._rows.rewind(block_index)
 
+    @reading
     def blocks(self) -> Iterator[BlockSpendInfo]:
         """Every block in order, lazily, as a snapshot of the moment of this call."""
-        with self._mutex:
-            self.flush()
-            return self._iteration(self._rows.blocks())
+        self._flush()
+        return self._iteration(self._rows.blocks())
 
+    @whole
     def close(self) -> None:
         """Flush, and release the database. A second call does nothing."""
-        with self._mutex:
-            if self._guard.closed:
-                return
-            self._guard.closed = True
-            with ExitStack() as stack:
-                stack.callback(self._release)
-                stack.callback(self._rows.close)
-                stack.callback(self._names.close)
-                if not self._guard.failed and not self._read_only:
-                    self._rows.commit()
-                    self._names.checkpoint()
+        if self._guard.closed:
+            return
+        self._guard.closed = True
+        with ExitStack() as stack:
+            stack.callback(self._release)
+            stack.callback(self._rows.close)
+            stack.callback(self._names.close)
+            if not self._guard.failed and not self._read_only:
+                self._rows.commit()
+                self._names.checkpoint()
+
+    @writing
+    def _accept_packed(self, packed: PackedBlocks) -> None:
+        if not self._append(packed):
+            for place in range(len(packed)):
+                self._accept(packed.block(place))
+
+    @reading
+    def _infos(self, coin_names: Sequence[bytes32]) -> list[CoinInfo]:
+        return [coin.info() for coin in self._stored(coin_names) if coin is not None]
+
+    def _accept(self, block_spend_info: BlockSpendInfo) -> None:
+        block = named_block(block_spend_info, self._rows.newest_index)
+        if not self._append(pack_named(block)):
+            self._refuse(block)
+
+    def _flush(self) -> None:
+        if not self._read_only:
+            with self._guard.write():
+                self._rows.commit()
+                self._names.committed()
 
     def _append(self, packed: PackedBlocks) -> bool:
         """Add all of the blocks; or none, and return False, where one breaks a rule."""

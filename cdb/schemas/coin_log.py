@@ -27,6 +27,7 @@ from cdb.engines.coin_log import (
     CoinLog,
     Reader,
     Sizes,
+    load,
     missing,
     names_of,
 )
@@ -36,6 +37,7 @@ from cdb.engines.home import Home, checked_home, repaired_home
 from cdb.engines.own import read_own
 from cdb.engines.packed_lookups import PackedLookups
 from cdb.engines.paths import located
+from cdb.engines.shared import reading, whole, writing
 from cdb.errors import BlockError, CorruptDatabaseError, DatabaseClosedError, StorageError
 from cdb.packed import AMOUNT_BYTES, PackedBlocks
 
@@ -61,6 +63,7 @@ class CoinLogSchema(PackedLookups):
         read_only: bool = False,
         sizes: Sizes = DEFAULT_SIZES,
     ) -> None:
+        load()
         self._path = located(path, read_only=read_only)
         super().__init__(self._path, read_only=read_only)
         self._damage: CorruptDatabaseError | None = None
@@ -81,15 +84,16 @@ class CoinLogSchema(PackedLookups):
             self._end_before_damage()
             return self._log.newest_index
 
+    @writing
     def accept_block(self, block_spend_info: BlockSpendInfo) -> None:
         """See Schema."""
-        with self._writing():
-            packed = _packed(with_plain_fields(block_spend_info))
-            if packed is None:
-                self._raise_refusal(block_spend_info)
-            else:
-                self._accept(packed, trusting=False)
+        packed = _packed(with_plain_fields(block_spend_info))
+        if packed is None:
+            self._raise_refusal(block_spend_info)
+        else:
+            self._accept(packed, trusting=False)
 
+    @writing
     def accept_packed(self, packed_blocks: PackedBlocks) -> None:
         """Add blocks in order. At a BlockError, those before the block that it names were accepted.
 
@@ -101,61 +105,60 @@ class CoinLogSchema(PackedLookups):
         the writer who is told.
         """
         packed_blocks.check()
-        with self._writing():
-            self._writer = get_ident()
-            self._accept(packed_blocks, trusting=True)
+        self._writer = get_ident()
+        self._accept(packed_blocks, trusting=True)
 
+    @reading
     def flush(self) -> None:
         """See Schema."""
-        with self._mutex:
-            self._settle(writing=True)
-            if not self._read_only:
-                with self._guard.write():
-                    self._log.flush()
+        self._settle(writing=True)
+        if not self._read_only:
+            with self._guard.write():
+                self._log.flush()
 
+    @reading
     def block_info_for_block_index(self, block_index: int) -> BlockSpendInfo | None:
         """See Schema."""
         block_index = checked_index(block_index)
-        with self._mutex:
-            self._settle()
-            blocks = self._log.read(block_index, block_index).next()
-            if blocks is None:
-                self._end_before_damage(block_index)
-            return None if blocks is None else blocks.block(0)
+        self._settle()
+        blocks = self._log.read(block_index, block_index).next()
+        if blocks is None:
+            self._end_before_damage(block_index)
+        return None if blocks is None else blocks.block(0)
 
+    @writing
     def rewind_to_block_index(self, block_index: int) -> None:
         """See Schema."""
         block_index = checked_index(block_index)
-        with self._writing():
-            self._settle(writing=True)
-            with self._guard.write():
-                self._log.rewind(block_index)
+        self._settle(writing=True)
+        with self._guard.write():
+            self._log.rewind(block_index)
 
     def blocks(self) -> Iterator[BlockSpendInfo]:
         """See Schema."""
         packs = self.blocks_packed()
         return self._iteration(packed.block(n) for packed in packs for n in range(len(packed)))
 
+    @reading
     def blocks_packed(self) -> Iterator[PackedBlocks]:
         """The blocks of blocks(), a few thousand coins at a time."""
-        with self._mutex:
-            self._settle()
-            return self._iteration(self._read_on(self._log.read(0, MAX_U32)))
+        self._settle()
+        return self._iteration(self._read_on(self._log.read(0, MAX_U32)))
 
+    @whole
     def close(self) -> None:
         """See Schema."""
-        with self._mutex:
-            if self._guard.closed:
-                return
+        if self._guard.closed:
+            return
+        try:
+            if not self._guard.failed:
+                self._settle(writing=True)
+        finally:
+            self._guard.closed = True
             try:
-                if not self._guard.failed:
-                    self._settle(writing=True)
+                self._log.close(abandon=self._guard.failed)
             finally:
-                self._guard.closed = True
-                try:
-                    self._log.close(abandon=self._guard.failed)
-                finally:
-                    self._home.close()
+                self._home.close()
 
     def _open(self, durability: Durability, sizes: Sizes) -> CoinLog:
         open_log = partial(
@@ -195,7 +198,6 @@ class CoinLogSchema(PackedLookups):
 
     def _settle(self, *, writing: bool = False) -> None:
         """Verify what accept_packed has put off. Raises a refusal to the writer, by its thread."""
-        self._guard.check()
         if not self._log.is_settled:
             with self._guard.write():
                 refused = self._log.settle()
@@ -231,13 +233,13 @@ class CoinLogSchema(PackedLookups):
         raise ValueError(f"packed block {block.index} is not in canonical form")
 
     def _read_on(self, reader: Reader) -> Iterator[PackedBlocks]:
-        while True:
-            with self._mutex:
-                blocks = reader.next()
-            if blocks is None:
-                self._end_before_damage()
-                return
+        while (blocks := self._next_of(reader)) is not None:
             yield blocks
+        self._end_before_damage()
+
+    @whole
+    def _next_of(self, reader: Reader) -> PackedBlocks | None:
+        return reader.next()
 
 
 def check(path: Path, progress: Progress) -> Iterator[Damage]:

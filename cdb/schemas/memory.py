@@ -26,7 +26,7 @@ from cdb.engines.files import fsync_dir, storage_errors, temporary
 from cdb.engines.lock import Lock
 from cdb.engines.own import check_file
 from cdb.engines.paths import located
-from cdb.engines.shared import Shared
+from cdb.engines.shared import Shared, reading, whole, writing
 
 
 class MemorySchema(Shared):
@@ -59,74 +59,76 @@ class MemorySchema(Shared):
         """See Schema."""
         return self._blocks.peekitem()[0] if self._blocks else None
 
+    @writing
     def accept_block(self, block_spend_info: BlockSpendInfo) -> None:
         """See Schema."""
-        with self._writing():
-            block = named_block(block_spend_info, self.last_block_index)
-            spent = [
-                self._spent.get(name, 0) if name in self._coins else None
-                for name in block.outside_spends
-            ]
-            check_against_state(block, spent, [name in self._coins for name in block.names])
-            self._apply(block)
-            self._dirty = True
+        block = named_block(block_spend_info, self.last_block_index)
+        spent = [
+            self._spent.get(name, 0) if name in self._coins else None
+            for name in block.outside_spends
+        ]
+        check_against_state(block, spent, [name in self._coins for name in block.names])
+        self._apply(block)
+        self._dirty = True
 
+    @reading
     def flush(self) -> None:
         """See Schema."""
-        with self._mutex, self._guard.write():
+        self._flush()
+
+    def coin_infos_for_coin_names(self, coin_names: list[bytes32]) -> list[CoinInfo]:
+        """See Schema."""
+        return self._infos(checked_names(coin_names))
+
+    @reading
+    def block_info_for_block_index(self, block_index: int) -> BlockSpendInfo | None:
+        """See Schema."""
+        block = self._blocks.get(checked_index(block_index))
+        return None if block is None else canonical(block)
+
+    @writing
+    def rewind_to_block_index(self, block_index: int) -> None:
+        """See Schema."""
+        block_index = checked_index(block_index)
+        for index in list(self._blocks.irange(block_index, inclusive=(False, True))):
+            block = self._blocks.pop(index)
+            for name in block.spends:
+                del self._spent[name]
+            for coin in block.confirms:
+                del self._coins[coin.name()], self._confirmed[coin.name()]
+            self._dirty = True
+        self._flush()
+
+    @reading
+    def blocks(self) -> Iterable[BlockSpendInfo]:
+        """See Schema. Blocks never change once accepted, so a list of them is a snapshot."""
+        return self._iteration(map(canonical, list(self._blocks.values())))
+
+    @whole
+    def close(self) -> None:
+        """See Schema."""
+        if self._guard.closed:
+            return
+        try:
+            if not self._guard.failed and not self._read_only:
+                self._flush()
+        finally:
+            self._guard.closed = True
+            self._release()
+
+    def _flush(self) -> None:
+        with self._guard.write():
             if self._path is not None and self._dirty:
                 replay_file.save(self._path, self._blocks.values(), durable=self._durable)
             self._dirty = False
 
-    def coin_infos_for_coin_names(self, coin_names: list[bytes32]) -> list[CoinInfo]:
-        """See Schema."""
-        coin_names = checked_names(coin_names)
-        with self._mutex:
-            self._guard.check()
-            return [
-                CoinInfo(self._coins[name], self._confirmed[name], self._spent.get(name, 0))
-                for name in coin_names
-                if name in self._coins
-            ]
-
-    def block_info_for_block_index(self, block_index: int) -> BlockSpendInfo | None:
-        """See Schema."""
-        block_index = checked_index(block_index)
-        with self._mutex:
-            self._guard.check()
-            block = self._blocks.get(block_index)
-            return None if block is None else canonical(block)
-
-    def rewind_to_block_index(self, block_index: int) -> None:
-        """See Schema."""
-        block_index = checked_index(block_index)
-        with self._writing():
-            for index in list(self._blocks.irange(block_index, inclusive=(False, True))):
-                block = self._blocks.pop(index)
-                for name in block.spends:
-                    del self._spent[name]
-                for coin in block.confirms:
-                    del self._coins[coin.name()], self._confirmed[coin.name()]
-                self._dirty = True
-            self.flush()
-
-    def blocks(self) -> Iterable[BlockSpendInfo]:
-        """See Schema. Blocks never change once accepted, so a list of them is a snapshot."""
-        with self._mutex:
-            self._guard.check()
-            return self._iteration(map(canonical, list(self._blocks.values())))
-
-    def close(self) -> None:
-        """See Schema."""
-        with self._mutex:
-            if self._guard.closed:
-                return
-            try:
-                if not self._guard.failed and not self._read_only:
-                    self.flush()
-            finally:
-                self._guard.closed = True
-                self._release()
+    @reading
+    def _infos(self, coin_names: list[bytes32]) -> list[CoinInfo]:
+        return [
+            CoinInfo(self._coins[name], self._confirmed[name], self._spent.get(name, 0))
+            for name in coin_names
+            if name in self._coins
+        ]
 
     def _open(self, path: Path) -> None:
         if not self._read_only:

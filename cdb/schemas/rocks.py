@@ -8,11 +8,11 @@ random keys become sequential writes.
 
 from functools import partial
 
-from cdb.engines.rocks import RocksIndex, missing
+from cdb.engines.rocks import RocksIndex, load, missing
 from cdb.schemas._indexed import check_indexed, open_indexed, repair_indexed
 
 __all__ = ["SCHEMA", "check", "missing", "repair"]
 
-SCHEMA = partial(open_indexed, "rocks", RocksIndex)
+SCHEMA = partial(open_indexed, "rocks", RocksIndex, load_engine=load)
 check = partial(check_indexed, "rocks", RocksIndex)
 repair = partial(repair_indexed, "rocks", RocksIndex)

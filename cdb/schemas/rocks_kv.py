@@ -22,8 +22,9 @@ from cdb.engines.home import Home, checked_home, repaired_home
 from cdb.engines.packed_lookups import PackedLookups
 from cdb.engines.paths import located
 from cdb.engines.promise import NEWEST_FILE, Promise, read_promise, write_promise
-from cdb.engines.rocks_kv import Cursor, Options, RocksKv, missing
+from cdb.engines.rocks_kv import Cursor, Options, RocksKv, load, missing
 from cdb.engines.rocks_kv_check import check_promise, rewrite_promise
+from cdb.engines.shared import reading, whole, writing
 from cdb.errors import CorruptDatabaseError, DatabaseLockedError, InvariantError
 from cdb.packed import PackedBlocks, pack_named
 from cdb.packed_state import check_canonical, with_names
@@ -45,7 +46,8 @@ class RocksKvSchema(PackedLookups):
 
     commit_entries: coins that are collected in memory before they are committed and indexed.
     ingest_entries: a write of at least so many builds sorted runs, a smaller one a write batch.
-    Raises MissingEngineError, or what Home and RocksKv raise.
+    Raises MissingEngineError or UnsupportedError before it makes anything, or what Home and RocksKv
+    raise.
     """
 
     def __init__(
@@ -57,6 +59,7 @@ class RocksKvSchema(PackedLookups):
         commit_entries: int = COMMIT_ENTRIES,
         ingest_entries: int = INGEST_ENTRIES,
     ) -> None:
+        load()
         self._path = located(path, read_only=read_only)
         super().__init__(self._path, read_only=read_only)
         self._durable = durability is Durability.POWER
@@ -79,54 +82,49 @@ class RocksKvSchema(PackedLookups):
         """See Schema."""
         return self._newest
 
+    @writing
     def accept_block(self, block_spend_info: BlockSpendInfo) -> None:
         """See Schema."""
-        with self._writing():
-            self._accept(pack_named(named_block(block_spend_info, self._newest)))
+        self._accept(pack_named(named_block(block_spend_info, self._newest)))
 
     def accept_packed(self, packed_blocks: PackedBlocks) -> None:
         """Accept blocks in order. At a bad one, those before it are accepted, and it raises."""
         check_canonical(packed_blocks)
-        with self._writing():
-            self._accept(packed_blocks)
+        self._accept_packed(packed_blocks)
 
+    @reading
     def flush(self) -> None:
         """See Schema."""
-        with self._mutex:
-            self._guard.check()
-            if not self._read_only:
-                with self._guard.write():
-                    self._kv.commit()
-                    self._promise_what_was_ingested()
+        self._flush()
 
+    @writing
     def settle(self) -> None:
         """Flush, and do all the compaction that is owed, durably. Reads wait for it."""
-        with self._writing(), self._guard.write():
+        with self._guard.write():
             self._kv.settle()
             self._promise(self._reached())
 
+    @reading
     def block_info_for_block_index(self, block_index: int) -> BlockSpendInfo | None:
         """See Schema."""
         block_index = checked_index(block_index)
-        with self._mutex:
-            self._guard.check()
-            if self._newest is None or not 0 <= block_index <= self._newest:
-                return None
-            return self._kv.block(block_index)
+        if self._newest is None or not 0 <= block_index <= self._newest:
+            return None
+        return self._kv.block(block_index)
 
+    @writing
     def rewind_to_block_index(self, block_index: int) -> None:
         """See Schema."""
         block_index = checked_index(block_index)
-        with self._writing():
-            self.flush()
-            if self._newest is None or block_index >= self._newest:
-                return
-            with self._guard.write():
-                if self._promised.newest > block_index:
-                    self._promise(Promise(-1, self._promised.sequence))
-                self._kv.begin_rewind(max(block_index, -1))
-                self._newest = self._kv.state.newest
-                self._end_rewind()
+        self._flush()
+        if self._newest is None or block_index >= self._newest:
+            return
+        with self._guard.write():
+            if self._promised.newest > block_index:
+                self._promise(Promise(-1, self._promised.sequence))
+            self._kv.begin_rewind(max(block_index, -1))
+            self._newest = self._kv.state.newest
+            self._end_rewind()
 
     def blocks(self) -> Iterator[BlockSpendInfo]:
         """See Schema. It commits what is pending."""
@@ -137,18 +135,18 @@ class RocksKvSchema(PackedLookups):
         """The blocks of blocks(), about 100,000 coins at a time. It commits what is pending."""
         return self._iteration(map(with_names, self._packs(PACK_ENTRIES)))
 
+    @whole
     def close(self) -> None:
         """See Schema."""
-        with self._mutex:
-            if self._guard.closed:
-                return
-            with ExitStack() as stack:
-                stack.callback(self._home.close)
-                stack.callback(self._kv.close)
-                self._guard.closed = True
-                if not self._guard.failed and not self._read_only:
-                    self._kv.checkpoint()
-                    self._promise(self._reached())
+        if self._guard.closed:
+            return
+        with ExitStack() as stack:
+            stack.callback(self._home.close)
+            stack.callback(self._kv.close)
+            self._guard.closed = True
+            if not self._guard.failed and not self._read_only:
+                self._kv.checkpoint()
+                self._promise(self._reached())
 
     def _open(self, options: Options) -> None:
         if self._read_only:
@@ -194,6 +192,10 @@ class RocksKvSchema(PackedLookups):
             write_promise(self._path / NEWEST_FILE, promise)
             self._promised = promise
 
+    @writing
+    def _accept_packed(self, packed_blocks: PackedBlocks) -> None:
+        self._accept(packed_blocks)
+
     def _accept(self, packed_blocks: PackedBlocks) -> None:
         with self._guard.write():
             accepted = self._kv.accept(packed_blocks)
@@ -202,6 +204,12 @@ class RocksKvSchema(PackedLookups):
             self._promise_what_was_ingested()
         if accepted < len(packed_blocks.indices):
             self._refuse(packed_blocks.block(accepted))
+
+    def _flush(self) -> None:
+        if not self._read_only:
+            with self._guard.write():
+                self._kv.commit()
+                self._promise_what_was_ingested()
 
     def _promise_what_was_ingested(self) -> None:
         """Runs that were ingested are not in the log, so a manifest that is cut would lose them.
@@ -213,22 +221,18 @@ class RocksKvSchema(PackedLookups):
             self._ingestions = ingestions
             self._promise(self._reached())
 
+    @reading
     def _packs(self, entries: int) -> Iterator[PackedBlocks]:
         """All blocks as they are now, without names, in packs of so many coins + spends."""
-        with self._mutex:
-            self.flush()
-            if self._newest is None:
-                return iter(())
-            cursor = self._kv.cursor(last=self._newest)
-        return self._iteration(self._read_on(cursor, entries))
+        self._flush()
+        if self._newest is None:
+            return iter(())
+        cursor = self._kv.cursor(last=self._newest)
+        return self._iteration(iter(partial(self._next_of, cursor, entries), None))
 
-    def _read_on(self, cursor: Cursor, entries: int) -> Iterator[PackedBlocks]:
-        while True:
-            with self._mutex:
-                blocks = cursor.next(entries)
-            if blocks is None:
-                return
-            yield blocks
+    @whole
+    def _next_of(self, cursor: Cursor, entries: int) -> PackedBlocks | None:
+        return cursor.next(entries)
 
     def _lookup(self, coin_names: bytes) -> tuple[bytearray, bytearray]:
         return self._kv.find(coin_names)

@@ -2,12 +2,12 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import pytest
 
 from cdb.blocks import BlockSpendInfo, canonical
-from cdb.coins import MAX_U32, MAX_U64, Coin
+from cdb.coins import MAX_U32, MAX_U64, NAME_BYTES, Coin, CoinInfo, bytes32
 from cdb.errors import (
     AlreadySpentError,
     BlockOrderError,
@@ -169,6 +169,25 @@ class AcceptingTests(SchemaTests):
             assert list(schema.blocks()) == kept
             assert [type(block.timestamp) for block in schema.blocks()] == [int, int]
 
+    def test_bytes_and_coins_of_other_classes_are_kept_as_plain_ones(self, path: Path) -> None:
+        coin = _Coin(_Bytes(hash_of(1)), _Bytes(hash_of(2)), 5)
+        plain = Coin(hash_of(1), hash_of(2), 5)
+        short = Coin(_Bytes(hash_of(1)[:31]), hash_of(2), 5)
+        with self.open(path) as schema:
+            for bad in (BlockSpendInfo(0, 0, [], [short]), BlockSpendInfo(1, 0, [_Bytes(b"")], [])):
+                with pytest.raises(InvalidBlockError):
+                    schema.accept_block(bad)
+            with pytest.raises(ValueError, match="a coin name has 32 bytes"):
+                schema.coin_infos_for_coin_names([_Bytes(b"short")])
+            schema.accept_block(BlockSpendInfo(0, 1, [], [coin]))
+            schema.accept_block(BlockSpendInfo(1, 2, [_Bytes(plain.name())], []))
+            infos = schema.coin_infos_for_coin_names([_Bytes(plain.name())])
+            assert infos == [CoinInfo(plain, 0, 1)]
+        with self.open(path) as schema:
+            kept = [BlockSpendInfo(0, 1, [], [plain]), BlockSpendInfo(1, 2, [plain.name()], [])]
+            assert list(schema.blocks()) == kept
+            verify(schema)
+
     def test_what_is_accepted_is_visible_at_once(self, path: Path) -> None:
         chain = Chain()
         with self.open(path) as schema:
@@ -188,6 +207,32 @@ class _Integer(int):
         return "written as something else"
 
     __repr__ = __str__
+
+
+class _Bytes(bytes32):
+    """Says that it has 32 bytes, that it is equal to nothing, and that it is more than it is."""
+
+    def __new__(cls, value: bytes) -> Self:
+        return bytes.__new__(cls, value)
+
+    def __len__(self) -> int:
+        return NAME_BYTES
+
+    def __eq__(self, other: object) -> bool:
+        return False
+
+    def __add__(self, other: Any) -> bytes:
+        return bytes.__add__(self, other) * 2
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+class _Coin(Coin):
+    """Has a name of its own."""
+
+    def name(self) -> bytes32:
+        """See Coin."""
+        return hash_of(77)
 
 
 def _negated(block: BlockSpendInfo) -> BlockSpendInfo:

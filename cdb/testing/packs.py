@@ -37,6 +37,30 @@ _FIELDS = (
 _Tampering = Callable[[PackedBlocks], PackedBlocks]
 
 
+class LyingBytes(bytes):
+    """Has a length of its own."""
+
+    length: int
+
+    def __len__(self) -> int:
+        return self.length
+
+
+class LyingArray(array):  # type: ignore[type-arg]
+    """Has a length and items of its own."""
+
+    length: int
+
+    def __new__(cls, items: Any) -> Any:
+        return super().__new__(cls, "Q", items)
+
+    def __len__(self) -> int:
+        return self.length
+
+    def __getitem__(self, place: Any) -> Any:
+        return super().__getitem__(0) if isinstance(place, int) else array("Q", self)
+
+
 class PackTests(SchemaTests):
     """accept_packed: as if each block were accepted alone, but that a refusal may come later."""
 
@@ -333,6 +357,18 @@ def _with_ends(field: str, change: Callable[["array[int]"], list[int]]) -> _Tamp
     return tamper
 
 
+def _lying(field: str, kind: Callable[[Any], Any]) -> _Tampering:
+    """One item in the buffer, or one byte, and the length of all."""
+
+    def tamper(packed: PackedBlocks) -> PackedBlocks:
+        true = getattr(packed, field)
+        lying = kind(true[:1])
+        lying.length = len(true)
+        return replace(packed, **{field: lying})
+
+    return tamper
+
+
 _TAMPERINGS: Mapping[str, _Tampering] = {
     **{f"{field} are shorter": _shorter(field) for field in _FIELDS},
     **{f"{field} are longer": _longer(field) for field in _FIELDS},
@@ -346,4 +382,11 @@ _TAMPERINGS: Mapping[str, _Tampering] = {
         )
     },
     "numbers of four bytes": lambda packed: replace(packed, indices=array("I", packed.indices)),
+    **{
+        f"{field} of a class whose length lies": _lying(field, kind)
+        for field, kind in (
+            *((field, LyingArray) for field in _FIELDS[:4]),
+            *((field, LyingBytes) for field in _FIELDS[4:]),
+        )
+    },
 }

@@ -41,7 +41,7 @@ _UNITS = (
             *("cdb/engines/own", "cdb/engines/paths", "cdb/engines/lock", "cdb/engines/home"),
             *("cdb/engines/guard", "cdb/engines/shared"),
         ),
-        "engines/test_own.py test_forks.py",
+        "engines/test_own.py test_forks.py test_interrupted.py",
     ),
     (("cdb/engines/packed_lookups",), "test_packed.py"),
     (("cdb/loader",), "test_loader.py"),

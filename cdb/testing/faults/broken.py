@@ -50,13 +50,6 @@ class Good(MemorySchema):
             self._only.release()
             raise
 
-    def flush(self) -> None:
-        """See Schema."""
-        with self._mutex, self._guard.write(), storage_errors(self._home):
-            if self._dirty:
-                self._save()
-            self._dirty = False
-
     def close(self) -> None:
         """See Schema."""
         if not self._guard.closed:
@@ -64,6 +57,12 @@ class Good(MemorySchema):
                 super().close()
             finally:
                 self._only.release()
+
+    def _flush(self) -> None:
+        with self._guard.write(), storage_errors(self._home):
+            if self._dirty:
+                self._save()
+            self._dirty = False
 
     def _load(self) -> None:
         current = self._home / "CURRENT"
@@ -86,7 +85,7 @@ class Good(MemorySchema):
 
     def _save(self) -> None:
         self._number += 1
-        data = b"".join(map(block_text, self.blocks()))
+        data = b"".join(map(block_text, self._blocks.values()))
         current = f"{self._number} {len(data)} {zlib.crc32(data)}\n".encode()
         files = [(str(self._number), data), ("CURRENT", current)]
         for name, contents in files if self.DATA_FIRST else reversed(files):
