@@ -1131,6 +1131,21 @@ def test_a_reader_notices_that_the_writer_has_rewound(path: Path, chain: Chain) 
                 reader.rewind_to_block_index(0)
 
 
+def test_a_reader_without_a_manifest_tells_an_opening_from_a_rewind(
+    path: Path, chain: Chain
+) -> None:
+    with CoinLogSchema(path) as schema:
+        accept_all(schema, [*chain.blocks, BlockSpendInfo(10_000, 0, [], [])])
+        schema.rewind_to_block_index(9_999)
+    (path / MANIFEST).unlink()
+    with CoinLogSchema(path, read_only=True) as reader, CoinLogSchema(path) as schema:
+        assert (path / MANIFEST).exists()
+        assert summarize(reader) == expected_state(chain.blocks)
+        schema.rewind_to_block_index(3)
+        with pytest.raises(DatabaseClosedError, match="has rewound it"):
+            reader.coin_infos_for_coin_names(chain.names)
+
+
 def test_iterations_keep_what_rewinds_take(path: Path) -> None:
     chain = sample_chain(40)
     expected = [canonical(block) for block in chain.blocks]
