@@ -8,9 +8,11 @@ from cdb.engines.batch import Batch
 from cdb.engines.parents import CREATE as CREATE_PARENTS
 from cdb.engines.parents import TABLES as PARENT_TABLES
 from cdb.engines.parents import keep_irregular, may_have_child, may_have_irregular_child
-from cdb.engines.sqlite import EACH, parts, select_in
+from cdb.engines.sqlite import EACH, Tables, parts, select_in
 from cdb.engines.stored import create_block_table
 from cdb.packed import CONFIRM_BYTES
+
+_TABLES: Tables = {"coin": "id", "spend": "id", "block": "block_index", **PARENT_TABLES}
 
 
 class CoinTable(Protocol):
@@ -18,7 +20,7 @@ class CoinTable(Protocol):
 
     table: str
     block_table: str
-    tables: tuple[str, ...]
+    tables: Tables
     """All that it uses."""
     create: tuple[str, ...]
     """CREATE … IF NOT EXISTS statements, the block table's among them."""
@@ -63,7 +65,7 @@ class CompactTable:
 
     table = "coin"
     block_table = "block"
-    tables: tuple[str, ...] = ("coin", "spend", "block", *PARENT_TABLES)
+    tables = _TABLES
     create: tuple[str, ...] = (
         """CREATE TABLE IF NOT EXISTS coin(
             id INTEGER PRIMARY KEY,

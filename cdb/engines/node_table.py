@@ -12,7 +12,7 @@ from typing import Any
 
 from cdb.coins import MAX_U64
 from cdb.engines.batch import COIN, NAME, Batch
-from cdb.engines.sqlite import select_in, stored_data, to_signed
+from cdb.engines.sqlite import Tables, select_in, stored_data, to_signed
 from cdb.engines.stored import create_block_table
 from cdb.mainnet import is_reward
 
@@ -22,7 +22,12 @@ FORMAT_TABLE = "cdb_format"
 FORMAT_VERSION = 1
 VERSION_TABLE = "database_version"
 NODE_VERSION = 2
-TABLES = (COIN_TABLE, BLOCK_TABLE, VERSION_TABLE, FORMAT_TABLE)
+TABLES: Tables = {
+    COIN_TABLE: "coin_name",
+    BLOCK_TABLE: "block_index",
+    VERSION_TABLE: None,
+    FORMAT_TABLE: None,
+}
 COIN_COLUMNS = "rowid, coin_parent, puzzle_hash, amount, confirmed_index, max(spent_index, 0)"
 UNSPENT = 0
 UNSPENT_LIKE_PARENT = -1
@@ -60,7 +65,7 @@ class NodeTable:
 
     table = COIN_TABLE
     block_table = BLOCK_TABLE
-    tables: tuple[str, ...] = TABLES
+    tables = TABLES
     columns = COIN_COLUMNS
     _insert = (
         "INSERT INTO coin_record(rowid, coin_name, confirmed_index, spent_index, coinbase,"

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from cdb.engines.sqlite import select_in
 from cdb.mainnet import REWARD_PREFIX_BYTES, is_reward
 
-TABLES = ("irregular_parent", "newest_reward")
+TABLES = {"irregular_parent": "name", "newest_reward": "prefix"}
 CREATE = (
     "CREATE TABLE IF NOT EXISTS irregular_parent(name BLOB PRIMARY KEY) WITHOUT ROWID",
     "CREATE TABLE IF NOT EXISTS newest_reward(prefix BLOB PRIMARY KEY, parent BLOB NOT NULL)",

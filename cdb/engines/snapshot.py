@@ -15,14 +15,14 @@ that is not in WAL mode is opened with mode=ro.
 """
 
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Self
 
 from cdb.engines.files import storage_errors
 from cdb.engines.own import own
-from cdb.engines.sqlite import check_tables, open_uri, sqlite_errors, stored_data
+from cdb.engines.sqlite import Tables, check_tables, open_uri, sqlite_errors, stored_data
 from cdb.engines.wal import has_commit
 from cdb.errors import (
     CorruptDatabaseError,
@@ -43,7 +43,7 @@ class Snapshot:
     it.
     """
 
-    def __init__(self, path: Path, tables: Sequence[str]) -> None:
+    def __init__(self, path: Path, tables: Tables) -> None:
         self._path = path
         with storage_errors(path):
             self._state = _state(path)
@@ -115,7 +115,7 @@ def _parameters_alone(path: Path) -> str:
     return "mode=ro&vfs=unix-none" if wal.exists() and has_commit(wal) else "mode=ro&immutable=1"
 
 
-def _begun(path: Path, parameters: str, tables: Sequence[str]) -> sqlite3.Connection:
+def _begun(path: Path, parameters: str, tables: Tables) -> sqlite3.Connection:
     connection = open_uri(path, parameters)
     try:
         with sqlite_errors(path):

@@ -3,7 +3,7 @@
 import os
 import sqlite3
 import struct
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
@@ -47,7 +47,11 @@ PART_BYTES = 4 * 2**20
 with."""
 
 
-def connect(path: Path, durability: Durability, tables: Sequence[str]) -> sqlite3.Connection:
+Tables = Mapping[str, str | None]
+"""By the names of tables, the columns that are their primary keys."""
+
+
+def connect(path: Path, durability: Durability, tables: Tables) -> sqlite3.Connection:
     """Open (or create) an SQLite file of ours for writing, with explicit transactions.
 
     tables: those that will be used, for check_tables().
@@ -139,12 +143,13 @@ def open_uri(path: Path, parameters: str) -> sqlite3.Connection:
         return connection
 
 
-def check_tables(connection: sqlite3.Connection, path: Path, tables: Sequence[str]) -> None:
+def check_tables(connection: sqlite3.Connection, path: Path, tables: Tables) -> None:
     """Check those of the tables that are there, before anything is read from them.
 
     Raises CorruptDatabaseError for what is no ordinary table: a view, a virtual table or a
     generated column is a program of whoever made the file, and may run for ever; and a trigger
-    writes what nobody here has asked for.
+    writes what nobody here has asked for. A table without its key would hold a name twice, and be
+    read to its end for each.
     """
     names = ",".join(f"'{table}'" for table in tables)
     query = (
@@ -159,6 +164,11 @@ def check_tables(connection: sqlite3.Connection, path: Path, tables: Sequence[st
         computed = "SELECT name FROM pragma_table_xinfo(?) WHERE hidden"
         for (column,) in connection.execute(computed, (name,)).fetchall():
             raise CorruptDatabaseError(path, f"{name}.{column} is computed, not stored")
+        of_key = connection.execute("SELECT name FROM pragma_table_info(?) WHERE pk", (name,))
+        key = ", ".join(column for (column,) in of_key.fetchall()) or None
+        if key != tables.get(name.lower()):
+            problem = f"{key or 'none'}, not {tables.get(name.lower()) or 'none'}"
+            raise CorruptDatabaseError(path, f"{name}'s primary key is {problem}")
 
 
 def check_files(path: Path, *, read_only: bool) -> None:

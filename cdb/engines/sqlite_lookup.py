@@ -23,7 +23,7 @@ from cdb.engines.sqlite import (
 )
 from cdb.errors import CorruptDatabaseError
 
-_TABLES = ("coin_lookup", "covered")
+_TABLES = {"coin_lookup": "hash", "covered": None}
 _CREATE = (
     "CREATE TABLE IF NOT EXISTS coin_lookup(hash BLOB PRIMARY KEY, id INTEGER) WITHOUT ROWID",
     "CREATE TABLE IF NOT EXISTS covered(rows INTEGER NOT NULL, last_name BLOB NOT NULL)",

@@ -21,7 +21,6 @@ from cdb.testing.faults.loop_disk import SMALL_EXT4, XFS, LoopDisk, loop_disk, m
 from cdb.testing.faults.oracle import BrokenPromiseError, Case, Oracle, Progress
 from cdb.testing.faults.trial import DATABASE, new_directory
 
-CUTS = 10
 LONGEST_WAIT_SECONDS = 0.05
 LOST_NOTHING = "lost nothing"
 LOST_UNPROMISED = "lost what was not promised"
@@ -29,12 +28,13 @@ LOST_UNPROMISED = "lost what was not promised"
 
 @dataclass(frozen=True)
 class Ground:
-    """Where the power is cut. length: of the script, see script_of."""
+    """Where the power is cut. length: of the script, see script_of; cuts: how many a trial makes."""
 
     about: str
     file_system: FileSystem
     profile: Profile = FAST
     length: int = 8
+    cuts: int = 10
 
     def missing(self) -> str | None:
         """Why it can't be had here; None when it can."""
@@ -45,7 +45,10 @@ GROUNDS = {
     "cut-ext4": Ground("ext4 is shut down under a running script", SMALL_EXT4),
     "cut-xfs": Ground("xfs is", XFS),
     "cut-slow": Ground("ext4 on a slow disk is", SMALL_EXT4, SLOW, length=1),
-    "cut-spinning": Ground("ext4 on a disk as slow as those that spin", SMALL_EXT4, SPINNING, 1),
+    # One cut of a load takes a store that syncs many files over a minute.
+    "cut-spinning": Ground(
+        "ext4 on a disk as slow as those that spin", SMALL_EXT4, SPINNING, length=1, cuts=2
+    ),
 }
 
 
@@ -74,13 +77,13 @@ def cut_really(
 ) -> Coverage:
     """Cut the power twice at moments of the seed's choice, each time of a new database.
 
-    See Trial; trial: one of GROUNDS, most: CUTS if None, only: a moment, at which the same things
+    See Trial; trial: one of GROUNDS, most: the ground's if None, only: a moment, at which the same things
     happen as far as chance allows.
     """
     ground = GROUNDS[trial]
     oracle = Oracle(spec, seed, ground.length)
     last = len(oracle.script.steps)
-    chosen = moments(last, seed, most or CUTS, only)
+    chosen = moments(last, seed, most or ground.cuts, only)
     found = Counter[str]()
     with loop_disk(directory, ground.file_system, ground.profile) as disk, Runs(spec) as runs:
         for moment in chosen:
