@@ -56,6 +56,7 @@ def _run(work: Callable[[], int], before: Callable[[], object]) -> NoReturn:
     try:
         sys.stdout = sys.__stdout__
         signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
         before()
         code = apart(Path("db"), work)
     except KeyboardInterrupt:

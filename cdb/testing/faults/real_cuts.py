@@ -28,7 +28,7 @@ LOST_UNPROMISED = "lost what was not promised"
 
 @dataclass(frozen=True)
 class Ground:
-    """Where the power is cut. length: of the script, see script_of; cuts: how many a trial makes."""
+    """Where the power is cut. length: of the script, see script_of; cuts: of a trial."""
 
     about: str
     file_system: FileSystem
@@ -77,8 +77,8 @@ def cut_really(
 ) -> Coverage:
     """Cut the power twice at moments of the seed's choice, each time of a new database.
 
-    See Trial; trial: one of GROUNDS, most: the ground's if None, only: a moment, at which the same things
-    happen as far as chance allows.
+    See Trial; trial: one of GROUNDS, most: the ground's cuts if None, only: a moment, at which the
+    same things happen as far as chance allows.
     """
     ground = GROUNDS[trial]
     oracle = Oracle(spec, seed, ground.length)
