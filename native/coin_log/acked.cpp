@@ -48,12 +48,13 @@ bool Acked::read_slot(const uint8_t *slot) {
 }
 
 void Acked::mend() {
-  if (is_whole()) return;
+  if (is_durable_) return;
   if (is_missing()) file_ = std::make_unique<File>(directory_, kAckedFile, Open::kCreate);
   set(length_, epoch_);
   sync();
   sync_directory(directory_, "");
   state_ = State::kWhole;
+  is_durable_ = true;
 }
 
 void Acked::set(uint64_t length, uint32_t epoch) {

@@ -28,7 +28,8 @@ class Acked {
   bool is_lost() const { return state_ == State::kMissing || state_ == State::kLost; }
   bool is_whole() const { return state_ == State::kWhole; }
 
-  // Durably make of it what it should be, where it is not.
+  // Write it again as it should be, durably, and its name and the log's: what the process before this
+  // one did not sync, or could not, is read like anything else, and lost with the power.
   void mend();
   // These only once it is whole.
   void set(uint64_t length, uint32_t epoch);
@@ -43,6 +44,7 @@ class Acked {
   Directory directory_;
   std::unique_ptr<File> file_;
   State state_ = State::kMissing;
+  bool is_durable_ = false;
   uint64_t length_ = 0;
   uint32_t epoch_ = 0, sequence_ = 0;
 };

@@ -437,6 +437,15 @@ SEEN = (
         _ONLY,
     ),
     Mutant(
+        "found-acked-is-durable",
+        "native/coin_log/acked.cpp",
+        "if (is_durable_) return;",
+        "if (is_durable_ || is_whole()) return;",
+        6,
+        "what another process could not sync is written again before anything rests on it",
+        ("coin_log",),
+    ),
+    Mutant(
         "acked-checksum-not-compared",
         "native/coin_log/acked.cpp",
         "if (sequence == 0 || load<uint64_t>(slot + 16) != checksum(slot, 16, 0)) return false;",

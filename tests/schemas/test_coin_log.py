@@ -394,9 +394,9 @@ def test_a_record_that_was_rewound_is_not_served_where_a_write_was_lost(
 
 
 @preloads
-@pytest.mark.parametrize("sync", ["8", "9", "10"])
+@pytest.mark.parametrize("sync", [str(n) for n in range(1, 11)])
 def test_what_a_failed_sync_may_have_dropped_is_written_again(sync: str) -> None:
-    """The first syncs of the log that have blocks to lose."""
+    """The syncs that make the files, and the first of the log that have blocks to lose."""
     with scratch() as directory:
         spec = "cdb.testing.small_memtable:COIN_LOG"
         coverage = cut_after_reopening(spec, 2, directory, trial="eio-reopen", only=sync)
