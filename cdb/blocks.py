@@ -124,7 +124,7 @@ def with_plain_fields(block: BlockSpendInfo) -> BlockSpendInfo:
     Whatever Python takes for an integer is one. Raises ValueError where a field is of another type.
     Nothing is said of ranges and lengths.
     """
-    confirms = block.confirms
+    confirms = list(block.confirms)
     parents = [coin.parent_coin_name for coin in confirms]
     puzzle_hashes = [coin.puzzle_hash for coin in confirms]
     amounts = [coin.amount for coin in confirms]
@@ -134,12 +134,12 @@ def with_plain_fields(block: BlockSpendInfo) -> BlockSpendInfo:
         _plain_integers(amounts, "a coin's amount"),
     )
     is_changed = any(map(is_not, plain, (parents, puzzle_hashes, amounts)))
-    if is_changed or not {Coin}.issuperset(map(type, confirms)):
+    if is_changed or not _are_all(confirms, Coin):
         confirms = [Coin(*fields) for fields in zip(*plain, strict=True)]
     return BlockSpendInfo(
         _integer(block.index, "a block's index"),
         _integer(block.timestamp, "a block's timestamp"),
-        _plain_bytes(block.spends, "a spend"),
+        _plain_bytes(list(block.spends), "a spend"),
         confirms,
     )
 
@@ -151,19 +151,23 @@ def _integer(value: int, what: str) -> int:
         raise ValueError(f"{what} is an integer, not of type {type(value).__name__}") from None
 
 
+def _are_all(values: Iterable[object], *kinds: type) -> bool:
+    """Whether each is of one of these very classes; others may say that they are equal to them."""
+    return set(map(id, kinds)).issuperset(map(id, map(type, values)))
+
+
 def _plain_integers(values: list[int], what: str) -> list[int]:
-    if {int}.issuperset(map(type, values)):
+    if _are_all(values, int):
         return values
     return [_integer(value, what) for value in values]
 
 
 def _plain_bytes(values: list[bytes32], what: str) -> list[bytes32]:
-    kinds = set(map(type, values))
-    if kinds <= {bytes, bytes32}:
+    if _are_all(values, bytes, bytes32):
         return values
-    for kind in kinds:
-        if not issubclass(kind, bytes):
-            raise ValueError(f"{what} is bytes, not of type {kind.__name__}")
+    for value in values:
+        if not issubclass(type(value), bytes):
+            raise ValueError(f"{what} is bytes, not of type {type(value).__name__}")
     return [bytes32_unchecked(bytes(memoryview(value))) for value in values]
 
 

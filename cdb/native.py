@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -108,12 +108,34 @@ class NativeEngine(NativeModule):
                 raise _error(exception, path, problem.format(text, advice=advice_on(text)))
         raise ValueError(f"{path}: {text}")
 
+    def open(
+        self, path: Path, function: str, *arguments: Any, kind: str, close: Callable[[Any], object]
+    ) -> Any:
+        """Call a function that fills in a handle, and return that.
+
+        kind: its C type; close: what releases it, where a signal's handler raises before it is
+        anybody's.
+        """
+        handle = self.load().ffi.new(f"{kind} **")
+        try:
+            self.call(path, function, *arguments, handle)
+        except BaseException:
+            if handle[0]:
+                close(handle[0])
+            raise
+        return handle[0]
+
 
 _threads_used: set[str] = set()
 _threads_lost: set[str] = set()
 """Libraries with threads: those that were called here, and in the process that was forked."""
 
 os.register_at_fork(after_in_child=lambda: _threads_lost.update(_threads_used))
+
+
+def threads_are_used() -> bool:
+    """Whether a child made by fork() would lack what native engines need."""
+    return bool(_threads_used)
 
 
 def _error(exception: type[Exception], path: Path, problem: str) -> Exception:

@@ -16,6 +16,7 @@ from array import array
 from collections.abc import Iterable
 from dataclasses import dataclass
 from operator import gt
+from typing import cast
 
 from cdb.blocks import BlockSpendInfo, NamedBlock, canonical
 from cdb.coins import NAME_BYTES, Coin, bytes32, bytes32_unchecked
@@ -50,30 +51,24 @@ class PackedBlocks:
         """The number of spends."""
         return self.spend_ends[-1] if len(self) else 0
 
-    def check(self) -> None:
-        """Hold the buffers against each other. Raises ValueError where they don't agree.
+    def checked(self) -> "PackedBlocks":
+        """The same, whose buffers agree and keep their lengths. Raises ValueError where they don't.
 
-        Everybody who takes blocks checks this first: behind it are native calls, which believe it.
+        Everybody who takes blocks goes on with this: behind it are native calls, which believe it.
         """
-        numbers = (self.indices, self.timestamps, self.spend_ends, self.confirm_ends)
-        if not all(type(each) is array and each.typecode == "Q" for each in numbers):
-            raise ValueError("packed blocks: indices, timestamps and ends are not arrays of 'Q'")
+        numbers = [_numbers(self.indices), _numbers(self.timestamps)]
+        numbers += [_numbers(self.spend_ends), _numbers(self.confirm_ends)]
         if len(set(map(len, numbers))) != 1:
             raise ValueError("packed blocks: indices, timestamps and ends are not as many")
-        for ends in (self.spend_ends, self.confirm_ends):
+        for ends in numbers[2:]:
             if any(map(gt, ends, ends[1:])):
                 raise ValueError("packed blocks: a block ends before the one before it")
-        coins = self.n_confirms
-        for what, buffer, nbytes in (
-            ("spends", self.spends, NAME_BYTES * self.n_spends),
-            ("confirms", self.confirms, CONFIRM_BYTES * coins),
-            ("names", self.names, NAME_BYTES * coins),
-        ):
-            if not are_bytes(buffer):
-                raise ValueError(f"packed blocks: {what} are not bytes")
-            if len(buffer) != nbytes:
-                problem = f"{what} have {len(buffer)} bytes, and {nbytes} belong there"
-                raise ValueError(f"packed blocks: {problem}")
+        indices, timestamps, spend_ends, confirm_ends = numbers
+        n_spends, n_confirms = (ends[-1] if ends else 0 for ends in (spend_ends, confirm_ends))
+        spends = _checked_buffer(self.spends, NAME_BYTES * n_spends, "spends")
+        confirms = _checked_buffer(self.confirms, CONFIRM_BYTES * n_confirms, "confirms")
+        names = _checked_buffer(self.names, NAME_BYTES * n_confirms, "names")
+        return PackedBlocks(indices, timestamps, spend_ends, confirm_ends, spends, confirms, names)
 
     def part(self, start: int, stop: int) -> "PackedBlocks":
         """The blocks at places start … stop-1; their coins are not copied."""
@@ -111,14 +106,35 @@ class PackedBlocks:
         )
 
 
-def are_bytes(buffer: object) -> bool:
-    """Whether its items are bytes without gaps, as many as its length says.
+def held_bytes(buffer: object) -> bytes | memoryview | None:
+    """The buffer, which keeps its length now; None unless it is bytes without gaps.
 
-    Those of no other class are: it may have a len() of its own.
+    Those of no other class are taken: it may have a len() of its own.
     """
-    if isinstance(buffer, memoryview):
-        return buffer.format == "B" and buffer.ndim == 1 and buffer.c_contiguous
-    return type(buffer) in (bytes, bytearray, bytes32)
+    kind = type(buffer)
+    if kind is bytes or kind is bytes32:
+        return cast(bytes, buffer)
+    if kind is not bytearray and kind is not memoryview:
+        return None
+    view = memoryview(cast(bytearray, buffer))
+    return view if view.format == "B" and view.ndim == 1 and view.c_contiguous else None
+
+
+def _numbers(numbers: "array[int]") -> "array[int]":
+    """A copy, which nobody else changes."""
+    if type(numbers) is not array or numbers.typecode != "Q":
+        raise ValueError("packed blocks: indices, timestamps and ends are not arrays of 'Q'")
+    return numbers[:]
+
+
+def _checked_buffer(buffer: object, nbytes: int, what: str) -> bytes | memoryview:
+    held = held_bytes(buffer)
+    if held is None:
+        raise ValueError(f"packed blocks: {what} are not bytes")
+    if len(held) != nbytes:
+        problem = f"{what} have {len(held)} bytes, and {nbytes} belong there"
+        raise ValueError(f"packed blocks: {problem}")
+    return held
 
 
 def pack_named(block: NamedBlock) -> PackedBlocks:

@@ -16,7 +16,7 @@ from cdb.blocks import BlockSpendInfo
 from cdb.coins import MAX_U32, NAME_BYTES, CoinInfo, bytes32, bytes32_unchecked
 from cdb.engines.packed_lookups import INFO_BYTES, INFO_FORMAT
 from cdb.errors import InvariantError
-from cdb.packed import PackedBlocks, are_bytes, pack_unnamed
+from cdb.packed import PackedBlocks, held_bytes, pack_unnamed
 from cdb.packed_state import Packed, names_of, with_names
 from cdb.scanner import native_missing
 from cdb.schemas.protocol import Schema
@@ -65,7 +65,7 @@ class _Given:
     def infos(self, names: bytes) -> tuple[Packed, Packed]:
         infos, found = self._schema.coin_infos_packed(names)
         n = len(names) // NAME_BYTES
-        if not (are_bytes(infos) and are_bytes(found)):
+        if held_bytes(infos) is None or held_bytes(found) is None:
             raise InvariantError("a lookup's answers are not bytes")
         if (len(infos), len(found)) != (INFO_BYTES * n, n):
             raise InvariantError(f"a lookup of {n} names gives {len(found)} answers")
@@ -136,7 +136,7 @@ def _pack_info(info: CoinInfo) -> bytes:
 def _checked(blocks: PackedBlocks) -> PackedBlocks:
     """Blocks whose parts fit together, so that native code may go over them."""
     try:
-        blocks.check()
+        blocks = PackedBlocks.checked(blocks)
     except ValueError as error:
         raise InvariantError(str(error)) from error
     if len(blocks) and max(blocks.indices) > MAX_U32:

@@ -83,12 +83,12 @@ def first_unsorted(ends: "array[int]", entries: Packed, entry_bytes: int) -> int
     return None if place == n else place
 
 
-def check_canonical(blocks: PackedBlocks) -> None:
-    """Check the buffers, and that each block is canonical. Raises ValueError where one is not.
+def check_canonical(blocks: PackedBlocks) -> PackedBlocks:
+    """PackedBlocks.checked(), where each block is canonical. Raises ValueError where one is not.
 
     A spend or a confirm that stands there twice is in order: as a block, it is refused.
     """
-    blocks.check()
+    blocks = PackedBlocks.checked(blocks)
     entries = (
         (blocks.spend_ends, blocks.spends, NAME_BYTES),
         (blocks.confirm_ends, blocks.confirms, CONFIRM_BYTES),
@@ -97,6 +97,7 @@ def check_canonical(blocks: PackedBlocks) -> None:
         place = first_unsorted(ends, buffer, entry_bytes)
         if place is not None and (block := blocks.block(place)) != canonical(block):
             raise ValueError(f"packed block {block.index} is not in canonical form")
+    return blocks
 
 
 def first_false_spend(blocks: PackedBlocks, infos: Packed, found: Packed) -> int | None:

@@ -4,6 +4,7 @@ import gc
 import os
 import signal
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from threading import Event, Thread
 from weakref import ref
@@ -11,11 +12,13 @@ from weakref import ref
 import pytest
 
 from cdb.blocks import canonical
-from cdb.errors import DatabaseClosedError, UnsupportedError
+from cdb.damage import Damage
+from cdb.errors import CdbError, DatabaseClosedError, UnsupportedError
 from cdb.schemas import Schema
 from cdb.schemas.registry import SchemaInfo, find_schema
 from cdb.testing.base import accept_all
 from cdb.testing.chains import sample_chain
+from tests.conftest import contents
 
 BLOCKS = sample_chain(12).blocks
 ELSEWHERE = "the process that this one was forked from has it open"
@@ -134,6 +137,12 @@ def test_a_child_opens_a_database_of_its_own_or_is_refused_at_once(
             own_schema.factory(path)
         assert "start a new process" in str(find_schema(own_schema.name).missing)
         assert not path.exists()
+        files = contents(tmp_path)
+        assert own_schema.repair is not None
+        damage = Damage(tmp_path / "database" / "index", "made up", "coins.sqlite")
+        with suppress(CdbError):
+            own_schema.repair(tmp_path / "database", [damage], lambda _: None)
+        assert contents(tmp_path) == files
 
     has_threads = own_schema.name in ("rocks", "rocks_kv")
     assert in_a_child(schema, be_refused if has_threads else open_one) == 0

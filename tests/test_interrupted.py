@@ -3,6 +3,8 @@
 Python runs them between any two steps of a call. Here they come at each line of it.
 """
 
+import os
+import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,11 +15,14 @@ from typing import Any
 import pytest
 
 from cdb.engines import shared
-from cdb.errors import UnsupportedError
+from cdb.engines.guard import Guard
+from cdb.errors import DatabaseClosedError, UnsupportedError
+from cdb.native import NativeEngine
 from cdb.packed import PackedBlocks
 from cdb.schemas import Schema
-from cdb.schemas.registry import SchemaInfo
-from cdb.testing.base import accept_all
+from cdb.schemas.registry import SchemaInfo, find_schema
+from cdb.state import verify
+from cdb.testing.base import accept_all, expected_state
 from cdb.testing.chains import sample_chain
 
 BLOCKS = sample_chain(14).blocks
@@ -103,3 +108,116 @@ def test_calls_in_the_middle_of_a_call_are_refused(schema: Schema) -> None:
         with interrupted(handler):
             call()
         assert times > before, call
+
+
+SIGNALS = (signal.SIGUSR1, signal.SIGUSR2, signal.SIGWINCH)
+
+
+class StopError(Exception):
+    """What the handlers raise."""
+
+
+@pytest.fixture
+def stopping() -> Iterator[None]:
+    """Handlers that raise: one in the call, the others while that unwinds."""
+
+    def stop(number: int, frame: object) -> None:
+        raise StopError
+
+    before = [signal.signal(each, stop) for each in SIGNALS]
+    try:
+        yield
+    finally:
+        for each, handler in zip(SIGNALS, before, strict=True):
+            signal.signal(each, handler)
+
+
+def at_line(line: int) -> Callable[[], None]:
+    """Send the signals at this line of whole calls."""
+    lines = 0
+
+    def count() -> None:
+        nonlocal lines
+        lines += 1
+        if lines == line:
+            for each in SIGNALS:
+                os.kill(os.getpid(), each)
+
+    return count
+
+
+@pytest.mark.usefixtures("stopping")
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.parametrize("step", ["accept", "rewind"])
+def test_no_signals_leave_half_a_block(own_schema: SchemaInfo, tmp_path: Path, step: str) -> None:
+    if own_schema.missing is not None:
+        pytest.skip(own_schema.missing)
+    path = tmp_path / "database"
+    with own_schema.open(path) as schema:
+        accept_all(schema, BLOCKS[:9])
+    for line in range(1, 1000, 23):
+        schema = own_schema.open(path)
+        try:
+            with schema, interrupted(at_line(line)):
+                if step == "accept":
+                    schema.accept_block(BLOCKS[9])
+                else:
+                    schema.rewind_to_block_index(BLOCKS[6].index)
+            break
+        except StopError:
+            pass
+        schema.close()
+        with own_schema.open(path) as schema:
+            kept = len(list(schema.blocks()))
+            assert kept in ((9, 10) if step == "accept" else (7, 9))
+            assert verify(schema) == expected_state(BLOCKS[:kept])
+            schema.rewind_to_block_index(BLOCKS[6].index)
+            accept_all(schema, BLOCKS[7:9])
+    assert line > 1
+
+
+def test_a_write_has_failed_until_it_is_done(tmp_path: Path) -> None:
+    """Whatever would say so later may be cut short, too."""
+    guard = Guard(tmp_path)
+    with guard.write():
+        assert guard.failed
+        with pytest.raises(DatabaseClosedError, match="was interrupted"):
+            guard.check()
+    guard.check()
+    assert not guard.failed
+
+
+def test_an_iteration_that_was_interrupted_does_not_end_as_if_it_were_whole() -> None:
+    def items() -> Iterator[int]:
+        raise StopError
+        yield 1
+
+    iteration = shared._Iteration(Path("there"), items())
+    with pytest.raises(StopError):
+        next(iteration)
+    for _ in range(2):
+        with pytest.raises(DatabaseClosedError, match=r"was interrupted .*; begin it again"):
+            next(iteration)
+
+
+@pytest.mark.parametrize("name", ["rocks", "rocks_kv", "coin_log"])
+def test_an_opening_that_is_interrupted_leaves_nothing_open(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """RocksDB would keep the database locked for as long as the process lives."""
+    info = find_schema(name)
+    if info.missing is not None:
+        pytest.skip(info.missing)
+    call = NativeEngine.call
+
+    def interrupted_call(self: NativeEngine, path: Path, function: str, *arguments: Any) -> None:
+        call(self, path, function, *arguments)
+        if function == "open":
+            raise StopError
+
+    with monkeypatch.context() as patched:
+        patched.setattr(NativeEngine, "call", interrupted_call)
+        with pytest.raises(StopError):
+            info.open(tmp_path / "database")
+    with info.open(tmp_path / "database") as schema:
+        accept_all(schema, BLOCKS)

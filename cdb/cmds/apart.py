@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from cdb.cmds.runner import fail
+from cdb.native import threads_are_used
 from cdb.termination import end_with
 
 _PASSED_ON = {signal.SIGINT, signal.SIGTERM}
@@ -26,10 +27,10 @@ def apart(path: Path, work: Callable[[], int]) -> int:
     """Do work in a child process: its exit code. path: the database that it reads.
 
     Returns in the child, too, which goes on as this process would. Where a caller of the command
-    takes what it prints, all is done here.
+    takes what it prints, or has used a library whose threads a child would lack, all is done here.
     """
     sys.stdout.flush()  # a child would print what waits, too
-    if sys.stdout is not sys.__stdout__:
+    if sys.stdout is not sys.__stdout__ or threads_are_used():
         return work()
     with _signals_held():
         command = os.getpid()

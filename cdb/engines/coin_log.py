@@ -130,10 +130,11 @@ class CoinLog:
         options.name_bits = sizes.name_bits
         options.recent_bits = sizes.recent_bits
         options.unverified_spends = sizes.unverified_spends
-        handle = ffi.new("cdb_coin_log **")
         self._handle: Any = None
-        _engine.call(self.path, "open", os.fsencode(path), options, handle)
-        self._handle = handle[0]
+        arguments = os.fsencode(path), options
+        self._handle = _engine.open(
+            path, "open", *arguments, kind="cdb_coin_log", close=self._abandon
+        )
 
     @property
     def newest_index(self) -> int | None:
@@ -210,7 +211,7 @@ class CoinLog:
         self._end_readers()
         _engine.call(self.path, "rewind", self._open_handle(), max(-1, min(block_index, MAX_U32)))
 
-    def lookup(self, names: bytes) -> tuple[bytearray, bytearray]:
+    def lookup(self, names: bytes | memoryview) -> tuple[bytearray, bytearray]:
         """For each name a packed info, and a byte that is 1 where there is such a coin."""
         ffi = self._native.ffi
         count = len(names) // NAME_BYTES
@@ -220,7 +221,7 @@ class CoinLog:
             self.path,
             "lookup",
             self._open_handle(),
-            names,
+            ffi.from_buffer(names),
             count,
             ffi.from_buffer("cdb_coin_log_info[]", infos),
             ffi.from_buffer(found),
@@ -242,6 +243,9 @@ class CoinLog:
         if handle is not None:
             _engine.call(self.path, "close", handle, abandon)
 
+    def _abandon(self, handle: Any) -> None:
+        _engine.call(self.path, "close", handle, True)
+
     def _taken_back(self) -> PackedBlocks:
         reader = self._reader("taken_back")
         (block,) = reader
@@ -249,9 +253,10 @@ class CoinLog:
         return block
 
     def _reader(self, function: str, *arguments: int) -> "Reader":
-        handle = self._native.ffi.new("cdb_coin_log_reader **")
-        _engine.call(self.path, function, self._open_handle(), *arguments, handle)
-        reader = Reader(self, handle[0], self._ended)
+        kind, end = "cdb_coin_log_reader", self._ended.append
+        log = self._open_handle()
+        handle = _engine.open(self.path, function, log, *arguments, kind=kind, close=end)
+        reader = Reader(self, handle, self._ended)
         self._readers.add(reader)
         return reader
 

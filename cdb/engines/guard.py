@@ -40,10 +40,16 @@ class Guard:
 
     @contextmanager
     def write(self) -> Iterator[None]:
-        """Run a write; if it raises anything at all, the object has failed."""
+        """Run a write; if it raises anything at all, the object has failed.
+
+        It has from the first, and until all is done: a signal handler that raises, too, may cut
+        short whatever would say so later.
+        """
         self.check()
+        self._problem = "it was interrupted"
         try:
             yield
         except BaseException as error:
             self._problem = str(error) or type(error).__name__
             raise
+        self._problem = None

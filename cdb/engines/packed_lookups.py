@@ -8,7 +8,7 @@ from struct import calcsize, iter_unpack
 from cdb.blocks import NamedBlock, check_against_state, checked_names
 from cdb.coins import NAME_BYTES, Coin, CoinInfo, bytes32, bytes32_unchecked
 from cdb.engines.shared import Shared, reading
-from cdb.packed import are_bytes
+from cdb.packed import held_bytes
 
 INFO_FORMAT = "=32s32sQII"
 """parent, puzzle hash, amount, confirmed index, spent index (0: unspent)"""
@@ -19,7 +19,7 @@ class PackedLookups(Shared):
     """Looks coins up by _lookup(); see cdb.schemas.Schema for the methods."""
 
     @abstractmethod
-    def _lookup(self, coin_names: bytes) -> tuple[bytearray, bytearray]:
+    def _lookup(self, coin_names: bytes | memoryview) -> tuple[bytearray, bytearray]:
         """For each name an info, zeros if unknown, and a byte that is 1 where there is a coin."""
 
     def coin_infos_for_coin_names(self, coin_names: Sequence[bytes32]) -> list[CoinInfo]:
@@ -35,15 +35,18 @@ class PackedLookups(Shared):
         ]
 
     @reading
-    def coin_infos_packed(self, coin_names: bytes) -> tuple[bytearray, bytearray]:
+    def coin_infos_packed(
+        self, coin_names: bytes | bytearray | memoryview
+    ) -> tuple[bytearray, bytearray]:
         """The coins of names without gaps, as packed infos, and for each whether there is such one.
 
         See INFO_FORMAT; the infos of unknown names are zeros.
         """
-        if not are_bytes(coin_names) or len(coin_names) % NAME_BYTES:
+        held = held_bytes(coin_names)
+        if held is None or len(held) % NAME_BYTES:
             problem = f"{NAME_BYTES} bytes each, as bytes, a bytearray or a memoryview"
             raise ValueError(f"packed coin names are {problem}")
-        return self._lookup(coin_names)
+        return self._lookup(held)
 
     def _check_refused(self, block: NamedBlock) -> None:
         """Raise what is wrong with a block, by the checks that all schemas share."""

@@ -141,7 +141,7 @@ class RocksIndex:
         if handle is None:
             return
         try:
-            _engine.call(self.path, "close", handle)
+            self._end(handle)
         except DatabaseError:
             if not self._failed:
                 raise
@@ -153,9 +153,11 @@ class RocksIndex:
         options.log = lib.CDB_LOG_OFF
         options.cache_bytes = CACHE_BYTES
         options.buffer_bytes = BUFFER_BYTES
-        handle = ffi.new("cdb_engine **")
-        _engine.call(self.path, "open", os.fsencode(self.path), options, handle)
-        return handle[0]
+        arguments = os.fsencode(self.path), options
+        return _engine.open(self.path, "open", *arguments, kind="cdb_engine", close=self._end)
+
+    def _end(self, handle: Any) -> None:
+        _engine.call(self.path, "close", handle)
 
     def _read_covered(self) -> Watermark:
         watermark = self._native.ffi.new("cdb_watermark *")

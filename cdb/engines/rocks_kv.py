@@ -101,7 +101,7 @@ class RocksKv:
         self._ffi = self._native.ffi
         self._cursors: WeakSet[Cursor] = WeakSet()
         self._ended: deque[Any] = deque()
-        handle = self._ffi.new("cdb_kv **")
+        self._open_cursors: set[Any] = set()
         self._handle: Any = None
         native_options = self._ffi.new("cdb_kv_options *")
         native_options.create = options.create
@@ -110,8 +110,8 @@ class RocksKv:
         native_options.cache_bytes = CACHE_BYTES
         native_options.commit_entries = options.commit_entries
         native_options.ingest_entries = options.ingest_entries
-        _engine.call(path, "open", os.fsencode(path), native_options, handle)
-        self._handle = handle[0]
+        arguments = os.fsencode(path), native_options
+        self._handle = _engine.open(path, "open", *arguments, kind="cdb_kv", close=self._end)
 
     @property
     def state(self) -> State:
@@ -149,7 +149,7 @@ class RocksKv:
         """Hold every block of every table against its checksum. Raises CorruptDatabaseError."""
         self._call("verify")
 
-    def find(self, names: bytes) -> tuple[bytearray, bytearray]:
+    def find(self, names: bytes | memoryview) -> tuple[bytearray, bytearray]:
         """For each name a packed info, and a byte that is 1 where there is such a coin."""
         ffi = self._ffi
         n = len(names) // NAME_BYTES
@@ -172,8 +172,11 @@ class RocksKv:
     def cursor(self, first: int = 0, last: int = MAX_INDEX) -> "Cursor":
         """The committed blocks first … last of this moment."""
         handle = self._ffi.new("cdb_kv_cursor **")
+        # Before it is opened: RocksDB ends the process that closes a database with an open cursor,
+        # and a signal's handler may raise anywhere from here.
+        self._open_cursors.add(handle)
         self._call("cursor_open", first, last, handle)
-        cursor = Cursor(self, handle[0], self._ended)
+        cursor = Cursor(self, handle, self._ended)
         self._cursors.add(cursor)
         return cursor
 
@@ -193,15 +196,25 @@ class RocksKv:
         """Release everything, also when it fails. What is not committed is lost."""
         for cursor in list(self._cursors):
             cursor.close()
-        self._end_cursors()
+        for each in list(self._open_cursors):
+            self._end_cursor(each)
         handle, self._handle = self._handle, None
         if handle is not None:
-            _engine.call(self.path, "close", handle)
+            self._end(handle)
+
+    def _end(self, handle: Any) -> None:
+        _engine.call(self.path, "close", handle)
 
     def _end_cursors(self) -> None:
         """End the cursors that nobody has any more: from here, because calls come one at a time."""
         while self._ended:
-            self._native.lib.cdb_kv_cursor_close(self._ended.popleft())
+            self._end_cursor(self._ended[0])
+            self._ended.popleft()
+
+    def _end_cursor(self, cursor: Any) -> None:
+        handle, cursor[0] = cursor[0], self._ffi.NULL
+        self._native.lib.cdb_kv_cursor_close(handle)
+        self._open_cursors.discard(cursor)
 
     def _open_handle(self) -> Any:
         if self._handle is None:
@@ -270,7 +283,7 @@ class Cursor:
         if not self._finalizer.alive:
             raise DatabaseClosedError(database.path, "it is closed; open it again")
         block, found = database._ffi.new("cdb_kv_block *"), database._ffi.new("int32_t *")
-        _engine.call(database.path, "cursor_next", self._handle, block, found)
+        _engine.call(database.path, "cursor_next", self._handle[0], block, found)
         return block if found[0] else None
 
     def close(self) -> None:

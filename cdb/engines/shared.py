@@ -13,11 +13,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from functools import wraps
 from os import PathLike
-from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar
+from typing import Any, Concatenate, Generic, NoReturn, ParamSpec, Self, TypeVar
 from weakref import WeakSet
 
 from cdb.engines.guard import Guard
-from cdb.errors import UnsupportedError
+from cdb.errors import DatabaseClosedError, DatabaseError, UnsupportedError
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -102,6 +102,7 @@ class _Iteration(Generic[T]):
     def __init__(self, path: str | PathLike[str], items: Iterator[T]) -> None:
         self._guard = Guard(path)
         self._items = items
+        self._end: BaseException | None = None
         _open.add(self)
 
     def __iter__(self) -> Self:
@@ -109,7 +110,21 @@ class _Iteration(Generic[T]):
 
     def __next__(self) -> T:
         self._guard.check()
-        return next(self._items)
+        if self._end is not None:
+            self._end_again(self._end)
+        try:
+            return next(self._items)
+        except StopIteration:
+            raise
+        except BaseException as error:
+            self._end = error  # after it the items may go on, or end, as if none were missing
+            raise
+
+    def _end_again(self, error: BaseException) -> NoReturn:
+        if isinstance(error, DatabaseError):
+            raise error.with_traceback(None)
+        problem = f"this iteration was interrupted ({str(error) or type(error).__name__})"
+        raise DatabaseClosedError(self._guard.path, f"{problem}; begin it again")
 
     def _disown(self) -> None:
         self._guard.disown()

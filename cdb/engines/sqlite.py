@@ -140,16 +140,17 @@ def open_uri(path: Path, parameters: str) -> sqlite3.Connection:
         )
         # What stands in a file calls no function that does more than compute.
         connection.execute("PRAGMA trusted_schema=OFF")
+        connection.execute("PRAGMA ignore_check_constraints=ON")
         return connection
 
 
 def check_tables(connection: sqlite3.Connection, path: Path, tables: Tables) -> None:
     """Check those of the tables that are there, before anything is read from them.
 
-    Raises CorruptDatabaseError for what is no ordinary table: a view, a virtual table or a
-    generated column is a program of whoever made the file, and may run for ever; and a trigger
-    writes what nobody here has asked for. A table without its key would hold a name twice, and be
-    read to its end for each.
+    Raises CorruptDatabaseError for what is no ordinary table: a view, a virtual table, a computed
+    column, default or index is a program of whoever made the file, and may run for ever; and a
+    trigger writes what nobody here has asked for. A table without its key would hold a name twice,
+    and be read to its end for each.
     """
     names = ",".join(f"'{table}'" for table in tables)
     query = (
@@ -161,14 +162,36 @@ def check_tables(connection: sqlite3.Connection, path: Path, tables: Tables) -> 
         if kind != "table" or not root_page:
             what = "virtual table" if kind == "table" else kind
             raise CorruptDatabaseError(path, f"{name} is a {what}, and only tables belong here")
-        computed = "SELECT name FROM pragma_table_xinfo(?) WHERE hidden"
-        for (column,) in connection.execute(computed, (name,)).fetchall():
-            raise CorruptDatabaseError(path, f"{name}.{column} is computed, not stored")
-        of_key = connection.execute("SELECT name FROM pragma_table_info(?) WHERE pk", (name,))
-        key = ", ".join(column for (column,) in of_key.fetchall()) or None
-        if key != tables.get(name.lower()):
-            problem = f"{key or 'none'}, not {tables.get(name.lower()) or 'none'}"
-            raise CorruptDatabaseError(path, f"{name}'s primary key is {problem}")
+        problem = _wrong_with(connection, name, tables.get(name.lower()))
+        if problem is not None:
+            raise CorruptDatabaseError(path, f"{name}{problem}")
+
+
+# A node has a partial index, WHERE spent_index = -1; a function has parentheses.
+_COMPUTED = """SELECT name FROM pragma_table_xinfo(?1) WHERE hidden OR dflt_value IS NOT NULL
+    UNION ALL SELECT i.name FROM pragma_index_list(?1) i
+        WHERE EXISTS (SELECT 1 FROM pragma_index_xinfo(i.name) WHERE cid = -2)
+        OR i.partial AND EXISTS (SELECT 1 FROM sqlite_master
+            WHERE name = i.name AND upper(sql) GLOB '*WHERE*(*')"""
+_KEY = "SELECT name FROM pragma_table_info(?) WHERE pk"
+# Their own order is what lookups go by.
+_STRANGE_KEY = """SELECT 1 FROM pragma_index_list(?) i, pragma_index_xinfo(i.name) x
+    WHERE i.origin = 'pk' AND x.key AND x.coll COLLATE NOCASE <> 'BINARY'"""
+_ROW_NAMES = """SELECT name FROM pragma_table_info(?) WHERE name COLLATE NOCASE
+    IN ('rowid', 'oid', '_rowid_')"""
+
+
+def _wrong_with(connection: sqlite3.Connection, table: str, key: str | None) -> str | None:
+    for (name,) in connection.execute(_COMPUTED, (table,)).fetchall():
+        return f".{name} is computed, not stored"
+    for (name,) in connection.execute(_ROW_NAMES, (table,)).fetchall():
+        return f".{name} hides the rows' numbers, by which they are read"
+    found = ", ".join(name for (name,) in connection.execute(_KEY, (table,)).fetchall()) or None
+    if found != key:
+        return f"'s primary key is {found or 'none'}, not {key or 'none'}"
+    if connection.execute(_STRANGE_KEY, (table,)).fetchone() is not None:
+        return "'s primary key has an order of its own, not BINARY"
+    return None
 
 
 def check_files(path: Path, *, read_only: bool) -> None:

@@ -99,9 +99,16 @@ def _open_once(
 
 
 def check_indexed(
-    schema: str, index_factory: IndexFactory, path: Path, progress: Progress
+    schema: str,
+    index_factory: IndexFactory,
+    path: Path,
+    progress: Progress,
+    *,
+    load_engine: Callable[[], object] | None = None,
 ) -> Iterator[Damage]:
-    """Check the rows, and the index if they are sound. See cdb.schemas."""
+    """Check the rows, and the index if they are sound. See cdb.schemas, and open_indexed()."""
+    if load_engine is not None:
+        load_engine()
     path = located(path, read_only=True)
     open_index = partial(index_factory, durability=Durability.POWER, read_only=True)
     with checked_home(path, schema, FORMAT_VERSION, COINS_FILE, folder=INDEX_DIRECTORY) as damages:
@@ -121,8 +128,12 @@ def repair_indexed(
     path: Path,
     damages: Sequence[Damage],
     progress: Progress,
+    *,
+    load_engine: Callable[[], object] | None = None,
 ) -> None:
-    """Make FORMAT and the index anew; the rows are only read. See cdb.schemas."""
+    """Make FORMAT and the index anew; the rows are only read. See cdb.schemas, open_indexed()."""
+    if load_engine is not None:
+        load_engine()
     path = located(path, read_only=False)
     open_index = partial(index_factory, durability=Durability.POWER, read_only=False)
     with (

@@ -53,8 +53,7 @@ class CoinStore(Shared):
     def accept_packed(self, packed: PackedBlocks) -> None:
         """Add blocks in order. Raises a BlockError at the first one that is refused; those before
         it are accepted."""
-        check_canonical(packed)
-        self._accept_packed(packed)
+        self._accept_packed(check_canonical(packed))
 
     @reading
     def flush(self) -> None:
@@ -104,11 +103,11 @@ class CoinStore(Shared):
         """Flush, and release the database. A second call does nothing."""
         if self._guard.closed:
             return
-        self._guard.closed = True
         with ExitStack() as stack:
             stack.callback(self._release)
             stack.callback(self._rows.close)
             stack.callback(self._names.close)
+            self._guard.closed = True
             if not self._guard.failed and not self._read_only:
                 self._rows.commit()
                 self._names.checkpoint()

@@ -104,9 +104,8 @@ class CoinLogSchema(PackedLookups):
         nothing of them was promised. Reads in other threads than this one go on without it: it is
         the writer who is told.
         """
-        packed_blocks.check()
         self._writer = get_ident()
-        self._accept(packed_blocks, trusting=True)
+        self._accept(PackedBlocks.checked(packed_blocks), trusting=True)
 
     @reading
     def flush(self) -> None:
@@ -215,7 +214,7 @@ class CoinLogSchema(PackedLookups):
         if owed is not None:
             raise owed
 
-    def _lookup(self, coin_names: bytes) -> tuple[bytearray, bytearray]:
+    def _lookup(self, coin_names: bytes | memoryview) -> tuple[bytearray, bytearray]:
         self._settle()
         self._end_before_damage()
         return self._log.lookup(coin_names)

@@ -68,8 +68,9 @@ class MemorySchema(Shared):
             for name in block.outside_spends
         ]
         check_against_state(block, spent, [name in self._coins for name in block.names])
-        self._apply(block)
-        self._dirty = True
+        with self._guard.write():
+            self._apply(block)
+            self._dirty = True
 
     @reading
     def flush(self) -> None:
@@ -90,13 +91,14 @@ class MemorySchema(Shared):
     def rewind_to_block_index(self, block_index: int) -> None:
         """See Schema."""
         block_index = checked_index(block_index)
-        for index in list(self._blocks.irange(block_index, inclusive=(False, True))):
-            block = self._blocks.pop(index)
-            for name in block.spends:
-                del self._spent[name]
-            for coin in block.confirms:
-                del self._coins[coin.name()], self._confirmed[coin.name()]
-            self._dirty = True
+        with self._guard.write():
+            for index in list(self._blocks.irange(block_index, inclusive=(False, True))):
+                block = self._blocks.pop(index)
+                for name in block.spends:
+                    del self._spent[name]
+                for coin in block.confirms:
+                    del self._coins[coin.name()], self._confirmed[coin.name()]
+                self._dirty = True
         self._flush()
 
     @reading

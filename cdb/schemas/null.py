@@ -32,7 +32,7 @@ class NullSchema(Closing):
 
     def accept_packed(self, packed: PackedBlocks) -> None:
         """Check the blocks' order, and forget them: they were named when they were packed."""
-        packed.check()
+        packed = PackedBlocks.checked(packed)
         if not len(packed):
             return
         if self.last_block_index is not None and packed.indices[0] <= self.last_block_index:

@@ -14,5 +14,5 @@ from cdb.schemas._indexed import check_indexed, open_indexed, repair_indexed
 __all__ = ["SCHEMA", "check", "missing", "repair"]
 
 SCHEMA = partial(open_indexed, "rocks", RocksIndex, load_engine=load)
-check = partial(check_indexed, "rocks", RocksIndex)
-repair = partial(repair_indexed, "rocks", RocksIndex)
+check = partial(check_indexed, "rocks", RocksIndex, load_engine=load)
+repair = partial(repair_indexed, "rocks", RocksIndex, load_engine=load)

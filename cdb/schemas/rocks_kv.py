@@ -89,8 +89,7 @@ class RocksKvSchema(PackedLookups):
 
     def accept_packed(self, packed_blocks: PackedBlocks) -> None:
         """Accept blocks in order. At a bad one, those before it are accepted, and it raises."""
-        check_canonical(packed_blocks)
-        self._accept_packed(packed_blocks)
+        self._accept_packed(check_canonical(packed_blocks))
 
     @reading
     def flush(self) -> None:
@@ -234,7 +233,7 @@ class RocksKvSchema(PackedLookups):
     def _next_of(self, cursor: Cursor, entries: int) -> PackedBlocks | None:
         return cursor.next(entries)
 
-    def _lookup(self, coin_names: bytes) -> tuple[bytearray, bytearray]:
+    def _lookup(self, coin_names: bytes | memoryview) -> tuple[bytearray, bytearray]:
         return self._kv.find(coin_names)
 
     def _refuse(self, block: BlockSpendInfo) -> NoReturn:

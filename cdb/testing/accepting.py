@@ -188,6 +188,16 @@ class AcceptingTests(SchemaTests):
             assert list(schema.blocks()) == kept
             verify(schema)
 
+    def test_the_items_of_a_block_are_kept_however_they_come(self, path: Path) -> None:
+        coins = [reward(1, n) for n in range(3)]
+        names = sorted(coin.name() for coin in coins)
+        once: Any = BlockSpendInfo(1, 1, iter([]), iter(coins))  # type: ignore[arg-type]
+        with self.open(path) as schema:
+            schema.accept_block(once)
+            schema.accept_block(BlockSpendInfo(2, 2, _List(names), _List([])))
+            kept = [BlockSpendInfo(1, 1, [], coins), BlockSpendInfo(2, 2, names, [])]
+            assert verify(schema) == expected_state(kept)
+
     def test_what_is_accepted_is_visible_at_once(self, path: Path) -> None:
         chain = Chain()
         with self.open(path) as schema:
@@ -225,6 +235,13 @@ class _Bytes(bytes32):
         return bytes.__add__(self, other) * 2
 
     __hash__ = None  # type: ignore[assignment]
+
+
+class _List(list[Any]):
+    """Says that it is longer than it is."""
+
+    def __len__(self) -> int:
+        return 100_000
 
 
 class _Coin(Coin):

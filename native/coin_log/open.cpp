@@ -48,6 +48,7 @@ Store::Store(const Directory &directory, const cdb_coin_log_options &options)
       acked_(directory_, is_read_only()),
       log_(with_log(directory_, &acked_, is_read_only()), is_read_only()),
       index_(manifest_.bits),
+      epoch_on_opening_(manifest_.epoch),
       epoch_(std::max(manifest_.epoch, acked_.epoch())),
       recent_names_(options_.recent_bits),
       unverified_(options_.unverified_spends) {
@@ -180,7 +181,7 @@ cdb_coin_log_totals Store::totals() const {
 void Store::check_not_rewound() const {
   if (!is_read_only() || options_.before_damage != 0) return;
   Manifest now = manifest_;
-  if (read_manifest(directory_, &now) && now.epoch > manifest_.epoch)
+  if (read_manifest(directory_, &now) && now.epoch != epoch_on_opening_ && now.epoch != manifest_.epoch)
     throw Failure(COIN_LOG_REWOUND, "", "the one who writes has rewound it; open it again");
 }
 

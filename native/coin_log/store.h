@@ -168,6 +168,7 @@ class Store {
   bool acked_is_damaged_ = false;
   Log log_;
   Index index_;
+  const uint32_t epoch_on_opening_;  // as the manifest's file had it; see take_up_rewind()
   uint32_t epoch_;
 
   std::vector<BlockLine> blocks_;

@@ -14,6 +14,7 @@ from typing import NoReturn
 
 import pytest
 
+from cdb import native
 from cdb.cmds.apart import apart
 from cdb.cmds.runner import EXIT_INTERRUPT
 from cdb.termination import end_with
@@ -57,6 +58,7 @@ def _run(work: Callable[[], int], before: Callable[[], object]) -> NoReturn:
         sys.stdout = sys.__stdout__
         signal.signal(signal.SIGINT, signal.default_int_handler)
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        native._threads_used.clear()  # of tests before this one: all would be done here
         before()
         code = apart(Path("db"), work)
     except KeyboardInterrupt:
@@ -133,3 +135,10 @@ def test_whose_parent_has_ended_before_ends_at_once() -> None:
 def test_the_code_of_the_work_where_children_are_ignored() -> None:
     ignore = lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # noqa: E731
     assert Command(answer, ignore).ended() == 7
+
+
+def test_where_a_child_would_lack_threads_all_is_done_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdout", sys.__stdout__)
+    monkeypatch.setattr(native, "_threads_used", {"RocksDB"})
+    monkeypatch.setattr(os, "fork", lambda: pytest.fail("it forks"))
+    assert apart(Path("db"), answer) == 7

@@ -19,8 +19,8 @@ BLIND = (
     Mutant(
         "pack-too-long-is-taken",
         "cdb/packed.py",
-        "if len(buffer) != nbytes:",
-        "if len(buffer) < nbytes:",
+        "if len(held) != nbytes:",
+        "if len(held) < nbytes:",
         15,
         "buffers whose lengths don't agree are a ValueError, and nothing has happened",
         _PACKED,

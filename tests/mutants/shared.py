@@ -146,8 +146,8 @@ SEEN = (
     Mutant(
         "lengths-that-lie-are-believed",
         "cdb/packed.py",
-        "return type(buffer) in (bytes, bytearray, bytes32)",
-        "return isinstance(buffer, (bytes, bytearray))",
+        "if kind is bytes or kind is bytes32:",
+        "if issubclass(kind, bytes):",
         15,
         "no buffer that a caller gives is read beyond its end",
         ("coin_log", "rocks_kv", "sqlite_row"),

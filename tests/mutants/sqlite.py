@@ -237,8 +237,8 @@ SEEN = (
     Mutant(
         "uncanonical-packs-taken",
         "cdb/schemas/_store.py",
-        "check_canonical(packed)",
-        "packed.check()",
+        "self._accept_packed(check_canonical(packed))",
+        "self._accept_packed(packed.checked())",
         8,
         "blocks are canonical, whoever packed them",
         _ROWS,

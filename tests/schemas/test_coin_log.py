@@ -1105,7 +1105,10 @@ def test_packed_lookups(path: Path) -> None:
     coin = Coin(hash_of("p"), hash_of("h"), 2**64 - 1)
     with CoinLogSchema(path) as schema:
         schema.accept_block(BlockSpendInfo(7, 0, [], [coin]))
-        infos, found = schema.coin_infos_packed(hash_of("nobody") + coin.name())
+        asked = hash_of("nobody") + coin.name()
+        infos, found = schema.coin_infos_packed(asked)
+        for kind in (bytearray, memoryview):
+            assert schema.coin_infos_packed(kind(asked)) == (infos, found)
         assert found == b"\0\1"
         assert infos[80:144] == coin.parent_coin_name + coin.puzzle_hash
         assert infos[144:] == b"\xff" * 8 + (7).to_bytes(8, "little")
