@@ -1134,6 +1134,22 @@ def test_a_reader_notices_that_the_writer_has_rewound(path: Path, chain: Chain) 
                 reader.rewind_to_block_index(0)
 
 
+def test_a_block_that_is_refused_after_a_rewind_hides_no_coin(path: Path) -> None:
+    """Its coins have the places of rewound ones, which later coins had to go past."""
+    rewound = canonical(BlockSpendInfo(2, 0, [], [reward(2, n) for n in range(3_000)]))
+    kept = [reward(3, n) for n in range(1_500)]
+    with CoinLogSchema(path) as schema:
+        schema.accept_block(BlockSpendInfo(1, 0, [], [reward(1)]))
+        schema.accept_block(rewound)
+        schema.rewind_to_block_index(1)
+        schema.accept_block(BlockSpendInfo(3, 0, [], kept))
+        with pytest.raises(UnknownCoinError):
+            # Those whose rows were above what is kept.
+            schema.accept_block(BlockSpendInfo(4, 0, [hash_of()], rewound.confirms[-1_000:]))
+        found = schema.coin_infos_for_coin_names([coin.name() for coin in kept])
+        assert len(found) == len(kept)
+
+
 def test_a_reader_without_a_manifest_tells_an_opening_from_a_rewind(
     path: Path, chain: Chain
 ) -> None:
