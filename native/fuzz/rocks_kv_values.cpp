@@ -125,7 +125,7 @@ void edit(Families *families, Input *input) {
 }
 
 // Each call succeeds, or says that there is damage.
-void use(cdb_kv *kv, const Chain &chain) {
+void read_all(cdb_kv *kv, const Chain &chain) {
   char *error = nullptr;
   const std::vector<Name> names = chain.asked();
   std::vector<cdb_kv_info> infos(names.size());
@@ -140,7 +140,49 @@ void use(cdb_kv *kv, const Chain &chain) {
     is_ok(cdb_kv_find_block(kv, index, &given, &is_found, &error), &error, CDB_CORRUPT);
   }
   blocks_between(kv, 0, UINT32_MAX, SIZE_MAX, chain, CDB_CORRUPT);
+}
 
+// The block behind all others, with a coin that nobody else has.
+Block next_block(cdb_kv *kv) {
+  cdb_kv_state state;
+  cdb_kv_get_state(kv, &state);
+  Block block;
+  block.index = static_cast<uint64_t>(state.newest + 1);
+  Confirm confirm;
+  confirm.fill(0xab);
+  block.confirms = {confirm};
+  block.names.resize(1);
+  name_confirms(confirm.data(), 1, block.names.front().data());
+  return block;
+}
+
+// Whether the block was committed.
+bool add(cdb_kv *kv, const Block &block) {
+  Packed packed;
+  packed.add(block);
+  const cdb_kv_blocks blocks = pointers(packed);
+  size_t accepted = 0;
+  char *error = nullptr;
+  cdb_kv_state state;
+  cdb_kv_get_state(kv, &state);
+  return state.is_rewinding == 0 &&
+         is_ok(cdb_kv_accept(kv, &blocks, &accepted, &error), &error, CDB_CORRUPT) &&
+         accepted == 1 && is_ok(cdb_kv_commit(kv, &error), &error, CDB_CORRUPT);
+}
+
+// What was committed is found after the next opening, or that says that there is damage.
+void require_there(cdb_kv *kv, const Block &block) {
+  cdb_kv_info info;
+  uint8_t found = 0;
+  char *error = nullptr;
+  if (!is_ok(cdb_kv_find(kv, block.names.front().data(), 1, &info, &found, &error), &error,
+             CDB_CORRUPT))
+    return;
+  require(found == 1 && info.confirmed_index == block.index, "what was committed is there");
+}
+
+void rewind(cdb_kv *kv, const Chain &chain) {
+  char *error = nullptr;
   cdb_kv_state state;
   cdb_kv_get_state(kv, &state);
   const int64_t target = std::min(state.newest, static_cast<int64_t>(chain.blocks()[2].index));
@@ -168,11 +210,24 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
     Families families(path);
     for (size_t n = 1 + input.below(kMostEdits); n > 0; --n) edit(&families, &input);
   }
-  const cdb_kv_options wanted = options(/*create=*/false);
+  const auto open = [&path](cdb_kv **kv) {
+    const cdb_kv_options wanted = options(/*create=*/false);
+    char *error = nullptr;
+    return is_ok(cdb_kv_open(path.c_str(), &wanted, kv, &error), &error, CDB_CORRUPT);
+  };
+  const auto close = [](cdb_kv *kv) {
+    char *error = nullptr;
+    is_ok(cdb_kv_close(kv, &error), &error, CDB_CORRUPT);
+  };
   cdb_kv *kv = nullptr;
-  char *error = nullptr;
-  if (!is_ok(cdb_kv_open(path.c_str(), &wanted, &kv, &error), &error, CDB_CORRUPT)) return 0;
-  use(kv, sound.chain);
-  is_ok(cdb_kv_close(kv, &error), &error, CDB_CORRUPT);
+  if (!open(&kv)) return 0;
+  read_all(kv, sound.chain);
+  const Block block = next_block(kv);
+  const bool is_added = add(kv, block);
+  close(kv);
+  if (!open(&kv)) return 0;
+  if (is_added) require_there(kv, block);
+  rewind(kv, sound.chain);
+  close(kv);
   return 0;
 }

@@ -253,6 +253,11 @@ def test_intact_records_behind_a_hole_that_nobody_was_promised_are_dropped(
     for _ in range(2):
         with CoinLogSchema(path) as schema:
             assert summarize(schema) == expected_state(chain.blocks[:5])
+    # Nor do they come back behind the very record that they follow.
+    with CoinLogSchema(path) as schema:
+        schema.accept_block(chain.blocks[5])
+    with CoinLogSchema(path) as schema:
+        assert summarize(schema) == expected_state(chain.blocks[:6])
 
 
 def block_of_a_forged_record(index: int, offset: int) -> BlockSpendInfo:
