@@ -110,4 +110,9 @@ Section read_section(const Directory &directory, const SectionPlace &place) {
   return section;
 }
 
+void erase_behind_sections(const Directory &directory, uint64_t n) {
+  if (!exists(directory, kHistoryFile)) return;
+  File(directory, kHistoryFile, Open::kCreate).erase_from(n);
+}
+
 }  // namespace coin_log

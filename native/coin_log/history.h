@@ -55,4 +55,7 @@ void read_sections(const Directory &directory, uint64_t n,
 
 Section read_section(const Directory &directory, const SectionPlace &place);
 
+// What rewinds and crashes have left behind the first n bytes. Nobody would see damage there.
+void erase_behind_sections(const Directory &directory, uint64_t n);
+
 }  // namespace coin_log

@@ -164,8 +164,9 @@ void Store::check_block_table() const {
     throw corrupt_derived(kHistoryFile);
 }
 
-// Runs that a crash has left without a manifest that names them.
+// Runs and sections that a crash has left without a manifest that names them.
 void Store::remove_strays() {
+  erase_behind_sections(directory_, manifest_.history_bytes);
   std::set<std::string> wanted = {".", "..", "manifest", "history"};
   for (const RunName &run : manifest_.runs) wanted.insert(run_file(run.number).substr(8));
   for (const std::string &name : list_directory(directory_, kDerivedFolder))

@@ -58,6 +58,7 @@ void Store::lower_manifest(uint64_t offset) {
   manifest_.epoch = epoch_;
   manifest_.rewound_to = offset;
   write_manifest(directory_, manifest_);
+  erase_behind_sections(directory_, manifest_.history_bytes);
 }
 
 // What the blocks from here on have spent is unspent.

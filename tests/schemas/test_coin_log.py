@@ -591,6 +591,23 @@ def test_the_history_does_not_grow_with_rewinds(path: Path) -> None:
     assert max(sizes) < 2 * sizes[0]
 
 
+@pytest.mark.parametrize("is_cut_short", [False, True])
+def test_a_rewind_leaves_nothing_in_the_history_in_which_nobody_sees_damage(
+    path: Path, chain: Chain, tmp_path: Path, is_cut_short: bool
+) -> None:
+    history = path / "derived" / "history"
+    with open_small(path) as schema:
+        accept_all(schema, chain.blocks)
+        schema.rewind_to_block_index(chain.blocks[4].index)
+    if is_cut_short:
+        history.write_bytes(history.read_bytes() + b"rewound")
+        open_small(path).close()
+    copy = copies(path, tmp_path / "copy")
+    for place in range(0, len(history.read_bytes().rstrip(b"\0")), 9):
+        change(copy() / "derived" / "history", place)
+        assert list(check(tmp_path / "copy", lambda coins: None)), place
+
+
 @pytest.mark.parametrize("index", [-(2**80), -(2**63) - 1, 2**63, 2**64, 2**80])
 def test_block_indices_beyond_all_integers(path: Path, index: int) -> None:
     block = BlockSpendInfo(1, 0, [], [reward(1)])
