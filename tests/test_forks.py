@@ -138,7 +138,10 @@ def test_a_child_opens_a_database_of_its_own_or_is_refused_at_once(
         assert "start a new process" in str(find_schema(own_schema.name).missing)
         assert not path.exists()
         files = contents(tmp_path)
+        assert own_schema.check is not None
         assert own_schema.repair is not None
+        with suppress(CdbError):
+            assert not list(own_schema.check(tmp_path / "database", lambda _: None))
         damage = Damage(tmp_path / "database" / "index", "made up", "coins.sqlite")
         with suppress(CdbError):
             own_schema.repair(tmp_path / "database", [damage], lambda _: None)

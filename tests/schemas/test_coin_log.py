@@ -1187,6 +1187,27 @@ def test_a_reader_without_a_manifest_tells_an_opening_from_a_rewind(
             reader.coin_infos_for_coin_names(chain.names)
 
 
+def test_a_reader_of_a_rewind_that_a_crash_cut_short_is_told_of_no_other_one(
+    path: Path, chain: Chain
+) -> None:
+    kept = chain.up_to(chain.blocks[6].index)
+    with open_small(path) as schema:
+        accept_all(schema, chain.blocks)
+    manifest = (path / MANIFEST).read_bytes()
+    schema = open_small(path)
+    schema.rewind_to_block_index(kept.newest_index)
+    crash(schema)
+    (path / MANIFEST).write_bytes(manifest)
+    with open_small(path, read_only=True) as reader:
+        assert verify(reader) == expected_state(kept.blocks)
+        with open_small(path) as schema:  # it ends the rewind, and so writes the manifest
+            assert (path / MANIFEST).read_bytes() != manifest
+            assert verify(reader) == expected_state(kept.blocks)
+            schema.rewind_to_block_index(3)
+        with pytest.raises(DatabaseClosedError, match="has rewound it"):
+            verify(reader)
+
+
 def test_iterations_keep_what_rewinds_take(path: Path) -> None:
     chain = sample_chain(40)
     expected = [canonical(block) for block in chain.blocks]
