@@ -74,7 +74,7 @@ _FAULTS = {
 }
 _LATER = "faults/test_mended.py faults/test_loads.py test_large_loads.py"
 """Of no schema by name."""
-_APART = {"bench", "fuzz", "mutants", "report"}
+_APART = {"bench", "mutants", "report"}
 """Of other things than schemas."""
 
 
