@@ -16,8 +16,7 @@ help:
 
 # cdb and its tools; made again when what they are made from changes.
 .venv/ready: pyproject.toml scripts/make-venv native/CMakeLists.txt native/engine.cmake \
-             native/fault_shim.c native/sync_counter.c \
-             $(wildcard native/*.h native/*.cpp native/coin_log/* native/fuzz/*)
+             $(wildcard native/*/*.h native/*/*.cpp native/*/*.c)
 	@scripts/make-venv
 
 native:

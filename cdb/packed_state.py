@@ -1,7 +1,7 @@
 """What goes over every coin of packed blocks: by the native scanner, or in Python without it.
 
-The native side is native/state.cpp, behind the contracts of native/cdb_scan.h. Both sides answer
-the same; all entries have no gaps, and infos are those of cdb.engines.packed_lookups.
+The native side is native/scan/state.cpp, behind the contracts of cdb_scan.h there. Both sides
+answer the same; all entries have no gaps, and infos are those of cdb.engines.packed_lookups.
 """
 
 from array import array

@@ -1,6 +1,6 @@
 """Replay text to packed blocks: by the native scanner, or in Python where that is missing.
 
-The native side is native/scan.cpp, behind the contracts of native/cdb_scan.h. It reads the same
+The native side is native/scan/scan.cpp, behind the contracts of cdb_scan.h there. It reads the same
 language as cdb.replay but explains no errors: where it is stuck, read_blocks takes the next block.
 """
 

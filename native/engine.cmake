@@ -78,7 +78,7 @@ function(cdb_sanitize target)
 endfunction()
 
 # cdb_add_extension(package._NAME face library source.cpp ...): the extension module package._NAME,
-# which offers to Python what face.h declares; face_api.h is that header for a compiler.
+# which offers to Python what face.h declares; face_api.h beside it is that header for a compiler.
 function(cdb_add_extension module face library)
   set(sources ${ARGN})
   string(REPLACE "." "/" path ${module})
@@ -97,7 +97,8 @@ function(cdb_add_extension module face library)
 
   python_add_library(${name} MODULE USE_SABI 3.11 WITH_SOABI ${sources} ${generated})
   target_compile_features(${name} PRIVATE cxx_std_17)
-  target_include_directories(${name} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
+  cmake_path(GET header PARENT_PATH beside_face)
+  target_include_directories(${name} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR} ${beside_face})
   target_link_libraries(${name} PRIVATE ${library} Threads::Threads)
   # Every engine defines the same names: they must not be seen outside their module.
   set_target_properties(${name} PROPERTIES C_VISIBILITY_PRESET hidden CXX_VISIBILITY_PRESET hidden

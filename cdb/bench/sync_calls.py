@@ -1,6 +1,6 @@
 """How often this process has asked for its writes to reach the disk.
 
-native/sync_counter.c counts, preloaded into the processes of workloads.
+native/preload/sync_counter.c counts, preloaded into the processes of workloads.
 """
 
 import ctypes

@@ -1,6 +1,6 @@
 """The coin log: a coin set that is one append-only log of blocks, one native call a batch.
 
-The native side is native/coin_log/, behind the contracts of native/cdb_coin_log.h. It is optional:
+The native side is native/coin_log/, behind the contracts of cdb_coin_log.h there. It is optional:
 importing this module always works, and missing() says why the engine does not.
 """
 
@@ -29,10 +29,6 @@ from cdb.packed import CONFIRM_BYTES, PackedBlocks
 _READ_CONFIRMS = 4096
 
 
-class _RefusedError(Exception):
-    """A block breaks a rule."""
-
-
 class _TakenBackError(Exception):
     """A block that was accepted trusting breaks a rule."""
 
@@ -47,7 +43,6 @@ _PROBLEMS: Problems = {
     "COIN_LOG_FAILED": (StorageError, "the coin log failed ({}); open it again"),
     "COIN_LOG_LIMIT": (UnsupportedError, "{}"),
     "COIN_LOG_NO_MEMORY": (MemoryError, "{}"),
-    "COIN_LOG_REFUSED": (_RefusedError, "{}"),
 }
 
 _engine = NativeEngine(
@@ -168,7 +163,7 @@ class CoinLog:
         trusting: it may be one of an earlier call, and settle() may refuse one that was accepted.
         """
         ffi = self._native.ffi
-        refusal = ffi.new("cdb_coin_log_refusal *")
+        accepted = ffi.new("size_t *")
         self.is_settled = self.is_settled and not trusting
         numbers = (blocks.indices, blocks.timestamps, blocks.spend_ends, blocks.confirm_ends)
         try:
@@ -180,14 +175,12 @@ class CoinLog:
                 *(ffi.from_buffer("uint64_t[]", each) for each in numbers),
                 *(ffi.from_buffer(each) for each in (blocks.spends, blocks.confirms, blocks.names)),
                 trusting,
-                refusal,
+                accepted,
             )
-        except _RefusedError:
-            place = int(refusal.block)
-            return blocks.part(place, place + 1)
         except _TakenBackError:
             return self._taken_back()
-        return None
+        place = int(accepted[0])
+        return None if place == len(blocks) else blocks.part(place, place + 1)
 
     def settle(self) -> PackedBlocks | None:
         """Verify what was accepted trusting, as has to be done before any other call but accept().

@@ -24,11 +24,11 @@ MANIFEST = "derived/manifest"
 _RECORD = struct.Struct("<8x4sI12xI")  # magic, length, block index
 _RECORD_MAGIC = b"CLR1"
 _HISTORY_BYTES_OFFSET = 64
-_RUN_COUNT_OFFSET = 168
-_RUNS_OFFSET = 176
+_RUN_COUNT_OFFSET = 176
+_RUNS_OFFSET = 184
 _MANIFEST_MAGIC_OFFSET = 8
-_FORMER_MAGIC = b"CLM1"
-_RUN_BYTES = 16
+_FORMER_MAGICS = (b"CLM1", b"CLM2")
+_RUN_BYTES = 24
 _damaged_at = re.compile(r"damaged at byte ([0-9]+)").match
 
 
@@ -58,7 +58,7 @@ def rebuild_derived(path: Path, damaged: list[Path]) -> None:
     with closing(_open(path, before_damage=True)) as log:
         log.check()
     for file in damaged:
-        if file != path / ACKED:
+        if path / DERIVED in file.parents:
             with storage_errors(file):
                 file.unlink(missing_ok=True)
     CoinLog(path, durability=Durability.POWER, forgiving=True).close()
@@ -97,7 +97,7 @@ def _missing_files(path: Path) -> Iterator[Damage]:
 
 
 def _named_files(manifest: bytes, directory: Path) -> Iterator[Path]:
-    if manifest.startswith(_FORMER_MAGIC, _MANIFEST_MAGIC_OFFSET):
+    if manifest.startswith(_FORMER_MAGICS, _MANIFEST_MAGIC_OFFSET):
         return  # nothing that it names counts any more
     (history_bytes,) = struct.unpack_from("<Q", manifest, _HISTORY_BYTES_OFFSET)
     if history_bytes:

@@ -1,6 +1,6 @@
 """RocksDB as a name index, one native call a batch.
 
-The native side is native/rocksdb_engine.cpp, behind the contracts of native/cdb_engine.h. It is
+The native side is native/name_index/rocksdb.cpp, behind the contracts of cdb_engine.h there. It is
 optional: importing this module always works, and missing() says why the engine does not.
 """
 

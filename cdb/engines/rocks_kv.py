@@ -1,7 +1,7 @@
 """A whole coin database in RocksDB, one native call a batch.
 
-The native side is native/rocks_kv*.cpp, behind the contracts of native/cdb_rocks_kv.h. It is
-optional: importing this module always works, and missing() says why the engine does not.
+The native side is native/rocks_kv/, behind the contracts of cdb_rocks_kv.h there. It is optional:
+importing this module always works, and missing() says why the engine does not.
 """
 
 import os
@@ -60,7 +60,7 @@ version = _engine.version
 
 
 class Options(NamedTuple):
-    """How to open a database; see cdb_kv_options in native/cdb_rocks_kv.h."""
+    """How to open a database; see cdb_kv_options in native/rocks_kv/cdb_rocks_kv.h."""
 
     create: bool
     read_only: bool
@@ -70,7 +70,7 @@ class Options(NamedTuple):
 
 
 class State(NamedTuple):
-    """How far a database has come; see cdb_kv_state in native/cdb_rocks_kv.h."""
+    """How far a database has come; see cdb_kv_state in native/rocks_kv/cdb_rocks_kv.h."""
 
     newest: int | None
     committed: int | None

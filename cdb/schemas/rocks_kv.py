@@ -25,9 +25,9 @@ from cdb.engines.promise import NEWEST_FILE, Promise, read_promise, write_promis
 from cdb.engines.rocks_kv import Cursor, Options, RocksKv, load, missing
 from cdb.engines.rocks_kv_check import check_promise, rewrite_promise
 from cdb.engines.shared import reading, whole, writing
-from cdb.errors import CorruptDatabaseError, DatabaseLockedError, InvariantError
+from cdb.errors import CorruptDatabaseError, DatabaseLockedError
 from cdb.packed import PackedBlocks, pack_named
-from cdb.packed_state import check_canonical, with_names
+from cdb.packed_state import with_names
 
 __all__ = ["SCHEMA", "RocksKvSchema", "check", "missing", "repair"]
 
@@ -89,7 +89,7 @@ class RocksKvSchema(PackedLookups):
 
     def accept_packed(self, packed_blocks: PackedBlocks) -> None:
         """Accept blocks in order. At a bad one, those before it are accepted, and it raises."""
-        self._accept_packed(check_canonical(packed_blocks))
+        self._accept_packed(PackedBlocks.checked(packed_blocks))
 
     @reading
     def flush(self) -> None:
@@ -239,7 +239,7 @@ class RocksKvSchema(PackedLookups):
     def _refuse(self, block: BlockSpendInfo) -> NoReturn:
         """Raise what is wrong with a refused block, by the checks that all schemas share."""
         self._check_refused(named_block(block, self._newest))
-        raise InvariantError(f"{self._path}: block {block.index} was refused for no reason")
+        raise ValueError(f"packed block {block.index} is not in canonical form")
 
     def _end_rewind(self) -> None:
         """Erase what a rewind has put out of sight, also one that a crash has cut short."""

@@ -1,10 +1,6 @@
 // Accepting blocks, all checked, without an index lookup for each coin.
 //
-// A coin's name contains its parent's, and a coin is spent once. So a coin whose parent is spent,
-// validly, by the very block that confirms it can exist already only if it was confirmed once before
-// by a block that did not spend the parent: as an irregular coin. Those are remembered by their
-// parent (early_children.h). What is looked up is therefore: every spend; every irregular coin
-// whose parent is no new reward's; and the children of the spends that may have an early child.
+// What is looked up is every spend, and the doubtful coins of each block (common/parents.h).
 //
 // All blocks of a call are entered into the index first and looked up together; a row counts only if
 // it comes before what asks for it. On a refusal the index is cut back.
@@ -13,7 +9,7 @@
 
 #include <algorithm>
 
-namespace coin_log {
+namespace cdb::coin_log {
 
 namespace {
 constexpr uint64_t kMostRows = UINT32_MAX;
@@ -29,15 +25,14 @@ class Acceptance {
         first_row_(store.rows_),
         records_(store.log_.buffer()) {}
 
-  bool run(bool trusting, cdb_coin_log_refusal *refusal);
+  // How many blocks were accepted, before one that breaks a rule.
+  size_t run(bool trusting);
 
  private:
   void prepare();
-  cdb_coin_log_rule broken_rule(size_t block);
+  int64_t newest_before(size_t block) const;
   void check_limits(size_t block) const;
   void add_record(size_t block);
-  void add_irregular(size_t block);
-  bool is_new_parent(const uint8_t *parent);
   void enter();
   void stop_behind(size_t repeated, std::vector<uint32_t> *known);
   void find_duplicates(const std::vector<uint32_t> &known);
@@ -51,10 +46,7 @@ class Acceptance {
   void apply();
   bool apply_block(size_t block);
   bool apply_spends(size_t block);
-  bool check_irregular(size_t block);
-  bool check_children(size_t block, size_t spend);
-  size_t first_child(size_t block, const uint8_t *parent) const;
-  bool refuse(size_t block, cdb_coin_log_rule rule, const uint8_t *name);
+  bool repeats_a_coin(size_t block) const;
   void take_back();
   void roll_back();
   void commit();
@@ -75,80 +67,52 @@ class Acceptance {
   size_t good_ = 0;                 // those of them that break none at all
   std::vector<RecordHeader> headers_;
   Bytes records_;
-  std::vector<uint32_t> irregular_;     // coins of the call that may exist already, ascending
+  std::vector<uint32_t> doubtful_;      // coins of the call that may be there already, ascending
   std::vector<uint32_t> duplicates_;    // those of them that do
-  const uint8_t *repeated_ = nullptr;   // a coin of the last prepared block that an earlier one has
+  bool is_repeated_ = false;            // a coin of the last prepared block, which an earlier one has
   std::vector<uint32_t> spend_rows_;    // kNoRow: unknown
   std::vector<Claim> unverified_;       // spends of the call that were found by the index alone
   std::vector<uint32_t> block_spends_;  // that the block at hand has spent so far
-  cdb_coin_log_refusal refusal_ = {0, COIN_LOG_NO_RULE, {0}};
-  cdb_coin_log_refusal unprepared_ = refusal_;  // of the block that prepare() has stopped at
 };
 
-bool Store::accept_all(const Blocks &blocks, const RecordHeader *replayed, bool trusting,
-                       cdb_coin_log_refusal *refusal) {
-  const bool accepted = Acceptance(*this, blocks, replayed).run(trusting, refusal);
+size_t Store::accept_all(const Blocks &blocks, const RecordHeader *replayed, bool trusting) {
+  const size_t accepted = Acceptance(*this, blocks, replayed).run(trusting);
   if (unverified_.size() >= options_.unverified_spends) verify();
   checkpoint_if_due();
   return accepted;
 }
 
 // What was found by the index alone is believed, but not to refuse a block.
-bool Acceptance::run(bool trusting, cdb_coin_log_refusal *refusal) {
+size_t Acceptance::run(bool trusting) {
   prepare();
-  unprepared_ = refusal_;
   enter();
   find_spends();
   if (!trusting) verify_spends();
   apply();
-  const bool is_refused_on_trust = refusal_.rule != COIN_LOG_NO_RULE &&
-                                   (!unverified_.empty() || store_.unverified_.size() > 0);
-  if (is_refused_on_trust) {
+  const bool is_refused = good_ < blocks_.n;
+  if (is_refused && (!unverified_.empty() || store_.unverified_.size() > 0)) {
     take_back();
     store_.verify();
     verify_spends();
     apply();
   }
   commit();
-  *refusal = refusal_;
-  return refusal_.rule == COIN_LOG_NO_RULE;
-}
-
-bool Acceptance::refuse(size_t block, cdb_coin_log_rule rule, const uint8_t *name) {
-  refusal_.block = block;
-  refusal_.rule = rule;
-  if (name != nullptr) std::memcpy(refusal_.coin_name, name, kNameBytes);
-  return false;
+  return good_;
 }
 
 void Acceptance::prepare() {
   for (; prepared_ < blocks_.n; ++prepared_) {
     join(blocks_, prepared_, &joined_);
-    const cdb_coin_log_rule rule = broken_rule(prepared_);
-    if (rule != COIN_LOG_NO_RULE) {
-      const uint8_t *const twice =
-          rule == COIN_LOG_CONFIRM_TWICE ? joined_.confirmed_twice : joined_.spent_twice;
-      refuse(prepared_, rule, twice);
-      return;
-    }
+    if (!keeps_rules(blocks_, prepared_, newest_before(prepared_), joined_)) return;
     check_limits(prepared_);
     add_record(prepared_);
-    add_irregular(prepared_);
+    store_.parents_.examine(blocks_, prepared_, joined_, first_row_, &doubtful_);
   }
 }
 
-cdb_coin_log_rule Acceptance::broken_rule(size_t block) {
-  const uint64_t index = blocks_.indices[block];
-  const bool has_newest = block > 0 || !store_.blocks_.empty();
-  const uint64_t newest = block > 0               ? blocks_.indices[block - 1]
-                          : has_newest            ? store_.blocks_.back().index
-                                                  : 0;
-  if (index > UINT32_MAX || (has_newest && index <= newest)) return COIN_LOG_ORDER;
-  if (index == 0 && blocks_.spend_ends[block] > 0) return COIN_LOG_SPENDS_AT_ZERO;
-  if (joined_.is_unsorted) return COIN_LOG_UNSORTED;
-  if (joined_.confirmed_twice != nullptr) return COIN_LOG_CONFIRM_TWICE;
-  if (joined_.spent_twice != nullptr) return COIN_LOG_SPEND_TWICE;
-  return COIN_LOG_NO_RULE;
+int64_t Acceptance::newest_before(size_t block) const {
+  if (block > 0) return static_cast<int64_t>(blocks_.indices[block - 1]);
+  return store_.blocks_.empty() ? -1 : int64_t{store_.blocks_.back().index};
 }
 
 void Acceptance::check_limits(size_t block) const {
@@ -171,30 +135,6 @@ void Acceptance::add_record(size_t block) {
   headers_.push_back(append_record(blocks_, block, joined_, header, offset, &records_));
 }
 
-void Acceptance::add_irregular(size_t block) {
-  const size_t begin = blocks_.confirm_begin(block);
-  const uint8_t *last_parent = nullptr;
-  bool is_new = false;
-  for (const uint32_t place : joined_.irregular) {
-    const size_t coin = begin + place;
-    const uint8_t *const parent = blocks_.confirm(coin);
-    const bool is_sibling = last_parent != nullptr && is_same_name(parent, last_parent);
-    if (!is_sibling) is_new = is_new_parent(parent);
-    if (!is_new) irregular_.push_back(static_cast<uint32_t>(coin));
-    if (!is_reward_parent(parent))
-      store_.early_children_.add(store_.index_.bits().of(parent), row_of_coin(coin));
-    last_parent = parent;
-  }
-}
-
-// Whether it is sure that no coin has this parent.
-bool Acceptance::is_new_parent(const uint8_t *parent) {
-  if (!is_reward_parent(parent)) return false;
-  const bool is_new = store_.reward_parents_.is_new(parent);
-  store_.reward_parents_.add(parent);
-  return is_new;
-}
-
 void Acceptance::enter() {
   std::vector<uint32_t> known;
   const size_t coins = blocks_.confirm_begin(prepared_);
@@ -210,8 +150,8 @@ void Acceptance::stop_behind(size_t repeated, std::vector<uint32_t> *known) {
   const uint64_t *const end =
       std::upper_bound(blocks_.confirm_ends, blocks_.confirm_ends + prepared_, repeated);
   prepared_ = static_cast<size_t>(end - blocks_.confirm_ends) + 1;
-  repeated_ = blocks_.name(repeated);
-  irregular_.erase(std::lower_bound(irregular_.begin(), irregular_.end(), *end), irregular_.end());
+  is_repeated_ = true;
+  doubtful_.erase(std::lower_bound(doubtful_.begin(), doubtful_.end(), *end), doubtful_.end());
   for (size_t coin = repeated + 1; coin < *end;) {
     std::vector<uint32_t> known_too;
     const size_t entered =
@@ -223,13 +163,13 @@ void Acceptance::stop_behind(size_t repeated, std::vector<uint32_t> *known) {
 
 // known: the coins whose bits the memtable had before.
 void Acceptance::find_duplicates(const std::vector<uint32_t> &known) {
-  Bytes names(irregular_.size() * kNameBytes);
-  for (size_t i = 0; i < irregular_.size(); ++i)
-    std::memcpy(&names[i * kNameBytes], blocks_.name(irregular_[i]), kNameBytes);
-  std::vector<uint32_t> rows(irregular_.size());
+  Bytes names(doubtful_.size() * kNameBytes);
+  for (size_t i = 0; i < doubtful_.size(); ++i)
+    std::memcpy(&names[i * kNameBytes], blocks_.name(doubtful_[i]), kNameBytes);
+  std::vector<uint32_t> rows(doubtful_.size());
   store_.index_.find_behind(names.data(), rows.size(), rows.data());
-  for (size_t i = 0; i < irregular_.size(); ++i) {
-    const uint32_t coin = irregular_[i];
+  for (size_t i = 0; i < doubtful_.size(); ++i) {
+    const uint32_t coin = doubtful_[i];
     if (rows[i] == kNoRow && !std::binary_search(known.begin(), known.end(), coin)) continue;
     if (find_exactly(blocks_.name(coin), row_of_coin(coin)) != kNoRow) duplicates_.push_back(coin);
   }
@@ -296,7 +236,7 @@ void Acceptance::apply() {
 }
 
 bool Acceptance::apply_block(size_t block) {
-  return apply_spends(block) && check_irregular(block);
+  return apply_spends(block) && !repeats_a_coin(block);
 }
 
 bool Acceptance::apply_spends(size_t block) {
@@ -306,47 +246,16 @@ bool Acceptance::apply_spends(size_t block) {
     // By now the caches have other things.
     if (spend + kAhead < spend_rows_.size()) prefetch_spent(spend_rows_[spend + kAhead]);
     const uint32_t row = spend_rows_[spend];
-    if (row == kNoRow) return refuse(block, COIN_LOG_UNKNOWN, blocks_.spend(spend));
-    if (store_.spent_[row] != 0) return refuse(block, COIN_LOG_SPENT, blocks_.spend(spend));
-    if (!check_children(block, spend)) return false;
+    if (row == kNoRow || store_.spent_[row] != 0) return false;
     store_.spent_[row] = index;
     block_spends_.push_back(row);
   }
   return true;
 }
 
-bool Acceptance::check_irregular(size_t block) {
-  if (!duplicates_.empty() && duplicates_.front() < blocks_.confirm_ends[block])
-    return refuse(block, COIN_LOG_DUPLICATE, blocks_.name(duplicates_.front()));
-  if (repeated_ != nullptr && block + 1 == prepared_)
-    return refuse(block, COIN_LOG_DUPLICATE, repeated_);
-  return true;
-}
-
-bool Acceptance::check_children(size_t block, size_t spend) {
-  if (store_.early_children_.empty()) return true;
-  const uint8_t *const parent = blocks_.spend(spend);
-  const uint32_t limit = row_before(block);
-  if (!store_.early_children_.may_have(store_.index_.bits().of(parent), limit)) return true;
-  for (size_t coin = first_child(block, parent);
-       coin < blocks_.confirm_ends[block] && is_same_name(blocks_.confirm(coin), parent); ++coin)
-    if (find_exactly(blocks_.name(coin), limit) != kNoRow)
-      return refuse(block, COIN_LOG_DUPLICATE, blocks_.name(coin));
-  return true;
-}
-
-// Where the block has the coins of this parent, or would have them.
-size_t Acceptance::first_child(size_t block, const uint8_t *parent) const {
-  size_t low = blocks_.confirm_begin(block), high = blocks_.confirm_ends[block];
-  while (low < high) {
-    ++store_.confirms_compared_;
-    const size_t middle = low + (high - low) / 2;
-    if (compare_names(blocks_.confirm(middle), parent) < 0)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low;
+bool Acceptance::repeats_a_coin(size_t block) const {
+  return (!duplicates_.empty() && duplicates_.front() < blocks_.confirm_ends[block]) ||
+         (is_repeated_ && block + 1 == prepared_);
 }
 
 // Undo what apply() did.
@@ -355,7 +264,6 @@ void Acceptance::take_back() {
   for (size_t spend = 0; spend < blocks_.spend_begin(good_); ++spend)
     store_.spent_[spend_rows_[spend]] = 0;
   good_ = 0;
-  refusal_ = unprepared_;
 }
 
 // What a refused block has spent before it was refused is unspent, and its rows are forgotten.
@@ -363,7 +271,7 @@ void Acceptance::roll_back() {
   for (const uint32_t row : block_spends_) store_.spent_[row] = 0;
   const uint32_t rows = row_before(good_);
   store_.spent_.resize(rows);
-  store_.early_children_.cut(rows);
+  store_.parents_.cut(rows);
   const size_t begin = blocks_.confirm_begin(good_), end = blocks_.confirm_begin(prepared_);
   store_.index_.take_back(blocks_.name(begin), end - begin, rows);
 }
@@ -400,4 +308,4 @@ void Store::add_block(const RecordHeader &header, uint64_t offset) {
   last_checksum_ = header.checksum;
 }
 
-}  // namespace coin_log
+}  // namespace cdb::coin_log

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace coin_log {
+namespace cdb::coin_log {
 
 namespace {
 
@@ -70,4 +70,4 @@ void Acked::set(uint64_t length, uint32_t epoch) {
   file_->write(slots, sizeof slots, 0);
 }
 
-}  // namespace coin_log
+}  // namespace cdb::coin_log

@@ -10,7 +10,7 @@
 
 #include "file.h"
 
-namespace coin_log {
+namespace cdb::coin_log {
 
 constexpr const char *kAckedFile = "acked";
 
@@ -49,4 +49,4 @@ class Acked {
   uint32_t epoch_ = 0, sequence_ = 0;
 };
 
-}  // namespace coin_log
+}  // namespace cdb::coin_log

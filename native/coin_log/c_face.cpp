@@ -1,5 +1,5 @@
 // The functions of cdb_coin_log.h: exceptions become statuses, and nothing else happens here.
-#include "coin_name.h"
+#include "common/coin_name.h"
 #include "failure.h"
 #include "reader.h"
 
@@ -7,6 +7,8 @@
 #include <exception>
 #include <memory>
 #include <new>
+
+namespace coin_log = cdb::coin_log;
 
 struct cdb_coin_log {
   coin_log::Store store;
@@ -41,15 +43,15 @@ cdb_coin_log_status guarded(char **error, Body body) noexcept {
 
 // What a body concludes from mapped bytes counts only if all of them could be read.
 template <typename Body>
-void with_readable_mappings(const coin_log::LostPages &lost, Body body) {
-  check_readable(lost);
+void with_readable_mappings(const cdb::LostPages &lost, Body body) {
+  coin_log::check_readable(lost);
   try {
     body();
   } catch (...) {
-    check_readable(lost);
+    coin_log::check_readable(lost);
     throw;
   }
-  check_readable(lost);
+  coin_log::check_readable(lost);
 }
 
 template <typename Body>
@@ -96,18 +98,13 @@ cdb_coin_log_status cdb_coin_log_accept(cdb_coin_log *log, size_t n, const uint6
                                         const uint64_t *timestamps, const uint64_t *spend_ends,
                                         const uint64_t *confirm_ends, const uint8_t *spends,
                                         const uint8_t *confirms, const uint8_t *names,
-                                        int32_t trusting, cdb_coin_log_refusal *refusal,
-                                        char **error) {
-  bool accepted = true;
-  const cdb_coin_log_status status = guarded(log->store, error, [&] {
+                                        int32_t trusting, size_t *accepted, char **error) {
+  return guarded(log->store, error, [&] {
     check_writable(log);
-    const coin_log::Blocks blocks = {n,      indices,  timestamps, spend_ends, confirm_ends,
-                                     spends, confirms, names};
-    accepted = log->store.accept(blocks, trusting != 0, refusal);
+    const cdb::Blocks blocks = {n,      indices,  timestamps, spend_ends, confirm_ends,
+                                spends, confirms, names};
+    *accepted = log->store.accept(blocks, trusting != 0);
   });
-  if (status == COIN_LOG_OK && !accepted)
-    return fail(COIN_LOG_REFUSED, "\ta block breaks a rule", error);
-  return status;
 }
 
 cdb_coin_log_status cdb_coin_log_settle(cdb_coin_log *log, char **error) {
@@ -171,7 +168,7 @@ cdb_coin_log_status cdb_coin_log_next(cdb_coin_log_reader *reader, uint64_t max_
                                       cdb_coin_log_counts *counts, char **error) {
   return guarded(reader->reader->store(), error, [=] {
     reader->reader->next(max_confirms);
-    const coin_log::Blocks blocks = reader->reader->blocks().view();
+    const cdb::Blocks blocks = reader->reader->blocks().view();
     *counts = {blocks.n, blocks.spend_count(), blocks.confirm_count()};
   });
 }
@@ -179,7 +176,7 @@ cdb_coin_log_status cdb_coin_log_next(cdb_coin_log_reader *reader, uint64_t max_
 void cdb_coin_log_take(const cdb_coin_log_reader *reader, uint64_t *indices, uint64_t *timestamps,
                        uint64_t *spend_ends, uint64_t *confirm_ends, uint8_t *spends,
                        uint8_t *confirms, uint8_t *names) {
-  const coin_log::OwnedBlocks &blocks = reader->reader->blocks();
+  const cdb::OwnedBlocks &blocks = reader->reader->blocks();
   copy(blocks.indices, indices);
   copy(blocks.timestamps, timestamps);
   copy(blocks.spend_ends, spend_ends);
@@ -192,9 +189,7 @@ void cdb_coin_log_take(const cdb_coin_log_reader *reader, uint64_t *indices, uin
 void cdb_coin_log_end(cdb_coin_log_reader *reader) { delete reader; }
 
 void cdb_coin_log_name(const uint8_t *confirms, size_t n, uint8_t *names) {
-  using namespace coin_log;
-  for (; n > 0; --n, confirms += kConfirmBytes, names += kNameBytes)
-    name_coin(confirms, confirms + kNameBytes, load_big_endian(confirms + kAmountAt), names);
+  cdb::name_coins(confirms, n, names);
 }
 
 void cdb_coin_log_free(char *error) { std::free(error); }

@@ -6,9 +6,10 @@
 // own, from copies and from what does not change meanwhile.
 #include "store.h"
 
+#include <algorithm>
 #include <chrono>
 
-namespace coin_log {
+namespace cdb::coin_log {
 
 namespace {
 
@@ -70,7 +71,7 @@ void Store::start_checkpoint() {
   Section section = uncovered_section();
   new_spent_rows_.clear();
   cover(blocks_.size());
-  manifest_.rewards = reward_parents_.highest();
+  manifest_.rewards = parents_.rewards();
   checkpoint_ = std::async(std::launch::async, &Store::write_checkpoint, this, manifest_,
                            std::move(section), std::cref(index_.set_aside()), index_.runs());
 }
@@ -91,8 +92,10 @@ Store::Checkpoint Store::write_checkpoint(Manifest manifest, const Section &sect
   sealing.merge(options_.merge_runs);
   manifest.runs = names_of(sealing.runs());
   manifest.next_run = sealing.next_number();
-  const SectionPlace place = write_section(directory_, section, manifest.history_bytes);
+  const SectionPlace place =
+      write_section(directory_, section, manifest.history_bytes, manifest.history_checksum);
   manifest.history_bytes += place.length;
+  manifest.history_checksum = place.checksum;
   write_manifest(directory_, manifest);
   for (const auto &run : sealing.replaced()) remove_file(directory_, run_file(run->name().number));
   return {manifest, sealing.runs(), place};
@@ -102,7 +105,17 @@ Section Store::uncovered_section() const {
   const auto first = blocks_.begin() + static_cast<ptrdiff_t>(manifest_.covered_blocks);
   const uint32_t first_row = static_cast<uint32_t>(manifest_.covered_rows);
   return {manifest_.covered_blocks, {first, blocks_.end()}, new_spent_rows_,
-          early_children_.rows_from(first_row)};
+          early_rows_from(first_row)};
+}
+
+// Of the early children.
+std::vector<uint32_t> Store::early_rows_from(uint32_t first_row) const {
+  const auto &early = parents_.early_children();
+  std::vector<uint32_t> rows;
+  for (auto child = early.rbegin(); child != early.rend() && child->row >= first_row; ++child)
+    rows.push_back(child->row);
+  std::reverse(rows.begin(), rows.end());
+  return rows;
 }
 
 void Store::cover(size_t blocks) {
@@ -113,4 +126,4 @@ void Store::cover(size_t blocks) {
   manifest_.covered_rows = first_row_of(blocks);
 }
 
-}  // namespace coin_log
+}  // namespace cdb::coin_log

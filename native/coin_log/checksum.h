@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <memory>
 
-namespace coin_log {
+namespace cdb::coin_log {
 
 uint64_t checksum(const uint8_t *bytes, size_t n, uint64_t seed);
 
@@ -22,4 +22,4 @@ class StreamChecksum {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace coin_log
+}  // namespace cdb::coin_log

@@ -3,7 +3,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 
-namespace coin_log {
+namespace cdb::coin_log {
 
 long disk_faults() {
 #ifdef RUSAGE_THREAD
@@ -47,4 +47,4 @@ void ColdReads::announce(const uint8_t *const *addresses, size_t n, size_t bytes
   }
 }
 
-}  // namespace coin_log
+}  // namespace cdb::coin_log

@@ -2,9 +2,9 @@
 // group are announced before they happen, and go side by side.
 #pragma once
 
-#include "bytes.h"
+#include "common/bytes.h"
 
-namespace coin_log {
+namespace cdb::coin_log {
 
 // How many reads through mappings have waited for the disk, in this thread so far.
 long disk_faults();
@@ -21,4 +21,4 @@ class ColdReads {
   long faults_ = 0;
 };
 
-}  // namespace coin_log
+}  // namespace cdb::coin_log

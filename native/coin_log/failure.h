@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <string>
 
-namespace coin_log {
+namespace cdb::coin_log {
 
 // file is relative to the database's directory; empty where no file is at fault.
 class Failure : public std::runtime_error {
@@ -27,4 +27,4 @@ inline Failure corrupt_derived(const std::string &file) {
   return corrupt(file, "damaged");
 }
 
-}  // namespace coin_log
+}  // namespace cdb::coin_log

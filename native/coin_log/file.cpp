@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-namespace coin_log {
+namespace cdb::coin_log {
 
 namespace {
 
@@ -202,4 +202,4 @@ Mapping::~Mapping() {
   if (data_ != nullptr) ::munmap(data_, size_);
 }
 
-}  // namespace coin_log
+}  // namespace cdb::coin_log

@@ -1,14 +1,14 @@
 // Files: whole reads and writes, durable replacement, and mappings that nothing shrinks.
 #pragma once
 
-#include "bytes.h"
-#include "lost_pages.h"
+#include "common/bytes.h"
+#include "common/lost_pages.h"
 
 #include <memory>
 #include <optional>
 #include <string>
 
-namespace coin_log {
+namespace cdb::coin_log {
 
 // Where the database is: failures name files relative to it.
 struct Directory {
@@ -86,4 +86,4 @@ void check_readable(const LostPages &lost);
 // An error number as a Failure about a file.
 [[noreturn]] void throw_errno(const std::string &file, int number);
 
-}  // namespace coin_log
+}  // namespace cdb::coin_log

@@ -3,12 +3,12 @@
 #include "checksum.h"
 #include "failure.h"
 
-namespace coin_log {
+namespace cdb::coin_log {
 
 namespace {
 
 constexpr size_t kSectionBytes = 40, kLineBytes = 32;
-constexpr uint32_t kSectionMagic = 0x31484c43;  // "CLH1"
+constexpr uint32_t kSectionMagic = 0x32484c43;  // "CLH2"
 
 void write_line(const BlockLine &line, uint8_t *to) {
   store(to, line.offset);
@@ -36,7 +36,8 @@ void write_rows(const std::vector<uint32_t> &rows, uint8_t *to) {
   if (!rows.empty()) std::memcpy(to, rows.data(), 4 * rows.size());
 }
 
-SectionPlace parse(const uint8_t *from, uint64_t available, uint64_t offset, Section *section) {
+SectionPlace parse(const uint8_t *from, uint64_t available, uint64_t offset, uint64_t seed,
+                   Section *section) {
   if (available < kSectionBytes || load<uint32_t>(from + 8) != kSectionMagic)
     throw corrupt_derived(kHistoryFile);
   section->first_block = load<uint64_t>(from + 16);
@@ -45,7 +46,7 @@ SectionPlace parse(const uint8_t *from, uint64_t available, uint64_t offset, Sec
   if (blocks > available / kLineBytes || spends > available / 4)
     throw corrupt_derived(kHistoryFile);
   const uint64_t length = kSectionBytes + kLineBytes * blocks + 4 * (spends + early);
-  if (length > available || load<uint64_t>(from) != checksum(from + 8, length - 8, offset))
+  if (length > available || load<uint64_t>(from) != checksum(from + 8, length - 8, seed))
     throw corrupt_derived(kHistoryFile);
   const uint8_t *line = from + kSectionBytes;
   section->blocks.reserve(blocks);
@@ -57,12 +58,13 @@ SectionPlace parse(const uint8_t *from, uint64_t available, uint64_t offset, Sec
   if (spent_by_blocks != spends) throw corrupt_derived(kHistoryFile);
   read_rows(line, spends, &section->spent_rows);
   read_rows(line + 4 * spends, early, &section->early_rows);
-  return {offset, length, section->first_block};
+  return {offset, length, section->first_block, seed, load<uint64_t>(from)};
 }
 
 }  // namespace
 
-SectionPlace write_section(const Directory &directory, const Section &section, uint64_t offset) {
+SectionPlace write_section(const Directory &directory, const Section &section, uint64_t offset,
+                           uint64_t seed) {
   const size_t spent_at = kSectionBytes + kLineBytes * section.blocks.size();
   const size_t early_at = spent_at + 4 * section.spent_rows.size();
   Bytes bytes(early_at + 4 * section.early_rows.size());
@@ -79,11 +81,12 @@ SectionPlace write_section(const Directory &directory, const Section &section, u
   }
   write_rows(section.spent_rows, to + spent_at);
   write_rows(section.early_rows, to + early_at);
-  store(to, checksum(to + 8, bytes.size() - 8, offset));
+  const uint64_t sum = checksum(to + 8, bytes.size() - 8, seed);
+  store(to, sum);
   File file(directory, kHistoryFile, Open::kCreate);
   file.write(bytes.data(), bytes.size(), offset);
   file.sync();
-  return {offset, bytes.size(), section.first_block};
+  return {offset, bytes.size(), section.first_block, seed, sum};
 }
 
 void read_sections(const Directory &directory, uint64_t n,
@@ -93,10 +96,12 @@ void read_sections(const Directory &directory, uint64_t n,
   if (file.size() < n) throw corrupt_derived(kHistoryFile);
   Bytes bytes(n);
   file.read(bytes.data(), n, 0);
+  uint64_t seed = 0;
   for (uint64_t offset = 0; offset < n;) {
     Section section;
-    const SectionPlace place = parse(bytes.data() + offset, n - offset, offset, &section);
+    const SectionPlace place = parse(bytes.data() + offset, n - offset, offset, seed, &section);
     offset += place.length;
+    seed = place.checksum;
     each(place, std::move(section));
   }
 }
@@ -106,7 +111,7 @@ Section read_section(const Directory &directory, const SectionPlace &place) {
   Bytes bytes(place.length);
   file.read(bytes.data(), place.length, place.offset);
   Section section;
-  parse(bytes.data(), place.length, place.offset, &section);
+  parse(bytes.data(), place.length, place.offset, place.seed, &section);
   return section;
 }
 
@@ -115,4 +120,4 @@ void erase_behind_sections(const Directory &directory, uint64_t n) {
   File(directory, kHistoryFile, Open::kCreate).erase_from(n);
 }
 
-}  // namespace coin_log
+}  // namespace cdb::coin_log

@@ -3,8 +3,8 @@
 // Sections follow on each other:
 //
 //     offset       bytes   content, little endian
-//     0            8       checksum of all that follows, seeded with the section's offset
-//     8            4       magic "CLH1"
+//     0            8       checksum of all that follows, seeded with that of the section before; 0
+//     8            4       magic "CLH2"
 //     12           4       count of early children E
 //     16           8       first block: so many are in the sections before
 //     24           8       count of blocks B
@@ -13,7 +13,9 @@
 //                          counts of spends, explicit parents and coins (4 each), bytes of an
 //                          amount (1), bytes of a parent's number (1), zeros (2)
 //     40 + 32·B    4·S     the rows that these blocks spend, in their order
-//     … + 4·S      4·E     the rows of their early children (early_children.h), ascending
+//     … + 4·S      4·E     the rows of their early children (common/parents.h), ascending
+//
+// So the last section's checksum, which is in the manifest, vouches for all of them, and for their order.
 #pragma once
 
 #include "file.h"
@@ -21,7 +23,7 @@
 
 #include <functional>
 
-namespace coin_log {
+namespace cdb::coin_log {
 
 constexpr const char *kHistoryFile = "derived/history";
 
@@ -40,14 +42,16 @@ struct Section {
   std::vector<uint32_t> early_rows;
 };
 
-// Where the file has it.
+// Where the file has it. seed: the checksum of the section before.
 struct SectionPlace {
   uint64_t offset, length;
   uint64_t first_block;
+  uint64_t seed, checksum;
 };
 
 // Write a section at offset, durably.
-SectionPlace write_section(const Directory &directory, const Section &section, uint64_t offset);
+SectionPlace write_section(const Directory &directory, const Section &section, uint64_t offset,
+                           uint64_t seed);
 
 // Calls each(place, section) for the sections within the first n bytes.
 void read_sections(const Directory &directory, uint64_t n,
@@ -58,4 +62,4 @@ Section read_section(const Directory &directory, const SectionPlace &place);
 // What rewinds and crashes have left behind the first n bytes. Nobody would see damage there.
 void erase_behind_sections(const Directory &directory, uint64_t n);
 
-}  // namespace coin_log
+}  // namespace cdb::coin_log

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace coin_log {
+namespace cdb::coin_log {
 
 namespace {
 
@@ -113,4 +113,4 @@ void Index::adopt(const Runs &runs) {
   sealing_.clear();
 }
 
-}  // namespace coin_log
+}  // namespace cdb::coin_log

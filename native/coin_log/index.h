@@ -6,7 +6,7 @@
 
 #include "seal.h"
 
-namespace coin_log {
+namespace cdb::coin_log {
 
 class Index {
  public:
@@ -57,4 +57,4 @@ class Index {
   mutable uint64_t run_probes_ = 0;
 };
 
-}  // namespace coin_log
+}  // namespace cdb::coin_log

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-namespace coin_log {
+namespace cdb::coin_log {
 
 namespace {
 constexpr uint64_t kSmallestMapping = uint64_t{1} << 26;
@@ -113,4 +113,4 @@ void Log::write_again(uint64_t begin, uint64_t end) {
   }
 }
 
-}  // namespace coin_log
+}  // namespace cdb::coin_log

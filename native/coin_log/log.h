@@ -3,7 +3,7 @@
 
 #include "writer.h"
 
-namespace coin_log {
+namespace cdb::coin_log {
 
 constexpr const char *kLogFile = "log";
 
@@ -64,4 +64,4 @@ class Log {
   mutable uint64_t read_ahead_ = 0, read_from_ = 0;  // the kernel was told to read these
 };
 
-}  // namespace coin_log
+}  // namespace cdb::coin_log

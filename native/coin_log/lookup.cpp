@@ -1,12 +1,12 @@
 // Lookups. The index gives candidates; each is held against its record, so that what is found is
 // right. Memory is fetched for a group of names at a time, one step after the other.
-#include "coin_name.h"
+#include "common/coin_name.h"
 #include "failure.h"
 #include "store.h"
 
 #include <algorithm>
 
-namespace coin_log {
+namespace cdb::coin_log {
 
 size_t Store::block_of(uint32_t row) const {
   const size_t hint = row / 64;
@@ -159,4 +159,4 @@ void Store::lookup(const uint8_t *names, size_t n, cdb_coin_log_info *infos,
   }
 }
 
-}  // namespace coin_log
+}  // namespace cdb::coin_log

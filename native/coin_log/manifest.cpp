@@ -5,16 +5,17 @@
 
 #include <algorithm>
 
-namespace coin_log {
+namespace cdb::coin_log {
 
 namespace {
-constexpr size_t kManifestBytes = 176, kRunBytes = 16, kKindBytes = 20;
-constexpr uint32_t kManifestMagic = 0x324d4c43;  // "CLM2"
-constexpr uint32_t kFormerMagic = 0x314d4c43;    // "CLM1"
+constexpr size_t kManifestBytes = 184, kRunBytes = 24, kKindBytes = 20;
+constexpr uint32_t kManifestMagic = 0x334d4c43;  // "CLM3"
+constexpr uint32_t kFormerMagics[] = {0x314d4c43, 0x324d4c43};  // "CLM1", "CLM2"
 }  // namespace
 
 void Manifest::uncover() {
   covered_bytes = last_record = last_checksum = covered_blocks = covered_rows = history_bytes = 0;
+  history_checksum = 0;
   runs.clear();
   rewards.clear();
 }
@@ -29,11 +30,12 @@ bool read_manifest(const Directory &directory, Manifest *manifest) {
   if (!exists(directory, kManifestFile)) return false;
   const Bytes bytes = read_whole(directory, kManifestFile);
   const uint8_t *const from = bytes.data();
-  if (bytes.size() >= 12 && load<uint32_t>(from + 8) == kFormerMagic) return false;
+  for (const uint32_t former : kFormerMagics)
+    if (bytes.size() >= 12 && load<uint32_t>(from + 8) == former) return false;
   if (bytes.size() < kManifestBytes || load<uint32_t>(from + 8) != kManifestMagic ||
       load<uint64_t>(from) != checksum(from + 8, bytes.size() - 8, 0) ||
-      bytes.size() != kManifestBytes + kRunBytes * uint64_t{load<uint32_t>(from + 168)} +
-                          kKindBytes * uint64_t{load<uint32_t>(from + 172)})
+      bytes.size() != kManifestBytes + kRunBytes * uint64_t{load<uint32_t>(from + 176)} +
+                          kKindBytes * uint64_t{load<uint32_t>(from + 180)})
     throw corrupt_derived(kManifestFile);
   manifest->epoch = load<uint32_t>(from + 12);
   manifest->rewound_to = load<uint64_t>(from + 16);
@@ -43,15 +45,16 @@ bool read_manifest(const Directory &directory, Manifest *manifest) {
   manifest->covered_blocks = load<uint64_t>(from + 48);
   manifest->covered_rows = load<uint64_t>(from + 56);
   manifest->history_bytes = load<uint64_t>(from + 64);
-  manifest->next_run = load<uint64_t>(from + 72);
+  manifest->history_checksum = load<uint64_t>(from + 72);
+  manifest->next_run = load<uint64_t>(from + 80);
   HashKey secret;
-  std::memcpy(secret.data(), from + 88, sizeof secret);
-  manifest->bits = {load<uint32_t>(from + 80), load<uint32_t>(from + 84), secret};
+  std::memcpy(secret.data(), from + 96, sizeof secret);
+  manifest->bits = {load<uint32_t>(from + 88), load<uint32_t>(from + 92), secret};
   const uint8_t *const runs = from + kManifestBytes;
-  const uint8_t *const kinds = runs + kRunBytes * load<uint32_t>(from + 168);
+  const uint8_t *const kinds = runs + kRunBytes * load<uint32_t>(from + 176);
   manifest->runs.clear();
   for (const uint8_t *run = runs; run < kinds; run += kRunBytes)
-    manifest->runs.push_back({load<uint64_t>(run), load<uint64_t>(run + 8)});
+    manifest->runs.push_back({load<uint64_t>(run), load<uint64_t>(run + 8), load<uint64_t>(run + 16)});
   manifest->rewards.clear();
   for (const uint8_t *kind = kinds; kind < from + bytes.size(); kind += kKindBytes) {
     manifest->rewards.push_back({{}, load<uint32_t>(kind + 16)});
@@ -74,16 +77,18 @@ void write_manifest(const Directory &directory, const Manifest &manifest) {
   store(to + 48, manifest.covered_blocks);
   store(to + 56, manifest.covered_rows);
   store(to + 64, manifest.history_bytes);
-  store(to + 72, manifest.next_run);
-  store(to + 80, manifest.bits.bucket_bits());
-  store(to + 84, manifest.bits.name_bits());
-  std::memcpy(to + 88, manifest.bits.secret().data(), sizeof(HashKey));
-  store(to + 168, static_cast<uint32_t>(manifest.runs.size()));
-  store(to + 172, static_cast<uint32_t>(manifest.rewards.size()));
+  store(to + 72, manifest.history_checksum);
+  store(to + 80, manifest.next_run);
+  store(to + 88, manifest.bits.bucket_bits());
+  store(to + 92, manifest.bits.name_bits());
+  std::memcpy(to + 96, manifest.bits.secret().data(), sizeof(HashKey));
+  store(to + 176, static_cast<uint32_t>(manifest.runs.size()));
+  store(to + 180, static_cast<uint32_t>(manifest.rewards.size()));
   uint8_t *next = to + kManifestBytes;
   for (const RunName &run : manifest.runs) {
     store(next, run.number);
     store(next + 8, run.entries);
+    store(next + 16, run.checksum);
     next += kRunBytes;
   }
   for (const RewardParents::Highest &each : manifest.rewards) {
@@ -95,4 +100,4 @@ void write_manifest(const Directory &directory, const Manifest &manifest) {
   replace_whole(directory, kDerivedFolder, "manifest", bytes);
 }
 
-}  // namespace coin_log
+}  // namespace cdb::coin_log

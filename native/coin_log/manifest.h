@@ -3,7 +3,7 @@
 //
 //     offset  bytes  content, little endian
 //     0       8      checksum of all that follows
-//     8       4      magic "CLM2"
+//     8       4      magic "CLM3"
 //     12      4      epoch: how many rewinds there have been
 //     16      8      offset that the last rewind went back to: records there need this epoch
 //     24      8      covered length of the log
@@ -12,20 +12,23 @@
 //     48      8      covered blocks
 //     56      8      covered rows
 //     64      8      bytes of the history file that count
-//     72      8      number of the next run
-//     80      4      bucket bits
-//     84      4      name bits
-//     88      80     the secret that keys the bits of names
-//     168     4      count of runs
-//     172     4      count of kinds of reward parents
-//     176     16·n   runs, the oldest first: number (8), entries (8)
-//     … + 16n 20·k   kinds: their first 16 bytes (16), highest height (4)
+//     72      8      checksum of the history's last section; 0 without one
+//     80      8      number of the next run
+//     88      4      bucket bits
+//     92      4      name bits
+//     96      80     the secret that keys the bits of names
+//     176     4      count of runs
+//     180     4      count of kinds of reward parents
+//     184     24·n   runs, the oldest first: number (8), entries (8), checksum (8)
+//     … + 24n 20·k   kinds: their first 16 bytes (16), highest height (4)
+//
+// So a file that it names is just the one that was there when it was written, and none of before.
 #pragma once
 
-#include "reward_parents.h"
+#include "common/reward_parents.h"
 #include "run.h"
 
-namespace coin_log {
+namespace cdb::coin_log {
 
 constexpr const char *kDerivedFolder = "derived";
 constexpr const char *kManifestFile = "derived/manifest";
@@ -35,7 +38,7 @@ struct Manifest {
   uint64_t rewound_to = 0;
   uint64_t covered_bytes = 0, last_record = 0, last_checksum = 0;
   uint64_t covered_blocks = 0, covered_rows = 0;
-  uint64_t history_bytes = 0;
+  uint64_t history_bytes = 0, history_checksum = 0;
   uint64_t next_run = 1;
   NameBits bits;
   std::vector<RunName> runs;
@@ -47,9 +50,8 @@ struct Manifest {
   bool is_sound() const;
 };
 
-// Leaves the manifest as it is, and returns false, where there is none, or one of a version whose runs
-// have other bits.
+// Leaves the manifest as it is, and returns false, where there is none, or one of an earlier version.
 bool read_manifest(const Directory &directory, Manifest *manifest);
 void write_manifest(const Directory &directory, const Manifest &manifest);
 
-}  // namespace coin_log
+}  // namespace cdb::coin_log

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace coin_log {
+namespace cdb::coin_log {
 
 namespace {
 
@@ -98,4 +98,4 @@ void Memtable::clear() {
   size_ = 0;
 }
 
-}  // namespace coin_log
+}  // namespace cdb::coin_log

@@ -6,7 +6,7 @@
 #include "huge_pages.h"
 #include "name_bits.h"
 
-namespace coin_log {
+namespace cdb::coin_log {
 
 class Memtable {
  public:
@@ -70,4 +70,4 @@ class Memtable {
   mutable uint64_t probes_ = 0;
 };
 
-}  // namespace coin_log
+}  // namespace cdb::coin_log

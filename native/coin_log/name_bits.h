@@ -2,10 +2,10 @@
 // 32 are its key there. They are its hash, keyed by the database's own secret.
 #pragma once
 
-#include "bytes.h"
-#include "keyed_hash.h"
+#include "common/bytes.h"
+#include "common/keyed_hash.h"
 
-namespace coin_log {
+namespace cdb::coin_log {
 
 // An index entry of a run: key in the upper half, row in the lower one. Keys are spread evenly over
 // a bucket.
@@ -47,4 +47,4 @@ class NameBits {
   KeyedHash hash_;
 };
 
-}  // namespace coin_log
+}  // namespace cdb::coin_log

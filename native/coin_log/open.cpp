@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace coin_log {
+namespace cdb::coin_log {
 
 namespace {
 
@@ -94,7 +94,7 @@ void Store::load_derived() {
     runs.push_back(std::make_shared<const Run>(directory_, run, manifest_.bits));
   index_.adopt(runs);
   load_history();
-  reward_parents_.restore(manifest_.rewards);
+  parents_.restore_rewards(manifest_.rewards);
   rows_ = static_cast<uint32_t>(manifest_.covered_rows);
   last_checksum_ = manifest_.last_checksum;
   log_.set_end(manifest_.covered_bytes);
@@ -125,6 +125,7 @@ void Store::load_history() {
                   append(&early_rows, section.early_rows);
                   sections_.push_back(place);
                 });
+  if (history_checksum() != manifest_.history_checksum) throw corrupt_derived(kHistoryFile);
   check_block_table();
 
   spent_.resize(manifest_.covered_rows);
@@ -142,8 +143,13 @@ void Store::load_history() {
     if (early >= spent_.size()) throw corrupt_derived(kHistoryFile);
     CoinView view;
     fetch(&early, 1, &view);
-    early_children_.add(index_.bits().of(view.parent), early);
+    parents_.add_early(early, Parents::head_of(view.parent));
   }
+}
+
+// Of the last section, which vouches for all.
+uint64_t Store::history_checksum() const {
+  return sections_.empty() ? 0 : sections_.back().checksum;
 }
 
 // Its lines follow on each other, and end where the manifest says.
@@ -175,7 +181,7 @@ void Store::remove_strays() {
 
 cdb_coin_log_totals Store::totals() const {
   return {blocks_.size(), rows_, blocks_.empty() ? 0 : blocks_.back().index, log_.end(),
-          index_.runs().size(), records_checked_, index_.probes() + early_children_.probes() + confirms_compared_,
+          index_.runs().size(), records_checked_, index_.probes() + parents_.probes(),
           acked_is_damaged_ ? 1 : 0};
 }
 
@@ -220,4 +226,4 @@ std::pair<uint64_t, uint64_t> Store::range(int64_t first_index, int64_t last_ind
   return {offset_of(first), offset_of(blocks_up_to(last_index))};
 }
 
-}  // namespace coin_log
+}  // namespace cdb::coin_log

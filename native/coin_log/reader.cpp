@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace coin_log {
+namespace cdb::coin_log {
 
 namespace {
 constexpr const char *kPreservedFile = "derived/preserved";
@@ -80,4 +80,4 @@ void Reader::copy_log(uint64_t begin, uint64_t end, File *file) const {
   }
 }
 
-}  // namespace coin_log
+}  // namespace cdb::coin_log

@@ -3,7 +3,7 @@
 
 #include "store.h"
 
-namespace coin_log {
+namespace cdb::coin_log {
 
 class Reader {
  public:
@@ -42,4 +42,4 @@ class Reader {
   Bytes record_;
 };
 
-}  // namespace coin_log
+}  // namespace cdb::coin_log

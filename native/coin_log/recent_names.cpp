@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace coin_log {
+namespace cdb::coin_log {
 
 void RecentNames::add(const uint8_t *names, size_t n, uint32_t first_row) {
   if (first_row != end_) first_ = end_ = first_row;
@@ -21,4 +21,4 @@ void RecentNames::cut(uint32_t first_row) {
   end_ = std::min(end_, std::max(first_row, first_));
 }
 
-}  // namespace coin_log
+}  // namespace cdb::coin_log

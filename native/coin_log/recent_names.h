@@ -1,9 +1,9 @@
 // The names of the newest coins, as they came: most spends are of these, and take no look into the log.
 #pragma once
 
-#include "bytes.h"
+#include "common/bytes.h"
 
-namespace coin_log {
+namespace cdb::coin_log {
 
 class RecentNames {
  public:
@@ -30,4 +30,4 @@ class RecentNames {
   uint32_t first_ = 0, end_ = 0;  // of the rows that are held
 };
 
-}  // namespace coin_log
+}  // namespace cdb::coin_log

@@ -1,12 +1,12 @@
 #include "record.h"
 
 #include "checksum.h"
-#include "coin_name.h"
+#include "common/coin_name.h"
 #include "failure.h"
 
 #include <algorithm>
 
-namespace coin_log {
+namespace cdb::coin_log {
 
 namespace {
 
@@ -151,4 +151,4 @@ bool append_block(const uint8_t *record, OwnedBlocks *blocks) {
   return true;
 }
 
-}  // namespace coin_log
+}  // namespace cdb::coin_log

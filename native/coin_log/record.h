@@ -24,10 +24,9 @@
 // what the store holds, other than the first row.
 #pragma once
 
-#include "blocks.h"
-#include "join.h"
+#include "common/block_rules.h"
 
-namespace coin_log {
+namespace cdb::coin_log {
 
 constexpr size_t kHeaderBytes = 72;
 constexpr uint32_t kRecordMagic = 0x31524c43;  // "CLR1"
@@ -72,4 +71,4 @@ RecordHeader append_record(const Blocks &blocks, size_t block, const Joined &joi
 // of range.
 bool append_block(const uint8_t *record, OwnedBlocks *blocks);
 
-}  // namespace coin_log
+}  // namespace cdb::coin_log

@@ -12,7 +12,7 @@
 
 #include <algorithm>
 
-namespace coin_log {
+namespace cdb::coin_log {
 
 namespace {
 
@@ -80,11 +80,9 @@ void Store::replay_blocks(OwnedBlocks *blocks, std::vector<RecordHeader> *header
   uint64_t end = offset;
   for (const RecordHeader &header : *headers) end += header.length;
   if (!is_read_only()) log_.write_again(std::max(offset, acknowledged()), end);
-  cdb_coin_log_refusal refusal;
-  const bool is_accepted = accept_all(blocks->view(), headers->data(), true, &refusal);
-  const size_t accepted = is_accepted ? headers->size() : refusal.block;
+  const size_t accepted = accept_all(blocks->view(), headers->data(), true);
   if (accepted > 0) epoch_ = std::max(epoch_, (*headers)[accepted - 1].epoch);
-  if (!is_accepted) throw Failure(COIN_LOG_TAKEN_BACK, "", "a block breaks a rule");
+  if (accepted < headers->size()) throw Failure(COIN_LOG_TAKEN_BACK, "", "a block breaks a rule");
   blocks->clear();
   headers->clear();
 }
@@ -143,4 +141,4 @@ void Store::end_log(uint64_t acked, uint64_t file_bytes) {
   if (!is_read_only()) log_.erase_tail();
 }
 
-}  // namespace coin_log
+}  // namespace cdb::coin_log

@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-namespace coin_log {
+namespace cdb::coin_log {
 
 void Store::rewind(int64_t block_index) {
   settle();
@@ -38,12 +38,14 @@ void Store::drop(size_t kept) {
   forget_blocks(kept);
 }
 
-// One of which the manifest does not know yet; or the manifest is gone.
+// One of which the manifest does not know yet. If there were more, it is gone, or one of an earlier time:
+// nobody knows what of the log that it covers is still the same.
 void Store::take_up_rewind() {
   if (acked_.epoch() <= manifest_.epoch) return;
+  const bool is_of_before = acked_.epoch() > manifest_.epoch + 1;
   manifest_.epoch = acked_.epoch();
   manifest_.rewound_to = acked_.length(manifest_.epoch);
-  if (manifest_.covered_bytes > manifest_.rewound_to) manifest_.uncover();
+  if (is_of_before || manifest_.covered_bytes > manifest_.rewound_to) manifest_.uncover();
   if (is_read_only()) return;
   acked_.set(manifest_.rewound_to, manifest_.epoch);
   acked_.sync();
@@ -85,6 +87,7 @@ void Store::uncover_section() {
                          section.spent_rows.end());
   sections_.pop_back();
   manifest_.history_bytes = place.offset;
+  manifest_.history_checksum = history_checksum();
   cover(place.first_block);
 }
 
@@ -93,9 +96,9 @@ void Store::forget_blocks(size_t blocks) {
   blocks_.resize(blocks);
   spent_.resize(rows_);
   block_hints_.resize((size_t{rows_} + 63) / 64);
-  early_children_.cut(rows_);
+  parents_.cut(rows_);
   recent_names_.cut(rows_);
   checked_records_.erase(checked_records_.lower_bound(blocks), checked_records_.end());
 }
 
-}  // namespace coin_log
+}  // namespace cdb::coin_log

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 
-namespace coin_log {
+namespace cdb::coin_log {
 
 namespace {
 
@@ -21,7 +21,8 @@ void check(const uint8_t *bytes, uint64_t size, const RunName &name, const NameB
   if (name.entries > UINT32_MAX || size != entries_at(bits) + 8 * name.entries)
     throw corrupt_derived(file);
   const size_t head = entries_at(bits);
-  if (load<uint64_t>(bytes) != checksum(bytes + 8, head - 8, name.number) ||
+  if (load<uint64_t>(bytes) != name.checksum ||
+      name.checksum != checksum(bytes + 8, head - 8, name.number) ||
       load<uint64_t>(bytes + 24) != checksum(bytes + head, size - head, name.number))
     throw corrupt_derived(file);
   if (load<uint32_t>(bytes + 8) != kRunMagic || load<uint16_t>(bytes + 12) != bits.bucket_bits() ||
@@ -140,10 +141,11 @@ RunName RunBuilder::finish() {
   store(head.data() + 16, n_);
   store(head.data() + 24, entries_checksum_.value());
   std::memcpy(head.data() + kRunHeaderBytes, counts_.data(), 4 * counts_.size());
-  store(head.data(), checksum(head.data() + 8, head.size() - 8, number_));
+  const uint64_t sum = checksum(head.data() + 8, head.size() - 8, number_);
+  store(head.data(), sum);
   file_.write(head.data(), head.size(), 0);
   file_.sync();
-  return {number_, n_};
+  return {number_, n_, sum};
 }
 
-}  // namespace coin_log
+}  // namespace cdb::coin_log

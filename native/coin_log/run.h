@@ -18,11 +18,13 @@
 #include "file.h"
 #include "name_bits.h"
 
-namespace coin_log {
+namespace cdb::coin_log {
 
+// As the manifest names it. checksum: its first 8 bytes, which vouch for all others.
 struct RunName {
   uint64_t number;
   uint64_t entries;
+  uint64_t checksum;
 };
 
 class Run {
@@ -76,4 +78,4 @@ class RunBuilder {
   File file_;
 };
 
-}  // namespace coin_log
+}  // namespace cdb::coin_log

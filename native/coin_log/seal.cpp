@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace coin_log {
+namespace cdb::coin_log {
 
 namespace {
 
@@ -73,4 +73,4 @@ bool Sealing::merge_once(size_t merge_runs) {
   return true;
 }
 
-}  // namespace coin_log
+}  // namespace cdb::coin_log

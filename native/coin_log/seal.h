@@ -7,7 +7,7 @@
 #include "memtable.h"
 #include "run.h"
 
-namespace coin_log {
+namespace cdb::coin_log {
 
 // The oldest and largest first.
 using Runs = std::vector<std::shared_ptr<const Run>>;
@@ -45,4 +45,4 @@ class Sealing {
   uint64_t next_number_;
 };
 
-}  // namespace coin_log
+}  // namespace cdb::coin_log

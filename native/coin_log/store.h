@@ -4,21 +4,20 @@
 #include "acked.h"
 #include "cdb_coin_log_api.h"
 #include "cold_reads.h"
-#include "early_children.h"
 #include "failure.h"
 #include "history.h"
 #include "index.h"
 #include "log.h"
 #include "manifest.h"
 #include "recent_names.h"
-#include "reward_parents.h"
+#include "common/parents.h"
 #include "unverified.h"
 
 #include <future>
 #include <optional>
 #include <set>
 
-namespace coin_log {
+namespace cdb::coin_log {
 
 class Reader;
 
@@ -43,10 +42,10 @@ class Store {
   void flush();
   void close();
 
-  // accept.cpp. On a refusal the blocks before it have been accepted. trusting: old spends may be
-  // verified later (verify.cpp), but before anything is acknowledged or read.
-  bool accept(const Blocks &blocks, bool trusting, cdb_coin_log_refusal *refusal) {
-    return accept_all(blocks, nullptr, trusting, refusal);
+  // accept.cpp. How many blocks were accepted, before one that breaks a rule. trusting: old spends may
+  // be verified later (verify.cpp), but before anything is acknowledged or read.
+  size_t accept(const Blocks &blocks, bool trusting) {
+    return accept_all(blocks, nullptr, trusting);
   }
 
   // Have everything that was accepted in the log's file.
@@ -91,6 +90,7 @@ class Store {
   void forget_derived();
   void load_derived();
   void load_history();
+  uint64_t history_checksum() const;
   void check_block_table() const;
   void check_last_covered() const;
   void remove_strays();
@@ -106,8 +106,7 @@ class Store {
   void end_log(uint64_t acked, uint64_t file_bytes);
   // accept.cpp
   // replayed: the records that the log has of these blocks already, or null.
-  bool accept_all(const Blocks &blocks, const RecordHeader *replayed, bool trusting,
-                  cdb_coin_log_refusal *refusal);
+  size_t accept_all(const Blocks &blocks, const RecordHeader *replayed, bool trusting);
   void add_block(const RecordHeader &header, uint64_t offset);
   // checkpoint.cpp
   void sync_log();
@@ -123,6 +122,7 @@ class Store {
   Checkpoint write_checkpoint(Manifest manifest, const Section &section, const Memtable &memtable,
                               const Runs &runs);
   Section uncovered_section() const;
+  std::vector<uint32_t> early_rows_from(uint32_t first_row) const;
   // Have the manifest in memory cover so many blocks.
   void cover(size_t blocks);
   // verify.cpp. Throws TAKEN_BACK when a block that was accepted spends what it must not: that one and
@@ -176,14 +176,12 @@ class Store {
   std::vector<uint32_t, HugePages<uint32_t>> spent_;  // by row: the block that spends it, or 0
   std::vector<uint32_t> new_spent_rows_;  // of the blocks that the manifest does not cover
   std::vector<SectionPlace> sections_;
-  EarlyChildren early_children_;
-  RewardParents reward_parents_;
+  Parents parents_;
   RecentNames recent_names_;
   Unverified unverified_;
   mutable ColdReads cold_reads_;
   mutable std::set<size_t> checked_records_;  // by their blocks
   mutable uint64_t records_checked_ = 0;
-  uint64_t confirms_compared_ = 0;
   uint32_t rows_ = 0;
   uint64_t last_checksum_ = 0;
   std::set<Reader *> readers_;
@@ -194,4 +192,4 @@ class Store {
   std::future<Checkpoint> checkpoint_;
 };
 
-}  // namespace coin_log
+}  // namespace cdb::coin_log

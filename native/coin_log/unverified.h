@@ -1,9 +1,9 @@
 // Spends whose coin was found by the index alone: that it is the right one is still to be seen.
 #pragma once
 
-#include "bytes.h"
+#include "common/bytes.h"
 
-namespace coin_log {
+namespace cdb::coin_log {
 
 // That the coin of a name is at a row. spend: a number by which the one who claims it knows it.
 struct Claim {
@@ -45,4 +45,4 @@ class Unverified {
   Bytes names_;
 };
 
-}  // namespace coin_log
+}  // namespace cdb::coin_log

@@ -16,7 +16,7 @@
 
 #include <algorithm>
 
-namespace coin_log {
+namespace cdb::coin_log {
 
 namespace {
 // So much is passed over before it is decided whether its memory is let go of. Where the pass had to wait for
@@ -106,4 +106,4 @@ Store::~Store() = default;
 
 std::unique_ptr<Reader> Store::taken_back() { return std::move(taken_back_); }
 
-}  // namespace coin_log
+}  // namespace cdb::coin_log

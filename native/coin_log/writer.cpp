@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace coin_log {
+namespace cdb::coin_log {
 
 namespace {
 constexpr uint64_t kWritebackBytes = uint64_t{1} << 24;
@@ -78,4 +78,4 @@ void Writer::write_piece(const Piece &piece) {
   written_back_ = end;
 }
 
-}  // namespace coin_log
+}  // namespace cdb::coin_log

@@ -10,7 +10,7 @@
 #include <mutex>
 #include <thread>
 
-namespace coin_log {
+namespace cdb::coin_log {
 
 class Writer {
  public:
@@ -49,4 +49,4 @@ class Writer {
   std::thread thread_;  // runs from the first write on
 };
 
-}  // namespace coin_log
+}  // namespace cdb::coin_log

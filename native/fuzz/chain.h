@@ -1,7 +1,7 @@
 // Blocks drawn from an input, valid ones and others, and what a coin database must know of them.
 #pragma once
 
-#include "big_endian.h"
+#include "common/bytes.h"
 #include "input.h"
 #include "scratch.h"
 
@@ -12,6 +12,8 @@
 #include <set>
 #include <vector>
 
+using cdb::load_big_endian;
+using cdb::store_big_endian;
 using Name = std::array<uint8_t, 32>;
 using Confirm = std::array<uint8_t, 72>;  // parent, puzzle hash, amount (8, big endian)
 
@@ -135,7 +137,7 @@ class Chain {
     const Confirm &confirm = known->second.confirm;
     require(std::memcmp(info.parent, confirm.data(), 32) == 0, "the parent is right");
     require(std::memcmp(info.puzzle_hash, confirm.data() + 32, 32) == 0, "the puzzle is right");
-    require(info.amount == big_endian::load64(confirm.data() + 64), "the amount is right");
+    require(info.amount == load_big_endian(confirm.data() + 64), "the amount is right");
     require(info.confirmed_index == known->second.confirmed_index, "the confirmed index is right");
     require(info.spent_index == known->second.spent_index, "the spent index is right");
   }
@@ -172,8 +174,8 @@ class Chain {
     switch (input->below(4)) {
       case 0:  // a reward: 16 bytes of the network's, zeros, and a height
         std::fill_n(confirm.begin(), 16, static_cast<uint8_t>(0xe0 + input->below(2)));
-        big_endian::store32(static_cast<uint32_t>(block.index + input->below(4)),
-                            confirm.data() + 28);
+        store_big_endian(confirm.data() + 28,
+                         static_cast<uint32_t>(block.index + input->below(4)));
         break;
       case 1:
         std::fill_n(confirm.begin(), 32, input->byte());
@@ -186,7 +188,7 @@ class Chain {
     }
     confirm[32] = static_cast<uint8_t>(n);
     confirm[33] = static_cast<uint8_t>(input->below(4));
-    big_endian::store64(kAmounts[input->below(8)], confirm.data() + 64);
+    store_big_endian(confirm.data() + 64, kAmounts[input->below(8)]);
     return confirm;
   }
 

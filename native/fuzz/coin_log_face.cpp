@@ -1,6 +1,6 @@
 // Calls of cdb_coin_log.h in any order, held against the reference. The input says which.
 
-#include "cdb_coin_log_api.h"
+#include "coin_log/cdb_coin_log_api.h"
 
 #include "calls.h"
 #include "chain.h"
@@ -88,20 +88,20 @@ class Session {
 
   // Returns the block that was refused, if any.
   std::optional<uint64_t> accept(const Packed &packed) {
-    cdb_coin_log_refusal refusal;
+    size_t accepted = 0;
     char *error = nullptr;
     const bool is_trusting = input_.below(2) == 0;
     const cdb_coin_log_status status = cdb_coin_log_accept(
         log_, packed.indices.size(), packed.indices.data(), packed.timestamps.data(),
         packed.spend_ends.data(), packed.confirm_ends.data(), packed.spends.data(),
-        packed.confirms.data(), packed.names.data(), is_trusting ? 1 : 0, &refusal, &error);
+        packed.confirms.data(), packed.names.data(), is_trusting ? 1 : 0, &accepted, &error);
     if (status == COIN_LOG_TAKEN_BACK && is_trusting) {
       is_ok(status, &error, status);
       return taken_back(packed);
     }
-    if (is_ok(status, &error, COIN_LOG_REFUSED)) return is_trusting ? settle(packed) : std::nullopt;
-    require(refusal.rule != COIN_LOG_NO_RULE, "a refusal says which rule");
-    return refusal.block;
+    is_ok(status, &error);
+    if (accepted < packed.indices.size()) return accepted;
+    return is_trusting ? settle(packed) : std::nullopt;
   }
 
   // Returns the block that is refused only now. It may be killed instead: then opening refuses it.

@@ -5,10 +5,10 @@
 // writing, and without what is derived (1), then edits of the file as it was: where (2), what (1), how
 // many bytes (1), the bytes.
 
-#include "cdb_coin_log_api.h"
+#include "coin_log/cdb_coin_log_api.h"
 
 #include "chain.h"
-#include "coin_log/bytes.h"
+#include "common/bytes.h"
 #include "coin_log/checksum.h"
 #include "input.h"
 #include "scratch.h"
@@ -22,9 +22,9 @@
 
 namespace {
 
-using coin_log::checksum;
-using coin_log::load;
-using coin_log::store;
+using cdb::load;
+using cdb::store;
+using cdb::coin_log::checksum;
 using Bytes = std::vector<uint8_t>;
 
 constexpr std::array<const char *, 5> kFiles{"log", "acked", "derived/manifest", "derived/history",
@@ -86,13 +86,13 @@ class Original {
     chain_ = next;
     Packed packed;
     packed.add(block);
-    cdb_coin_log_refusal refusal;
+    size_t accepted = 0;
     char *error = nullptr;
     cdb_coin_log_accept(log, 1, packed.indices.data(), packed.timestamps.data(),
                         packed.spend_ends.data(), packed.confirm_ends.data(), packed.spends.data(),
-                        packed.confirms.data(), packed.names.data(), /*trusting=*/0, &refusal,
+                        packed.confirms.data(), packed.names.data(), /*trusting=*/0, &accepted,
                         &error);
-    require(error == nullptr, "a valid block is accepted");
+    require(error == nullptr && accepted == 1, "a valid block is accepted");
   }
 
   Scratch scratch_;
@@ -209,14 +209,14 @@ bool write_on(cdb_coin_log *log, const Chain &chain) {
   block.names = chain.names_of(block.confirms);
   Packed packed;
   packed.add(block);
-  cdb_coin_log_refusal refusal;
+  size_t accepted = 0;
   char *error = nullptr;
   cdb_coin_log_status status = cdb_coin_log_accept(
       log, 1, packed.indices.data(), packed.timestamps.data(), packed.spend_ends.data(),
       packed.confirm_ends.data(), packed.spends.data(), packed.confirms.data(),
-      packed.names.data(), /*trusting=*/1, &refusal, &error);
+      packed.names.data(), /*trusting=*/1, &accepted, &error);
   require_declared(status, &error);
-  if (status != COIN_LOG_OK && status != COIN_LOG_REFUSED) return false;
+  if (status != COIN_LOG_OK) return false;
   status = cdb_coin_log_rewind(log, static_cast<int64_t>(totals.newest_index) / 2, &error);
   require_declared(status, &error);
   return status == COIN_LOG_OK;

@@ -1,17 +1,17 @@
 // What the targets of rocks_kv share: its results, and blocks in and out.
 #pragma once
 
-#include "cdb_rocks_kv_api.h"
+#include "rocks_kv/cdb_rocks_kv_api.h"
 
 #include "calls.h"
 #include "chain.h"
-#include "coin_name.h"
+#include "common/coin_name.h"
 
 #include <algorithm>
 #include <vector>
 
 inline void name_confirms(const uint8_t *confirms, size_t n, uint8_t *names) {
-  name_coins(reinterpret_cast<const cdb_coin *>(confirms), n, reinterpret_cast<cdb_hash *>(names));
+  cdb::name_coins(confirms, n, names);
 }
 
 inline bool is_ok(cdb_status status, char **error, cdb_status other = CDB_OK) {

@@ -1,6 +1,6 @@
 // Calls of cdb_engine.h, in RocksDB's module, held against a map. The input says which.
 
-#include "cdb_engine_api.h"
+#include "name_index/cdb_engine_api.h"
 
 #include "calls.h"
 #include "input.h"

@@ -3,9 +3,9 @@
 //
 // The input is replay text. tests/fuzz/ holds the same inputs against cdb/replay.py.
 
-#include "cdb_scan_api.h"
+#include "scan/cdb_scan_api.h"
 
-#include "big_endian.h"
+#include "common/bytes.h"
 #include "scratch.h"
 
 #include <cstring>
@@ -158,7 +158,7 @@ Text canonical(const Scan &found) {
       append_hex(&text, found.confirms[confirm].parent);
       text += " ";
       append_hex(&text, found.confirms[confirm].puzzle_hash);
-      text += " " + std::to_string(big_endian::load64(found.confirms[confirm].amount)) + "\n";
+      text += " " + std::to_string(cdb::load_big_endian(found.confirms[confirm].amount)) + "\n";
     }
   }
   return {text.begin(), text.end()};

@@ -58,7 +58,7 @@ BLIND = (
     ),
     Mutant(
         "spent-before-confirmed",
-        "native/state.cpp",
+        "native/scan/state.cpp",
         "return index > 0 && info.spent_index == index && info.confirmed_index <= index;",
         "return index > 0 && info.spent_index == index;",
         11,
@@ -68,7 +68,7 @@ BLIND = (
     ),
     Mutant(
         "scanner-takes-an-index-again",
-        "native/scan.cpp",
+        "native/scan/scan.cpp",
         "text_.take_eol() && static_cast<int64_t>(header->index) > newest_index_;",
         "text_.take_eol() && static_cast<int64_t>(header->index) >= newest_index_;",
         1,
@@ -78,7 +78,7 @@ BLIND = (
     ),
     Mutant(
         "scanner-leaves-two-unsorted",
-        "native/scan.cpp",
+        "native/scan/scan.cpp",
         "if (!sorted) std::sort(entries, entries + n, less<Entry>);",
         "if (!sorted && n > 2) std::sort(entries, entries + n, less<Entry>);",
         8,
@@ -109,9 +109,9 @@ SEEN = (
     ),
     Mutant(
         "confirmed-elsewhere",
-        "native/state.cpp",
-        "info.amount == big_endian::load64(coin.amount) && info.confirmed_index == index;",
-        "info.amount == big_endian::load64(coin.amount) && index <= UINT32_MAX;",
+        "native/scan/state.cpp",
+        "info.amount == load_big_endian(coin.amount) && info.confirmed_index == index;",
+        "info.amount == load_big_endian(coin.amount) && index <= UINT32_MAX;",
         11,
         "the digest holds each coin's confirmed index against its block",
         _ALL,

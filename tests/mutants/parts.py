@@ -15,8 +15,8 @@ from tests.mutants.mutant import Mutant
 _TESTS = Path(__file__).parents[1]
 _UNITS = (
     (("native/coin_log/", "cdb/engines/coin_log", "cdb/schemas/coin_log"), "engines/test_own.py"),
-    (("native/rocks",), "engines/test_rocks.py"),
-    (("native/coin_log/", "native/rocks_kv", "native/keyed"), "schemas/test_crafted_names.py"),
+    (("native/name_index", "native/rocksdb"), "engines/test_rocks.py"),
+    (("native/coin_log/", "native/rocks_kv", "native/common"), "schemas/test_crafted_names.py"),
     (("cdb/engines/promise",), "engines/test_promise.py"),
     (("cdb/schemas/memory", "cdb/engines/replay_file"), "faults/test_mended.py"),
     (
@@ -46,7 +46,7 @@ _UNITS = (
     (("cdb/engines/packed_lookups",), "test_packed.py"),
     (("cdb/loader",), "test_loader.py"),
     (("cdb/packed.py",), "test_packed.py"),
-    (("cdb/state", "cdb/packed_", "native/state"), "test_state.py test_packed_state.py"),
+    (("cdb/state", "cdb/packed_", "native/scan/state"), "test_state.py test_packed_state.py"),
     (("cdb/scanner", "native/scan"), "test_scanner.py"),
     (("cdb/replay.py",), "test_replay.py test_scanner.py"),
 )

@@ -10,7 +10,7 @@ _ROCKS = ("rocks",)
 BLIND = (
     Mutant(
         "kv-commit-not-synced",
-        "native/rocks_kv_store.cpp",
+        "native/rocks_kv/store.cpp",
         "options.sync = sync;",
         "options.sync = sync && false;",
         6,
@@ -20,7 +20,7 @@ BLIND = (
     ),
     Mutant(
         "kv-log-not-synced-before-runs",
-        "native/rocks_kv_store.cpp",
+        "native/rocks_kv/store.cpp",
         "Status status = wanted_.sync != 0 ? Status::OK() : written(db_->SyncWAL());",
         "Status status = Status::OK();",
         6,
@@ -30,7 +30,7 @@ BLIND = (
     ),
     Mutant(
         "kv-rewind-leaves-index-mark",
-        "native/rocks_kv_store.cpp",
+        "native/rocks_kv/store.cpp",
         "if (status.ok()) status = batch.Put(marks_, kIndexedKey, slice(mark_value(kept)));",
         "",
         9,
@@ -40,7 +40,7 @@ BLIND = (
     ),
     Mutant(
         "kv-spends-of-rewound-blocks",
-        "native/rocks_kv_store.cpp",
+        "native/rocks_kv/store.cpp",
         "if (int64_t{spent_index} <= newest_) infos[coins[i].tag].spent_index = spent_index;",
         "infos[coins[i].tag].spent_index = spent_index;",
         9,
@@ -50,7 +50,7 @@ BLIND = (
     ),
     Mutant(
         "kv-rewind-leaves-last-part",
-        "native/rocks_kv_store.cpp",
+        "native/rocks_kv/store.cpp",
         "for (size_t part = 0; status.ok() && part <= n_parts; ++part)",
         "for (size_t part = 0; status.ok() && part < n_parts; ++part)",
         9,
@@ -60,7 +60,7 @@ BLIND = (
     ),
     Mutant(
         "kv-refusal-leaves-spends",
-        "native/rocks_kv_pending.cpp",
+        "native/rocks_kv/pending.cpp",
         "if (i != NameTable::kNone && coins_[i].spent_index > newest) coins_[i].spent_index = 0;",
         "if (i != NameTable::kNone && coins_[i].spent_index > newest + 1) coins_[i].spent_index = 0;",
         4,
@@ -70,9 +70,9 @@ BLIND = (
     ),
     Mutant(
         "kv-blames-the-block-before",
-        "native/rocks_kv.cpp",
-        "while (b + 1 < sizes.size() && sizes[b + 1].coins <= i) ++b;",
-        "while (b + 1 < sizes.size() && sizes[b + 1].coins < i) ++b;",
+        "native/rocks_kv/database.cpp",
+        "while (b + 1 < sizes.size() && sizes[b + 1] <= i) ++b;",
+        "while (b + 1 < sizes.size() && sizes[b + 1] < i) ++b;",
         15,
         "of a pack exactly the blocks before the bad one are kept",
         _KV,
@@ -80,7 +80,7 @@ BLIND = (
     ),
     Mutant(
         "kv-rewards-forgotten",
-        "native/rocks_kv_store.cpp",
+        "native/rocks_kv/store.cpp",
         "return status.ok() ? put(kRewardsKey, rewards) : status;",
         "return status;",
         3,
@@ -90,7 +90,7 @@ BLIND = (
     ),
     Mutant(
         "kv-read-errors-are-absence",
-        "native/rocks_kv_store.cpp",
+        "native/rocks_kv/store.cpp",
         "if (!status.ok() && !status.IsNotFound()) return status;",
         "if (status.IsAborted()) return status;",
         11,
@@ -100,7 +100,7 @@ BLIND = (
     ),
     Mutant(
         "kv-missing-blocks-not-seen",
-        "native/rocks_kv_store.cpp",
+        "native/rocks_kv/store.cpp",
         "if (status.ok() && indexed_ > newest_)",
         "if (status.ok() && indexed_ > UINT32_MAX)",
         11,
@@ -110,7 +110,7 @@ BLIND = (
     ),
     Mutant(
         "manifest-sync-error-forgotten",
-        "native/rocksdb_files.h",
+        "native/rocksdb/files.h",
         "if (!status.ok()) failures_->of_manifest = true;",
         "",
         6,
@@ -120,7 +120,7 @@ BLIND = (
     ),
     Mutant(
         "kv-reader-takes-no-turn",
-        "native/rocks_kv_store.cpp",
+        "native/rocks_kv/store.cpp",
         "if (read_only) turn = std::make_unique<Turn>(path_, LOCK_SH);",
         "",
         14,
@@ -140,7 +140,7 @@ BLIND = (
     ),
     Mutant(
         "rocks-rewind-not-marked",
-        "native/rocksdb_engine.cpp",
+        "native/name_index/rocksdb.cpp",
         "value[kRowBytes] = rewinding ? 1 : 0;",
         "value[kRowBytes] = rewinding && false;",
         9,
@@ -150,7 +150,7 @@ BLIND = (
     ),
     Mutant(
         "rocks-rows-above-watermark",
-        "native/rocksdb_engine.cpp",
+        "native/name_index/rocksdb.cpp",
         "rows[order[i]] = row <= limit ? row : 0;",
         "rows[order[i]] = row <= limit ? row : row;",
         9,
@@ -163,7 +163,7 @@ BLIND = (
 SEEN = (
     Mutant(
         "kv-nothing-restored",
-        "native/rocks_kv.cpp",
+        "native/rocks_kv/database.cpp",
         "if (store_->indexed() == store_->newest()) return Status::OK();",
         "if (store_->indexed() <= store_->newest()) return Status::OK();",
         6,
@@ -172,7 +172,7 @@ SEEN = (
     ),
     Mutant(
         "kv-block-key-overlooked",
-        "native/rocks_kv_store.cpp",
+        "native/rocks_kv/store.cpp",
         "if (!is_done_) rows_->Seek(slice(block_key(block_.index + 1, 0)));",
         "if (!is_done_) rows_->Next();",
         11,
@@ -181,7 +181,7 @@ SEEN = (
     ),
     Mutant(
         "kv-manifest-changes-unseen",
-        "native/rocks_kv_store.cpp",
+        "native/rocks_kv/store.cpp",
         "if (read_only && manifest_state() != manifest)",
         "if (read_only && manifest_state() != manifest && manifest.empty())",
         14,
@@ -199,7 +199,7 @@ SEEN = (
     ),
     Mutant(
         "kv-unfinished-runs-left",
-        "native/rocks_kv_store.cpp",
+        "native/rocks_kv/store.cpp",
         "Status status = read_only ? Status::OK() : opened->remove_unfinished_runs();",
         "Status status;",
         6,
@@ -208,7 +208,7 @@ SEEN = (
     ),
     Mutant(
         "rocks-first-unsorted-put",
-        "native/rocksdb_engine.cpp",
+        "native/name_index/rocksdb.cpp",
         "if (covered.rows != covered_.rows + n)",
         "if (covered.rows < covered_.rows + n)",
         11,
@@ -217,7 +217,7 @@ SEEN = (
     ),
     Mutant(
         "rocks-trims-one-too-few",
-        "native/rocksdb_engine.cpp",
+        "native/name_index/rocksdb.cpp",
         "if (row <= covered_.rows) continue;",
         "if (row <= covered_.rows + 1) continue;",
         9,
@@ -226,7 +226,7 @@ SEEN = (
     ),
     Mutant(
         "kv-refusal-hides-neighbours",
-        "native/rocks_kv_pending.cpp",
+        "native/rocks_kv/pending.cpp",
         "if (((slot - home(slots_[slot].tag)) & mask) < ((slot - gap) & mask)) continue;",
         "if (((slot - home(slots_[slot].tag)) & mask) <= ((slot - gap) & mask)) continue;",
         4,

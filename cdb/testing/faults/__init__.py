@@ -3,7 +3,7 @@
 A trial runs a script of a seed's choice (script.py) and makes one fault after the other. What is
 left then must be a state that the reference model went through, at or after the last one that was
 promised (oracle.py).
-Linux only: processes are watched by a preloaded library (native/fault_shim.c).
+Linux only: processes are watched by a preloaded library (native/preload/fault_shim.c).
 
     python -m cdb.testing.faults power-ext4 my_package.my_schema --seeds 20
 

@@ -11,7 +11,7 @@ _HEADER = struct.Struct("=iiqqiIQ")
 
 
 class Kind(IntEnum):
-    """What was done, as native/fault_shim.c numbers it."""
+    """What was done, as native/preload/fault_shim.c numbers it."""
 
     OPEN = 1
     CLOSE = 2

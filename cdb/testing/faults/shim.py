@@ -1,4 +1,4 @@
-"""The preloaded library (native/fault_shim.c): where it is, and its switches."""
+"""The preloaded library (native/preload/fault_shim.c): where it is, and its switches."""
 
 import ctypes
 import sys

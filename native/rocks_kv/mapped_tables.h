@@ -6,8 +6,8 @@
 // use blocks in place, at two thirds of the cost, and let go of them at once.
 #pragma once
 
-#include "coin_log/lost_pages.h"
-#include "rocksdb_files.h"
+#include "common/lost_pages.h"
+#include "rocksdb/files.h"
 
 #include <rocksdb/file_system.h>
 
@@ -20,6 +20,8 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+namespace cdb::rocks_kv {
 
 // As long as one lives, its thread reads tables in place.
 class ReadingInPlace {
@@ -37,9 +39,9 @@ class ReadingInPlace {
 class MappedTable : public rocksdb::FSRandomAccessFile {
  public:
   MappedTable(void *bytes, size_t n, const std::string &path,
-              const std::shared_ptr<coin_log::LostPages> &lost)
+              const std::shared_ptr<LostPages> &lost)
       : bytes_(bytes), n_(n), path_(path), lost_(lost),
-        guard_(std::make_unique<coin_log::GuardedMapping>(
+        guard_(std::make_unique<GuardedMapping>(
             bytes, n, path.substr(path.rfind('/') + 1), lost)) {}
   MappedTable(const MappedTable &) = delete;
   MappedTable &operator=(const MappedTable &) = delete;
@@ -64,14 +66,14 @@ class MappedTable : public rocksdb::FSRandomAccessFile {
   void *bytes_;
   size_t n_;
   std::string path_;
-  std::shared_ptr<coin_log::LostPages> lost_;
-  std::unique_ptr<coin_log::GuardedMapping> guard_;
+  std::shared_ptr<LostPages> lost_;
+  std::unique_ptr<GuardedMapping> guard_;
 };
 
 class MappedTables : public rocksdb::FileSystemWrapper {
  public:
   MappedTables(const std::shared_ptr<rocksdb::FileSystem> &files,
-               const std::shared_ptr<coin_log::LostPages> &lost)
+               const std::shared_ptr<LostPages> &lost)
       : rocksdb::FileSystemWrapper(files), lost_(lost) {}
   const char *Name() const override { return "MappedTables"; }
 
@@ -106,5 +108,7 @@ class MappedTables : public rocksdb::FileSystemWrapper {
     return rocksdb::IOStatus::IOError("while mapping " + path, std::strerror(errno));
   }
 
-  std::shared_ptr<coin_log::LostPages> lost_;
+  std::shared_ptr<LostPages> lost_;
 };
+
+}  // namespace cdb::rocks_kv

@@ -1,10 +1,10 @@
-#include "rocks_kv_store.h"
+#include "store.h"
 
-#include "rocks_kv_log_file.h"
-#include "rocks_kv_mapped_tables.h"
-#include "rocksdb_common.h"
-#include "rocksdb_files.h"
-#include "rocksdb_turns.h"
+#include "log_file.h"
+#include "mapped_tables.h"
+#include "rocksdb/common.h"
+#include "rocksdb/files.h"
+#include "rocksdb/turns.h"
 
 #include <rocksdb/cache.h>
 #include <rocksdb/filter_policy.h>
@@ -20,6 +20,8 @@
 #include <future>
 #include <memory>
 #include <utility>
+
+namespace cdb::rocks_kv {
 
 using rocksdb::ColumnFamilyHandle;
 using rocksdb::PinnableSlice;
@@ -73,7 +75,7 @@ Slice slice(const std::array<char, n> &bytes) {
 }
 
 Slice name_slice(const uint8_t *name) {
-  return {reinterpret_cast<const char *>(name), CDB_NAME_BYTES};
+  return {reinterpret_cast<const char *>(name), kNameBytes};
 }
 
 const char *chars(const uint8_t *bytes) {
@@ -106,12 +108,12 @@ Status for_each_row(const cdb_kv_block &block, std::string *buffer, Row row) {
   const auto counts = big_endian<8>(uint64_t{block.n_spends} << 32 | block.n_confirms);
   buffer->assign(timestamp.data(), timestamp.size());
   buffer->append(counts.data(), counts.size());
-  buffer->append(chars(block.spends), block.n_spends * CDB_NAME_BYTES);
+  buffer->append(chars(block.spends), block.n_spends * kNameBytes);
   Status status = row(slice(block_key(block.index, 0)), Slice(*buffer));
   for (size_t k = 0; status.ok() && k < parts_of(block.n_confirms); ++k) {
     const size_t n = std::min(kPartCoins, block.n_confirms - k * kPartCoins);
-    const uint8_t *confirms = block.confirms + k * kPartCoins * CDB_CONFIRM_BYTES;
-    status = row(slice(block_key(block.index, 1 + k)), {chars(confirms), n * CDB_CONFIRM_BYTES});
+    const uint8_t *confirms = block.confirms + k * kPartCoins * kConfirmBytes;
+    status = row(slice(block_key(block.index, 1 + k)), {chars(confirms), n * kConfirmBytes});
   }
   return status;
 }
@@ -190,14 +192,22 @@ Status put_spends(const Pending &pending, Put put) {
   });
 }
 
+// Of the early children that are not indexed, ascending.
+std::vector<uint64_t> early_heads(const Parents &parents) {
+  std::vector<uint64_t> heads;
+  for (const Parents::EarlyChild &child : parents.early_children()) heads.push_back(child.head);
+  std::sort(heads.begin(), heads.end());
+  return heads;
+}
+
 template <typename Put>
 Status put_marks(const Pending &pending, int64_t indexed, Put put) {
   Status status;
-  for (const uint64_t head : pending.parents().new_early_heads())
+  for (const uint64_t head : early_heads(pending.parents()))
     if (status.ok()) status = put(kEarlyKey.ToString() + slice(big_endian<8>(head)).ToString(), {});
   if (status.ok()) status = put(kIndexedKey, slice(mark_value(indexed)));
   std::string rewards;
-  for (const Parents::Reward &reward : pending.parents().rewards()) {
+  for (const RewardParents::Highest &reward : pending.parents().rewards()) {
     rewards.append(chars(reward.kind.data()), reward.kind.size());
     rewards.append(slice(big_endian<4>(reward.height)).ToString());
   }
@@ -358,7 +368,7 @@ Status BlockCursor::read_head(size_t *n_confirms) {
   block_.timestamp = from_big_endian<8>(value.data());
   block_.n_spends = u32_at(value.data() + 8);
   *n_confirms = u32_at(value.data() + 12);
-  if (value.size() != kHeadBytes + block_.n_spends * CDB_NAME_BYTES)
+  if (value.size() != kHeadBytes + block_.n_spends * kNameBytes)
     return Status::Corruption("a block's spends are cut");
   spends_.assign(value.data() + kHeadBytes, value.size() - kHeadBytes);
   block_.spends = reinterpret_cast<const uint8_t *>(spends_.data());
@@ -376,7 +386,7 @@ Status BlockCursor::read_parts(size_t n_confirms) {
                                   : rows_->status();
     confirms_.append(rows_->value().data(), rows_->value().size());
   }
-  if (confirms_.size() != n_confirms * CDB_CONFIRM_BYTES)
+  if (confirms_.size() != n_confirms * kConfirmBytes)
     return Status::Corruption("a block's confirms are cut");
   block_.n_confirms = n_confirms;
   block_.confirms = reinterpret_cast<const uint8_t *>(confirms_.data());
@@ -387,7 +397,7 @@ Status BlockCursor::read_parts(size_t n_confirms) {
 }
 
 Status Store::open(const std::string &path, const cdb_kv_options &wanted,
-                   const std::shared_ptr<coin_log::LostPages> &lost,
+                   const std::shared_ptr<LostPages> &lost,
                    std::unique_ptr<Store> *store) {
   auto opened = std::make_unique<Store>();
   opened->path_ = path;
@@ -479,8 +489,9 @@ Status Store::read_parents(Parents *parents) {
   const std::unique_ptr<rocksdb::Iterator> rows(db_->NewIterator({}, marks_));
   for (rows->Seek(kEarlyKey); rows->Valid() && rows->key().starts_with(kEarlyKey); rows->Next()) {
     if (rows->key().size() != kEarlyKeyBytes) return Status::Corruption("a mark is cut");
-    parents->restore_early_head(from_big_endian<8>(rows->key().data() + kEarlyKey.size()));
+    parents->add_early(0, from_big_endian<8>(rows->key().data() + kEarlyKey.size()));
   }
+  parents->forget_rows();
   return rows->status().ok() ? read_rewards(parents) : rows->status();
 }
 
@@ -490,7 +501,7 @@ Status Store::read_rewards(Parents *parents) {
   if (status.IsNotFound()) return Status::OK();
   if (!status.ok()) return status;
   if (mark.size() % kRewardBytes != 0) return Status::Corruption("a mark is cut");
-  std::vector<Parents::Reward> rewards(mark.size() / kRewardBytes);
+  std::vector<RewardParents::Highest> rewards(mark.size() / kRewardBytes);
   for (size_t i = 0; i < rewards.size(); ++i) {
     const char *const bytes = mark.data() + i * kRewardBytes;
     std::copy_n(bytes, rewards[i].kind.size(), rewards[i].kind.begin());
@@ -571,8 +582,8 @@ Status Store::read_coins(std::vector<Place> places, cdb_kv_info *infos) {
   std::transform(parts.begin(), parts.end(), keys.begin(), slice<kBlockKeyBytes>);
   const auto copy = [&](size_t k, const PinnableSlice &part) {
     for (size_t i = first_places[k]; i < first_places[k + 1]; ++i, ++n_read) {
-      const size_t offset = places[i].position % kPartCoins * CDB_CONFIRM_BYTES;
-      if (offset + CDB_CONFIRM_BYTES > part.size()) return Status::Corruption("a block is cut");
+      const size_t offset = places[i].position % kPartCoins * kConfirmBytes;
+      if (offset + kConfirmBytes > part.size()) return Status::Corruption("a block is cut");
       copy_confirm(reinterpret_cast<const uint8_t *>(part.data()) + offset, &infos[places[i].tag]);
     }
     return Status::OK();
@@ -721,21 +732,21 @@ Status Store::begin_rewind(int64_t newest) {
   return status;
 }
 
-Status Store::erase(const cdb_kv_blocks &blocks) {
+Status Store::erase(const Blocks &blocks) {
   if (!is_rewinding_) return Status::InvalidArgument("erase outside a rewind");
   rocksdb::WriteBatch batch;
   Status status;
-  uint64_t confirm_end = 0, spend_end = 0;
-  for (size_t b = 0; status.ok() && b < blocks.n_blocks; ++b) {
+  for (size_t b = 0; status.ok() && b < blocks.n; ++b) {
     if (static_cast<int64_t>(blocks.indices[b]) <= newest_)
       return Status::InvalidArgument("erase of a block that is kept");
-    const size_t n_parts = parts_of(static_cast<size_t>(blocks.confirm_ends[b] - confirm_end));
+    const size_t begin = blocks.confirm_begin(b), end = blocks.confirm_ends[b];
+    const size_t n_parts = parts_of(end - begin);
     for (size_t part = 0; status.ok() && part <= n_parts; ++part)
       status = batch.Delete(blocks_, slice(block_key(blocks.indices[b], part)));
-    for (; status.ok() && confirm_end < blocks.confirm_ends[b]; ++confirm_end)
-      status = batch.Delete(coins_, name_slice(blocks.names + confirm_end * CDB_NAME_BYTES));
-    for (; status.ok() && spend_end < blocks.spend_ends[b]; ++spend_end)
-      status = batch.Delete(spends_, name_slice(blocks.spends + spend_end * CDB_NAME_BYTES));
+    for (size_t coin = begin; status.ok() && coin < end; ++coin)
+      status = batch.Delete(coins_, name_slice(blocks.name(coin)));
+    for (size_t i = blocks.spend_begin(b); status.ok() && i < blocks.spend_ends[b]; ++i)
+      status = batch.Delete(spends_, name_slice(blocks.spend(i)));
   }
   return status.ok() ? write(batch, /*sync=*/false) : status;
 }
@@ -758,3 +769,5 @@ Status Store::written(Status status) {
   has_failed_ = has_failed_ || !status.ok();
   return status;
 }
+
+}  // namespace cdb::rocks_kv

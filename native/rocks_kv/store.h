@@ -1,9 +1,9 @@
 // The database on disk. docs/schemas/rocks_kv.md draws its keys and values.
 #pragma once
 
-#include "big_endian.h"
-#include "coin_log/lost_pages.h"
-#include "rocks_kv_pending.h"
+#include "common/bytes.h"
+#include "common/lost_pages.h"
+#include "pending.h"
 
 #include <rocksdb/db.h>
 #include <rocksdb/env.h>
@@ -13,6 +13,8 @@
 #include <memory>
 #include <string>
 #include <vector>
+
+namespace cdb::rocks_kv {
 
 // A name that is looked up, and what the asker calls it.
 struct Asked {
@@ -29,7 +31,7 @@ struct Place {
 
 inline void copy_confirm(const uint8_t *confirm, cdb_kv_info *info) {
   std::memcpy(info->parent, confirm, sizeof info->parent + sizeof info->puzzle_hash);
-  info->amount = big_endian::load64(confirm + 64);
+  info->amount = load_big_endian(confirm + kAmountAt);
 }
 
 // Reads blocks in order from one moment's view of the database.
@@ -61,7 +63,7 @@ class Store {
   ~Store();
   // lost: where pages of tables are noted that can't be read.
   static rocksdb::Status open(const std::string &path, const cdb_kv_options &options,
-                              const std::shared_ptr<coin_log::LostPages> &lost,
+                              const std::shared_ptr<LostPages> &lost,
                               std::unique_ptr<Store> *store);
   rocksdb::Status close();
 
@@ -93,7 +95,7 @@ class Store {
   rocksdb::Status settle();
   rocksdb::Status verify() { return db_->VerifyChecksum(); }
   rocksdb::Status begin_rewind(int64_t newest);
-  rocksdb::Status erase(const cdb_kv_blocks &blocks);
+  rocksdb::Status erase(const Blocks &blocks);
   rocksdb::Status end_rewind();
 
  private:
@@ -132,3 +134,5 @@ class Store {
   uint64_t ingestions_ = 0;
   bool has_failed_ = false;  // a write
 };
+
+}  // namespace cdb::rocks_kv

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 
-namespace coin_log {
+namespace cdb {
 
 namespace {
 
 uint32_t height_of(const uint8_t *parent) {
-  return __builtin_bswap32(load<uint32_t>(parent + kNameBytes - 4));
+  return load_big_endian<uint32_t>(parent + kNameBytes - 4);
 }
 
 bool is_of(const uint8_t *parent, const RewardParents::Highest &highest) {
@@ -33,4 +33,4 @@ void RewardParents::add(const uint8_t *parent) {
   std::copy_n(parent, highest_.back().kind.size(), highest_.back().kind.begin());
 }
 
-}  // namespace coin_log
+}  // namespace cdb

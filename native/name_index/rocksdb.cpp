@@ -10,11 +10,11 @@
 // Memory: the cache and two or three buffers, and for each name about 1.3 bytes of bloom filter
 // and 1 byte of block index, which stay in memory for as long as the map is open.
 
-#include "big_endian.h"
+#include "common/bytes.h"
 #include "cdb_engine_api.h"
-#include "rocksdb_common.h"
-#include "rocksdb_files.h"
-#include "rocksdb_turns.h"
+#include "rocksdb/common.h"
+#include "rocksdb/files.h"
+#include "rocksdb/turns.h"
 
 #include <rocksdb/cache.h>
 #include <rocksdb/db.h>
@@ -82,7 +82,7 @@ WatermarkBytes encode(const cdb_watermark &covered, bool rewinding) {
 std::vector<size_t> sorted(const uint8_t *names, size_t n) {
   std::vector<std::pair<uint64_t, size_t>> keyed(n);
   for (size_t i = 0; i < n; ++i)
-    keyed[i] = {big_endian::load64(names + i * CDB_NAME_BYTES), i};
+    keyed[i] = {cdb::load_big_endian(names + i * CDB_NAME_BYTES), i};
   std::sort(keyed.begin(), keyed.end(), [names](const auto &a, const auto &b) {
     if (a.first != b.first) return a.first < b.first;
     return name_at(names, a.second).compare(name_at(names, b.second)) < 0;

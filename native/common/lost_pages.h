@@ -13,7 +13,7 @@
 #include <memory>
 #include <string>
 
-namespace coin_log {
+namespace cdb {
 
 // Of one database: whether any page was lost, and of which file the first one.
 class LostPages {
@@ -51,4 +51,4 @@ class GuardedMapping {
   const std::shared_ptr<LostPages> lost_;
 };
 
-}  // namespace coin_log
+}  // namespace cdb

@@ -3,20 +3,17 @@
 #pragma once
 
 #include "cdb_rocks_kv_api.h"
-#include "keyed_hash.h"
-#include "rocks_kv_parents.h"
+#include "common/parents.h"
 
 #include <cstring>
 #include <utility>
 #include <vector>
 
-inline int compare_names(const uint8_t *a, const uint8_t *b) {
-  return std::memcmp(a, b, CDB_NAME_BYTES);
-}
+namespace cdb::rocks_kv {
 
 // A coin that a block in memory confirms, or an older one that such a block spends.
 struct PendingCoin {
-  uint8_t name[CDB_NAME_BYTES];
+  uint8_t name[kNameBytes];
   uint32_t confirmed_index;
   uint32_t position;     // among the confirms of its block
   uint32_t spent_index;  // 0: unspent
@@ -68,12 +65,6 @@ struct PendingBlock {
 
 class Pending {
  public:
-  // What blocks add to, other than themselves.
-  struct Size {
-    size_t coins, early_heads;
-  };
-
-  Size size() const { return {coins_.size(), parents_.n_new_early_heads()}; }
   // Those that are not committed.
   const std::vector<PendingBlock> &blocks() const { return blocks_; }
   // Those that are not indexed.
@@ -86,11 +77,11 @@ class Pending {
   size_t block_entries() const;  // uncommitted confirms and spends
   uint64_t probes() const { return table_.probes() + parents_.probes(); }
 
-  // Adds block b of the chunk. Returns false where it breaks a rule that shows without the
+  // Adds a block behind `newest`. Returns false where it breaks a rule that shows without the
   // database; then part of it may have been added, and keep() must follow.
-  bool add(const cdb_kv_blocks &chunk, size_t b);
-  // Drops all blocks but the first n_blocks, whose newest left this size.
-  void keep(size_t n_blocks, Size size, int64_t newest);
+  bool add(const Blocks &blocks, size_t block, int64_t newest);
+  // Drops all blocks but the first n_blocks, whose newest left so many coins.
+  void keep(size_t n_blocks, size_t n_coins, int64_t newest);
   void drop_committed_blocks();
   void drop_indexed_coins();
 
@@ -104,5 +95,9 @@ class Pending {
   std::vector<uint8_t> spends_;
   std::vector<uint8_t> confirms_;
   NameTable table_;
-  Parents parents_;
+  Parents parents_;  // it calls an early child by its place among the coins
+  Joined joined_;
+  std::vector<uint32_t> doubtful_;
 };
+
+}  // namespace cdb::rocks_kv

@@ -6,7 +6,7 @@
 
 #include <array>
 
-namespace coin_log {
+namespace cdb {
 
 inline bool is_reward_parent(const uint8_t *name) {
   return load<uint64_t>(name + 16) == 0 && load<uint32_t>(name + 24) == 0;
@@ -35,4 +35,4 @@ class RewardParents {
   std::vector<Highest> highest_;
 };
 
-}  // namespace coin_log
+}  // namespace cdb

@@ -17,8 +17,8 @@
  *   (null-terminated, never null unless memory ran out) that the caller frees with
  *   cdb_coin_log_free. It reads "FILE<tab>PROBLEM"; FILE is relative to the database's
  *   directory, and empty where no file is at fault.
- * - A write that fails with anything but COIN_LOG_REFUSED or COIN_LOG_TAKEN_BACK leaves the
- *   log in doubt: close it and open it again.
+ * - A write that fails with anything but COIN_LOG_TAKEN_BACK leaves the log in doubt: close it and
+ *   open it again.
  * - Threads: one call at a time, on a log and the readers made from it together.
  * - No call keeps a pointer that it was given.
  *
@@ -29,7 +29,6 @@
 
 typedef enum {
     COIN_LOG_OK = 0,
-    COIN_LOG_REFUSED,   /* a block breaks a rule; the refusal says which */
     COIN_LOG_CORRUPT,   /* damage was found; nothing wrong was returned */
     COIN_LOG_FOREIGN,   /* a file is of a newer version */
     COIN_LOG_NO_SPACE,  /* the disk is full */
@@ -41,24 +40,6 @@ typedef enum {
     COIN_LOG_NO_MEMORY,
     COIN_LOG_FAILED     /* anything else */
 } cdb_coin_log_status;
-
-typedef enum {
-    COIN_LOG_NO_RULE = 0,
-    COIN_LOG_ORDER,          /* an index at or below the one before, or above 2^32 - 1 */
-    COIN_LOG_SPENDS_AT_ZERO, /* block 0 spends */
-    COIN_LOG_UNSORTED,       /* spends or confirms are not in their order */
-    COIN_LOG_CONFIRM_TWICE,  /* within the block */
-    COIN_LOG_SPEND_TWICE,    /* within the block */
-    COIN_LOG_UNKNOWN,        /* a spend of a coin that does not exist */
-    COIN_LOG_SPENT,          /* a spend of a coin that is spent */
-    COIN_LOG_DUPLICATE       /* a confirm of a coin that exists */
-} cdb_coin_log_rule;
-
-typedef struct {
-    uint64_t block;       /* which of the call's blocks; those before it were accepted */
-    uint32_t rule;        /* a cdb_coin_log_rule: one that is broken, perhaps not the only one */
-    uint8_t coin_name[32];  /* of the coin at fault; zeros where there is none */
-} cdb_coin_log_refusal;
 
 typedef struct {
     int32_t read_only;        /* nothing on disk changes; the state is that of the opening */
@@ -81,7 +62,7 @@ typedef struct {
     uint64_t log_bytes;
     uint64_t runs;
     uint64_t records_checked;  /* since the opening, because the index led to another coin there */
-    uint64_t probes;  /* since the opening: places of the index, and confirms, that were looked at */
+    uint64_t probes;  /* since the opening: places of the index, and early children, that were looked at */
     int32_t acked_is_damaged;  /* or missing, as it was found on opening; for a writer 0: it is mended */
 } cdb_coin_log_totals;
 
@@ -114,8 +95,8 @@ cdb_coin_log_status cdb_coin_log_close(cdb_coin_log *log, int32_t abandon, char 
 
 void cdb_coin_log_count(const cdb_coin_log *log, cdb_coin_log_totals *totals);
 
-/* Add n blocks after the newest one. On COIN_LOG_REFUSED the blocks before refusal->block
-   were accepted, and of that one and those after it nothing was.
+/* Add n blocks after the newest one, and set *accepted to how many: where it is less than n, block
+   *accepted breaks a rule, and neither it nor any after it was applied.
 
    trusting: when a spend's coin is old, have the index alone say that it exists, and verify
    it together with many others, before the next flush, lookup, read, rewind or refusal.
@@ -126,8 +107,7 @@ cdb_coin_log_status cdb_coin_log_accept(cdb_coin_log *log, size_t n, const uint6
                                         const uint64_t *timestamps, const uint64_t *spend_ends,
                                         const uint64_t *confirm_ends, const uint8_t *spends,
                                         const uint8_t *confirms, const uint8_t *names,
-                                        int32_t trusting, cdb_coin_log_refusal *refusal,
-                                        char **error);
+                                        int32_t trusting, size_t *accepted, char **error);
 
 /* Verify what was accepted trusting. After this, and until such blocks are accepted again, no other call
    fails with COIN_LOG_TAKEN_BACK. */

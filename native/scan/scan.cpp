@@ -2,11 +2,13 @@
 
 #include "cdb_scan_api.h"
 
-#include "big_endian.h"
-#include "coin_name.h"
+#include "common/bytes.h"
+#include "common/coin_name.h"
 #include "replay_text.h"
 
 #include <algorithm>
+
+using namespace cdb;
 
 namespace {
 
@@ -21,8 +23,8 @@ bool less(const Entry &a, const Entry &b) {
   const auto *a_bytes = reinterpret_cast<const uint8_t *>(&a);
   const auto *b_bytes = reinterpret_cast<const uint8_t *>(&b);
   for (size_t i = 0; i < sizeof(Entry); i += 8) {
-    const uint64_t a_number = big_endian::load64(a_bytes + i);
-    const uint64_t b_number = big_endian::load64(b_bytes + i);
+    const uint64_t a_number = load_big_endian(a_bytes + i);
+    const uint64_t b_number = load_big_endian(b_bytes + i);
     if (a_number != b_number) return a_number < b_number;
   }
   return false;
@@ -39,7 +41,10 @@ class Scanner {
   }
 
   cdb_scan_status scan_blocks();
-  void name_confirms() { name_coins(output_.confirms, confirms_, output_.names); }
+  void name_confirms() {
+    name_coins(reinterpret_cast<const uint8_t *>(output_.confirms), confirms_,
+               reinterpret_cast<uint8_t *>(output_.names));
+  }
 
  private:
   cdb_scan_status stuck() const;
@@ -100,7 +105,7 @@ bool Scanner::take(cdb_coin *confirm) {
                      text_.take(' ') && text_.take_hash(&confirm->puzzle_hash) &&
                      text_.take(' ') && text_.take_number(UINT64_MAX, &amount) &&
                      text_.take_eol();
-  big_endian::store64(amount, confirm->amount);
+  store_big_endian(confirm->amount, amount);
   return taken;
 }
 

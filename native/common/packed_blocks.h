@@ -3,7 +3,7 @@
 
 #include "bytes.h"
 
-namespace coin_log {
+namespace cdb {
 
 // Blocks in somebody else's arrays; cdb_coin_log.h says what they hold.
 struct Blocks {
@@ -44,4 +44,4 @@ struct OwnedBlocks {
   }
 };
 
-}  // namespace coin_log
+}  // namespace cdb

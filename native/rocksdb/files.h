@@ -9,7 +9,7 @@
 // And a manifest changes only while nobody opens the database for reading (rocksdb_turns.h).
 #pragma once
 
-#include "rocksdb_turns.h"
+#include "turns.h"
 
 #include <rocksdb/file_system.h>
 

@@ -1,10 +1,14 @@
 // The names of coins; docs/replay-format.md says what they are.
 #pragma once
 
-#include "cdb_scan_api.h"
+#include "bytes.h"
+
+namespace cdb {
 
 // The 32 bytes at `name` become the name of the coin with these fields, hashes of 32 bytes.
 void name_coin(const uint8_t *parent, const uint8_t *puzzle_hash, uint64_t amount, uint8_t *name);
 
-// Sets names[i] to the name of coins[i], for n coins.
-void name_coins(const cdb_coin *coins, size_t n, cdb_hash *names);
+// Sets the names, without gaps, of n confirms: parent, puzzle hash, and amount, big endian.
+void name_coins(const uint8_t *confirms, size_t n, uint8_t *names);
+
+}  // namespace cdb

@@ -5,7 +5,7 @@
 // RocksDB skips when it reads a log after a crash.
 #pragma once
 
-#include "rocksdb_files.h"
+#include "rocksdb/files.h"
 
 #include <rocksdb/env.h>
 #include <rocksdb/file_system.h>
@@ -17,6 +17,8 @@
 #include <string>
 #include <unistd.h>
 #include <utility>
+
+namespace cdb::rocks_kv {
 
 class ZeroedLogFile : public rocksdb::FSWritableFileOwnerWrapper {
  public:
@@ -66,3 +68,5 @@ class ZeroedLogs : public rocksdb::FileSystemWrapper {
     return status;
   }
 };
+
+}  // namespace cdb::rocks_kv

@@ -1,4 +1,4 @@
-// Numbers in byte strings, and the few bytes of a name that the index works with.
+// Numbers in byte strings, and names and confirms as such.
 #pragma once
 
 #include <cstddef>
@@ -6,7 +6,7 @@
 #include <cstring>
 #include <vector>
 
-namespace coin_log {
+namespace cdb {
 
 constexpr size_t kNameBytes = 32;
 constexpr size_t kConfirmBytes = 72;
@@ -39,12 +39,17 @@ inline void store_narrow(uint8_t *to, uint64_t value, unsigned bytes) {
   std::memcpy(to, &value, bytes);
 }
 
-inline uint64_t load_big_endian(const uint8_t *from) {
-  return __builtin_bswap64(load<uint64_t>(from));
+inline uint32_t swapped(uint32_t value) { return __builtin_bswap32(value); }
+inline uint64_t swapped(uint64_t value) { return __builtin_bswap64(value); }
+
+template <typename T = uint64_t>
+T load_big_endian(const uint8_t *from) {
+  return swapped(load<T>(from));
 }
 
-inline void store_big_endian(uint8_t *to, uint64_t value) {
-  store(to, __builtin_bswap64(value));
+template <typename T>
+void store_big_endian(uint8_t *to, T value) {
+  store(to, swapped(value));
 }
 
 inline unsigned bytes_needed(uint64_t value) {
@@ -72,4 +77,4 @@ inline int compare_names(const uint8_t *a, const uint8_t *b) { return compare<kN
 
 inline void prefetch(const void *address) { __builtin_prefetch(address); }
 
-}  // namespace coin_log
+}  // namespace cdb

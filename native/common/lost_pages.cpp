@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-namespace coin_log {
+namespace cdb {
 
 namespace {
 
@@ -91,4 +91,4 @@ bool GuardedMapping::replace() const {
                 0) != MAP_FAILED;
 }
 
-}  // namespace coin_log
+}  // namespace cdb

@@ -1,15 +1,13 @@
-#include "rocks_kv_pending.h"
+#include "pending.h"
 
 #include <algorithm>
 #include <array>
 
+namespace cdb::rocks_kv {
+
 namespace {
 
 constexpr unsigned kFewestSlotBits = 10;
-
-size_t end_before(const uint64_t *ends, size_t b) {
-  return b == 0 ? 0 : static_cast<size_t>(ends[b - 1]);
-}
 
 // The hashes of names that follow on each other, computed ahead with their slots on the way from memory.
 class HashesAhead {
@@ -29,7 +27,7 @@ class HashesAhead {
   static constexpr size_t kAhead = 8;
 
   void look_ahead(size_t i) {
-    if (i < n_) table_.prefetch(ahead_[i % kAhead] = table_.hash(names_ + i * CDB_NAME_BYTES));
+    if (i < n_) table_.prefetch(ahead_[i % kAhead] = table_.hash(names_ + i * kNameBytes));
   }
 
   const NameTable &table_;
@@ -97,7 +95,7 @@ const PendingCoin *Pending::find(const uint8_t *name) const {
 }
 
 size_t Pending::block_entries() const {
-  return (spends_.size() / CDB_NAME_BYTES) + (confirms_.size() / CDB_CONFIRM_BYTES);
+  return (spends_.size() / kNameBytes) + (confirms_.size() / kConfirmBytes);
 }
 
 cdb_kv_block Pending::block(size_t i) const {
@@ -107,8 +105,8 @@ cdb_kv_block Pending::block(size_t i) const {
           block.timestamp,
           block.spend_end - before.spend_end,
           block.confirm_end - before.confirm_end,
-          spends_.data() + before.spend_end * CDB_NAME_BYTES,
-          confirms_.data() + before.confirm_end * CDB_CONFIRM_BYTES};
+          spends_.data() + before.spend_end * kNameBytes,
+          confirms_.data() + before.confirm_end * kConfirmBytes};
 }
 
 const cdb_kv_block *Pending::find_block(uint32_t index, cdb_kv_block *block) const {
@@ -120,35 +118,32 @@ const cdb_kv_block *Pending::find_block(uint32_t index, cdb_kv_block *block) con
   return block;
 }
 
-bool Pending::add(const cdb_kv_blocks &chunk, size_t b) {
-  const size_t first_spend = end_before(chunk.spend_ends, b);
-  const size_t first_confirm = end_before(chunk.confirm_ends, b);
-  const size_t n_spends = static_cast<size_t>(chunk.spend_ends[b]) - first_spend;
-  const size_t n_confirms = static_cast<size_t>(chunk.confirm_ends[b]) - first_confirm;
-  const uint8_t *spends = chunk.spends + first_spend * CDB_NAME_BYTES;
-  const uint8_t *confirms = chunk.confirms + first_confirm * CDB_CONFIRM_BYTES;
-  const uint8_t *names = chunk.names + first_confirm * CDB_NAME_BYTES;
-  const auto index = static_cast<uint32_t>(chunk.indices[b]);
-  spends_.insert(spends_.end(), spends, spends + n_spends * CDB_NAME_BYTES);
-  confirms_.insert(confirms_.end(), confirms, confirms + n_confirms * CDB_CONFIRM_BYTES);
-  blocks_.push_back({index, chunk.timestamps[b], spends_.size() / CDB_NAME_BYTES,
-                     confirms_.size() / CDB_CONFIRM_BYTES});
-  if (index == 0 && n_spends != 0) return false;
-  // Both are sorted. Where they are not, a parent's spend is overlooked and a lookup made in vain.
-  size_t s = 0;
-  HashesAhead name_hashes(table_, names, n_confirms);
+bool Pending::add(const Blocks &blocks, size_t block, int64_t newest) {
+  join(blocks, block, &joined_);
+  if (!keeps_rules(blocks, block, newest, joined_)) return false;
+  const size_t first_spend = blocks.spend_begin(block), first = blocks.confirm_begin(block);
+  const size_t n_spends = blocks.spend_ends[block] - first_spend;
+  const size_t n_confirms = blocks.confirm_ends[block] - first;
+  const uint8_t *const spends = blocks.spend(first_spend);
+  const auto index = static_cast<uint32_t>(blocks.indices[block]);
+  spends_.insert(spends_.end(), spends, spends + n_spends * kNameBytes);
+  confirms_.insert(confirms_.end(), blocks.confirm(first),
+                   blocks.confirm(first) + n_confirms * kConfirmBytes);
+  blocks_.push_back({index, blocks.timestamps[block], spends_.size() / kNameBytes,
+                     confirms_.size() / kConfirmBytes});
+  doubtful_.clear();
+  parents_.examine(blocks, block, joined_, static_cast<uint32_t>(coins_.size() - first), &doubtful_);
+  const uint32_t *doubtful = doubtful_.data(), *const end = doubtful + doubtful_.size();
+  HashesAhead name_hashes(table_, blocks.name(first), n_confirms);
   for (size_t i = 0; i < n_confirms; ++i) {
-    const uint8_t *const parent = confirms + i * CDB_CONFIRM_BYTES;
-    while (s < n_spends && compare_names(spends + s * CDB_NAME_BYTES, parent) < 0) ++s;
-    const bool is_parent_spent =
-        s < n_spends && compare_names(spends + s * CDB_NAME_BYTES, parent) == 0;
-    const PendingCoin fields{{},   index, static_cast<uint32_t>(i),
-                             0,    true,  parents_.may_have(parent, is_parent_spent)};
-    if (!confirm(names + i * CDB_NAME_BYTES, name_hashes.next(i), fields)) return false;
+    const bool may_exist = doubtful != end && *doubtful == first + i;
+    if (may_exist) ++doubtful;
+    const PendingCoin fields{{}, index, static_cast<uint32_t>(i), 0, true, may_exist};
+    if (!confirm(blocks.name(first + i), name_hashes.next(i), fields)) return false;
   }
   HashesAhead spend_hashes(table_, spends, n_spends);
   for (size_t i = 0; i < n_spends; ++i)
-    if (!spend(spends + i * CDB_NAME_BYTES, spend_hashes.next(i), index)) return false;
+    if (!spend(spends + i * kNameBytes, spend_hashes.next(i), index)) return false;
   return true;
 }
 
@@ -173,23 +168,23 @@ bool Pending::spend(const uint8_t *name, uint64_t hash, uint32_t index) {
 
 void Pending::add_coin(const uint8_t *name, uint64_t hash, const PendingCoin &fields) {
   coins_.push_back(fields);
-  std::memcpy(coins_.back().name, name, CDB_NAME_BYTES);
+  std::memcpy(coins_.back().name, name, kNameBytes);
   table_.add_last(coins_, hash);
 }
 
-void Pending::keep(size_t n_blocks, Size size, int64_t newest) {
-  for (; coins_.size() > size.coins; coins_.pop_back()) table_.remove_last(coins_);
-  parents_.keep_new_early_heads(size.early_heads);
+void Pending::keep(size_t n_blocks, size_t n_coins, int64_t newest) {
+  for (; coins_.size() > n_coins; coins_.pop_back()) table_.remove_last(coins_);
+  parents_.cut(static_cast<uint32_t>(n_coins));
   const PendingBlock last = n_blocks == 0 ? PendingBlock{} : blocks_[n_blocks - 1];
-  const size_t spends_kept = last.spend_end * CDB_NAME_BYTES;
-  for (size_t at = spends_kept; at < spends_.size(); at += CDB_NAME_BYTES) {
+  const size_t spends_kept = last.spend_end * kNameBytes;
+  for (size_t at = spends_kept; at < spends_.size(); at += kNameBytes) {
     const uint8_t *const name = spends_.data() + at;
     const size_t i = table_.find(coins_, name, table_.hash(name));
     if (i != NameTable::kNone && coins_[i].spent_index > newest) coins_[i].spent_index = 0;
   }
   blocks_.resize(n_blocks);
   spends_.resize(spends_kept);
-  confirms_.resize(last.confirm_end * CDB_CONFIRM_BYTES);
+  confirms_.resize(last.confirm_end * kConfirmBytes);
 }
 
 void Pending::drop_committed_blocks() {
@@ -201,5 +196,7 @@ void Pending::drop_committed_blocks() {
 void Pending::drop_indexed_coins() {
   coins_.clear();
   table_.clear();
-  parents_.saved();
+  parents_.forget_rows();
 }
+
+}  // namespace cdb::rocks_kv

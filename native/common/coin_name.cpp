@@ -9,15 +9,15 @@
 
 #include "coin_name.h"
 
-#include "big_endian.h"
-
 #include <openssl/sha.h>
 
 #include <cstring>
 
+namespace cdb {
+
 namespace {
 
-constexpr size_t kHashBytes = sizeof(cdb_hash), kHashesBytes = 2 * kHashBytes;
+constexpr size_t kHashesBytes = 2 * kNameBytes;
 constexpr size_t kMessageBytes = 128;  // two of SHA-256's blocks, for every coin
 
 // The length of the shortest big-endian two's-complement form; that of 0 is empty.
@@ -30,16 +30,16 @@ struct Message {
   uint8_t bytes[kMessageBytes] = {};
 
   Message(const uint8_t *parent, const uint8_t *puzzle_hash, uint64_t amount) {
-    std::memcpy(bytes, parent, kHashBytes);
-    std::memcpy(bytes + kHashBytes, puzzle_hash, kHashBytes);
+    std::memcpy(bytes, parent, kNameBytes);
+    std::memcpy(bytes + kNameBytes, puzzle_hash, kNameBytes);
     const size_t int_bytes = clvm_int_bytes(amount);
     const size_t end = kHashesBytes + int_bytes;
     // The amount as nine bytes and zeros: copied from inside, it needs no case of its own by length.
     uint8_t padded[24] = {};
-    big_endian::store64(amount, padded + 1);
+    store_big_endian(padded + 1, amount);
     std::memcpy(bytes + kHashesBytes, padded + 9 - int_bytes, 9);
     bytes[end] = 0x80;
-    big_endian::store64(8 * end, bytes + kMessageBytes - 8);
+    store_big_endian(bytes + kMessageBytes - 8, uint64_t{8 * end});
   }
 };
 
@@ -52,11 +52,12 @@ void name_coin(const uint8_t *parent, const uint8_t *puzzle_hash, uint64_t amoun
   SHA256_CTX context;
   SHA256_Init(&context);
   SHA256_Update(&context, message.bytes, sizeof message.bytes);
-  for (size_t i = 0; i < 8; ++i) big_endian::store32(context.h[i], name + 4 * i);
+  for (size_t i = 0; i < 8; ++i) store_big_endian(name + 4 * i, uint32_t{context.h[i]});
 }
 
-void name_coins(const cdb_coin *coins, size_t n, cdb_hash *names) {
-  for (size_t i = 0; i < n; ++i)
-    name_coin(coins[i].parent.bytes, coins[i].puzzle_hash.bytes, big_endian::load64(coins[i].amount),
-              names[i].bytes);
+void name_coins(const uint8_t *confirms, size_t n, uint8_t *names) {
+  for (; n > 0; --n, confirms += kConfirmBytes, names += kNameBytes)
+    name_coin(confirms, confirms + kNameBytes, load_big_endian(confirms + kAmountAt), names);
 }
+
+}  // namespace cdb

@@ -14,6 +14,8 @@
 #include <cstring>
 #include <random>
 
+namespace cdb {
+
 // The factors a, two words each, the lower first; then b.
 using HashKey = std::array<uint64_t, 10>;
 
@@ -59,3 +61,5 @@ class KeyedHash {
 
   HashKey key_;
 };
+
+}  // namespace cdb

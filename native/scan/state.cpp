@@ -2,17 +2,19 @@
 
 #include "cdb_scan_api.h"
 
-#include "big_endian.h"
-#include "coin_name.h"
+#include "common/bytes.h"
+#include "common/coin_name.h"
 
 #include <cstring>
+
+using namespace cdb;
 
 namespace {
 
 bool says_the_same(const cdb_info &info, const cdb_coin &coin, uint64_t index) {
   return std::memcmp(&info.parent, &coin.parent, sizeof coin.parent) == 0 &&
          std::memcmp(&info.puzzle_hash, &coin.puzzle_hash, sizeof coin.puzzle_hash) == 0 &&
-         info.amount == big_endian::load64(coin.amount) && info.confirmed_index == index;
+         info.amount == load_big_endian(coin.amount) && info.confirmed_index == index;
 }
 
 // 0 stands for no block, and a coin is there before it is spent, or with the block that spends it.
@@ -21,21 +23,22 @@ bool is_spent_by(const cdb_info &info, uint64_t index) {
 }
 
 void write_header(uint64_t index, uint64_t timestamp, uint64_t confirms, uint8_t *header) {
-  big_endian::store32(static_cast<uint32_t>(index), header);
-  big_endian::store64(timestamp, header + 4);
-  big_endian::store32(static_cast<uint32_t>(confirms), header + 12);
+  store_big_endian(header, static_cast<uint32_t>(index));
+  store_big_endian(header + 4, timestamp);
+  store_big_endian(header + 12, static_cast<uint32_t>(confirms));
 }
 
 void write_coin(const cdb_hash &name, const cdb_info &info, uint8_t *coin) {
   std::memcpy(coin, &name, sizeof name);
-  big_endian::store32(info.confirmed_index, coin + 32);
-  big_endian::store32(info.spent_index, coin + 36);
+  store_big_endian(coin + 32, info.confirmed_index);
+  store_big_endian(coin + 36, info.spent_index);
 }
 
 }  // namespace
 
 void cdb_name_coins(const cdb_coin *coins, size_t n, cdb_hash *names) {
-  name_coins(coins, n, names);
+  cdb::name_coins(reinterpret_cast<const uint8_t *>(coins), n,
+                  reinterpret_cast<uint8_t *>(names));
 }
 
 size_t cdb_write_state(const cdb_state *state, uint8_t *stream, size_t *spent) {

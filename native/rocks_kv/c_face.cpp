@@ -1,0 +1,142 @@
+// The functions of cdb_rocks_kv.h: statuses and exceptions become its own, and nothing else happens here.
+
+#include "cdb_rocks_kv_api.h"
+
+#include "database.h"
+#include "rocksdb/common.h"
+
+#include <cstdlib>
+
+using cdb::LostPages;
+using cdb::rocks_kv::BlockCursor;
+using cdb::rocks_kv::Database;
+using rocksdb::Status;
+
+struct cdb_kv {
+  std::unique_ptr<Database> database;
+};
+
+struct cdb_kv_cursor {
+  std::unique_ptr<BlockCursor> blocks;
+  const LostPages *lost;
+};
+
+namespace {
+
+template <typename Body>
+cdb_status guarded_reads(const LostPages &lost, char **error, Body body) {
+  return guarded(error, [&] {
+    return cdb::rocks_kv::unless_lost(lost, lost.any() ? Status::OK() : body());
+  });
+}
+
+template <typename Body>
+cdb_status guarded_reads(const cdb_kv &kv, char **error, Body body) {
+  return guarded_reads(kv.database->lost_pages(), error, body);
+}
+
+cdb::Blocks view(const cdb_kv_blocks &blocks) {
+  return {blocks.n_blocks,     blocks.indices, blocks.timestamps, blocks.spend_ends,
+          blocks.confirm_ends, blocks.spends,  blocks.confirms,   blocks.names};
+}
+
+}  // namespace
+
+const char *cdb_kv_version(void) {
+  static const std::string version = "RocksDB " + rocksdb::GetRocksVersionAsString();
+  return version.c_str();
+}
+
+cdb_status cdb_kv_open(const char *path, const cdb_kv_options *options, cdb_kv **kv,
+                       char **error) {
+  return guarded(error, [=] {
+    auto opened = std::make_unique<cdb_kv>();
+    const Status status = Database::open(path, *options, &opened->database);
+    if (status.ok()) *kv = opened.release();
+    return status;
+  });
+}
+
+cdb_status cdb_kv_close(cdb_kv *kv, char **error) {
+  return guarded(error, [=] {
+    const std::unique_ptr<cdb_kv> owned(kv);
+    return owned->database->close();
+  });
+}
+
+void cdb_kv_get_state(const cdb_kv *kv, cdb_kv_state *state) {
+  *state = kv->database->state();
+}
+
+cdb_status cdb_kv_accept(cdb_kv *kv, const cdb_kv_blocks *blocks, size_t *accepted, char **error) {
+  return guarded_reads(*kv, error, [=] { return kv->database->accept(view(*blocks), accepted); });
+}
+
+cdb_status cdb_kv_commit(cdb_kv *kv, char **error) {
+  return guarded_reads(*kv, error, [=] { return kv->database->commit(); });
+}
+
+cdb_status cdb_kv_checkpoint(cdb_kv *kv, char **error) {
+  return guarded_reads(*kv, error, [=] { return kv->database->checkpoint(); });
+}
+
+cdb_status cdb_kv_settle(cdb_kv *kv, char **error) {
+  return guarded_reads(*kv, error, [=] { return kv->database->settle(); });
+}
+
+cdb_status cdb_kv_verify(cdb_kv *kv, char **error) {
+  return guarded_reads(*kv, error, [=] { return kv->database->verify(); });
+}
+
+cdb_status cdb_kv_find(cdb_kv *kv, const uint8_t *names, size_t n, cdb_kv_info *infos,
+                       uint8_t *found, char **error) {
+  return guarded_reads(*kv, error, [=] { return kv->database->find(names, n, infos, found); });
+}
+
+cdb_status cdb_kv_find_block(cdb_kv *kv, uint32_t index, cdb_kv_block *block, int32_t *found,
+                             char **error) {
+  return guarded_reads(*kv, error, [=] {
+    bool is_found = false;
+    const Status status = kv->database->find_block(index, block, &is_found);
+    *found = is_found ? 1 : 0;
+    return status;
+  });
+}
+
+cdb_status cdb_kv_cursor_open(cdb_kv *kv, uint32_t first, uint32_t last, cdb_kv_cursor **cursor,
+                              char **error) {
+  return guarded(error, [=] {
+    *cursor = new cdb_kv_cursor{kv->database->cursor(first, last), &kv->database->lost_pages()};
+    return Status::OK();
+  });
+}
+
+cdb_status cdb_kv_cursor_next(cdb_kv_cursor *cursor, cdb_kv_block *block, int32_t *found,
+                              char **error) {
+  return guarded_reads(*cursor->lost, error, [=] {
+    bool is_found = false;
+    const Status status = cursor->blocks->next(block, &is_found);
+    *found = is_found ? 1 : 0;
+    return status;
+  });
+}
+
+void cdb_kv_cursor_close(cdb_kv_cursor *cursor) {
+  delete cursor;
+}
+
+cdb_status cdb_kv_begin_rewind(cdb_kv *kv, int64_t newest, char **error) {
+  return guarded_reads(*kv, error, [=] { return kv->database->begin_rewind(newest); });
+}
+
+cdb_status cdb_kv_erase(cdb_kv *kv, const cdb_kv_blocks *blocks, char **error) {
+  return guarded_reads(*kv, error, [=] { return kv->database->erase(view(*blocks)); });
+}
+
+cdb_status cdb_kv_end_rewind(cdb_kv *kv, char **error) {
+  return guarded_reads(*kv, error, [=] { return kv->database->end_rewind(); });
+}
+
+void cdb_kv_free(char *error) {
+  std::free(error);
+}
