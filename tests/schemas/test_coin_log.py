@@ -423,14 +423,61 @@ def test_missing_derived_files_are_rebuilt(loaded: Path, chain: Chain, gone: str
 
 
 @pytest.mark.parametrize("read_only", [True, False])
+@pytest.mark.parametrize("magic", [b"CLM1", b"CLM2"])
 def test_a_manifest_of_earlier_versions_counts_as_missing(
-    loaded: Path, chain: Chain, read_only: bool
+    loaded: Path, chain: Chain, read_only: bool, magic: bytes
 ) -> None:
     manifest = loaded / MANIFEST
-    manifest.write_bytes(manifest.read_bytes().replace(b"CLM2", b"CLM1"))
+    manifest.write_bytes(manifest.read_bytes().replace(b"CLM3", magic))
     assert damaged_files(loaded) == []
     with CoinLogSchema(loaded, read_only=read_only) as schema:
         assert verify(schema) == expected_state(chain.blocks)
+
+
+def forks_of_one_shape(n: int) -> list[list[BlockSpendInfo]]:
+    """Chains whose files differ only in which coins are spent."""
+    coins = [[reward(index, each) for each in range(n)] for index in range(16)]
+    return [
+        [BlockSpendInfo(0, 0, [], coins[0])]
+        + [
+            BlockSpendInfo(index, 0, [coins[index - 1][(fork + index) % n].name()], coins[index])
+            for index in range(1, 16)
+        ]
+        for fork in range(n)
+    ]
+
+
+def test_a_derived_file_of_an_earlier_time_is_never_served(path: Path, tmp_path: Path) -> None:
+    """A copy that was made while somebody wrote has such files; so has a backup of half of it."""
+    derived, states = path / "derived", []
+    for kept, blocks in enumerate(forks_of_one_shape(4)):
+        with open_small(path) as schema:
+            schema.rewind_to_block_index(kept)
+            accept_all(schema, blocks[(schema.last_block_index or -1) + 1 :])
+        states.append({file.name: file.read_bytes() for file in derived.iterdir()})
+        if kept != 2:
+            shutil.rmtree(derived)
+            open_small(path).close()
+            states.append({file.name: file.read_bytes() for file in derived.iterdir()})
+    names = [coin.name() for block in blocks for coin in block.confirms]
+    with CoinLogSchema(path, read_only=True) as reader:
+        expected = reader.coin_infos_for_coin_names(names)
+    assert len(expected) == len(names)
+    now = states.pop()
+    copy, detected = copies(path, tmp_path / "copy"), set()
+    for name in now:
+        for former in {state[name] for state in states if name in state} - {now[name]}:
+            (copy() / "derived" / name).write_bytes(former)
+            damages = list(check(tmp_path / "copy", lambda coins: None))
+            try:
+                with open_small(tmp_path / "copy") as schema:
+                    assert schema.coin_infos_for_coin_names(names) == expected
+            except CorruptDatabaseError:
+                detected.add(name.partition("-")[0])
+                repair(tmp_path / "copy", damages, lambda coins: None)
+                with open_small(tmp_path / "copy") as schema:
+                    assert schema.coin_infos_for_coin_names(names) == expected
+    assert detected >= {"history", "run"}
 
 
 @pytest.fixture
