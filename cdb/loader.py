@@ -4,11 +4,12 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 
 from cdb.blocks import BlockSpendInfo
 from cdb.errors import BlockError, ChainMismatchError
 from cdb.packed import PackedBlocks
-from cdb.schemas.protocol import Schema
+from cdb.schemas.protocol import Schema, offer_of
 
 DEFAULT_FLUSH_COINS = 50_000
 
@@ -39,6 +40,7 @@ class Loader:
         uninterrupted: Callable[[], AbstractContextManager[None]] = nullcontext,
     ) -> None:
         self._schema = schema
+        self._accept = acceptor(schema)
         self._flush_coins = flush_coins
         self._uninterrupted = uninterrupted
         newest = schema.last_block_index
@@ -79,7 +81,7 @@ class Loader:
         end = min(due + 1, len(packed))
         part = packed.part(done, end)
         try:
-            accept(self._schema, part)
+            self._accept(part)
         finally:
             self._count(part)
         if self._unflushed_coins >= self._flush_coins:
@@ -99,12 +101,18 @@ class Loader:
         self._unflushed_coins += packed.confirm_ends[accepted - 1]
 
 
+def acceptor(schema: Schema) -> Callable[[PackedBlocks], None]:
+    """What accepts packs: the schema itself where it takes them, or else its accept_block."""
+    packed = offer_of(schema).accepts_packed
+    return partial(_accept_one_by_one, schema) if packed is None else packed.accept_packed
+
+
 def accept(schema: Schema, packed: PackedBlocks) -> None:
-    """Accept blocks, packed where the schema takes them so, or one by one."""
-    accept_packed = getattr(schema, "accept_packed", None)
-    if accept_packed is not None:
-        accept_packed(packed)
-        return
+    """Accept one pack."""
+    acceptor(schema)(packed)
+
+
+def _accept_one_by_one(schema: Schema, packed: PackedBlocks) -> None:
     for place in range(len(packed)):
         schema.accept_block(packed.block(place))
 

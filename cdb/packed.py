@@ -24,6 +24,8 @@ from cdb.coins import NAME_BYTES, Coin, bytes32, bytes32_unchecked
 AMOUNT_BYTES = 8
 CONFIRM_BYTES = 2 * NAME_BYTES + AMOUNT_BYTES
 
+Packed = bytes | bytearray | memoryview
+
 
 @dataclass(frozen=True, slots=True)
 class PackedBlocks:

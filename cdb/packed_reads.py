@@ -1,25 +1,24 @@
 """Reads any schema in packed form: as it gives it, or packed here from objects.
 
-A schema gives it when it has blocks_packed(), the blocks of blocks(), and coin_infos_packed(); see
-cdb.schemas.coin_log. What it says is not believed: the names of coins are computed here, and
-everything has the length that it should have before native code goes over it.
+What a schema says is not believed: the names of coins are computed here, and everything has the
+length that it should have before native code goes over it.
 """
 
 import struct
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from struct import iter_unpack
-from typing import Any, Protocol
+from typing import Protocol
 
 from cdb.ahead import ahead
 from cdb.blocks import BlockSpendInfo
 from cdb.coins import MAX_U32, NAME_BYTES, CoinInfo, bytes32, bytes32_unchecked
 from cdb.engines.packed_lookups import INFO_BYTES, INFO_FORMAT
 from cdb.errors import InvariantError
-from cdb.packed import PackedBlocks, held_bytes, pack_unnamed
-from cdb.packed_state import Packed, names_of, with_names
+from cdb.packed import Packed, PackedBlocks, held_bytes, pack_unnamed
+from cdb.packed_state import names_of, with_names
 from cdb.scanner import native_missing
-from cdb.schemas.protocol import Schema
+from cdb.schemas.protocol import ReadsPacked, Schema, offer_of
 
 LOOKUP_COINS = 10_000
 """Of a schema that gives objects so many entries are read at a time: blocks, spends and
@@ -45,16 +44,14 @@ class PackedReads(Protocol):
 
 def packed_reads(schema: Schema) -> PackedReads:
     """How to read a schema. Reads raise InvariantError for what no state can hold."""
-    given: Any = schema
-    if hasattr(given, "blocks_packed") and hasattr(given, "coin_infos_packed"):
-        return _Given(given)
-    return _Objects(schema)
+    given = offer_of(schema).reads_packed
+    return _Objects(schema) if given is None else _Given(given)
 
 
 class _Given:
     """Of a schema that gives packed blocks and infos."""
 
-    def __init__(self, schema: Any) -> None:
+    def __init__(self, schema: ReadsPacked) -> None:
         self._schema = schema
 
     def blocks(self) -> Iterator[PackedBlocks]:

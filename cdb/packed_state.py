@@ -15,10 +15,8 @@ from typing import Any
 from cdb.blocks import canonical
 from cdb.coins import NAME_BYTES, coin_name
 from cdb.engines.packed_lookups import INFO_FORMAT
-from cdb.packed import CONFIRM_BYTES, PackedBlocks
+from cdb.packed import CONFIRM_BYTES, Packed, PackedBlocks
 from cdb.scanner import native_missing, native_scanner
-
-Packed = bytes | bytearray | memoryview
 
 BLOCK_FORMAT = ">IQI"
 """index, timestamp, number of confirms"""

@@ -17,12 +17,11 @@ from cdb.coins import NAME_BYTES, Coin, CoinInfo, bytes32, bytes32_unchecked
 from cdb.damage import Progress
 from cdb.engines.packed_lookups import INFO_BYTES, INFO_FORMAT
 from cdb.errors import ChainMismatchError, InvariantError
-from cdb.packed import CONFIRM_BYTES, PackedBlocks, pack_unnamed
+from cdb.packed import CONFIRM_BYTES, Packed, PackedBlocks, pack_unnamed
 from cdb.packed_reads import OTHER_ANSWERS, PackedReads, packed_reads
 from cdb.packed_state import (
     BLOCK_FORMAT,
     COIN_FORMAT,
-    Packed,
     first_false_spend,
     first_unsorted,
     write_state,

@@ -14,7 +14,7 @@ import pytest
 from cdb.blocks import canonical
 from cdb.damage import Damage
 from cdb.errors import CdbError, DatabaseClosedError, UnsupportedError
-from cdb.schemas import Schema
+from cdb.schemas import Schema, offer_of
 from cdb.schemas.registry import SchemaInfo, find_schema
 from cdb.testing.base import accept_all
 from cdb.testing.chains import sample_chain
@@ -66,10 +66,11 @@ def in_a_child(schema: Schema, body: Callable[[], None]) -> int:
 
 
 def test_a_child_goes_on_with_no_iteration(schema: Schema) -> None:
-    iterations = [
+    packed = offer_of(schema).reads_packed
+    iterations: list[Iterator[object]] = [
         iter(schema.blocks()),
         iter(schema.blocks()),
-        iter(getattr(schema, "blocks_packed", schema.blocks)()),
+        iter(schema.blocks() if packed is None else packed.blocks_packed()),
     ]
     first = next(iterations[0])
 

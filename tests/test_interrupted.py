@@ -17,6 +17,7 @@ import pytest
 from cdb.engines import shared
 from cdb.engines.guard import Guard
 from cdb.errors import DatabaseClosedError, UnsupportedError
+from cdb.loader import acceptor
 from cdb.native import NativeEngine
 from cdb.packed import PackedBlocks
 from cdb.schemas import Schema
@@ -67,10 +68,11 @@ def interrupted(handler: Callable[[], None]) -> Iterator[None]:
 
 
 def test_calls_in_the_middle_of_a_call_are_refused(schema: Schema) -> None:
+    accept = acceptor(schema)
+
     def accept_the_rest() -> None:
-        accept = getattr(schema, "accept_packed", None)
         for block in BLOCKS[9:]:
-            schema.accept_block(block) if accept is None else accept(PackedBlocks.of([block]))
+            accept(PackedBlocks.of([block]))
 
     refused: list[Callable[[], object]] = [
         schema.close,

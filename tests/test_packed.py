@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from cdb.blocks import BlockSpendInfo, canonical
 from cdb.errors import BlockError
 from cdb.packed import PackedBlocks
-from cdb.schemas import open_schema
+from cdb.schemas import AcceptsPacked, Schema, offer_of, open_schema
 from cdb.schemas.memory import MemorySchema
 from cdb.state import summarize
 from cdb.testing.chains import Chain, sample_chain
@@ -51,7 +51,7 @@ def test_packed_blocks_are_accepted_like_single_ones(
     cut = data.draw(st.integers(0, len(chain.blocks)))
     model = accepted_by_model(chain.blocks)
     with open_schema(spec, tmp_path_factory.mktemp("packed") / "database") as schema:
-        accept_packed = getattr(schema, "accept_packed")  # noqa: B009 - it is no part of Schema
+        accept_packed = accepting(schema).accept_packed
         accept_packed(PackedBlocks.of(chain.blocks[:cut]))
         if fits_in_packed_form(broken):
             with pytest.raises(error) as caught:
@@ -71,12 +71,18 @@ def test_a_spend_before_its_confirm_in_the_same_pack_is_refused(spec: str, tmp_p
     early = BlockSpendInfo(chain.blocks[2].index, 0, [later.name()], [])
     with open_schema(spec, tmp_path / "database") as schema:
         with pytest.raises(BlockError) as caught:
-            schema.accept_packed(  # type: ignore[attr-defined]
+            accepting(schema).accept_packed(
                 PackedBlocks.of([*chain.blocks[:2], early, chain.blocks[3]])
             )
         assert caught.value.block_index == early.index
         assert caught.value.coin_name == later.name()
         assert schema.last_block_index == chain.blocks[1].index
+
+
+def accepting(schema: Schema) -> AcceptsPacked:
+    packed = offer_of(schema).accepts_packed
+    assert packed is not None
+    return packed
 
 
 def accepted_by_model(blocks: list[BlockSpendInfo]) -> MemorySchema:

@@ -6,7 +6,7 @@ import pytest
 
 from cdb.blocks import canonical
 from cdb.errors import UnsupportedError
-from cdb.schemas import find_schema
+from cdb.schemas import find_schema, offer_of
 from cdb.state import verify
 from cdb.testing import small_memtable
 from cdb.testing.chains import sample_chain
@@ -35,9 +35,10 @@ def test_a_reader_sees_one_committed_state_and_changes_nothing(spec: str, tmp_pa
                     reader.accept_block(block)
                 with pytest.raises(UnsupportedError):
                     reader.rewind_to_block_index(0)
-                if hasattr(reader, "settle"):
+                settles = offer_of(reader).settles
+                if settles is not None:
                     with pytest.raises(UnsupportedError):
-                        reader.settle()
+                        settles.settle()
         writer.rewind_to_block_index(chain.blocks[20].index)
         with schema.open(path, read_only=True) as reader:
             assert verify(reader).newest_index == chain.blocks[20].index

@@ -7,7 +7,7 @@ from cdb.bench.process import WrongAnswerError
 from cdb.bench.questions import Questions, names_of
 from cdb.coins import CoinInfo, bytes32
 from cdb.packed import PackedBlocks
-from cdb.schemas import Schema
+from cdb.schemas import ReadsPacked, Schema, offer_of
 
 BATCH_NAMES = 1_000
 
@@ -47,8 +47,8 @@ class PackedLookups:
 
     form = "packed"
 
-    def __init__(self, ask: Callable[[Any], Any]) -> None:
-        self.ask = ask
+    def __init__(self, schema: ReadsPacked) -> None:
+        self.ask: Callable[[Any], Any] = schema.coin_infos_packed
 
     def question(self, names: bytes) -> bytes:
         """See Lookups."""
@@ -64,7 +64,7 @@ class PackedLookups:
 
 def fastest_lookups(schema: Schema) -> Lookups:
     """Packed ones if the schema has them."""
-    packed = getattr(schema, "coin_infos_packed", None)
+    packed = offer_of(schema).reads_packed
     return ObjectLookups(schema) if packed is None else PackedLookups(packed)
 
 

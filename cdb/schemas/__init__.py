@@ -1,13 +1,30 @@
 """The schemas: one contract (protocol), one way to find them (registry), one file each."""
 
-from cdb.schemas.protocol import Schema, SchemaFactory
+from cdb.schemas.protocol import (
+    AcceptsPacked,
+    Check,
+    Offer,
+    ReadsPacked,
+    Repair,
+    Schema,
+    SchemaFactory,
+    Settles,
+    offer_of,
+)
 from cdb.schemas.registry import SchemaInfo, find_schema, open_schema, schema_names
 
 __all__ = [
+    "AcceptsPacked",
+    "Check",
+    "Offer",
+    "ReadsPacked",
+    "Repair",
     "Schema",
     "SchemaFactory",
     "SchemaInfo",
+    "Settles",
     "find_schema",
+    "offer_of",
     "open_schema",
     "schema_names",
 ]

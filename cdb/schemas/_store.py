@@ -5,7 +5,7 @@ Shared by every schema whose coins are SQLite rows; docs/architecture.md says ho
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from cdb.blocks import (
     BlockSpendInfo,
@@ -51,8 +51,7 @@ class CoinStore(Shared):
         self._accept(block_spend_info)
 
     def accept_packed(self, packed: PackedBlocks) -> None:
-        """Add blocks in order. Raises a BlockError at the first one that is refused; those before
-        it are accepted."""
+        """See AcceptsPacked. No refusal is deferred."""
         self._accept_packed(check_canonical(packed))
 
     @reading
@@ -184,3 +183,11 @@ class _KnownCoins:
         ]
         self._rows.read.named_coins([row for row, _ in stored], [name for _, name in stored])
         return rows
+
+
+if TYPE_CHECKING:
+    from cdb.schemas.protocol import AcceptsPacked, Schema, Settles
+
+    _keeps: type[Schema] = CoinStore
+    _accepts: type[AcceptsPacked] = CoinStore
+    _settles: type[Settles] = CoinStore

@@ -16,6 +16,7 @@ from functools import partial
 from os import PathLike
 from pathlib import Path
 from threading import get_ident
+from typing import TYPE_CHECKING
 
 from cdb.blocks import BlockSpendInfo, checked_index, named_block, with_plain_fields
 from cdb.coins import MAX_U32, NAME_BYTES
@@ -95,14 +96,10 @@ class CoinLogSchema(PackedLookups):
 
     @writing
     def accept_packed(self, packed_blocks: PackedBlocks) -> None:
-        """Add blocks in order. At a BlockError, those before the block that it names were accepted.
+        """See AcceptsPacked. A spend of an old coin may be verified later, with many others.
 
-        The blocks must be in canonical form, and their names right. A spend of an old coin may be
-        verified later, together with many others. A block that spends what it must not is refused
-        then, by the next flush, look-up, read, rewind or close, or by an accept that makes room or
-        refuses another block: the BlockError names it; it and the blocks after it are gone, and
-        nothing of them was promised. Reads in other threads than this one go on without it: it is
-        the writer who is told.
+        A refusal is deferred until then, or to an accept that makes room or refuses another block.
+        Reads in other threads than this one go on without the block: it is the writer who is told.
         """
         self._writer = get_ident()
         self._accept(PackedBlocks.checked(packed_blocks), trusting=True)
@@ -285,3 +282,10 @@ def _packed(block: BlockSpendInfo) -> PackedBlocks | None:
 
 
 SCHEMA = CoinLogSchema
+
+if TYPE_CHECKING:
+    from cdb.schemas.protocol import AcceptsPacked, ReadsPacked, SchemaFactory
+
+    _opens: SchemaFactory = CoinLogSchema
+    _accepts: type[AcceptsPacked] = CoinLogSchema
+    _reads: type[ReadsPacked] = CoinLogSchema

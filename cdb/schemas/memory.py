@@ -7,6 +7,7 @@ whole (cdb.engines.replay_file), so a flush costs as much as all that was ever a
 from collections.abc import Iterable
 from os import PathLike
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from sortedcontainers import SortedDict
 
@@ -168,3 +169,8 @@ class MemorySchema(Shared):
 
 
 SCHEMA = MemorySchema
+
+if TYPE_CHECKING:
+    from cdb.schemas.protocol import SchemaFactory
+
+    _opens: SchemaFactory = MemorySchema

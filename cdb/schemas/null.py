@@ -5,6 +5,7 @@ Nothing is kept: every lookup finds nothing, and nothing is written to disk.
 
 from collections.abc import Iterable
 from os import PathLike
+from typing import TYPE_CHECKING
 
 from cdb.blocks import BlockSpendInfo, named_block
 from cdb.coins import CoinInfo, bytes32
@@ -67,3 +68,9 @@ class NullSchema(Closing):
 SCHEMA = NullSchema
 DURABILITIES = (Durability.NONE,)
 KEEPS_CONTRACT = False
+
+if TYPE_CHECKING:
+    from cdb.schemas.protocol import AcceptsPacked, SchemaFactory
+
+    _opens: SchemaFactory = NullSchema
+    _accepts: type[AcceptsPacked] = NullSchema

@@ -1,17 +1,26 @@
-"""The contract that every schema keeps; cdb.testing.SchemaConformance holds it to it."""
+"""The contract that every schema keeps, and what one may offer beyond it.
 
-from collections.abc import Iterable
+Nothing inherits these Protocols: a schema just has their methods, and offer_of() finds those that
+it may have or not. mypy holds a schema to their signatures where it says what it offers, as
+cdb.schemas.coin_log does at its end; cdb.testing.SchemaConformance holds it to what they mean.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from os import PathLike
+from pathlib import Path
 from types import TracebackType
-from typing import Protocol, Self
+from typing import Protocol, Self, runtime_checkable
 
 from cdb.blocks import BlockSpendInfo
 from cdb.coins import CoinInfo, bytes32
+from cdb.damage import Damage, Progress
 from cdb.durability import Durability
+from cdb.packed import Packed, PackedBlocks
 
 
 class Schema(Protocol):
-    """A coin database. Nothing inherits this Protocol: a schema just has these methods.
+    """A coin database.
 
     One thread writes; reads from any other thread are safe meanwhile and see whole blocks.
     """
@@ -75,4 +84,92 @@ class SchemaFactory(Protocol):
         read_only: bool = False,
     ) -> Schema:
         """Create the database, or open the one that is there."""
+        ...
+
+
+@runtime_checkable
+class AcceptsPacked(Protocol):
+    """Takes many blocks at once, without an object a coin."""
+
+    def accept_packed(self, packed_blocks: PackedBlocks, /) -> None:
+        """Add blocks in order, as if each were accepted alone: so the spend of a coin that a later
+        block of the pack confirms is of an unknown coin.
+
+        Each block must be canonical, and the names those of its confirms. A block that is not
+        canonical is a ValueError, and neither it nor those after it are accepted; names are
+        believed. Buffers whose lengths don't agree are a ValueError, and nothing has happened.
+
+        At a BlockError, which names the first block that breaks a rule, that one and those after it
+        were not accepted, and those before it were. It may be deferred to the next flush, settle,
+        look-up, read, rewind or close, which raises it then; the object goes on. What is deferred
+        was never promised, and what was promised stays readable.
+        """
+        ...
+
+
+@runtime_checkable
+class ReadsPacked(Protocol):
+    """Gives blocks and coins without an object for each. The buffers are the caller's own."""
+
+    def blocks_packed(self) -> Iterable[PackedBlocks]:
+        """The blocks of blocks(), so many at a time as suits the schema, with their names."""
+        ...
+
+    def coin_infos_packed(self, coin_names: bytes, /) -> tuple[Packed, Packed]:
+        """The coins of names without gaps: an info for each (see cdb.packed), zeros for an unknown
+        one, and a byte that is 1 where there is such a coin and 0 elsewhere.
+
+        Raises ValueError for names that are not bytes, or not 32 each.
+        """
+        ...
+
+
+@runtime_checkable
+class Settles(Protocol):
+    """Owes compaction after writes, and can do it when it is told to."""
+
+    def settle(self) -> None:
+        """Flush, and do all the compaction that is owed, durably. Nothing that can be read
+        changes."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """An open schema as what it offers beyond Schema; None where it doesn't."""
+
+    accepts_packed: AcceptsPacked | None
+    reads_packed: ReadsPacked | None
+    settles: Settles | None
+
+
+def offer_of(schema: Schema) -> Offer:
+    """What an open schema offers. It takes some 50 µs: ask once, not for each block."""
+    return Offer(
+        schema if isinstance(schema, AcceptsPacked) else None,
+        schema if isinstance(schema, ReadsPacked) else None,
+        schema if isinstance(schema, Settles) else None,
+    )
+
+
+class Check(Protocol):
+    """A schema module's check(): what is wrong with a database's files, also where it can't be
+    opened."""
+
+    def __call__(self, path: Path, progress: Progress, /) -> Iterator[Damage]:
+        """Read all that can be damaged. It changes no byte.
+
+        Raises DatabaseLockedError beside a writer. A CorruptDatabaseError is damage without repair.
+        """
+        ...
+
+
+class Repair(Protocol):
+    """A schema module's repair(): mends what check() has found, all of which is repairable."""
+
+    def __call__(self, path: Path, damages: Sequence[Damage], progress: Progress, /) -> None:
+        """Hold the database's lock, and make derived files anew; no other one is touched.
+
+        After kill -9 the database opens, or can be repaired again.
+        """
         ...

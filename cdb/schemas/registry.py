@@ -14,26 +14,21 @@ A module may also have
 - DURABILITIES (tuple of Durability, the strongest first): all levels otherwise;
 - KEEPS_CONTRACT = False: it measures something, and stores nothing;
 - missing() -> str | None: why it can't be used on this machine, and what to do; None when it can;
-- check(path, progress) -> Iterator[Damage]: what is wrong with a database's files, also where it
-  can't be opened. It changes no byte, and raises DatabaseLockedError beside a writer;
-- repair(path, damages, progress): mends what check() has found, all of which must be repairable. It
-  touches derived files alone; after kill -9 the database opens, or can be repaired again.
+- check(path, progress) and repair(path, damages, progress): see Check and Repair in
+  cdb.schemas.protocol.
 """
 
 import importlib
 import inspect
-from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib.metadata import entry_points
 from os import PathLike
-from pathlib import Path
 from types import ModuleType
 
-from cdb.damage import Damage, Progress
 from cdb.durability import Durability
 from cdb.errors import MissingEngineError, UnknownSchemaError, UnsupportedError
-from cdb.schemas.protocol import Schema, SchemaFactory
+from cdb.schemas.protocol import Check, Repair, Schema, SchemaFactory
 
 ENTRY_POINT_GROUP = "cdb.schemas"
 OWN_SCHEMAS = (
@@ -48,10 +43,6 @@ OWN_SCHEMAS = (
     "null",
 )
 ALL_DURABILITIES = (Durability.POWER, Durability.PROCESS, Durability.NONE)
-
-
-Check = Callable[[Path, Progress], Iterator[Damage]]
-Repair = Callable[[Path, Sequence[Damage], Progress], None]
 
 
 @dataclass(frozen=True)

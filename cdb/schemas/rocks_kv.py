@@ -11,7 +11,7 @@ from contextlib import ExitStack
 from functools import partial
 from os import PathLike
 from pathlib import Path
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from cdb.blocks import BlockSpendInfo, checked_index, named_block
 from cdb.damage import Damage, Progress
@@ -88,7 +88,7 @@ class RocksKvSchema(PackedLookups):
         self._accept(pack_named(named_block(block_spend_info, self._newest)))
 
     def accept_packed(self, packed_blocks: PackedBlocks) -> None:
-        """Accept blocks in order. At a bad one, those before it are accepted, and it raises."""
+        """See AcceptsPacked."""
         self._accept_packed(PackedBlocks.checked(packed_blocks))
 
     @reading
@@ -98,7 +98,7 @@ class RocksKvSchema(PackedLookups):
 
     @writing
     def settle(self) -> None:
-        """Flush, and do all the compaction that is owed, durably. Reads wait for it."""
+        """See Settles. Reads wait for it."""
         with self._guard.write():
             self._kv.settle()
             self._promise(self._reached())
@@ -271,3 +271,11 @@ def repair(path: Path, damages: Sequence[Damage], progress: Progress) -> None:
 
 
 SCHEMA = RocksKvSchema
+
+if TYPE_CHECKING:
+    from cdb.schemas.protocol import AcceptsPacked, ReadsPacked, SchemaFactory, Settles
+
+    _opens: SchemaFactory = RocksKvSchema
+    _accepts: type[AcceptsPacked] = RocksKvSchema
+    _reads: type[ReadsPacked] = RocksKvSchema
+    _settles: type[Settles] = RocksKvSchema

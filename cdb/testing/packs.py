@@ -15,7 +15,7 @@ from cdb.coins import bytes32
 from cdb.errors import AlreadySpentError, DuplicateCoinError, InvalidBlockError, UnknownCoinError
 from cdb.packed import PackedBlocks, pack_unnamed
 from cdb.packed_state import with_names
-from cdb.schemas.protocol import Schema
+from cdb.schemas.protocol import Schema, offer_of
 from cdb.testing.base import SchemaTests
 from cdb.testing.chains import BREACHES, Chain, child, random_block, reward, sample_chain
 from cdb.testing.faults.remote import RemoteSchema
@@ -165,14 +165,15 @@ class PackTests(SchemaTests):
         with self._both(path) as both:
             both.accept([BlockSpendInfo(1, 0, [], coins)])
             falling = sorted([reward(2, n) for n in range(3)], key=canonical_coin_key)[::-1]
-            schema: Any = both.schema
+            packing = offer_of(both.schema).accepts_packed
+            assert packing is not None
             for block in (
                 BlockSpendInfo(2, 0, [], falling),
                 BlockSpendInfo(2, 0, spends[::-1], []),
                 BlockSpendInfo(2, 0, [*spends[:1], *spends[:0:-1]], [falling[0]]),
             ):
                 with pytest.raises(ValueError, match="block 2 is not in canonical form"):
-                    schema.accept_packed(with_names(pack_unnamed([block])))
+                    packing.accept_packed(with_names(pack_unnamed([block])))
                 both.agree()
             both.accept([BlockSpendInfo(2, 0, spends, falling)], packed=True)
             both.agree()
@@ -311,7 +312,7 @@ class PackTests(SchemaTests):
 
 
 def _takes_packs(schema: Schema) -> bool:
-    return hasattr(schema, "accept_packed")
+    return offer_of(schema).accepts_packed is not None
 
 
 def _next(chain: Chain, n_blocks: int, random: Random) -> list[BlockSpendInfo]:

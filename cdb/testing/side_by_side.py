@@ -9,7 +9,7 @@ from cdb.errors import BlockError
 from cdb.loader import accept
 from cdb.packed import PackedBlocks
 from cdb.schemas.memory import MemorySchema
-from cdb.schemas.protocol import Schema
+from cdb.schemas.protocol import Schema, offer_of
 from cdb.testing.chains import Chain, hash_of
 
 Refusal = tuple[type[BlockError], int, bytes | None]
@@ -21,7 +21,8 @@ CLOSE = "close"
 
 def settle(schema: Schema) -> None:
     """Settle a schema that can be; flush any other one."""
-    getattr(schema, "settle", schema.flush)()
+    settles = offer_of(schema).settles
+    schema.flush() if settles is None else settles.settle()
 
 
 CALLS: Mapping[str, Callable[[Schema], object]] = {

@@ -1,0 +1,43 @@
+"""What schemas offer beyond the contract is found by what they have, and has the declared shape."""
+
+import inspect
+from pathlib import Path
+
+import pytest
+
+from cdb.packed import PackedBlocks
+from cdb.schemas import AcceptsPacked, Offer, ReadsPacked, SchemaInfo, Settles, offer_of
+from cdb.schemas.memory import MemorySchema
+
+PROTOCOLS = {"accepts_packed": AcceptsPacked, "reads_packed": ReadsPacked, "settles": Settles}
+
+
+class Some(MemorySchema):
+    """Takes packs, and has half of what reads them."""
+
+    def accept_packed(self, packed_blocks: PackedBlocks) -> None:
+        """See AcceptsPacked."""
+
+    def blocks_packed(self) -> list[PackedBlocks]:
+        """See ReadsPacked."""
+        return []
+
+
+def test_what_is_not_there_is_not_offered() -> None:
+    assert offer_of(MemorySchema()) == Offer(None, None, None)
+    some = Some()
+    assert offer_of(some) == Offer(some, None, None)
+
+
+def test_a_schema_takes_what_the_protocols_give_it(own_schema: SchemaInfo, tmp_path: Path) -> None:
+    if own_schema.missing is not None:
+        pytest.skip(own_schema.missing)
+    with own_schema.open(tmp_path / "database") as schema:
+        offer = offer_of(schema)
+        for field, protocol in PROTOCOLS.items():
+            if getattr(offer, field) is None:
+                continue
+            for name, declared in inspect.getmembers(protocol, inspect.isfunction):
+                if not name.startswith("_"):
+                    arguments = ["something"] * (len(inspect.signature(declared).parameters) - 1)
+                    inspect.signature(getattr(schema, name)).bind(*arguments)
