@@ -15,7 +15,7 @@ from typing import NamedTuple
 from cdb.blocks import BlockSpendInfo
 from cdb.coins import NAME_BYTES, Coin, CoinInfo, bytes32, bytes32_unchecked
 from cdb.damage import Progress
-from cdb.engines.packed_lookups import INFO_BYTES, INFO_FORMAT
+from cdb.disk.packed_lookups import INFO_BYTES, INFO_FORMAT
 from cdb.errors import ChainMismatchError, InvariantError
 from cdb.packed import CONFIRM_BYTES, Packed, PackedBlocks, pack_unnamed
 from cdb.packed_reads import OTHER_ANSWERS, PackedReads, packed_reads

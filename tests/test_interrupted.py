@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from cdb.engines import shared
-from cdb.engines.guard import Guard
+from cdb.disk import shared
+from cdb.disk.guard import Guard
 from cdb.errors import DatabaseClosedError, UnsupportedError
 from cdb.loader import acceptor
 from cdb.native import NativeEngine

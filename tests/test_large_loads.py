@@ -13,21 +13,21 @@ from struct import iter_unpack
 
 import pytest
 
+from cdb.coin_log.binding import Sizes
 from cdb.coins import NAME_BYTES
+from cdb.disk.packed_lookups import INFO_FORMAT, PackedLookups
 from cdb.durability import Durability
-from cdb.engines.coin_log import Sizes
-from cdb.engines.flat_run import FLAT
-from cdb.engines.index import IndexFactory, Watermark
-from cdb.engines.lsm import LsmIndex
-from cdb.engines.packed_lookups import INFO_FORMAT, PackedLookups
-from cdb.engines.rocks import RocksIndex
-from cdb.engines.rocks import missing as rocks_missing
-from cdb.engines.sqlite_lookup import SqliteLookup
-from cdb.engines.sqlite_run import SQLITE
 from cdb.loader import accept
 from cdb.packed import PackedBlocks
+from cdb.rows.index import IndexFactory, Watermark
+from cdb.rows.indexed import MEMTABLE_COINS
+from cdb.rows.lsm.flat_run import FLAT
+from cdb.rows.lsm.sqlite_run import SQLITE
+from cdb.rows.lsm.tree import LsmIndex
+from cdb.rows.rocks_index import RocksIndex
+from cdb.rows.rocks_index import missing as rocks_missing
+from cdb.rows.sqlite_lookup import SqliteLookup
 from cdb.schemas import find_schema
-from cdb.schemas._indexed import MEMTABLE_COINS
 from cdb.schemas.coin_log import CoinLogSchema
 from cdb.testing.faults import scratch
 

@@ -14,7 +14,7 @@ import pytest
 from cdb import packed_reads, packed_state
 from cdb.blocks import BlockSpendInfo, canonical
 from cdb.coins import CoinInfo, bytes32
-from cdb.engines.packed_lookups import INFO_BYTES, INFO_FORMAT
+from cdb.disk.packed_lookups import INFO_BYTES, INFO_FORMAT
 from cdb.errors import ChainMismatchError, InvariantError
 from cdb.packed import PackedBlocks
 from cdb.scanner import native_missing

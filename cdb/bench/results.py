@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from cdb.advice import explained
-from cdb.engines.files import fsync_dir, storage_errors, write_output
+from cdb.disk.files import fsync_dir, storage_errors, write_output
 from cdb.errors import CdbError, MissingEngineError
 
 VERSION = 1

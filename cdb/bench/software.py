@@ -7,7 +7,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import cdb
-from cdb.engines import rocks
+from cdb.rows import rocks_index as rocks
 
 
 def software_versions() -> dict[str, str | bool | None]:

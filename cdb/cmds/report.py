@@ -10,7 +10,7 @@ import click
 from cdb.bench.results import Document
 from cdb.cmds.echo import echo
 from cdb.cmds.runner import run
-from cdb.engines.files import write_output
+from cdb.disk.files import write_output
 from cdb.errors import CdbError
 
 if TYPE_CHECKING:

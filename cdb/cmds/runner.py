@@ -15,7 +15,7 @@ import click
 
 from cdb.advice import explained
 from cdb.cmds.echo import echo, echo_line
-from cdb.engines.standard import keep_standard_descriptors
+from cdb.disk.standard import keep_standard_descriptors
 from cdb.errors import CdbError
 from cdb.termination import end_at_interrupts, raise_interrupts
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from cdb.bench.matrix import timestamp
 from cdb.cmds.table import table
-from cdb.engines.files import write_output
+from cdb.disk.files import write_output
 from cdb.errors import CdbError
 from cdb.report.units import duration
 from cdb.testing.faults.attempt import Untried

@@ -15,11 +15,12 @@ from os import PathLike
 from pathlib import Path
 
 from cdb.damage import Damage, Progress
+from cdb.disk.lock import Lock, writers_kept_out
+from cdb.disk.paths import located
 from cdb.durability import Durability
-from cdb.engines.coin_rows import CoinRows
-from cdb.engines.lock import Lock, writers_kept_out
-from cdb.engines.node_file import NodeFile
-from cdb.engines.node_table import (
+from cdb.errors import WrongDatabaseError
+from cdb.node.file import NodeFile
+from cdb.node.table import (
     COIN_TABLE,
     FORMAT_TABLE,
     FORMAT_VERSION,
@@ -30,17 +31,16 @@ from cdb.engines.node_table import (
     NodeNames,
     NodeTable,
 )
-from cdb.engines.paths import located
-from cdb.engines.rows_check import check_rows
-from cdb.engines.snapshot import Snapshot
-from cdb.engines.sqlite import (
+from cdb.rows.coin_rows import CoinRows
+from cdb.rows.rows_check import check_rows
+from cdb.rows.snapshot import Snapshot
+from cdb.rows.sqlite import (
     check_files,
     check_not_emptied,
     integrity_problems,
     undo_unfinished_making,
 )
-from cdb.errors import WrongDatabaseError
-from cdb.schemas._store import CoinStore
+from cdb.rows.store import CoinStore
 from cdb.schemas.protocol import Schema
 
 DEFAULT_PATH = "blockchain_v2_mainnet.sqlite"

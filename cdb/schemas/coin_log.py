@@ -19,11 +19,7 @@ from threading import get_ident
 from typing import TYPE_CHECKING
 
 from cdb.blocks import BlockSpendInfo, checked_index, named_block, with_plain_fields
-from cdb.coins import MAX_U32, NAME_BYTES
-from cdb.damage import Damage, Progress
-from cdb.durability import Durability
-from cdb.engines.changing import read_unchanged
-from cdb.engines.coin_log import (
+from cdb.coin_log.binding import (
     DEFAULT_SIZES,
     CoinLog,
     Reader,
@@ -32,13 +28,17 @@ from cdb.engines.coin_log import (
     missing,
     names_of,
 )
-from cdb.engines.coin_log_check import ACKED, DERIVED, MANIFEST, check_coin_log, rebuild_derived
-from cdb.engines.files import storage_errors
-from cdb.engines.home import Home, checked_home, repaired_home
-from cdb.engines.own import read_own
-from cdb.engines.packed_lookups import PackedLookups
-from cdb.engines.paths import located
-from cdb.engines.shared import reading, whole, writing
+from cdb.coin_log.check import ACKED, DERIVED, MANIFEST, check_coin_log, rebuild_derived
+from cdb.coins import MAX_U32, NAME_BYTES
+from cdb.damage import Damage, Progress
+from cdb.disk.changing import read_unchanged
+from cdb.disk.files import storage_errors
+from cdb.disk.home import Home, checked_home, repaired_home
+from cdb.disk.own import read_own
+from cdb.disk.packed_lookups import PackedLookups
+from cdb.disk.paths import located
+from cdb.disk.shared import reading, whole, writing
+from cdb.durability import Durability
 from cdb.errors import BlockError, CorruptDatabaseError, DatabaseClosedError, StorageError
 from cdb.packed import AMOUNT_BYTES, PackedBlocks
 

@@ -3,14 +3,14 @@
     index/manifest         which runs there are, and how far they reach
     index/run-*.flat       a sorted run each: pages of (name, row id), little-endian, checksummed
 
-See cdb.engines.lsm for the tree, and cdb.engines.flat_run for the runs.
+See cdb.rows.lsm.tree for the tree, and cdb.rows.lsm.flat_run for the runs.
 """
 
 from functools import partial
 
-from cdb.engines.flat_run import FLAT
-from cdb.engines.lsm import LsmIndex
-from cdb.schemas._indexed import check_indexed, open_indexed, repair_indexed
+from cdb.rows.indexed import check_indexed, open_indexed, repair_indexed
+from cdb.rows.lsm.flat_run import FLAT
+from cdb.rows.lsm.tree import LsmIndex
 
 _open_index = partial(LsmIndex, run_format=FLAT)
 SCHEMA = partial(open_indexed, "flat_file", _open_index)

@@ -1,7 +1,7 @@
 """Dictionaries in memory: the reference model that every other schema is held against.
 
 With a path it is durable in the simplest way there is: each flush replaces one replay file as a
-whole (cdb.engines.replay_file), so a flush costs as much as all that was ever accepted.
+whole (cdb.disk.replay_file), so a flush costs as much as all that was ever accepted.
 """
 
 from collections.abc import Iterable
@@ -21,13 +21,13 @@ from cdb.blocks import (
     named_block,
 )
 from cdb.coins import Coin, CoinInfo, bytes32
+from cdb.disk import replay_file
+from cdb.disk.files import fsync_dir, storage_errors, temporary
+from cdb.disk.lock import Lock
+from cdb.disk.own import check_file
+from cdb.disk.paths import located
+from cdb.disk.shared import Shared, reading, whole, writing
 from cdb.durability import Durability
-from cdb.engines import replay_file
-from cdb.engines.files import fsync_dir, storage_errors, temporary
-from cdb.engines.lock import Lock
-from cdb.engines.own import check_file
-from cdb.engines.paths import located
-from cdb.engines.shared import Shared, reading, whole, writing
 
 
 class MemorySchema(Shared):

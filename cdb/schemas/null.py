@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from cdb.blocks import BlockSpendInfo, named_block
 from cdb.coins import CoinInfo, bytes32
+from cdb.disk.shared import Closing
 from cdb.durability import Durability
-from cdb.engines.shared import Closing
 from cdb.errors import BlockOrderError
 from cdb.packed import PackedBlocks
 

@@ -8,8 +8,8 @@ random keys become sequential writes.
 
 from functools import partial
 
-from cdb.engines.rocks import RocksIndex, load, missing
-from cdb.schemas._indexed import check_indexed, open_indexed, repair_indexed
+from cdb.rows.indexed import check_indexed, open_indexed, repair_indexed
+from cdb.rows.rocks_index import RocksIndex, load, missing
 
 __all__ = ["SCHEMA", "check", "missing", "repair"]
 

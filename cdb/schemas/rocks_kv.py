@@ -1,7 +1,7 @@
 """Everything in RocksDB: coins, spends and blocks, without SQLite.
 
 my.cdb/
-├── FORMAT, LOCK    see cdb.engines.home
+├── FORMAT, LOCK    see cdb.disk.home
 ├── db/             a RocksDB database; docs/schemas/rocks_kv.md draws its keys and values
 └── NEWEST          how far db/ had come when it was last closed or given a large commit
 """
@@ -15,19 +15,19 @@ from typing import TYPE_CHECKING, NoReturn
 
 from cdb.blocks import BlockSpendInfo, checked_index, named_block
 from cdb.damage import Damage, Progress
+from cdb.disk.changing import file_marks, read_unchanged
+from cdb.disk.files import make_dir
+from cdb.disk.home import Home, checked_home, repaired_home
+from cdb.disk.packed_lookups import PackedLookups
+from cdb.disk.paths import located
+from cdb.disk.shared import reading, whole, writing
 from cdb.durability import Durability
-from cdb.engines.changing import file_marks, read_unchanged
-from cdb.engines.files import make_dir
-from cdb.engines.home import Home, checked_home, repaired_home
-from cdb.engines.packed_lookups import PackedLookups
-from cdb.engines.paths import located
-from cdb.engines.promise import NEWEST_FILE, Promise, read_promise, write_promise
-from cdb.engines.rocks_kv import Cursor, Options, RocksKv, load, missing
-from cdb.engines.rocks_kv_check import check_promise, rewrite_promise
-from cdb.engines.shared import reading, whole, writing
 from cdb.errors import CorruptDatabaseError, DatabaseLockedError
 from cdb.packed import PackedBlocks, pack_named
 from cdb.packed_state import with_names
+from cdb.rocks_kv.binding import Cursor, Options, RocksKv, load, missing
+from cdb.rocks_kv.check import check_promise, rewrite_promise
+from cdb.rocks_kv.promise import NEWEST_FILE, Promise, read_promise, write_promise
 
 __all__ = ["SCHEMA", "RocksKvSchema", "check", "missing", "repair"]
 

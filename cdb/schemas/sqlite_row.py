@@ -3,14 +3,14 @@
     index/manifest         which runs there are, and how far they reach
     index/run-*.sqlite     a sorted run each: hashes(hash BLOB, hash_index INTEGER), no SQL index
 
-See cdb.engines.lsm for the tree, and cdb.engines.sqlite_run for the runs.
+See cdb.rows.lsm.tree for the tree, and cdb.rows.lsm.sqlite_run for the runs.
 """
 
 from functools import partial
 
-from cdb.engines.lsm import LsmIndex
-from cdb.engines.sqlite_run import SQLITE
-from cdb.schemas._indexed import check_indexed, open_indexed, repair_indexed
+from cdb.rows.indexed import check_indexed, open_indexed, repair_indexed
+from cdb.rows.lsm.sqlite_run import SQLITE
+from cdb.rows.lsm.tree import LsmIndex
 
 _open_index = partial(LsmIndex, run_format=SQLITE)
 SCHEMA = partial(open_indexed, "sqlite_row", _open_index)

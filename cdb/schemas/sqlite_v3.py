@@ -8,8 +8,8 @@ blockchain_v2's, but the same kind of write amplification.
 
 from functools import partial
 
-from cdb.engines.sqlite_lookup import SqliteLookup
-from cdb.schemas._indexed import check_indexed, open_indexed, repair_indexed
+from cdb.rows.indexed import check_indexed, open_indexed, repair_indexed
+from cdb.rows.sqlite_lookup import SqliteLookup
 
 SCHEMA = partial(open_indexed, "sqlite_v3", SqliteLookup)
 check = partial(check_indexed, "sqlite_v3", SqliteLookup)

@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from cdb.engines.coin_log import Sizes
+from cdb.coin_log.binding import Sizes
 from cdb.schemas import coin_log, flat_file, rocks, rocks_kv, sqlite_row, sqlite_v3
 
 __all__ = ["COIN_LOG", "FLAT_FILE", "ROCKS", "ROCKS_KV", "SQLITE_ROW", "SQLITE_V3"]

@@ -16,8 +16,8 @@ from click.testing import CliRunner
 from cdb.blocks import BlockSpendInfo
 from cdb.cmds.dump_blocks import dump_blocks
 from cdb.cmds.verify import verify
-from cdb.engines.coin_log import Sizes
-from cdb.engines.lock import Lock
+from cdb.coin_log.binding import Sizes
+from cdb.disk.lock import Lock
 from cdb.errors import CdbError, CorruptDatabaseError, DatabaseLockedError, WrongDatabaseError
 from cdb.mainnet_shape import mainnet_shaped_blocks
 from cdb.schemas import SchemaInfo, find_schema

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from cdb.engines import files, home
+from cdb.disk import files, home
 from cdb.errors import CdbError, StorageError
 from cdb.schemas import find_schema, open_schema
 from cdb.testing.faults import CATALOGUE, SUBJECTS, missing, scratch

@@ -68,7 +68,7 @@ def test_memory_may_grow_and_shrink_again() -> None:
 
 FORK = """
 import gc, os, sys
-from cdb.engines import sqlite
+from cdb.rows import sqlite
 from cdb.errors import DatabaseClosedError
 from cdb.schemas import open_schema
 from cdb.testing.chains import sample_chain

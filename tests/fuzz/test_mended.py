@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from cdb.engines.manifest import MANIFEST_NAME, Manifest, read_manifest, write_manifest
 from cdb.errors import CorruptDatabaseError
+from cdb.rows.lsm.manifest import MANIFEST_NAME, Manifest, read_manifest, write_manifest
 from cdb.schemas import find_schema
 
 

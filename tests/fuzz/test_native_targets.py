@@ -14,9 +14,9 @@ CORPUS = Path(__file__).parent / "corpus"
 PROGRAMS = Path(os.environ.get("CDB_FUZZ_PROGRAMS", ROOT / "build" / "fuzz" / "replay"))
 MODULES = {
     "scan": "cdb._scan",
-    "rocksdb": "cdb.engines._rocksdb",
-    "rocks_kv": "cdb.engines._rocks_kv",
-    "coin_log": "cdb.engines._coin_log",
+    "rocksdb": "cdb.rows._rocksdb",
+    "rocks_kv": "cdb.rocks_kv._rocks_kv",
+    "coin_log": "cdb.coin_log._coin_log",
 }
 TARGETS = {
     source.stem: module

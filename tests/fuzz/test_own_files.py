@@ -8,15 +8,15 @@ from random import Random
 
 import pytest
 
+from cdb.disk import replay_file
+from cdb.disk.home import FORMAT_FILE, Home, schema_at
 from cdb.durability import Durability
-from cdb.engines import replay_file
-from cdb.engines.flat_run import FLAT
-from cdb.engines.home import FORMAT_FILE, Home, schema_at
-from cdb.engines.index import Watermark
-from cdb.engines.lsm import LsmIndex
-from cdb.engines.manifest import MANIFEST_NAME
-from cdb.engines.promise import NEWEST_FILE, Promise, read_promise, write_promise
 from cdb.errors import CdbError
+from cdb.rocks_kv.promise import NEWEST_FILE, Promise, read_promise, write_promise
+from cdb.rows.index import Watermark
+from cdb.rows.lsm.flat_run import FLAT
+from cdb.rows.lsm.manifest import MANIFEST_NAME
+from cdb.rows.lsm.tree import LsmIndex
 from cdb.testing.chains import sample_chain
 from cdb.testing.faults.mutate import MUTATION
 from cdb.testing.faults.trial import new_directory

@@ -14,36 +14,36 @@ from tests.mutants.mutant import Mutant
 
 _TESTS = Path(__file__).parents[1]
 _UNITS = (
-    (("native/coin_log/", "cdb/engines/coin_log", "cdb/schemas/coin_log"), "engines/test_own.py"),
-    (("native/name_index", "native/rocksdb"), "engines/test_rocks.py"),
+    (("native/coin_log/", "cdb/coin_log/binding", "cdb/schemas/coin_log"), "disk/test_own.py"),
+    (("native/name_index", "native/rocksdb"), "rows/test_rocks_index.py"),
     (("native/coin_log/", "native/rocks_kv", "native/common"), "schemas/test_crafted_names.py"),
-    (("cdb/engines/promise",), "engines/test_promise.py"),
-    (("cdb/schemas/memory", "cdb/engines/replay_file"), "faults/test_mended.py"),
+    (("cdb/rocks_kv/promise",), "rocks_kv/test_promise.py"),
+    (("cdb/schemas/memory", "cdb/disk/replay_file"), "faults/test_mended.py"),
     (
         (
-            *("cdb/engines/batch", "cdb/engines/parents", "cdb/engines/names"),
-            *("cdb/engines/coin_rows", "cdb/engines/coin_table", "cdb/engines/rows_check"),
+            *("cdb/rows/batch", "cdb/rows/parents", "cdb/rows/names"),
+            *("cdb/rows/coin_rows", "cdb/rows/coin_table", "cdb/rows/rows_check"),
         ),
-        "engines/test_coin_rows.py engines/test_parents.py test_packed.py faults/test_damage.py",
+        "rows/test_coin_rows.py rows/test_parents.py test_packed.py faults/test_damage.py",
     ),
-    (("cdb/engines/sqlite.py", "cdb/engines/coin_rows"), "engines/test_sqlite.py"),
-    (("cdb/engines/sqlite.py", "cdb/engines/coin_rows"), "engines/test_emptied.py"),
-    (("cdb/engines/snapshot", "cdb/engines/wal"), "node"),
+    (("cdb/rows/sqlite.py", "cdb/rows/coin_rows"), "rows/test_sqlite.py"),
+    (("cdb/rows/sqlite.py", "cdb/rows/coin_rows"), "rows/test_emptied.py"),
+    (("cdb/rows/snapshot", "cdb/rows/wal"), "node"),
     (
         (
-            *("cdb/engines/lsm", "cdb/engines/manifest", "cdb/engines/search"),
-            *("cdb/engines/flat_run", "cdb/engines/sqlite_run", "cdb/engines/files"),
+            *("cdb/rows/lsm/tree", "cdb/rows/lsm/manifest", "cdb/rows/lsm/search"),
+            *("cdb/rows/lsm/flat_run", "cdb/rows/lsm/sqlite_run", "cdb/disk/files"),
         ),
-        "engines/test_search.py engines/test_manifest.py engines/test_runs.py engines/test_lsm.py",
+        "rows/lsm",
     ),
     (
         (
-            *("cdb/engines/own", "cdb/engines/paths", "cdb/engines/lock", "cdb/engines/home"),
-            *("cdb/engines/guard", "cdb/engines/shared"),
+            *("cdb/disk/own", "cdb/disk/paths", "cdb/disk/lock", "cdb/disk/home"),
+            *("cdb/disk/guard", "cdb/disk/shared"),
         ),
-        "engines/test_own.py test_forks.py test_interrupted.py",
+        "disk/test_own.py test_forks.py test_interrupted.py",
     ),
-    (("cdb/engines/packed_lookups",), "test_packed.py"),
+    (("cdb/disk/packed_lookups",), "test_packed.py"),
     (("cdb/loader",), "test_loader.py"),
     (("cdb/packed.py",), "test_packed.py"),
     (("cdb/state", "cdb/packed_", "native/scan/state"), "test_state.py test_packed_state.py"),

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from cdb.engines.files import replace_file
+from cdb.disk.files import replace_file
 from tests.mutants.judge import Verdict
 from tests.mutants.mutant import Mutant
 

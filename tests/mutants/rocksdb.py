@@ -190,7 +190,7 @@ SEEN = (
     ),
     Mutant(
         "kv-promise-checksum-not-compared",
-        "cdb/engines/promise.py",
+        "cdb/rocks_kv/promise.py",
         "if line != _line_of(promise):",
         "if not line:",
         11,
@@ -235,7 +235,7 @@ SEEN = (
     ),
     Mutant(
         "kv-readable-blocks-withheld",
-        "cdb/engines/rocks_kv.py",
+        "cdb/rocks_kv/binding.py",
         "self._failure = error",
         "raise",
         0,

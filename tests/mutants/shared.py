@@ -8,7 +8,7 @@ _ALL = (*_DIRECTORIES, "blockchain_v2", "memory")
 BLIND = (
     Mutant(
         "other-users-files",
-        "cdb/engines/own.py",
+        "cdb/disk/own.py",
         "if status.st_uid != os.geteuid():",
         "if status.st_uid < 0:",
         16,
@@ -18,7 +18,7 @@ BLIND = (
     ),
     Mutant(
         "own-files-follow-links",
-        "cdb/engines/own.py",
+        "cdb/disk/own.py",
         "return os.open(path, flags | os.O_NOFOLLOW | os.O_CLOEXEC, _MODE)",
         "return os.open(path, flags | os.O_CLOEXEC, _MODE)",
         16,
@@ -28,7 +28,7 @@ BLIND = (
     ),
     Mutant(
         "lock-is-shared",
-        "cdb/engines/lock.py",
+        "cdb/disk/lock.py",
         "fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)",
         "fcntl.flock(self._descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)",
         10,
@@ -38,7 +38,7 @@ BLIND = (
     ),
     Mutant(
         "forked-child-keeps-lock",
-        "cdb/engines/lock.py",
+        "cdb/disk/lock.py",
         "os.register_at_fork(after_in_child=_release_all)",
         "",
         10,
@@ -48,7 +48,7 @@ BLIND = (
     ),
     Mutant(
         "forked-child-goes-on",
-        "cdb/engines/shared.py",
+        "cdb/disk/shared.py",
         "each._disown()",
         "pass",
         10,
@@ -58,7 +58,7 @@ BLIND = (
     ),
     Mutant(
         "other-version-opened",
-        "cdb/engines/home.py",
+        "cdb/disk/home.py",
         "if found_version != version:",
         "if found_version < version:",
         13,
@@ -68,7 +68,7 @@ BLIND = (
     ),
     Mutant(
         "failure-is-not-final",
-        "cdb/engines/guard.py",
+        "cdb/disk/guard.py",
         "self._problem = str(error) or type(error).__name__",
         "pass",
         6,
@@ -91,7 +91,7 @@ BLIND = (
 SEEN = (
     Mutant(
         "links-not-resolved",
-        "cdb/engines/paths.py",
+        "cdb/disk/paths.py",
         "return Path(os.path.realpath(path, strict=True))",
         "return Path(os.path.realpath(path, strict=True)) and path.absolute()",
         16,
@@ -100,7 +100,7 @@ SEEN = (
     ),
     Mutant(
         "pipes-are-files",
-        "cdb/engines/own.py",
+        "cdb/disk/own.py",
         "if not S_ISREG(status.st_mode):",
         "if S_ISLNK(status.st_mode):",
         16,
@@ -109,7 +109,7 @@ SEEN = (
     ),
     Mutant(
         "forked-child-hangs",
-        "cdb/engines/shared.py",
+        "cdb/disk/shared.py",
         "self._mutex = threading.RLock()  # the parent's may be held by a thread that isn't here",
         "pass",
         14,
@@ -118,7 +118,7 @@ SEEN = (
     ),
     Mutant(
         "writes-take-no-lock",
-        "cdb/engines/shared.py",
+        "cdb/disk/shared.py",
         "with self._mutex:",
         "if self._mutex:",
         14,
@@ -127,7 +127,7 @@ SEEN = (
     ),
     Mutant(
         "lookups-take-no-lock",
-        "cdb/engines/packed_lookups.py",
+        "cdb/disk/packed_lookups.py",
         "@reading",
         "# Whoever comes, at any time.",
         14,
@@ -136,7 +136,7 @@ SEEN = (
     ),
     Mutant(
         "calls-come-in-the-middle-of-calls",
-        "cdb/engines/shared.py",
+        "cdb/disk/shared.py",
         "if self._is_inside:",
         "if self._is_inside is None:",
         4,
@@ -154,7 +154,7 @@ SEEN = (
     ),
     Mutant(
         "new-directory-has-no-durable-name",
-        "cdb/engines/home.py",
+        "cdb/disk/home.py",
         "fsync_dir(path.parent)",
         "pass",
         6,
@@ -163,7 +163,7 @@ SEEN = (
     ),
     Mutant(
         "memory-checksum-not-compared",
-        "cdb/engines/replay_file.py",
+        "cdb/disk/replay_file.py",
         "if data[-_LAST_LINE_BYTES:] != _last_line(text):",
         "if len(data) < _LAST_LINE_BYTES:",
         11,
@@ -172,7 +172,7 @@ SEEN = (
     ),
     Mutant(
         "files-become-standard-streams",
-        "cdb/engines/paths.py",
+        "cdb/disk/paths.py",
         "keep_standard_descriptors()",
         "pass",
         6,
@@ -181,7 +181,7 @@ SEEN = (
     ),
     Mutant(
         "other-names-written-over",
-        "cdb/engines/own.py",
+        "cdb/disk/own.py",
         "Path(path).unlink()",
         "pass",
         16,
@@ -190,7 +190,7 @@ SEEN = (
     ),
     Mutant(
         "child-frees-what-it-drops",
-        "cdb/engines/shared.py",
+        "cdb/disk/shared.py",
         "ctypes.pythonapi.Py_IncRef(ctypes.py_object(each))",
         "pass",
         10,

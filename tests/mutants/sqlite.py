@@ -11,7 +11,7 @@ _NODE = ("blockchain_v2",)
 BLIND = (
     Mutant(
         "sqlite-directory-not-synced",
-        "cdb/engines/sqlite.py",
+        "cdb/rows/sqlite.py",
         "fsync_dir(path.parent)",
         "pass",
         6,
@@ -21,7 +21,7 @@ BLIND = (
     ),
     Mutant(
         "sqlite-commits-not-synced",
-        "cdb/engines/sqlite.py",
+        "cdb/rows/sqlite.py",
         'connection.execute(f"PRAGMA synchronous={_SYNCHRONOUS[durability]}")',
         'connection.execute("PRAGMA synchronous=NORMAL")',
         6,
@@ -31,7 +31,7 @@ BLIND = (
     ),
     Mutant(
         "sqlite-rewind-skips-last-row",
-        "cdb/engines/coin_rows.py",
+        "cdb/rows/coin_rows.py",
         "spent = [row for row in block.spent() if row <= kept]",
         "spent = [row for row in block.spent() if row < kept]",
         9,
@@ -41,7 +41,7 @@ BLIND = (
     ),
     Mutant(
         "sqlite-rewind-leaves-spends",
-        "cdb/engines/coin_table.py",
+        "cdb/rows/coin_table.py",
         'connection.execute("DELETE FROM spend WHERE id > ?", (row,))',
         "pass",
         9,
@@ -51,7 +51,7 @@ BLIND = (
     ),
     Mutant(
         "pack-spends-twice",
-        "cdb/engines/batch.py",
+        "cdb/rows/batch.py",
         "if len(rows) < len(names) or len(spent_indices) < len(spends):",
         "if len(rows) < len(names):",
         2,
@@ -61,7 +61,7 @@ BLIND = (
     ),
     Mutant(
         "early-children-not-suspected",
-        "cdb/engines/batch.py",
+        "cdb/rows/batch.py",
         "suspects = known.may_have_child(irregular) | known.may_have_irregular_child(spends)",
         "suspects = known.may_have_child(irregular)",
         3,
@@ -71,7 +71,7 @@ BLIND = (
     ),
     Mutant(
         "newest-reward-not-suspected",
-        "cdb/engines/parents.py",
+        "cdb/rows/parents.py",
         'if not is_reward(parent) or parent <= newest.get(parent[:REWARD_PREFIX_BYTES], b"")',
         'if not is_reward(parent) or parent < newest.get(parent[:REWARD_PREFIX_BYTES], b"")',
         3,
@@ -81,7 +81,7 @@ BLIND = (
     ),
     Mutant(
         "reward-mark-falls",
-        "cdb/engines/parents.py",
+        "cdb/rows/parents.py",
         '" ON CONFLICT(prefix) DO UPDATE SET parent = max(parent, excluded.parent)",',
         '" ON CONFLICT(prefix) DO UPDATE SET parent = excluded.parent",',
         3,
@@ -91,7 +91,7 @@ BLIND = (
     ),
     Mutant(
         "one-row-rewound-in-rows-alone",
-        "cdb/engines/names.py",
+        "cdb/rows/names.py",
         "if covered > rows:",
         "if covered > rows + 1:",
         9,
@@ -101,7 +101,7 @@ BLIND = (
     ),
     Mutant(
         "index-of-other-rows",
-        "cdb/engines/names.py",
+        "cdb/rows/names.py",
         "return covered.rows <= self._rows.row_count and covered == self._watermark_at(covered.rows)",
         "return covered.rows <= self._rows.row_count",
         11,
@@ -111,7 +111,7 @@ BLIND = (
     ),
     Mutant(
         "found-row-is-believed",
-        "cdb/engines/coin_rows.py",
+        "cdb/rows/coin_rows.py",
         "if coin.name() != name or not coin.has_possible_indices():",
         "if not coin.has_possible_indices():",
         11,
@@ -121,7 +121,7 @@ BLIND = (
     ),
     Mutant(
         "block-checksum-not-compared",
-        "cdb/engines/coin_rows.py",
+        "cdb/rows/coin_rows.py",
         "if checksum != row.checksum:",
         "if checksum != row.checksum and not confirms:",
         11,
@@ -131,7 +131,7 @@ BLIND = (
     ),
     Mutant(
         "snapshot-is-none",
-        "cdb/engines/snapshot.py",
+        "cdb/rows/snapshot.py",
         'connection.execute("BEGIN")',
         "pass",
         8,
@@ -141,7 +141,7 @@ BLIND = (
     ),
     Mutant(
         "256th-value-left-out",
-        "cdb/engines/sqlite.py",
+        "cdb/rows/sqlite.py",
         "part = values[start : start + MAX_LOOKUP_VARIABLES]",
         "part = values[start : start + MAX_LOOKUP_VARIABLES - 1]",
         7,
@@ -151,7 +151,7 @@ BLIND = (
     ),
     Mutant(
         "lost-spends-not-told",
-        "cdb/engines/rows_check.py",
+        "cdb/rows/rows_check.py",
         "if is_sound and spends != spent_coins:",
         "if is_sound and spends < 0:",
         11,
@@ -164,7 +164,7 @@ BLIND = (
 SEEN = (
     Mutant(
         "wal-not-checkpointed",
-        "cdb/engines/sqlite.py",
+        "cdb/rows/sqlite.py",
         'connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()',
         "pass",
         6,
@@ -173,7 +173,7 @@ SEEN = (
     ),
     Mutant(
         "pack-spends-of-a-later-block",
-        "cdb/engines/batch.py",
+        "cdb/rows/batch.py",
         "if any(row is not None and row >= end for row, end in zip(own, ends, strict=True)):",
         "if any(False for _ in zip(own, ends, strict=True)):",
         15,
@@ -182,7 +182,7 @@ SEEN = (
     ),
     Mutant(
         "new-wal-beside-old-journal",
-        "cdb/engines/sqlite.py",
+        "cdb/rows/sqlite.py",
         'connection.execute("PRAGMA synchronous=EXTRA")',
         "pass",
         6,
@@ -191,7 +191,7 @@ SEEN = (
     ),
     Mutant(
         "half-made-file-not-undone",
-        "cdb/engines/sqlite.py",
+        "cdb/rows/sqlite.py",
         "if any(_first_bytes(path, _PAGES_BEFORE.stop)):",
         "if len(_first_bytes(path, _PAGES_BEFORE.stop)):",
         6,
@@ -200,7 +200,7 @@ SEEN = (
     ),
     Mutant(
         "writer-beside-snapshot-overlooked",
-        "cdb/engines/snapshot.py",
+        "cdb/rows/snapshot.py",
         "if self._needs_check and _state(self._path) != self._state:",
         "if self._needs_check and not self._state:",
         8,
@@ -209,7 +209,7 @@ SEEN = (
     ),
     Mutant(
         "wal-checksum-not-compared",
-        "cdb/engines/wal.py",
+        "cdb/rows/wal.py",
         'if frame[8:16] != salts or sums != struct.unpack(">2I", frame[16:24]):',
         "if frame[8:16] != salts:",
         8,
@@ -218,7 +218,7 @@ SEEN = (
     ),
     Mutant(
         "rows-lost-at-the-end",
-        "cdb/engines/coin_rows.py",
+        "cdb/rows/coin_rows.py",
         "if last_row != self.row_count:",
         "if last_row > self.row_count * 2:",
         11,
@@ -227,7 +227,7 @@ SEEN = (
     ),
     Mutant(
         "emptied-file-beside-its-wal",
-        "cdb/engines/coin_rows.py",
+        "cdb/rows/coin_rows.py",
         "check_not_emptied(path)",
         "pass",
         11,
@@ -236,7 +236,7 @@ SEEN = (
     ),
     Mutant(
         "uncanonical-packs-taken",
-        "cdb/schemas/_store.py",
+        "cdb/rows/store.py",
         "self._accept_packed(check_canonical(packed))",
         "self._accept_packed(packed.checked())",
         8,
@@ -245,7 +245,7 @@ SEEN = (
     ),
     Mutant(
         "iteration-goes-on-in-a-child",
-        "cdb/schemas/_store.py",
+        "cdb/rows/store.py",
         "return self._iteration(self._rows.blocks())",
         "return self._rows.blocks()",
         14,
@@ -254,7 +254,7 @@ SEEN = (
     ),
     Mutant(
         "files-may-call-functions",
-        "cdb/engines/sqlite.py",
+        "cdb/rows/sqlite.py",
         'connection.execute("PRAGMA trusted_schema=OFF")',
         "pass",
         16,

@@ -17,10 +17,10 @@ import pytest
 
 from cdb.blocks import BlockSpendInfo, canonical
 from cdb.coins import Coin, bytes32
-from cdb.engines.node_table import TABLES
-from cdb.engines.snapshot import Snapshot
 from cdb.errors import StorageError, WrongDatabaseError
+from cdb.node.table import TABLES
 from cdb.replay import block_text
+from cdb.rows.snapshot import Snapshot
 from cdb.schemas import find_schema, open_schema
 from cdb.state import verify
 

@@ -17,10 +17,10 @@ import pytest
 import xxhash
 
 from cdb.blocks import BlockSpendInfo, canonical
+from cdb.coin_log.binding import Sizes, missing
+from cdb.coin_log.check import DERIVED, MANIFEST, _named_files
 from cdb.coins import Coin, bytes32
 from cdb.durability import Durability
-from cdb.engines.coin_log import Sizes, missing
-from cdb.engines.coin_log_check import DERIVED, MANIFEST, _named_files
 from cdb.errors import (
     AlreadySpentError,
     BlockError,

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from cdb.blocks import BlockSpendInfo
+from cdb.coin_log import binding as log_engine
+from cdb.coin_log.binding import Sizes
 from cdb.coins import Coin, bytes32
-from cdb.engines import coin_log as log_engine
-from cdb.engines import rocks_kv as kv_engine
-from cdb.engines.coin_log import Sizes
 from cdb.errors import DuplicateCoinError, UnknownCoinError
 from cdb.packed import PackedBlocks
+from cdb.rocks_kv import binding as kv_engine
 from cdb.schemas.coin_log import CoinLogSchema
 from cdb.schemas.rocks_kv import RocksKvSchema
 from cdb.testing.chains import child, hash_of, reward

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from cdb.engines import flat_run, manifest, sqlite_run
 from cdb.errors import (
     CorruptDatabaseError,
     DatabaseError,
     DatabaseNotFoundError,
     WrongDatabaseError,
 )
+from cdb.rows.lsm import flat_run, manifest, sqlite_run
 from cdb.schemas import SchemaInfo, find_schema
 from cdb.testing.base import accept_all
 from cdb.testing.chains import sample_chain

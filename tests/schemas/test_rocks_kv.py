@@ -18,9 +18,8 @@ import pytest
 
 from cdb.blocks import BlockSpendInfo, canonical
 from cdb.coins import Coin, bytes32
-from cdb.engines import own
-from cdb.engines import rocks_kv as engine
-from cdb.engines.packed_lookups import INFO_FORMAT
+from cdb.disk import own
+from cdb.disk.packed_lookups import INFO_FORMAT
 from cdb.errors import (
     BlockError,
     CdbError,
@@ -35,6 +34,7 @@ from cdb.errors import (
     UnsupportedError,
 )
 from cdb.packed import PackedBlocks
+from cdb.rocks_kv import binding as engine
 from cdb.schemas.memory import MemorySchema
 from cdb.schemas.rocks_kv import RocksKvSchema, check, repair
 from cdb.state import summarize, verify
@@ -638,7 +638,7 @@ class TestReadersThatOpenBesideAWriter:
 class TestMissing:
     @pytest.fixture(autouse=True)
     def no_engine(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setitem(sys.modules, "cdb.engines._rocks_kv", None)
+        monkeypatch.setitem(sys.modules, "cdb.rocks_kv._rocks_kv", None)
 
     def test_it_says_what_to_install(self, path: Path) -> None:
         assert "librocksdb-dev" in str(engine.missing())

@@ -12,8 +12,8 @@ from io import BytesIO
 from os import PathLike
 from pathlib import Path
 
-from cdb.engines.files import storage_errors
-from cdb.engines.lock import Lock
+from cdb.disk.files import storage_errors
+from cdb.disk.lock import Lock
 from cdb.errors import BlockError, CorruptDatabaseError, DatabaseNotFoundError, ReplayError
 from cdb.replay import block_text, read_blocks
 from cdb.schemas.memory import MemorySchema

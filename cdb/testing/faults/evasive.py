@@ -17,7 +17,7 @@ from pathlib import Path
 
 from cdb.blocks import BlockSpendInfo
 from cdb.coins import CoinInfo, bytes32
-from cdb.engines.files import storage_errors
+from cdb.disk.files import storage_errors
 from cdb.errors import (
     BlockOrderError,
     CorruptDatabaseError,

@@ -2,7 +2,7 @@
 
 from os import PathLike
 
-from cdb.engines import shared
+from cdb.disk import shared
 from cdb.errors import BlockError
 from cdb.packed import PackedBlocks
 from cdb.schemas.null import NullSchema

@@ -26,7 +26,7 @@ from pathlib import Path
 from random import Random
 
 from cdb.coins import bytes32
-from cdb.engines.home import schema_at
+from cdb.disk.home import schema_at
 from cdb.errors import (
     CorruptDatabaseError,
     DatabaseClosedError,

@@ -1,0 +1,306 @@
+"""The coin log: a coin set that is one append-only log of blocks, one native call a batch.
+
+The native side is native/coin_log/, behind the contracts of cdb_coin_log.h there. It is optional:
+importing this module always works, and missing() says why the engine does not.
+"""
+
+import os
+from array import array
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from weakref import WeakSet, finalize
+
+from cdb.coins import MAX_U32, NAME_BYTES
+from cdb.disk.packed_lookups import INFO_BYTES
+from cdb.durability import Durability
+from cdb.errors import (
+    CorruptDatabaseError,
+    DatabaseClosedError,
+    StorageError,
+    UnsupportedError,
+    WrongDatabaseError,
+)
+from cdb.native import NativeEngine, Problems
+from cdb.packed import CONFIRM_BYTES, PackedBlocks
+
+_READ_CONFIRMS = 4096
+
+
+class _TakenBackError(Exception):
+    """A block that was accepted trusting breaks a rule."""
+
+
+_PROBLEMS: Problems = {
+    "COIN_LOG_CORRUPT": (CorruptDatabaseError, "{}"),
+    "COIN_LOG_FOREIGN": (WrongDatabaseError, "{}"),
+    "COIN_LOG_NO_SPACE": (StorageError, "the disk is full ({}); make room, then open it again"),
+    "COIN_LOG_IO": (StorageError, "{}; {advice}, then open it again"),
+    "COIN_LOG_TAKEN_BACK": (_TakenBackError, "{}"),
+    "COIN_LOG_REWOUND": (DatabaseClosedError, "{}"),
+    "COIN_LOG_FAILED": (StorageError, "the coin log failed ({}); open it again"),
+    "COIN_LOG_LIMIT": (UnsupportedError, "{}"),
+    "COIN_LOG_NO_MEMORY": (MemoryError, "{}"),
+}
+
+_engine = NativeEngine(
+    "cdb.coin_log._coin_log",
+    "the coin log",
+    "a C++ compiler, OpenSSL and xxHash (Debian, Ubuntu: g++, python3-dev, libssl-dev,"
+    " libxxhash-dev)",
+    prefix="cdb_coin_log_",
+    free="cdb_coin_log_free",
+    problems=_PROBLEMS,
+    names_files=True,
+)
+load = _engine.load
+missing = _engine.missing
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """What the index is made of; see cdb_coin_log_options. Small ones let short tests reach it."""
+
+    memtable_coins: int = 1_500_000
+    merge_runs: int = 4
+    bucket_bits: int = 16
+    name_bits: int = 64
+    recent_bits: int = 17
+    unverified_spends: int = 1 << 19
+
+
+DEFAULT_SIZES = Sizes()
+
+
+def names_of(confirms: bytes) -> bytes:
+    """The names of packed confirms, without gaps."""
+    native = _engine.load()
+    count = len(confirms) // CONFIRM_BYTES
+    names = bytearray(NAME_BYTES * count)
+    native.lib.cdb_coin_log_name(
+        native.ffi.from_buffer(confirms), count, native.ffi.from_buffer(names)
+    )
+    return bytes(names)
+
+
+class CoinLog:
+    """The coin log in a directory that exists and that nobody else writes to.
+
+    One call at a time. After an error in a write, only close(abandon=True) is left.
+
+    forgiving: open it also where `acked` is lost, so that it can be checked or repaired.
+    before_damage: open, read_only, what comes before the first damage to the log; see check(). All
+    of the log is read, and nothing that is derived from it is believed.
+    Raises MissingEngineError, CorruptDatabaseError, WrongDatabaseError, StorageError or, when it
+    was opened read_only and has been rewound since, DatabaseClosedError.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        durability: Durability,
+        read_only: bool = False,
+        forgiving: bool = False,
+        before_damage: bool = False,
+        sizes: Sizes = DEFAULT_SIZES,
+    ) -> None:
+        self.path = path
+        self.is_settled = True
+        """Whether settle() has nothing to do."""
+        self._native = _engine.load()
+        self._readers: WeakSet[Reader] = WeakSet()
+        self._ended: deque[Any] = deque()
+        ffi = self._native.ffi
+        options = ffi.new("cdb_coin_log_options *")
+        options.read_only = read_only
+        options.forgiving = forgiving
+        options.before_damage = before_damage
+        options.power_durable = durability is Durability.POWER
+        options.memtable_coins = sizes.memtable_coins
+        options.merge_runs = sizes.merge_runs
+        options.bucket_bits = sizes.bucket_bits
+        options.name_bits = sizes.name_bits
+        options.recent_bits = sizes.recent_bits
+        options.unverified_spends = sizes.unverified_spends
+        self._handle: Any = None
+        arguments = os.fsencode(path), options
+        self._handle = _engine.open(
+            path, "open", *arguments, kind="cdb_coin_log", close=self._abandon
+        )
+
+    @property
+    def newest_index(self) -> int | None:
+        """The index of the newest block; None without one."""
+        totals = self._count()
+        return int(totals.newest_index) if totals.blocks else None
+
+    @property
+    def records_checked(self) -> int:
+        """How many records were checksummed so far because the index led to another coin there."""
+        return int(self._count().records_checked)
+
+    @property
+    def probes(self) -> int:
+        """How many places of the index, and confirms of new blocks, were looked at so far."""
+        return int(self._count().probes)
+
+    @property
+    def acked_is_damaged(self) -> bool:
+        """Whether `acked` is damaged or missing. A writer has mended it when it was opened."""
+        return bool(self._count().acked_is_damaged)
+
+    def check(self) -> None:
+        """Opened before_damage: raise CorruptDatabaseError if the log is damaged."""
+        _engine.call(self.path, "check", self._open_handle())
+
+    def accept(self, blocks: PackedBlocks, *, trusting: bool) -> PackedBlocks | None:
+        """Add blocks. None when all were; else the one that breaks a rule.
+
+        The blocks before that one were accepted, and of it and those after it nothing was.
+        trusting: it may be one of an earlier call, and settle() may refuse one that was accepted.
+        """
+        ffi = self._native.ffi
+        accepted = ffi.new("size_t *")
+        self.is_settled = self.is_settled and not trusting
+        numbers = (blocks.indices, blocks.timestamps, blocks.spend_ends, blocks.confirm_ends)
+        try:
+            _engine.call(
+                self.path,
+                "accept",
+                self._open_handle(),
+                len(blocks),
+                *(ffi.from_buffer("uint64_t[]", each) for each in numbers),
+                *(ffi.from_buffer(each) for each in (blocks.spends, blocks.confirms, blocks.names)),
+                trusting,
+                accepted,
+            )
+        except _TakenBackError:
+            return self._taken_back()
+        place = int(accepted[0])
+        return None if place == len(blocks) else blocks.part(place, place + 1)
+
+    def settle(self) -> PackedBlocks | None:
+        """Verify what was accepted trusting, as has to be done before any other call but accept().
+
+        Returns the first block that breaks a rule; it and those after it are gone.
+        """
+        try:
+            _engine.call(self.path, "settle", self._open_handle())
+        except _TakenBackError:
+            return self._taken_back()
+        finally:
+            self.is_settled = True
+        return None
+
+    def flush(self) -> None:
+        """Make everything accepted durable."""
+        _engine.call(self.path, "flush", self._open_handle())
+
+    def rewind(self, block_index: int) -> None:
+        """Keep the blocks with an index ≤ block_index, durably."""
+        self._end_readers()
+        _engine.call(self.path, "rewind", self._open_handle(), max(-1, min(block_index, MAX_U32)))
+
+    def lookup(self, names: bytes | memoryview) -> tuple[bytearray, bytearray]:
+        """For each name a packed info, and a byte that is 1 where there is such a coin."""
+        ffi = self._native.ffi
+        count = len(names) // NAME_BYTES
+        infos = bytearray(INFO_BYTES * count)
+        found = bytearray(count)
+        _engine.call(
+            self.path,
+            "lookup",
+            self._open_handle(),
+            ffi.from_buffer(names),
+            count,
+            ffi.from_buffer("cdb_coin_log_info[]", infos),
+            ffi.from_buffer(found),
+        )
+        return infos, found
+
+    def read(self, first_index: int, last_index: int) -> "Reader":
+        """Reads the blocks with first_index ≤ index ≤ last_index, as they are now."""
+        self._end_readers()
+        first = max(-1, min(first_index, MAX_U32 + 1))
+        return self._reader("read", first, max(-1, min(last_index, MAX_U32)))
+
+    def close(self, *, abandon: bool = False) -> None:
+        """Make everything durable, unless abandon, and release files. Readers end."""
+        for reader in list(self._readers):
+            reader.end()
+        self._end_readers()
+        handle, self._handle = self._handle, None
+        if handle is not None:
+            _engine.call(self.path, "close", handle, abandon)
+
+    def _abandon(self, handle: Any) -> None:
+        _engine.call(self.path, "close", handle, True)
+
+    def _taken_back(self) -> PackedBlocks:
+        reader = self._reader("taken_back")
+        (block,) = reader
+        reader.end()
+        return block
+
+    def _reader(self, function: str, *arguments: int) -> "Reader":
+        kind, end = "cdb_coin_log_reader", self._ended.append
+        log = self._open_handle()
+        handle = _engine.open(self.path, function, log, *arguments, kind=kind, close=end)
+        reader = Reader(self, handle, self._ended)
+        self._readers.add(reader)
+        return reader
+
+    def _end_readers(self) -> None:
+        """End the readers that nobody has any more: from here, because calls come one at a time."""
+        while self._ended:
+            self._native.lib.cdb_coin_log_end(self._ended.popleft())
+
+    def _count(self) -> Any:
+        totals = self._native.ffi.new("cdb_coin_log_totals *")
+        self._native.lib.cdb_coin_log_count(self._open_handle(), totals)
+        return totals
+
+    def _open_handle(self) -> Any:
+        if self._handle is None:
+            raise DatabaseClosedError(self.path, "it is closed; open it again")
+        return self._handle
+
+
+class Reader:
+    """Blocks as they were when it was made. next() keeps CoinLog's rule: one call at a time."""
+
+    def __init__(self, log: CoinLog, handle: Any, ended: "deque[Any]") -> None:
+        self._log = log
+        self._handle = handle
+        self._finalizer = finalize(self, ended.append, handle)
+
+    def next(self) -> PackedBlocks | None:
+        """The next blocks, a few thousand coins; None at the end."""
+        if not self._finalizer.alive:
+            raise DatabaseClosedError(self._log.path, "it is closed; open it again")
+        ffi, lib = self._log._native.ffi, self._log._native.lib
+        counts = ffi.new("cdb_coin_log_counts *")
+        _engine.call(self._log.path, "next", self._handle, _READ_CONFIRMS, counts)
+        if not counts.blocks:
+            return None
+        numbers = [array("Q", bytes(8 * counts.blocks)) for _ in range(4)]
+        sizes = (NAME_BYTES * counts.spends, CONFIRM_BYTES * counts.confirms)
+        buffers = [bytearray(size) for size in (*sizes, NAME_BYTES * counts.confirms)]
+        lib.cdb_coin_log_take(
+            self._handle,
+            *(ffi.from_buffer("uint64_t[]", each) for each in numbers),
+            *(ffi.from_buffer(each) for each in buffers),
+        )
+        indices, timestamps, spend_ends, confirm_ends = numbers
+        spends, confirms, names = map(bytes, buffers)
+        return PackedBlocks(indices, timestamps, spend_ends, confirm_ends, spends, confirms, names)
+
+    def __iter__(self) -> Iterator[PackedBlocks]:
+        return iter(self.next, None)
+
+    def end(self) -> None:
+        """Release what it holds, with the log's next call."""
+        self._finalizer()

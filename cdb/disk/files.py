@@ -1,0 +1,102 @@
+"""Files that survive: fsync, atomic replacement, and errors that name the file and the reason.
+
+``durable`` says whether power loss counts. Without it nothing is fsynced: what was written still
+survives the death of the process, since the kernel holds it, and files are still replaced whole.
+
+After a failed fsync nobody knows what is on the disk, and a second one may lie. So no function
+here retries, and its caller must not either: give up the object and open it again.
+"""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from cdb.advice import explained
+from cdb.disk.own import check_directory, check_file, write_own
+from cdb.errors import StorageError
+
+TEMPORARY_SUFFIX = ".tmp"
+
+
+def storage_error(path: Path, error: OSError) -> StorageError:
+    """The StorageError that names the file and says why."""
+    return StorageError(path, f"{explained(error)}, then open it again")
+
+
+@contextmanager
+def storage_errors(path: Path) -> Iterator[None]:
+    """Turn any OSError in the block into a StorageError about path."""
+    try:
+        yield
+    except OSError as error:
+        raise storage_error(path, error) from error
+
+
+def fsync_file(path: Path) -> None:
+    """Return once the file's contents are on the disk."""
+    _fsync(path, os.O_RDONLY | os.O_NOFOLLOW)
+
+
+def fsync_dir(path: Path) -> None:
+    """Return once the directory's entries (creations, renames, removals) are on the disk."""
+    _fsync(path, os.O_RDONLY | os.O_DIRECTORY)
+
+
+def _fsync(path: Path, flags: int) -> None:
+    with storage_errors(path):
+        descriptor = os.open(path, flags | os.O_CLOEXEC)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def temporary(path: Path) -> Path:
+    """Where the next version of path is written before it takes that name."""
+    return path.with_name(path.name + TEMPORARY_SUFFIX)
+
+
+def publish(path: Path, *, durable: bool) -> None:
+    """Give the finished file at temporary(path) its name, in one step.
+
+    durable: contents before name, and the name before this returns.
+    """
+    finished = temporary(path)
+    if durable:
+        fsync_file(finished)
+    with storage_errors(path):
+        finished.replace(path)
+    if durable:
+        fsync_dir(path.parent)
+
+
+def replace_file(path: Path, data: bytes, *, durable: bool) -> None:
+    """Make data the file's contents: a crash leaves the old contents or the new."""
+    with storage_errors(path):
+        write_own(temporary(path), data)
+    publish(path, durable=durable)
+
+
+def write_output(path: Path, data: bytes) -> None:
+    """Write a file that a user has named, in one step, durably; a pipe or a device as it is.
+
+    Neither through a link nor over another user's file. Raises WrongDatabaseError, StorageError.
+    """
+    with storage_errors(path):
+        if path.exists() and not path.is_file():
+            path.write_bytes(data)
+            return
+        if path.is_symlink():
+            raise StorageError(path, "this is a link; name the file that it leads to")
+        check_file(path, read_only=False)
+    replace_file(path, data, durable=True)
+
+
+def make_dir(path: Path, *, durable: bool) -> None:
+    """Create the directory unless it is there; its parent must exist."""
+    with storage_errors(path):
+        path.mkdir(exist_ok=True)
+        check_directory(path, read_only=False)
+    if durable:
+        fsync_dir(path.parent)

@@ -1,0 +1,161 @@
+"""The directory of one database: whose it is, and that one process at a time writes to it.
+
+my.cdb/
+├── FORMAT    "cdb SCHEMA VERSION", written once, before anything else
+├── LOCK      held with flock by the one writer
+└── …         the schema's own files
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from cdb.damage import Damage
+from cdb.disk.files import fsync_dir, replace_file, storage_errors
+from cdb.disk.lock import Lock, writers_kept_out
+from cdb.disk.own import check_directory, read_own
+from cdb.errors import CorruptDatabaseError, DatabaseNotFoundError, WrongDatabaseError
+
+FORMAT_FILE = "FORMAT"
+LOCK_FILE = "LOCK"
+_format_line = re.compile(r"cdb ([a-z0-9_]+) ([0-9]{1,9})\n").fullmatch
+
+
+class Home:
+    """A database directory that is checked, created where it is missing, and locked.
+
+    path: as located() gives it. folder: the one directory in it, if there is one.
+    read_only: nothing is created or locked. Raises DatabaseNotFoundError, WrongDatabaseError
+    (nothing is changed then), CorruptDatabaseError, DatabaseLockedError or StorageError.
+    """
+
+    def __init__(
+        self, path: Path, schema: str, version: int, *, read_only: bool, folder: str = ""
+    ) -> None:
+        self.path = path
+        self._lock: Lock | None = None
+        if not read_only:
+            _create(path)
+        _check_contents(path, schema, version, may_be_empty=not read_only)
+        _check_files(path, folder, read_only=read_only)
+        if read_only:
+            return
+        self._lock = Lock(path / LOCK_FILE, path)
+        try:
+            if not (path / FORMAT_FILE).exists():
+                _write_format(path, schema, version)
+            _check_contents(path, schema, version, may_be_empty=False)
+        except BaseException:
+            self._lock.release()
+            raise
+
+    def close(self) -> None:
+        """Let the next writer in."""
+        if self._lock is not None:
+            self._lock.release()
+
+
+def schema_at(path: Path) -> tuple[str, int] | None:
+    """The (schema, format version) that a directory's FORMAT file names; None without one."""
+    format_path = path / FORMAT_FILE
+    with storage_errors(format_path):
+        line = read_own(format_path)
+    if line is None:
+        return None
+    match = _format_line(line.decode("ascii", "replace"))
+    if match is None:
+        raise CorruptDatabaseError(format_path, "damaged: it should read 'cdb SCHEMA VERSION'")
+    return match[1], int(match[2])
+
+
+@contextmanager
+def checked_home(
+    path: Path, schema: str, version: int, truth: str, *, folder: str
+) -> Iterator[Sequence[Damage]]:
+    """Keep writers out; gives the damage to FORMAT.
+
+    truth: the file by which a directory without FORMAT is a database still. Raises
+    DatabaseLockedError, DatabaseNotFoundError, WrongDatabaseError or StorageError.
+    """
+    with writers_kept_out(path / LOCK_FILE, path):
+        damages = list(_format_damage(path, schema, version, truth))
+        _check_files(path, folder, read_only=True)
+        yield damages
+
+
+@contextmanager
+def repaired_home(
+    path: Path, schema: str, version: int, damages: Sequence[Damage], *, folder: str
+) -> Iterator[list[Path]]:
+    """Hold the database's lock, and mend FORMAT; gives the other paths that are damaged."""
+    _check_files(path, folder, read_only=False)
+    lock = Lock(path / LOCK_FILE, path)
+    try:
+        if any(damage.path == path / FORMAT_FILE for damage in damages):
+            _mend_format(path, schema, version)
+        _check_contents(path, schema, version, may_be_empty=False)
+        yield [damage.path for damage in damages if damage.path != path / FORMAT_FILE]
+    finally:
+        lock.release()
+
+
+def _format_damage(path: Path, schema: str, version: int, truth: str) -> Iterator[Damage]:
+    try:
+        _check_contents(path, schema, version, may_be_empty=False)
+    except CorruptDatabaseError as error:
+        yield Damage.of(error, truth)
+    except WrongDatabaseError:
+        if (path / FORMAT_FILE).exists() or not (path / truth).exists():
+            raise
+        yield Damage(path / FORMAT_FILE, "it is missing", truth)
+
+
+def _mend_format(path: Path, schema: str, version: int) -> None:
+    # Somebody may have mended it, or made another database here, since it was looked at.
+    with suppress(CorruptDatabaseError):
+        if schema_at(path) is not None:
+            return
+    _write_format(path, schema, version)
+
+
+def _write_format(path: Path, schema: str, version: int) -> None:
+    line = f"cdb {schema} {version}\n"
+    replace_file(path / FORMAT_FILE, line.encode("ascii"), durable=True)
+
+
+def _create(path: Path) -> None:
+    with storage_errors(path):
+        if not path.exists():
+            path.mkdir()
+    # Also where it is there: who made it may have been killed before this.
+    fsync_dir(path.parent)
+
+
+def _check_contents(path: Path, schema: str, version: int, *, may_be_empty: bool) -> None:
+    if not path.exists():
+        raise DatabaseNotFoundError(path, "no database is here")
+    if not path.is_dir():
+        raise WrongDatabaseError(path, f"this is a file, and a {schema} database is a directory")
+    found = schema_at(path)
+    if found is None:
+        if may_be_empty and _is_unused(path):
+            return
+        raise WrongDatabaseError(path, "this directory holds no cdb database; name a new path")
+    found_schema, found_version = found
+    if found_schema != schema:
+        problem = f"this is a {found_schema} database; open it with that schema, not with {schema}"
+        raise WrongDatabaseError(path, problem)
+    if found_version != version:
+        problem = f"its {schema} format is version {found_version}, and this cdb reads {version}"
+        raise WrongDatabaseError(path, f"{problem}; use the cdb that wrote it, or load it anew")
+
+
+def _check_files(path: Path, folder: str, *, read_only: bool) -> None:
+    with storage_errors(path):
+        check_directory(path, read_only=read_only, folders=(folder,))
+
+
+def _is_unused(path: Path) -> bool:
+    # A crash while the database was made leaves its lock and perhaps an unfinished FORMAT.
+    return all(entry.name.startswith((LOCK_FILE, FORMAT_FILE)) for entry in path.iterdir())

@@ -1,1 +1,0 @@
-"""Engines: what maps a 32-byte coin name to a row id, and stores the rows."""

@@ -1,0 +1,1 @@
+"""The full node's own database: read as it is, or made in its form."""

@@ -1,0 +1,317 @@
+"""A whole coin database in RocksDB, one native call a batch.
+
+The native side is native/rocks_kv/, behind the contracts of cdb_rocks_kv.h there. It is optional:
+importing this module always works, and missing() says why the engine does not.
+"""
+
+import os
+from array import array
+from collections import deque
+from pathlib import Path
+from typing import Any, NamedTuple
+from weakref import WeakSet, finalize
+
+from cdb.blocks import BlockSpendInfo
+from cdb.coins import NAME_BYTES, Coin, bytes32_unchecked
+from cdb.disk.packed_lookups import INFO_BYTES
+from cdb.errors import (
+    CdbError,
+    CorruptDatabaseError,
+    DatabaseClosedError,
+    DatabaseLockedError,
+    DatabaseNotFoundError,
+    StorageError,
+    WrongDatabaseError,
+)
+from cdb.native import NativeEngine, Problems
+from cdb.packed import CONFIRM_BYTES, PackedBlocks
+
+CACHE_BYTES = 64 << 20
+MAX_INDEX = 2**32 - 1
+
+# What each status means, and what to do about it; {} is RocksDB's own text.
+_PROBLEMS: Problems = {
+    "CDB_NOT_FOUND": (DatabaseNotFoundError, "no RocksDB database is here ({})"),
+    "CDB_FOREIGN": (
+        WrongDatabaseError,
+        "this RocksDB cannot read it ({}); use the one that wrote it, or load it anew",
+    ),
+    "CDB_LOCKED": (DatabaseLockedError, "somebody has it open for writing; close it there first"),
+    "CDB_CORRUPT": (CorruptDatabaseError, "damage was found ({})"),
+    "CDB_NO_SPACE": (StorageError, "the disk is full ({}); make room, then open it again"),
+    "CDB_IO": (StorageError, "reading or writing failed ({}); {advice}, then open it again"),
+    "CDB_FAILED": (StorageError, "RocksDB failed ({}); open it again"),
+    "CDB_NO_MEMORY": (MemoryError, "{}"),
+}
+
+_engine = NativeEngine(
+    "cdb.rocks_kv._rocks_kv",
+    "the RocksDB engine",
+    "RocksDB and OpenSSL (Debian, Ubuntu: librocksdb-dev and libssl-dev, with g++ and python3-dev;"
+    " Homebrew: rocksdb and openssl)",
+    prefix="cdb_kv_",
+    free="cdb_kv_free",
+    problems=_PROBLEMS,
+    with_threads="RocksDB",
+)
+load = _engine.load
+missing = _engine.missing
+version = _engine.version
+
+
+class Options(NamedTuple):
+    """How to open a database; see cdb_kv_options in native/rocks_kv/cdb_rocks_kv.h."""
+
+    create: bool
+    read_only: bool
+    sync: bool
+    commit_entries: int
+    ingest_entries: int
+
+
+class State(NamedTuple):
+    """How far a database has come; see cdb_kv_state in native/rocks_kv/cdb_rocks_kv.h."""
+
+    newest: int | None
+    committed: int | None
+    sequence: int
+    ingestions: int
+    is_rewinding: bool
+    probes: int
+
+    @property
+    def is_new(self) -> bool:
+        """Nothing was ever written to it."""
+        return self.newest is None and self.sequence == 0
+
+
+class RocksKv:
+    """The database in a directory of RocksDB's, which must exist.
+
+    The caller sees to it that calls don't meet, those of its cursors included, and that no call
+    but close() follows a write that failed.
+
+    Raises MissingEngineError, DatabaseNotFoundError (unless create), DatabaseLockedError,
+    WrongDatabaseError, CorruptDatabaseError or StorageError.
+    """
+
+    def __init__(self, path: Path, options: Options) -> None:
+        self.path = path
+        self._native = _engine.load()
+        self._ffi = self._native.ffi
+        self._cursors: WeakSet[Cursor] = WeakSet()
+        self._ended: deque[Any] = deque()
+        self._open_cursors: set[Any] = set()
+        self._handle: Any = None
+        native_options = self._ffi.new("cdb_kv_options *")
+        native_options.create = options.create
+        native_options.read_only = options.read_only
+        native_options.sync = options.sync
+        native_options.cache_bytes = CACHE_BYTES
+        native_options.commit_entries = options.commit_entries
+        native_options.ingest_entries = options.ingest_entries
+        arguments = os.fsencode(path), native_options
+        self._handle = _engine.open(path, "open", *arguments, kind="cdb_kv", close=self._end)
+
+    @property
+    def state(self) -> State:
+        """How far it has come."""
+        state = self._ffi.new("cdb_kv_state *")
+        self._native.lib.cdb_kv_get_state(self._open_handle(), state)
+        return State(
+            None if state.newest < 0 else state.newest,
+            None if state.committed < 0 else state.committed,
+            state.sequence,
+            state.ingestions,
+            bool(state.is_rewinding),
+            state.probes,
+        )
+
+    def accept(self, blocks: PackedBlocks) -> int:
+        """Accept blocks in order; how many were, before one that breaks a rule."""
+        accepted = self._ffi.new("size_t *")
+        self._call("accept", self._packed(blocks), accepted)
+        return int(accepted[0])
+
+    def commit(self) -> None:
+        """Make all accepted blocks durable, in one atomic step."""
+        self._call("commit")
+
+    def checkpoint(self) -> None:
+        """Commit, index, and leave nothing in the write-ahead log."""
+        self._call("checkpoint")
+
+    def settle(self) -> None:
+        """Do the same, and all the compaction that is owed, durably."""
+        self._call("settle")
+
+    def verify(self) -> None:
+        """Hold every block of every table against its checksum. Raises CorruptDatabaseError."""
+        self._call("verify")
+
+    def find(self, names: bytes | memoryview) -> tuple[bytearray, bytearray]:
+        """For each name a packed info, and a byte that is 1 where there is such a coin."""
+        ffi = self._ffi
+        n = len(names) // NAME_BYTES
+        infos, found = bytearray(INFO_BYTES * n), bytearray(n)
+        self._call(
+            "find",
+            ffi.from_buffer("uint8_t[]", names),
+            n,
+            ffi.from_buffer("cdb_kv_info[]", infos),
+            ffi.from_buffer("uint8_t[]", found),
+        )
+        return infos, found
+
+    def block(self, index: int) -> BlockSpendInfo | None:
+        """The block at an index."""
+        block, found = self._ffi.new("cdb_kv_block *"), self._ffi.new("int32_t *")
+        self._call("find_block", index, block, found)
+        return _block(self._ffi, block) if found[0] else None
+
+    def cursor(self, first: int = 0, last: int = MAX_INDEX) -> "Cursor":
+        """The committed blocks first … last of this moment."""
+        handle = self._ffi.new("cdb_kv_cursor **")
+        # Before it is opened: RocksDB ends the process that closes a database with an open cursor,
+        # and a signal's handler may raise anywhere from here.
+        self._open_cursors.add(handle)
+        self._call("cursor_open", first, last, handle)
+        cursor = Cursor(self, handle, self._ended)
+        self._cursors.add(cursor)
+        return cursor
+
+    def begin_rewind(self, newest: int) -> None:
+        """Commit, index, and put everything above ``newest`` out of sight, durably."""
+        self._call("begin_rewind", newest)
+
+    def erase(self, blocks: PackedBlocks) -> None:
+        """Erase whole blocks above the rewind's target."""
+        self._call("erase", self._packed(blocks))
+
+    def end_rewind(self) -> None:
+        """Nothing is left to erase."""
+        self._call("end_rewind")
+
+    def close(self) -> None:
+        """Release everything, also when it fails. What is not committed is lost."""
+        for cursor in list(self._cursors):
+            cursor.close()
+        for each in list(self._open_cursors):
+            self._end_cursor(each)
+        handle, self._handle = self._handle, None
+        if handle is not None:
+            self._end(handle)
+
+    def _end(self, handle: Any) -> None:
+        _engine.call(self.path, "close", handle)
+
+    def _end_cursors(self) -> None:
+        """End the cursors that nobody has any more: from here, because calls come one at a time."""
+        while self._ended:
+            self._end_cursor(self._ended[0])
+            self._ended.popleft()
+
+    def _end_cursor(self, cursor: Any) -> None:
+        handle, cursor[0] = cursor[0], self._ffi.NULL
+        self._native.lib.cdb_kv_cursor_close(handle)
+        self._open_cursors.discard(cursor)
+
+    def _open_handle(self) -> Any:
+        if self._handle is None:
+            raise DatabaseClosedError(self.path, "it is closed; open it again")
+        return self._handle
+
+    def _packed(self, blocks: PackedBlocks) -> Any:
+        u64 = (blocks.indices, blocks.timestamps, blocks.spend_ends, blocks.confirm_ends)
+        u8 = (blocks.spends, blocks.confirms, blocks.names)
+        arrays = [self._ffi.from_buffer("uint64_t[]", each) for each in u64]
+        arrays += [self._ffi.from_buffer("uint8_t[]", each) for each in u8]
+        return _Kept(self._ffi.new("cdb_kv_blocks *", (len(blocks.indices), *arrays)), arrays)
+
+    def _call(self, function: str, *arguments: Any) -> None:
+        self._end_cursors()
+        plain = [each.pointer if isinstance(each, _Kept) else each for each in arguments]
+        _engine.call(self.path, function, self._open_handle(), *plain)
+
+
+class Cursor:
+    """Blocks in order, from one moment's view. Its database's close() ends it."""
+
+    def __init__(self, database: RocksKv, handle: Any, ended: "deque[Any]") -> None:
+        self._database = database
+        self._handle = handle
+        self._finalizer = finalize(self, ended.append, handle)
+        self._failure: CdbError | None = None
+
+    def next(self, entries: int) -> PackedBlocks | None:
+        """The next blocks, with so many coins + spends or the end; None when there are no more.
+
+        The coins' names are left out: they are not kept with blocks. Blocks that come before one
+        that can't be read are given first: the next call raises.
+        """
+        if self._failure is not None:
+            raise self._failure.with_traceback(None)
+        buffer = self._database._ffi.buffer
+        indices, timestamps, spend_ends, confirm_ends = (array("Q") for _ in range(4))
+        spends, confirms = bytearray(), bytearray()
+        while entries > 0 and (block := self._next_readable()) is not None:
+            indices.append(block.index)
+            timestamps.append(block.timestamp)
+            spends += buffer(block.spends, block.n_spends * NAME_BYTES)
+            confirms += buffer(block.confirms, block.n_confirms * CONFIRM_BYTES)
+            spend_ends.append(len(spends) // NAME_BYTES)
+            confirm_ends.append(len(confirms) // CONFIRM_BYTES)
+            entries -= 1 + block.n_spends + block.n_confirms
+        if not indices:
+            if self._failure is not None:
+                raise self._failure
+            return None
+        packed = (bytes(spends), bytes(confirms), b"")
+        return PackedBlocks(indices, timestamps, spend_ends, confirm_ends, *packed)
+
+    def _next_readable(self) -> Any:
+        """The next block; None at the end, and at the first one that can't be read."""
+        try:
+            return self._next()
+        except CdbError as error:
+            self._failure = error
+            return None
+
+    def _next(self) -> Any:
+        """The next block as the engine has it, good until the next call; None at the end."""
+        database = self._database
+        if not self._finalizer.alive:
+            raise DatabaseClosedError(database.path, "it is closed; open it again")
+        block, found = database._ffi.new("cdb_kv_block *"), database._ffi.new("int32_t *")
+        _engine.call(database.path, "cursor_next", self._handle[0], block, found)
+        return block if found[0] else None
+
+    def close(self) -> None:
+        """Release what it reads from, with the database's next call."""
+        self._finalizer()
+
+
+class _Kept(NamedTuple):
+    """A pointer, and what must live as long."""
+
+    pointer: Any
+    arrays: list[Any]
+
+
+def _block(ffi: Any, block: Any) -> BlockSpendInfo:
+    spends = bytes(ffi.buffer(block.spends, block.n_spends * NAME_BYTES))
+    confirms = bytes(ffi.buffer(block.confirms, block.n_confirms * CONFIRM_BYTES))
+    return BlockSpendInfo(
+        block.index,
+        block.timestamp,
+        [bytes32_unchecked(spends[at : at + 32]) for at in range(0, len(spends), NAME_BYTES)],
+        [_coin(confirms, at) for at in range(0, len(confirms), CONFIRM_BYTES)],
+    )
+
+
+def _coin(confirms: bytes, at: int) -> Coin:
+    return Coin(
+        bytes32_unchecked(confirms[at : at + 32]),
+        bytes32_unchecked(confirms[at + 32 : at + 64]),
+        int.from_bytes(confirms[at + 64 : at + CONFIRM_BYTES], "big"),
+    )

@@ -1,0 +1,125 @@
+"""How coins are laid out in an SQLite table that numbers its rows."""
+
+import sqlite3
+from collections.abc import Sequence
+from typing import Protocol
+
+from cdb.packed import CONFIRM_BYTES
+from cdb.rows.batch import Batch
+from cdb.rows.parents import CREATE as CREATE_PARENTS
+from cdb.rows.parents import TABLES as PARENT_TABLES
+from cdb.rows.parents import keep_irregular, may_have_child, may_have_irregular_child
+from cdb.rows.sqlite import EACH, Tables, parts, select_in
+from cdb.rows.stored import create_block_table
+
+_TABLES: Tables = {"coin": "id", "spend": "id", "block": "block_index", **PARENT_TABLES}
+
+
+class CoinTable(Protocol):
+    """One layout of the coin table. What changes it comes within a transaction."""
+
+    table: str
+    block_table: str
+    tables: Tables
+    """All that it uses."""
+    create: tuple[str, ...]
+    """CREATE … IF NOT EXISTS statements, the block table's among them."""
+    columns: str
+    """SQL for the fields of StoredCoin."""
+
+    def append(self, connection: sqlite3.Connection, batch: Batch) -> None:
+        """Add the batch's coins, and mark those that it spends."""
+        ...
+
+    def unspend(self, connection: sqlite3.Connection, rows: Sequence[int]) -> None:
+        """Mark the coins of these rows as unspent."""
+        ...
+
+    def drop_above(self, connection: sqlite3.Connection, row: int) -> None:
+        """Drop the coins of all rows above this one."""
+        ...
+
+    def any_spent(self, connection: sqlite3.Connection, rows: Sequence[int]) -> bool:
+        """Whether a coin of these rows is spent."""
+        ...
+
+    def may_have_child(
+        self, connection: sqlite3.Connection, parents: Sequence[bytes]
+    ) -> set[bytes]:
+        """Those of the parents that may have a child."""
+        ...
+
+    def may_have_irregular_child(
+        self, connection: sqlite3.Connection, names: Sequence[bytes]
+    ) -> set[bytes]:
+        """Those of the names that may be the parent of an irregular coin; see batch.py."""
+        ...
+
+
+class CompactTable:
+    """The layout of cdb's own schemas: a coin's row never changes, spends are rows of their own.
+
+    An old coin's page is far larger than its share of the spends', so this way a spend changes
+    fewer pages.
+    """
+
+    table = "coin"
+    block_table = "block"
+    tables = _TABLES
+    create: tuple[str, ...] = (
+        """CREATE TABLE IF NOT EXISTS coin(
+            id INTEGER PRIMARY KEY,
+            parent BLOB NOT NULL,
+            puzzle_hash BLOB NOT NULL,
+            amount BLOB NOT NULL,
+            confirmed_index INTEGER NOT NULL)""",
+        """CREATE TABLE IF NOT EXISTS spend(
+            id INTEGER PRIMARY KEY,
+            spent_index INTEGER NOT NULL)""",
+        *CREATE_PARENTS,
+        create_block_table("block"),
+    )
+    columns = (
+        "id, parent, puzzle_hash, amount, confirmed_index,"
+        " ifnull((SELECT spent_index FROM spend WHERE spend.id = coin.id), 0)"
+    )
+    _insert = f"""{EACH} INSERT INTO coin
+        SELECT ?2 + n, substr(?3, 72 * n + 1, 32), substr(?3, 72 * n + 33, 32),
+               substr(?3, 72 * n + 65, 8), ?4
+        FROM each"""
+
+    def append(self, connection: sqlite3.Connection, batch: Batch) -> None:
+        """See CoinTable."""
+        coins = (
+            (n_coins, block.first_row + start, coins, block.block_index)
+            for block in batch.confirms()
+            for start, n_coins, coins in parts(block.packed, CONFIRM_BYTES)
+        )
+        connection.executemany(self._insert, coins)
+        connection.executemany("INSERT INTO spend VALUES (?, ?)", batch.spends())
+        keep_irregular(connection, batch.irregular_parents)
+
+    def unspend(self, connection: sqlite3.Connection, rows: Sequence[int]) -> None:
+        """See CoinTable."""
+        connection.executemany("DELETE FROM spend WHERE id = ?", [(row,) for row in rows])
+
+    def drop_above(self, connection: sqlite3.Connection, row: int) -> None:
+        """See CoinTable."""
+        connection.execute("DELETE FROM coin WHERE id > ?", (row,))
+        connection.execute("DELETE FROM spend WHERE id > ?", (row,))
+
+    def any_spent(self, connection: sqlite3.Connection, rows: Sequence[int]) -> bool:
+        """See CoinTable."""
+        return any(True for _ in select_in(connection, "SELECT 1 FROM spend WHERE id", rows))
+
+    def may_have_child(
+        self, connection: sqlite3.Connection, parents: Sequence[bytes]
+    ) -> set[bytes]:
+        """See CoinTable."""
+        return may_have_child(connection, parents)
+
+    def may_have_irregular_child(
+        self, connection: sqlite3.Connection, names: Sequence[bytes]
+    ) -> set[bytes]:
+        """See CoinTable."""
+        return may_have_irregular_child(connection, names)

@@ -1,0 +1,157 @@
+"""Reads an SQLite file as it stands, without a byte of change to it or its directory.
+
+``mode=ro`` alone is right while a writer is alive, but where none is, it leaves -shm and -wal files
+behind in a directory that it may write to, and fails in one that it may not. ``immutable=1`` alone
+overlooks a live -wal. So the way in depends on what stands beside a file in WAL mode:
+
+    -wal and -shm          mode=ro: a writer may be alive, SQLite's locks do their work. (Where a
+                           full disk has no room for the -shm, as if there were none.)
+    -wal with a commit     no locks, and the WAL's index on the heap: the writer is gone. (Without
+                           a commit SQLite would delete the -wal when it closes the file.)
+    anything else          immutable=1: the file is all there is
+
+In the last two nothing keeps a writer from coming, so every read finds out whether one came. A file
+that is not in WAL mode is opened with mode=ro.
+"""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Self
+
+from cdb.disk.files import storage_errors
+from cdb.disk.own import own
+from cdb.errors import (
+    CorruptDatabaseError,
+    DatabaseNotFoundError,
+    StorageError,
+    WrongDatabaseError,
+)
+from cdb.rows.sqlite import Tables, check_tables, open_uri, sqlite_errors, stored_data
+from cdb.rows.wal import has_commit
+
+_WAL_MODE_OFFSET = 18
+_WAL_MODE = 2
+
+
+class Snapshot:
+    """A read transaction on one SQLite file, pinned when it is made.
+
+    tables: those that will be read, for check_tables(). Raises DatabaseNotFoundError where there is
+    no file, and CorruptDatabaseError, StorageError or DatabaseLockedError where SQLite can't read
+    it.
+    """
+
+    def __init__(self, path: Path, tables: Tables) -> None:
+        self._path = path
+        with storage_errors(path):
+            self._state = _state(path)
+            parameters = _parameters(path)
+        try:
+            self.connection = _begun(path, parameters, tables)
+        except StorageError as error:
+            if not _lacks_room_for_shm(error):
+                raise
+            # So no writer is alive, who would have made it; SQLite has tried to.
+            with storage_errors(path):
+                self._state = _state(path)
+                parameters = _parameters_alone(path)
+            self.connection = _begun(path, parameters, tables)
+        self._needs_check = parameters != "mode=ro"
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Read in this block; its errors are stored_data's.
+
+        Raises StorageError if a writer has come since the snapshot was made: what was read may be
+        mixed then, and what looks like damage need not be any.
+        """
+        try:
+            with stored_data(self._path):
+                yield
+        except CorruptDatabaseError:
+            self._check_unchanged()
+            raise
+        self._check_unchanged()
+
+    def close(self) -> None:
+        """End the transaction."""
+        self.connection.close()
+
+    def _check_unchanged(self) -> None:
+        if self._needs_check and _state(self._path) != self._state:
+            problem = "another program began to write to it while it was read; read it again"
+            raise StorageError(self._path, problem)
+
+    def __del__(self) -> None:
+        # An iteration that is never begun never ends either.
+        if hasattr(self, "connection"):
+            self.connection.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+
+def _parameters(path: Path) -> str:
+    if not path.is_file():
+        if path.exists():
+            raise WrongDatabaseError(path, "this is not an SQLite file")
+        raise DatabaseNotFoundError(path, "no database is here")
+    wal = _beside(path, "-wal")
+    # Where this very process may have it open, the file is not looked into: the end of that would
+    # release all locks that SQLite has on it, which are fcntl's.
+    if (wal.exists() and _beside(path, "-shm").exists()) or not _in_wal_mode(path):
+        return "mode=ro"
+    return _parameters_alone(path)
+
+
+def _parameters_alone(path: Path) -> str:
+    """How to read it where no writer is."""
+    wal = _beside(path, "-wal")
+    return "mode=ro&vfs=unix-none" if wal.exists() and has_commit(wal) else "mode=ro&immutable=1"
+
+
+def _begun(path: Path, parameters: str, tables: Tables) -> sqlite3.Connection:
+    connection = open_uri(path, parameters)
+    try:
+        with sqlite_errors(path):
+            if "unix-none" in parameters:
+                connection.execute("PRAGMA locking_mode=EXCLUSIVE")
+            connection.execute("BEGIN")
+            check_tables(connection, path, tables)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _lacks_room_for_shm(error: StorageError) -> bool:
+    code = getattr(error.__cause__, "sqlite_errorcode", None)
+    return code == sqlite3.SQLITE_IOERR_SHMSIZE
+
+
+def _in_wal_mode(path: Path) -> bool:
+    with open(path, "rb", opener=own) as file:
+        file.seek(_WAL_MODE_OFFSET)
+        return file.read(1) == bytes([_WAL_MODE])
+
+
+def _state(path: Path) -> list[tuple[int, int, int] | None]:
+    """What a writer could not leave as it is: the files' identities, times and sizes."""
+    return [_stamp(file) for file in (path, _beside(path, "-wal"), _beside(path, "-shm"))]
+
+
+def _stamp(path: Path) -> tuple[int, int, int] | None:
+    try:
+        status = path.stat()
+    except FileNotFoundError:
+        return None
+    return status.st_ino, status.st_mtime_ns, status.st_size
+
+
+def _beside(path: Path, suffix: str) -> Path:
+    return path.with_name(path.name + suffix)

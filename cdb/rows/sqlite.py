@@ -1,0 +1,315 @@
+"""How cdb uses SQLite: connections, durability, errors, and what SQLite lacks."""
+
+import os
+import sqlite3
+import struct
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from cdb.disk.files import fsync_dir, storage_errors
+from cdb.disk.own import check_file, own
+from cdb.durability import Durability
+from cdb.errors import (
+    CdbError,
+    CorruptDatabaseError,
+    DatabaseClosedError,
+    DatabaseLockedError,
+    DatabaseNotFoundError,
+    StorageError,
+)
+from cdb.rows.wal import has_commit
+
+# WAL + FULL loses nothing at a power cut; WAL + NORMAL loses the newest commits at a power cut, but
+# none when only the process dies, and it never corrupts. docs/durability.md has the measurements.
+_SYNCHRONOUS = {Durability.NONE: "OFF", Durability.PROCESS: "NORMAL", Durability.POWER: "FULL"}
+
+# How a rollback journal begins; see SQLite's file format.
+_JOURNAL_MAGIC = bytes.fromhex("d9d505f920a163d7")
+_PAGES_BEFORE = slice(16, 20)
+
+_SUFFIXES = ("-wal", "-shm", "-journal")
+
+PAGE_CACHE_BYTES = 64 * 2**20
+# A B-tree page that many commits change is written once a checkpoint: so few checkpoints.
+CHECKPOINT_PAGES = 16_384
+MAX_LOOKUP_VARIABLES = 256
+_CANT_OPEN_ADVICE = "check its rights, and how many files may be open (ulimit -n)"
+LOCK_WAIT_SECONDS = 1.0
+
+# Numbers 0 … ?1 - 1, for ?1 > 0. A statement that takes its items out of one packed parameter, by
+# substr, costs a third of a call of executemany with a tuple for each.
+EACH = "WITH RECURSIVE each(n) AS (VALUES (0) UNION ALL SELECT n + 1 FROM each WHERE n + 1 < ?1)"
+PART_BYTES = 4 * 2**20
+"""A packed parameter's length: SQLite takes none above a limit, which is 10^9 or what it was built
+with."""
+
+
+Tables = Mapping[str, str | None]
+"""By the names of tables, the columns that are their primary keys."""
+
+
+def connect(path: Path, durability: Durability, tables: Tables) -> sqlite3.Connection:
+    """Open (or create) an SQLite file of ours for writing, with explicit transactions.
+
+    tables: those that will be used, for check_tables().
+    """
+    try:
+        connection = open_uri(path, "mode=rwc")
+    except DatabaseNotFoundError as error:
+        raise StorageError(path, f"it can't be made; {_CANT_OPEN_ADVICE}") from error
+    try:
+        with sqlite_errors(path):
+            # Into WAL mode a new file comes by a rollback journal. EXTRA syncs the directory when
+            # that goes: a power cut must not leave it beside a -wal.
+            connection.execute("PRAGMA synchronous=EXTRA")
+            connection.execute("PRAGMA journal_mode=WAL")
+            connection.execute(f"PRAGMA synchronous={_SYNCHRONOUS[durability]}")
+            connection.execute(f"PRAGMA wal_autocheckpoint={CHECKPOINT_PAGES}")
+            connection.execute(f"PRAGMA cache_size=-{PAGE_CACHE_BYTES // 1024}")
+            connection.execute("PRAGMA cell_size_check=ON")
+            if durability is Durability.POWER:
+                # The first read opens the -wal. SQLite syncs its name too, but hides an error: an
+                # old -wal, removed at the last close, could come back over what was written since.
+                connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+                fsync_dir(path.parent)
+                # What a killed process left in the -wal need not be synced, and what it could not
+                # sync never will be: nothing is promised, or built on it, before it is in the file.
+                connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            check_tables(connection, path, tables)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def undo_unfinished_making(path: Path) -> None:
+    """Let SQLite empty a file that a crash left half made.
+
+    It begins with zeros, and its rollback journal says that it held no page before.
+    """
+    journal = _first_bytes(path.with_name(path.name + "-journal"), _PAGES_BEFORE.stop)
+    if not journal.startswith(_JOURNAL_MAGIC) or any(journal[_PAGES_BEFORE]):
+        return
+    # Not before there is such a journal: closing the file drops locks that SQLite holds on it.
+    if any(_first_bytes(path, _PAGES_BEFORE.stop)):
+        return
+    # It rolls back before the first read, unless the journal's writer is alive.
+    with sqlite_errors(path), closing(open_uri(path, "mode=rw")) as connection:
+        connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+
+
+def check_not_emptied(path: Path) -> None:
+    """Raise CorruptDatabaseError for a file of no bytes, or none, beside a -wal that has commits.
+
+    SQLite writes the file before its -wal, and would remove this one.
+    """
+    wal = path.with_name(path.name + "-wal")
+    with storage_errors(path):
+        if (path.exists() and path.stat().st_size) or not wal.is_file() or not has_commit(wal):
+            return
+    problem = "it was emptied or removed, and its -wal has what was committed last"
+    raise CorruptDatabaseError(path, f"{problem}; remove that too, to begin anew")
+
+
+def _first_bytes(path: Path, count: int) -> bytes:
+    """The first bytes of a file; none where there is no file."""
+    with storage_errors(path):
+        if not path.is_file():
+            return b""
+        with open(path, "rb", opener=own) as file:
+            return file.read(count)
+
+
+def open_uri(path: Path, parameters: str) -> sqlite3.Connection:
+    """Open a connection that may be used from any thread; the caller does the locking.
+
+    path: without links; SQLite would look for a -wal beside the file that a link leads to.
+    """
+    check_files(path, read_only="mode=ro" in parameters)
+    with sqlite_errors(path):
+        connection = sqlite3.connect(
+            # Without an authority a path that begins with two slashes would be taken for one.
+            f"file://{quote(os.fsencode(path.absolute()))}?{parameters}",
+            uri=True,
+            isolation_level=None,
+            check_same_thread=False,
+            timeout=LOCK_WAIT_SECONDS,
+        )
+        # What stands in a file calls no function that does more than compute.
+        connection.execute("PRAGMA trusted_schema=OFF")
+        connection.execute("PRAGMA ignore_check_constraints=ON")
+        return connection
+
+
+def check_tables(connection: sqlite3.Connection, path: Path, tables: Tables) -> None:
+    """Check those of the tables that are there, before anything is read from them.
+
+    Raises CorruptDatabaseError for what is no ordinary table: a view, a virtual table, a computed
+    column, default or index is a program of whoever made the file, and may run for ever; and a
+    trigger writes what nobody here has asked for. A table without its key would hold a name twice,
+    and be read to its end for each.
+    """
+    names = ",".join(f"'{table}'" for table in tables)
+    query = (
+        f"SELECT type, name, rootpage FROM sqlite_master WHERE tbl_name COLLATE NOCASE IN ({names})"
+    )
+    for kind, name, root_page in connection.execute(query).fetchall():
+        if kind == "index":
+            continue
+        if kind != "table" or not root_page:
+            what = "virtual table" if kind == "table" else kind
+            raise CorruptDatabaseError(path, f"{name} is a {what}, and only tables belong here")
+        problem = _wrong_with(connection, name, tables.get(name.lower()))
+        if problem is not None:
+            raise CorruptDatabaseError(path, f"{name}{problem}")
+
+
+# A node has a partial index, WHERE spent_index = -1; a function has parentheses.
+_COMPUTED = """SELECT name FROM pragma_table_xinfo(?1) WHERE hidden OR dflt_value IS NOT NULL
+    UNION ALL SELECT i.name FROM pragma_index_list(?1) i
+        WHERE EXISTS (SELECT 1 FROM pragma_index_xinfo(i.name) WHERE cid = -2)
+        OR i.partial AND EXISTS (SELECT 1 FROM sqlite_master
+            WHERE name = i.name AND upper(sql) GLOB '*WHERE*(*')"""
+_KEY = "SELECT name FROM pragma_table_info(?) WHERE pk"
+# Their own order is what lookups go by.
+_STRANGE_KEY = """SELECT 1 FROM pragma_index_list(?) i, pragma_index_xinfo(i.name) x
+    WHERE i.origin = 'pk' AND x.key AND x.coll COLLATE NOCASE <> 'BINARY'"""
+_ROW_NAMES = """SELECT name FROM pragma_table_info(?) WHERE name COLLATE NOCASE
+    IN ('rowid', 'oid', '_rowid_')"""
+
+
+def _wrong_with(connection: sqlite3.Connection, table: str, key: str | None) -> str | None:
+    for (name,) in connection.execute(_COMPUTED, (table,)).fetchall():
+        return f".{name} is computed, not stored"
+    for (name,) in connection.execute(_ROW_NAMES, (table,)).fetchall():
+        return f".{name} hides the rows' numbers, by which they are read"
+    found = ", ".join(name for (name,) in connection.execute(_KEY, (table,)).fetchall()) or None
+    if found != key:
+        return f"'s primary key is {found or 'none'}, not {key or 'none'}"
+    if connection.execute(_STRANGE_KEY, (table,)).fetchone() is not None:
+        return "'s primary key has an order of its own, not BINARY"
+    return None
+
+
+def check_files(path: Path, *, read_only: bool) -> None:
+    """Check an SQLite file, and what SQLite puts beside it, as far as they are there."""
+    with storage_errors(path):
+        for suffix in ("", *_SUFFIXES):
+            check_file(path.with_name(path.name + suffix), read_only=read_only)
+
+
+@contextmanager
+def sqlite_errors(path: Path) -> Iterator[None]:
+    """Turn SQLite's errors into ours, which name the file and say what to do."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise _as_cdb_error(path, error) from error
+    except UnicodeDecodeError as error:
+        # Its error tells a name that is damaged.
+        raise CorruptDatabaseError(
+            path, f"SQLite found damage: a name is no text ({error})"
+        ) from error
+
+
+@contextmanager
+def stored_data(path: Path) -> Iterator[None]:
+    """Like sqlite_errors, for reads: values of a type or size that we never write are damage."""
+    try:
+        with sqlite_errors(path):
+            yield
+    except (TypeError, ValueError, OverflowError, struct.error) as error:
+        raise CorruptDatabaseError(
+            path, f"a row holds what never belongs there: {error}"
+        ) from error
+
+
+def _as_cdb_error(path: Path, error: sqlite3.Error) -> CdbError:
+    if isinstance(error, sqlite3.ProgrammingError):
+        return DatabaseClosedError(path, "it was closed while it was read; open it again")
+    if not hasattr(error, "sqlite_errorcode"):
+        return CorruptDatabaseError(path, f"a row holds what never belongs there: {error}")
+    # The low byte is the primary error; the rest says which operation it was.
+    match error.sqlite_errorcode & 0xFF:
+        case sqlite3.SQLITE_FULL:
+            return StorageError(path, "the disk is full; free some space, then open it again")
+        case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
+            return DatabaseLockedError(path, "another program has locked this SQLite file")
+        case sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_NOTADB | sqlite3.SQLITE_CONSTRAINT:
+            return CorruptDatabaseError(path, f"SQLite found damage: {error}")
+        case sqlite3.SQLITE_CANTOPEN if not path.exists():
+            return DatabaseNotFoundError(path, "no database is here")
+        case sqlite3.SQLITE_CANTOPEN:
+            return StorageError(path, f"{error} (SQLITE_CANTOPEN); {_CANT_OPEN_ADVICE}")
+        case sqlite3.SQLITE_IOERR if error.sqlite_errorcode == sqlite3.SQLITE_IOERR_SHMSIZE:
+            problem = "no room for its -shm file (SQLITE_IOERR_SHMSIZE)"
+            return StorageError(path, f"{problem}; free some space, then open it again")
+        case sqlite3.SQLITE_READONLY if error.sqlite_errorcode == sqlite3.SQLITE_READONLY_ROLLBACK:
+            problem = "a crash left a commit half done; open it once with the program that wrote it"
+            return StorageError(path, problem)
+        case sqlite3.SQLITE_ERROR:
+            return CorruptDatabaseError(path, f"not the tables that belong here: {error}")
+        case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_PERM:
+            advice = "get the right to write to it, or mount it for writing"
+            return StorageError(path, f"{error} ({error.sqlite_errorname}); {advice}")
+        case _:
+            name = getattr(error, "sqlite_errorname", "SQLite")
+            return StorageError(path, f"{error} ({name}); check the disk, then open it again")
+
+
+def select_in(
+    connection: sqlite3.Connection, select: str, values: Sequence[bytes | int]
+) -> Iterator[tuple[Any, ...]]:
+    """The rows of ``select … IN (values)``, for any number of values, in no particular order.
+
+    The lists are padded to powers of two, so that a few prepared statements serve all lengths.
+    """
+    for start in range(0, len(values), MAX_LOOKUP_VARIABLES):
+        part = values[start : start + MAX_LOOKUP_VARIABLES]
+        padded_length = 1 << (len(part) - 1).bit_length()
+        marks = ",".join("?" * padded_length)
+        padding = [part[-1]] * (padded_length - len(part))
+        # All at once: a cursor that is left half way complains when its database is closed first.
+        yield from connection.execute(f"{select} IN ({marks})", [*part, *padding]).fetchall()
+
+
+def parts(packed: bytes | memoryview, item_bytes: int) -> Iterator[tuple[int, int, memoryview]]:
+    """Packed items as parameters for EACH: the first one's place, how many, and their bytes."""
+    items = PART_BYTES // item_bytes
+    for start in range(0, len(packed) // item_bytes, items):
+        part = memoryview(packed)[item_bytes * start : item_bytes * (start + items)]
+        yield start, len(part) // item_bytes, part
+
+
+def integrity_problems(connection: sqlite3.Connection) -> list[str]:
+    """What SQLite's own check of the whole file says, a line each; nothing when it is sound."""
+    rows = connection.execute("PRAGMA integrity_check").fetchall()
+    lines = [line for (text,) in rows for line in str(text).splitlines()]
+    return [line for line in lines if line != "ok" and not line.startswith("*** in database")]
+
+
+def transaction(connection: sqlite3.Connection) -> None:
+    """Begin a write transaction unless one is open."""
+    if not connection.in_transaction:
+        connection.execute("BEGIN IMMEDIATE")
+
+
+def to_signed(value: int) -> int:
+    """An integer of 0 … 2^64-1 as SQLite's signed 64-bit integer with the same bits."""
+    return value - 2**64 if value >= 2**63 else value
+
+
+def from_signed(value: int) -> int:
+    """The inverse of to_signed."""
+    return value % 2**64
+
+
+def create_tables(connection: sqlite3.Connection, statements: Iterable[str]) -> None:
+    """Run CREATE … IF NOT EXISTS statements in one transaction."""
+    connection.execute("BEGIN IMMEDIATE")
+    for statement in statements:
+        connection.execute(statement)
+    connection.execute("COMMIT")

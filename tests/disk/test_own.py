@@ -1,0 +1,91 @@
+"""Own files are opened without following a link, also one that came after the look at it."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from cdb.coin_log.binding import CoinLog, missing
+from cdb.disk import own as own_files
+from cdb.disk.files import replace_file, write_output
+from cdb.disk.own import own, read_own
+from cdb.durability import Durability
+from cdb.errors import CorruptDatabaseError, DatabaseError, StorageError
+from tests.conftest import contents
+
+
+@pytest.fixture
+def link(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A link to a file, which nobody sees before it is opened."""
+    monkeypatch.setattr(own_files, "check_file", lambda path, read_only: None)
+    (tmp_path / "outside").write_bytes(b"somebody's")
+    (tmp_path / "file.tmp").symlink_to(tmp_path / "outside")
+    return tmp_path / "file.tmp"
+
+
+def test_a_link_is_not_read(link: Path) -> None:
+    with pytest.raises(OSError, match="symbolic link"), open(link, "rb", opener=own):
+        pass
+
+
+def test_a_link_is_not_written(link: Path) -> None:
+    replace_file(link.with_name("file"), b"new", durable=False)
+    assert link.with_name("outside").read_bytes() == b"somebody's"
+
+
+def test_a_file_with_another_name_is_not_written(tmp_path: Path) -> None:
+    (tmp_path / "outside").write_bytes(b"somebody's")
+    (tmp_path / "file.tmp").hardlink_to(tmp_path / "outside")
+    replace_file(tmp_path / "file", b"new", durable=False)
+    assert (tmp_path / "file").read_bytes() == b"new"
+    assert (tmp_path / "outside").read_bytes() == b"somebody's"
+
+
+@pytest.mark.parametrize("target", ["outside", "missing"])
+@pytest.mark.parametrize("suffix", ["", ".tmp"])
+def test_output_goes_through_no_link(tmp_path: Path, target: str, suffix: str) -> None:
+    (tmp_path / "outside").write_bytes(b"somebody's")
+    (tmp_path / f"out{suffix}").symlink_to(tmp_path / target)
+    advice = "put there what" if suffix else "name the file that"
+    with pytest.raises(DatabaseError, match=f"this is a link.*; {advice} it leads to"):
+        write_output(tmp_path / "out", b"new")
+    assert contents(tmp_path)["outside"] == b"somebody's"
+    assert not (tmp_path / "missing").exists()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
+def test_output_replaces_no_file_of_another_user(tmp_path: Path) -> None:
+    (tmp_path / "out").write_bytes(b"somebody's")
+    os.chown(tmp_path / "out", 65_534, -1)
+    with pytest.raises(DatabaseError, match="belongs to user"):
+        write_output(tmp_path / "out", b"new")
+    assert (tmp_path / "out").read_bytes() == b"somebody's"
+
+
+def test_output_replaces_a_file_and_goes_into_a_device(tmp_path: Path) -> None:
+    for data in (b"old", b"new"):
+        write_output(tmp_path / "out", data)
+    write_output(Path(os.devnull), b"data")
+    assert contents(tmp_path) == {"out": b"new"}
+
+
+@pytest.mark.skipif(missing() is not None, reason=str(missing()))
+@pytest.mark.parametrize("name", ["log", "acked"])
+@pytest.mark.parametrize("read_only", [True, False])
+def test_the_coin_log_follows_no_link(tmp_path: Path, name: str, read_only: bool) -> None:
+    path, outside = tmp_path / "db", tmp_path / "outside"
+    path.mkdir()
+    CoinLog(path, durability=Durability.POWER).close()
+    (path / name).rename(outside)
+    before = outside.read_bytes()
+    (path / name).symlink_to(outside)
+    with pytest.raises(StorageError, match=name):
+        CoinLog(path, durability=Durability.POWER, read_only=read_only)
+    assert outside.read_bytes() == before
+
+
+def test_a_hole_is_not_read_to_its_end(tmp_path: Path) -> None:
+    with (tmp_path / "file").open("wb") as file:
+        file.truncate(1 << 40)
+    with pytest.raises(CorruptDatabaseError, match="longer than such a file can be"):
+        read_own(tmp_path / "file")

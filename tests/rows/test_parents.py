@@ -1,0 +1,142 @@
+"""No coin is confirmed twice, though most new coins are not looked for among the old ones."""
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from cdb.blocks import BlockSpendInfo
+from cdb.coins import Coin
+from cdb.errors import DuplicateCoinError
+from cdb.mainnet import farmer_coin, pool_coin
+from cdb.packed import PackedBlocks
+from cdb.rows import batch
+from cdb.rows.batch import KnownCoins
+from cdb.rows.store import CoinStore
+from cdb.schemas import open_schema
+from cdb.testing.chains import child, hash_of, reward
+
+PARENT = reward(1)
+IRREGULAR = child(PARENT.name())
+PUZZLE_HASH = hash_of("farmer")
+
+Open = Callable[[], CoinStore]
+
+
+@pytest.fixture(params=["sqlite_v3", "blockchain_v2"])
+def open_store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Open]:
+    """Opens the database anew each time it is called."""
+    opened: list[CoinStore] = []
+
+    def reopened() -> CoinStore:
+        for store in opened:
+            store.close()
+        store = cast(CoinStore, open_schema(request.param, tmp_path / "database"))
+        opened.append(store)
+        return store
+
+    yield reopened
+    for store in opened:
+        store.close()
+
+
+@pytest.fixture
+def looked_up(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
+    """The names that plans look for."""
+    names: list[bytes] = []
+    plan = batch.plan_batch
+
+    def noting(
+        packed: PackedBlocks, newest_index: int | None, first_row: int, known: KnownCoins
+    ) -> batch.Batch | None:
+        find = known.find
+
+        def noting_find(asked: Sequence[bytes]) -> list[int | None]:
+            names.extend(asked)
+            return find(asked)
+
+        monkeypatch.setattr(known, "find", noting_find)
+        return plan(packed, newest_index, first_row, known)
+
+    monkeypatch.setattr("cdb.rows.store.plan_batch", noting)
+    return names
+
+
+def block(index: int, *confirms: Coin, spends: tuple[Coin, ...] = ()) -> BlockSpendInfo:
+    return BlockSpendInfo(index, 1000 + index, [coin.name() for coin in spends], list(confirms))
+
+
+AGAIN = block(9, IRREGULAR, spends=(PARENT,))
+"""Confirms the child as the spend of its parent does, for the second time."""
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        pytest.param([block(1, PARENT), block(2, IRREGULAR)], id="parent-first"),
+        pytest.param([block(1, IRREGULAR), block(2, PARENT)], id="child-first"),
+        pytest.param([block(1, IRREGULAR, PARENT)], id="same-block"),
+    ],
+)
+@pytest.mark.parametrize("how", ["accept", "reopen", "packed"])
+def test_an_irregular_coin_is_not_confirmed_again_by_its_parents_spend(
+    open_store: Open, before: list[BlockSpendInfo], how: str
+) -> None:
+    store = open_store()
+    if how == "packed":
+        with pytest.raises(DuplicateCoinError) as raised:
+            store.accept_packed(PackedBlocks.of([*before, AGAIN]))
+    else:
+        for one in before:
+            store.accept_block(one)
+        if how == "reopen":
+            store = open_store()
+        with pytest.raises(DuplicateCoinError) as raised:
+            store.accept_block(AGAIN)
+    assert raised.value.coin_name == IRREGULAR.name()
+    store.accept_block(block(9, child(PARENT.name(), 1), spends=(PARENT,)))
+
+
+def test_an_irregular_child_that_was_rewound_can_be_confirmed_by_its_parents_spend(
+    open_store: Open,
+) -> None:
+    store = open_store()
+    store.accept_block(block(1, PARENT))
+    store.accept_block(block(2, IRREGULAR))
+    store.rewind_to_block_index(1)
+    store.accept_block(AGAIN)
+    assert store.last_block_index == 9
+
+
+@pytest.mark.parametrize("make", [pool_coin, farmer_coin])
+@pytest.mark.parametrize("reopen", [False, True])
+def test_a_reward_is_not_confirmed_again(
+    open_store: Open, make: Callable[..., Coin], reopen: bool
+) -> None:
+    store = open_store()
+    rewards = [make(height, PUZZLE_HASH) for height in range(6)]
+    store.accept_block(block(1, *rewards[:3]))
+    store.accept_block(block(5, *rewards[4:]))
+    if reopen:
+        store = open_store()
+    for again in (rewards[0], rewards[4], rewards[5]):
+        with pytest.raises(DuplicateCoinError):
+            store.accept_block(block(6, again))
+    store.accept_block(block(6, rewards[3]))
+    store.rewind_to_block_index(2)
+    store.accept_block(block(7, *rewards[3:]))
+    with pytest.raises(DuplicateCoinError):
+        store.accept_block(block(8, rewards[5]))
+
+
+@pytest.mark.parametrize("open_store", ["sqlite_v3"], indirect=True)
+def test_only_older_spends_and_irregular_coins_are_looked_up(
+    open_store: Open, looked_up: list[bytes]
+) -> None:
+    store = open_store()
+    rewards = [pool_coin(height, PUZZLE_HASH) for height in range(3)]
+    store.accept_block(block(1, *rewards))
+    store.accept_block(block(2, child(rewards[0].name()), spends=(rewards[0],)))
+    store.accept_block(block(3, IRREGULAR))
+    assert looked_up == [rewards[0].name(), IRREGULAR.name()]

@@ -1,0 +1,169 @@
+"""SQLite files that were prepared, SQLite's limits, and paths that its URIs know better."""
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from cdb.blocks import BlockSpendInfo
+from cdb.errors import CorruptDatabaseError
+from cdb.rows import sqlite
+from cdb.rows.store import CoinStore
+from cdb.schemas import open_schema
+from cdb.schemas.blockchain_v2 import check
+from cdb.state import verify
+from cdb.testing import small_memtable
+from cdb.testing.base import accept_all, expected_state
+from cdb.testing.chains import hash_of, reward, sample_chain
+
+BLOCKS = sample_chain(12).blocks
+DISGUISES = {
+    "view": 'ALTER TABLE {0} RENAME TO real; CREATE VIEW "{1}" AS SELECT * FROM real;',
+    "virtual table": 'ALTER TABLE {0} RENAME TO real; CREATE VIRTUAL TABLE "{1}" USING fts5(x);',
+    "trigger": "CREATE TRIGGER helpful AFTER INSERT ON {1} BEGIN DELETE FROM {1}; END;",
+    "computed": "ALTER TABLE {0} ADD COLUMN more AS (zeroblob(9));",
+    "computed, by default": "ALTER TABLE {0} ADD COLUMN more DEFAULT 9;",
+    "computed, to be found": "CREATE INDEX more ON {0}(instr(zeroblob(9), 'x'));",
+    "hides": "ALTER TABLE {0} ADD COLUMN oid;",
+    "primary key": "CREATE TABLE copy AS SELECT * FROM {0}; DROP TABLE {0};"
+    ' ALTER TABLE copy RENAME TO "{1}";',
+}
+KEYLESS = ("covered", "hashes", "meta", "cdb_format", "database_version")
+TABLES = [
+    *(("SQLITE_V3", "coins.sqlite", table) for table in ("coin", "spend", "block")),
+    *(("SQLITE_V3", "coins.sqlite", table) for table in ("irregular_parent", "newest_reward")),
+    *(("SQLITE_V3", "index/lookup.sqlite", table) for table in ("coin_lookup", "covered")),
+    *(("SQLITE_ROW", "index/run-*", table) for table in ("hashes", "meta")),
+    *(("blockchain_v2", "", table) for table in ("coin_record", "cdb_block", "cdb_format")),
+    ("blockchain_v2", "", "database_version"),
+]
+
+
+@pytest.mark.parametrize(("schema", "file", "table"), TABLES)
+def test_only_tables_are_read(tmp_path: Path, schema: str, file: str, table: str) -> None:
+    if schema != "blockchain_v2":
+        schema = f"{small_memtable.__name__}:{schema}"
+    path = tmp_path / "database"
+    with open_schema(schema, path) as database:
+        accept_all(database, BLOCKS)
+    prepared = max(path.glob(file)) if file else path
+    honest = prepared.read_bytes()
+    for kind, script in DISGUISES.items():
+        if kind == "primary key" and table in KEYLESS:
+            continue
+        prepared.write_bytes(honest)
+        with closing(sqlite3.connect(prepared)) as connection:
+            connection.executescript(script.format(table, table.upper()))
+        for read_only in (True, False):
+            with pytest.raises(CorruptDatabaseError, match=f"{kind.partition(',')[0]}.*, "):
+                open_schema(schema, path, read_only=read_only)
+    prepared.write_bytes(honest)
+    with open_schema(schema, path) as database:
+        assert verify(database) == expected_state(BLOCKS)
+
+
+def table_of_coins(path: Path, key: str) -> None:
+    """Make a database whose coin_record was created with another primary key."""
+    with open_schema("blockchain_v2", path) as database:
+        accept_all(database, BLOCKS[:-1])
+    with closing(sqlite3.connect(path)) as connection:
+        query = "SELECT sql FROM sqlite_master WHERE name = 'coin_record'"
+        ((sql,),) = connection.execute(query)
+        connection.execute("ALTER TABLE coin_record RENAME TO honest")
+        connection.execute(sql.replace("blob PRIMARY KEY", key))
+        with connection:
+            connection.execute("INSERT INTO coin_record SELECT * FROM honest")
+        connection.execute("DROP TABLE honest")
+
+
+@pytest.mark.parametrize(
+    ("key", "index", "problem"),
+    [
+        ("blob COLLATE NOCASE PRIMARY KEY", "coin_record(amount)", "an order of its own"),
+        ("blob", "coin_record(coin_name)", "primary key is none"),
+        ("blob PRIMARY KEY", "coin_record(amount) WHERE length(amount) > 5", "computed"),
+    ],
+)
+def test_names_are_found_by_their_key(tmp_path: Path, key: str, index: str, problem: str) -> None:
+    path = tmp_path / "node.sqlite"
+    table_of_coins(path, key)
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute(f"CREATE INDEX i ON {index}")
+    for read_only in (True, False):
+        with pytest.raises(CorruptDatabaseError, match=problem):
+            open_schema("blockchain_v2", path, read_only=read_only)
+
+
+def test_what_a_file_says_of_new_rows_is_not_asked(tmp_path: Path) -> None:
+    """A check may be a program that never ends."""
+    path = tmp_path / "node.sqlite"
+    table_of_coins(path, "blob PRIMARY KEY CHECK (confirmed_index < 1000)")
+    with open_schema("blockchain_v2", path) as database:
+        database.accept_block(BlockSpendInfo(5_000, 0, [], [reward(5_000)]))
+    with open_schema("blockchain_v2", path, read_only=True) as database:
+        assert database.last_block_index == 5_000
+
+
+@pytest.mark.parametrize("kind", DISGUISES)
+def test_of_a_nodes_own_file_only_tables_are_read(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "node.sqlite"
+    with open_schema("blockchain_v2", path) as database:
+        accept_all(database, BLOCKS)
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("DROP TABLE cdb_format")
+        connection.execute("CREATE VIEW of_its_owner AS SELECT amount FROM coin_record")
+    with open_schema("blockchain_v2", path, read_only=True) as database:
+        assert database.last_block_index is not None
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("DROP VIEW of_its_owner")
+        connection.executescript(DISGUISES[kind].format("coin_record", "coin_record"))
+    with pytest.raises(CorruptDatabaseError, match=f"{kind.partition(',')[0]}.*, "):
+        open_schema("blockchain_v2", path, read_only=True)
+    with pytest.raises(CorruptDatabaseError, match=f"{kind.partition(',')[0]}.*, "):
+        list(check(path, lambda _: None))
+
+
+def test_a_file_calls_no_function_that_does_more_than_compute(tmp_path: Path) -> None:
+    path = tmp_path / "file.sqlite"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE VIEW prepared AS SELECT probe()")
+    with closing(sqlite.open_uri(path, "mode=ro")) as connection:
+        connection.create_function("probe", 0, lambda: 1)
+        with pytest.raises(sqlite3.OperationalError, match="unsafe use"):
+            connection.execute("SELECT * FROM prepared")
+
+
+def test_any_number_of_names_and_coins_is_below_sqlites_limit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    part_bytes = 7200
+    assert sqlite.PART_BYTES < 10**9
+    monkeypatch.setattr(sqlite, "PART_BYTES", part_bytes)
+    coins = [reward(1, n) for n in range(3 * part_bytes // 72 + 1)]
+    names = [coin.name() for coin in coins]
+    with open_schema(f"{small_memtable.__name__}:SQLITE_V3", tmp_path / "database") as schema:
+        assert isinstance(schema, CoinStore)
+        for connection in (schema._rows.connection, schema._names._index._connection):  # type: ignore[attr-defined]
+            connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, part_bytes)
+        schema.accept_block(BlockSpendInfo(1, 0, [], coins))
+        schema.flush()
+        asked = [*names, *(hash_of(n) for n in range(300)), *names]
+        found = [info.coin for info in schema.coin_infos_for_coin_names(asked)]
+        assert found == [*coins, *coins]
+
+
+def test_two_slashes_are_no_hosts_name(tmp_path: Path) -> None:
+    sqlite.open_uri(Path(f"/{tmp_path}/file.sqlite"), "mode=rwc").close()
+    assert [file.name for file in tmp_path.iterdir()] == ["file.sqlite"]
+
+
+@pytest.mark.parametrize("name", ["blockchain_v2", "sqlite_v3", "sqlite_row"])
+def test_a_path_that_begins_with_two_slashes(tmp_path: Path, name: str) -> None:
+    path = f"/{tmp_path}/database"
+    assert path.startswith("//")
+    for n, block in enumerate(BLOCKS, 1):
+        with open_schema(name, Path(path)) as schema:
+            schema.accept_block(block)
+        with open_schema(name, Path(path), read_only=True) as schema:
+            assert len(list(schema.blocks())) == n
