@@ -129,7 +129,8 @@ def _unknown(chain: Chain, block: BlockSpendInfo) -> BlockSpendInfo | None:
 def _nearly_known(chain: Chain, block: BlockSpendInfo) -> BlockSpendInfo | None:
     for coin in [*chain.unspent.values()][-1:] if block.index else []:
         sibling = Coin(coin.parent_coin_name, coin.puzzle_hash, coin.amount ^ 1 << 63).name()
-        if sibling not in chain.unspent and sibling not in chain.spent:
+        known = {*chain.unspent, *chain.spent, *(each.name() for each in block.confirms)}
+        if sibling not in known:
             return _with(block, spends=[sibling])
     return None
 
