@@ -1,4 +1,4 @@
-"""Coins and their names."""
+"""Coins, their names, and what tells a reward of mainnet's from other coins."""
 
 import hashlib
 from collections.abc import Callable
@@ -57,3 +57,16 @@ class CoinInfo:
     coin: Coin
     confirmed_index: int
     spent_index: int
+
+
+GENESIS_CHALLENGE = bytes32.fromhex(
+    "ccd5bb71183532bff220ba46c268991a3ff07eb358e8255a65c30a2dce0e5fbb"
+)
+REWARD_PREFIX_BYTES = 16
+POOL_PARENT_PREFIX = GENESIS_CHALLENGE[:REWARD_PREFIX_BYTES]
+FARMER_PARENT_PREFIX = GENESIS_CHALLENGE[REWARD_PREFIX_BYTES:]
+
+
+def is_reward(parent_coin_name: bytes) -> bool:
+    """Whether a coin with this parent was made by farming on mainnet."""
+    return parent_coin_name[:REWARD_PREFIX_BYTES] in (POOL_PARENT_PREFIX, FARMER_PARENT_PREFIX)

@@ -22,10 +22,16 @@
         ├── StorageError           the disk is full, read-only or failing
         └── DatabaseClosedError    it was closed, or failed earlier, and has to be opened again
 
-Every message is one line that says what, where and what to do.
+Every message is one line that says what, where and what to do; where the system refuses something,
+its errno tells what helps.
 """
 
+import errno
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from os import PathLike, fspath
+from pathlib import Path
 
 _VERIFY = "cdb verify SCHEMA --db PATH says what is damaged, and --repair mends what is derived"
 
@@ -158,3 +164,51 @@ class StorageError(DatabaseError):
 
 class DatabaseClosedError(DatabaseError):
     """The object was closed, or an earlier write failed. Open the database again."""
+
+
+_DISK_FULL = (errno.ENOSPC, errno.EDQUOT)
+_OTHERWISE = "check the disk"
+_ADVICE = {
+    **dict.fromkeys(_DISK_FULL, "free some space"),
+    **dict.fromkeys((errno.EACCES, errno.EPERM), "get the right to it, or run as its owner"),
+    errno.EBADF: "don't close it",
+    errno.EEXIST: "name a new path",
+    errno.EFBIG: "allow larger files (ulimit -f)",
+    errno.EISDIR: "name a file",
+    errno.ELOOP: "mend the links",
+    errno.EMFILE: "allow more open files (ulimit -n)",
+    errno.ENAMETOOLONG: "name a shorter path",
+    errno.ENFILE: "close other programs, which have all open files that the system allows",
+    errno.ENOENT: "see what was moved, or which link leads nowhere",
+    errno.ENOMEM: "free some memory",
+    errno.ENOTDIR: "see which directory of this path is a file",
+    errno.EROFS: "mount it for writing, or name a path elsewhere",
+}
+
+
+def explained(error: OSError) -> str:
+    """Why the system refused, and what to do."""
+    number = error.errno or 0
+    reason = "disk full" if number in _DISK_FULL else error.strerror or type(error).__name__
+    code = errno.errorcode.get(number, "no errno")
+    return f"{reason} ({code}); {_ADVICE.get(number, _OTHERWISE)}"
+
+
+def advice_on(message: str) -> str:
+    """What to do, by a library's message, which has the system's reason somewhere in it."""
+    reasons = {os.strerror(number): advice for number, advice in _ADVICE.items()}
+    return next((reasons[each] for each in reasons if each in message), _OTHERWISE)
+
+
+def storage_error(path: Path, error: OSError) -> StorageError:
+    """The StorageError that names the file and says why."""
+    return StorageError(path, f"{explained(error)}, then open it again")
+
+
+@contextmanager
+def storage_errors(path: Path) -> Iterator[None]:
+    """Turn any OSError in the block into a StorageError about path."""
+    try:
+        yield
+    except OSError as error:
+        raise storage_error(path, error) from error

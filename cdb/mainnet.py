@@ -6,14 +6,7 @@ from importlib.resources import files
 from itertools import accumulate, cycle, islice, takewhile
 from operator import sub
 
-from cdb.coins import Coin, bytes32, bytes32_unchecked
-
-GENESIS_CHALLENGE = bytes32.fromhex(
-    "ccd5bb71183532bff220ba46c268991a3ff07eb358e8255a65c30a2dce0e5fbb"
-)
-REWARD_PREFIX_BYTES = 16
-POOL_PARENT_PREFIX = GENESIS_CHALLENGE[:REWARD_PREFIX_BYTES]
-FARMER_PARENT_PREFIX = GENESIS_CHALLENGE[REWARD_PREFIX_BYTES:]
+from cdb.coins import FARMER_PARENT_PREFIX, POOL_PARENT_PREFIX, Coin, bytes32, bytes32_unchecked
 
 MOJO_PER_XCH = 10**12
 PREFARM_MOJO = 21_000_000 * MOJO_PER_XCH
@@ -46,11 +39,6 @@ def farmer_coin(height: int, puzzle_hash: bytes32, fees_mojo: int = 0) -> Coin:
     """The coin that a height's farmer earns; the fees are those of that height's own block."""
     parent = FARMER_PARENT_PREFIX + height.to_bytes(16, "big")
     return Coin(bytes32_unchecked(parent), puzzle_hash, reward_mojo(height) // 8 + fees_mojo)
-
-
-def is_reward(parent_coin_name: bytes) -> bool:
-    """Whether a coin with this parent was made by farming on mainnet."""
-    return parent_coin_name[:REWARD_PREFIX_BYTES] in (POOL_PARENT_PREFIX, FARMER_PARENT_PREFIX)
 
 
 def timestamp_at(height: int) -> int:

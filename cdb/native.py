@@ -8,8 +8,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from cdb.advice import advice_on
-from cdb.errors import DatabaseError, MissingEngineError, SchemaError, UnsupportedError
+from cdb.errors import DatabaseError, MissingEngineError, SchemaError, UnsupportedError, advice_on
 
 Problems = Mapping[str, tuple[type[Exception], str]]
 
@@ -44,6 +43,15 @@ class NativeModule:
         except SchemaError as error:
             return str(error)
         return None
+
+
+native_scanner = NativeModule(
+    "cdb._scan",
+    "the native scanner of replays",
+    "OpenSSL's headers (Debian, Ubuntu: libssl-dev, with g++ and python3-dev; Homebrew: openssl)",
+)
+native_missing = native_scanner.missing
+"""Of the scanner, which also goes over the coins of packed blocks."""
 
 
 class NativeEngine(NativeModule):

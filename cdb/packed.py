@@ -1,4 +1,4 @@
-"""Blocks packed into a few buffers: whole chunks of blocks without an object a coin.
+"""Blocks and look-ups packed into a few buffers: many of them without an object a coin.
 
     indices       8 bytes a block     rising
     timestamps    8 bytes a block     seconds since the Unix epoch
@@ -9,20 +9,29 @@
                                       within each block
     names         32 bytes a coin     the names of the confirms, in their order
 
-The arrays have the machine's byte order.
+The arrays have the machine's byte order. A look-up takes names (32 bytes each) without gaps, and
+says of each
+
+    infos         80 bytes    see INFO_FORMAT; zeros where there is no such coin
+    found         1 byte      1 where there is such a coin, and 0 elsewhere
 """
 
 from array import array
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from itertools import compress
 from operator import gt
+from struct import calcsize, iter_unpack
 from typing import cast
 
-from cdb.blocks import BlockSpendInfo, NamedBlock, canonical
-from cdb.coins import NAME_BYTES, Coin, bytes32, bytes32_unchecked
+from cdb.blocks import BlockSpendInfo, NamedBlock, canonical, check_against_state
+from cdb.coins import NAME_BYTES, Coin, CoinInfo, bytes32, bytes32_unchecked
 
 AMOUNT_BYTES = 8
 CONFIRM_BYTES = 2 * NAME_BYTES + AMOUNT_BYTES
+INFO_FORMAT = "=32s32sQII"
+"""parent, puzzle hash, amount, confirmed index, spent index (0: unspent)"""
+INFO_BYTES = calcsize(INFO_FORMAT)
 
 Packed = bytes | bytearray | memoryview
 
@@ -120,6 +129,36 @@ def held_bytes(buffer: object) -> bytes | memoryview | None:
         return None
     view = memoryview(cast(bytearray, buffer))
     return view if view.format == "B" and view.ndim == 1 and view.c_contiguous else None
+
+
+def checked_packed_names(names: object) -> bytes | memoryview:
+    """The names to look up, held. Raises ValueError unless they are bytes, 32 each."""
+    held = held_bytes(names)
+    if held is None or len(held) % NAME_BYTES:
+        problem = f"{NAME_BYTES} bytes each, as bytes, a bytearray or a memoryview"
+        raise ValueError(f"packed coin names are {problem}")
+    return held
+
+
+def unpacked_infos(infos: Packed, found: Packed) -> list[CoinInfo]:
+    """The coins that a look-up has found, in the order of their names."""
+    make = bytes32_unchecked
+    return [
+        CoinInfo(Coin(make(parent), make(puzzle_hash), amount), confirmed, spent)
+        for parent, puzzle_hash, amount, confirmed, spent in compress(
+            iter_unpack(INFO_FORMAT, infos), found
+        )
+    ]
+
+
+def check_by_lookup(block: NamedBlock, lookup: Callable[[bytes], tuple[Packed, Packed]]) -> None:
+    """Check a block against the coin set that it follows: check_against_state(), by a look-up."""
+    infos, found = lookup(b"".join([*block.outside_spends, *block.names]))
+    answers = zip(iter_unpack(INFO_FORMAT, infos), found, strict=True)
+    spent = [info[-1] if is_found else None for info, is_found in answers]
+    exists = [bool(is_found) for is_found in found]
+    n_outside = len(block.outside_spends)
+    check_against_state(block, spent[:n_outside], exists[n_outside:])
 
 
 def _numbers(numbers: "array[int]") -> "array[int]":

@@ -13,11 +13,10 @@ from typing import Protocol
 from cdb.ahead import ahead
 from cdb.blocks import BlockSpendInfo
 from cdb.coins import MAX_U32, NAME_BYTES, CoinInfo, bytes32, bytes32_unchecked
-from cdb.disk.packed_lookups import INFO_BYTES, INFO_FORMAT
 from cdb.errors import InvariantError
-from cdb.packed import Packed, PackedBlocks, held_bytes, pack_unnamed
+from cdb.native import native_missing
+from cdb.packed import INFO_BYTES, INFO_FORMAT, Packed, PackedBlocks, held_bytes, pack_unnamed
 from cdb.packed_state import names_of, with_names
-from cdb.scanner import native_missing
 from cdb.schemas.protocol import ReadsPacked, Schema, offer_of
 
 LOOKUP_COINS = 10_000

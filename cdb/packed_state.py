@@ -1,7 +1,7 @@
 """What goes over every coin of packed blocks: by the native scanner, or in Python without it.
 
 The native side is native/scan/state.cpp, behind the contracts of cdb_scan.h there. Both sides
-answer the same; all entries have no gaps, and infos are those of cdb.disk.packed_lookups.
+answer the same; all entries have no gaps, and infos are those of cdb.packed.
 """
 
 from array import array
@@ -14,9 +14,8 @@ from typing import Any
 
 from cdb.blocks import canonical
 from cdb.coins import NAME_BYTES, coin_name
-from cdb.disk.packed_lookups import INFO_FORMAT
-from cdb.packed import CONFIRM_BYTES, Packed, PackedBlocks
-from cdb.scanner import native_missing, native_scanner
+from cdb.native import native_missing, native_scanner
+from cdb.packed import CONFIRM_BYTES, INFO_FORMAT, Packed, PackedBlocks
 
 BLOCK_FORMAT = ">IQI"
 """index, timestamp, number of confirms"""

@@ -11,20 +11,13 @@ from typing import Any, BinaryIO, cast
 
 from cdb.blocks import BlockSpendInfo
 from cdb.coins import MAX_U32, NAME_BYTES
-from cdb.native import NativeModule
+from cdb.native import native_missing, native_scanner
 from cdb.packed import CONFIRM_BYTES, PackedBlocks
 from cdb.replay import read_blocks
 
 DEFAULT_CHUNK_BYTES = 1 << 20  # so that a chunk and what is made of it fit into a core's cache
 
 _PIPE_BYTES = 65_536  # a read that gives less has emptied the pipe: its writer is slower than we
-
-native_scanner = NativeModule(
-    "cdb._scan",
-    "the native scanner of replays",
-    "OpenSSL's headers (Debian, Ubuntu: libssl-dev, with g++ and python3-dev; Homebrew: openssl)",
-)
-native_missing = native_scanner.missing
 
 
 def scan_packed(

@@ -15,9 +15,8 @@ from typing import NamedTuple
 from cdb.blocks import BlockSpendInfo
 from cdb.coins import NAME_BYTES, Coin, CoinInfo, bytes32, bytes32_unchecked
 from cdb.damage import Progress
-from cdb.disk.packed_lookups import INFO_BYTES, INFO_FORMAT
 from cdb.errors import ChainMismatchError, InvariantError
-from cdb.packed import CONFIRM_BYTES, Packed, PackedBlocks, pack_unnamed
+from cdb.packed import CONFIRM_BYTES, INFO_BYTES, INFO_FORMAT, Packed, PackedBlocks, pack_unnamed
 from cdb.packed_reads import OTHER_ANSWERS, PackedReads, packed_reads
 from cdb.packed_state import (
     BLOCK_FORMAT,

@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from cdb.disk import shared
-from cdb.disk.guard import Guard
+from cdb.disk import sharing
+from cdb.disk.sharing import Guard
 from cdb.errors import DatabaseClosedError, UnsupportedError
 from cdb.loader import acceptor
 from cdb.native import NativeEngine
@@ -42,7 +42,7 @@ def schema(own_schema: SchemaInfo, tmp_path: Path) -> Iterator[Schema]:
 def is_whole(frame: FrameType | None) -> bool:
     """Whether it is in the middle of a whole call."""
     while frame is not None:
-        if frame.f_code.co_filename == shared.__file__ and frame.f_code.co_name == "call":
+        if frame.f_code.co_filename == sharing.__file__ and frame.f_code.co_name == "call":
             return True
         frame = frame.f_back
     return False
@@ -53,7 +53,8 @@ def interrupted(handler: Callable[[], None]) -> Iterator[None]:
     """Call the handler at each line of whole calls, but for the lines that make them whole."""
 
     def trace(frame: FrameType, event: str, argument: object) -> Any:
-        if frame.f_code.co_filename == shared.__file__:
+        is_guard = frame.f_code.co_qualname.startswith(Guard.__qualname__)
+        if frame.f_code.co_filename == sharing.__file__ and not is_guard:
             return trace
         if event == "line" and is_whole(frame.f_back):
             handler()
@@ -196,7 +197,7 @@ def test_an_iteration_that_was_interrupted_does_not_end_as_if_it_were_whole() ->
         raise StopError
         yield 1
 
-    iteration = shared._Iteration(Path("there"), items())
+    iteration = sharing._Iteration(Path("there"), items())
     with pytest.raises(StopError):
         next(iteration)
     for _ in range(2):

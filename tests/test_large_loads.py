@@ -15,10 +15,9 @@ import pytest
 
 from cdb.coin_log.binding import Sizes
 from cdb.coins import NAME_BYTES
-from cdb.disk.packed_lookups import INFO_FORMAT, PackedLookups
 from cdb.durability import Durability
 from cdb.loader import accept
-from cdb.packed import PackedBlocks
+from cdb.packed import INFO_FORMAT, PackedBlocks
 from cdb.rows.index import IndexFactory, Watermark
 from cdb.rows.indexed import MEMTABLE_COINS
 from cdb.rows.lsm.flat_run import FLAT
@@ -27,7 +26,7 @@ from cdb.rows.lsm.tree import LsmIndex
 from cdb.rows.rocks_index import RocksIndex
 from cdb.rows.rocks_index import missing as rocks_missing
 from cdb.rows.sqlite_lookup import SqliteLookup
-from cdb.schemas import find_schema
+from cdb.schemas import find_schema, offer_of
 from cdb.schemas.coin_log import CoinLogSchema
 from cdb.testing.faults import scratch
 
@@ -74,12 +73,13 @@ def test_a_store_of_its_own_finds_every_coin_of_400_000(tmp_path: Path, name: st
     with info.open(path) as schema:
         accept(schema, packed)
     with info.open(path, read_only=True) as schema:
-        assert isinstance(schema, PackedLookups)
-        infos, found = schema.coin_infos_packed(bytes(packed.names))
+        reads = offer_of(schema).reads_packed
+        assert reads is not None
+        infos, found = reads.coin_infos_packed(bytes(packed.names))
         assert found == b"\1" * COINS
         parents = [info[0] for info in iter_unpack(INFO_FORMAT, infos)]
         assert parents == [coin for (coin,) in iter_unpack("32s40x", packed.confirms)]
-        _, found = schema.coin_infos_packed(b"".join(digests(b"nobody", ABSENT)))
+        _, found = reads.coin_infos_packed(b"".join(digests(b"nobody", ABSENT)))
         assert found == bytes(ABSENT)
 
 

@@ -14,10 +14,9 @@ import pytest
 from cdb import packed_reads, packed_state
 from cdb.blocks import BlockSpendInfo, canonical
 from cdb.coins import CoinInfo, bytes32
-from cdb.disk.packed_lookups import INFO_BYTES, INFO_FORMAT
 from cdb.errors import ChainMismatchError, InvariantError
-from cdb.packed import PackedBlocks
-from cdb.scanner import native_missing
+from cdb.native import native_missing
+from cdb.packed import INFO_BYTES, INFO_FORMAT, PackedBlocks
 from cdb.schemas.memory import MemorySchema
 from cdb.schemas.registry import find_schema, schema_names
 from cdb.state import compare, summarize, verify

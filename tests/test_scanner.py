@@ -21,9 +21,10 @@ from hypothesis import strategies as st
 from cdb import scanner
 from cdb.blocks import BlockSpendInfo
 from cdb.errors import ReplayError
+from cdb.native import native_missing, native_scanner
 from cdb.packed import PackedBlocks
 from cdb.replay import MAX_LINE_BYTES, block_text, read_blocks
-from cdb.scanner import DEFAULT_CHUNK_BYTES, native_missing, scan_packed
+from cdb.scanner import DEFAULT_CHUNK_BYTES, scan_packed
 from cdb.testing.chains import EDGE_AMOUNTS, sample_chain
 from cdb.testing.strategies import valid_chains
 from tests.conftest import text_of
@@ -446,7 +447,7 @@ def test_streams(
 def test_what_the_native_scanner_leaves_to_python_does_not_end_the_scan(
     monkeypatch: pytest.MonkeyPatch, bad: bytes
 ) -> None:
-    native = scanner.native_scanner.load()
+    native = native_scanner.load()
     calls = 0
 
     def stuck_at_every_other_call(given: Any, found: Any) -> int:
@@ -464,7 +465,7 @@ def test_what_the_native_scanner_leaves_to_python_does_not_end_the_scan(
             return getattr(native.lib, name)
 
     stub = SimpleNamespace(ffi=native.ffi, lib=Lib())
-    monkeypatch.setattr(scanner.native_scanner, "load", lambda: stub)
+    monkeypatch.setattr(native_scanner, "load", lambda: stub)
     text = text_of(sample_chain(20).blocks) + bad
     for chunk_bytes in (1, 1_000, DEFAULT_CHUNK_BYTES):
         assert scanned(text, chunk_bytes) == careful(text)
@@ -481,7 +482,7 @@ def test_clean_text_is_never_left_to_python(replay: bytes) -> None:
 @needs_native
 @pytest.mark.parametrize("last", [False, True])
 def test_what_follows_the_text_is_not_seen(last: bool) -> None:
-    native = scanner.native_scanner.load()
+    native = native_scanner.load()
     for n_bytes in range(len(SMALL) + 1):
         found = []
         # The second has nothing behind it: `make asan` finds reads there that change nothing.

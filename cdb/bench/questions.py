@@ -9,7 +9,7 @@ from pathlib import Path
 from struct import iter_unpack
 
 from cdb.coins import NAME_BYTES, Coin, CoinInfo, bytes32
-from cdb.disk.packed_lookups import INFO_BYTES, INFO_FORMAT
+from cdb.packed import INFO_BYTES, INFO_FORMAT
 
 SEED = 1
 RECORD_BYTES = NAME_BYTES + INFO_BYTES

@@ -11,9 +11,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from cdb.advice import explained
-from cdb.disk.files import fsync_dir, storage_errors, write_output
-from cdb.errors import CdbError, MissingEngineError
+from cdb.disk.files import fsync_dir, write_output
+from cdb.errors import CdbError, MissingEngineError, explained, storage_errors
 
 VERSION = 1
 MAX_NAME = 80  # of a machine, a schema or a profile, in a path

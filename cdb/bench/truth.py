@@ -22,8 +22,7 @@ from cdb.bench.process import WorkloadError
 from cdb.bench.questions import SEED, Questions, read_questions
 from cdb.bench.tail import packs_of, small_blocks
 from cdb.coins import NAME_BYTES
-from cdb.disk.packed_lookups import INFO_FORMAT
-from cdb.packed import AMOUNT_BYTES, CONFIRM_BYTES, PackedBlocks
+from cdb.packed import AMOUNT_BYTES, CONFIRM_BYTES, INFO_FORMAT, PackedBlocks
 from cdb.replay import block_text, write_blocks
 
 KINDS = {"any": 1, "recent": 2, "sequence": 4}  # of questions, and their marks

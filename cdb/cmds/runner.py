@@ -13,10 +13,9 @@ from typing import NoReturn
 
 import click
 
-from cdb.advice import explained
 from cdb.cmds.echo import echo, echo_line
-from cdb.disk.standard import keep_standard_descriptors
-from cdb.errors import CdbError
+from cdb.disk.paths import keep_standard_descriptors
+from cdb.errors import CdbError, explained
 from cdb.termination import end_at_interrupts, raise_interrupts
 
 EXIT_ERROR = 1

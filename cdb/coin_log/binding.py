@@ -14,7 +14,6 @@ from typing import Any
 from weakref import WeakSet, finalize
 
 from cdb.coins import MAX_U32, NAME_BYTES
-from cdb.disk.packed_lookups import INFO_BYTES
 from cdb.durability import Durability
 from cdb.errors import (
     CorruptDatabaseError,
@@ -24,7 +23,7 @@ from cdb.errors import (
     WrongDatabaseError,
 )
 from cdb.native import NativeEngine, Problems
-from cdb.packed import CONFIRM_BYTES, PackedBlocks
+from cdb.packed import CONFIRM_BYTES, INFO_BYTES, PackedBlocks
 
 _READ_CONFIRMS = 4096
 

@@ -13,9 +13,8 @@ from pathlib import Path
 from cdb.coin_log.binding import CoinLog
 from cdb.coins import MAX_U32
 from cdb.damage import Damage, Progress
-from cdb.disk.files import storage_errors
 from cdb.durability import Durability
-from cdb.errors import CorruptDatabaseError
+from cdb.errors import CorruptDatabaseError, storage_errors
 
 LOG = "log"
 ACKED = "acked"

@@ -8,29 +8,12 @@ here retries, and its caller must not either: give up the object and open it aga
 """
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
-from cdb.advice import explained
-from cdb.disk.own import check_directory, check_file, write_own
-from cdb.errors import StorageError
+from cdb.disk.paths import check_directory, check_file, write_own
+from cdb.errors import StorageError, storage_errors
 
 TEMPORARY_SUFFIX = ".tmp"
-
-
-def storage_error(path: Path, error: OSError) -> StorageError:
-    """The StorageError that names the file and says why."""
-    return StorageError(path, f"{explained(error)}, then open it again")
-
-
-@contextmanager
-def storage_errors(path: Path) -> Iterator[None]:
-    """Turn any OSError in the block into a StorageError about path."""
-    try:
-        yield
-    except OSError as error:
-        raise storage_error(path, error) from error
 
 
 def fsync_file(path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The directory of one database: whose it is, and that one process at a time writes to it.
+"""One writer a database; and the directory of one: whose it is, and what is in it.
 
 my.cdb/
 ├── FORMAT    "cdb SCHEMA VERSION", written once, before anything else
@@ -6,20 +6,88 @@ my.cdb/
 └── …         the schema's own files
 """
 
+import fcntl
+import os
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from weakref import WeakSet
 
 from cdb.damage import Damage
-from cdb.disk.files import fsync_dir, replace_file, storage_errors
-from cdb.disk.lock import Lock, writers_kept_out
-from cdb.disk.own import check_directory, read_own
-from cdb.errors import CorruptDatabaseError, DatabaseNotFoundError, WrongDatabaseError
+from cdb.disk.files import fsync_dir, replace_file
+from cdb.disk.paths import check_directory, own, read_own
+from cdb.errors import (
+    CorruptDatabaseError,
+    DatabaseLockedError,
+    DatabaseNotFoundError,
+    WrongDatabaseError,
+    storage_errors,
+)
 
 FORMAT_FILE = "FORMAT"
 LOCK_FILE = "LOCK"
 _format_line = re.compile(r"cdb ([a-z0-9_]+) ([0-9]{1,9})\n").fullmatch
+
+
+class Lock:
+    """An exclusive lock on a file of its own, held until release() or the end of the process.
+
+    flock, not fcntl: that one is granted twice within a process, and lost when any descriptor of
+    the file is closed. The file stays, because removing it would race with the next writer.
+    A child made by fork() lets go of it: else it would keep the lock when its parent is gone.
+    Raises DatabaseLockedError, naming the database, when another holder is alive.
+    """
+
+    def __init__(self, lock_path: Path, database_path: Path) -> None:
+        with storage_errors(lock_path):
+            self._descriptor = own(lock_path, os.O_RDWR | os.O_CREAT)
+        try:
+            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(self._descriptor)
+            problem = "another process has this database open for writing; wait until it is done"
+            raise DatabaseLockedError(database_path, problem) from None
+        _held.add(self)
+
+    def release(self) -> None:
+        """Release the lock. Once only."""
+        _held.discard(self)
+        os.close(self._descriptor)
+
+
+_held: WeakSet[Lock] = WeakSet()
+
+
+def _release_all() -> None:
+    for lock in list(_held):
+        lock.release()
+
+
+os.register_at_fork(after_in_child=_release_all)
+
+
+@contextmanager
+def writers_kept_out(lock_path: Path, database_path: Path) -> Iterator[None]:
+    """Let no writer in meanwhile, without a change on disk: no lock file, no lock.
+
+    Raises DatabaseLockedError when a writer is there already.
+    """
+    if not os.path.lexists(lock_path):
+        yield
+        return
+    with storage_errors(lock_path):
+        descriptor = own(lock_path, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(descriptor)
+        problem = "another process has it open for writing; wait until it is done"
+        raise DatabaseLockedError(database_path, problem) from None
+    try:
+        yield
+    finally:
+        os.close(descriptor)
 
 
 class Home:

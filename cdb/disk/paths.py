@@ -1,16 +1,34 @@
-"""Where a database is: the path that a user names, resolved once, when it is opened.
+"""Where a database is, and what its own files are: no links, and to a writer nobody else's.
 
-Links may lead to a database. What lies beside it lies beside the file that they lead to: so all who
-come by whatever path find the same lock and the same -wal, and a later chdir changes nothing.
+The path that a user names is resolved once, when it is opened. Links may lead to a database. What
+lies beside it lies beside the file that they lead to: so all who come by whatever path find the
+same lock and the same -wal, and a later chdir changes nothing.
+
+A link inside a database leads to what no lock guards, what no copy takes along, and what nobody
+meant to be written. Another user's file is changed by that user's programs, which ask nobody here.
+SQLite and RocksDB open their files themselves, so those are looked at before; ours are opened with
+O_NOFOLLOW, too. What does so raises CorruptDatabaseError where something else is than belongs
+there, WrongDatabaseError where a writer meets what is another user's, and OSError.
 """
 
 import os
+import pwd
+from collections.abc import Container
+from contextlib import suppress
 from os import PathLike
 from pathlib import Path
+from stat import S_ISDIR, S_ISLNK, S_ISREG
 
-from cdb.disk.files import storage_error
-from cdb.disk.standard import keep_standard_descriptors
-from cdb.errors import DatabaseNotFoundError, WrongDatabaseError
+from cdb.errors import (
+    CorruptDatabaseError,
+    DatabaseNotFoundError,
+    WrongDatabaseError,
+    storage_error,
+)
+
+_STREAMS = 3
+_MODE = 0o644
+_MOST_BYTES = 16 << 20
 
 
 def located(path: str | PathLike[str], *, read_only: bool) -> Path:
@@ -44,3 +62,93 @@ def _real(path: Path, *, read_only: bool) -> Path:
     problem = "no database" if read_only else "no directory that could hold it"
     where = "here" if real == path.absolute() else f"where it leads to, {real}"
     raise DatabaseNotFoundError(path, f"{problem} is {where}")
+
+
+def keep_standard_descriptors() -> None:
+    """Give descriptors 0, 1 and 2 to /dev/null, which takes nothing, where streams are closed.
+
+    Else a database's file would get the number, and what anybody prints would be written into it.
+    """
+    for descriptor in range(_STREAMS):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.set_inheritable(os.open(os.devnull, os.O_RDONLY), True)  # the lowest that is free
+
+
+def own(path: str | Path, flags: int) -> int:
+    """Open a database's own file: an opener, as open() takes one."""
+    # Looked at first: to open a pipe is to wait for its other end, and O_TRUNC asks for no owner.
+    check_file(Path(path), read_only=flags & os.O_ACCMODE == os.O_RDONLY)
+    if flags & os.O_TRUNC and os.path.lexists(path):
+        # What is there may have another name, under which nobody asked for a change.
+        Path(path).unlink()
+    return os.open(path, flags | os.O_NOFOLLOW | os.O_CLOEXEC, _MODE)
+
+
+def read_own(path: Path) -> bytes | None:
+    """All of a database's own small file; None where there is none.
+
+    Raises CorruptDatabaseError for one that is longer than any can be, which may be a hole.
+    """
+    # A database that is one file has none inside it.
+    with suppress(FileNotFoundError, NotADirectoryError), open(path, "rb", opener=own) as file:
+        data = file.read(_MOST_BYTES + 1)
+        if len(data) > _MOST_BYTES:
+            raise CorruptDatabaseError(path, "it is longer than such a file can be")
+        return data
+    return None
+
+
+def write_own(path: Path, data: bytes) -> None:
+    """Make this all of a database's own file."""
+    with open(path, "wb", opener=own) as file:
+        file.write(data)
+
+
+def check_file(path: Path, *, read_only: bool) -> None:
+    """Check a file, if it is there."""
+    with suppress(FileNotFoundError, NotADirectoryError):
+        status = path.lstat()
+        if not S_ISREG(status.st_mode):
+            raise _strange(path, status, "file")
+        if not read_only:
+            _check_owner(path, status)
+
+
+def check_directory(path: Path, *, read_only: bool, folders: Container[str] = ()) -> None:
+    """Check a directory and all in it: files, and directories of files where folders names them.
+
+    A writer that is alive may remove some of it meanwhile.
+    """
+    status = path.lstat()
+    if not S_ISDIR(status.st_mode):
+        raise _strange(path, status, "directory")
+    if not read_only:
+        _check_owner(path, status)
+    for inner in path.iterdir():
+        if inner.name not in folders:
+            check_file(inner, read_only=read_only)
+            continue
+        with suppress(FileNotFoundError):
+            check_directory(inner, read_only=read_only)
+
+
+def _strange(path: Path, status: os.stat_result, kind: str) -> CorruptDatabaseError:
+    if S_ISLNK(status.st_mode):
+        problem = "this is a link, and inside a database nothing follows one"
+        return CorruptDatabaseError(path, f"{problem}; put there what it leads to")
+    return CorruptDatabaseError(path, f"this is no {kind}; put the {kind} there that was here")
+
+
+def _check_owner(path: Path, status: os.stat_result) -> None:
+    if status.st_uid != os.geteuid():
+        problem = f"it belongs to user {_name(status.st_uid)}, and a writer changes only its own"
+        raise WrongDatabaseError(path, f"{problem} files; run as that user, or only read it")
+
+
+def _name(user_id: int) -> str:
+    try:
+        return pwd.getpwuid(user_id).pw_name
+    except KeyError:
+        return str(user_id)

@@ -14,13 +14,14 @@ from io import BytesIO
 from pathlib import Path
 
 from cdb.blocks import BlockSpendInfo
-from cdb.disk.files import replace_file, storage_errors
-from cdb.disk.own import own
+from cdb.disk.files import replace_file
+from cdb.disk.paths import own
 from cdb.errors import (
     CorruptDatabaseError,
     DatabaseNotFoundError,
     ReplayError,
     WrongDatabaseError,
+    storage_errors,
 )
 from cdb.replay import block_text, read_blocks
 

@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 from cdb.blocks import BlockSpendInfo, canonical, checked_index, checked_names
 from cdb.coins import MAX_U32, CoinInfo, bytes32, bytes32_unchecked
-from cdb.disk.shared import Shared, reading, whole
+from cdb.disk.sharing import Shared, reading, whole
 from cdb.errors import CorruptDatabaseError, UnsupportedError
 from cdb.node.table import COIN_COLUMNS, COIN_TABLE, TABLES
 from cdb.rows.snapshot import Snapshot

@@ -10,8 +10,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from cdb.coins import MAX_U64
-from cdb.mainnet import is_reward
+from cdb.coins import MAX_U64, is_reward
 from cdb.rows.batch import COIN, NAME, Batch
 from cdb.rows.sqlite import Tables, select_in, stored_data, to_signed
 from cdb.rows.stored import create_block_table

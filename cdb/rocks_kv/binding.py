@@ -13,7 +13,6 @@ from weakref import WeakSet, finalize
 
 from cdb.blocks import BlockSpendInfo
 from cdb.coins import NAME_BYTES, Coin, bytes32_unchecked
-from cdb.disk.packed_lookups import INFO_BYTES
 from cdb.errors import (
     CdbError,
     CorruptDatabaseError,
@@ -24,7 +23,7 @@ from cdb.errors import (
     WrongDatabaseError,
 )
 from cdb.native import NativeEngine, Problems
-from cdb.packed import CONFIRM_BYTES, PackedBlocks
+from cdb.packed import CONFIRM_BYTES, INFO_BYTES, PackedBlocks
 
 CACHE_BYTES = 64 << 20
 MAX_INDEX = 2**32 - 1

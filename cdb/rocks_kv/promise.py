@@ -6,16 +6,21 @@ one. What a promise says tells.
 
 import re
 import zlib
+from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
-from cdb.disk.files import replace_file, storage_errors
-from cdb.disk.own import read_own
-from cdb.errors import CorruptDatabaseError
+from cdb.damage import Damage
+from cdb.disk.files import replace_file
+from cdb.disk.paths import read_own
+from cdb.errors import CorruptDatabaseError, storage_errors
+from cdb.rocks_kv.binding import Options, RocksKv
 
 NEWEST_FILE = "NEWEST"
 
 _line = re.compile(rb"newest (-?[0-9]{1,10}) sequence ([0-9]{1,20}) crc32 [0-9a-f]{8}\n").fullmatch
+_READ_ONLY = Options(create=False, read_only=True, sync=False, commit_entries=1, ingest_entries=1)
 
 
 class Promise(NamedTuple):
@@ -49,3 +54,24 @@ def write_promise(path: Path, promise: Promise) -> None:
 def _line_of(promise: Promise) -> bytes:
     line = f"newest {promise.newest} sequence {promise.sequence}".encode("ascii")
     return b"%s crc32 %08x\n" % (line, zlib.crc32(line))
+
+
+def check_promise(path: Path) -> Iterator[Damage]:
+    """Damage to NEWEST. Raises CorruptDatabaseError when RocksDB finds any to db/."""
+    with closing(RocksKv(path / "db", _READ_ONLY)) as kv:
+        kv.verify()
+        try:
+            promise = read_promise(path / NEWEST_FILE)
+        except CorruptDatabaseError as error:
+            yield Damage.of(error, "db")
+            return
+        if promise is None and not kv.state.is_new:
+            yield Damage(path / NEWEST_FILE, "it is missing", "db")
+
+
+def rewrite_promise(path: Path) -> None:
+    """Promise what db/ has now: what it should have had, nobody knows any more."""
+    with closing(RocksKv(path / "db", _READ_ONLY)) as kv:
+        newest, sequence = kv.state.newest, kv.state.sequence
+    promise = Promise(-1 if newest is None else newest, sequence)
+    write_promise(path / NEWEST_FILE, promise)

@@ -3,7 +3,8 @@
 A coin's name contains its parent's, and a coin is spent once. So a coin whose parent is spent,
 validly, by the very block that confirms it can exist already only if it was confirmed once before
 by a block that did not spend the parent: as an irregular coin. Hence only irregular coins are
-looked up, and the children of the spends that had an irregular child before; see parents.py.
+looked up, and the children of the spends that had an irregular child before; see
+coin_table.py.
 """
 
 import struct

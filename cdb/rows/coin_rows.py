@@ -12,9 +12,8 @@ from cdb.durability import Durability
 from cdb.errors import CorruptDatabaseError, DatabaseNotFoundError
 from cdb.rows.batch import Batch
 from cdb.rows.coin_table import CoinTable
-from cdb.rows.snapshot import Snapshot
+from cdb.rows.snapshot import Snapshot, check_not_emptied
 from cdb.rows.sqlite import (
-    check_not_emptied,
     connect,
     create_tables,
     from_signed,

@@ -1,18 +1,29 @@
-"""How coins are laid out in an SQLite table that numbers its rows."""
+"""How coins are laid out in an SQLite table that numbers its rows, and what is kept about parents.
+
+Hardly any new coin has to be looked for among the old ones: a coin that is confirmed without its
+parent's spend is irregular; see batch.py for what follows. A reward's parent is a number behind 16
+fixed bytes: no coin's name begins with them, so it is never spent, and the numbers count up, so one
+above all that came before has no child yet. Nothing of this is undone by a rewind: what is kept in
+vain only costs lookups.
+"""
 
 import sqlite3
 from collections.abc import Sequence
 from typing import Protocol
 
+from cdb.coins import REWARD_PREFIX_BYTES, is_reward
 from cdb.packed import CONFIRM_BYTES
 from cdb.rows.batch import Batch
-from cdb.rows.parents import CREATE as CREATE_PARENTS
-from cdb.rows.parents import TABLES as PARENT_TABLES
-from cdb.rows.parents import keep_irregular, may_have_child, may_have_irregular_child
 from cdb.rows.sqlite import EACH, Tables, parts, select_in
 from cdb.rows.stored import create_block_table
 
-_TABLES: Tables = {"coin": "id", "spend": "id", "block": "block_index", **PARENT_TABLES}
+_TABLES: Tables = {
+    "coin": "id",
+    "spend": "id",
+    "block": "block_index",
+    "irregular_parent": "name",
+    "newest_reward": "prefix",
+}
 
 
 class CoinTable(Protocol):
@@ -76,7 +87,8 @@ class CompactTable:
         """CREATE TABLE IF NOT EXISTS spend(
             id INTEGER PRIMARY KEY,
             spent_index INTEGER NOT NULL)""",
-        *CREATE_PARENTS,
+        "CREATE TABLE IF NOT EXISTS irregular_parent(name BLOB PRIMARY KEY) WITHOUT ROWID",
+        "CREATE TABLE IF NOT EXISTS newest_reward(prefix BLOB PRIMARY KEY, parent BLOB NOT NULL)",
         create_block_table("block"),
     )
     columns = (
@@ -97,7 +109,7 @@ class CompactTable:
         )
         connection.executemany(self._insert, coins)
         connection.executemany("INSERT INTO spend VALUES (?, ?)", batch.spends())
-        keep_irregular(connection, batch.irregular_parents)
+        _keep_irregular(connection, batch.irregular_parents)
 
     def unspend(self, connection: sqlite3.Connection, rows: Sequence[int]) -> None:
         """See CoinTable."""
@@ -116,10 +128,31 @@ class CompactTable:
         self, connection: sqlite3.Connection, parents: Sequence[bytes]
     ) -> set[bytes]:
         """See CoinTable."""
-        return may_have_child(connection, parents)
+        newest = dict(connection.execute("SELECT prefix, parent FROM newest_reward"))
+        return {
+            parent
+            for parent in parents
+            if not is_reward(parent) or parent <= newest.get(parent[:REWARD_PREFIX_BYTES], b"")
+        }
 
     def may_have_irregular_child(
         self, connection: sqlite3.Connection, names: Sequence[bytes]
     ) -> set[bytes]:
         """See CoinTable."""
-        return may_have_irregular_child(connection, names)
+        if connection.execute("SELECT 1 FROM irregular_parent LIMIT 1").fetchone() is None:
+            return set()
+        select = "SELECT name FROM irregular_parent WHERE name"
+        return {name for (name,) in select_in(connection, select, names)}
+
+
+def _keep_irregular(connection: sqlite3.Connection, parents: Sequence[bytes]) -> None:
+    """Keep the parents of irregular coins; of rewards the newest one of each prefix."""
+    others = [(parent,) for parent in parents if not is_reward(parent)]
+    connection.executemany("INSERT OR IGNORE INTO irregular_parent VALUES (?)", others)
+    rewards = sorted(filter(is_reward, parents))
+    newest = {parent[:REWARD_PREFIX_BYTES]: parent for parent in rewards}
+    connection.executemany(
+        "INSERT INTO newest_reward VALUES (?, ?)"
+        " ON CONFLICT(prefix) DO UPDATE SET parent = max(parent, excluded.parent)",
+        newest.items(),
+    )

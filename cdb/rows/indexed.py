@@ -16,12 +16,11 @@ from cdb.damage import Damage, Progress
 from cdb.disk.home import Home, checked_home, repaired_home
 from cdb.disk.paths import located
 from cdb.durability import Durability
+from cdb.rows.check import check_index, check_rows, rebuild_index
 from cdb.rows.coin_rows import CoinRows
 from cdb.rows.coin_table import CompactTable
 from cdb.rows.index import IndexFactory, NameIndex
-from cdb.rows.index_check import check_index, rebuild_index
 from cdb.rows.names import IndexedNames, StaleIndexError
-from cdb.rows.rows_check import check_rows
 from cdb.rows.store import CoinStore
 
 FORMAT_VERSION = 2

@@ -12,8 +12,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from cdb.disk.changing import file_marks, read_unchanged
 from cdb.disk.files import make_dir
+from cdb.disk.sharing import file_marks, read_unchanged
 from cdb.durability import Durability
 from cdb.errors import (
     CorruptDatabaseError,

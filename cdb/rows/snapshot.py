@@ -15,24 +15,40 @@ that is not in WAL mode is opened with mode=ro.
 """
 
 import sqlite3
-from collections.abc import Iterator
+import struct
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Self
 
-from cdb.disk.files import storage_errors
-from cdb.disk.own import own
+from cdb.disk.paths import own
 from cdb.errors import (
     CorruptDatabaseError,
     DatabaseNotFoundError,
     StorageError,
     WrongDatabaseError,
+    storage_errors,
 )
 from cdb.rows.sqlite import Tables, check_tables, open_uri, sqlite_errors, stored_data
-from cdb.rows.wal import has_commit
 
 _WAL_MODE_OFFSET = 18
 _WAL_MODE = 2
+_WAL_HEADER = struct.Struct(">8I")
+_WAL_FRAME_BYTES = 24
+_WAL_MAGIC = 0x377F0682  # its last bit tells the byte order of the checksums
+
+
+def check_not_emptied(path: Path) -> None:
+    """Raise CorruptDatabaseError for a file of no bytes, or none, beside a -wal that has commits.
+
+    SQLite writes the file before its -wal, and would remove this one.
+    """
+    wal = _beside(path, "-wal")
+    with storage_errors(path):
+        if (path.exists() and path.stat().st_size) or not wal.is_file() or not _has_commit(wal):
+            return
+    problem = "it was emptied or removed, and its -wal has what was committed last"
+    raise CorruptDatabaseError(path, f"{problem}; remove that too, to begin anew")
 
 
 class Snapshot:
@@ -112,7 +128,7 @@ def _parameters(path: Path) -> str:
 def _parameters_alone(path: Path) -> str:
     """How to read it where no writer is."""
     wal = _beside(path, "-wal")
-    return "mode=ro&vfs=unix-none" if wal.exists() and has_commit(wal) else "mode=ro&immutable=1"
+    return "mode=ro&vfs=unix-none" if wal.exists() and _has_commit(wal) else "mode=ro&immutable=1"
 
 
 def _begun(path: Path, parameters: str, tables: Tables) -> sqlite3.Connection:
@@ -155,3 +171,39 @@ def _stamp(path: Path) -> tuple[int, int, int] | None:
 
 def _beside(path: Path, suffix: str) -> Path:
     return path.with_name(path.name + suffix)
+
+
+def _has_commit(path: Path) -> bool:
+    """Whether a -wal file begins with a transaction that SQLite would take for committed.
+
+    By SQLite's documented format. Reads up to the end of that transaction. Raises OSError.
+    """
+    with open(path, "rb", opener=own) as file:
+        header = file.read(_WAL_HEADER.size)
+        if len(header) < _WAL_HEADER.size:
+            return False
+        magic, _, page_bytes, _, *_ = _WAL_HEADER.unpack(header)
+        if magic & ~1 != _WAL_MAGIC:
+            return False
+        order = ">" if magic & 1 else "<"
+        sums = _wal_checksum((0, 0), header[:24], order)
+        salts = header[16:24]
+        if sums != struct.unpack(">2I", header[24:]):
+            return False
+        frame_bytes = _WAL_FRAME_BYTES + page_bytes
+        while len(frame := file.read(frame_bytes)) == frame_bytes:
+            sums = _wal_checksum(sums, frame[:8] + frame[_WAL_FRAME_BYTES:], order)
+            if frame[8:16] != salts or sums != struct.unpack(">2I", frame[16:24]):
+                return False
+            if frame[4:8] != bytes(4):  # the size of the database after the commit
+                return True
+    return False
+
+
+def _wal_checksum(sums: tuple[int, int], data: bytes, order: str) -> tuple[int, int]:
+    a, b = sums
+    words: Iterable[tuple[int, int]] = struct.iter_unpack(f"{order}2I", data)
+    for x, y in words:
+        a = (a + x + b) & 0xFFFFFFFF
+        b = (b + y + a) & 0xFFFFFFFF
+    return a, b

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from cdb.disk.files import fsync_dir, storage_errors
-from cdb.disk.own import check_file, own
+from cdb.disk.files import fsync_dir
+from cdb.disk.paths import check_file, own
 from cdb.durability import Durability
 from cdb.errors import (
     CdbError,
@@ -19,8 +19,8 @@ from cdb.errors import (
     DatabaseLockedError,
     DatabaseNotFoundError,
     StorageError,
+    storage_errors,
 )
-from cdb.rows.wal import has_commit
 
 # WAL + FULL loses nothing at a power cut; WAL + NORMAL loses the newest commits at a power cut, but
 # none when only the process dies, and it never corrupts. docs/durability.md has the measurements.
@@ -99,19 +99,6 @@ def undo_unfinished_making(path: Path) -> None:
     # It rolls back before the first read, unless the journal's writer is alive.
     with sqlite_errors(path), closing(open_uri(path, "mode=rw")) as connection:
         connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-
-
-def check_not_emptied(path: Path) -> None:
-    """Raise CorruptDatabaseError for a file of no bytes, or none, beside a -wal that has commits.
-
-    SQLite writes the file before its -wal, and would remove this one.
-    """
-    wal = path.with_name(path.name + "-wal")
-    with storage_errors(path):
-        if (path.exists() and path.stat().st_size) or not wal.is_file() or not has_commit(wal):
-            return
-    problem = "it was emptied or removed, and its -wal has what was committed last"
-    raise CorruptDatabaseError(path, f"{problem}; remove that too, to begin anew")
 
 
 def _first_bytes(path: Path, count: int) -> bytes:

@@ -16,7 +16,7 @@ from cdb.blocks import (
     named_block,
 )
 from cdb.coins import CoinInfo, bytes32
-from cdb.disk.shared import Shared, reading, whole, writing
+from cdb.disk.sharing import Shared, reading, whole, writing
 from cdb.packed import PackedBlocks, pack_named
 from cdb.packed_state import check_canonical
 from cdb.rows.batch import plan_batch

@@ -30,7 +30,7 @@ class StoredCoin(NamedTuple):
     def has_possible_indices(self) -> bool:
         """Whether a coin may be confirmed and spent where this one says: damage shows so at times.
 
-        What a row says otherwise, only its block can tell (cdb.rows.rows_check).
+        What a row says otherwise, only its block can tell (cdb.rows.check).
         """
         confirmed, spent = self.confirmed_index, self.spent_index
         if type(confirmed) is not int or type(spent) is not int:

@@ -15,7 +15,7 @@ from os import PathLike
 from pathlib import Path
 
 from cdb.damage import Damage, Progress
-from cdb.disk.lock import Lock, writers_kept_out
+from cdb.disk.home import Lock, writers_kept_out
 from cdb.disk.paths import located
 from cdb.durability import Durability
 from cdb.errors import WrongDatabaseError
@@ -31,15 +31,10 @@ from cdb.node.table import (
     NodeNames,
     NodeTable,
 )
+from cdb.rows.check import check_rows
 from cdb.rows.coin_rows import CoinRows
-from cdb.rows.rows_check import check_rows
-from cdb.rows.snapshot import Snapshot
-from cdb.rows.sqlite import (
-    check_files,
-    check_not_emptied,
-    integrity_problems,
-    undo_unfinished_making,
-)
+from cdb.rows.snapshot import Snapshot, check_not_emptied
+from cdb.rows.sqlite import check_files, integrity_problems, undo_unfinished_making
 from cdb.rows.store import CoinStore
 from cdb.schemas.protocol import Schema
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from threading import get_ident
 from typing import TYPE_CHECKING
 
-from cdb.blocks import BlockSpendInfo, checked_index, named_block, with_plain_fields
+from cdb.blocks import BlockSpendInfo, checked_index, checked_names, named_block, with_plain_fields
 from cdb.coin_log.binding import (
     DEFAULT_SIZES,
     CoinLog,
@@ -29,25 +29,34 @@ from cdb.coin_log.binding import (
     names_of,
 )
 from cdb.coin_log.check import ACKED, DERIVED, MANIFEST, check_coin_log, rebuild_derived
-from cdb.coins import MAX_U32, NAME_BYTES
+from cdb.coins import MAX_U32, NAME_BYTES, CoinInfo, bytes32
 from cdb.damage import Damage, Progress
-from cdb.disk.changing import read_unchanged
-from cdb.disk.files import storage_errors
 from cdb.disk.home import Home, checked_home, repaired_home
-from cdb.disk.own import read_own
-from cdb.disk.packed_lookups import PackedLookups
-from cdb.disk.paths import located
-from cdb.disk.shared import reading, whole, writing
+from cdb.disk.paths import located, read_own
+from cdb.disk.sharing import Shared, read_unchanged, reading, whole, writing
 from cdb.durability import Durability
-from cdb.errors import BlockError, CorruptDatabaseError, DatabaseClosedError, StorageError
-from cdb.packed import AMOUNT_BYTES, PackedBlocks
+from cdb.errors import (
+    BlockError,
+    CorruptDatabaseError,
+    DatabaseClosedError,
+    StorageError,
+    storage_errors,
+)
+from cdb.packed import (
+    AMOUNT_BYTES,
+    Packed,
+    PackedBlocks,
+    check_by_lookup,
+    checked_packed_names,
+    unpacked_infos,
+)
 
 __all__ = ["SCHEMA", "CoinLogSchema", "check", "missing", "repair"]
 
 FORMAT_VERSION = 1
 
 
-class CoinLogSchema(PackedLookups):
+class CoinLogSchema(Shared):
     """Keeps the coin set in a coin log; see cdb.schemas.Schema for the methods.
 
     One lock makes each call whole, so that reads from other threads are safe beside the writer.
@@ -111,6 +120,15 @@ class CoinLogSchema(PackedLookups):
         if not self._read_only:
             with self._guard.write():
                 self._log.flush()
+
+    def coin_infos_for_coin_names(self, coin_names: list[bytes32]) -> list[CoinInfo]:
+        """See Schema."""
+        return unpacked_infos(*self.coin_infos_packed(b"".join(checked_names(coin_names))))
+
+    @reading
+    def coin_infos_packed(self, coin_names: Packed) -> tuple[bytearray, bytearray]:
+        """See ReadsPacked."""
+        return self._lookup(checked_packed_names(coin_names))
 
     @reading
     def block_info_for_block_index(self, block_index: int) -> BlockSpendInfo | None:
@@ -225,7 +243,7 @@ class CoinLogSchema(PackedLookups):
 
     def _raise_refusal(self, block: BlockSpendInfo) -> None:
         """Check a block that was refused as all schemas do, for the same error."""
-        self._check_refused(named_block(block, self._log.newest_index))
+        check_by_lookup(named_block(block, self._log.newest_index), self._lookup)
         raise ValueError(f"packed block {block.index} is not in canonical form")
 
     def _read_on(self, reader: Reader) -> Iterator[PackedBlocks]:

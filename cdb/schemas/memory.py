@@ -22,12 +22,12 @@ from cdb.blocks import (
 )
 from cdb.coins import Coin, CoinInfo, bytes32
 from cdb.disk import replay_file
-from cdb.disk.files import fsync_dir, storage_errors, temporary
-from cdb.disk.lock import Lock
-from cdb.disk.own import check_file
-from cdb.disk.paths import located
-from cdb.disk.shared import Shared, reading, whole, writing
+from cdb.disk.files import fsync_dir, temporary
+from cdb.disk.home import Lock
+from cdb.disk.paths import check_file, located
+from cdb.disk.sharing import Shared, reading, whole, writing
 from cdb.durability import Durability
+from cdb.errors import storage_errors
 
 
 class MemorySchema(Shared):

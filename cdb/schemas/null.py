@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from cdb.blocks import BlockSpendInfo, named_block
 from cdb.coins import CoinInfo, bytes32
-from cdb.disk.shared import Closing
+from cdb.disk.sharing import Closing
 from cdb.durability import Durability
 from cdb.errors import BlockOrderError
 from cdb.packed import PackedBlocks

@@ -13,21 +13,33 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
-from cdb.blocks import BlockSpendInfo, checked_index, named_block
+from cdb.blocks import BlockSpendInfo, checked_index, checked_names, named_block
+from cdb.coins import CoinInfo, bytes32
 from cdb.damage import Damage, Progress
-from cdb.disk.changing import file_marks, read_unchanged
 from cdb.disk.files import make_dir
 from cdb.disk.home import Home, checked_home, repaired_home
-from cdb.disk.packed_lookups import PackedLookups
 from cdb.disk.paths import located
-from cdb.disk.shared import reading, whole, writing
+from cdb.disk.sharing import Shared, file_marks, read_unchanged, reading, whole, writing
 from cdb.durability import Durability
 from cdb.errors import CorruptDatabaseError, DatabaseLockedError
-from cdb.packed import PackedBlocks, pack_named
+from cdb.packed import (
+    Packed,
+    PackedBlocks,
+    check_by_lookup,
+    checked_packed_names,
+    pack_named,
+    unpacked_infos,
+)
 from cdb.packed_state import with_names
 from cdb.rocks_kv.binding import Cursor, Options, RocksKv, load, missing
-from cdb.rocks_kv.check import check_promise, rewrite_promise
-from cdb.rocks_kv.promise import NEWEST_FILE, Promise, read_promise, write_promise
+from cdb.rocks_kv.promise import (
+    NEWEST_FILE,
+    Promise,
+    check_promise,
+    read_promise,
+    rewrite_promise,
+    write_promise,
+)
 
 __all__ = ["SCHEMA", "RocksKvSchema", "check", "missing", "repair"]
 
@@ -41,7 +53,7 @@ PACK_ENTRIES = 200_000
 (5.5 µs a coin by 10,000, 4.0 by 65,536, 3.4 by 262,144.) A pack of these takes some 20 MB."""
 
 
-class RocksKvSchema(PackedLookups):
+class RocksKvSchema(Shared):
     """Keeps coins, spends and blocks in RocksDB; see cdb.schemas.Schema for the methods.
 
     commit_entries: coins that are collected in memory before they are committed and indexed.
@@ -102,6 +114,15 @@ class RocksKvSchema(PackedLookups):
         with self._guard.write():
             self._kv.settle()
             self._promise(self._reached())
+
+    def coin_infos_for_coin_names(self, coin_names: list[bytes32]) -> list[CoinInfo]:
+        """See Schema."""
+        return unpacked_infos(*self.coin_infos_packed(b"".join(checked_names(coin_names))))
+
+    @reading
+    def coin_infos_packed(self, coin_names: Packed) -> tuple[bytearray, bytearray]:
+        """See ReadsPacked."""
+        return self._lookup(checked_packed_names(coin_names))
 
     @reading
     def block_info_for_block_index(self, block_index: int) -> BlockSpendInfo | None:
@@ -238,7 +259,7 @@ class RocksKvSchema(PackedLookups):
 
     def _refuse(self, block: BlockSpendInfo) -> NoReturn:
         """Raise what is wrong with a refused block, by the checks that all schemas share."""
-        self._check_refused(named_block(block, self._newest))
+        check_by_lookup(named_block(block, self._newest), self._lookup)
         raise ValueError(f"packed block {block.index} is not in canonical form")
 
     def _end_rewind(self) -> None:

@@ -17,7 +17,7 @@ from cdb.blocks import BlockSpendInfo
 from cdb.cmds.dump_blocks import dump_blocks
 from cdb.cmds.verify import verify
 from cdb.coin_log.binding import Sizes
-from cdb.disk.lock import Lock
+from cdb.disk.home import Lock
 from cdb.errors import CdbError, CorruptDatabaseError, DatabaseLockedError, WrongDatabaseError
 from cdb.mainnet_shape import mainnet_shaped_blocks
 from cdb.schemas import SchemaInfo, find_schema
@@ -40,9 +40,10 @@ INDEXED = sorted({"sqlite_v3", "sqlite_row", "flat_file", "rocks"} & set(ready_s
 KILLED_REPAIR = """
 import os, signal, sys
 from pathlib import Path
-from cdb.schemas import _indexed, find_schema
+from cdb.rows import indexed
+from cdb.schemas import find_schema
 
-_indexed.MEMTABLE_COINS = 100
+indexed.MEMTABLE_COINS = 100
 calls = []
 
 def progress(coins):

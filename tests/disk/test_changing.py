@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from cdb.disk.changing import TRIES, file_marks, read_unchanged
+from cdb.disk.sharing import TRIES, file_marks, read_unchanged
 from cdb.errors import CorruptDatabaseError
 
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from cdb.coin_log.binding import CoinLog, missing
-from cdb.disk import own as own_files
+from cdb.disk import paths as own_files
 from cdb.disk.files import replace_file, write_output
-from cdb.disk.own import own, read_own
+from cdb.disk.paths import own, read_own
 from cdb.durability import Durability
 from cdb.errors import CorruptDatabaseError, DatabaseError, StorageError
 from tests.conftest import contents

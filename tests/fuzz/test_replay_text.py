@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from cdb.scanner import native_missing
+from cdb.native import native_missing
 from cdb.testing.faults.mutate import mutated
 from tests.test_scanner import careful, scanned
 

@@ -21,14 +21,14 @@ _UNITS = (
     (("cdb/schemas/memory", "cdb/disk/replay_file"), "faults/test_mended.py"),
     (
         (
-            *("cdb/rows/batch", "cdb/rows/parents", "cdb/rows/names"),
-            *("cdb/rows/coin_rows", "cdb/rows/coin_table", "cdb/rows/rows_check"),
+            *("cdb/rows/batch", "cdb/rows/coin_table", "cdb/rows/names"),
+            *("cdb/rows/coin_rows", "cdb/rows/check"),
         ),
         "rows/test_coin_rows.py rows/test_parents.py test_packed.py faults/test_damage.py",
     ),
     (("cdb/rows/sqlite.py", "cdb/rows/coin_rows"), "rows/test_sqlite.py"),
     (("cdb/rows/sqlite.py", "cdb/rows/coin_rows"), "rows/test_emptied.py"),
-    (("cdb/rows/snapshot", "cdb/rows/wal"), "node"),
+    (("cdb/rows/snapshot",), "node"),
     (
         (
             *("cdb/rows/lsm/tree", "cdb/rows/lsm/manifest", "cdb/rows/lsm/search"),
@@ -37,13 +37,9 @@ _UNITS = (
         "rows/lsm",
     ),
     (
-        (
-            *("cdb/disk/own", "cdb/disk/paths", "cdb/disk/lock", "cdb/disk/home"),
-            *("cdb/disk/guard", "cdb/disk/shared"),
-        ),
+        ("cdb/disk/paths", "cdb/disk/home", "cdb/disk/sharing"),
         "disk/test_own.py test_forks.py test_interrupted.py",
     ),
-    (("cdb/disk/packed_lookups",), "test_packed.py"),
     (("cdb/loader",), "test_loader.py"),
     (("cdb/packed.py",), "test_packed.py"),
     (("cdb/state", "cdb/packed_", "native/scan/state"), "test_state.py test_packed_state.py"),

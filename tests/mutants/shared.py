@@ -8,7 +8,7 @@ _ALL = (*_DIRECTORIES, "blockchain_v2", "memory")
 BLIND = (
     Mutant(
         "other-users-files",
-        "cdb/disk/own.py",
+        "cdb/disk/paths.py",
         "if status.st_uid != os.geteuid():",
         "if status.st_uid < 0:",
         16,
@@ -18,7 +18,7 @@ BLIND = (
     ),
     Mutant(
         "own-files-follow-links",
-        "cdb/disk/own.py",
+        "cdb/disk/paths.py",
         "return os.open(path, flags | os.O_NOFOLLOW | os.O_CLOEXEC, _MODE)",
         "return os.open(path, flags | os.O_CLOEXEC, _MODE)",
         16,
@@ -28,7 +28,7 @@ BLIND = (
     ),
     Mutant(
         "lock-is-shared",
-        "cdb/disk/lock.py",
+        "cdb/disk/home.py",
         "fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)",
         "fcntl.flock(self._descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)",
         10,
@@ -38,7 +38,7 @@ BLIND = (
     ),
     Mutant(
         "forked-child-keeps-lock",
-        "cdb/disk/lock.py",
+        "cdb/disk/home.py",
         "os.register_at_fork(after_in_child=_release_all)",
         "",
         10,
@@ -48,7 +48,7 @@ BLIND = (
     ),
     Mutant(
         "forked-child-goes-on",
-        "cdb/disk/shared.py",
+        "cdb/disk/sharing.py",
         "each._disown()",
         "pass",
         10,
@@ -68,7 +68,7 @@ BLIND = (
     ),
     Mutant(
         "failure-is-not-final",
-        "cdb/disk/guard.py",
+        "cdb/disk/sharing.py",
         "self._problem = str(error) or type(error).__name__",
         "pass",
         6,
@@ -100,7 +100,7 @@ SEEN = (
     ),
     Mutant(
         "pipes-are-files",
-        "cdb/disk/own.py",
+        "cdb/disk/paths.py",
         "if not S_ISREG(status.st_mode):",
         "if S_ISLNK(status.st_mode):",
         16,
@@ -109,7 +109,7 @@ SEEN = (
     ),
     Mutant(
         "forked-child-hangs",
-        "cdb/disk/shared.py",
+        "cdb/disk/sharing.py",
         "self._mutex = threading.RLock()  # the parent's may be held by a thread that isn't here",
         "pass",
         14,
@@ -118,7 +118,7 @@ SEEN = (
     ),
     Mutant(
         "writes-take-no-lock",
-        "cdb/disk/shared.py",
+        "cdb/disk/sharing.py",
         "with self._mutex:",
         "if self._mutex:",
         14,
@@ -127,16 +127,16 @@ SEEN = (
     ),
     Mutant(
         "lookups-take-no-lock",
-        "cdb/disk/packed_lookups.py",
-        "@reading",
-        "# Whoever comes, at any time.",
+        "cdb/schemas/coin_log.py",
+        'return unpacked_infos(*self.coin_infos_packed(b"".join(checked_names(coin_names))))',
+        'return unpacked_infos(*self._lookup(b"".join(checked_names(coin_names))))',
         14,
         "lookups of other threads see whole blocks",
-        ("coin_log", "rocks_kv"),
+        ("coin_log",),
     ),
     Mutant(
         "calls-come-in-the-middle-of-calls",
-        "cdb/disk/shared.py",
+        "cdb/disk/sharing.py",
         "if self._is_inside:",
         "if self._is_inside is None:",
         4,
@@ -181,7 +181,7 @@ SEEN = (
     ),
     Mutant(
         "other-names-written-over",
-        "cdb/disk/own.py",
+        "cdb/disk/paths.py",
         "Path(path).unlink()",
         "pass",
         16,
@@ -190,7 +190,7 @@ SEEN = (
     ),
     Mutant(
         "child-frees-what-it-drops",
-        "cdb/disk/shared.py",
+        "cdb/disk/sharing.py",
         "ctypes.pythonapi.Py_IncRef(ctypes.py_object(each))",
         "pass",
         10,

@@ -71,7 +71,7 @@ BLIND = (
     ),
     Mutant(
         "newest-reward-not-suspected",
-        "cdb/rows/parents.py",
+        "cdb/rows/coin_table.py",
         'if not is_reward(parent) or parent <= newest.get(parent[:REWARD_PREFIX_BYTES], b"")',
         'if not is_reward(parent) or parent < newest.get(parent[:REWARD_PREFIX_BYTES], b"")',
         3,
@@ -81,7 +81,7 @@ BLIND = (
     ),
     Mutant(
         "reward-mark-falls",
-        "cdb/rows/parents.py",
+        "cdb/rows/coin_table.py",
         '" ON CONFLICT(prefix) DO UPDATE SET parent = max(parent, excluded.parent)",',
         '" ON CONFLICT(prefix) DO UPDATE SET parent = excluded.parent",',
         3,
@@ -151,7 +151,7 @@ BLIND = (
     ),
     Mutant(
         "lost-spends-not-told",
-        "cdb/rows/rows_check.py",
+        "cdb/rows/check.py",
         "if is_sound and spends != spent_coins:",
         "if is_sound and spends < 0:",
         11,
@@ -209,7 +209,7 @@ SEEN = (
     ),
     Mutant(
         "wal-checksum-not-compared",
-        "cdb/rows/wal.py",
+        "cdb/rows/snapshot.py",
         'if frame[8:16] != salts or sums != struct.unpack(">2I", frame[16:24]):',
         "if frame[8:16] != salts:",
         8,

@@ -18,8 +18,7 @@ import pytest
 
 from cdb.blocks import BlockSpendInfo, canonical
 from cdb.coins import Coin, bytes32
-from cdb.disk import own
-from cdb.disk.packed_lookups import INFO_FORMAT
+from cdb.disk import paths
 from cdb.errors import (
     BlockError,
     CdbError,
@@ -33,7 +32,7 @@ from cdb.errors import (
     UnknownCoinError,
     UnsupportedError,
 )
-from cdb.packed import PackedBlocks
+from cdb.packed import INFO_FORMAT, PackedBlocks
 from cdb.rocks_kv import binding as engine
 from cdb.schemas.memory import MemorySchema
 from cdb.schemas.rocks_kv import RocksKvSchema, check, repair
@@ -610,7 +609,7 @@ class TestReadersThatOpenBesideAWriter:
         written = log.read_bytes()
         log.unlink()
         os.mkfifo(log)
-        monkeypatch.setattr(own, "check_file", lambda path, read_only: None)  # it refuses a pipe
+        monkeypatch.setattr(paths, "check_file", lambda path, read_only: None)  # it refuses a pipe
 
         def change() -> None:
             with log.open("wb"):  # as soon as the reader opens it, which has read the manifest

@@ -32,9 +32,8 @@ from array import array
 from collections.abc import Iterable
 from pathlib import Path
 
-from cdb.disk.files import storage_error, storage_errors
-from cdb.disk.own import own
-from cdb.errors import CorruptDatabaseError, DatabaseNotFoundError
+from cdb.disk.paths import own
+from cdb.errors import CorruptDatabaseError, DatabaseNotFoundError, storage_error, storage_errors
 from cdb.rows.lsm.filter import Filter, FilterBuilder, filter_bytes
 from cdb.rows.lsm.manifest import RunEntry, wrong_version
 from cdb.rows.lsm.search import (

@@ -23,9 +23,14 @@ from pathlib import Path
 from typing import Any
 
 from cdb.coins import NAME_BYTES
-from cdb.disk.files import replace_file, storage_errors
-from cdb.disk.own import read_own
-from cdb.errors import CorruptDatabaseError, DatabaseNotFoundError, WrongDatabaseError
+from cdb.disk.files import replace_file
+from cdb.disk.paths import read_own
+from cdb.errors import (
+    CorruptDatabaseError,
+    DatabaseNotFoundError,
+    WrongDatabaseError,
+    storage_errors,
+)
 from cdb.rows.index import EMPTY, Watermark
 
 MANIFEST_NAME = "manifest"

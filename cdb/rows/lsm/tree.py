@@ -27,8 +27,8 @@ from operator import add
 from pathlib import Path
 
 from cdb.coins import NAME_BYTES
-from cdb.disk.files import make_dir, publish, storage_errors, temporary
-from cdb.disk.guard import Guard
+from cdb.disk.files import make_dir, publish, temporary
+from cdb.disk.sharing import Guard
 from cdb.durability import Durability
 from cdb.errors import (
     CorruptDatabaseError,
@@ -36,6 +36,7 @@ from cdb.errors import (
     DatabaseNotFoundError,
     StorageError,
     WrongDatabaseError,
+    storage_errors,
 )
 from cdb.rows.index import Watermark
 from cdb.rows.lsm.filter import probes

@@ -12,9 +12,14 @@ from io import BytesIO
 from os import PathLike
 from pathlib import Path
 
-from cdb.disk.files import storage_errors
-from cdb.disk.lock import Lock
-from cdb.errors import BlockError, CorruptDatabaseError, DatabaseNotFoundError, ReplayError
+from cdb.disk.home import Lock
+from cdb.errors import (
+    BlockError,
+    CorruptDatabaseError,
+    DatabaseNotFoundError,
+    ReplayError,
+    storage_errors,
+)
 from cdb.replay import block_text, read_blocks
 from cdb.schemas.memory import MemorySchema
 

@@ -17,13 +17,13 @@ from pathlib import Path
 
 from cdb.blocks import BlockSpendInfo
 from cdb.coins import CoinInfo, bytes32
-from cdb.disk.files import storage_errors
 from cdb.errors import (
     BlockOrderError,
     CorruptDatabaseError,
     DatabaseClosedError,
     DatabaseNotFoundError,
     StorageError,
+    storage_errors,
 )
 from cdb.testing.faults.broken import Good
 from cdb.testing.faults.live import RUNNER

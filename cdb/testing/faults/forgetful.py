@@ -2,7 +2,7 @@
 
 from os import PathLike
 
-from cdb.disk import shared
+from cdb.disk import sharing
 from cdb.errors import BlockError
 from cdb.packed import PackedBlocks
 from cdb.schemas.null import NullSchema
@@ -52,7 +52,7 @@ class LetsChildrenWrite(Good):
 
     def __init__(self, path: str | PathLike[str]) -> None:
         super().__init__(path)
-        shared._open.discard(self)
+        sharing._open.discard(self)
 
 
 class Leaks(NullSchema):

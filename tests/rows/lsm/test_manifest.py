@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from cdb.disk import files
-from cdb.disk.files import TEMPORARY_SUFFIX, replace_file, storage_errors
+from cdb.disk.files import TEMPORARY_SUFFIX, replace_file
 from cdb.durability import Durability
 from cdb.errors import (
     CorruptDatabaseError,
@@ -22,6 +22,7 @@ from cdb.errors import (
     DatabaseNotFoundError,
     StorageError,
     WrongDatabaseError,
+    storage_errors,
 )
 from cdb.rows.index import EMPTY, Watermark
 from cdb.rows.lsm import manifest

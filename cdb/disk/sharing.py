@@ -1,9 +1,13 @@
-"""What an open database is to threads: one writes, any number read, and a `with` closes it.
+"""What an open database is to others: threads, forked children, and writers in other processes.
+
+One thread writes, any number read, and a `with` closes it.
 
 To a child made by fork() it is nothing, nor is an iteration over its blocks: the child has copies
 of all objects, but neither their threads nor the owners of their locks, and two processes that
 write through one descriptor destroy the database. So each use there is an error, before it waits
 for anything; and what the child drops is never freed, which would take locks, and write.
+
+Who opens files that another process may be changing meanwhile reads them again.
 """
 
 import ctypes
@@ -11,16 +15,68 @@ import os
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from functools import wraps
 from os import PathLike
+from pathlib import Path
 from typing import Any, Concatenate, Generic, NoReturn, ParamSpec, Self, TypeVar
 from weakref import WeakSet
 
-from cdb.disk.guard import Guard
-from cdb.errors import DatabaseClosedError, DatabaseError, UnsupportedError
+from cdb.errors import DatabaseClosedError, DatabaseError, UnsupportedError, storage_errors
 
 T = TypeVar("T")
 P = ParamSpec("P")
+
+TRIES = 100
+"""Beside a writer that never rests an error is believed when it came so often."""
+
+
+class Guard:
+    """Closed is closed, and a failed write is final: only opening the database again helps.
+
+    A write that fails midway leaves memory and disk at odds. After a failed fsync the kernel may
+    have dropped what it could not write, and a second try would report a success that is none.
+    """
+
+    def __init__(self, path: str | PathLike[str]) -> None:
+        self.path = path
+        self._problem: str | None = None
+        self._end = "it is closed; open it again"
+        self.closed = False
+
+    @property
+    def failed(self) -> bool:
+        """A write failed."""
+        return self._problem is not None
+
+    def check(self) -> None:
+        """Raise DatabaseClosedError unless the object can be used."""
+        if self.closed:
+            raise DatabaseClosedError(self.path, self._end)
+        if self._problem is not None:
+            problem = f"a write failed ({self._problem}); open it again"
+            raise DatabaseClosedError(self.path, problem)
+
+    def disown(self) -> None:
+        """The object is a copy of one of the process that this one was forked from."""
+        self.closed = True
+        self._end = "the process that this one was forked from has it open; open it here"
+
+    @contextmanager
+    def write(self) -> Iterator[None]:
+        """Run a write; if it raises anything at all, the object has failed.
+
+        It has from the first, and until all is done: a signal handler that raises, too, may cut
+        short whatever would say so later.
+        """
+        self.check()
+        self._problem = "it was interrupted"
+        try:
+            yield
+        except BaseException as error:
+            self._problem = str(error) or type(error).__name__
+            raise
+        self._problem = None
 
 
 class Closing(ABC):
@@ -142,3 +198,34 @@ def _disown_all() -> None:
 
 
 os.register_at_fork(after_in_child=_disown_all)
+
+
+def read_unchanged(
+    read: Callable[[], T], marks: Callable[[], object], *errors: type[DatabaseError]
+) -> T:
+    """What read() gives, which is called again as long as it fails and a writer changes something.
+
+    marks: gives others when a writer has changed what read() reads. errors: those that a writer may
+    cause; a file that it has removed looks like damage.
+    """
+    for _ in range(TRIES - 1):
+        before = marks()
+        try:
+            return read()
+        except errors:
+            if marks() == before:
+                raise
+    return read()
+
+
+def file_marks(directory: Path) -> list[tuple[str, int, int]]:
+    """What a writer could not leave as it is: the files' names, and their sizes and times."""
+    state = []
+    with storage_errors(directory):
+        for path in sorted(directory.glob("*")):
+            try:
+                status = path.stat()
+            except FileNotFoundError:
+                continue
+            state.append((path.name, status.st_size, status.st_mtime_ns))
+    return state
