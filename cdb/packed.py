@@ -63,7 +63,7 @@ class PackedBlocks:
         return self.spend_ends[-1] if len(self) else 0
 
     def checked(self) -> "PackedBlocks":
-        """The same, whose buffers agree and keep their lengths. Raises ValueError where they don't.
+        """The same, whose buffers agree and never change. Raises ValueError where they don't.
 
         Everybody who takes blocks goes on with this: behind it are native calls, which believe it.
         """
@@ -118,7 +118,7 @@ class PackedBlocks:
 
 
 def held_bytes(buffer: object) -> bytes | memoryview | None:
-    """The buffer, which keeps its length now; None unless it is bytes without gaps.
+    """The buffer, or a copy of one that somebody may change; None unless it is bytes without gaps.
 
     Those of no other class are taken: it may have a len() of its own.
     """
@@ -128,7 +128,9 @@ def held_bytes(buffer: object) -> bytes | memoryview | None:
     if kind is not bytearray and kind is not memoryview:
         return None
     view = memoryview(cast(bytearray, buffer))
-    return view if view.format == "B" and view.ndim == 1 and view.c_contiguous else None
+    if view.format != "B" or view.ndim != 1 or not view.c_contiguous:
+        return None
+    return view if type(view.obj) in (bytes, bytes32) else view.tobytes()
 
 
 def checked_packed_names(names: object) -> bytes | memoryview:

@@ -14,7 +14,7 @@ import pytest
 from cdb.blocks import canonical
 from cdb.damage import Damage
 from cdb.errors import CdbError, DatabaseClosedError, UnsupportedError
-from cdb.schemas import Schema, offer_of
+from cdb.schemas import Schema, offer_of, open_schema
 from cdb.schemas.registry import SchemaInfo, find_schema
 from cdb.testing.base import accept_all
 from cdb.testing.chains import sample_chain
@@ -117,6 +117,32 @@ def test_what_is_dropped_waits_for_nobody(schema: Schema) -> None:
         Thread(target=drop, daemon=True).start()
         assert dropped.wait(5)
     assert len(list(schema.blocks())) == len(BLOCKS)
+
+
+@pytest.mark.parametrize("name", ["blockchain_v2", "sqlite_v3", "sqlite_row", "flat_file"])
+def test_a_child_does_not_open_an_sqlite_file_that_its_parent_had_open(
+    name: str, tmp_path: Path
+) -> None:
+    """It believes its parent's locks to be its own, also when they are gone."""
+    path = tmp_path / "database"
+    schema = open_schema(name, path)
+    accept_all(schema, BLOCKS)
+    is_closed, closed = os.pipe()
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            os.read(is_closed, 1)
+            for read_only in (True, False):
+                with pytest.raises(UnsupportedError, match="start a new process"):
+                    open_schema(name, path, read_only=read_only)
+            code = 0
+        finally:
+            os._exit(code)
+    schema.close()
+    os.write(closed, b"x")
+    assert os.waitpid(child, 0)[1] == 0
+    assert in_a_child(schema, lambda: open_schema(name, path).close()) == 0
 
 
 def test_a_child_opens_a_database_of_its_own_or_is_refused_at_once(

@@ -14,19 +14,23 @@ from typing import Any
 
 import pytest
 
+import cdb
+from cdb.blocks import canonical
 from cdb.disk import sharing
 from cdb.disk.sharing import Guard
 from cdb.errors import DatabaseClosedError, UnsupportedError
 from cdb.loader import acceptor
 from cdb.native import NativeEngine
 from cdb.packed import PackedBlocks
-from cdb.schemas import Schema
+from cdb.schemas import Schema, open_schema
 from cdb.schemas.registry import SchemaInfo, find_schema
 from cdb.state import verify
 from cdb.testing.base import accept_all, expected_state
 from cdb.testing.chains import sample_chain
 
+PACKAGE = Path(cdb.__file__).parent
 BLOCKS = sample_chain(14).blocks
+CANONICAL = list(map(canonical, BLOCKS))
 NAMES = [coin.name() for block in BLOCKS for coin in block.confirms]
 
 
@@ -179,6 +183,62 @@ def test_no_signals_leave_half_a_block(own_schema: SchemaInfo, tmp_path: Path, s
             schema.rewind_to_block_index(BLOCKS[6].index)
             accept_all(schema, BLOCKS[7:9])
     assert line > 1
+
+
+def stopped_at(line: int) -> Callable[[FrameType, str, object], Any]:
+    """A trace that raises StopError at this line of cdb's."""
+    lines = 0
+
+    def trace(frame: FrameType, event: str, argument: object) -> Any:
+        nonlocal lines
+        if not frame.f_code.co_filename.startswith(str(PACKAGE)):
+            return None
+        if frame.f_code.co_filename == sharing.__file__:
+            return trace  # no signal comes between its lines
+        if event == "line":
+            lines += 1
+            if lines == line:
+                sys.settrace(None)
+                raise StopError
+        return trace
+
+    return trace
+
+
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.parametrize("step", ["open", "close"])
+@pytest.mark.parametrize("name", ["blockchain_v2", "sqlite_v3", "flat_file", "memory", "coin_log"])
+def test_what_was_interrupted_keeps_no_lock(tmp_path: Path, name: str, step: str) -> None:
+    """RocksDB's own lock is a matter of its handle, which another test holds."""
+    path = tmp_path / "database"
+    with open_schema(name, path) as schema:
+        accept_all(schema, BLOCKS[:9])
+    for line in range(1, 2000, 7):
+        kept: Schema | None = None
+        before = sys.gettrace()
+        try:
+            if step == "open":
+                sys.settrace(stopped_at(line))
+                kept = open_schema(name, path)
+                sys.settrace(before)
+                kept.close()
+            else:
+                kept = open_schema(name, path)
+                kept.accept_block(BLOCKS[9])
+                sys.settrace(stopped_at(line))
+                kept.close()
+                sys.settrace(before)
+            break
+        except StopError:
+            sys.settrace(before)
+        if kept is not None:
+            kept.close()
+        with open_schema(name, path) as schema:
+            blocks = list(schema.blocks())
+            assert blocks in (CANONICAL[:9], CANONICAL[:10])
+            schema.rewind_to_block_index(BLOCKS[8].index)
+    assert line > 7
 
 
 def test_a_write_has_failed_until_it_is_done(tmp_path: Path) -> None:

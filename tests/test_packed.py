@@ -1,5 +1,6 @@
 """Packed blocks, and schemas that take them."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -98,3 +99,22 @@ def fits_in_packed_form(block: BlockSpendInfo) -> bool:
     except OverflowError:
         return False
     return True
+
+
+@pytest.mark.parametrize("field", ["spends", "confirms", "names"])
+def test_who_takes_blocks_sees_no_later_change(field: str) -> None:
+    packed = PackedBlocks.of(sample_chain(9).blocks)
+    whole: bytes = bytes(getattr(packed, field))
+    buffer = bytearray(whole)
+    for each in (buffer, memoryview(buffer), memoryview(buffer).toreadonly()):
+        checked = replace(packed, **{field: each}).checked()
+        buffer[:] = bytes(len(buffer))
+        assert bytes(getattr(checked, field)) == whole
+        buffer[:] = whole
+
+
+def test_bytes_are_not_copied() -> None:
+    packed = PackedBlocks.of(sample_chain(9).blocks)
+    part = packed.part(1, 5).checked()
+    assert isinstance(part.names, memoryview)
+    assert part.names.obj is packed.names

@@ -40,20 +40,20 @@ class Lock:
     """
 
     def __init__(self, lock_path: Path, database_path: Path) -> None:
+        # A file, not a number: one that a signal has cut off closes itself, and once.
         with storage_errors(lock_path):
-            self._descriptor = own(lock_path, os.O_RDWR | os.O_CREAT)
+            self._file = open(lock_path, "ab", buffering=0, opener=own)  # noqa: SIM115
         try:
-            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            os.close(self._descriptor)
+            self._file.close()
             problem = "another process has this database open for writing; wait until it is done"
             raise DatabaseLockedError(database_path, problem) from None
         _held.add(self)
 
     def release(self) -> None:
-        """Release the lock. Once only."""
-        _held.discard(self)
-        os.close(self._descriptor)
+        """Release the lock. A second call does nothing."""
+        self._file.close()
 
 
 _held: WeakSet[Lock] = WeakSet()

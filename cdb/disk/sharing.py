@@ -43,6 +43,7 @@ class Guard:
         self._problem: str | None = None
         self._end = "it is closed; open it again"
         self.closed = False
+        self.disowned = False
 
     @property
     def failed(self) -> bool:
@@ -59,8 +60,8 @@ class Guard:
 
     def disown(self) -> None:
         """The object is a copy of one of the process that this one was forked from."""
-        self.closed = True
-        self._end = "the process that this one was forked from has it open; open it here"
+        self.closed = self.disowned = True
+        self._end = "the process that this one was forked from has it open; start a new process"
 
     @contextmanager
     def write(self) -> Iterator[None]:

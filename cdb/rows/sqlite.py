@@ -8,6 +8,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
+from weakref import WeakSet
 
 from cdb.disk.files import fsync_dir
 from cdb.disk.paths import check_file, own
@@ -19,6 +20,7 @@ from cdb.errors import (
     DatabaseLockedError,
     DatabaseNotFoundError,
     StorageError,
+    UnsupportedError,
     storage_errors,
 )
 
@@ -116,6 +118,7 @@ def open_uri(path: Path, parameters: str) -> sqlite3.Connection:
     path: without links; SQLite would look for a -wal beside the file that a link leads to.
     """
     check_files(path, read_only="mode=ro" in parameters)
+    _check_not_inherited(path)
     with sqlite_errors(path):
         connection = sqlite3.connect(
             # Without an authority a path that begins with two slashes would be taken for one.
@@ -124,11 +127,51 @@ def open_uri(path: Path, parameters: str) -> sqlite3.Connection:
             isolation_level=None,
             check_same_thread=False,
             timeout=LOCK_WAIT_SECONDS,
+            factory=_Connection,
         )
+        connection.file = _identity(path)
+        _connections.add(connection)
         # What stands in a file calls no function that does more than compute.
         connection.execute("PRAGMA trusted_schema=OFF")
         connection.execute("PRAGMA ignore_check_constraints=ON")
         return connection
+
+
+class _Connection(sqlite3.Connection):
+    """Is known while it is open, for what a child made by fork() has to know."""
+
+    file: tuple[int, int] = (0, 0)
+
+    def close(self) -> None:
+        super().close()
+        _connections.discard(self)
+
+
+_connections: WeakSet[_Connection] = WeakSet()
+_inherited: set[tuple[int, int]] = set()
+
+
+def _inherit() -> None:
+    _inherited.update(connection.file for connection in list(_connections))
+
+
+os.register_at_fork(after_in_child=_inherit)
+
+
+def _check_not_inherited(path: Path) -> None:
+    """Raise UnsupportedError for a file that this process was forked with.
+
+    SQLite keeps the locks that a process has in its memory, so a child takes its parent's for its
+    own: it would write, and remove a -wal, beside others who have asked for the lock.
+    """
+    if _inherited and path.exists() and _identity(path) in _inherited:
+        problem = "the process that this one was forked from had it open; start a new process"
+        raise UnsupportedError(f"{path}: {problem}")
+
+
+def _identity(path: Path) -> tuple[int, int]:
+    status = path.stat()
+    return status.st_dev, status.st_ino
 
 
 def check_tables(connection: sqlite3.Connection, path: Path, tables: Tables) -> None:
@@ -136,8 +179,8 @@ def check_tables(connection: sqlite3.Connection, path: Path, tables: Tables) -> 
 
     Raises CorruptDatabaseError for what is no ordinary table: a view, a virtual table, a computed
     column, default or index is a program of whoever made the file, and may run for ever; and a
-    trigger writes what nobody here has asked for. A table without its key would hold a name twice,
-    and be read to its end for each.
+    trigger writes what nobody here has asked for, as a UNIQUE rule drops what was. A table without
+    its key would hold a name twice, and be read to its end for each.
     """
     names = ",".join(f"'{table}'" for table in tables)
     query = (
@@ -154,31 +197,61 @@ def check_tables(connection: sqlite3.Connection, path: Path, tables: Tables) -> 
             raise CorruptDatabaseError(path, f"{name}{problem}")
 
 
-# A node has a partial index, WHERE spent_index = -1; a function has parentheses.
-_COMPUTED = """SELECT name FROM pragma_table_xinfo(?1) WHERE hidden OR dflt_value IS NOT NULL
-    UNION ALL SELECT i.name FROM pragma_index_list(?1) i
-        WHERE EXISTS (SELECT 1 FROM pragma_index_xinfo(i.name) WHERE cid = -2)
-        OR i.partial AND EXISTS (SELECT 1 FROM sqlite_master
-            WHERE name = i.name AND upper(sql) GLOB '*WHERE*(*')"""
-_KEY = "SELECT name FROM pragma_table_info(?) WHERE pk"
-# Their own order is what lookups go by.
-_STRANGE_KEY = """SELECT 1 FROM pragma_index_list(?) i, pragma_index_xinfo(i.name) x
-    WHERE i.origin = 'pk' AND x.key AND x.coll COLLATE NOCASE <> 'BINARY'"""
-_ROW_NAMES = """SELECT name FROM pragma_table_info(?) WHERE name COLLATE NOCASE
-    IN ('rowid', 'oid', '_rowid_')"""
+_ROW_NAMES = ("rowid", "oid", "_rowid_")
+_EXPRESSION = -2  # an index's column that is none of the table's
 
 
 def _wrong_with(connection: sqlite3.Connection, table: str, key: str | None) -> str | None:
-    for (name,) in connection.execute(_COMPUTED, (table,)).fetchall():
-        return f".{name} is computed, not stored"
-    for (name,) in connection.execute(_ROW_NAMES, (table,)).fetchall():
-        return f".{name} hides the rows' numbers, by which they are read"
-    found = ", ".join(name for (name,) in connection.execute(_KEY, (table,)).fetchall()) or None
+    """What is wrong with a table: asked by statements, as a table may have a function's name."""
+    columns = connection.execute(f"PRAGMA main.table_xinfo({_quoted(table)})").fetchall()
+    for _, name, kind, _, default, _, hidden in columns:
+        if hidden or default is not None:
+            return f".{name} is computed, not stored"
+        if name.lower() in _ROW_NAMES:
+            return f".{name} hides the rows' numbers, by which they are read"
+        if key is not None and _changes_values(kind):
+            return f".{name} is of type {kind}, which changes what is stored"
+    found = ", ".join(name for _, name, _, _, _, place, _ in columns if place) or None
     if found != key:
         return f"'s primary key is {found or 'none'}, not {key or 'none'}"
-    if connection.execute(_STRANGE_KEY, (table,)).fetchone() is not None:
-        return "'s primary key has an order of its own, not BINARY"
+    indexes = connection.execute(f"PRAGMA main.index_list({_quoted(table)})").fetchall()
+    for _, name, is_unique, origin, is_partial in indexes:
+        problem = _wrong_with_index(connection, name, origin, is_partial=is_partial)
+        if problem is None and is_unique and origin != "pk":
+            problem = " is UNIQUE, and would refuse or replace rows"
+        if problem is not None:
+            return f"'s index {name}{problem}" if origin != "pk" else f"'s primary key{problem}"
     return None
+
+
+def _wrong_with_index(
+    connection: sqlite3.Connection, name: str, origin: str, *, is_partial: bool
+) -> str | None:
+    for _, column, _, _, order, is_key in connection.execute(
+        f"PRAGMA main.index_xinfo({_quoted(name)})"
+    ).fetchall():
+        if column == _EXPRESSION:
+            return " is computed, not stored"
+        # Its own order is what lookups go by.
+        if origin == "pk" and is_key and order.upper() != "BINARY":
+            return " has an order of its own, not BINARY"
+    # A node has a partial index, WHERE spent_index = -1; a function has parentheses.
+    query = "SELECT 1 FROM sqlite_master WHERE name = ? AND upper(sql) GLOB '*WHERE*(*'"
+    if is_partial and connection.execute(query, (name,)).fetchone() is not None:
+        return " is computed, not stored"
+    return None
+
+
+def _changes_values(declared_type: str) -> bool:
+    """Whether SQLite makes text or floating point numbers of integers there."""
+    kind = declared_type.upper()
+    if "INT" in kind:
+        return False
+    return any(part in kind for part in ("CHAR", "CLOB", "TEXT", "REAL", "FLOA", "DOUB"))
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
 
 
 def check_files(path: Path, *, read_only: bool) -> None:

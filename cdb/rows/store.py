@@ -99,15 +99,16 @@ class CoinStore(Shared):
 
     @whole
     def close(self) -> None:
-        """Flush, and release the database. A second call does nothing."""
-        if self._guard.closed:
+        """Flush, and release the database. A second call releases what the first one could not."""
+        if self._guard.disowned:
             return
+        is_first = not self._guard.closed
+        self._guard.closed = True
         with ExitStack() as stack:
             stack.callback(self._release)
             stack.callback(self._rows.close)
             stack.callback(self._names.close)
-            self._guard.closed = True
-            if not self._guard.failed and not self._read_only:
+            if is_first and not self._guard.failed and not self._read_only:
                 self._rows.commit()
                 self._names.checkpoint()
 

@@ -77,7 +77,7 @@ class CoinLogSchema(Shared):
         self._path = located(path, read_only=read_only)
         super().__init__(self._path, read_only=read_only)
         self._damage: CorruptDatabaseError | None = None
-        self._owed: BlockError | None = None  # a refusal that the writer has to be told
+        self._owed: BlockError | ValueError | None = None  # what the writer has to be told
         self._writer: int | None = None  # the thread of the last accept_packed
         with ExitStack() as undo:
             self._home = Home(
@@ -99,9 +99,9 @@ class CoinLogSchema(Shared):
         """See Schema."""
         packed = _packed(with_plain_fields(block_spend_info))
         if packed is None:
-            self._raise_refusal(block_spend_info)
-        else:
-            self._accept(packed, trusting=False)
+            self._settle(writing=True)
+            raise self._refusal_of(block_spend_info)
+        self._accept(packed, trusting=False)
 
     @writing
     def accept_packed(self, packed_blocks: PackedBlocks) -> None:
@@ -162,17 +162,17 @@ class CoinLogSchema(Shared):
     @whole
     def close(self) -> None:
         """See Schema."""
-        if self._guard.closed:
+        if self._guard.disowned:
             return
-        try:
-            if not self._guard.failed:
+        with ExitStack() as stack:
+            stack.callback(self._home.close)
+            stack.callback(self._end_log)
+            if not self._guard.closed and not self._guard.failed:
                 self._settle(writing=True)
-        finally:
-            self._guard.closed = True
-            try:
-                self._log.close(abandon=self._guard.failed)
-            finally:
-                self._home.close()
+
+    def _end_log(self) -> None:
+        self._guard.closed = True
+        self._log.close(abandon=self._guard.failed)
 
     def _open(self, durability: Durability, sizes: Sizes) -> CoinLog:
         open_log = partial(
@@ -206,22 +206,21 @@ class CoinLogSchema(Shared):
     def _accept(self, blocks: PackedBlocks, *, trusting: bool) -> None:
         self._tell_owed()
         with self._guard.write():
-            refused = self._log.accept(blocks, trusting=trusting)
-        if refused is not None:
-            self._raise_refusal(refused.block(0))
+            self._owe_refusal(self._log.accept(blocks, trusting=trusting))
+        self._tell_owed()
 
     def _settle(self, *, writing: bool = False) -> None:
         """Verify what accept_packed has put off. Raises a refusal to the writer, by its thread."""
         if not self._log.is_settled:
             with self._guard.write():
-                refused = self._log.settle()
-            if refused is not None:
-                try:
-                    self._raise_refusal(refused.block(0))
-                except BlockError as error:
-                    self._owed = error
+                self._owe_refusal(self._log.settle())
         if writing or self._writer == get_ident():
             self._tell_owed()
+
+    def _owe_refusal(self, refused: PackedBlocks | None) -> None:
+        """Have the writer be told of a block. What cuts this short is a write that has failed."""
+        if refused is not None:
+            self._owed = self._refusal_of(refused.block(0))
 
     def _tell_owed(self) -> None:
         """Raise the refusal that is owed to the writer, if there is one."""
@@ -241,10 +240,13 @@ class CoinLogSchema(Shared):
             if block_index is None or newest is None or block_index > newest:
                 raise self._damage.with_traceback(None)
 
-    def _raise_refusal(self, block: BlockSpendInfo) -> None:
+    def _refusal_of(self, block: BlockSpendInfo) -> BlockError | ValueError:
         """Check a block that was refused as all schemas do, for the same error."""
-        check_by_lookup(named_block(block, self._log.newest_index), self._lookup)
-        raise ValueError(f"packed block {block.index} is not in canonical form")
+        try:
+            check_by_lookup(named_block(block, self._log.newest_index), self._log.lookup)
+        except BlockError as error:
+            return error
+        return ValueError(f"packed block {block.index} is not in canonical form")
 
     def _read_on(self, reader: Reader) -> Iterator[PackedBlocks]:
         while (blocks := self._next_of(reader)) is not None:

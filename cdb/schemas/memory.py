@@ -110,10 +110,10 @@ class MemorySchema(Shared):
     @whole
     def close(self) -> None:
         """See Schema."""
-        if self._guard.closed:
+        if self._guard.disowned:
             return
         try:
-            if not self._guard.failed and not self._read_only:
+            if not self._guard.closed and not self._guard.failed and not self._read_only:
                 self._flush()
         finally:
             self._guard.closed = True

@@ -158,13 +158,14 @@ class RocksKvSchema(Shared):
     @whole
     def close(self) -> None:
         """See Schema."""
-        if self._guard.closed:
+        if self._guard.disowned:
             return
+        is_first = not self._guard.closed
+        self._guard.closed = True
         with ExitStack() as stack:
             stack.callback(self._home.close)
             stack.callback(self._kv.close)
-            self._guard.closed = True
-            if not self._guard.failed and not self._read_only:
+            if is_first and not self._guard.failed and not self._read_only:
                 self._kv.checkpoint()
                 self._promise(self._reached())
 

@@ -291,7 +291,7 @@ BLIND = (
     Mutant(
         "late-refusal-swallowed",
         "cdb/schemas/coin_log.py",
-        "self._owed = error",
+        "self._owed = self._refusal_of(refused.block(0))",
         "self._owed = None",
         15,
         "who writes is told of a block that was refused late",

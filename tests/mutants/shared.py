@@ -29,8 +29,8 @@ BLIND = (
     Mutant(
         "lock-is-shared",
         "cdb/disk/home.py",
-        "fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)",
-        "fcntl.flock(self._descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)",
+        "fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)",
+        "fcntl.flock(self._file, fcntl.LOCK_SH | fcntl.LOCK_NB)",
         10,
         "a second process is not let in to write",
         _ALL,

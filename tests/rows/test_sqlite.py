@@ -25,6 +25,9 @@ DISGUISES = {
     "computed": "ALTER TABLE {0} ADD COLUMN more AS (zeroblob(9));",
     "computed, by default": "ALTER TABLE {0} ADD COLUMN more DEFAULT 9;",
     "computed, to be found": "CREATE INDEX more ON {0}(instr(zeroblob(9), 'x'));",
+    "computed, as no function says": "CREATE VIRTUAL TABLE pragma_table_xinfo"
+    " USING fts5(name, hidden, dflt_value); ALTER TABLE {0} ADD COLUMN more AS (zeroblob(9));",
+    "UNIQUE": "ALTER TABLE {0} ADD COLUMN more; CREATE UNIQUE INDEX once ON {0}(more);",
     "hides": "ALTER TABLE {0} ADD COLUMN oid;",
     "primary key": "CREATE TABLE copy AS SELECT * FROM {0}; DROP TABLE {0};"
     ' ALTER TABLE copy RENAME TO "{1}";',
@@ -73,7 +76,9 @@ def table_of_coins(path: Path, key: str) -> None:
         connection.execute("ALTER TABLE coin_record RENAME TO honest")
         connection.execute(sql.replace("blob PRIMARY KEY", key))
         with connection:
-            connection.execute("INSERT INTO coin_record SELECT * FROM honest")
+            names = [name for _, name, *_ in connection.execute("PRAGMA table_info(honest)")]
+            columns = ", ".join(names)
+            connection.execute(f"INSERT INTO coin_record({columns}) SELECT * FROM honest")  # noqa: S608
         connection.execute("DROP TABLE honest")
 
 
@@ -83,6 +88,12 @@ def table_of_coins(path: Path, key: str) -> None:
         ("blob COLLATE NOCASE PRIMARY KEY", "coin_record(amount)", "an order of its own"),
         ("blob", "coin_record(coin_name)", "primary key is none"),
         ("blob PRIMARY KEY", "coin_record(amount) WHERE length(amount) > 5", "computed"),
+        (
+            "blob PRIMARY KEY, one INTEGER UNIQUE ON CONFLICT REPLACE",
+            "coin_record(amount)",
+            "is UNIQUE",
+        ),
+        ("blob PRIMARY KEY, more REAL", "coin_record(amount)", "of type REAL"),
     ],
 )
 def test_names_are_found_by_their_key(tmp_path: Path, key: str, index: str, problem: str) -> None:

@@ -973,6 +973,23 @@ def test_a_refusal_that_was_put_off_names_the_block_and_what_came_before_goes_on
     assert damaged_files(put_off.path) == []
 
 
+def test_a_refusal_that_is_interrupted_is_not_forgotten(
+    put_off: PutOff, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(*arguments: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr("cdb.schemas.coin_log.check_by_lookup", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            put_off.schema.flush()
+    with pytest.raises(DatabaseClosedError, match="a write failed"):
+        put_off.schema.flush()
+    put_off.schema.close()
+    with CoinLogSchema(put_off.path) as schema:
+        assert verify(schema) == expected_state(put_off.kept)
+
+
 @pytest.mark.parametrize(
     "call",
     [
