@@ -4,13 +4,15 @@ import hashlib
 import os
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +27,8 @@ from cdb.loader import Loader
 from cdb.mainnet_shape import mainnet_shaped_blocks
 from cdb.packed import PackedBlocks
 from cdb.replay import block_text
+from cdb.rows.index import IndexFactory
+from cdb.rows.indexed import open_indexed
 from cdb.schemas import Schema, SchemaInfo, find_schema
 from cdb.schemas.registry import OWN_SCHEMAS
 from tests import served
@@ -59,6 +63,32 @@ def _schema_parameter(name: str) -> list[ParameterSet]:
 def ready_schemas() -> list[str]:
     """The names of cdb's schemas that keep the contract and can be used here."""
     return [str(parameter.values[0]) for parameter in own_schemas() if not parameter.marks]
+
+
+def index_factories() -> dict[str, IndexFactory]:
+    """What opens the index of each schema that can be used here and is coin rows with an index."""
+    factories = {name: find_schema(name).factory for name in ready_schemas()}
+    return {
+        name: factory.args[1]
+        for name, factory in factories.items()
+        if isinstance(factory, partial) and factory.func is open_indexed
+    }
+
+
+def set_version(path: Path, version: int) -> None:
+    """Have a closed database say that it is of this version of its format."""
+    if path.is_dir():
+        written = (path / "FORMAT").read_text()
+        (path / "FORMAT").write_text(f"{written.rpartition(' ')[0]} {version}\n")
+        assert (path / "FORMAT").read_text() != written
+    elif path.read_bytes().startswith(b"SQLite"):
+        with closing(sqlite3.connect(path)) as connection, connection:
+            changed = connection.execute("UPDATE cdb_format SET version = ?", (version,))
+            assert changed.rowcount == 1
+    else:
+        first_line, newline, rest = path.read_bytes().partition(b"\n")
+        path.write_bytes(b"%s %d" % (first_line.rpartition(b" ")[0], version) + newline + rest)
+        assert not path.read_bytes().startswith(first_line + newline)
 
 
 def text_of(blocks: Iterable[BlockSpendInfo]) -> bytes:

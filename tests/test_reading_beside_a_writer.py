@@ -6,19 +6,17 @@ import pytest
 
 from cdb.blocks import canonical
 from cdb.errors import UnsupportedError
-from cdb.schemas import find_schema, offer_of
+from cdb.schemas import SchemaInfo, find_schema, offer_of
 from cdb.state import verify
-from cdb.testing import small_memtable
 from cdb.testing.chains import sample_chain
 
-SMALL = [f"{small_memtable.__name__}:{name}" for name in small_memtable.__all__]
 
-
-@pytest.mark.parametrize("spec", ["memory", "blockchain_v2", *SMALL])
-def test_a_reader_sees_one_committed_state_and_changes_nothing(spec: str, tmp_path: Path) -> None:
-    schema = find_schema(spec)
-    if schema.missing is not None:
-        pytest.skip(schema.missing)
+def test_a_reader_sees_one_committed_state_and_changes_nothing(
+    own_schema: SchemaInfo, tmp_path: Path
+) -> None:
+    if own_schema.missing is not None:
+        pytest.skip(own_schema.missing)
+    schema = find_schema(own_schema.small or own_schema.name)
     path = tmp_path / "database"
     chain = sample_chain(60)
     with schema.open(path) as writer:

@@ -89,7 +89,6 @@ def test_every_own_schema_is_found_and_described(name: str) -> None:
     assert found.description.endswith(".")
     assert "\n" not in found.description
     assert len(found.durabilities) >= 1
-    assert found.keeps_contract is (name != "null")
     assert found.missing is None or ("\n" not in found.missing and "install" in found.missing)
 
 

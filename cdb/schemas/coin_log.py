@@ -51,7 +51,7 @@ from cdb.packed import (
     unpacked_infos,
 )
 
-__all__ = ["SCHEMA", "CoinLogSchema", "check", "missing", "repair"]
+__all__ = ["SCHEMA", "SMALL", "CoinLogSchema", "check", "missing", "repair"]
 
 FORMAT_VERSION = 1
 
@@ -302,6 +302,10 @@ def _packed(block: BlockSpendInfo) -> PackedBlocks | None:
 
 
 SCHEMA = CoinLogSchema
+SMALL = partial(
+    SCHEMA,
+    sizes=Sizes(memtable_coins=20, merge_runs=2, bucket_bits=3, recent_bits=2, unverified_spends=5),
+)
 
 if TYPE_CHECKING:
     from cdb.schemas.protocol import AcceptsPacked, ReadsPacked, SchemaFactory

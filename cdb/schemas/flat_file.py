@@ -14,5 +14,6 @@ from cdb.rows.lsm.tree import LsmIndex
 
 _open_index = partial(LsmIndex, run_format=FLAT)
 SCHEMA = partial(open_indexed, "flat_file", _open_index)
+SMALL = partial(SCHEMA, memtable_coins=20)
 check = partial(check_indexed, "flat_file", _open_index)
 repair = partial(repair_indexed, "flat_file", _open_index)

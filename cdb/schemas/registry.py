@@ -12,6 +12,7 @@ A module may also have
 
 - DEFAULT_PATH (str): where its database is when nobody says; ``NAME.cdb`` otherwise;
 - DURABILITIES (tuple of Durability, the strongest first): all levels otherwise;
+- SMALL: what SCHEMA is, with sizes so small that short tests reach what lies behind them;
 - KEEPS_CONTRACT = False: it measures something, and stores nothing;
 - missing() -> str | None: why it can't be used on this machine, and what to do; None when it can;
 - check(path, progress) and repair(path, damages, progress): see Check and Repair in
@@ -24,6 +25,8 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib.metadata import entry_points
 from os import PathLike
+from pathlib import Path
+from pkgutil import iter_modules
 from types import ModuleType
 
 from cdb.durability import Durability
@@ -31,23 +34,21 @@ from cdb.errors import MissingEngineError, UnknownSchemaError, UnsupportedError
 from cdb.schemas.protocol import Check, Repair, Schema, SchemaFactory
 
 ENTRY_POINT_GROUP = "cdb.schemas"
-OWN_SCHEMAS = (
-    "blockchain_v2",
-    "sqlite_v3",
-    "sqlite_row",
-    "flat_file",
-    "rocks",
-    "rocks_kv",
-    "coin_log",
-    "memory",
-    "null",
+_NO_SCHEMAS = {"protocol", "registry"}
+OWN_SCHEMAS = tuple(
+    sorted({each.name for each in iter_modules([str(Path(__file__).parent)])} - _NO_SCHEMAS)
 )
+"""The modules beside this one."""
+
 ALL_DURABILITIES = (Durability.POWER, Durability.PROCESS, Durability.NONE)
 
 
 @dataclass(frozen=True)
 class SchemaInfo:
-    """A schema that was found. durabilities: the levels it offers, the strongest first."""
+    """A schema that was found.
+
+    durabilities: the levels it offers, the strongest first. small: the spec of its small twin.
+    """
 
     name: str
     factory: SchemaFactory
@@ -58,6 +59,7 @@ class SchemaInfo:
     missing: str | None
     check: Check | None = None
     repair: Repair | None = None
+    small: str | None = None
 
     def open(
         self,
@@ -166,6 +168,7 @@ def _describe(module: ModuleType, factory: SchemaFactory) -> SchemaInfo:
         missing=None if missing is None else missing(),
         check=getattr(module, "check", None),
         repair=getattr(module, "repair", None),
+        small=f"{module.__name__}:SMALL" if hasattr(module, "SMALL") else None,
     )
 
 

@@ -11,8 +11,9 @@ from functools import partial
 from cdb.rows.indexed import check_indexed, open_indexed, repair_indexed
 from cdb.rows.rocks_index import RocksIndex, load, missing
 
-__all__ = ["SCHEMA", "check", "missing", "repair"]
+__all__ = ["SCHEMA", "SMALL", "check", "missing", "repair"]
 
 SCHEMA = partial(open_indexed, "rocks", RocksIndex, load_engine=load)
+SMALL = partial(SCHEMA, memtable_coins=20)
 check = partial(check_indexed, "rocks", RocksIndex, load_engine=load)
 repair = partial(repair_indexed, "rocks", RocksIndex, load_engine=load)

@@ -41,7 +41,7 @@ from cdb.rocks_kv.promise import (
     write_promise,
 )
 
-__all__ = ["SCHEMA", "RocksKvSchema", "check", "missing", "repair"]
+__all__ = ["SCHEMA", "SMALL", "RocksKvSchema", "check", "missing", "repair"]
 
 FORMAT_VERSION = 3
 COMMIT_ENTRIES = 3_000_000
@@ -293,6 +293,7 @@ def repair(path: Path, damages: Sequence[Damage], progress: Progress) -> None:
 
 
 SCHEMA = RocksKvSchema
+SMALL = partial(SCHEMA, commit_entries=40, ingest_entries=15)
 
 if TYPE_CHECKING:
     from cdb.schemas.protocol import AcceptsPacked, ReadsPacked, SchemaFactory, Settles

@@ -14,5 +14,6 @@ from cdb.rows.lsm.tree import LsmIndex
 
 _open_index = partial(LsmIndex, run_format=SQLITE)
 SCHEMA = partial(open_indexed, "sqlite_row", _open_index)
+SMALL = partial(SCHEMA, memtable_coins=20)
 check = partial(check_indexed, "sqlite_row", _open_index)
 repair = partial(repair_indexed, "sqlite_row", _open_index)

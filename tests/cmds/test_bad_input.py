@@ -27,6 +27,7 @@ from tests.conftest import (
     load_all,
     own_schemas,
     ready_schemas,
+    set_version,
     text_of,
 )
 
@@ -359,29 +360,12 @@ def test_what_is_not_ours_is_left_alone(
     assert contents(run_command.cwd) == before
 
 
-def make_newer(schema: str, path: Path) -> None:
-    """Make a database say that a later version of cdb wrote it."""
-    if schema == "memory":
-        text = path.read_bytes()
-        path.write_bytes(text.replace(b"# cdb memory 1\n", b"# cdb memory 2\n", 1))
-        assert path.read_bytes() != text
-    elif schema == "blockchain_v2":
-        connection = sqlite3.connect(path)
-        with connection:
-            assert connection.execute("UPDATE cdb_format SET version = 2").rowcount == 1
-        connection.close()
-    else:
-        *written, version = (path / "FORMAT").read_text().split()
-        assert written == ["cdb", schema]
-        (path / "FORMAT").write_text(f"cdb {schema} {int(version) + 1}\n")
-
-
 @pytest.mark.parametrize("name", ["load_blocks", "dump_blocks"])
 def test_a_newer_version(
     run_command: Commands, own_schema: SchemaInfo, name: str, loaded: Loaded, replay: bytes
 ) -> None:
     path = loaded(own_schema.name)
-    make_newer(own_schema.name, path)
+    set_version(path, 99)
     (run_command.cwd / f"{path.name}.lock").touch()
     before = contents(run_command.cwd)
     result = run_command(name, own_schema.name, "--db", path, input=replay)

@@ -23,7 +23,14 @@ from cdb.mainnet_shape import mainnet_shaped_blocks
 from cdb.schemas import SchemaInfo, find_schema
 from cdb.schemas.coin_log import CoinLogSchema
 from cdb.testing.base import accept_all
-from tests.conftest import PACKAGE_PARENT, contents, digest_of, ready_schemas, text_of
+from tests.conftest import (
+    PACKAGE_PARENT,
+    contents,
+    digest_of,
+    index_factories,
+    ready_schemas,
+    text_of,
+)
 
 FINE, BEYOND_REPAIR, USAGE, REPAIRABLE = 0, 1, 2, 3
 
@@ -35,7 +42,7 @@ CHECKSUMMED = re.compile(r"db/index/manifest|.*\.flat|db/log|db/derived/.*|db/NE
 SPARE = re.compile(r".*/(IDENTITY|OPTIONS-\d+|\d+\.log)|db/derived/manifest")
 # Whatever acked says, the database is found to be whole or not.
 WITNESS = re.compile(r"db/acked")
-INDEXED = sorted({"sqlite_v3", "sqlite_row", "flat_file", "rocks"} & set(ready_schemas()))
+INDEXED = sorted(index_factories())
 
 KILLED_REPAIR = """
 import os, signal, sys
@@ -432,7 +439,7 @@ def test_a_schema_that_cannot_check_files(originals: Loaded, tmp_path: Path) -> 
     with connection:
         connection.execute("UPDATE block SET checksum = checksum + 1 WHERE block_index = 30")
     connection.close()
-    code, out = run("cdb.testing.small_memtable:FLAT_FILE", tmp_path / "db", "--repair")
+    code, out = run("flat_file:SMALL", tmp_path / "db", "--repair")
     assert code == BEYOND_REPAIR
     assert "coins.sqlite: block 30 fails its checksum; no repair" in out
     assert "12 blocks up to 28 can be read" in out

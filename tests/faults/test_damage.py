@@ -18,13 +18,13 @@ from cdb.testing.faults.damage import WAYS
 from cdb.testing.faults.rot import rot
 from cdb.testing.faults.rotting import Rotting
 from cdb.testing.surviving import SurvivingTests
-from tests.conftest import ready_schemas
+from tests.conftest import index_factories, ready_schemas
 
 BROKEN = "cdb.testing.faults.broken"
 EVASIVE = "cdb.testing.faults.evasive"
 CONTENTS = Random(0).randbytes(20_000)
 EARLIER = {3: Random(1).randbytes(10_000), 5: Random(2).randbytes(20_000)}
-INDEXED = sorted({"sqlite_v3", "sqlite_row", "flat_file", "rocks"} & set(ready_schemas()))
+INDEXED = sorted(index_factories())
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -162,7 +162,7 @@ def test_a_table_that_is_damaged_where_it_begins_is_not_the_end_of_the_blocks(
     tmp_path: Path,
 ) -> None:
     """An iteration ended there, without an error, and so the blocks behind it were lost."""
-    info, path = find_schema("cdb.testing.small_memtable:ROCKS_KV"), tmp_path / "db"
+    info, path = find_schema("rocks_kv:SMALL"), tmp_path / "db"
     with info.open(path) as database:
         for number, block in enumerate(sample_chain().blocks):
             database.accept_block(block)

@@ -5,7 +5,8 @@ from collections.abc import Mapping
 import pytest
 
 from cdb.schemas import find_schema
-from cdb.testing.faults import CATALOGUE, SUBJECTS, scratch
+from cdb.schemas.registry import OWN_SCHEMAS
+from cdb.testing.faults import CATALOGUE, SUBJECTS, Subject, scratch
 from cdb.testing.faults.power import record
 from cdb.testing.faults.recorder import Kind
 from cdb.testing.faults.script import FIRST_LOAD
@@ -19,50 +20,27 @@ EVERY_CUT: Mapping[str, int | None] = dict.fromkeys(
 
 LESS_UNDER_LOAD = {"kill": 0, "eio": 0, "kill-reopen": 0}
 """Of the schemas that share their store with sqlite_v3; memory takes no packs."""
+BUDGETS: Mapping[str, Mapping[str, object]] = {
+    "memory": {"most": EVERY_CUT, "most_under_load": LESS_UNDER_LOAD},
+    "blockchain_v2": {"most_under_load": LESS_UNDER_LOAD},
+    "sqlite_v3": {"limits": ()},
+    "sqlite_row": {"limits": (), "most_under_load": dict.fromkeys(UNDER_LOAD, 0)},
+    "flat_file": {"limits": (), "most_under_load": LESS_UNDER_LOAD},
+    "rocks": {"most_under_load": LESS_UNDER_LOAD},
+    "coin_log": {"limits": (), "most": EVERY_CUT},
+}
+"""Where more or less is tried than of any other schema. Limits are left out that its seed does not
+show."""
 
 
-class TestMemory(FaultTests):
-    most_under_load = LESS_UNDER_LOAD
-    schema = SUBJECTS["memory"].spec
-    most = EVERY_CUT
+def _is_tried(name: str, subject: Subject) -> None:
+    members = {"schema": subject.spec, "seed": subject.seed, "limits": subject.limits}
+    of_it = members | dict(BUDGETS.get(name, {}))
+    globals()[f"Test_{name}"] = type(f"Test_{name}", (FaultTests,), of_it)
 
 
-class TestBlockchainV2(FaultTests):
-    schema = SUBJECTS["blockchain_v2"].spec
-    most_under_load = LESS_UNDER_LOAD
-    limits = SUBJECTS["blockchain_v2"].limits
-
-
-class TestSqliteV3(FaultTests):
-    schema = SUBJECTS["sqlite_v3"].spec
-
-
-class TestSqliteRow(FaultTests):
-    schema = SUBJECTS["sqlite_row"].spec
-    most_under_load = dict.fromkeys(UNDER_LOAD, 0)
-    seed = SUBJECTS["sqlite_row"].seed
-
-
-class TestFlatFile(FaultTests):
-    schema = SUBJECTS["flat_file"].spec
-    most_under_load = LESS_UNDER_LOAD
-    seed = SUBJECTS["flat_file"].seed
-
-
-class TestRocks(FaultTests):
-    schema = SUBJECTS["rocks"].spec
-    most_under_load = LESS_UNDER_LOAD
-    limits = SUBJECTS["rocks"].limits
-
-
-class TestRocksKv(FaultTests):
-    schema = SUBJECTS["rocks_kv"].spec
-    limits = SUBJECTS["rocks_kv"].limits
-
-
-class TestCoinLog(FaultTests):
-    schema = SUBJECTS["coin_log"].spec
-    most = EVERY_CUT
+for _name in sorted(SUBJECTS.keys() & {*OWN_SCHEMAS}):
+    _is_tried(_name, SUBJECTS[_name])
 
 
 @pytest.mark.skipif(missing() is not None, reason=str(missing()))

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from cdb.schemas.registry import OWN_SCHEMAS, find_schema
 from cdb.testing.faults import SUBJECTS
 from tests.mutants.mutant import Mutant
 
@@ -48,26 +49,6 @@ _UNITS = (
 )
 """The unit tests of sources, in tests/: by how the sources' paths begin."""
 
-_CONTRACT = {
-    "blockchain_v2": "test_conformance.py::TestBlockchainV2",
-    "sqlite_v3": "test_conformance.py::TestSqliteV3WithASmallMemtable",
-    "sqlite_row": "test_conformance.py::TestSqliteRowWithASmallMemtable",
-    "flat_file": "test_conformance.py::TestFlatFileWithASmallMemtable",
-    "rocks": "test_conformance.py::TestRocksWithASmallMemtable",
-    "memory": "test_conformance.py::TestMemory",
-    "coin_log": "schemas/test_coin_log.py",
-    "rocks_kv": "schemas/test_rocks_kv.py",
-}
-_FAULTS = {
-    "blockchain_v2": "TestBlockchainV2",
-    "sqlite_v3": "TestSqliteV3",
-    "sqlite_row": "TestSqliteRow",
-    "flat_file": "TestFlatFile",
-    "rocks": "TestRocks",
-    "memory": "TestMemory",
-    "coin_log": "TestCoinLog",
-    "rocks_kv": "TestRocksKv",
-}
 _LATER = "faults/test_mended.py faults/test_loads.py test_large_loads.py"
 """Of no schema by name."""
 _APART = {"bench", "mutants", "report"}
@@ -88,20 +69,32 @@ def parts_of(mutant: Mutant) -> Iterator[Part]:
         if mutant.file.startswith(sources):
             yield Part(f"tests of {tests}", _paths(tests))
     for schema in mutant.schemas:
-        yield Part(f"contract of {schema}", _paths(_CONTRACT[schema]))
+        yield Part(f"contract of {schema}", _contract(schema))
     for schema in mutant.schemas:
-        yield Part(f"faults of {schema}", _paths(f"faults/test_schemas.py::{_FAULTS[schema]}"))
+        yield Part(f"faults of {schema}", _paths(f"faults/test_schemas.py::Test_{schema}"))
     for schema in mutant.schemas:
         only = f"{schema} and not rocks_kv" if schema == "rocks" else schema
         yield Part(f"other tests of {schema}", (*_paths(" ".join(_others())), "-k", only))
     yield Part("tests of faults that were found before, and of large loads", _paths(_LATER))
 
 
+def _contract(schema: str) -> tuple[str, ...]:
+    """The contract's tests of its small twin, if it has one, and what only it has."""
+    twin = schema if find_schema(schema).small is None else f"{schema}_small"
+    own = _own_tests(schema)
+    tests = f"test_conformance.py::Test_{twin}"
+    return _paths(f"{tests} {own}" if (_TESTS / own).exists() else tests)
+
+
+def _own_tests(schema: str) -> str:
+    return f"schemas/test_{schema}.py"
+
+
 @cache
 def _others() -> list[str]:
     """Files of tests that are made for each schema, and have its name in theirs."""
-    done = [*_CONTRACT.values(), "faults/test_schemas.py", *_LATER.split()]
-    known = {test.partition("::")[0] for test in done}
+    done = ["test_conformance.py", "faults/test_schemas.py", *_LATER.split()]
+    known = {*done, *map(_own_tests, OWN_SCHEMAS)}
     found = (path.relative_to(_TESTS) for path in _TESTS.rglob("test_*.py"))
     return sorted(
         path.as_posix()

@@ -13,7 +13,6 @@ from cdb.rows.store import CoinStore
 from cdb.schemas import open_schema
 from cdb.schemas.blockchain_v2 import check
 from cdb.state import verify
-from cdb.testing import small_memtable
 from cdb.testing.base import accept_all, expected_state
 from cdb.testing.chains import hash_of, reward, sample_chain
 
@@ -34,10 +33,12 @@ DISGUISES = {
 }
 KEYLESS = ("covered", "hashes", "meta", "cdb_format", "database_version")
 TABLES = [
-    *(("SQLITE_V3", "coins.sqlite", table) for table in ("coin", "spend", "block")),
-    *(("SQLITE_V3", "coins.sqlite", table) for table in ("irregular_parent", "newest_reward")),
-    *(("SQLITE_V3", "index/lookup.sqlite", table) for table in ("coin_lookup", "covered")),
-    *(("SQLITE_ROW", "index/run-*", table) for table in ("hashes", "meta")),
+    *(
+        ("sqlite_v3:SMALL", "coins.sqlite", table)
+        for table in ("coin", "spend", "block", "irregular_parent", "newest_reward")
+    ),
+    *(("sqlite_v3:SMALL", "index/lookup.sqlite", table) for table in ("coin_lookup", "covered")),
+    *(("sqlite_row:SMALL", "index/run-*", table) for table in ("hashes", "meta")),
     *(("blockchain_v2", "", table) for table in ("coin_record", "cdb_block", "cdb_format")),
     ("blockchain_v2", "", "database_version"),
 ]
@@ -45,8 +46,6 @@ TABLES = [
 
 @pytest.mark.parametrize(("schema", "file", "table"), TABLES)
 def test_only_tables_are_read(tmp_path: Path, schema: str, file: str, table: str) -> None:
-    if schema != "blockchain_v2":
-        schema = f"{small_memtable.__name__}:{schema}"
     path = tmp_path / "database"
     with open_schema(schema, path) as database:
         accept_all(database, BLOCKS)
@@ -153,7 +152,7 @@ def test_any_number_of_names_and_coins_is_below_sqlites_limit(
     monkeypatch.setattr(sqlite, "PART_BYTES", part_bytes)
     coins = [reward(1, n) for n in range(3 * part_bytes // 72 + 1)]
     names = [coin.name() for coin in coins]
-    with open_schema(f"{small_memtable.__name__}:SQLITE_V3", tmp_path / "database") as schema:
+    with open_schema("sqlite_v3:SMALL", tmp_path / "database") as schema:
         assert isinstance(schema, CoinStore)
         for connection in (schema._rows.connection, schema._names._index._connection):  # type: ignore[attr-defined]
             connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, part_bytes)

@@ -66,14 +66,6 @@ open_small = partial(CoinLogSchema, sizes=SMALL)
 open_colliding = partial(CoinLogSchema, sizes=COLLIDING)
 
 
-class TestCoinLog(SchemaConformance):
-    schema = "coin_log"
-
-
-class TestCoinLogWithSmallRuns(SchemaConformance):
-    schema = "cdb.testing.small_memtable:COIN_LOG"
-
-
 class TestCoinLogWithCollidingNames(SchemaConformance):
     schema = partial(CoinLogSchema, sizes=SOMETIMES_COLLIDING)
 
@@ -403,7 +395,7 @@ def test_a_record_that_was_rewound_is_not_served_where_a_write_was_lost(
 def test_what_a_failed_sync_may_have_dropped_is_written_again(sync: str) -> None:
     """The syncs that make the files, and the first of the log that have blocks to lose."""
     with scratch() as directory:
-        spec = "cdb.testing.small_memtable:COIN_LOG"
+        spec = "coin_log:SMALL"
         coverage = cut_after_reopening(spec, 2, directory, trial="eio-reopen", only=sync)
     assert coverage.points == 1
 

@@ -1,7 +1,7 @@
 """Databases of other versions, and what no schema made: an error, and not a byte is changed."""
 
 import os
-import sqlite3
+import shutil
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -18,7 +18,7 @@ from cdb.rows.lsm import flat_run, manifest, sqlite_run
 from cdb.schemas import SchemaInfo, find_schema
 from cdb.testing.base import accept_all
 from cdb.testing.chains import sample_chain
-from tests.conftest import contents
+from tests.conftest import contents, set_version
 
 Loaded = Callable[[str], Path]
 
@@ -39,29 +39,12 @@ def assert_refused(
         assert contents(path.parent) == before
 
 
-def set_version(schema: str, path: Path, version: int) -> None:
-    """Have a database say that it is of this version."""
-    if schema == "memory":
-        text = path.read_bytes()
-        path.write_bytes(text.replace(b"# cdb memory 1\n", b"# cdb memory %d\n" % version, 1))
-        assert path.read_bytes() != text
-    elif schema == "blockchain_v2":
-        connection = sqlite3.connect(path)
-        with connection:
-            connection.execute("UPDATE cdb_format SET version = ?", (version,))
-        connection.close()
-    else:
-        written = (path / "FORMAT").read_text()
-        (path / "FORMAT").write_text(f"cdb {schema} {version}\n")
-        assert (path / "FORMAT").read_text() != written
-
-
 @pytest.mark.parametrize("version", [0, 99, 999_999_999])
 def test_an_earlier_or_a_later_version(
     own_schema: SchemaInfo, loaded: Loaded, version: int
 ) -> None:
     path = loaded(own_schema.name)
-    set_version(own_schema.name, path, version)
+    set_version(path, version)
     path.with_name(f"{path.name}.lock").touch()
     assert_refused(own_schema, path, (WrongDatabaseError,), "use the cdb that wrote it")
 
@@ -113,8 +96,6 @@ def _format_of_another_program(path: Path) -> None:
 
 
 FOREIGN = [_zeros, _pipe, _others_format, _format_of_another_program]
-# What a crash leaves while a database is made: an opening for writing goes on there.
-_BEGUN = {"memory": None, "blockchain_v2": _empty_file}
 REFUSED = (WrongDatabaseError, CorruptDatabaseError, DatabaseNotFoundError)
 
 
@@ -127,13 +108,26 @@ def test_what_no_schema_made(
     assert_refused(own_schema, path, REFUSED, "theirs")
 
 
+def begun(schema: SchemaInfo, directory: Path) -> Callable[[Path], None] | None:
+    """What a crash leaves while a database is made: an opening for writing goes on there."""
+    made = directory / "made"
+    schema.open(made).close()
+    if made.is_dir():
+        shutil.rmtree(made)
+        return _empty_directory
+    is_sqlite = made.read_bytes().startswith(b"SQLite")
+    for file in directory.glob("made*"):
+        file.unlink()
+    return _empty_file if is_sqlite else None
+
+
 @pytest.mark.parametrize("make", [_empty_directory, _empty_file])
 def test_what_is_empty_holds_no_database(
     own_schema: SchemaInfo, tmp_path: Path, make: Callable[[Path], None]
 ) -> None:
     path = tmp_path / "empty"
     make(path)
-    if make is not _BEGUN.get(own_schema.name, _empty_directory):
+    if make is not begun(own_schema, tmp_path):
         assert_refused(own_schema, path, REFUSED, "empty")
         return
     before = contents(tmp_path)

@@ -37,37 +37,12 @@ from cdb.rocks_kv import binding as engine
 from cdb.schemas.memory import MemorySchema
 from cdb.schemas.rocks_kv import RocksKvSchema, check, repair
 from cdb.state import summarize, verify
-from cdb.testing import SchemaConformance
 from cdb.testing.base import accept_all, expected_state
 from cdb.testing.chains import BREACHES, Chain, child, hash_of, reward, sample_chain
 
 needs_rocksdb = pytest.mark.skipif(engine.missing() is not None, reason=str(engine.missing()))
 
 SMALL = partial(RocksKvSchema, commit_entries=40, ingest_entries=15)
-
-
-@needs_rocksdb
-class TestRocksKv(SchemaConformance):
-    schema = "rocks_kv"
-
-
-@needs_rocksdb
-class TestRocksKvBySortedRuns(SchemaConformance):
-    schema = "cdb.testing.small_memtable:ROCKS_KV"
-
-    def test_a_truncated_file_is_never_served(self, path: Path, tmp_path: Path) -> None:
-        # The largest of these many small files is RocksDB's OPTIONS, which nobody reads.
-        chain = sample_chain()
-        with self.open(path) as schema:
-            accept_all(schema, chain.blocks)
-        for file in path.rglob("*"):
-            if file.is_file():
-                damaged = tmp_path / "damaged"
-                shutil.rmtree(damaged, ignore_errors=True)
-                shutil.copytree(path, damaged)
-                os.truncate(damaged / file.relative_to(path), file.stat().st_size // 2)
-                is_found = self._is_found(damaged, chain)
-                assert is_found or file.suffix != ".sst", file
 
 
 @pytest.fixture

@@ -1,12 +1,14 @@
-"""cdb's schemas at the level PROCESS, with small memtables: a power cut may take what is new."""
+"""cdb's schemas at the level PROCESS, each as the attribute of its name: a power cut may take what
+is new. They have the sizes at which they are tried at POWER."""
 
 from cdb.durability import Durability
-from cdb.schemas import blockchain_v2
-from cdb.testing.faults.merging import FLAT_FILE
-from cdb.testing.small_memtable import COIN_LOG, ROCKS, ROCKS_KV, SQLITE_V3
-
-__all__ = ["BLOCKCHAIN_V2", "COIN_LOG", "FLAT_FILE", "ROCKS", "ROCKS_KV", "SQLITE_V3"]
+from cdb.schemas import SchemaFactory, find_schema
+from cdb.testing.faults.subjects import SUBJECTS
 
 DURABILITIES = (Durability.PROCESS,)
 
-BLOCKCHAIN_V2 = blockchain_v2.SCHEMA
+
+def __getattr__(name: str) -> SchemaFactory:
+    if f"{name}-process" not in SUBJECTS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return find_schema(SUBJECTS[name].spec).factory

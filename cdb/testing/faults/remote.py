@@ -14,6 +14,7 @@ from cdb.loader import accept
 from cdb.packed import PackedBlocks
 from cdb.schemas import find_schema
 from cdb.schemas.protocol import Schema
+from cdb.schemas.registry import OWN_SCHEMAS
 from cdb.testing.faults.trial import LONGEST_SECONDS
 from cdb.testing.side_by_side import settle
 
@@ -23,7 +24,8 @@ T = TypeVar("T")
 # Forks come from a process that opened no database, and so has no thread that they would lack.
 _processes = multiprocessing.get_context("forkserver")
 _processes.set_forkserver_preload(
-    [__name__, "cdb.testing.small_memtable", "asyncio", "click"]  # the last two for our commands
+    # The last two for our commands.
+    [__name__, *(f"cdb.schemas.{name}" for name in OWN_SCHEMAS), "asyncio", "click"]
 )
 _handling = Lock()  # one thread at a time starts or ends a process
 

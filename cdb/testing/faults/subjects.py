@@ -1,10 +1,12 @@
 """cdb's own schemas as trials take them: with small memtables, and with their known limits."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatch
 
+from cdb.durability import Durability
+from cdb.schemas.registry import OWN_SCHEMAS, find_schema
 from cdb.testing.faults.damage import WAYS
 
 
@@ -113,11 +115,11 @@ _UNPROMISED_OF_SEVERAL = Limit(
     "the same, and of several changes at once verify finds another",
 )
 
-_OWN: dict[str, Subject] = {
+_KNOWN: Mapping[str, Subject] = {
     "memory": Subject("memory", checksummed="db"),
     "blockchain_v2": Subject("blockchain_v2", limits=(_ROWS, _WAL)),
     "sqlite_v3": Subject(
-        "cdb.testing.small_memtable:SQLITE_V3",
+        "sqlite_v3:SMALL",
         checksummed="db/FORMAT",
         limits=(_ROWS, _WAL, _LOOKUP, _OLDER_ROWS),
     ),
@@ -134,12 +136,12 @@ _OWN: dict[str, Subject] = {
         limits=(_ROWS, _WAL, _OLDER_ROWS, _OLDER_INDEX),
     ),
     "rocks": Subject(
-        "cdb.testing.small_memtable:ROCKS",
+        "rocks:SMALL",
         checksummed="db/FORMAT",
         limits=(_ROWS, _WAL, _OLDER_ROWS, _ROCKSDB_GAP, *_ROCKSDB_ASSERTIONS),
     ),
     "rocks_kv": Subject(
-        "cdb.testing.small_memtable:ROCKS_KV",
+        "rocks_kv:SMALL",
         checksummed="db/(FORMAT|NEWEST)",
         limits=(
             _ROCKSDB_LOG,
@@ -150,33 +152,36 @@ _OWN: dict[str, Subject] = {
         ),
     ),
     "coin_log": Subject(
-        "cdb.testing.small_memtable:COIN_LOG",
+        "coin_log:SMALL",
         checksummed="db/(FORMAT|acked|log|derived/.*)",
         limits=(_OLDER_INDEX, _OLDER_PROMISE),
     ),
 }
+"""What is known of a schema's engine. Any other one is tried small, if it has a SMALL, and has no
+limits."""
 
-_AT_ITS_SIZES = {"coin_log-large": replace(_OWN["coin_log"], spec="coin_log")}
+_AT_ITS_SIZES = {"coin_log-large": replace(_KNOWN["coin_log"], spec="coin_log")}
 """With small runs a checkpoint follows on each pack, and syncs it; here a flush or a close does."""
 
-_AT_PROCESS: Mapping[str, tuple[Limit, ...]] = {
-    **dict.fromkeys(("blockchain_v2", "sqlite_v3", "flat_file", "rocks", "rocks_kv"), ()),
-    "coin_log": (_UNPROMISED, _UNPROMISED_OF_SEVERAL),
-}
-"""What is tried at PROCESS, too, and the limits that it has only there."""
+_AT_PROCESS = {"coin_log": (_UNPROMISED, _UNPROMISED_OF_SEVERAL)}
+"""The limits that a schema has only there."""
 
-SUBJECTS: Mapping[str, Subject] = (
-    _OWN
-    | _AT_ITS_SIZES
-    | {
-        f"{name}-process": replace(
-            _OWN[name],
-            spec=f"{_PROCESS_LEVEL}:{name.upper()}",
-            limits=(*_OWN[name].limits, *limits),
-        )
-        for name, limits in _AT_PROCESS.items()
-    }
-)
+
+def _subjects() -> Iterator[tuple[str, Subject]]:
+    """Each of cdb's schemas, and at PROCESS, too, where it offers that."""
+    for found in map(find_schema, OWN_SCHEMAS):
+        name = found.name
+        if not found.keeps_contract:
+            continue
+        subject = _KNOWN.get(name, Subject(found.small or name))
+        yield name, subject
+        if Durability.PROCESS in found.durabilities:
+            limits = (*subject.limits, *_AT_PROCESS.get(name, ()))
+            at_process = replace(subject, spec=f"{_PROCESS_LEVEL}:{name}", limits=limits)
+            yield f"{name}-process", at_process
+
+
+SUBJECTS: Mapping[str, Subject] = {**dict(_subjects()), **_AT_ITS_SIZES}
 
 
 def subject_of(spec: str) -> Subject:
