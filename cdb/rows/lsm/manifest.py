@@ -153,6 +153,10 @@ def _parse(path: Path, fields: dict[str, Any]) -> Manifest:
 
 def _check(manifest: Manifest) -> None:
     """Raise ValueError unless the runs hold rows 1 … rows, each row once."""
+    numbers = [number for run in manifest.runs for number in asdict(run).values()]
+    numbers += [manifest.covered.rows, manifest.next_number]
+    if not all(type(number) is int and 0 <= number < 2**63 for number in numbers):
+        raise ValueError("a number is none, or out of its range")
     rows = 0
     for run in manifest.runs:
         follows = run.first_row == rows + 1 <= run.last_row <= run.file_last_row

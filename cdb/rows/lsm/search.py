@@ -116,6 +116,8 @@ def _next_chunk(source: Iterator[list[bytes]]) -> list[bytes]:
 
 
 def _check_rows(rows: Sequence[int], entry: RunEntry, run: Run) -> None:
+    if not rows:
+        raise CorruptDatabaseError(run.path, "it has a page without rows")
     if min(rows) < entry.first_row or max(rows) > entry.file_last_row:
         raise CorruptDatabaseError(run.path, "it holds a row that belongs to another run")
 

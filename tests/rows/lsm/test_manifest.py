@@ -114,6 +114,12 @@ FIRST, SECOND = (
         {"runs": [FIRST, {**SECOND, "last_row": 100}]},
         {"runs": [FIRST, {**SECOND, "count": 40}]},
         {"runs": [FIRST, {**SECOND, "extra": 1}]},
+        {"runs": [FIRST, {**SECOND, "number": 9.0}]},
+        {"runs": [FIRST, {**SECOND, "tier": None}]},
+        {"runs": [FIRST, {**SECOND, "count": float("inf")}]},
+        {"next_number": float("inf")},
+        {"next_number": 2**63},
+        {"next_number": True, "runs": [], "rows": False, "last_name": ""},
     ],
 )
 def test_impossible_contents_are_damage(tmp_path: Path, changes: dict[str, Any]) -> None:

@@ -3,6 +3,7 @@
 import hashlib
 import os
 import resource
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import chain
@@ -95,6 +96,18 @@ def test_row_outside_the_interval_is_damage(tmp_path: Path, run_format: RunForma
     for look in (lambda: live_records(entry, run), lambda: answers(run_format, path, entry)):
         with pytest.raises(CorruptDatabaseError, match="belongs to another run"):
             look()
+    run.close()
+
+
+def test_a_page_without_rows_is_damage(tmp_path: Path) -> None:
+    path = written(tmp_path, FLAT)
+    data = path.read_bytes()
+    seed = zlib.crc32(flat_run._header(ENTRY))
+    page = flat_run._record_page(b"", 0, seed)
+    path.write_bytes(data[:PAGE_BYTES] + page + data[2 * PAGE_BYTES :])
+    run = FLAT.open(path, ENTRY)
+    with pytest.raises(CorruptDatabaseError, match="a page without rows"):
+        live_records(ENTRY, run)
     run.close()
 
 
