@@ -12,7 +12,6 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, suppress
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +27,7 @@ from cdb.mainnet_shape import mainnet_shaped_blocks
 from cdb.packed import PackedBlocks
 from cdb.replay import block_text
 from cdb.rows.index import IndexFactory
-from cdb.rows.indexed import open_indexed
+from cdb.rows.indexed import index_factory_of
 from cdb.schemas import Schema, SchemaInfo, find_schema
 from cdb.schemas.registry import OWN_SCHEMAS
 from tests import served
@@ -67,12 +66,8 @@ def ready_schemas() -> list[str]:
 
 def index_factories() -> dict[str, IndexFactory]:
     """What opens the index of each schema that can be used here and is coin rows with an index."""
-    factories = {name: find_schema(name).factory for name in ready_schemas()}
-    return {
-        name: factory.args[1]
-        for name, factory in factories.items()
-        if isinstance(factory, partial) and factory.func is open_indexed
-    }
+    found = {name: index_factory_of(find_schema(name).factory) for name in ready_schemas()}
+    return {name: factory for name, factory in found.items() if factory is not None}
 
 
 def set_version(path: Path, version: int) -> None:

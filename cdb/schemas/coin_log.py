@@ -308,8 +308,10 @@ SMALL = partial(
 )
 
 if TYPE_CHECKING:
-    from cdb.schemas.protocol import AcceptsPacked, ReadsPacked, SchemaFactory
+    from cdb.schemas.protocol import AcceptsPacked, Check, ReadsPacked, Repair, SchemaFactory
 
     _opens: SchemaFactory = CoinLogSchema
     _accepts: type[AcceptsPacked] = CoinLogSchema
     _reads: type[ReadsPacked] = CoinLogSchema
+    _checks: Check = check
+    _repairs: Repair = repair

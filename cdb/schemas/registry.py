@@ -157,6 +157,7 @@ def _broken(module_name: str, error: Exception) -> UnknownSchemaError:
 
 def _describe(module: ModuleType, factory: SchemaFactory) -> SchemaInfo:
     name = module.__name__.rpartition(".")[2]
+    own_name = module.__name__.removeprefix("cdb.schemas.")
     missing = getattr(module, "missing", None)
     return SchemaInfo(
         name=name,
@@ -168,7 +169,7 @@ def _describe(module: ModuleType, factory: SchemaFactory) -> SchemaInfo:
         missing=None if missing is None else missing(),
         check=getattr(module, "check", None),
         repair=getattr(module, "repair", None),
-        small=f"{module.__name__}:SMALL" if hasattr(module, "SMALL") else None,
+        small=f"{own_name}:SMALL" if hasattr(module, "SMALL") else None,
     )
 
 

@@ -296,9 +296,18 @@ SCHEMA = RocksKvSchema
 SMALL = partial(SCHEMA, commit_entries=40, ingest_entries=15)
 
 if TYPE_CHECKING:
-    from cdb.schemas.protocol import AcceptsPacked, ReadsPacked, SchemaFactory, Settles
+    from cdb.schemas.protocol import (
+        AcceptsPacked,
+        Check,
+        ReadsPacked,
+        Repair,
+        SchemaFactory,
+        Settles,
+    )
 
     _opens: SchemaFactory = RocksKvSchema
     _accepts: type[AcceptsPacked] = RocksKvSchema
     _reads: type[ReadsPacked] = RocksKvSchema
     _settles: type[Settles] = RocksKvSchema
+    _checks: Check = check
+    _repairs: Repair = repair

@@ -13,7 +13,7 @@ import pytest
 from cdb.disk import files, home
 from cdb.errors import CdbError, StorageError
 from cdb.schemas import find_schema, open_schema
-from cdb.testing.faults import CATALOGUE, SUBJECTS, missing, scratch
+from cdb.testing.faults import CATALOGUE, all_subjects, missing, scratch
 from cdb.testing.faults.calls import INTERFERENCES, Interference, interfere
 from cdb.testing.faults.power import record
 from cdb.testing.faults.recorder import Kind, Operation
@@ -74,7 +74,7 @@ def test_a_new_sqlite_file_of_zeros_is_made_again_if_its_journal_says_so(
 @preloads
 @pytest.mark.parametrize("name", ["rocks", "rocks_kv"])
 def test_tables_stay_when_the_fsync_of_the_manifest_that_names_them_fails(name: str) -> None:
-    spec = SUBJECTS[name].spec
+    spec = all_subjects()[name].spec
     problem = find_schema(spec).missing
     if problem is not None:
         pytest.skip(problem)
@@ -114,7 +114,7 @@ def test_a_table_that_cannot_be_read_while_it_is_taken_in_is_not_believed_to_be_
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """RocksDB took the ends of a table from such a read, and went on without its names."""
-    spec, seed = SUBJECTS["rocks"].spec, 6
+    spec, seed = all_subjects()["rocks"].spec, 6
     problem = find_schema(spec).missing
     if problem is not None:
         pytest.skip(problem)
@@ -167,7 +167,9 @@ def _changes_that_sync(operations: Sequence[Operation], name: str) -> list[int]:
 def test_the_name_of_a_database_that_a_killed_process_made_is_synced() -> None:
     with scratch() as directory:
         trial = CATALOGUE["eio-reopen"].trial
-        assert trial(SUBJECTS["flat_file"].spec, 1, directory, most=None, only="1").points == 1
+        assert (
+            trial(all_subjects()["flat_file"].spec, 1, directory, most=None, only="1").points == 1
+        )
 
 
 def test_an_index_directory_that_cannot_be_made_is_a_storage_error(

@@ -3,7 +3,7 @@
 import pytest
 
 from cdb.schemas import find_schema
-from cdb.testing.faults import CATALOGUE, SUBJECTS, BrokenPromiseError, missing, scratch
+from cdb.testing.faults import CATALOGUE, BrokenPromiseError, all_subjects, missing, scratch
 from cdb.testing.faults.oracle import Oracle
 
 pytestmark = pytest.mark.skipif(missing() is not None, reason=str(missing()))
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.skipif(missing() is not None, reason=str(missing()))
 def test_what_was_flushed_survives_a_kill_and_whole_blocks_a_power_cut(
     name: str, trial: str
 ) -> None:
-    spec = SUBJECTS[name].spec
+    spec = all_subjects()[name].spec
     problem = find_schema(spec).missing
     if problem is not None:
         pytest.skip(problem)
@@ -33,6 +33,6 @@ def test_what_was_flushed_survives_a_kill_and_whole_blocks_a_power_cut(
 
 def test_a_power_cut_takes_what_was_flushed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Oracle, "after_power_cut", lambda _, progress: progress)
-    spec = SUBJECTS["blockchain_v2-process"].spec
+    spec = all_subjects()["blockchain_v2-process"].spec
     with scratch() as directory, pytest.raises(BrokenPromiseError, match="was acknowledged, and"):
         CATALOGUE["power-strict"].trial(spec, 1, directory, most=10, only=None)

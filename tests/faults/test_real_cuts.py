@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cdb.testing.faults import CATALOGUE, SUBJECTS, BrokenPromiseError, Coverage, scratch
+from cdb.testing.faults import CATALOGUE, BrokenPromiseError, Coverage, all_subjects, scratch
 from cdb.testing.faults.loop_disk import SMALL_EXT4, loop_disk
 from cdb.testing.faults.trial import MEMORY
 from cdb.testing.plugin import FAULT_COVERAGE
@@ -44,12 +44,12 @@ def cut(record_property: Callable[[str, object], None]) -> Cut:
 @pytest.mark.parametrize("name", ["blockchain_v2", "rocks_kv", "coin_log"])
 @pytest.mark.parametrize("trial", FAST_DISKS)
 def test_nothing_is_lost(cut: Cut, trial: str, name: str) -> None:
-    assert cut(trial, SUBJECTS[name].spec, CUTS).points == CUTS
+    assert cut(trial, all_subjects()[name].spec, CUTS).points == CUTS
 
 
 @pytest.mark.parametrize("trial", SLOW_DISKS)
 def test_nothing_is_lost_by_a_slow_disk(cut: Cut, trial: str) -> None:
-    assert cut(trial, SUBJECTS["coin_log"].spec, 1).points == 1
+    assert cut(trial, all_subjects()["coin_log"].spec, 1).points == 1
 
 
 @pytest.mark.parametrize("trial", FAST_DISKS)

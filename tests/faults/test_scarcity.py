@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from cdb.errors import UnsupportedError
-from cdb.testing.faults import CATALOGUE, SUBJECTS, BrokenPromiseError, scratch
+from cdb.testing.faults import CATALOGUE, BrokenPromiseError, all_subjects, scratch
 from cdb.testing.faults.live import Request, Runs
 from cdb.testing.faults.scarcity import SHORTAGES
 from cdb.testing.faults.trial import DATABASE
@@ -19,7 +19,7 @@ POINTS = 2
 def test_scarcity_breaks_no_promise(
     trial: str, name: str, record_property: Callable[[str, object], None]
 ) -> None:
-    kind, subject = CATALOGUE[trial], SUBJECTS[name]
+    kind, subject = CATALOGUE[trial], all_subjects()[name]
     problem = kind.missing()
     if problem is not None:
         pytest.skip(problem)

@@ -6,7 +6,7 @@ import pytest
 
 from cdb.schemas import find_schema
 from cdb.schemas.registry import OWN_SCHEMAS
-from cdb.testing.faults import CATALOGUE, SUBJECTS, Subject, scratch
+from cdb.testing.faults import CATALOGUE, Subject, all_subjects, scratch
 from cdb.testing.faults.power import record
 from cdb.testing.faults.recorder import Kind
 from cdb.testing.faults.script import FIRST_LOAD
@@ -39,8 +39,8 @@ def _is_tried(name: str, subject: Subject) -> None:
     globals()[f"Test_{name}"] = type(f"Test_{name}", (FaultTests,), of_it)
 
 
-for _name in sorted(SUBJECTS.keys() & {*OWN_SCHEMAS}):
-    _is_tried(_name, SUBJECTS[_name])
+for _name in sorted(all_subjects().keys() & {*OWN_SCHEMAS}):
+    _is_tried(_name, all_subjects()[_name])
 
 
 @pytest.mark.skipif(missing() is not None, reason=str(missing()))
@@ -58,7 +58,7 @@ def test_coin_log_keeps_a_load_when_a_write_of_its_own_thread_fails() -> None:
 @pytest.mark.skipif(missing() is not None, reason=str(missing()))
 @pytest.mark.parametrize("name", ["sqlite_row", "flat_file", "coin_log"])
 def test_the_script_merges_runs(name: str) -> None:
-    subject = SUBJECTS[name]
+    subject = all_subjects()[name]
     problem = find_schema(subject.spec).missing
     if problem is not None:
         pytest.skip(problem)

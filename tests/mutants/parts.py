@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 
 from cdb.schemas.registry import OWN_SCHEMAS, find_schema
-from cdb.testing.faults import SUBJECTS
+from cdb.testing.faults import all_subjects
 from tests.mutants.mutant import Mutant
 
 _TESTS = Path(__file__).parents[1]
@@ -105,7 +105,7 @@ def _others() -> list[str]:
 
 def soaked(mutant: Mutant) -> list[str]:
     """The subjects of a soak: the harmed schemas, at all sizes and durabilities."""
-    return [name for name in SUBJECTS if name.partition("-")[0] in mutant.schemas]
+    return [name for name in all_subjects() if name.partition("-")[0] in mutant.schemas]
 
 
 def _paths(tests: str) -> tuple[str, ...]:

@@ -14,17 +14,17 @@ from cdb.testing.faults.catalogue import CATALOGUE, Kind
 from cdb.testing.faults.coverage import Coverage
 from cdb.testing.faults.oracle import BrokenPromiseError
 from cdb.testing.faults.shim import missing
-from cdb.testing.faults.subjects import SUBJECTS, Limit, Subject
+from cdb.testing.faults.subjects import Limit, Subject, all_subjects
 from cdb.testing.faults.trial import scratch
 
 __all__ = [
     "CATALOGUE",
-    "SUBJECTS",
     "BrokenPromiseError",
     "Coverage",
     "Kind",
     "Limit",
     "Subject",
+    "all_subjects",
     "missing",
     "scratch",
 ]

@@ -4,9 +4,11 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatch
+from functools import cache
 
 from cdb.durability import Durability
-from cdb.schemas.registry import OWN_SCHEMAS, find_schema
+from cdb.rows.indexed import index_factory_of
+from cdb.schemas.registry import OWN_SCHEMAS, SchemaInfo, find_schema
 from cdb.testing.faults.damage import WAYS
 
 
@@ -157,14 +159,25 @@ _KNOWN: Mapping[str, Subject] = {
         limits=(_OLDER_INDEX, _OLDER_PROMISE),
     ),
 }
-"""What is known of a schema's engine. Any other one is tried small, if it has a SMALL, and has no
-limits."""
+"""What is known of a schema's engine. For any other one see _new()."""
 
 _AT_ITS_SIZES = {"coin_log-large": replace(_KNOWN["coin_log"], spec="coin_log")}
 """With small runs a checkpoint follows on each pack, and syncs it; here a flush or a close does."""
 
 _AT_PROCESS = {"coin_log": (_UNPROMISED, _UNPROMISED_OF_SEVERAL)}
 """The limits that a schema has only there."""
+_NOT_AT_PROCESS = ("memory",)
+"""Of a file that is replaced without a sync a power cut may take all, and then it is refused."""
+
+
+def _new(schema: SchemaInfo) -> Subject:
+    """A schema that is not known: small, if it can be, and with the limits of rows, if it has some.
+
+    None of its files is said to be checksummed.
+    """
+    has_rows = index_factory_of(schema.factory) is not None
+    limits = (_ROWS, _WAL, _OLDER_ROWS, _OLDER_INDEX) if has_rows else ()
+    return Subject(schema.small or schema.name, limits=limits)
 
 
 def _subjects() -> Iterator[tuple[str, Subject]]:
@@ -173,17 +186,20 @@ def _subjects() -> Iterator[tuple[str, Subject]]:
         name = found.name
         if not found.keeps_contract:
             continue
-        subject = _KNOWN.get(name, Subject(found.small or name))
+        subject = _KNOWN[name] if name in _KNOWN else _new(found)
         yield name, subject
-        if Durability.PROCESS in found.durabilities:
+        if Durability.PROCESS in found.durabilities and name not in _NOT_AT_PROCESS:
             limits = (*subject.limits, *_AT_PROCESS.get(name, ()))
             at_process = replace(subject, spec=f"{_PROCESS_LEVEL}:{name}", limits=limits)
             yield f"{name}-process", at_process
 
 
-SUBJECTS: Mapping[str, Subject] = {**dict(_subjects()), **_AT_ITS_SIZES}
+@cache
+def all_subjects() -> Mapping[str, Subject]:
+    """What is tried, by its name."""
+    return {**dict(_subjects()), **_AT_ITS_SIZES}
 
 
 def subject_of(spec: str) -> Subject:
     """The subject of a spec; without limits where it is none of cdb's own."""
-    return next((each for each in SUBJECTS.values() if each.spec == spec), Subject(spec))
+    return next((each for each in all_subjects().values() if each.spec == spec), Subject(spec))
