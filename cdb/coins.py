@@ -59,14 +59,14 @@ class CoinInfo:
     spent_index: int
 
 
-GENESIS_CHALLENGE = bytes32.fromhex(
-    "ccd5bb71183532bff220ba46c268991a3ff07eb358e8255a65c30a2dce0e5fbb"
-)
 REWARD_PREFIX_BYTES = 16
-POOL_PARENT_PREFIX = GENESIS_CHALLENGE[:REWARD_PREFIX_BYTES]
-FARMER_PARENT_PREFIX = GENESIS_CHALLENGE[REWARD_PREFIX_BYTES:]
+_REWARD_ZEROS = slice(REWARD_PREFIX_BYTES, NAME_BYTES - 4)
 
 
 def is_reward(parent_coin_name: bytes) -> bool:
-    """Whether a coin with this parent was made by farming on mainnet."""
-    return parent_coin_name[:REWARD_PREFIX_BYTES] in (POOL_PARENT_PREFIX, FARMER_PARENT_PREFIX)
+    """Whether a coin with this parent is a reward: no coin has such a name.
+
+    It is 16 bytes of the network's, zeros, and a height of 4 bytes. To make a coin of such a name
+    would take 2^96 hashes.
+    """
+    return not any(parent_coin_name[_REWARD_ZEROS])

@@ -6,7 +6,13 @@ from importlib.resources import files
 from itertools import accumulate, cycle, islice, takewhile
 from operator import sub
 
-from cdb.coins import FARMER_PARENT_PREFIX, POOL_PARENT_PREFIX, Coin, bytes32, bytes32_unchecked
+from cdb.coins import REWARD_PREFIX_BYTES, Coin, bytes32, bytes32_unchecked
+
+GENESIS_CHALLENGE = bytes32.fromhex(
+    "ccd5bb71183532bff220ba46c268991a3ff07eb358e8255a65c30a2dce0e5fbb"
+)
+POOL_PARENT_PREFIX = GENESIS_CHALLENGE[:REWARD_PREFIX_BYTES]
+FARMER_PARENT_PREFIX = GENESIS_CHALLENGE[REWARD_PREFIX_BYTES:]
 
 MOJO_PER_XCH = 10**12
 PREFARM_MOJO = 21_000_000 * MOJO_PER_XCH

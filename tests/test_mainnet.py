@@ -10,10 +10,12 @@ from itertools import islice, pairwise
 import pytest
 
 from cdb.blocks import BlockSpendInfo, canonical
-from cdb.coins import FARMER_PARENT_PREFIX, POOL_PARENT_PREFIX, Coin, bytes32
+from cdb.coins import Coin, bytes32
 from cdb.mainnet import (
+    FARMER_PARENT_PREFIX,
     FIRST_SPENDING_HEIGHT,
     HEIGHTS_PER_HALVING,
+    POOL_PARENT_PREFIX,
     farmer_coin,
     pool_coin,
     reward_mojo,

@@ -135,7 +135,7 @@ class NodeTable:
         """All of them: like the node, look for every coin that is confirmed."""
         return set(parents)
 
-    def may_have_irregular_child(
+    def may_have_early_child(
         self, connection: sqlite3.Connection, names: Sequence[bytes]
     ) -> set[bytes]:
         """All of them, likewise."""

@@ -2,9 +2,8 @@
 
 A coin's name contains its parent's, and a coin is spent once. So a coin whose parent is spent,
 validly, by the very block that confirms it can exist already only if it was confirmed once before
-by a block that did not spend the parent: as an irregular coin. Hence only irregular coins are
-looked up, and the children of the spends that had an irregular child before; see
-coin_table.py.
+by a block that did not spend the parent: as an early child. Hence only early children are looked
+up, and the children of the spends that had an early child before; see coin_table.py.
 """
 
 import struct
@@ -39,8 +38,8 @@ class KnownCoins(Protocol):
         """Those of the parents that may have a child."""
         ...
 
-    def may_have_irregular_child(self, names: Sequence[bytes]) -> set[bytes]:
-        """Those of the names that may be the parent of an irregular coin."""
+    def may_have_early_child(self, names: Sequence[bytes]) -> set[bytes]:
+        """Those of the names that may be the parent of an early child."""
         ...
 
 
@@ -60,14 +59,14 @@ class Batch:
 
     rows: the row of each confirm by its name, in packed order.
     spent_rows: the row of each spend, in packed order.
-    irregular_parents: the parents of the coins that are confirmed without their parent's spend.
+    early_parents: the parents of the coins that are confirmed without their parent's spend.
     """
 
     packed: PackedBlocks
     first_row: int
     rows: dict[bytes, int]
     spent_rows: list[int]
-    irregular_parents: list[bytes]
+    early_parents: list[bytes]
 
     def spends(self) -> Iterator[tuple[int, int]]:
         """(row, spent index) of each spend."""
@@ -125,12 +124,12 @@ def plan_batch(
 
     parents = _unpacked(_PARENT, packed.confirms)
     block_indices = for_each(packed.indices, packed.confirm_ends)
-    irregular = [
+    early = [
         parent
         for parent, index in zip(parents, block_indices, strict=True)
         if spent_indices.get(parent) != index
     ]
-    suspects = known.may_have_child(irregular) | known.may_have_irregular_child(spends)
+    suspects = known.may_have_child(early) | known.may_have_early_child(spends)
     doubtful = (
         [name for name, parent in zip(names, parents, strict=True) if parent in suspects]
         if suspects
@@ -146,7 +145,7 @@ def plan_batch(
         return None
     oldest_first = iter(older)
     spent_rows = [next(oldest_first) if row is None else row for row in own]
-    return Batch(packed, first_row, rows, spent_rows, irregular)
+    return Batch(packed, first_row, rows, spent_rows, early)
 
 
 def for_each(values: Iterable[int], ends: Sequence[int]) -> Iterator[int]:

@@ -191,10 +191,10 @@ class CoinRows:
         with stored_data(self.path):
             return self._table.may_have_child(self.connection, parents)
 
-    def may_have_irregular_child(self, names: Sequence[bytes]) -> set[bytes]:
+    def may_have_early_child(self, names: Sequence[bytes]) -> set[bytes]:
         """See KnownCoins."""
         with stored_data(self.path):
-            return self._table.may_have_irregular_child(self.connection, names)
+            return self._table.may_have_early_child(self.connection, names)
 
     def append(self, batch: Batch) -> None:
         """Add the blocks of a batch that begins at row row_count + 1."""

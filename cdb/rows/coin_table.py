@@ -1,17 +1,17 @@
 """How coins are laid out in an SQLite table that numbers its rows, and what is kept about parents.
 
-Hardly any new coin has to be looked for among the old ones: a coin that is confirmed without its
-parent's spend is irregular; see batch.py for what follows. A reward's parent is a number behind 16
-fixed bytes: no coin's name begins with them, so it is never spent, and the numbers count up, so one
-above all that came before has no child yet. Nothing of this is undone by a rewind: what is kept in
-vain only costs lookups.
+Hardly any new coin has to be looked for among the old ones: one that is confirmed without its
+parent's spend is an early child; see batch.py for what follows. A reward's parent is a number
+behind 16 bytes of the network's: it is no coin's name, so it is never spent, and the numbers count
+up, so one above all that came before has no child yet. Nothing of this is undone by a rewind: what
+is kept in vain only costs lookups. native/common/parents.h has the same rules for other stores.
 """
 
 import sqlite3
 from collections.abc import Sequence
 from typing import Protocol
 
-from cdb.coins import REWARD_PREFIX_BYTES, is_reward
+from cdb.coins import NAME_BYTES, REWARD_PREFIX_BYTES, is_reward
 from cdb.packed import CONFIRM_BYTES
 from cdb.rows.batch import Batch
 from cdb.rows.sqlite import EACH, Tables, parts, select_in
@@ -24,6 +24,11 @@ _TABLES: Tables = {
     "irregular_parent": "name",
     "newest_reward": "prefix",
 }
+
+
+# A network has two prefixes. With as many as this, others may have been left out.
+_MOST_PREFIXES = 8
+_HIGHEST = b"\xff" * NAME_BYTES
 
 
 class CoinTable(Protocol):
@@ -60,10 +65,10 @@ class CoinTable(Protocol):
         """Those of the parents that may have a child."""
         ...
 
-    def may_have_irregular_child(
+    def may_have_early_child(
         self, connection: sqlite3.Connection, names: Sequence[bytes]
     ) -> set[bytes]:
-        """Those of the names that may be the parent of an irregular coin; see batch.py."""
+        """Those of the names that may be the parent of an early child; see batch.py."""
         ...
 
 
@@ -109,7 +114,7 @@ class CompactTable:
         )
         connection.executemany(self._insert, coins)
         connection.executemany("INSERT INTO spend VALUES (?, ?)", batch.spends())
-        _keep_irregular(connection, batch.irregular_parents)
+        _keep_early(connection, batch.early_parents)
 
     def unspend(self, connection: sqlite3.Connection, rows: Sequence[int]) -> None:
         """See CoinTable."""
@@ -129,13 +134,14 @@ class CompactTable:
     ) -> set[bytes]:
         """See CoinTable."""
         newest = dict(connection.execute("SELECT prefix, parent FROM newest_reward"))
+        unknown = b"" if len(newest) < _MOST_PREFIXES else _HIGHEST
         return {
             parent
             for parent in parents
-            if not is_reward(parent) or parent <= newest.get(parent[:REWARD_PREFIX_BYTES], b"")
+            if not is_reward(parent) or parent <= newest.get(parent[:REWARD_PREFIX_BYTES], unknown)
         }
 
-    def may_have_irregular_child(
+    def may_have_early_child(
         self, connection: sqlite3.Connection, names: Sequence[bytes]
     ) -> set[bytes]:
         """See CoinTable."""
@@ -145,12 +151,17 @@ class CompactTable:
         return {name for (name,) in select_in(connection, select, names)}
 
 
-def _keep_irregular(connection: sqlite3.Connection, parents: Sequence[bytes]) -> None:
-    """Keep the parents of irregular coins; of rewards the newest one of each prefix."""
+def _keep_early(connection: sqlite3.Connection, parents: Sequence[bytes]) -> None:
+    """Keep the parents of early children; of rewards the newest one of each prefix."""
     others = [(parent,) for parent in parents if not is_reward(parent)]
     connection.executemany("INSERT OR IGNORE INTO irregular_parent VALUES (?)", others)
-    rewards = sorted(filter(is_reward, parents))
-    newest = {parent[:REWARD_PREFIX_BYTES]: parent for parent in rewards}
+    known = {prefix for (prefix,) in connection.execute("SELECT prefix FROM newest_reward")}
+    newest: dict[bytes, bytes] = {}
+    for parent in filter(is_reward, parents):
+        prefix = parent[:REWARD_PREFIX_BYTES]
+        if prefix in known or len(known) < _MOST_PREFIXES:
+            known.add(prefix)
+            newest[prefix] = max(parent, newest.get(prefix, b""))
     connection.executemany(
         "INSERT INTO newest_reward VALUES (?, ?)"
         " ON CONFLICT(prefix) DO UPDATE SET parent = max(parent, excluded.parent)",

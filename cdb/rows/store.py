@@ -171,7 +171,7 @@ class _KnownCoins:
         self._names = names
         self.any_spent = rows.any_spent
         self.may_have_child = rows.may_have_child
-        self.may_have_irregular_child = rows.may_have_irregular_child
+        self.may_have_early_child = rows.may_have_early_child
 
     def find(self, names: Sequence[bytes]) -> list[int | None]:
         """The row of each name; those that are found on disk are verified."""

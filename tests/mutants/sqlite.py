@@ -62,8 +62,8 @@ BLIND = (
     Mutant(
         "early-children-not-suspected",
         "cdb/rows/batch.py",
-        "suspects = known.may_have_child(irregular) | known.may_have_irregular_child(spends)",
-        "suspects = known.may_have_child(irregular)",
+        "suspects = known.may_have_child(early) | known.may_have_early_child(spends)",
+        "suspects = known.may_have_child(early)",
         3,
         "a coin that was confirmed before its parent's spend is not confirmed again with it",
         _ROWS,
@@ -72,8 +72,8 @@ BLIND = (
     Mutant(
         "newest-reward-not-suspected",
         "cdb/rows/coin_table.py",
-        'if not is_reward(parent) or parent <= newest.get(parent[:REWARD_PREFIX_BYTES], b"")',
-        'if not is_reward(parent) or parent < newest.get(parent[:REWARD_PREFIX_BYTES], b"")',
+        "if not is_reward(parent) or parent <= newest.get(parent[:REWARD_PREFIX_BYTES], unknown)",
+        "if not is_reward(parent) or parent < newest.get(parent[:REWARD_PREFIX_BYTES], unknown)",
         3,
         "the newest reward coin is not confirmed again",
         _COMPACT,

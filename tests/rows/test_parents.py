@@ -18,7 +18,7 @@ from cdb.schemas import open_schema
 from cdb.testing.chains import child, hash_of, reward
 
 PARENT = reward(1)
-IRREGULAR = child(PARENT.name())
+EARLY = child(PARENT.name())
 PUZZLE_HASH = hash_of("farmer")
 
 Open = Callable[[], CoinStore]
@@ -67,20 +67,20 @@ def block(index: int, *confirms: Coin, spends: tuple[Coin, ...] = ()) -> BlockSp
     return BlockSpendInfo(index, 1000 + index, [coin.name() for coin in spends], list(confirms))
 
 
-AGAIN = block(9, IRREGULAR, spends=(PARENT,))
+AGAIN = block(9, EARLY, spends=(PARENT,))
 """Confirms the child as the spend of its parent does, for the second time."""
 
 
 @pytest.mark.parametrize(
     "before",
     [
-        pytest.param([block(1, PARENT), block(2, IRREGULAR)], id="parent-first"),
-        pytest.param([block(1, IRREGULAR), block(2, PARENT)], id="child-first"),
-        pytest.param([block(1, IRREGULAR, PARENT)], id="same-block"),
+        pytest.param([block(1, PARENT), block(2, EARLY)], id="parent-first"),
+        pytest.param([block(1, EARLY), block(2, PARENT)], id="child-first"),
+        pytest.param([block(1, EARLY, PARENT)], id="same-block"),
     ],
 )
 @pytest.mark.parametrize("how", ["accept", "reopen", "packed"])
-def test_an_irregular_coin_is_not_confirmed_again_by_its_parents_spend(
+def test_an_early_child_is_not_confirmed_again_by_its_parents_spend(
     open_store: Open, before: list[BlockSpendInfo], how: str
 ) -> None:
     store = open_store()
@@ -94,16 +94,16 @@ def test_an_irregular_coin_is_not_confirmed_again_by_its_parents_spend(
             store = open_store()
         with pytest.raises(DuplicateCoinError) as raised:
             store.accept_block(AGAIN)
-    assert raised.value.coin_name == IRREGULAR.name()
+    assert raised.value.coin_name == EARLY.name()
     store.accept_block(block(9, child(PARENT.name(), 1), spends=(PARENT,)))
 
 
-def test_an_irregular_child_that_was_rewound_can_be_confirmed_by_its_parents_spend(
+def test_an_early_child_that_was_rewound_can_be_confirmed_by_its_parents_spend(
     open_store: Open,
 ) -> None:
     store = open_store()
     store.accept_block(block(1, PARENT))
-    store.accept_block(block(2, IRREGULAR))
+    store.accept_block(block(2, EARLY))
     store.rewind_to_block_index(1)
     store.accept_block(AGAIN)
     assert store.last_block_index == 9
@@ -131,12 +131,12 @@ def test_a_reward_is_not_confirmed_again(
 
 
 @pytest.mark.parametrize("open_store", ["sqlite_v3"], indirect=True)
-def test_only_older_spends_and_irregular_coins_are_looked_up(
+def test_only_older_spends_and_early_children_are_looked_up(
     open_store: Open, looked_up: list[bytes]
 ) -> None:
     store = open_store()
     rewards = [pool_coin(height, PUZZLE_HASH) for height in range(3)]
     store.accept_block(block(1, *rewards))
     store.accept_block(block(2, child(rewards[0].name()), spends=(rewards[0],)))
-    store.accept_block(block(3, IRREGULAR))
-    assert looked_up == [rewards[0].name(), IRREGULAR.name()]
+    store.accept_block(block(3, EARLY))
+    assert looked_up == [rewards[0].name(), EARLY.name()]

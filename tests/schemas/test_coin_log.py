@@ -777,7 +777,7 @@ def test_rewinds_and_crashes_in_any_order(path: Path) -> None:
 def test_a_child_confirmed_before_its_parent_was_spent_stays_unique(
     path: Path, opener: Callable[[Path], CoinLogSchema], filler: int
 ) -> None:
-    """The one way to a duplicate whose parent the block spends: it came before, irregularly."""
+    """The one way to a duplicate whose parent the block spends: it came before, early."""
     parent = reward(1)
     early, other = child(parent.name()), child(parent.name(), 1)
     more = [reward(3, n) for n in range(filler)]
