@@ -35,6 +35,7 @@ test: lint types
 lint: .venv/ready
 	.venv/bin/ruff check
 	.venv/bin/ruff format --check
+	@scripts/check-format
 
 types: .venv/ready
 	.venv/bin/mypy

@@ -2,8 +2,8 @@
 //
 // What is looked up is every spend, and the doubtful coins of each block (common/parents.h).
 //
-// All blocks of a call are entered into the index first and looked up together; a row counts only if
-// it comes before what asks for it. On a refusal the index is cut back.
+// All blocks of a call are entered into the index first and looked up together; a row counts only
+// if it comes before what asks for it. On a refusal the index is cut back.
 #include "failure.h"
 #include "store.h"
 
@@ -63,15 +63,15 @@ class Acceptance {
   const uint32_t first_row_;
 
   Joined joined_;
-  size_t prepared_ = 0;             // blocks that break no rule by themselves
-  size_t good_ = 0;                 // those of them that break none at all
+  size_t prepared_ = 0;  // blocks that break no rule by themselves
+  size_t good_ = 0;      // those of them that break none at all
   std::vector<RecordHeader> headers_;
   Bytes records_;
-  std::vector<uint32_t> doubtful_;      // coins of the call that may be there already, ascending
-  std::vector<uint32_t> duplicates_;    // those of them that do
-  bool is_repeated_ = false;            // a coin of the last prepared block, which an earlier one has
-  std::vector<uint32_t> spend_rows_;    // kNoRow: unknown
-  std::vector<Claim> unverified_;       // spends of the call that were found by the index alone
+  std::vector<uint32_t> doubtful_;    // coins of the call that may be there already, ascending
+  std::vector<uint32_t> duplicates_;  // those of them that do
+  bool is_repeated_ = false;          // a coin of the last prepared block, which an earlier one has
+  std::vector<uint32_t> spend_rows_;  // kNoRow: unknown
+  std::vector<Claim> unverified_;     // spends of the call that were found by the index alone
   std::vector<uint32_t> block_spends_;  // that the block at hand has spent so far
 };
 
@@ -126,8 +126,7 @@ void Acceptance::add_record(size_t block) {
     return;
   }
   RecordHeader header = {};
-  header.previous_checksum =
-      headers_.empty() ? store_.last_checksum_ : headers_.back().checksum;
+  header.previous_checksum = headers_.empty() ? store_.last_checksum_ : headers_.back().checksum;
   header.epoch = store_.epoch_;
   header.first_row = first_row_ + blocks_.confirm_begin(block);
   header.durable_upto = store_.acked_.length(store_.epoch_);
@@ -144,8 +143,8 @@ void Acceptance::enter() {
   store_.spent_.resize(first_row_ + blocks_.confirm_begin(prepared_));
 }
 
-// The coin repeats one of an earlier block of the call, so that no block behind its own is reached. Nor
-// are those entered: a coin that each of many blocks repeats would take ever longer to enter.
+// The coin repeats one of an earlier block of the call, so that no block behind its own is reached.
+// Nor are those entered: a coin that each of many blocks repeats would take ever longer to enter.
 void Acceptance::stop_behind(size_t repeated, std::vector<uint32_t> *known) {
   const uint64_t *const end =
       std::upper_bound(blocks_.confirm_ends, blocks_.confirm_ends + prepared_, repeated);
@@ -209,8 +208,7 @@ void Acceptance::find_spend(size_t spend, uint32_t limit) {
   } else if (row < limit) {
     name_there = name_at(row);
   }
-  if (name_there == nullptr || !is_same_name(name_there, name))
-    row = find_exactly(name, limit);
+  if (name_there == nullptr || !is_same_name(name_there, name)) row = find_exactly(name, limit);
 }
 
 void Acceptance::verify_spends() {
@@ -225,8 +223,7 @@ void Acceptance::verify_spends() {
 
 uint32_t Acceptance::find_exactly(const uint8_t *name, uint32_t limit) const {
   for (const uint32_t row : store_.index_.find_all(name))
-    if (row >= first_row_ && row < limit && is_same_name(name_at(row), name))
-      return row;
+    if (row >= first_row_ && row < limit && is_same_name(name_at(row), name)) return row;
   store_.log_.settle();
   return store_.find_exactly(name, limit);
 }
@@ -235,9 +232,7 @@ void Acceptance::apply() {
   while (good_ < prepared_ && apply_block(good_)) ++good_;
 }
 
-bool Acceptance::apply_block(size_t block) {
-  return apply_spends(block) && !repeats_a_coin(block);
-}
+bool Acceptance::apply_block(size_t block) { return apply_spends(block) && !repeats_a_coin(block); }
 
 bool Acceptance::apply_spends(size_t block) {
   block_spends_.clear();

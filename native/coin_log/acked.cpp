@@ -60,7 +60,8 @@ void Acked::mend() {
 void Acked::set(uint64_t length, uint32_t epoch) {
   length_ = length;
   epoch_ = epoch;
-  if (sequence_ < UINT32_MAX) ++sequence_;  // 0 would be no slot; between equal ones the first counts
+  if (sequence_ < UINT32_MAX)
+    ++sequence_;  // 0 would be no slot; between equal ones the first counts
   uint8_t slots[kSlots * kSlotBytes];
   store(slots, length);
   store(slots + 8, epoch);

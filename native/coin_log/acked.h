@@ -1,11 +1,11 @@
 // The acknowledged length of the log, in a second place: what lies before it is damaged when it is
-// not intact, what lies behind it may be a torn tail. And the moment at which a rewind takes effect:
-// what lies behind that length with an older epoch was rewound.
+// not intact, what lies behind it may be a torn tail. And the moment at which a rewind takes
+// effect: what lies behind that length with an older epoch was rewound.
 //
-// Two slots of 24 bytes: length (8), epoch (4), sequence number (4), checksum of these (8). Both are
-// written each time, in one sector, so that damage to one costs nothing; of slots that differ the one
-// with the higher number counts, as earlier versions wrote them in turn. Written after the log's own
-// sync and not synced itself, other than by a rewind: it may lag behind, never lead.
+// Two slots of 24 bytes: length (8), epoch (4), sequence number (4), checksum of these (8). Both
+// are written each time, in one sector, so that damage to one costs nothing; of slots that differ
+// the one with the higher number counts, as earlier versions wrote them in turn. Written after the
+// log's own sync and not synced itself, other than by a rewind: it may lag behind, never lead.
 #pragma once
 
 #include "file.h"
@@ -28,8 +28,8 @@ class Acked {
   bool is_lost() const { return state_ == State::kMissing || state_ == State::kLost; }
   bool is_whole() const { return state_ == State::kWhole; }
 
-  // Write it again as it should be, durably, and its name and the log's: what the process before this
-  // one did not sync, or could not, is read like anything else, and lost with the power.
+  // Write it again as it should be, durably, and its name and the log's: what the process before
+  // this one did not sync, or could not, is read like anything else, and lost with the power.
   void mend();
   // These only once it is whole.
   void set(uint64_t length, uint32_t epoch);

@@ -76,8 +76,9 @@ cdb_coin_log_status cdb_coin_log_open(const char *path, const cdb_coin_log_optio
   return guarded(error, [=] {
     const coin_log::Directory directory{path};
     std::unique_ptr<cdb_coin_log> opened;
-    with_readable_mappings(*directory.lost,
-                           [&] { opened.reset(new cdb_coin_log{{directory, *options}}); });
+    with_readable_mappings(*directory.lost, [&] {
+      opened.reset(new cdb_coin_log{{directory, *options}});
+    });
     *log = opened.release();
   });
 }
@@ -159,8 +160,8 @@ cdb_coin_log_status cdb_coin_log_read(cdb_coin_log *log, int64_t first_index, in
                                       cdb_coin_log_reader **reader, char **error) {
   return guarded(log->store, error, [=] {
     log->store.settle();
-    *reader = new cdb_coin_log_reader{std::make_unique<coin_log::Reader>(
-        log->store, log->store.range(first_index, last_index))};
+    *reader = new cdb_coin_log_reader{
+        std::make_unique<coin_log::Reader>(log->store, log->store.range(first_index, last_index))};
   });
 }
 

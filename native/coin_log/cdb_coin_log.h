@@ -28,56 +28,60 @@
  */
 
 typedef enum {
-    COIN_LOG_OK = 0,
-    COIN_LOG_CORRUPT,   /* damage was found; nothing wrong was returned */
-    COIN_LOG_FOREIGN,   /* a file is of a newer version */
-    COIN_LOG_NO_SPACE,  /* the disk is full */
-    COIN_LOG_IO,        /* the operating system refused a read or a write */
-    COIN_LOG_TAKEN_BACK, /* blocks that were accepted trusting, and not acknowledged, are gone */
-    COIN_LOG_REWOUND,   /* opened read_only, and the writer has rewound since: open it again */
-    COIN_LOG_LIMIT,     /* one of the limits above is reached */
-    COIN_LOG_INVALID,   /* the caller broke this contract */
-    COIN_LOG_NO_MEMORY,
-    COIN_LOG_FAILED     /* anything else */
+  COIN_LOG_OK = 0,
+  COIN_LOG_CORRUPT,    /* damage was found; nothing wrong was returned */
+  COIN_LOG_FOREIGN,    /* a file is of a newer version */
+  COIN_LOG_NO_SPACE,   /* the disk is full */
+  COIN_LOG_IO,         /* the operating system refused a read or a write */
+  COIN_LOG_TAKEN_BACK, /* blocks that were accepted trusting, and not acknowledged, are gone */
+  COIN_LOG_REWOUND,    /* opened read_only, and the writer has rewound since: open it again */
+  COIN_LOG_LIMIT,      /* one of the limits above is reached */
+  COIN_LOG_INVALID,    /* the caller broke this contract */
+  COIN_LOG_NO_MEMORY,
+  COIN_LOG_FAILED /* anything else */
 } cdb_coin_log_status;
 
 typedef struct {
-    int32_t read_only;        /* nothing on disk changes; the state is that of the opening */
-    int32_t power_durable;    /* what was flushed survives power loss, not only the process */
-    uint32_t memtable_coins;  /* new coins between two checkpoints: bounds the replay on opening */
-    uint32_t merge_runs;      /* merge this many runs of like size; 2 or more */
-    uint32_t bucket_bits;     /* 1 … 24: an index has 2^bucket_bits buckets; fixed at creation */
-    uint32_t name_bits;       /* 1 … 64: bits of a name that the index tells apart */
-    uint32_t recent_bits;     /* 0 … 24: the names of the newest 2^recent_bits coins are kept */
-    uint32_t unverified_spends;  /* that may wait for their verification: 40 bytes each */
-    int32_t forgiving;        /* open without `acked` where it is lost: nobody knows then what was acknowledged */
-    int32_t before_damage;    /* read_only, and forgiving: have the log end where it is damaged, and believe
-                                 nothing that is derived from it. cdb_coin_log_check says where that is. */
+  int32_t read_only;          /* nothing on disk changes; the state is that of the opening */
+  int32_t power_durable;      /* what was flushed survives power loss, not only the process */
+  uint32_t memtable_coins;    /* new coins between two checkpoints: bounds the replay on opening */
+  uint32_t merge_runs;        /* merge this many runs of like size; 2 or more */
+  uint32_t bucket_bits;       /* 1 … 24: an index has 2^bucket_bits buckets; fixed at creation */
+  uint32_t name_bits;         /* 1 … 64: bits of a name that the index tells apart */
+  uint32_t recent_bits;       /* 0 … 24: the names of the newest 2^recent_bits coins are kept */
+  uint32_t unverified_spends; /* that may wait for their verification: 40 bytes each */
+  int32_t forgiving;          /* open without `acked` where it is lost: nobody knows then what was
+                                 acknowledged */
+  int32_t
+      before_damage; /* read_only, and forgiving: have the log end where it is damaged, and believe
+                        nothing that is derived from it. cdb_coin_log_check says where that is. */
 } cdb_coin_log_options;
 
 typedef struct {
-    uint64_t blocks;
-    uint64_t coins;
-    uint64_t newest_index;  /* 0 while there is no block */
-    uint64_t log_bytes;
-    uint64_t runs;
-    uint64_t records_checked;  /* since the opening, because the index led to another coin there */
-    uint64_t probes;  /* since the opening: places of the index, and early children, that were looked at */
-    int32_t acked_is_damaged;  /* or missing, as it was found on opening; for a writer 0: it is mended */
+  uint64_t blocks;
+  uint64_t coins;
+  uint64_t newest_index; /* 0 while there is no block */
+  uint64_t log_bytes;
+  uint64_t runs;
+  uint64_t records_checked; /* since the opening, because the index led to another coin there */
+  uint64_t
+      probes; /* since the opening: places of the index, and early children, that were looked at */
+  int32_t
+      acked_is_damaged; /* or missing, as it was found on opening; for a writer 0: it is mended */
 } cdb_coin_log_totals;
 
 typedef struct {
-    uint8_t parent[32];
-    uint8_t puzzle_hash[32];
-    uint64_t amount;
-    uint32_t confirmed_index;
-    uint32_t spent_index;  /* 0: unspent */
+  uint8_t parent[32];
+  uint8_t puzzle_hash[32];
+  uint64_t amount;
+  uint32_t confirmed_index;
+  uint32_t spent_index; /* 0: unspent */
 } cdb_coin_log_info;
 
 typedef struct {
-    uint64_t blocks;
-    uint64_t spends;
-    uint64_t confirms;
+  uint64_t blocks;
+  uint64_t spends;
+  uint64_t confirms;
 } cdb_coin_log_counts;
 
 typedef struct cdb_coin_log cdb_coin_log;
@@ -109,8 +113,8 @@ cdb_coin_log_status cdb_coin_log_accept(cdb_coin_log *log, size_t n, const uint6
                                         const uint8_t *confirms, const uint8_t *names,
                                         int32_t trusting, size_t *accepted, char **error);
 
-/* Verify what was accepted trusting. After this, and until such blocks are accepted again, no other call
-   fails with COIN_LOG_TAKEN_BACK. */
+/* Verify what was accepted trusting. After this, and until such blocks are accepted again, no other
+   call fails with COIN_LOG_TAKEN_BACK. */
 cdb_coin_log_status cdb_coin_log_settle(cdb_coin_log *log, char **error);
 
 /* After COIN_LOG_TAKEN_BACK, once: a reader of just the block that was refused. */

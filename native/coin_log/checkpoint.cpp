@@ -1,9 +1,9 @@
 // Flushes and checkpoints.
 //
 // The log alone has to be durable. A checkpoint writes down what was derived from it since the last
-// one, so that opening need not replay that: first the run and the history section, then the manifest
-// that names them, then what the manifest no longer names is removed. That takes place in a thread of its
-// own, from copies and from what does not change meanwhile.
+// one, so that opening need not replay that: first the run and the history section, then the
+// manifest that names them, then what the manifest no longer names is removed. That takes place in
+// a thread of its own, from copies and from what does not change meanwhile.
 #include "store.h"
 
 #include <algorithm>
@@ -59,11 +59,11 @@ void Store::checkpoint_if_due() {
     finish_checkpoint();
 }
 
-// The log is synced here and not in the background: an error of a sync is told once, and the one who is told
-// must be the one who acknowledges.
+// The log is synced here and not in the background: an error of a sync is told once, and the one
+// who is told must be the one who acknowledges.
 //
-// From here on the manifest in memory is the one that is being written. Nothing but a rewind would write
-// another one, and a rewind waits.
+// From here on the manifest in memory is the one that is being written. Nothing but a rewind would
+// write another one, and a rewind waits.
 void Store::start_checkpoint() {
   finish_checkpoint();
   verify();
@@ -104,7 +104,9 @@ Store::Checkpoint Store::write_checkpoint(Manifest manifest, const Section &sect
 Section Store::uncovered_section() const {
   const auto first = blocks_.begin() + static_cast<ptrdiff_t>(manifest_.covered_blocks);
   const uint32_t first_row = static_cast<uint32_t>(manifest_.covered_rows);
-  return {manifest_.covered_blocks, {first, blocks_.end()}, new_spent_rows_,
+  return {manifest_.covered_blocks,
+          {first, blocks_.end()},
+          new_spent_rows_,
           early_rows_from(first_row)};
 }
 

@@ -1,5 +1,5 @@
-// Reads through a mapping wait for the disk one after the other. Once they have been seen to, those of a
-// group are announced before they happen, and go side by side.
+// Reads through a mapping wait for the disk one after the other. Once they have been seen to, those
+// of a group are announced before they happen, and go side by side.
 #pragma once
 
 #include "common/bytes.h"

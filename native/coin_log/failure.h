@@ -23,8 +23,6 @@ inline Failure corrupt(const std::string &file, const std::string &problem) {
   return {COIN_LOG_CORRUPT, file, problem};
 }
 
-inline Failure corrupt_derived(const std::string &file) {
-  return corrupt(file, "damaged");
-}
+inline Failure corrupt_derived(const std::string &file) { return corrupt(file, "damaged"); }
 
 }  // namespace cdb::coin_log

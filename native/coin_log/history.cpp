@@ -22,7 +22,9 @@ void write_line(const BlockLine &line, uint8_t *to) {
 }
 
 BlockLine read_line(const uint8_t *from) {
-  return {load<uint64_t>(from), load<uint32_t>(from + 8), load<uint32_t>(from + 12),
+  return {load<uint64_t>(from),
+          load<uint32_t>(from + 8),
+          load<uint32_t>(from + 12),
           {load<uint32_t>(from + 16), load<uint32_t>(from + 20), load<uint32_t>(from + 24),
            from[28], from[29]}};
 }

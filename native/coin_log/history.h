@@ -15,7 +15,8 @@
 //     40 + 32·B    4·S     the rows that these blocks spend, in their order
 //     … + 4·S      4·E     the rows of their early children (common/parents.h), ascending
 //
-// So the last section's checksum, which is in the manifest, vouches for all of them, and for their order.
+// So the last section's checksum, which is in the manifest, vouches for all of them, and for their
+// order.
 #pragma once
 
 #include "file.h"

@@ -17,8 +17,8 @@ struct HugePages {
   HugePages(const HugePages<Other> &) {}
 
   T *allocate(size_t n) {
-    void *const memory = ::mmap(nullptr, n * sizeof(T), PROT_READ | PROT_WRITE,
-                                MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void *const memory =
+        ::mmap(nullptr, n * sizeof(T), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) throw std::bad_alloc();
 #ifdef MADV_HUGEPAGE
     ::madvise(memory, n * sizeof(T), MADV_HUGEPAGE);

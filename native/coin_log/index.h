@@ -1,4 +1,5 @@
-// Which row may have a name: the memtable, the one before it while that is being sealed, and the runs.
+// Which row may have a name: the memtable, the one before it while that is being sealed, and the
+// runs.
 //
 // A row found here is a candidate: another name may share its bits, or a rewind may have taken the
 // row and another coin have it now. Its coin must be held against the name.

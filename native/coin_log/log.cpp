@@ -14,15 +14,13 @@ constexpr uint64_t kLargestLog = uint64_t{1} << 44;
 constexpr uint64_t kSmallAppend = uint64_t{1} << 16;
 constexpr uint64_t kMostFillBytes = uint64_t{1} << 18;
 constexpr uint64_t kFillShare = 8;  // of the log's own length, so that small logs stay small
-// One page a write: in larger ones the kernel keeps larger pages, and writes all of such a page back
-// for each change in it.
+// One page a write: in larger ones the kernel keeps larger pages, and writes all of such a page
+// back for each change in it.
 constexpr uint64_t kPageBytes = 4096;
 constexpr uint64_t kCopyBytes = uint64_t{1} << 20;
 }  // namespace
 
-void make_log(const Directory &directory) {
-  replace_whole(directory, ".", kLogFile, Bytes(1));
-}
+void make_log(const Directory &directory) { replace_whole(directory, ".", kLogFile, Bytes(1)); }
 
 Log::Log(const Directory &directory, bool read_only)
     : file_(directory, kLogFile, read_only ? Open::kRead : Open::kCreate), writer_(&file_) {

@@ -7,8 +7,8 @@ namespace cdb::coin_log {
 
 constexpr const char *kLogFile = "log";
 
-// Make a log without a record, durably. It is a byte of zero: a log never is empty, so that one that was
-// emptied is not taken for a new one.
+// Make a log without a record, durably. It is a byte of zero: a log never is empty, so that one
+// that was emptied is not taken for a new one.
 void make_log(const Directory &directory);
 
 class Log {
@@ -59,8 +59,8 @@ class Log {
   Writer writer_;
   bool is_unsettled_ = false;
   uint64_t end_ = 0;
-  uint64_t synced_ = 0;  // where the log ended then
-  uint64_t filled_ = 0;  // zeros are written up to here
+  uint64_t synced_ = 0;                              // where the log ended then
+  uint64_t filled_ = 0;                              // zeros are written up to here
   mutable uint64_t read_ahead_ = 0, read_from_ = 0;  // the kernel was told to read these
 };
 

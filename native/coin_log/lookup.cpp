@@ -11,10 +11,11 @@ namespace cdb::coin_log {
 size_t Store::block_of(uint32_t row) const {
   const size_t hint = row / 64;
   const auto first = blocks_.begin() + block_hints_[hint];
-  const auto last = hint + 1 < block_hints_.size() ? blocks_.begin() + block_hints_[hint + 1] + 1
-                                                   : blocks_.end();
-  const auto above = std::upper_bound(
-      first, last, row, [](uint32_t wanted, const BlockLine &line) { return wanted < line.first_row; });
+  const auto last =
+      hint + 1 < block_hints_.size() ? blocks_.begin() + block_hints_[hint + 1] + 1 : blocks_.end();
+  const auto above = std::upper_bound(first, last, row, [](uint32_t wanted, const BlockLine &line) {
+    return wanted < line.first_row;
+  });
   return static_cast<size_t>(above - blocks_.begin()) - 1;
 }
 
@@ -126,8 +127,7 @@ bool Store::lookup_exactly(const uint8_t *name, cdb_coin_log_info *info) const {
   return true;
 }
 
-void Store::lookup(const uint8_t *names, size_t n, cdb_coin_log_info *infos,
-                   uint8_t *found) const {
+void Store::lookup(const uint8_t *names, size_t n, cdb_coin_log_info *infos, uint8_t *found) const {
   uint32_t rows[kFetch];
   size_t queries[kFetch];
   CoinView views[kFetch];

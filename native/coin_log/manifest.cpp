@@ -9,7 +9,7 @@ namespace cdb::coin_log {
 
 namespace {
 constexpr size_t kManifestBytes = 184, kRunBytes = 24, kKindBytes = 20;
-constexpr uint32_t kManifestMagic = 0x334d4c43;  // "CLM3"
+constexpr uint32_t kManifestMagic = 0x334d4c43;                 // "CLM3"
 constexpr uint32_t kFormerMagics[] = {0x314d4c43, 0x324d4c43};  // "CLM1", "CLM2"
 }  // namespace
 
@@ -54,7 +54,8 @@ bool read_manifest(const Directory &directory, Manifest *manifest) {
   const uint8_t *const kinds = runs + kRunBytes * load<uint32_t>(from + 176);
   manifest->runs.clear();
   for (const uint8_t *run = runs; run < kinds; run += kRunBytes)
-    manifest->runs.push_back({load<uint64_t>(run), load<uint64_t>(run + 8), load<uint64_t>(run + 16)});
+    manifest->runs.push_back(
+        {load<uint64_t>(run), load<uint64_t>(run + 8), load<uint64_t>(run + 16)});
   manifest->rewards.clear();
   for (const uint8_t *kind = kinds; kind < from + bytes.size(); kind += kKindBytes) {
     manifest->rewards.push_back({{}, load<uint32_t>(kind + 16)});

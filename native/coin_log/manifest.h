@@ -50,7 +50,8 @@ struct Manifest {
   bool is_sound() const;
 };
 
-// Leaves the manifest as it is, and returns false, where there is none, or one of an earlier version.
+// Leaves the manifest as it is, and returns false, where there is none, or one of an earlier
+// version.
 bool read_manifest(const Directory &directory, Manifest *manifest);
 void write_manifest(const Directory &directory, const Manifest &manifest);
 

@@ -6,8 +6,8 @@ namespace cdb::coin_log {
 
 namespace {
 
-// There are places behind the last home, so that probing need not begin anew at the first one. Should
-// they not do, the table grows.
+// There are places behind the last home, so that probing need not begin anew at the first one.
+// Should they not do, the table grows.
 constexpr size_t places_of(unsigned place_bits) {
   const size_t homes = size_t{1} << place_bits;
   return homes + homes / 4;
@@ -88,7 +88,8 @@ void Memtable::find_all(uint64_t bits, std::vector<uint32_t> *rows) const {
 size_t Memtable::next_cluster(size_t place, std::vector<Slot> *cluster) const {
   while (place < slots_.size() && !slots_[place].is_taken()) ++place;
   cluster->clear();
-  for (; place < slots_.size() && slots_[place].is_taken(); ++place) cluster->push_back(slots_[place]);
+  for (; place < slots_.size() && slots_[place].is_taken(); ++place)
+    cluster->push_back(slots_[place]);
   std::sort(cluster->begin(), cluster->end());
   return place;
 }

@@ -30,8 +30,9 @@ class Memtable {
 
   // Make room for n entries more.
   void reserve(size_t n);
-  // Returns the row of the newest entry with these bits that there was before, or kNoRow. An entry of a
-  // rewound row that these bits had makes way, or coins that come again after each rewind would crowd.
+  // Returns the row of the newest entry with these bits that there was before, or kNoRow. An entry
+  // of a rewound row that these bits had makes way, or coins that come again after each rewind
+  // would crowd.
   uint32_t insert(uint64_t bits, uint32_t row);
   // Remove an entry that is there.
   void take_back(uint64_t bits, uint32_t row);
@@ -58,8 +59,8 @@ class Memtable {
  private:
   static constexpr unsigned kFirstPlaceBits = 10;
 
-  // Copy and sort the next cluster: entries without a gap between them. No entry has its home in another
-  // cluster than its own. Returns where it ends.
+  // Copy and sort the next cluster: entries without a gap between them. No entry has its home in
+  // another cluster than its own. Returns where it ends.
   size_t next_cluster(size_t place, std::vector<Slot> *cluster) const;
   size_t home(uint64_t bits) const { return bits >> shift_; }
   void grow(unsigned place_bits);

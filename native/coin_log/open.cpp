@@ -21,11 +21,10 @@ Manifest manifest_at(const Directory &directory, const cdb_coin_log_options &opt
 }
 
 cdb_coin_log_options checked(const cdb_coin_log_options &options) {
-  const bool fine = options.memtable_coins > 0 && options.merge_runs >= 2 &&
-                    options.bucket_bits >= 1 && options.bucket_bits <= 24 &&
-                    options.name_bits >= 1 && options.name_bits <= 64 &&
-                    options.recent_bits <= 24 &&
-                    (options.before_damage == 0 || options.read_only != 0);
+  const bool fine =
+      options.memtable_coins > 0 && options.merge_runs >= 2 && options.bucket_bits >= 1 &&
+      options.bucket_bits <= 24 && options.name_bits >= 1 && options.name_bits <= 64 &&
+      options.recent_bits <= 24 && (options.before_damage == 0 || options.read_only != 0);
   if (!fine) throw Failure(COIN_LOG_INVALID, "", "an option is out of its range");
   return options;
 }
@@ -180,15 +179,21 @@ void Store::remove_strays() {
 }
 
 cdb_coin_log_totals Store::totals() const {
-  return {blocks_.size(), rows_, blocks_.empty() ? 0 : blocks_.back().index, log_.end(),
-          index_.runs().size(), records_checked_, index_.probes() + parents_.probes(),
+  return {blocks_.size(),
+          rows_,
+          blocks_.empty() ? 0 : blocks_.back().index,
+          log_.end(),
+          index_.runs().size(),
+          records_checked_,
+          index_.probes() + parents_.probes(),
           acked_is_damaged_ ? 1 : 0};
 }
 
 void Store::check_not_rewound() const {
   if (!is_read_only() || options_.before_damage != 0) return;
   Manifest now = manifest_;
-  if (read_manifest(directory_, &now) && now.epoch != epoch_on_opening_ && now.epoch != manifest_.epoch)
+  if (read_manifest(directory_, &now) && now.epoch != epoch_on_opening_ &&
+      now.epoch != manifest_.epoch)
     throw Failure(COIN_LOG_REWOUND, "", "the one who writes has rewound it; open it again");
 }
 
@@ -207,9 +212,9 @@ uint64_t Store::checksum_before(size_t block) const {
 }
 
 size_t Store::block_at(uint64_t offset) const {
-  const auto line = std::lower_bound(
-      blocks_.begin(), blocks_.end(), offset,
-      [](const BlockLine &each, uint64_t wanted) { return each.offset < wanted; });
+  const auto line =
+      std::lower_bound(blocks_.begin(), blocks_.end(), offset,
+                       [](const BlockLine &each, uint64_t wanted) { return each.offset < wanted; });
   return static_cast<size_t>(line - blocks_.begin());
 }
 

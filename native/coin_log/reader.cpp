@@ -9,7 +9,7 @@ namespace cdb::coin_log {
 namespace {
 constexpr const char *kPreservedFile = "derived/preserved";
 constexpr uint64_t kCopyBytes = uint64_t{1} << 20;
-}
+}  // namespace
 
 Reader::Reader(Store &store, std::pair<uint64_t, uint64_t> range)
     : store_(store), offset_(range.first), end_(range.second), live_end_(range.second) {

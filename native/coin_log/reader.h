@@ -13,8 +13,8 @@ class Reader {
   Reader(const Reader &) = delete;
   Reader &operator=(const Reader &) = delete;
 
-  // Read on until max_coins blocks, coins and spends are reached; none are left when there is no block. What
-  // comes before a block that cannot be read is read first: the next call throws.
+  // Read on until max_coins blocks, coins and spends are reached; none are left when there is no
+  // block. What comes before a block that cannot be read is read first: the next call throws.
   void next(uint64_t max_coins);
   const OwnedBlocks &blocks() const { return blocks_; }
   const Store &store() const { return store_; }

@@ -17,8 +17,6 @@ void RecentNames::add(const uint8_t *names, size_t n, uint32_t first_row) {
   if (end_ - first_ > capacity_) first_ = end_ - capacity_;
 }
 
-void RecentNames::cut(uint32_t first_row) {
-  end_ = std::min(end_, std::max(first_row, first_));
-}
+void RecentNames::cut(uint32_t first_row) { end_ = std::min(end_, std::max(first_row, first_)); }
 
 }  // namespace cdb::coin_log

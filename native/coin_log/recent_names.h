@@ -1,4 +1,5 @@
-// The names of the newest coins, as they came: most spends are of these, and take no look into the log.
+// The names of the newest coins, as they came: most spends are of these, and take no look into the
+// log.
 #pragma once
 
 #include "common/bytes.h"

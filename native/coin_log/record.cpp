@@ -41,8 +41,8 @@ Geometry geometry_of(const Blocks &blocks, size_t block, const Joined &joined) {
 // Coins are written with 8-byte stores that reach into what follows: the record's end needs room.
 constexpr size_t kSlackBytes = 8;
 
-void write_coins(const Blocks &blocks, size_t begin, const Joined &joined,
-                 const Geometry &geometry, uint8_t *to) {
+void write_coins(const Blocks &blocks, size_t begin, const Joined &joined, const Geometry &geometry,
+                 uint8_t *to) {
   for (size_t i = 0; i < geometry.coins; ++i) {
     const uint8_t *const confirm = blocks.confirm(begin + i);
     std::memcpy(to, confirm + kNameBytes, kNameBytes);

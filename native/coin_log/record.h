@@ -67,8 +67,8 @@ bool is_intact(const uint8_t *bytes, uint64_t available, uint64_t offset);
 RecordHeader append_record(const Blocks &blocks, size_t block, const Joined &joined,
                            RecordHeader header, uint64_t offset, Bytes *log);
 
-// Append the block of an intact record; false, and nothing is appended, when a parent's number is out
-// of range.
+// Append the block of an intact record; false, and nothing is appended, when a parent's number is
+// out of range.
 bool append_block(const uint8_t *record, OwnedBlocks *blocks);
 
 }  // namespace cdb::coin_log

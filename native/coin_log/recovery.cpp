@@ -98,8 +98,8 @@ bool Store::tells_of(uint64_t offset, uint64_t at, const RecordHeader &header) c
          (acked_.is_lost() || (offset < header.durable_upto && header.durable_upto <= at));
 }
 
-// Most of a record's bytes are what a peer chose, who may have put a record of its own into them. So as
-// long as the headers say where the records are, torn or not, nothing within them counts.
+// Most of a record's bytes are what a peer chose, who may have put a record of its own into them.
+// So as long as the headers say where the records are, torn or not, nothing within them counts.
 bool Store::is_acknowledged_behind(uint64_t offset, uint64_t file_bytes) const {
   uint64_t at = offset, previous = last_checksum_;
   while (at < file_bytes && file_bytes - at >= kHeaderBytes) {

@@ -1,6 +1,6 @@
 // Rewinds: `acked` is set back durably, in a new epoch, and with that the rewind has happened: what
-// lies behind it in the log is of an older one. The manifest comes second, and zeroing the log third:
-// opening does both when a crash was faster.
+// lies behind it in the log is of an older one. The manifest comes second, and zeroing the log
+// third: opening does both when a crash was faster.
 #include "failure.h"
 #include "reader.h"
 #include "store.h"
@@ -38,8 +38,8 @@ void Store::drop(size_t kept) {
   forget_blocks(kept);
 }
 
-// One of which the manifest does not know yet. If there were more, it is gone, or one of an earlier time:
-// nobody knows what of the log that it covers is still the same.
+// One of which the manifest does not know yet. If there were more, it is gone, or one of an earlier
+// time: nobody knows what of the log that it covers is still the same.
 void Store::take_up_rewind() {
   if (acked_.epoch() <= manifest_.epoch) return;
   const bool is_of_before = acked_.epoch() > manifest_.epoch + 1;
@@ -78,8 +78,8 @@ void Store::unspend(size_t blocks) {
   new_spent_rows_.erase(first, new_spent_rows_.end());
 }
 
-// The blocks of the last section are as those that came since the checkpoint: once the manifest says so,
-// the next section takes its place.
+// The blocks of the last section are as those that came since the checkpoint: once the manifest
+// says so, the next section takes its place.
 void Store::uncover_section() {
   const SectionPlace place = sections_.back();
   const Section section = read_section(directory_, place);

@@ -94,7 +94,8 @@ uint32_t Run::find(uint64_t bits, uint64_t *probes) const {
   const Entry *const last = end(bits_.bucket(bits));
   uint32_t row = kNoRow;
   const Entry *entry = seek(bits, probes);
-  for (; entry < last && key_of(*entry) == bits_.key(bits); ++entry, ++*probes) row = row_of(*entry);
+  for (; entry < last && key_of(*entry) == bits_.key(bits); ++entry, ++*probes)
+    row = row_of(*entry);
   return row;
 }
 

@@ -1,13 +1,10 @@
 // A run: index entries in a file that never changes, mapped.
 //
 //     offset       bytes    content, little endian
-//     0            8        checksum of what follows up to the entries, seeded with the run's number
-//     8            4        magic "CLI1"
-//     12           2        bucket bits B
-//     14           2        name bits
-//     16           8        count of entries N
-//     24           8        checksum of the entries, seeded with the run's number
-//     32           4·2^B    count of entries in each bucket
+//     0            8        checksum of what follows up to the entries, seeded with the run's
+//     number 8            4        magic "CLI1" 12           2        bucket bits B 14           2
+//     name bits 16           8        count of entries N 24           8        checksum of the
+//     entries, seeded with the run's number 32           4·2^B    count of entries in each bucket
 //     32 + 4·2^B   8·N      entries by bucket, ascending: row (4), then key (4)
 //
 // The checksums are checked once, on opening.

@@ -16,7 +16,7 @@ unsigned size_class(uint64_t entries, size_t merge_runs) {
 
 // Which of two random entries comes first cannot be predicted, so no branch depends on it.
 void merge_two(const Entry *a, const Entry *a_end, const std::vector<Entry> &other,
-           std::vector<Entry> *merged) {
+               std::vector<Entry> *merged) {
   const Entry *b = other.data(), *const b_end = b + other.size();
   merged->resize(static_cast<size_t>(a_end - a) + other.size());
   Entry *to = merged->data();

@@ -21,10 +21,11 @@ class Sealing {
 
   // Make a memtable a durable run.
   void add(const Memtable &memtable);
-  // Make merge_runs runs of one size class one of the next, as long as there are so many: each entry is
-  // written once a class.
+  // Make merge_runs runs of one size class one of the next, as long as there are so many: each
+  // entry is written once a class.
   void merge(size_t merge_runs) {
-    while (merge_once(merge_runs)) {}
+    while (merge_once(merge_runs)) {
+    }
   }
 
   const Runs &runs() const { return runs_; }

@@ -42,8 +42,8 @@ class Store {
   void flush();
   void close();
 
-  // accept.cpp. How many blocks were accepted, before one that breaks a rule. trusting: old spends may
-  // be verified later (verify.cpp), but before anything is acknowledged or read.
+  // accept.cpp. How many blocks were accepted, before one that breaks a rule. trusting: old spends
+  // may be verified later (verify.cpp), but before anything is acknowledged or read.
   size_t accept(const Blocks &blocks, bool trusting) {
     return accept_all(blocks, nullptr, trusting);
   }
@@ -76,8 +76,8 @@ class Store {
   std::pair<uint64_t, uint64_t> range(int64_t first_index, int64_t last_index) const;
   // The block whose record begins there.
   size_t block_at(uint64_t offset) const;
-  // Whether an intact record is the block's, and not what a rewind has taken from its place: a write
-  // may have been lost. record: as the log has it, or a copy.
+  // Whether an intact record is the block's, and not what a rewind has taken from its place: a
+  // write may have been lost. record: as the log has it, or a copy.
   bool is_current(size_t block, const uint8_t *record) const;
   std::set<Reader *> &readers() { return readers_; }
 
@@ -125,8 +125,8 @@ class Store {
   std::vector<uint32_t> early_rows_from(uint32_t first_row) const;
   // Have the manifest in memory cover so many blocks.
   void cover(size_t blocks);
-  // verify.cpp. Throws TAKEN_BACK when a block that was accepted spends what it must not: that one and
-  // those after it are gone then, and the others are as they were.
+  // verify.cpp. Throws TAKEN_BACK when a block that was accepted spends what it must not: that one
+  // and those after it are gone then, and the others are as they were.
   void verify();
   std::vector<Claim> false_claims(std::vector<Claim> claims) const;
   size_t correct(const std::vector<Claim> &wrong);
@@ -141,8 +141,8 @@ class Store {
   void unspend(size_t blocks);
   void uncover_section();
   // lookup.cpp
-  // The coins of rows that the log holds; at most kFetch of them. in_order: they follow on those of the
-  // last call, and the log was told to read on.
+  // The coins of rows that the log holds; at most kFetch of them. in_order: they follow on those of
+  // the last call, and the log was told to read on.
   static constexpr size_t kFetch = 256;
   void fetch(const uint32_t *rows, size_t n, CoinView *views, bool in_order = false) const;
   // Whether it is the coin of this name. Throws when its record is damaged.
@@ -172,7 +172,7 @@ class Store {
   uint32_t epoch_;
 
   std::vector<BlockLine> blocks_;
-  std::vector<uint32_t> block_hints_;  // of each 64th row
+  std::vector<uint32_t> block_hints_;                 // of each 64th row
   std::vector<uint32_t, HugePages<uint32_t>> spent_;  // by row: the block that spends it, or 0
   std::vector<uint32_t> new_spent_rows_;  // of the blocks that the manifest does not cover
   std::vector<SectionPlace> sections_;

@@ -1,16 +1,16 @@
 // Verifying old spends.
 //
-// The index knows 48 bits of a name or more, and the row; whether the coin there has the name, only the
-// log can say, at a place that is likely not in memory. In bulk such spends are therefore believed, and
-// verified by the hundred thousand in the order of the log: one pass that reads on, instead of a
-// random read each.
+// The index knows 48 bits of a name or more, and the row; whether the coin there has the name, only
+// the log can say, at a place that is likely not in memory. In bulk such spends are therefore
+// believed, and verified by the hundred thousand in the order of the log: one pass that reads on,
+// instead of a random read each.
 //
-// That is done before anything is acknowledged, read or refused. A valid block never fails here: where
-// another coin shares the bits of the right one, or has its row since a rewind, the right one is found now.
-// What can fail is a spend of a coin that does not exist: one that a rewind took away, whose name the
-// index still has, or whose made-up name has the bits of one that does, by chance. The block is taken
-// back then, with those after it. None of them was acknowledged; a crash before leaves their records in
-// the log, where an opening refuses them in the same way.
+// That is done before anything is acknowledged, read or refused. A valid block never fails here:
+// where another coin shares the bits of the right one, or has its row since a rewind, the right one
+// is found now. What can fail is a spend of a coin that does not exist: one that a rewind took
+// away, whose name the index still has, or whose made-up name has the bits of one that does, by
+// chance. The block is taken back then, with those after it. None of them was acknowledged; a crash
+// before leaves their records in the log, where an opening refuses them in the same way.
 #include "failure.h"
 #include "reader.h"
 
@@ -19,12 +19,12 @@
 namespace cdb::coin_log {
 
 namespace {
-// So much is passed over before it is decided whether its memory is let go of. Where the pass had to wait for
-// the disk, memory is short, and what is used more often should have it. Where it had not, the next pass,
-// perhaps a flush later, would only have to fetch the pages again.
+// So much is passed over before it is decided whether its memory is let go of. Where the pass had
+// to wait for the disk, memory is short, and what is used more often should have it. Where it had
+// not, the next pass, perhaps a flush later, would only have to fetch the pages again.
 constexpr uint64_t kPassBytes = uint64_t{1} << 24;
 constexpr uint64_t kNearBytes = uint64_t{1} << 14;  // claims that lie so near are read through
-}
+}  // namespace
 
 // Which of the claims are false, by their spends.
 std::vector<Claim> Store::false_claims(std::vector<Claim> claims) const {
@@ -68,9 +68,9 @@ void Store::verify() {
   if (refused < blocks_.size()) take_back(refused);
 }
 
-// Give wrong claims, in the order of their spends, the coins that they mean. A spend's number counts from
-// the first block that is not covered. Returns the first block that spends what it must not, or the count
-// of blocks.
+// Give wrong claims, in the order of their spends, the coins that they mean. A spend's number
+// counts from the first block that is not covered. Returns the first block that spends what it must
+// not, or the count of blocks.
 size_t Store::correct(const std::vector<Claim> &wrong) {
   size_t block = manifest_.covered_blocks, refused = blocks_.size();
   uint64_t spends = wrong.empty() ? 0 : blocks_[block].geometry.spends;
@@ -98,8 +98,9 @@ void Store::take_back(size_t block) {
     taken_back_ = std::make_unique<Reader>(*this, std::pair(offset, offset_of(block + 1)));
     cut(block);
   }
-  throw Failure(COIN_LOG_TAKEN_BACK, "",
-                "block " + index + " spends what it must not; it and those after it are taken back");
+  throw Failure(
+      COIN_LOG_TAKEN_BACK, "",
+      "block " + index + " spends what it must not; it and those after it are taken back");
 }
 
 Store::~Store() = default;

@@ -1,5 +1,5 @@
-// Writes to a file in a thread of its own, in order: what was accepted is copied to the kernel while
-// the next blocks are checked.
+// Writes to a file in a thread of its own, in order: what was accepted is copied to the kernel
+// while the next blocks are checked.
 #pragma once
 
 #include "file.h"
@@ -19,8 +19,8 @@ class Writer {
   Writer(const Writer &) = delete;
   Writer &operator=(const Writer &) = delete;
 
-  // Have bytes written at offset; waits while too much is under way. Throws what an earlier write has
-  // failed with, now and ever after.
+  // Have bytes written at offset; waits while too much is under way. Throws what an earlier write
+  // has failed with, now and ever after.
   void write(Bytes bytes, uint64_t offset);
   // Returns when all of it is in the file; throws likewise.
   void settle();

@@ -57,7 +57,8 @@ inline unsigned bytes_needed(uint64_t value) {
 }
 
 inline bool is_same_name(const uint8_t *a, const uint8_t *b) {
-  return ((load<uint64_t>(a) ^ load<uint64_t>(b)) | (load<uint64_t>(a + 8) ^ load<uint64_t>(b + 8)) |
+  return ((load<uint64_t>(a) ^ load<uint64_t>(b)) |
+          (load<uint64_t>(a + 8) ^ load<uint64_t>(b + 8)) |
           (load<uint64_t>(a + 16) ^ load<uint64_t>(b + 16)) |
           (load<uint64_t>(a + 24) ^ load<uint64_t>(b + 24))) == 0;
 }

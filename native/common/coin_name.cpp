@@ -34,7 +34,8 @@ struct Message {
     std::memcpy(bytes + kNameBytes, puzzle_hash, kNameBytes);
     const size_t int_bytes = clvm_int_bytes(amount);
     const size_t end = kHashesBytes + int_bytes;
-    // The amount as nine bytes and zeros: copied from inside, it needs no case of its own by length.
+    // The amount as nine bytes and zeros: copied from inside, it needs no case of its own by
+    // length.
     uint8_t padded[24] = {};
     store_big_endian(padded + 1, amount);
     std::memcpy(bytes + kHashesBytes, padded + 9 - int_bytes, 9);

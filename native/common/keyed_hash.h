@@ -1,11 +1,12 @@
 // The hash of whatever a peer can choose, for both stores: strongly universal, with a secret key.
 //
-// A peer can put any 32 bytes into a block, as spends and as parents, and knows this file. It does not
-// know the key, which is drawn for each table or each database, and nothing that leaves the process
-// tells a hash. The upper half of  b + Σ a[i]·x[i]  mod 2^128, for words x of 64 bits and random a and b of
-// 128, is uniform, and independent for any two inputs (vector multiply-shift: Dietzfelbinger 1996; Thorup,
-// "High Speed Hashing for Integers and Strings", 2015). So whatever names are chosen, two of them meet as
-// seldom as random ones. Modulo 2^64 that would not hold: words that differ in their top bits would meet.
+// A peer can put any 32 bytes into a block, as spends and as parents, and knows this file. It does
+// not know the key, which is drawn for each table or each database, and nothing that leaves the
+// process tells a hash. The upper half of  b + Σ a[i]·x[i]  mod 2^128, for words x of 64 bits and
+// random a and b of 128, is uniform, and independent for any two inputs (vector multiply-shift:
+// Dietzfelbinger 1996; Thorup, "High Speed Hashing for Integers and Strings", 2015). So whatever
+// names are chosen, two of them meet as seldom as random ones. Modulo 2^64 that would not hold:
+// words that differ in their top bits would meet.
 #pragma once
 
 #include <array>
@@ -53,7 +54,8 @@ class KeyedHash {
 
   static Wide wide(uint64_t low, uint64_t high) { return Wide{high} << 64 | low; }
 
-  // One to one. Without it the hashes of inputs at equal distances would be at equal distances, too.
+  // One to one. Without it the hashes of inputs at equal distances would be at equal distances,
+  // too.
   static uint64_t mixed(uint64_t hash) {
     hash = (hash ^ hash >> 32) * 0x9e3779b97f4a7c15;
     return hash ^ hash >> 32;

@@ -87,8 +87,8 @@ bool GuardedMapping::has(const void *address) const {
 // Noted first: who reads zeros finds the note.
 bool GuardedMapping::replace() const {
   lost_->note(file_);
-  return ::mmap(address_, n_, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1,
-                0) != MAP_FAILED;
+  return ::mmap(address_, n_, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED,
+                -1, 0) != MAP_FAILED;
 }
 
 }  // namespace cdb

@@ -30,8 +30,8 @@ struct OwnedBlocks {
   Bytes spends, confirms, names;
 
   Blocks view() const {
-    return {indices.size(), indices.data(), timestamps.data(), spend_ends.data(),
-            confirm_ends.data(), spends.data(), confirms.data(), names.data()};
+    return {indices.size(),      indices.data(), timestamps.data(), spend_ends.data(),
+            confirm_ends.data(), spends.data(),  confirms.data(),   names.data()};
   }
   size_t confirm_count() const { return names.size() / kNameBytes; }
   void clear() { *this = OwnedBlocks(); }

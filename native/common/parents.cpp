@@ -5,7 +5,8 @@ namespace cdb {
 void Parents::examine(const Blocks &blocks, size_t block, const Joined &joined, uint32_t first_row,
                       std::vector<uint32_t> *doubtful) {
   const size_t begin = blocks.confirm_begin(block);
-  const uint32_t n_spends = static_cast<uint32_t>(blocks.spend_ends[block] - blocks.spend_begin(block));
+  const uint32_t n_spends =
+      static_cast<uint32_t>(blocks.spend_ends[block] - blocks.spend_begin(block));
   const bool has_early = !hashes_.empty();  // what the block itself adds, it does not spend
   if (joined.explicit_parents.empty() && !has_early) return;
   uint32_t parent = UINT32_MAX;
@@ -15,9 +16,8 @@ void Parents::examine(const Blocks &blocks, size_t block, const Joined &joined, 
     if (joined.parents[i] != parent) {
       parent = joined.parents[i];
       const uint8_t *const name = blocks.confirm(coin);
-      is_doubted = parent < n_spends
-                       ? has_early && has_early_child(head_of(name))
-                       : is_doubtful(name, first_row + static_cast<uint32_t>(coin));
+      is_doubted = parent < n_spends ? has_early && has_early_child(head_of(name))
+                                     : is_doubtful(name, first_row + static_cast<uint32_t>(coin));
     }
     if (is_doubted) doubtful->push_back(static_cast<uint32_t>(coin));
   }

@@ -1,12 +1,13 @@
 // What is known of the parents of coins, so that few new coins have to be looked for.
 //
-// A coin's name is made from its parent's, and a coin is spent once. So a coin whose parent is spent,
-// validly, by the very block that confirms it can be there already only if an earlier block confirmed
-// it without spending the parent: as an early child. Those are remembered, by their parents. All but
-// all coins that come without their parent's spend are rewards, whose parents rise (reward_parents.h).
+// A coin's name is made from its parent's, and a coin is spent once. So a coin whose parent is
+// spent, validly, by the very block that confirms it can be there already only if an earlier block
+// confirmed it without spending the parent: as an early child. Those are remembered, by their
+// parents. All but all coins that come without their parent's spend are rewards, whose parents rise
+// (reward_parents.h).
 //
-// So a block's doubtful coins, which have to be looked for, are its early children, rewards aside that
-// are newer than any before, and the children of its spends that have an early child.
+// So a block's doubtful coins, which have to be looked for, are its early children, rewards aside
+// that are newer than any before, and the children of its spends that have an early child.
 //
 // Too much in here, of blocks that were rewound, costs look-ups and nothing else.
 #pragma once
@@ -21,8 +22,8 @@ namespace cdb {
 
 class Parents {
  public:
-  // An early child, the first one of its parent. row: what the store calls it; rows ascend. head: the
-  // leading bytes of its parent's name. Anybody can choose them.
+  // An early child, the first one of its parent. row: what the store calls it; rows ascend. head:
+  // the leading bytes of its parent's name. Anybody can choose them.
   struct EarlyChild {
     uint32_t row;
     uint64_t head;
@@ -30,8 +31,8 @@ class Parents {
 
   static uint64_t head_of(const uint8_t *parent) { return load_big_endian(parent); }
 
-  // Append the doubtful coins of a block that keeps the rules, ascending, to doubtful. Take note of its
-  // parents. Coins are numbered as in blocks; first_row: of coin 0.
+  // Append the doubtful coins of a block that keeps the rules, ascending, to doubtful. Take note of
+  // its parents. Coins are numbered as in blocks; first_row: of coin 0.
   void examine(const Blocks &blocks, size_t block, const Joined &joined, uint32_t first_row,
                std::vector<uint32_t> *doubtful);
 

@@ -1,5 +1,5 @@
-// The parents of rewards. They are no coins: 16 bytes of the network's and then a height, so that 12
-// bytes in their middle are zeros. To make a coin of such a name would take 2^96 hashes.
+// The parents of rewards. They are no coins: 16 bytes of the network's and then a height, so that
+// 12 bytes in their middle are zeros. To make a coin of such a name would take 2^96 hashes.
 #pragma once
 
 #include "bytes.h"
@@ -12,8 +12,8 @@ inline bool is_reward_parent(const uint8_t *name) {
   return load<uint64_t>(name + 16) == 0 && load<uint32_t>(name + 24) == 0;
 }
 
-// The highest that there were: of a network's two kinds, each new block has the next ones. A coin whose
-// parent lies above them all needs no look whether it is there already.
+// The highest that there were: of a network's two kinds, each new block has the next ones. A coin
+// whose parent lies above them all needs no look whether it is there already.
 class RewardParents {
  public:
   struct Highest {

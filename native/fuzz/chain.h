@@ -168,14 +168,13 @@ class Chain {
   }
 
   Confirm draw_confirm(Input *input, const Block &block, size_t n) const {
-    constexpr std::array<uint64_t, 8> kAmounts{0,      1,           127,        128, 255,
-                                               1u << 31, uint64_t{1} << 63, UINT64_MAX};
+    constexpr std::array<uint64_t, 8> kAmounts{
+        0, 1, 127, 128, 255, 1u << 31, uint64_t{1} << 63, UINT64_MAX};
     Confirm confirm{};
     switch (input->below(4)) {
       case 0:  // a reward: 16 bytes of the network's, zeros, and a height
         std::fill_n(confirm.begin(), 16, static_cast<uint8_t>(0xe0 + input->below(2)));
-        store_big_endian(confirm.data() + 28,
-                         static_cast<uint32_t>(block.index + input->below(4)));
+        store_big_endian(confirm.data() + 28, static_cast<uint32_t>(block.index + input->below(4)));
         break;
       case 1:
         std::fill_n(confirm.begin(), 32, input->byte());
@@ -195,5 +194,6 @@ class Chain {
   NameCoins name_coins_;
   std::vector<Block> blocks_;
   std::map<Name, Known> coins_;
-  std::vector<Name> rewound_;  // those that a rewind has taken, once or more; there may be such coins again
+  std::vector<Name>
+      rewound_;  // those that a rewind has taken, once or more; there may be such coins again
 };

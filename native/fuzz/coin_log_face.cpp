@@ -38,16 +38,36 @@ class Session {
   void call() {
     char *error = nullptr;
     switch (input_.below(16)) {
-      case 0: is_ok(cdb_coin_log_flush(log_, &error), &error), flushed_ = chain_.newest(); break;
-      case 1: rewind(); break;
-      case 2: reopen(); break;
-      case 3: abandon(); break;
-      case 4: beside(); break;
-      case 5: look_up(log_); break;
-      case 6: read_blocks(log_); break;
-      case 7: begin_reading(); break;
-      case 8: accept_unsorted(); break;
-      default: accept(); break;
+      case 0:
+        is_ok(cdb_coin_log_flush(log_, &error), &error), flushed_ = chain_.newest();
+        break;
+      case 1:
+        rewind();
+        break;
+      case 2:
+        reopen();
+        break;
+      case 3:
+        abandon();
+        break;
+      case 4:
+        beside();
+        break;
+      case 5:
+        look_up(log_);
+        break;
+      case 6:
+        read_blocks(log_);
+        break;
+      case 7:
+        begin_reading();
+        break;
+      case 8:
+        accept_unsorted();
+        break;
+      default:
+        accept();
+        break;
     }
     require(newest(log_) == chain_.newest(), "the newest block is the last one accepted");
   }
@@ -109,10 +129,9 @@ class Session {
     if (input_.below(8) == 0) {
       end_reading();
       reopen_after_kill();
-      const auto above = std::upper_bound(packed.indices.begin(), packed.indices.end(), newest(log_),
-                                          [](int64_t index, uint64_t other) {
-                                            return index < static_cast<int64_t>(other);
-                                          });
+      const auto above = std::upper_bound(
+          packed.indices.begin(), packed.indices.end(), newest(log_),
+          [](int64_t index, uint64_t other) { return index < static_cast<int64_t>(other); });
       if (above == packed.indices.end()) return std::nullopt;
       return static_cast<uint64_t>(above - packed.indices.begin());
     }
@@ -126,7 +145,8 @@ class Session {
     char *error = nullptr;
     is_ok(cdb_coin_log_taken_back(log_, &reader, &error), &error);
     std::vector<Block> blocks;
-    while (read_some(reader, &blocks)) {}
+    while (read_some(reader, &blocks)) {
+    }
     cdb_coin_log_end(reader);
     require(blocks.size() == 1, "one block is refused");
     const auto place = std::find(packed.indices.begin(), packed.indices.end(), blocks[0].index);
@@ -170,9 +190,14 @@ class Session {
   void reopen() {
     close();
     switch (input_.below(4)) {
-      case 0: std::filesystem::remove_all(directory_.path() / "derived"); break;
-      case 1: std::filesystem::remove(directory_.path() / "derived" / "history"); break;
-      default: break;
+      case 0:
+        std::filesystem::remove_all(directory_.path() / "derived");
+        break;
+      case 1:
+        std::filesystem::remove(directory_.path() / "derived" / "history");
+        break;
+      default:
+        break;
     }
     open();
   }
@@ -227,7 +252,8 @@ class Session {
     std::vector<uint8_t> found(names.size());
     char *error = nullptr;
     const auto *bytes = reinterpret_cast<const uint8_t *>(names.data());
-    is_ok(cdb_coin_log_lookup(log, bytes, names.size(), infos.data(), found.data(), &error), &error);
+    is_ok(cdb_coin_log_lookup(log, bytes, names.size(), infos.data(), found.data(), &error),
+          &error);
     for (size_t i = 0; i < names.size(); ++i) chain_.check(names[i], found[i] != 0, infos[i]);
   }
 
@@ -261,7 +287,8 @@ class Session {
 
   void finish(const Reading &reading) {
     std::vector<Block> blocks;
-    while (read_some(reading.reader, &blocks)) {}
+    while (read_some(reading.reader, &blocks)) {
+    }
     cdb_coin_log_end(reading.reader);
     require(blocks.size() == reading.expected.size(), "all blocks of the range are read");
     for (size_t i = 0; i < blocks.size(); ++i) require_same(blocks[i], reading.expected[i]);

@@ -1,9 +1,9 @@
-// A coin log one of whose files was changed: what its checksums do not cover must not be possible, and
-// where they hold, whoever has made the file, nothing is read that is not there.
+// A coin log one of whose files was changed: what its checksums do not cover must not be possible,
+// and where they hold, whoever has made the file, nothing is read that is not there.
 //
-// The input: which file (1 byte), whether its checksums are made to hold (1), whether it is opened for
-// writing, and without what is derived (1), then edits of the file as it was: where (2), what (1), how
-// many bytes (1), the bytes.
+// The input: which file (1 byte), whether its checksums are made to hold (1), whether it is opened
+// for writing, and without what is derived (1), then edits of the file as it was: where (2), what
+// (1), how many bytes (1), the bytes.
 
 #include "coin_log/cdb_coin_log_api.h"
 
@@ -29,12 +29,13 @@ using Bytes = std::vector<uint8_t>;
 
 constexpr std::array<const char *, 5> kFiles{"log", "acked", "derived/manifest", "derived/history",
                                              "derived/run"};
-constexpr cdb_coin_log_options kOptions{/*read_only=*/0,     /*power_durable=*/0,
-                                        /*memtable_coins=*/12, /*merge_runs=*/3,
-                                        /*bucket_bits=*/2,   /*name_bits=*/64,
-                                        /*recent_bits=*/1,   /*unverified_spends=*/4,
-                                        /*forgiving=*/0,
-                                        /*before_damage=*/0};
+constexpr cdb_coin_log_options kOptions{
+    /*read_only=*/0,       /*power_durable=*/0,
+    /*memtable_coins=*/12, /*merge_runs=*/3,
+    /*bucket_bits=*/2,     /*name_bits=*/64,
+    /*recent_bits=*/1,     /*unverified_spends=*/4,
+    /*forgiving=*/0,
+    /*before_damage=*/0};
 
 void require_declared(cdb_coin_log_status status, char **error) {
   require(status <= COIN_LOG_FAILED, "the status is one of those declared");
@@ -54,7 +55,8 @@ class Original {
     cdb_coin_log_open(scratch_.path().c_str(), &kOptions, &log, &error);
     Bytes dice(4000);
     uint32_t state = 1;
-    for (uint8_t &byte : dice) byte = static_cast<uint8_t>((state = state * 1103515245 + 12345) >> 16);
+    for (uint8_t &byte : dice)
+      byte = static_cast<uint8_t>((state = state * 1103515245 + 12345) >> 16);
     Input input(dice.data(), dice.size());
     while (chain_.coins().size() < 40) accept(log, chain_.draw(&input));
     chain_.rewind(static_cast<int64_t>(chain_.blocks()[chain_.blocks().size() - 3].index));
@@ -108,10 +110,18 @@ void edit(Bytes *bytes, Input *input) {
   const auto place = bytes->begin() + static_cast<ptrdiff_t>(at);
   const auto reached = place + static_cast<ptrdiff_t>(std::min(more.size(), bytes->size() - at));
   switch (kind) {
-    case kReplace: std::copy(more.begin(), more.begin() + (reached - place), place); break;
-    case kInsert: bytes->insert(place, more.begin(), more.end()); break;
-    case kRemove: bytes->erase(place, reached); break;
-    default: bytes->resize(at); break;
+    case kReplace:
+      std::copy(more.begin(), more.begin() + (reached - place), place);
+      break;
+    case kInsert:
+      bytes->insert(place, more.begin(), more.end());
+      break;
+    case kRemove:
+      bytes->erase(place, reached);
+      break;
+    default:
+      bytes->resize(at);
+      break;
   }
 }
 
@@ -140,7 +150,8 @@ void seal_history(Bytes *history) {
     uint8_t *const section = history->data() + at;
     const uint64_t rows = load<uint64_t>(section + 32) + load<uint32_t>(section + 12);
     const uint64_t blocks = load<uint64_t>(section + 24), rest = history->size() - at;
-    if (blocks > rest || rows > rest || kHeaderBytes + kLineBytes * blocks + 4 * rows > rest) return;
+    if (blocks > rest || rows > rest || kHeaderBytes + kLineBytes * blocks + 4 * rows > rest)
+      return;
     const size_t n = kHeaderBytes + kLineBytes * blocks + 4 * rows;
     seal(section, n, at);
     at += n;
@@ -161,11 +172,21 @@ void seal_acked(Bytes *acked) {
 
 void seal_file(size_t kind, const std::string &name, Bytes *bytes) {
   switch (kind) {
-    case 0: seal_log(bytes); break;
-    case 1: seal_acked(bytes); break;
-    case 2: seal(bytes->data(), bytes->size(), 0); break;
-    case 3: seal_history(bytes); break;
-    default: seal_run(bytes, std::stoull(name.substr(name.find('-') + 1))); break;
+    case 0:
+      seal_log(bytes);
+      break;
+    case 1:
+      seal_acked(bytes);
+      break;
+    case 2:
+      seal(bytes->data(), bytes->size(), 0);
+      break;
+    case 3:
+      seal_history(bytes);
+      break;
+    default:
+      seal_run(bytes, std::stoull(name.substr(name.find('-') + 1)));
+      break;
   }
 }
 
@@ -194,7 +215,8 @@ void read_all(cdb_coin_log *log, const Chain &asked, bool must_be_right) {
   } while (status == COIN_LOG_OK && counts.blocks > 0);
   cdb_coin_log_end(reader);
   if (status == COIN_LOG_OK && must_be_right)
-    require(blocks == asked.blocks().size() && coins == asked.coins().size(), "all blocks are read");
+    require(blocks == asked.blocks().size() && coins == asked.coins().size(),
+            "all blocks are read");
 }
 
 // Returns whether nothing failed: the log can be closed then, and else be left only.
@@ -213,8 +235,8 @@ bool write_on(cdb_coin_log *log, const Chain &chain) {
   char *error = nullptr;
   cdb_coin_log_status status = cdb_coin_log_accept(
       log, 1, packed.indices.data(), packed.timestamps.data(), packed.spend_ends.data(),
-      packed.confirm_ends.data(), packed.spends.data(), packed.confirms.data(),
-      packed.names.data(), /*trusting=*/1, &accepted, &error);
+      packed.confirm_ends.data(), packed.spends.data(), packed.confirms.data(), packed.names.data(),
+      /*trusting=*/1, &accepted, &error);
   require_declared(status, &error);
   if (status != COIN_LOG_OK) return false;
   status = cdb_coin_log_rewind(log, static_cast<int64_t>(totals.newest_index) / 2, &error);

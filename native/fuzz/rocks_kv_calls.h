@@ -19,14 +19,9 @@ inline bool is_ok(cdb_status status, char **error, cdb_status other = CDB_OK) {
 }
 
 inline cdb_kv_blocks pointers(const Packed &packed) {
-  return {packed.indices.size(),
-          packed.indices.data(),
-          packed.timestamps.data(),
-          packed.spend_ends.data(),
-          packed.confirm_ends.data(),
-          packed.spends.data(),
-          packed.confirms.data(),
-          packed.names.data()};
+  return {packed.indices.size(),    packed.indices.data(),      packed.timestamps.data(),
+          packed.spend_ends.data(), packed.confirm_ends.data(), packed.spends.data(),
+          packed.confirms.data(),   packed.names.data()};
 }
 
 inline Block copied(const cdb_kv_block &given, const Chain &chain) {

@@ -12,7 +12,8 @@ namespace {
 class Session {
  public:
   explicit Session(Input *input)
-      : input_(*input), chain_(name_confirms), options_{/*create=*/1, 0, 0, 1u << 20, 0, 0} {
+      : input_(*input), chain_(name_confirms), options_{/*create=*/1, 0, 0,
+                                                        1u << 20,     0, 0} {
     options_.sync = static_cast<int32_t>(input_.below(2));
     options_.commit_entries = 1 + input_.below(100);
     options_.ingest_entries = 1 + input_.below(100);
@@ -26,14 +27,30 @@ class Session {
   void call() {
     char *error = nullptr;
     switch (input_.below(10)) {
-      case 0: is_ok(cdb_kv_commit(kv_, &error), &error); break;
-      case 1: is_ok(cdb_kv_checkpoint(kv_, &error), &error); break;
-      case 2: is_ok(cdb_kv_settle(kv_, &error), &error); break;
-      case 3: rewind(); break;
-      case 4: reopen(); break;
-      case 5: look_up(); break;
-      case 6: read_blocks(); break;
-      default: accept(); break;
+      case 0:
+        is_ok(cdb_kv_commit(kv_, &error), &error);
+        break;
+      case 1:
+        is_ok(cdb_kv_checkpoint(kv_, &error), &error);
+        break;
+      case 2:
+        is_ok(cdb_kv_settle(kv_, &error), &error);
+        break;
+      case 3:
+        rewind();
+        break;
+      case 4:
+        reopen();
+        break;
+      case 5:
+        look_up();
+        break;
+      case 6:
+        read_blocks();
+        break;
+      default:
+        accept();
+        break;
     }
     require(state().newest == chain_.newest(), "the newest block is the last one accepted");
   }

@@ -37,12 +37,24 @@ class Session {
   void call() {
     char *error = nullptr;
     switch (input_.below(8)) {
-      case 0: is_ok(cdb_engine_flush(engine_, &error), &error); break;
-      case 1: is_ok(cdb_engine_settle(engine_, &error), &error); break;
-      case 2: rewind(); break;
-      case 3: reopen(); break;
-      case 4: find(); break;
-      default: put(); break;
+      case 0:
+        is_ok(cdb_engine_flush(engine_, &error), &error);
+        break;
+      case 1:
+        is_ok(cdb_engine_settle(engine_, &error), &error);
+        break;
+      case 2:
+        rewind();
+        break;
+      case 3:
+        reopen();
+        break;
+      case 4:
+        find();
+        break;
+      default:
+        put();
+        break;
     }
   }
 
@@ -59,9 +71,9 @@ class Session {
     cdb_watermark covered;
     cdb_engine_covered(engine_, &covered);
     require(covered.rows == names_.size(), "the watermark is the last one given");
-    require(names_.empty() || std::equal(names_.back().begin(), names_.back().end(),
-                                         covered.last_name),
-            "the last name is that of the last row");
+    require(
+        names_.empty() || std::equal(names_.back().begin(), names_.back().end(), covered.last_name),
+        "the last name is that of the last row");
   }
 
   void close() {
@@ -123,7 +135,8 @@ class Session {
     find_none(dropped);
     if (input_.below(3) == 0) return reopen();  // which ends it
     is_ok(cdb_engine_erase(engine_, bytes_of(dropped) + first * CDB_NAME_BYTES,
-                           dropped.size() - first, &error), &error);
+                           dropped.size() - first, &error),
+          &error);
     is_ok(cdb_engine_end_rewind(engine_, &error), &error);
     find_none(dropped);
   }
@@ -137,8 +150,7 @@ class Session {
 
   void find() {
     const std::vector<uint64_t> rows = rows_of(names_);
-    for (size_t i = 0; i < rows.size(); ++i)
-      require(rows[i] == i + 1, "a name leads to its row");
+    for (size_t i = 0; i < rows.size(); ++i) require(rows[i] == i + 1, "a name leads to its row");
     std::vector<Name> absent(names_);
     for (Name &name : absent) name[0] ^= 0x80, name[23] ^= 1;
     find_none(absent);

@@ -1,5 +1,5 @@
-// The replay scanner: what it gives is whole, in order and within its arrays, doesn't depend on how the
-// text is cut, stops where it is told to, and is read back from canonical text.
+// The replay scanner: what it gives is whole, in order and within its arrays, doesn't depend on how
+// the text is cut, stops where it is told to, and is read back from canonical text.
 //
 // The input is replay text. tests/fuzz/ holds the same inputs against cdb/replay.py.
 
@@ -62,10 +62,16 @@ Scan scan(const Text &text, bool last, int64_t newest_index, uint64_t max_blocks
   found.names.resize(confirms);
 
   const cdb_scan_input input{text.data(), text.size(), last ? 1 : 0, newest_index, max_blocks};
-  cdb_scan_output output{found.indices.data(),      found.timestamps.data(),
-                         found.spend_ends.data(),   found.confirm_ends.data(),
-                         found.spends.data(),       found.confirms.data(),
-                         found.names.data(),        0, 0, 0};
+  cdb_scan_output output{found.indices.data(),
+                         found.timestamps.data(),
+                         found.spend_ends.data(),
+                         found.confirm_ends.data(),
+                         found.spends.data(),
+                         found.confirms.data(),
+                         found.names.data(),
+                         0,
+                         0,
+                         0};
   found.status = cdb_scan(&input, &output);
   found.text_bytes = output.text_bytes;
   found.lines = output.lines;

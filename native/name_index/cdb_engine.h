@@ -25,36 +25,36 @@
 #define CDB_NAME_BYTES 32
 
 typedef enum {
-    CDB_OK = 0,
-    CDB_NOT_FOUND,  /* open, read_only: nothing is there */
-    CDB_FOREIGN,    /* open: it is there, but not ours, or of a newer version */
-    CDB_LOCKED,     /* open: somebody has it open for writing */
-    CDB_CORRUPT,    /* damage was found; nothing wrong was returned */
-    CDB_NO_SPACE,   /* the disk is full */
-    CDB_IO,         /* the operating system refused a read or a write */
-    CDB_INVALID,    /* the caller broke this contract */
-    CDB_NO_MEMORY,
-    CDB_FAILED      /* anything else */
+  CDB_OK = 0,
+  CDB_NOT_FOUND, /* open, read_only: nothing is there */
+  CDB_FOREIGN,   /* open: it is there, but not ours, or of a newer version */
+  CDB_LOCKED,    /* open: somebody has it open for writing */
+  CDB_CORRUPT,   /* damage was found; nothing wrong was returned */
+  CDB_NO_SPACE,  /* the disk is full */
+  CDB_IO,        /* the operating system refused a read or a write */
+  CDB_INVALID,   /* the caller broke this contract */
+  CDB_NO_MEMORY,
+  CDB_FAILED /* anything else */
 } cdb_status;
 
 /* What a write that has returned survives. A map is written with one of these from its
    opening to its closing: mixed, a crash could cost writes from the middle. */
 typedef enum {
-    CDB_LOG_OFF = 0,  /* closing or flush; a crash costs what came after the last one */
-    CDB_LOG_ON,       /* the death of the process */
-    CDB_LOG_SYNC      /* power loss */
+  CDB_LOG_OFF = 0, /* closing or flush; a crash costs what came after the last one */
+  CDB_LOG_ON,      /* the death of the process */
+  CDB_LOG_SYNC     /* power loss */
 } cdb_log;
 
 typedef struct {
-    int32_t read_only;       /* nothing on disk changes, and writes give CDB_INVALID */
-    cdb_log log;
-    uint64_t cache_bytes;    /* of decoded blocks, shared by all readers of the map */
-    uint64_t buffer_bytes;   /* of writes held in memory before they go to a file */
+  int32_t read_only; /* nothing on disk changes, and writes give CDB_INVALID */
+  cdb_log log;
+  uint64_t cache_bytes;  /* of decoded blocks, shared by all readers of the map */
+  uint64_t buffer_bytes; /* of writes held in memory before they go to a file */
 } cdb_options;
 
 typedef struct {
-    uint64_t rows;
-    uint8_t last_name[CDB_NAME_BYTES];  /* of row `rows`; zeros while rows is 0 */
+  uint64_t rows;
+  uint8_t last_name[CDB_NAME_BYTES]; /* of row `rows`; zeros while rows is 0 */
 } cdb_watermark;
 
 typedef struct cdb_engine cdb_engine;
@@ -64,10 +64,10 @@ const char *cdb_engine_version(void);
 
 /* Open the map in the directory `path` (in the file system's own encoding) and set
    *engine, to be closed by the caller. Unless read_only, a map that is missing is created;
-   its directory must exist, and the caller syncs that one's parent. Ends a rewind that a crash has cut short, unless
-   read_only, where find hides the names that the rewind would have erased. */
-cdb_status cdb_engine_open(const char *path, const cdb_options *options,
-                           cdb_engine **engine, char **error);
+   its directory must exist, and the caller syncs that one's parent. Ends a rewind that a crash has
+   cut short, unless read_only, where find hides the names that the rewind would have erased. */
+cdb_status cdb_engine_open(const char *path, const cdb_options *options, cdb_engine **engine,
+                           char **error);
 
 /* Flush, and release everything, also when it fails. */
 cdb_status cdb_engine_close(cdb_engine *engine, char **error);
@@ -76,8 +76,8 @@ void cdb_engine_covered(const cdb_engine *engine, cdb_watermark *covered);
 
 /* Set rows[i] to the row id of names[i], or to 0 where it is absent or lies above the
    watermark. Any order; a name may be asked for more than once. */
-cdb_status cdb_engine_find(cdb_engine *engine, const uint8_t *names, size_t n,
-                           uint64_t *rows, char **error);
+cdb_status cdb_engine_find(cdb_engine *engine, const uint8_t *names, size_t n, uint64_t *rows,
+                           char **error);
 
 /* Add the names of the n rows that follow on the watermark's, in the rows' order and each
    but once, and move the watermark to the last of them, in one atomic step. */
@@ -87,8 +87,7 @@ cdb_status cdb_engine_put(cdb_engine *engine, const uint8_t *names, size_t n,
 /* Lower the watermark. The names above it are out of sight at once; the caller goes on
    to erase them all, in as many calls as it likes, and to end the rewind. Until then,
    put gives CDB_INVALID. */
-cdb_status cdb_engine_begin_rewind(cdb_engine *engine, const cdb_watermark *covered,
-                                   char **error);
+cdb_status cdb_engine_begin_rewind(cdb_engine *engine, const cdb_watermark *covered, char **error);
 
 /* Erase n names, in one atomic step. Only within a rewind. */
 cdb_status cdb_engine_erase(cdb_engine *engine, const uint8_t *names, size_t n, char **error);
@@ -99,8 +98,8 @@ cdb_status cdb_engine_end_rewind(cdb_engine *engine, char **error);
 cdb_status cdb_engine_flush(cdb_engine *engine, char **error);
 
 /* Flush, and do all the compaction that is owed: find answers as before, from as few files as
-   can be. It may need as much free space as the map takes. When it returns, all of it survives power
-   loss. An engine that owes nothing does nothing. */
+   can be. It may need as much free space as the map takes. When it returns, all of it survives
+   power loss. An engine that owes nothing does nothing. */
 cdb_status cdb_engine_settle(cdb_engine *engine, char **error);
 
 /* Free a message; null is fine. */

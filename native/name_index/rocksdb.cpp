@@ -81,8 +81,7 @@ WatermarkBytes encode(const cdb_watermark &covered, bool rewinding) {
 // The places of the names in ascending order.
 std::vector<size_t> sorted(const uint8_t *names, size_t n) {
   std::vector<std::pair<uint64_t, size_t>> keyed(n);
-  for (size_t i = 0; i < n; ++i)
-    keyed[i] = {cdb::load_big_endian(names + i * CDB_NAME_BYTES), i};
+  for (size_t i = 0; i < n; ++i) keyed[i] = {cdb::load_big_endian(names + i * CDB_NAME_BYTES), i};
   std::sort(keyed.begin(), keyed.end(), [names](const auto &a, const auto &b) {
     if (a.first != b.first) return a.first < b.first;
     return name_at(names, a.second).compare(name_at(names, b.second)) < 0;
@@ -340,8 +339,7 @@ Status cdb_engine::trim() {
   return status.ok() ? flush() : status;
 }
 
-Status cdb_engine::write(rocksdb::WriteBatch &batch, const cdb_watermark &covered,
-                         bool rewinding) {
+Status cdb_engine::write(rocksdb::WriteBatch &batch, const cdb_watermark &covered, bool rewinding) {
   if (read_only_) return Status::InvalidArgument(kReadOnly);
   const WatermarkBytes watermark = encode(covered, rewinding);
   const Status status = batch.Put(kWatermarkKey, {watermark.data(), watermark.size()});
@@ -390,8 +388,7 @@ cdb_status cdb_engine_put(cdb_engine *engine, const uint8_t *names, size_t n,
   return guarded(error, [=] { return engine->put(names, n, *covered); });
 }
 
-cdb_status cdb_engine_begin_rewind(cdb_engine *engine, const cdb_watermark *covered,
-                                   char **error) {
+cdb_status cdb_engine_begin_rewind(cdb_engine *engine, const cdb_watermark *covered, char **error) {
   return guarded(error, [=] { return engine->begin_rewind(*covered); });
 }
 

@@ -1,4 +1,5 @@
-// The functions of cdb_rocks_kv.h: statuses and exceptions become its own, and nothing else happens here.
+// The functions of cdb_rocks_kv.h: statuses and exceptions become its own, and nothing else happens
+// here.
 
 #include "cdb_rocks_kv_api.h"
 
@@ -25,9 +26,8 @@ namespace {
 
 template <typename Body>
 cdb_status guarded_reads(const LostPages &lost, char **error, Body body) {
-  return guarded(error, [&] {
-    return cdb::rocks_kv::unless_lost(lost, lost.any() ? Status::OK() : body());
-  });
+  return guarded(
+      error, [&] { return cdb::rocks_kv::unless_lost(lost, lost.any() ? Status::OK() : body()); });
 }
 
 template <typename Body>
@@ -47,8 +47,7 @@ const char *cdb_kv_version(void) {
   return version.c_str();
 }
 
-cdb_status cdb_kv_open(const char *path, const cdb_kv_options *options, cdb_kv **kv,
-                       char **error) {
+cdb_status cdb_kv_open(const char *path, const cdb_kv_options *options, cdb_kv **kv, char **error) {
   return guarded(error, [=] {
     auto opened = std::make_unique<cdb_kv>();
     const Status status = Database::open(path, *options, &opened->database);
@@ -64,9 +63,7 @@ cdb_status cdb_kv_close(cdb_kv *kv, char **error) {
   });
 }
 
-void cdb_kv_get_state(const cdb_kv *kv, cdb_kv_state *state) {
-  *state = kv->database->state();
-}
+void cdb_kv_get_state(const cdb_kv *kv, cdb_kv_state *state) { *state = kv->database->state(); }
 
 cdb_status cdb_kv_accept(cdb_kv *kv, const cdb_kv_blocks *blocks, size_t *accepted, char **error) {
   return guarded_reads(*kv, error, [=] { return kv->database->accept(view(*blocks), accepted); });
@@ -121,9 +118,7 @@ cdb_status cdb_kv_cursor_next(cdb_kv_cursor *cursor, cdb_kv_block *block, int32_
   });
 }
 
-void cdb_kv_cursor_close(cdb_kv_cursor *cursor) {
-  delete cursor;
-}
+void cdb_kv_cursor_close(cdb_kv_cursor *cursor) { delete cursor; }
 
 cdb_status cdb_kv_begin_rewind(cdb_kv *kv, int64_t newest, char **error) {
   return guarded_reads(*kv, error, [=] { return kv->database->begin_rewind(newest); });
@@ -137,6 +132,4 @@ cdb_status cdb_kv_end_rewind(cdb_kv *kv, char **error) {
   return guarded_reads(*kv, error, [=] { return kv->database->end_rewind(); });
 }
 
-void cdb_kv_free(char *error) {
-  std::free(error);
-}
+void cdb_kv_free(char *error) { std::free(error); }

@@ -22,9 +22,8 @@ static_assert(sizeof(cdb_kv_info) == 80, "cdb_kv_info has no gaps");
 std::vector<Asked> sorted_part(const std::vector<Asked> &all, size_t part, size_t n) {
   std::vector<Asked> sorted(all.data() + all.size() * part / n,
                             all.data() + all.size() * (part + 1) / n);
-  std::sort(sorted.begin(), sorted.end(), [](const Asked &a, const Asked &b) {
-    return compare_names(a.name, b.name) < 0;
-  });
+  std::sort(sorted.begin(), sorted.end(),
+            [](const Asked &a, const Asked &b) { return compare_names(a.name, b.name) < 0; });
   return sorted;
 }
 
@@ -66,8 +65,12 @@ int64_t Database::newest() const {
 }
 
 cdb_kv_state Database::state() const {
-  return {newest(), store_->newest(), store_->sequence(), store_->ingestions(),
-          store_->is_rewinding() ? 1 : 0, pending_.probes()};
+  return {newest(),
+          store_->newest(),
+          store_->sequence(),
+          store_->ingestions(),
+          store_->is_rewinding() ? 1 : 0,
+          pending_.probes()};
 }
 
 Status Database::check_may_write() const {
@@ -111,8 +114,14 @@ Status Database::restore() {
     names.resize(block.n_confirms * kNameBytes);
     name_coins(block.confirms, block.n_confirms, names.data());
     const uint64_t index = block.index, spend_end = block.n_spends, confirm_end = block.n_confirms;
-    const Blocks chunk{1,           &index,       &block.timestamp, &spend_end, &confirm_end,
-                       block.spends, block.confirms, names.data()};
+    const Blocks chunk{1,
+                       &index,
+                       &block.timestamp,
+                       &spend_end,
+                       &confirm_end,
+                       block.spends,
+                       block.confirms,
+                       names.data()};
     if (!pending_.add(chunk, 0, newest))
       return Status::Corruption("a block does not fit those before it");
     newest = block.index;

@@ -1,9 +1,9 @@
 // Tables that are mapped by ourselves, so that a page which can't be read is an error and does not
 // kill the process.
 //
-// A page that is lost reads as zeros, which the checksum of a block tells: RocksDB verifies each one
-// that it reads. What it then keeps (indexes, the blocks of iterators and merges) is a copy. Lookups
-// use blocks in place, at two thirds of the cost, and let go of them at once.
+// A page that is lost reads as zeros, which the checksum of a block tells: RocksDB verifies each
+// one that it reads. What it then keeps (indexes, the blocks of iterators and merges) is a copy.
+// Lookups use blocks in place, at two thirds of the cost, and let go of them at once.
 #pragma once
 
 #include "common/lost_pages.h"
@@ -40,9 +40,12 @@ class MappedTable : public rocksdb::FSRandomAccessFile {
  public:
   MappedTable(void *bytes, size_t n, const std::string &path,
               const std::shared_ptr<LostPages> &lost)
-      : bytes_(bytes), n_(n), path_(path), lost_(lost),
-        guard_(std::make_unique<GuardedMapping>(
-            bytes, n, path.substr(path.rfind('/') + 1), lost)) {}
+      : bytes_(bytes),
+        n_(n),
+        path_(path),
+        lost_(lost),
+        guard_(std::make_unique<GuardedMapping>(bytes, n, path.substr(path.rfind('/') + 1), lost)) {
+  }
   MappedTable(const MappedTable &) = delete;
   MappedTable &operator=(const MappedTable &) = delete;
   ~MappedTable() override {

@@ -9,7 +9,8 @@ namespace {
 
 constexpr unsigned kFewestSlotBits = 10;
 
-// The hashes of names that follow on each other, computed ahead with their slots on the way from memory.
+// The hashes of names that follow on each other, computed ahead with their slots on the way from
+// memory.
 class HashesAhead {
  public:
   HashesAhead(const NameTable &table, const uint8_t *names, size_t n)
@@ -110,9 +111,9 @@ cdb_kv_block Pending::block(size_t i) const {
 }
 
 const cdb_kv_block *Pending::find_block(uint32_t index, cdb_kv_block *block) const {
-  const auto found = std::lower_bound(
-      blocks_.begin(), blocks_.end(), index,
-      [](const PendingBlock &one, uint32_t sought) { return one.index < sought; });
+  const auto found =
+      std::lower_bound(blocks_.begin(), blocks_.end(), index,
+                       [](const PendingBlock &one, uint32_t sought) { return one.index < sought; });
   if (found == blocks_.end() || found->index != index) return nullptr;
   *block = this->block(static_cast<size_t>(found - blocks_.begin()));
   return block;
@@ -132,7 +133,8 @@ bool Pending::add(const Blocks &blocks, size_t block, int64_t newest) {
   blocks_.push_back({index, blocks.timestamps[block], spends_.size() / kNameBytes,
                      confirms_.size() / kConfirmBytes});
   doubtful_.clear();
-  parents_.examine(blocks, block, joined_, static_cast<uint32_t>(coins_.size() - first), &doubtful_);
+  parents_.examine(blocks, block, joined_, static_cast<uint32_t>(coins_.size() - first),
+                   &doubtful_);
   const uint32_t *doubtful = doubtful_.data(), *const end = doubtful + doubtful_.size();
   HashesAhead name_hashes(table_, blocks.name(first), n_confirms);
   for (size_t i = 0; i < n_confirms; ++i) {

@@ -21,8 +21,8 @@ struct PendingCoin {
   bool may_exist;        // it is confirmed, and has to be looked for among older coins
 };
 
-// Finds coins by name: open addressing over their positions in a vector, and half of their hashes. A hash
-// is computed once a name, and handed over with it.
+// Finds coins by name: open addressing over their positions in a vector, and half of their hashes.
+// A hash is computed once a name, and handed over with it.
 class NameTable {
  public:
   static constexpr size_t kNone = SIZE_MAX;

@@ -30,26 +30,26 @@ using rocksdb::Status;
 
 namespace {
 
-constexpr size_t kPartCoins = 32;      // confirms in one row of a block
-constexpr size_t kBlockKeyBytes = 8;   // index, part; big endian, so that keys sort as numbers
-constexpr size_t kHeadBytes = 16;      // timestamp (8), spends (4), confirms (4); then the spends
-constexpr size_t kPlaceBytes = 8;      // index (4), position (4)
-constexpr size_t kSpendBytes = 4;      // index
+constexpr size_t kPartCoins = 32;     // confirms in one row of a block
+constexpr size_t kBlockKeyBytes = 8;  // index, part; big endian, so that keys sort as numbers
+constexpr size_t kHeadBytes = 16;     // timestamp (8), spends (4), confirms (4); then the spends
+constexpr size_t kPlaceBytes = 8;     // index (4), position (4)
+constexpr size_t kSpendBytes = 4;     // index
 constexpr size_t kMarkBytes = 8;
 constexpr unsigned kDigitBits = 11;
 constexpr unsigned kDigits = 2;
 constexpr uint32_t kDigitValues = 1u << kDigitBits;
-constexpr size_t kPrefetched = 16;    // coins
-constexpr size_t kReadChunk = 1024;    // keys; bounds the blocks that one MultiGet pins
+constexpr size_t kPrefetched = 16;   // coins
+constexpr size_t kReadChunk = 1024;  // keys; bounds the blocks that one MultiGet pins
 constexpr size_t kMemtableBytes = 32u << 20;
 constexpr size_t kLogBytes = 64u << 20;
-constexpr int kRunsAtOnce = 8;         // from so many on they are merged
+constexpr int kRunsAtOnce = 8;  // from so many on they are merged
 const Slice kRewindKey("rewind");
 const Slice kIndexedKey("indexed");
 const Slice kRewardsKey("rewards");
-const Slice kEarlyKey("early");        // the parent's leading bytes (8) follow
+const Slice kEarlyKey("early");  // the parent's leading bytes (8) follow
 constexpr size_t kEarlyKeyBytes = 5 + 8;
-constexpr size_t kRewardBytes = 20;    // kind (16), height (4)
+constexpr size_t kRewardBytes = 20;  // kind (16), height (4)
 
 template <size_t n>
 std::array<char, n> big_endian(uint64_t value) {
@@ -65,22 +65,16 @@ uint64_t from_big_endian(const char *bytes) {
   return value;
 }
 
-uint32_t u32_at(const char *bytes) {
-  return static_cast<uint32_t>(from_big_endian<4>(bytes));
-}
+uint32_t u32_at(const char *bytes) { return static_cast<uint32_t>(from_big_endian<4>(bytes)); }
 
 template <size_t n>
 Slice slice(const std::array<char, n> &bytes) {
   return {bytes.data(), n};
 }
 
-Slice name_slice(const uint8_t *name) {
-  return {reinterpret_cast<const char *>(name), kNameBytes};
-}
+Slice name_slice(const uint8_t *name) { return {reinterpret_cast<const char *>(name), kNameBytes}; }
 
-const char *chars(const uint8_t *bytes) {
-  return reinterpret_cast<const char *>(bytes);
-}
+const char *chars(const uint8_t *bytes) { return reinterpret_cast<const char *>(bytes); }
 
 using BlockKey = std::array<char, kBlockKeyBytes>;
 
@@ -89,9 +83,7 @@ BlockKey block_key(uint64_t index, uint64_t part) {
   return big_endian<kBlockKeyBytes>(index << 32 | part);
 }
 
-size_t parts_of(size_t n_confirms) {
-  return (n_confirms + kPartCoins - 1) / kPartCoins;
-}
+size_t parts_of(size_t n_confirms) { return (n_confirms + kPartCoins - 1) / kPartCoins; }
 
 std::array<char, kMarkBytes> mark_value(int64_t index) {
   return big_endian<kMarkBytes>(static_cast<uint64_t>(index));
@@ -169,13 +161,9 @@ Status for_each_sorted(const std::vector<PendingCoin> &coins, IsWanted is_wanted
   return status;
 }
 
-bool is_confirmed(const PendingCoin &coin) {
-  return coin.is_confirmed;
-}
+bool is_confirmed(const PendingCoin &coin) { return coin.is_confirmed; }
 
-bool is_spent(const PendingCoin &coin) {
-  return coin.spent_index != 0;
-}
+bool is_spent(const PendingCoin &coin) { return coin.spent_index != 0; }
 
 // Each of these calls put(key, value) in the order of keys, until one fails.
 template <typename Put>
@@ -286,7 +274,8 @@ class Run {
     return status.ok() ? writer_.Put(key, value) : status;
   }
 
-  // A file that is there may be a hard link of a run that was ingested: it must not be written over.
+  // A file that is there may be a hard link of a run that was ingested: it must not be written
+  // over.
   Status open() {
     const Status status = remove_if_there(path_);
     return status.ok() ? writer_.Open(path_) : status;
@@ -397,8 +386,7 @@ Status BlockCursor::read_parts(size_t n_confirms) {
 }
 
 Status Store::open(const std::string &path, const cdb_kv_options &wanted,
-                   const std::shared_ptr<LostPages> &lost,
-                   std::unique_ptr<Store> *store) {
+                   const std::shared_ptr<LostPages> &lost, std::unique_ptr<Store> *store) {
   auto opened = std::make_unique<Store>();
   opened->path_ = path;
   opened->wanted_ = wanted;
@@ -523,9 +511,7 @@ Status Store::read_newest(int64_t limit, int64_t *newest) {
   return Status::OK();
 }
 
-Store::~Store() {
-  release_families();
-}
+Store::~Store() { release_families(); }
 
 // After a failed write RocksDB says once more that there was one, which would hide why.
 Status Store::close() {
@@ -711,13 +697,9 @@ rocksdb::Options Store::options_of(const ColumnFamilyHandle *family) const {
   return {db_options_, family == coins_ || family == spends_ ? names_options_ : blocks_options_};
 }
 
-Status Store::checkpoint() {
-  return written(db_->Flush(rocksdb::FlushOptions(), handles_));
-}
+Status Store::checkpoint() { return written(db_->Flush(rocksdb::FlushOptions(), handles_)); }
 
-Status Store::settle() {
-  return written(compact(*db_, handles_));
-}
+Status Store::settle() { return written(compact(*db_, handles_)); }
 
 Status Store::begin_rewind(int64_t newest) {
   int64_t kept = -1;

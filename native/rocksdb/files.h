@@ -1,9 +1,11 @@
 // Files as every module over RocksDB has them: what RocksDB 7.8 makes of two errors costs nothing.
 //
-// - When the fsync of its manifest fails during an ingestion, it deletes the ingested tables. But the
-//   manifest may reach the disk all the same, and names them. So no table goes once a manifest is in
-//   doubt: the next opening sees which it names, and deletes the rest.
-// - A table that it can't read while it takes it in, it believes to be empty. So nothing goes into a
+// - When the fsync of its manifest fails during an ingestion, it deletes the ingested tables. But
+// the
+//   manifest may reach the disk all the same, and names them. So no table goes once a manifest is
+//   in doubt: the next opening sees which it names, and deletes the rest.
+// - A table that it can't read while it takes it in, it believes to be empty. So nothing goes into
+// a
 //   manifest once a read has failed.
 //
 // And a manifest changes only while nobody opens the database for reading (rocksdb_turns.h).
@@ -19,8 +21,7 @@
 #include <utility>
 
 inline bool ends_with(const std::string &text, const std::string &end) {
-  return text.size() >= end.size() &&
-         text.compare(text.size() - end.size(), end.size(), end) == 0;
+  return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
 }
 
 // What went wrong with the files of one database.
@@ -37,8 +38,8 @@ class WatchedTable : public rocksdb::FSRandomAccessFileOwnerWrapper {
   rocksdb::IOStatus Read(uint64_t offset, size_t n, const rocksdb::IOOptions &options,
                          rocksdb::Slice *result, char *scratch,
                          rocksdb::IODebugContext *debug) const override {
-    rocksdb::IOStatus status = rocksdb::FSRandomAccessFileOwnerWrapper::Read(
-        offset, n, options, result, scratch, debug);
+    rocksdb::IOStatus status =
+        rocksdb::FSRandomAccessFileOwnerWrapper::Read(offset, n, options, result, scratch, debug);
     if (!status.ok()) failures_->of_read = true;
     return status;
   }
@@ -119,8 +120,7 @@ class CarefulFiles : public rocksdb::FileSystemWrapper {
         rocksdb::FileSystemWrapper::NewWritableFile(path, options, file, debug);
     const size_t name = path.rfind('/');
     if (status.ok() && path.find("/MANIFEST-", name) != std::string::npos)
-      *file =
-          std::make_unique<WatchedManifest>(std::move(*file), path.substr(0, name), &failures_);
+      *file = std::make_unique<WatchedManifest>(std::move(*file), path.substr(0, name), &failures_);
     return status;
   }
 

@@ -15,48 +15,48 @@
 #define CDB_CONFIRM_LINE_BYTES 134
 
 typedef enum {
-    CDB_SCAN_MORE = 0,  /* the text ends within a line or a block, and more follows */
-    CDB_SCAN_END,       /* all text is scanned */
-    CDB_SCAN_LIMIT,     /* next is a block whose index is max_blocks or more */
-    CDB_SCAN_UNCLEAN    /* next is a line or a block that is not of the language */
+  CDB_SCAN_MORE = 0, /* the text ends within a line or a block, and more follows */
+  CDB_SCAN_END,      /* all text is scanned */
+  CDB_SCAN_LIMIT,    /* next is a block whose index is max_blocks or more */
+  CDB_SCAN_UNCLEAN   /* next is a line or a block that is not of the language */
 } cdb_scan_status;
 
 typedef struct {
-    uint8_t bytes[32];
+  uint8_t bytes[32];
 } cdb_hash;
 
 typedef struct {
-    cdb_hash parent;
-    cdb_hash puzzle_hash;
-    uint8_t amount[8];  /* big endian */
+  cdb_hash parent;
+  cdb_hash puzzle_hash;
+  uint8_t amount[8]; /* big endian */
 } cdb_coin;
 
 typedef struct {
-    const uint8_t *text;   /* begins between two blocks */
-    size_t text_bytes;
-    int32_t last;          /* nothing follows the text */
-    int64_t newest_index;  /* of the block before; -1 if there was none */
-    uint64_t max_blocks;
+  const uint8_t *text; /* begins between two blocks */
+  size_t text_bytes;
+  int32_t last;         /* nothing follows the text */
+  int64_t newest_index; /* of the block before; -1 if there was none */
+  uint64_t max_blocks;
 } cdb_scan_input;
 
 /* The caller gives the arrays, with room for text_bytes / CDB_BLOCK_LINE_BYTES + 1 blocks,
    and as many spends and confirms by their lines. The call sets the rest. */
 typedef struct {
-    /* One entry a block. */
-    uint64_t *indices;
-    uint64_t *timestamps;
-    uint64_t *spend_ends;    /* how many spends it has, with the blocks before it */
-    uint64_t *confirm_ends;
+  /* One entry a block. */
+  uint64_t *indices;
+  uint64_t *timestamps;
+  uint64_t *spend_ends; /* how many spends it has, with the blocks before it */
+  uint64_t *confirm_ends;
 
-    /* Those of the first block, then of the second, and so on; within a block in ascending
-       order of all their bytes. names[i] is the name of confirms[i]. */
-    cdb_hash *spends;
-    cdb_coin *confirms;
-    cdb_hash *names;
+  /* Those of the first block, then of the second, and so on; within a block in ascending
+     order of all their bytes. names[i] is the name of confirms[i]. */
+  cdb_hash *spends;
+  cdb_coin *confirms;
+  cdb_hash *names;
 
-    size_t blocks;
-    size_t text_bytes;  /* that is scanned: whole blocks, blanks and comments */
-    size_t lines;       /* in that text */
+  size_t blocks;
+  size_t text_bytes; /* that is scanned: whole blocks, blanks and comments */
+  size_t lines;      /* in that text */
 } cdb_scan_output;
 
 /* Scan as many whole blocks as there are. Beyond them, what the arrays hold is undefined. */
@@ -67,23 +67,23 @@ void cdb_name_coins(const cdb_coin *coins, size_t n, cdb_hash *names);
 
 /* What a look-up says of a coin; numbers in the machine's byte order. */
 typedef struct {
-    cdb_hash parent;
-    cdb_hash puzzle_hash;
-    uint64_t amount;
-    uint32_t confirmed_index;
-    uint32_t spent_index;  /* 0: unspent */
+  cdb_hash parent;
+  cdb_hash puzzle_hash;
+  uint64_t amount;
+  uint32_t confirmed_index;
+  uint32_t spent_index; /* 0: unspent */
 } cdb_info;
 
 /* Blocks as cdb.packed has them, and what a look-up says of each coin that they confirm. */
 typedef struct {
-    size_t blocks;
-    const uint64_t *indices;
-    const uint64_t *timestamps;
-    const uint64_t *confirm_ends;
-    const cdb_coin *confirms;
-    const cdb_hash *names;
-    const cdb_info *infos;
-    const uint8_t *found;  /* 0 where there is no such coin */
+  size_t blocks;
+  const uint64_t *indices;
+  const uint64_t *timestamps;
+  const uint64_t *confirm_ends;
+  const cdb_coin *confirms;
+  const cdb_hash *names;
+  const cdb_info *infos;
+  const uint8_t *found; /* 0 where there is no such coin */
 } cdb_state;
 
 #define CDB_STATE_BLOCK_BYTES 16

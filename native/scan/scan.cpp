@@ -85,6 +85,8 @@ cdb_scan_status Scanner::stuck() const {
   return text_.at_end() && input_.last == 0 ? CDB_SCAN_MORE : CDB_SCAN_UNCLEAN;
 }
 
+// A line of code for each piece of a line of text.
+// clang-format off
 bool Scanner::take(Header *header) {
   return text_.take('B') &&
          text_.take(' ') && text_.take_number(UINT32_MAX, &header->index) &&
@@ -108,6 +110,7 @@ bool Scanner::take(cdb_coin *confirm) {
   store_big_endian(confirm->amount, amount);
   return taken;
 }
+// clang-format on
 
 template <typename Entry>
 bool Scanner::take_sorted(uint64_t n, Entry *entries) {

@@ -37,8 +37,7 @@ void write_coin(const cdb_hash &name, const cdb_info &info, uint8_t *coin) {
 }  // namespace
 
 void cdb_name_coins(const cdb_coin *coins, size_t n, cdb_hash *names) {
-  cdb::name_coins(reinterpret_cast<const uint8_t *>(coins), n,
-                  reinterpret_cast<uint8_t *>(names));
+  cdb::name_coins(reinterpret_cast<const uint8_t *>(coins), n, reinterpret_cast<uint8_t *>(names));
 }
 
 size_t cdb_write_state(const cdb_state *state, uint8_t *stream, size_t *spent) {

@@ -457,8 +457,8 @@ SEEN = (
     Mutant(
         "reader-overlooks-rewind",
         "native/coin_log/open.cpp",
-        "if (read_manifest(directory_, &now) && now.epoch != epoch_on_opening_ && now.epoch != manifest_.epoch)",
-        "if (read_manifest(directory_, &now) && now.epoch < manifest_.epoch)",
+        "now.epoch != manifest_.epoch)",
+        "now.epoch < manifest_.epoch)",
         8,
         "who reads beside a writer is told when that one has rewound",
         _ONLY,
