@@ -197,4 +197,13 @@ SEEN = (
         "a forked child that drops its parent's database neither hangs nor writes",
         _ALL,
     ),
+    Mutant(
+        "buffers-that-change",
+        "cdb/packed.py",
+        "return view if type(view.obj) in (bytes, bytes32) else view.tobytes()",
+        "return view",
+        15,
+        "who gives packed blocks and changes them meanwhile changes nothing of what is checked",
+        ("sqlite_v3", "rocks_kv", "coin_log"),
+    ),
 )
