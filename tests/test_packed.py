@@ -1,5 +1,6 @@
 """Packed blocks, and schemas that take them."""
 
+from array import array
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -120,3 +121,17 @@ def test_bytes_are_not_copied() -> None:
     part = packed.part(1, 5).checked()
     assert isinstance(part.names, memoryview)
     assert part.names.obj is packed.names
+
+
+@pytest.mark.parametrize("field", ["spend_ends", "confirm_ends"])
+def test_ends_that_fall_anywhere_are_a_value_error(field: str) -> None:
+    packed = PackedBlocks.of(sample_chain(9).blocks)
+    ends: array[int] = getattr(packed, field)
+    places = [n for n in range(1, len(ends)) if ends[n - 1] > 0]
+    assert len(places) > 4
+    for place in places:
+        fallen = ends[:]
+        fallen[place] = ends[place - 1] - 1
+        changed: Any = {field: fallen}
+        with pytest.raises(ValueError, match="ends before the one before it"):
+            replace(packed, **changed).checked()

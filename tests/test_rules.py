@@ -11,12 +11,13 @@ import pytest
 
 from cdb.blocks import BlockSpendInfo
 from cdb.coins import Coin, bytes32, is_reward
-from cdb.errors import BlockError
+from cdb.errors import BlockError, DuplicateCoinError, UnknownCoinError
 from cdb.packed import PackedBlocks
 from cdb.schemas import Schema, offer_of
 from cdb.schemas.memory import MemorySchema
 from cdb.schemas.registry import SchemaInfo
-from cdb.testing.chains import hash_of
+from cdb.testing.base import accept_all
+from cdb.testing.chains import child, hash_of, reward
 
 KINDS = [hash_of("kind", n)[:16] for n in range(11)]
 STRANGERS = [bytes32(KINDS[0] + bytes(11) + b"\1" + bytes(4)), hash_of("nobody")]
@@ -86,6 +87,42 @@ def test_all_stores_refuse_the_same_blocks(
                 each.rewind_to_block_index(index - 4)
     schema.close()
     assert 20 < refused < 140
+
+
+@pytest.mark.parametrize("how", ["rewound", "refused"])
+def test_an_early_child_is_known_when_a_later_one_is_gone(
+    own_schema: SchemaInfo, tmp_path: Path, how: str
+) -> None:
+    if own_schema.missing is not None:
+        pytest.skip(own_schema.missing)
+    parent = reward(1)
+    early, sibling = child(parent.name()), child(parent.name(), 1)
+    with own_schema.open(tmp_path / "database") as schema:
+        accept_all(schema, [BlockSpendInfo(1, 0, [], [parent]), BlockSpendInfo(2, 0, [], [early])])
+        if how == "rewound":
+            schema.accept_block(BlockSpendInfo(3, 0, [], [sibling]))
+            schema.rewind_to_block_index(2)
+        else:
+            with pytest.raises(UnknownCoinError):
+                schema.accept_block(BlockSpendInfo(3, 0, [hash_of("nobody")], [sibling]))
+        with pytest.raises(DuplicateCoinError):
+            schema.accept_block(BlockSpendInfo(3, 0, [parent.name()], [early]))
+        schema.accept_block(BlockSpendInfo(3, 0, [parent.name()], [sibling]))
+
+
+def test_a_reward_below_the_highest_is_not_confirmed_again(
+    own_schema: SchemaInfo, tmp_path: Path
+) -> None:
+    if own_schema.missing is not None:
+        pytest.skip(own_schema.missing)
+    path = tmp_path / "database"
+    with own_schema.open(path) as schema:
+        for index, height in enumerate((9, 5, 7), 1):
+            schema.accept_block(BlockSpendInfo(index, 0, [], [reward(height)]))
+    with own_schema.open(path) as schema:
+        for height in (5, 7, 9):
+            with pytest.raises(DuplicateCoinError):
+                schema.accept_block(BlockSpendInfo(4, 0, [], [reward(height)]))
 
 
 def test_what_a_rewards_parent_is() -> None:

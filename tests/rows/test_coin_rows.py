@@ -10,6 +10,7 @@ import pytest
 from cdb.durability import Durability
 from cdb.errors import CorruptDatabaseError
 from cdb.schemas import open_schema
+from cdb.schemas.sqlite_v3 import check
 from cdb.testing.chains import Chain, sample_chain
 
 
@@ -82,6 +83,15 @@ def test_a_changed_block_row_is_not_served(path: Path, chain: Chain, assignment:
         pytest.raises(CorruptDatabaseError, match=r"coins\.sqlite"),
     ):
         schema.block_info_for_block_index(index)
+
+
+def test_a_spend_that_no_block_made_is_damage(path: Path) -> None:
+    with closing(sqlite3.connect(path / "coins.sqlite")) as connection:
+        select = "SELECT max(id) FROM coin WHERE id NOT IN (SELECT id FROM spend)"
+        ((unspent,),) = connection.execute(select)
+    change(path, f"INSERT INTO spend SELECT {unspent}, max(block_index) FROM block")  # noqa: S608
+    problems = [damage.problem for damage in check(path, lambda coins: None)]
+    assert any("coins say that they are spent, and blocks spend" in each for each in problems)
 
 
 @pytest.mark.parametrize("row", [1, 7])
