@@ -12,6 +12,7 @@ import pytest
 from cdb.blocks import BlockSpendInfo
 from cdb.coins import Coin, bytes32, is_reward
 from cdb.errors import BlockError, DuplicateCoinError, UnknownCoinError
+from cdb.mainnet import pool_coin
 from cdb.packed import PackedBlocks
 from cdb.schemas import Schema, offer_of
 from cdb.schemas.memory import MemorySchema
@@ -118,11 +119,11 @@ def test_a_reward_below_the_highest_is_not_confirmed_again(
     path = tmp_path / "database"
     with own_schema.open(path) as schema:
         for index, height in enumerate((9, 5, 7), 1):
-            schema.accept_block(BlockSpendInfo(index, 0, [], [reward(height)]))
+            schema.accept_block(BlockSpendInfo(index, 0, [], [pool_coin(height, hash_of("pool"))]))
     with own_schema.open(path) as schema:
         for height in (5, 7, 9):
             with pytest.raises(DuplicateCoinError):
-                schema.accept_block(BlockSpendInfo(4, 0, [], [reward(height)]))
+                schema.accept_block(BlockSpendInfo(4, 0, [], [pool_coin(height, hash_of("pool"))]))
 
 
 def test_what_a_rewards_parent_is() -> None:

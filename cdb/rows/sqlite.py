@@ -80,7 +80,7 @@ def connect(path: Path, durability: Durability, tables: Tables) -> sqlite3.Conne
                 # What a killed process left in the -wal need not be synced, and what it could not
                 # sync never will be: nothing is promised, or built on it, before it is in the file.
                 connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-            check_tables(connection, path, tables)
+            check_tables(connection, path, tables, are_written=True)
     except BaseException:
         connection.close()
         raise
@@ -174,13 +174,16 @@ def _identity(path: Path) -> tuple[int, int]:
     return status.st_dev, status.st_ino
 
 
-def check_tables(connection: sqlite3.Connection, path: Path, tables: Tables) -> None:
+def check_tables(
+    connection: sqlite3.Connection, path: Path, tables: Tables, *, are_written: bool = False
+) -> None:
     """Check those of the tables that are there, before anything is read from them.
 
     Raises CorruptDatabaseError for what is no ordinary table: a view, a virtual table, a computed
     column, default or index is a program of whoever made the file, and may run for ever; and a
     trigger writes what nobody here has asked for, as a UNIQUE rule drops what was. A table without
-    its key would hold a name twice, and be read to its end for each.
+    its key would hold a name twice, and be read to its end for each. are_written: nor may a column
+    make other values of those that it gets.
     """
     names = ",".join(f"'{table}'" for table in tables)
     query = (
@@ -192,7 +195,7 @@ def check_tables(connection: sqlite3.Connection, path: Path, tables: Tables) -> 
         if kind != "table" or not root_page:
             what = "virtual table" if kind == "table" else kind
             raise CorruptDatabaseError(path, f"{name} is a {what}, and only tables belong here")
-        problem = _wrong_with(connection, name, tables.get(name.lower()))
+        problem = _wrong_with(connection, name, tables.get(name.lower()), are_written=are_written)
         if problem is not None:
             raise CorruptDatabaseError(path, f"{name}{problem}")
 
@@ -201,7 +204,9 @@ _ROW_NAMES = ("rowid", "oid", "_rowid_")
 _EXPRESSION = -2  # an index's column that is none of the table's
 
 
-def _wrong_with(connection: sqlite3.Connection, table: str, key: str | None) -> str | None:
+def _wrong_with(
+    connection: sqlite3.Connection, table: str, key: str | None, *, are_written: bool
+) -> str | None:
     """What is wrong with a table: asked by statements, as a table may have a function's name."""
     columns = connection.execute(f"PRAGMA main.table_xinfo({_quoted(table)})").fetchall()
     for _, name, kind, _, default, _, hidden in columns:
@@ -209,7 +214,7 @@ def _wrong_with(connection: sqlite3.Connection, table: str, key: str | None) -> 
             return f".{name} is computed, not stored"
         if name.lower() in _ROW_NAMES:
             return f".{name} hides the rows' numbers, by which they are read"
-        if key is not None and _changes_values(kind):
+        if are_written and key is not None and _changes_values(kind):
             return f".{name} is of type {kind}, which changes what is stored"
     found = ", ".join(name for _, name, _, _, _, place, _ in columns if place) or None
     if found != key:

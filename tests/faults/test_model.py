@@ -21,7 +21,7 @@ FORGETFUL = "cdb.testing.faults.forgetful"
 @pytest.mark.parametrize(
     ("spec", "trial", "problem"),
     [
-        (f"{FORGETFUL}:FlushesLater", "kill-load", "was acknowledged, and the state of step"),
+        (f"{FORGETFUL}:FlushesLater", "kill-load", "(acknowledged|begun), and the state of step"),
         (f"{FORGETFUL}:FlushesLater", "walk", "promised up to block"),
         (f"{FORGETFUL}:ForgetsThePack", "walk", "AssertionError"),
         (f"{FORGETFUL}:ForgetsThePack", "hostile", "other blocks than those before the error"),

@@ -92,7 +92,6 @@ def table_of_coins(path: Path, key: str) -> None:
             "coin_record(amount)",
             "is UNIQUE",
         ),
-        ("blob PRIMARY KEY, more REAL", "coin_record(amount)", "of type REAL"),
     ],
 )
 def test_names_are_found_by_their_key(tmp_path: Path, key: str, index: str, problem: str) -> None:
@@ -103,6 +102,13 @@ def test_names_are_found_by_their_key(tmp_path: Path, key: str, index: str, prob
     for read_only in (True, False):
         with pytest.raises(CorruptDatabaseError, match=problem):
             open_schema("blockchain_v2", path, read_only=read_only)
+
+
+def test_a_column_that_changes_values_is_not_written(tmp_path: Path) -> None:
+    path = tmp_path / "node.sqlite"
+    table_of_coins(path, "blob PRIMARY KEY, more REAL")
+    with pytest.raises(CorruptDatabaseError, match="of type REAL"):
+        open_schema("blockchain_v2", path)
 
 
 def test_what_a_file_says_of_new_rows_is_not_asked(tmp_path: Path) -> None:
