@@ -137,8 +137,8 @@ void Acceptance::add_record(size_t block) {
 void Acceptance::enter() {
   std::vector<uint32_t> known;
   const size_t coins = blocks_.confirm_begin(prepared_);
-  const size_t entered = store_.index_.insert(blocks_.names, coins, first_row_, &known);
-  if (entered < coins) stop_behind(entered - 1, &known);
+  const size_t repeated = store_.index_.insert(blocks_.names, coins, first_row_, &known);
+  if (repeated < coins) stop_behind(repeated, &known);
   find_duplicates(known);
   store_.spent_.resize(first_row_ + blocks_.confirm_begin(prepared_));
 }
@@ -153,10 +153,10 @@ void Acceptance::stop_behind(size_t repeated, std::vector<uint32_t> *known) {
   doubtful_.erase(std::lower_bound(doubtful_.begin(), doubtful_.end(), *end), doubtful_.end());
   for (size_t coin = repeated + 1; coin < *end;) {
     std::vector<uint32_t> known_too;
-    const size_t entered =
+    const size_t next =
         store_.index_.insert(blocks_.name(coin), *end - coin, row_of_coin(coin), &known_too);
     for (const uint32_t each : known_too) known->push_back(static_cast<uint32_t>(coin) + each);
-    coin += entered;
+    coin += next + 1;
   }
 }
 

@@ -29,7 +29,7 @@ size_t Index::insert(const uint8_t *names, size_t n, uint32_t first_row,
     const bool is_of_these = there >= first_row && there - first_row < i;
     if (is_of_these &&
         is_same_name(names + (there - first_row) * kNameBytes, names + i * kNameBytes))
-      return i + 1;
+      return i;
   }
   return n;
 }

@@ -15,9 +15,9 @@ class Index {
 
   const NameBits &bits() const { return bits_; }
 
-  // Enter the rows from first_row on under n names, up to one that repeats an earlier one of them.
-  // Returns how many were entered. known gets those of them, by their number, that share their bits
-  // with one that the memtable had before.
+  // Enter the rows from first_row on under n names, up to one that repeats an earlier one of them,
+  // which is returned by its number; n where none does. known gets those that were entered, by
+  // their numbers, and share their bits with one that the memtable had before.
   size_t insert(const uint8_t *names, size_t n, uint32_t first_row, std::vector<uint32_t> *known);
   void take_back(const uint8_t *names, size_t n, uint32_t first_row);
 

@@ -845,6 +845,27 @@ def test_packed_blocks_that_are_not_canonical_are_refused(path: Path) -> None:
         schema.accept_packed(packed)
 
 
+@pytest.mark.parametrize("behind", [0, 1])
+def test_a_pack_whose_names_lie_is_refused_where_two_coins_have_one(
+    path: Path, behind: int
+) -> None:
+    """No rule finds it but that: each coin's parent is spent by its own block."""
+    parents = [reward(1, n) for n in range(2 + behind)]
+    blocks = [BlockSpendInfo(1, 0, [], parents)]
+    for index, parent in enumerate(parents, 2):
+        blocks.append(BlockSpendInfo(index, 0, [parent.name()], [child(parent.name())]))
+    packed = PackedBlocks.of(blocks)
+    names = [bytes(packed.names)[at : at + 32] for at in range(0, len(packed.names), 32)]
+    names[len(parents) + 1] = names[len(parents)]
+    with CoinLogSchema(path) as schema:
+        with pytest.raises(ValueError, match="block 3 is not in canonical form"):
+            schema.accept_packed(replace(packed, names=b"".join(names)))
+            schema.flush()
+        assert verify(schema) == expected_state(blocks[:2])
+        accept_all(schema, blocks[2:])
+        assert verify(schema) == expected_state(blocks)
+
+
 def test_a_block_is_read_while_the_next_one_is_on_its_way_to_the_file(path: Path) -> None:
     """The record behind it is looked at, which here begins a page."""
     coins = [[reward(n, m) for m in range(4584)] for n in range(20)]
