@@ -119,7 +119,7 @@ def open_uri(path: Path, parameters: str) -> sqlite3.Connection:
     """
     check_files(path, read_only="mode=ro" in parameters)
     _check_not_inherited(path)
-    with sqlite_errors(path):
+    with sqlite_errors(path), storage_errors(path):
         connection = sqlite3.connect(
             # Without an authority a path that begins with two slashes would be taken for one.
             f"file://{quote(os.fsencode(path.absolute()))}?{parameters}",
