@@ -215,5 +215,6 @@ from cdb.schemas.memory import MemorySchema
 class Sleeper(MemorySchema):
     def __init__(self, path):
         print(os.getpid(), flush=True)
-        time.sleep(60)
+        for _ in range(600):
+            time.sleep(0.1)  # a signal just before one long sleep would be seen after it
 """
