@@ -17,7 +17,7 @@ import pytest
 
 from cdb.blocks import BlockSpendInfo, canonical
 from cdb.coins import Coin, bytes32
-from cdb.errors import StorageError, WrongDatabaseError
+from cdb.errors import CorruptDatabaseError, StorageError, WrongDatabaseError
 from cdb.node.table import TABLES
 from cdb.replay import block_text
 from cdb.rows.snapshot import Snapshot
@@ -343,6 +343,8 @@ USELESS_WALS: dict[str, Callable[[bytes], bytes]] = {
     "header-only": lambda wal: wal[:WAL_HEADER_BYTES],
     "torn-first-commit": lambda wal: wal[: WAL_HEADER_BYTES + 2 * FRAME_BYTES],
     "garbage": lambda wal: bytes(range(256)) * 40,
+    # Whole, with the right salts, and another checksum than SQLite would compute.
+    "altered": lambda wal: wal[: WAL_HEADER_BYTES + 24] + b"?" + wal[WAL_HEADER_BYTES + 25 :],
 }
 
 
@@ -378,6 +380,27 @@ def test_a_node_that_starts_while_we_read_keeps_its_wal(
     with writer:
         assert wal.exists()
     assert f"\nB {height} ".encode() in dump()
+
+
+@pytest.mark.parametrize("is_closed", [True, False])
+def test_a_writer_that_comes_while_nothing_is_locked_is_noticed(
+    live: NodeDatabase, path: Path, command_environment: dict[str, str], *, is_closed: bool
+) -> None:
+    """What is read beside it may be mixed: it is an error, damage or not."""
+    if is_closed:
+        with Writer(live, path, command_environment) as writer:
+            writer.stop()
+    count = "SELECT count(*) FROM coin_record"
+    with Snapshot(path, TABLES) as snapshot:
+        with snapshot.reading():
+            snapshot.connection.execute(count).fetchone()
+        with Writer(live, path, command_environment) as writer:
+            writer.step()
+            noticed = pytest.raises(StorageError, match="another program began to write")
+            with noticed, snapshot.reading():
+                snapshot.connection.execute(count).fetchone()
+            with noticed, snapshot.reading():
+                raise CorruptDatabaseError(path, "what looks like damage")
 
 
 @pytest.mark.parametrize("left", [b"", bytes(32768), bytes(range(256)) * 128])

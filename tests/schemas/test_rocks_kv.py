@@ -439,6 +439,24 @@ class TestRewards:
                     schema.accept_block(BlockSpendInfo(21, 0, [], [coin]))
 
 
+@needs_rocksdb
+def test_a_block_that_is_refused_after_the_table_grew_hides_no_coin(path: Path) -> None:
+    """A table that grows enters its coins from slot 0: those that had gone past its end come first.
+
+    Whether there are some in the refused block depends on the table's key, which no test chooses.
+    """
+    path.mkdir()
+    kept = [reward(1, n) for n in range(400)]
+    refused = BlockSpendInfo(2, 0, [hash_of()], [reward(2, n) for n in range(400)])
+    for attempt in range(50):
+        with RocksKvSchema(path / str(attempt)) as schema:
+            schema.accept_block(BlockSpendInfo(1, 0, [], kept))
+            with pytest.raises(UnknownCoinError):
+                schema.accept_block(refused)
+            found = schema.coin_infos_for_coin_names([coin.name() for coin in kept])
+            assert len(found) == len(kept)
+
+
 def settle_and_die(path: Path) -> None:
     """End by SIGKILL after a chain was settled that was never flushed."""
     schema = RocksKvSchema(path)
