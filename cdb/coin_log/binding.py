@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from weakref import WeakSet, finalize
+from weakref import finalize
 
 from cdb.coins import MAX_U32, NAME_BYTES
 from cdb.durability import Durability
@@ -32,12 +32,18 @@ class _TakenBackError(Exception):
     """A block that was accepted trusting breaks a rule."""
 
 
+class UnverifiedError(Exception):
+    """What was accepted trusting has to be verified before anything is read."""
+
+
 _PROBLEMS: Problems = {
     "COIN_LOG_CORRUPT": (CorruptDatabaseError, "{}"),
     "COIN_LOG_FOREIGN": (WrongDatabaseError, "{}"),
     "COIN_LOG_NO_SPACE": (StorageError, "the disk is full ({}); make room, then open it again"),
     "COIN_LOG_IO": (StorageError, "{}; {advice}, then open it again"),
     "COIN_LOG_TAKEN_BACK": (_TakenBackError, "{}"),
+    "COIN_LOG_UNVERIFIED": (UnverifiedError, "{}"),
+    "COIN_LOG_CLOSED": (DatabaseClosedError, "{}"),
     "COIN_LOG_REWOUND": (DatabaseClosedError, "{}"),
     "COIN_LOG_FAILED": (StorageError, "the coin log failed ({}); open it again"),
     "COIN_LOG_LIMIT": (UnsupportedError, "{}"),
@@ -87,7 +93,9 @@ def names_of(confirms: bytes) -> bytes:
 class CoinLog:
     """The coin log in a directory that exists and that nobody else writes to.
 
-    One call at a time. After an error in a write, only close(abandon=True) is left.
+    One thread at a time accepts, settles, flushes, rewinds or closes. Any number read beside it,
+    each call in one state, and get UnverifiedError where settle() has to come first. After an error
+    in a write, only close(abandon=True) is left.
 
     forgiving: open it also where `acked` is lost, so that it can be checked or repaired.
     before_damage: open, read_only, what comes before the first damage to the log; see check(). All
@@ -108,9 +116,8 @@ class CoinLog:
     ) -> None:
         self.path = path
         self.is_settled = True
-        """Whether settle() has nothing to do."""
+        """Whether settle() has nothing to do; for the one who writes."""
         self._native = _engine.load()
-        self._readers: WeakSet[Reader] = WeakSet()
         self._ended: deque[Any] = deque()
         ffi = self._native.ffi
         options = ffi.new("cdb_coin_log_options *")
@@ -182,7 +189,7 @@ class CoinLog:
         return None if place == len(blocks) else blocks.part(place, place + 1)
 
     def settle(self) -> PackedBlocks | None:
-        """Verify what was accepted trusting, as has to be done before any other call but accept().
+        """Verify what was accepted trusting, as has to be done before anything is read.
 
         Returns the first block that breaks a rule; it and those after it are gone.
         """
@@ -193,6 +200,10 @@ class CoinLog:
         finally:
             self.is_settled = True
         return None
+
+    def await_settled(self, most_milliseconds: int) -> None:
+        """Wait until another thread has verified something, or for so long."""
+        _engine.call(self.path, "await_settled", self._open_handle(), most_milliseconds)
 
     def flush(self) -> None:
         """Make everything accepted durable."""
@@ -227,39 +238,36 @@ class CoinLog:
         return self._reader("read", first, max(-1, min(last_index, MAX_U32)))
 
     def close(self, *, abandon: bool = False) -> None:
-        """Make everything durable, unless abandon, and release files. Readers end."""
-        for reader in list(self._readers):
-            reader.end()
+        """Make everything durable, unless abandon, and release files. Readers end with an error."""
         self._end_readers()
         handle, self._handle = self._handle, None
         if handle is not None:
+            # Others may be in the middle of a call; they have this object while they are.
+            finalize(self, _release, self._native.lib, handle, self._ended).atexit = False
             _engine.call(self.path, "close", handle, abandon)
 
     def _abandon(self, handle: Any) -> None:
         _engine.call(self.path, "close", handle, True)
+        self._native.lib.cdb_coin_log_release(handle)
 
     def _taken_back(self) -> PackedBlocks:
         reader = self._reader("taken_back")
         (block,) = reader
-        reader.end()
         return block
 
     def _reader(self, function: str, *arguments: int) -> "Reader":
         kind, end = "cdb_coin_log_reader", self._ended.append
         log = self._open_handle()
         handle = _engine.open(self.path, function, log, *arguments, kind=kind, close=end)
-        reader = Reader(self, handle, self._ended)
-        self._readers.add(reader)
-        return reader
+        return Reader(self, handle, self._ended)
 
     def _end_readers(self) -> None:
-        """End the readers that nobody has any more: from here, because calls come one at a time."""
-        while self._ended:
-            self._native.lib.cdb_coin_log_end(self._ended.popleft())
+        """End the readers that nobody has any more: here, and not where a finalizer runs."""
+        _end_all(self._native.lib, self._ended)
 
     def _count(self) -> Any:
         totals = self._native.ffi.new("cdb_coin_log_totals *")
-        self._native.lib.cdb_coin_log_count(self._open_handle(), totals)
+        _engine.call(self.path, "count", self._open_handle(), totals)
         return totals
 
     def _open_handle(self) -> Any:
@@ -268,18 +276,31 @@ class CoinLog:
         return self._handle
 
 
+def _end_all(lib: Any, readers: "deque[Any]") -> None:
+    while readers:
+        try:
+            reader = readers.popleft()
+        except IndexError:  # another thread was faster
+            return
+        lib.cdb_coin_log_end(reader)
+
+
+def _release(lib: Any, log: Any, readers: "deque[Any]") -> None:
+    """Free what is left of a closed log and of its readers: nobody has any of them."""
+    _end_all(lib, readers)
+    lib.cdb_coin_log_release(log)
+
+
 class Reader:
-    """Blocks as they were when it was made. next() keeps CoinLog's rule: one call at a time."""
+    """Blocks as they were when it was made. One call at a time."""
 
     def __init__(self, log: CoinLog, handle: Any, ended: "deque[Any]") -> None:
         self._log = log
         self._handle = handle
-        self._finalizer = finalize(self, ended.append, handle)
+        finalize(self, ended.append, handle)
 
     def next(self) -> PackedBlocks | None:
         """The next blocks, a few thousand coins; None at the end."""
-        if not self._finalizer.alive:
-            raise DatabaseClosedError(self._log.path, "it is closed; open it again")
         ffi, lib = self._log._native.ffi, self._log._native.lib
         counts = ffi.new("cdb_coin_log_counts *")
         _engine.call(self._log.path, "next", self._handle, _READ_CONFIRMS, counts)
@@ -299,7 +320,3 @@ class Reader:
 
     def __iter__(self) -> Iterator[PackedBlocks]:
         return iter(self.next, None)
-
-    def end(self) -> None:
-        """Release what it holds, with the log's next call."""
-        self._finalizer()

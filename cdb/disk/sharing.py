@@ -19,6 +19,7 @@ from contextlib import contextmanager
 from functools import wraps
 from os import PathLike
 from pathlib import Path
+from threading import get_ident
 from typing import Any, Concatenate, Generic, NoReturn, ParamSpec, Self, TypeVar
 from weakref import WeakSet
 
@@ -49,6 +50,11 @@ class Guard:
     def failed(self) -> bool:
         """A write failed."""
         return self._problem is not None
+
+    @property
+    def is_fine(self) -> bool:
+        """Whether the object can be used; not, while a write is under way."""
+        return self._problem is None and not self.closed
 
     def check(self) -> None:
         """Raise DatabaseClosedError unless the object can be used."""
@@ -100,11 +106,14 @@ class Shared(Closing):
     Each method that uses what is open is a whole call: @reading, @writing or just @whole; and it
     calls no other one. So what comes in the middle of a call of its own thread is from a signal
     handler or a finalizer. It is refused: it would find half a block, or free what is in use.
+
+    Where the engine keeps readers apart from the one who writes, @beside makes a read of them that
+    doesn't take the lock.
     """
 
     def __init__(self, path: str | PathLike[str], *, read_only: bool) -> None:
         self._mutex = threading.RLock()
-        self._is_inside = False  # a call; only who has the mutex looks
+        self._inside: set[int] = set()  # the threads that are in a call
         self._guard = Guard(path)
         self._read_only = read_only
         _open.add(self)
@@ -113,9 +122,30 @@ class Shared(Closing):
         """The items, to hand out: they end with an error in a child made by fork()."""
         return _Iteration(self._guard.path, iter(items))
 
+    def _enter(self) -> int:
+        """Begin a call of this thread; what discards it from those inside ends it."""
+        thread = get_ident()
+        if thread in self._inside:
+            problem = "a signal handler or a finalizer called it in the middle of a call"
+            raise UnsupportedError(f"{self._guard.path}: {problem}; do so after that one")
+        self._inside.add(thread)
+        return thread
+
+    def _check_readable(self) -> None:
+        """Raise DatabaseClosedError unless it can be read, also beside a write that is under way.
+
+        Only who has the lock can tell that from one that was interrupted.
+        """
+        if self._guard.is_fine or not self._mutex.acquire(blocking=False):
+            return
+        try:
+            self._guard.check()
+        finally:
+            self._mutex.release()
+
     def _disown(self) -> None:
         self._mutex = threading.RLock()  # the parent's may be held by a thread that isn't here
-        self._is_inside = False
+        self._inside = set()
         self._guard.disown()
 
 
@@ -131,10 +161,7 @@ def _call(*, of_open: bool, writes: bool) -> Callable[[_Method[S, P, T]], _Metho
         @wraps(method)
         def call(self: S, /, *arguments: P.args, **options: P.kwargs) -> T:
             with self._mutex:
-                if self._is_inside:
-                    problem = "a signal handler or a finalizer called it in the middle of a call"
-                    raise UnsupportedError(f"{self._guard.path}: {problem}; do so after that one")
-                self._is_inside = True
+                thread = self._enter()
                 try:
                     if of_open:
                         self._guard.check()
@@ -143,11 +170,29 @@ def _call(*, of_open: bool, writes: bool) -> Callable[[_Method[S, P, T]], _Metho
                         raise UnsupportedError(f"{self._guard.path}: {problem}")
                     return method(self, *arguments, **options)
                 finally:
-                    self._is_inside = False
+                    self._inside.discard(thread)
 
         return call
 
     return decorate
+
+
+def beside(method: _Method[S, P, T]) -> _Method[S, P, T]:
+    """Makes a read a whole call of its thread, beside those of others.
+
+    The engine sees to it that it finds the state of one moment, and an error after the end.
+    """
+
+    @wraps(method)
+    def call(self: S, /, *arguments: P.args, **options: P.kwargs) -> T:
+        thread = self._enter()
+        try:
+            self._check_readable()
+            return method(self, *arguments, **options)
+        finally:
+            self._inside.discard(thread)
+
+    return call
 
 
 whole = _call(of_open=False, writes=False)

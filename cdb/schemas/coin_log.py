@@ -10,13 +10,13 @@ All of derived/ is rebuilt from the log when it is missing. See docs/schemas/coi
 """
 
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from functools import partial
 from os import PathLike
 from pathlib import Path
 from threading import get_ident
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from cdb.blocks import BlockSpendInfo, checked_index, checked_names, named_block, with_plain_fields
 from cdb.coin_log.binding import (
@@ -24,6 +24,7 @@ from cdb.coin_log.binding import (
     CoinLog,
     Reader,
     Sizes,
+    UnverifiedError,
     load,
     missing,
     names_of,
@@ -33,7 +34,7 @@ from cdb.coins import MAX_U32, NAME_BYTES, CoinInfo, bytes32
 from cdb.damage import Damage, Progress
 from cdb.disk.home import Home, checked_home, repaired_home
 from cdb.disk.paths import located, read_own
-from cdb.disk.sharing import Shared, read_unchanged, reading, whole, writing
+from cdb.disk.sharing import Shared, beside, read_unchanged, reading, whole, writing
 from cdb.durability import Durability
 from cdb.errors import (
     BlockError,
@@ -53,13 +54,18 @@ from cdb.packed import (
 
 __all__ = ["SCHEMA", "SMALL", "CoinLogSchema", "check", "missing", "repair"]
 
+P = ParamSpec("P")
+T = TypeVar("T")
+
 FORMAT_VERSION = 1
+_WAIT_MILLISECONDS = 10
+"""For a writer to verify something; then it may be done, and the reader does it."""
 
 
 class CoinLogSchema(Shared):
     """Keeps the coin set in a coin log; see cdb.schemas.Schema for the methods.
 
-    One lock makes each call whole, so that reads from other threads are safe beside the writer.
+    Reads from any number of threads go on beside the writer: they wait for no sync and no merge.
     Opened read_only it shows the state of its opening, also while another process writes; when that
     one rewinds, reads raise DatabaseClosedError, and opening it again helps. Of a damaged log the
     blocks before the first damage can be read so; anything else raises CorruptDatabaseError.
@@ -90,16 +96,15 @@ class CoinLogSchema(Shared):
     @property
     def last_block_index(self) -> int | None:
         """See Schema."""
-        with self._mutex:
-            self._end_before_damage()
-            return self._log.newest_index
+        self._end_before_damage()
+        return self._log.newest_index
 
     @writing
     def accept_block(self, block_spend_info: BlockSpendInfo) -> None:
         """See Schema."""
         packed = _packed(with_plain_fields(block_spend_info))
         if packed is None:
-            self._settle(writing=True)
+            self._settle()
             raise self._refusal_of(block_spend_info)
         self._accept(packed, trusting=False)
 
@@ -116,7 +121,7 @@ class CoinLogSchema(Shared):
     @reading
     def flush(self) -> None:
         """See Schema."""
-        self._settle(writing=True)
+        self._settle()
         if not self._read_only:
             with self._guard.write():
                 self._log.flush()
@@ -125,17 +130,18 @@ class CoinLogSchema(Shared):
         """See Schema."""
         return unpacked_infos(*self.coin_infos_packed(b"".join(checked_names(coin_names))))
 
-    @reading
+    @beside
     def coin_infos_packed(self, coin_names: Packed) -> tuple[bytearray, bytearray]:
         """See ReadsPacked."""
-        return self._lookup(checked_packed_names(coin_names))
+        coin_names = checked_packed_names(coin_names)
+        self._end_before_damage()
+        return self._read(self._log.lookup, coin_names)
 
-    @reading
+    @beside
     def block_info_for_block_index(self, block_index: int) -> BlockSpendInfo | None:
         """See Schema."""
         block_index = checked_index(block_index)
-        self._settle()
-        blocks = self._log.read(block_index, block_index).next()
+        blocks = self._read(self._log.read, block_index, block_index).next()
         if blocks is None:
             self._end_before_damage(block_index)
         return None if blocks is None else blocks.block(0)
@@ -144,7 +150,7 @@ class CoinLogSchema(Shared):
     def rewind_to_block_index(self, block_index: int) -> None:
         """See Schema."""
         block_index = checked_index(block_index)
-        self._settle(writing=True)
+        self._settle()
         with self._guard.write():
             self._log.rewind(block_index)
 
@@ -153,11 +159,10 @@ class CoinLogSchema(Shared):
         packs = self.blocks_packed()
         return self._iteration(packed.block(n) for packed in packs for n in range(len(packed)))
 
-    @reading
+    @beside
     def blocks_packed(self) -> Iterator[PackedBlocks]:
         """The blocks of blocks(), a few thousand coins at a time."""
-        self._settle()
-        return self._iteration(self._read_on(self._log.read(0, MAX_U32)))
+        return self._iteration(self._read_on(self._read(self._log.read, 0, MAX_U32)))
 
     @whole
     def close(self) -> None:
@@ -168,7 +173,7 @@ class CoinLogSchema(Shared):
             stack.callback(self._home.close)
             stack.callback(self._end_log)
             if not self._guard.closed and not self._guard.failed:
-                self._settle(writing=True)
+                self._settle()
 
     def _end_log(self) -> None:
         self._guard.closed = True
@@ -209,13 +214,37 @@ class CoinLogSchema(Shared):
             self._owe_refusal(self._log.accept(blocks, trusting=trusting))
         self._tell_owed()
 
-    def _settle(self, *, writing: bool = False) -> None:
-        """Verify what accept_packed has put off. Raises a refusal to the writer, by its thread."""
+    def _settle(self) -> None:
+        """Verify what accept_packed has put off. Raises the refusal that the writer is owed."""
         if not self._log.is_settled:
             with self._guard.write():
                 self._owe_refusal(self._log.settle())
-        if writing or self._writer == get_ident():
-            self._tell_owed()
+        self._tell_owed()
+
+    def _read(self, read: Callable[P, T], *arguments: P.args, **options: P.kwargs) -> T:
+        """What a read of the log gives, once what accept_packed has put off is verified.
+
+        The writer's own thread is told of a refusal; to others the block is gone.
+        """
+        if self._writer == get_ident() and (self._owed is not None or not self._log.is_settled):
+            with self._mutex:
+                self._settle()
+        while True:
+            try:
+                return read(*arguments, **options)
+            except UnverifiedError:
+                self._have_verified()
+
+    def _have_verified(self) -> None:
+        """Verify it here, unless somebody writes: then that one does so at the end of the call."""
+        if not self._mutex.acquire(blocking=False):
+            self._log.await_settled(_WAIT_MILLISECONDS)
+            return
+        try:
+            with self._guard.write():
+                self._owe_refusal(self._log.settle())
+        finally:
+            self._mutex.release()
 
     def _owe_refusal(self, refused: PackedBlocks | None) -> None:
         """Have the writer be told of a block. What cuts this short is a write that has failed."""
@@ -227,11 +256,6 @@ class CoinLogSchema(Shared):
         owed, self._owed = self._owed, None
         if owed is not None:
             raise owed
-
-    def _lookup(self, coin_names: bytes | memoryview) -> tuple[bytearray, bytearray]:
-        self._settle()
-        self._end_before_damage()
-        return self._log.lookup(coin_names)
 
     def _end_before_damage(self, block_index: int | None = None) -> None:
         """Raise the damage to the log, behind which a block, or any coin's spend, may be."""
@@ -253,7 +277,7 @@ class CoinLogSchema(Shared):
             yield blocks
         self._end_before_damage()
 
-    @whole
+    @beside
     def _next_of(self, reader: Reader) -> PackedBlocks | None:
         return reader.next()
 

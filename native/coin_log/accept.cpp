@@ -16,14 +16,27 @@ constexpr uint64_t kMostRows = UINT32_MAX;
 constexpr size_t kAhead = 8;
 }  // namespace
 
+// What the records of new blocks say of the log that they go to.
+struct Writing {
+  uint32_t epoch;
+  uint64_t durable_upto;
+};
+
 class Acceptance {
  public:
-  Acceptance(Store &store, const Blocks &blocks, const RecordHeader *replayed)
+  Acceptance(Store &store, State &state, Access &access, Validation &validation,
+             Checkpoints &checkpoints, const Blocks &blocks, const Writing &writing,
+             const RecordHeader *replayed)
       : store_(store),
+        state_(state),
+        access_(access),
+        validation_(validation),
+        checkpoints_(checkpoints),
         blocks_(blocks),
+        writing_(writing),
         replayed_(replayed),
-        first_row_(store.rows_),
-        records_(store.log_.buffer()) {}
+        first_row_(state.row_count),
+        records_(state.log.buffer()) {}
 
   // How many blocks were accepted, before one that breaks a rule.
   size_t run(bool trusting);
@@ -58,7 +71,12 @@ class Acceptance {
   const uint8_t *name_at(uint32_t row) const { return blocks_.name(row - first_row_); }
 
   Store &store_;
+  State &state_;
+  Access &access_;
+  Validation &validation_;
+  Checkpoints &checkpoints_;
   const Blocks &blocks_;
+  const Writing writing_;
   const RecordHeader *const replayed_;
   const uint32_t first_row_;
 
@@ -75,10 +93,20 @@ class Acceptance {
   std::vector<uint32_t> block_spends_;  // that the block at hand has spent so far
 };
 
-size_t Store::accept_all(const Blocks &blocks, const RecordHeader *replayed, bool trusting) {
-  const size_t accepted = Acceptance(*this, blocks, replayed).run(trusting);
-  if (unverified_.size() >= options_.unverified_spends) verify();
-  checkpoint_if_due();
+size_t Store::accept(const Blocks &blocks, bool trusting, const RecordHeader *replayed) {
+  const Writing writing = {epoch_, acked_.length(epoch_)};
+  const size_t accepted =
+      Acceptance(*this, state_, access_, validation_, checkpoints_, blocks, writing, replayed)
+          .run(trusting);
+  const size_t n_unverified = validation_.unverified.size();
+  if (n_unverified >= options_.unverified_spends || (n_unverified > 0 && readers_.are_waiting()))
+    verify();
+  if (!is_read_only()) {
+    if (checkpoints_.is_due(state_))
+      checkpoint();
+    else
+      checkpoints_.finish_if_ready(state_, access_);
+  }
   return accepted;
 }
 
@@ -90,7 +118,7 @@ size_t Acceptance::run(bool trusting) {
   if (!trusting) verify_spends();
   apply();
   const bool is_refused = good_ < blocks_.n;
-  if (is_refused && (!unverified_.empty() || store_.unverified_.size() > 0)) {
+  if (is_refused && (!unverified_.empty() || validation_.unverified.size() > 0)) {
     take_back();
     store_.verify();
     verify_spends();
@@ -106,13 +134,13 @@ void Acceptance::prepare() {
     if (!keeps_rules(blocks_, prepared_, newest_before(prepared_), joined_)) return;
     check_limits(prepared_);
     add_record(prepared_);
-    store_.parents_.examine(blocks_, prepared_, joined_, first_row_, &doubtful_);
+    validation_.parents.examine(blocks_, prepared_, joined_, first_row_, &doubtful_);
   }
 }
 
 int64_t Acceptance::newest_before(size_t block) const {
   if (block > 0) return static_cast<int64_t>(blocks_.indices[block - 1]);
-  return store_.blocks_.empty() ? -1 : int64_t{store_.blocks_.back().index};
+  return state_.blocks.empty() ? -1 : int64_t{state_.blocks.back().index};
 }
 
 void Acceptance::check_limits(size_t block) const {
@@ -126,21 +154,25 @@ void Acceptance::add_record(size_t block) {
     return;
   }
   RecordHeader header = {};
-  header.previous_checksum = headers_.empty() ? store_.last_checksum_ : headers_.back().checksum;
-  header.epoch = store_.epoch_;
+  header.previous_checksum = headers_.empty() ? state_.last_checksum : headers_.back().checksum;
+  header.epoch = writing_.epoch;
   header.first_row = first_row_ + blocks_.confirm_begin(block);
-  header.durable_upto = store_.acked_.length(store_.epoch_);
-  const uint64_t offset = store_.log_.end() + records_.size();
+  header.durable_upto = writing_.durable_upto;
+  const uint64_t offset = state_.log.end() + records_.size();
   headers_.push_back(append_record(blocks_, block, joined_, header, offset, &records_));
 }
 
+// Readers pass over rows that no block has yet.
 void Acceptance::enter() {
   std::vector<uint32_t> known;
-  const size_t coins = blocks_.confirm_begin(prepared_);
-  const size_t repeated = store_.index_.insert(blocks_.names, coins, first_row_, &known);
-  if (repeated < coins) stop_behind(repeated, &known);
+  {
+    const Change change(access_);
+    const size_t coins = blocks_.confirm_begin(prepared_);
+    const size_t repeated = state_.index.insert(blocks_.names, coins, first_row_, &known);
+    if (repeated < coins) stop_behind(repeated, &known);
+    state_.spent.resize(first_row_ + blocks_.confirm_begin(prepared_));
+  }
   find_duplicates(known);
-  store_.spent_.resize(first_row_ + blocks_.confirm_begin(prepared_));
 }
 
 // The coin repeats one of an earlier block of the call, so that no block behind its own is reached.
@@ -154,7 +186,7 @@ void Acceptance::stop_behind(size_t repeated, std::vector<uint32_t> *known) {
   for (size_t coin = repeated + 1; coin < *end;) {
     std::vector<uint32_t> known_too;
     const size_t next =
-        store_.index_.insert(blocks_.name(coin), *end - coin, row_of_coin(coin), &known_too);
+        state_.index.insert(blocks_.name(coin), *end - coin, row_of_coin(coin), &known_too);
     for (const uint32_t each : known_too) known->push_back(static_cast<uint32_t>(coin) + each);
     coin += next + 1;
   }
@@ -166,7 +198,7 @@ void Acceptance::find_duplicates(const std::vector<uint32_t> &known) {
   for (size_t i = 0; i < doubtful_.size(); ++i)
     std::memcpy(&names[i * kNameBytes], blocks_.name(doubtful_[i]), kNameBytes);
   std::vector<uint32_t> rows(doubtful_.size());
-  store_.index_.find_behind(names.data(), rows.size(), rows.data());
+  state_.index.find_behind(names.data(), rows.size(), rows.data());
   for (size_t i = 0; i < doubtful_.size(); ++i) {
     const uint32_t coin = doubtful_[i];
     if (rows[i] == kNoRow && !std::binary_search(known.begin(), known.end(), coin)) continue;
@@ -176,7 +208,7 @@ void Acceptance::find_duplicates(const std::vector<uint32_t> &known) {
 
 void Acceptance::find_spends() {
   spend_rows_.resize(blocks_.spend_begin(prepared_));
-  store_.index_.find(blocks_.spends, spend_rows_.size(), spend_rows_.data());
+  state_.index.find(blocks_.spends, spend_rows_.size(), spend_rows_.data());
   for (size_t block = 0; block < prepared_; ++block)
     for (size_t spend = blocks_.spend_begin(block); spend < blocks_.spend_ends[block]; ++spend) {
       if (spend + kAhead < spend_rows_.size()) look_ahead(spend_rows_[spend + kAhead]);
@@ -187,11 +219,11 @@ void Acceptance::find_spends() {
 void Acceptance::look_ahead(uint32_t row) const {
   if (row >= first_row_) return;
   prefetch_spent(row);
-  prefetch(store_.recent_names_.name(row));
+  prefetch(validation_.recent_names.name(row));
 }
 
 void Acceptance::prefetch_spent(uint32_t row) const {
-  if (row != kNoRow) prefetch(&store_.spent_[row]);
+  if (row != kNoRow) state_.spent.prefetch_row(row);
 }
 
 void Acceptance::find_spend(size_t spend, uint32_t limit) {
@@ -200,7 +232,7 @@ void Acceptance::find_spend(size_t spend, uint32_t limit) {
   const uint8_t *const name = blocks_.spend(spend);
   const uint8_t *name_there = nullptr;
   if (row < first_row_) {
-    name_there = store_.recent_names_.name(row);
+    name_there = validation_.recent_names.name(row);
     if (name_there == nullptr) {
       unverified_.push_back({row, static_cast<uint32_t>(spend), name});
       return;
@@ -212,7 +244,7 @@ void Acceptance::find_spend(size_t spend, uint32_t limit) {
 }
 
 void Acceptance::verify_spends() {
-  store_.log_.settle();
+  state_.log.settle();
   size_t block = 0;
   for (const Claim &claim : store_.false_claims(unverified_)) {
     while (claim.spend >= blocks_.spend_ends[block]) ++block;
@@ -222,10 +254,10 @@ void Acceptance::verify_spends() {
 }
 
 uint32_t Acceptance::find_exactly(const uint8_t *name, uint32_t limit) const {
-  for (const uint32_t row : store_.index_.find_all(name))
+  for (const uint32_t row : state_.index.find_all(name))
     if (row >= first_row_ && row < limit && is_same_name(name_at(row), name)) return row;
-  store_.log_.settle();
-  return store_.find_exactly(name, limit);
+  state_.log.settle();
+  return state_.find_exactly(name, limit);
 }
 
 void Acceptance::apply() {
@@ -241,8 +273,8 @@ bool Acceptance::apply_spends(size_t block) {
     // By now the caches have other things.
     if (spend + kAhead < spend_rows_.size()) prefetch_spent(spend_rows_[spend + kAhead]);
     const uint32_t row = spend_rows_[spend];
-    if (row == kNoRow || store_.spent_[row] != 0) return false;
-    store_.spent_[row] = index;
+    if (row == kNoRow || state_.spent[row] != 0) return false;
+    state_.spent.set(row, index);
     block_spends_.push_back(row);
   }
   return true;
@@ -255,52 +287,45 @@ bool Acceptance::repeats_a_coin(size_t block) const {
 
 // Undo what apply() did.
 void Acceptance::take_back() {
-  for (const uint32_t row : block_spends_) store_.spent_[row] = 0;
+  for (const uint32_t row : block_spends_) state_.spent.set(row, 0);
   for (size_t spend = 0; spend < blocks_.spend_begin(good_); ++spend)
-    store_.spent_[spend_rows_[spend]] = 0;
+    state_.spent.set(spend_rows_[spend], 0);
   good_ = 0;
 }
 
 // What a refused block has spent before it was refused is unspent, and its rows are forgotten.
 void Acceptance::roll_back() {
-  for (const uint32_t row : block_spends_) store_.spent_[row] = 0;
+  for (const uint32_t row : block_spends_) state_.spent.set(row, 0);
   const uint32_t rows = row_before(good_);
-  store_.spent_.resize(rows);
-  store_.parents_.cut(rows);
+  state_.spent.resize(rows);
+  validation_.parents.cut(rows);
   const size_t begin = blocks_.confirm_begin(good_), end = blocks_.confirm_begin(prepared_);
-  store_.index_.take_back(blocks_.name(begin), end - begin, rows);
+  state_.index.take_back(blocks_.name(begin), end - begin, rows);
 }
 
 void Acceptance::commit() {
-  if (good_ < prepared_) roll_back();
-  uint64_t offset = store_.log_.end(), bytes = 0;
+  uint64_t bytes = 0;
   for (size_t block = 0; block < good_; ++block) bytes += headers_[block].length;
-  if (replayed_ != nullptr) {
-    store_.log_.set_end(offset + bytes);
-  } else if (bytes > 0) {
+  if (replayed_ == nullptr && bytes > 0) {
     records_.resize(bytes);
-    store_.log_.append(std::move(records_));
-  }
-  for (size_t block = 0; block < good_; ++block) {
-    store_.add_block(headers_[block], offset);
-    offset += headers_[block].length;
+    state_.log.append(std::move(records_));
   }
   const size_t spends = blocks_.spend_begin(good_);
-  const uint32_t first_spend = static_cast<uint32_t>(store_.new_spent_rows_.size());
+  const uint32_t first_spend = static_cast<uint32_t>(checkpoints_.new_spent_rows().size());
+  checkpoints_.add_spent_rows(spend_rows_.data(), spends);
+  validation_.recent_names.add(blocks_.names, blocks_.confirm_begin(good_), first_row_);
+  const Change change(access_);  // within it the blocks come to be there
+  if (good_ < prepared_) roll_back();
+  uint64_t offset = state_.log.end();
+  state_.log.extend(bytes);
+  for (size_t block = 0; block < good_; ++block) {
+    state_.add_block(headers_[block], offset);
+    offset += headers_[block].length;
+  }
+  state_.rule_probes = validation_.parents.probes();
   for (const Claim &claim : unverified_)
     if (claim.spend < spends)
-      store_.unverified_.add({claim.row, first_spend + claim.spend, claim.name});
-  store_.new_spent_rows_.insert(store_.new_spent_rows_.end(), spend_rows_.begin(),
-                                spend_rows_.begin() + static_cast<ptrdiff_t>(spends));
-  store_.recent_names_.add(blocks_.names, blocks_.confirm_begin(good_), first_row_);
-}
-
-void Store::add_block(const RecordHeader &header, uint64_t offset) {
-  const uint32_t block = static_cast<uint32_t>(blocks_.size());
-  blocks_.push_back({offset, header.block_index, rows_, header.geometry});
-  rows_ += header.geometry.coins;
-  while (64 * block_hints_.size() < rows_) block_hints_.push_back(block);
-  last_checksum_ = header.checksum;
+      validation_.unverified.add({claim.row, first_spend + claim.spend, claim.name});
 }
 
 }  // namespace cdb::coin_log

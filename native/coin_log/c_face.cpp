@@ -1,6 +1,6 @@
 // The functions of cdb_coin_log.h: exceptions become statuses, and nothing else happens here.
 #include "common/coin_name.h"
-#include "failure.h"
+#include "database.h"
 #include "reader.h"
 
 #include <cstdlib>
@@ -10,11 +10,14 @@
 
 namespace coin_log = cdb::coin_log;
 
+using coin_log::Store;
+
 struct cdb_coin_log {
-  coin_log::Store store;
+  std::shared_ptr<coin_log::Database> database;
 };
 
 struct cdb_coin_log_reader {
+  std::shared_ptr<coin_log::Database> database;  // outlives the reader
   std::unique_ptr<coin_log::Reader> reader;
 };
 
@@ -41,32 +44,9 @@ cdb_coin_log_status guarded(char **error, Body body) noexcept {
   }
 }
 
-// What a body concludes from mapped bytes counts only if all of them could be read.
-template <typename Body>
-void with_readable_mappings(const cdb::LostPages &lost, Body body) {
-  coin_log::check_readable(lost);
-  try {
-    body();
-  } catch (...) {
-    coin_log::check_readable(lost);
-    throw;
-  }
-  coin_log::check_readable(lost);
-}
-
-template <typename Body>
-cdb_coin_log_status guarded(const coin_log::Store &store, char **error, Body body) noexcept {
-  return guarded(error, [&] { with_readable_mappings(*store.directory().lost, body); });
-}
-
 template <typename T>
 void copy(const std::vector<T> &from, T *to) {
   if (!from.empty()) std::memcpy(to, from.data(), from.size() * sizeof(T));
-}
-
-void check_writable(const cdb_coin_log *log) {
-  if (log->store.is_read_only())
-    throw coin_log::Failure(COIN_LOG_INVALID, "", "it was opened only for reading");
 }
 
 }  // namespace
@@ -74,25 +54,20 @@ void check_writable(const cdb_coin_log *log) {
 cdb_coin_log_status cdb_coin_log_open(const char *path, const cdb_coin_log_options *options,
                                       cdb_coin_log **log, char **error) {
   return guarded(error, [=] {
-    const coin_log::Directory directory{path};
-    std::unique_ptr<cdb_coin_log> opened;
-    with_readable_mappings(*directory.lost, [&] {
-      opened.reset(new cdb_coin_log{{directory, *options}});
-    });
-    *log = opened.release();
+    *log = new cdb_coin_log{std::make_shared<coin_log::Database>(path, *options)};
   });
 }
 
 cdb_coin_log_status cdb_coin_log_close(cdb_coin_log *log, int32_t abandon, char **error) {
-  const std::unique_ptr<cdb_coin_log> owned(log);
-  return guarded(error, [&] {
-    if (abandon != 0) return;
-    with_readable_mappings(*owned->store.directory().lost, [&] { owned->store.close(); });
-  });
+  return guarded(error, [=] { log->database->close(abandon != 0); });
 }
 
-void cdb_coin_log_count(const cdb_coin_log *log, cdb_coin_log_totals *totals) {
-  *totals = log->store.totals();
+void cdb_coin_log_release(cdb_coin_log *log) { delete log; }
+
+cdb_coin_log_status cdb_coin_log_count(cdb_coin_log *log, cdb_coin_log_totals *totals,
+                                       char **error) {
+  return guarded(
+      error, [=] { log->database->read([=](const Store &store) { *totals = store.totals(); }); });
 }
 
 cdb_coin_log_status cdb_coin_log_accept(cdb_coin_log *log, size_t n, const uint64_t *indices,
@@ -100,75 +75,83 @@ cdb_coin_log_status cdb_coin_log_accept(cdb_coin_log *log, size_t n, const uint6
                                         const uint64_t *confirm_ends, const uint8_t *spends,
                                         const uint8_t *confirms, const uint8_t *names,
                                         int32_t trusting, size_t *accepted, char **error) {
-  return guarded(log->store, error, [&] {
-    check_writable(log);
+  return guarded(error, [&] {
     const cdb::Blocks blocks = {n,      indices,  timestamps, spend_ends, confirm_ends,
                                 spends, confirms, names};
-    *accepted = log->store.accept(blocks, trusting != 0);
+    log->database->write([&](Store &store) { *accepted = store.accept(blocks, trusting != 0); });
   });
 }
 
 cdb_coin_log_status cdb_coin_log_settle(cdb_coin_log *log, char **error) {
-  return guarded(log->store, error, [=] { log->store.settle(); });
+  return guarded(error, [=] { log->database->change([](Store &store) { store.verify(); }); });
+}
+
+cdb_coin_log_status cdb_coin_log_await_settled(cdb_coin_log *log, uint32_t most_milliseconds,
+                                               char **error) {
+  return guarded(error, [=] {
+    log->database->readers().await_verified(std::chrono::milliseconds(most_milliseconds));
+  });
 }
 
 cdb_coin_log_status cdb_coin_log_taken_back(cdb_coin_log *log, cdb_coin_log_reader **reader,
                                             char **error) {
-  return guarded(log->store, error, [=] {
-    std::unique_ptr<coin_log::Reader> taken_back = log->store.taken_back();
-    if (taken_back == nullptr)
-      throw coin_log::Failure(COIN_LOG_INVALID, "", "no block was taken back");
-    *reader = new cdb_coin_log_reader{std::move(taken_back)};
+  return guarded(error, [=] {
+    log->database->change([=](Store &store) {
+      std::unique_ptr<coin_log::Reader> taken_back = store.taken_back();
+      if (taken_back == nullptr)
+        throw coin_log::Failure(COIN_LOG_INVALID, "", "no block was taken back");
+      *reader = new cdb_coin_log_reader{log->database, std::move(taken_back)};
+    });
   });
 }
 
-cdb_coin_log_status cdb_coin_log_check(const cdb_coin_log *log, char **error) {
-  return guarded(log->store, error, [=] {
-    if (log->store.damage()) throw coin_log::Failure(*log->store.damage());
+cdb_coin_log_status cdb_coin_log_check(cdb_coin_log *log, char **error) {
+  return guarded(error, [=] {
+    log->database->read([](const Store &store) {
+      if (store.damage()) throw coin_log::Failure(*store.damage());
+    });
   });
 }
 
 cdb_coin_log_status cdb_coin_log_flush(cdb_coin_log *log, char **error) {
-  return guarded(log->store, error, [=] {
-    check_writable(log);
-    log->store.flush();
-  });
+  return guarded(error, [=] { log->database->write([](Store &store) { store.flush(); }); });
 }
 
 cdb_coin_log_status cdb_coin_log_rewind(cdb_coin_log *log, int64_t block_index, char **error) {
-  return guarded(log->store, error, [=] {
-    check_writable(log);
-    log->store.rewind(block_index);
-  });
+  return guarded(error,
+                 [=] { log->database->write([=](Store &store) { store.rewind(block_index); }); });
 }
 
 cdb_coin_log_status cdb_coin_log_lookup(cdb_coin_log *log, const uint8_t *names, size_t n,
                                         cdb_coin_log_info *infos, uint8_t *found, char **error) {
-  return guarded(log->store, error, [=] {
-    log->store.settle();
-    try {
-      log->store.lookup(names, n, infos, found);
-    } catch (const coin_log::Failure &) {
-      log->store.check_not_rewound();
-      throw;
-    }
-    log->store.check_not_rewound();
+  return guarded(error, [=] {
+    log->database->read_verified([=](const Store &store) {
+      try {
+        store.state().lookup(names, n, infos, found);
+      } catch (const coin_log::Failure &) {
+        store.check_not_rewound();
+        throw;
+      }
+      store.check_not_rewound();
+    });
   });
 }
 
 cdb_coin_log_status cdb_coin_log_read(cdb_coin_log *log, int64_t first_index, int64_t last_index,
                                       cdb_coin_log_reader **reader, char **error) {
-  return guarded(log->store, error, [=] {
-    log->store.settle();
-    *reader = new cdb_coin_log_reader{
-        std::make_unique<coin_log::Reader>(log->store, log->store.range(first_index, last_index))};
+  return guarded(error, [=] {
+    log->database->read_verified([=](const Store &store) {
+      const auto range = store.state().range(first_index, last_index);
+      *reader = new cdb_coin_log_reader{
+          log->database, std::make_unique<coin_log::Reader>(log->database->readers(), range)};
+    });
   });
 }
 
 cdb_coin_log_status cdb_coin_log_next(cdb_coin_log_reader *reader, uint64_t max_confirms,
                                       cdb_coin_log_counts *counts, char **error) {
-  return guarded(reader->reader->store(), error, [=] {
-    reader->reader->next(max_confirms);
+  return guarded(error, [=] {
+    reader->database->read([=](const Store &store) { reader->reader->next(store, max_confirms); });
     const cdb::Blocks blocks = reader->reader->blocks().view();
     *counts = {blocks.n, blocks.spend_count(), blocks.confirm_count()};
   });

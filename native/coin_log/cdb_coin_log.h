@@ -19,7 +19,10 @@
  *   directory, and empty where no file is at fault.
  * - A write that fails with anything but COIN_LOG_TAKEN_BACK leaves the log in doubt: close it and
  *   open it again.
- * - Threads: one call at a time, on a log and the readers made from it together.
+ * - Threads: accept, settle, taken_back, flush, rewind and close write: one of them at a time. The
+ *   others are for any number of threads at once, beside the one that writes. Each sees the state
+ *   of one moment, with whole blocks, and waits only while a state changes hands: for no sync, no
+ *   merge and no other reader. On one reader one call at a time.
  * - No call keeps a pointer that it was given.
  *
  * Limits, each checked: 2^32 - 1 coins, a block index below 2^32, 2^32 - 1 bytes a record
@@ -34,6 +37,8 @@ typedef enum {
   COIN_LOG_NO_SPACE,   /* the disk is full */
   COIN_LOG_IO,         /* the operating system refused a read or a write */
   COIN_LOG_TAKEN_BACK, /* blocks that were accepted trusting, and not acknowledged, are gone */
+  COIN_LOG_UNVERIFIED, /* something was accepted trusting: settle, or await that, and ask again */
+  COIN_LOG_CLOSED,     /* closed, or in doubt: open it again */
   COIN_LOG_REWOUND,    /* opened read_only, and the writer has rewound since: open it again */
   COIN_LOG_LIMIT,      /* one of the limits above is reached */
   COIN_LOG_INVALID,    /* the caller broke this contract */
@@ -94,16 +99,22 @@ typedef struct cdb_coin_log_reader cdb_coin_log_reader;
 cdb_coin_log_status cdb_coin_log_open(const char *path, const cdb_coin_log_options *options,
                                       cdb_coin_log **log, char **error);
 
-/* Make everything durable unless abandon, and release it all, also when it fails. */
+/* Make everything durable unless abandon, and close all files, also when it fails. All other calls
+   fail with COIN_LOG_CLOSED from then on, those of readers, too. A second one does nothing. */
 cdb_coin_log_status cdb_coin_log_close(cdb_coin_log *log, int32_t abandon, char **error);
 
-void cdb_coin_log_count(const cdb_coin_log *log, cdb_coin_log_totals *totals);
+/* Free the handle, which was closed, when nobody is going to use it any more. */
+void cdb_coin_log_release(cdb_coin_log *log);
+
+cdb_coin_log_status cdb_coin_log_count(cdb_coin_log *log, cdb_coin_log_totals *totals,
+                                       char **error);
 
 /* Add n blocks after the newest one, and set *accepted to how many: where it is less than n, block
    *accepted breaks a rule, and neither it nor any after it was applied.
 
    trusting: when a spend's coin is old, have the index alone say that it exists, and verify
-   it together with many others, before the next flush, lookup, read, rewind or refusal.
+   it together with many others, before the next flush, rewind or refusal, and before
+   anything is looked up or read.
    The index may know a name that no coin has: of a coin that was rewound, or, once in 10^7 at
    13 million coins, a made-up one. The call that finds it fails with COIN_LOG_TAKEN_BACK:
    that block and those after it are gone, and nothing else has happened. */
@@ -117,12 +128,17 @@ cdb_coin_log_status cdb_coin_log_accept(cdb_coin_log *log, size_t n, const uint6
    call fails with COIN_LOG_TAKEN_BACK. */
 cdb_coin_log_status cdb_coin_log_settle(cdb_coin_log *log, char **error);
 
+/* Wait until somebody has done so, or has to be asked again, or for so long. A writer who accepts
+   meanwhile verifies with its next call. */
+cdb_coin_log_status cdb_coin_log_await_settled(cdb_coin_log *log, uint32_t most_milliseconds,
+                                               char **error);
+
 /* After COIN_LOG_TAKEN_BACK, once: a reader of just the block that was refused. */
 cdb_coin_log_status cdb_coin_log_taken_back(cdb_coin_log *log, cdb_coin_log_reader **reader,
                                             char **error);
 
 /* Opened before_damage: COIN_LOG_CORRUPT, and where, if the log is damaged. */
-cdb_coin_log_status cdb_coin_log_check(const cdb_coin_log *log, char **error);
+cdb_coin_log_status cdb_coin_log_check(cdb_coin_log *log, char **error);
 
 /* When it returns, everything accepted is as durable as options say. */
 cdb_coin_log_status cdb_coin_log_flush(cdb_coin_log *log, char **error);
@@ -136,7 +152,7 @@ cdb_coin_log_status cdb_coin_log_lookup(cdb_coin_log *log, const uint8_t *names,
                                         cdb_coin_log_info *infos, uint8_t *found, char **error);
 
 /* A reader of the blocks with first_index ≤ index ≤ last_index, as they are now: it sees
-   neither later blocks nor later rewinds. Close it before the log. */
+   neither later blocks nor later rewinds. */
 cdb_coin_log_status cdb_coin_log_read(cdb_coin_log *log, int64_t first_index, int64_t last_index,
                                       cdb_coin_log_reader **reader, char **error);
 

@@ -9,12 +9,19 @@ namespace {
 constexpr size_t kGroup = Run::kGroup;  // names whose memory is fetched at the same time
 constexpr size_t kAhead = 16;
 
+// Each thread waits for its own reads.
+thread_local ColdReads cold_reads;
+
 }  // namespace
+
+// A memtable that was begun just now is going to grow as large as the one before.
+void Index::reserve(size_t n) {
+  memtable_.reserve(memtable_.size() > 0 ? n : std::max(n, sealing_.size()));
+}
 
 size_t Index::insert(const uint8_t *names, size_t n, uint32_t first_row,
                      std::vector<uint32_t> *known) {
-  // One that was begun just now is going to grow as large as the one before.
-  memtable_.reserve(memtable_.size() > 0 ? n : std::max(n, sealing_.size()));
+  reserve(n);
   uint64_t ahead[kAhead];
   const auto look_ahead = [&](size_t i) {
     if (i < n) memtable_.prefetch_slot(ahead[i % kAhead] = bits_.of(names + i * kNameBytes));
@@ -40,40 +47,45 @@ void Index::take_back(const uint8_t *names, size_t n, uint32_t first_row) {
 }
 
 void Index::find(const uint8_t *names, size_t n, uint32_t *rows) const {
-  uint64_t bits[kGroup];
+  uint64_t bits[kGroup], probes = 0;
   for (size_t done = 0; done < n; done += kGroup) {
     const size_t group = std::min(kGroup, n - done);
     for (size_t i = 0; i < group; ++i)
       memtable_.prefetch_slot(bits[i] = bits_.of(names + (done + i) * kNameBytes));
-    for (size_t i = 0; i < group; ++i) rows[done + i] = memtable_.find(bits[i]);
-    find_group_behind(bits, group, rows + done);
+    for (size_t i = 0; i < group; ++i) rows[done + i] = memtable_.find(bits[i], &probes);
+    find_group_behind(bits, group, rows + done, &probes);
   }
+  finding_probes_ += probes;
 }
 
 void Index::find_behind(const uint8_t *names, size_t n, uint32_t *rows) const {
-  uint64_t bits[kGroup];
+  uint64_t bits[kGroup], probes = 0;
   for (size_t done = 0; done < n; done += kGroup) {
     const size_t group = std::min(kGroup, n - done);
     for (size_t i = 0; i < group; ++i) bits[i] = bits_.of(names + (done + i) * kNameBytes);
     std::fill_n(rows + done, group, kNoRow);
-    find_group_behind(bits, group, rows + done);
+    find_group_behind(bits, group, rows + done, &probes);
   }
+  finding_probes_ += probes;
 }
 
-void Index::find_group_behind(const uint64_t *bits, size_t n, uint32_t *rows) const {
-  find_group_in_sealing(bits, n, rows);
-  find_group_in_runs(bits, n, rows);
+void Index::find_group_behind(const uint64_t *bits, size_t n, uint32_t *rows,
+                              uint64_t *probes) const {
+  find_group_in_sealing(bits, n, rows, probes);
+  find_group_in_runs(bits, n, rows, probes);
 }
 
-void Index::find_group_in_sealing(const uint64_t *bits, size_t n, uint32_t *rows) const {
+void Index::find_group_in_sealing(const uint64_t *bits, size_t n, uint32_t *rows,
+                                  uint64_t *probes) const {
   if (sealing_.size() == 0) return;
   for (size_t i = 0; i < n; ++i)
     if (rows[i] == kNoRow) sealing_.prefetch_slot(bits[i]);
   for (size_t i = 0; i < n; ++i)
-    if (rows[i] == kNoRow) rows[i] = sealing_.find(bits[i]);
+    if (rows[i] == kNoRow) rows[i] = sealing_.find(bits[i], probes);
 }
 
-void Index::find_group_in_runs(const uint64_t *bits, size_t n, uint32_t *rows) const {
+void Index::find_group_in_runs(const uint64_t *bits, size_t n, uint32_t *rows,
+                               uint64_t *probes) const {
   uint64_t wanted[kGroup] = {};
   size_t place[kGroup] = {}, n_wanted = 0;
   for (size_t i = 0; i < n; ++i) {
@@ -85,21 +97,23 @@ void Index::find_group_in_runs(const uint64_t *bits, size_t n, uint32_t *rows) c
     for (size_t k = 0; k < n_wanted; ++k) run->prefetch_bucket(wanted[k]);
   for (const auto &run : runs_)
     for (size_t k = 0; k < n_wanted; ++k) run->prefetch_guess(wanted[k]);
-  if (cold_reads_.are_likely(n_wanted))
-    for (const auto &run : runs_) run->announce(wanted, n_wanted, &cold_reads_);
+  if (cold_reads.are_likely(n_wanted))
+    for (const auto &run : runs_) run->announce(wanted, n_wanted, &cold_reads);
   for (size_t k = 0; k < n_wanted; ++k) {
     uint32_t &row = rows[place[k]];
     for (auto run = runs_.rbegin(); row == kNoRow && run != runs_.rend(); ++run)
-      row = (*run)->find(wanted[k], &run_probes_);
+      row = (*run)->find(wanted[k], probes);
   }
 }
 
 std::vector<uint32_t> Index::find_all(const uint8_t *name) const {
   const uint64_t bits = bits_.of(name);
   std::vector<uint32_t> rows;
-  for (const auto &run : runs_) run->find_all(bits, &rows, &run_probes_);
-  sealing_.find_all(bits, &rows);
-  memtable_.find_all(bits, &rows);
+  uint64_t probes = 0;
+  for (const auto &run : runs_) run->find_all(bits, &rows, &probes);
+  sealing_.find_all(bits, &rows, &probes);
+  memtable_.find_all(bits, &rows, &probes);
+  finding_probes_ += probes;
   return rows;
 }
 
@@ -108,9 +122,11 @@ const Memtable &Index::set_aside() {
   return sealing_;
 }
 
-void Index::adopt(const Runs &runs) {
-  runs_ = runs;
-  sealing_.clear();
+Index::Replaced Index::adopt(Runs runs) {
+  runs_.swap(runs);
+  Replaced replaced{std::move(runs), Memtable()};
+  std::swap(sealing_, replaced.memtable);
+  return replaced;
 }
 
 }  // namespace cdb::coin_log

@@ -7,6 +7,8 @@
 
 #include "seal.h"
 
+#include <atomic>
+
 namespace cdb::coin_log {
 
 class Index {
@@ -15,6 +17,8 @@ class Index {
 
   const NameBits &bits() const { return bits_; }
 
+  // Make room for n entries more.
+  void reserve(size_t n);
   // Enter the rows from first_row on under n names, up to one that repeats an earlier one of them,
   // which is returned by its number; n where none does. known gets those that were entered, by
   // their numbers, and share their bits with one that the memtable had before.
@@ -34,28 +38,33 @@ class Index {
   }
 
   // Places of memtables and runs that were looked at so far.
-  uint64_t probes() const { return memtable_.probes() + sealing_.probes() + run_probes_; }
+  uint64_t probes() const { return memtable_.probes() + sealing_.probes() + finding_probes_; }
 
   const Memtable &memtable() const { return memtable_; }
   const Runs &runs() const { return runs_; }
 
   // Begin a new memtable. The one so far, which is returned, changes no more until adopt().
   const Memtable &set_aside();
-  // Have these runs, which hold what was set aside, too.
-  void adopt(const Runs &runs);
+  // Have these runs, which hold what was set aside, too. Returns what nobody needs any more.
+  struct Replaced {
+    Runs runs;
+    Memtable memtable;
+  };
+  Replaced adopt(Runs runs);
 
  private:
   // These set the rows that are kNoRow yet.
-  void find_group_behind(const uint64_t *bits, size_t n, uint32_t *rows) const;
-  void find_group_in_sealing(const uint64_t *bits, size_t n, uint32_t *rows) const;
-  void find_group_in_runs(const uint64_t *bits, size_t n, uint32_t *rows) const;
+  void find_group_behind(const uint64_t *bits, size_t n, uint32_t *rows, uint64_t *probes) const;
+  void find_group_in_sealing(const uint64_t *bits, size_t n, uint32_t *rows,
+                             uint64_t *probes) const;
+  void find_group_in_runs(const uint64_t *bits, size_t n, uint32_t *rows, uint64_t *probes) const;
 
   NameBits bits_;
   Memtable memtable_;
   Memtable sealing_;  // the one before, or empty
   Runs runs_;
-  mutable ColdReads cold_reads_;
-  mutable uint64_t run_probes_ = 0;
+  // By many threads: added to once a call.
+  mutable std::atomic<uint64_t> finding_probes_{0};
 };
 
 }  // namespace cdb::coin_log

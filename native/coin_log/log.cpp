@@ -23,7 +23,9 @@ constexpr uint64_t kCopyBytes = uint64_t{1} << 20;
 void make_log(const Directory &directory) { replace_whole(directory, ".", kLogFile, Bytes(1)); }
 
 Log::Log(const Directory &directory, bool read_only)
-    : file_(directory, kLogFile, read_only ? Open::kRead : Open::kCreate), writer_(&file_) {
+    : directory_(directory),
+      file_(directory, kLogFile, read_only ? Open::kRead : Open::kCreate),
+      writer_(&file_) {
   if (file_.size() == 0) throw corrupt(kLogFile, "it is empty, and a log never is");
   // Longer than what is appended and filled ahead can be.
   if (file_.size() > kLargestLog + kMostFillBytes)
@@ -39,20 +41,19 @@ void Log::map_up_to(uint64_t offset) {
   mapping_ = std::make_unique<Mapping>(file_, size);
 }
 
-void Log::read_on(uint64_t offset, uint64_t end) const {
-  const bool is_near = offset >= read_from_ && offset + kReadAheadBytes / 2 <= read_ahead_;
+void Log::read_on(uint64_t offset, uint64_t end, ReadAhead *ahead) const {
+  const bool is_near = offset >= ahead->from && offset + kReadAheadBytes / 2 <= ahead->end;
   if (is_near || offset >= end) return;
-  const bool goes_on = offset >= read_from_ && offset <= read_ahead_;
-  const uint64_t from = goes_on ? read_ahead_ : offset;
-  read_from_ = offset;
-  read_ahead_ = offset + kReadAheadBytes;
-  mapping_->read_ahead(from, std::min(read_ahead_, end));
+  const bool goes_on = offset >= ahead->from && offset <= ahead->end;
+  const uint64_t from = goes_on ? ahead->end : offset;
+  *ahead = {offset, offset + kReadAheadBytes};
+  mapping_->read_ahead(from, std::min(ahead->end, end));
 }
 
 // A copy, because another process may write while this one only reads.
-bool Log::read_record(uint64_t offset, uint64_t available, Bytes *record) const {
+bool Log::read_record(uint64_t offset, uint64_t available, Bytes *record, ReadAhead *ahead) const {
   if (available < kHeaderBytes) return false;
-  read_on(offset, offset + available);
+  read_on(offset, offset + available, ahead);
   const uint64_t length = read_header(at(offset)).length;
   if (length > available) return false;
   record->assign(at(offset), at(offset) + length);
@@ -63,12 +64,13 @@ void Log::append(Bytes bytes) {
   const uint64_t n = bytes.size();
   if (end_ + n > kLargestLog) throw Failure(COIN_LOG_LIMIT, kLogFile, "it has 2^44 bytes");
   // Waking a thread takes longer than a small write.
-  if (n < kSmallAppend && !is_unsettled_) {
+  if (n < kSmallAppend && writer_.is_idle())
     file_.write(bytes.data(), n, end_);
-  } else {
-    is_unsettled_ = true;
+  else
     writer_.write(std::move(bytes), end_);
-  }
+}
+
+void Log::extend(uint64_t n) {
   end_ += n;
   map_up_to(end_);
 }

@@ -11,22 +11,28 @@ constexpr const char *kLogFile = "log";
 // that was emptied is not taken for a new one.
 void make_log(const Directory &directory);
 
+// What the kernel was told to read, for one who reads the log in order.
+struct ReadAhead {
+  uint64_t from = 0, end = 0;
+};
+
 class Log {
  public:
   // The file must be there.
   Log(const Directory &directory, bool read_only);
+
+  const Directory &directory() const { return directory_; }
 
   // Where the next record goes; bytes behind it are none of ours.
   uint64_t end() const { return end_; }
   void set_end(uint64_t end) { end_ = end; }
   uint64_t file_bytes() const { return file_.size(); }
 
-  // It is in the file, and may be read, when settle() has returned.
+  // Write bytes behind the end. They are in the file, and may be read, when settle() has returned.
   void append(Bytes bytes);
-  void settle() {
-    if (is_unsettled_) writer_.settle();
-    is_unsettled_ = false;
-  }
+  // Have the log end behind n bytes more, which were appended.
+  void extend(uint64_t n);
+  void settle() const { writer_.settle(); }
   // An empty buffer for what will be appended.
   Bytes buffer() { return writer_.buffer(); }
   // Small appends between two syncs find the file's end moved ahead of them: they need not wait for
@@ -43,9 +49,9 @@ class Log {
   // A copy of some of them.
   void read(uint8_t *to, size_t n, uint64_t offset) const { file_.read(to, n, offset); }
   // What lies from offset on will be read in order, up to end at most.
-  void read_on(uint64_t offset, uint64_t end) const;
+  void read_on(uint64_t offset, uint64_t end, ReadAhead *ahead) const;
   // Copy the record at offset, of which `available` bytes may be read. False if it is not intact.
-  bool read_record(uint64_t offset, uint64_t available, Bytes *record) const;
+  bool read_record(uint64_t offset, uint64_t available, Bytes *record, ReadAhead *ahead) const;
   // Have at() reach up to this offset.
   void map_up_to(uint64_t offset);
   // Let go of the memory through which a range was read; it can be read again.
@@ -54,14 +60,13 @@ class Log {
  private:
   void fill_ahead();
 
+  Directory directory_;
   File file_;
   std::unique_ptr<Mapping> mapping_;
   Writer writer_;
-  bool is_unsettled_ = false;
   uint64_t end_ = 0;
-  uint64_t synced_ = 0;                              // where the log ended then
-  uint64_t filled_ = 0;                              // zeros are written up to here
-  mutable uint64_t read_ahead_ = 0, read_from_ = 0;  // the kernel was told to read these
+  uint64_t synced_ = 0;  // where the log ended then
+  uint64_t filled_ = 0;  // zeros are written up to here
 };
 
 }  // namespace cdb::coin_log

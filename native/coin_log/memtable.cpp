@@ -69,20 +69,20 @@ void Memtable::take_back(uint64_t bits, uint32_t row) {
   --size_;
 }
 
-uint32_t Memtable::find(uint64_t bits) const {
+uint32_t Memtable::find(uint64_t bits, uint64_t *probes) const {
   uint32_t row = kNoRow;
   size_t place = home(bits);
   for (; place < slots_.size() && slots_[place].is_taken(); ++place)
     if (slots_[place].bits() == bits) row = slots_[place].row();
-  probes_ += place - home(bits) + 1;
+  *probes += place - home(bits) + 1;
   return row;
 }
 
-void Memtable::find_all(uint64_t bits, std::vector<uint32_t> *rows) const {
+void Memtable::find_all(uint64_t bits, std::vector<uint32_t> *rows, uint64_t *probes) const {
   size_t place = home(bits);
   for (; place < slots_.size() && slots_[place].is_taken(); ++place)
     if (slots_[place].bits() == bits) rows->push_back(slots_[place].row());
-  probes_ += place - home(bits) + 1;
+  *probes += place - home(bits) + 1;
 }
 
 size_t Memtable::next_cluster(size_t place, std::vector<Slot> *cluster) const {

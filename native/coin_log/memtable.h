@@ -36,14 +36,14 @@ class Memtable {
   uint32_t insert(uint64_t bits, uint32_t row);
   // Remove an entry that is there.
   void take_back(uint64_t bits, uint32_t row);
-  // The newest row with these bits, or kNoRow.
-  uint32_t find(uint64_t bits) const;
-  void find_all(uint64_t bits, std::vector<uint32_t> *rows) const;
+  // The newest row with these bits, or kNoRow. probes: the places that are looked at are added.
+  uint32_t find(uint64_t bits, uint64_t *probes) const;
+  void find_all(uint64_t bits, std::vector<uint32_t> *rows, uint64_t *probes) const;
   void prefetch_slot(uint64_t bits) const { prefetch(&slots_[home(bits)]); }
 
   size_t size() const { return size_; }
   void clear();
-  // Places that were looked at so far.
+  // Places that changes have looked at so far.
   uint64_t probes() const { return probes_; }
 
   // Calls visit(bits, row) for each entry, ascending.
@@ -68,7 +68,7 @@ class Memtable {
   std::vector<Slot, HugePages<Slot>> slots_;
   unsigned shift_ = 63;
   size_t size_ = 0;
-  mutable uint64_t probes_ = 0;
+  uint64_t probes_ = 0;
 };
 
 }  // namespace cdb::coin_log

@@ -1,47 +1,93 @@
 #include "reader.h"
 
-#include "failure.h"
-
 #include <algorithm>
 
 namespace cdb::coin_log {
 
 namespace {
+
 constexpr const char *kPreservedFile = "derived/preserved";
 constexpr uint64_t kCopyBytes = uint64_t{1} << 20;
-}  // namespace
 
-Reader::Reader(Store &store, std::pair<uint64_t, uint64_t> range)
-    : store_(store), offset_(range.first), end_(range.second), live_end_(range.second) {
-  store_.readers().insert(this);
+void copy_log(const Log &log, uint64_t begin, uint64_t end, File *file) {
+  Bytes piece;
+  for (uint64_t at = begin; at < end; at += piece.size()) {
+    piece.resize(std::min(kCopyBytes, end - at));
+    log.read(piece.data(), piece.size(), at);
+    file->write(piece.data(), piece.size(), at - begin);
+  }
 }
 
-Reader::~Reader() { store_.readers().erase(this); }
+}  // namespace
 
-void Reader::next(uint64_t max_coins) {
+void Readers::add(Reader *reader) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  readers_.insert(reader);
+}
+
+void Readers::remove(Reader *reader) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  readers_.erase(reader);
+}
+
+void Readers::preserve_from(const Log &log, uint64_t offset) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  for (Reader *reader : readers_) reader->preserve_from(log, offset);
+}
+
+void Readers::release() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  for (Reader *reader : readers_) reader->release();
+}
+
+void Readers::await_verified(std::chrono::milliseconds most) {
+  ++waiting_;
+  std::unique_lock<std::mutex> lock(verified_mutex_);
+  verified_.wait_for(lock, most, [this, now = verifications_] { return verifications_ != now; });
+  --waiting_;
+}
+
+void Readers::tell_verified() {
+  {
+    const std::lock_guard<std::mutex> lock(verified_mutex_);
+    ++verifications_;
+  }
+  verified_.notify_all();
+}
+
+Reader::Reader(Readers &readers, std::pair<uint64_t, uint64_t> range)
+    : readers_(readers), offset_(range.first), end_(range.second), live_end_(range.second) {
+  readers_.add(this);
+}
+
+Reader::~Reader() { readers_.remove(this); }
+
+void Reader::next(const Store &store, uint64_t max_coins) {
+  const std::lock_guard<std::mutex> lock(mutex_);
   blocks_.clear();
-  store_.settle_log();
+  store.state().log.settle();
   try {
     while (offset_ < end_) {
-      read_block();
+      read_block(store.state());
       const size_t coins = blocks_.confirm_count() + blocks_.spends.size() / kNameBytes;
       if (coins + blocks_.indices.size() >= max_coins) break;
     }
   } catch (const Failure &) {
-    store_.check_not_rewound();
+    store.check_not_rewound();
     if (blocks_.indices.empty()) throw;
   }
-  store_.check_not_rewound();
+  store.check_not_rewound();
 }
 
-void Reader::read_block() {
-  if (!read_record(offset_) || !is_current() || !append_block(record_.data(), &blocks_))
+void Reader::read_block(const State &state) {
+  if (!read_record(state.log, offset_) || !is_current(state) ||
+      !append_block(record_.data(), &blocks_))
     throw corrupt(kLogFile, "damaged at byte " + std::to_string(offset_));
   offset_ += read_header(record_.data()).length;
 }
 
-bool Reader::read_record(uint64_t offset) {
-  if (offset < live_end_) return store_.log().read_record(offset, live_end_ - offset, &record_);
+bool Reader::read_record(const Log &log, uint64_t offset) {
+  if (offset < live_end_) return log.read_record(offset, live_end_ - offset, &record_, &ahead_);
   const auto piece =
       std::find_if(preserved_.begin(), preserved_.end(),
                    [offset](const Preserved &p) { return p.begin <= offset && offset < p.end; });
@@ -55,29 +101,26 @@ bool Reader::read_record(uint64_t offset) {
 }
 
 // Of what the log has no more, there is just the copy.
-bool Reader::is_current() const {
-  return offset_ >= live_end_ || store_.is_current(store_.block_at(offset_), record_.data());
+bool Reader::is_current(const State &state) const {
+  return offset_ >= live_end_ || state.is_current(state.block_at(offset_), record_.data());
 }
 
-void Reader::preserve_from(uint64_t offset) {
+void Reader::preserve_from(const Log &log, uint64_t offset) {
+  const std::lock_guard<std::mutex> lock(mutex_);
   const uint64_t begin = std::max(offset, offset_);
   if (begin < live_end_) {
-    const Directory &directory = store_.directory();
+    const Directory &directory = log.directory();
     auto file = std::make_unique<File>(directory, kPreservedFile, Open::kReplace);
     remove_file(directory, kPreservedFile);
-    copy_log(begin, live_end_, file.get());
+    copy_log(log, begin, live_end_, file.get());
     preserved_.push_back({begin, live_end_, std::move(file)});
   }
   live_end_ = std::min(live_end_, offset);
 }
 
-void Reader::copy_log(uint64_t begin, uint64_t end, File *file) const {
-  Bytes piece;
-  for (uint64_t at = begin; at < end; at += piece.size()) {
-    piece.resize(std::min(kCopyBytes, end - at));
-    store_.log().read(piece.data(), piece.size(), at);
-    file->write(piece.data(), piece.size(), at - begin);
-  }
+void Reader::release() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  preserved_.clear();
 }
 
 }  // namespace cdb::coin_log

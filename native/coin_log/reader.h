@@ -1,6 +1,7 @@
 // Reads blocks as they were when it was made.
 #pragma once
 
+#include "readers.h"
 #include "store.h"
 
 namespace cdb::coin_log {
@@ -8,19 +9,20 @@ namespace cdb::coin_log {
 class Reader {
  public:
   // Over the records in a range of bytes of the log.
-  Reader(Store &store, std::pair<uint64_t, uint64_t> range);
+  Reader(Readers &readers, std::pair<uint64_t, uint64_t> range);
   ~Reader();
   Reader(const Reader &) = delete;
   Reader &operator=(const Reader &) = delete;
 
   // Read on until max_coins blocks, coins and spends are reached; none are left when there is no
   // block. What comes before a block that cannot be read is read first: the next call throws.
-  void next(uint64_t max_coins);
+  void next(const Store &store, uint64_t max_coins);
   const OwnedBlocks &blocks() const { return blocks_; }
-  const Store &store() const { return store_; }
 
   // The log is about to lose its bytes from offset on: copy those that are still to be read.
-  void preserve_from(uint64_t offset);
+  void preserve_from(const Log &log, uint64_t offset);
+  // Let go of the copies.
+  void release();
 
  private:
   struct Preserved {
@@ -28,16 +30,17 @@ class Reader {
     std::unique_ptr<File> file;  // without a name: it goes when this does
   };
 
-  void read_block();
+  void read_block(const State &state);
   // False if it is not intact.
-  bool read_record(uint64_t offset);
-  bool is_current() const;
-  void copy_log(uint64_t begin, uint64_t end, File *file) const;
+  bool read_record(const Log &log, uint64_t offset);
+  bool is_current(const State &state) const;
 
-  Store &store_;
+  Readers &readers_;
+  std::mutex mutex_;  // for all that follows; who reads is inside of the state already
   uint64_t offset_, end_;
   uint64_t live_end_;  // the log itself still has the bytes before it
   std::vector<Preserved> preserved_;
+  ReadAhead ahead_;
   OwnedBlocks blocks_;
   Bytes record_;
 };

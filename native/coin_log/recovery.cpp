@@ -7,8 +7,7 @@
 // The first that does not count ends the log. That is damage when the log was acknowledged beyond
 // it, by the manifest, by the acked file, or by an intact record behind it that says so. Otherwise
 // it is what a crash has torn: of what nobody was promised, any part may be missing.
-#include "failure.h"
-#include "store.h"
+#include "opening.h"
 
 #include <algorithm>
 
@@ -34,34 +33,31 @@ const uint8_t *find_magic(const uint8_t *from, const uint8_t *end) {
 
 }  // namespace
 
-// Written before a rewind to before it.
-bool Store::is_dead(const RecordHeader &header, uint64_t offset) const {
-  return offset >= manifest_.rewound_to && header.epoch < manifest_.epoch;
-}
-
-void Store::replay() {
+void Opening::replay() {
   const uint64_t acked = acknowledged();
-  const uint64_t file_bytes = log_.file_bytes();
-  log_.map_up_to(file_bytes);
-  is_replaying_ = true;
+  const uint64_t file_bytes = state_.log.file_bytes();
+  state_.log.map_up_to(file_bytes);
+  store_.is_replaying_ = true;
   try {
     replay_records(file_bytes);
-    verify();
+    store_.verify();
   } catch (const Failure &failure) {
     if (failure.status() != COIN_LOG_TAKEN_BACK) throw;
   }
-  is_replaying_ = false;
+  store_.is_replaying_ = false;
   end_log(acked, file_bytes);
 }
 
-void Store::replay_records(uint64_t file_bytes) {
+void Opening::replay_records(uint64_t file_bytes) {
   OwnedBlocks blocks;
   std::vector<RecordHeader> headers;
-  uint64_t offset = log_.end(), rows = rows_, previous = last_checksum_;
+  uint64_t offset = state_.log.end(), rows = state_.row_count, previous = state_.last_checksum;
   Bytes record;
-  while (offset < file_bytes && log_.read_record(offset, file_bytes - offset, &record)) {
+  ReadAhead ahead;
+  while (offset < file_bytes &&
+         state_.log.read_record(offset, file_bytes - offset, &record, &ahead)) {
     const RecordHeader header = read_header(record.data());
-    if (is_dead(header, offset) || header.previous_checksum != previous ||
+    if (state_.last_rewind.has_removed(header, offset) || header.previous_checksum != previous ||
         header.first_row != rows || !append_block(record.data(), &blocks))
       break;
     headers.push_back(header);
@@ -74,38 +70,39 @@ void Store::replay_records(uint64_t file_bytes) {
 }
 
 // Throws TAKEN_BACK at a block that breaks a rule; those before it are accepted.
-void Store::replay_blocks(OwnedBlocks *blocks, std::vector<RecordHeader> *headers) {
+void Opening::replay_blocks(OwnedBlocks *blocks, std::vector<RecordHeader> *headers) {
   if (headers->empty()) return;
-  const uint64_t offset = log_.end();
+  const uint64_t offset = state_.log.end();
   uint64_t end = offset;
   for (const RecordHeader &header : *headers) end += header.length;
-  if (!is_read_only()) log_.write_again(std::max(offset, acknowledged()), end);
-  const size_t accepted = accept_all(blocks->view(), headers->data(), true);
-  if (accepted > 0) epoch_ = std::max(epoch_, (*headers)[accepted - 1].epoch);
+  if (!store_.is_read_only()) state_.log.write_again(std::max(offset, acknowledged()), end);
+  const size_t accepted = store_.accept(blocks->view(), true, headers->data());
+  if (accepted > 0) store_.epoch_ = std::max(store_.epoch_, (*headers)[accepted - 1].epoch);
   if (accepted < headers->size()) throw Failure(COIN_LOG_TAKEN_BACK, "", "a block breaks a rule");
   blocks->clear();
   headers->clear();
 }
 
-uint64_t Store::acknowledged() const {
-  return std::max(acked_.length(epoch_), manifest_.covered_bytes);
+uint64_t Opening::acknowledged() const {
+  return std::max(acked_.length(store_.epoch_), manifest().covered_bytes);
 }
 
 // Whether the record, if it is intact, says that the log was durable beyond offset. Without `acked`
 // nobody knows, and what may have been acknowledged counts as if it was.
-bool Store::tells_of(uint64_t offset, uint64_t at, const RecordHeader &header) const {
-  return !is_dead(header, at) &&
+bool Opening::tells_of(uint64_t offset, uint64_t at, const RecordHeader &header) const {
+  return !state_.last_rewind.has_removed(header, at) &&
          (acked_.is_lost() || (offset < header.durable_upto && header.durable_upto <= at));
 }
 
 // Most of a record's bytes are what a peer chose, who may have put a record of its own into them.
 // So as long as the headers say where the records are, torn or not, nothing within them counts.
-bool Store::is_acknowledged_behind(uint64_t offset, uint64_t file_bytes) const {
-  uint64_t at = offset, previous = last_checksum_;
+bool Opening::is_acknowledged_behind(uint64_t offset, uint64_t file_bytes) const {
+  uint64_t at = offset, previous = state_.last_checksum;
   while (at < file_bytes && file_bytes - at >= kHeaderBytes) {
-    const RecordHeader header = read_header(log_.at(at));
+    const RecordHeader header = read_header(state_.log.at(at));
     if (!is_plausible(header) || header.previous_checksum != previous) break;
-    if (tells_of(offset, at, header) && is_intact(log_.at(at), file_bytes - at, at)) return true;
+    if (tells_of(offset, at, header) && is_intact(state_.log.at(at), file_bytes - at, at))
+      return true;
     previous = header.checksum;
     at += header.length;
   }
@@ -113,32 +110,32 @@ bool Store::is_acknowledged_behind(uint64_t offset, uint64_t file_bytes) const {
 }
 
 // The same where a header is lost, by what can be found behind it.
-bool Store::is_acknowledged_somewhere(uint64_t offset, uint64_t from, uint64_t file_bytes) const {
-  const uint8_t *const end = log_.at(file_bytes);
-  const uint8_t *magic = log_.at(from);
+bool Opening::is_acknowledged_somewhere(uint64_t offset, uint64_t from, uint64_t file_bytes) const {
+  const uint8_t *const end = state_.log.at(file_bytes);
+  const uint8_t *magic = state_.log.at(from);
   uint64_t budget = kMostPasses * (file_bytes - from);
   while ((magic = find_magic(magic, end)) != nullptr) {
-    const uint64_t at = static_cast<uint64_t>(magic - log_.at(0)) - kMagicAt;
+    const uint64_t at = static_cast<uint64_t>(magic - state_.log.at(0)) - kMagicAt;
     ++magic;
     if (at < from || file_bytes - at < kHeaderBytes) continue;
-    const RecordHeader header = read_header(log_.at(at));
+    const RecordHeader header = read_header(state_.log.at(at));
     if (!is_plausible(header) || header.length > file_bytes - at || !tells_of(offset, at, header))
       continue;
     // Nobody's crash leaves so many; whoever made them up has not chosen what is lost.
     if (header.length > budget) return true;
     budget -= header.length;
-    if (is_intact(log_.at(at), file_bytes - at, at)) return true;
+    if (is_intact(state_.log.at(at), file_bytes - at, at)) return true;
   }
   return false;
 }
 
-void Store::end_log(uint64_t acked, uint64_t file_bytes) {
-  const uint64_t end = log_.end();
+void Opening::end_log(uint64_t acked, uint64_t file_bytes) {
+  const uint64_t end = state_.log.end();
   if (end < acked || (end < file_bytes && is_acknowledged_behind(end, file_bytes))) {
     if (options_.before_damage == 0) throw damaged_at(end);
-    damage_ = damaged_at(end);
+    store_.damage_ = damaged_at(end);
   }
-  if (!is_read_only()) log_.erase_tail();
+  if (!store_.is_read_only()) state_.log.erase_tail();
 }
 
 }  // namespace cdb::coin_log

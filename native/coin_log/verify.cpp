@@ -11,8 +11,8 @@
 // away, whose name the index still has, or whose made-up name has the bits of one that does, by
 // chance. The block is taken back then, with those after it. None of them was acknowledged; a crash
 // before leaves their records in the log, where an opening refuses them in the same way.
-#include "failure.h"
 #include "reader.h"
+#include "store.h"
 
 #include <algorithm>
 
@@ -30,26 +30,28 @@ constexpr uint64_t kNearBytes = uint64_t{1} << 14;  // claims that lie so near a
 std::vector<Claim> Store::false_claims(std::vector<Claim> claims) const {
   std::sort(claims.begin(), claims.end(),
             [](const Claim &a, const Claim &b) { return a.row < b.row; });
-  const bool is_dense = claims.size() * kNearBytes > log_.end();
+  const bool is_dense = claims.size() * kNearBytes > state_.log.end();
   std::vector<Claim> wrong;
-  uint32_t rows[kFetch];
-  CoinView views[kFetch];
+  uint32_t rows[State::kFetch];
+  CoinView views[State::kFetch];
+  ReadAhead ahead;
   uint64_t passed = 0;
   long faults = disk_faults();
-  for (size_t done = 0; done < claims.size(); done += kFetch) {
-    const size_t group = std::min(kFetch, claims.size() - done);
+  for (size_t done = 0; done < claims.size(); done += State::kFetch) {
+    const size_t group = std::min(State::kFetch, claims.size() - done);
     for (size_t i = 0; i < group; ++i) {
       rows[i] = claims[done + i].row;
       prefetch(claims[done + i].name);
     }
-    if (is_dense) log_.read_on(blocks_[block_of(rows[0])].offset, log_.end());
-    fetch(rows, group, views, is_dense);
+    if (is_dense)
+      state_.log.read_on(state_.blocks[state_.block_of(rows[0])].offset, state_.log.end(), &ahead);
+    state_.fetch(rows, group, views, is_dense);
     for (size_t i = 0; i < group; ++i)
-      if (!has_name(views[i], claims[done + i].name)) wrong.push_back(claims[done + i]);
-    const uint64_t offset = blocks_[views[0].block].offset;
+      if (!state_.has_name(views[i], claims[done + i].name)) wrong.push_back(claims[done + i]);
+    const uint64_t offset = state_.blocks[views[0].block].offset;
     if (offset < passed + kPassBytes) continue;
     const long faults_so_far = disk_faults();
-    if (faults_so_far != faults) log_.release(passed, offset);
+    if (faults_so_far != faults) state_.log.release(passed, offset);
     faults = faults_so_far;
     passed = offset;
   }
@@ -58,53 +60,59 @@ std::vector<Claim> Store::false_claims(std::vector<Claim> claims) const {
   return wrong;
 }
 
+// Where a block is to be taken back, nothing counts as verified before it is gone.
 void Store::verify() {
-  if (unverified_.size() == 0) return;
-  log_.settle();
-  const std::vector<Claim> wrong = false_claims(unverified_.claims());
-  for (const Claim &claim : wrong) spent_[claim.row] = 0;
-  const size_t refused = correct(wrong);
-  unverified_.clear();
-  if (refused < blocks_.size()) take_back(refused);
+  if (is_verified()) return;
+  state_.log.settle();
+  const std::vector<Claim> wrong = false_claims(validation_.unverified.claims());
+  size_t refused = state_.blocks.size();
+  {
+    const Change change(access_);
+    for (const Claim &claim : wrong) state_.spent.set(claim.row, 0);
+    refused = correct(wrong);
+    if (refused == state_.blocks.size()) validation_.unverified.clear();
+  }
+  if (refused < state_.blocks.size()) take_back(refused);
+  readers_.tell_verified();
 }
 
 // Give wrong claims, in the order of their spends, the coins that they mean. A spend's number
 // counts from the first block that is not covered. Returns the first block that spends what it must
 // not, or the count of blocks.
 size_t Store::correct(const std::vector<Claim> &wrong) {
-  size_t block = manifest_.covered_blocks, refused = blocks_.size();
-  uint64_t spends = wrong.empty() ? 0 : blocks_[block].geometry.spends;
+  const std::vector<BlockLine> &blocks = state_.blocks;
+  size_t block = checkpoints_.manifest().covered_blocks, refused = blocks.size();
+  uint64_t spends = wrong.empty() ? 0 : blocks[block].geometry.spends;
   for (const Claim &claim : wrong) {
-    while (spends <= claim.spend) spends += blocks_[++block].geometry.spends;
+    while (spends <= claim.spend) spends += blocks[++block].geometry.spends;
     if (block >= refused) break;
-    const uint32_t index = blocks_[block].index;
-    const uint32_t row = find_exactly(claim.name, first_row_of(block + 1));
-    if (row == kNoRow || (spent_[row] != 0 && spent_[row] <= index)) return block;
+    const uint32_t index = blocks[block].index;
+    const uint32_t row = state_.find_exactly(claim.name, state_.first_row_of(block + 1));
+    if (row == kNoRow || (state_.spent[row] != 0 && state_.spent[row] <= index)) return block;
     // A later block has spent it, too.
-    if (spent_[row] != 0) refused = std::min(refused, blocks_up_to(spent_[row]) - 1);
-    spent_[row] = index;
-    new_spent_rows_[claim.spend] = row;
+    if (state_.spent[row] != 0)
+      refused = std::min(refused, state_.blocks_up_to(state_.spent[row]) - 1);
+    state_.spent.set(row, index);
+    checkpoints_.correct_spent_row(claim.spend, row);
   }
   return refused;
 }
 
+std::unique_ptr<Reader> Store::taken_back() { return std::move(taken_back_); }
+
 void Store::take_back(size_t block) {
-  const std::string index = std::to_string(blocks_[block].index);
-  const uint64_t offset = offset_of(block);
+  const std::string index = std::to_string(state_.blocks[block].index);
   if (is_replaying_) {
-    drop(block);
-    log_.set_end(offset);
+    drop(block, state_.last_rewind);
   } else {
-    taken_back_ = std::make_unique<Reader>(*this, std::pair(offset, offset_of(block + 1)));
+    const std::pair range(state_.offset_of(block), state_.offset_of(block + 1));
+    taken_back_ = std::make_unique<Reader>(readers_, range);
     cut(block);
   }
+  readers_.tell_verified();
   throw Failure(
       COIN_LOG_TAKEN_BACK, "",
       "block " + index + " spends what it must not; it and those after it are taken back");
 }
-
-Store::~Store() = default;
-
-std::unique_ptr<Reader> Store::taken_back() { return std::move(taken_back_); }
 
 }  // namespace cdb::coin_log

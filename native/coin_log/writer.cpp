@@ -28,12 +28,15 @@ void Writer::write(Bytes bytes, uint64_t offset) {
   changed_.wait(lock, [this] { return pieces_.size() < kMostPieces || failure_; });
   throw_failure();
   pieces_.push_back({std::move(bytes), offset});
+  under_way_.fetch_add(1, std::memory_order_relaxed);
   changed_.notify_all();
 }
 
-void Writer::settle() {
+void Writer::settle() const {
+  if (is_idle()) return;
   std::unique_lock<std::mutex> lock(mutex_);
-  changed_.wait(lock, [this] { return pieces_.empty() || failure_; });
+  changed_.wait(lock,
+                [this, all = written_ + pieces_.size()] { return written_ >= all || failure_; });
   throw_failure();
 }
 
@@ -63,6 +66,8 @@ void Writer::run() {
     failure_ = failure;
     buffers_.push_back(std::move(pieces_.front().bytes));
     pieces_.pop_front();
+    ++written_;
+    if (!failure_) under_way_.fetch_sub(1, std::memory_order_release);
     changed_.notify_all();
     if (failure_) return;
   }

@@ -4,6 +4,7 @@
 
 #include "file.h"
 
+#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <exception>
@@ -22,8 +23,10 @@ class Writer {
   // Have bytes written at offset; waits while too much is under way. Throws what an earlier write
   // has failed with, now and ever after.
   void write(Bytes bytes, uint64_t offset);
-  // Returns when all of it is in the file; throws likewise.
-  void settle();
+  // Returns when what was written so far is in the file; throws likewise. Any thread may wait.
+  void settle() const;
+  // Whether all of it is.
+  bool is_idle() const { return under_way_.load(std::memory_order_acquire) == 0; }
   // An empty buffer, perhaps one that has grown already.
   Bytes buffer();
 
@@ -40,9 +43,11 @@ class Writer {
 
   File *file_;
   uint64_t written_back_ = 0;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<Piece> pieces_;  // the first one is being written
+  mutable std::mutex mutex_;
+  mutable std::condition_variable changed_;
+  std::deque<Piece> pieces_;          // the first one is being written
+  uint64_t written_ = 0;              // pieces that are in the file
+  std::atomic<size_t> under_way_{0};  // pieces, and one more after a failure
   std::vector<Bytes> buffers_;
   std::exception_ptr failure_;
   bool is_stopping_ = false;

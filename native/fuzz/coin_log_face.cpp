@@ -95,14 +95,20 @@ class Session {
 
   void close() {
     end_reading();
-    char *error = nullptr;
-    is_ok(cdb_coin_log_close(log_, /*abandon=*/0, &error), &error);
+    end(log_, /*abandon=*/0);
     flushed_ = chain_.newest();
   }
 
-  static int64_t newest(const cdb_coin_log *log) {
+  static void end(cdb_coin_log *log, int32_t abandon) {
+    char *error = nullptr;
+    is_ok(cdb_coin_log_close(log, abandon, &error), &error);
+    cdb_coin_log_release(log);
+  }
+
+  static int64_t newest(cdb_coin_log *log) {
     cdb_coin_log_totals totals;
-    cdb_coin_log_count(log, &totals);
+    char *error = nullptr;
+    is_ok(cdb_coin_log_count(log, &totals, &error), &error);
     return totals.blocks == 0 ? -1 : static_cast<int64_t>(totals.newest_index);
   }
 
@@ -213,8 +219,7 @@ class Session {
   }
 
   void reopen_after_kill() {
-    char *error = nullptr;
-    is_ok(cdb_coin_log_close(log_, /*abandon=*/1, &error), &error);
+    end(log_, /*abandon=*/1);
     open();
   }
 
@@ -230,7 +235,7 @@ class Session {
     read_blocks(log);
     require(!is_ok(cdb_coin_log_rewind(log, -1, &error), &error, COIN_LOG_INVALID),
             "a reader can't write");
-    is_ok(cdb_coin_log_close(log, /*abandon=*/0, &error), &error);
+    end(log, /*abandon=*/0);
   }
 
   // A checkpoint may take away what the manifest named; then the next one is there already.

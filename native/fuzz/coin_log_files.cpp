@@ -63,6 +63,7 @@ class Original {
     cdb_coin_log_rewind(log, chain_.newest(), &error);
     while (chain_.coins().size() < 44) accept(log, chain_.draw(&input));
     cdb_coin_log_close(log, /*abandon=*/0, &error);
+    cdb_coin_log_release(log);
     require(error == nullptr, "a database can be made");
     for (const auto &entry : std::filesystem::recursive_directory_iterator(scratch_.path()))
       if (entry.is_regular_file()) {
@@ -222,7 +223,10 @@ void read_all(cdb_coin_log *log, const Chain &asked, bool must_be_right) {
 // Returns whether nothing failed: the log can be closed then, and else be left only.
 bool write_on(cdb_coin_log *log, const Chain &chain) {
   cdb_coin_log_totals totals;
-  cdb_coin_log_count(log, &totals);
+  char *error = nullptr;
+  cdb_coin_log_status status = cdb_coin_log_count(log, &totals, &error);
+  require_declared(status, &error);
+  if (status != COIN_LOG_OK) return false;
   Block block;
   block.index = totals.newest_index + 1;
   block.confirms.resize(20);
@@ -232,11 +236,10 @@ bool write_on(cdb_coin_log *log, const Chain &chain) {
   Packed packed;
   packed.add(block);
   size_t accepted = 0;
-  char *error = nullptr;
-  cdb_coin_log_status status = cdb_coin_log_accept(
-      log, 1, packed.indices.data(), packed.timestamps.data(), packed.spend_ends.data(),
-      packed.confirm_ends.data(), packed.spends.data(), packed.confirms.data(), packed.names.data(),
-      /*trusting=*/1, &accepted, &error);
+  status = cdb_coin_log_accept(log, 1, packed.indices.data(), packed.timestamps.data(),
+                               packed.spend_ends.data(), packed.confirm_ends.data(),
+                               packed.spends.data(), packed.confirms.data(), packed.names.data(),
+                               /*trusting=*/1, &accepted, &error);
   require_declared(status, &error);
   if (status != COIN_LOG_OK) return false;
   status = cdb_coin_log_rewind(log, static_cast<int64_t>(totals.newest_index) / 2, &error);
@@ -274,5 +277,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
   read_all(log, original->chain(), /*must_be_right=*/!is_sealed);
   const bool is_fine = !is_writer || write_on(log, original->chain());
   require_declared(cdb_coin_log_close(log, is_fine ? 0 : 1, &error), &error);
+  cdb_coin_log_release(log);
   return 0;
 }

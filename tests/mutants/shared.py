@@ -127,9 +127,9 @@ SEEN = (
     ),
     Mutant(
         "lookups-take-no-lock",
-        "cdb/schemas/coin_log.py",
-        'return unpacked_infos(*self.coin_infos_packed(b"".join(checked_names(coin_names))))',
-        'return unpacked_infos(*self._lookup(b"".join(checked_names(coin_names))))',
+        "native/coin_log/database.h",
+        "const Reading reading(access_);",
+        "",
         14,
         "lookups of other threads see whole blocks",
         ("coin_log",),
@@ -137,8 +137,8 @@ SEEN = (
     Mutant(
         "calls-come-in-the-middle-of-calls",
         "cdb/disk/sharing.py",
-        "if self._is_inside:",
-        "if self._is_inside is None:",
+        "if thread in self._inside:",
+        "if thread is None:",
         4,
         "a signal handler that closes the database in the middle of a block commits no half of it",
         _ALL,

@@ -1,0 +1,58 @@
+// Who may touch what: one thread writes at a time, and any number read beside it.
+//
+// What readers see changes only within a Change, which waits until no reader is inside. So a reader
+// sees one state from its first step to its last. The writer looks at that state as it likes, for
+// nobody else changes it. What takes long (a write, a sync, a merge) goes on outside of a Change.
+#pragma once
+
+#include <exception>
+#include <mutex>
+#include <shared_mutex>
+
+namespace cdb::coin_log {
+
+class Access {
+ public:
+  // Nothing is read after a write that failed: what there is may be half of a change.
+  bool is_in_doubt() const { return is_in_doubt_; }
+  void doubt() { is_in_doubt_ = true; }
+
+ private:
+  friend class Reading;
+  friend class Change;
+
+  // Who waits for a change holds it, so that readers who come meanwhile wait for that.
+  std::mutex entrance_;
+  std::shared_mutex state_;
+  bool is_in_doubt_ = false;
+};
+
+class Reading {
+ public:
+  explicit Reading(Access &access) {
+    const std::lock_guard<std::mutex> entrance(access.entrance_);
+    inside_ = std::shared_lock<std::shared_mutex>(access.state_);
+  }
+
+ private:
+  std::shared_lock<std::shared_mutex> inside_;
+};
+
+class Change {
+ public:
+  explicit Change(Access &access)
+      : access_(access), entrance_(access.entrance_), alone_(access.state_) {}
+  ~Change() {
+    if (std::uncaught_exceptions() > exceptions_) access_.doubt();
+  }
+  Change(const Change &) = delete;
+  Change &operator=(const Change &) = delete;
+
+ private:
+  Access &access_;
+  const int exceptions_ = std::uncaught_exceptions();
+  const std::lock_guard<std::mutex> entrance_;
+  const std::lock_guard<std::shared_mutex> alone_;
+};
+
+}  // namespace cdb::coin_log

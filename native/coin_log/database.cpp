@@ -1,0 +1,43 @@
+#include "database.h"
+
+#include "opening.h"
+#include "reader.h"
+
+namespace cdb::coin_log {
+
+Database::Database(const char *path, const cdb_coin_log_options &options) {
+  const Directory directory{path};
+  lost_ = directory.lost;
+  guarded([&] { store_ = open_store(directory, options, access_, readers_); });
+}
+
+void Database::close(bool abandon) {
+  if (store_ == nullptr) return;
+  std::exception_ptr failure;
+  try {
+    if (!abandon) guarded([&] { store_->close(); });
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  std::unique_ptr<Store> store;  // released when nobody is inside, and nobody waits for that
+  {
+    const Change change(access_);
+    store = std::move(store_);
+  }
+  readers_.release();
+  store.reset();
+  if (failure) std::rethrow_exception(failure);
+}
+
+Store &Database::opened() {
+  if (store_ == nullptr) throw Failure(COIN_LOG_CLOSED, "", "it is closed; open it again");
+  if (access_.is_in_doubt()) throw Failure(COIN_LOG_CLOSED, "", "a write failed; open it again");
+  return *store_;
+}
+
+void Database::doubt() {
+  const Change change(access_);
+  access_.doubt();
+}
+
+}  // namespace cdb::coin_log

@@ -1,0 +1,75 @@
+// A store that any thread may ask, and that ends while others still do.
+#pragma once
+
+#include "store.h"
+
+namespace cdb::coin_log {
+
+class Database {
+ public:
+  Database(const char *path, const cdb_coin_log_options &options);
+  // Unless abandon, everything is durable then. Released it is in any case.
+  void close(bool abandon);
+
+  // Calls body(store) inside of the state: any number at once.
+  template <typename Body>
+  void read(Body body) {
+    const Reading reading(access_);
+    guarded([&] { body(static_cast<const Store &>(opened())); });
+  }
+  // The same, with everything verified.
+  template <typename Body>
+  void read_verified(Body body) {
+    read([&](const Store &store) {
+      if (!store.is_verified())
+        throw Failure(COIN_LOG_UNVERIFIED, "", "what was accepted is not verified yet");
+      store.state().log.settle();
+      body(store);
+    });
+  }
+  // Calls body(store), one at a time. What fails leaves it in doubt, but for a block's refusal.
+  template <typename Body>
+  void write(Body body) {
+    if (opened().is_read_only())
+      throw Failure(COIN_LOG_INVALID, "", "it was opened only for reading");
+    change(body);
+  }
+  // The same, also where it was opened only for reading: what it accepts is for its memory.
+  template <typename Body>
+  void change(Body body) {
+    try {
+      guarded([&] { body(opened()); });
+    } catch (const Failure &failure) {
+      if (failure.status() != COIN_LOG_TAKEN_BACK && failure.status() != COIN_LOG_INVALID) doubt();
+      throw;
+    } catch (...) {
+      doubt();
+      throw;
+    }
+  }
+
+  Readers &readers() { return readers_; }
+
+ private:
+  Store &opened();
+  void doubt();
+  // What a body concludes from mapped bytes counts only if all of them could be read.
+  template <typename Body>
+  void guarded(Body body) {
+    check_readable(*lost_);
+    try {
+      body();
+    } catch (...) {
+      check_readable(*lost_);
+      throw;
+    }
+    check_readable(*lost_);
+  }
+
+  std::shared_ptr<LostPages> lost_;
+  Access access_;
+  Readers readers_;
+  std::unique_ptr<Store> store_;
+};
+
+}  // namespace cdb::coin_log

@@ -1,0 +1,111 @@
+// What readers see: the blocks of the log, the coins in them and what is spent. access.h says who
+// may touch it when.
+#pragma once
+
+#include "access.h"
+#include "cdb_coin_log_api.h"
+#include "failure.h"
+#include "history.h"
+#include "index.h"
+#include "log.h"
+#include "spent_rows.h"
+
+#include <mutex>
+#include <set>
+
+namespace cdb::coin_log {
+
+// A coin as its record has it.
+struct CoinView {
+  uint32_t row;
+  uint32_t block;  // number in the block table
+  const uint8_t *parent;
+  const uint8_t *puzzle_hash;
+  uint64_t amount;
+};
+
+// Where the last rewind went back to: records there need its epoch.
+struct LastRewind {
+  uint32_t epoch = 0;
+  uint64_t offset = 0;
+
+  bool has_removed(const RecordHeader &header, uint64_t at) const {
+    return at >= offset && header.epoch < epoch;
+  }
+};
+
+// The records that were read as a whole because the index led to another coin there, by blocks.
+class CheckedRecords {
+ public:
+  bool has(size_t block) const;
+  void add(size_t block);
+  // Forget those from the block on.
+  void cut(size_t block);
+  uint64_t count() const;  // so far
+
+ private:
+  mutable std::mutex mutex_;
+  std::set<size_t> blocks_;
+  uint64_t count_ = 0;
+};
+
+class State {
+ public:
+  State(const Directory &directory, bool read_only, const NameBits &bits);
+
+  // Everything must be verified.
+  void lookup(const uint8_t *names, size_t n, cdb_coin_log_info *infos, uint8_t *found) const;
+
+  // The bytes of the log that hold the blocks with first_index ≤ index ≤ last_index.
+  std::pair<uint64_t, uint64_t> range(int64_t first_index, int64_t last_index) const;
+  // The block whose record begins there.
+  size_t block_at(uint64_t offset) const;
+  // Whether an intact record is the block's, and not what a rewind has taken from its place: a
+  // write may have been lost. record: as the log has it, or a copy.
+  bool is_current(size_t block, const uint8_t *record) const;
+
+  // How many blocks have an index up to this one.
+  size_t blocks_up_to(int64_t block_index) const;
+  // Where the block begins, and its coins; behind the last one, where the next would.
+  uint64_t offset_of(size_t block) const;
+  uint32_t first_row_of(size_t block) const;
+  // Of the record before the block's; 0 for the first one.
+  uint64_t checksum_before(size_t block) const;
+  size_t block_of(uint32_t row) const;
+  // 0 while there is no block.
+  uint32_t newest_index() const { return blocks.empty() ? 0 : blocks.back().index; }
+
+  // The coins of rows that the log holds; at most kFetch of them. passing: they follow on those of
+  // the last call, and the log was told to read on.
+  static constexpr size_t kFetch = 256;
+  void fetch(const uint32_t *rows, size_t n, CoinView *views, bool passing = false) const;
+  // Whether it is the coin of this name. Throws when its record is damaged.
+  bool has_name(const CoinView &view, const uint8_t *name) const;
+  // The row before limit that has the name, or kNoRow: all candidates are held against it.
+  uint32_t find_exactly(const uint8_t *name, uint32_t limit) const;
+
+  // These change it.
+  void add_block(const RecordHeader &header, uint64_t offset);
+  // Have the log end behind so many blocks. What they alone have spent must be unspent.
+  void cut(size_t n_blocks);
+
+  Log log;
+  Index index;
+  std::vector<BlockLine> blocks;
+  std::vector<uint32_t> block_hints;  // of each 64th row
+  SpentRows spent;                    // of row_count rows, and more while a block is examined
+  uint32_t row_count = 0;
+  uint64_t last_checksum = 0;
+  LastRewind last_rewind;
+  uint64_t rule_probes = 0;  // that examining blocks has taken so far
+  mutable CheckedRecords checked_records;
+
+ private:
+  bool lookup_exactly(const uint8_t *name, cdb_coin_log_info *info) const;
+  cdb_coin_log_info info_of(const CoinView &view) const;
+  void check_record(size_t block) const;
+  void check_alive(size_t block) const;
+  Failure damaged(size_t block) const;
+};
+
+}  // namespace cdb::coin_log

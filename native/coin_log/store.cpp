@@ -1,0 +1,69 @@
+#include "store.h"
+
+#include "reader.h"
+
+namespace cdb::coin_log {
+
+Store::Store(const Directory &directory, const cdb_coin_log_options &options, Access &access,
+             Readers &readers, Acked acked, const Manifest &manifest)
+    : directory_(directory),
+      options_(options),
+      access_(access),
+      readers_(readers),
+      state_(directory, options.read_only != 0, manifest.bits),
+      acked_(std::move(acked)),
+      validation_(options),
+      checkpoints_(directory, options, manifest),
+      epoch_on_opening_(manifest.epoch),
+      epoch_(std::max(manifest.epoch, acked_.epoch())) {}
+
+Store::~Store() = default;
+
+cdb_coin_log_totals Store::totals() const {
+  return {state_.blocks.size(),
+          state_.row_count,
+          state_.newest_index(),
+          state_.log.end(),
+          state_.index.runs().size(),
+          state_.checked_records.count(),
+          state_.index.probes() + state_.rule_probes,
+          acked_is_damaged_ ? 1 : 0};
+}
+
+void Store::check_not_rewound() const {
+  if (!is_read_only() || options_.before_damage != 0) return;
+  const uint32_t epoch = checkpoints_.manifest().epoch;
+  Manifest now = checkpoints_.manifest();
+  if (read_manifest(directory_, &now) && now.epoch != epoch_on_opening_ && now.epoch != epoch)
+    throw Failure(COIN_LOG_REWOUND, "", "the one who writes has rewound it; open it again");
+}
+
+void Store::sync_log() {
+  state_.log.sync();
+  if (acked_.length(epoch_) < state_.log.end()) acked_.set(state_.log.end(), epoch_);
+}
+
+void Store::flush() {
+  verify();
+  if (options_.power_durable != 0 && acked_.length(epoch_) < state_.log.end()) return sync_log();
+  state_.log.settle();
+}
+
+// The log is synced here and not in the background: an error of a sync is told once, and the one
+// who is told must be the one who acknowledges.
+void Store::checkpoint() {
+  verify();
+  sync_log();
+  checkpoints_.start(state_, access_, validation_.parents);
+}
+
+void Store::close() {
+  if (is_read_only()) return;
+  verify();
+  sync_log();
+  acked_.sync();
+  if (checkpoints_.is_worthwhile(state_)) checkpoints_.start(state_, access_, validation_.parents);
+  checkpoints_.finish(state_, access_);
+}
+
+}  // namespace cdb::coin_log
