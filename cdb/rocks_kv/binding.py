@@ -9,10 +9,10 @@ from array import array
 from collections import deque
 from pathlib import Path
 from typing import Any, NamedTuple
-from weakref import WeakSet, finalize
+from weakref import finalize
 
 from cdb.blocks import BlockSpendInfo
-from cdb.coins import NAME_BYTES, Coin, bytes32_unchecked
+from cdb.coins import NAME_BYTES
 from cdb.errors import (
     CdbError,
     CorruptDatabaseError,
@@ -40,6 +40,7 @@ _PROBLEMS: Problems = {
     "CDB_NO_SPACE": (StorageError, "the disk is full ({}); make room, then open it again"),
     "CDB_IO": (StorageError, "reading or writing failed ({}); {advice}, then open it again"),
     "CDB_FAILED": (StorageError, "RocksDB failed ({}); open it again"),
+    "CDB_CLOSED": (DatabaseClosedError, "it is closed, or a write failed; open it again"),
     "CDB_NO_MEMORY": (MemoryError, "{}"),
 }
 
@@ -87,8 +88,8 @@ class State(NamedTuple):
 class RocksKv:
     """The database in a directory of RocksDB's, which must exist.
 
-    The caller sees to it that calls don't meet, those of its cursors included, and that no call
-    but close() follows a write that failed.
+    One thread at a time accepts, commits, checkpoints, settles, rewinds or closes. Any number read
+    beside it, each call in one state. After a write that failed, only close() is left.
 
     Raises MissingEngineError, DatabaseNotFoundError (unless create), DatabaseLockedError,
     WrongDatabaseError, CorruptDatabaseError or StorageError.
@@ -98,9 +99,7 @@ class RocksKv:
         self.path = path
         self._native = _engine.load()
         self._ffi = self._native.ffi
-        self._cursors: WeakSet[Cursor] = WeakSet()
         self._ended: deque[Any] = deque()
-        self._open_cursors: set[Any] = set()
         self._handle: Any = None
         native_options = self._ffi.new("cdb_kv_options *")
         native_options.create = options.create
@@ -110,13 +109,13 @@ class RocksKv:
         native_options.commit_entries = options.commit_entries
         native_options.ingest_entries = options.ingest_entries
         arguments = os.fsencode(path), native_options
-        self._handle = _engine.open(path, "open", *arguments, kind="cdb_kv", close=self._end)
+        self._handle = _engine.open(path, "open", *arguments, kind="cdb_kv", close=self._abandon)
 
     @property
     def state(self) -> State:
         """How far it has come."""
         state = self._ffi.new("cdb_kv_state *")
-        self._native.lib.cdb_kv_get_state(self._open_handle(), state)
+        self._call("get_state", state)
         return State(
             None if state.newest < 0 else state.newest,
             None if state.committed < 0 else state.committed,
@@ -164,20 +163,16 @@ class RocksKv:
 
     def block(self, index: int) -> BlockSpendInfo | None:
         """The block at an index."""
-        block, found = self._ffi.new("cdb_kv_block *"), self._ffi.new("int32_t *")
-        self._call("find_block", index, block, found)
-        return _block(self._ffi, block) if found[0] else None
+        packed = self.cursor(index, index).next(1)
+        return None if packed is None else packed.block(0)
 
     def cursor(self, first: int = 0, last: int = MAX_INDEX) -> "Cursor":
-        """The committed blocks first … last of this moment."""
-        handle = self._ffi.new("cdb_kv_cursor **")
-        # Before it is opened: RocksDB ends the process that closes a database with an open cursor,
-        # and a signal's handler may raise anywhere from here.
-        self._open_cursors.add(handle)
-        self._call("cursor_open", first, last, handle)
-        cursor = Cursor(self, handle, self._ended)
-        self._cursors.add(cursor)
-        return cursor
+        """The blocks first … last of this moment. Above a rewind they are those to be erased."""
+        self._end_cursors()
+        database, end = self._open_handle(), self._ended.append
+        arguments = database, first, last
+        handle = _engine.open(self.path, "cursor_open", *arguments, kind="cdb_kv_cursor", close=end)
+        return Cursor(self, handle, self._ended)
 
     def begin_rewind(self, newest: int) -> None:
         """Commit, index, and put everything above ``newest`` out of sight, durably."""
@@ -192,28 +187,21 @@ class RocksKv:
         self._call("end_rewind")
 
     def close(self) -> None:
-        """Release everything, also when it fails. What is not committed is lost."""
-        for cursor in list(self._cursors):
-            cursor.close()
-        for each in list(self._open_cursors):
-            self._end_cursor(each)
+        """Release all files, also when it fails. What is not committed is lost."""
+        self._end_cursors()
         handle, self._handle = self._handle, None
         if handle is not None:
-            self._end(handle)
+            # Others may be in the middle of a call; they have this object while they are.
+            finalize(self, _release, self._native.lib, handle, self._ended).atexit = False
+            _engine.call(self.path, "close", handle)
 
-    def _end(self, handle: Any) -> None:
+    def _abandon(self, handle: Any) -> None:
         _engine.call(self.path, "close", handle)
+        self._native.lib.cdb_kv_release(handle)
 
     def _end_cursors(self) -> None:
-        """End the cursors that nobody has any more: from here, because calls come one at a time."""
-        while self._ended:
-            self._end_cursor(self._ended[0])
-            self._ended.popleft()
-
-    def _end_cursor(self, cursor: Any) -> None:
-        handle, cursor[0] = cursor[0], self._ffi.NULL
-        self._native.lib.cdb_kv_cursor_close(handle)
-        self._open_cursors.discard(cursor)
+        """End the cursors that nobody has any more: here, and not where a finalizer runs."""
+        _end_all(self._native.lib, self._ended)
 
     def _open_handle(self) -> Any:
         if self._handle is None:
@@ -233,13 +221,28 @@ class RocksKv:
         _engine.call(self.path, function, self._open_handle(), *plain)
 
 
+def _end_all(lib: Any, cursors: "deque[Any]") -> None:
+    while cursors:
+        try:
+            cursor = cursors.popleft()
+        except IndexError:  # another thread was faster
+            return
+        lib.cdb_kv_cursor_close(cursor)
+
+
+def _release(lib: Any, database: Any, cursors: "deque[Any]") -> None:
+    """Free what is left of a closed database and of its cursors: nobody has any of them."""
+    _end_all(lib, cursors)
+    lib.cdb_kv_release(database)
+
+
 class Cursor:
-    """Blocks in order, from one moment's view. Its database's close() ends it."""
+    """Blocks in order, from one moment's view. One call at a time."""
 
     def __init__(self, database: RocksKv, handle: Any, ended: "deque[Any]") -> None:
         self._database = database
         self._handle = handle
-        self._finalizer = finalize(self, ended.append, handle)
+        finalize(self, ended.append, handle)
         self._failure: CdbError | None = None
 
     def next(self, entries: int) -> PackedBlocks | None:
@@ -279,15 +282,9 @@ class Cursor:
     def _next(self) -> Any:
         """The next block as the engine has it, good until the next call; None at the end."""
         database = self._database
-        if not self._finalizer.alive:
-            raise DatabaseClosedError(database.path, "it is closed; open it again")
         block, found = database._ffi.new("cdb_kv_block *"), database._ffi.new("int32_t *")
-        _engine.call(database.path, "cursor_next", self._handle[0], block, found)
+        _engine.call(database.path, "cursor_next", self._handle, block, found)
         return block if found[0] else None
-
-    def close(self) -> None:
-        """Release what it reads from, with the database's next call."""
-        self._finalizer()
 
 
 class _Kept(NamedTuple):
@@ -295,22 +292,3 @@ class _Kept(NamedTuple):
 
     pointer: Any
     arrays: list[Any]
-
-
-def _block(ffi: Any, block: Any) -> BlockSpendInfo:
-    spends = bytes(ffi.buffer(block.spends, block.n_spends * NAME_BYTES))
-    confirms = bytes(ffi.buffer(block.confirms, block.n_confirms * CONFIRM_BYTES))
-    return BlockSpendInfo(
-        block.index,
-        block.timestamp,
-        [bytes32_unchecked(spends[at : at + 32]) for at in range(0, len(spends), NAME_BYTES)],
-        [_coin(confirms, at) for at in range(0, len(confirms), CONFIRM_BYTES)],
-    )
-
-
-def _coin(confirms: bytes, at: int) -> Coin:
-    return Coin(
-        bytes32_unchecked(confirms[at : at + 32]),
-        bytes32_unchecked(confirms[at + 32 : at + 64]),
-        int.from_bytes(confirms[at + 64 : at + CONFIRM_BYTES], "big"),
-    )

@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from cdb.blocks import BlockSpendInfo, checked_index, checked_names, named_block
-from cdb.coins import CoinInfo, bytes32
+from cdb.coins import MAX_U32, CoinInfo, bytes32
 from cdb.damage import Damage, Progress
 from cdb.disk.files import make_dir
 from cdb.disk.home import Home, checked_home, repaired_home
 from cdb.disk.paths import located
-from cdb.disk.sharing import Shared, file_marks, read_unchanged, reading, whole, writing
+from cdb.disk.sharing import Shared, beside, file_marks, read_unchanged, reading, whole, writing
 from cdb.durability import Durability
 from cdb.errors import CorruptDatabaseError, DatabaseLockedError
 from cdb.packed import (
@@ -110,7 +110,7 @@ class RocksKvSchema(Shared):
 
     @writing
     def settle(self) -> None:
-        """See Settles. Reads wait for it."""
+        """See Settles."""
         with self._guard.write():
             self._kv.settle()
             self._promise(self._reached())
@@ -119,18 +119,16 @@ class RocksKvSchema(Shared):
         """See Schema."""
         return unpacked_infos(*self.coin_infos_packed(b"".join(checked_names(coin_names))))
 
-    @reading
+    @beside
     def coin_infos_packed(self, coin_names: Packed) -> tuple[bytearray, bytearray]:
         """See ReadsPacked."""
-        return self._lookup(checked_packed_names(coin_names))
+        return self._kv.find(checked_packed_names(coin_names))
 
-    @reading
+    @beside
     def block_info_for_block_index(self, block_index: int) -> BlockSpendInfo | None:
         """See Schema."""
         block_index = checked_index(block_index)
-        if self._newest is None or not 0 <= block_index <= self._newest:
-            return None
-        return self._kv.block(block_index)
+        return self._kv.block(block_index) if 0 <= block_index <= MAX_U32 else None
 
     @writing
     def rewind_to_block_index(self, block_index: int) -> None:
@@ -147,12 +145,12 @@ class RocksKvSchema(Shared):
             self._end_rewind()
 
     def blocks(self) -> Iterator[BlockSpendInfo]:
-        """See Schema. It commits what is pending."""
+        """See Schema."""
         packs = self._packs(READ_ENTRIES)
         return self._iteration(packed.block(n) for packed in packs for n in range(len(packed)))
 
     def blocks_packed(self) -> Iterator[PackedBlocks]:
-        """The blocks of blocks(), about 100,000 coins at a time. It commits what is pending."""
+        """The blocks of blocks(), about 100,000 coins at a time."""
         return self._iteration(map(with_names, self._packs(PACK_ENTRIES)))
 
     @whole
@@ -242,25 +240,19 @@ class RocksKvSchema(Shared):
             self._ingestions = ingestions
             self._promise(self._reached())
 
-    @reading
+    @beside
     def _packs(self, entries: int) -> Iterator[PackedBlocks]:
         """All blocks as they are now, without names, in packs of so many coins + spends."""
-        self._flush()
-        if self._newest is None:
-            return iter(())
-        cursor = self._kv.cursor(last=self._newest)
+        cursor = self._kv.cursor()
         return self._iteration(iter(partial(self._next_of, cursor, entries), None))
 
-    @whole
+    @beside
     def _next_of(self, cursor: Cursor, entries: int) -> PackedBlocks | None:
         return cursor.next(entries)
 
-    def _lookup(self, coin_names: bytes | memoryview) -> tuple[bytearray, bytearray]:
-        return self._kv.find(coin_names)
-
     def _refuse(self, block: BlockSpendInfo) -> NoReturn:
         """Raise what is wrong with a refused block, by the checks that all schemas share."""
-        check_by_lookup(named_block(block, self._newest), self._lookup)
+        check_by_lookup(named_block(block, self._newest), self._kv.find)
         raise ValueError(f"packed block {block.index} is not in canonical form")
 
     def _end_rewind(self) -> None:
@@ -268,11 +260,8 @@ class RocksKvSchema(Shared):
         if not self._kv.state.is_rewinding:
             return
         cursor = self._kv.cursor(first=0 if self._newest is None else self._newest + 1)
-        try:
-            while rewound := cursor.next(BATCH_ENTRIES):
-                self._kv.erase(with_names(rewound))
-        finally:
-            cursor.close()
+        while rewound := cursor.next(BATCH_ENTRIES):
+            self._kv.erase(with_names(rewound))
         self._kv.end_rewind()
 
 

@@ -1,9 +1,9 @@
-// What readers see: the blocks of the log, the coins in them and what is spent. access.h says who
+// What readers see: the blocks of the log, the coins in them and what is spent. common/access.h says who
 // may touch it when.
 #pragma once
 
-#include "access.h"
 #include "cdb_coin_log_api.h"
+#include "common/access.h"
 #include "failure.h"
 #include "history.h"
 #include "index.h"

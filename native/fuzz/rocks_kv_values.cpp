@@ -87,6 +87,7 @@ class Template {
     }
     is_ok(cdb_kv_commit(kv, &error), &error);
     is_ok(cdb_kv_close(kv, &error), &error);
+    cdb_kv_release(kv);
   }
 
   void copy_to(const Scratch &scratch) const {
@@ -134,10 +135,8 @@ void read_all(cdb_kv *kv, const Chain &chain) {
   is_ok(cdb_kv_find(kv, bytes, names.size(), infos.data(), found.data(), &error), &error,
         CDB_CORRUPT);
   for (const Block &block : chain.blocks()) {
-    cdb_kv_block given;
-    int32_t is_found = 0;
     const auto index = static_cast<uint32_t>(block.index);
-    is_ok(cdb_kv_find_block(kv, index, &given, &is_found, &error), &error, CDB_CORRUPT);
+    blocks_between(kv, index, index, 1, chain, CDB_CORRUPT);
   }
   blocks_between(kv, 0, UINT32_MAX, SIZE_MAX, chain, CDB_CORRUPT);
 }
@@ -145,7 +144,8 @@ void read_all(cdb_kv *kv, const Chain &chain) {
 // The block behind all others, with a coin that nobody else has.
 Block next_block(cdb_kv *kv) {
   cdb_kv_state state;
-  cdb_kv_get_state(kv, &state);
+  char *error = nullptr;
+  is_ok(cdb_kv_get_state(kv, &state, &error), &error);
   Block block;
   block.index = static_cast<uint64_t>(state.newest + 1);
   Confirm confirm;
@@ -164,7 +164,7 @@ bool add(cdb_kv *kv, const Block &block) {
   size_t accepted = 0;
   char *error = nullptr;
   cdb_kv_state state;
-  cdb_kv_get_state(kv, &state);
+  is_ok(cdb_kv_get_state(kv, &state, &error), &error);
   return state.is_rewinding == 0 &&
          is_ok(cdb_kv_accept(kv, &blocks, &accepted, &error), &error, CDB_CORRUPT) &&
          accepted == 1 && is_ok(cdb_kv_commit(kv, &error), &error, CDB_CORRUPT);
@@ -184,10 +184,10 @@ void require_there(cdb_kv *kv, const Block &block) {
 void rewind(cdb_kv *kv, const Chain &chain) {
   char *error = nullptr;
   cdb_kv_state state;
-  cdb_kv_get_state(kv, &state);
+  is_ok(cdb_kv_get_state(kv, &state, &error), &error);
   const int64_t target = std::min(state.newest, static_cast<int64_t>(chain.blocks()[2].index));
   if (!is_ok(cdb_kv_begin_rewind(kv, target, &error), &error, CDB_CORRUPT)) return;
-  cdb_kv_get_state(kv, &state);
+  is_ok(cdb_kv_get_state(kv, &state, &error), &error);
   if (state.newest == UINT32_MAX) return;
   const auto first = static_cast<uint32_t>(state.newest + 1);
   Packed rewound;
@@ -218,6 +218,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
   const auto close = [](cdb_kv *kv) {
     char *error = nullptr;
     is_ok(cdb_kv_close(kv, &error), &error, CDB_CORRUPT);
+    cdb_kv_release(kv);
   };
   cdb_kv *kv = nullptr;
   if (!open(&kv)) return 0;

@@ -32,6 +32,7 @@ typedef enum {
   CDB_CORRUPT,   /* damage was found; nothing wrong was returned */
   CDB_NO_SPACE,  /* the disk is full */
   CDB_IO,        /* the operating system refused a read or a write */
+  CDB_CLOSED,    /* it was closed, or RocksDB gave up what it was at */
   CDB_INVALID,   /* the caller broke this contract */
   CDB_NO_MEMORY,
   CDB_FAILED /* anything else */

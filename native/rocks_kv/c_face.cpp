@@ -8,32 +8,20 @@
 
 #include <cstdlib>
 
-using cdb::LostPages;
-using cdb::rocks_kv::BlockCursor;
+using cdb::rocks_kv::Cursor;
 using cdb::rocks_kv::Database;
 using rocksdb::Status;
 
 struct cdb_kv {
-  std::unique_ptr<Database> database;
+  std::shared_ptr<Database> database;
 };
 
 struct cdb_kv_cursor {
-  std::unique_ptr<BlockCursor> blocks;
-  const LostPages *lost;
+  std::shared_ptr<Database> database;
+  std::unique_ptr<Cursor> blocks;
 };
 
 namespace {
-
-template <typename Body>
-cdb_status guarded_reads(const LostPages &lost, char **error, Body body) {
-  return guarded(
-      error, [&] { return cdb::rocks_kv::unless_lost(lost, lost.any() ? Status::OK() : body()); });
-}
-
-template <typename Body>
-cdb_status guarded_reads(const cdb_kv &kv, char **error, Body body) {
-  return guarded_reads(kv.database->lost_pages(), error, body);
-}
 
 cdb::Blocks view(const cdb_kv_blocks &blocks) {
   return {blocks.n_blocks,     blocks.indices, blocks.timestamps, blocks.spend_ends,
@@ -49,87 +37,84 @@ const char *cdb_kv_version(void) {
 
 cdb_status cdb_kv_open(const char *path, const cdb_kv_options *options, cdb_kv **kv, char **error) {
   return guarded(error, [=] {
-    auto opened = std::make_unique<cdb_kv>();
-    const Status status = Database::open(path, *options, &opened->database);
-    if (status.ok()) *kv = opened.release();
+    std::unique_ptr<Database> opened;
+    const Status status = Database::open(path, *options, &opened);
+    if (status.ok()) *kv = new cdb_kv{std::move(opened)};
     return status;
   });
 }
 
 cdb_status cdb_kv_close(cdb_kv *kv, char **error) {
-  return guarded(error, [=] {
-    const std::unique_ptr<cdb_kv> owned(kv);
-    return owned->database->close();
-  });
+  return guarded(error, [=] { return kv->database->close(); });
 }
 
-void cdb_kv_get_state(const cdb_kv *kv, cdb_kv_state *state) { *state = kv->database->state(); }
+void cdb_kv_release(cdb_kv *kv) { delete kv; }
+
+cdb_status cdb_kv_get_state(cdb_kv *kv, cdb_kv_state *state, char **error) {
+  return guarded(error, [=] { return kv->database->state(state); });
+}
 
 cdb_status cdb_kv_accept(cdb_kv *kv, const cdb_kv_blocks *blocks, size_t *accepted, char **error) {
-  return guarded_reads(*kv, error, [=] { return kv->database->accept(view(*blocks), accepted); });
+  return guarded(error, [=] { return kv->database->accept(view(*blocks), accepted); });
 }
 
 cdb_status cdb_kv_commit(cdb_kv *kv, char **error) {
-  return guarded_reads(*kv, error, [=] { return kv->database->commit(); });
+  return guarded(error, [=] { return kv->database->commit(); });
 }
 
 cdb_status cdb_kv_checkpoint(cdb_kv *kv, char **error) {
-  return guarded_reads(*kv, error, [=] { return kv->database->checkpoint(); });
+  return guarded(error, [=] { return kv->database->checkpoint(); });
 }
 
 cdb_status cdb_kv_settle(cdb_kv *kv, char **error) {
-  return guarded_reads(*kv, error, [=] { return kv->database->settle(); });
+  return guarded(error, [=] { return kv->database->settle(); });
 }
 
 cdb_status cdb_kv_verify(cdb_kv *kv, char **error) {
-  return guarded_reads(*kv, error, [=] { return kv->database->verify(); });
+  return guarded(error, [=] { return kv->database->verify(); });
 }
 
 cdb_status cdb_kv_find(cdb_kv *kv, const uint8_t *names, size_t n, cdb_kv_info *infos,
                        uint8_t *found, char **error) {
-  return guarded_reads(*kv, error, [=] { return kv->database->find(names, n, infos, found); });
-}
-
-cdb_status cdb_kv_find_block(cdb_kv *kv, uint32_t index, cdb_kv_block *block, int32_t *found,
-                             char **error) {
-  return guarded_reads(*kv, error, [=] {
-    bool is_found = false;
-    const Status status = kv->database->find_block(index, block, &is_found);
-    *found = is_found ? 1 : 0;
-    return status;
-  });
+  return guarded(error, [=] { return kv->database->find(names, n, infos, found); });
 }
 
 cdb_status cdb_kv_cursor_open(cdb_kv *kv, uint32_t first, uint32_t last, cdb_kv_cursor **cursor,
                               char **error) {
   return guarded(error, [=] {
-    *cursor = new cdb_kv_cursor{kv->database->cursor(first, last), &kv->database->lost_pages()};
-    return Status::OK();
+    auto opened = std::make_unique<cdb_kv_cursor>();
+    opened->database = kv->database;
+    const Status status = kv->database->read(first, last, &opened->blocks);
+    if (status.ok()) *cursor = opened.release();
+    return status;
   });
 }
 
 cdb_status cdb_kv_cursor_next(cdb_kv_cursor *cursor, cdb_kv_block *block, int32_t *found,
                               char **error) {
-  return guarded_reads(*cursor->lost, error, [=] {
+  return guarded(error, [=] {
     bool is_found = false;
-    const Status status = cursor->blocks->next(block, &is_found);
+    const Status status = cursor->database->next(cursor->blocks.get(), block, &is_found);
     *found = is_found ? 1 : 0;
     return status;
   });
 }
 
-void cdb_kv_cursor_close(cdb_kv_cursor *cursor) { delete cursor; }
+void cdb_kv_cursor_close(cdb_kv_cursor *cursor) {
+  const std::unique_ptr<cdb_kv_cursor> owned(cursor);
+  owned->database->end(std::move(owned->blocks));
+}
 
 cdb_status cdb_kv_begin_rewind(cdb_kv *kv, int64_t newest, char **error) {
-  return guarded_reads(*kv, error, [=] { return kv->database->begin_rewind(newest); });
+  return guarded(error, [=] { return kv->database->begin_rewind(newest); });
 }
 
 cdb_status cdb_kv_erase(cdb_kv *kv, const cdb_kv_blocks *blocks, char **error) {
-  return guarded_reads(*kv, error, [=] { return kv->database->erase(view(*blocks)); });
+  return guarded(error, [=] { return kv->database->erase(view(*blocks)); });
 }
 
 cdb_status cdb_kv_end_rewind(cdb_kv *kv, char **error) {
-  return guarded_reads(*kv, error, [=] { return kv->database->end_rewind(); });
+  return guarded(error, [=] { return kv->database->end_rewind(); });
 }
 
 void cdb_kv_free(char *error) { std::free(error); }

@@ -12,8 +12,11 @@
  *   (null-terminated, never null unless memory ran out) that the caller frees with
  *   cdb_kv_free. After CDB_OK, *error is as it was. A failed write leaves the database in
  *   doubt: close it and open it again.
- * - One call at a time, on a database and all its cursors. Calls may come from different
- *   threads; the caller sees to it that they don't meet.
+ * - Threads: accept, commit, checkpoint, settle, begin_rewind, erase, end_rewind and close write:
+ *   one of them at a time. The others are for any number of threads at once, beside the one that
+ *   writes. Each sees the state of one moment, with whole blocks, and waits only while a state
+ *   changes hands: for no sync, no compaction and no other reader. On one cursor one call at a
+ *   time.
  * - No call keeps a pointer that it was given.
  */
 
@@ -28,6 +31,7 @@ typedef enum {
   CDB_CORRUPT,   /* damage was found; nothing wrong was returned */
   CDB_NO_SPACE,  /* the disk is full */
   CDB_IO,        /* the operating system refused a read or a write */
+  CDB_CLOSED,    /* closed, or in doubt: open it again */
   CDB_INVALID,   /* the caller broke this contract */
   CDB_NO_MEMORY,
   CDB_FAILED /* anything else */
@@ -55,7 +59,7 @@ typedef struct {
   const uint8_t *names;
 } cdb_kv_blocks;
 
-/* One block; the arrays belong to the database or cursor that gave it. */
+/* One block; the arrays belong to the cursor that gave it. */
 typedef struct {
   uint32_t index;
   uint64_t timestamp;
@@ -94,11 +98,15 @@ const char *cdb_kv_version(void);
    killed are named again, a second for 3,000,000. */
 cdb_status cdb_kv_open(const char *path, const cdb_kv_options *options, cdb_kv **kv, char **error);
 
-/* Release everything, also when it fails. What is not committed is lost. Cursors come first.
-   A write that has failed is not told again. */
+/* Close all files, also when it fails. What is not committed is lost. A write that has failed is
+   not told again. All other calls fail with CDB_CLOSED from then on, those of cursors, too. A
+   second one does nothing. */
 cdb_status cdb_kv_close(cdb_kv *kv, char **error);
 
-void cdb_kv_get_state(const cdb_kv *kv, cdb_kv_state *state);
+/* Free the handle, which was closed, when nobody is going to use it any more. */
+void cdb_kv_release(cdb_kv *kv);
+
+cdb_status cdb_kv_get_state(cdb_kv *kv, cdb_kv_state *state, char **error);
 
 /* Accept blocks in order, and set *accepted to how many: where it is less than n_blocks, block
    *accepted breaks a rule, and neither it nor any after it was applied. Reads see accepted
@@ -124,12 +132,8 @@ cdb_status cdb_kv_verify(cdb_kv *kv, char **error);
 cdb_status cdb_kv_find(cdb_kv *kv, const uint8_t *names, size_t n, cdb_kv_info *infos,
                        uint8_t *found, char **error);
 
-/* Set *block to the block at an index, good until the next call, and *found to 1; to 0 where
-   there is none. */
-cdb_status cdb_kv_find_block(cdb_kv *kv, uint32_t index, cdb_kv_block *block, int32_t *found,
-                             char **error);
-
-/* A cursor over the committed blocks first … last of this moment, whatever is written later. */
+/* A cursor over the blocks first … last of this moment, whatever is written later. Within a rewind
+   one that begins above its target is over those that are to be erased. */
 cdb_status cdb_kv_cursor_open(cdb_kv *kv, uint32_t first, uint32_t last, cdb_kv_cursor **cursor,
                               char **error);
 

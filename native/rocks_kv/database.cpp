@@ -44,7 +44,25 @@ Status run_parts(size_t n, Part part) {
   return status;
 }
 
+// A page that is lost reads as zeros, so whatever came of it is void.
+Status unless_lost(const LostPages &lost, const Status &status) {
+  return lost.any() ? Status::IOError("a page can't be read", lost.file()) : status;
+}
+
 }  // namespace
+
+Status Cursor::next(cdb_kv_block *block, bool *found) {
+  const Status status = committed_->next(block, found);
+  if (!status.ok() || *found || next_ == end_) return status;
+  *block = pending_->at(next_++);
+  // Copied, for others are going to be added, and all of them moved.
+  spends_.assign(block->spends, block->spends + block->n_spends * kNameBytes);
+  confirms_.assign(block->confirms, block->confirms + block->n_confirms * kConfirmBytes);
+  block->spends = spends_.data();
+  block->confirms = confirms_.data();
+  *found = true;
+  return status;
+}
 
 Status Database::open(const std::string &path, const cdb_kv_options &options,
                       std::unique_ptr<Database> *database) {
@@ -55,49 +73,93 @@ Status Database::open(const std::string &path, const cdb_kv_options &options,
   if (status.ok()) status = opened->store_->read_parents(&parents);
   opened->pending_.restore_parents(std::move(parents));
   if (status.ok()) status = opened->restore();
-  status = unless_lost(opened->lost_pages(), status);
-  if (status.ok()) *database = std::move(opened);
+  status = unless_lost(*opened->lost_pages_, status);
+  if (!status.ok()) return status;
+  opened->visible_ = opened->store_->newest();
+  *database = std::move(opened);
   return status;
 }
 
-int64_t Database::newest() const {
+Status Database::close() {
+  std::unique_ptr<Store> store;
+  {
+    const Change change(access_);
+    const std::lock_guard<std::mutex> lock(cursors_mutex_);
+    for (Cursor *cursor : cursors_) cursor->release();
+    store = std::move(store_);
+  }
+  return store == nullptr ? Status::OK() : store->close();
+}
+
+Status Database::check_usable() const {
+  if (store_ == nullptr) return Status::Aborted("it is closed");
+  if (access_.is_in_doubt()) return Status::Aborted("a write failed");
+  return lost_pages_->any() ? unless_lost(*lost_pages_, {}) : Status::OK();
+}
+
+template <typename Body>
+Status Database::reading(Body body) {
+  const Reading inside(access_);  // and no change goes on
+  const Status status = check_usable();
+  return status.ok() ? unless_lost(*lost_pages_, body()) : status;
+}
+
+template <typename Body>
+Status Database::writing(Body body) {
+  Status status = check_usable();
+  if (!status.ok()) return status;
+  if (options_.read_only != 0) return Status::InvalidArgument("it was opened read-only");
+  status = unless_lost(*lost_pages_, body());
+  if (!status.ok() && !status.IsInvalidArgument()) {
+    const Change change(access_);
+    access_.doubt();
+  }
+  return status;
+}
+
+int64_t Database::newest_pending() const {
   return pending_.blocks().empty() ? store_->newest() : int64_t{pending_.blocks().back().index};
 }
 
-cdb_kv_state Database::state() const {
-  return {newest(),
-          store_->newest(),
-          store_->sequence(),
-          store_->ingestions(),
-          store_->is_rewinding() ? 1 : 0,
-          pending_.probes()};
+Status Database::state(cdb_kv_state *state) {
+  return reading([&] {
+    *state = {visible_,
+              store_->newest(),
+              store_->sequence(),
+              store_->ingestions(),
+              store_->is_rewinding() ? 1 : 0,
+              pending_.probes() + finding_probes_};
+    return Status::OK();
+  });
 }
 
-Status Database::check_may_write() const {
-  if (options_.read_only != 0) return Status::InvalidArgument("it was opened read-only");
-  return Status::OK();
+Status Database::verify() {
+  return reading([&] { return store_->verify(); });
 }
 
+// What is examined is in memory, and out of sight. To look at RocksDB for it keeps no reader out.
 Status Database::accept(const Blocks &chunk, size_t *accepted) {
-  Status status = check_may_write();
-  if (status.ok() && store_->is_rewinding()) status = Status::InvalidArgument("within a rewind");
-  if (!status.ok()) return status;
-  const int64_t newest_before = newest();
-  const size_t blocks_before = pending_.blocks().size();
-  const size_t first_coin = pending_.coins().size();
-  std::vector<size_t> sizes;  // sizes[b]: coins before block b of the chunk
-  const size_t n_added = add_until_bad(chunk, &sizes);
-  size_t first_bad = n_added;
-  status = check(first_coin, sizes, &first_bad);
-  if (!status.ok()) first_bad = 0;
-  if (first_bad < chunk.n) {
-    const int64_t kept =
-        first_bad == 0 ? newest_before : static_cast<int64_t>(chunk.indices[first_bad - 1]);
-    pending_.keep(blocks_before + first_bad, sizes[first_bad], kept);
-  }
-  *accepted = first_bad;
-  if (status.ok() && pending_.coins().size() >= options_.commit_entries) status = index();
-  return status;
+  return writing([&] {
+    if (store_->is_rewinding()) return Status::InvalidArgument("within a rewind");
+    const size_t blocks_before = pending_.blocks().size();
+    const size_t first_coin = pending_.coins().size();
+    std::vector<size_t> sizes;  // sizes[b]: coins before block b of the chunk
+    size_t first_bad = 0;
+    {
+      const Change change(access_);
+      first_bad = add_until_bad(chunk, &sizes);
+    }
+    Status status = check(first_coin, sizes, &first_bad);
+    if (!status.ok()) first_bad = 0;
+    {
+      const Change change(access_);
+      if (first_bad > 0) visible_ = static_cast<int64_t>(chunk.indices[first_bad - 1]);
+      if (first_bad < chunk.n) pending_.keep(blocks_before + first_bad, sizes[first_bad], visible_);
+    }
+    *accepted = first_bad;
+    if (status.ok() && pending_.coins().size() >= options_.commit_entries) status = index();
+    return status;
+  });
 }
 
 // Gives back what a crash has taken from memory: the coins of committed blocks above indexed().
@@ -134,7 +196,7 @@ Status Database::restore() {
 size_t Database::add_until_bad(const Blocks &chunk, std::vector<size_t> *sizes) {
   for (size_t b = 0; b < chunk.n; ++b) {
     sizes->push_back(pending_.coins().size());
-    if (!pending_.add(chunk, b, newest())) return b;
+    if (!pending_.add(chunk, b, newest_pending())) return b;
   }
   return chunk.n;
 }
@@ -161,38 +223,58 @@ Status Database::check(size_t first_coin, const std::vector<size_t> &sizes, size
 }
 
 Status Database::commit() {
-  Status status = check_may_write();
-  if (status.ok()) status = store_->commit(pending_);
-  if (status.ok()) pending_.drop_committed_blocks();
+  return writing([&] { return commit_pending(); });
+}
+
+Status Database::commit_pending() {
+  if (pending_.blocks().empty()) return Status::OK();
+  const Status status = store_->commit(pending_);
+  if (!status.ok()) return status;
+  const Change change(access_);
+  store_->set_newest(pending_.blocks().back().index);
+  pending_.drop_committed_blocks();
   return status;
 }
 
 Status Database::index() {
-  Status status = commit();
+  Status status = commit_pending();
   if (!status.ok() || pending_.coins().empty()) return status;
   status = store_->index(pending_);
-  if (status.ok()) pending_.drop_indexed_coins();
+  if (!status.ok()) return status;
+  const Change change(access_);
+  pending_.drop_indexed_coins();
   return status;
 }
 
 Status Database::checkpoint() {
-  const Status status = index();
-  return status.ok() ? store_->checkpoint() : status;
+  return writing([&] {
+    const Status status = index();
+    return status.ok() ? store_->checkpoint() : status;
+  });
 }
 
 Status Database::settle() {
-  const Status status = checkpoint();
-  return status.ok() ? store_->settle() : status;
+  return writing([&] {
+    Status status = index();
+    if (status.ok()) status = store_->checkpoint();
+    return status.ok() ? store_->settle() : status;
+  });
 }
 
 Status Database::find(const uint8_t *names, size_t n, cdb_kv_info *infos, uint8_t *found) {
+  return reading([&] { return find_all(names, n, infos, found); });
+}
+
+Status Database::find_all(const uint8_t *names, size_t n, cdb_kv_info *infos, uint8_t *found) {
   std::vector<Asked> asked;
   std::vector<Place> places;
+  uint64_t probes = 0;
   for (size_t i = 0; i < n; ++i) {
     const uint8_t *name = names + i * kNameBytes;
-    found[i] = find_in_memory(name, i, &infos[i], &places) ? 1 : 0;
+    found[i] = find_in_memory(name, i, &infos[i], &places, &probes) ? 1 : 0;
     if (found[i] == 0) asked.push_back({name, i});
   }
+  finding_probes_ += probes;
   const size_t n_parts = parts_for(asked.size(), kFindParts);
   const Status status = run_parts(n_parts, [&](size_t part) {
     return store_->find(sorted_part(asked, part, n_parts), infos, found);
@@ -203,10 +285,12 @@ Status Database::find(const uint8_t *names, size_t n, cdb_kv_info *infos, uint8_
 // Sets all that memory knows of a coin, and adds a place where it is the block alone that knows the
 // coin itself.
 bool Database::find_in_memory(const uint8_t *name, size_t i, cdb_kv_info *info,
-                              std::vector<Place> *places) const {
-  const PendingCoin *coin = pending_.find(name);
-  info->spent_index = coin == nullptr ? 0 : coin->spent_index;
-  if (coin == nullptr || !coin->is_confirmed) return false;
+                              std::vector<Place> *places, uint64_t *probes) const {
+  const PendingCoin *coin = pending_.find(name, probes);
+  const bool is_spent = coin != nullptr && int64_t{coin->spent_index} <= visible_;
+  info->spent_index = is_spent ? coin->spent_index : 0;
+  if (coin == nullptr || !coin->is_confirmed || int64_t{coin->confirmed_index} > visible_)
+    return false;
   info->confirmed_index = coin->confirmed_index;
   cdb_kv_block block;
   if (pending_.find_block(coin->confirmed_index, &block) == nullptr)
@@ -216,35 +300,60 @@ bool Database::find_in_memory(const uint8_t *name, size_t i, cdb_kv_info *info,
   return true;
 }
 
-Status Database::find_block(uint32_t index, cdb_kv_block *block, bool *found) {
-  *found = pending_.find_block(index, block) != nullptr;
-  if (*found || int64_t{index} > store_->newest()) return Status::OK();
-  found_block_ = store_->cursor(index, index);
-  const Status status = found_block_->next(block, found);
-  found_block_->release_view();
+Status Database::read(uint32_t first, uint32_t last, std::unique_ptr<Cursor> *cursor) {
+  const Status status = reading([&] {
+    const bool is_erasing = store_->is_rewinding() && int64_t{first} > store_->newest();
+    const int64_t newest = is_erasing ? last : std::min(int64_t{last}, store_->newest());
+    const auto upto = static_cast<uint32_t>(std::max(newest, int64_t{0}));
+    std::unique_ptr<BlockCursor> committed = store_->cursor(newest < 0 ? 1 : first, upto);
+    std::shared_ptr<const PendingBlocks> pending = pending_.shared_blocks();
+    const int64_t newest_seen = std::min(int64_t{last}, visible_);
+    const size_t begin = pending->first_from(first);
+    const size_t behind =
+        newest_seen < 0 ? 0 : pending->first_from(static_cast<uint64_t>(newest_seen) + 1);
+    *cursor = std::make_unique<Cursor>(std::move(committed), std::move(pending), begin,
+                                       std::max(begin, behind));
+    const std::lock_guard<std::mutex> lock(cursors_mutex_);
+    cursors_.insert(cursor->get());
+    return Status::OK();
+  });
+  if (!status.ok() && *cursor != nullptr) end(std::move(*cursor));
   return status;
 }
 
-std::unique_ptr<BlockCursor> Database::cursor(uint32_t first, uint32_t last) {
-  return store_->cursor(first, last);
+Status Database::next(Cursor *cursor, cdb_kv_block *block, bool *found) {
+  return reading([&] { return cursor->next(block, found); });
+}
+
+// Inside, so that a change that comes next knows who has gone.
+void Database::end(std::unique_ptr<Cursor> cursor) {
+  const Reading inside(access_);
+  const std::lock_guard<std::mutex> lock(cursors_mutex_);
+  cursors_.erase(cursor.get());
+  cursor.reset();
 }
 
 Status Database::begin_rewind(int64_t newest) {
-  Status status = check_may_write();
-  if (status.ok()) status = index();
-  if (status.ok() && newest > store_->newest())
-    status = Status::InvalidArgument("a rewind to a later block");
-  return status.ok() ? store_->begin_rewind(std::max(newest, int64_t{-1})) : status;
+  return writing([&] {
+    Status status = index();
+    if (!status.ok()) return status;
+    if (newest > store_->newest()) return Status::InvalidArgument("a rewind to a later block");
+    int64_t kept = -1;
+    status = store_->begin_rewind(std::max(newest, int64_t{-1}), &kept);
+    if (!status.ok()) return status;
+    const Change change(access_);
+    store_->set_rewinding(kept);
+    visible_ = kept;
+    return status;
+  });
 }
 
 Status Database::erase(const Blocks &blocks) {
-  const Status status = check_may_write();
-  return status.ok() ? store_->erase(blocks) : status;
+  return writing([&] { return store_->erase(blocks); });
 }
 
 Status Database::end_rewind() {
-  const Status status = check_may_write();
-  return status.ok() ? store_->end_rewind() : status;
+  return writing([&] { return store_->end_rewind(); });
 }
 
 }  // namespace cdb::rocks_kv

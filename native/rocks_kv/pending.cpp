@@ -39,12 +39,12 @@ class HashesAhead {
 
 }  // namespace
 
-size_t NameTable::find(const std::vector<PendingCoin> &coins, const uint8_t *name,
-                       uint64_t hash) const {
+size_t NameTable::find(const std::vector<PendingCoin> &coins, const uint8_t *name, uint64_t hash,
+                       uint64_t *probes) const {
   const size_t mask = slots_.size() - 1;
   const uint32_t tag = tag_of(hash);
   for (size_t slot = home(tag);; slot = (slot + 1) & mask) {
-    ++probes_;
+    ++*probes;
     if (slots_[slot].count == 0) return kNone;
     const size_t i = slots_[slot].count - 1;
     if (slots_[slot].tag == tag && compare_names(coins[i].name, name) == 0) return i;
@@ -90,32 +90,37 @@ void NameTable::grow() {
     if (slot.count != 0) enter(slot);
 }
 
-const PendingCoin *Pending::find(const uint8_t *name) const {
-  const size_t i = table_.find(coins_, name, table_.hash(name));
+const PendingCoin *Pending::find(const uint8_t *name, uint64_t *probes) const {
+  const size_t i = table_.find(coins_, name, table_.hash(name), probes);
   return i == NameTable::kNone ? nullptr : &coins_[i];
 }
 
 size_t Pending::block_entries() const {
-  return (spends_.size() / kNameBytes) + (confirms_.size() / kConfirmBytes);
+  return (blocks_->spends.size() / kNameBytes) + (blocks_->confirms.size() / kConfirmBytes);
 }
 
-cdb_kv_block Pending::block(size_t i) const {
-  const PendingBlock before = i == 0 ? PendingBlock{} : blocks_[i - 1];
-  const PendingBlock &block = blocks_[i];
+cdb_kv_block PendingBlocks::at(size_t i) const {
+  const PendingBlock before = i == 0 ? PendingBlock{} : blocks[i - 1];
+  const PendingBlock &block = blocks[i];
   return {block.index,
           block.timestamp,
           block.spend_end - before.spend_end,
           block.confirm_end - before.confirm_end,
-          spends_.data() + before.spend_end * kNameBytes,
-          confirms_.data() + before.confirm_end * kConfirmBytes};
+          spends.data() + before.spend_end * kNameBytes,
+          confirms.data() + before.confirm_end * kConfirmBytes};
+}
+
+size_t PendingBlocks::first_from(uint64_t index) const {
+  const auto found =
+      std::lower_bound(blocks.begin(), blocks.end(), index,
+                       [](const PendingBlock &one, uint64_t sought) { return one.index < sought; });
+  return static_cast<size_t>(found - blocks.begin());
 }
 
 const cdb_kv_block *Pending::find_block(uint32_t index, cdb_kv_block *block) const {
-  const auto found =
-      std::lower_bound(blocks_.begin(), blocks_.end(), index,
-                       [](const PendingBlock &one, uint32_t sought) { return one.index < sought; });
-  if (found == blocks_.end() || found->index != index) return nullptr;
-  *block = this->block(static_cast<size_t>(found - blocks_.begin()));
+  const size_t found = blocks_->first_from(index);
+  if (found == blocks().size() || blocks()[found].index != index) return nullptr;
+  *block = this->block(found);
   return block;
 }
 
@@ -127,11 +132,12 @@ bool Pending::add(const Blocks &blocks, size_t block, int64_t newest) {
   const size_t n_confirms = blocks.confirm_ends[block] - first;
   const uint8_t *const spends = blocks.spend(first_spend);
   const auto index = static_cast<uint32_t>(blocks.indices[block]);
-  spends_.insert(spends_.end(), spends, spends + n_spends * kNameBytes);
-  confirms_.insert(confirms_.end(), blocks.confirm(first),
-                   blocks.confirm(first) + n_confirms * kConfirmBytes);
-  blocks_.push_back({index, blocks.timestamps[block], spends_.size() / kNameBytes,
-                     confirms_.size() / kConfirmBytes});
+  PendingBlocks &to = *blocks_;
+  to.spends.insert(to.spends.end(), spends, spends + n_spends * kNameBytes);
+  to.confirms.insert(to.confirms.end(), blocks.confirm(first),
+                     blocks.confirm(first) + n_confirms * kConfirmBytes);
+  to.blocks.push_back({index, blocks.timestamps[block], to.spends.size() / kNameBytes,
+                       to.confirms.size() / kConfirmBytes});
   doubtful_.clear();
   parents_.examine(blocks, block, joined_, static_cast<uint32_t>(coins_.size() - first),
                    &doubtful_);
@@ -152,13 +158,13 @@ bool Pending::add(const Blocks &blocks, size_t block, int64_t newest) {
 // A name that is known already belongs to a pending coin, or to an older one if the block that
 // spends it is valid; if that one is not, it comes first and is the one that gets refused.
 bool Pending::confirm(const uint8_t *name, uint64_t hash, const PendingCoin &fields) {
-  if (table_.find(coins_, name, hash) != NameTable::kNone) return false;
+  if (table_.find(coins_, name, hash, &probes_) != NameTable::kNone) return false;
   add_coin(name, hash, fields);
   return true;
 }
 
 bool Pending::spend(const uint8_t *name, uint64_t hash, uint32_t index) {
-  const size_t i = table_.find(coins_, name, hash);
+  const size_t i = table_.find(coins_, name, hash, &probes_);
   if (i == NameTable::kNone) {
     add_coin(name, hash, {{}, 0, 0, index, false, false});
     return true;
@@ -177,22 +183,24 @@ void Pending::add_coin(const uint8_t *name, uint64_t hash, const PendingCoin &fi
 void Pending::keep(size_t n_blocks, size_t n_coins, int64_t newest) {
   for (; coins_.size() > n_coins; coins_.pop_back()) table_.remove_last(coins_);
   parents_.cut(static_cast<uint32_t>(n_coins));
-  const PendingBlock last = n_blocks == 0 ? PendingBlock{} : blocks_[n_blocks - 1];
+  PendingBlocks &from = *blocks_;
+  const PendingBlock last = n_blocks == 0 ? PendingBlock{} : from.blocks[n_blocks - 1];
   const size_t spends_kept = last.spend_end * kNameBytes;
-  for (size_t at = spends_kept; at < spends_.size(); at += kNameBytes) {
-    const uint8_t *const name = spends_.data() + at;
-    const size_t i = table_.find(coins_, name, table_.hash(name));
+  for (size_t at = spends_kept; at < from.spends.size(); at += kNameBytes) {
+    const uint8_t *const name = from.spends.data() + at;
+    const size_t i = table_.find(coins_, name, table_.hash(name), &probes_);
     if (i != NameTable::kNone && coins_[i].spent_index > newest) coins_[i].spent_index = 0;
   }
-  blocks_.resize(n_blocks);
-  spends_.resize(spends_kept);
-  confirms_.resize(last.confirm_end * kConfirmBytes);
+  from.blocks.resize(n_blocks);
+  from.spends.resize(spends_kept);
+  from.confirms.resize(last.confirm_end * kConfirmBytes);
 }
 
 void Pending::drop_committed_blocks() {
-  blocks_.clear();
-  spends_.clear();
-  confirms_.clear();
+  if (blocks_.use_count() > 1) blocks_ = std::make_shared<PendingBlocks>();
+  blocks_->blocks.clear();
+  blocks_->spends.clear();
+  blocks_->confirms.clear();
 }
 
 void Pending::drop_indexed_coins() {

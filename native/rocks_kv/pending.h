@@ -6,6 +6,7 @@
 #include "common/parents.h"
 
 #include <cstring>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -30,13 +31,15 @@ class NameTable {
   NameTable() { clear(); }
   uint64_t hash(const uint8_t *name) const { return hash_.of(name); }
   void prefetch(uint64_t hash) const { __builtin_prefetch(&slots_[home(tag_of(hash))]); }
-  size_t find(const std::vector<PendingCoin> &coins, const uint8_t *name, uint64_t hash) const;
+  // probes: the slots that are looked at are added.
+  size_t find(const std::vector<PendingCoin> &coins, const uint8_t *name, uint64_t hash,
+              uint64_t *probes) const;
   // Enters the last of the coins, whose name must be new.
   void add_last(const std::vector<PendingCoin> &coins, uint64_t hash);
   // Takes the last of the coins out again.
   void remove_last(const std::vector<PendingCoin> &coins);
   void clear();
-  // Slots that were looked at so far.
+  // Slots that changes have looked at so far.
   uint64_t probes() const { return probes_; }
 
  private:
@@ -53,7 +56,7 @@ class NameTable {
   KeyedHash hash_{random_hash_key()};
   std::vector<Slot> slots_;
   unsigned shift_ = 0;  // 32 - log2(slots)
-  mutable uint64_t probes_ = 0;
+  uint64_t probes_ = 0;
 };
 
 struct PendingBlock {
@@ -63,19 +66,32 @@ struct PendingBlock {
   size_t confirm_end;  // and of confirms
 };
 
+// Blocks that are not committed. Who reads them goes on with these when they are, and new ones come
+// to others.
+struct PendingBlocks {
+  std::vector<PendingBlock> blocks;
+  std::vector<uint8_t> spends;
+  std::vector<uint8_t> confirms;
+
+  cdb_kv_block at(size_t i) const;
+  // The first one with this index or a higher one.
+  size_t first_from(uint64_t index) const;
+};
+
 class Pending {
  public:
   // Those that are not committed.
-  const std::vector<PendingBlock> &blocks() const { return blocks_; }
+  const std::vector<PendingBlock> &blocks() const { return blocks_->blocks; }
+  std::shared_ptr<const PendingBlocks> shared_blocks() const { return blocks_; }
   // Those that are not indexed.
   const std::vector<PendingCoin> &coins() const { return coins_; }
-  const PendingCoin *find(const uint8_t *name) const;
-  cdb_kv_block block(size_t i) const;
+  const PendingCoin *find(const uint8_t *name, uint64_t *probes) const;
+  cdb_kv_block block(size_t i) const { return blocks_->at(i); }
   const cdb_kv_block *find_block(uint32_t index, cdb_kv_block *block) const;
   const Parents &parents() const { return parents_; }
   void restore_parents(Parents parents) { parents_ = std::move(parents); }
   size_t block_entries() const;  // uncommitted confirms and spends
-  uint64_t probes() const { return table_.probes() + parents_.probes(); }
+  uint64_t probes() const { return table_.probes() + parents_.probes() + probes_; }
 
   // Adds a block behind `newest`. Returns false where it breaks a rule that shows without the
   // database; then part of it may have been added, and keep() must follow.
@@ -90,14 +106,13 @@ class Pending {
   bool spend(const uint8_t *name, uint64_t hash, uint32_t index);
   void add_coin(const uint8_t *name, uint64_t hash, const PendingCoin &fields);
 
-  std::vector<PendingBlock> blocks_;
+  std::shared_ptr<PendingBlocks> blocks_ = std::make_shared<PendingBlocks>();
   std::vector<PendingCoin> coins_;
-  std::vector<uint8_t> spends_;
-  std::vector<uint8_t> confirms_;
   NameTable table_;
   Parents parents_;  // it calls an early child by its place among the coins
   Joined joined_;
   std::vector<uint32_t> doubtful_;
+  uint64_t probes_ = 0;
 };
 
 }  // namespace cdb::rocks_kv

@@ -622,7 +622,6 @@ Status Store::commit(const Pending &pending) {
     status = put_blocks(pending, put_into(&batch, blocks_));
     if (status.ok()) status = write(batch, wanted_.sync != 0);
   }
-  if (status.ok()) newest_ = pending.blocks().back().index;
   return status;
 }
 
@@ -701,17 +700,17 @@ Status Store::checkpoint() { return written(db_->Flush(rocksdb::FlushOptions(), 
 
 Status Store::settle() { return written(compact(*db_, handles_)); }
 
-Status Store::begin_rewind(int64_t newest) {
-  int64_t kept = -1;
-  Status status = read_newest(newest, &kept);
+Status Store::begin_rewind(int64_t newest, int64_t *kept) {
+  Status status = read_newest(newest, kept);
   rocksdb::WriteBatch batch;
-  if (status.ok()) status = batch.Put(marks_, kRewindKey, slice(mark_value(kept)));
-  if (status.ok()) status = batch.Put(marks_, kIndexedKey, slice(mark_value(kept)));
-  if (status.ok()) status = write(batch, wanted_.sync != 0);
-  if (!status.ok()) return status;
+  if (status.ok()) status = batch.Put(marks_, kRewindKey, slice(mark_value(*kept)));
+  if (status.ok()) status = batch.Put(marks_, kIndexedKey, slice(mark_value(*kept)));
+  return status.ok() ? write(batch, wanted_.sync != 0) : status;
+}
+
+void Store::set_rewinding(int64_t kept) {
   is_rewinding_ = true;
   newest_ = indexed_ = kept;
-  return status;
 }
 
 Status Store::erase(const Blocks &blocks) {

@@ -40,8 +40,6 @@ class BlockCursor {
   BlockCursor(std::unique_ptr<rocksdb::Iterator> rows, uint32_t first, uint32_t last);
   // Sets *found to whether there is another block, which is good until the next call.
   rocksdb::Status next(cdb_kv_block *block, bool *found);
-  // Lets go of the database; what next() gave last stays good.
-  void release_view() { rows_.reset(); }
 
  private:
   rocksdb::Status read_head(size_t *n_confirms);
@@ -87,14 +85,18 @@ class Store {
   // What is to be known of the parents of indexed coins.
   rocksdb::Status read_parents(Parents *parents);
 
-  // Writes the blocks that are not committed, in one atomic step.
+  // Writes the blocks that are not committed, in one atomic step; they count once set_newest() says
+  // so.
   rocksdb::Status commit(const Pending &pending);
+  void set_newest(int64_t newest) { newest_ = newest; }
   // Writes where the coins are and what is spent, in one atomic step with indexed().
   rocksdb::Status index(const Pending &pending);
   rocksdb::Status checkpoint();
   rocksdb::Status settle();
   rocksdb::Status verify() { return db_->VerifyChecksum(); }
-  rocksdb::Status begin_rewind(int64_t newest);
+  // Writes that nothing above the newest block up to this one counts, which it sets *kept to.
+  rocksdb::Status begin_rewind(int64_t newest, int64_t *kept);
+  void set_rewinding(int64_t kept);
   rocksdb::Status erase(const Blocks &blocks);
   rocksdb::Status end_rewind();
 

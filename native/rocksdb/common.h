@@ -34,6 +34,7 @@ inline cdb_status code_of(const rocksdb::Status &status, const std::string &text
   if (status.IsTryAgain()) return CDB_LOCKED;
   if (status.IsNotFound()) return CDB_NOT_FOUND;
   if (status.IsNotSupported()) return CDB_FOREIGN;
+  if (status.IsAborted()) return CDB_CLOSED;
   if (status.IsInvalidArgument()) return CDB_INVALID;
   if (status.IsMemoryLimit()) return CDB_NO_MEMORY;
   return CDB_FAILED;

@@ -31,7 +31,7 @@ BLIND = (
     Mutant(
         "kv-rewind-leaves-index-mark",
         "native/rocks_kv/store.cpp",
-        "if (status.ok()) status = batch.Put(marks_, kIndexedKey, slice(mark_value(kept)));",
+        "if (status.ok()) status = batch.Put(marks_, kIndexedKey, slice(mark_value(*kept)));",
         "",
         9,
         "a rewind lowers the mark of what is indexed in the same step",
@@ -231,6 +231,24 @@ SEEN = (
         "if (((slot - home(slots_[slot].tag)) & mask) <= ((slot - gap) & mask)) continue;",
         4,
         "a refused block takes nothing with it that was there",
+        _KV,
+    ),
+    Mutant(
+        "kv-spends-of-no-block-are-read",
+        "native/rocks_kv/database.cpp",
+        "const bool is_spent = coin != nullptr && int64_t{coin->spent_index} <= visible_;",
+        "const bool is_spent = coin != nullptr;",
+        14,
+        "reads of other threads see whole blocks",
+        _KV,
+    ),
+    Mutant(
+        "kv-change-beside-readers",
+        "native/rocks_kv/database.cpp",
+        "const Reading inside(access_);  // and no change goes on",
+        "",
+        14,
+        "reads of other threads see whole blocks",
         _KV,
     ),
     Mutant(

@@ -9,7 +9,7 @@
 #include <mutex>
 #include <shared_mutex>
 
-namespace cdb::coin_log {
+namespace cdb {
 
 class Access {
  public:
@@ -55,4 +55,4 @@ class Change {
   const std::lock_guard<std::shared_mutex> alone_;
 };
 
-}  // namespace cdb::coin_log
+}  // namespace cdb

@@ -1,0 +1,189 @@
+"""coin_log and rocks_kv are read by many threads beside the one that writes."""
+
+import threading
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from cdb.blocks import BlockSpendInfo, canonical
+from cdb.coins import Coin
+from cdb.errors import DatabaseClosedError, UnknownCoinError
+from cdb.packed import PackedBlocks
+from cdb.schemas import find_schema, open_schema
+from cdb.schemas.coin_log import CoinLogSchema
+from cdb.schemas.rocks_kv import RocksKvSchema
+from cdb.testing.chains import child, hash_of, reward
+
+Subject = CoinLogSchema | RocksKvSchema
+COINS = 40  # of each block, which spends those of the one before
+BLOCKS = 120
+
+
+def chain() -> list[BlockSpendInfo]:
+    """Blocks of which each spends all coins of the one before."""
+    blocks: list[BlockSpendInfo] = []
+    coins = [reward(0, number) for number in range(COINS)]
+    spends = []
+    for index in range(BLOCKS):
+        blocks.append(canonical(BlockSpendInfo(index, index, spends, coins)))
+        spends = [coin.name() for coin in coins]
+        coins = [child(coin.name(), index + 1) for coin in coins]
+    return blocks
+
+
+CHAIN = chain()
+NAMES = [coin.name() for block in CHAIN for coin in block.confirms]
+
+
+@pytest.fixture(params=["coin_log", "coin_log:SMALL", "rocks_kv", "rocks_kv:SMALL"])
+def schema(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Subject]:
+    name: str = request.param
+    info = find_schema(name if ":" not in name else f"cdb.schemas.{name}")
+    if info.missing is not None:
+        pytest.skip(info.missing)
+    with info.open(tmp_path / "database") as opened:
+        assert isinstance(opened, CoinLogSchema | RocksKvSchema)
+        yield opened
+
+
+def newest_seen(schema: Subject) -> int:
+    """Of the one state that a look-up shows; it fails where it shows parts of two."""
+    infos = schema.coin_infos_for_coin_names(NAMES)
+    blocks, rest = divmod(len(infos), COINS)
+    assert rest == 0
+    for number, info in enumerate(infos):
+        block = number // COINS
+        assert info.confirmed_index == block
+        assert info.spent_index == (block + 1 if block + 1 < blocks else 0)
+    return blocks - 1
+
+
+def refused(after: int) -> BlockSpendInfo:
+    """A block that spends all that it may before it spends what it must not."""
+    spends = [coin.name() for coin in CHAIN[after].confirms]
+    coins: list[Coin] = [child(coin.name(), 99) for coin in CHAIN[after].confirms]
+    return canonical(BlockSpendInfo(after + 1, 0, [*spends, hash_of("nobody")], coins))
+
+
+def write(schema: Subject) -> None:
+    """Accept the chain, by packs and by blocks, with refusals, flushes and rewinds."""
+    newest = -1
+    rewinds = 0
+    while newest + 1 < BLOCKS:
+        if newest % 3 == 0:
+            pack = CHAIN[newest + 1 : newest + 6]
+            schema.accept_packed(PackedBlocks.of(pack))
+        else:
+            pack = CHAIN[newest + 1 : newest + 2]
+            schema.accept_block(pack[0])
+        newest += len(pack)
+        if newest % 4 == 0 and newest + 1 < BLOCKS:
+            with pytest.raises(UnknownCoinError):
+                schema.accept_block(refused(newest))
+        if newest % 5 == 0:
+            schema.flush()
+        if newest // 20 > rewinds:
+            rewinds += 1
+            newest -= 9
+            schema.rewind_to_block_index(newest)
+
+
+def test_readers_see_whole_blocks(schema: Subject) -> None:
+    schema.accept_block(CHAIN[0])
+    schema.rewind_to_block_index(-1)
+    with ThreadPoolExecutor(3) as threads:
+        writing = threads.submit(write, schema)
+
+        def look_up() -> int:
+            looks = 0
+            while not writing.done():
+                newest_seen(schema)
+                looks += 1
+            return looks
+
+        def read() -> int:
+            looks = 0
+            while not writing.done():
+                blocks = list(schema.blocks())
+                assert blocks == CHAIN[: len(blocks)]
+                if blocks:
+                    last = schema.block_info_for_block_index(len(blocks) - 1)
+                    assert last in (None, blocks[-1])
+                looks += 1
+            return looks
+
+        looking, reading = threads.submit(look_up), threads.submit(read)
+        writing.result()
+        assert looking.result() > 0
+        assert reading.result() > 0
+    assert newest_seen(schema) == BLOCKS - 1
+    assert list(schema.blocks()) == CHAIN
+
+
+def test_what_was_accepted_is_seen_by_all_threads(schema: Subject) -> None:
+    """Also what is verified late: who reads has it verified."""
+    with ThreadPoolExecutor(1) as thread:
+        for index in range(0, BLOCKS, 10):
+            schema.accept_packed(PackedBlocks.of(CHAIN[index : index + 10]))
+            assert thread.submit(newest_seen, schema).result() == index + 9
+
+
+def test_readers_wait_for_no_write_that_goes_on(schema: Subject) -> None:
+    """Whoever writes has the lock all the time, in a sync, too."""
+    for block in CHAIN[:20]:
+        schema.accept_block(block)
+    iteration = schema.blocks()
+    with schema._mutex, ThreadPoolExecutor(1) as thread:
+
+        def read() -> None:
+            assert newest_seen(schema) == 19
+            assert schema.block_info_for_block_index(7) == CHAIN[7]
+            assert list(schema.blocks()) == list(iteration) == CHAIN[:20]
+
+        thread.submit(read).result(timeout=60)
+
+
+def test_closing_ends_what_other_threads_read(schema: Subject) -> None:
+    for block in CHAIN[:40]:
+        schema.accept_block(block)
+    began = threading.Barrier(4)
+
+    def read(kind: int) -> None:
+        iteration = schema.blocks()
+        began.wait()
+        while True:
+            if kind == 0:
+                newest_seen(schema)
+            elif kind == 1:
+                list(schema.blocks())
+            else:
+                next(iteration, None)
+                schema.block_info_for_block_index(3)
+
+    with ThreadPoolExecutor(3) as threads:
+        reading: list[Future[None]] = [threads.submit(read, kind) for kind in range(3)]
+        began.wait()
+        schema.close()
+        for each in reading:
+            with pytest.raises(DatabaseClosedError):
+                each.result(timeout=60)
+
+
+def test_an_iteration_goes_on_with_what_was_not_committed(tmp_path: Path) -> None:
+    """Of rocks_kv: what is in memory when it begins is read from there, whatever comes of it."""
+    info = find_schema("rocks_kv")
+    if info.missing is not None:
+        pytest.skip(info.missing)
+    with open_schema("rocks_kv", tmp_path / "database") as schema:
+        for block in CHAIN[:10]:
+            schema.accept_block(block)
+        begun, unbegun = schema.blocks(), schema.blocks()
+        first = next(begun)
+        schema.flush()
+        for block in CHAIN[10:20]:
+            schema.accept_block(block)
+        schema.rewind_to_block_index(4)
+        assert [first, *begun] == list(unbegun) == CHAIN[:10]
+        assert list(schema.blocks()) == CHAIN[:5]
