@@ -122,6 +122,28 @@ def test_readers_see_whole_blocks(schema: Subject) -> None:
     assert list(schema.blocks()) == CHAIN
 
 
+def test_readers_see_all_spends_of_a_block_or_none(schema: Subject) -> None:
+    """While the spends of a large block are entered one by one."""
+    coins = [reward(1, number) for number in range(20_000)]
+    schema.accept_block(BlockSpendInfo(1, 0, [], coins))
+    schema.flush()
+    names = [coin.name() for coin in coins]
+    large = BlockSpendInfo(2, 0, names, [])
+    some = sorted(names)[::97]
+    with ThreadPoolExecutor(1) as threads:
+
+        def write() -> None:
+            for _ in range(12):
+                schema.accept_block(large)
+                schema.rewind_to_block_index(1)
+
+        writing = threads.submit(write)
+        while not writing.done():
+            spent = {info.spent_index for info in schema.coin_infos_for_coin_names(some)}
+            assert spent in ({0}, {2})
+        writing.result()
+
+
 def test_what_was_accepted_is_seen_by_all_threads(schema: Subject) -> None:
     """Also what is verified late: who reads has it verified."""
     with ThreadPoolExecutor(1) as thread:

@@ -581,15 +581,6 @@ SEEN = (
         _ONLY,
     ),
     Mutant(
-        "block-is-added-beside-readers",
-        "native/coin_log/accept.cpp",
-        "const Change change(access_);  // within it the blocks come to be there",
-        "",
-        14,
-        "reads of other threads see whole blocks",
-        _ONLY,
-    ),
-    Mutant(
         "kinds-that-were-left-out",
         "native/common/reward_parents.cpp",
         "return highest_.size() < kMostKinds;",
