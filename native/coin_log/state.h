@@ -1,5 +1,6 @@
-// What readers see: the blocks of the log, the coins in them and what is spent. common/access.h says who
-// may touch it when.
+// What readers see: the blocks of the log, the coins in them and what is spent.
+//
+// common/access.h says who may touch it when.
 #pragma once
 
 #include "cdb_coin_log_api.h"

@@ -353,7 +353,13 @@ Status Database::erase(const Blocks &blocks) {
 }
 
 Status Database::end_rewind() {
-  return writing([&] { return store_->end_rewind(); });
+  return writing([&] {
+    const Status status = store_->end_rewind();
+    if (!status.ok()) return status;
+    const Change change(access_);
+    store_->set_rewound();
+    return status;
+  });
 }
 
 }  // namespace cdb::rocks_kv

@@ -78,8 +78,8 @@ class Cursor {
          size_t begin, size_t end)
       : committed_(std::move(committed)), pending_(std::move(pending)), next_(begin), end_(end) {}
   rocksdb::Status next(cdb_kv_block *block, bool *found);
-  // Lets go of RocksDB.
-  void release() { committed_.reset(); }
+  // Lets go of RocksDB; what next() gave last stays good.
+  void release() { committed_->release_view(); }
 
  private:
   std::unique_ptr<BlockCursor> committed_;

@@ -735,9 +735,7 @@ Status Store::erase(const Blocks &blocks) {
 Status Store::end_rewind() {
   rocksdb::WriteBatch batch;
   Status status = batch.Delete(marks_, kRewindKey);
-  if (status.ok()) status = write(batch, wanted_.sync != 0);
-  if (status.ok()) is_rewinding_ = false;
-  return status;
+  return status.ok() ? write(batch, wanted_.sync != 0) : status;
 }
 
 Status Store::write(rocksdb::WriteBatch &batch, bool sync) {

@@ -40,6 +40,8 @@ class BlockCursor {
   BlockCursor(std::unique_ptr<rocksdb::Iterator> rows, uint32_t first, uint32_t last);
   // Sets *found to whether there is another block, which is good until the next call.
   rocksdb::Status next(cdb_kv_block *block, bool *found);
+  // Lets go of the database; what next() gave last stays good.
+  void release_view() { rows_.reset(); }
 
  private:
   rocksdb::Status read_head(size_t *n_confirms);
@@ -97,6 +99,7 @@ class Store {
   // Writes that nothing above the newest block up to this one counts, which it sets *kept to.
   rocksdb::Status begin_rewind(int64_t newest, int64_t *kept);
   void set_rewinding(int64_t kept);
+  void set_rewound() { is_rewinding_ = false; }
   rocksdb::Status erase(const Blocks &blocks);
   rocksdb::Status end_rewind();
 
