@@ -25,8 +25,7 @@ class Damage:
     @classmethod
     def of(cls, error: DatabaseError, repairable_from: str | None = None) -> "Damage":
         """What an error says, without its advice."""
-        problem, _, _ = error.problem.partition("; ")
-        return cls(Path(error.path), problem, repairable_from)
+        return cls(Path(error.path), error.problem, repairable_from)
 
     def __str__(self) -> str:
         if self.repairable_from is None:

@@ -27,7 +27,6 @@ its errno tells what helps.
 """
 
 import errno
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from os import PathLike, fspath
@@ -126,13 +125,16 @@ class DatabaseError(CdbError):
 
     Attributes:
         path: the file or directory concerned.
-        problem: what is wrong, and after a semicolon what to do.
+        problem: what is wrong.
+        advice: what to do, unless the problem says that too.
     """
 
-    def __init__(self, path: str | PathLike[str], problem: str) -> None:
+    def __init__(self, path: str | PathLike[str], problem: str, advice: str = "") -> None:
         self.path = fspath(path)
         self.problem = problem
-        super().__init__(f"{self.path}: {problem}")
+        self.advice = advice
+        told = f"{problem}; {advice}" if advice else problem
+        super().__init__(f"{self.path}: {told}")
 
 
 class DatabaseNotFoundError(DatabaseError):
@@ -150,12 +152,11 @@ class WrongDatabaseError(DatabaseError):
 class CorruptDatabaseError(DatabaseError):
     """Damage was found in a data file. Nothing wrong was served.
 
-    A problem that says nothing of what to do gets the advice that helps with any damage.
+    Without an advice of its own it gets the one that helps with any damage.
     """
 
-    def __init__(self, path: str | PathLike[str], problem: str) -> None:
-        advice = "" if "; " in problem else f"; {_VERIFY}"
-        super().__init__(path, f"{problem}{advice}")
+    def __init__(self, path: str | PathLike[str], problem: str, advice: str = "") -> None:
+        super().__init__(path, problem, advice or _VERIFY)
 
 
 class StorageError(DatabaseError):
@@ -191,13 +192,12 @@ def explained(error: OSError) -> str:
     number = error.errno or 0
     reason = "disk full" if number in _DISK_FULL else error.strerror or type(error).__name__
     code = errno.errorcode.get(number, "no errno")
-    return f"{reason} ({code}); {_ADVICE.get(number, _OTHERWISE)}"
+    return f"{reason} ({code}); {advice_on(number)}"
 
 
-def advice_on(message: str) -> str:
-    """What to do, by a library's message, which has the system's reason somewhere in it."""
-    reasons = {os.strerror(number): advice for number, advice in _ADVICE.items()}
-    return next((reasons[each] for each in reasons if each in message), _OTHERWISE)
+def advice_on(system_errno: int) -> str:
+    """What to do when the system refuses with this error number; 0 when that is not known."""
+    return _ADVICE.get(system_errno, _OTHERWISE)
 
 
 def storage_error(path: Path, error: OSError) -> StorageError:

@@ -3,14 +3,25 @@
 import os
 import sys
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from cdb.errors import DatabaseError, MissingEngineError, SchemaError, UnsupportedError, advice_on
-
-Problems = Mapping[str, tuple[type[Exception], str]]
+from cdb.errors import (
+    CorruptDatabaseError,
+    DatabaseClosedError,
+    DatabaseError,
+    DatabaseLockedError,
+    DatabaseNotFoundError,
+    MissingEngineError,
+    SchemaError,
+    StorageError,
+    UnsupportedError,
+    WrongDatabaseError,
+    advice_on,
+)
 
 
 class NativeModule:
@@ -54,35 +65,82 @@ native_missing = native_scanner.missing
 """Of the scanner, which also goes over the coins of packed blocks."""
 
 
-class NativeEngine(NativeModule):
-    """An extension module whose functions return a status, 0 for success, and give an error's text.
+class TakenBackError(Exception):
+    """Blocks that were accepted on trust are gone; who made the call knows how to say which."""
 
-    prefix: of those functions' names; free: the function that frees a text.
-    problems: by a status's name, the error that it stands for and what that says about the
-    text, {}. Any other status is a ValueError: the caller broke the contract of the header.
-    names_files: texts read "FILE<tab>PROBLEM", with a file in the database's directory or none.
+
+class UnverifiedError(Exception):
+    """What was accepted on trust has to be verified before anything is read."""
+
+
+_EXCEPTIONS: Mapping[str, type[Exception]] = {
+    "CDB_NOT_FOUND": DatabaseNotFoundError,
+    "CDB_FOREIGN": WrongDatabaseError,
+    "CDB_LOCKED": DatabaseLockedError,
+    "CDB_CORRUPT": CorruptDatabaseError,
+    "CDB_NO_SPACE": StorageError,
+    "CDB_IO": StorageError,
+    "CDB_TAKEN_BACK": TakenBackError,
+    "CDB_UNVERIFIED": UnverifiedError,
+    "CDB_CLOSED": DatabaseClosedError,
+    "CDB_REWOUND": DatabaseClosedError,
+    "CDB_LIMIT": UnsupportedError,
+    "CDB_INVALID": ValueError,
+    "CDB_NO_MEMORY": MemoryError,
+    "CDB_FAILED": StorageError,
+}
+"""What each status of native/common/cdb_error.h stands for."""
+
+
+@dataclass(frozen=True, slots=True)
+class NativeError:
+    """A cdb_error. file: "" where none is at fault; offset: -1 where no place is."""
+
+    status: str
+    file: str
+    offset: int
+    what: str
+    advice: str
+
+    @classmethod
+    def of(cls, native: ModuleType, error: Any) -> "NativeError":
+        """The fields of a C struct."""
+        text = native.ffi.string
+        status = text(native.ffi.cast("cdb_status", error.status))
+        advice = _text(text(error.advice))
+        if not advice and status in ("CDB_IO", "CDB_NO_SPACE"):
+            advice = f"{advice_on(error.system_errno)}, then open it again"
+        file, what = os.fsdecode(text(error.file)), _text(text(error.what))
+        return cls(status, file, error.offset, what, advice)
+
+    @property
+    def problem(self) -> str:
+        """What is wrong, and where in the file."""
+        return self.what if self.offset < 0 else f"{self.what} at byte {self.offset}"
+
+    def exception(self, directory: Path) -> Exception:
+        """What is to be raised; directory: where the database is."""
+        kind, path = _EXCEPTIONS[self.status], directory / self.file
+        if issubclass(kind, DatabaseError):
+            return kind(path, self.problem, self.advice)
+        told = f"{self.problem}; {self.advice}" if self.advice else self.problem
+        return kind(f"{path}: {told}")
+
+
+class NativeEngine(NativeModule):
+    """An extension module whose functions return a cdb_status, and tell failures in a cdb_error.
+
+    prefix: of those functions' names.
     with_threads: the library that it is made of, where that keeps threads of its own. A child that
     fork() makes of a process that has used it has not got them, and would wait for them for ever.
     """
 
     def __init__(
-        self,
-        module: str,
-        what: str,
-        install: str,
-        *,
-        prefix: str,
-        free: str,
-        problems: Problems,
-        names_files: bool = False,
-        with_threads: str = "",
+        self, module: str, what: str, install: str, *, prefix: str, with_threads: str = ""
     ) -> None:
         super().__init__(module, what, install)
-        self._with_threads = with_threads
         self._prefix = prefix
-        self._free = free
-        self._problems = problems
-        self._names_files = names_files
+        self._with_threads = with_threads
 
     def load(self) -> ModuleType:
         """See NativeModule. Raises UnsupportedError in a child that has not got its threads."""
@@ -95,26 +153,16 @@ class NativeEngine(NativeModule):
     def version(self) -> str:
         """The library in use, such as ``RocksDB 7.8.3``. Raises MissingEngineError."""
         native = self.load()
-        return _text(native, getattr(native.lib, f"{self._prefix}version")())
+        return _text(native.ffi.string(getattr(native.lib, f"{self._prefix}version")()))
 
     def call(self, path: Path, function: str, *arguments: Any) -> None:
-        """Call a function about the database at a path, and raise what its status stands for."""
+        """Call a function about the database at a path, and raise what its error stands for."""
         native = self.load()
         if self._with_threads:
             _threads_used.add(self._with_threads)
-        error = native.ffi.new("char **")
-        status = getattr(native.lib, self._prefix + function)(*arguments, error)
-        if status == 0:
-            return
-        text = _text(native, error[0])
-        getattr(native.lib, self._free)(error[0])
-        if self._names_files:
-            file, _, text = text.rpartition("\t")
-            path /= file
-        for name, (exception, problem) in self._problems.items():
-            if status == getattr(native.lib, name):
-                raise _error(exception, path, problem.format(text, advice=advice_on(text)))
-        raise ValueError(f"{path}: {text}")
+        error = native.ffi.new("cdb_error *")
+        if getattr(native.lib, self._prefix + function)(*arguments, error):
+            raise NativeError.of(native, error).exception(path)
 
     def open(
         self, path: Path, function: str, *arguments: Any, kind: str, close: Callable[[Any], object]
@@ -146,12 +194,17 @@ def threads_are_used() -> bool:
     return bool(_threads_used)
 
 
-def _error(exception: type[Exception], path: Path, problem: str) -> Exception:
-    if issubclass(exception, DatabaseError):
-        return exception(path, problem)
-    return exception(f"{path}: {problem}")
+def rocksdb_engine(module: str, prefix: str) -> NativeEngine:
+    """An engine that is made of RocksDB; see NativeEngine."""
+    return NativeEngine(
+        module,
+        "the RocksDB engine",
+        "RocksDB and OpenSSL (Debian, Ubuntu: librocksdb-dev and libssl-dev, with g++ and"
+        " python3-dev; Homebrew: rocksdb and openssl)",
+        prefix=prefix,
+        with_threads="RocksDB",
+    )
 
 
-def _text(native: ModuleType, chars: Any) -> str:
-    raw: bytes = native.ffi.string(chars) if chars else b"out of memory"
+def _text(raw: bytes) -> str:
     return raw.decode("utf-8", "replace")

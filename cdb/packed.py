@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from itertools import compress
 from operator import gt
 from struct import calcsize, iter_unpack
-from typing import cast
+from typing import Any, NamedTuple, cast
 
 from cdb.blocks import BlockSpendInfo, NamedBlock, canonical, check_against_state
 from cdb.coins import NAME_BYTES, Coin, CoinInfo, bytes32, bytes32_unchecked
@@ -115,6 +115,22 @@ class PackedBlocks:
         return _pack(
             (block, [coin.name() for coin in block.confirms]) for block in map(canonical, blocks)
         )
+
+
+class NativeBlocks(NamedTuple):
+    """A pointer to a cdb_blocks, and what must live as long as it is used."""
+
+    pointer: Any
+    arrays: list[Any]
+
+
+def native_blocks(ffi: Any, blocks: PackedBlocks) -> NativeBlocks:
+    """The blocks as native code takes them; see native/common/cdb_blocks.h."""
+    u64 = (blocks.indices, blocks.timestamps, blocks.spend_ends, blocks.confirm_ends)
+    u8 = (blocks.spends, blocks.confirms, blocks.names)
+    arrays = [ffi.from_buffer("uint64_t[]", each) for each in u64]
+    arrays += [ffi.from_buffer("uint8_t[]", each) for each in u8]
+    return NativeBlocks(ffi.new("cdb_blocks *", (len(blocks), *arrays)), arrays)
 
 
 def held_bytes(buffer: object) -> bytes | memoryview | None:

@@ -15,7 +15,7 @@ from typing import Any
 from cdb.blocks import canonical
 from cdb.coins import NAME_BYTES, coin_name
 from cdb.native import native_missing, native_scanner
-from cdb.packed import CONFIRM_BYTES, INFO_FORMAT, Packed, PackedBlocks
+from cdb.packed import CONFIRM_BYTES, INFO_FORMAT, Packed, PackedBlocks, native_blocks
 
 BLOCK_FORMAT = ">IQI"
 """index, timestamp, number of confirms"""
@@ -56,15 +56,13 @@ def write_state(blocks: PackedBlocks, infos: Packed, found: Packed) -> tuple[int
     stream = bytearray(_BLOCK.size * len(blocks) + _COIN.size * blocks.n_confirms)
     array_of = native.ffi.from_buffer
     arrays = (
-        *_numbers(native, blocks.indices, blocks.timestamps, blocks.confirm_ends),
-        array_of("cdb_coin[]", blocks.confirms),
-        array_of("cdb_hash[]", blocks.names),
         array_of("cdb_info[]", infos),
         array_of("uint8_t[]", found),
+        array_of("uint8_t[]", stream),
     )
     spent = native.ffi.new("size_t *")
-    state = native.ffi.new("cdb_state *", (len(blocks), *arrays))
-    place = native.lib.cdb_write_state(state, array_of("uint8_t[]", stream), spent)
+    packed = native_blocks(native.ffi, blocks)
+    place = native.lib.cdb_write_state(packed.pointer, *arrays, spent)
     return place, spent[0], stream
 
 

@@ -78,7 +78,8 @@ function(cdb_sanitize target)
 endfunction()
 
 # cdb_add_extension(package._NAME face library source.cpp ...): the extension module package._NAME,
-# which offers to Python what face.h declares; face_api.h beside it is that header for a compiler.
+# which offers to Python what face.h declares, and what all faces share; face_api.h beside it has both
+# for a compiler.
 function(cdb_add_extension module face library)
   set(sources ${ARGN})
   string(REPLACE "." "/" path ${module})
@@ -86,13 +87,17 @@ function(cdb_add_extension module face library)
   cmake_path(GET path FILENAME name)
 
   set(header ${CMAKE_CURRENT_SOURCE_DIR}/${face}.h)
+  set(headers ${CMAKE_CURRENT_SOURCE_DIR}/common/cdb_error.h
+              ${CMAKE_CURRENT_SOURCE_DIR}/common/cdb_blocks.h ${header})
+  set(declared ${CMAKE_CURRENT_BINARY_DIR}/${name}.cdef)
   set(api ${CMAKE_CURRENT_SOURCE_DIR}/${face}_api.h)
   set(generated ${CMAKE_CURRENT_BINARY_DIR}/${name}.c)
   add_custom_command(
     OUTPUT ${generated}
+    COMMAND ${CMAKE_COMMAND} -E cat ${headers} > ${declared}
     COMMAND ${Python_EXECUTABLE} -m cffi.gen_src read-sources
-            ${module} ${header} ${api} ${generated}
-    DEPENDS ${header} ${api}
+            ${module} ${declared} ${api} ${generated}
+    DEPENDS ${headers} ${api}
     VERBATIM)
 
   python_add_library(${name} MODULE USE_SABI 3.11 WITH_SOABI ${sources} ${generated})

@@ -10,45 +10,17 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from weakref import finalize
 
 from cdb.coins import MAX_U32, NAME_BYTES
+from cdb.damage import Progress
 from cdb.durability import Durability
-from cdb.errors import (
-    CorruptDatabaseError,
-    DatabaseClosedError,
-    StorageError,
-    UnsupportedError,
-    WrongDatabaseError,
-)
-from cdb.native import NativeEngine, Problems
-from cdb.packed import CONFIRM_BYTES, INFO_BYTES, PackedBlocks
+from cdb.errors import DatabaseClosedError
+from cdb.native import NativeEngine, NativeError, TakenBackError
+from cdb.packed import CONFIRM_BYTES, INFO_BYTES, PackedBlocks, native_blocks
 
 _READ_CONFIRMS = 4096
-
-
-class _TakenBackError(Exception):
-    """A block that was accepted trusting breaks a rule."""
-
-
-class UnverifiedError(Exception):
-    """What was accepted trusting has to be verified before anything is read."""
-
-
-_PROBLEMS: Problems = {
-    "COIN_LOG_CORRUPT": (CorruptDatabaseError, "{}"),
-    "COIN_LOG_FOREIGN": (WrongDatabaseError, "{}"),
-    "COIN_LOG_NO_SPACE": (StorageError, "the disk is full ({}); make room, then open it again"),
-    "COIN_LOG_IO": (StorageError, "{}; {advice}, then open it again"),
-    "COIN_LOG_TAKEN_BACK": (_TakenBackError, "{}"),
-    "COIN_LOG_UNVERIFIED": (UnverifiedError, "{}"),
-    "COIN_LOG_CLOSED": (DatabaseClosedError, "{}"),
-    "COIN_LOG_REWOUND": (DatabaseClosedError, "{}"),
-    "COIN_LOG_FAILED": (StorageError, "the coin log failed ({}); open it again"),
-    "COIN_LOG_LIMIT": (UnsupportedError, "{}"),
-    "COIN_LOG_NO_MEMORY": (MemoryError, "{}"),
-}
 
 _engine = NativeEngine(
     "cdb.coin_log._coin_log",
@@ -56,9 +28,6 @@ _engine = NativeEngine(
     "a C++ compiler, OpenSSL and xxHash (Debian, Ubuntu: g++, python3-dev, libssl-dev,"
     " libxxhash-dev)",
     prefix="cdb_coin_log_",
-    free="cdb_coin_log_free",
-    problems=_PROBLEMS,
-    names_files=True,
 )
 load = _engine.load
 missing = _engine.missing
@@ -153,11 +122,6 @@ class CoinLog:
         """How many places of the index, and confirms of new blocks, were looked at so far."""
         return int(self._count().probes)
 
-    @property
-    def acked_is_damaged(self) -> bool:
-        """Whether `acked` is damaged or missing. A writer has mended it when it was opened."""
-        return bool(self._count().acked_is_damaged)
-
     def check(self) -> None:
         """Opened before_damage: raise CorruptDatabaseError if the log is damaged."""
         _engine.call(self.path, "check", self._open_handle())
@@ -168,22 +132,13 @@ class CoinLog:
         The blocks before that one were accepted, and of it and those after it nothing was.
         trusting: it may be one of an earlier call, and settle() may refuse one that was accepted.
         """
-        ffi = self._native.ffi
-        accepted = ffi.new("size_t *")
+        accepted = self._native.ffi.new("size_t *")
+        packed = native_blocks(self._native.ffi, blocks)
         self.is_settled = self.is_settled and not trusting
-        numbers = (blocks.indices, blocks.timestamps, blocks.spend_ends, blocks.confirm_ends)
+        log = self._open_handle()
         try:
-            _engine.call(
-                self.path,
-                "accept",
-                self._open_handle(),
-                len(blocks),
-                *(ffi.from_buffer("uint64_t[]", each) for each in numbers),
-                *(ffi.from_buffer(each) for each in (blocks.spends, blocks.confirms, blocks.names)),
-                trusting,
-                accepted,
-            )
-        except _TakenBackError:
+            _engine.call(self.path, "accept", log, packed.pointer, trusting, accepted)
+        except TakenBackError:
             return self._taken_back()
         place = int(accepted[0])
         return None if place == len(blocks) else blocks.part(place, place + 1)
@@ -195,7 +150,7 @@ class CoinLog:
         """
         try:
             _engine.call(self.path, "settle", self._open_handle())
-        except _TakenBackError:
+        except TakenBackError:
             return self._taken_back()
         finally:
             self.is_settled = True
@@ -320,3 +275,29 @@ class Reader:
 
     def __iter__(self) -> Iterator[PackedBlocks]:
         return iter(self.next, None)
+
+
+class FoundDamage(NamedTuple):
+    """Damage to one file. newest_index: of the newest block before the place, of the log."""
+
+    error: NativeError
+    can_be_rebuilt: bool
+    newest_index: int | None
+
+
+def inspect(path: Path, progress: Progress) -> Iterator[FoundDamage]:
+    """All damage to the files of a coin log, which nobody writes to; see cdb_coin_log_inspect."""
+    native = _engine.load()
+    end = native.lib.cdb_coin_log_inspect_end
+    kind, step = "cdb_coin_log_inspection", native.ffi.new("cdb_coin_log_step *")
+    inspection = _engine.open(path, "inspect", os.fsencode(path), kind=kind, close=end)
+    try:
+        while not step.is_last:
+            _engine.call(path, "inspect_next", inspection, _READ_CONFIRMS, step)
+            progress(step.coins)
+            if step.is_damaged:
+                newest = None if step.newest_index < 0 else step.newest_index
+                error = NativeError.of(native, step.damage)
+                yield FoundDamage(error, bool(step.can_be_rebuilt), newest)
+    finally:
+        end(inspection)

@@ -137,8 +137,8 @@ def check_directory(path: Path, *, read_only: bool, folders: Container[str] = ()
 def _strange(path: Path, status: os.stat_result, kind: str) -> CorruptDatabaseError:
     if S_ISLNK(status.st_mode):
         problem = "this is a link, and inside a database nothing follows one"
-        return CorruptDatabaseError(path, f"{problem}; put there what it leads to")
-    return CorruptDatabaseError(path, f"this is no {kind}; put the {kind} there that was here")
+        return CorruptDatabaseError(path, problem, "put there what it leads to")
+    return CorruptDatabaseError(path, f"this is no {kind}", f"put the {kind} there that was here")
 
 
 def _check_owner(path: Path, status: os.stat_result) -> None:

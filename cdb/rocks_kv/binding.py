@@ -13,47 +13,14 @@ from weakref import finalize
 
 from cdb.blocks import BlockSpendInfo
 from cdb.coins import NAME_BYTES
-from cdb.errors import (
-    CdbError,
-    CorruptDatabaseError,
-    DatabaseClosedError,
-    DatabaseLockedError,
-    DatabaseNotFoundError,
-    StorageError,
-    WrongDatabaseError,
-)
-from cdb.native import NativeEngine, Problems
-from cdb.packed import CONFIRM_BYTES, INFO_BYTES, PackedBlocks
+from cdb.errors import CdbError, DatabaseClosedError
+from cdb.native import rocksdb_engine
+from cdb.packed import CONFIRM_BYTES, INFO_BYTES, PackedBlocks, native_blocks
 
 CACHE_BYTES = 64 << 20
 MAX_INDEX = 2**32 - 1
 
-# What each status means, and what to do about it; {} is RocksDB's own text.
-_PROBLEMS: Problems = {
-    "CDB_NOT_FOUND": (DatabaseNotFoundError, "no RocksDB database is here ({})"),
-    "CDB_FOREIGN": (
-        WrongDatabaseError,
-        "this RocksDB cannot read it ({}); use the one that wrote it, or load it anew",
-    ),
-    "CDB_LOCKED": (DatabaseLockedError, "somebody has it open for writing; close it there first"),
-    "CDB_CORRUPT": (CorruptDatabaseError, "damage was found ({})"),
-    "CDB_NO_SPACE": (StorageError, "the disk is full ({}); make room, then open it again"),
-    "CDB_IO": (StorageError, "reading or writing failed ({}); {advice}, then open it again"),
-    "CDB_FAILED": (StorageError, "RocksDB failed ({}); open it again"),
-    "CDB_CLOSED": (DatabaseClosedError, "it is closed, or a write failed; open it again"),
-    "CDB_NO_MEMORY": (MemoryError, "{}"),
-}
-
-_engine = NativeEngine(
-    "cdb.rocks_kv._rocks_kv",
-    "the RocksDB engine",
-    "RocksDB and OpenSSL (Debian, Ubuntu: librocksdb-dev and libssl-dev, with g++ and python3-dev;"
-    " Homebrew: rocksdb and openssl)",
-    prefix="cdb_kv_",
-    free="cdb_kv_free",
-    problems=_PROBLEMS,
-    with_threads="RocksDB",
-)
+_engine = rocksdb_engine("cdb.rocks_kv._rocks_kv", "cdb_kv_")
 load = _engine.load
 missing = _engine.missing
 version = _engine.version
@@ -128,7 +95,8 @@ class RocksKv:
     def accept(self, blocks: PackedBlocks) -> int:
         """Accept blocks in order; how many were, before one that breaks a rule."""
         accepted = self._ffi.new("size_t *")
-        self._call("accept", self._packed(blocks), accepted)
+        packed = native_blocks(self._ffi, blocks)
+        self._call("accept", packed.pointer, accepted)
         return int(accepted[0])
 
     def commit(self) -> None:
@@ -180,7 +148,8 @@ class RocksKv:
 
     def erase(self, blocks: PackedBlocks) -> None:
         """Erase whole blocks above the rewind's target."""
-        self._call("erase", self._packed(blocks))
+        packed = native_blocks(self._ffi, blocks)
+        self._call("erase", packed.pointer)
 
     def end_rewind(self) -> None:
         """Nothing is left to erase."""
@@ -208,17 +177,9 @@ class RocksKv:
             raise DatabaseClosedError(self.path, "it is closed; open it again")
         return self._handle
 
-    def _packed(self, blocks: PackedBlocks) -> Any:
-        u64 = (blocks.indices, blocks.timestamps, blocks.spend_ends, blocks.confirm_ends)
-        u8 = (blocks.spends, blocks.confirms, blocks.names)
-        arrays = [self._ffi.from_buffer("uint64_t[]", each) for each in u64]
-        arrays += [self._ffi.from_buffer("uint8_t[]", each) for each in u8]
-        return _Kept(self._ffi.new("cdb_kv_blocks *", (len(blocks.indices), *arrays)), arrays)
-
     def _call(self, function: str, *arguments: Any) -> None:
         self._end_cursors()
-        plain = [each.pointer if isinstance(each, _Kept) else each for each in arguments]
-        _engine.call(self.path, function, self._open_handle(), *plain)
+        _engine.call(self.path, function, self._open_handle(), *arguments)
 
 
 def _end_all(lib: Any, cursors: "deque[Any]") -> None:
@@ -285,10 +246,3 @@ class Cursor:
         block, found = database._ffi.new("cdb_kv_block *"), database._ffi.new("int32_t *")
         _engine.call(database.path, "cursor_next", self._handle, block, found)
         return block if found[0] else None
-
-
-class _Kept(NamedTuple):
-    """A pointer, and what must live as long."""
-
-    pointer: Any
-    arrays: list[Any]

@@ -20,38 +20,15 @@ from cdb.errors import (
     DatabaseClosedError,
     DatabaseError,
     DatabaseLockedError,
-    DatabaseNotFoundError,
-    StorageError,
-    WrongDatabaseError,
 )
-from cdb.native import NativeEngine, Problems
+from cdb.native import rocksdb_engine
 from cdb.rows.index import EMPTY, Watermark
 
 CACHE_BYTES = 64 << 20
 BUFFER_BYTES = 64 << 20
 ERASE_BATCH = 50_000  # names: 2 MB of tombstones
 
-# What each status means, and what to do about it; {} is RocksDB's own text.
-_PROBLEMS: Problems = {
-    "CDB_NOT_FOUND": (DatabaseNotFoundError, "no RocksDB index is here ({})"),
-    "CDB_FOREIGN": (WrongDatabaseError, "this is not an index of cdb's ({}); name another path"),
-    "CDB_LOCKED": (DatabaseLockedError, "somebody has it open for writing; close it there first"),
-    "CDB_CORRUPT": (CorruptDatabaseError, "damage was found ({})"),
-    "CDB_NO_SPACE": (StorageError, "the disk is full ({}); make room, then open it again"),
-    "CDB_IO": (StorageError, "reading or writing failed ({}); {advice}, then open it again"),
-    "CDB_FAILED": (StorageError, "RocksDB failed ({}); open it again"),
-    "CDB_NO_MEMORY": (MemoryError, "{}"),
-}
-
-_engine = NativeEngine(
-    "cdb.rows._rocksdb",
-    "the RocksDB engine",
-    "RocksDB (Debian, Ubuntu: librocksdb-dev, with g++ and python3-dev; Homebrew: rocksdb)",
-    prefix="cdb_engine_",
-    free="cdb_free",
-    problems=_PROBLEMS,
-    with_threads="RocksDB",
-)
+_engine = rocksdb_engine("cdb.rows._rocksdb", "cdb_engine_")
 load = _engine.load
 missing = _engine.missing
 version = _engine.version

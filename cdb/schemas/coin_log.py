@@ -24,7 +24,6 @@ from cdb.coin_log.binding import (
     CoinLog,
     Reader,
     Sizes,
-    UnverifiedError,
     load,
     missing,
     names_of,
@@ -43,6 +42,7 @@ from cdb.errors import (
     StorageError,
     storage_errors,
 )
+from cdb.native import UnverifiedError
 from cdb.packed import (
     AMOUNT_BYTES,
     Packed,

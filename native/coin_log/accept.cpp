@@ -145,7 +145,7 @@ int64_t Acceptance::newest_before(size_t block) const {
 
 void Acceptance::check_limits(size_t block) const {
   if (first_row_ + blocks_.confirm_ends[block] > kMostRows)
-    throw Failure(COIN_LOG_LIMIT, "", "this format holds 2^32 - 1 coins");
+    throw Failure(CDB_LIMIT, "", "this format holds 2^32 - 1 coins");
 }
 
 void Acceptance::add_record(size_t block) {

@@ -2,22 +2,15 @@
  * The face of the coin log: a coin database that is one append-only log of blocks, with
  * everything else derived from it. docs/schemas/coin_log.md draws the files.
  *
- * cffi and C++ read this very file, so it holds plain declarations and nothing that
- * cffi cannot parse; a compiler gets it through cdb_coin_log_api.h.
+ * cffi and C++ read this very file, behind those of common/, so it holds plain
+ * declarations and nothing that cffi cannot parse; a compiler gets it through cdb_coin_log_api.h.
  *
  * Conventions
  *
- * - A name is 32 bytes, a confirm 72: parent (32), puzzle hash (32), amount (8, big
- *   endian). Arrays have no gaps.
- * - The ends of a block's spends and confirms are cumulative over the call's blocks:
- *   block i has the spends spend_ends[i-1] … spend_ends[i]-1, and block 0 those from 0.
- * - Within a block, spends ascend by name, and confirms by their 72 bytes. names[i] is
- *   the SHA-256 name of confirms[i]; it is taken on trust.
- * - A call that fails returns another status than COIN_LOG_OK and sets *error to a message
- *   (null-terminated, never null unless memory ran out) that the caller frees with
- *   cdb_coin_log_free. It reads "FILE<tab>PROBLEM"; FILE is relative to the database's
- *   directory, and empty where no file is at fault.
- * - A write that fails with anything but COIN_LOG_TAKEN_BACK leaves the log in doubt: close it and
+ * - A name is 32 bytes. Names that come with blocks are taken on trust.
+ * - Calls that can fail are as cdb_error.h says. CDB_UNVERIFIED: settle, or await that, and ask
+ *   again. CDB_CLOSED and CDB_REWOUND: open it again.
+ * - A write that fails with anything but CDB_TAKEN_BACK leaves the log in doubt: close it and
  *   open it again.
  * - Threads: accept, settle, taken_back, flush, rewind and close write: one of them at a time. The
  *   others are for any number of threads at once, beside the one that writes. Each sees the state
@@ -29,22 +22,6 @@
  * (about 40 million coins a block), 2^44 bytes of log, 2^32 - 1 rewinds, 2^32 - 1 entries a run
  * (a merge that would make a longer one is left out).
  */
-
-typedef enum {
-  COIN_LOG_OK = 0,
-  COIN_LOG_CORRUPT,    /* damage was found; nothing wrong was returned */
-  COIN_LOG_FOREIGN,    /* a file is of a newer version */
-  COIN_LOG_NO_SPACE,   /* the disk is full */
-  COIN_LOG_IO,         /* the operating system refused a read or a write */
-  COIN_LOG_TAKEN_BACK, /* blocks that were accepted trusting, and not acknowledged, are gone */
-  COIN_LOG_UNVERIFIED, /* something was accepted trusting: settle, or await that, and ask again */
-  COIN_LOG_CLOSED,     /* closed, or in doubt: open it again */
-  COIN_LOG_REWOUND,    /* opened read_only, and the writer has rewound since: open it again */
-  COIN_LOG_LIMIT,      /* one of the limits above is reached */
-  COIN_LOG_INVALID,    /* the caller broke this contract */
-  COIN_LOG_NO_MEMORY,
-  COIN_LOG_FAILED /* anything else */
-} cdb_coin_log_status;
 
 typedef struct {
   int32_t read_only;          /* nothing on disk changes; the state is that of the opening */
@@ -71,8 +48,6 @@ typedef struct {
   uint64_t records_checked; /* since the opening, because the index led to another coin there */
   uint64_t
       probes; /* since the opening: places of the index, and early children, that were looked at */
-  int32_t
-      acked_is_damaged; /* or missing, as it was found on opening; for a writer 0: it is mended */
 } cdb_coin_log_totals;
 
 typedef struct {
@@ -89,76 +64,83 @@ typedef struct {
   uint64_t confirms;
 } cdb_coin_log_counts;
 
+/* What a step of an inspection comes to. */
+typedef struct {
+  int32_t is_last;        /* nothing follows on it */
+  uint64_t coins;         /* that were read */
+  int32_t is_damaged;     /* 0: what follows means nothing */
+  cdb_error damage;       /* CDB_CORRUPT, with its file, and its offset there or -1 */
+  int32_t can_be_rebuilt; /* from the log; else it is the log itself */
+  int64_t newest_index;   /* of the log: of the newest block before the offset; -1: there is none */
+} cdb_coin_log_step;
+
 typedef struct cdb_coin_log cdb_coin_log;
 typedef struct cdb_coin_log_reader cdb_coin_log_reader;
+typedef struct cdb_coin_log_inspection cdb_coin_log_inspection;
 
 /* Open the log in the existing directory `path` (in the file system's own encoding), of
    which the caller has made sure that nobody else writes to it. An empty one is created,
    unless read_only. What a crash has torn off is cut, and what is missing of the derived
    files is built anew. */
-cdb_coin_log_status cdb_coin_log_open(const char *path, const cdb_coin_log_options *options,
-                                      cdb_coin_log **log, char **error);
+cdb_status cdb_coin_log_open(const char *path, const cdb_coin_log_options *options,
+                             cdb_coin_log **log, cdb_error *error);
 
 /* Make everything durable unless abandon, and close all files, also when it fails. All other calls
-   fail with COIN_LOG_CLOSED from then on, those of readers, too. A second one does nothing. */
-cdb_coin_log_status cdb_coin_log_close(cdb_coin_log *log, int32_t abandon, char **error);
+   fail with CDB_CLOSED from then on, those of readers, too. A second one does nothing. */
+cdb_status cdb_coin_log_close(cdb_coin_log *log, int32_t abandon, cdb_error *error);
 
 /* Free the handle, which was closed, when nobody is going to use it any more. */
 void cdb_coin_log_release(cdb_coin_log *log);
 
-cdb_coin_log_status cdb_coin_log_count(cdb_coin_log *log, cdb_coin_log_totals *totals,
-                                       char **error);
+cdb_status cdb_coin_log_count(cdb_coin_log *log, cdb_coin_log_totals *totals, cdb_error *error);
 
-/* Add n blocks after the newest one, and set *accepted to how many: where it is less than n, block
+/* Add blocks after the newest one, and set *accepted to how many: where it is less than n, block
    *accepted breaks a rule, and neither it nor any after it was applied.
 
    trusting: when a spend's coin is old, have the index alone say that it exists, and verify
    it together with many others, before the next flush, rewind or refusal, and before
    anything is looked up or read.
    The index may know a name that no coin has: of a coin that was rewound, or, once in 10^7 at
-   13 million coins, a made-up one. The call that finds it fails with COIN_LOG_TAKEN_BACK:
+   13 million coins, a made-up one. The call that finds it fails with CDB_TAKEN_BACK:
    that block and those after it are gone, and nothing else has happened. */
-cdb_coin_log_status cdb_coin_log_accept(cdb_coin_log *log, size_t n, const uint64_t *indices,
-                                        const uint64_t *timestamps, const uint64_t *spend_ends,
-                                        const uint64_t *confirm_ends, const uint8_t *spends,
-                                        const uint8_t *confirms, const uint8_t *names,
-                                        int32_t trusting, size_t *accepted, char **error);
+cdb_status cdb_coin_log_accept(cdb_coin_log *log, const cdb_blocks *blocks, int32_t trusting,
+                               size_t *accepted, cdb_error *error);
 
 /* Verify what was accepted trusting. After this, and until such blocks are accepted again, no other
-   call fails with COIN_LOG_TAKEN_BACK. */
-cdb_coin_log_status cdb_coin_log_settle(cdb_coin_log *log, char **error);
+   call fails with CDB_TAKEN_BACK. */
+cdb_status cdb_coin_log_settle(cdb_coin_log *log, cdb_error *error);
 
 /* Wait until somebody has done so, or has to be asked again, or for so long. A writer who accepts
    meanwhile verifies with its next call. */
-cdb_coin_log_status cdb_coin_log_await_settled(cdb_coin_log *log, uint32_t most_milliseconds,
-                                               char **error);
+cdb_status cdb_coin_log_await_settled(cdb_coin_log *log, uint32_t most_milliseconds,
+                                      cdb_error *error);
 
-/* After COIN_LOG_TAKEN_BACK, once: a reader of just the block that was refused. */
-cdb_coin_log_status cdb_coin_log_taken_back(cdb_coin_log *log, cdb_coin_log_reader **reader,
-                                            char **error);
+/* After CDB_TAKEN_BACK, once: a reader of just the block that was refused. */
+cdb_status cdb_coin_log_taken_back(cdb_coin_log *log, cdb_coin_log_reader **reader,
+                                   cdb_error *error);
 
-/* Opened before_damage: COIN_LOG_CORRUPT, and where, if the log is damaged. */
-cdb_coin_log_status cdb_coin_log_check(cdb_coin_log *log, char **error);
+/* Opened before_damage: CDB_CORRUPT, and where, if the log is damaged. */
+cdb_status cdb_coin_log_check(cdb_coin_log *log, cdb_error *error);
 
 /* When it returns, everything accepted is as durable as options say. */
-cdb_coin_log_status cdb_coin_log_flush(cdb_coin_log *log, char **error);
+cdb_status cdb_coin_log_flush(cdb_coin_log *log, cdb_error *error);
 
 /* Keep the blocks with an index ≤ block_index, durably; a negative one keeps none. */
-cdb_coin_log_status cdb_coin_log_rewind(cdb_coin_log *log, int64_t block_index, char **error);
+cdb_status cdb_coin_log_rewind(cdb_coin_log *log, int64_t block_index, cdb_error *error);
 
 /* Set found[i] to 1 and infos[i] for the coin of names[i], or found[i] to 0 where there is
    none. Any order; a name may be asked for more than once. */
-cdb_coin_log_status cdb_coin_log_lookup(cdb_coin_log *log, const uint8_t *names, size_t n,
-                                        cdb_coin_log_info *infos, uint8_t *found, char **error);
+cdb_status cdb_coin_log_lookup(cdb_coin_log *log, const uint8_t *names, size_t n,
+                               cdb_coin_log_info *infos, uint8_t *found, cdb_error *error);
 
 /* A reader of the blocks with first_index ≤ index ≤ last_index, as they are now: it sees
    neither later blocks nor later rewinds. */
-cdb_coin_log_status cdb_coin_log_read(cdb_coin_log *log, int64_t first_index, int64_t last_index,
-                                      cdb_coin_log_reader **reader, char **error);
+cdb_status cdb_coin_log_read(cdb_coin_log *log, int64_t first_index, int64_t last_index,
+                             cdb_coin_log_reader **reader, cdb_error *error);
 
 /* Read on, up to the block with which max_confirms is reached; counts->blocks is 0 at the end. */
-cdb_coin_log_status cdb_coin_log_next(cdb_coin_log_reader *reader, uint64_t max_confirms,
-                                      cdb_coin_log_counts *counts, char **error);
+cdb_status cdb_coin_log_next(cdb_coin_log_reader *reader, uint64_t max_confirms,
+                             cdb_coin_log_counts *counts, cdb_error *error);
 
 /* Copy what the last cdb_coin_log_next has read; the arrays are as long as its counts say. */
 void cdb_coin_log_take(const cdb_coin_log_reader *reader, uint64_t *indices, uint64_t *timestamps,
@@ -167,8 +149,17 @@ void cdb_coin_log_take(const cdb_coin_log_reader *reader, uint64_t *indices, uin
 
 void cdb_coin_log_end(cdb_coin_log_reader *reader);
 
+/* Begin to look for all damage to the files in the directory `path`, of which nothing is changed,
+   and which nobody writes to meanwhile: to `acked`, to each derived file, and the first to the log.
+ */
+cdb_status cdb_coin_log_inspect(const char *path, cdb_coin_log_inspection **inspection,
+                                cdb_error *error);
+
+/* Look on, at about so many coins at most. Damage is no failure here. One call at a time. */
+cdb_status cdb_coin_log_inspect_next(cdb_coin_log_inspection *inspection, uint64_t max_coins,
+                                     cdb_coin_log_step *step, cdb_error *error);
+
+void cdb_coin_log_inspect_end(cdb_coin_log_inspection *inspection);
+
 /* Set names[i] to the SHA-256 name of confirms[i]. */
 void cdb_coin_log_name(const uint8_t *confirms, size_t n, uint8_t *names);
-
-/* Free a message; null is fine. */
-void cdb_coin_log_free(char *error);

@@ -3,8 +3,7 @@
 #ifndef CDB_COIN_LOG_API_H
 #define CDB_COIN_LOG_API_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include "common/shared_api.h"
 
 #ifdef __cplusplus
 extern "C" {

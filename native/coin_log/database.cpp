@@ -8,14 +8,15 @@ namespace cdb::coin_log {
 Database::Database(const char *path, const cdb_coin_log_options &options) {
   const Directory directory{path};
   lost_ = directory.lost;
-  guarded([&] { store_ = open_store(directory, options, access_, readers_); });
+  with_readable_mappings(*lost_,
+                         [&] { store_ = open_store(directory, options, access_, readers_); });
 }
 
 void Database::close(bool abandon) {
   if (store_ == nullptr) return;
   std::exception_ptr failure;
   try {
-    if (!abandon) guarded([&] { store_->close(); });
+    if (!abandon) with_readable_mappings(*lost_, [&] { store_->close(); });
   } catch (...) {
     failure = std::current_exception();
   }
@@ -30,8 +31,8 @@ void Database::close(bool abandon) {
 }
 
 Store &Database::opened() {
-  if (store_ == nullptr) throw Failure(COIN_LOG_CLOSED, "", "it is closed; open it again");
-  if (access_.is_in_doubt()) throw Failure(COIN_LOG_CLOSED, "", "a write failed; open it again");
+  if (store_ == nullptr) throw Failure(CDB_CLOSED, "", "it is closed", "open it again");
+  if (access_.is_in_doubt()) throw Failure(CDB_CLOSED, "", "a write failed", "open it again");
   return *store_;
 }
 

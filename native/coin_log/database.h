@@ -15,14 +15,14 @@ class Database {
   template <typename Body>
   void read(Body body) {
     const Reading reading(access_);
-    guarded([&] { body(static_cast<const Store &>(opened())); });
+    with_readable_mappings(*lost_, [&] { body(static_cast<const Store &>(opened())); });
   }
   // The same, with everything verified.
   template <typename Body>
   void read_verified(Body body) {
     read([&](const Store &store) {
       if (!store.is_verified())
-        throw Failure(COIN_LOG_UNVERIFIED, "", "what was accepted is not verified yet");
+        throw Failure(CDB_UNVERIFIED, "", "what was accepted is not verified yet");
       store.state().log.settle();
       body(store);
     });
@@ -30,17 +30,16 @@ class Database {
   // Calls body(store), one at a time. What fails leaves it in doubt, but for a block's refusal.
   template <typename Body>
   void write(Body body) {
-    if (opened().is_read_only())
-      throw Failure(COIN_LOG_INVALID, "", "it was opened only for reading");
+    if (opened().is_read_only()) throw Failure(CDB_INVALID, "", "it was opened only for reading");
     change(body);
   }
   // The same, also where it was opened only for reading: what it accepts is for its memory.
   template <typename Body>
   void change(Body body) {
     try {
-      guarded([&] { body(opened()); });
+      with_readable_mappings(*lost_, [&] { body(opened()); });
     } catch (const Failure &failure) {
-      if (failure.status() != COIN_LOG_TAKEN_BACK && failure.status() != COIN_LOG_INVALID) doubt();
+      if (failure.status() != CDB_TAKEN_BACK && failure.status() != CDB_INVALID) doubt();
       throw;
     } catch (...) {
       doubt();
@@ -53,18 +52,6 @@ class Database {
  private:
   Store &opened();
   void doubt();
-  // What a body concludes from mapped bytes counts only if all of them could be read.
-  template <typename Body>
-  void guarded(Body body) {
-    check_readable(*lost_);
-    try {
-      body();
-    } catch (...) {
-      check_readable(*lost_);
-      throw;
-    }
-    check_readable(*lost_);
-  }
 
   std::shared_ptr<LostPages> lost_;
   Access access_;

@@ -38,12 +38,10 @@ int flags_of(Open mode) {
 
 void throw_errno(const std::string &file, int number) {
   const bool full = number == ENOSPC || number == EDQUOT;
-  throw Failure(full ? COIN_LOG_NO_SPACE : COIN_LOG_IO, file, std::strerror(number));
-}
-
-void check_readable(const LostPages &lost) {
-  if (lost.any())
-    throw Failure(COIN_LOG_IO, lost.file(), "a part of it cannot be read, or it was shortened");
+  const std::string reason = std::strerror(number);
+  throw Failure(full ? CDB_NO_SPACE : CDB_IO, file,
+                full ? "the disk is full (" + reason + ")" : reason)
+      .because_of(number);
 }
 
 File::File(const Directory &directory, const std::string &name, Open mode)

@@ -80,9 +80,6 @@ class Mapping {
   std::optional<GuardedMapping> guard_;
 };
 
-// Throws when mapped pages were lost: what was concluded from them must not count.
-void check_readable(const LostPages &lost);
-
 // An error number as a Failure about a file.
 [[noreturn]] void throw_errno(const std::string &file, int number);
 

@@ -62,7 +62,7 @@ bool Log::read_record(uint64_t offset, uint64_t available, Bytes *record, ReadAh
 
 void Log::append(Bytes bytes) {
   const uint64_t n = bytes.size();
-  if (end_ + n > kLargestLog) throw Failure(COIN_LOG_LIMIT, kLogFile, "it has 2^44 bytes");
+  if (end_ + n > kLargestLog) throw Failure(CDB_LIMIT, kLogFile, "it has 2^44 bytes");
   // Waking a thread takes longer than a small write.
   if (n < kSmallAppend && writer_.is_idle())
     file_.write(bytes.data(), n, end_);

@@ -23,7 +23,7 @@ void check(const cdb_coin_log_options &options) {
       options.memtable_coins > 0 && options.merge_runs >= 2 && options.bucket_bits >= 1 &&
       options.bucket_bits <= 24 && options.name_bits >= 1 && options.name_bits <= 64 &&
       options.recent_bits <= 24 && (options.before_damage == 0 || options.read_only != 0);
-  if (!fine) throw Failure(COIN_LOG_INVALID, "", "an option is out of its range");
+  if (!fine) throw Failure(CDB_INVALID, "", "an option is out of its range");
 }
 
 // `acked` first, so that no crash leaves a log without it.
@@ -53,7 +53,6 @@ void Opening::run() {
     make_directory(store_.directory(), kDerivedFolder);
     acked_.mend();
   }
-  store_.acked_is_damaged_ = !acked_.is_whole();
   take_up_rewind();
   if (has_all_derived_files())
     load_derived();
@@ -121,7 +120,7 @@ void Opening::check_last_covered() const {
                                 std::to_string(manifest().covered_bytes) + " were acknowledged");
   if (!is_intact(state_.log.at(offset), length, offset) ||
       read_header(state_.log.at(offset)).checksum != manifest().last_checksum)
-    throw corrupt(kLogFile, "damaged at byte " + std::to_string(offset));
+    throw corrupt(kLogFile, "damaged").at(offset);
 }
 
 void Opening::load_history() {

@@ -82,7 +82,7 @@ void Reader::next(const Store &store, uint64_t max_coins) {
 void Reader::read_block(const State &state) {
   if (!read_record(state.log, offset_) || !is_current(state) ||
       !append_block(record_.data(), &blocks_))
-    throw corrupt(kLogFile, "damaged at byte " + std::to_string(offset_));
+    throw corrupt(kLogFile, "damaged").at(offset_);
   offset_ += read_header(record_.data()).length;
 }
 

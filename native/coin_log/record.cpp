@@ -83,7 +83,7 @@ bool is_intact(const uint8_t *bytes, uint64_t available, uint64_t offset) {
     return false;
   if (header.checksum != checksum(bytes + 8, header.length - 8, offset)) return false;
   if (header.version != kRecordVersion)
-    throw Failure(COIN_LOG_FOREIGN, "log", "a newer cdb wrote it; use that one");
+    throw Failure(CDB_FOREIGN, "log", "a newer cdb wrote it", "use that one");
   const Geometry &geometry = header.geometry;
   return geometry.is_sound() && geometry.length() == header.length;
 }
@@ -93,7 +93,7 @@ RecordHeader append_record(const Blocks &blocks, size_t block, const Joined &joi
   header.geometry = geometry_of(blocks, block, joined);
   const Geometry &geometry = header.geometry;
   if (geometry.length() > UINT32_MAX)
-    throw Failure(COIN_LOG_LIMIT, "log", "a block takes more than 2^32 - 1 bytes");
+    throw Failure(CDB_LIMIT, "log", "a block takes more than 2^32 - 1 bytes");
   header.magic = kRecordMagic;
   header.version = kRecordVersion;
   header.length = static_cast<uint32_t>(geometry.length());

@@ -21,8 +21,7 @@ constexpr size_t kMagicAt = 8;
 constexpr uint64_t kMostPasses = 4;
 
 Failure damaged_at(uint64_t offset) {
-  return corrupt(kLogFile, "damaged at byte " + std::to_string(offset) +
-                               ", before the end of what was acknowledged");
+  return corrupt(kLogFile, "what was acknowledged is damaged").at(offset);
 }
 
 const uint8_t *find_magic(const uint8_t *from, const uint8_t *end) {
@@ -42,7 +41,7 @@ void Opening::replay() {
     replay_records(file_bytes);
     store_.verify();
   } catch (const Failure &failure) {
-    if (failure.status() != COIN_LOG_TAKEN_BACK) throw;
+    if (failure.status() != CDB_TAKEN_BACK) throw;
   }
   store_.is_replaying_ = false;
   end_log(acked, file_bytes);
@@ -78,7 +77,7 @@ void Opening::replay_blocks(OwnedBlocks *blocks, std::vector<RecordHeader> *head
   if (!store_.is_read_only()) state_.log.write_again(std::max(offset, acknowledged()), end);
   const size_t accepted = store_.accept(blocks->view(), true, headers->data());
   if (accepted > 0) store_.epoch_ = std::max(store_.epoch_, (*headers)[accepted - 1].epoch);
-  if (accepted < headers->size()) throw Failure(COIN_LOG_TAKEN_BACK, "", "a block breaks a rule");
+  if (accepted < headers->size()) throw Failure(CDB_TAKEN_BACK, "", "a block breaks a rule");
   blocks->clear();
   headers->clear();
 }

@@ -14,7 +14,7 @@ void Store::rewind(int64_t block_index) {
 }
 
 void Store::cut(size_t kept) {
-  if (epoch_ == UINT32_MAX) throw Failure(COIN_LOG_LIMIT, "", "it was rewound 2^32 - 1 times");
+  if (epoch_ == UINT32_MAX) throw Failure(CDB_LIMIT, "", "it was rewound 2^32 - 1 times");
   checkpoints_.finish(state_, access_);
   const LastRewind rewind = {epoch_ + 1, state_.offset_of(kept)};
   readers_.preserve_from(state_.log, rewind.offset);

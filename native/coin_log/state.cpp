@@ -123,8 +123,7 @@ void State::fetch(const uint32_t *rows, size_t n, CoinView *views, bool passing)
     const Geometry &geometry = line.geometry;
     const uint8_t *const amount = coins[i] + kNameBytes;
     const uint64_t parent = load_narrow(amount + geometry.amount_bytes, geometry.parent_bytes);
-    if (parent >= geometry.parents())
-      throw corrupt(kLogFile, "damaged in block " + std::to_string(line.index));
+    if (parent >= geometry.parents()) throw damaged(views[i].block);
     views[i].puzzle_hash = coins[i];
     views[i].amount = load_narrow(amount, geometry.amount_bytes);
     views[i].parent = parents[i] = log.at(line.offset) + kHeaderBytes + kNameBytes * parent;
@@ -148,8 +147,8 @@ bool State::has_name(const CoinView &view, const uint8_t *name) const {
 }
 
 Failure State::damaged(size_t block) const {
-  return corrupt(kLogFile, "damaged in block " + std::to_string(blocks[block].index) +
-                               ", at byte " + std::to_string(blocks[block].offset));
+  return corrupt(kLogFile, "damaged in block " + std::to_string(blocks[block].index))
+      .at(blocks[block].offset);
 }
 
 // The index knows names that were rewound: they must not be found in a record that should be gone.

@@ -26,8 +26,7 @@ cdb_coin_log_totals Store::totals() const {
           state_.log.end(),
           state_.index.runs().size(),
           state_.checked_records.count(),
-          state_.index.probes() + state_.rule_probes,
-          acked_is_damaged_ ? 1 : 0};
+          state_.index.probes() + state_.rule_probes};
 }
 
 void Store::check_not_rewound() const {
@@ -35,7 +34,7 @@ void Store::check_not_rewound() const {
   const uint32_t epoch = checkpoints_.manifest().epoch;
   Manifest now = checkpoints_.manifest();
   if (read_manifest(directory_, &now) && now.epoch != epoch_on_opening_ && now.epoch != epoch)
-    throw Failure(COIN_LOG_REWOUND, "", "the one who writes has rewound it; open it again");
+    throw Failure(CDB_REWOUND, "", "the one who writes has rewound it", "open it again");
 }
 
 void Store::sync_log() {

@@ -85,7 +85,6 @@ class Store {
   State state_;
   // From here on the writer's alone; unverified's size is the readers', too.
   Acked acked_;
-  bool acked_is_damaged_ = false;
   Validation validation_;
   Checkpoints checkpoints_;
   const uint32_t epoch_on_opening_;  // as the manifest's file had it

@@ -111,7 +111,7 @@ void Store::take_back(size_t block) {
   }
   readers_.tell_verified();
   throw Failure(
-      COIN_LOG_TAKEN_BACK, "",
+      CDB_TAKEN_BACK, "",
       "block " + index + " spends what it must not; it and those after it are taken back");
 }
 

@@ -1,5 +1,7 @@
 #include "lost_pages.h"
 
+#include "failure.h"
+
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
@@ -57,6 +59,11 @@ void LostPages::note(const std::string &file) {
   if (any()) return;
   std::memcpy(file_, file.c_str(), std::min(file.size(), sizeof file_ - 1));
   is_any_.store(true, std::memory_order_release);
+}
+
+void check_readable(const LostPages &lost) {
+  if (lost.any())
+    throw Failure(CDB_IO, lost.file(), "a part of it cannot be read, or it was shortened");
 }
 
 GuardedMapping::GuardedMapping(void *address, size_t n, std::string file,

@@ -30,6 +30,22 @@ class LostPages {
   char file_[64] = "";
 };
 
+// Throws a Failure when pages were lost: what was concluded from them must not count.
+void check_readable(const LostPages &lost);
+
+// What a body concludes from mapped bytes counts only if all of them could be read.
+template <typename Body>
+void with_readable_mappings(const LostPages &lost, Body body) {
+  check_readable(lost);
+  try {
+    body();
+  } catch (...) {
+    check_readable(lost);
+    throw;
+  }
+  check_readable(lost);
+}
+
 // Guards the bytes mapped at an address, as long as it lives.
 class GuardedMapping {
  public:

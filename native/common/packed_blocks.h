@@ -2,20 +2,12 @@
 #pragma once
 
 #include "bytes.h"
+#include "shared_api.h"
 
 namespace cdb {
 
-// Blocks in somebody else's arrays; cdb_coin_log.h says what they hold.
-struct Blocks {
-  size_t n;
-  const uint64_t *indices;
-  const uint64_t *timestamps;
-  const uint64_t *spend_ends;
-  const uint64_t *confirm_ends;
-  const uint8_t *spends;
-  const uint8_t *confirms;
-  const uint8_t *names;
-
+// Blocks in somebody else's arrays.
+struct Blocks : cdb_blocks {
   size_t spend_begin(size_t block) const { return block == 0 ? 0 : spend_ends[block - 1]; }
   size_t confirm_begin(size_t block) const { return block == 0 ? 0 : confirm_ends[block - 1]; }
   size_t spend_count() const { return spend_begin(n); }
@@ -30,8 +22,8 @@ struct OwnedBlocks {
   Bytes spends, confirms, names;
 
   Blocks view() const {
-    return {indices.size(),      indices.data(), timestamps.data(), spend_ends.data(),
-            confirm_ends.data(), spends.data(),  confirms.data(),   names.data()};
+    return {{indices.size(), indices.data(), timestamps.data(), spend_ends.data(),
+             confirm_ends.data(), spends.data(), confirms.data(), names.data()}};
   }
   size_t confirm_count() const { return names.size() / kNameBytes; }
   void clear() { *this = OwnedBlocks(); }

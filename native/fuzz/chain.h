@@ -2,6 +2,7 @@
 #pragma once
 
 #include "common/bytes.h"
+#include "common/shared_api.h"
 #include "input.h"
 #include "scratch.h"
 
@@ -52,6 +53,11 @@ struct Packed {
     for (const Name &name : block.names) names.insert(names.end(), name.begin(), name.end());
     spend_ends.push_back(spends.size() / sizeof(Name));
     confirm_ends.push_back(confirms.size() / sizeof(Confirm));
+  }
+
+  cdb_blocks blocks() const {
+    return {indices.size(),      indices.data(), timestamps.data(), spend_ends.data(),
+            confirm_ends.data(), spends.data(),  confirms.data(),   names.data()};
   }
 };
 

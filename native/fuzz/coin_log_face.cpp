@@ -14,10 +14,6 @@
 
 namespace {
 
-bool is_ok(cdb_coin_log_status status, char **error, cdb_coin_log_status other = COIN_LOG_OK) {
-  return succeeded(status, COIN_LOG_OK, other, error, cdb_coin_log_free);
-}
-
 class Session {
  public:
   explicit Session(Input *input) : input_(*input), chain_(cdb_coin_log_name), options_{} {
@@ -36,7 +32,7 @@ class Session {
   Session &operator=(const Session &) = delete;
 
   void call() {
-    char *error = nullptr;
+    cdb_error error{};
     switch (input_.below(16)) {
       case 0:
         is_ok(cdb_coin_log_flush(log_, &error), &error), flushed_ = chain_.newest();
@@ -89,7 +85,7 @@ class Session {
   };
 
   void open() {
-    char *error = nullptr;
+    cdb_error error{};
     is_ok(cdb_coin_log_open(directory_.path().c_str(), &options_, &log_, &error), &error);
   }
 
@@ -100,14 +96,14 @@ class Session {
   }
 
   static void end(cdb_coin_log *log, int32_t abandon) {
-    char *error = nullptr;
+    cdb_error error{};
     is_ok(cdb_coin_log_close(log, abandon, &error), &error);
     cdb_coin_log_release(log);
   }
 
   static int64_t newest(cdb_coin_log *log) {
     cdb_coin_log_totals totals;
-    char *error = nullptr;
+    cdb_error error{};
     is_ok(cdb_coin_log_count(log, &totals, &error), &error);
     return totals.blocks == 0 ? -1 : static_cast<int64_t>(totals.newest_index);
   }
@@ -115,13 +111,12 @@ class Session {
   // Returns the block that was refused, if any.
   std::optional<uint64_t> accept(const Packed &packed) {
     size_t accepted = 0;
-    char *error = nullptr;
+    cdb_error error{};
     const bool is_trusting = input_.below(2) == 0;
-    const cdb_coin_log_status status = cdb_coin_log_accept(
-        log_, packed.indices.size(), packed.indices.data(), packed.timestamps.data(),
-        packed.spend_ends.data(), packed.confirm_ends.data(), packed.spends.data(),
-        packed.confirms.data(), packed.names.data(), is_trusting ? 1 : 0, &accepted, &error);
-    if (status == COIN_LOG_TAKEN_BACK && is_trusting) {
+    const cdb_blocks blocks = packed.blocks();
+    const cdb_status status =
+        cdb_coin_log_accept(log_, &blocks, is_trusting ? 1 : 0, &accepted, &error);
+    if (status == CDB_TAKEN_BACK && is_trusting) {
       is_ok(status, &error, status);
       return taken_back(packed);
     }
@@ -141,14 +136,14 @@ class Session {
       if (above == packed.indices.end()) return std::nullopt;
       return static_cast<uint64_t>(above - packed.indices.begin());
     }
-    char *error = nullptr;
-    if (is_ok(cdb_coin_log_settle(log_, &error), &error, COIN_LOG_TAKEN_BACK)) return std::nullopt;
+    cdb_error error{};
+    if (is_ok(cdb_coin_log_settle(log_, &error), &error, CDB_TAKEN_BACK)) return std::nullopt;
     return taken_back(packed);
   }
 
   std::optional<uint64_t> taken_back(const Packed &packed) {
     cdb_coin_log_reader *reader = nullptr;
-    char *error = nullptr;
+    cdb_error error{};
     is_ok(cdb_coin_log_taken_back(log_, &reader, &error), &error);
     std::vector<Block> blocks;
     while (read_some(reader, &blocks)) {
@@ -187,7 +182,7 @@ class Session {
 
   void rewind() {
     const int64_t target = chain_.newest() - static_cast<int64_t>(input_.below(6)) + 1;
-    char *error = nullptr;
+    cdb_error error{};
     is_ok(cdb_coin_log_rewind(log_, target, &error), &error);
     chain_.rewind(target);
     flushed_ = chain_.newest();
@@ -225,7 +220,7 @@ class Session {
 
   // Somebody who only reads.
   void beside() {
-    char *error = nullptr;
+    cdb_error error{};
     is_ok(cdb_coin_log_flush(log_, &error), &error);
     flushed_ = chain_.newest();
     cdb_coin_log_options options = options_;
@@ -233,7 +228,7 @@ class Session {
     cdb_coin_log *log = open_beside(options);
     look_up(log);
     read_blocks(log);
-    require(!is_ok(cdb_coin_log_rewind(log, -1, &error), &error, COIN_LOG_INVALID),
+    require(!is_ok(cdb_coin_log_rewind(log, -1, &error), &error, CDB_INVALID),
             "a reader can't write");
     end(log, /*abandon=*/0);
   }
@@ -242,11 +237,11 @@ class Session {
   cdb_coin_log *open_beside(const cdb_coin_log_options &options) {
     constexpr int kMostTries = 100;
     cdb_coin_log *log = nullptr;
-    char *error = nullptr;
+    cdb_error error{};
     for (int tries = 1; log == nullptr; ++tries) {
-      const cdb_coin_log_status status =
+      const cdb_status status =
           cdb_coin_log_open(directory_.path().c_str(), &options, &log, &error);
-      is_ok(status, &error, tries < kMostTries ? status : COIN_LOG_OK);
+      is_ok(status, &error, tries < kMostTries ? status : CDB_OK);
     }
     return log;
   }
@@ -255,7 +250,7 @@ class Session {
     const std::vector<Name> names = chain_.asked();
     std::vector<cdb_coin_log_info> infos(names.size());
     std::vector<uint8_t> found(names.size());
-    char *error = nullptr;
+    cdb_error error{};
     const auto *bytes = reinterpret_cast<const uint8_t *>(names.data());
     is_ok(cdb_coin_log_lookup(log, bytes, names.size(), infos.data(), found.data(), &error),
           &error);
@@ -285,7 +280,7 @@ class Session {
 
   static cdb_coin_log_reader *begin(cdb_coin_log *log, int64_t first, int64_t last) {
     cdb_coin_log_reader *reader = nullptr;
-    char *error = nullptr;
+    cdb_error error{};
     is_ok(cdb_coin_log_read(log, first, last, &reader, &error), &error);
     return reader;
   }
@@ -301,7 +296,7 @@ class Session {
 
   bool read_some(cdb_coin_log_reader *reader, std::vector<Block> *blocks) {
     cdb_coin_log_counts counts;
-    char *error = nullptr;
+    cdb_error error{};
     is_ok(cdb_coin_log_next(reader, input_.below(30), &counts, &error), &error);
     std::vector<uint64_t> indices(counts.blocks), timestamps(counts.blocks);
     std::vector<uint64_t> spend_ends(counts.blocks), confirm_ends(counts.blocks);

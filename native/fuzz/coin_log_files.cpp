@@ -7,6 +7,7 @@
 
 #include "coin_log/cdb_coin_log_api.h"
 
+#include "calls.h"
 #include "chain.h"
 #include "common/bytes.h"
 #include "coin_log/checksum.h"
@@ -37,20 +38,17 @@ constexpr cdb_coin_log_options kOptions{
     /*forgiving=*/0,
     /*before_damage=*/0};
 
-void require_declared(cdb_coin_log_status status, char **error) {
-  require(status <= COIN_LOG_FAILED, "the status is one of those declared");
-  require(status != COIN_LOG_FAILED && status != COIN_LOG_INVALID, "the status is fit");
-  require((status == COIN_LOG_OK) == (*error == nullptr),
-          "a failure has a text, and a success none");
-  cdb_coin_log_free(*error);
-  *error = nullptr;
+void require_fit(cdb_status status, cdb_error *error) {
+  require(status <= CDB_FAILED, "the status is one of those declared");
+  require(status != CDB_FAILED && status != CDB_INVALID, "the status is fit");
+  is_ok(status, error, status);
 }
 
 // A database that is closed, and what is in it.
 class Original {
  public:
   Original() : chain_(cdb_coin_log_name) {
-    char *error = nullptr;
+    cdb_error error{};
     cdb_coin_log *log = nullptr;
     cdb_coin_log_open(scratch_.path().c_str(), &kOptions, &log, &error);
     Bytes dice(4000);
@@ -64,7 +62,7 @@ class Original {
     while (chain_.coins().size() < 44) accept(log, chain_.draw(&input));
     cdb_coin_log_close(log, /*abandon=*/0, &error);
     cdb_coin_log_release(log);
-    require(error == nullptr, "a database can be made");
+    require(error.status == CDB_OK, "a database can be made");
     for (const auto &entry : std::filesystem::recursive_directory_iterator(scratch_.path()))
       if (entry.is_regular_file()) {
         const std::string name = entry.path().lexically_relative(scratch_.path());
@@ -90,12 +88,10 @@ class Original {
     Packed packed;
     packed.add(block);
     size_t accepted = 0;
-    char *error = nullptr;
-    cdb_coin_log_accept(log, 1, packed.indices.data(), packed.timestamps.data(),
-                        packed.spend_ends.data(), packed.confirm_ends.data(), packed.spends.data(),
-                        packed.confirms.data(), packed.names.data(), /*trusting=*/0, &accepted,
-                        &error);
-    require(error == nullptr && accepted == 1, "a valid block is accepted");
+    cdb_error error{};
+    const cdb_blocks blocks = packed.blocks();
+    cdb_coin_log_accept(log, &blocks, /*trusting=*/0, &accepted, &error);
+    require(error.status == CDB_OK && accepted == 1, "a valid block is accepted");
   }
 
   Scratch scratch_;
@@ -193,40 +189,56 @@ void seal_file(size_t kind, const std::string &name, Bytes *bytes) {
 
 // Every answer that there is. With a chain, each must be its.
 void read_all(cdb_coin_log *log, const Chain &asked, bool must_be_right) {
-  char *error = nullptr;
+  cdb_error error{};
   const std::vector<Name> names = asked.asked();
   std::vector<cdb_coin_log_info> infos(names.size());
   std::vector<uint8_t> found(names.size());
-  cdb_coin_log_status status =
-      cdb_coin_log_lookup(log, reinterpret_cast<const uint8_t *>(names.data()), names.size(),
-                          infos.data(), found.data(), &error);
-  require_declared(status, &error);
-  if (status == COIN_LOG_OK && must_be_right)
+  cdb_status status = cdb_coin_log_lookup(log, reinterpret_cast<const uint8_t *>(names.data()),
+                                          names.size(), infos.data(), found.data(), &error);
+  require_fit(status, &error);
+  if (status == CDB_OK && must_be_right)
     for (size_t i = 0; i < names.size(); ++i) asked.check(names[i], found[i] != 0, infos[i]);
 
   cdb_coin_log_reader *reader = nullptr;
-  require_declared(cdb_coin_log_read(log, 0, INT64_MAX, &reader, &error), &error);
+  require_fit(cdb_coin_log_read(log, 0, INT64_MAX, &reader, &error), &error);
   if (reader == nullptr) return;
   cdb_coin_log_counts counts{};
   size_t blocks = 0, coins = 0;
   do {
     status = cdb_coin_log_next(reader, 10, &counts, &error);
-    require_declared(status, &error);
+    require_fit(status, &error);
     blocks += counts.blocks, coins += counts.confirms;
-  } while (status == COIN_LOG_OK && counts.blocks > 0);
+  } while (status == CDB_OK && counts.blocks > 0);
   cdb_coin_log_end(reader);
-  if (status == COIN_LOG_OK && must_be_right)
+  if (status == CDB_OK && must_be_right)
     require(blocks == asked.blocks().size() && coins == asked.coins().size(),
             "all blocks are read");
+}
+
+// It ends, and finds damage where the opening before it did.
+void inspect(const std::filesystem::path &path, bool is_damaged) {
+  cdb_error error{};
+  cdb_coin_log_inspection *inspection = nullptr;
+  is_ok(cdb_coin_log_inspect(path.c_str(), &inspection, &error), &error);
+  cdb_coin_log_step step{};
+  bool found = false;
+  while (step.is_last == 0) {
+    const cdb_status status = cdb_coin_log_inspect_next(inspection, 10, &step, &error);
+    if (!is_ok(status, &error, CDB_FOREIGN)) break;
+    found = found || step.is_damaged != 0;
+    require(step.is_damaged == 0 || step.damage.status == CDB_CORRUPT, "what is found is damage");
+  }
+  require(found || !is_damaged || step.is_last == 0, "what can't be opened is damaged");
+  cdb_coin_log_inspect_end(inspection);
 }
 
 // Returns whether nothing failed: the log can be closed then, and else be left only.
 bool write_on(cdb_coin_log *log, const Chain &chain) {
   cdb_coin_log_totals totals;
-  char *error = nullptr;
-  cdb_coin_log_status status = cdb_coin_log_count(log, &totals, &error);
-  require_declared(status, &error);
-  if (status != COIN_LOG_OK) return false;
+  cdb_error error{};
+  cdb_status status = cdb_coin_log_count(log, &totals, &error);
+  require_fit(status, &error);
+  if (status != CDB_OK) return false;
   Block block;
   block.index = totals.newest_index + 1;
   block.confirms.resize(20);
@@ -236,15 +248,13 @@ bool write_on(cdb_coin_log *log, const Chain &chain) {
   Packed packed;
   packed.add(block);
   size_t accepted = 0;
-  status = cdb_coin_log_accept(log, 1, packed.indices.data(), packed.timestamps.data(),
-                               packed.spend_ends.data(), packed.confirm_ends.data(),
-                               packed.spends.data(), packed.confirms.data(), packed.names.data(),
-                               /*trusting=*/1, &accepted, &error);
-  require_declared(status, &error);
-  if (status != COIN_LOG_OK) return false;
+  const cdb_blocks blocks = packed.blocks();
+  status = cdb_coin_log_accept(log, &blocks, /*trusting=*/1, &accepted, &error);
+  require_fit(status, &error);
+  if (status != CDB_OK) return false;
   status = cdb_coin_log_rewind(log, static_cast<int64_t>(totals.newest_index) / 2, &error);
-  require_declared(status, &error);
-  return status == COIN_LOG_OK;
+  require_fit(status, &error);
+  return status == CDB_OK;
 }
 
 }  // namespace
@@ -271,12 +281,14 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
   cdb_coin_log_options options = kOptions;
   options.read_only = is_writer ? 0 : 1;
   cdb_coin_log *log = nullptr;
-  char *error = nullptr;
-  require_declared(cdb_coin_log_open(scratch.path().c_str(), &options, &log, &error), &error);
+  cdb_error error{};
+  const cdb_status opened = cdb_coin_log_open(scratch.path().c_str(), &options, &log, &error);
+  require_fit(opened, &error);
+  if (!is_writer) inspect(scratch.path(), opened == CDB_CORRUPT);
   if (log == nullptr) return 0;
   read_all(log, original->chain(), /*must_be_right=*/!is_sealed);
   const bool is_fine = !is_writer || write_on(log, original->chain());
-  require_declared(cdb_coin_log_close(log, is_fine ? 0 : 1, &error), &error);
+  require_fit(cdb_coin_log_close(log, is_fine ? 0 : 1, &error), &error);
   cdb_coin_log_release(log);
   return 0;
 }

@@ -14,16 +14,6 @@ inline void name_confirms(const uint8_t *confirms, size_t n, uint8_t *names) {
   cdb::name_coins(confirms, n, names);
 }
 
-inline bool is_ok(cdb_status status, char **error, cdb_status other = CDB_OK) {
-  return succeeded(status, CDB_OK, other, error, cdb_kv_free);
-}
-
-inline cdb_kv_blocks pointers(const Packed &packed) {
-  return {packed.indices.size(),    packed.indices.data(),      packed.timestamps.data(),
-          packed.spend_ends.data(), packed.confirm_ends.data(), packed.spends.data(),
-          packed.confirms.data(),   packed.names.data()};
-}
-
 inline Block copied(const cdb_kv_block &given, const Chain &chain) {
   Block block;
   block.index = given.index;
@@ -43,7 +33,7 @@ inline std::vector<Block> blocks_between(cdb_kv *kv, uint32_t first, uint32_t la
                                          const Chain &chain, cdb_status other = CDB_OK) {
   std::vector<Block> blocks;
   cdb_kv_cursor *cursor = nullptr;
-  char *error = nullptr;
+  cdb_error error{};
   if (!is_ok(cdb_kv_cursor_open(kv, first, last, &cursor, &error), &error, other)) return blocks;
   while (blocks.size() < most) {
     cdb_kv_block block;

@@ -25,7 +25,7 @@ class Session {
   Session &operator=(const Session &) = delete;
 
   void call() {
-    char *error = nullptr;
+    cdb_error error{};
     switch (input_.below(10)) {
       case 0:
         is_ok(cdb_kv_commit(kv_, &error), &error);
@@ -65,19 +65,19 @@ class Session {
 
  private:
   void open() {
-    char *error = nullptr;
+    cdb_error error{};
     is_ok(cdb_kv_open(directory_.path().c_str(), &options_, &kv_, &error), &error);
   }
 
   void close() {
-    char *error = nullptr;
+    cdb_error error{};
     is_ok(cdb_kv_close(kv_, &error), &error);
     cdb_kv_release(kv_);
   }
 
   cdb_kv_state state() const {
     cdb_kv_state state;
-    char *error = nullptr;
+    cdb_error error{};
     is_ok(cdb_kv_get_state(kv_, &state, &error), &error);
     return state;
   }
@@ -91,16 +91,16 @@ class Session {
       packed.add(block);
       if (expected == n && !chain_.add(block)) expected = i;
     }
-    const cdb_kv_blocks blocks = pointers(packed);
+    const cdb_blocks blocks = packed.blocks();
     size_t accepted = n + 1;
-    char *error = nullptr;
+    cdb_error error{};
     is_ok(cdb_kv_accept(kv_, &blocks, &accepted, &error), &error);
     require(accepted == expected, "the blocks before the first bad one are accepted");
   }
 
   void rewind() {
     const int64_t target = chain_.newest() - static_cast<int64_t>(input_.below(6)) + 1;
-    char *error = nullptr;
+    cdb_error error{};
     if (!is_ok(cdb_kv_begin_rewind(kv_, target, &error), &error, CDB_INVALID)) {
       require(target > chain_.newest(), "a rewind goes back to any block");
       return;
@@ -118,11 +118,11 @@ class Session {
       for (const Block &block : blocks_between(kv_, first, UINT32_MAX, 3, chain_))
         packed.add(block);
       if (packed.indices.empty()) break;
-      const cdb_kv_blocks blocks = pointers(packed);
-      char *error = nullptr;
+      const cdb_blocks blocks = packed.blocks();
+      cdb_error error{};
       is_ok(cdb_kv_erase(kv_, &blocks, &error), &error);
     }
-    char *error = nullptr;
+    cdb_error error{};
     is_ok(cdb_kv_end_rewind(kv_, &error), &error);
   }
 
@@ -135,7 +135,7 @@ class Session {
     require(state().newest == before.committed, "what was committed is there, and nothing else");
     require(state().is_rewinding == before.is_rewinding, "a rewind is not forgotten");
     if (options_.read_only == 0) return;
-    char *error = nullptr;
+    cdb_error error{};
     require(!is_ok(cdb_kv_commit(kv_, &error), &error, CDB_INVALID), "a reader can't write");
     look_up();
     close();
@@ -147,7 +147,7 @@ class Session {
     const std::vector<Name> names = chain_.asked();
     std::vector<cdb_kv_info> infos(names.size());
     std::vector<uint8_t> found(names.size());
-    char *error = nullptr;
+    cdb_error error{};
     const auto *bytes = reinterpret_cast<const uint8_t *>(names.data());
     is_ok(cdb_kv_find(kv_, bytes, names.size(), infos.data(), found.data(), &error), &error);
     for (size_t i = 0; i < names.size(); ++i) chain_.check(names[i], found[i] != 0, infos[i]);

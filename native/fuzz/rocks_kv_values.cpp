@@ -69,7 +69,7 @@ class Template {
   Template() : chain(name_confirms) {
     const cdb_kv_options wanted = options(/*create=*/true);
     cdb_kv *kv = nullptr;
-    char *error = nullptr;
+    cdb_error error{};
     is_ok(cdb_kv_open(directory_.path().c_str(), &wanted, &kv, &error), &error);
     std::vector<uint8_t> noise(4096);
     uint32_t state = 1;
@@ -80,7 +80,7 @@ class Template {
       if (block.index > 1000 || !chain.add(block)) continue;
       Packed packed;
       packed.add(block);
-      const cdb_kv_blocks blocks = pointers(packed);
+      const cdb_blocks blocks = packed.blocks();
       size_t accepted = 0;
       is_ok(cdb_kv_accept(kv, &blocks, &accepted, &error), &error);
       if (chain.blocks().size() == kIndexed) is_ok(cdb_kv_checkpoint(kv, &error), &error);
@@ -127,7 +127,7 @@ void edit(Families *families, Input *input) {
 
 // Each call succeeds, or says that there is damage.
 void read_all(cdb_kv *kv, const Chain &chain) {
-  char *error = nullptr;
+  cdb_error error{};
   const std::vector<Name> names = chain.asked();
   std::vector<cdb_kv_info> infos(names.size());
   std::vector<uint8_t> found(names.size());
@@ -144,7 +144,7 @@ void read_all(cdb_kv *kv, const Chain &chain) {
 // The block behind all others, with a coin that nobody else has.
 Block next_block(cdb_kv *kv) {
   cdb_kv_state state;
-  char *error = nullptr;
+  cdb_error error{};
   is_ok(cdb_kv_get_state(kv, &state, &error), &error);
   Block block;
   block.index = static_cast<uint64_t>(state.newest + 1);
@@ -160,9 +160,9 @@ Block next_block(cdb_kv *kv) {
 bool add(cdb_kv *kv, const Block &block) {
   Packed packed;
   packed.add(block);
-  const cdb_kv_blocks blocks = pointers(packed);
+  const cdb_blocks blocks = packed.blocks();
   size_t accepted = 0;
-  char *error = nullptr;
+  cdb_error error{};
   cdb_kv_state state;
   is_ok(cdb_kv_get_state(kv, &state, &error), &error);
   return state.is_rewinding == 0 &&
@@ -174,7 +174,7 @@ bool add(cdb_kv *kv, const Block &block) {
 void require_there(cdb_kv *kv, const Block &block) {
   cdb_kv_info info;
   uint8_t found = 0;
-  char *error = nullptr;
+  cdb_error error{};
   if (!is_ok(cdb_kv_find(kv, block.names.front().data(), 1, &info, &found, &error), &error,
              CDB_CORRUPT))
     return;
@@ -182,7 +182,7 @@ void require_there(cdb_kv *kv, const Block &block) {
 }
 
 void rewind(cdb_kv *kv, const Chain &chain) {
-  char *error = nullptr;
+  cdb_error error{};
   cdb_kv_state state;
   is_ok(cdb_kv_get_state(kv, &state, &error), &error);
   const int64_t target = std::min(state.newest, static_cast<int64_t>(chain.blocks()[2].index));
@@ -193,7 +193,7 @@ void rewind(cdb_kv *kv, const Chain &chain) {
   Packed rewound;
   for (const Block &block : blocks_between(kv, first, UINT32_MAX, SIZE_MAX, chain, CDB_CORRUPT))
     rewound.add(block);
-  const cdb_kv_blocks blocks = pointers(rewound);
+  const cdb_blocks blocks = rewound.blocks();
   is_ok(cdb_kv_erase(kv, &blocks, &error), &error, CDB_CORRUPT);
   is_ok(cdb_kv_end_rewind(kv, &error), &error, CDB_CORRUPT);
 }
@@ -212,11 +212,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
   }
   const auto open = [&path](cdb_kv **kv) {
     const cdb_kv_options wanted = options(/*create=*/false);
-    char *error = nullptr;
+    cdb_error error{};
     return is_ok(cdb_kv_open(path.c_str(), &wanted, kv, &error), &error, CDB_CORRUPT);
   };
   const auto close = [](cdb_kv *kv) {
-    char *error = nullptr;
+    cdb_error error{};
     is_ok(cdb_kv_close(kv, &error), &error, CDB_CORRUPT);
     cdb_kv_release(kv);
   };

@@ -16,10 +16,6 @@ namespace {
 
 using Name = std::array<uint8_t, CDB_NAME_BYTES>;
 
-bool is_ok(cdb_status status, char **error, cdb_status other = CDB_OK) {
-  return succeeded(status, CDB_OK, other, error, cdb_free);
-}
-
 const uint8_t *bytes_of(const std::vector<Name> &names) {
   return reinterpret_cast<const uint8_t *>(names.data());
 }
@@ -35,7 +31,7 @@ class Session {
   Session &operator=(const Session &) = delete;
 
   void call() {
-    char *error = nullptr;
+    cdb_error error{};
     switch (input_.below(8)) {
       case 0:
         is_ok(cdb_engine_flush(engine_, &error), &error);
@@ -66,7 +62,7 @@ class Session {
 
  private:
   void open() {
-    char *error = nullptr;
+    cdb_error error{};
     is_ok(cdb_engine_open(directory_.path().c_str(), &options_, &engine_, &error), &error);
     cdb_watermark covered;
     cdb_engine_covered(engine_, &covered);
@@ -77,7 +73,7 @@ class Session {
   }
 
   void close() {
-    char *error = nullptr;
+    cdb_error error{};
     is_ok(cdb_engine_close(engine_, &error), &error);
   }
 
@@ -86,7 +82,7 @@ class Session {
     options_.read_only = input_.below(4) == 0 ? 1 : 0;
     open();
     if (options_.read_only == 0) return;
-    char *error = nullptr;
+    cdb_error error{};
     require(!is_ok(cdb_engine_settle(engine_, &error), &error, CDB_INVALID), "readers can't write");
     find();
     close();
@@ -115,7 +111,7 @@ class Session {
     cdb_watermark covered = watermark(names_.size());
     const bool is_wrong = input_.below(8) == 0;
     if (is_wrong) covered.rows += 1 + input_.below(2);
-    char *error = nullptr;
+    cdb_error error{};
     const cdb_status status =
         cdb_engine_put(engine_, bytes_of(names), names.size(), &covered, &error);
     const bool is_put = is_ok(status, &error, CDB_INVALID);
@@ -126,7 +122,7 @@ class Session {
   void rewind() {
     const size_t rows = names_.size() - std::min(names_.size(), size_t{input_.byte()});
     const cdb_watermark covered = watermark(rows);
-    char *error = nullptr;
+    cdb_error error{};
     is_ok(cdb_engine_begin_rewind(engine_, &covered, &error), &error);
     std::vector<Name> dropped(names_.begin() + static_cast<ptrdiff_t>(rows), names_.end());
     names_.resize(rows);
@@ -143,7 +139,7 @@ class Session {
 
   std::vector<uint64_t> rows_of(const std::vector<Name> &names) {
     std::vector<uint64_t> rows(names.size(), UINT64_MAX);
-    char *error = nullptr;
+    cdb_error error{};
     is_ok(cdb_engine_find(engine_, bytes_of(names), names.size(), rows.data(), &error), &error);
     return rows;
   }

@@ -1,9 +1,9 @@
 /*
  * The face of a storage engine: a durable map from coin names to row ids.
  *
- * cffi and C++ read this very file, so it holds plain declarations and nothing that
- * cffi cannot parse; a compiler gets it through cdb_engine_api.h. Each engine is one
- * extension module that implements all of it.
+ * cffi and C++ read this very file, behind those of common/, so it holds plain
+ * declarations and nothing that cffi cannot parse; a compiler gets it through
+ * cdb_engine_api.h. Each engine is one extension module that implements all of it.
  *
  * Conventions
  *
@@ -13,30 +13,14 @@
  *   and no others. It moves in the same atomic step as the entries that it speaks of.
  * - What a crash costs is always a suffix of the writes, however many calls were made:
  *   the watermark found on opening is one that was given, and it is true.
- * - A call that fails returns another status than CDB_OK and sets *error to a message
- *   (null-terminated, never null unless memory ran out) that the caller frees with
- *   cdb_free. After CDB_OK, *error is as it was. A failed write leaves the map in doubt:
- *   close it and open it again.
+ * - Calls that can fail are as cdb_error.h says. A failed write leaves the map in doubt: close it
+ *   and open it again.
  * - Threads: find may run in any number of threads, also beside one writer. All other
  *   calls come from one thread at a time. close comes last and alone.
  * - No call keeps a pointer that it was given.
  */
 
 #define CDB_NAME_BYTES 32
-
-typedef enum {
-  CDB_OK = 0,
-  CDB_NOT_FOUND, /* open, read_only: nothing is there */
-  CDB_FOREIGN,   /* open: it is there, but not ours, or of a newer version */
-  CDB_LOCKED,    /* open: somebody has it open for writing */
-  CDB_CORRUPT,   /* damage was found; nothing wrong was returned */
-  CDB_NO_SPACE,  /* the disk is full */
-  CDB_IO,        /* the operating system refused a read or a write */
-  CDB_CLOSED,    /* it was closed, or RocksDB gave up what it was at */
-  CDB_INVALID,   /* the caller broke this contract */
-  CDB_NO_MEMORY,
-  CDB_FAILED /* anything else */
-} cdb_status;
 
 /* What a write that has returned survives. A map is written with one of these from its
    opening to its closing: mixed, a crash could cost writes from the middle. */
@@ -68,40 +52,38 @@ const char *cdb_engine_version(void);
    its directory must exist, and the caller syncs that one's parent. Ends a rewind that a crash has
    cut short, unless read_only, where find hides the names that the rewind would have erased. */
 cdb_status cdb_engine_open(const char *path, const cdb_options *options, cdb_engine **engine,
-                           char **error);
+                           cdb_error *error);
 
 /* Flush, and release everything, also when it fails. */
-cdb_status cdb_engine_close(cdb_engine *engine, char **error);
+cdb_status cdb_engine_close(cdb_engine *engine, cdb_error *error);
 
 void cdb_engine_covered(const cdb_engine *engine, cdb_watermark *covered);
 
 /* Set rows[i] to the row id of names[i], or to 0 where it is absent or lies above the
    watermark. Any order; a name may be asked for more than once. */
 cdb_status cdb_engine_find(cdb_engine *engine, const uint8_t *names, size_t n, uint64_t *rows,
-                           char **error);
+                           cdb_error *error);
 
 /* Add the names of the n rows that follow on the watermark's, in the rows' order and each
    but once, and move the watermark to the last of them, in one atomic step. */
 cdb_status cdb_engine_put(cdb_engine *engine, const uint8_t *names, size_t n,
-                          const cdb_watermark *covered, char **error);
+                          const cdb_watermark *covered, cdb_error *error);
 
 /* Lower the watermark. The names above it are out of sight at once; the caller goes on
    to erase them all, in as many calls as it likes, and to end the rewind. Until then,
    put gives CDB_INVALID. */
-cdb_status cdb_engine_begin_rewind(cdb_engine *engine, const cdb_watermark *covered, char **error);
+cdb_status cdb_engine_begin_rewind(cdb_engine *engine, const cdb_watermark *covered,
+                                   cdb_error *error);
 
 /* Erase n names, in one atomic step. Only within a rewind. */
-cdb_status cdb_engine_erase(cdb_engine *engine, const uint8_t *names, size_t n, char **error);
+cdb_status cdb_engine_erase(cdb_engine *engine, const uint8_t *names, size_t n, cdb_error *error);
 
-cdb_status cdb_engine_end_rewind(cdb_engine *engine, char **error);
+cdb_status cdb_engine_end_rewind(cdb_engine *engine, cdb_error *error);
 
 /* When it returns, everything written so far survives power loss. */
-cdb_status cdb_engine_flush(cdb_engine *engine, char **error);
+cdb_status cdb_engine_flush(cdb_engine *engine, cdb_error *error);
 
 /* Flush, and do all the compaction that is owed: find answers as before, from as few files as
    can be. It may need as much free space as the map takes. When it returns, all of it survives
    power loss. An engine that owes nothing does nothing. */
-cdb_status cdb_engine_settle(cdb_engine *engine, char **error);
-
-/* Free a message; null is fine. */
-void cdb_free(char *error);
+cdb_status cdb_engine_settle(cdb_engine *engine, cdb_error *error);

@@ -1,7 +1,6 @@
 /* cdb_engine.h, with what a compiler needs round it and cffi cannot read.
    It is also the C source that cffi puts in front of the module that it generates. */
-#include <stddef.h>
-#include <stdint.h>
+#include "common/shared_api.h"
 
 #ifdef __cplusplus
 extern "C" {

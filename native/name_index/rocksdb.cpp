@@ -10,8 +10,9 @@
 // Memory: the cache and two or three buffers, and for each name about 1.3 bytes of bloom filter
 // and 1 byte of block index, which stay in memory for as long as the map is open.
 
-#include "common/bytes.h"
 #include "cdb_engine_api.h"
+#include "common/bytes.h"
+#include "common/c_face.h"
 #include "rocksdb/common.h"
 #include "rocksdb/files.h"
 #include "rocksdb/turns.h"
@@ -28,13 +29,13 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+using cdb::guarded;
 using rocksdb::Slice;
 using rocksdb::Status;
 
@@ -90,6 +91,10 @@ std::vector<size_t> sorted(const uint8_t *names, size_t n) {
   std::transform(keyed.begin(), keyed.end(), places.begin(),
                  [](const auto &pair) { return pair.second; });
   return places;
+}
+
+cdb::Failure foreign(const std::string &why) {
+  return {CDB_FOREIGN, "", "this is not an index of cdb's (" + why + ")", "name another path"};
 }
 
 Status row_of(const Slice &value, uint64_t *row) {
@@ -182,7 +187,7 @@ Status cdb_engine::open(const std::string &path, const cdb_options &wanted, cdb_
   turn.reset();
   opened->db_.reset(db);
   // Another comparator, or options of a RocksDB that we do not know.
-  if (status.IsInvalidArgument()) status = Status::NotSupported(status.ToString());
+  if (status.IsInvalidArgument() || status.IsNotSupported()) throw foreign(status.ToString());
   // A file that another one names is not there.
   if (status.IsPathNotFound()) status = Status::Corruption(status.ToString());
   if (status.ok()) status = opened->load_watermark();
@@ -198,8 +203,8 @@ Status cdb_engine::load_watermark() {
   if (status.IsNotFound()) {
     const std::unique_ptr<rocksdb::Iterator> any(db_->NewIterator({}));
     any->SeekToFirst();
-    return any->Valid() ? Status::NotSupported("a RocksDB database, but without a watermark")
-                        : any->status();
+    if (any->Valid()) throw foreign("it is a RocksDB database, but has no watermark");
+    return any->status();
   }
   if (!status.ok()) return status;
   if (value.size() != kWatermarkBytes) return Status::Corruption("the watermark's length is wrong");
@@ -365,13 +370,13 @@ const char *cdb_engine_version(void) {
 }
 
 cdb_status cdb_engine_open(const char *path, const cdb_options *options, cdb_engine **engine,
-                           char **error) {
-  return guarded(error, [=] { return cdb_engine::open(path, *options, engine); });
+                           cdb_error *error) {
+  return guarded(error, [=] { check(cdb_engine::open(path, *options, engine)); });
 }
 
-cdb_status cdb_engine_close(cdb_engine *engine, char **error) {
+cdb_status cdb_engine_close(cdb_engine *engine, cdb_error *error) {
   const std::unique_ptr<cdb_engine> owned(engine);
-  return guarded(error, [&] { return owned->close(); });
+  return guarded(error, [&] { check(owned->close()); });
 }
 
 void cdb_engine_covered(const cdb_engine *engine, cdb_watermark *covered) {
@@ -379,33 +384,32 @@ void cdb_engine_covered(const cdb_engine *engine, cdb_watermark *covered) {
 }
 
 cdb_status cdb_engine_find(cdb_engine *engine, const uint8_t *names, size_t n, uint64_t *rows,
-                           char **error) {
-  return guarded(error, [=] { return engine->find(names, n, rows); });
+                           cdb_error *error) {
+  return guarded(error, [=] { check(engine->find(names, n, rows)); });
 }
 
 cdb_status cdb_engine_put(cdb_engine *engine, const uint8_t *names, size_t n,
-                          const cdb_watermark *covered, char **error) {
-  return guarded(error, [=] { return engine->put(names, n, *covered); });
+                          const cdb_watermark *covered, cdb_error *error) {
+  return guarded(error, [=] { check(engine->put(names, n, *covered)); });
 }
 
-cdb_status cdb_engine_begin_rewind(cdb_engine *engine, const cdb_watermark *covered, char **error) {
-  return guarded(error, [=] { return engine->begin_rewind(*covered); });
+cdb_status cdb_engine_begin_rewind(cdb_engine *engine, const cdb_watermark *covered,
+                                   cdb_error *error) {
+  return guarded(error, [=] { check(engine->begin_rewind(*covered)); });
 }
 
-cdb_status cdb_engine_erase(cdb_engine *engine, const uint8_t *names, size_t n, char **error) {
-  return guarded(error, [=] { return engine->erase(names, n); });
+cdb_status cdb_engine_erase(cdb_engine *engine, const uint8_t *names, size_t n, cdb_error *error) {
+  return guarded(error, [=] { check(engine->erase(names, n)); });
 }
 
-cdb_status cdb_engine_end_rewind(cdb_engine *engine, char **error) {
-  return guarded(error, [=] { return engine->end_rewind(); });
+cdb_status cdb_engine_end_rewind(cdb_engine *engine, cdb_error *error) {
+  return guarded(error, [=] { check(engine->end_rewind()); });
 }
 
-cdb_status cdb_engine_flush(cdb_engine *engine, char **error) {
-  return guarded(error, [=] { return engine->flush(); });
+cdb_status cdb_engine_flush(cdb_engine *engine, cdb_error *error) {
+  return guarded(error, [=] { check(engine->flush()); });
 }
 
-cdb_status cdb_engine_settle(cdb_engine *engine, char **error) {
-  return guarded(error, [=] { return engine->settle(); });
+cdb_status cdb_engine_settle(cdb_engine *engine, cdb_error *error) {
+  return guarded(error, [=] { check(engine->settle()); });
 }
-
-void cdb_free(char *error) { std::free(error); }

@@ -1,6 +1,7 @@
 #include "database.h"
 
 #include "common/coin_name.h"
+#include "common/failure.h"
 
 #include <algorithm>
 #include <future>
@@ -44,11 +45,6 @@ Status run_parts(size_t n, Part part) {
   return status;
 }
 
-// A page that is lost reads as zeros, so whatever came of it is void.
-Status unless_lost(const LostPages &lost, const Status &status) {
-  return lost.any() ? Status::IOError("a page can't be read", lost.file()) : status;
-}
-
 }  // namespace
 
 Status Cursor::next(cdb_kv_block *block, bool *found) {
@@ -68,16 +64,20 @@ Status Database::open(const std::string &path, const cdb_kv_options &options,
                       std::unique_ptr<Database> *database) {
   auto opened = std::make_unique<Database>();
   opened->options_ = options;
-  Status status = Store::open(path, options, opened->lost_pages_, &opened->store_);
-  Parents parents;
-  if (status.ok()) status = opened->store_->read_parents(&parents);
-  opened->pending_.restore_parents(std::move(parents));
-  if (status.ok()) status = opened->restore();
-  status = unless_lost(*opened->lost_pages_, status);
+  Status status;
+  with_readable_mappings(*opened->lost_pages_, [&] { status = opened->load(path); });
   if (!status.ok()) return status;
   opened->visible_ = opened->store_->newest();
   *database = std::move(opened);
   return status;
+}
+
+Status Database::load(const std::string &path) {
+  Status status = Store::open(path, options_, lost_pages_, &store_);
+  Parents parents;
+  if (status.ok()) status = store_->read_parents(&parents);
+  pending_.restore_parents(std::move(parents));
+  return status.ok() ? restore() : status;
 }
 
 Status Database::close() {
@@ -91,29 +91,38 @@ Status Database::close() {
   return store == nullptr ? Status::OK() : store->close();
 }
 
-Status Database::check_usable() const {
-  if (store_ == nullptr) return Status::Aborted("it is closed");
-  if (access_.is_in_doubt()) return Status::Aborted("a write failed");
-  return lost_pages_->any() ? unless_lost(*lost_pages_, {}) : Status::OK();
+void Database::check_usable() const {
+  if (store_ == nullptr) throw Failure(CDB_CLOSED, "", "it is closed", "open it again");
+  if (access_.is_in_doubt()) throw Failure(CDB_CLOSED, "", "a write failed", "open it again");
+  check_readable(*lost_pages_);
+}
+
+void Database::doubt() {
+  const Change change(access_);
+  access_.doubt();
 }
 
 template <typename Body>
 Status Database::reading(Body body) {
   const Reading inside(access_);  // and no change goes on
-  const Status status = check_usable();
-  return status.ok() ? unless_lost(*lost_pages_, body()) : status;
+  check_usable();
+  Status status;
+  with_readable_mappings(*lost_pages_, [&] { status = body(); });
+  return status;
 }
 
 template <typename Body>
 Status Database::writing(Body body) {
-  Status status = check_usable();
-  if (!status.ok()) return status;
+  check_usable();
   if (options_.read_only != 0) return Status::InvalidArgument("it was opened read-only");
-  status = unless_lost(*lost_pages_, body());
-  if (!status.ok() && !status.IsInvalidArgument()) {
-    const Change change(access_);
-    access_.doubt();
+  Status status;
+  try {
+    with_readable_mappings(*lost_pages_, [&] { status = body(); });
+  } catch (...) {
+    doubt();
+    throw;
   }
+  if (!status.ok() && !status.IsInvalidArgument()) doubt();
   return status;
 }
 
@@ -176,14 +185,8 @@ Status Database::restore() {
     names.resize(block.n_confirms * kNameBytes);
     name_coins(block.confirms, block.n_confirms, names.data());
     const uint64_t index = block.index, spend_end = block.n_spends, confirm_end = block.n_confirms;
-    const Blocks chunk{1,
-                       &index,
-                       &block.timestamp,
-                       &spend_end,
-                       &confirm_end,
-                       block.spends,
-                       block.confirms,
-                       names.data()};
+    const Blocks chunk{{1, &index, &block.timestamp, &spend_end, &confirm_end, block.spends,
+                        block.confirms, names.data()}};
     if (!pending_.add(chunk, 0, newest))
       return Status::Corruption("a block does not fit those before it");
     newest = block.index;
@@ -301,7 +304,7 @@ bool Database::find_in_memory(const uint8_t *name, size_t i, cdb_kv_info *info,
 }
 
 Status Database::read(uint32_t first, uint32_t last, std::unique_ptr<Cursor> *cursor) {
-  const Status status = reading([&] {
+  return reading([&] {
     const bool is_erasing = store_->is_rewinding() && int64_t{first} > store_->newest();
     const int64_t newest = is_erasing ? last : std::min(int64_t{last}, store_->newest());
     const auto upto = static_cast<uint32_t>(std::max(newest, int64_t{0}));
@@ -317,8 +320,6 @@ Status Database::read(uint32_t first, uint32_t last, std::unique_ptr<Cursor> *cu
     cursors_.insert(cursor->get());
     return Status::OK();
   });
-  if (!status.ok() && *cursor != nullptr) end(std::move(*cursor));
-  return status;
 }
 
 Status Database::next(Cursor *cursor, cdb_kv_block *block, bool *found) {

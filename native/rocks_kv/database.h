@@ -29,6 +29,7 @@ class Database {
   rocksdb::Status find(const uint8_t *names, size_t n, cdb_kv_info *infos, uint8_t *found);
   // The blocks first … last of this moment; within a rewind, from above its target on, those that
   // are to be erased.
+  // Where *cursor is set, end() must follow, also when it fails.
   rocksdb::Status read(uint32_t first, uint32_t last, std::unique_ptr<Cursor> *cursor);
   rocksdb::Status next(Cursor *cursor, cdb_kv_block *block, bool *found);
   void end(std::unique_ptr<Cursor> cursor);
@@ -48,7 +49,10 @@ class Database {
   rocksdb::Status reading(Body body);
   template <typename Body>
   rocksdb::Status writing(Body body);
-  rocksdb::Status check_usable() const;
+  // Throws where it is not.
+  void check_usable() const;
+  void doubt();
+  rocksdb::Status load(const std::string &path);
   rocksdb::Status restore();
   size_t add_until_bad(const Blocks &chunk, std::vector<size_t> *sizes);
   rocksdb::Status check(size_t first_coin, const std::vector<size_t> &sizes, size_t *first_bad);

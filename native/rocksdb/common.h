@@ -1,8 +1,8 @@
-// What every module over RocksDB shares: how its statuses and exceptions cross a C boundary, a log
-// that is never written, and compaction.
-//
-// Include it after the header that declares cdb_status: each module's own face has the same one.
+// What every module over RocksDB shares: its statuses as failures, a log that is never written, and
+// compaction.
 #pragma once
+
+#include "common/failure.h"
 
 #include <rocksdb/db.h>
 #include <rocksdb/env.h>
@@ -11,13 +11,13 @@
 #include <rocksdb/status.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cstdarg>
 #include <cstring>
-#include <exception>
-#include <new>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 // RocksDB has no status of its own for a lock that somebody holds: it says so in words, one set
@@ -27,39 +27,44 @@ inline bool is_lock_failure(const std::string &text) {
          text.find("lock hold by current process") != std::string::npos;
 }
 
-inline cdb_status code_of(const rocksdb::Status &status, const std::string &text) {
-  if (status.IsCorruption()) return CDB_CORRUPT;
-  if (status.IsNoSpace()) return CDB_NO_SPACE;
-  if (status.IsIOError()) return is_lock_failure(text) ? CDB_LOCKED : CDB_IO;
-  if (status.IsTryAgain()) return CDB_LOCKED;
-  if (status.IsNotFound()) return CDB_NOT_FOUND;
-  if (status.IsNotSupported()) return CDB_FOREIGN;
-  if (status.IsAborted()) return CDB_CLOSED;
-  if (status.IsInvalidArgument()) return CDB_INVALID;
-  if (status.IsMemoryLimit()) return CDB_NO_MEMORY;
-  return CDB_FAILED;
-}
-
-inline cdb_status fail(cdb_status code, const char *text, char **error) noexcept {
-  *error = strdup(text);
-  return code;
-}
-
-// Runs body, which returns a Status; neither that type nor an exception gets further.
-template <typename Body>
-cdb_status guarded(char **error, Body body) noexcept {
-  try {
-    const rocksdb::Status status = body();
-    if (status.ok()) return CDB_OK;
-    const std::string text = status.ToString();
-    return fail(code_of(status, text), text.c_str(), error);
-  } catch (const std::bad_alloc &) {
-    return fail(CDB_NO_MEMORY, "out of memory", error);
-  } catch (const std::exception &exception) {
-    return fail(CDB_FAILED, exception.what(), error);
-  } catch (...) {
-    return fail(CDB_FAILED, "unknown C++ exception", error);
+// Nor is the system's error number among its fields. Of those whose reasons the text has, the one
+// whose reason comes last, and is the longest there; 0 if there is none.
+inline int errno_in(const std::string &text) {
+  constexpr int kMostErrno = 133;
+  std::pair<size_t, size_t> best{0, 0};
+  int found = 0;
+  for (int number = 1; number <= kMostErrno; ++number) {
+    const std::string reason = std::strerror(number);
+    const size_t place = text.rfind(reason);
+    if (place == std::string::npos) continue;
+    const std::pair<size_t, size_t> end{place + reason.size(), reason.size()};
+    if (end > best) best = end, found = number;
   }
+  return found;
+}
+
+inline cdb::Failure failure_of(const rocksdb::Status &status) {
+  const std::string text = status.ToString();
+  const std::string why = " (" + text + ")";
+  if (status.IsCorruption()) return {CDB_CORRUPT, "", "damage was found" + why};
+  if (status.IsTryAgain() || (status.IsIOError() && is_lock_failure(text)))
+    return {CDB_LOCKED, "", "somebody has it open for writing", "close it there first"};
+  if (status.IsNoSpace())
+    return cdb::Failure(CDB_NO_SPACE, "", "the disk is full" + why).because_of(ENOSPC);
+  if (status.IsIOError())
+    return cdb::Failure(CDB_IO, "", "reading or writing failed" + why).because_of(errno_in(text));
+  if (status.IsNotFound()) return {CDB_NOT_FOUND, "", "no RocksDB database is here" + why};
+  if (status.IsNotSupported())
+    return {CDB_FOREIGN, "", "this RocksDB cannot read it" + why,
+            "use the one that wrote it, or load it anew"};
+  if (status.IsAborted()) return {CDB_CLOSED, "", "RocksDB gave it up" + why, "open it again"};
+  if (status.IsInvalidArgument()) return {CDB_INVALID, "", text};
+  if (status.IsMemoryLimit()) return {CDB_NO_MEMORY, "", text};
+  return {CDB_FAILED, "", "RocksDB failed" + why, "open it again"};
+}
+
+inline void check(const rocksdb::Status &status) {
+  if (!status.ok()) throw failure_of(status);
 }
 
 // RocksDB's LOG file is not written at all: it would change a directory that is opened read-only,

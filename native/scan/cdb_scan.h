@@ -2,8 +2,8 @@
  * The face of the replay scanner: replay text in, packed blocks out, one call a chunk. And of what
  * goes over every coin of packed blocks: their names, and what a state's digest is of.
  *
- * cffi and C++ read this very file, so it holds plain declarations and nothing that
- * cffi cannot parse; a compiler gets it through cdb_scan_api.h.
+ * cffi and C++ read this very file, behind those of common/, so it holds plain declarations and
+ * nothing that cffi cannot parse; a compiler gets it through cdb_scan_api.h.
  *
  * The language is that of docs/replay-format.md, exactly as cdb/replay.py reads it. What
  * is not of it is found but not explained: that is left to cdb/replay.py.
@@ -74,26 +74,16 @@ typedef struct {
   uint32_t spent_index; /* 0: unspent */
 } cdb_info;
 
-/* Blocks as cdb.packed has them, and what a look-up says of each coin that they confirm. */
-typedef struct {
-  size_t blocks;
-  const uint64_t *indices;
-  const uint64_t *timestamps;
-  const uint64_t *confirm_ends;
-  const cdb_coin *confirms;
-  const cdb_hash *names;
-  const cdb_info *infos;
-  const uint8_t *found; /* 0 where there is no such coin */
-} cdb_state;
-
 #define CDB_STATE_BLOCK_BYTES 16
 #define CDB_STATE_COIN_BYTES 40
 
 /* Write what the state's digest is of, with these bytes a block and a coin; cdb.state says which.
-   Hold each coin against its look-up first, field by field: the place of the first that is not
-   found, or not as its block says; the number of coins where there is none. *spent is the number of
-   coins that say that they are spent. */
-size_t cdb_write_state(const cdb_state *state, uint8_t *stream, size_t *spent);
+   infos, found: what a look-up says of each coin that the blocks confirm; found is 0 where there is
+   none. Hold each coin against its look-up first, field by field: the place of the first that is
+   not found, or not as its block says; the number of coins where there is none. *spent is the
+   number of coins that say that they are spent. */
+size_t cdb_write_state(const cdb_blocks *blocks, const cdb_info *infos, const uint8_t *found,
+                       uint8_t *stream, size_t *spent);
 
 /* The place of the first block whose entries do not ascend by all their bytes, or are not each but
    once. The number of blocks where there is none. */

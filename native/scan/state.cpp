@@ -40,18 +40,21 @@ void cdb_name_coins(const cdb_coin *coins, size_t n, cdb_hash *names) {
   cdb::name_coins(reinterpret_cast<const uint8_t *>(coins), n, reinterpret_cast<uint8_t *>(names));
 }
 
-size_t cdb_write_state(const cdb_state *state, uint8_t *stream, size_t *spent) {
+size_t cdb_write_state(const cdb_blocks *blocks, const cdb_info *infos, const uint8_t *found,
+                       uint8_t *stream, size_t *spent) {
+  const auto *const confirms = reinterpret_cast<const cdb_coin *>(blocks->confirms);
+  const auto *const names = reinterpret_cast<const cdb_hash *>(blocks->names);
   size_t coin = 0;
   *spent = 0;
-  for (size_t b = 0; b < state->blocks; ++b) {
-    const size_t end = state->confirm_ends[b];
-    write_header(state->indices[b], state->timestamps[b], end - coin, stream);
+  for (size_t b = 0; b < blocks->n; ++b) {
+    const size_t end = blocks->confirm_ends[b];
+    write_header(blocks->indices[b], blocks->timestamps[b], end - coin, stream);
     stream += CDB_STATE_BLOCK_BYTES;
     for (; coin < end; ++coin, stream += CDB_STATE_COIN_BYTES) {
-      const cdb_info &info = state->infos[coin];
-      if (state->found[coin] == 0) return coin;
-      if (!says_the_same(info, state->confirms[coin], state->indices[b])) return coin;
-      write_coin(state->names[coin], info, stream);
+      const cdb_info &info = infos[coin];
+      if (found[coin] == 0) return coin;
+      if (!says_the_same(info, confirms[coin], blocks->indices[b])) return coin;
+      write_coin(names[coin], info, stream);
       *spent += info.spent_index > 0 ? 1 : 0;
     }
   }

@@ -387,7 +387,53 @@ def test_how_far_a_damaged_log_reaches(originals: Loaded, tmp_path: Path) -> Non
     code, out = run("coin_log", tmp_path / "db")
     assert code == BEYOND_REPAIR
     assert f"damaged  {run_file}: " in out
-    assert re.search(rf"damaged  {log}: damaged at byte 1\d{{4}}.*behind block \d+; no repair", out)
+    offset, newest = damaged_record(originals("coin_log") / "db" / "log", 20_000)
+    where = f"damaged at byte {offset}, behind block {newest}; no repair"
+    assert re.search(rf"damaged  {log}: .*{where}", out)
+
+
+def test_all_derived_files_that_are_damaged_are_named(
+    originals: Loaded, tmp_path: Path, chain_digest: str
+) -> None:
+    shutil.copytree(originals("coin_log"), tmp_path, dirs_exist_ok=True)
+    path = tmp_path / "db"
+    gone, *runs = sorted((path / "derived").glob("run-*"))
+    changed = [*runs, path / "derived" / "history", path / "acked"]
+    for file in changed:
+        data = bytearray(file.read_bytes())
+        data[len(data) // 3] ^= 1
+        file.write_bytes(data)
+    gone.unlink()
+    code, out = run("coin_log", path)
+    assert code == REPAIRABLE
+    assert runs, "more than one is damaged"
+    assert out.count("--repair rebuilds it from log") == len(changed) + 1
+    for file in changed:
+        assert f"damaged  {file}: damaged; --repair" in out
+    assert f"damaged  {gone}: it is missing; --repair" in out
+    code, out = run("coin_log", path, "--repair")
+    assert code == FINE
+    assert chain_digest in out
+
+
+def test_a_log_that_is_damaged_where_it_begins(originals: Loaded, tmp_path: Path) -> None:
+    shutil.copytree(originals("coin_log"), tmp_path, dirs_exist_ok=True)
+    log = bytearray((tmp_path / "db" / "log").read_bytes())
+    log[40] ^= 1
+    (tmp_path / "db" / "log").write_bytes(log)
+    code, out = run("coin_log", tmp_path / "db")
+    assert code == BEYOND_REPAIR
+    assert "damaged at byte 0, before the first block; no repair" in out
+
+
+def damaged_record(log: Path, place: int) -> tuple[int, int]:
+    """Where the record of a log begins that has a byte, and the index of the block before it."""
+    data = log.read_bytes()
+    offset, newest = 0, -1
+    while (end := offset + int.from_bytes(data[offset + 12 : offset + 16], "little")) <= place:
+        newest = int.from_bytes(data[offset + 28 : offset + 32], "little")
+        offset = end
+    return offset, newest
 
 
 def crashed(path: Path, blocks: Sequence[BlockSpendInfo]) -> Path:
@@ -428,7 +474,7 @@ def test_the_blocks_before_the_damage_are_counted_and_dumped(
     assert int(counted[1]) > len(chain) // 3
     result = CliRunner().invoke(dump_blocks, ["coin_log", "--db", str(path)])
     assert isinstance(result.exception, CorruptDatabaseError)
-    assert "log: damaged at byte" in str(result.exception)
+    assert re.search("log: .*damaged at byte", str(result.exception))
     assert result.stdout_bytes == text_of(chain[: int(counted[1])])
 
 

@@ -358,7 +358,7 @@ SEEN = (
     Mutant(
         "opening-raises-a-late-refusal",
         "native/coin_log/recovery.cpp",
-        "if (failure.status() != COIN_LOG_TAKEN_BACK) throw;",
+        "if (failure.status() != CDB_TAKEN_BACK) throw;",
         "throw;",
         15,
         "a record that a crash left of a block that nobody had verified ends the log, and is no error",

@@ -18,7 +18,7 @@ import xxhash
 
 from cdb.blocks import BlockSpendInfo, canonical
 from cdb.coin_log.binding import Sizes, missing
-from cdb.coin_log.check import DERIVED, MANIFEST, _named_files
+from cdb.coin_log.check import MANIFEST
 from cdb.coins import Coin, bytes32
 from cdb.durability import Durability
 from cdb.errors import (
@@ -297,8 +297,9 @@ def test_runs_that_were_merged_are_gone(path: Path) -> None:
     with open_small(path) as schema:
         for n in range(40):
             schema.accept_block(BlockSpendInfo(n, 0, [], [reward(n, m) for m in range(9)]))
-    named = set(_named_files((path / MANIFEST).read_bytes(), path / DERIVED))
-    assert {*path.glob("derived/*")} == named | {path / MANIFEST}
+    left = {*path.glob("derived/*")}
+    CoinLogSchema(path, sizes=SMALL).close()
+    assert {*path.glob("derived/*")} == left, "opening removes what no manifest names"
 
 
 @pytest.mark.parametrize("sound", [0, 1, 7, 14])
@@ -311,7 +312,7 @@ def test_the_blocks_before_the_first_damage_are_read(path: Path, chain: Chain, s
         change(path / "log", end + 60)
         blocks = schema.blocks()
         assert [next(blocks) for _ in range(sound)] == [canonical(b) for b in chain.blocks[:sound]]
-        with pytest.raises(CorruptDatabaseError, match=f"log: damaged at byte {end}"):
+        with pytest.raises(CorruptDatabaseError, match=f"log: .*damaged at byte {end}"):
             next(blocks)
 
 
@@ -340,7 +341,7 @@ def test_of_a_damaged_log_the_blocks_before_the_damage_are_read_and_nothing_else
         for block in chain.blocks[:sound]:
             assert next(blocks) == canonical(block)
             assert schema.block_info_for_block_index(block.index) == canonical(block)
-        with pytest.raises(CorruptDatabaseError, match=f"log: damaged at byte {end}"):
+        with pytest.raises(CorruptDatabaseError, match=f"log: .*damaged at byte {end}"):
             next(blocks)
         if sizes is SMALL:
             return  # damage to what is covered shows when it is read
@@ -350,7 +351,7 @@ def test_of_a_damaged_log_the_blocks_before_the_damage_are_read_and_nothing_else
             lambda: schema.coin_infos_for_coin_names(chain.names[:1]),
         ]
         for ask in asks:
-            with pytest.raises(CorruptDatabaseError, match="log: damaged"):
+            with pytest.raises(CorruptDatabaseError, match=r"log: .*damaged"):
                 ask()
 
 
@@ -381,11 +382,11 @@ def test_a_record_that_was_rewound_is_not_served_where_a_write_was_lost(
             schema.coin_infos_for_coin_names([new.name()])
     with suppress(CorruptDatabaseError):
         assert schema.coin_infos_for_coin_names([old.name()]) == []
-    with pytest.raises(CorruptDatabaseError, match=f"log: damaged at byte {begin}"):
+    with pytest.raises(CorruptDatabaseError, match=f"log: .*damaged at byte {begin}"):
         schema.block_info_for_block_index(index)
     blocks = schema.blocks()
     assert [next(blocks) for _ in chain.blocks] == list(map(canonical, chain.blocks))
-    with pytest.raises(CorruptDatabaseError, match=f"log: damaged at byte {begin}"):
+    with pytest.raises(CorruptDatabaseError, match=f"log: .*damaged at byte {begin}"):
         next(blocks)
     schema.close()
 
@@ -508,7 +509,7 @@ def test_damage_to_a_slot_of_acked_is_found_mended_and_costs_no_promise(
 
         change(copy() / "acked", place)
         change(tmp_path / "copy" / "log", records_end(acked_last) - 1)
-        with pytest.raises(CorruptDatabaseError, match="log: damaged at byte"):
+        with pytest.raises(CorruptDatabaseError, match=r"log: .*damaged at byte"):
             CoinLogSchema(tmp_path / "copy")
 
 
@@ -546,7 +547,7 @@ def test_without_acked_what_is_intact_behind_damage_is_not_cut_off(
     before = contents(acked_last)
     damages = list(check(acked_last, lambda coins: None))
     assert [damage.path.name for damage in damages if damage.repairable_from is None] == ["log"]
-    with pytest.raises(CorruptDatabaseError, match="log: damaged at byte"):
+    with pytest.raises(CorruptDatabaseError, match=r"log: .*damaged at byte"):
         repair(acked_last, damages, lambda coins: None)
     assert contents(acked_last) == before
     with CoinLogSchema(acked_last, read_only=True) as schema:
@@ -577,7 +578,7 @@ def test_slots_of_acked_that_were_written_in_turn(path: Path, flushes: int) -> N
         assert verify(schema) == expected_state(blocks)
     (path / "acked").write_bytes(bytes.fromhex(OLD_ACKED[flushes]))
     (path / "log").write_bytes(whole[: 72 * flushes - 1])
-    with pytest.raises(CorruptDatabaseError, match="log: damaged at byte"):
+    with pytest.raises(CorruptDatabaseError, match=r"log: .*damaged at byte"):
         CoinLogSchema(path)
 
 

@@ -502,7 +502,7 @@ class TestSettle:
         with SMALL(path) as schema:
             accept_all(schema, chain.blocks)
         with SMALL(path) as schema:
-            with _no_file_may_grow(), pytest.raises(StorageError, match="File too large"):
+            with _no_file_may_grow(), pytest.raises(StorageError, match=r"large\)?; allow larger"):
                 schema.settle()
             with pytest.raises(DatabaseClosedError):
                 schema.flush()
@@ -519,7 +519,7 @@ def read_what_was_cut(path: Path) -> None:
         for table in (path / "db").glob("*.sst"):
             os.truncate(table, 0)
         for read in (lambda: verify(schema), lambda: next(blocks), schema.settle):
-            with pytest.raises(StorageError, match=r"a page can't be read: \d+.sst"):
+            with pytest.raises(StorageError, match=r"db/\d+.sst: a part of it cannot be read"):
                 read()
 
 
@@ -538,7 +538,7 @@ class TestFailedWrites:
         schema = RocksKvSchema(path)
         schema.accept_block(BlockSpendInfo(1, 0, [], [reward(1, n) for n in range(50)]))
         schema.flush()
-        with _no_file_may_grow(), pytest.raises(StorageError, match="File too large"):
+        with _no_file_may_grow(), pytest.raises(StorageError, match=r"large\)?; allow larger"):
             schema.close()
 
     def test_an_opening_that_ends_a_rewind_says_why_it_failed(
@@ -549,7 +549,7 @@ class TestFailedWrites:
             monkeypatch.setattr(RocksKvSchema, "_end_rewind", lambda _: None)
             schema.rewind_to_block_index(0)
         monkeypatch.undo()
-        with _no_file_may_grow(), pytest.raises(StorageError, match="File too large"):
+        with _no_file_may_grow(), pytest.raises(StorageError, match=r"large\)?; allow larger"):
             RocksKvSchema(path)
 
 

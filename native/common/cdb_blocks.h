@@ -1,0 +1,20 @@
+/*
+ * Blocks that cross a C face, as cdb.packed has them. cffi and C++ read this very file, as they do
+ * cdb_error.h.
+ *
+ * A name is 32 bytes, a confirm 72: parent's name (32), puzzle hash (32), amount (8, big endian).
+ * Arrays have no gaps. Block i has the spends spend_ends[i-1] … spend_ends[i]-1, and block 0 those
+ * from 0; confirms likewise. Within a block spends ascend by name, and confirms by all their bytes.
+ * names[i] is the name of confirms[i].
+ */
+
+typedef struct {
+  size_t n;
+  const uint64_t *indices;
+  const uint64_t *timestamps;
+  const uint64_t *spend_ends;
+  const uint64_t *confirm_ends;
+  const uint8_t *spends;
+  const uint8_t *confirms;
+  const uint8_t *names;
+} cdb_blocks;

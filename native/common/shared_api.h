@@ -1,0 +1,8 @@
+// What all C faces share, with what a compiler needs in front of it and cffi cannot read.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cdb_blocks.h"
+#include "cdb_error.h"

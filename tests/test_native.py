@@ -1,0 +1,95 @@
+"""Errors of native code: fields that become exceptions, none of them by its wording."""
+
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from cdb.coin_log import binding as coin_log
+from cdb.errors import (
+    CorruptDatabaseError,
+    DatabaseClosedError,
+    StorageError,
+    UnsupportedError,
+    WrongDatabaseError,
+)
+from cdb.native import _EXCEPTIONS, NativeError, TakenBackError
+from cdb.rocks_kv import binding as rocks_kv
+from cdb.rocks_kv.binding import Options, RocksKv
+from cdb.rows import rocks_index
+
+ENGINES = [coin_log, rocks_kv, rocks_index]
+PATH = Path("/a/database")
+
+
+@pytest.fixture(params=ENGINES, ids=lambda engine: engine.__name__.split(".")[1])
+def native(request: pytest.FixtureRequest) -> ModuleType:
+    """Each engine's extension module."""
+    if request.param.missing() is not None:
+        pytest.skip(request.param.missing())
+    module: ModuleType = request.param.load()
+    return module
+
+
+def error_of(native: ModuleType, status: str, **fields: Any) -> Exception:
+    fields = {"offset": -1, "what": b"this", **fields, "status": getattr(native.lib, status)}
+    return NativeError.of(native, native.ffi.new("cdb_error *", fields)).exception(PATH)
+
+
+def test_each_status_stands_for_an_exception(native: ModuleType) -> None:
+    statuses = {*native.ffi.typeof("cdb_status").relements} - {"CDB_OK"}
+    assert statuses == {*_EXCEPTIONS}
+    for status in statuses:
+        assert type(error_of(native, status)) is _EXCEPTIONS[status]
+
+
+@pytest.mark.parametrize(
+    ("status", "fields", "expected"),
+    [
+        (
+            "CDB_IO",
+            {"system_errno": 13, "file": b"log"},
+            StorageError(
+                PATH / "log", "this", "get the right to it, or run as its owner, then open it again"
+            ),
+        ),
+        ("CDB_IO", {}, StorageError(PATH, "this", "check the disk, then open it again")),
+        (
+            "CDB_NO_SPACE",
+            {"system_errno": 28},
+            StorageError(PATH, "this", "free some space, then open it again"),
+        ),
+        ("CDB_FAILED", {"advice": b"do"}, StorageError(PATH, "this", "do")),
+        (
+            "CDB_CORRUPT",
+            {"file": b"x", "offset": 7},
+            CorruptDatabaseError(PATH / "x", "this at byte 7"),
+        ),
+        ("CDB_CORRUPT", {"offset": 0}, CorruptDatabaseError(PATH, "this at byte 0")),
+        ("CDB_FOREIGN", {"advice": b"do; that"}, WrongDatabaseError(PATH, "this", "do; that")),
+        ("CDB_REWOUND", {"advice": b"do"}, DatabaseClosedError(PATH, "this", "do")),
+        ("CDB_LIMIT", {}, UnsupportedError(f"{PATH}: this")),
+        ("CDB_LIMIT", {"advice": b"do"}, UnsupportedError(f"{PATH}: this; do")),
+        ("CDB_INVALID", {"what": b"\xff"}, ValueError(f"{PATH}: \ufffd")),
+        ("CDB_TAKEN_BACK", {}, TakenBackError(f"{PATH}: this")),
+    ],
+)
+def test_what_fields_say(
+    native: ModuleType, status: str, fields: dict[str, Any], expected: Exception
+) -> None:
+    assert str(error_of(native, status, **fields)) == str(expected)
+
+
+@pytest.mark.skipif(rocks_kv.missing() is not None, reason=str(rocks_kv.missing()))
+def test_a_text_that_is_too_long_lacks_its_middle(tmp_path: Path) -> None:
+    path = tmp_path.joinpath(*("d" * 200 for _ in range(10)))
+    path.mkdir(parents=True)
+    (path / "CURRENT").write_text("MANIFEST-000001\n")
+    with pytest.raises(CorruptDatabaseError) as caught:
+        RocksKv(path, Options(False, True, False, 1, 1))
+    problem = caught.value.problem
+    assert len(problem) == 1023
+    assert problem.startswith("damage was found (")
+    assert "dd ... dd" in problem
+    assert "/MANIFEST-000001" in problem
