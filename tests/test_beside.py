@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from cdb.blocks import BlockSpendInfo, canonical
-from cdb.coins import Coin
+from cdb.coins import Coin, bytes32
 from cdb.errors import DatabaseClosedError, UnknownCoinError
 from cdb.packed import PackedBlocks
 from cdb.schemas import find_schema, open_schema
@@ -25,7 +25,7 @@ def chain() -> list[BlockSpendInfo]:
     """Blocks of which each spends all coins of the one before."""
     blocks: list[BlockSpendInfo] = []
     coins = [reward(0, number) for number in range(COINS)]
-    spends = []
+    spends: list[bytes32] = []
     for index in range(BLOCKS):
         blocks.append(canonical(BlockSpendInfo(index, index, spends, coins)))
         spends = [coin.name() for coin in coins]
@@ -201,7 +201,7 @@ def test_an_iteration_goes_on_with_what_was_not_committed(tmp_path: Path) -> Non
     with open_schema("rocks_kv", tmp_path / "database") as schema:
         for block in CHAIN[:10]:
             schema.accept_block(block)
-        begun, unbegun = schema.blocks(), schema.blocks()
+        begun, unbegun = iter(schema.blocks()), schema.blocks()
         first = next(begun)
         schema.flush()
         for block in CHAIN[10:20]:
