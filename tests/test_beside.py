@@ -1,5 +1,6 @@
 """coin_log and rocks_kv are read by many threads beside the one that writes."""
 
+import signal
 import threading
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -165,6 +166,54 @@ def test_readers_wait_for_no_write_that_goes_on(schema: Subject) -> None:
             assert list(schema.blocks()) == list(iteration) == CHAIN[:20]
 
         thread.submit(read).result(timeout=60)
+
+
+def test_a_rewind_to_nothing_hides_what_it_erases(schema: Subject) -> None:
+    """From its first moment on, while what it took is erased bit by bit."""
+    schema.accept_packed(PackedBlocks.of(CHAIN))
+    first = CHAIN[0].confirms[0].name()
+    with ThreadPoolExecutor(1) as thread:
+        writing = thread.submit(schema.rewind_to_block_index, -1)
+        while not writing.done():
+            is_there = bool(schema.coin_infos_for_coin_names([first]))
+            blocks = list(schema.blocks())
+            assert is_there or not blocks
+            assert blocks in ([], CHAIN)
+        writing.result()
+
+
+class AlarmError(Exception):
+    """What the handler raises."""
+
+
+@pytest.fixture
+def alarm() -> Iterator[None]:
+    def ring(number: int, frame: object) -> None:
+        raise AlarmError
+
+    before = signal.signal(signal.SIGALRM, ring)
+    yield
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    signal.signal(signal.SIGALRM, before)
+
+
+@pytest.mark.usefixtures("alarm")
+def test_a_read_that_a_signal_ends_leaves_nothing_behind(schema: Subject) -> None:
+    """Neither its thread in the middle of a call, nor a lock; wherever the signal comes."""
+    schema.accept_packed(PackedBlocks.of(CHAIN[:10]))
+    names = b"".join(NAMES[:COINS])
+
+    def read_until_the_alarm(seconds: float) -> None:
+        signal.setitimer(signal.ITIMER_REAL, seconds)
+        while True:
+            schema.coin_infos_packed(names)
+
+    for attempt in range(200):
+        with pytest.raises(AlarmError):
+            read_until_the_alarm(1e-4 + attempt % 40 * 5e-6)
+        assert newest_seen(schema) == 9
+    with ThreadPoolExecutor(1) as thread:
+        thread.submit(schema.accept_block, CHAIN[10]).result(timeout=60)
 
 
 def test_closing_ends_what_other_threads_read(schema: Subject) -> None:

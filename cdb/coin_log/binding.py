@@ -156,9 +156,12 @@ class CoinLog:
             self.is_settled = True
         return None
 
-    def await_settled(self, most_milliseconds: int) -> None:
-        """Wait until another thread has verified something, or for so long."""
-        _engine.call(self.path, "await_settled", self._open_handle(), most_milliseconds)
+    def await_settled(self, most_milliseconds: int) -> bool:
+        """Wait for the one who writes to verify, for so long at most. Whether anybody writes."""
+        is_writing = self._native.ffi.new("int32_t *")
+        log = self._open_handle()
+        _engine.call(self.path, "await_settled", log, most_milliseconds, is_writing)
+        return bool(is_writing[0])
 
     def flush(self) -> None:
         """Make everything accepted durable."""

@@ -114,6 +114,7 @@ class Shared(Closing):
     def __init__(self, path: str | PathLike[str], *, read_only: bool) -> None:
         self._mutex = threading.RLock()
         self._inside: set[int] = set()  # the threads that are in a call
+        self._is_taken = False  # the lock, by a call; a hint to who does not have it
         self._guard = Guard(path)
         self._read_only = read_only
         _open.add(self)
@@ -122,30 +123,25 @@ class Shared(Closing):
         """The items, to hand out: they end with an error in a child made by fork()."""
         return _Iteration(self._guard.path, iter(items))
 
-    def _enter(self) -> int:
-        """Begin a call of this thread; what discards it from those inside ends it."""
-        thread = get_ident()
+    def _check_outside(self, thread: int) -> None:
+        """Raise UnsupportedError if this thread is in the middle of a call."""
         if thread in self._inside:
             problem = "a signal handler or a finalizer called it in the middle of a call"
             raise UnsupportedError(f"{self._guard.path}: {problem}; do so after that one")
-        self._inside.add(thread)
-        return thread
 
     def _check_readable(self) -> None:
         """Raise DatabaseClosedError unless it can be read, also beside a write that is under way.
 
         Only who has the lock can tell that from one that was interrupted.
         """
-        if self._guard.is_fine or not self._mutex.acquire(blocking=False):
-            return
-        try:
-            self._guard.check()
-        finally:
-            self._mutex.release()
+        if not self._guard.is_fine and not self._is_taken:
+            with self._mutex:
+                self._guard.check()
 
     def _disown(self) -> None:
         self._mutex = threading.RLock()  # the parent's may be held by a thread that isn't here
         self._inside = set()
+        self._is_taken = False
         self._guard.disown()
 
 
@@ -161,8 +157,11 @@ def _call(*, of_open: bool, writes: bool) -> Callable[[_Method[S, P, T]], _Metho
         @wraps(method)
         def call(self: S, /, *arguments: P.args, **options: P.kwargs) -> T:
             with self._mutex:
-                thread = self._enter()
-                try:
+                thread = get_ident()
+                self._check_outside(thread)
+                try:  # whatever a signal's handler raises from here on, it does not stay inside
+                    self._inside.add(thread)
+                    self._is_taken = True
                     if of_open:
                         self._guard.check()
                     if writes and self._read_only:
@@ -170,6 +169,7 @@ def _call(*, of_open: bool, writes: bool) -> Callable[[_Method[S, P, T]], _Metho
                         raise UnsupportedError(f"{self._guard.path}: {problem}")
                     return method(self, *arguments, **options)
                 finally:
+                    self._is_taken = False
                     self._inside.discard(thread)
 
         return call
@@ -185,8 +185,10 @@ def beside(method: _Method[S, P, T]) -> _Method[S, P, T]:
 
     @wraps(method)
     def call(self: S, /, *arguments: P.args, **options: P.kwargs) -> T:
-        thread = self._enter()
+        thread = get_ident()
+        self._check_outside(thread)
         try:
+            self._inside.add(thread)
             self._check_readable()
             return method(self, *arguments, **options)
         finally:

@@ -135,12 +135,12 @@ class RocksKv:
         return None if packed is None else packed.block(0)
 
     def cursor(self, first: int = 0, last: int = MAX_INDEX) -> "Cursor":
-        """The blocks first … last of this moment. Above a rewind they are those to be erased."""
-        self._end_cursors()
-        database, end = self._open_handle(), self._ended.append
-        arguments = database, first, last
-        handle = _engine.open(self.path, "cursor_open", *arguments, kind="cdb_kv_cursor", close=end)
-        return Cursor(self, handle, self._ended)
+        """The blocks first … last of this moment."""
+        return self._cursor("cursor_open", first, last)
+
+    def rewound(self) -> "Cursor":
+        """Within a rewind: the blocks that are to be erased."""
+        return self._cursor("rewound_open")
 
     def begin_rewind(self, newest: int) -> None:
         """Commit, index, and put everything above ``newest`` out of sight, durably."""
@@ -167,6 +167,13 @@ class RocksKv:
     def _abandon(self, handle: Any) -> None:
         _engine.call(self.path, "close", handle)
         self._native.lib.cdb_kv_release(handle)
+
+    def _cursor(self, function: str, *arguments: int) -> "Cursor":
+        self._end_cursors()
+        database, end = self._open_handle(), self._ended.append
+        kind = "cdb_kv_cursor"
+        handle = _engine.open(self.path, function, database, *arguments, kind=kind, close=end)
+        return Cursor(self, handle, self._ended)
 
     def _end_cursors(self) -> None:
         """End the cursors that nobody has any more: here, and not where a finalizer runs."""

@@ -58,8 +58,8 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 FORMAT_VERSION = 1
-_WAIT_MILLISECONDS = 10
-"""For a writer to verify something; then it may be done, and the reader does it."""
+_WAIT_MILLISECONDS = 100
+"""For a writer to verify something. It does so at the end of its call, which may take longer."""
 
 
 class CoinLogSchema(Shared):
@@ -96,6 +96,8 @@ class CoinLogSchema(Shared):
     @property
     def last_block_index(self) -> int | None:
         """See Schema."""
+        if self._guard.disowned:
+            self._guard.check()
         self._end_before_damage()
         return self._log.newest_index
 
@@ -237,14 +239,10 @@ class CoinLogSchema(Shared):
 
     def _have_verified(self) -> None:
         """Verify it here, unless somebody writes: then that one does so at the end of the call."""
-        if not self._mutex.acquire(blocking=False):
-            self._log.await_settled(_WAIT_MILLISECONDS)
+        if self._log.await_settled(_WAIT_MILLISECONDS):
             return
-        try:
-            with self._guard.write():
-                self._owe_refusal(self._log.settle())
-        finally:
-            self._mutex.release()
+        with self._mutex, self._guard.write():
+            self._owe_refusal(self._log.settle())
 
     def _owe_refusal(self, refused: PackedBlocks | None) -> None:
         """Have the writer be told of a block. What cuts this short is a write that has failed."""

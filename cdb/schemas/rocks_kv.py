@@ -259,7 +259,7 @@ class RocksKvSchema(Shared):
         """Erase what a rewind has put out of sight, also one that a crash has cut short."""
         if not self._kv.state.is_rewinding:
             return
-        cursor = self._kv.cursor(first=0 if self._newest is None else self._newest + 1)
+        cursor = self._kv.rewound()
         while rewound := cursor.next(BATCH_ENTRIES):
             self._kv.erase(with_names(rewound))
         self._kv.end_rewind()

@@ -94,6 +94,7 @@ class Acceptance {
 };
 
 size_t Store::accept(const Blocks &blocks, bool trusting, const RecordHeader *replayed) {
+  checkpoint_if_due();  // of blocks that were all refused late, only names are left
   const Writing writing = {epoch_, acked_.length(epoch_)};
   const size_t accepted =
       Acceptance(*this, state_, access_, validation_, checkpoints_, blocks, writing, replayed)
@@ -101,12 +102,7 @@ size_t Store::accept(const Blocks &blocks, bool trusting, const RecordHeader *re
   const size_t n_unverified = validation_.unverified.size();
   if (n_unverified >= options_.unverified_spends || (n_unverified > 0 && readers_.are_waiting()))
     verify();
-  if (!is_read_only()) {
-    if (checkpoints_.is_due(state_))
-      checkpoint();
-    else
-      checkpoints_.finish_if_ready(state_, access_);
-  }
+  checkpoint_if_due();
   return accepted;
 }
 

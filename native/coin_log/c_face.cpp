@@ -48,8 +48,7 @@ cdb_status cdb_coin_log_close(cdb_coin_log *log, int32_t abandon, cdb_error *err
 void cdb_coin_log_release(cdb_coin_log *log) { delete log; }
 
 cdb_status cdb_coin_log_count(cdb_coin_log *log, cdb_coin_log_totals *totals, cdb_error *error) {
-  return guarded(
-      error, [=] { log->database->read([=](const Store &store) { *totals = store.totals(); }); });
+  return guarded(error, [=] { *totals = log->database->totals(); });
 }
 
 cdb_status cdb_coin_log_accept(cdb_coin_log *log, const cdb_blocks *blocks, int32_t trusting,
@@ -64,9 +63,10 @@ cdb_status cdb_coin_log_settle(cdb_coin_log *log, cdb_error *error) {
 }
 
 cdb_status cdb_coin_log_await_settled(cdb_coin_log *log, uint32_t most_milliseconds,
-                                      cdb_error *error) {
+                                      int32_t *is_writing, cdb_error *error) {
   return guarded(error, [=] {
-    log->database->readers().await_verified(std::chrono::milliseconds(most_milliseconds));
+    const std::chrono::milliseconds most(most_milliseconds);
+    *is_writing = log->database->readers().await_verified(most) ? 1 : 0;
   });
 }
 

@@ -110,10 +110,10 @@ cdb_status cdb_coin_log_accept(cdb_coin_log *log, const cdb_blocks *blocks, int3
    call fails with CDB_TAKEN_BACK. */
 cdb_status cdb_coin_log_settle(cdb_coin_log *log, cdb_error *error);
 
-/* Wait until somebody has done so, or has to be asked again, or for so long. A writer who accepts
-   meanwhile verifies with its next call. */
+/* Set *is_writing to whether a writing call is under way; if so, wait until it has verified what
+   was accepted, which it does at its end then, or has ended, or for so long. */
 cdb_status cdb_coin_log_await_settled(cdb_coin_log *log, uint32_t most_milliseconds,
-                                      cdb_error *error);
+                                      int32_t *is_writing, cdb_error *error);
 
 /* After CDB_TAKEN_BACK, once: a reader of just the block that was refused. */
 cdb_status cdb_coin_log_taken_back(cdb_coin_log *log, cdb_coin_log_reader **reader,

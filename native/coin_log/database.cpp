@@ -31,14 +31,23 @@ void Database::close(bool abandon) {
 }
 
 Store &Database::opened() {
+  access_.check();
+  return there();
+}
+
+Store &Database::there() {
   if (store_ == nullptr) throw Failure(CDB_CLOSED, "", "it is closed", "open it again");
-  if (access_.is_in_doubt()) throw Failure(CDB_CLOSED, "", "a write failed", "open it again");
   return *store_;
 }
 
-void Database::doubt() {
+cdb_coin_log_totals Database::totals() {
+  const Reading reading(access_);
+  return there().totals();
+}
+
+void Database::doubt(const char *why) {
   const Change change(access_);
-  access_.doubt();
+  access_.doubt(why);
 }
 
 }  // namespace cdb::coin_log

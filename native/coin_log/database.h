@@ -36,22 +36,39 @@ class Database {
   // The same, also where it was opened only for reading: what it accepts is for its memory.
   template <typename Body>
   void change(Body body) {
+    const Writing writing(readers_);
     try {
       with_readable_mappings(*lost_, [&] { body(opened()); });
     } catch (const Failure &failure) {
-      if (failure.status() != CDB_TAKEN_BACK && failure.status() != CDB_INVALID) doubt();
+      if (failure.status() != CDB_TAKEN_BACK && failure.status() != CDB_INVALID)
+        doubt(failure.what());
       throw;
-    } catch (...) {
-      doubt();
+    } catch (const std::exception &exception) {
+      doubt(exception.what());
       throw;
     }
   }
 
+  // Also after a write that failed.
+  cdb_coin_log_totals totals();
   Readers &readers() { return readers_; }
 
  private:
-  Store &opened();
-  void doubt();
+  // Somebody writes, as long as it lives.
+  class Writing {
+   public:
+    explicit Writing(Readers &readers) : readers_(readers) { readers_.tell_writing(true); }
+    ~Writing() { readers_.tell_writing(false); }
+    Writing(const Writing &) = delete;
+    Writing &operator=(const Writing &) = delete;
+
+   private:
+    Readers &readers_;
+  };
+
+  Store &there();
+  Store &opened();  // and no write of it has failed
+  void doubt(const char *why);
 
   std::shared_ptr<LostPages> lost_;
   Access access_;

@@ -40,11 +40,22 @@ void Readers::release() {
   for (Reader *reader : readers_) reader->release();
 }
 
-void Readers::await_verified(std::chrono::milliseconds most) {
-  ++waiting_;
+bool Readers::await_verified(std::chrono::milliseconds most) {
   std::unique_lock<std::mutex> lock(verified_mutex_);
-  verified_.wait_for(lock, most, [this, now = verifications_] { return verifications_ != now; });
+  if (!is_writing_) return false;
+  ++waiting_;
+  verified_.wait_for(
+      lock, most, [this, now = verifications_] { return verifications_ != now || !is_writing_; });
   --waiting_;
+  return true;
+}
+
+void Readers::tell_writing(bool is_writing) {
+  {
+    const std::lock_guard<std::mutex> lock(verified_mutex_);
+    is_writing_ = is_writing;
+  }
+  if (are_waiting()) verified_.notify_all();
 }
 
 void Readers::tell_verified() {

@@ -24,9 +24,11 @@ class Readers {
 
   // Whether somebody waits until what was accepted is verified.
   bool are_waiting() const { return waiting_.load(std::memory_order_relaxed) > 0; }
-  // Wait until the next verification has ended, or for so long.
-  void await_verified(std::chrono::milliseconds most);
+  // Returns whether somebody writes; then it waits until that one has verified what was accepted,
+  // or writes no more, or for so long.
+  bool await_verified(std::chrono::milliseconds most);
   void tell_verified();
+  void tell_writing(bool is_writing);
 
  private:
   std::mutex mutex_;
@@ -34,6 +36,7 @@ class Readers {
   std::mutex verified_mutex_;
   std::condition_variable verified_;
   uint64_t verifications_ = 0;
+  bool is_writing_ = false;
   std::atomic<size_t> waiting_{0};
 };
 

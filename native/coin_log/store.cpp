@@ -48,6 +48,14 @@ void Store::flush() {
   state_.log.settle();
 }
 
+void Store::checkpoint_if_due() {
+  if (is_read_only()) return;
+  if (checkpoints_.is_due(state_))
+    checkpoint();
+  else
+    checkpoints_.finish_if_ready(state_, access_);
+}
+
 // The log is synced here and not in the background: an error of a sync is told once, and the one
 // who is told must be the one who acknowledges.
 void Store::checkpoint() {

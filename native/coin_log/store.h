@@ -70,6 +70,7 @@ class Store {
   friend class Opening;
 
   void sync_log();
+  void checkpoint_if_due();
   void checkpoint();
   // verify.cpp
   size_t correct(const std::vector<Claim> &wrong);

@@ -5,17 +5,23 @@
 // nobody else changes it. What takes long (a write, a sync, a merge) goes on outside of a Change.
 #pragma once
 
+#include "failure.h"
+
 #include <exception>
 #include <mutex>
 #include <shared_mutex>
+#include <string>
 
 namespace cdb {
 
 class Access {
  public:
-  // Nothing is read after a write that failed: what there is may be half of a change.
-  bool is_in_doubt() const { return is_in_doubt_; }
-  void doubt() { is_in_doubt_ = true; }
+  // Nothing is read after a write that failed: what there is may be half of a change. Within one:
+  void doubt(const std::string &why) { doubt_ = "a write failed (" + why + ")"; }
+  // Throws what is to be said of that.
+  void check() const {
+    if (!doubt_.empty()) throw Failure(CDB_CLOSED, "", doubt_, "open it again");
+  }
 
  private:
   friend class Reading;
@@ -24,7 +30,7 @@ class Access {
   // Who waits for a change holds it, so that readers who come meanwhile wait for that.
   std::mutex entrance_;
   std::shared_mutex state_;
-  bool is_in_doubt_ = false;
+  std::string doubt_;
 };
 
 class Reading {
@@ -43,7 +49,7 @@ class Change {
   explicit Change(Access &access)
       : access_(access), entrance_(access.entrance_), alone_(access.state_) {}
   ~Change() {
-    if (std::uncaught_exceptions() > exceptions_) access_.doubt();
+    if (std::uncaught_exceptions() > exceptions_) access_.doubt("half of a change was made");
   }
   Change(const Change &) = delete;
   Change &operator=(const Change &) = delete;

@@ -28,13 +28,11 @@ inline Block copied(const cdb_kv_block &given, const Chain &chain) {
   return block;
 }
 
-// At most so many of the blocks first … last, up to damage where that may be.
-inline std::vector<Block> blocks_between(cdb_kv *kv, uint32_t first, uint32_t last, size_t most,
-                                         const Chain &chain, cdb_status other = CDB_OK) {
+// At most so many of a cursor's blocks, up to damage where that may be.
+inline std::vector<Block> blocks_of(cdb_kv_cursor *cursor, size_t most, const Chain &chain,
+                                    cdb_status other = CDB_OK) {
   std::vector<Block> blocks;
-  cdb_kv_cursor *cursor = nullptr;
   cdb_error error{};
-  if (!is_ok(cdb_kv_cursor_open(kv, first, last, &cursor, &error), &error, other)) return blocks;
   while (blocks.size() < most) {
     cdb_kv_block block;
     int32_t found = -1;
@@ -44,4 +42,21 @@ inline std::vector<Block> blocks_between(cdb_kv *kv, uint32_t first, uint32_t la
   }
   cdb_kv_cursor_close(cursor);
   return blocks;
+}
+
+inline std::vector<Block> blocks_between(cdb_kv *kv, uint32_t first, uint32_t last,
+                                         const Chain &chain, cdb_status other = CDB_OK) {
+  cdb_kv_cursor *cursor = nullptr;
+  cdb_error error{};
+  if (!is_ok(cdb_kv_cursor_open(kv, first, last, &cursor, &error), &error, other)) return {};
+  return blocks_of(cursor, SIZE_MAX, chain, other);
+}
+
+// Within a rewind: of those that are to be erased.
+inline std::vector<Block> rewound_blocks(cdb_kv *kv, size_t most, const Chain &chain,
+                                         cdb_status other = CDB_OK) {
+  cdb_kv_cursor *cursor = nullptr;
+  cdb_error error{};
+  if (!is_ok(cdb_kv_rewound_open(kv, &cursor, &error), &error, other)) return {};
+  return blocks_of(cursor, most, chain, other);
 }

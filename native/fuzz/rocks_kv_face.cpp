@@ -112,11 +112,9 @@ class Session {
 
   // Erases what is hidden, a few blocks at a time.
   void finish_rewind() {
-    const auto first = static_cast<uint32_t>(chain_.newest() + 1);
     for (;;) {
       Packed packed;
-      for (const Block &block : blocks_between(kv_, first, UINT32_MAX, 3, chain_))
-        packed.add(block);
+      for (const Block &block : rewound_blocks(kv_, 3, chain_)) packed.add(block);
       if (packed.indices.empty()) break;
       const cdb_blocks blocks = packed.blocks();
       cdb_error error{};
@@ -156,12 +154,12 @@ class Session {
   void read_blocks() {
     const std::vector<Block> &blocks = chain_.blocks();
     size_t n = 0;
-    for (const Block &block : blocks_between(kv_, 0, UINT32_MAX, SIZE_MAX, chain_))
+    for (const Block &block : blocks_between(kv_, 0, UINT32_MAX, chain_))
       require_same(blocks.at(n++), block);
     require(n == blocks.size(), "the cursor gives all blocks");
     for (const Block &block : blocks) {
       const auto index = static_cast<uint32_t>(block.index);
-      const std::vector<Block> found = blocks_between(kv_, index, index, SIZE_MAX, chain_);
+      const std::vector<Block> found = blocks_between(kv_, index, index, chain_);
       require(found.size() == 1, "a block is found by its index");
       require_same(block, found.front());
     }

@@ -136,9 +136,9 @@ void read_all(cdb_kv *kv, const Chain &chain) {
         CDB_CORRUPT);
   for (const Block &block : chain.blocks()) {
     const auto index = static_cast<uint32_t>(block.index);
-    blocks_between(kv, index, index, 1, chain, CDB_CORRUPT);
+    blocks_between(kv, index, index, chain, CDB_CORRUPT);
   }
-  blocks_between(kv, 0, UINT32_MAX, SIZE_MAX, chain, CDB_CORRUPT);
+  blocks_between(kv, 0, UINT32_MAX, chain, CDB_CORRUPT);
 }
 
 // The block behind all others, with a coin that nobody else has.
@@ -188,11 +188,8 @@ void rewind(cdb_kv *kv, const Chain &chain) {
   const int64_t target = std::min(state.newest, static_cast<int64_t>(chain.blocks()[2].index));
   if (!is_ok(cdb_kv_begin_rewind(kv, target, &error), &error, CDB_CORRUPT)) return;
   is_ok(cdb_kv_get_state(kv, &state, &error), &error);
-  if (state.newest == UINT32_MAX) return;
-  const auto first = static_cast<uint32_t>(state.newest + 1);
   Packed rewound;
-  for (const Block &block : blocks_between(kv, first, UINT32_MAX, SIZE_MAX, chain, CDB_CORRUPT))
-    rewound.add(block);
+  for (const Block &block : rewound_blocks(kv, SIZE_MAX, chain, CDB_CORRUPT)) rewound.add(block);
   const cdb_blocks blocks = rewound.blocks();
   is_ok(cdb_kv_erase(kv, &blocks, &error), &error, CDB_CORRUPT);
   is_ok(cdb_kv_end_rewind(kv, &error), &error, CDB_CORRUPT);

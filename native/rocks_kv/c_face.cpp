@@ -85,6 +85,14 @@ cdb_status cdb_kv_cursor_open(cdb_kv *kv, uint32_t first, uint32_t last, cdb_kv_
   });
 }
 
+cdb_status cdb_kv_rewound_open(cdb_kv *kv, cdb_kv_cursor **cursor, cdb_error *error) {
+  return guarded(error, [=] {
+    auto opened = std::make_unique<cdb_kv_cursor>(kv->database);
+    check(kv->database->read_rewound(&opened->blocks));
+    *cursor = opened.release();
+  });
+}
+
 cdb_status cdb_kv_cursor_next(cdb_kv_cursor *cursor, cdb_kv_block *block, int32_t *found,
                               cdb_error *error) {
   return guarded(error, [=] {

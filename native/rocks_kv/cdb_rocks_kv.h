@@ -105,10 +105,12 @@ cdb_status cdb_kv_verify(cdb_kv *kv, cdb_error *error);
 cdb_status cdb_kv_find(cdb_kv *kv, const uint8_t *names, size_t n, cdb_kv_info *infos,
                        uint8_t *found, cdb_error *error);
 
-/* A cursor over the blocks first … last of this moment, whatever is written later. Within a rewind
-   one that begins above its target is over those that are to be erased. */
+/* A cursor over the blocks first … last of this moment, whatever is written later. */
 cdb_status cdb_kv_cursor_open(cdb_kv *kv, uint32_t first, uint32_t last, cdb_kv_cursor **cursor,
                               cdb_error *error);
+
+/* Within a rewind, for the one who writes: a cursor over the blocks that are to be erased. */
+cdb_status cdb_kv_rewound_open(cdb_kv *kv, cdb_kv_cursor **cursor, cdb_error *error);
 
 /* Set *block to the next block, good until the next call with this cursor, and *found to 1; to
    0 at the end. */

@@ -93,13 +93,13 @@ Status Database::close() {
 
 void Database::check_usable() const {
   if (store_ == nullptr) throw Failure(CDB_CLOSED, "", "it is closed", "open it again");
-  if (access_.is_in_doubt()) throw Failure(CDB_CLOSED, "", "a write failed", "open it again");
+  access_.check();
   check_readable(*lost_pages_);
 }
 
-void Database::doubt() {
+void Database::doubt(const std::string &why) {
   const Change change(access_);
-  access_.doubt();
+  access_.doubt(why);
 }
 
 template <typename Body>
@@ -118,11 +118,11 @@ Status Database::writing(Body body) {
   Status status;
   try {
     with_readable_mappings(*lost_pages_, [&] { status = body(); });
-  } catch (...) {
-    doubt();
+  } catch (const std::exception &exception) {
+    doubt(exception.what());
     throw;
   }
-  if (!status.ok() && !status.IsInvalidArgument()) doubt();
+  if (!status.ok() && !status.IsInvalidArgument()) doubt(status.ToString());
   return status;
 }
 
@@ -305,21 +305,35 @@ bool Database::find_in_memory(const uint8_t *name, size_t i, cdb_kv_info *info,
 
 Status Database::read(uint32_t first, uint32_t last, std::unique_ptr<Cursor> *cursor) {
   return reading([&] {
-    const bool is_erasing = store_->is_rewinding() && int64_t{first} > store_->newest();
-    const int64_t newest = is_erasing ? last : std::min(int64_t{last}, store_->newest());
-    const auto upto = static_cast<uint32_t>(std::max(newest, int64_t{0}));
-    std::unique_ptr<BlockCursor> committed = store_->cursor(newest < 0 ? 1 : first, upto);
-    std::shared_ptr<const PendingBlocks> pending = pending_.shared_blocks();
-    const int64_t newest_seen = std::min(int64_t{last}, visible_);
-    const size_t begin = pending->first_from(first);
-    const size_t behind =
-        newest_seen < 0 ? 0 : pending->first_from(static_cast<uint64_t>(newest_seen) + 1);
-    *cursor = std::make_unique<Cursor>(std::move(committed), std::move(pending), begin,
-                                       std::max(begin, behind));
-    const std::lock_guard<std::mutex> lock(cursors_mutex_);
-    cursors_.insert(cursor->get());
+    const int64_t newest = std::min(int64_t{last}, visible_);
+    const int64_t committed = std::min(newest, store_->newest());
+    const size_t begin = pending_.shared_blocks()->first_from(first);
+    const size_t end = pending_.shared_blocks()->first_from(static_cast<uint64_t>(newest + 1));
+    if (committed < int64_t{first})
+      open_cursor(1, 0, begin, std::max(begin, end), cursor);
+    else
+      open_cursor(first, static_cast<uint32_t>(committed), begin, std::max(begin, end), cursor);
     return Status::OK();
   });
+}
+
+Status Database::read_rewound(std::unique_ptr<Cursor> *cursor) {
+  return reading([&] {
+    if (!store_->is_rewinding()) return Status::InvalidArgument("no rewind is under way");
+    if (store_->newest() < int64_t{UINT32_MAX})
+      open_cursor(static_cast<uint32_t>(store_->newest() + 1), UINT32_MAX, 0, 0, cursor);
+    else
+      open_cursor(1, 0, 0, 0, cursor);
+    return Status::OK();
+  });
+}
+
+void Database::open_cursor(uint32_t first, uint32_t last, size_t begin, size_t end,
+                           std::unique_ptr<Cursor> *cursor) {
+  *cursor =
+      std::make_unique<Cursor>(store_->cursor(first, last), pending_.shared_blocks(), begin, end);
+  const std::lock_guard<std::mutex> lock(cursors_mutex_);
+  cursors_.insert(cursor->get());
 }
 
 Status Database::next(Cursor *cursor, cdb_kv_block *block, bool *found) {

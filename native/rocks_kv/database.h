@@ -27,10 +27,11 @@ class Database {
   // For any number of threads.
   rocksdb::Status state(cdb_kv_state *state);
   rocksdb::Status find(const uint8_t *names, size_t n, cdb_kv_info *infos, uint8_t *found);
-  // The blocks first … last of this moment; within a rewind, from above its target on, those that
-  // are to be erased.
-  // Where *cursor is set, end() must follow, also when it fails.
+  // The blocks first … last of this moment. Where *cursor is set, end() must follow, also when it
+  // fails.
   rocksdb::Status read(uint32_t first, uint32_t last, std::unique_ptr<Cursor> *cursor);
+  // Within a rewind: those that are to be erased.
+  rocksdb::Status read_rewound(std::unique_ptr<Cursor> *cursor);
   rocksdb::Status next(Cursor *cursor, cdb_kv_block *block, bool *found);
   void end(std::unique_ptr<Cursor> cursor);
   rocksdb::Status verify();
@@ -51,12 +52,14 @@ class Database {
   rocksdb::Status writing(Body body);
   // Throws where it is not.
   void check_usable() const;
-  void doubt();
+  void doubt(const std::string &why);
   rocksdb::Status load(const std::string &path);
   rocksdb::Status restore();
   size_t add_until_bad(const Blocks &chunk, std::vector<size_t> *sizes);
   rocksdb::Status check(size_t first_coin, const std::vector<size_t> &sizes, size_t *first_bad);
   rocksdb::Status find_all(const uint8_t *names, size_t n, cdb_kv_info *infos, uint8_t *found);
+  void open_cursor(uint32_t first, uint32_t last, size_t begin, size_t end,
+                   std::unique_ptr<Cursor> *cursor);
   bool find_in_memory(const uint8_t *name, size_t i, cdb_kv_info *info, std::vector<Place> *places,
                       uint64_t *probes) const;
   rocksdb::Status commit_pending();
