@@ -2,6 +2,7 @@
 
 import os
 import sys
+from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
@@ -180,6 +181,46 @@ class NativeEngine(NativeModule):
                 close(handle[0])
             raise
         return handle[0]
+
+
+class Ended:
+    """Handles that nobody has any more, of what reads from an open handle.
+
+    Finalizers add them, in any order and any thread, and free none: that takes locks. The next call
+    does, or the end of the handle that they read from.
+    """
+
+    def __init__(self, free: Callable[[Any], object]) -> None:
+        self._free = free
+        self._handles: deque[Any] = deque()
+        self._is_over = False
+
+    def add(self, handle: Any) -> None:
+        """Have it freed."""
+        self._handles.append(handle)
+        if self._is_over:
+            self.free()
+
+    def __len__(self) -> int:
+        return len(self._handles)
+
+    def free(self) -> None:
+        """Free those that there are."""
+        while self._handles:
+            try:
+                handle = self._handles.popleft()
+            except IndexError:  # another thread was faster
+                return
+            self._free(handle)
+
+    def end_with(self, release: Callable[[Any], object], handle: Any) -> None:
+        """Release what they read from, which was closed, so that no lock is waited for any more.
+
+        A reader and what it reads from may be garbage together; then they end in any order.
+        """
+        self._is_over = True
+        self.free()
+        release(handle)
 
 
 _threads_used: set[str] = set()

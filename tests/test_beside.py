@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from cdb.blocks import BlockSpendInfo, canonical
+from cdb.coin_log.binding import Sizes
 from cdb.coins import Coin, bytes32
 from cdb.errors import DatabaseClosedError, UnknownCoinError
 from cdb.packed import PackedBlocks
@@ -151,6 +152,54 @@ def test_what_was_accepted_is_seen_by_all_threads(schema: Subject) -> None:
         for index in range(0, BLOCKS, 10):
             schema.accept_packed(PackedBlocks.of(CHAIN[index : index + 10]))
             assert thread.submit(newest_seen, schema).result() == index + 9
+
+
+@pytest.fixture
+def put_off(tmp_path: Path) -> Iterator[CoinLogSchema]:
+    """A coin log that has accepted, in a thread that has ended, a block that it is going to refuse.
+
+    That spends a coin that a rewind took away.
+    """
+    with CoinLogSchema(tmp_path / "database", sizes=Sizes(recent_bits=2)) as schema:
+        gone = [reward(1, number) for number in range(COINS)]
+        schema.accept_block(BlockSpendInfo(1, 0, [], [reward(0)]))
+        schema.accept_block(BlockSpendInfo(2, 0, [], gone))
+        schema.rewind_to_block_index(1)
+        schema.accept_block(BlockSpendInfo(2, 0, [], [reward(2, n) for n in range(COINS)]))
+        bad = PackedBlocks.of([BlockSpendInfo(3, 0, [gone[0].name()], [reward(3)])])
+        writer = threading.Thread(target=schema.accept_packed, args=(bad,))
+        writer.start()
+        writer.join()
+        yield schema
+
+
+def test_a_refusal_is_told_to_the_writer_alone(put_off: CoinLogSchema) -> None:
+    """Also where a reading thread has the number that the writer's had."""
+    found: list[int] = []
+
+    def read() -> None:
+        found.append(len(put_off.coin_infos_for_coin_names([reward(3).name()])))
+
+    for _ in range(30):
+        reader = threading.Thread(target=read)
+        reader.start()
+        reader.join()
+    assert found == [0] * 30
+    with pytest.raises(UnknownCoinError):
+        put_off.flush()
+    put_off.flush()
+
+
+def test_open_iterations_share_what_a_rewind_takes(tmp_path: Path) -> None:
+    """One copy of the log, and one descriptor, for all of them."""
+    with CoinLogSchema(tmp_path / "database") as schema:
+        schema.accept_packed(PackedBlocks.of(CHAIN))
+        iterations = [schema.blocks() for _ in range(100)]
+        before = len(list(Path("/proc/self/fd").iterdir()))
+        schema.rewind_to_block_index(10)
+        assert len(list(Path("/proc/self/fd").iterdir())) <= before + 2
+        for iteration in iterations[::9]:
+            assert list(iteration) == CHAIN
 
 
 def test_readers_wait_for_no_write_that_goes_on(schema: Subject) -> None:

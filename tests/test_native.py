@@ -14,7 +14,7 @@ from cdb.errors import (
     UnsupportedError,
     WrongDatabaseError,
 )
-from cdb.native import _EXCEPTIONS, NativeError, TakenBackError
+from cdb.native import _EXCEPTIONS, Ended, NativeError, TakenBackError
 from cdb.rocks_kv import binding as rocks_kv
 from cdb.rocks_kv.binding import Options, RocksKv
 from cdb.rows import rocks_index
@@ -93,3 +93,14 @@ def test_a_text_that_is_too_long_lacks_its_middle(tmp_path: Path) -> None:
     assert problem.startswith("damage was found (")
     assert "dd ... dd" in problem
     assert "/MANIFEST-000001" in problem
+
+
+def test_handles_are_freed_in_any_order() -> None:
+    """Of a reader and of what it reads from, which may be garbage together."""
+    freed: list[object] = []
+    ended = Ended(freed.append)
+    ended.add("reader")
+    assert len(ended) == 1
+    ended.end_with(freed.append, "database")
+    ended.add("later reader")
+    assert freed == ["reader", "database", "later reader"]

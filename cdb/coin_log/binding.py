@@ -6,7 +6,6 @@ importing this module always works, and missing() says why the engine does not.
 
 import os
 from array import array
-from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +16,7 @@ from cdb.coins import MAX_U32, NAME_BYTES
 from cdb.damage import Progress
 from cdb.durability import Durability
 from cdb.errors import DatabaseClosedError
-from cdb.native import NativeEngine, NativeError, TakenBackError
+from cdb.native import Ended, NativeEngine, NativeError, TakenBackError
 from cdb.packed import CONFIRM_BYTES, INFO_BYTES, PackedBlocks, native_blocks
 
 _READ_CONFIRMS = 4096
@@ -87,7 +86,7 @@ class CoinLog:
         self.is_settled = True
         """Whether settle() has nothing to do; for the one who writes."""
         self._native = _engine.load()
-        self._ended: deque[Any] = deque()
+        self._ended = Ended(self._native.lib.cdb_coin_log_end)
         ffi = self._native.ffi
         options = ffi.new("cdb_coin_log_options *")
         options.read_only = read_only
@@ -156,6 +155,10 @@ class CoinLog:
             self.is_settled = True
         return None
 
+    def verify(self) -> None:
+        """Do the same for one who reads: the next accept() or settle() tells of the block."""
+        _engine.call(self.path, "verify", self._open_handle())
+
     def await_settled(self, most_milliseconds: int) -> bool:
         """Wait for the one who writes to verify, for so long at most. Whether anybody writes."""
         is_writing = self._native.ffi.new("int32_t *")
@@ -201,7 +204,8 @@ class CoinLog:
         handle, self._handle = self._handle, None
         if handle is not None:
             # Others may be in the middle of a call; they have this object while they are.
-            finalize(self, _release, self._native.lib, handle, self._ended).atexit = False
+            release = self._native.lib.cdb_coin_log_release
+            finalize(self, self._ended.end_with, release, handle).atexit = False
             _engine.call(self.path, "close", handle, abandon)
 
     def _abandon(self, handle: Any) -> None:
@@ -214,14 +218,14 @@ class CoinLog:
         return block
 
     def _reader(self, function: str, *arguments: int) -> "Reader":
-        kind, end = "cdb_coin_log_reader", self._ended.append
+        kind, end = "cdb_coin_log_reader", self._ended.add
         log = self._open_handle()
         handle = _engine.open(self.path, function, log, *arguments, kind=kind, close=end)
         return Reader(self, handle, self._ended)
 
     def _end_readers(self) -> None:
         """End the readers that nobody has any more: here, and not where a finalizer runs."""
-        _end_all(self._native.lib, self._ended)
+        self._ended.free()
 
     def _count(self) -> Any:
         totals = self._native.ffi.new("cdb_coin_log_totals *")
@@ -234,28 +238,13 @@ class CoinLog:
         return self._handle
 
 
-def _end_all(lib: Any, readers: "deque[Any]") -> None:
-    while readers:
-        try:
-            reader = readers.popleft()
-        except IndexError:  # another thread was faster
-            return
-        lib.cdb_coin_log_end(reader)
-
-
-def _release(lib: Any, log: Any, readers: "deque[Any]") -> None:
-    """Free what is left of a closed log and of its readers: nobody has any of them."""
-    _end_all(lib, readers)
-    lib.cdb_coin_log_release(log)
-
-
 class Reader:
     """Blocks as they were when it was made. One call at a time."""
 
-    def __init__(self, log: CoinLog, handle: Any, ended: "deque[Any]") -> None:
+    def __init__(self, log: CoinLog, handle: Any, ended: Ended) -> None:
         self._log = log
         self._handle = handle
-        finalize(self, ended.append, handle)
+        finalize(self, ended.add, handle)
 
     def next(self) -> PackedBlocks | None:
         """The next blocks, a few thousand coins; None at the end."""

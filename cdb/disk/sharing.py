@@ -156,7 +156,7 @@ def _call(*, of_open: bool, writes: bool) -> Callable[[_Method[S, P, T]], _Metho
         # No context manager: one in Python takes a fifth of the time in which a coin is looked up.
         @wraps(method)
         def call(self: S, /, *arguments: P.args, **options: P.kwargs) -> T:
-            with self._mutex:
+            with self._mutex:  # for the whole call
                 thread = get_ident()
                 self._check_outside(thread)
                 try:  # whatever a signal's handler raises from here on, it does not stay inside

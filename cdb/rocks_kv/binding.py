@@ -6,7 +6,6 @@ importing this module always works, and missing() says why the engine does not.
 
 import os
 from array import array
-from collections import deque
 from pathlib import Path
 from typing import Any, NamedTuple
 from weakref import finalize
@@ -14,7 +13,7 @@ from weakref import finalize
 from cdb.blocks import BlockSpendInfo
 from cdb.coins import NAME_BYTES
 from cdb.errors import CdbError, DatabaseClosedError
-from cdb.native import rocksdb_engine
+from cdb.native import Ended, rocksdb_engine
 from cdb.packed import CONFIRM_BYTES, INFO_BYTES, PackedBlocks, native_blocks
 
 CACHE_BYTES = 64 << 20
@@ -66,7 +65,7 @@ class RocksKv:
         self.path = path
         self._native = _engine.load()
         self._ffi = self._native.ffi
-        self._ended: deque[Any] = deque()
+        self._ended = Ended(self._native.lib.cdb_kv_cursor_close)
         self._handle: Any = None
         native_options = self._ffi.new("cdb_kv_options *")
         native_options.create = options.create
@@ -161,7 +160,8 @@ class RocksKv:
         handle, self._handle = self._handle, None
         if handle is not None:
             # Others may be in the middle of a call; they have this object while they are.
-            finalize(self, _release, self._native.lib, handle, self._ended).atexit = False
+            release = self._native.lib.cdb_kv_release
+            finalize(self, self._ended.end_with, release, handle).atexit = False
             _engine.call(self.path, "close", handle)
 
     def _abandon(self, handle: Any) -> None:
@@ -170,14 +170,14 @@ class RocksKv:
 
     def _cursor(self, function: str, *arguments: int) -> "Cursor":
         self._end_cursors()
-        database, end = self._open_handle(), self._ended.append
+        database, end = self._open_handle(), self._ended.add
         kind = "cdb_kv_cursor"
         handle = _engine.open(self.path, function, database, *arguments, kind=kind, close=end)
         return Cursor(self, handle, self._ended)
 
     def _end_cursors(self) -> None:
         """End the cursors that nobody has any more: here, and not where a finalizer runs."""
-        _end_all(self._native.lib, self._ended)
+        self._ended.free()
 
     def _open_handle(self) -> Any:
         if self._handle is None:
@@ -189,28 +189,13 @@ class RocksKv:
         _engine.call(self.path, function, self._open_handle(), *arguments)
 
 
-def _end_all(lib: Any, cursors: "deque[Any]") -> None:
-    while cursors:
-        try:
-            cursor = cursors.popleft()
-        except IndexError:  # another thread was faster
-            return
-        lib.cdb_kv_cursor_close(cursor)
-
-
-def _release(lib: Any, database: Any, cursors: "deque[Any]") -> None:
-    """Free what is left of a closed database and of its cursors: nobody has any of them."""
-    _end_all(lib, cursors)
-    lib.cdb_kv_release(database)
-
-
 class Cursor:
     """Blocks in order, from one moment's view. One call at a time."""
 
-    def __init__(self, database: RocksKv, handle: Any, ended: "deque[Any]") -> None:
+    def __init__(self, database: RocksKv, handle: Any, ended: Ended) -> None:
         self._database = database
         self._handle = handle
-        finalize(self, ended.append, handle)
+        finalize(self, ended.add, handle)
         self._failure: CdbError | None = None
 
     def next(self, entries: int) -> PackedBlocks | None:

@@ -15,7 +15,7 @@ from contextlib import ExitStack
 from functools import partial
 from os import PathLike
 from pathlib import Path
-from threading import get_ident
+from threading import local
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from cdb.blocks import BlockSpendInfo, checked_index, checked_names, named_block, with_plain_fields
@@ -58,6 +58,8 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 FORMAT_VERSION = 1
+_here = local()
+"""What tells threads apart: numbers of those that have ended are given to others."""
 _WAIT_MILLISECONDS = 100
 """For a writer to verify something. It does so at the end of its call, which may take longer."""
 
@@ -84,7 +86,7 @@ class CoinLogSchema(Shared):
         super().__init__(self._path, read_only=read_only)
         self._damage: CorruptDatabaseError | None = None
         self._owed: BlockError | ValueError | None = None  # what the writer has to be told
-        self._writer: int | None = None  # the thread of the last accept_packed
+        self._writer: object = self  # what the thread of the last accept_packed has in _here
         with ExitStack() as undo:
             self._home = Home(
                 self._path, "coin_log", FORMAT_VERSION, read_only=read_only, folder=DERIVED
@@ -117,7 +119,9 @@ class CoinLogSchema(Shared):
         A refusal is deferred until then, or to an accept that makes room or refuses another block.
         Reads in other threads than this one go on without the block: it is the writer who is told.
         """
-        self._writer = get_ident()
+        if not hasattr(_here, "writer"):
+            _here.writer = object()
+        self._writer = _here.writer
         self._accept(PackedBlocks.checked(packed_blocks), trusting=True)
 
     @reading
@@ -228,21 +232,17 @@ class CoinLogSchema(Shared):
 
         The writer's own thread is told of a refusal; to others the block is gone.
         """
-        if self._writer == get_ident() and (self._owed is not None or not self._log.is_settled):
+        if not self._log.is_settled and self._writer is getattr(_here, "writer", None):
             with self._mutex:
                 self._settle()
         while True:
             try:
                 return read(*arguments, **options)
             except UnverifiedError:
-                self._have_verified()
-
-    def _have_verified(self) -> None:
-        """Verify it here, unless somebody writes: then that one does so at the end of the call."""
-        if self._log.await_settled(_WAIT_MILLISECONDS):
-            return
-        with self._mutex, self._guard.write():
-            self._owe_refusal(self._log.settle())
+                # Who writes verifies it at the end of the call; where nobody does, it is done here.
+                if not self._log.await_settled(_WAIT_MILLISECONDS):
+                    with self._mutex:
+                        self._log.verify()
 
     def _owe_refusal(self, refused: PackedBlocks | None) -> None:
         """Have the writer be told of a block. What cuts this short is a write that has failed."""

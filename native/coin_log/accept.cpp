@@ -94,6 +94,7 @@ class Acceptance {
 };
 
 size_t Store::accept(const Blocks &blocks, bool trusting, const RecordHeader *replayed) {
+  check_taken_back();
   checkpoint_if_due();  // of blocks that were all refused late, only names are left
   const Writing writing = {epoch_, acked_.length(epoch_)};
   const size_t accepted =

@@ -59,7 +59,17 @@ cdb_status cdb_coin_log_accept(cdb_coin_log *log, const cdb_blocks *blocks, int3
 }
 
 cdb_status cdb_coin_log_settle(cdb_coin_log *log, cdb_error *error) {
-  return guarded(error, [=] { log->database->change([](Store &store) { store.verify(); }); });
+  return guarded(error, [=] {
+    log->database->change([](Store &store) {
+      store.verify();
+      store.check_taken_back();
+    });
+  });
+}
+
+cdb_status cdb_coin_log_verify(cdb_coin_log *log, cdb_error *error) {
+  return guarded(error,
+                 [=] { log->database->change([](Store &store) { store.verify_for_reader(); }); });
 }
 
 cdb_status cdb_coin_log_await_settled(cdb_coin_log *log, uint32_t most_milliseconds,

@@ -110,6 +110,10 @@ cdb_status cdb_coin_log_accept(cdb_coin_log *log, const cdb_blocks *blocks, int3
    call fails with CDB_TAKEN_BACK. */
 cdb_status cdb_coin_log_settle(cdb_coin_log *log, cdb_error *error);
 
+/* The same for one who reads, where nobody writes: that a block is refused is told by the next
+   accept or settle. */
+cdb_status cdb_coin_log_verify(cdb_coin_log *log, cdb_error *error);
+
 /* Set *is_writing to whether a writing call is under way; if so, wait until it has verified what
    was accepted, which it does at its end then, or has ended, or for so long. */
 cdb_status cdb_coin_log_await_settled(cdb_coin_log *log, uint32_t most_milliseconds,

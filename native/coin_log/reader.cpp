@@ -9,13 +9,16 @@ namespace {
 constexpr const char *kPreservedFile = "derived/preserved";
 constexpr uint64_t kCopyBytes = uint64_t{1} << 20;
 
-void copy_log(const Log &log, uint64_t begin, uint64_t end, File *file) {
+std::shared_ptr<const Preserved> preserved(const Log &log, uint64_t begin, uint64_t end) {
+  auto file = std::make_unique<File>(log.directory(), kPreservedFile, Open::kReplace);
+  remove_file(log.directory(), kPreservedFile);
   Bytes piece;
   for (uint64_t at = begin; at < end; at += piece.size()) {
     piece.resize(std::min(kCopyBytes, end - at));
     log.read(piece.data(), piece.size(), at);
     file->write(piece.data(), piece.size(), at - begin);
   }
+  return std::make_shared<const Preserved>(Preserved{begin, end, std::move(file)});
 }
 
 }  // namespace
@@ -30,9 +33,18 @@ void Readers::remove(Reader *reader) {
   readers_.erase(reader);
 }
 
+// One copy for all of them.
 void Readers::preserve_from(const Log &log, uint64_t offset) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  for (Reader *reader : readers_) reader->preserve_from(log, offset);
+  uint64_t first = UINT64_MAX, last = 0;
+  for (Reader *reader : readers_) {
+    const auto [begin, end] = reader->needed_from(offset);
+    if (begin >= end) continue;
+    first = std::min(first, begin);
+    last = std::max(last, end);
+  }
+  const auto copy = first < last ? preserved(log, first, last) : nullptr;
+  for (Reader *reader : readers_) reader->keep(copy, offset);
 }
 
 void Readers::release() {
@@ -99,15 +111,16 @@ void Reader::read_block(const State &state) {
 
 bool Reader::read_record(const Log &log, uint64_t offset) {
   if (offset < live_end_) return log.read_record(offset, live_end_ - offset, &record_, &ahead_);
-  const auto piece =
-      std::find_if(preserved_.begin(), preserved_.end(),
-                   [offset](const Preserved &p) { return p.begin <= offset && offset < p.end; });
-  const uint64_t place = offset - piece->begin, available = piece->end - offset;
+  const auto piece = std::find_if(preserved_.begin(), preserved_.end(), [offset](const auto &p) {
+    return p->begin <= offset && offset < p->end;
+  });
+  const Preserved &copy = **piece;
+  const uint64_t place = offset - copy.begin, available = copy.end - offset;
   record_.resize(std::min<uint64_t>(available, kHeaderBytes));
-  piece->file->read(record_.data(), record_.size(), place);
+  copy.file->read(record_.data(), record_.size(), place);
   if (available < kHeaderBytes) return false;
   record_.resize(std::min<uint64_t>(available, read_header(record_.data()).length));
-  piece->file->read(record_.data(), record_.size(), place);
+  copy.file->read(record_.data(), record_.size(), place);
   return is_intact(record_.data(), record_.size(), offset);
 }
 
@@ -116,16 +129,14 @@ bool Reader::is_current(const State &state) const {
   return offset_ >= live_end_ || state.is_current(state.block_at(offset_), record_.data());
 }
 
-void Reader::preserve_from(const Log &log, uint64_t offset) {
+std::pair<uint64_t, uint64_t> Reader::needed_from(uint64_t offset) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  const uint64_t begin = std::max(offset, offset_);
-  if (begin < live_end_) {
-    const Directory &directory = log.directory();
-    auto file = std::make_unique<File>(directory, kPreservedFile, Open::kReplace);
-    remove_file(directory, kPreservedFile);
-    copy_log(log, begin, live_end_, file.get());
-    preserved_.push_back({begin, live_end_, std::move(file)});
-  }
+  return {std::max(offset, offset_), live_end_};
+}
+
+void Reader::keep(const std::shared_ptr<const Preserved> &copy, uint64_t offset) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (std::max(offset, offset_) < live_end_) preserved_.push_back(copy);
   live_end_ = std::min(live_end_, offset);
 }
 

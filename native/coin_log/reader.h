@@ -6,6 +6,12 @@
 
 namespace cdb::coin_log {
 
+// Some of the log's bytes that it has no more.
+struct Preserved {
+  uint64_t begin, end;
+  std::unique_ptr<File> file;  // without a name: it goes when this does
+};
+
 class Reader {
  public:
   // Over the records in a range of bytes of the log.
@@ -19,17 +25,14 @@ class Reader {
   void next(const Store &store, uint64_t max_coins);
   const OwnedBlocks &blocks() const { return blocks_; }
 
-  // The log is about to lose its bytes from offset on: copy those that are still to be read.
-  void preserve_from(const Log &log, uint64_t offset);
+  // The bytes from offset on that the log itself still has, and that are still to be read.
+  std::pair<uint64_t, uint64_t> needed_from(uint64_t offset);
+  // The log is about to lose them: they are in the copy, or it is null where none are.
+  void keep(const std::shared_ptr<const Preserved> &copy, uint64_t offset);
   // Let go of the copies.
   void release();
 
  private:
-  struct Preserved {
-    uint64_t begin, end;
-    std::unique_ptr<File> file;  // without a name: it goes when this does
-  };
-
   void read_block(const State &state);
   // False if it is not intact.
   bool read_record(const Log &log, uint64_t offset);
@@ -39,7 +42,7 @@ class Reader {
   std::mutex mutex_;  // for all that follows; who reads is inside of the state already
   uint64_t offset_, end_;
   uint64_t live_end_;  // the log itself still has the bytes before it
-  std::vector<Preserved> preserved_;
+  std::vector<std::shared_ptr<const Preserved>> preserved_;
   ReadAhead ahead_;
   OwnedBlocks blocks_;
   Bytes record_;

@@ -54,9 +54,13 @@ class Store {
   // verify.cpp. Throws TAKEN_BACK when a block that was accepted spends what it must not: that one
   // and those after it are gone then, and the others are as they were.
   void verify();
+  // The same for one who reads: the next call of the one who writes throws it.
+  void verify_for_reader();
+  // Throws TAKEN_BACK if that is owed.
+  void check_taken_back() const;
   // Of these claims, those that are false, by their spends.
   std::vector<Claim> false_claims(std::vector<Claim> claims) const;
-  // The block for which verifying has failed last; null without one.
+  // The block for which verifying has failed; null without one. From then on it is told.
   std::unique_ptr<Reader> taken_back();
 
   // store.cpp

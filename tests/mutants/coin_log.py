@@ -151,7 +151,7 @@ BLIND = (
     Mutant(
         "readers-not-preserved",
         "native/coin_log/reader.cpp",
-        "for (Reader *reader : readers_) reader->preserve_from(log, offset);",
+        "for (Reader *reader : readers_) reader->keep(copy, offset);",
         "",
         8,
         "blocks() is one snapshot, also when a rewind comes meanwhile",
@@ -475,7 +475,7 @@ SEEN = (
     Mutant(
         "refusal-told-in-no-read",
         "cdb/schemas/coin_log.py",
-        "if self._writer == get_ident() and (self._owed is not None or not self._log.is_settled):",
+        'if not self._log.is_settled and self._writer is getattr(_here, "writer", None):',
         "if False:",
         15,
         "a refusal that was put off comes with the writer's next read, too",

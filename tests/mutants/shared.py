@@ -119,7 +119,7 @@ SEEN = (
     Mutant(
         "writes-take-no-lock",
         "cdb/disk/sharing.py",
-        "with self._mutex:",
+        "with self._mutex:  # for the whole call",
         "if self._mutex:",
         14,
         "reads of other threads see whole blocks",

@@ -42,10 +42,17 @@ class WorkingCopy:
             if name not in ("PYTHONDONTWRITEBYTECODE", "VIRTUAL_ENV")
         }
 
+    def _link_shared(self) -> None:
+        """Have beside it what tests look for beside the checkout, or skip without."""
+        shared, link = self._checkout.parent / "shared", self.path.parent / "shared"
+        if shared.exists() and not link.exists():
+            link.symlink_to(shared)
+
     def refresh(self) -> None:
         """Make it what the checkout is, built. Raises BuildError."""
         wanted = files_of(self._checkout)
         self.path.mkdir(parents=True, exist_ok=True)
+        self._link_shared()
         listed = self.path / "build/copied"
         before = listed.read_text().splitlines() if listed.exists() else []
         for name in {*before} - {*wanted}:
