@@ -7,7 +7,7 @@ from cdb.cmds.runner import run
 
 COMMANDS = (
     *("bench", "demo", "dump_blocks", "load_blocks", "make_replay", "report", "schemas", "soak"),
-    "verify",
+    *("upgrade", "verify"),
 )
 
 

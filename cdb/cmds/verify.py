@@ -1,19 +1,17 @@
 """verify: find what is damaged in a database, mend what can be, and compare two databases."""
 
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 
 import click
-from tqdm import tqdm
 
 from cdb.cmds.apart import apart
+from cdb.cmds.bar import coin_bar
 from cdb.cmds.echo import echo, echo_line
 from cdb.cmds.options import SchemaType, database_path, db_option, schema_argument
 from cdb.cmds.runner import EXIT_REPAIRABLE, fail, run
 from cdb.cmds.table import table
-from cdb.damage import Damage, Progress
+from cdb.damage import Damage
 from cdb.errors import CdbError, CorruptDatabaseError, DatabaseLockedError, InvariantError
 from cdb.plain import printable
 from cdb.schemas import SchemaInfo
@@ -80,7 +78,7 @@ def _verify(schema: SchemaInfo, path: Path, repair: bool) -> int:
     schema.check_keeps_contract()
     damages = _check_files(schema, path, repair)
     if repair and damages and _are_repairable(damages) and schema.repair is not None:
-        with _bar(f"{path}: repair") as progress:
+        with coin_bar(f"{path}: repair") as progress:
             schema.repair(path, damages, progress)
         for damage in damages:
             echo_line(f"repaired  {damage.path}")
@@ -101,7 +99,7 @@ def _check_files(schema: SchemaInfo, path: Path, repair: bool) -> list[Damage]:
         return []
     damages: list[Damage] = []
     try:
-        with _bar(f"{path}: files") as progress:
+        with coin_bar(f"{path}: files") as progress:
             damages.extend(schema.check(path, progress))
     except CorruptDatabaseError as error:
         damages.append(Damage.of(error))
@@ -122,7 +120,7 @@ def _show(damages: list[Damage]) -> None:
 
 def _check_state(schema: SchemaInfo, path: Path) -> StateSummary | Damage:
     try:
-        with schema.open(path, read_only=True) as database, _bar(str(path)) as progress:
+        with schema.open(path, read_only=True) as database, coin_bar(str(path)) as progress:
             return verify_state(database, progress)
     except CorruptDatabaseError as error:
         return Damage.of(error)
@@ -152,7 +150,7 @@ def _readable(schema: SchemaInfo, path: Path) -> tuple[int, int | None]:
     with (
         suppress(CdbError),
         schema.open(path, read_only=True) as database,
-        _bar(f"{path}: what can be read") as progress,
+        coin_bar(f"{path}: what can be read") as progress,
     ):
         for block in database.blocks():
             blocks, newest = blocks + 1, block.index
@@ -164,7 +162,7 @@ def _compare(schema: SchemaInfo, path: Path, against: SchemaInfo, path2: Path) -
     with (
         schema.open(path, read_only=True) as one,
         against.open(path2, read_only=True) as other,
-        _bar("compare") as progress,
+        coin_bar("compare") as progress,
     ):
         compare(one, other, progress)
     echo_line(f"{path} and {path2} hold the same blocks and coins")
@@ -182,13 +180,6 @@ def _report(schema: SchemaInfo, path: Path, summary: StateSummary) -> str:
         ],
         left=frozenset({0, 1}),
     )
-
-
-@contextmanager
-def _bar(what: str) -> Iterator[Progress]:
-    hidden = not sys.stderr.isatty()
-    with tqdm(desc=what, unit=" coins", unit_scale=True, leave=False, disable=hidden) as bar:
-        yield bar.update
 
 
 if __name__ == "__main__":

@@ -6,8 +6,9 @@ importing this module always works, and missing() says why the engine does not.
 
 import os
 from array import array
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 from weakref import finalize
@@ -38,7 +39,6 @@ class Sizes:
 
     memtable_coins: int = 1_500_000
     merge_runs: int = 4
-    bucket_bits: int = 16
     name_bits: int = 64
     recent_bits: int = 17
     unverified_spends: int = 1 << 19
@@ -95,7 +95,6 @@ class CoinLog:
         options.power_durable = durability is Durability.POWER
         options.memtable_coins = sizes.memtable_coins
         options.merge_runs = sizes.merge_runs
-        options.bucket_bits = sizes.bucket_bits
         options.name_bits = sizes.name_bits
         options.recent_bits = sizes.recent_bits
         options.unverified_spends = sizes.unverified_spends
@@ -251,19 +250,7 @@ class Reader:
         ffi, lib = self._log._native.ffi, self._log._native.lib
         counts = ffi.new("cdb_coin_log_counts *")
         _engine.call(self._log.path, "next", self._handle, _READ_CONFIRMS, counts)
-        if not counts.blocks:
-            return None
-        numbers = [array("Q", bytes(8 * counts.blocks)) for _ in range(4)]
-        sizes = (NAME_BYTES * counts.spends, CONFIRM_BYTES * counts.confirms)
-        buffers = [bytearray(size) for size in (*sizes, NAME_BYTES * counts.confirms)]
-        lib.cdb_coin_log_take(
-            self._handle,
-            *(ffi.from_buffer("uint64_t[]", each) for each in numbers),
-            *(ffi.from_buffer(each) for each in buffers),
-        )
-        indices, timestamps, spend_ends, confirm_ends = numbers
-        spends, confirms, names = map(bytes, buffers)
-        return PackedBlocks(indices, timestamps, spend_ends, confirm_ends, spends, confirms, names)
+        return _taken(ffi, counts, partial(lib.cdb_coin_log_take, self._handle))
 
     def __iter__(self) -> Iterator[PackedBlocks]:
         return iter(self.next, None)
@@ -293,3 +280,41 @@ def inspect(path: Path, progress: Progress) -> Iterator[FoundDamage]:
                 yield FoundDamage(error, bool(step.can_be_rebuilt), newest)
     finally:
         end(inspection)
+
+
+def format1_blocks(path: Path) -> Iterator[PackedBlocks]:
+    """The blocks of a database of format 1, to which nobody writes. Nothing is changed.
+
+    Raises CorruptDatabaseError, also for what a crash has left, or StorageError.
+    """
+    native = _engine.load()
+    ffi, lib = native.ffi, native.lib
+    end = lib.cdb_coin_log_format1_end
+    kind = "cdb_coin_log_format1"
+    handle = _engine.open(path, "format1_open", os.fsencode(path), kind=kind, close=end)
+    try:
+        counts = ffi.new("cdb_coin_log_counts *")
+        while True:
+            _engine.call(path, "format1_next", handle, _READ_CONFIRMS, counts)
+            blocks = _taken(ffi, counts, partial(lib.cdb_coin_log_format1_take, handle))
+            if blocks is None:
+                return
+            yield blocks
+    finally:
+        end(handle)
+
+
+def _taken(ffi: Any, counts: Any, take: Callable[..., object]) -> PackedBlocks | None:
+    """What a reader has read; None where that is nothing."""
+    if not counts.blocks:
+        return None
+    numbers = [array("Q", bytes(8 * counts.blocks)) for _ in range(4)]
+    sizes = (NAME_BYTES * counts.spends, CONFIRM_BYTES * counts.confirms)
+    buffers = [bytearray(size) for size in (*sizes, NAME_BYTES * counts.confirms)]
+    take(
+        *(ffi.from_buffer("uint64_t[]", each) for each in numbers),
+        *(ffi.from_buffer(each) for each in buffers),
+    )
+    indices, timestamps, spend_ends, confirm_ends = numbers
+    spends, confirms, names = map(bytes, buffers)
+    return PackedBlocks(indices, timestamps, spend_ends, confirm_ends, spends, confirms, names)

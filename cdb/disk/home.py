@@ -94,18 +94,26 @@ class Home:
     """A database directory that is checked, created where it is missing, and locked.
 
     path: as located() gives it. folder: the one directory in it, if there is one.
+    upgrades: whether `cdb upgrade` knows the version before this one.
     read_only: nothing is created or locked. Raises DatabaseNotFoundError, WrongDatabaseError
     (nothing is changed then), CorruptDatabaseError, DatabaseLockedError or StorageError.
     """
 
     def __init__(
-        self, path: Path, schema: str, version: int, *, read_only: bool, folder: str = ""
+        self,
+        path: Path,
+        schema: str,
+        version: int,
+        *,
+        read_only: bool,
+        folder: str = "",
+        upgrades: bool = False,
     ) -> None:
         self.path = path
         self._lock: Lock | None = None
         if not read_only:
             _create(path)
-        _check_contents(path, schema, version, may_be_empty=not read_only)
+        _check_contents(path, schema, version, may_be_empty=not read_only, upgrades=upgrades)
         _check_files(path, folder, read_only=read_only)
         if read_only:
             return
@@ -139,7 +147,7 @@ def schema_at(path: Path) -> tuple[str, int] | None:
 
 @contextmanager
 def checked_home(
-    path: Path, schema: str, version: int, truth: str, *, folder: str
+    path: Path, schema: str, version: int, truth: str, *, folder: str, upgrades: bool = False
 ) -> Iterator[Sequence[Damage]]:
     """Keep writers out; gives the damage to FORMAT.
 
@@ -147,7 +155,7 @@ def checked_home(
     DatabaseLockedError, DatabaseNotFoundError, WrongDatabaseError or StorageError.
     """
     with writers_kept_out(path / LOCK_FILE, path):
-        damages = list(_format_damage(path, schema, version, truth))
+        damages = list(_format_damage(path, schema, version, truth, upgrades))
         _check_files(path, folder, read_only=True)
         yield damages
 
@@ -168,9 +176,11 @@ def repaired_home(
         lock.release()
 
 
-def _format_damage(path: Path, schema: str, version: int, truth: str) -> Iterator[Damage]:
+def _format_damage(
+    path: Path, schema: str, version: int, truth: str, upgrades: bool
+) -> Iterator[Damage]:
     try:
-        _check_contents(path, schema, version, may_be_empty=False)
+        _check_contents(path, schema, version, may_be_empty=False, upgrades=upgrades)
     except CorruptDatabaseError as error:
         yield Damage.of(error, truth)
     except WrongDatabaseError:
@@ -200,14 +210,30 @@ def _create(path: Path) -> None:
     fsync_dir(path.parent)
 
 
-def _check_contents(path: Path, schema: str, version: int, *, may_be_empty: bool) -> None:
+def wrong_version(
+    path: Path, schema: str, found: int, version: int, *, upgrades: bool = False
+) -> WrongDatabaseError:
+    """What to say of a database of another version than this cdb's."""
+    problem = f"its {schema} format is version {found}, and this cdb reads {version}"
+    if found > version:
+        advice = "use the cdb that wrote it, a newer one"
+    elif upgrades and found == version - 1:
+        advice = f"cdb upgrade {schema} --db {path} makes it one of that version"
+    else:
+        advice = "use the cdb that wrote it, or load it anew"
+    return WrongDatabaseError(path, f"{problem}; {advice}")
+
+
+def _check_contents(
+    path: Path, schema: str, version: int, *, may_be_empty: bool, upgrades: bool = False
+) -> None:
     if not path.exists():
         raise DatabaseNotFoundError(path, "no database is here")
     if not path.is_dir():
         raise WrongDatabaseError(path, f"this is a file, and a {schema} database is a directory")
     found = schema_at(path)
     if found is None:
-        if may_be_empty and _is_unused(path):
+        if may_be_empty and is_unused(path):
             return
         raise WrongDatabaseError(path, "this directory holds no cdb database; name a new path")
     found_schema, found_version = found
@@ -215,8 +241,7 @@ def _check_contents(path: Path, schema: str, version: int, *, may_be_empty: bool
         problem = f"this is a {found_schema} database; open it with that schema, not with {schema}"
         raise WrongDatabaseError(path, problem)
     if found_version != version:
-        problem = f"its {schema} format is version {found_version}, and this cdb reads {version}"
-        raise WrongDatabaseError(path, f"{problem}; use the cdb that wrote it, or load it anew")
+        raise wrong_version(path, schema, found_version, version, upgrades=upgrades)
 
 
 def _check_files(path: Path, folder: str, *, read_only: bool) -> None:
@@ -224,6 +249,9 @@ def _check_files(path: Path, folder: str, *, read_only: bool) -> None:
         check_directory(path, read_only=read_only, folders=(folder,))
 
 
-def _is_unused(path: Path) -> bool:
-    # A crash while the database was made leaves its lock and perhaps an unfinished FORMAT.
+def is_unused(path: Path) -> bool:
+    """Whether a directory without FORMAT holds nothing but what a crash has left that was faster.
+
+    That is a lock, and perhaps an unfinished FORMAT.
+    """
     return all(entry.name.startswith((LOCK_FILE, FORMAT_FILE)) for entry in path.iterdir())

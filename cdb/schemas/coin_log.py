@@ -1,4 +1,4 @@
-"""An append-only log of blocks; an 8-byte index, derived from it, finds a coin's place there.
+"""An append-only log of blocks; a 6-byte index, derived from it, finds a coin's place there.
 
     log                 the blocks, in checksummed records: the truth
     acked               how much of the log is durable for sure
@@ -24,6 +24,7 @@ from cdb.coin_log.binding import (
     CoinLog,
     Reader,
     Sizes,
+    format1_blocks,
     load,
     missing,
     names_of,
@@ -51,13 +52,14 @@ from cdb.packed import (
     checked_packed_names,
     unpacked_infos,
 )
+from cdb.schemas.protocol import Former
 
-__all__ = ["SCHEMA", "SMALL", "CoinLogSchema", "check", "missing", "repair"]
+__all__ = ["FORMER", "SCHEMA", "SMALL", "CoinLogSchema", "check", "missing", "repair"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 _here = local()
 """What tells threads apart: numbers of those that have ended are given to others."""
 _WAIT_MILLISECONDS = 100
@@ -89,7 +91,12 @@ class CoinLogSchema(Shared):
         self._writer: object = self  # what the thread of the last accept_packed has in _here
         with ExitStack() as undo:
             self._home = Home(
-                self._path, "coin_log", FORMAT_VERSION, read_only=read_only, folder=DERIVED
+                self._path,
+                "coin_log",
+                FORMAT_VERSION,
+                read_only=read_only,
+                folder=DERIVED,
+                upgrades=True,
             )
             undo.callback(self._home.close)
             self._log = self._open(durability, sizes)
@@ -283,7 +290,9 @@ class CoinLogSchema(Shared):
 def check(path: Path, progress: Progress) -> Iterator[Damage]:
     """Damage to the log, which nothing repairs, and to what is derived. See cdb.schemas."""
     path = located(path, read_only=True)
-    with checked_home(path, "coin_log", FORMAT_VERSION, "log", folder=DERIVED) as damages:
+    with checked_home(
+        path, "coin_log", FORMAT_VERSION, "log", folder=DERIVED, upgrades=True
+    ) as damages:
         yield from damages
         yield from check_coin_log(path, progress)
 
@@ -324,9 +333,10 @@ def _packed(block: BlockSpendInfo) -> PackedBlocks | None:
 
 
 SCHEMA = CoinLogSchema
+FORMER = Former(FORMAT_VERSION, format1_blocks, DERIVED)
 SMALL = partial(
     SCHEMA,
-    sizes=Sizes(memtable_coins=20, merge_runs=2, bucket_bits=3, recent_bits=2, unverified_spends=5),
+    sizes=Sizes(memtable_coins=20, merge_runs=2, recent_bits=2, unverified_spends=5),
 )
 
 if TYPE_CHECKING:

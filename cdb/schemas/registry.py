@@ -16,7 +16,8 @@ A module may also have
 - KEEPS_CONTRACT = False: it measures something, and stores nothing;
 - missing() -> str | None: why it can't be used on this machine, and what to do; None when it can;
 - check(path, progress) and repair(path, damages, progress): see Check and Repair in
-  cdb.schemas.protocol.
+  cdb.schemas.protocol;
+- FORMER: how to read its databases of the format before; see Former in cdb.schemas.protocol.
 """
 
 import importlib
@@ -31,7 +32,7 @@ from types import ModuleType
 
 from cdb.durability import Durability
 from cdb.errors import MissingEngineError, UnknownSchemaError, UnsupportedError
-from cdb.schemas.protocol import Check, Repair, Schema, SchemaFactory
+from cdb.schemas.protocol import Check, Former, Repair, Schema, SchemaFactory
 
 ENTRY_POINT_GROUP = "cdb.schemas"
 _NO_SCHEMAS = {"protocol", "registry"}
@@ -59,6 +60,7 @@ class SchemaInfo:
     missing: str | None
     check: Check | None = None
     repair: Repair | None = None
+    former: Former | None = None
     small: str | None = None
 
     def open(
@@ -169,6 +171,7 @@ def _describe(module: ModuleType, factory: SchemaFactory) -> SchemaInfo:
         missing=None if missing is None else missing(),
         check=getattr(module, "check", None),
         repair=getattr(module, "repair", None),
+        former=getattr(module, "FORMER", None),
         small=f"{own_name}:SMALL" if hasattr(module, "SMALL") else None,
     )
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from random import Random
 
 from cdb.blocks import BlockSpendInfo
-from cdb.coins import MAX_U32, MAX_U64, Coin, bytes32
+from cdb.coins import MAX_U32, MAX_U64, NAME_BYTES, REWARD_PREFIX_BYTES, Coin, bytes32
 from cdb.errors import (
     AlreadySpentError,
     BlockError,
@@ -29,6 +29,13 @@ def hash_of(*parts: object) -> bytes32:
 def reward(index: int, n: int = 0, amount: int = 1) -> Coin:
     """A coin without a parent in the chain; each (index, n) gives another one."""
     return Coin(hash_of("reward", index, n), hash_of("farmer", n % 3), amount)
+
+
+def paid(height: int, kind: int = 0, amount: int = 1) -> Coin:
+    """A coin with the parent of a real reward: a height's, of one of any number of kinds."""
+    prefix = hash_of("network", kind)[:REWARD_PREFIX_BYTES]
+    parent = bytes32(prefix + height.to_bytes(NAME_BYTES - REWARD_PREFIX_BYTES, "big"))
+    return Coin(parent, hash_of("farmer", kind), amount)
 
 
 def child(parent: bytes32, n: int = 0, amount: int = 1) -> Coin:
@@ -173,6 +180,7 @@ def random_block(chain: Chain, random: Random) -> BlockSpendInfo:
     # Of so many rewards at an index, another branch takes others.
     rewards = random.sample(range(1000), random.randint(0, MAX_REWARDS))
     confirms = [reward(index, n, next(amounts)) for n in rewards]
+    confirms += [paid(index, kind) for kind in random.sample(range(3), random.randint(0, 3))]
     confirms += [child(name, n, next(amounts)) for name in spends for n in range(2)]
     if confirms and index:
         ephemeral = random.choice(confirms).name()

@@ -36,6 +36,7 @@ class Acceptance {
         writing_(writing),
         replayed_(replayed),
         first_row_(state.row_count),
+        kinds_(state.kinds),
         records_(state.log.buffer()) {}
 
   // How many blocks were accepted, before one that breaks a rule.
@@ -46,6 +47,7 @@ class Acceptance {
   int64_t newest_before(size_t block) const;
   void check_limits(size_t block) const;
   void add_record(size_t block);
+  void introduce_kinds(size_t block);
   void enter();
   void stop_behind(size_t repeated, std::vector<uint32_t> *known);
   void find_duplicates(const std::vector<uint32_t> &known);
@@ -80,6 +82,7 @@ class Acceptance {
   const RecordHeader *const replayed_;
   const uint32_t first_row_;
 
+  RewardKinds kinds_;  // before the next block to prepare; readers see them with the blocks
   Joined joined_;
   size_t prepared_ = 0;  // blocks that break no rule by themselves
   size_t good_ = 0;      // those of them that break none at all
@@ -131,6 +134,7 @@ void Acceptance::prepare() {
     if (!keeps_rules(blocks_, prepared_, newest_before(prepared_), joined_)) return;
     check_limits(prepared_);
     add_record(prepared_);
+    introduce_kinds(prepared_);
     validation_.parents.examine(blocks_, prepared_, joined_, first_row_, &doubtful_);
   }
 }
@@ -153,10 +157,17 @@ void Acceptance::add_record(size_t block) {
   RecordHeader header = {};
   header.previous_checksum = headers_.empty() ? state_.last_checksum : headers_.back().checksum;
   header.epoch = writing_.epoch;
-  header.first_row = first_row_ + blocks_.confirm_begin(block);
+  header.first_row = row_before(block);
   header.durable_upto = writing_.durable_upto;
   const uint64_t offset = state_.log.end() + records_.size();
-  headers_.push_back(append_record(blocks_, block, joined_, header, offset, &records_));
+  headers_.push_back(
+      append_record(blocks_, block, joined_, kinds_, header, state_.log.seed(offset), &records_));
+}
+
+void Acceptance::introduce_kinds(size_t block) {
+  for (const uint32_t coin : joined_.explicit_parents)
+    kinds_.introduce(blocks_.confirm(blocks_.confirm_begin(block) + coin),
+                     state_.blocks.size() + block);
 }
 
 // Readers pass over rows that no block has yet.
@@ -319,6 +330,8 @@ void Acceptance::commit() {
     state_.add_block(headers_[block], offset);
     offset += headers_[block].length;
   }
+  kinds_.cut(state_.blocks.size());
+  state_.kinds = std::move(kinds_);
   state_.rule_probes = validation_.parents.probes();
   for (const Claim &claim : unverified_)
     if (claim.spend < spends)

@@ -2,6 +2,7 @@
 #include "common/c_face.h"
 #include "common/coin_name.h"
 #include "database.h"
+#include "format1.h"
 #include "inspection.h"
 #include "reader.h"
 
@@ -25,11 +26,27 @@ struct cdb_coin_log_inspection {
   coin_log::Inspection inspection;
 };
 
+struct cdb_coin_log_format1 {
+  coin_log::Format1 reader;
+};
+
 namespace {
 
 template <typename T>
 void copy(const std::vector<T> &from, T *to) {
   if (!from.empty()) std::memcpy(to, from.data(), from.size() * sizeof(T));
+}
+
+void take(const cdb::OwnedBlocks &blocks, uint64_t *indices, uint64_t *timestamps,
+          uint64_t *spend_ends, uint64_t *confirm_ends, uint8_t *spends, uint8_t *confirms,
+          uint8_t *names) {
+  copy(blocks.indices, indices);
+  copy(blocks.timestamps, timestamps);
+  copy(blocks.spend_ends, spend_ends);
+  copy(blocks.confirm_ends, confirm_ends);
+  copy(blocks.spends, spends);
+  copy(blocks.confirms, confirms);
+  copy(blocks.names, names);
 }
 
 }  // namespace
@@ -129,7 +146,8 @@ cdb_status cdb_coin_log_read(cdb_coin_log *log, int64_t first_index, int64_t las
     log->database->read_verified([=](const Store &store) {
       const auto range = store.state().range(first_index, last_index);
       *reader = new cdb_coin_log_reader{
-          log->database, std::make_unique<coin_log::Reader>(log->database->readers(), range)};
+          log->database,
+          std::make_unique<coin_log::Reader>(log->database->readers(), store.state(), range)};
     });
   });
 }
@@ -146,14 +164,8 @@ cdb_status cdb_coin_log_next(cdb_coin_log_reader *reader, uint64_t max_confirms,
 void cdb_coin_log_take(const cdb_coin_log_reader *reader, uint64_t *indices, uint64_t *timestamps,
                        uint64_t *spend_ends, uint64_t *confirm_ends, uint8_t *spends,
                        uint8_t *confirms, uint8_t *names) {
-  const cdb::OwnedBlocks &blocks = reader->reader->blocks();
-  copy(blocks.indices, indices);
-  copy(blocks.timestamps, timestamps);
-  copy(blocks.spend_ends, spend_ends);
-  copy(blocks.confirm_ends, confirm_ends);
-  copy(blocks.spends, spends);
-  copy(blocks.confirms, confirms);
-  copy(blocks.names, names);
+  take(reader->reader->blocks(), indices, timestamps, spend_ends, confirm_ends, spends, confirms,
+       names);
 }
 
 void cdb_coin_log_end(cdb_coin_log_reader *reader) { delete reader; }
@@ -171,6 +183,31 @@ cdb_status cdb_coin_log_inspect_next(cdb_coin_log_inspection *inspection, uint64
 }
 
 void cdb_coin_log_inspect_end(cdb_coin_log_inspection *inspection) { delete inspection; }
+
+cdb_status cdb_coin_log_format1_open(const char *path, cdb_coin_log_format1 **reader,
+                                     cdb_error *error) {
+  return guarded(error, [=] {
+    *reader = new cdb_coin_log_format1{coin_log::Format1(coin_log::Directory{path})};
+  });
+}
+
+cdb_status cdb_coin_log_format1_next(cdb_coin_log_format1 *reader, uint64_t max_confirms,
+                                     cdb_coin_log_counts *counts, cdb_error *error) {
+  return guarded(error, [=] {
+    reader->reader.next(max_confirms);
+    const cdb::Blocks blocks = reader->reader.blocks().view();
+    *counts = {blocks.n, blocks.spend_count(), blocks.confirm_count()};
+  });
+}
+
+void cdb_coin_log_format1_take(const cdb_coin_log_format1 *reader, uint64_t *indices,
+                               uint64_t *timestamps, uint64_t *spend_ends, uint64_t *confirm_ends,
+                               uint8_t *spends, uint8_t *confirms, uint8_t *names) {
+  take(reader->reader.blocks(), indices, timestamps, spend_ends, confirm_ends, spends, confirms,
+       names);
+}
+
+void cdb_coin_log_format1_end(cdb_coin_log_format1 *reader) { delete reader; }
 
 void cdb_coin_log_name(const uint8_t *confirms, size_t n, uint8_t *names) {
   cdb::name_coins(confirms, n, names);

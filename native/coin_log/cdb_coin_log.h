@@ -28,7 +28,6 @@ typedef struct {
   int32_t power_durable;      /* what was flushed survives power loss, not only the process */
   uint32_t memtable_coins;    /* new coins between two checkpoints: bounds the replay on opening */
   uint32_t merge_runs;        /* merge this many runs of like size; 2 or more */
-  uint32_t bucket_bits;       /* 1 … 24: an index has 2^bucket_bits buckets; fixed at creation */
   uint32_t name_bits;         /* 1 … 64: bits of a name that the index tells apart */
   uint32_t recent_bits;       /* 0 … 24: the names of the newest 2^recent_bits coins are kept */
   uint32_t unverified_spends; /* that may wait for their verification: 40 bytes each */
@@ -77,6 +76,7 @@ typedef struct {
 typedef struct cdb_coin_log cdb_coin_log;
 typedef struct cdb_coin_log_reader cdb_coin_log_reader;
 typedef struct cdb_coin_log_inspection cdb_coin_log_inspection;
+typedef struct cdb_coin_log_format1 cdb_coin_log_format1;
 
 /* Open the log in the existing directory `path` (in the file system's own encoding), of
    which the caller has made sure that nobody else writes to it. An empty one is created,
@@ -100,7 +100,7 @@ cdb_status cdb_coin_log_count(cdb_coin_log *log, cdb_coin_log_totals *totals, cd
    trusting: when a spend's coin is old, have the index alone say that it exists, and verify
    it together with many others, before the next flush, rewind or refusal, and before
    anything is looked up or read.
-   The index may know a name that no coin has: of a coin that was rewound, or, once in 10^7 at
+   The index may know a name that no coin has: of a coin that was rewound, or, once in 10^6 at
    13 million coins, a made-up one. The call that finds it fails with CDB_TAKEN_BACK:
    that block and those after it are gone, and nothing else has happened. */
 cdb_status cdb_coin_log_accept(cdb_coin_log *log, const cdb_blocks *blocks, int32_t trusting,
@@ -164,6 +164,18 @@ cdb_status cdb_coin_log_inspect_next(cdb_coin_log_inspection *inspection, uint64
                                      cdb_coin_log_step *step, cdb_error *error);
 
 void cdb_coin_log_inspect_end(cdb_coin_log_inspection *inspection);
+
+/* A reader of all blocks of a database of format 1, which nobody writes to: for its upgrade.
+   Nothing is changed. The others are as those without "format1". Damage is CDB_CORRUPT; so is what
+   a crash has left, which the cdb that wrote it mends. */
+cdb_status cdb_coin_log_format1_open(const char *path, cdb_coin_log_format1 **reader,
+                                     cdb_error *error);
+cdb_status cdb_coin_log_format1_next(cdb_coin_log_format1 *reader, uint64_t max_confirms,
+                                     cdb_coin_log_counts *counts, cdb_error *error);
+void cdb_coin_log_format1_take(const cdb_coin_log_format1 *reader, uint64_t *indices,
+                               uint64_t *timestamps, uint64_t *spend_ends, uint64_t *confirm_ends,
+                               uint8_t *spends, uint8_t *confirms, uint8_t *names);
+void cdb_coin_log_format1_end(cdb_coin_log_format1 *reader);
 
 /* Set names[i] to the SHA-256 name of confirms[i]. */
 void cdb_coin_log_name(const uint8_t *confirms, size_t n, uint8_t *names);

@@ -59,6 +59,7 @@ void Checkpoints::start(State &state, Access &access, const Parents &parents) {
   new_spent_rows_.clear();
   cover(state, state.blocks.size());
   manifest_.rewards = parents.rewards();
+  manifest_.kinds = state.kinds.all();
   const Memtable *aside = nullptr;
   {
     const Change change(access);
@@ -84,7 +85,7 @@ void Checkpoints::finish_if_ready(State &state, Access &access) {
 
 Checkpoints::Written Checkpoints::write(Manifest manifest, const Section &section,
                                         const Memtable &memtable, const Runs &runs) const {
-  Sealing sealing(directory_, manifest.bits, runs, static_cast<uint32_t>(manifest.covered_rows),
+  Sealing sealing(directory_, runs, static_cast<uint32_t>(manifest.covered_rows),
                   manifest.next_run);
   sealing.add(memtable);
   sealing.merge(options_.merge_runs);
@@ -109,7 +110,7 @@ Section Checkpoints::uncovered_section(const State &state, const Parents &parent
 }
 
 void Checkpoints::cover(const State &state, size_t blocks) {
-  manifest_.covered_bytes = state.offset_of(blocks);
+  manifest_.covered_bytes = blocks == 0 ? 0 : state.offset_of(blocks);
   manifest_.last_record = blocks == 0 ? 0 : state.blocks[blocks - 1].offset;
   manifest_.last_checksum = state.checksum_before(blocks);
   manifest_.covered_blocks = blocks;
@@ -131,9 +132,8 @@ std::vector<uint32_t> Checkpoints::take_spent_rows(const State &state, size_t bl
 // says so, the next section takes its place.
 void Checkpoints::uncover_section(const State &state) {
   const SectionPlace place = sections_.back();
-  const Section section = read_section(directory_, place);
-  new_spent_rows_.insert(new_spent_rows_.begin(), section.spent_rows.begin(),
-                         section.spent_rows.end());
+  const std::vector<uint32_t> spent_rows = read_spent_rows(directory_, place);
+  new_spent_rows_.insert(new_spent_rows_.begin(), spent_rows.begin(), spent_rows.end());
   sections_.pop_back();
   manifest_.history_bytes = place.offset;
   manifest_.history_checksum = history_checksum();

@@ -7,26 +7,38 @@ namespace cdb::coin_log {
 
 namespace {
 
-constexpr size_t kSectionBytes = 40, kLineBytes = 32;
-constexpr uint32_t kSectionMagic = 0x32484c43;  // "CLH2"
+constexpr size_t kSectionBytes = 40, kLineBytes = 24;
+constexpr uint32_t kSectionMagic = 0x33484c43;  // "CLH3"
 
 void write_line(const BlockLine &line, uint8_t *to) {
-  store(to, line.offset);
-  store(to + 8, line.index);
-  store(to + 12, line.first_row);
-  store(to + 16, line.geometry.spends);
-  store(to + 20, line.geometry.explicit_parents);
-  store(to + 24, line.geometry.coins);
-  to[28] = line.geometry.amount_bytes;
-  to[29] = line.geometry.parent_bytes;
+  store(to, line.index);
+  store(to + 4, line.geometry.spends);
+  store(to + 8, line.geometry.explicit_parents);
+  store(to + 12, line.geometry.rewards);
+  store(to + 16, line.geometry.coins);
+  to[20] = line.geometry.amount_bytes;
+  to[21] = line.geometry.parent_bytes;
+  to[22] = line.geometry.age_bytes;
 }
 
-BlockLine read_line(const uint8_t *from) {
-  return {load<uint64_t>(from),
-          load<uint32_t>(from + 8),
-          load<uint32_t>(from + 12),
-          {load<uint32_t>(from + 16), load<uint32_t>(from + 20), load<uint32_t>(from + 24),
-           from[28], from[29]}};
+// Where the next block begins.
+struct Reached {
+  uint64_t offset = kLogHeadBytes;
+  uint32_t row = 0;
+};
+
+BlockLine read_line(const uint8_t *from, Reached *reached) {
+  const Geometry geometry = {load<uint32_t>(from + 4),
+                             load<uint32_t>(from + 8),
+                             load<uint32_t>(from + 12),
+                             load<uint32_t>(from + 16),
+                             from[20],
+                             from[21],
+                             from[22]};
+  const BlockLine line = {reached->offset, load<uint32_t>(from), reached->row, geometry};
+  reached->offset += geometry.length();
+  reached->row += geometry.coins;
+  return line;
 }
 
 void read_rows(const uint8_t *from, uint64_t n, std::vector<uint32_t> *rows) {
@@ -39,7 +51,7 @@ void write_rows(const std::vector<uint32_t> &rows, uint8_t *to) {
 }
 
 SectionPlace parse(const uint8_t *from, uint64_t available, uint64_t offset, uint64_t seed,
-                   Section *section) {
+                   Reached *reached, Section *section) {
   if (available < kSectionBytes || load<uint32_t>(from + 8) != kSectionMagic)
     throw corrupt_derived(kHistoryFile);
   section->first_block = load<uint64_t>(from + 16);
@@ -54,7 +66,7 @@ SectionPlace parse(const uint8_t *from, uint64_t available, uint64_t offset, uin
   section->blocks.reserve(blocks);
   uint64_t spent_by_blocks = 0;
   for (uint64_t i = 0; i < blocks; ++i, line += kLineBytes) {
-    section->blocks.push_back(read_line(line));
+    section->blocks.push_back(read_line(line, reached));
     spent_by_blocks += section->blocks.back().geometry.spends;
   }
   if (spent_by_blocks != spends) throw corrupt_derived(kHistoryFile);
@@ -99,22 +111,25 @@ void read_sections(const Directory &directory, uint64_t n,
   Bytes bytes(n);
   file.read(bytes.data(), n, 0);
   uint64_t seed = 0;
+  Reached reached;
   for (uint64_t offset = 0; offset < n;) {
     Section section;
-    const SectionPlace place = parse(bytes.data() + offset, n - offset, offset, seed, &section);
+    const SectionPlace place =
+        parse(bytes.data() + offset, n - offset, offset, seed, &reached, &section);
     offset += place.length;
     seed = place.checksum;
     each(place, std::move(section));
   }
 }
 
-Section read_section(const Directory &directory, const SectionPlace &place) {
+std::vector<uint32_t> read_spent_rows(const Directory &directory, const SectionPlace &place) {
   const File file(directory, kHistoryFile, Open::kRead);
   Bytes bytes(place.length);
   file.read(bytes.data(), place.length, place.offset);
+  Reached from_here;
   Section section;
-  parse(bytes.data(), place.length, place.offset, place.seed, &section);
-  return section;
+  parse(bytes.data(), place.length, place.offset, place.seed, &from_here, &section);
+  return section.spent_rows;
 }
 
 void erase_behind_sections(const Directory &directory, uint64_t n) {

@@ -4,15 +4,15 @@
 //
 //     offset       bytes   content, little endian
 //     0            8       checksum of all that follows, seeded with that of the section before; 0
-//     8            4       magic "CLH2"
+//     8            4       magic "CLH3"
 //     12           4       count of early children E
 //     16           8       first block: so many are in the sections before
 //     24           8       count of blocks B
 //     32           8       count of spends S
-//     40           32·B    block table: offset in the log (8), index (4), first row (4),
-//                          counts of spends, explicit parents and coins (4 each), bytes of an
-//                          amount (1), bytes of a parent's number (1), zeros (2)
-//     40 + 32·B    4·S     the rows that these blocks spend, in their order
+//     40           24·B    block table: index (4), counts of spends, explicit parents that stand
+//                          whole, rewards' parents and coins (4 each), bytes of an amount (1), of
+//                          a parent's number (1) and of a reward's age (1), zero (1)
+//     40 + 24·B    4·S     the rows that these blocks spend, in their order
 //     … + 4·S      4·E     the rows of their early children (common/parents.h), ascending
 //
 // So the last section's checksum, which is in the manifest, vouches for all of them, and for their
@@ -58,7 +58,8 @@ SectionPlace write_section(const Directory &directory, const Section &section, u
 void read_sections(const Directory &directory, uint64_t n,
                    const std::function<void(const SectionPlace &, Section)> &each);
 
-Section read_section(const Directory &directory, const SectionPlace &place);
+// Those of one section.
+std::vector<uint32_t> read_spent_rows(const Directory &directory, const SectionPlace &place);
 
 // What rewinds and crashes have left behind the first n bytes. Nobody would see damage there.
 void erase_behind_sections(const Directory &directory, uint64_t n);

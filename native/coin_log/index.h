@@ -32,9 +32,9 @@ class Index {
   // All candidates.
   std::vector<uint32_t> find_all(const uint8_t *name) const;
 
-  // Whether the index cannot tell two names apart.
+  // Whether a run cannot tell two names apart.
   bool looks_the_same(const uint8_t *name, const uint8_t *other) const {
-    return bits_.of(name) == bits_.of(other);
+    return in_run(bits_.of(name)) == in_run(bits_.of(other));
   }
 
   // Places of memtables and runs that were looked at so far.

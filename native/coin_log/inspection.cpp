@@ -12,7 +12,6 @@ cdb_coin_log_options options(bool before_damage) {
   options.read_only = 1;
   options.memtable_coins = 1;
   options.merge_runs = 2;
-  options.bucket_bits = 16;
   options.name_bits = 64;
   options.forgiving = 1;
   options.before_damage = before_damage ? 1 : 0;
@@ -36,10 +35,11 @@ void with_damage(Body body, Found found) {
 
 // Of the last record that begins before an offset, by the records' own lengths; -1 without one.
 int64_t newest_index_before(const Directory &directory, uint64_t offset) {
+  if (offset <= kLogHeadBytes) return -1;  // where the head is damaged, there is no Log
   const Log log(directory, /*read_only=*/true);
   const uint64_t file_bytes = log.file_bytes();
   int64_t newest = -1;
-  for (uint64_t at = 0; at < offset && at + kHeaderBytes <= file_bytes;) {
+  for (uint64_t at = kLogHeadBytes; at < offset && at + kHeaderBytes <= file_bytes;) {
     const RecordHeader header = read_header(log.at(at));
     if (!is_plausible(header)) break;
     newest = header.block_index;
@@ -76,7 +76,7 @@ void Inspection::look_at_acked() {
 
 // Opening makes up for files that are missing. Only what a crash could have cost is no damage.
 void Inspection::look_at_derived() {
-  Manifest manifest(NameBits(1, 1, random_hash_key()));
+  Manifest manifest(NameBits(1, random_hash_key()));
   bool is_there = false;
   with_damage([&] { is_there = read_manifest(directory_, &manifest); },
               [this](const Failure &failure) { note(failure); });
@@ -87,7 +87,7 @@ void Inspection::look_at_derived() {
                     [](const SectionPlace &, const Section &) {});
     });
   for (const RunName &run : manifest.runs)
-    look_at_file(run_file(run.number), [&] { Run(directory_, run, manifest.bits); });
+    look_at_file(run_file(run.number), [&] { Run(directory_, run); });
 }
 
 void Inspection::look_at_file(const std::string &file, const std::function<void()> &read) {
@@ -99,7 +99,8 @@ void Inspection::look_at_file(const std::string &file, const std::function<void(
 
 void Inspection::open() {
   store_ = open_store(directory_, options(/*before_damage=*/false), access_, readers_);
-  reader_ = std::make_unique<Reader>(readers_, store_->state().range(0, INT64_MAX));
+  reader_ =
+      std::make_unique<Reader>(readers_, store_->state(), store_->state().range(0, INT64_MAX));
 }
 
 void Inspection::read_on(uint64_t max_coins, cdb_coin_log_step *step) {

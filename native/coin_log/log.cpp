@@ -1,9 +1,11 @@
 #include "log.h"
 
+#include "checksum.h"
 #include "failure.h"
 #include "record.h"
 
 #include <algorithm>
+#include <random>
 
 namespace cdb::coin_log {
 
@@ -18,20 +20,49 @@ constexpr uint64_t kFillShare = 8;  // of the log's own length, so that small lo
 // back for each change in it.
 constexpr uint64_t kPageBytes = 4096;
 constexpr uint64_t kCopyBytes = uint64_t{1} << 20;
+constexpr uint32_t kLogMagic = 0x474f4c43;  // "CLOG"
+constexpr uint32_t kLogFormat = 2;
+constexpr uint32_t kFormat1Magic = 0x31524c43;  // "CLR1": of its first record
 }  // namespace
 
-void make_log(const Directory &directory) { replace_whole(directory, ".", kLogFile, Bytes(1)); }
+void make_log(const Directory &directory) {
+  std::random_device device;
+  Bytes head(kLogHeadBytes);
+  store(head.data(), kLogMagic);
+  store(head.data() + 4, kLogFormat);
+  store(head.data() + 8, uint64_t{device()} << 32 | device());
+  const uint64_t sum = checksum(head.data(), 16, 0);
+  store(head.data() + 16, sum);
+  replace_whole(directory, ".", kLogFile, head);
+}
 
 Log::Log(const Directory &directory, bool read_only)
     : directory_(directory),
       file_(directory, kLogFile, read_only ? Open::kRead : Open::kCreate),
-      writer_(&file_) {
+      writer_(&file_),
+      end_(kLogHeadBytes) {
   if (file_.size() == 0) throw corrupt(kLogFile, "it is empty, and a log never is");
+  read_head();
   // Longer than what is appended and filled ahead can be.
   if (file_.size() > kLargestLog + kMostFillBytes)
     throw corrupt(kLogFile, "damaged: it has " + std::to_string(file_.size()) +
                                 " bytes, and no log is so long");
   map_up_to(file_.size());
+}
+
+void Log::read_head() {
+  Bytes head(kLogHeadBytes);
+  file_.read(head.data(), std::min(file_.size(), kLogHeadBytes), 0);
+  const bool is_whole = load<uint32_t>(head.data()) == kLogMagic &&
+                        load<uint64_t>(head.data() + 16) == checksum(head.data(), 16, 0);
+  const bool is_of_format_1 = file_.size() == 1 || load<uint32_t>(head.data() + 8) == kFormat1Magic;
+  if (!is_whole && is_of_format_1)
+    throw Failure(CDB_FOREIGN, kLogFile, "it is of format 1, and FORMAT is not",
+                  "have that read 'cdb coin_log 1', then take cdb upgrade");
+  if (!is_whole) throw corrupt(kLogFile, "damaged").at(0);
+  if (load<uint32_t>(head.data() + 4) != kLogFormat)
+    throw Failure(CDB_FOREIGN, kLogFile, "a newer cdb wrote it", "use that one");
+  key_ = load<uint64_t>(head.data() + 8);
 }
 
 void Log::map_up_to(uint64_t offset) {
@@ -57,7 +88,7 @@ bool Log::read_record(uint64_t offset, uint64_t available, Bytes *record, ReadAh
   const uint64_t length = read_header(at(offset)).length;
   if (length > available) return false;
   record->assign(at(offset), at(offset) + length);
-  return is_intact(record->data(), length, offset);
+  return is_intact(record->data(), length, seed(offset));
 }
 
 void Log::append(Bytes bytes) {

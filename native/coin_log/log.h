@@ -1,4 +1,13 @@
 // The log file: appended to, read through a mapping that never shrinks.
+//
+//     offset  bytes  content, little endian
+//     0       4      magic "CLOG"
+//     4       4      format: 2
+//     8       8      key: drawn when the log was made
+//     16      8      checksum of these
+//     24             records (record.h)
+//
+// Nobody else knows the key: what a peer puts into a block is never a record with a right checksum.
 #pragma once
 
 #include "writer.h"
@@ -7,8 +16,7 @@ namespace cdb::coin_log {
 
 constexpr const char *kLogFile = "log";
 
-// Make a log without a record, durably. It is a byte of zero: a log never is empty, so that one
-// that was emptied is not taken for a new one.
+// Make a log without a record, durably.
 void make_log(const Directory &directory);
 
 // What the kernel was told to read, for one who reads the log in order.
@@ -18,11 +26,12 @@ struct ReadAhead {
 
 class Log {
  public:
-  // The file must be there.
+  // The file must be there. Its end is behind its head, for now.
   Log(const Directory &directory, bool read_only);
 
   const Directory &directory() const { return directory_; }
-
+  // Of the checksum of a record there.
+  uint64_t seed(uint64_t offset) const { return key_ ^ offset; }
   // Where the next record goes; bytes behind it are none of ours.
   uint64_t end() const { return end_; }
   void set_end(uint64_t end) { end_ = end; }
@@ -58,13 +67,15 @@ class Log {
   void release(uint64_t begin, uint64_t end) const { mapping_->release(begin, end); }
 
  private:
+  void read_head();
   void fill_ahead();
 
   Directory directory_;
   File file_;
+  uint64_t key_ = 0;
   std::unique_ptr<Mapping> mapping_;
   Writer writer_;
-  uint64_t end_ = 0;
+  uint64_t end_;
   uint64_t synced_ = 0;  // where the log ended then
   uint64_t filled_ = 0;  // zeros are written up to here
 };

@@ -9,8 +9,22 @@ namespace cdb::coin_log {
 
 namespace {
 constexpr size_t kManifestBytes = 184, kRunBytes = 24, kKindBytes = 20;
-constexpr uint32_t kManifestMagic = 0x334d4c43;                 // "CLM3"
-constexpr uint32_t kFormerMagics[] = {0x314d4c43, 0x324d4c43};  // "CLM1", "CLM2"
+constexpr uint32_t kManifestMagic = 0x344d4c43;  // "CLM4"
+
+using Prefix = std::array<uint8_t, 16>;
+
+const uint8_t *read_kind(const uint8_t *from, Prefix *prefix, uint32_t *number) {
+  std::memcpy(prefix->data(), from, 16);
+  *number = load<uint32_t>(from + 16);
+  return from + kKindBytes;
+}
+
+uint8_t *write_kind(const Prefix &prefix, uint32_t number, uint8_t *to) {
+  std::memcpy(to, prefix.data(), 16);
+  store(to + 16, number);
+  return to + kKindBytes;
+}
+
 }  // namespace
 
 void Manifest::uncover() {
@@ -18,10 +32,12 @@ void Manifest::uncover() {
   history_checksum = 0;
   runs.clear();
   rewards.clear();
+  kinds.clear();
 }
 
 bool Manifest::is_sound() const {
   return bits.are_sound() && last_record <= covered_bytes && covered_rows <= UINT32_MAX &&
+         kinds.size() <= RewardKinds::kMost &&
          std::all_of(runs.begin(), runs.end(),
                      [this](const RunName &run) { return run.number < next_run; });
 }
@@ -30,12 +46,11 @@ bool read_manifest(const Directory &directory, Manifest *manifest) {
   if (!exists(directory, kManifestFile)) return false;
   const Bytes bytes = read_whole(directory, kManifestFile);
   const uint8_t *const from = bytes.data();
-  for (const uint32_t former : kFormerMagics)
-    if (bytes.size() >= 12 && load<uint32_t>(from + 8) == former) return false;
   if (bytes.size() < kManifestBytes || load<uint32_t>(from + 8) != kManifestMagic ||
       load<uint64_t>(from) != checksum(from + 8, bytes.size() - 8, 0) ||
-      bytes.size() != kManifestBytes + kRunBytes * uint64_t{load<uint32_t>(from + 176)} +
-                          kKindBytes * uint64_t{load<uint32_t>(from + 180)})
+      bytes.size() !=
+          kManifestBytes + kRunBytes * uint64_t{load<uint32_t>(from + 176)} +
+              kKindBytes * (uint64_t{load<uint32_t>(from + 180)} + load<uint32_t>(from + 92)))
     throw corrupt_derived(kManifestFile);
   manifest->epoch = load<uint32_t>(from + 12);
   manifest->rewound_to = load<uint64_t>(from + 16);
@@ -49,25 +64,25 @@ bool read_manifest(const Directory &directory, Manifest *manifest) {
   manifest->next_run = load<uint64_t>(from + 80);
   HashKey secret;
   std::memcpy(secret.data(), from + 96, sizeof secret);
-  manifest->bits = {load<uint32_t>(from + 88), load<uint32_t>(from + 92), secret};
-  const uint8_t *const runs = from + kManifestBytes;
-  const uint8_t *const kinds = runs + kRunBytes * load<uint32_t>(from + 176);
-  manifest->runs.clear();
-  for (const uint8_t *run = runs; run < kinds; run += kRunBytes)
-    manifest->runs.push_back(
-        {load<uint64_t>(run), load<uint64_t>(run + 8), load<uint64_t>(run + 16)});
-  manifest->rewards.clear();
-  for (const uint8_t *kind = kinds; kind < from + bytes.size(); kind += kKindBytes) {
-    manifest->rewards.push_back({{}, load<uint32_t>(kind + 16)});
-    std::memcpy(manifest->rewards.back().kind.data(), kind, 16);
+  manifest->bits = {load<uint32_t>(from + 88), secret};
+  const uint8_t *next = from + kManifestBytes;
+  manifest->runs.resize(load<uint32_t>(from + 176));
+  for (RunName &run : manifest->runs) {
+    run = {load<uint64_t>(next), load<uint64_t>(next + 8), load<uint64_t>(next + 16)};
+    next += kRunBytes;
   }
+  manifest->rewards.resize(load<uint32_t>(from + 180));
+  for (RewardParents::Highest &each : manifest->rewards)
+    next = read_kind(next, &each.kind, &each.height);
+  manifest->kinds.resize(load<uint32_t>(from + 92));
+  for (RewardKinds::Kind &each : manifest->kinds) next = read_kind(next, &each.prefix, &each.block);
   if (!manifest->is_sound()) throw corrupt_derived(kManifestFile);
   return true;
 }
 
 void write_manifest(const Directory &directory, const Manifest &manifest) {
   Bytes bytes(kManifestBytes + kRunBytes * manifest.runs.size() +
-              kKindBytes * manifest.rewards.size());
+              kKindBytes * (manifest.rewards.size() + manifest.kinds.size()));
   uint8_t *const to = bytes.data();
   store(to + 8, kManifestMagic);
   store(to + 12, manifest.epoch);
@@ -80,8 +95,8 @@ void write_manifest(const Directory &directory, const Manifest &manifest) {
   store(to + 64, manifest.history_bytes);
   store(to + 72, manifest.history_checksum);
   store(to + 80, manifest.next_run);
-  store(to + 88, manifest.bits.bucket_bits());
-  store(to + 92, manifest.bits.name_bits());
+  store(to + 88, manifest.bits.name_bits());
+  store(to + 92, static_cast<uint32_t>(manifest.kinds.size()));
   std::memcpy(to + 96, manifest.bits.secret().data(), sizeof(HashKey));
   store(to + 176, static_cast<uint32_t>(manifest.runs.size()));
   store(to + 180, static_cast<uint32_t>(manifest.rewards.size()));
@@ -92,11 +107,10 @@ void write_manifest(const Directory &directory, const Manifest &manifest) {
     store(next + 16, run.checksum);
     next += kRunBytes;
   }
-  for (const RewardParents::Highest &each : manifest.rewards) {
-    std::memcpy(next, each.kind.data(), 16);
-    store(next + 16, each.height);
-    next += kKindBytes;
-  }
+  for (const RewardParents::Highest &each : manifest.rewards)
+    next = write_kind(each.kind, each.height, next);
+  for (const RewardKinds::Kind &each : manifest.kinds)
+    next = write_kind(each.prefix, each.block, next);
   store(to, checksum(to + 8, bytes.size() - 8, 0));
   replace_whole(directory, kDerivedFolder, "manifest", bytes);
 }

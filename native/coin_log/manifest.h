@@ -3,7 +3,7 @@
 //
 //     offset  bytes  content, little endian
 //     0       8      checksum of all that follows
-//     8       4      magic "CLM3"
+//     8       4      magic "CLM4"
 //     12      4      epoch: how many rewinds there have been
 //     16      8      offset that the last rewind went back to: records there need this epoch
 //     24      8      covered length of the log
@@ -14,18 +14,20 @@
 //     64      8      bytes of the history file that count
 //     72      8      checksum of the history's last section; 0 without one
 //     80      8      number of the next run
-//     88      4      bucket bits
-//     92      4      name bits
+//     88      4      name bits
+//     92      4      count of kinds of rewards, as records number them
 //     96      80     the secret that keys the bits of names
 //     176     4      count of runs
-//     180     4      count of kinds of reward parents
+//     180     4      count of kinds of rewards, with the highest height of each
 //     184     24·n   runs, the oldest first: number (8), entries (8), checksum (8)
-//     … + 24n 20·k   kinds: their first 16 bytes (16), highest height (4)
+//     … + 24n 20·k   highest rewards: first 16 bytes of the parent, height (4)
+//     … + 20k 20·m   kinds, in order: first 16 bytes of the parent, number of its first block (4)
 //
 // So a file that it names is just the one that was there when it was written, and none of before.
 #pragma once
 
 #include "common/reward_parents.h"
+#include "reward_kinds.h"
 #include "run.h"
 
 namespace cdb::coin_log {
@@ -43,6 +45,7 @@ struct Manifest {
   NameBits bits;
   std::vector<RunName> runs;
   std::vector<RewardParents::Highest> rewards;
+  std::vector<RewardKinds::Kind> kinds;
 
   explicit Manifest(const NameBits &name_bits) : bits(name_bits) {}
   // Cover nothing; epoch and rewind stay.
@@ -50,8 +53,7 @@ struct Manifest {
   bool is_sound() const;
 };
 
-// Leaves the manifest as it is, and returns false, where there is none, or one of an earlier
-// version.
+// Leaves the manifest as it is, and returns false, where there is none.
 bool read_manifest(const Directory &directory, Manifest *manifest);
 void write_manifest(const Directory &directory, const Manifest &manifest);
 

@@ -34,6 +34,7 @@ void Memtable::grow(unsigned place_bits) {
 
 uint32_t Memtable::insert(uint64_t bits, uint32_t row) {
   uint32_t there = kNoRow;
+  lowest_row_ = std::min(lowest_row_, row);
   size_t place = home(bits);
   for (; place < slots_.size() && slots_[place].is_taken(); ++place) {
     if (slots_[place].bits() != bits) continue;
@@ -97,6 +98,7 @@ size_t Memtable::next_cluster(size_t place, std::vector<Slot> *cluster) const {
 void Memtable::clear() {
   if (size_ > 0) std::fill(slots_.begin(), slots_.end(), Slot{});
   size_ = 0;
+  lowest_row_ = kNoRow;
 }
 
 }  // namespace cdb::coin_log

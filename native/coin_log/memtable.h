@@ -22,7 +22,8 @@ class Memtable {
     uint64_t bits() const { return uint64_t{high_bits} << 32 | low_bits; }
     uint32_t row() const { return rows - 1; }
     bool operator<(const Slot &other) const {
-      return bits() != other.bits() ? bits() < other.bits() : rows < other.rows;
+      const uint64_t mine = in_run(bits()), others = in_run(other.bits());
+      return mine != others ? mine < others : rows < other.rows;
     }
   };
 
@@ -46,7 +47,10 @@ class Memtable {
   // Places that changes have looked at so far.
   uint64_t probes() const { return probes_; }
 
-  // Calls visit(bits, row) for each entry, ascending.
+  // No row that was entered is lower; kNoRow without one.
+  uint32_t lowest_row() const { return lowest_row_; }
+
+  // Calls visit(bits, row) for each entry, ascending as in a run.
   template <typename Visit>
   void for_each(Visit visit) const {
     std::vector<Slot> cluster;
@@ -68,6 +72,7 @@ class Memtable {
   std::vector<Slot, HugePages<Slot>> slots_;
   unsigned shift_ = 63;
   size_t size_ = 0;
+  uint32_t lowest_row_ = kNoRow;
   uint64_t probes_ = 0;
 };
 

@@ -8,7 +8,7 @@ namespace {
 
 // Before damage only the last rewind counts that it tells of, if it can be read.
 Manifest manifest_at(const Directory &directory, const cdb_coin_log_options &options) {
-  Manifest manifest(NameBits(options.bucket_bits, options.name_bits, random_hash_key()));
+  Manifest manifest(NameBits(options.name_bits, random_hash_key()));
   try {
     read_manifest(directory, &manifest);
   } catch (const Failure &) {
@@ -19,10 +19,10 @@ Manifest manifest_at(const Directory &directory, const cdb_coin_log_options &opt
 }
 
 void check(const cdb_coin_log_options &options) {
-  const bool fine =
-      options.memtable_coins > 0 && options.merge_runs >= 2 && options.bucket_bits >= 1 &&
-      options.bucket_bits <= 24 && options.name_bits >= 1 && options.name_bits <= 64 &&
-      options.recent_bits <= 24 && (options.before_damage == 0 || options.read_only != 0);
+  const bool fine = options.memtable_coins > 0 && options.merge_runs >= 2 &&
+                    options.name_bits >= 1 && options.name_bits <= 64 &&
+                    options.recent_bits <= 24 &&
+                    (options.before_damage == 0 || options.read_only != 0);
   if (!fine) throw Failure(CDB_INVALID, "", "an option is out of its range");
 }
 
@@ -102,23 +102,25 @@ void Opening::load_derived() {
   check_last_covered();
   Runs runs;
   for (const RunName &run : manifest().runs)
-    runs.push_back(std::make_shared<const Run>(store_.directory(), run, manifest().bits));
+    runs.push_back(std::make_shared<const Run>(store_.directory(), run));
   state_.index.adopt(std::move(runs));
+  state_.kinds.restore(manifest().kinds);
+  state_.kinds.cut(manifest().covered_blocks);
   load_history();
   store_.validation_.parents.restore_rewards(manifest().rewards);
   state_.row_count = static_cast<uint32_t>(manifest().covered_rows);
   state_.last_checksum = manifest().last_checksum;
-  state_.log.set_end(manifest().covered_bytes);
+  if (manifest().covered_blocks > 0) state_.log.set_end(manifest().covered_bytes);
 }
 
 void Opening::check_last_covered() const {
-  if (manifest().covered_bytes == 0) return;
+  if (manifest().covered_blocks == 0) return;
   const uint64_t offset = manifest().last_record;
   const uint64_t length = manifest().covered_bytes - offset;
   if (state_.log.file_bytes() < manifest().covered_bytes)
     throw corrupt(kLogFile, "it has " + std::to_string(state_.log.file_bytes()) + " bytes, and " +
                                 std::to_string(manifest().covered_bytes) + " were acknowledged");
-  if (!is_intact(state_.log.at(offset), length, offset) ||
+  if (!is_intact(state_.log.at(offset), length, state_.log.seed(offset)) ||
       read_header(state_.log.at(offset)).checksum != manifest().last_checksum)
     throw corrupt(kLogFile, "damaged").at(offset);
 }
@@ -160,14 +162,12 @@ void Opening::load_history() {
   }
 }
 
-// Its lines follow on each other, and end where the manifest says.
+// Its blocks end where the manifest says.
 void Opening::check_block_table() const {
-  uint64_t offset = 0, row = 0;
+  uint64_t offset = state_.blocks.empty() ? 0 : kLogHeadBytes, row = 0;
   int64_t newest = -1;
   for (const BlockLine &line : state_.blocks) {
-    if (line.offset != offset || line.first_row != row || line.index <= newest ||
-        !line.geometry.is_sound())
-      throw corrupt_derived(kHistoryFile);
+    if (line.index <= newest || !line.geometry.is_sound()) throw corrupt_derived(kHistoryFile);
     offset += line.geometry.length();
     row += line.geometry.coins;
     newest = line.index;

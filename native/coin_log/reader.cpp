@@ -78,8 +78,12 @@ void Readers::tell_verified() {
   verified_.notify_all();
 }
 
-Reader::Reader(Readers &readers, std::pair<uint64_t, uint64_t> range)
-    : readers_(readers), offset_(range.first), end_(range.second), live_end_(range.second) {
+Reader::Reader(Readers &readers, const State &state, std::pair<uint64_t, uint64_t> range)
+    : readers_(readers),
+      kinds_(state.kinds),
+      offset_(range.first),
+      end_(range.second),
+      live_end_(range.second) {
   readers_.add(this);
 }
 
@@ -104,7 +108,7 @@ void Reader::next(const Store &store, uint64_t max_coins) {
 
 void Reader::read_block(const State &state) {
   if (!read_record(state.log, offset_) || !is_current(state) ||
-      !append_block(record_.data(), &blocks_))
+      !append_block(record_.data(), kinds_, &blocks_))
     throw corrupt(kLogFile, "damaged").at(offset_);
   offset_ += read_header(record_.data()).length;
 }
@@ -121,7 +125,7 @@ bool Reader::read_record(const Log &log, uint64_t offset) {
   if (available < kHeaderBytes) return false;
   record_.resize(std::min<uint64_t>(available, read_header(record_.data()).length));
   copy.file->read(record_.data(), record_.size(), place);
-  return is_intact(record_.data(), record_.size(), offset);
+  return is_intact(record_.data(), record_.size(), log.seed(offset));
 }
 
 // Of what the log has no more, there is just the copy.

@@ -15,7 +15,7 @@ struct Preserved {
 class Reader {
  public:
   // Over the records in a range of bytes of the log.
-  Reader(Readers &readers, std::pair<uint64_t, uint64_t> range);
+  Reader(Readers &readers, const State &state, std::pair<uint64_t, uint64_t> range);
   ~Reader();
   Reader(const Reader &) = delete;
   Reader &operator=(const Reader &) = delete;
@@ -39,7 +39,8 @@ class Reader {
   bool is_current(const State &state) const;
 
   Readers &readers_;
-  std::mutex mutex_;  // for all that follows; who reads is inside of the state already
+  const RewardKinds kinds_;  // a rewind may take some from the state
+  std::mutex mutex_;         // for all that follows; who reads is inside of the state already
   uint64_t offset_, end_;
   uint64_t live_end_;  // the log itself still has the bytes before it
   std::vector<std::shared_ptr<const Preserved>> preserved_;

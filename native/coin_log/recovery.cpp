@@ -50,6 +50,8 @@ void Opening::replay() {
 void Opening::replay_records(uint64_t file_bytes) {
   OwnedBlocks blocks;
   std::vector<RecordHeader> headers;
+  RewardKinds kinds = state_.kinds;
+  size_t block = state_.blocks.size();
   uint64_t offset = state_.log.end(), rows = state_.row_count, previous = state_.last_checksum;
   Bytes record;
   ReadAhead ahead;
@@ -57,8 +59,9 @@ void Opening::replay_records(uint64_t file_bytes) {
          state_.log.read_record(offset, file_bytes - offset, &record, &ahead)) {
     const RecordHeader header = read_header(record.data());
     if (state_.last_rewind.has_removed(header, offset) || header.previous_checksum != previous ||
-        header.first_row != rows || !append_block(record.data(), &blocks))
+        header.first_row != rows || !append_block(record.data(), kinds, &blocks))
       break;
+    introduce_kinds(record.data(), block++, &kinds);
     headers.push_back(header);
     previous = header.checksum;
     rows += header.geometry.coins;
@@ -100,7 +103,8 @@ bool Opening::is_acknowledged_behind(uint64_t offset, uint64_t file_bytes) const
   while (at < file_bytes && file_bytes - at >= kHeaderBytes) {
     const RecordHeader header = read_header(state_.log.at(at));
     if (!is_plausible(header) || header.previous_checksum != previous) break;
-    if (tells_of(offset, at, header) && is_intact(state_.log.at(at), file_bytes - at, at))
+    if (tells_of(offset, at, header) &&
+        is_intact(state_.log.at(at), file_bytes - at, state_.log.seed(at)))
       return true;
     previous = header.checksum;
     at += header.length;
@@ -123,7 +127,7 @@ bool Opening::is_acknowledged_somewhere(uint64_t offset, uint64_t from, uint64_t
     // Nobody's crash leaves so many; whoever made them up has not chosen what is lost.
     if (header.length > budget) return true;
     budget -= header.length;
-    if (is_intact(state_.log.at(at), file_bytes - at, at)) return true;
+    if (is_intact(state_.log.at(at), file_bytes - at, state_.log.seed(at))) return true;
   }
   return false;
 }

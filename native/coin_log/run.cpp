@@ -9,25 +9,32 @@ namespace cdb::coin_log {
 
 namespace {
 
-constexpr size_t kRunHeaderBytes = 32;
-constexpr size_t kBufferEntries = size_t{1} << 17;
-constexpr uint32_t kRunMagic = 0x31494c43;  // "CLI1"
-constexpr size_t kLineEntries = 64 / sizeof(Entry);
+constexpr size_t kHeadBytes = 40;
+constexpr uint32_t kRunMagic = 0x32494c43;  // "CLI2"
+constexpr uint8_t kLargeCount = 255;
+constexpr size_t kLineBytes = 64;
 
-size_t entries_at(const NameBits &bits) { return kRunHeaderBytes + 4 * bits.buckets(); }
+const uint8_t *checked(const uint8_t *bytes, uint64_t size, const RunName &name) {
+  const bool is_whole =
+      name.entries <= UINT32_MAX && size >= kHeadBytes + kEntryBytes * name.entries &&
+      load<uint32_t>(bytes + 8) == kRunMagic && load<uint64_t>(bytes) == name.checksum &&
+      name.checksum == checksum(bytes + 8, kHeadBytes - 8, name.number) &&
+      load<uint64_t>(bytes + 24) == name.entries &&
+      load<uint64_t>(bytes + 32) == checksum(bytes + kHeadBytes, size - kHeadBytes, name.number);
+  if (!is_whole) throw corrupt_derived(run_file(name.number));
+  return bytes;
+}
 
-void check(const uint8_t *bytes, uint64_t size, const RunName &name, const NameBits &bits) {
-  const std::string file = run_file(name.number);
-  if (name.entries > UINT32_MAX || size != entries_at(bits) + 8 * name.entries)
-    throw corrupt_derived(file);
-  const size_t head = entries_at(bits);
-  if (load<uint64_t>(bytes) != name.checksum ||
-      name.checksum != checksum(bytes + 8, head - 8, name.number) ||
-      load<uint64_t>(bytes + 24) != checksum(bytes + head, size - head, name.number))
-    throw corrupt_derived(file);
-  if (load<uint32_t>(bytes + 8) != kRunMagic || load<uint16_t>(bytes + 12) != bits.bucket_bits() ||
-      load<uint16_t>(bytes + 14) != bits.name_bits() || load<uint64_t>(bytes + 16) != name.entries)
-    throw corrupt_derived(file);
+std::unique_ptr<Mapping> mapped(const Directory &directory, const RunName &name) {
+  const File file(directory, run_file(name.number), Open::kRead);
+  auto mapping = std::make_unique<Mapping>(file, file.size());
+  mapping->read_ahead(0, mapping->size());
+  checked(mapping->data(), mapping->size(), name);
+  return mapping;
+}
+
+RunShape shape_of(const uint8_t *head) {
+  return RunShape::of_file(load<uint32_t>(head + 16), load<uint16_t>(head + 12));
 }
 
 }  // namespace
@@ -38,113 +45,136 @@ std::string run_file(uint64_t number) {
   return name;
 }
 
-Run::Run(const Directory &directory, const RunName &name, const NameBits &bits)
-    : name_(name), bits_(bits) {
-  const File file(directory, run_file(name.number), Open::kRead);
-  const uint64_t size = file.size();
-  mapping_ = std::make_unique<Mapping>(file, size);
-  mapping_->read_ahead(0, size);
-  const uint8_t *const bytes = mapping_->data();
-  check(bytes, size, name, bits);
-  starts_.resize(bits.buckets() + 1);
+Run::Run(const Directory &directory, const RunName &name)
+    : name_(name),
+      mapping_(mapped(directory, name)),
+      shape_(shape_of(mapping_->data())),
+      entries_(mapping_->data() + kHeadBytes) {
+  if (!shape_.is_sound()) throw corrupt_derived(run_file(name.number));
+  read_counts(place(name.entries), mapping_->data() + mapping_->size());
+  if (starts_.back() != name.entries) throw corrupt_derived(run_file(name.number));
+}
+
+void Run::read_counts(const uint8_t *from, const uint8_t *end) {
+  const auto fail = [this] { throw corrupt_derived(run_file(name_.number)); };
+  if (static_cast<size_t>(end - from) < shape_.buckets()) fail();
+  starts_.resize(shape_.buckets() + 1);
   uint64_t start = 0;
-  for (size_t bucket = 0; bucket < bits.buckets(); ++bucket) {
-    starts_[bucket] = static_cast<uint32_t>(start);
-    start += load<uint32_t>(bytes + kRunHeaderBytes + 4 * bucket);
+  for (size_t bucket = 0; bucket < shape_.buckets(); ++bucket) {
+    if (from == end) fail();
+    uint64_t count = *from++;
+    if (count == kLargeCount) {
+      if (end - from < 4) fail();
+      count = load<uint32_t>(from);
+      from += 4;
+    }
+    start += count;
+    if (start > name_.entries) fail();
+    starts_[bucket + 1] = static_cast<uint32_t>(start);
   }
-  if (start != name.entries) throw corrupt_derived(file.name());
-  starts_.back() = static_cast<uint32_t>(start);
-  entries_ = reinterpret_cast<const Entry *>(bytes + entries_at(bits));
+  if (from != end) fail();
 }
 
 // Where the key would be if keys were spread quite evenly.
-const Entry *Run::guess(uint64_t bits) const {
-  const size_t bucket = bits_.bucket(bits);
+size_t Run::guess(uint64_t bits) const {
+  const size_t bucket = shape_.bucket(bits);
   const uint64_t n = starts_[bucket + 1] - starts_[bucket];
-  return entries_ + starts_[bucket] + (n * bits_.key(bits) >> 32);
+  return starts_[bucket] + (n * shape_.share(bits) >> 32);
 }
 
 void Run::prefetch_guess(uint64_t bits) const {
-  const Entry *const middle = guess(bits);
-  prefetch(middle - kLineEntries / 2);
-  prefetch(middle + kLineEntries / 2);
+  const uint8_t *const middle = place(guess(bits));
+  prefetch(middle - kLineBytes / 2);
+  prefetch(middle + kLineBytes / 2);
 }
 
 void Run::announce(const uint64_t *bits, size_t n, ColdReads *cold_reads) const {
   const uint8_t *places[kGroup] = {};
-  for (size_t i = 0; i < n; ++i) places[i] = reinterpret_cast<const uint8_t *>(guess(bits[i]));
-  cold_reads->announce(places, n, sizeof(Entry));
+  for (size_t i = 0; i < n; ++i) places[i] = place(guess(bits[i]));
+  cold_reads->announce(places, n, kEntryBytes);
 }
 
 // From the guess outwards in steps that double: near it at once, and never worse than bisection.
-const Entry *Run::seek(uint64_t bits, uint64_t *probes) const {
-  const size_t bucket = bits_.bucket(bits);
-  const Entry *const first = begin(bucket), *const last = end(bucket);
-  const Entry wanted = entry_of(bits_.key(bits), 0);
-  const Entry *low = guess(bits), *high = low;
-  for (ptrdiff_t step = 4; low > first && *low >= wanted; step *= 2, ++*probes)
+size_t Run::seek(uint64_t bits, uint64_t *probes) const {
+  const size_t bucket = shape_.bucket(bits);
+  const size_t first = starts_[bucket], last = end(bucket);
+  const Entry wanted = shape_.entry(bits, shape_.first_row());
+  size_t low = guess(bits), high = low;
+  for (size_t step = 4; low > first && entry(low) >= wanted; step *= 2, ++*probes)
     low = low - first > step ? low - step : first;
-  for (ptrdiff_t step = 4; high < last && *high < wanted; step *= 2, ++*probes)
+  for (size_t step = 4; high < last && entry(high) < wanted; step *= 2, ++*probes)
     high = last - high > step ? high + step : last;
-  for (ptrdiff_t n = high - low; n > 0; n /= 2) ++*probes;
-  return std::lower_bound(low, high, wanted);
+  for (; low < high; ++*probes) {
+    const size_t middle = low + (high - low) / 2;
+    if (entry(middle) < wanted)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+template <typename Visit>
+void Run::visit_rows(uint64_t bits, uint64_t *probes, Visit visit) const {
+  const size_t last = end(shape_.bucket(bits));
+  const Entry wanted = shape_.entry(bits, shape_.first_row());
+  for (size_t n = seek(bits, probes); n < last; ++n, ++*probes) {
+    if (!shape_.have_same_key(entry(n), wanted)) break;
+    visit(shape_.row(entry(n)));
+  }
 }
 
 uint32_t Run::find(uint64_t bits, uint64_t *probes) const {
-  const Entry *const last = end(bits_.bucket(bits));
-  uint32_t row = kNoRow;
-  const Entry *entry = seek(bits, probes);
-  for (; entry < last && key_of(*entry) == bits_.key(bits); ++entry, ++*probes)
-    row = row_of(*entry);
-  return row;
+  uint32_t found = kNoRow;
+  visit_rows(bits, probes, [&](uint32_t row) { found = row; });
+  return found;
 }
 
 void Run::find_all(uint64_t bits, std::vector<uint32_t> *rows, uint64_t *probes) const {
-  const Entry *const last = end(bits_.bucket(bits));
-  const Entry *entry = seek(bits, probes);
-  for (; entry < last && key_of(*entry) == bits_.key(bits); ++entry, ++*probes)
-    rows->push_back(row_of(*entry));
+  visit_rows(bits, probes, [&](uint32_t row) { rows->push_back(row); });
 }
 
-RunBuilder::RunBuilder(const Directory &directory, uint64_t number, const NameBits &bits)
-    : bits_(bits),
-      number_(number),
-      offset_(entries_at(bits)),
-      counts_(bits.buckets()),
-      entries_checksum_(number),
+RunBuilder::RunBuilder(const Directory &directory, uint64_t number, const RunShape &shape)
+    : number_(number),
+      shape_(shape),
+      buffer_(kBufferBytes + sizeof(Entry)),
+      offset_(kHeadBytes),
+      checksum_(number),
       file_(directory, run_file(number), Open::kReplace) {
-  buffer_.reserve(kBufferEntries);
+  counts_.reserve(shape.buckets());
 }
 
-void RunBuilder::add(size_t bucket, Entry entry) {
-  ++counts_[bucket];
-  buffer_.push_back(entry);
-  if (buffer_.size() == kBufferEntries) write_buffer();
+void RunBuilder::end_bucket() {
+  counts_.push_back(static_cast<uint8_t>(std::min<uint64_t>(count_, kLargeCount)));
+  if (count_ >= kLargeCount) {
+    counts_.resize(counts_.size() + 4);
+    store(counts_.data() + counts_.size() - 4, static_cast<uint32_t>(count_));
+  }
+  n_ += count_;
+  count_ = 0;
+  ++bucket_;
 }
 
-void RunBuilder::write_buffer() {
-  const uint8_t *const bytes = reinterpret_cast<const uint8_t *>(buffer_.data());
-  const size_t n = sizeof(Entry) * buffer_.size();
-  entries_checksum_.add(bytes, n);
-  file_.write(bytes, n, offset_);
+void RunBuilder::write(const Bytes &bytes, size_t n) {
+  checksum_.add(bytes.data(), n);
+  file_.write(bytes.data(), n, offset_);
   file_.start_writeback(offset_, n);
-  n_ += buffer_.size();
   offset_ += n;
-  buffer_.clear();
 }
 
 RunName RunBuilder::finish() {
+  while (bucket_ < shape_.buckets()) end_bucket();
   write_buffer();
-  Bytes head(entries_at(bits_));
-  store(head.data() + 8, kRunMagic);
-  store(head.data() + 12, static_cast<uint16_t>(bits_.bucket_bits()));
-  store(head.data() + 14, static_cast<uint16_t>(bits_.name_bits()));
-  store(head.data() + 16, n_);
-  store(head.data() + 24, entries_checksum_.value());
-  std::memcpy(head.data() + kRunHeaderBytes, counts_.data(), 4 * counts_.size());
-  const uint64_t sum = checksum(head.data() + 8, head.size() - 8, number_);
-  store(head.data(), sum);
-  file_.write(head.data(), head.size(), 0);
+  write(counts_, counts_.size());
+  uint8_t head[kHeadBytes] = {};
+  store(head + 8, kRunMagic);
+  store(head + 12, static_cast<uint16_t>(shape_.bucket_bits()));
+  store(head + 16, shape_.first_row());
+  store(head + 24, n_);
+  store(head + 32, checksum_.value());
+  const uint64_t sum = checksum(head + 8, kHeadBytes - 8, number_);
+  store(head, sum);
+  file_.write(head, kHeadBytes, 0);
   file_.sync();
   return {number_, n_, sum};
 }

@@ -1,12 +1,12 @@
 #include "seal.h"
 
-#include <algorithm>
-
 namespace cdb::coin_log {
 
 namespace {
 
 constexpr uint64_t kSmallestRun = 1024;  // smaller ones count as of this size
+// So many buckets are merged at a time, by their number's last bits.
+constexpr unsigned kSliceBits = 6;
 
 unsigned size_class(uint64_t entries, size_t merge_runs) {
   unsigned level = 0;
@@ -14,12 +14,45 @@ unsigned size_class(uint64_t entries, size_t merge_runs) {
   return level;
 }
 
+// An entry of the run that is made, and above it the last bits of its bucket's number. So they
+// ascend within a slice: the buckets that have the other bits in common.
+using Item = uint64_t;
+
+// The entries of a run, slice by slice, as items of the one that is made.
+class Feed {
+ public:
+  Feed(const Run &run, const RunShape &shape, uint32_t rows)
+      : run_(run), shape_(shape), rows_(rows) {}
+
+  // The items of the next slice; slice_bits: of a slice's number.
+  void take(uint64_t slice, unsigned slice_bits, std::vector<Item> *items) {
+    const uint64_t end = (slice + 1) << (kRunBits - slice_bits);
+    const RunShape &from = run_.shape();
+    items->clear();
+    for (; bucket_ < from.buckets(); ++bucket_)
+      for (; at_ < run_.end(bucket_); ++at_) {
+        const Entry entry = run_.entry(at_);
+        const uint64_t run_bits = from.run_bits(bucket_, entry);
+        if (run_bits >= end) return;
+        const uint32_t row = from.row(entry);
+        if (row < rows_) items->push_back(shape_.entry_behind(slice_bits, run_bits, row));
+      }
+  }
+
+ private:
+  const Run &run_;
+  const RunShape &shape_;
+  uint32_t rows_;
+  size_t bucket_ = 0, at_ = 0;
+};
+
 // Which of two random entries comes first cannot be predicted, so no branch depends on it.
-void merge_two(const Entry *a, const Entry *a_end, const std::vector<Entry> &other,
-               std::vector<Entry> *merged) {
-  const Entry *b = other.data(), *const b_end = b + other.size();
-  merged->resize(static_cast<size_t>(a_end - a) + other.size());
-  Entry *to = merged->data();
+void merge_two(const std::vector<Item> &one, const std::vector<Item> &other,
+               std::vector<Item> *merged) {
+  const Item *a = one.data(), *const a_end = a + one.size();
+  const Item *b = other.data(), *const b_end = b + other.size();
+  merged->resize(one.size() + other.size());
+  Item *to = merged->data();
   while (a < a_end && b < b_end) {
     const bool is_b = *b < *a;
     *to++ = is_b ? *b : *a;
@@ -33,9 +66,10 @@ void merge_two(const Entry *a, const Entry *a_end, const std::vector<Entry> &oth
 
 void Sealing::add(const Memtable &memtable) {
   if (memtable.size() == 0) return;
-  RunBuilder builder(directory_, next_number_++, bits_);
+  const RunShape shape = shape_from(memtable.lowest_row());
+  RunBuilder builder(directory_, next_number_++, shape);
   memtable.for_each([&](uint64_t bits, uint32_t row) {
-    if (row < rows_) builder.add(bits_.bucket(bits), entry_of(bits_.key(bits), row));
+    if (row < rows_) builder.add(shape.bucket(bits), shape.entry(bits, row));
   });
   open(builder.finish());
 }
@@ -51,26 +85,40 @@ bool Sealing::merge_once(size_t merge_runs) {
   }
   if (total > UINT32_MAX) return false;
 
-  RunBuilder builder(directory_, next_number_++, bits_);
-  std::vector<Entry> merged, before;
-  for (size_t bucket = 0; bucket < bits_.buckets(); ++bucket) {
-    merged.clear();
-    for (auto run = first; run != runs_.end(); ++run) {
-      before.swap(merged);
-      merge_two((*run)->begin(bucket), (*run)->end(bucket), before, &merged);
-    }
-    // An entry comes twice where a record was replayed that a run had covered before a rewind.
-    Entry last = entry_of(UINT32_MAX, kNoRow);
-    for (const Entry entry : merged) {
-      if (row_of(entry) < rows_ && entry != last) builder.add(bucket, entry);
-      last = entry;
-    }
-  }
-  const RunName name = builder.finish();
-  replaced_.insert(replaced_.end(), first, runs_.end());
+  const Runs old(first, runs_.end());
+  const RunName name = merged(old);
+  replaced_.insert(replaced_.end(), old.begin(), old.end());
   runs_.erase(first, runs_.end());
   open(name);
   return true;
+}
+
+RunName Sealing::merged(const Runs &runs) {
+  uint32_t first_row = kNoRow;
+  for (const auto &run : runs) first_row = std::min(first_row, run->shape().first_row());
+  const RunShape shape = shape_from(first_row);
+  const unsigned slice_bits = shape.bucket_bits() - std::min(shape.bucket_bits(), kSliceBits);
+  std::vector<Feed> feeds;
+  for (const auto &run : runs) feeds.emplace_back(*run, shape, rows_);
+
+  RunBuilder builder(directory_, next_number_++, shape);
+  std::vector<Item> merged, before, items;
+  for (uint64_t slice = 0; slice >> slice_bits == 0; ++slice) {
+    merged.clear();
+    for (Feed &feed : feeds) {
+      feed.take(slice, slice_bits, &items);
+      before.swap(merged);
+      merge_two(items, before, &merged);
+    }
+    // An entry comes twice where a record was replayed that a run had covered before a rewind.
+    const size_t first_bucket = slice << (shape.bucket_bits() - slice_bits);
+    Item last = ~Item{0};
+    for (const Item item : merged) {
+      if (item != last) builder.add(first_bucket + (item >> kEntryBits), entry_of(item));
+      last = item;
+    }
+  }
+  return builder.finish();
 }
 
 }  // namespace cdb::coin_log

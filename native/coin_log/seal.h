@@ -7,6 +7,8 @@
 #include "memtable.h"
 #include "run.h"
 
+#include <algorithm>
+
 namespace cdb::coin_log {
 
 // The oldest and largest first.
@@ -15,9 +17,8 @@ using Runs = std::vector<std::shared_ptr<const Run>>;
 class Sealing {
  public:
   // rows: those from here on are gone. next_number: of the next run.
-  Sealing(const Directory &directory, const NameBits &bits, const Runs &runs, uint32_t rows,
-          uint64_t next_number)
-      : directory_(directory), bits_(bits), runs_(runs), rows_(rows), next_number_(next_number) {}
+  Sealing(const Directory &directory, const Runs &runs, uint32_t rows, uint64_t next_number)
+      : directory_(directory), runs_(runs), rows_(rows), next_number_(next_number) {}
 
   // Make a memtable a durable run.
   void add(const Memtable &memtable);
@@ -35,12 +36,14 @@ class Sealing {
 
  private:
   bool merge_once(size_t merge_runs);
-  void open(const RunName &name) {
-    runs_.push_back(std::make_shared<const Run>(directory_, name, bits_));
+  RunName merged(const Runs &runs);
+  // Of a run without gaps: each row from the first one on has an entry in it.
+  RunShape shape_from(uint32_t first_row) const {
+    return {first_row, std::max(first_row, std::max(rows_, 1U) - 1)};
   }
+  void open(const RunName &name) { runs_.push_back(std::make_shared<const Run>(directory_, name)); }
 
   Directory directory_;
-  NameBits bits_;
   Runs runs_, replaced_;
   uint32_t rows_;
   uint64_t next_number_;

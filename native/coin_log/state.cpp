@@ -55,6 +55,7 @@ void State::cut(size_t n_blocks) {
   blocks.resize(n_blocks);
   spent.resize(row_count);
   block_hints.resize((size_t{row_count} + 63) / 64);
+  kinds.cut(n_blocks);
   checked_records.cut(n_blocks);
   log.set_end(offset);
 }
@@ -105,6 +106,7 @@ size_t State::block_of(uint32_t row) const {
 
 void State::fetch(const uint32_t *rows, size_t n, CoinView *views, bool passing) const {
   const uint8_t *coins[kFetch] = {}, *parents[kFetch] = {};
+  size_t rewards[kFetch], n_rewards = 0;
   for (size_t i = 0; i < n; ++i) prefetch(&block_hints[rows[i] / 64]);
   for (size_t i = 0; i < n; ++i) prefetch(&blocks[block_hints[rows[i] / 64]]);
   for (size_t i = 0; i < n; ++i) {
@@ -126,11 +128,20 @@ void State::fetch(const uint32_t *rows, size_t n, CoinView *views, bool passing)
     if (parent >= geometry.parents()) throw damaged(views[i].block);
     views[i].puzzle_hash = coins[i];
     views[i].amount = load_narrow(amount, geometry.amount_bytes);
-    views[i].parent = parents[i] = log.at(line.offset) + kHeaderBytes + kNameBytes * parent;
+    views[i].parent = parents[i] = log.at(line.offset) + geometry.parent_at(parent);
+    if (parent >= geometry.whole_parents()) rewards[n_rewards++] = i;
     prefetch(parents[i]);
     prefetch(parents[i] + kNameBytes - 1);
   }
   if (!passing && cold_reads.are_likely(n)) cold_reads.announce(parents, n, kNameBytes);
+  for (size_t k = 0; k < n_rewards; ++k) compose_parent(parents[rewards[k]], &views[rewards[k]]);
+}
+
+void State::compose_parent(const uint8_t *from, CoinView *view) const {
+  const BlockLine &line = blocks[view->block];
+  if (!compose_reward(from, line.geometry, line.index, kinds, view->composed))
+    throw damaged(view->block);
+  view->parent = view->composed;
 }
 
 bool State::has_name(const CoinView &view, const uint8_t *name) const {
@@ -164,7 +175,8 @@ void State::check_record(size_t block) const {
   if (checked_records.has(block)) return;
   const uint64_t offset = blocks[block].offset;
   const uint8_t *const record = log.at(offset);
-  if (!is_intact(record, offset_of(block + 1) - offset, offset) || !is_current(block, record))
+  if (!is_intact(record, offset_of(block + 1) - offset, log.seed(offset)) ||
+      !is_current(block, record))
     throw damaged(block);
   checked_records.add(block);
 }
@@ -178,7 +190,7 @@ bool State::is_current(size_t block, const uint8_t *record) const {
   if (next == log.end()) return header.checksum == last_checksum;
   const uint64_t length = offset_of(block + 2) - next;
   return read_header(log.at(next)).previous_checksum == header.checksum ||
-         !is_intact(log.at(next), length, next);
+         !is_intact(log.at(next), length, log.seed(next));
 }
 
 uint32_t State::find_exactly(const uint8_t *name, uint32_t limit) const {

@@ -23,6 +23,11 @@ struct CoinView {
   const uint8_t *parent;
   const uint8_t *puzzle_hash;
   uint64_t amount;
+  uint8_t composed[kNameBytes];  // the parent of a reward, which the record has in short
+
+  CoinView() = default;
+  CoinView(const CoinView &) = delete;
+  CoinView &operator=(const CoinView &) = delete;
 };
 
 // Where the last rewind went back to: records there need its epoch.
@@ -94,6 +99,7 @@ class State {
   Index index;
   std::vector<BlockLine> blocks;
   std::vector<uint32_t> block_hints;  // of each 64th row
+  RewardKinds kinds;                  // that the blocks have introduced
   SpentRows spent;                    // of row_count rows, and more while a block is examined
   uint32_t row_count = 0;
   uint64_t last_checksum = 0;
@@ -104,6 +110,7 @@ class State {
  private:
   bool lookup_exactly(const uint8_t *name, cdb_coin_log_info *info) const;
   cdb_coin_log_info info_of(const CoinView &view) const;
+  void compose_parent(const uint8_t *from, CoinView *view) const;
   void check_record(size_t block) const;
   void check_alive(size_t block) const;
   Failure damaged(size_t block) const;

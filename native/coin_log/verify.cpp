@@ -1,6 +1,6 @@
 // Verifying old spends.
 //
-// The index knows 48 bits of a name or more, and the row; whether the coin there has the name, only
+// The index knows 44 bits of a name or more, and the row; whether the coin there has the name, only
 // the log can say, at a place that is likely not in memory. In bulk such spends are therefore
 // believed, and verified by the hundred thousand in the order of the log: one pass that reads on,
 // instead of a random read each.
@@ -119,7 +119,7 @@ void Store::take_back(size_t block) {
     drop(block, state_.last_rewind);
   } else {
     const std::pair range(state_.offset_of(block), state_.offset_of(block + 1));
-    taken_back_ = std::make_unique<Reader>(readers_, range);
+    taken_back_ = std::make_unique<Reader>(readers_, state_, range);
     cut(block);
   }
   readers_.tell_verified();

@@ -12,6 +12,10 @@ inline bool is_reward_parent(const uint8_t *name) {
   return load<uint64_t>(name + 16) == 0 && load<uint32_t>(name + 24) == 0;
 }
 
+inline uint32_t reward_height(const uint8_t *parent) {
+  return load_big_endian<uint32_t>(parent + kNameBytes - 4);
+}
+
 // The highest that there were: of a network's two kinds, each new block has the next ones. A coin
 // whose parent lies above them all needs no look whether it is there already.
 class RewardParents {

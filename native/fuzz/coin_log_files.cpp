@@ -30,13 +30,11 @@ using Bytes = std::vector<uint8_t>;
 
 constexpr std::array<const char *, 5> kFiles{"log", "acked", "derived/manifest", "derived/history",
                                              "derived/run"};
-constexpr cdb_coin_log_options kOptions{
-    /*read_only=*/0,       /*power_durable=*/0,
-    /*memtable_coins=*/12, /*merge_runs=*/3,
-    /*bucket_bits=*/2,     /*name_bits=*/64,
-    /*recent_bits=*/1,     /*unverified_spends=*/4,
-    /*forgiving=*/0,
-    /*before_damage=*/0};
+constexpr cdb_coin_log_options kOptions{/*read_only=*/0,         /*power_durable=*/0,
+                                        /*memtable_coins=*/12,   /*merge_runs=*/3,
+                                        /*name_bits=*/64,        /*recent_bits=*/1,
+                                        /*unverified_spends=*/4, /*forgiving=*/0,
+                                        /*before_damage=*/0};
 
 void require_fit(cdb_status status, cdb_error *error) {
   require(status <= CDB_FAILED, "the status is one of those declared");
@@ -128,21 +126,25 @@ void seal(uint8_t *from, size_t n, uint64_t seed) {
 }
 
 void seal_log(Bytes *log) {
-  constexpr size_t kHeaderBytes = 72;
+  constexpr size_t kHeadBytes = 24, kHeaderBytes = 72;
+  if (log->size() < kHeadBytes) return;
+  store(log->data() + 16, checksum(log->data(), 16, 0));
+  const uint64_t key = load<uint64_t>(log->data() + 8);
   uint64_t previous = 0;
-  for (size_t at = 0; at + kHeaderBytes <= log->size();) {
+  for (size_t at = kHeadBytes; at + kHeaderBytes <= log->size();) {
     uint8_t *const record = log->data() + at;
     const size_t n = load<uint32_t>(record + 12);
     if (n < kHeaderBytes || n > log->size() - at) return;
     store(record + 16, previous);
-    seal(record, n, at);
+    seal(record, n, key ^ at);
     previous = load<uint64_t>(record);
     at += n;
   }
 }
 
 void seal_history(Bytes *history) {
-  constexpr size_t kHeaderBytes = 40, kLineBytes = 32;
+  constexpr size_t kHeaderBytes = 40, kLineBytes = 24;
+  uint64_t previous = 0;
   for (size_t at = 0; at + kHeaderBytes <= history->size();) {
     uint8_t *const section = history->data() + at;
     const uint64_t rows = load<uint64_t>(section + 32) + load<uint32_t>(section + 12);
@@ -150,15 +152,16 @@ void seal_history(Bytes *history) {
     if (blocks > rest || rows > rest || kHeaderBytes + kLineBytes * blocks + 4 * rows > rest)
       return;
     const size_t n = kHeaderBytes + kLineBytes * blocks + 4 * rows;
-    seal(section, n, at);
+    seal(section, n, previous);
+    previous = load<uint64_t>(section);
     at += n;
   }
 }
 
 void seal_run(Bytes *run, uint64_t number) {
-  constexpr size_t kHeadBytes = 32 + 4 * (1 << kOptions.bucket_bits);
+  constexpr size_t kHeadBytes = 40;
   if (run->size() < kHeadBytes) return;
-  store(run->data() + 24, checksum(run->data() + kHeadBytes, run->size() - kHeadBytes, number));
+  store(run->data() + 32, checksum(run->data() + kHeadBytes, run->size() - kHeadBytes, number));
   seal(run->data(), kHeadBytes, number);
 }
 

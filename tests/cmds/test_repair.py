@@ -87,7 +87,7 @@ def originals(
             made[schema] = tmp_path_factory.mktemp(schema)
             open_it = find_schema(schema).open
             if schema == "coin_log":
-                open_it = partial(CoinLogSchema, sizes=Sizes(memtable_coins=200, bucket_bits=3))
+                open_it = partial(CoinLogSchema, sizes=Sizes(memtable_coins=200))
             for part in (chain[: len(chain) // 2], chain[len(chain) // 2 :]):
                 with open_it(made[schema] / "db") as database:
                     accept_all(database, part)
@@ -416,20 +416,23 @@ def test_all_derived_files_that_are_damaged_are_named(
     assert chain_digest in out
 
 
-def test_a_log_that_is_damaged_where_it_begins(originals: Loaded, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("place", "damaged_at"), [(9, 0), (40, 24)])
+def test_a_log_that_is_damaged_where_it_begins(
+    originals: Loaded, tmp_path: Path, place: int, damaged_at: int
+) -> None:
     shutil.copytree(originals("coin_log"), tmp_path, dirs_exist_ok=True)
     log = bytearray((tmp_path / "db" / "log").read_bytes())
-    log[40] ^= 1
+    log[place] ^= 1
     (tmp_path / "db" / "log").write_bytes(log)
     code, out = run("coin_log", tmp_path / "db")
     assert code == BEYOND_REPAIR
-    assert "damaged at byte 0, before the first block; no repair" in out
+    assert f"damaged at byte {damaged_at}, before the first block; no repair" in out
 
 
 def damaged_record(log: Path, place: int) -> tuple[int, int]:
     """Where the record of a log begins that has a byte, and the index of the block before it."""
     data = log.read_bytes()
-    offset, newest = 0, -1
+    offset, newest = 24, -1  # behind its head
     while (end := offset + int.from_bytes(data[offset + 12 : offset + 16], "little")) <= place:
         newest = int.from_bytes(data[offset + 28 : offset + 32], "little")
         offset = end

@@ -16,6 +16,7 @@ from tests.mutants.mutant import Mutant
 _TESTS = Path(__file__).parents[1]
 _UNITS = (
     (("native/coin_log/", "cdb/coin_log/binding", "cdb/schemas/coin_log"), "disk/test_own.py"),
+    (("cdb/upgrade", "cdb/disk/exchange", "native/coin_log/format1"), "cmds/test_upgrade.py"),
     (("native/name_index", "native/rocksdb"), "rows/test_rocks_index.py"),
     (("native/coin_log/", "native/rocks_kv", "native/common"), "schemas/test_crafted_names.py"),
     (("cdb/rocks_kv/promise",), "rocks_kv/test_promise.py"),

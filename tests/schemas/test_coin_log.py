@@ -39,7 +39,7 @@ from cdb.schemas.coin_log import CoinLogSchema, check, repair
 from cdb.state import summarize, verify
 from cdb.testing import SchemaConformance
 from cdb.testing.base import accept_all, expected_state
-from cdb.testing.chains import Chain, child, hash_of, reward, sample_chain
+from cdb.testing.chains import Chain, child, hash_of, paid, reward, sample_chain
 from cdb.testing.faults import missing as faults_missing
 from cdb.testing.faults import scratch
 from cdb.testing.faults.reopened import cut_after_reopening
@@ -48,11 +48,10 @@ from tests.conftest import PACKAGE_PARENT, contents
 preloads = pytest.mark.skipif(faults_missing() is not None, reason=str(faults_missing()))
 pytestmark = pytest.mark.skipif(missing() is not None, reason=str(missing()))
 
-SMALL = Sizes(memtable_coins=20, merge_runs=2, bucket_bits=3, recent_bits=2, unverified_spends=5)
-COLLIDING = Sizes(memtable_coins=20, merge_runs=3, bucket_bits=2, name_bits=5, unverified_spends=0)
-SOMETIMES_COLLIDING = Sizes(
-    memtable_coins=20, merge_runs=3, bucket_bits=2, name_bits=11, unverified_spends=0
-)
+LOG_HEAD_BYTES = 24
+SMALL = Sizes(memtable_coins=20, merge_runs=2, recent_bits=2, unverified_spends=5)
+COLLIDING = Sizes(memtable_coins=20, merge_runs=3, name_bits=5, unverified_spends=0)
+SOMETIMES_COLLIDING = Sizes(memtable_coins=20, merge_runs=3, name_bits=11, unverified_spends=0)
 # After one flush and two: lengths 72 and 144, epoch 0.
 OLD_ACKED = {
     1: "00" * 24 + "48000000000000000000000001000000715dfaa7b290c5fe",
@@ -115,10 +114,20 @@ def copies(source: Path, target: Path) -> Callable[[], Path]:
 
 def records_end(path: Path) -> int:
     """Where the last record of the log ends; behind it there may be zeros."""
-    log, end = (path / "log").read_bytes(), 0
-    while log[end + 8 : end + 12] == b"CLR1":
+    log, end = (path / "log").read_bytes(), LOG_HEAD_BYTES
+    while log[end + 8 : end + 12] == b"CLR2":
         end += int.from_bytes(log[end + 12 : end + 16], "little")
     return end
+
+
+def without_checksums(path: Path) -> bytes:
+    """The records, but for what the log's own key decides."""
+    log, records, end = (path / "log").read_bytes(), b"", LOG_HEAD_BYTES
+    while log[end + 8 : end + 12] == b"CLR2":
+        length = int.from_bytes(log[end + 12 : end + 16], "little")
+        records += log[end + 8 : end + 16] + log[end + 24 : end + length]
+        end += length
+    return records
 
 
 def own_files(path: Path) -> Iterator[Path]:
@@ -138,7 +147,7 @@ def everything(schema: CoinLogSchema, chain: Chain) -> object:
 
 def test_every_changed_byte_is_found_or_harmless(path: Path) -> None:
     chain, loaded = sample_chain(5), path
-    with CoinLogSchema(path, sizes=Sizes(memtable_coins=12, bucket_bits=2)) as schema:
+    with CoinLogSchema(path, sizes=Sizes(memtable_coins=12)) as schema:
         accept_all(schema, chain.blocks)
     with CoinLogSchema(loaded, read_only=True) as schema:
         expected = everything(schema, chain)
@@ -252,23 +261,28 @@ def test_intact_records_behind_a_hole_that_nobody_was_promised_are_dropped(
         assert summarize(schema) == expected_state(chain.blocks[:6])
 
 
-def block_of_a_forged_record(index: int, offset: int) -> BlockSpendInfo:
+def block_of_a_forged_record(index: int, offset: int, key: int) -> BlockSpendInfo:
     """A block whose record, at this offset, holds a record in the names of its coins' parents.
 
-    It is intact, and says that the log is durable beyond the offset.
+    It says that the log is durable beyond the offset, and is intact if the log has that key.
     """
     at, n_coins = offset + 72, 0x90
     others = sorted(b"\xff" + hash_of("other", n)[1:] for n in range(300))
     for timestamp in range(0x50, 1 << 20, 0x100):
-        words = struct.pack("<QIIQQQII", 0, 2**32 - 1, index, timestamp, 0, offset + 1, 0, 0)
-        counts = struct.pack("<IHBB", n_coins, 1, 0, 1) + bytes(24)
-        body = b"CLR1" + struct.pack("<I", 72 + 33 * n_coins) + words + counts + b"".join(others)
+        words = struct.pack("<QIIQQI", 0, 2**32 - 1, index, timestamp, offset + 1, 0)
+        counts = struct.pack("<4I4B", 0, 0, 0, n_coins, 0, 1, 0, 0)
+        body = b"CLR2" + struct.pack("<I", 72 + 33 * n_coins) + words + counts
+        body += bytes(24) + b"".join(others)
         body = body[: 72 + 33 * n_coins - 8]
-        record = struct.pack("<Q", xxhash.xxh3_64_intdigest(body, at)) + body
+        record = struct.pack("<Q", xxhash.xxh3_64_intdigest(body, at ^ key)) + body
         parents = [record[place : place + 32] for place in (0, 32, 64)] + others
         if parents == sorted(parents):
             break
     return BlockSpendInfo(index, 1, [], [Coin(bytes32(each), hash_of(), 5) for each in parents])
+
+
+def key_of(path: Path) -> int:
+    return int.from_bytes((path / "log").read_bytes()[8:16], "little")
 
 
 @pytest.mark.parametrize("is_cut", [True, False])
@@ -279,7 +293,8 @@ def test_a_record_that_a_peer_forged_within_a_torn_one_does_not_count(
     accept_all(schema, chain.blocks)
     schema.flush()
     flushed = records_end(path)
-    schema.accept_block(block_of_a_forged_record(chain.newest_index + 1, flushed))
+    block = block_of_a_forged_record(chain.newest_index + 1, flushed, key_of(path))
+    schema.accept_block(block)
     end = records_end(path)
     crash(schema)
     with (path / "log").open("r+b") as log:
@@ -291,6 +306,34 @@ def test_a_record_that_a_peer_forged_within_a_torn_one_does_not_count(
     assert list(check(path, lambda coins: None)) == []
     with CoinLogSchema(path) as schema:
         assert summarize(schema) == expected_state(chain.blocks)
+
+
+@pytest.mark.parametrize("knows_key", [False, True])
+def test_a_record_that_a_peer_forged_within_one_without_header_wants_the_key(
+    path: Path, chain: Chain, knows_key: bool
+) -> None:
+    schema = CoinLogSchema(path)
+    accept_all(schema, chain.blocks)
+    schema.flush()
+    flushed = records_end(path)
+    key = key_of(path) if knows_key else 0
+    schema.accept_block(block_of_a_forged_record(chain.newest_index + 1, flushed, key))
+    crash(schema)
+    with (path / "log").open("r+b") as log:
+        log.seek(flushed)
+        log.write(bytes(72))
+    if knows_key:
+        with pytest.raises(CorruptDatabaseError, match="log: .*damaged at byte"):
+            CoinLogSchema(path)
+        return
+    with CoinLogSchema(path) as schema:
+        assert summarize(schema) == expected_state(chain.blocks)
+
+
+def test_every_log_has_a_key_of_its_own(path: Path) -> None:
+    for n in range(2):
+        CoinLogSchema(path.with_name(f"{n}")).close()
+    assert key_of(path.with_name("0")) != key_of(path.with_name("1"))
 
 
 def test_runs_that_were_merged_are_gone(path: Path) -> None:
@@ -413,18 +456,6 @@ def test_missing_derived_files_are_rebuilt(loaded: Path, chain: Chain, gone: str
     for _ in range(2):
         with open_small(loaded) as schema:
             assert verify(schema) == expected_state(chain.blocks)
-
-
-@pytest.mark.parametrize("read_only", [True, False])
-@pytest.mark.parametrize("magic", [b"CLM1", b"CLM2"])
-def test_a_manifest_of_earlier_versions_counts_as_missing(
-    loaded: Path, chain: Chain, read_only: bool, magic: bytes
-) -> None:
-    manifest = loaded / MANIFEST
-    manifest.write_bytes(manifest.read_bytes().replace(b"CLM3", magic))
-    assert damaged_files(loaded) == []
-    with CoinLogSchema(loaded, read_only=read_only) as schema:
-        assert verify(schema) == expected_state(chain.blocks)
 
 
 def forks_of_one_shape(n: int) -> list[list[BlockSpendInfo]]:
@@ -868,10 +899,12 @@ def test_a_pack_whose_names_lie_is_refused_where_two_coins_have_one(
 
 def test_a_block_is_read_while_the_next_one_is_on_its_way_to_the_file(path: Path) -> None:
     """The record behind it is looked at, which here begins a page."""
-    coins = [[reward(n, m) for m in range(4584)] for n in range(20)]
+    coins = [[reward(n, m) for m in range(6112)] for n in range(20)]
     packed = [PackedBlocks.of([BlockSpendInfo(n, 0, [], each)]) for n, each in enumerate(coins)]
     with CoinLogSchema(path) as schema:
         schema.accept_packed(packed[0])
+        schema._log.read(0, 0)  # it is in the file
+        assert records_end(path) > LOG_HEAD_BYTES
         assert records_end(path) % 4096 == 0
         for n, each in enumerate(packed[1:]):
             reader = schema._log.read(n, n)
@@ -888,14 +921,13 @@ def test_any_split_into_calls_gives_the_same_files(tmp_path: Path) -> None:
             for start in range(0, 40, size):
                 schema.accept_packed(PackedBlocks.of(chain.blocks[start : start + size]))
             assert verify(schema) == expected_state(chain.blocks)
-        logs.add((path / "log").read_bytes())
+        logs.add(without_checksums(path))
     assert len(logs) == 1
 
 
 TRUSTING = Sizes(
     memtable_coins=50,
     merge_runs=3,
-    bucket_bits=2,
     name_bits=6,
     recent_bits=0,
     unverified_spends=999,
@@ -945,7 +977,7 @@ def refusal(error: type[BlockError], index: int, name: bytes32) -> Iterator[None
 
 
 IN_MEMTABLE = Sizes(recent_bits=2)
-IN_RUNS = Sizes(memtable_coins=20, merge_runs=2, bucket_bits=3, recent_bits=2)
+IN_RUNS = Sizes(memtable_coins=20, merge_runs=2, recent_bits=2)
 
 
 @pytest.fixture(params=[IN_MEMTABLE, IN_RUNS], ids=["in the memtable", "in runs"])
@@ -1315,7 +1347,7 @@ def test_every_durability_keeps_a_closed_database(
 def test_names_that_differ_only_in_what_the_index_does_not_see(path: Path, name_bits: int) -> None:
     coins = [reward(1, n) for n in range(300)]
     names = [coin.name() for coin in coins]
-    sizes = Sizes(memtable_coins=50, merge_runs=3, bucket_bits=2, name_bits=name_bits)
+    sizes = Sizes(memtable_coins=50, merge_runs=3, name_bits=name_bits)
     with CoinLogSchema(path, sizes=sizes) as schema:
         schema.accept_block(BlockSpendInfo(1, 0, [], coins[:200]))
         assert schema.coin_infos_for_coin_names(names[200:]) == []
@@ -1323,6 +1355,121 @@ def test_names_that_differ_only_in_what_the_index_does_not_see(path: Path, name_
         assert found == coins[:200]
         with pytest.raises(UnknownCoinError):
             schema.accept_block(BlockSpendInfo(2, 0, [bytes32(names[250])], []))
+
+
+@pytest.mark.parametrize("name_bits", [1, 3, 64])
+@pytest.mark.parametrize("coins_a_block", [1, 7, 260])
+def test_coins_are_found_in_runs_of_any_shape(
+    path: Path, coins_a_block: int, name_bits: int
+) -> None:
+    """Buckets of hundreds of entries, or of none; runs that merge, and begin at any row."""
+    sizes = Sizes(memtable_coins=300, merge_runs=2, name_bits=name_bits)
+    blocks = [
+        BlockSpendInfo(index, 0, [], [reward(index, n) for n in range(coins_a_block)])
+        for index in range(1, 2 + 1_300 // coins_a_block)
+    ]
+    with CoinLogSchema(path, sizes=sizes) as schema:
+        schema.accept_packed(PackedBlocks.of(blocks[:-2]))
+        schema.rewind_to_block_index(blocks[-9].index if len(blocks) > 20 else 2)
+        kept = schema.last_block_index or 0
+        for block in blocks[kept:]:
+            schema.accept_block(block)
+    with CoinLogSchema(path, read_only=True) as schema:
+        assert schema._log._count().runs
+        coins = [coin for block in blocks for coin in block.confirms]
+        found = schema.coin_infos_for_coin_names([coin.name() for coin in coins])
+        assert [info.coin for info in found] == coins
+
+
+def rewarded(index: int, kinds: range, *, back: int = 2) -> BlockSpendInfo:
+    """A block with rewards of some kinds, and a coin whose parent is any name."""
+    heights = range(max(0, index - back), index)
+    coins = [paid(height, kind, index) for height in heights for kind in kinds]
+    return BlockSpendInfo(index, 0, [], [*coins, reward(index)])
+
+
+def explicit_bytes(path: Path) -> int:
+    """The bytes of explicit parents in the log."""
+    log, at, n = (path / "log").read_bytes(), LOG_HEAD_BYTES, 0
+    while log[at + 8 : at + 12] == b"CLR2":
+        (length,) = struct.unpack_from("<I", log, at + 12)
+        whole, rewards = struct.unpack_from("<II", log, at + 56)
+        n += 32 * whole + (1 + log[at + 70]) * rewards
+        at += length
+    return n
+
+
+def test_the_parent_of_a_reward_is_stored_in_two_bytes(path: Path) -> None:
+    blocks = [rewarded(index, range(2)) for index in range(2, 50)]
+    with open_small(path) as schema:
+        schema.accept_packed(PackedBlocks.of(blocks))
+        assert verify(schema) == expected_state(blocks)
+    first, others = 4 * 32, 47 * 4 * 2  # in the first block the kinds are new
+    assert explicit_bytes(path) == first + others + 48 * 32
+
+
+@pytest.mark.parametrize("opener", [CoinLogSchema, open_small])
+@pytest.mark.parametrize("how", ["one by one", "packed"])
+def test_rewards_of_more_kinds_than_are_numbered(
+    path: Path, opener: Callable[[Path], CoinLogSchema], how: str
+) -> None:
+    blocks = [rewarded(index, range(index // 2)) for index in range(1, 30)]
+    with opener(path) as schema:
+        if how == "packed":
+            schema.accept_packed(PackedBlocks.of(blocks))
+        else:
+            accept_all(schema, blocks)
+        assert verify(schema) == expected_state(blocks)
+    with opener(path) as schema:
+        assert verify(schema) == expected_state(blocks)
+    shutil.rmtree(path / "derived")
+    with CoinLogSchema(path, read_only=True) as schema:
+        assert verify(schema) == expected_state(blocks)
+
+
+def test_rewards_of_heights_that_are_far_off(path: Path) -> None:
+    heights = [0, 1, 4_999, 5_000, 5_001, 70_000, 2**31, 2**32 - 1]
+    block = BlockSpendInfo(5_000, 0, [], [paid(height) for height in heights])
+    blocks = [BlockSpendInfo(1, 0, [], [paid(7)]), canonical(block)]
+    with CoinLogSchema(path) as schema:
+        accept_all(schema, blocks)
+        assert list(schema.blocks()) == blocks
+        found = schema.coin_infos_for_coin_names([coin.name() for coin in blocks[1].confirms])
+        assert [info.coin for info in found] == blocks[1].confirms
+
+
+@pytest.mark.parametrize("opener", [CoinLogSchema, open_small])
+@pytest.mark.parametrize("ending", ["rewound", "refused", "rewound and crashed"])
+def test_a_kind_of_rewards_is_gone_with_the_block_that_introduced_it(
+    path: Path, opener: Callable[[Path], CoinLogSchema], ending: str
+) -> None:
+    """What follows has another kind in its place, also for readers that were there before."""
+    kept = [rewarded(index, range(1)) for index in range(1, 12)]
+    gone = [rewarded(index, range(5, 7)) for index in range(12, 30)]
+    after = [rewarded(index, range(2, 5)) for index in range(12, 30)]
+    schema = opener(path)
+    accept_all(schema, kept)
+    if ending == "refused":
+        bad = replace(gone[5], spends=[hash_of("nobody")])
+        with pytest.raises(UnknownCoinError):
+            schema.accept_packed(PackedBlocks.of([*gone[:5], bad, *gone[6:]]))
+        schema.rewind_to_block_index(kept[-1].index)
+        with pytest.raises(UnknownCoinError):
+            schema.accept_block(replace(gone[0], spends=[hash_of("nobody")]))
+    else:
+        accept_all(schema, gone)
+        before = iter(schema.blocks())
+        schema.rewind_to_block_index(kept[-1].index)
+    if ending == "rewound and crashed":
+        crash(schema)
+        schema = opener(path)
+    accept_all(schema, after)
+    if ending == "rewound":
+        assert list(before) == [*map(canonical, kept), *map(canonical, gone)]
+    assert verify(schema) == expected_state([*kept, *after])
+    schema.close()
+    with opener(path) as schema:
+        assert verify(schema) == expected_state([*kept, *after])
 
 
 SHORTENED: dict[str, list[tuple[str, Callable[[CoinLogSchema, Chain], object]]]] = {

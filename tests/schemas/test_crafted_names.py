@@ -30,7 +30,7 @@ needs_coin_log = pytest.mark.skipif(
 Opener = type[CoinLogSchema | RocksKvSchema]
 # 4, but for chance: the keys differ. What is wrong gives 16.
 MOST_GROWTH = 5
-SMALL_RUNS = Sizes(memtable_coins=200, merge_runs=4, bucket_bits=1)
+SMALL_RUNS = Sizes(memtable_coins=200, merge_runs=4)
 
 
 def probes(schema: CoinLogSchema | RocksKvSchema) -> int:
