@@ -323,7 +323,7 @@ def test_a_record_that_a_peer_forged_within_one_without_header_wants_the_key(
         log.seek(flushed)
         log.write(bytes(72))
     if knows_key:
-        with pytest.raises(CorruptDatabaseError, match="log: .*damaged at byte"):
+        with pytest.raises(CorruptDatabaseError, match=r"log: .*damaged at byte"):
             CoinLogSchema(path)
         return
     with CoinLogSchema(path) as schema:
