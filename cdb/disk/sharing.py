@@ -130,7 +130,7 @@ class Shared(Closing):
             raise UnsupportedError(f"{self._guard.path}: {problem}; do so after that one")
 
     def _check_readable(self) -> None:
-        """Raise DatabaseClosedError unless it can be read, also beside a write that is under way."""
+        """Raise DatabaseClosedError unless it can be read, also beside a write under way."""
         if not self._guard.is_fine and not self._is_taken:
             with self._mutex:  # who has it can tell that from one that was interrupted
                 self._guard.check()
