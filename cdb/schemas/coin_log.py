@@ -88,7 +88,7 @@ class CoinLogSchema(Shared):
         super().__init__(self._path, read_only=read_only)
         self._damage: CorruptDatabaseError | None = None
         self._owed: BlockError | ValueError | None = None  # what the writer has to be told
-        self._writer: object = self  # what the thread of the last accept_packed has in _here
+        self._writer = object()  # what the thread of the last accept_packed has in _here
         with ExitStack() as undo:
             self._home = Home(
                 self._path,
