@@ -16,28 +16,19 @@ constexpr uint64_t kMostRows = UINT32_MAX;
 constexpr size_t kAhead = 8;
 }  // namespace
 
-// What the records of new blocks say of the log that they go to.
-struct Writing {
-  uint32_t epoch;
-  uint64_t durable_upto;
-};
-
 class Acceptance {
  public:
-  Acceptance(Store &store, State &state, Access &access, Validation &validation,
-             Checkpoints &checkpoints, const Blocks &blocks, const Writing &writing,
-             const RecordHeader *replayed)
-      : store_(store),
-        state_(state),
-        access_(access),
-        validation_(validation),
-        checkpoints_(checkpoints),
+  Acceptance(Store *store, const Blocks &blocks, const RecordHeader *replayed)
+      : store_(*store),
+        state_(store->state_),
+        access_(store->access_),
+        validation_(store->validation_),
+        checkpoints_(store->checkpoints_),
         blocks_(blocks),
-        writing_(writing),
         replayed_(replayed),
-        first_row_(state.row_count),
-        kinds_(state.kinds),
-        records_(state.log.buffer()) {}
+        first_row_(state_.row_count),
+        kinds_(state_.kinds),
+        records_(state_.log.buffer()) {}
 
   // How many blocks were accepted, before one that breaks a rule.
   size_t run(bool trusting);
@@ -78,7 +69,6 @@ class Acceptance {
   Validation &validation_;
   Checkpoints &checkpoints_;
   const Blocks &blocks_;
-  const Writing writing_;
   const RecordHeader *const replayed_;
   const uint32_t first_row_;
 
@@ -99,10 +89,7 @@ class Acceptance {
 size_t Store::accept(const Blocks &blocks, bool trusting, const RecordHeader *replayed) {
   check_taken_back();
   checkpoint_if_due();  // of blocks that were all refused late, only names are left
-  const Writing writing = {epoch_, acked_.length(epoch_)};
-  const size_t accepted =
-      Acceptance(*this, state_, access_, validation_, checkpoints_, blocks, writing, replayed)
-          .run(trusting);
+  const size_t accepted = Acceptance(this, blocks, replayed).run(trusting);
   const size_t n_unverified = validation_.unverified.size();
   if (n_unverified >= options_.unverified_spends || (n_unverified > 0 && readers_.are_waiting()))
     verify();
@@ -156,9 +143,9 @@ void Acceptance::add_record(size_t block) {
   }
   RecordHeader header = {};
   header.previous_checksum = headers_.empty() ? state_.last_checksum : headers_.back().checksum;
-  header.epoch = writing_.epoch;
+  header.epoch = store_.epoch_;
   header.first_row = row_before(block);
-  header.durable_upto = writing_.durable_upto;
+  header.durable_upto = store_.acked_.length(store_.epoch_);
   const uint64_t offset = state_.log.end() + records_.size();
   headers_.push_back(
       append_record(blocks_, block, joined_, kinds_, header, state_.log.seed(offset), &records_));

@@ -37,6 +37,11 @@ void copy(const std::vector<T> &from, T *to) {
   if (!from.empty()) std::memcpy(to, from.data(), from.size() * sizeof(T));
 }
 
+cdb_coin_log_counts counts_of(const cdb::OwnedBlocks &read) {
+  const cdb::Blocks blocks = read.view();
+  return {blocks.n, blocks.spend_count(), blocks.confirm_count()};
+}
+
 void take(const cdb::OwnedBlocks &blocks, uint64_t *indices, uint64_t *timestamps,
           uint64_t *spend_ends, uint64_t *confirm_ends, uint8_t *spends, uint8_t *confirms,
           uint8_t *names) {
@@ -156,8 +161,7 @@ cdb_status cdb_coin_log_next(cdb_coin_log_reader *reader, uint64_t max_confirms,
                              cdb_coin_log_counts *counts, cdb_error *error) {
   return guarded(error, [=] {
     reader->database->read([=](const Store &store) { reader->reader->next(store, max_confirms); });
-    const cdb::Blocks blocks = reader->reader->blocks().view();
-    *counts = {blocks.n, blocks.spend_count(), blocks.confirm_count()};
+    *counts = counts_of(reader->reader->blocks());
   });
 }
 
@@ -195,8 +199,7 @@ cdb_status cdb_coin_log_format1_next(cdb_coin_log_format1 *reader, uint64_t max_
                                      cdb_coin_log_counts *counts, cdb_error *error) {
   return guarded(error, [=] {
     reader->reader.next(max_confirms);
-    const cdb::Blocks blocks = reader->reader.blocks().view();
-    *counts = {blocks.n, blocks.spend_count(), blocks.confirm_count()};
+    *counts = counts_of(reader->reader.blocks());
   });
 }
 

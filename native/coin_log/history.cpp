@@ -12,13 +12,7 @@ constexpr uint32_t kSectionMagic = 0x33484c43;  // "CLH3"
 
 void write_line(const BlockLine &line, uint8_t *to) {
   store(to, line.index);
-  store(to + 4, line.geometry.spends);
-  store(to + 8, line.geometry.explicit_parents);
-  store(to + 12, line.geometry.rewards);
-  store(to + 16, line.geometry.coins);
-  to[20] = line.geometry.amount_bytes;
-  to[21] = line.geometry.parent_bytes;
-  to[22] = line.geometry.age_bytes;
+  write_geometry(line.geometry, to + 4);
 }
 
 // Where the next block begins.
@@ -28,13 +22,7 @@ struct Reached {
 };
 
 BlockLine read_line(const uint8_t *from, Reached *reached) {
-  const Geometry geometry = {load<uint32_t>(from + 4),
-                             load<uint32_t>(from + 8),
-                             load<uint32_t>(from + 12),
-                             load<uint32_t>(from + 16),
-                             from[20],
-                             from[21],
-                             from[22]};
+  const Geometry geometry = read_geometry(from + 4);
   const BlockLine line = {reached->offset, load<uint32_t>(from), reached->row, geometry};
   reached->offset += geometry.length();
   reached->row += geometry.coins;

@@ -14,14 +14,10 @@ thread_local ColdReads cold_reads;
 
 }  // namespace
 
-// A memtable that was begun just now is going to grow as large as the one before.
-void Index::reserve(size_t n) {
-  memtable_.reserve(memtable_.size() > 0 ? n : std::max(n, sealing_.size()));
-}
-
 size_t Index::insert(const uint8_t *names, size_t n, uint32_t first_row,
                      std::vector<uint32_t> *known) {
-  reserve(n);
+  // One that was begun just now is going to grow as large as the one before.
+  memtable_.reserve(memtable_.size() > 0 ? n : std::max(n, sealing_.size()));
   uint64_t ahead[kAhead];
   const auto look_ahead = [&](size_t i) {
     if (i < n) memtable_.prefetch_slot(ahead[i % kAhead] = bits_.of(names + i * kNameBytes));

@@ -17,8 +17,6 @@ class Index {
 
   const NameBits &bits() const { return bits_; }
 
-  // Make room for n entries more.
-  void reserve(size_t n);
   // Enter the rows from first_row on under n names, up to one that repeats an earlier one of them,
   // which is returned by its number; n where none does. known gets those that were entered, by
   // their numbers, and share their bits with one that the memtable had before.

@@ -19,13 +19,7 @@ void write_header(const RecordHeader &header, uint8_t *to) {
   store(to + 32, header.timestamp);
   store(to + 40, header.durable_upto);
   store(to + 48, header.first_row);
-  store(to + 52, header.geometry.spends);
-  store(to + 56, header.geometry.explicit_parents);
-  store(to + 60, header.geometry.rewards);
-  store(to + 64, header.geometry.coins);
-  to[68] = header.geometry.amount_bytes;
-  to[69] = header.geometry.parent_bytes;
-  to[70] = header.geometry.age_bytes;
+  write_geometry(header.geometry, to + 52);
   to[71] = 0;
 }
 
@@ -100,6 +94,26 @@ void write_coins(const Blocks &blocks, size_t begin, const Joined &joined, const
 
 }  // namespace
 
+Geometry read_geometry(const uint8_t *from) {
+  return {load<uint32_t>(from),
+          load<uint32_t>(from + 4),
+          load<uint32_t>(from + 8),
+          load<uint32_t>(from + 12),
+          from[16],
+          from[17],
+          from[18]};
+}
+
+void write_geometry(const Geometry &geometry, uint8_t *to) {
+  store(to, geometry.spends);
+  store(to + 4, geometry.explicit_parents);
+  store(to + 8, geometry.rewards);
+  store(to + 12, geometry.coins);
+  to[16] = geometry.amount_bytes;
+  to[17] = geometry.parent_bytes;
+  to[18] = geometry.age_bytes;
+}
+
 RecordHeader read_header(const uint8_t *bytes) {
   RecordHeader header;
   header.checksum = load<uint64_t>(bytes);
@@ -111,13 +125,7 @@ RecordHeader read_header(const uint8_t *bytes) {
   header.timestamp = load<uint64_t>(bytes + 32);
   header.durable_upto = load<uint64_t>(bytes + 40);
   header.first_row = load<uint32_t>(bytes + 48);
-  header.geometry = {load<uint32_t>(bytes + 52),
-                     load<uint32_t>(bytes + 56),
-                     load<uint32_t>(bytes + 60),
-                     load<uint32_t>(bytes + 64),
-                     bytes[68],
-                     bytes[69],
-                     bytes[70]};
+  header.geometry = read_geometry(bytes + 52);
   return header;
 }
 

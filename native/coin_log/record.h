@@ -59,6 +59,10 @@ struct Geometry {
   uint64_t length() const { return coins_at() + uint64_t{coins} * coin_bytes(); }
 };
 
+// As records and the block table have it: the four counts, and then the three widths.
+Geometry read_geometry(const uint8_t *from);
+void write_geometry(const Geometry &geometry, uint8_t *to);
+
 struct RecordHeader {
   uint64_t checksum;
   uint32_t magic, length;

@@ -71,6 +71,7 @@ class Store {
   void rewind(int64_t block_index);
 
  private:
+  friend class Acceptance;
   friend class Opening;
 
   void sync_log();

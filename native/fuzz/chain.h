@@ -176,12 +176,19 @@ class Chain {
   Confirm draw_confirm(Input *input, const Block &block, size_t n) const {
     constexpr std::array<uint64_t, 8> kAmounts{
         0, 1, 127, 128, 255, 1u << 31, uint64_t{1} << 63, UINT64_MAX};
+    // How much lower a reward's height is than its block's index, modulo 2^32.
+    constexpr std::array<uint32_t, 12> kAges{
+        0,   UINT32_MAX, UINT32_MAX - 1, UINT32_MAX - 2, 1,        255,
+        256, 65'535,     65'536,         (1u << 24) - 1, 1u << 24, 1u << 31};
     Confirm confirm{};
     switch (input->below(4)) {
-      case 0:  // a reward: 16 bytes of the network's, zeros, and a height
-        std::fill_n(confirm.begin(), 16, static_cast<uint8_t>(0xe0 + input->below(2)));
-        store_big_endian(confirm.data() + 28, static_cast<uint32_t>(block.index + input->below(4)));
+      case 0: {  // a reward: 16 bytes of the network's, zeros, and a height
+        const size_t kind = input->below(16);  // mostly of two kinds, and of more than have numbers
+        std::fill_n(confirm.begin(), 16, static_cast<uint8_t>(0xe0 + (kind < 8 ? kind % 2 : kind)));
+        store_big_endian(confirm.data() + 28,
+                         static_cast<uint32_t>(block.index - kAges[input->below(kAges.size())]));
         break;
+      }
       case 1:
         std::fill_n(confirm.begin(), 32, input->byte());
         break;

@@ -150,7 +150,7 @@ BLIND = (
     ),
     Mutant(
         "readers-not-preserved",
-        "native/coin_log/reader.cpp",
+        "native/coin_log/readers.cpp",
         "for (Reader *reader : readers_) reader->keep(copy, offset);",
         "",
         8,
@@ -404,7 +404,7 @@ SEEN = (
         "checkpoint-forgets-early-children",
         "native/coin_log/checkpoints.cpp",
         "early_rows_from(first_row, parents)};",
-        "(static_cast<void>(first_row), std::vector<uint32_t>{})};",
+        "early_rows_from(first_row | UINT32_MAX, parents)};",
         3,
         "a coin that came before its parent's spend is not confirmed again, after a checkpoint and an opening either",
         _ONLY,
@@ -556,7 +556,7 @@ SEEN = (
     Mutant(
         "refusal-told-in-no-read",
         "cdb/schemas/coin_log.py",
-        'if not self._log.is_settled and self._writer is getattr(_here, "writer", None):',
+        'if has_more_to_tell and self._writer is getattr(_here, "writer", None):',
         "if False:",
         15,
         "a refusal that was put off comes with the writer's next read, too",
