@@ -40,13 +40,13 @@ class CoinReader:
     ) -> None:
         self._connection = connection
         self._path = path
-        self._reading = reading
+        self.reading = reading
         self._select_coins = f"SELECT {table.columns} FROM {table.table} WHERE rowid"
         self._select_blocks = f"SELECT {BLOCK_COLUMNS} FROM {table.block_table}"
 
     def coins(self, rows: Sequence[int]) -> list[StoredCoin]:
         """The coins of these row ids, in their order."""
-        with self._reading():
+        with self.reading():
             selected = select_in(self._connection, self._select_coins, rows)
             found = {coin.row: coin for coin in map(StoredCoin._make, selected)}
         try:
@@ -60,7 +60,7 @@ class CoinReader:
         """The coin of each row, None for None, verified to have the name beside it."""
         coins = iter(self.coins([row for row in rows if row is not None]))
         named = [None if row is None else next(coins) for row in rows]
-        with self._reading():
+        with self.reading():
             for coin, name in zip(named, names, strict=True):
                 if coin is None:
                     continue
@@ -71,7 +71,7 @@ class CoinReader:
     def names_between(self, first_row: int, last_row: int) -> Iterator[bytes32]:
         """The names of rows first_row … last_row, both included, in that order."""
         row = first_row
-        with self._reading():
+        with self.reading():
             for coin in self.coins_between(first_row, last_row):
                 if coin.row != row:
                     break
@@ -83,20 +83,20 @@ class CoinReader:
     def coins_between(self, first_row: int, last_row: int) -> Iterator[StoredCoin]:
         """The coins of rows first_row … last_row, both included, in that order."""
         query = f"{self._select_coins} BETWEEN ? AND ? ORDER BY rowid"
-        with self._reading():
+        with self.reading():
             selected = self._connection.execute(query, (first_row, last_row))
             yield from map(StoredCoin._make, selected)
 
     def blocks_above(self, block_index: int) -> Iterator[BlockRow]:
         """The blocks with a higher index, in order."""
         query = f"{self._select_blocks} WHERE block_index > ? ORDER BY block_index"
-        with self._reading():
+        with self.reading():
             yield from map(BlockRow.of, self._connection.execute(query, (block_index,)))
 
     def block(self, block_index: int) -> BlockSpendInfo | None:
         """The block at an index; None where there is none."""
         query = f"{self._select_blocks} WHERE block_index = ?"
-        with self._reading():
+        with self.reading():
             found = self._connection.execute(query, (block_index,)).fetchone()
             row = None if found is None else BlockRow.of(found)
         return None if row is None else self.assemble(row)
@@ -107,7 +107,7 @@ class CoinReader:
 
     def coins_of(self, row: BlockRow) -> tuple[list[StoredCoin], list[StoredCoin]]:
         """The coins that the block of a block row confirms, and those that it spends."""
-        with self._reading():
+        with self.reading():
             last_row = row.first_row + row.n_confirms - 1
             return list(self.coins_between(row.first_row, last_row)), self.coins(row.spent())
 
@@ -115,7 +115,7 @@ class CoinReader:
         self, row: BlockRow, coins: Sequence[StoredCoin], spent: Sequence[StoredCoin]
     ) -> BlockSpendInfo:
         """The block of a block row and its coins_of(), checked against its checksum."""
-        with self._reading():
+        with self.reading():
             spends = [coin.name() for coin in spent]
             packed = b"".join(coin.parent + coin.puzzle_hash + coin.amount_bytes for coin in coins)
             timestamp = from_signed(row.timestamp)

@@ -3,7 +3,9 @@
 from cdb.schemas.protocol import (
     AcceptsPacked,
     Check,
+    IndexedSchema,
     Offer,
+    QueriesPacked,
     ReadsPacked,
     Repair,
     Schema,
@@ -16,7 +18,9 @@ from cdb.schemas.registry import SchemaInfo, find_schema, open_schema, schema_na
 __all__ = [
     "AcceptsPacked",
     "Check",
+    "IndexedSchema",
     "Offer",
+    "QueriesPacked",
     "ReadsPacked",
     "Repair",
     "Schema",

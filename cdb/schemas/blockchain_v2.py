@@ -20,6 +20,7 @@ from cdb.disk.paths import located
 from cdb.durability import Durability
 from cdb.errors import WrongDatabaseError
 from cdb.node.file import NodeFile
+from cdb.node.keys import KeyedNodeFile, KeyedStore, has_indexes
 from cdb.node.table import (
     COIN_TABLE,
     FORMAT_TABLE,
@@ -56,7 +57,7 @@ def blockchain_v2(
     check_not_emptied(path)
     if read_only:
         if _is_nodes_own(path):
-            return NodeFile(path)
+            return _open_nodes_own(path)
         return _open_own(path, durability, _own_index_set(path) or index_set, read_only=True)
     check_files(path, read_only=False)
     if path.exists():
@@ -70,6 +71,7 @@ def blockchain_v2(
 
 SCHEMA = blockchain_v2
 NODE = partial(blockchain_v2, index_set="node")
+INDEXED = NODE
 
 
 def check(path: Path, progress: Progress) -> Iterator[Damage]:
@@ -92,8 +94,16 @@ def _open_own(path: Path, durability: Durability, index_set: str, *, read_only: 
         if not read_only:
             held.callback(Lock(_lock_path(path), path).release)
         rows = CoinRows(path, NodeTable(index_set), durability, read_only=read_only)
+        with rows.read.reading():
+            kind = KeyedStore if has_indexes(rows.connection) else CoinStore
         release = held.pop_all().close
-        return CoinStore(rows, NodeNames(rows.connection, path), release, read_only=read_only)
+        return kind(rows, NodeNames(rows.connection, path), release, read_only=read_only)
+
+
+def _open_nodes_own(path: Path) -> NodeFile:
+    with Snapshot(path, TABLES) as snapshot, snapshot.reading():
+        kind = KeyedNodeFile if has_indexes(snapshot.connection) else NodeFile
+    return kind(path)
 
 
 def _lock_path(path: Path) -> Path:

@@ -239,7 +239,8 @@ class CoinLogSchema(Shared):
 
         The writer's own thread is told of a refusal; to others the block is gone.
         """
-        if not self._log.is_settled and self._writer is getattr(_here, "writer", None):
+        has_more_to_tell = self._owed is not None or not self._log.is_settled
+        if has_more_to_tell and self._writer is getattr(_here, "writer", None):
             with self._mutex:
                 self._settle()
         while True:

@@ -4,9 +4,10 @@ With a path it is durable in the simplest way there is: each flush replaces one 
 whole (cdb.disk.replay_file), so a flush costs as much as all that was ever accepted.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from os import PathLike
 from pathlib import Path
+from struct import pack
 from typing import TYPE_CHECKING
 
 from sortedcontainers import SortedDict
@@ -20,6 +21,7 @@ from cdb.blocks import (
     checked_names,
     named_block,
 )
+from cdb.coin_query import COIN_FORMAT, CoinKey, CoinQuery
 from cdb.coins import Coin, CoinInfo, bytes32
 from cdb.disk import replay_file
 from cdb.disk.files import fsync_dir, temporary
@@ -28,10 +30,12 @@ from cdb.disk.paths import check_file, located
 from cdb.disk.sharing import Shared, reading, whole, writing
 from cdb.durability import Durability
 from cdb.errors import storage_errors
+from cdb.indexed import Indexed
 
 
-class MemorySchema(Shared):
-    """Keeps everything in dictionaries; see cdb.schemas.Schema for the methods.
+class MemorySchema(Shared, Indexed):
+    """Keeps everything in dictionaries; see cdb.schemas.Schema for the methods. By secondary keys
+    it finds coins by going over all of them.
 
     path: where flush() keeps a copy; None keeps none, and then nothing survives.
     """
@@ -81,6 +85,13 @@ class MemorySchema(Shared):
     def coin_infos_for_coin_names(self, coin_names: list[bytes32]) -> list[CoinInfo]:
         """See Schema."""
         return self._infos(checked_names(coin_names))
+
+    @reading
+    def coins_packed(self, query: CoinQuery) -> bytes:
+        """See QueriesPacked."""
+        query = query.checked()
+        coins = sorted(self._asked(query))
+        return b"".join(packed for _, _, packed in coins[: query.limit])
 
     @reading
     def block_info_for_block_index(self, block_index: int) -> BlockSpendInfo | None:
@@ -133,6 +144,29 @@ class MemorySchema(Shared):
             if name in self._coins
         ]
 
+    def _asked(self, query: CoinQuery) -> Iterator[tuple[int, bytes32, bytes]]:
+        """Of each coin that is asked for the block by which it is ordered, its name, and itself."""
+        wanted = query.separate_values()
+        for name, coin in self._coins.items():
+            keys = {
+                CoinKey.NAME: name,
+                CoinKey.PUZZLE_HASH: coin.puzzle_hash,
+                CoinKey.PARENT: coin.parent_coin_name,
+            }
+            confirmed, spent = self._confirmed[name], self._spent.get(name, 0)
+            changed = max(confirmed, spent)
+            if (
+                (query.key is CoinKey.NONE or keys[query.key] in wanted)
+                and query.confirmed[0] <= confirmed <= query.confirmed[1]
+                and query.spent[0] <= spent <= query.spent[1]
+                and query.changed_from <= changed
+                and query.least_amount <= coin.amount
+            ):
+                fields = (coin.parent_coin_name, coin.puzzle_hash, coin.amount, confirmed, spent)
+                timestamp = self._blocks[confirmed].timestamp
+                packed = pack(COIN_FORMAT, name, *fields, timestamp)
+                yield changed if query.by_change else confirmed, name, packed
+
     def _open(self, path: Path) -> None:
         if not self._read_only:
             # Before the lock file is made: nothing is put beside what is not ours.
@@ -168,7 +202,7 @@ class MemorySchema(Shared):
             self._flock.release()
 
 
-SCHEMA = MemorySchema
+SCHEMA = INDEXED = MemorySchema
 
 if TYPE_CHECKING:
     from cdb.schemas.protocol import SchemaFactory

@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import Protocol, Self, runtime_checkable
 
 from cdb.blocks import BlockSpendInfo
+from cdb.coin_query import MAX_INDEX, CoinQuery
 from cdb.coins import CoinInfo, bytes32
 from cdb.damage import Damage, Progress
 from cdb.durability import Durability
@@ -134,6 +135,56 @@ class Settles(Protocol):
         ...
 
 
+@runtime_checkable
+class IndexedSchema(Protocol):
+    """Finds coins by other keys than their names.
+
+    Answers are those that a scan of blocks() with a look-up by name would give at the moment of the
+    call, each coin once. Order: by confirmed index, then by name; limit takes the first so many.
+    Unknown values are skipped. Raises ValueError for one that has not 32 bytes, and for a negative
+    limit.
+    """
+
+    def coin_infos_for_puzzle_hashes(
+        self,
+        puzzle_hashes: list[bytes32],
+        *,
+        first: int = 0,
+        last: int = MAX_INDEX,
+        include_spent: bool = True,
+        limit: int | None = None,
+    ) -> list[CoinInfo]:
+        """The coins of these puzzle hashes with first ≤ confirmed index ≤ last."""
+        ...
+
+    def coin_infos_for_parents(
+        self,
+        parent_coin_names: list[bytes32],
+        *,
+        include_spent: bool = True,
+        limit: int | None = None,
+    ) -> list[CoinInfo]:
+        """The coins of these parents, which need not be coins themselves."""
+        ...
+
+    def coin_infos_confirmed_at(self, block_index: int) -> list[CoinInfo]:
+        """The coins that the block at an index confirmed; none where there is no block."""
+        ...
+
+    def coin_infos_spent_at(self, block_index: int) -> list[CoinInfo]:
+        """The coins that the block at an index spent; none where there is no block."""
+        ...
+
+
+@runtime_checkable
+class QueriesPacked(Protocol):
+    """Does the same without an object for each coin, and with more to choose by."""
+
+    def coins_packed(self, query: CoinQuery, /) -> Packed:
+        """The coins that are asked for; see cdb.coin_query. The buffer is the caller's own."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Offer:
     """An open schema as what it offers beyond Schema; None where it doesn't."""
@@ -141,6 +192,8 @@ class Offer:
     accepts_packed: AcceptsPacked | None
     reads_packed: ReadsPacked | None
     settles: Settles | None
+    indexed: IndexedSchema | None
+    queries_packed: QueriesPacked | None
 
 
 def offer_of(schema: Schema) -> Offer:
@@ -149,6 +202,8 @@ def offer_of(schema: Schema) -> Offer:
         schema if isinstance(schema, AcceptsPacked) else None,
         schema if isinstance(schema, ReadsPacked) else None,
         schema if isinstance(schema, Settles) else None,
+        schema if isinstance(schema, IndexedSchema) else None,
+        schema if isinstance(schema, QueriesPacked) else None,
     )
 
 

@@ -13,6 +13,8 @@ A module may also have
 - DEFAULT_PATH (str): where its database is when nobody says; ``NAME.cdb`` otherwise;
 - DURABILITIES (tuple of Durability, the strongest first): all levels otherwise;
 - SMALL: what SCHEMA is, with sizes so small that short tests reach what lies behind them;
+- INDEXED: what SCHEMA is, and a database that it makes offers IndexedSchema; SCHEMA itself, where
+  each of its databases does;
 - KEEPS_CONTRACT = False: it measures something, and stores nothing;
 - missing() -> str | None: why it can't be used on this machine, and what to do; None when it can;
 - check(path, progress) and repair(path, damages, progress): see Check and Repair in
@@ -49,6 +51,7 @@ class SchemaInfo:
     """A schema that was found.
 
     durabilities: the levels it offers, the strongest first. small: the spec of its small twin.
+    indexed: the spec of what makes databases with secondary keys.
     """
 
     name: str
@@ -62,6 +65,7 @@ class SchemaInfo:
     repair: Repair | None = None
     former: Former | None = None
     small: str | None = None
+    indexed: str | None = None
 
     def open(
         self,
@@ -82,7 +86,7 @@ class SchemaInfo:
             problem = f"has no durability '{level.value}'; it offers {offered}"
             raise UnsupportedError(f"schema {self.name} {problem}")
         options = {"durability": level, "read_only": read_only}
-        taken = {key: value for key, value in options.items() if _takes(self.factory, key)}
+        taken = {key: value for key, value in options.items() if takes(self.factory, key)}
         return self.factory(self.default_path if path is None else path, **taken)  # type: ignore[arg-type]
 
     def check_keeps_contract(self) -> None:
@@ -161,6 +165,8 @@ def _describe(module: ModuleType, factory: SchemaFactory) -> SchemaInfo:
     name = module.__name__.rpartition(".")[2]
     own_name = module.__name__.removeprefix("cdb.schemas.")
     missing = getattr(module, "missing", None)
+    indexed = getattr(module, "INDEXED", None)
+    indexed_spec = own_name if indexed is module.__dict__.get("SCHEMA") else f"{own_name}:INDEXED"
     return SchemaInfo(
         name=name,
         factory=factory,
@@ -173,10 +179,11 @@ def _describe(module: ModuleType, factory: SchemaFactory) -> SchemaInfo:
         repair=getattr(module, "repair", None),
         former=getattr(module, "FORMER", None),
         small=f"{own_name}:SMALL" if hasattr(module, "SMALL") else None,
+        indexed=None if indexed is None else indexed_spec,
     )
 
 
-def _takes(factory: SchemaFactory, option: str) -> bool:
+def takes(factory: SchemaFactory, option: str) -> bool:
     """Whether a factory knows an option: somebody's first schema may take nothing but a path."""
     parameters = inspect.signature(factory).parameters.values()
     return any(each.name == option or each.kind is each.VAR_KEYWORD for each in parameters)

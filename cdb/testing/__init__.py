@@ -5,6 +5,8 @@
     class TestMine(SchemaConformance):
         schema = MySchema          # a class or function, or the name of a registered schema
 
+IndexedConformance does the same for what a schema with secondary keys promises (IndexedSchema).
+
 or, without a file: ``pytest --cdb-schema my_package.my_schema``. Needs pytest and hypothesis.
 """
 
@@ -12,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from cdb.testing.conformance import SchemaConformance
+    from cdb.testing.indexed import IndexedConformance
 
-__all__ = ["SchemaConformance"]
+__all__ = ["IndexedConformance", "SchemaConformance"]
 
 
 def __getattr__(name: str) -> Any:
@@ -22,4 +25,8 @@ def __getattr__(name: str) -> Any:
         from cdb.testing.conformance import SchemaConformance
 
         return SchemaConformance
+    if name == "IndexedConformance":
+        from cdb.testing.indexed import IndexedConformance
+
+        return IndexedConformance
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -11,6 +11,7 @@ from cdb.coins import bytes32
 from cdb.errors import BlockError, CdbError
 from cdb.schemas import Schema, SchemaFactory, find_schema
 from cdb.schemas.memory import MemorySchema
+from cdb.schemas.registry import takes
 from cdb.state import StateSummary, summarize
 from cdb.testing.chains import reward
 
@@ -21,16 +22,17 @@ class SchemaTests:
     schema: ClassVar[SchemaFactory | str]
     """A class or function that opens a database, or the name of a registered schema."""
 
-    def open(self, path: Path) -> Schema:
-        """Open or create a database with the schema under test."""
+    def open(self, path: Path, *, read_only: bool = False) -> Schema:
+        """Open or create a database with the schema under test; read_only where it takes that."""
         # Not self.schema: a function would become a method there.
         schema = type(self).schema
         if not isinstance(schema, str):
-            return schema(path)
+            takes_it = read_only and takes(schema, "read_only")
+            return schema(path, read_only=True) if takes_it else schema(path)
         found = find_schema(schema)
         if found.missing is not None:
             pytest.skip(f"{found.name}: {found.missing}")
-        return found.open(path)
+        return found.open(path, read_only=read_only)
 
     @pytest.fixture
     def path(self, tmp_path: Path) -> Path:

@@ -18,6 +18,8 @@ from cdb.testing.strategies import invalid_blocks, next_blocks
 class ContractMachine(RuleBasedStateMachine):
     """Accepts, refuses, flushes, settles, reopens, rewinds, looks up; after it both must agree."""
 
+    beside: type[SideBySide] = SideBySide
+
     def __init__(self, open_schema: Callable[[Path], Schema], new_path: Callable[[], Path]) -> None:
         super().__init__()
         self._open = open_schema
@@ -27,7 +29,7 @@ class ContractMachine(RuleBasedStateMachine):
     def create(self) -> None:
         """Begin with an empty database."""
         path = self._new_path()
-        self.both = SideBySide(lambda: self._open(path))
+        self.both = self.beside(lambda: self._open(path))
 
     @rule(data=st.data(), packed=st.booleans())
     def accept(self, data: st.DataObject, packed: bool) -> None:
@@ -44,6 +46,10 @@ class ContractMachine(RuleBasedStateMachine):
     @rule(data=st.data(), packed=st.booleans(), then=st.sampled_from([*CALLS]))
     def refuse_the_abandoned(self, data: st.DataObject, packed: bool, then: str) -> None:
         """Coins that a rewind took back are unknown."""
+        self.refuse_one_of_the_abandoned(data, packed=packed, then=then)
+
+    def refuse_one_of_the_abandoned(self, data: st.DataObject, *, packed: bool, then: str) -> None:
+        """Spend one, and have the refusal at once or by one of the calls."""
         block = data.draw(next_blocks(self.both.chain))
         name = data.draw(st.sampled_from(self.both.abandoned))
         if block.index and name not in {coin.name() for coin in block.confirms}:

@@ -1,16 +1,23 @@
 """The pytest plugin: ``pytest --cdb-schema NAME`` holds a schema to the contract, under faults too.
 
+Where its module names what makes databases with secondary keys (INDEXED), that is held to the
+contract of these.
+
 NAME is what the commands take: a name, a module, or ``module:ATTRIBUTE``. The option may be given
 several times. Without test files on the command line only the conformance suite runs.
 """
 
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
+from cdb.errors import SchemaError
+
 FAULT_COVERAGE = "fault coverage"
 """The property in which a test records what it covered."""
 SUITE = Path(__file__).with_name("suite.py")
+INDEXED_SUITE = Path(__file__).with_name("indexed_suite.py")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -30,6 +37,19 @@ def pytest_configure(config: pytest.Config) -> None:
         if config.args_source is not pytest.Config.ArgsSource.ARGS:
             config.args.clear()
         config.args.append(str(SUITE))
+        if indexed_schemas(config):
+            config.args.append(str(INDEXED_SUITE))
+
+
+def indexed_schemas(config: pytest.Config) -> list[str]:
+    """What makes databases with secondary keys, of the schemas that were named."""
+    from cdb.schemas.registry import find_schema  # not in each run of pytest
+
+    specs: dict[str, None] = {}
+    for name in config.getoption("cdb_schema"):
+        with suppress(SchemaError):  # the suite says so
+            specs[find_schema(name).indexed or ""] = None
+    return [spec for spec in specs if spec]
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from typing import ClassVar
 
 from cdb.blocks import BlockSpendInfo
 from cdb.coins import MAX_U32, bytes32
@@ -44,6 +45,8 @@ class SideBySide:
     Raises AssertionError where the two differ, and whatever the schema raises.
     """
 
+    calls: ClassVar[Mapping[str, Callable[[Schema], object]]] = CALLS
+
     def __init__(self, open_schema: Callable[[], Schema]) -> None:
         self._open = open_schema
         self.schema = open_schema()
@@ -67,7 +70,7 @@ class SideBySide:
     ) -> type[BlockError] | None:
         """Offer blocks one by one, or packed: both accept, or refuse the same one alike.
 
-        then: one of CALLS, which is called after a refused pack, and to which its refusal may be
+        then: one of the calls, which comes after a refused pack, and to which its refusal may be
         deferred. Returns the error of a refusal; the blocks before the one that was refused are
         accepted.
         """
@@ -89,12 +92,12 @@ class SideBySide:
 
     def _after_refusal(self, refusal: Refusal | None, then: str) -> Refusal | None:
         """What a pack is refused with, now or by `then`, after which all goes on."""
-        deferred = refusal_of(lambda: CALLS[then](self.schema))
+        deferred = refusal_of(lambda: self.calls[then](self.schema))
         assert refusal is None or deferred is None, f"it is refused twice: {refusal}, {deferred}"
         if then == CLOSE:
             self.schema = self._open()
         elif deferred is not None:
-            CALLS[then](self.schema)
+            self.calls[then](self.schema)
         return refusal or deferred
 
     def _offer_to_model(self, blocks: Sequence[BlockSpendInfo]) -> Refusal | None:

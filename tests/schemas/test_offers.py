@@ -6,10 +6,25 @@ from pathlib import Path
 import pytest
 
 from cdb.packed import PackedBlocks
-from cdb.schemas import AcceptsPacked, Offer, ReadsPacked, SchemaInfo, Settles, offer_of
+from cdb.schemas import (
+    AcceptsPacked,
+    IndexedSchema,
+    Offer,
+    QueriesPacked,
+    ReadsPacked,
+    SchemaInfo,
+    Settles,
+    offer_of,
+)
 from cdb.schemas.memory import MemorySchema
 
-PROTOCOLS = {"accepts_packed": AcceptsPacked, "reads_packed": ReadsPacked, "settles": Settles}
+PROTOCOLS = {
+    "accepts_packed": AcceptsPacked,
+    "reads_packed": ReadsPacked,
+    "settles": Settles,
+    "indexed": IndexedSchema,
+    "queries_packed": QueriesPacked,
+}
 
 
 class Some(MemorySchema):
@@ -24,9 +39,9 @@ class Some(MemorySchema):
 
 
 def test_what_is_not_there_is_not_offered() -> None:
-    assert offer_of(MemorySchema()) == Offer(None, None, None)
-    some = Some()
-    assert offer_of(some) == Offer(some, None, None)
+    memory, some = MemorySchema(), Some()
+    assert offer_of(memory) == Offer(None, None, None, memory, memory)
+    assert offer_of(some) == Offer(some, None, None, some, some)
 
 
 def test_a_schema_takes_what_the_protocols_give_it(own_schema: SchemaInfo, tmp_path: Path) -> None:
@@ -39,5 +54,8 @@ def test_a_schema_takes_what_the_protocols_give_it(own_schema: SchemaInfo, tmp_p
                 continue
             for name, declared in inspect.getmembers(protocol, inspect.isfunction):
                 if not name.startswith("_"):
-                    arguments = ["something"] * (len(inspect.signature(declared).parameters) - 1)
-                    inspect.signature(getattr(schema, name)).bind(*arguments)
+                    _, *parameters = inspect.signature(declared).parameters.values()
+                    by_name = [each.name for each in parameters if each.kind is each.KEYWORD_ONLY]
+                    arguments = ["something"] * (len(parameters) - len(by_name))
+                    named = dict.fromkeys(by_name, "something")
+                    inspect.signature(getattr(schema, name)).bind(*arguments, **named)

@@ -1,0 +1,109 @@
+"""Coins by what they have in common, many at a time, without an object for each.
+
+    coins    120 bytes each    see COIN_FORMAT
+
+They come by the block that confirmed them and then by name; or, where the query says so, by the
+last block that changed them, which is the one that spent them if there is one, and then by name.
+"""
+
+from dataclasses import dataclass
+from enum import IntEnum
+from itertools import starmap
+from struct import calcsize, iter_unpack
+
+from cdb.blocks import checked_names
+from cdb.coins import MAX_U32, MAX_U64, NAME_BYTES, Coin, CoinInfo, bytes32, bytes32_unchecked
+from cdb.packed import Packed, checked_packed_names
+
+MAX_INDEX = MAX_U32
+"""The highest index that a block may have."""
+COIN_FORMAT = "=32s32s32sQIIQ"
+"""name, parent, puzzle hash, amount, confirmed index, spent index (0: unspent), timestamp of the
+block that confirmed it"""
+COIN_BYTES = calcsize(COIN_FORMAT)
+
+
+class CoinKey(IntEnum):
+    """What a query's values are."""
+
+    NONE = 0
+    """There are none: all coins, by the ranges alone."""
+    NAME = 1
+    PUZZLE_HASH = 2
+    PARENT = 3
+
+
+@dataclass(frozen=True, slots=True)
+class CoinQuery:
+    """Which coins are asked for. A coin comes once, whatever is repeated; unknown ones don't.
+
+    values: of 32 bytes each, without gaps. Ranges include both their ends. A coin that is unspent
+    has the spent index 0: (0, 0) are the unspent ones, and (1, MAX_INDEX) the spent ones.
+    changed_from: only coins whose confirmed or spent index is as high.
+    by_change: the order; see the module. limit: the first so many in it; None: all.
+    """
+
+    key: CoinKey = CoinKey.NONE
+    values: Packed = b""
+    confirmed: tuple[int, int] = (0, MAX_INDEX)
+    spent: tuple[int, int] = (0, MAX_INDEX)
+    changed_from: int = 0
+    least_amount: int = 0
+    by_change: bool = False
+    limit: int | None = None
+
+    def checked(self) -> "CoinQuery":
+        """The same with values that nobody changes and numbers in range.
+
+        Raises ValueError for values that are not bytes, or not 32 each, or that are there without a
+        key, and for a negative limit.
+        """
+        key = CoinKey(self.key)
+        values = checked_packed_names(self.values, "the values of a coin query")
+        if key is CoinKey.NONE and values:
+            raise ValueError("the values of a coin query are of no key")
+        if self.limit is not None and self.limit < 0:
+            raise ValueError(f"a limit is 0 or more, not {self.limit}")
+        return CoinQuery(
+            key,
+            values,
+            _in_range(self.confirmed),
+            _in_range(self.spent),
+            _clamped(self.changed_from, MAX_INDEX + 1),
+            _clamped(self.least_amount, MAX_U64),
+            bool(self.by_change),
+            None if self.limit is None else _clamped(self.limit, MAX_U64 - 1),
+        )
+
+    def separate_values(self) -> set[bytes]:
+        """The values, each once."""
+        whole = bytes(self.values)
+        return {whole[i : i + NAME_BYTES] for i in range(0, len(whole), NAME_BYTES)}
+
+
+def unpacked_coins(coins: Packed) -> list[CoinInfo]:
+    """The coins of a query as objects, in their order."""
+    return list(starmap(_info, iter_unpack(COIN_FORMAT, coins)))
+
+
+def joined_values(values: list[bytes32]) -> bytes:
+    """The values of a query. Raises ValueError for one that is not 32 bytes."""
+    return b"".join(checked_names(values, "each of the names and puzzle hashes"))
+
+
+def _info(
+    _: bytes, parent: bytes, puzzle_hash: bytes, amount: int, confirmed: int, spent: int, __: int
+) -> CoinInfo:
+    coin = Coin(bytes32_unchecked(parent), bytes32_unchecked(puzzle_hash), amount)
+    return CoinInfo(coin, confirmed, spent)
+
+
+def _in_range(bounds: tuple[int, int]) -> tuple[int, int]:
+    first, last = bounds
+    if first > last or last < 0:
+        return (1, 0)
+    return (_clamped(first, MAX_INDEX + 1), _clamped(last, MAX_INDEX))
+
+
+def _clamped(value: int, most: int) -> int:
+    return max(0, min(int(value), most))
