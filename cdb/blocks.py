@@ -100,12 +100,13 @@ def check_against_state(
         raise DuplicateCoinError("it confirms a coin that exists already", block.index, taken)
 
 
-def checked_names(names: Iterable[bytes32]) -> list[bytes32]:
-    """The names to look up. Raises ValueError unless each is bytes, and 32 of them."""
-    listed = _plain_bytes(list(names), "a coin name")
+def checked_names(names: Iterable[bytes32], what: str = "a coin name") -> list[bytes32]:
+    """The names to look up, or `what` is like them. Raises ValueError unless each is bytes, and 32
+    of them."""
+    listed = _plain_bytes(list(names), what)
     if not {NAME_BYTES}.issuperset(map(len, listed)):
         name = next(name for name in listed if len(name) != NAME_BYTES)
-        raise ValueError(f"a coin name has {NAME_BYTES} bytes, not {len(name)}: {name[:64].hex()}")
+        raise ValueError(f"{what} has {NAME_BYTES} bytes, not {len(name)}: {name[:64].hex()}")
     return listed
 
 

@@ -173,6 +173,7 @@ _ADVICE = {
     **dict.fromkeys(_DISK_FULL, "free some space"),
     **dict.fromkeys((errno.EACCES, errno.EPERM), "get the right to it, or run as its owner"),
     errno.EBADF: "don't close it",
+    errno.EBUSY: "see what is mounted there, or who uses it",
     errno.EEXIST: "name a new path",
     errno.EFBIG: "allow larger files (ulimit -f)",
     errno.EISDIR: "name a file",

@@ -149,12 +149,13 @@ def held_bytes(buffer: object) -> bytes | memoryview | None:
     return view if type(view.obj) in (bytes, bytes32) else view.tobytes()
 
 
-def checked_packed_names(names: object) -> bytes | memoryview:
-    """The names to look up, held. Raises ValueError unless they are bytes, 32 each."""
+def checked_packed_names(names: object, what: str = "packed coin names") -> bytes | memoryview:
+    """The names to look up, or `what` is like them, held. Raises ValueError unless they are bytes,
+    32 each."""
     held = held_bytes(names)
     if held is None or len(held) % NAME_BYTES:
         problem = f"{NAME_BYTES} bytes each, as bytes, a bytearray or a memoryview"
-        raise ValueError(f"packed coin names are {problem}")
+        raise ValueError(f"{what} are {problem}")
     return held
 
 

@@ -112,7 +112,7 @@ class _Upgrade:
                 return Upgraded(self._path, None, self._finish_former_one())
             tell(self._checked_plan())
             summary = self._build_and_verify()
-            exchange(self._path, self._new)
+            self._exchange()
             return Upgraded(self._path, summary, self._put_away_old())
         finally:
             lock.release()
@@ -210,8 +210,21 @@ class _Upgrade:
                 _remove(self._new)
             raise
 
+    def _exchange(self) -> None:
+        try:
+            exchange(self._path, self._new)
+        except DatabaseError:
+            if self._is_left(self._former.version):  # else the names are exchanged, and it is old
+                _remove(self._new)
+            raise
+
     def _check_exchange(self) -> None:
         """Fail now, rather than when all is done."""
+        if self._path.is_mount():
+            problem = f"a file system is mounted at {self._path}, which can't change its name"
+            raise UnsupportedError(
+                f"{problem}; move the database into a directory of its own there"
+            )
         names = [self._new / f"{FORMAT_FILE}.{n}" for n in range(2)]
         with storage_errors(self._new):
             self._new.mkdir()

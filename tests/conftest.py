@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import resource
 import shutil
 import signal
 import sqlite3
@@ -10,8 +11,9 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -198,6 +200,34 @@ class Commands:
                 if pipe is not None:
                     with suppress(BrokenPipeError):  # nobody reads what is still to be written
                         pipe.close()
+
+
+def file_limit(size_bytes: int) -> dict[str, Any]:
+    """Options of a command whose files may not grow beyond a size: as near to a full disk as a
+    process gets by itself.
+
+    It writes no bytecode: Python 3.11 takes half a file of it for a whole one, from then on.
+    """
+    limits = (size_bytes, size_bytes)
+    return {
+        "preexec_fn": partial(resource.setrlimit, resource.RLIMIT_FSIZE, limits),
+        "env": {"PYTHONDONTWRITEBYTECODE": "1"},
+    }
+
+
+@contextmanager
+def largest_file(size_bytes: int) -> Iterator[None]:
+    """The same for this process, meanwhile."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    writes_none, sys.dont_write_bytecode = sys.dont_write_bytecode, True
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size_bytes, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        sys.dont_write_bytecode = writes_none
+        signal.signal(signal.SIGXFSZ, handler)
 
 
 @pytest.fixture(scope="session")

@@ -2,7 +2,7 @@
 
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from cdb.packed import PackedBlocks
 from cdb.schemas import find_schema, open_schema
 from cdb.schemas.coin_log import CoinLogSchema
 from cdb.schemas.rocks_kv import RocksKvSchema
-from cdb.testing.chains import child, hash_of, reward
+from cdb.testing.chains import child, hash_of, paid, reward
 
 Subject = CoinLogSchema | RocksKvSchema
 COINS = 40  # of each block, which spends those of the one before
@@ -146,6 +146,63 @@ def test_readers_see_all_spends_of_a_block_or_none(schema: Subject) -> None:
         writing.result()
 
 
+KINDS = 8  # of rewards; coin_log numbers no more
+
+
+def introducing(kinds: Sequence[int]) -> list[BlockSpendInfo]:
+    """Blocks that each introduce a kind of rewards, with one of each kind before it."""
+    return [
+        canonical(BlockSpendInfo(index, 0, [], [paid(index, kind) for kind in kinds[: index + 1]]))
+        for index in range(len(kinds))
+    ]
+
+
+def test_readers_at_the_moment_that_a_kind_of_rewards_comes_or_goes(schema: Subject) -> None:
+    """Rewinds give the numbers of kinds to others, while readers make parents out of them."""
+    chains = [introducing(range(KINDS)), introducing(range(KINDS - 1, -1, -1))]
+    names = sorted({coin.name() for chain in chains for block in chain for coin in block.confirms})
+    states = [
+        {coin.name(): block.index for block in chain[:n] for coin in block.confirms}
+        for chain in chains
+        for n in range(1, KINDS + 1)
+    ]
+
+    def write() -> None:
+        for turn in range(60):
+            chain = chains[turn % 2]
+            if turn % 3 == 0:
+                schema.accept_packed(PackedBlocks.of(chain))
+            else:
+                for block in chain:
+                    schema.accept_block(block)
+            schema.rewind_to_block_index(-1)
+
+    with ThreadPoolExecutor(3) as threads:
+        writing = threads.submit(write)
+
+        def look_up() -> int:
+            seen = 0
+            while not writing.done():
+                infos = schema.coin_infos_for_coin_names(names)
+                found = {info.coin.name(): info.confirmed_index for info in infos}
+                assert not found or found in states
+                seen += bool(found)
+            return seen
+
+        def read() -> int:
+            seen = 0
+            while not writing.done():
+                blocks = list(schema.blocks())
+                assert any(blocks == chain[: len(blocks)] for chain in chains)
+                seen += bool(blocks)
+            return seen
+
+        looking, reading = threads.submit(look_up), threads.submit(read)
+        writing.result()
+        assert looking.result() > 0
+        assert reading.result() > 0
+
+
 def test_what_was_accepted_is_seen_by_all_threads(schema: Subject) -> None:
     """Also what is verified late: who reads has it verified."""
     with ThreadPoolExecutor(1) as thread:
@@ -251,6 +308,7 @@ def test_a_read_that_a_signal_ends_leaves_nothing_behind(schema: Subject) -> Non
     """Neither its thread in the middle of a call, nor a lock; wherever the signal comes."""
     schema.accept_packed(PackedBlocks.of(CHAIN[:10]))
     names = b"".join(NAMES[:COINS])
+    schema.coin_infos_packed(names)  # the first one verifies, which is a write
 
     def read_until_the_alarm(seconds: float) -> None:
         signal.setitimer(signal.ITIMER_REAL, seconds)

@@ -1,23 +1,32 @@
 """Every schema of cdb's own keeps the contract, and its small twin, where it has one.
 
-There most names are in the index behind a tiny memtable, and runs are merged.
+There most names are in the index behind a tiny memtable, and runs are merged. What makes databases
+with secondary keys keeps the contract of these, too.
 """
+
+from typing import Any
 
 from cdb.schemas import find_schema
 from cdb.schemas.registry import OWN_SCHEMAS
-from cdb.testing import SchemaConformance
+from cdb.testing import IndexedConformance, SchemaConformance
+
+FEWER: dict[str, dict[str, Any]] = {"memory": {"many": 10_000}, "blockchain_v2": {"many": 40_000}}
+"""What takes long for masses of coins gets fewer."""
 
 
 class TestBlockchainV2WithTheNodesIndexes(SchemaConformance):
     schema = "blockchain_v2:NODE"
 
 
-def _is_held_to_it(name: str, spec: str) -> None:
-    globals()[f"Test_{name}"] = type(f"Test_{name}", (SchemaConformance,), {"schema": spec})
+def _is_held_to(suite: type, name: str, spec: str, **options: Any) -> None:
+    globals()[f"Test_{name}"] = type(f"Test_{name}", (suite,), {"schema": spec, **options})
 
 
 for _found in map(find_schema, OWN_SCHEMAS):
     if _found.keeps_contract:
-        _is_held_to_it(_found.name, _found.name)
+        _is_held_to(SchemaConformance, _found.name, _found.name)
         if _found.small is not None:
-            _is_held_to_it(f"{_found.name}_small", _found.small)
+            _is_held_to(SchemaConformance, f"{_found.name}_small", _found.small)
+    if _found.indexed is not None:
+        _options = FEWER.get(_found.name, {})
+        _is_held_to(IndexedConformance, f"{_found.name}_indexed", _found.indexed, **_options)

@@ -17,8 +17,9 @@ class Latencies:
 def latencies(seconds: Sequence[float]) -> Latencies:
     """Of at least one time."""
     ordered = sorted(seconds)
+    return Latencies(*(1e6 * nearest_rank(ordered, percent) for percent in (50, 99, 100)))
 
-    def nearest_rank(percent: int) -> float:
-        return ordered[math.ceil(len(ordered) * percent / 100) - 1] * 1e6
 
-    return Latencies(nearest_rank(50), nearest_rank(99), nearest_rank(100))
+def nearest_rank(ordered: Sequence[float], percent: float) -> float:
+    """Of times that ascend, the least that so many of them don't exceed."""
+    return ordered[math.ceil(len(ordered) * percent / 100) - 1]

@@ -22,6 +22,7 @@ from cdb.bench.process import WorkloadError
 from cdb.bench.questions import SEED, Questions, read_questions
 from cdb.bench.tail import packs_of, small_blocks
 from cdb.coins import NAME_BYTES
+from cdb.errors import storage_errors
 from cdb.packed import AMOUNT_BYTES, CONFIRM_BYTES, INFO_FORMAT, PackedBlocks
 from cdb.replay import block_text, write_blocks
 
@@ -77,18 +78,20 @@ def find_truth(replay: str, directory: str) -> Truth:
     accepted = _accepted_place(coins)
     rewound = list(_rewound_places(indices))
     tail = min(accepted, *rewound)
+    with storage_errors(Path(directory)):
+        digest = _write_files(Path(directory), replay, spent, _draw(sum(coins)), indices[tail])
     truth = Truth(
         directory=directory,
         blocks=len(indices),
         coins=sum(coins),
         spends=len(spent),
         newest_index=indices[-1],
-        digest=_write_files(Path(directory), replay, spent, _draw(sum(coins)), indices[tail]),
+        digest=digest,
         tail_index=indices[tail],
         accepted_index=indices[accepted],
         rewound_to=[indices[place] for place in rewound],
     )
-    with truth.small.open("wb") as stream:
+    with storage_errors(truth.small), truth.small.open("wb") as stream:
         write_blocks(stream, small_blocks(packs_of(truth.tail, truth.accepted_index)))
     return truth
 

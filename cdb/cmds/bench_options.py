@@ -14,10 +14,10 @@ from tqdm import tqdm
 
 from cdb.bench.plan import DATABASE_BYTES, Plan
 from cdb.cmds.echo import echo
-from cdb.cmds.options import directory_option, flush_every_option
+from cdb.cmds.options import PathType, directory_option, flush_every_option
 from cdb.coins import MAX_U32
 from cdb.durability import Durability
-from cdb.errors import StorageError
+from cdb.errors import StorageError, storage_errors
 from cdb.loader import DEFAULT_FLUSH_COINS
 from cdb.mainnet_shape import MODEL_COINS, MODEL_HEIGHTS, mainnet_shaped_blocks
 from cdb.replay import write_blocks
@@ -59,6 +59,7 @@ class Source:
         blocks = mainnet_shaped_blocks(heights=self.heights, coins=self.coins)
         hidden = not sys.stderr.isatty()
         with (
+            storage_errors(path),
             path.open("wb") as stream,
             tqdm(total=self.about_coins(), unit=" coins", unit_scale=True, disable=hidden) as bar,
         ):
@@ -143,7 +144,7 @@ def common_options(
         click.option(
             "--input",
             "inputs",
-            type=click.Path(exists=True, dir_okay=False, path_type=Path),
+            type=PathType(exists=True, dir_okay=False),
             multiple=True,
             metavar="FILE",
             help=f"Take this replay.  [default, when no replay is asked for: {default_source}]",

@@ -26,7 +26,7 @@ from cdb.cmds.bench_options import (
     common_options,
     note,
 )
-from cdb.cmds.options import SchemaType
+from cdb.cmds.options import PathType, SchemaType
 from cdb.cmds.runner import run
 from cdb.errors import UnsupportedError
 from cdb.schemas import find_schema, schema_names
@@ -75,7 +75,7 @@ class ProfileType(click.ParamType[Profile]):
 )
 @click.option(
     "--results",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=PathType(file_okay=False),
     default=Path("results"),
     show_default=True,
     metavar="DIR",

@@ -29,6 +29,12 @@ _SHOWN = {
         "ratio": "× a bare append and sync",
     },
     "objects": {"coins_per_second": "coins/s"},
+    "read_beside": {
+        "call_p50_microseconds": "µs",
+        "call_p99_microseconds": "µs, one in a hundred takes more",
+        "call_p999_microseconds": "µs, one in a thousand takes more",
+        "coins_per_second": "coins/s of the load",
+    },
     "memory": {
         "limited_seconds": "s with memory for a third of the data",
         "unlimited_seconds": "s without the limit",

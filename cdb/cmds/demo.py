@@ -10,7 +10,7 @@ from cdb.cmds.load import LoadOptions, LoadSummary, load_stream
 from cdb.cmds.options import directory_option
 from cdb.cmds.runner import run
 from cdb.cmds.table import table
-from cdb.errors import InvariantError
+from cdb.errors import InvariantError, storage_errors
 from cdb.mainnet_shape import mainnet_shaped_blocks
 from cdb.replay import write_blocks
 from cdb.report.units import duration, size
@@ -40,7 +40,7 @@ def demo(coins: int, parent: Path) -> None:
         directory = Path(name)
         replay = directory / "replay.txt"
         echo(f"making a replay of {coins:,} coins …", err=True)
-        with replay.open("wb") as stream:
+        with storage_errors(replay), replay.open("wb") as stream:
             write_blocks(stream, mainnet_shaped_blocks(coins=coins))
         schemas = [find_schema(name) for name in schema_names()]
         ready = [schema for schema in schemas if schema.missing is None]

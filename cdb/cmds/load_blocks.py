@@ -9,6 +9,7 @@ import click
 from cdb.cmds.echo import echo
 from cdb.cmds.load import LoadOptions, load_stream, summary_table
 from cdb.cmds.options import (
+    PathType,
     database_path,
     db_option,
     flush_every_option,
@@ -28,7 +29,7 @@ from cdb.schemas import SchemaInfo
 @click.option(
     "--input",
     "input_path",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=PathType(dir_okay=False),
     metavar="FILE",
     help="The replay.  [default: standard input]",
 )

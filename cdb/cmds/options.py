@@ -1,8 +1,9 @@
 """Arguments and options that several commands share."""
 
+import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import click
 from click.shell_completion import CompletionItem
@@ -30,10 +31,28 @@ class SchemaType(click.ParamType[SchemaInfo]):
         return [CompletionItem(name) for name in schema_names() if name.startswith(incomplete)]
 
 
+class PathType(click.Path):
+    """Paths, none of them empty: that would be the current directory."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(path_type=Path, **options)
+
+    def convert(
+        self,
+        value: str | os.PathLike[str],
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> Path:
+        """As click.Path does. An empty one is mostly a shell's variable without a value."""
+        if not os.fspath(value):
+            self.fail("the path is empty; name one, or . for the current directory", param, ctx)
+        return cast(Path, super().convert(value, param, ctx))
+
+
 schema_argument = click.argument("schema", type=SchemaType())
 db_option = click.option(
     "--db",
-    type=click.Path(path_type=Path),
+    type=PathType(),
     metavar="PATH",
     help="The database.  [default: SCHEMA.cdb in the current directory; for blockchain_v2 "
     "blockchain_v2_mainnet.sqlite]",
@@ -51,7 +70,7 @@ def directory_option(what: str) -> Callable[[F], F]:
     return click.option(
         "--dir",
         "parent",
-        type=click.Path(exists=True, file_okay=False, path_type=Path),
+        type=PathType(exists=True, file_okay=False),
         metavar="DIR",
         default=Path(),
         help=f"{what} for the time being: on the disk that is of interest.  "

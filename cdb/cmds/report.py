@@ -9,6 +9,7 @@ import click
 
 from cdb.bench.results import Document
 from cdb.cmds.echo import echo
+from cdb.cmds.options import PathType
 from cdb.cmds.runner import run
 from cdb.disk.files import write_output
 from cdb.errors import CdbError
@@ -22,9 +23,7 @@ _NEEDED = ("altair", "jinja2", "jsonschema", "tabulate", "vl_convert")
 
 
 @click.command("report")
-@click.argument(
-    "places", metavar="[RESULTS]...", nargs=-1, type=click.Path(exists=True, path_type=Path)
-)
+@click.argument("places", metavar="[RESULTS]...", nargs=-1, type=PathType(exists=True))
 @click.option(
     "--format",
     "form",
@@ -33,7 +32,7 @@ _NEEDED = ("altair", "jinja2", "jsonschema", "tabulate", "vl_convert")
 )
 @click.option(
     "--out",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=PathType(dir_okay=False),
     metavar="FILE",
     help="Where to write it.  [default: report.html for a page, standard output for the others]",
 )
@@ -47,7 +46,7 @@ _NEEDED = ("altair", "jinja2", "jsonschema", "tabulate", "vl_convert")
 )
 @click.option(
     "--readme",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    type=PathType(exists=True, dir_okay=False),
     metavar="FILE",
     help="Instead, draw the table between the lines '<!-- cdb report --readme: begin -->' and "
     "'… end -->' of this file anew.",

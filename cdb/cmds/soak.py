@@ -16,7 +16,7 @@ from tqdm import tqdm
 from cdb.bench.machine import machine_name
 from cdb.bench.software import software_versions
 from cdb.cmds.echo import echo
-from cdb.cmds.options import SchemaType
+from cdb.cmds.options import PathType, SchemaType
 from cdb.cmds.runner import EXIT_ERROR, run
 from cdb.cmds.soak_report import (
     Document,
@@ -85,13 +85,13 @@ WRITE_EVERY_SECONDS = 60
 )
 @click.option(
     "--report",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=PathType(dir_okay=False),
     metavar="FILE",
     help="A new file for all that was found, as JSON; written anew each minute.",
 )
 @click.option(
     "--show",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    type=PathType(exists=True, dir_okay=False),
     metavar="FILE",
     help="Try nothing; print a report again.",
 )

@@ -8,7 +8,7 @@ import click
 from cdb.cmds.apart import apart
 from cdb.cmds.bar import coin_bar
 from cdb.cmds.echo import echo, echo_line
-from cdb.cmds.options import SchemaType, database_path, db_option, schema_argument
+from cdb.cmds.options import PathType, SchemaType, database_path, db_option, schema_argument
 from cdb.cmds.runner import EXIT_REPAIRABLE, fail, run
 from cdb.cmds.table import table
 from cdb.damage import Damage
@@ -31,9 +31,7 @@ SHOWN_DAMAGES = 20
     "never touched. Nothing is changed while any damage that was found is beyond repair.",
 )
 @click.option("--against", type=SchemaType(), metavar="SCHEMA2", help="A second database's schema.")
-@click.option(
-    "--db2", type=click.Path(path_type=Path), metavar="PATH2", help="The second database."
-)
+@click.option("--db2", type=PathType(), metavar="PATH2", help="The second database.")
 def verify(
     schema: SchemaInfo,
     db: Path | None,

@@ -41,6 +41,8 @@ def located(path: str | PathLike[str], *, read_only: bool) -> Path:
     Every opening begins here, so from here on no file of a database can take the number of a
     standard stream that is closed.
     """
+    if not os.fspath(path):
+        raise DatabaseNotFoundError("''", "the path is empty; name one")
     try:
         keep_standard_descriptors()
         real = _real(Path(path), read_only=read_only)
@@ -61,7 +63,10 @@ def _real(path: Path, *, read_only: bool) -> Path:
         return real
     problem = "no database" if read_only else "no directory that could hold it"
     where = "here" if real == path.absolute() else f"where it leads to, {real}"
-    raise DatabaseNotFoundError(path, f"{problem} is {where}")
+    # As in --db=~/my.cdb.
+    advice = "; ~ is home only to a shell, and only as a word's first character"
+    at_home = advice if path.parts[:1] == ("~",) else ""
+    raise DatabaseNotFoundError(path, f"{problem} is {where}{at_home}")
 
 
 def keep_standard_descriptors() -> None:

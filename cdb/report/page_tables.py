@@ -140,6 +140,21 @@ def reading_tables(group: Group) -> Iterator[Table]:
             ),
         ],
     )
+    yield from _beside_tables(group)
+
+
+def _beside_tables(group: Group) -> Iterator[Table]:
+    """Lookups in one thread while another loads."""
+    columns = (
+        ("p50", "call_p50_microseconds"),
+        ("p99", "call_p99_microseconds"),
+        ("p99.9", "call_p999_microseconds"),
+        ("max", "call_max_microseconds"),
+        ("coins/s of the load", "coins_per_second"),
+    )
+    for case in _cases(group, "read_beside"):
+        caption = f"A call of {case.parameter('batch'):,} names beside a load"
+        yield from _table(group, caption, [Column(label, case, name) for label, name in columns])
 
 
 def tip_tables(group: Group) -> Iterator[Table]:

@@ -147,7 +147,8 @@ def crafted_block(chain: Chain, random: Random) -> BlockSpendInfo:
     coins = crafted_coins(random, random.randint(1, SAMPLE))
     parents = random.sample([*chain.unspent], min(len(chain.unspent), 2))
     coins += [child(name, EARLY) for name in parents]
-    new = [coin for coin in coins if coin.name() not in there]
+    # Of the coins that are crafted some may be such children themselves.
+    new = [coin for coin in dict.fromkeys(coins) if coin.name() not in there]
     timestamp = random.choice([0, 2**63 - 1, 2**63, MAX_U64])
     return BlockSpendInfo(block.index, timestamp, block.spends, [*block.confirms, *new])
 

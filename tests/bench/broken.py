@@ -2,7 +2,9 @@
 
 import os
 import signal
+import threading
 from collections.abc import Iterable
+from dataclasses import replace
 
 from cdb.blocks import BlockSpendInfo
 from cdb.coins import CoinInfo, bytes32
@@ -44,6 +46,17 @@ class LosesSpends(MemorySchema):
         super().accept_block(
             BlockSpendInfo(block.index, block.timestamp, block.spends[:-1], block.confirms)
         )
+
+
+class ForgetsBesideAWriter(MemorySchema):
+    """A lookup in another thread than the first one finds no coin spent."""
+
+    def coin_infos_for_coin_names(self, coin_names: list[bytes32]) -> list[CoinInfo]:
+        """See Schema."""
+        infos = super().coin_infos_for_coin_names(coin_names)
+        if threading.current_thread() is threading.main_thread():
+            return infos
+        return [replace(info, spent_index=0) for info in infos]
 
 
 class StaysWhereItIs(MemorySchema):

@@ -37,6 +37,9 @@ BROKEN = "tests.bench.broken"
         ("LosesSpends", "append", "a spend of an accepted block is missing"),
         ("MissesACoin", "append", "a coin of an accepted block is missing"),
         ("LosesSpends", "objects", "a lookup gave a wrong answer"),
+        ("MissesACoin", "read_beside", "a lookup "),
+        ("LosesSpends", "read_beside", "a lookup "),
+        ("ForgetsBesideAWriter", "read_beside", "a lookup beside a load gave a wrong answer"),
         ("MissesABlock", "digest", "its digest is "),
     ],
 )

@@ -51,6 +51,7 @@ FIGURES = {
     "rewind": {"milliseconds", "coins"},
     "open": {"milliseconds"},
     "objects": {"coins_per_second"},
+    "read_beside": {*LATENCIES, "call_p999_microseconds", "coins_per_second"},
     "memory": {"limited_seconds", "unlimited_seconds", "ratio", "limit_bytes"},
 }
 

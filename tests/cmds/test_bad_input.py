@@ -256,6 +256,26 @@ def test_a_missing_parent_directory(
     assert contents(run_command.cwd) == {}
 
 
+@pytest.mark.parametrize(
+    "arguments", [("load_blocks", "coin_log"), ("verify", "coin_log"), ("upgrade", "coin_log")]
+)
+def test_an_empty_path_is_not_the_current_directory(
+    run_command: Commands, arguments: tuple[str, ...]
+) -> None:
+    """As a shell leaves it of a variable that has no value."""
+    error = run_command(*arguments, "--db", "", input=b"").usage_error()
+    assert "'--db': the path is empty; name one, or . for the current directory" in error
+    assert contents(run_command.cwd) == {}
+
+
+def test_a_home_directory_that_no_shell_has_put_there(run_command: Commands) -> None:
+    """As bash leaves it in --db=~/my.cdb."""
+    error = run_command("load_blocks", "coin_log", "--db=~/my.cdb", input=b"").error()
+    assert "~/my.cdb: no directory that could hold it is here; ~ is home only to a shell" in error
+    missing = run_command("load_blocks", "coin_log", "--db=nowhere/~", input=b"").error()
+    assert "only to a shell" not in missing
+
+
 @pytest.mark.parametrize("name", ["load_blocks", "dump_blocks"])
 def test_a_file_in_place_of_the_directory(
     run_command: Commands, own_schema: SchemaInfo, name: str

@@ -1,12 +1,12 @@
 """A disk that fills up anywhere in a load: one line, a database that opens, and loading goes on."""
 
+import importlib
 import os
 import re
-import resource
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -14,7 +14,7 @@ import pytest
 from cdb.blocks import BlockSpendInfo
 from cdb.schemas import SchemaInfo
 from cdb.state import summarize, verify
-from tests.conftest import Commands, Result, digest_of, load_all
+from tests.conftest import Commands, Result, digest_of, file_limit, largest_file, load_all
 
 Blocks = tuple[BlockSpendInfo, ...]
 
@@ -66,7 +66,7 @@ def test_files_that_may_not_grow(
         own_schema.name,
         *options,
         input=replay,
-        preexec_fn=partial(resource.setrlimit, resource.RLIMIT_FSIZE, (limit, limit)),
+        **file_limit(limit),
     )
     check_and_go_on(result, own_schema, run_command.cwd / "db", blocks, digest)
 
@@ -75,9 +75,9 @@ def test_what_is_half_made_is_not_called_damaged(
     run_command: Commands, own_schema: SchemaInfo, replay: bytes
 ) -> None:
     """The disk was full, or the process died, before there was a first block to lose."""
-    limit = partial(resource.setrlimit, resource.RLIMIT_FSIZE, (KIB, KIB))
     options = ["--db", "db"]
-    run_command("load_blocks", own_schema.name, *options, input=replay, preexec_fn=limit).error()
+    limit = file_limit(KIB)
+    run_command("load_blocks", own_schema.name, *options, input=replay, **limit).error()
     result = run_command("dump_blocks", own_schema.name, "--db", "db")
     assert replay.startswith(result.out)
     if result.code:
@@ -137,3 +137,41 @@ def test_a_full_disk_can_still_be_read(
         while True:
             filler.write(bytes(4096))
     assert run_command("dump_blocks", own_schema.name, "--db", path).fine().out == replay
+
+
+def test_a_limit_on_files_leaves_no_half_of_a_module(
+    run_command: Commands, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a checkout that is new Python 3.11 would, and would believe it from then on."""
+    (run_command.cwd / "fresh.py").write_text(f"WORDS = {[f'word {n}' for n in range(999)]}\n")
+    bytecode = run_command.cwd / "__pycache__"
+    process = run_command.popen([sys.executable, "-c", "import fresh"], **file_limit(KIB))
+    assert process.wait() == 0
+    assert not bytecode.exists()
+    monkeypatch.syspath_prepend(run_command.cwd)
+    with largest_file(KIB):
+        importlib.import_module("fresh")
+    del sys.modules["fresh"]
+    assert not bytecode.exists()
+
+
+@pytest.mark.parametrize(
+    ("command", "file"),
+    [
+        (("demo", "--coins", "500"), "replay.txt"),
+        (("bench", "load", "null", "--coins", "500"), "replay.txt"),
+        (("bench", "load", "null", "--input", "there.txt"), "truth"),
+    ],
+)
+def test_what_is_made_to_load_names_the_file_that_is_full(
+    run_command: Commands, replay: bytes, command: tuple[str, ...], file: str
+) -> None:
+    """And not standard output, which has room."""
+    (run_command.cwd / "there.txt").write_bytes(replay)
+    result = run_command(*command, **file_limit(KIB))
+    assert result.code == 1
+    *_, error = result.err.splitlines()
+    assert error.startswith("error: ")
+    assert f"/{file}: File too large (EFBIG)" in error
+    assert "Traceback" not in result.err
+    assert [each.name for each in run_command.cwd.iterdir()] == ["there.txt"]

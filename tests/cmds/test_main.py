@@ -8,7 +8,8 @@ import click
 import pytest
 
 from cdb.cmds.bench import bench
-from cdb.cmds.main import COMMANDS
+from cdb.cmds.main import COMMANDS, cdb
+from cdb.cmds.options import PathType
 from cdb.schemas.registry import OWN_SCHEMAS
 from tests.conftest import Commands, contents
 
@@ -43,6 +44,22 @@ def test_the_group_knows_every_command_module() -> None:
     runnable = {path.stem for path in directory.glob("*.py") if "run(" in path.read_text("utf-8")}
     grouped = {f"bench_{name}" for name in bench.list_commands(click.Context(bench))}
     assert runnable - {"main", "runner"} == {*COMMANDS, *grouped}
+
+
+def test_no_command_takes_an_empty_path_for_the_current_directory() -> None:
+    commands: list[click.Command] = []
+    for group in (cdb, bench):
+        context = click.Context(group)
+        found = [group.get_command(context, name) for name in group.list_commands(context)]
+        commands += [each for each in found if each is not None]
+    paths = [
+        parameter
+        for command in commands
+        for parameter in command.params
+        if isinstance(parameter.type, click.Path)
+    ]
+    assert len(paths) > len(commands) / 2
+    assert [each.name for each in paths if not isinstance(each.type, PathType)] == []
 
 
 def test_the_version(run_command: Commands) -> None:

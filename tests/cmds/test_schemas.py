@@ -15,10 +15,10 @@ def register(directory: Path, name: str, target: str) -> None:
     (info / "entry_points.txt").write_text(f"[cdb.schemas]\n{name} = {target}\n")
 
 
-def rows(out: bytes) -> dict[str, tuple[str, str]]:
-    """State and description by name."""
-    lines = [line.split(None, 2) for line in out.decode().splitlines()]
-    return {name: (state, text) for name, state, text in lines}
+def rows(out: bytes) -> dict[str, tuple[str, str, str]]:
+    """State, what makes databases with secondary keys, and description by name."""
+    lines = [line.split(None, 3) for line in out.decode().splitlines()]
+    return {name: (state, keys, text) for name, state, keys, text in lines}
 
 
 def test_every_schema_is_listed(run_command: Commands) -> None:
@@ -28,19 +28,21 @@ def test_every_schema_is_listed(run_command: Commands) -> None:
     assert tuple(listed) == OWN_SCHEMAS
     for name, row in listed.items():
         found = find_schema(name)
+        keys = found.indexed or "-"
         if found.missing is not None:
-            assert row == ("missing", found.missing)
+            assert row == ("missing", keys, found.missing)
         else:
-            assert row == ("ready" if found.keeps_contract else "meter", found.description)
-    assert listed["null"][0] == "meter"
-    assert listed["memory"][0] == "ready"
+            assert row == ("ready" if found.keeps_contract else "meter", keys, found.description)
+    assert listed["null"][:2] == ("meter", "-")
+    assert listed["memory"][:2] == ("ready", "memory")
+    assert listed["blockchain_v2"][:2] == ("ready", "blockchain_v2:INDEXED")
 
 
 def test_installed_packages_add_theirs(run_command: Commands) -> None:
     """``python -m`` has the current directory on its path."""
     here = run_command.cwd
     here.joinpath("their_schema.py").write_text(
-        "'''Theirs.'''\nfrom cdb.schemas.memory import SCHEMA\n"
+        "'''Theirs.'''\nfrom cdb.schemas.memory import SCHEMA\nINDEXED = dict\n"
     )
     register(here, "theirs", "their_schema:SCHEMA")
     here.joinpath("their_broken_schema.py").write_text("import not_installed_anywhere\n")
@@ -51,9 +53,9 @@ def test_installed_packages_add_theirs(run_command: Commands) -> None:
     register(here, "missing_one", "their_missing_schema:SCHEMA")
     listed = rows(run_command("schemas").fine().out)
     assert set(listed) == {*OWN_SCHEMAS, "theirs", "broken_one", "missing_one"}
-    assert listed["theirs"] == ("ready", "Theirs.")
-    assert listed["missing_one"] == ("missing", "no engine; install it")
-    state, reason = listed["broken_one"]
+    assert listed["theirs"] == ("ready", "their_schema:INDEXED", "Theirs.")
+    assert listed["missing_one"] == ("missing", "-", "no engine; install it")
+    state, _, reason = listed["broken_one"]
     assert state == "broken"
     assert "not_installed_anywhere" in reason
     error = run_command("load_blocks", "missing_one").error()

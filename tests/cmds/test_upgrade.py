@@ -7,13 +7,12 @@ rewards, early children and spends, after a rewind.
 import errno
 import fcntl
 import os
-import resource
 import shutil
-import signal
 import struct
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from random import Random
 from types import FrameType
 from typing import Any
 
@@ -21,7 +20,9 @@ import pytest
 import xxhash
 
 import cdb.upgrade
+from cdb.blocks import BlockSpendInfo, canonical
 from cdb.coin_log.binding import missing
+from cdb.coins import Coin, bytes32
 from cdb.disk import exchange as exchange_module
 from cdb.disk.home import schema_at
 from cdb.errors import (
@@ -35,8 +36,10 @@ from cdb.errors import (
 )
 from cdb.schemas import find_schema
 from cdb.state import StateSummary, verify
+from cdb.testing.base import expected_state
+from cdb.testing.chains import child, hash_of, paid, random_chain, reward
 from cdb.upgrade import Upgraded, upgrade
-from tests.conftest import Commands, contents, ready_schemas
+from tests.conftest import Commands, contents, largest_file, ready_schemas
 
 pytestmark = pytest.mark.skipif(missing() is not None, reason=str(missing()))
 
@@ -186,15 +189,8 @@ def test_the_disk_is_too_small(path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 def test_the_disk_becomes_full(path: Path, file: str) -> None:
     """Wherever it happens, the new database is removed."""
     limit = {"log": 8_192, "manifest.tmp": 200, "acked": 40}[file]
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, hard))
-    try:
-        with pytest.raises(StorageError):
-            upgrade(COIN_LOG, path)
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-        signal.signal(signal.SIGXFSZ, before)
+    with largest_file(limit), pytest.raises(StorageError):
+        upgrade(COIN_LOG, path)
     assert_as_before(path)
 
 
@@ -256,24 +252,120 @@ def test_of_a_damaged_one_nothing_is_made(path: Path, damage: Callable[[Path], o
     assert beside(path) == set()
 
 
+def slot(length: int, epoch: int) -> bytes:
+    """One of `acked`."""
+    fields = struct.pack("<QII", length, epoch, 1)
+    return fields + struct.pack("<Q", xxhash.xxh3_64_intdigest(fields))
+
+
 def test_a_rewind_that_was_cut_short_wants_the_cdb_that_did_it(path: Path) -> None:
     """The log has the blocks still that `acked` says are rewound."""
     length = 0
     log = (path / "log").read_bytes()
     for _ in range(12):
         length += int.from_bytes(log[length + 12 : length + 16], "little")
-    slot = struct.pack("<QII", length, 2, 99)
-    slot += struct.pack("<Q", xxhash.xxh3_64_intdigest(slot))
-    (path / "acked").write_bytes(2 * slot)
+    (path / "acked").write_bytes(2 * slot(length, 2))
     with pytest.raises(CorruptDatabaseError, match=f"at byte {length}; .*cdb that wrote it"):
         upgrade(COIN_LOG, path)
 
 
-def record_of_format_1(index: int, offset: int, previous: int) -> bytes:
-    """An empty block's."""
-    body = b"CLR1" + struct.pack("<IQIIQQQ", 72, previous, 0, index, 0, 0, 0)
-    body += struct.pack("<IIIHBB", 0, 0, 0, 1, 0, 1)
+def record_of_format_1(
+    block: BlockSpendInfo, offset: int, previous: int, first_row: int = 0, epoch: int = 0
+) -> bytes:
+    spends, coins = sorted(block.spends), block.confirms
+    spent = set(spends)
+    whole = sorted({coin.parent_coin_name for coin in coins} - spent)
+    numbers = {name: number for number, name in enumerate([*spends, *whole])}
+    amount_bytes = max((coin.amount.bit_length() + 7) // 8 for coin in [*coins, reward(0)])
+    parent_bytes = max(1, ((len(numbers) - 1).bit_length() + 7) // 8)
+    parts = b"".join([*spends, *whole])
+    for coin in coins:
+        parts += coin.puzzle_hash + coin.amount.to_bytes(amount_bytes, "little")
+        parts += numbers[coin.parent_coin_name].to_bytes(parent_bytes, "little")
+    head = struct.pack(
+        "<IQIIQQQ", 72 + len(parts), previous, epoch, block.index, block.timestamp, first_row, 0
+    )
+    counts = struct.pack(
+        "<IIIHBB", len(spends), len(whole), len(coins), 1, amount_bytes, parent_bytes
+    )
+    body = b"CLR1" + head + counts + parts
     return struct.pack("<Q", xxhash.xxh3_64_intdigest(body, offset)) + body
+
+
+def make_format_1(path: Path, blocks: Sequence[BlockSpendInfo], epoch: int = 0) -> None:
+    """A database of these blocks, without what is derived. epoch: of the second half of them."""
+    log, previous, rows = b"", 0, 0
+    for number, block in enumerate(blocks):
+        after = epoch if 2 * number >= len(blocks) else 0
+        log += (record := record_of_format_1(block, len(log), previous, rows, after))
+        (previous,) = struct.unpack_from("<Q", record)
+        rows += len(block.confirms)
+    path.mkdir()
+    (path / "FORMAT").write_text("cdb coin_log 1\n")
+    (path / "log").write_bytes(log + bytes(4_096))
+    (path / "acked").write_bytes(2 * slot(len(log), epoch))
+
+
+def odd_rewards(kinds: int) -> list[BlockSpendInfo]:
+    """Of ages and heights of each width, and a block that spends one of them."""
+    ages = [0, 1, 255, 256, 2**16 - 1, 2**16, 2**24 - 1, 2**24, -1, -(2**31)]
+    indices = [0, 7, 300, 2**16, 2**24 + 1, 2**25, 2**31, 2**32 - 2]
+    blocks = [
+        BlockSpendInfo(
+            index,
+            index,
+            [],
+            [
+                paid((index - age) % 2**32, kind, amount)
+                for kind in range(kinds)
+                for amount, age in enumerate(ages)
+            ],
+        )
+        for index in indices
+    ]
+    spends = [block.confirms[-1].name() for block in blocks]
+    nothing = Coin(bytes32(bytes(32)), bytes32(bytes(32)), 0)  # a reward of a kind and height 0
+    children = [child(name, 1, 2**64 - 1) for name in spends]
+    return [*blocks, BlockSpendInfo(2**32 - 1, 0, spends, [nothing, *children])]
+
+
+def early_children() -> list[BlockSpendInfo]:
+    """Of parents that are spent later, and of parents that never come."""
+    parents = [reward(1, n) for n in range(3)]
+    names = [parent.name() for parent in parents]
+    return [
+        BlockSpendInfo(1, 1, [], [*parents, *(child(name, 9) for name in names)]),
+        BlockSpendInfo(2, 2, [], [child(hash_of("nobody")), child(names[0])]),
+        BlockSpendInfo(3, 3, names[:1], [child(names[0], 1)]),
+    ]
+
+
+ODD: dict[str, list[BlockSpendInfo]] = {
+    "nothing": [],
+    "genesis": [BlockSpendInfo(0, 0, [], [reward(0), paid(0)])],
+    "an empty block": [BlockSpendInfo(2**32 - 1, 2**64 - 1, [], [])],
+    "early children": early_children(),
+    "random": random_chain(Random(1), 40).blocks,
+    **{f"{kinds} kinds of rewards": odd_rewards(kinds) for kinds in (1, 7, 8, 9, 30)},
+}
+
+
+@pytest.mark.parametrize("schema", ["coin_log", "cdb.schemas.coin_log:SMALL"])
+@pytest.mark.parametrize("epoch", [0, 3])
+@pytest.mark.parametrize("name", ODD)
+def test_odd_databases(tmp_path: Path, schema: str, name: str, epoch: int) -> None:
+    """Each becomes what its blocks make of a new one, also without what is derived."""
+    info, path, blocks = find_schema(schema), tmp_path / "my.cdb", list(map(canonical, ODD[name]))
+    make_format_1(path, blocks, epoch)
+    expected = expected_state(blocks)
+    assert upgrade(info, path, keep_old=False).summary == expected
+    for _ in range(2):
+        for read_only in (True, False):
+            with info.open(path, read_only=read_only) as database:
+                assert verify(database) == expected
+                assert list(database.blocks()) == blocks
+        shutil.rmtree(path / "derived")
+    assert beside(path) == set()
 
 
 @pytest.mark.parametrize("n", [0, 1, 2])
@@ -282,15 +374,13 @@ def test_the_first_databases_of_format_1(path: Path, n: int) -> None:
     shutil.rmtree(path / "derived")
     log, previous = b"", 0
     for index in range(n):
-        log += record_of_format_1(index, len(log), previous)
+        log += record_of_format_1(BlockSpendInfo(index, 0, [], []), len(log), previous)
         previous = int.from_bytes(log[-72:-64], "little")
     (path / "log").write_bytes(log or b"\0")
     if n:
         (path / "acked").write_bytes(bytes.fromhex(TURNED_ACKED[n]))
     else:
-        slot = struct.pack("<QII", 0, 0, 1)
-        slot += struct.pack("<Q", xxhash.xxh3_64_intdigest(slot))
-        (path / "acked").write_bytes(2 * slot)
+        (path / "acked").write_bytes(2 * slot(0, 0))
     done = upgrade(COIN_LOG, path)
     assert done.summary is not None
     assert done.summary.blocks == n
@@ -311,6 +401,45 @@ def test_an_exchange_that_fails(path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     with pytest.raises(StorageError, match="EIO"):
         upgrade(COIN_LOG, path)
     assert_as_before(path)
+
+
+def test_an_exchange_that_fails_at_last(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where another directory is mounted there, when the new database is made already."""
+    right = exchange_module._error_of_exchange
+
+    def fail(one: Path, other: Path) -> int:
+        return errno.EBUSY if one == path else right(one, other)
+
+    monkeypatch.setattr(exchange_module, "_error_of_exchange", fail)
+    with pytest.raises(StorageError, match=r"EBUSY.*mounted there"):
+        upgrade(COIN_LOG, path)
+    assert_as_before(path)
+
+
+def test_a_name_that_cannot_change(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is told before anything is made."""
+    monkeypatch.setattr(Path, "is_mount", lambda where: where == path)
+    monkeypatch.setattr(cdb.upgrade._Upgrade, "_build", None)
+    with pytest.raises(UnsupportedError, match=f"mounted at {path}, .*directory of its own"):
+        upgrade(COIN_LOG, path)
+    assert_as_before(path)
+
+
+def test_an_exchange_of_which_nobody_knows(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The names are exchanged, and to make that durable fails: no database is removed."""
+
+    def exchange_and_fail(one: Path, other: Path) -> None:
+        exchange_module.exchange(one, other)
+        if one == path:
+            raise StorageError(path.parent, "EIO")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(cdb.upgrade, "exchange", exchange_and_fail)
+        with pytest.raises(StorageError, match="EIO"):
+            upgrade(COIN_LOG, path)
+    assert held(path) == HELD
+    assert schema_at(path.with_name("my.cdb.upgrade")) == ("coin_log", 1)
+    assert upgrade(COIN_LOG, path).kept == path.with_name("my.cdb.format1")
 
 
 @pytest.mark.parametrize("lost", ["block", "field"])

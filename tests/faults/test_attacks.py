@@ -6,6 +6,7 @@ from random import Random
 
 import pytest
 
+from cdb.blocks import BlockSpendInfo
 from cdb.coins import Coin
 from cdb.schemas.memory import MemorySchema
 from cdb.testing.adversary import (
@@ -13,11 +14,13 @@ from cdb.testing.adversary import (
     FEW,
     GROUND_AMOUNTS,
     GROUND_BITS,
+    SAMPLE,
     coins_of,
+    crafted_block,
     ground_coins,
     near,
 )
-from cdb.testing.chains import hash_of
+from cdb.testing.chains import Chain, hash_of, reward
 from cdb.testing.faults import CATALOGUE, BrokenPromiseError, attack, gullible
 from cdb.testing.side_by_side import SideBySide
 
@@ -98,3 +101,12 @@ def test_an_attack_is_told_with_the_command_that_makes_it_again(tmp_path: Path) 
             f"{GULLIBLE}:KnowsShortNames", 1, tmp_path, most=None, only="ground"
         )
     assert caught.value.case.command.endswith("KnowsShortNames --seed 1 --only ground")
+
+
+def test_a_crafted_block_is_valid_whatever_comes_together() -> None:
+    """Also where a crafted coin is the early child of a coin that is there."""
+    chain = Chain()
+    chain.append(BlockSpendInfo(1, 0, [], [reward(1, n) for n in range(SAMPLE)]))
+    for seed in range(300):
+        names = [coin.name() for coin in crafted_block(chain, Random(seed)).confirms]
+        assert len({*names}) == len(names)

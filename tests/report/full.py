@@ -58,6 +58,8 @@ def _cases(seconds: float) -> Iterator[dict[str, Any]]:
     for after, factor in (("close", 1), ("kill", 3), ("loss", 40)):
         yield _case("open", {"after": after}, {"milliseconds": 10 * factor * seconds})
     yield _case("objects", {}, {"coins_per_second": 1e6 / seconds})
+    beside: Figures = {"call_p999_microseconds": 900.0 * seconds, "coins_per_second": 2e6 / seconds}
+    yield _case("read_beside", {"batch": 100}, beside | _calls(60.0 * seconds))
     limited: Figures = {"limited_seconds": 3 * seconds, "unlimited_seconds": seconds}
     yield _case("memory", {}, limited | {"ratio": 3.0, "limit_bytes": 3e8})
 

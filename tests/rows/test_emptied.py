@@ -1,9 +1,7 @@
 """An SQLite file that was emptied is no new database, and a full disk is no reason not to read."""
 
 import os
-import resource
 import shutil
-import signal
 from pathlib import Path
 
 import pytest
@@ -13,7 +11,7 @@ from cdb.errors import CorruptDatabaseError, DatabaseError
 from cdb.schemas import find_schema
 from cdb.testing.base import accept_all
 from cdb.testing.chains import sample_chain
-from tests.conftest import contents
+from tests.conftest import contents, largest_file
 
 BLOCKS = list(map(canonical, sample_chain().blocks))
 FILES = {"blockchain_v2": "db", "sqlite_v3": "db/coins.sqlite", "flat_file": "db/coins.sqlite"}
@@ -69,13 +67,6 @@ def test_a_full_disk_is_read(schema: str, crashed: Path) -> None:
     """SQLite wants to make a -shm, for which there is no room."""
     os.truncate(crashed.with_name(f"{crashed.name}-shm"), 0)
     database = crashed if schema == "blockchain_v2" else crashed.parent
-    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (100, limits[1]))
-    try:
-        with find_schema(schema).open(database, read_only=True) as opened:
-            found = list(opened.blocks())
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-        signal.signal(signal.SIGXFSZ, handler)
+    with largest_file(100), find_schema(schema).open(database, read_only=True) as opened:
+        found = list(opened.blocks())
     assert found == BLOCKS

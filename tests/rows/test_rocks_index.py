@@ -70,7 +70,7 @@ def run(
     prelude = f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r})\n"
     prelude += "import os, resource, signal\nfrom pathlib import Path\n"
     prelude += "from test_rocks_index import *\n"
-    command = [*within, sys.executable, "-c", prelude + script, *map(str, arguments)]
+    command = [*within, sys.executable, "-B", "-c", prelude + script, *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
 
 

@@ -190,6 +190,16 @@ def test_one_writer_by_whatever_path(
     assert other.readlink() == real
 
 
+@pytest.mark.parametrize("read_only", [False, True])
+def test_an_empty_path_is_not_the_current_directory(
+    schema: SchemaInfo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, read_only: bool
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(DatabaseNotFoundError, match="'': the path is empty; name one"):
+        opened(schema, "", read_only=read_only)
+    assert contents(tmp_path) == {}
+
+
 def test_a_later_chdir_changes_nothing(
     schema: SchemaInfo, tmp_path: Path, real: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

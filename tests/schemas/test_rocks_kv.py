@@ -2,14 +2,12 @@
 
 import fcntl
 import os
-import resource
 import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from struct import iter_unpack
@@ -39,6 +37,7 @@ from cdb.schemas.rocks_kv import RocksKvSchema, check, repair
 from cdb.state import summarize, verify
 from cdb.testing.base import accept_all, expected_state
 from cdb.testing.chains import BREACHES, Chain, child, hash_of, reward, sample_chain
+from tests.conftest import largest_file
 
 needs_rocksdb = pytest.mark.skipif(engine.missing() is not None, reason=str(engine.missing()))
 
@@ -169,6 +168,20 @@ class TestOpening:
                     reader.accept_block(chain.blocks[20])
             with RocksKvSchema(path, read_only=True) as reader:
                 assert verify(reader) == expected_state(chain.blocks[:4])
+
+    def test_a_reader_opens_while_the_manifest_rests(self, path: Path) -> None:
+        with RocksKvSchema(path) as writer, ThreadPoolExecutor(1) as thread:
+            accept_all(writer, sample_chain(3).blocks)
+            writer.flush()
+            directory = os.open(path / "db", os.O_RDONLY)
+            try:
+                fcntl.flock(directory, fcntl.LOCK_EX)  # as a writer has it that appends to it
+                opening = thread.submit(RocksKvSchema, path, read_only=True)
+                assert not wait([opening], timeout=0.3).done
+            finally:
+                os.close(directory)
+            with opening.result(timeout=60) as reader:
+                assert verify(reader) == expected_state(sample_chain(3).blocks)
 
     def test_blocks_after_a_rewind_are_found_without_a_close(self, path: Path) -> None:
         chain = sample_chain(30)
@@ -502,7 +515,7 @@ class TestSettle:
         with SMALL(path) as schema:
             accept_all(schema, chain.blocks)
         with SMALL(path) as schema:
-            with _no_file_may_grow(), pytest.raises(StorageError, match=r"large\)?; allow larger"):
+            with largest_file(1024), pytest.raises(StorageError, match=r"large\)?; allow larger"):
                 schema.settle()
             with pytest.raises(DatabaseClosedError):
                 schema.flush()
@@ -538,7 +551,7 @@ class TestFailedWrites:
         schema = RocksKvSchema(path)
         schema.accept_block(BlockSpendInfo(1, 0, [], [reward(1, n) for n in range(50)]))
         schema.flush()
-        with _no_file_may_grow(), pytest.raises(StorageError, match=r"large\)?; allow larger"):
+        with largest_file(1024), pytest.raises(StorageError, match=r"large\)?; allow larger"):
             schema.close()
 
     def test_an_opening_that_ends_a_rewind_says_why_it_failed(
@@ -549,19 +562,8 @@ class TestFailedWrites:
             monkeypatch.setattr(RocksKvSchema, "_end_rewind", lambda _: None)
             schema.rewind_to_block_index(0)
         monkeypatch.undo()
-        with _no_file_may_grow(), pytest.raises(StorageError, match=r"large\)?; allow larger"):
+        with largest_file(1024), pytest.raises(StorageError, match=r"large\)?; allow larger"):
             RocksKvSchema(path)
-
-
-@contextmanager
-def _no_file_may_grow() -> Iterator[None]:
-    """No write gets beyond a file's first KiB."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (1024, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
 def _once(erase: Callable[..., None]) -> Callable[..., None]:

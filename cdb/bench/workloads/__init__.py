@@ -10,6 +10,7 @@ WORKLOADS = (
     "rewind",
     "append",
     "objects",
+    "read_beside",
     "memory",
 )
 """In the order in which they run, the load first. Each leaves the whole replay to the next one."""

@@ -4,7 +4,6 @@ Some read through the writer's own object in threads, others open the database o
 processes of their own.
 """
 
-import inspect
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -21,8 +20,8 @@ from cdb.coins import CoinInfo, bytes32
 from cdb.errors import DatabaseClosedError
 from cdb.loader import accept
 from cdb.packed import PackedBlocks
-from cdb.schemas import SchemaFactory
 from cdb.schemas.protocol import Schema
+from cdb.schemas.registry import takes
 from cdb.testing.chains import Chain, hash_of, random_chain
 from cdb.testing.faults.coverage import Coverage
 from cdb.testing.faults.oracle import BrokenPromiseError, Case, error_text
@@ -62,7 +61,7 @@ def beside(
             "blocks": lambda: check_blocks(schema, chain),
             "lookups": partial(History(chain).check_lookup, schema, random),
         }
-        if _opens_read_only(info.factory):
+        if takes(info.factory, "read_only"):
             ways["processes"] = lambda: found.update([_read_in_a_process(spec, path, chain)])
         ways = {way: read for way, read in ways.items() if only in (None, way)}
         readers = [partial(_told, Case(TRIAL, spec, seed, way), ways[way]) for way in ways]
@@ -187,12 +186,6 @@ def _telling(case: Case) -> Iterator[None]:
     except Exception as error:
         problem = f"beside a writer: {error_text(error)}"
         raise BrokenPromiseError(case, problem) from error
-
-
-def _opens_read_only(factory: SchemaFactory) -> bool:
-    """Whether it knows the option; somebody's first schema may take nothing but a path."""
-    parameters = inspect.signature(factory).parameters.values()
-    return any(each.name == "read_only" or each.kind is each.VAR_KEYWORD for each in parameters)
 
 
 def _write(schema: Schema, chain: Chain, n_written: int, steps: Iterator[int]) -> None:

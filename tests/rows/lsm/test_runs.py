@@ -2,10 +2,7 @@
 
 import hashlib
 import os
-import resource
 import zlib
-from collections.abc import Iterator
-from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
 
@@ -23,6 +20,7 @@ from cdb.rows.lsm.flat_run import FLAT, PAGE_BYTES
 from cdb.rows.lsm.manifest import RunEntry
 from cdb.rows.lsm.search import RECORD, Run, RunFormat, live_pages, live_row
 from cdb.rows.lsm.sqlite_run import SQLITE
+from tests.conftest import largest_file
 
 both_formats = pytest.mark.parametrize("run_format", [FLAT, SQLITE], ids=lambda form: form.name)
 COUNT = 110  # two pages of a flat run, seven of an SQLite run
@@ -201,17 +199,6 @@ def test_swapped_and_stale_pages_are_found(tmp_path: Path) -> None:
         path.write_bytes(header + pages + rest)
         with pytest.raises(CorruptDatabaseError, match=r"page \d is damaged"):
             answers(FLAT, path)
-
-
-@contextmanager
-def largest_file(size: int) -> Iterator[None]:
-    """Let no write go past this size: as close to a full disk as a process gets by itself."""
-    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, limits[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
 
 
 @both_formats
