@@ -4,9 +4,12 @@ There most names are in the index behind a tiny memtable, and runs are merged. W
 with secondary keys keeps the contract of these, too.
 """
 
+from functools import partial
 from typing import Any
 
+from cdb.coin_log.binding import Sizes
 from cdb.schemas import find_schema
+from cdb.schemas.coin_log import coin_log
 from cdb.schemas.registry import OWN_SCHEMAS
 from cdb.testing import IndexedConformance, SchemaConformance
 
@@ -16,6 +19,17 @@ FEWER: dict[str, dict[str, Any]] = {"memory": {"many": 10_000}, "blockchain_v2":
 
 class TestBlockchainV2WithTheNodesIndexes(SchemaConformance):
     schema = "blockchain_v2:NODE"
+
+
+class TestCoinLogIndexedSmall(IndexedConformance):
+    """Most keys are in runs, which are merged; and other keys often have their bits."""
+
+    schema = partial(
+        coin_log,
+        index="puzzle_hash",
+        sizes=Sizes(memtable_coins=20, merge_runs=3, name_bits=11, recent_bits=2),
+    )
+    many = 10_000
 
 
 def _is_held_to(suite: type, name: str, spec: str, **options: Any) -> None:

@@ -7,13 +7,17 @@ importing this module always works, and missing() says why the engine does not.
 import os
 from array import array
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from threading import Event
 from typing import Any, NamedTuple
 from weakref import finalize
 
-from cdb.coins import MAX_U32, NAME_BYTES
+from cdb.coin_query import COIN_BYTES, CoinQuery
+from cdb.coins import MAX_U32, MAX_U64, NAME_BYTES
 from cdb.damage import Progress
 from cdb.durability import Durability
 from cdb.errors import DatabaseClosedError
@@ -21,6 +25,7 @@ from cdb.native import Ended, NativeEngine, NativeError, TakenBackError
 from cdb.packed import CONFIRM_BYTES, INFO_BYTES, PackedBlocks, native_blocks
 
 _READ_CONFIRMS = 4096
+_WATCH_SECONDS = 0.1
 
 _engine = NativeEngine(
     "cdb.coin_log._coin_log",
@@ -65,6 +70,8 @@ class CoinLog:
     each call in one state, and get UnverifiedError where settle() has to come first. After an error
     in a write, only close(abandon=True) is left.
 
+    keys: whether coins are found by puzzle hash and parent, too; where it was otherwise, what is
+    derived is made anew. None: as it was. progress: is told of the coins that opening goes over.
     forgiving: open it also where `acked` is lost, so that it can be checked or repaired.
     before_damage: open, read_only, what comes before the first damage to the log; see check(). All
     of the log is read, and nothing that is derived from it is believed.
@@ -81,6 +88,8 @@ class CoinLog:
         forgiving: bool = False,
         before_damage: bool = False,
         sizes: Sizes = DEFAULT_SIZES,
+        keys: bool | None = None,
+        progress: Progress | None = None,
     ) -> None:
         self.path = path
         self.is_settled = True
@@ -98,17 +107,26 @@ class CoinLog:
         options.name_bits = sizes.name_bits
         options.recent_bits = sizes.recent_bits
         options.unverified_spends = sizes.unverified_spends
+        options.keys = -1 if keys is None else keys
+        replayed_coins = ffi.new("uint64_t *")
+        options.replayed_coins = replayed_coins
         self._handle: Any = None
         arguments = os.fsencode(path), options
-        self._handle = _engine.open(
-            path, "open", *arguments, kind="cdb_coin_log", close=self._abandon
-        )
+        with _watched(replayed_coins, progress):
+            self._handle = _engine.open(
+                path, "open", *arguments, kind="cdb_coin_log", close=self._abandon
+            )
 
     @property
     def newest_index(self) -> int | None:
         """The index of the newest block; None without one."""
         totals = self._count()
         return int(totals.newest_index) if totals.blocks else None
+
+    @property
+    def has_keys(self) -> bool:
+        """Whether coins are found by puzzle hash and parent, too."""
+        return bool(self._count().has_keys)
 
     @property
     def records_checked(self) -> int:
@@ -191,6 +209,28 @@ class CoinLog:
         )
         return infos, found
 
+    def ask(self, query: CoinQuery) -> bytearray:
+        """The coins that a checked query asks for; see cdb.coin_query."""
+        native = self._native
+        ffi, lib = native.ffi, native.lib
+        asked = ffi.new("cdb_coin_log_query *")
+        asked.key, asked.by_change = query.key, query.by_change
+        asked.first_confirmed, asked.last_confirmed = query.confirmed
+        asked.first_spent, asked.last_spent = query.spent
+        asked.changed_from, asked.least_amount = query.changed_from, query.least_amount
+        asked.limit = MAX_U64 if query.limit is None else query.limit
+        values, count = ffi.from_buffer(query.values), ffi.new("size_t *")
+        n_values = len(query.values) // NAME_BYTES
+        end = lib.cdb_coin_log_answer_end
+        arguments = self._open_handle(), asked, values, n_values, count
+        answer = _engine.open(self.path, "ask", *arguments, kind="cdb_coin_log_answer", close=end)
+        try:
+            coins = bytearray(COIN_BYTES * count[0])
+            lib.cdb_coin_log_answer_take(answer, ffi.from_buffer("cdb_coin_log_coin[]", coins))
+        finally:
+            end(answer)
+        return coins
+
     def read(self, first_index: int, last_index: int) -> "Reader":
         """Reads the blocks with first_index ≤ index ≤ last_index, as they are now."""
         self._end_readers()
@@ -237,6 +277,30 @@ class CoinLog:
         return self._handle
 
 
+@contextmanager
+def _watched(done_coins: Any, progress: Progress | None) -> Iterator[None]:
+    """Tell of a counter that rises while a native call is under way, which tells of nothing."""
+    if progress is None:
+        yield
+        return
+    is_over = Event()
+
+    def watch() -> None:
+        told, is_last = 0, False
+        while not is_last:
+            is_last = is_over.wait(_WATCH_SECONDS)
+            now = int(done_coins[0])
+            progress(now - told)
+            told = now
+
+    with ThreadPoolExecutor(1) as thread:
+        thread.submit(watch)
+        try:
+            yield
+        finally:
+            is_over.set()
+
+
 class Reader:
     """Blocks as they were when it was made. One call at a time."""
 
@@ -254,6 +318,16 @@ class Reader:
 
     def __iter__(self) -> Iterator[PackedBlocks]:
         return iter(self.next, None)
+
+
+def has_keys(path: Path) -> bool:
+    """Whether the manifest says that coins are found by puzzle hash and parent, too.
+
+    False where there is none. Raises CorruptDatabaseError or StorageError.
+    """
+    found = _engine.load().ffi.new("int32_t *")
+    _engine.call(path, "has_keys", os.fsencode(path), found)
+    return bool(found[0])
 
 
 class FoundDamage(NamedTuple):

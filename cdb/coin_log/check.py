@@ -30,8 +30,10 @@ def _problem(found: FoundDamage) -> str:
     return f"{found.error.problem}, {place}"
 
 
-def rebuild_derived(path: Path, damaged: list[Path]) -> None:
+def rebuild_derived(path: Path, damaged: list[Path], *, keys: bool) -> None:
     """Remove damaged derived files; opening the log makes all of them anew from it.
+
+    keys: see CoinLog.
 
     `acked` stays, for what of it is intact: opening mends it. Raises CorruptDatabaseError, and
     changes nothing, where the log is damaged.
@@ -45,4 +47,4 @@ def rebuild_derived(path: Path, damaged: list[Path]) -> None:
         if path / DERIVED in file.parents:
             with storage_errors(file):
                 file.unlink(missing_ok=True)
-    CoinLog(path, durability=Durability.POWER, forgiving=True).close()
+    CoinLog(path, durability=Durability.POWER, forgiving=True, keys=keys).close()

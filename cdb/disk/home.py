@@ -1,7 +1,8 @@
 """One writer a database; and the directory of one: whose it is, and what is in it.
 
 my.cdb/
-├── FORMAT    "cdb SCHEMA VERSION", written once, before anything else
+├── FORMAT    "cdb SCHEMA VERSION", written before anything else; and " NAME=VALUE" behind that for
+│             what the database has beyond what all of its kind have
 ├── LOCK      held with flock by the one writer
 └── …         the schema's own files
 """
@@ -9,9 +10,10 @@ my.cdb/
 import fcntl
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import NamedTuple
 from weakref import WeakSet
 
 from cdb.damage import Damage
@@ -27,7 +29,17 @@ from cdb.errors import (
 
 FORMAT_FILE = "FORMAT"
 LOCK_FILE = "LOCK"
-_format_line = re.compile(r"cdb ([a-z0-9_]+) ([0-9]{1,9})\n").fullmatch
+_format_line = re.compile(
+    r"cdb ([a-z0-9_]+) ([0-9]{1,9})(?: ([a-z_]{1,99}=[a-z_]{1,99}))?\n"
+).fullmatch
+
+
+class Format(NamedTuple):
+    """What FORMAT says. extra: what this database has beyond others, as NAME=VALUE; or ""."""
+
+    schema: str
+    version: int
+    extra: str = ""
 
 
 class Lock:
@@ -95,6 +107,7 @@ class Home:
 
     path: as located() gives it. folder: the one directory in it, if there is one.
     upgrades: whether `cdb upgrade` knows the version before this one.
+    extras: those that may be there. extra: one of them that is to be there from now on, or "".
     read_only: nothing is created or locked. Raises DatabaseNotFoundError, WrongDatabaseError
     (nothing is changed then), CorruptDatabaseError, DatabaseLockedError or StorageError.
     """
@@ -108,20 +121,27 @@ class Home:
         read_only: bool,
         folder: str = "",
         upgrades: bool = False,
+        extras: Collection[str] = (),
+        extra: str = "",
     ) -> None:
         self.path = path
         self._lock: Lock | None = None
         if not read_only:
             _create(path)
-        _check_contents(path, schema, version, may_be_empty=not read_only, upgrades=upgrades)
+        may_be_empty = not read_only
+        found = _check_contents(path, schema, version, may_be_empty, extras, upgrades=upgrades)
         _check_files(path, folder, read_only=read_only)
+        self.extra = "" if found is None else found.extra
+        """The one that is there."""
         if read_only:
             return
         self._lock = Lock(path / LOCK_FILE, path)
         try:
-            if not (path / FORMAT_FILE).exists():
-                _write_format(path, schema, version)
-            _check_contents(path, schema, version, may_be_empty=False)
+            found = format_at(path)
+            if found is None or (extra and found == Format(schema, version)):
+                _write_format(path, Format(schema, version, extra))
+            found = _check_contents(path, schema, version, False, extras)
+            self.extra = "" if found is None else found.extra
         except BaseException:
             self._lock.release()
             raise
@@ -134,6 +154,12 @@ class Home:
 
 def schema_at(path: Path) -> tuple[str, int] | None:
     """The (schema, format version) that a directory's FORMAT file names; None without one."""
+    found = format_at(path)
+    return None if found is None else found[:2]
+
+
+def format_at(path: Path) -> Format | None:
+    """What a directory's FORMAT file says; None without one."""
     format_path = path / FORMAT_FILE
     with storage_errors(format_path):
         line = read_own(format_path)
@@ -142,12 +168,19 @@ def schema_at(path: Path) -> tuple[str, int] | None:
     match = _format_line(line.decode("ascii", "replace"))
     if match is None:
         raise CorruptDatabaseError(format_path, "damaged: it should read 'cdb SCHEMA VERSION'")
-    return match[1], int(match[2])
+    return Format(match[1], int(match[2]), match[3] or "")
 
 
 @contextmanager
 def checked_home(
-    path: Path, schema: str, version: int, truth: str, *, folder: str, upgrades: bool = False
+    path: Path,
+    schema: str,
+    version: int,
+    truth: str,
+    *,
+    folder: str,
+    upgrades: bool = False,
+    extras: Collection[str] = (),
 ) -> Iterator[Sequence[Damage]]:
     """Keep writers out; gives the damage to FORMAT.
 
@@ -155,32 +188,42 @@ def checked_home(
     DatabaseLockedError, DatabaseNotFoundError, WrongDatabaseError or StorageError.
     """
     with writers_kept_out(path / LOCK_FILE, path):
-        damages = list(_format_damage(path, schema, version, truth, upgrades))
+        damages = list(_format_damage(path, schema, version, truth, extras, upgrades))
         _check_files(path, folder, read_only=True)
         yield damages
 
 
 @contextmanager
 def repaired_home(
-    path: Path, schema: str, version: int, damages: Sequence[Damage], *, folder: str
+    path: Path,
+    schema: str,
+    version: int,
+    damages: Sequence[Damage],
+    *,
+    folder: str,
+    extras: Collection[str] = (),
+    extra_of: Callable[[], str] = str,
 ) -> Iterator[list[Path]]:
-    """Hold the database's lock, and mend FORMAT; gives the other paths that are damaged."""
+    """Hold the database's lock, and mend FORMAT; gives the other paths that are damaged.
+
+    extra_of: tells by other files what FORMAT has to say, too.
+    """
     _check_files(path, folder, read_only=False)
     lock = Lock(path / LOCK_FILE, path)
     try:
         if any(damage.path == path / FORMAT_FILE for damage in damages):
-            _mend_format(path, schema, version)
-        _check_contents(path, schema, version, may_be_empty=False)
+            _mend_format(path, schema, version, extra_of)
+        _check_contents(path, schema, version, False, extras)
         yield [damage.path for damage in damages if damage.path != path / FORMAT_FILE]
     finally:
         lock.release()
 
 
 def _format_damage(
-    path: Path, schema: str, version: int, truth: str, upgrades: bool
+    path: Path, schema: str, version: int, truth: str, extras: Collection[str], upgrades: bool
 ) -> Iterator[Damage]:
     try:
-        _check_contents(path, schema, version, may_be_empty=False, upgrades=upgrades)
+        _check_contents(path, schema, version, False, extras, upgrades=upgrades)
     except CorruptDatabaseError as error:
         yield Damage.of(error, truth)
     except WrongDatabaseError:
@@ -189,16 +232,17 @@ def _format_damage(
         yield Damage(path / FORMAT_FILE, "it is missing", truth)
 
 
-def _mend_format(path: Path, schema: str, version: int) -> None:
+def _mend_format(path: Path, schema: str, version: int, extra_of: Callable[[], str]) -> None:
     # Somebody may have mended it, or made another database here, since it was looked at.
     with suppress(CorruptDatabaseError):
         if schema_at(path) is not None:
             return
-    _write_format(path, schema, version)
+    _write_format(path, Format(schema, version, extra_of()))
 
 
-def _write_format(path: Path, schema: str, version: int) -> None:
-    line = f"cdb {schema} {version}\n"
+def _write_format(path: Path, format: Format) -> None:
+    extra = f" {format.extra}" if format.extra else ""
+    line = f"cdb {format.schema} {format.version}{extra}\n"
     replace_file(path / FORMAT_FILE, line.encode("ascii"), durable=True)
 
 
@@ -225,23 +269,32 @@ def wrong_version(
 
 
 def _check_contents(
-    path: Path, schema: str, version: int, *, may_be_empty: bool, upgrades: bool = False
-) -> None:
+    path: Path,
+    schema: str,
+    version: int,
+    may_be_empty: bool,
+    extras: Collection[str] = (),
+    *,
+    upgrades: bool = False,
+) -> Format | None:
     if not path.exists():
         raise DatabaseNotFoundError(path, "no database is here")
     if not path.is_dir():
         raise WrongDatabaseError(path, f"this is a file, and a {schema} database is a directory")
-    found = schema_at(path)
+    found = format_at(path)
     if found is None:
         if may_be_empty and is_unused(path):
-            return
+            return None
         raise WrongDatabaseError(path, "this directory holds no cdb database; name a new path")
-    found_schema, found_version = found
-    if found_schema != schema:
-        problem = f"this is a {found_schema} database; open it with that schema, not with {schema}"
+    if found.schema != schema:
+        problem = f"this is a {found.schema} database; open it with that schema, not with {schema}"
         raise WrongDatabaseError(path, problem)
-    if found_version != version:
-        raise wrong_version(path, schema, found_version, version, upgrades=upgrades)
+    if found.version != version:
+        raise wrong_version(path, schema, found.version, version, upgrades=upgrades)
+    if found.extra and found.extra not in extras:
+        problem = f"it is kept with {found.extra}, which this cdb does not know"
+        raise WrongDatabaseError(path, f"{problem}; use the cdb that wrote it, a newer one")
+    return found
 
 
 def _check_files(path: Path, folder: str, *, read_only: bool) -> None:

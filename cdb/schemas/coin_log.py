@@ -11,7 +11,7 @@ All of derived/ is rebuilt from the log when it is missing. See docs/schemas/coi
 
 from array import array
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from functools import partial
 from os import PathLike
 from pathlib import Path
@@ -25,14 +25,22 @@ from cdb.coin_log.binding import (
     Reader,
     Sizes,
     format1_blocks,
+    has_keys,
     load,
     missing,
     names_of,
 )
-from cdb.coin_log.check import ACKED, DERIVED, MANIFEST, check_coin_log, rebuild_derived
+from cdb.coin_log.check import (
+    ACKED,
+    DERIVED,
+    MANIFEST,
+    check_coin_log,
+    rebuild_derived,
+)
+from cdb.coin_query import CoinQuery
 from cdb.coins import MAX_U32, NAME_BYTES, CoinInfo, bytes32
 from cdb.damage import Damage, Progress
-from cdb.disk.home import Home, checked_home, repaired_home
+from cdb.disk.home import Home, checked_home, format_at, repaired_home
 from cdb.disk.paths import located, read_own
 from cdb.disk.sharing import Shared, beside, read_unchanged, reading, whole, writing
 from cdb.durability import Durability
@@ -41,8 +49,11 @@ from cdb.errors import (
     CorruptDatabaseError,
     DatabaseClosedError,
     StorageError,
+    UnsupportedError,
+    WrongDatabaseError,
     storage_errors,
 )
+from cdb.indexed import Indexed
 from cdb.native import UnverifiedError
 from cdb.packed import (
     AMOUNT_BYTES,
@@ -54,12 +65,26 @@ from cdb.packed import (
 )
 from cdb.schemas.protocol import Former
 
-__all__ = ["FORMER", "SCHEMA", "SMALL", "CoinLogSchema", "check", "missing", "repair"]
+__all__ = [
+    "FORMER",
+    "INDEXED",
+    "SCHEMA",
+    "SMALL",
+    "CoinLogSchema",
+    "IndexedCoinLogSchema",
+    "check",
+    "coin_log",
+    "missing",
+    "repair",
+]
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 FORMAT_VERSION = 2
+PUZZLE_HASH = "puzzle_hash"
+"""The index that a database can be made with."""
+_EXTRAS = (f"index={PUZZLE_HASH}",)
 _here = local()
 """What tells threads apart: numbers of those that have ended are given to others."""
 _WAIT_MILLISECONDS = 100
@@ -82,8 +107,12 @@ class CoinLogSchema(Shared):
         durability: Durability = Durability.POWER,
         read_only: bool = False,
         sizes: Sizes = DEFAULT_SIZES,
+        index: str = "",
+        progress: Progress | None = None,
     ) -> None:
         load()
+        if index not in ("", PUZZLE_HASH):
+            raise UnsupportedError(f"coin_log has no index by {index!r}; it has {PUZZLE_HASH!r}")
         self._path = located(path, read_only=read_only)
         super().__init__(self._path, read_only=read_only)
         self._damage: CorruptDatabaseError | None = None
@@ -97,9 +126,14 @@ class CoinLogSchema(Shared):
                 read_only=read_only,
                 folder=DERIVED,
                 upgrades=True,
+                extras=_EXTRAS,
+                extra=f"index={index}" if index else "",
             )
             undo.callback(self._home.close)
-            self._log = self._open(durability, sizes)
+            if index and not self._home.extra:
+                problem = f"it has no index by {index}; open it for writing with that index once"
+                raise WrongDatabaseError(self._path, f"{problem}, as coin_log:INDEXED does")
+            self._log = self._open(durability, sizes, progress)
             undo.pop_all()
 
     @property
@@ -192,9 +226,15 @@ class CoinLogSchema(Shared):
         self._guard.closed = True
         self._log.close(abandon=self._guard.failed)
 
-    def _open(self, durability: Durability, sizes: Sizes) -> CoinLog:
+    def _open(self, durability: Durability, sizes: Sizes, progress: Progress | None) -> CoinLog:
         open_log = partial(
-            CoinLog, self._path, durability=durability, read_only=self._read_only, sizes=sizes
+            CoinLog,
+            self._path,
+            durability=durability,
+            read_only=self._read_only,
+            sizes=sizes,
+            keys=bool(self._home.extra),
+            progress=progress,
         )
         if not self._read_only:
             return open_log()
@@ -288,11 +328,53 @@ class CoinLogSchema(Shared):
         return reader.next()
 
 
+class IndexedCoinLogSchema(CoinLogSchema, Indexed):
+    """The same with an index by puzzle hash, and one by parent where it takes one.
+
+    FORMAT remembers it: from then on every writer keeps it.
+    """
+
+    @beside
+    def coins_packed(self, query: CoinQuery) -> Packed:
+        """See QueriesPacked."""
+        query = query.checked()
+        self._end_before_damage()
+        return self._read(self._log.ask, query)
+
+
+def coin_log(
+    path: str | PathLike[str],
+    *,
+    durability: Durability = Durability.POWER,
+    read_only: bool = False,
+    sizes: Sizes = DEFAULT_SIZES,
+    index: str = "",
+    progress: Progress | None = None,
+) -> CoinLogSchema:
+    """Open a coin log, or make one. With secondary keys where it has them.
+
+    index: "puzzle_hash" makes them, with one pass over the log where it holds coins; progress is
+    told of these. Raises as CoinLogSchema says.
+    """
+    place = located(path, read_only=read_only)
+    with storage_errors(place):
+        found = format_at(place) if place.is_dir() else None
+    is_indexed = found is not None and found[0] == "coin_log" and found.extra in _EXTRAS
+    return (IndexedCoinLogSchema if index or is_indexed else CoinLogSchema)(
+        path,
+        durability=durability,
+        read_only=read_only,
+        sizes=sizes,
+        index=index or (PUZZLE_HASH if is_indexed else ""),
+        progress=progress,
+    )
+
+
 def check(path: Path, progress: Progress) -> Iterator[Damage]:
     """Damage to the log, which nothing repairs, and to what is derived. See cdb.schemas."""
     path = located(path, read_only=True)
     with checked_home(
-        path, "coin_log", FORMAT_VERSION, "log", folder=DERIVED, upgrades=True
+        path, "coin_log", FORMAT_VERSION, "log", folder=DERIVED, upgrades=True, extras=_EXTRAS
     ) as damages:
         yield from damages
         yield from check_coin_log(path, progress)
@@ -301,9 +383,26 @@ def check(path: Path, progress: Progress) -> Iterator[Damage]:
 def repair(path: Path, damages: Sequence[Damage], progress: Progress) -> None:
     """Make FORMAT and what is derived anew; the log is only read. See cdb.schemas."""
     path = located(path, read_only=False)
-    with repaired_home(path, "coin_log", FORMAT_VERSION, damages, folder=DERIVED) as others:
+    with repaired_home(
+        path,
+        "coin_log",
+        FORMAT_VERSION,
+        damages,
+        folder=DERIVED,
+        extras=_EXTRAS,
+        extra_of=lambda: _extra_by_manifest(path),
+    ) as others:
         if others:
-            rebuild_derived(path, others)
+            found = format_at(path)
+            rebuild_derived(path, others, keys=found is not None and bool(found.extra))
+
+
+def _extra_by_manifest(path: Path) -> str:
+    """What FORMAT said before it was lost. Without a manifest the index is lost, too."""
+    with suppress(CorruptDatabaseError):
+        if has_keys(path):
+            return _EXTRAS[0]
+    return ""
 
 
 def _packed(block: BlockSpendInfo) -> PackedBlocks | None:
@@ -333,7 +432,8 @@ def _packed(block: BlockSpendInfo) -> PackedBlocks | None:
     )
 
 
-SCHEMA = CoinLogSchema
+SCHEMA = coin_log
+INDEXED = partial(IndexedCoinLogSchema, index=PUZZLE_HASH)
 FORMER = Former(FORMAT_VERSION, format1_blocks, DERIVED)
 SMALL = partial(
     SCHEMA,
@@ -341,10 +441,20 @@ SMALL = partial(
 )
 
 if TYPE_CHECKING:
-    from cdb.schemas.protocol import AcceptsPacked, Check, ReadsPacked, Repair, SchemaFactory
+    from cdb.schemas.protocol import (
+        AcceptsPacked,
+        Check,
+        IndexedSchema,
+        QueriesPacked,
+        ReadsPacked,
+        Repair,
+        SchemaFactory,
+    )
 
-    _opens: SchemaFactory = CoinLogSchema
+    _opens: SchemaFactory = coin_log
     _accepts: type[AcceptsPacked] = CoinLogSchema
     _reads: type[ReadsPacked] = CoinLogSchema
+    _finds: type[IndexedSchema] = IndexedCoinLogSchema
+    _queries: type[QueriesPacked] = IndexedCoinLogSchema
     _checks: Check = check
     _repairs: Repair = repair

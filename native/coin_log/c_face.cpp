@@ -4,6 +4,7 @@
 #include "database.h"
 #include "format1.h"
 #include "inspection.h"
+#include "query.h"
 #include "reader.h"
 
 #include <memory>
@@ -20,6 +21,10 @@ struct cdb_coin_log {
 struct cdb_coin_log_reader {
   std::shared_ptr<coin_log::Database> database;  // outlives the reader
   std::unique_ptr<coin_log::Reader> reader;
+};
+
+struct cdb_coin_log_answer {
+  std::vector<cdb_coin_log_coin> coins;
 };
 
 struct cdb_coin_log_inspection {
@@ -52,6 +57,19 @@ void take(const cdb::OwnedBlocks &blocks, uint64_t *indices, uint64_t *timestamp
   copy(blocks.spends, spends);
   copy(blocks.confirms, confirms);
   copy(blocks.names, names);
+}
+
+// Calls body. What it reads, or can't make sense of, counts for nothing where the one who writes
+// has rewound.
+template <typename Body>
+void unless_rewound(const Store &store, Body body) {
+  try {
+    body();
+  } catch (const cdb::Failure &) {
+    store.check_not_rewound();
+    throw;
+  }
+  store.check_not_rewound();
 }
 
 }  // namespace
@@ -134,16 +152,31 @@ cdb_status cdb_coin_log_lookup(cdb_coin_log *log, const uint8_t *names, size_t n
                                cdb_coin_log_info *infos, uint8_t *found, cdb_error *error) {
   return guarded(error, [=] {
     log->database->read_verified([=](const Store &store) {
-      try {
-        store.state().lookup(names, n, infos, found);
-      } catch (const cdb::Failure &) {
-        store.check_not_rewound();
-        throw;
-      }
-      store.check_not_rewound();
+      unless_rewound(store, [&] { store.state().lookup(names, n, infos, found); });
     });
   });
 }
+
+cdb_status cdb_coin_log_ask(cdb_coin_log *log, const cdb_coin_log_query *query,
+                            const uint8_t *values, size_t n, size_t *n_coins,
+                            cdb_coin_log_answer **answer, cdb_error *error) {
+  return guarded(error, [=] {
+    log->database->read_verified([=](const Store &store) {
+      auto coins = std::make_unique<cdb_coin_log_answer>();
+      unless_rewound(store, [&] {
+        coins->coins = coin_log::Query(store.state(), *query, values, n).answer();
+      });
+      *n_coins = coins->coins.size();
+      *answer = coins.release();
+    });
+  });
+}
+
+void cdb_coin_log_answer_take(const cdb_coin_log_answer *answer, cdb_coin_log_coin *coins) {
+  copy(answer->coins, coins);
+}
+
+void cdb_coin_log_answer_end(cdb_coin_log_answer *answer) { delete answer; }
 
 cdb_status cdb_coin_log_read(cdb_coin_log *log, int64_t first_index, int64_t last_index,
                              cdb_coin_log_reader **reader, cdb_error *error) {
@@ -173,6 +206,14 @@ void cdb_coin_log_take(const cdb_coin_log_reader *reader, uint64_t *indices, uin
 }
 
 void cdb_coin_log_end(cdb_coin_log_reader *reader) { delete reader; }
+
+cdb_status cdb_coin_log_has_keys(const char *path, int32_t *has_keys, cdb_error *error) {
+  return guarded(error, [=] {
+    coin_log::Manifest manifest(coin_log::NameBits(1, cdb::random_hash_key()));
+    coin_log::read_manifest(coin_log::Directory{path}, &manifest);
+    *has_keys = manifest.has_keys ? 1 : 0;
+  });
+}
 
 cdb_status cdb_coin_log_inspect(const char *path, cdb_coin_log_inspection **inspection,
                                 cdb_error *error) {

@@ -31,6 +31,11 @@ typedef struct {
   uint32_t name_bits;         /* 1 … 64: bits of a name that the index tells apart */
   uint32_t recent_bits;       /* 0 … 24: the names of the newest 2^recent_bits coins are kept */
   uint32_t unverified_spends; /* that may wait for their verification: 40 bytes each */
+  int32_t keys;               /* 1: coins are found by puzzle hash and parent, too, and 0: they are
+                                 not; what is derived is made anew where it was otherwise. -1: as
+                                 it was, and not where it is new */
+  uint64_t *replayed_coins;   /* null, or where the opening, until it returns, counts the coins that
+                                 it has gone over */
   int32_t forgiving;          /* open without `acked` where it is lost: nobody knows then what was
                                  acknowledged */
   int32_t
@@ -43,8 +48,9 @@ typedef struct {
   uint64_t coins;
   uint64_t newest_index; /* 0 while there is no block */
   uint64_t log_bytes;
+  uint64_t has_keys;
   uint64_t runs;
-  uint64_t records_checked; /* since the opening, because the index led to another coin there */
+  uint64_t records_checked; /* since the opening: see State::check_record */
   uint64_t
       probes; /* since the opening: places of the index, and early children, that were looked at */
 } cdb_coin_log_totals;
@@ -56,6 +62,30 @@ typedef struct {
   uint32_t confirmed_index;
   uint32_t spent_index; /* 0: unspent */
 } cdb_coin_log_info;
+
+/* What the values of a query are; see cdb/coin_query.py. */
+enum { CDB_NO_KEY = 0, CDB_NAME = 1, CDB_PUZZLE_HASH = 2, CDB_PARENT = 3 };
+
+/* Which coins are asked for, and in which order. Ranges include both their ends. */
+typedef struct {
+  int32_t key;
+  int32_t by_change; /* by the last block that changed a coin, not by the one that confirmed it */
+  uint64_t first_confirmed, last_confirmed;
+  uint64_t first_spent, last_spent; /* of an unspent coin it is 0 */
+  uint64_t changed_from; /* no coin that was neither confirmed nor spent at this index or above */
+  uint64_t least_amount;
+  uint64_t limit; /* as many of the first ones */
+} cdb_coin_log_query;
+
+typedef struct {
+  uint8_t name[32];
+  uint8_t parent[32];
+  uint8_t puzzle_hash[32];
+  uint64_t amount;
+  uint32_t confirmed_index;
+  uint32_t spent_index; /* 0: unspent */
+  uint64_t timestamp;   /* of the block that confirmed it */
+} cdb_coin_log_coin;
 
 typedef struct {
   uint64_t blocks;
@@ -75,6 +105,7 @@ typedef struct {
 
 typedef struct cdb_coin_log cdb_coin_log;
 typedef struct cdb_coin_log_reader cdb_coin_log_reader;
+typedef struct cdb_coin_log_answer cdb_coin_log_answer;
 typedef struct cdb_coin_log_inspection cdb_coin_log_inspection;
 typedef struct cdb_coin_log_format1 cdb_coin_log_format1;
 
@@ -137,6 +168,18 @@ cdb_status cdb_coin_log_rewind(cdb_coin_log *log, int64_t block_index, cdb_error
 cdb_status cdb_coin_log_lookup(cdb_coin_log *log, const uint8_t *names, size_t n,
                                cdb_coin_log_info *infos, uint8_t *found, cdb_error *error);
 
+/* The coins that are asked for, each once, in their order: by the block's index and then by name.
+   values: n of 32 bytes, of the query's key; none without one. Puzzle hashes and parents take a
+   database that was opened with keys. Set *n_coins to how many there are. */
+cdb_status cdb_coin_log_ask(cdb_coin_log *log, const cdb_coin_log_query *query,
+                            const uint8_t *values, size_t n, size_t *n_coins,
+                            cdb_coin_log_answer **answer, cdb_error *error);
+
+/* Copy them all. */
+void cdb_coin_log_answer_take(const cdb_coin_log_answer *answer, cdb_coin_log_coin *coins);
+
+void cdb_coin_log_answer_end(cdb_coin_log_answer *answer);
+
 /* A reader of the blocks with first_index ≤ index ≤ last_index, as they are now: it sees
    neither later blocks nor later rewinds. */
 cdb_status cdb_coin_log_read(cdb_coin_log *log, int64_t first_index, int64_t last_index,
@@ -152,6 +195,10 @@ void cdb_coin_log_take(const cdb_coin_log_reader *reader, uint64_t *indices, uin
                        uint8_t *confirms, uint8_t *names);
 
 void cdb_coin_log_end(cdb_coin_log_reader *reader);
+
+/* Set *has_keys to whether the manifest of the database in `path` says that there are secondary
+   keys; 0 without a manifest. Nothing is changed. */
+cdb_status cdb_coin_log_has_keys(const char *path, int32_t *has_keys, cdb_error *error);
 
 /* Begin to look for all damage to the files in the directory `path`, of which nothing is changed,
    and which nobody writes to meanwhile: to `acked`, to each derived file, and the first to the log.

@@ -15,12 +15,6 @@ bool is_ready(const std::future<T> &future) {
   return future.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
 }
 
-std::vector<RunName> names_of(const Runs &runs) {
-  std::vector<RunName> names;
-  for (const auto &run : runs) names.push_back(run->name());
-  return names;
-}
-
 // Of the early children.
 std::vector<uint32_t> early_rows_from(uint32_t first_row, const Parents &parents) {
   const auto &early = parents.early_children();
@@ -44,7 +38,7 @@ void Checkpoints::remove_strays() const {
 // Rows that were rewound are in the memtable still.
 bool Checkpoints::is_due(const State &state) const {
   return state.row_count - manifest_.covered_rows >= options_.memtable_coins ||
-         state.index.memtable().size() >= size_t{2} * options_.memtable_coins;
+         state.index.tables().memtable.size() >= size_t{2} * options_.memtable_coins;
 }
 
 bool Checkpoints::is_worthwhile(const State &state) const {
@@ -60,13 +54,12 @@ void Checkpoints::start(State &state, Access &access, const Parents &parents) {
   cover(state, state.blocks.size());
   manifest_.rewards = parents.rewards();
   manifest_.kinds = state.kinds.all();
-  const Memtable *aside = nullptr;
   {
     const Change change(access);
-    aside = &state.index.set_aside();
+    each_index(state, [](IndexOf, auto &tables) { tables.set_aside(); });
   }
   under_way_ = std::async(std::launch::async, &Checkpoints::write, this, manifest_,
-                          std::move(section), std::cref(*aside), state.index.runs());
+                          std::move(section), std::cref(state));
 }
 
 void Checkpoints::finish(State &state, Access &access) {
@@ -74,9 +67,12 @@ void Checkpoints::finish(State &state, Access &access) {
   Written written = under_way_.get();
   manifest_ = std::move(written.manifest);
   sections_.push_back(written.section);
-  Index::Replaced replaced;
+  std::vector<std::shared_ptr<void>> replaced;  // freed when readers are let in again
   const Change change(access);
-  replaced = state.index.adopt(std::move(written.runs));
+  each_index(state, [&](IndexOf index, auto &tables) {
+    auto old = tables.adopt(std::move(written.runs[static_cast<size_t>(index)]));
+    replaced.push_back(std::make_shared<decltype(old)>(std::move(old)));
+  });
 }
 
 void Checkpoints::finish_if_ready(State &state, Access &access) {
@@ -84,20 +80,29 @@ void Checkpoints::finish_if_ready(State &state, Access &access) {
 }
 
 Checkpoints::Written Checkpoints::write(Manifest manifest, const Section &section,
-                                        const Memtable &memtable, const Runs &runs) const {
-  Sealing sealing(directory_, runs, static_cast<uint32_t>(manifest.covered_rows),
-                  manifest.next_run);
-  sealing.add(memtable);
-  sealing.merge(options_.merge_runs);
-  manifest.runs = names_of(sealing.runs());
-  manifest.next_run = sealing.next_number();
+                                        const State &state) const {
+  std::array<Runs, kIndexes> runs;
+  Runs replaced;
+  manifest.runs.clear();
+  each_index(state, [&](IndexOf index, const auto &tables) {
+    const uint64_t places =
+        index == IndexOf::kOddParents ? manifest.covered_blocks : manifest.covered_rows;
+    Sealing sealing(directory_, index, tables.runs, static_cast<uint32_t>(places),
+                    manifest.next_run);
+    sealing.add(tables.sealing);
+    sealing.merge(options_.merge_runs);
+    manifest.next_run = sealing.next_number();
+    runs[static_cast<size_t>(index)] = sealing.runs();
+    for (const auto &run : sealing.runs()) manifest.runs.push_back(run->name());
+    replaced.insert(replaced.end(), sealing.replaced().begin(), sealing.replaced().end());
+  });
   const SectionPlace place =
       write_section(directory_, section, manifest.history_bytes, manifest.history_checksum);
   manifest.history_bytes += place.length;
   manifest.history_checksum = place.checksum;
   coin_log::write_manifest(directory_, manifest);
-  for (const auto &run : sealing.replaced()) remove_file(directory_, run_file(run->name().number));
-  return {manifest, sealing.runs(), place};
+  for (const auto &run : replaced) remove_file(directory_, run_file(run->name().number));
+  return {std::move(manifest), std::move(runs), place};
 }
 
 Section Checkpoints::uncovered_section(const State &state, const Parents &parents) const {

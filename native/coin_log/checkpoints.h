@@ -8,8 +8,10 @@
 
 #include "common/parents.h"
 #include "manifest.h"
+#include "seal.h"
 #include "state.h"
 
+#include <array>
 #include <future>
 
 namespace cdb::coin_log {
@@ -22,8 +24,11 @@ class Checkpoints {
   // As it is on the disk, or, while a checkpoint is under way, as it is going to be.
   const Manifest &manifest() const { return manifest_; }
   void write_manifest() const { coin_log::write_manifest(directory_, manifest_); }
-  // The next opening rebuilds what is derived.
-  void uncover() { manifest_.uncover(); }
+  // The next opening rebuilds what is derived, with secondary keys or without.
+  void uncover(bool has_keys) {
+    manifest_.uncover();
+    manifest_.has_keys = has_keys;
+  }
 
   // Opening gives those that there are, in their order.
   void add_section(const SectionPlace &place) { sections_.push_back(place); }
@@ -60,11 +65,11 @@ class Checkpoints {
  private:
   struct Written {
     Manifest manifest;
-    Runs runs;
+    std::array<Runs, kIndexes> runs;
     SectionPlace section;
   };
-  Written write(Manifest manifest, const Section &section, const Memtable &memtable,
-                const Runs &runs) const;
+  // Of the state it reads the runs, and what was set aside.
+  Written write(Manifest manifest, const Section &section, const State &state) const;
   Section uncovered_section(const State &state, const Parents &parents) const;
   void uncover_section(const State &state);
   // Have the manifest in memory cover so many blocks.

@@ -17,16 +17,16 @@ thread_local ColdReads cold_reads;
 size_t Index::insert(const uint8_t *names, size_t n, uint32_t first_row,
                      std::vector<uint32_t> *known) {
   // One that was begun just now is going to grow as large as the one before.
-  memtable_.reserve(memtable_.size() > 0 ? n : std::max(n, sealing_.size()));
+  tables_.memtable.reserve(tables_.memtable.size() > 0 ? n : std::max(n, tables_.sealing.size()));
   uint64_t ahead[kAhead];
   const auto look_ahead = [&](size_t i) {
-    if (i < n) memtable_.prefetch_slot(ahead[i % kAhead] = bits_.of(names + i * kNameBytes));
+    if (i < n) tables_.memtable.prefetch_slot(ahead[i % kAhead] = bits_.of(names + i * kNameBytes));
   };
   for (size_t i = 0; i < kAhead; ++i) look_ahead(i);
   for (size_t i = 0; i < n; ++i) {
     const uint64_t bits = ahead[i % kAhead];
     look_ahead(i + kAhead);
-    const uint32_t there = memtable_.insert(bits, first_row + static_cast<uint32_t>(i));
+    const uint32_t there = tables_.memtable.insert(bits, first_row + static_cast<uint32_t>(i));
     if (there == kNoRow) continue;
     known->push_back(static_cast<uint32_t>(i));
     const bool is_of_these = there >= first_row && there - first_row < i;
@@ -39,7 +39,8 @@ size_t Index::insert(const uint8_t *names, size_t n, uint32_t first_row,
 
 void Index::take_back(const uint8_t *names, size_t n, uint32_t first_row) {
   for (size_t i = 0; i < n; ++i)
-    memtable_.take_back(bits_.of(names + i * kNameBytes), first_row + static_cast<uint32_t>(i));
+    tables_.memtable.take_back(bits_.of(names + i * kNameBytes),
+                               first_row + static_cast<uint32_t>(i));
 }
 
 void Index::find(const uint8_t *names, size_t n, uint32_t *rows) const {
@@ -47,8 +48,8 @@ void Index::find(const uint8_t *names, size_t n, uint32_t *rows) const {
   for (size_t done = 0; done < n; done += kGroup) {
     const size_t group = std::min(kGroup, n - done);
     for (size_t i = 0; i < group; ++i)
-      memtable_.prefetch_slot(bits[i] = bits_.of(names + (done + i) * kNameBytes));
-    for (size_t i = 0; i < group; ++i) rows[done + i] = memtable_.find(bits[i], &probes);
+      tables_.memtable.prefetch_slot(bits[i] = bits_.of(names + (done + i) * kNameBytes));
+    for (size_t i = 0; i < group; ++i) rows[done + i] = tables_.memtable.find(bits[i], &probes);
     find_group_behind(bits, group, rows + done, &probes);
   }
   finding_probes_ += probes;
@@ -73,11 +74,11 @@ void Index::find_group_behind(const uint64_t *bits, size_t n, uint32_t *rows,
 
 void Index::find_group_in_sealing(const uint64_t *bits, size_t n, uint32_t *rows,
                                   uint64_t *probes) const {
-  if (sealing_.size() == 0) return;
+  if (tables_.sealing.size() == 0) return;
   for (size_t i = 0; i < n; ++i)
-    if (rows[i] == kNoRow) sealing_.prefetch_slot(bits[i]);
+    if (rows[i] == kNoRow) tables_.sealing.prefetch_slot(bits[i]);
   for (size_t i = 0; i < n; ++i)
-    if (rows[i] == kNoRow) rows[i] = sealing_.find(bits[i], probes);
+    if (rows[i] == kNoRow) rows[i] = tables_.sealing.find(bits[i], probes);
 }
 
 void Index::find_group_in_runs(const uint64_t *bits, size_t n, uint32_t *rows,
@@ -89,15 +90,15 @@ void Index::find_group_in_runs(const uint64_t *bits, size_t n, uint32_t *rows,
     place[n_wanted] = i;
     wanted[n_wanted++] = bits[i];
   }
-  for (const auto &run : runs_)
+  for (const auto &run : tables_.runs)
     for (size_t k = 0; k < n_wanted; ++k) run->prefetch_bucket(wanted[k]);
-  for (const auto &run : runs_)
+  for (const auto &run : tables_.runs)
     for (size_t k = 0; k < n_wanted; ++k) run->prefetch_guess(wanted[k]);
   if (cold_reads.are_likely(n_wanted))
-    for (const auto &run : runs_) run->announce(wanted, n_wanted, &cold_reads);
+    for (const auto &run : tables_.runs) run->announce(wanted, n_wanted, &cold_reads);
   for (size_t k = 0; k < n_wanted; ++k) {
     uint32_t &row = rows[place[k]];
-    for (auto run = runs_.rbegin(); row == kNoRow && run != runs_.rend(); ++run)
+    for (auto run = tables_.runs.rbegin(); row == kNoRow && run != tables_.runs.rend(); ++run)
       row = (*run)->find(wanted[k], probes);
   }
 }
@@ -106,23 +107,11 @@ std::vector<uint32_t> Index::find_all(const uint8_t *name) const {
   const uint64_t bits = bits_.of(name);
   std::vector<uint32_t> rows;
   uint64_t probes = 0;
-  for (const auto &run : runs_) run->find_all(bits, &rows, &probes);
-  sealing_.find_all(bits, &rows, &probes);
-  memtable_.find_all(bits, &rows, &probes);
+  for (const auto &run : tables_.runs) run->find_all(bits, &rows, &probes);
+  tables_.sealing.find_all(bits, &rows, &probes);
+  tables_.memtable.find_all(bits, &rows, &probes);
   finding_probes_ += probes;
   return rows;
-}
-
-const Memtable &Index::set_aside() {
-  std::swap(memtable_, sealing_);
-  return sealing_;
-}
-
-Index::Replaced Index::adopt(Runs runs) {
-  runs_.swap(runs);
-  Replaced replaced{std::move(runs), Memtable()};
-  std::swap(sealing_, replaced.memtable);
-  return replaced;
 }
 
 }  // namespace cdb::coin_log

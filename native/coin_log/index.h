@@ -5,7 +5,8 @@
 // row and another coin have it now. Its coin must be held against the name.
 #pragma once
 
-#include "seal.h"
+#include "memtable.h"
+#include "tables.h"
 
 #include <atomic>
 
@@ -36,19 +37,12 @@ class Index {
   }
 
   // Places of memtables and runs that were looked at so far.
-  uint64_t probes() const { return memtable_.probes() + sealing_.probes() + finding_probes_; }
+  uint64_t probes() const {
+    return tables_.memtable.probes() + tables_.sealing.probes() + finding_probes_;
+  }
 
-  const Memtable &memtable() const { return memtable_; }
-  const Runs &runs() const { return runs_; }
-
-  // Begin a new memtable. The one so far, which is returned, changes no more until adopt().
-  const Memtable &set_aside();
-  // Have these runs, which hold what was set aside, too. Returns what nobody needs any more.
-  struct Replaced {
-    Runs runs;
-    Memtable memtable;
-  };
-  Replaced adopt(Runs runs);
+  Tables<Memtable> &tables() { return tables_; }
+  const Tables<Memtable> &tables() const { return tables_; }
 
  private:
   // These set the rows that are kNoRow yet.
@@ -58,9 +52,7 @@ class Index {
   void find_group_in_runs(const uint64_t *bits, size_t n, uint32_t *rows, uint64_t *probes) const;
 
   NameBits bits_;
-  Memtable memtable_;
-  Memtable sealing_;  // the one before, or empty
-  Runs runs_;
+  Tables<Memtable> tables_;
   // By many threads: added to once a call.
   mutable std::atomic<uint64_t> finding_probes_{0};
 };

@@ -13,6 +13,7 @@ cdb_coin_log_options options(bool before_damage) {
   options.memtable_coins = 1;
   options.merge_runs = 2;
   options.name_bits = 64;
+  options.keys = -1;
   options.forgiving = 1;
   options.before_damage = before_damage ? 1 : 0;
   return options;

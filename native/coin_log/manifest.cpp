@@ -38,8 +38,11 @@ void Manifest::uncover() {
 bool Manifest::is_sound() const {
   return bits.are_sound() && last_record <= covered_bytes && covered_rows <= UINT32_MAX &&
          kinds.size() <= RewardKinds::kMost &&
-         std::all_of(runs.begin(), runs.end(),
-                     [this](const RunName &run) { return run.number < next_run; });
+         std::all_of(runs.begin(), runs.end(), [this](const RunName &run) {
+           const bool is_of_keys = run.index != IndexOf::kNames;
+           return run.number < next_run && static_cast<size_t>(run.index) < kIndexes &&
+                  (has_keys || !is_of_keys);
+         });
 }
 
 bool read_manifest(const Directory &directory, Manifest *manifest) {
@@ -50,7 +53,8 @@ bool read_manifest(const Directory &directory, Manifest *manifest) {
       load<uint64_t>(from) != checksum(from + 8, bytes.size() - 8, 0) ||
       bytes.size() !=
           kManifestBytes + kRunBytes * uint64_t{load<uint32_t>(from + 176)} +
-              kKindBytes * (uint64_t{load<uint32_t>(from + 180)} + load<uint32_t>(from + 92)))
+              kKindBytes * (uint64_t{load<uint32_t>(from + 180)} + load<uint16_t>(from + 92)) ||
+      load<uint16_t>(from + 94) > 1)
     throw corrupt_derived(kManifestFile);
   manifest->epoch = load<uint32_t>(from + 12);
   manifest->rewound_to = load<uint64_t>(from + 16);
@@ -65,16 +69,18 @@ bool read_manifest(const Directory &directory, Manifest *manifest) {
   HashKey secret;
   std::memcpy(secret.data(), from + 96, sizeof secret);
   manifest->bits = {load<uint32_t>(from + 88), secret};
+  manifest->has_keys = load<uint16_t>(from + 94) != 0;
   const uint8_t *next = from + kManifestBytes;
   manifest->runs.resize(load<uint32_t>(from + 176));
   for (RunName &run : manifest->runs) {
-    run = {load<uint64_t>(next), load<uint64_t>(next + 8), load<uint64_t>(next + 16)};
+    run = {load<uint64_t>(next), load<uint32_t>(next + 8),
+           static_cast<IndexOf>(load<uint32_t>(next + 12)), load<uint64_t>(next + 16)};
     next += kRunBytes;
   }
   manifest->rewards.resize(load<uint32_t>(from + 180));
   for (RewardParents::Highest &each : manifest->rewards)
     next = read_kind(next, &each.kind, &each.height);
-  manifest->kinds.resize(load<uint32_t>(from + 92));
+  manifest->kinds.resize(load<uint16_t>(from + 92));
   for (RewardKinds::Kind &each : manifest->kinds) next = read_kind(next, &each.prefix, &each.block);
   if (!manifest->is_sound()) throw corrupt_derived(kManifestFile);
   return true;
@@ -96,7 +102,8 @@ void write_manifest(const Directory &directory, const Manifest &manifest) {
   store(to + 72, manifest.history_checksum);
   store(to + 80, manifest.next_run);
   store(to + 88, manifest.bits.name_bits());
-  store(to + 92, static_cast<uint32_t>(manifest.kinds.size()));
+  store(to + 92, static_cast<uint16_t>(manifest.kinds.size()));
+  store(to + 94, static_cast<uint16_t>(manifest.has_keys ? 1 : 0));
   std::memcpy(to + 96, manifest.bits.secret().data(), sizeof(HashKey));
   store(to + 176, static_cast<uint32_t>(manifest.runs.size()));
   store(to + 180, static_cast<uint32_t>(manifest.rewards.size()));
@@ -104,6 +111,7 @@ void write_manifest(const Directory &directory, const Manifest &manifest) {
   for (const RunName &run : manifest.runs) {
     store(next, run.number);
     store(next + 8, run.entries);
+    store(next + 12, static_cast<uint32_t>(run.index));
     store(next + 16, run.checksum);
     next += kRunBytes;
   }

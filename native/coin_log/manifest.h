@@ -15,11 +15,13 @@
 //     72      8      checksum of the history's last section; 0 without one
 //     80      8      number of the next run
 //     88      4      name bits
-//     92      4      count of kinds of rewards, as records number them
+//     92      2      count of kinds of rewards, as records number them
+//     94      2      1 if there are secondary keys (key_index.h); else 0
 //     96      80     the secret that keys the bits of names
 //     176     4      count of runs
 //     180     4      count of kinds of rewards, with the highest height of each
-//     184     24·n   runs, the oldest first: number (8), entries (8), checksum (8)
+//     184     24·n   runs, of each index the oldest first: number (8), entries (4), index (4),
+//                    checksum (8)
 //     … + 24n 20·k   highest rewards: first 16 bytes of the parent, height (4)
 //     … + 20k 20·m   kinds, in order: first 16 bytes of the parent, number of its first block (4)
 //
@@ -43,12 +45,13 @@ struct Manifest {
   uint64_t history_bytes = 0, history_checksum = 0;
   uint64_t next_run = 1;
   NameBits bits;
+  bool has_keys = false;
   std::vector<RunName> runs;
   std::vector<RewardParents::Highest> rewards;
   std::vector<RewardKinds::Kind> kinds;
 
   explicit Manifest(const NameBits &name_bits) : bits(name_bits) {}
-  // Cover nothing; epoch and rewind stay.
+  // Cover nothing; epoch and rewind stay, and whether there are secondary keys.
   void uncover();
   bool is_sound() const;
 };

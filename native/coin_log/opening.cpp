@@ -21,7 +21,7 @@ Manifest manifest_at(const Directory &directory, const cdb_coin_log_options &opt
 void check(const cdb_coin_log_options &options) {
   const bool fine = options.memtable_coins > 0 && options.merge_runs >= 2 &&
                     options.name_bits >= 1 && options.name_bits <= 64 &&
-                    options.recent_bits <= 24 &&
+                    options.recent_bits <= 24 && options.keys >= -1 && options.keys <= 1 &&
                     (options.before_damage == 0 || options.read_only != 0);
   if (!fine) throw Failure(CDB_INVALID, "", "an option is out of its range");
 }
@@ -54,7 +54,7 @@ void Opening::run() {
     acked_.mend();
   }
   take_up_rewind();
-  if (has_all_derived_files())
+  if (has_all_derived_files() && manifest().has_keys == state_.keys.is_on)
     load_derived();
   else
     forget_derived();
@@ -78,7 +78,8 @@ void Opening::take_up_rewind() {
   const LastRewind rewind = {acked_.epoch(), acked_.length(acked_.epoch())};
   state_.last_rewind = rewind;
   checkpoints_.take_up_rewind(rewind);
-  if (is_of_before || manifest().covered_bytes > rewind.offset) checkpoints_.uncover();
+  if (is_of_before || manifest().covered_bytes > rewind.offset)
+    checkpoints_.uncover(state_.keys.is_on);
   if (store_.is_read_only()) return;
   acked_.set(rewind.offset, rewind.epoch);
   acked_.sync();
@@ -94,16 +95,19 @@ bool Opening::has_all_derived_files() const {
 
 // The files that are left must not be taken for those that are about to be made.
 void Opening::forget_derived() {
-  checkpoints_.uncover();
+  checkpoints_.uncover(state_.keys.is_on);
   if (!store_.is_read_only()) checkpoints_.write_manifest();
 }
 
 void Opening::load_derived() {
   check_last_covered();
-  Runs runs;
+  std::array<Runs, kIndexes> runs;
   for (const RunName &run : manifest().runs)
-    runs.push_back(std::make_shared<const Run>(store_.directory(), run));
-  state_.index.adopt(std::move(runs));
+    runs[static_cast<size_t>(run.index)].push_back(
+        std::make_shared<const Run>(store_.directory(), run));
+  each_index(state_, [&](IndexOf index, auto &tables) {
+    tables.adopt(std::move(runs[static_cast<size_t>(index)]));
+  });
   state_.kinds.restore(manifest().kinds);
   state_.kinds.cut(manifest().covered_blocks);
   load_history();
@@ -143,6 +147,7 @@ void Opening::load_history() {
     throw corrupt_derived(kHistoryFile);
   check_block_table();
 
+  state_.checked_records.resize(state_.blocks.size());
   state_.spent.resize(manifest().covered_rows);
   const uint32_t *row = spent_rows.data();
   for (size_t block = 0; block < state_.blocks.size(); ++block) {

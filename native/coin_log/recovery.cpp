@@ -79,6 +79,8 @@ void Opening::replay_blocks(OwnedBlocks *blocks, std::vector<RecordHeader> *head
   for (const RecordHeader &header : *headers) end += header.length;
   if (!store_.is_read_only()) state_.log.write_again(std::max(offset, acknowledged()), end);
   const size_t accepted = store_.accept(blocks->view(), true, headers->data());
+  if (options_.replayed_coins != nullptr)
+    __atomic_store_n(options_.replayed_coins, state_.row_count, __ATOMIC_RELAXED);
   if (accepted > 0) store_.epoch_ = std::max(store_.epoch_, (*headers)[accepted - 1].epoch);
   if (accepted < headers->size()) throw Failure(CDB_TAKEN_BACK, "", "a block breaks a rule");
   blocks->clear();

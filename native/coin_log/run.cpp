@@ -16,7 +16,7 @@ constexpr size_t kLineBytes = 64;
 
 const uint8_t *checked(const uint8_t *bytes, uint64_t size, const RunName &name) {
   const bool is_whole =
-      name.entries <= UINT32_MAX && size >= kHeadBytes + kEntryBytes * name.entries &&
+      size >= kHeadBytes + kEntryBytes * uint64_t{name.entries} &&
       load<uint32_t>(bytes + 8) == kRunMagic && load<uint64_t>(bytes) == name.checksum &&
       name.checksum == checksum(bytes + 8, kHeadBytes - 8, name.number) &&
       load<uint64_t>(bytes + 24) == name.entries &&
@@ -134,8 +134,10 @@ void Run::find_all(uint64_t bits, std::vector<uint32_t> *rows, uint64_t *probes)
   visit_rows(bits, probes, [&](uint32_t row) { rows->push_back(row); });
 }
 
-RunBuilder::RunBuilder(const Directory &directory, uint64_t number, const RunShape &shape)
+RunBuilder::RunBuilder(const Directory &directory, uint64_t number, IndexOf index,
+                       const RunShape &shape)
     : number_(number),
+      index_(index),
       shape_(shape),
       buffer_(kBufferBytes + sizeof(Entry)),
       offset_(kHeadBytes),
@@ -176,7 +178,7 @@ RunName RunBuilder::finish() {
   store(head, sum);
   file_.write(head, kHeadBytes, 0);
   file_.sync();
-  return {number_, n_, sum};
+  return {number_, static_cast<uint32_t>(n_), index_, sum};
 }
 
 }  // namespace cdb::coin_log

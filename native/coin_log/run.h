@@ -79,10 +79,15 @@ class RunShape {
   unsigned bucket_bits_;
 };
 
+// Which index a run is of.
+enum class IndexOf : uint32_t { kNames, kPuzzleHashes, kOddParents };
+constexpr size_t kIndexes = 3;
+
 // As the manifest names it. checksum: its first 8 bytes, which vouch for all others.
 struct RunName {
   uint64_t number;
-  uint64_t entries;
+  uint32_t entries;
+  IndexOf index;
   uint64_t checksum;
 };
 
@@ -129,7 +134,7 @@ std::string run_file(uint64_t number);
 // Writes a run, given its entries in ascending order; finish() makes it durable.
 class RunBuilder {
  public:
-  RunBuilder(const Directory &directory, uint64_t number, const RunShape &shape);
+  RunBuilder(const Directory &directory, uint64_t number, IndexOf index, const RunShape &shape);
   void add(size_t bucket, Entry entry) {
     while (bucket_ < bucket) end_bucket();
     ++count_;
@@ -150,6 +155,7 @@ class RunBuilder {
   void write(const Bytes &bytes, size_t n);
 
   uint64_t number_;
+  IndexOf index_;
   RunShape shape_;
   size_t bucket_ = 0;
   uint64_t n_ = 0, count_ = 0;  // of entries: in the buckets that have ended, and in this one

@@ -64,16 +64,6 @@ void merge_two(const std::vector<Item> &one, const std::vector<Item> &other,
 
 }  // namespace
 
-void Sealing::add(const Memtable &memtable) {
-  if (memtable.size() == 0) return;
-  const RunShape shape = shape_from(memtable.lowest_row());
-  RunBuilder builder(directory_, next_number_++, shape);
-  memtable.for_each([&](uint64_t bits, uint32_t row) {
-    if (row < rows_) builder.add(shape.bucket(bits), shape.entry(bits, row));
-  });
-  open(builder.finish());
-}
-
 bool Sealing::merge_once(size_t merge_runs) {
   if (runs_.size() < merge_runs) return false;
   const auto first = runs_.end() - static_cast<ptrdiff_t>(merge_runs);
@@ -101,7 +91,7 @@ RunName Sealing::merged(const Runs &runs) {
   std::vector<Feed> feeds;
   for (const auto &run : runs) feeds.emplace_back(*run, shape, rows_);
 
-  RunBuilder builder(directory_, next_number_++, shape);
+  RunBuilder builder(directory_, next_number_++, index_, shape);
   std::vector<Item> merged, before, items;
   for (uint64_t slice = 0; slice >> slice_bits == 0; ++slice) {
     merged.clear();

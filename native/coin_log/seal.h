@@ -4,24 +4,30 @@
 // lookups and inserts.
 #pragma once
 
-#include "memtable.h"
-#include "run.h"
+#include "tables.h"
 
 #include <algorithm>
 
 namespace cdb::coin_log {
 
-// The oldest and largest first.
-using Runs = std::vector<std::shared_ptr<const Run>>;
-
 class Sealing {
  public:
-  // rows: those from here on are gone. next_number: of the next run.
-  Sealing(const Directory &directory, const Runs &runs, uint32_t rows, uint64_t next_number)
-      : directory_(directory), runs_(runs), rows_(rows), next_number_(next_number) {}
+  // runs: of the index. rows: those from here on are gone. next_number: of the next run.
+  Sealing(const Directory &directory, IndexOf index, const Runs &runs, uint32_t rows,
+          uint64_t next_number)
+      : directory_(directory), index_(index), runs_(runs), rows_(rows), next_number_(next_number) {}
 
   // Make a memtable a durable run.
-  void add(const Memtable &memtable);
+  template <typename Memtable>
+  void add(const Memtable &memtable) {
+    if (memtable.size() == 0) return;
+    const RunShape shape = shape_from(memtable.lowest_row());
+    RunBuilder builder(directory_, next_number_++, index_, shape);
+    memtable.for_each([&](uint64_t bits, uint32_t row) {
+      if (row < rows_) builder.add(shape.bucket(bits), shape.entry(bits, row));
+    });
+    open(builder.finish());
+  }
   // Make merge_runs runs of one size class one of the next, as long as there are so many: each
   // entry is written once a class.
   void merge(size_t merge_runs) {
@@ -44,6 +50,7 @@ class Sealing {
   void open(const RunName &name) { runs_.push_back(std::make_shared<const Run>(directory_, name)); }
 
   Directory directory_;
+  IndexOf index_;
   Runs runs_, replaced_;
   uint32_t rows_;
   uint64_t next_number_;

@@ -16,35 +16,15 @@ thread_local ColdReads cold_reads;
 
 }  // namespace
 
-bool CheckedRecords::has(size_t block) const {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  return blocks_.count(block) != 0;
-}
-
-void CheckedRecords::add(size_t block) {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  ++count_;
-  blocks_.insert(block);
-}
-
-void CheckedRecords::cut(size_t block) {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  blocks_.erase(blocks_.lower_bound(block), blocks_.end());
-}
-
-uint64_t CheckedRecords::count() const {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  return count_;
-}
-
-State::State(const Directory &directory, bool read_only, const NameBits &bits)
-    : log(directory, read_only), index(bits) {}
+State::State(const Directory &directory, bool read_only, const NameBits &bits, bool has_keys)
+    : log(directory, read_only), index(bits), keys(bits, has_keys) {}
 
 void State::add_block(const RecordHeader &header, uint64_t offset) {
   const uint32_t block = static_cast<uint32_t>(blocks.size());
   blocks.push_back({offset, header.block_index, row_count, header.geometry});
   row_count += header.geometry.coins;
   while (64 * block_hints.size() < row_count) block_hints.push_back(block);
+  checked_records.resize(blocks.size());
   last_checksum = header.checksum;
 }
 
@@ -56,7 +36,9 @@ void State::cut(size_t n_blocks) {
   spent.resize(row_count);
   block_hints.resize((size_t{row_count} + 63) / 64);
   kinds.cut(n_blocks);
-  checked_records.cut(n_blocks);
+  keys.puzzle_hashes.cut(row_count);
+  keys.odd_parents.cut(static_cast<uint32_t>(n_blocks));
+  checked_records.resize(n_blocks);
   log.set_end(offset);
 }
 
@@ -203,57 +185,69 @@ uint32_t State::find_exactly(const uint8_t *name, uint32_t limit) const {
   return kNoRow;
 }
 
+// A spend of a block that is not there yet is none.
+uint32_t State::spent_index_of(uint32_t row) const {
+  const uint32_t spent_index = spent[row];
+  return spent_index <= newest_index() ? spent_index : 0;
+}
+
 cdb_coin_log_info State::info_of(const CoinView &view) const {
   cdb_coin_log_info info;
   std::memcpy(info.parent, view.parent, kNameBytes);
   std::memcpy(info.puzzle_hash, view.puzzle_hash, kNameBytes);
   info.amount = view.amount;
   info.confirmed_index = blocks[view.block].index;
-  // A spend of a block that is not there yet is none.
-  const uint32_t spent_index = spent[view.row];
-  info.spent_index = spent_index <= newest_index() ? spent_index : 0;
+  info.spent_index = spent_index_of(view.row);
   return info;
 }
 
-bool State::lookup_exactly(const uint8_t *name, cdb_coin_log_info *info) const {
-  const uint32_t row = find_exactly(name, row_count);
-  if (row == kNoRow) return false;
-  CoinView view;
-  fetch(&row, 1, &view);
-  *info = info_of(view);
-  return true;
-}
-
-void State::lookup(const uint8_t *names, size_t n, cdb_coin_log_info *infos, uint8_t *found) const {
+// Calls found(query, view) for each name that a coin has.
+template <typename Found>
+void State::visit(const uint8_t *names, size_t n, Found found) const {
   uint32_t rows[kFetch];
   size_t queries[kFetch];
   CoinView views[kFetch];
+  const auto visit_exactly = [&](size_t query) {
+    const uint32_t row = find_exactly(names + query * kNameBytes, row_count);
+    if (row == kNoRow) return;
+    CoinView view;
+    fetch(&row, 1, &view);
+    found(query, view);
+  };
   for (size_t done = 0; done < n; done += kFetch) {
     const size_t group = std::min(kFetch, n - done);
     index.find(names + done * kNameBytes, group, rows);
     size_t known = 0;
     for (size_t i = 0; i < group; ++i) {
-      const size_t query = done + i;
-      found[query] = 0;
       if (rows[i] < row_count) {
         spent.prefetch_row(rows[i]);
-        queries[known] = query;
+        queries[known] = done + i;
         rows[known++] = rows[i];
       } else if (rows[i] != kNoRow) {
-        found[query] = lookup_exactly(names + query * kNameBytes, &infos[query]);
+        visit_exactly(done + i);
       }
     }
     fetch(rows, known, views);
     for (size_t i = 0; i < known; ++i) {
-      const size_t query = queries[i];
-      const uint8_t *const name = names + query * kNameBytes;
-      found[query] = has_name(views[i], name);
-      if (found[query])
-        infos[query] = info_of(views[i]);
+      if (has_name(views[i], names + queries[i] * kNameBytes))
+        found(queries[i], views[i]);
       else
-        found[query] = lookup_exactly(name, &infos[query]);
+        visit_exactly(queries[i]);
     }
   }
+}
+
+void State::lookup(const uint8_t *names, size_t n, cdb_coin_log_info *infos, uint8_t *found) const {
+  std::fill_n(found, n, uint8_t{0});
+  visit(names, n, [&](size_t query, const CoinView &view) {
+    found[query] = 1;
+    infos[query] = info_of(view);
+  });
+}
+
+void State::find_rows(const uint8_t *names, size_t n, uint32_t *rows) const {
+  std::fill_n(rows, n, kNoRow);
+  visit(names, n, [&](size_t query, const CoinView &view) { rows[query] = view.row; });
 }
 
 }  // namespace cdb::coin_log

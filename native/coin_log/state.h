@@ -8,11 +8,11 @@
 #include "failure.h"
 #include "history.h"
 #include "index.h"
+#include "key_index.h"
 #include "log.h"
 #include "spent_rows.h"
 
-#include <mutex>
-#include <set>
+#include <atomic>
 
 namespace cdb::coin_log {
 
@@ -40,27 +40,36 @@ struct LastRewind {
   }
 };
 
-// The records that were read as a whole because the index led to another coin there, by blocks.
+// The blocks whose records were held against their checksums since the opening: those to which the
+// index led for another coin, and those of which a query gives coins.
 class CheckedRecords {
  public:
-  bool has(size_t block) const;
-  void add(size_t block);
-  // Forget those from the block on.
-  void cut(size_t block);
-  uint64_t count() const;  // so far
+  // Any number of readers at once.
+  bool has(size_t block) const { return __atomic_load_n(&are_[block], __ATOMIC_RELAXED) != 0; }
+  void add(size_t block) {
+    __atomic_store_n(&are_[block], uint8_t{1}, __ATOMIC_RELAXED);
+    ++count_;
+  }
+  uint64_t count() const { return count_; }  // so far
+
+  // Have so many blocks. Nobody may read.
+  void resize(size_t blocks) { are_.resize(blocks); }
 
  private:
-  mutable std::mutex mutex_;
-  std::set<size_t> blocks_;
-  uint64_t count_ = 0;
+  Bytes are_;  // one each: 1 if it was
+  std::atomic<uint64_t> count_{0};
 };
 
 class State {
  public:
-  State(const Directory &directory, bool read_only, const NameBits &bits);
+  State(const Directory &directory, bool read_only, const NameBits &bits, bool has_keys);
 
   // Everything must be verified.
   void lookup(const uint8_t *names, size_t n, cdb_coin_log_info *infos, uint8_t *found) const;
+  // The rows of the coins with these names; kNoRow where there is none.
+  void find_rows(const uint8_t *names, size_t n, uint32_t *rows) const;
+  // Of the block that spent the coin; 0: it is unspent.
+  uint32_t spent_index_of(uint32_t row) const;
 
   // The bytes of the log that hold the blocks with first_index ≤ index ≤ last_index.
   std::pair<uint64_t, uint64_t> range(int64_t first_index, int64_t last_index) const;
@@ -87,6 +96,9 @@ class State {
   void fetch(const uint32_t *rows, size_t n, CoinView *views, bool passing = false) const;
   // Whether it is the coin of this name. Throws when its record is damaged.
   bool has_name(const CoinView &view, const uint8_t *name) const;
+  // That its record is intact and the one that should be there. Throws when it is not.
+  void check_record(size_t block) const;
+  void check_alive(size_t block) const;
   // The row before limit that has the name, or kNoRow: all candidates are held against it.
   uint32_t find_exactly(const uint8_t *name, uint32_t limit) const;
 
@@ -97,6 +109,7 @@ class State {
 
   Log log;
   Index index;
+  Keys keys;
   std::vector<BlockLine> blocks;
   std::vector<uint32_t> block_hints;  // of each 64th row
   RewardKinds kinds;                  // that the blocks have introduced
@@ -108,12 +121,19 @@ class State {
   mutable CheckedRecords checked_records;
 
  private:
-  bool lookup_exactly(const uint8_t *name, cdb_coin_log_info *info) const;
+  template <typename Found>
+  void visit(const uint8_t *names, size_t n, Found found) const;
   cdb_coin_log_info info_of(const CoinView &view) const;
   void compose_parent(const uint8_t *from, CoinView *view) const;
-  void check_record(size_t block) const;
-  void check_alive(size_t block) const;
   Failure damaged(size_t block) const;
 };
+
+// Calls visit(which, tables) for each index of a state.
+template <typename State, typename Visit>
+void each_index(State &state, Visit visit) {
+  visit(IndexOf::kNames, state.index.tables());
+  visit(IndexOf::kPuzzleHashes, state.keys.puzzle_hashes.tables());
+  visit(IndexOf::kOddParents, state.keys.odd_parents.tables());
+}
 
 }  // namespace cdb::coin_log

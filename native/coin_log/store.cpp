@@ -4,13 +4,24 @@
 
 namespace cdb::coin_log {
 
+namespace {
+
+size_t n_runs(const State &state) {
+  size_t n = 0;
+  each_index(state, [&](IndexOf, const auto &tables) { n += tables.runs.size(); });
+  return n;
+}
+
+}  // namespace
+
 Store::Store(const Directory &directory, const cdb_coin_log_options &options, Access &access,
              Readers &readers, Acked acked, const Manifest &manifest)
     : directory_(directory),
       options_(options),
       access_(access),
       readers_(readers),
-      state_(directory, options.read_only != 0, manifest.bits),
+      state_(directory, options.read_only != 0, manifest.bits,
+             options.keys < 0 ? manifest.has_keys : options.keys != 0),
       acked_(std::move(acked)),
       validation_(options),
       checkpoints_(directory, options, manifest),
@@ -24,9 +35,10 @@ cdb_coin_log_totals Store::totals() const {
           state_.row_count,
           state_.newest_index(),
           state_.log.end(),
-          state_.index.runs().size(),
+          state_.keys.is_on ? uint64_t{1} : uint64_t{0},
+          n_runs(state_),
           state_.checked_records.count(),
-          state_.index.probes() + state_.rule_probes};
+          state_.index.probes() + state_.keys.probes() + state_.rule_probes};
 }
 
 void Store::check_not_rewound() const {

@@ -16,6 +16,14 @@ inline uint32_t reward_height(const uint8_t *parent) {
   return load_big_endian<uint32_t>(parent + kNameBytes - 4);
 }
 
+// Whether a block's reward tells by its parent that it is of that block: its height is the block's,
+// or one from the block before (-1: none) up to it.
+inline bool tells_its_block(const uint8_t *parent, int64_t block_before, uint64_t block_index) {
+  const uint32_t height = reward_height(parent);
+  return is_reward_parent(parent) &&
+         (height == block_index || (block_before <= int64_t{height} && height < block_index));
+}
+
 // The highest that there were: of a network's two kinds, each new block has the next ones. A coin
 // whose parent lies above them all needs no look whether it is there already.
 class RewardParents {

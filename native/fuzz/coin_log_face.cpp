@@ -20,7 +20,7 @@ class Session {
     options_.power_durable = static_cast<int32_t>(input_.below(2));
     options_.memtable_coins = 1 + static_cast<uint32_t>(input_.below(40));
     options_.merge_runs = 2 + static_cast<uint32_t>(input_.below(2));
-    input_.below(3);  // nothing any more; the corpus has it
+    options_.keys = static_cast<int32_t>(input_.below(3)) - 1;
     // Where many names look the same, spends that are believed at first are often wrong.
     options_.name_bits = input_.below(2) == 0 ? 64 : 1 + static_cast<uint32_t>(input_.below(12));
     options_.recent_bits = static_cast<uint32_t>(input_.below(3));
@@ -255,6 +255,49 @@ class Session {
     is_ok(cdb_coin_log_lookup(log, bytes, names.size(), infos.data(), found.data(), &error),
           &error);
     for (size_t i = 0; i < names.size(); ++i) chain_.check(names[i], found[i] != 0, infos[i]);
+    cdb_coin_log_totals totals{};
+    is_ok(cdb_coin_log_count(log, &totals, &error), &error);
+    if (totals.has_keys == 0) return;
+    ask(log, CDB_PARENT, 0);
+    ask(log, CDB_PUZZLE_HASH, sizeof(Name));
+  }
+
+  // By all values of a key, at this place of the confirms: each coin comes once.
+  void ask(cdb_coin_log *log, int32_t key, size_t place) {
+    std::vector<uint8_t> values;
+    for (const auto &[name, known] : chain_.coins())
+      values.insert(values.end(), known.confirm.begin() + static_cast<ptrdiff_t>(place),
+                    known.confirm.begin() + static_cast<ptrdiff_t>(place + sizeof(Name)));
+    const cdb_coin_log_query query{key,
+                                   /*by_change=*/0,
+                                   0,
+                                   UINT32_MAX,
+                                   0,
+                                   UINT32_MAX,
+                                   /*changed_from=*/0,
+                                   0,
+                                   UINT64_MAX};
+    cdb_coin_log_answer *answer = nullptr;
+    size_t n = 0;
+    cdb_error error{};
+    is_ok(cdb_coin_log_ask(log, &query, values.data(), values.size() / sizeof(Name), &n, &answer,
+                           &error),
+          &error);
+    std::vector<cdb_coin_log_coin> coins(n);
+    cdb_coin_log_answer_take(answer, coins.data());
+    cdb_coin_log_answer_end(answer);
+    require(n == chain_.coins().size(), "each coin is found by its keys, once");
+    for (const cdb_coin_log_coin &coin : coins) {
+      Name name;
+      std::copy_n(coin.name, sizeof(Name), name.begin());
+      cdb_coin_log_info info{};
+      std::copy_n(coin.parent, sizeof(Name), info.parent);
+      std::copy_n(coin.puzzle_hash, sizeof(Name), info.puzzle_hash);
+      info.amount = coin.amount;
+      info.confirmed_index = coin.confirmed_index;
+      info.spent_index = coin.spent_index;
+      chain_.check(name, true, info);
+    }
   }
 
   void read_blocks(cdb_coin_log *log) {

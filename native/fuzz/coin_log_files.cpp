@@ -30,10 +30,16 @@ using Bytes = std::vector<uint8_t>;
 
 constexpr std::array<const char *, 5> kFiles{"log", "acked", "derived/manifest", "derived/history",
                                              "derived/run"};
-constexpr cdb_coin_log_options kOptions{/*read_only=*/0,         /*power_durable=*/0,
-                                        /*memtable_coins=*/12,   /*merge_runs=*/3,
-                                        /*name_bits=*/64,        /*recent_bits=*/1,
-                                        /*unverified_spends=*/4, /*forgiving=*/0,
+constexpr cdb_coin_log_options kOptions{/*read_only=*/0,
+                                        /*power_durable=*/0,
+                                        /*memtable_coins=*/12,
+                                        /*merge_runs=*/3,
+                                        /*name_bits=*/64,
+                                        /*recent_bits=*/1,
+                                        /*unverified_spends=*/4,
+                                        /*keys=*/1,
+                                        /*replayed_coins=*/nullptr,
+                                        /*forgiving=*/0,
                                         /*before_damage=*/0};
 
 void require_fit(cdb_status status, cdb_error *error) {

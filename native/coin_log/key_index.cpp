@@ -1,0 +1,61 @@
+#include "key_index.h"
+
+#include <algorithm>
+
+namespace cdb::coin_log {
+
+namespace {
+
+constexpr size_t kGroup = Run::kGroup;  // keys whose memory is fetched at the same time
+constexpr size_t kAhead = 16;
+
+// Each thread waits for its own reads.
+thread_local ColdReads cold_reads;
+
+}  // namespace
+
+void KeyIndex::insert(const uint8_t *keys, size_t stride, size_t n, uint32_t first_place) {
+  Chains &memtable = tables_.memtable;
+  // One that was begun just now is going to grow as large as the one before.
+  memtable.reserve(memtable.size() > 0 ? n : std::max(n, tables_.sealing.size()));
+  uint64_t ahead[kAhead];
+  const auto look_ahead = [&](size_t i) {
+    if (i < n) memtable.prefetch_head(ahead[i % kAhead] = bits_.of(keys + i * stride));
+  };
+  for (size_t i = 0; i < kAhead; ++i) look_ahead(i);
+  for (size_t i = 0; i < n; ++i) {
+    const uint64_t bits = ahead[i % kAhead];
+    look_ahead(i + kAhead);
+    memtable.insert(bits, first_place + static_cast<uint32_t>(i));
+  }
+}
+
+void KeyIndex::find_all(const uint8_t *keys, size_t n, std::vector<Candidate> *candidates) const {
+  uint64_t probes = 0;
+  for (size_t done = 0; done < n; done += kGroup)
+    find_group(keys + done * kNameBytes, std::min(kGroup, n - done), candidates, &probes);
+  probes_ += probes;
+}
+
+void KeyIndex::find_group(const uint8_t *keys, size_t n, std::vector<Candidate> *candidates,
+                          uint64_t *probes) const {
+  uint64_t bits[kGroup];
+  for (size_t i = 0; i < n; ++i)
+    tables_.memtable.prefetch_head(bits[i] = bits_.of(keys + i * kNameBytes));
+  for (const auto &run : tables_.runs)
+    for (size_t i = 0; i < n; ++i) run->prefetch_bucket(bits[i]);
+  for (const auto &run : tables_.runs)
+    for (size_t i = 0; i < n; ++i) run->prefetch_guess(bits[i]);
+  if (cold_reads.are_likely(n))
+    for (const auto &run : tables_.runs) run->announce(bits, n, &cold_reads);
+  std::vector<uint32_t> places;
+  for (size_t i = 0; i < n; ++i) {
+    places.clear();
+    for (const auto &run : tables_.runs) run->find_all(bits[i], &places, probes);
+    tables_.sealing.find_all(bits[i], &places, probes);
+    tables_.memtable.find_all(bits[i], &places, probes);
+    for (const uint32_t place : places) candidates->push_back({place, keys + i * kNameBytes});
+  }
+}
+
+}  // namespace cdb::coin_log

@@ -1,0 +1,263 @@
+"""coin_log with secondary keys: the index that FORMAT remembers, its files, and what it costs."""
+
+import shutil
+import struct
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from cdb.blocks import BlockSpendInfo
+from cdb.coin_log.binding import Sizes, missing
+from cdb.coin_query import COIN_BYTES, CoinKey, CoinQuery
+from cdb.coins import Coin
+from cdb.errors import CorruptDatabaseError, UnsupportedError, WrongDatabaseError
+from cdb.packed import PackedBlocks
+from cdb.schemas import offer_of
+from cdb.schemas.coin_log import (
+    INDEXED,
+    CoinLogSchema,
+    IndexedCoinLogSchema,
+    check,
+    coin_log,
+    repair,
+)
+from cdb.schemas.memory import MemorySchema
+from cdb.testing.base import accept_all
+from cdb.testing.chains import Chain, hash_of, paid, reward, sample_chain
+from cdb.testing.indexed import ALL
+from cdb.testing.keys import check_keys, kin
+from tests.conftest import contents
+
+pytestmark = pytest.mark.skipif(missing() is not None, reason=str(missing()))
+
+SMALL = Sizes(memtable_coins=20, merge_runs=2, recent_bits=2, unverified_spends=5)
+PLAIN_FORMAT, INDEXED_FORMAT = b"cdb coin_log 2\n", b"cdb coin_log 2 index=puzzle_hash\n"
+TIMESTAMP_AT = 32
+LOG_HEAD_BYTES = 24
+PAYEE = hash_of("payee")
+
+open_plain = partial(coin_log, sizes=SMALL)
+open_indexed = partial(INDEXED, sizes=SMALL)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "database"
+
+
+@pytest.fixture
+def chain() -> Chain:
+    """With children of every kind."""
+    chain = sample_chain(15)
+    before = chain.newest_index + 1
+    for block in kin():
+        chain.append(replace(block, index=before + block.index))
+    return chain
+
+
+@pytest.fixture
+def model(chain: Chain) -> Iterator[MemorySchema]:
+    with MemorySchema() as model:
+        accept_all(model, chain.blocks)
+        yield model
+
+
+@pytest.fixture
+def indexed(path: Path, chain: Chain) -> Path:
+    """A closed database with runs of all three indexes."""
+    with open_indexed(path) as schema:
+        accept_all(schema, chain.blocks)
+    return path
+
+
+def test_an_index_is_made_once_and_every_writer_keeps_it(
+    path: Path, chain: Chain, model: MemorySchema
+) -> None:
+    with open_plain(path) as schema:
+        accept_all(schema, chain.blocks[:-9])
+        assert offer_of(schema).indexed is None
+    assert (path / "FORMAT").read_bytes() == PLAIN_FORMAT
+    with open_indexed(path):
+        pass
+    assert (path / "FORMAT").read_bytes() == INDEXED_FORMAT
+    for opener, blocks in ((CoinLogSchema, chain.blocks[-9:-4]), (coin_log, chain.blocks[-4:])):
+        with opener(path, sizes=SMALL) as schema:
+            accept_all(schema, blocks)
+    for read_only in (True, False):
+        with open_plain(path, read_only=read_only) as schema:
+            check_keys(schema, model, ALL)
+
+
+def test_a_reader_makes_no_index(path: Path, chain: Chain) -> None:
+    with open_plain(path) as schema:
+        accept_all(schema, chain.blocks)
+    before = contents(path)
+    with pytest.raises(WrongDatabaseError, match="no index by puzzle_hash; open it for writing"):
+        open_indexed(path, read_only=True)
+    assert contents(path) == before
+
+
+def test_another_index_is_refused(path: Path) -> None:
+    with pytest.raises(UnsupportedError, match="no index by 'amount'; it has 'puzzle_hash'"):
+        coin_log(path, index="amount")
+    assert not path.exists()
+
+
+@pytest.mark.parametrize("line", [b"index=amount", b"coins=many"])
+def test_what_a_newer_version_keeps_is_left_alone(indexed: Path, line: bytes) -> None:
+    (indexed / "FORMAT").write_bytes(b"cdb coin_log 2 " + line + b"\n")
+    before = contents(indexed)
+    for opener in (coin_log, INDEXED, CoinLogSchema, partial(coin_log, read_only=True)):
+        with pytest.raises(WrongDatabaseError, match=f"{line.decode()}, which this cdb does not"):
+            opener(indexed)
+    assert contents(indexed) == before
+
+
+@pytest.mark.parametrize("said", [PLAIN_FORMAT, INDEXED_FORMAT])
+@pytest.mark.parametrize("made", [PLAIN_FORMAT, INDEXED_FORMAT])
+def test_a_crash_before_the_index_was_made_or_forgotten_costs_nothing(
+    path: Path, chain: Chain, model: MemorySchema, made: bytes, said: bytes
+) -> None:
+    """FORMAT is written first."""
+    with (open_plain if made == PLAIN_FORMAT else open_indexed)(path) as schema:
+        accept_all(schema, chain.blocks)
+    (path / "FORMAT").write_bytes(said)
+    for read_only in (True, False, True):
+        with open_plain(path, read_only=read_only) as schema:
+            assert isinstance(schema, IndexedCoinLogSchema) == (said == INDEXED_FORMAT)
+            if isinstance(schema, IndexedCoinLogSchema):
+                check_keys(schema, model, ALL)
+    key_runs = [run for run in run_indexes(path) if run != 0]
+    assert bool(key_runs) == (said == INDEXED_FORMAT)
+
+
+def run_indexes(path: Path) -> list[int]:
+    """Which index each run of the manifest is of: 0 by name, 1 by puzzle hash, 2 by odd parent."""
+    manifest = (path / "derived" / "manifest").read_bytes()
+    (count,) = struct.unpack_from("<I", manifest, 176)
+    return [struct.unpack_from("<I", manifest, 184 + 24 * n + 12)[0] for n in range(count)]
+
+
+def test_there_are_runs_of_each_index(indexed: Path) -> None:
+    assert set(run_indexes(indexed)) == {0, 1, 2}
+
+
+def test_damage_to_any_run_is_found_and_repair_makes_all_anew(
+    indexed: Path, tmp_path: Path, model: MemorySchema
+) -> None:
+    runs = sorted((indexed / "derived").glob("run-*"))
+    for run in runs:
+        copy = tmp_path / run.name
+        shutil.copytree(indexed, copy)
+        damaged = copy / "derived" / run.name
+        content = bytearray(run.read_bytes())
+        content[-1] ^= 1
+        damaged.write_bytes(content)
+        with pytest.raises(CorruptDatabaseError):
+            open_plain(copy, read_only=True)
+        mended(copy, [damaged], model)
+
+
+def test_a_lost_format_comes_back_with_the_index(indexed: Path, model: MemorySchema) -> None:
+    for lose in (Path.unlink, lambda file: file.write_bytes(b"cdb coin_l")):
+        lose(indexed / "FORMAT")
+        mended(indexed, [indexed / "FORMAT"], model)
+        assert (indexed / "FORMAT").read_bytes() == INDEXED_FORMAT
+
+
+def mended(path: Path, damaged: list[Path], model: MemorySchema) -> None:
+    damages = [*check(path, lambda coins: None)]
+    assert [damage.path for damage in damages] == damaged
+    repair(path, damages, lambda coins: None)
+    assert [*check(path, lambda coins: None)] == []
+    with open_plain(path, read_only=True) as schema:
+        check_keys(schema, model, ALL)
+
+
+@pytest.mark.parametrize("key", [*CoinKey])
+def test_damage_that_no_name_tells_is_no_answer(path: Path, key: CoinKey) -> None:
+    """A timestamp is in no coin's name; nor does a query by anything else know the right name."""
+    coin = reward(1)
+    with INDEXED(path) as schema:
+        schema.accept_block(BlockSpendInfo(1, 9, [], [coin]))
+        schema.accept_block(BlockSpendInfo(2, 9, [], [reward(2)]))
+        schema.flush()
+        log = bytearray((path / "log").read_bytes())
+        log[LOG_HEAD_BYTES + TIMESTAMP_AT] ^= 1
+        (path / "log").write_bytes(log)
+        value = {
+            CoinKey.NONE: b"",
+            CoinKey.NAME: coin.name(),
+            CoinKey.PUZZLE_HASH: coin.puzzle_hash,
+            CoinKey.PARENT: coin.parent_coin_name,
+        }[key]
+        with pytest.raises(CorruptDatabaseError, match="damaged in block 1"):
+            schema.coins_packed(CoinQuery(key, value))
+
+
+def test_those_who_ask_are_told_how_far_opening_has_come(path: Path) -> None:
+    coins = [Coin(hash_of("payer", n), PAYEE, n) for n in range(60_000)]
+    blocks = [BlockSpendInfo(n + 1, 0, [], coins[n::60]) for n in range(60)]
+    with coin_log(path) as schema:
+        schema.accept_packed(PackedBlocks.of(blocks))
+    told: list[int] = []
+    with INDEXED(path, progress=told.append):
+        assert sum(told) == 60_000
+
+
+def masses(n: int) -> list[BlockSpendInfo]:
+    """n coins of one puzzle hash, 20 a block, and a few others."""
+    coins = [Coin(hash_of("payer", place), PAYEE, 1) for place in range(n)]
+    return [
+        BlockSpendInfo(index, 0, [], [*coins[20 * index - 20 : 20 * index], reward(index, index)])
+        for index in range(1, n // 20 + 1)
+    ]
+
+
+@pytest.mark.parametrize("sizes", [Sizes(), Sizes(memtable_coins=3_000, merge_runs=2)])
+def test_a_busy_hash_lies_in_nobodys_way(path: Path, sizes: Sizes) -> None:
+    """Neither in memory nor in runs do others pass over its coins; and a page reads no more."""
+    blocks = masses(20_000)
+    with INDEXED(path, sizes=sizes) as schema:
+        schema.accept_packed(PackedBlocks.of(blocks))
+        schema.flush()
+        before = schema._log.probes
+        for block in blocks[::10]:
+            coin = block.confirms[-1]
+            found = schema.coins_packed(CoinQuery(CoinKey.PUZZLE_HASH, coin.puzzle_hash))
+            assert len(found) == COIN_BYTES
+        assert schema._log.probes - before < 100 * 60
+        before = schema._log.records_checked
+        page = schema.coins_packed(CoinQuery(CoinKey.PUZZLE_HASH, PAYEE, (600, 900), limit=70))
+        assert len(page) == 70 * COIN_BYTES
+        assert schema._log.records_checked - before <= 5
+
+
+def test_a_rewind_takes_keys_back_as_fast_as_names(path: Path) -> None:
+    """Of a busy hash the newest entries go first: nothing is passed over to find them."""
+    blocks = masses(20_000)
+    with INDEXED(path) as schema:
+        schema.accept_packed(PackedBlocks.of(blocks))
+        for _ in range(5):
+            schema.rewind_to_block_index(500)
+            assert len(schema.coin_infos_for_puzzle_hashes([PAYEE])) == 10_000
+            schema.accept_packed(PackedBlocks.of(blocks[500:]))
+        assert len(schema.coin_infos_for_puzzle_hashes([PAYEE])) == 20_000
+
+
+def test_rewards_of_a_chain_take_no_index(path: Path) -> None:
+    """Heights without a block pay theirs in the next one."""
+    blocks = [
+        BlockSpendInfo(index, 0, [], [paid(height) for height in range(index - 3, index)])
+        for index in range(3, 300, 3)
+    ]
+    with open_indexed(path) as schema:
+        accept_all(schema, blocks)
+        for block in blocks:
+            for coin in block.confirms:
+                found = schema.coin_infos_for_parents([coin.parent_coin_name])
+                assert [info.coin for info in found] == [coin]
+    assert set(run_indexes(path)) == {0, 1}
