@@ -209,12 +209,16 @@ def test_those_who_ask_are_told_how_far_opening_has_come(path: Path) -> None:
 
 
 def masses(n: int) -> list[BlockSpendInfo]:
-    """n coins of one puzzle hash, 20 a block, and a few others."""
+    """n coins of one puzzle hash, 20 a block, and one that is alone with its own."""
     coins = [Coin(hash_of("payer", place), PAYEE, 1) for place in range(n)]
     return [
-        BlockSpendInfo(index, 0, [], [*coins[20 * index - 20 : 20 * index], reward(index, index)])
+        BlockSpendInfo(index, 0, [], [*coins[20 * index - 20 : 20 * index], lonely(index)])
         for index in range(1, n // 20 + 1)
     ]
+
+
+def lonely(n: int) -> Coin:
+    return Coin(hash_of("lonely", n), hash_of("only", n), 1)
 
 
 @pytest.mark.parametrize("sizes", [Sizes(), Sizes(memtable_coins=3_000, merge_runs=2)])
