@@ -10,6 +10,7 @@ from typing import BinaryIO
 from tqdm import tqdm
 
 from cdb.ahead import ahead
+from cdb.cmds.bar import coin_bar
 from cdb.cmds.echo import echo
 from cdb.cmds.interrupt import DeferredInterrupt
 from cdb.cmds.table import table
@@ -74,7 +75,9 @@ def load_stream(
     """
     meter = Meter()
     with DeferredInterrupt() as interrupt, ExitStack() as opened:
-        database = opened.enter_context(schema.open(path, durability=options.durability))
+        with coin_bar(f"{path}: opening") as progress:
+            database = schema.open(path, durability=options.durability, progress=progress)
+        opened.enter_context(database)
         loader = Loader(
             database, flush_coins=options.flush_coins, uninterrupted=interrupt.uninterrupted
         )

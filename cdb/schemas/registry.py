@@ -32,6 +32,7 @@ from pathlib import Path
 from pkgutil import iter_modules
 from types import ModuleType
 
+from cdb.damage import Progress
 from cdb.durability import Durability
 from cdb.errors import MissingEngineError, UnknownSchemaError, UnsupportedError
 from cdb.schemas.protocol import Check, Former, Repair, Schema, SchemaFactory
@@ -73,9 +74,11 @@ class SchemaInfo:
         *,
         durability: Durability | None = None,
         read_only: bool = False,
+        progress: Progress | None = None,
     ) -> Schema:
         """Open or create a database; by default at default_path, with the strongest durability.
 
+        progress: is told of the coins that opening has to go over, where the schema tells it.
         Raises MissingEngineError, UnsupportedError or a DatabaseError.
         """
         if self.missing is not None:
@@ -86,6 +89,8 @@ class SchemaInfo:
             problem = f"has no durability '{level.value}'; it offers {offered}"
             raise UnsupportedError(f"schema {self.name} {problem}")
         options = {"durability": level, "read_only": read_only}
+        if progress is not None:
+            options["progress"] = progress
         taken = {key: value for key, value in options.items() if takes(self.factory, key)}
         return self.factory(self.default_path if path is None else path, **taken)  # type: ignore[arg-type]
 

@@ -7,6 +7,7 @@ from typing import ClassVar, TypeVar
 from cdb.blocks import BlockSpendInfo
 from cdb.coin_query import MAX_INDEX, CoinKey, CoinQuery, unpacked_coins
 from cdb.coins import MAX_U64, Coin, CoinInfo, bytes32
+from cdb.schemas.memory import MemorySchema
 from cdb.schemas.protocol import IndexedSchema, QueriesPacked, Schema, offer_of
 from cdb.testing.adversary import PARENTS, near
 from cdb.testing.chains import EDGE_AMOUNTS, Chain, child, hash_of, paid, reward
@@ -70,6 +71,24 @@ class KeyedSideBySide(SideBySide):
         queries = queries_of(self.schema)
         if queries is not None:
             assert bytes(queries.coins_packed(query)) == self.model.coins_packed(query), query
+
+
+def check_by_scan(schema: Schema) -> None:
+    """Whether puzzle hashes, and parents, find all coins that blocks() has.
+
+    Nothing is asked of a schema without secondary keys. Raises AssertionError.
+    """
+    keys = offer_of(schema).indexed
+    if keys is None:
+        return
+    with MemorySchema() as model:
+        for block in schema.blocks():
+            model.accept_block(block)
+        coins = unpacked_coins(model.coins_packed(CoinQuery()))
+    hashes = {info.coin.puzzle_hash for info in coins}
+    parents = {info.coin.parent_coin_name for info in coins}
+    assert keys.coin_infos_for_puzzle_hashes([*hashes]) == coins, "puzzle hashes"
+    assert keys.coin_infos_for_parents([*parents]) == coins, "parents"
 
 
 def check_keys(schema: Schema, model: QueriesPacked, most: int) -> None:

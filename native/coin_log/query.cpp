@@ -223,7 +223,6 @@ void Query::take(size_t begin, size_t end) {
   for (size_t i = 0; i < n; ++i) {
     const CoinView &view = views[i];
     state_.check_record(view.block);
-    state_.check_alive(view.block);
     if (view.row == last_row_ || view.amount < query_.least_amount) continue;
     if (chosen[i].value != nullptr && !is_same_name(view.puzzle_hash, chosen[i].value)) continue;
     if (const uint64_t group = group_of(chosen[i]); group != group_) {

@@ -98,7 +98,6 @@ class State {
   bool has_name(const CoinView &view, const uint8_t *name) const;
   // That its record is intact and the one that should be there. Throws when it is not.
   void check_record(size_t block) const;
-  void check_alive(size_t block) const;
   // The row before limit that has the name, or kNoRow: all candidates are held against it.
   uint32_t find_exactly(const uint8_t *name, uint32_t limit) const;
 
@@ -125,6 +124,7 @@ class State {
   void visit(const uint8_t *names, size_t n, Found found) const;
   cdb_coin_log_info info_of(const CoinView &view) const;
   void compose_parent(const uint8_t *from, CoinView *view) const;
+  void check_alive(size_t block) const;
   Failure damaged(size_t block) const;
 };
 

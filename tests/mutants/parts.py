@@ -16,6 +16,10 @@ from tests.mutants.mutant import Mutant
 _TESTS = Path(__file__).parents[1]
 _UNITS = (
     (("native/coin_log/", "cdb/coin_log/binding", "cdb/schemas/coin_log"), "disk/test_own.py"),
+    (
+        ("native/coin_log/", "cdb/coin_log/", "cdb/schemas/coin_log", "cdb/disk/home"),
+        "schemas/test_coin_log_keys.py",
+    ),
     (("cdb/upgrade", "cdb/disk/exchange", "native/coin_log/format1"), "cmds/test_upgrade.py"),
     (("native/name_index", "native/rocksdb"), "rows/test_rocks_index.py"),
     (("native/coin_log/", "native/rocks_kv", "native/common"), "schemas/test_crafted_names.py"),

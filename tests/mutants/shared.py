@@ -59,8 +59,8 @@ BLIND = (
     Mutant(
         "other-version-opened",
         "cdb/disk/home.py",
-        "if found_version != version:",
-        "if found_version < version:",
+        "if found.version != version:",
+        "if found.version < version:",
         13,
         "a newer format is refused",
         _DIRECTORIES,

@@ -9,6 +9,7 @@ from cdb.schemas.protocol import Schema
 from cdb.state import verify
 from cdb.testing.faults.doing import run
 from cdb.testing.faults.script import script_of
+from cdb.testing.keys import check_by_scan
 
 
 @dataclass(frozen=True)
@@ -124,7 +125,9 @@ class Oracle:
     def _digest(self, case: Case, when: str, path: Path) -> str:
         try:
             with self._open(path) as schema:
-                return verify(schema).digest
+                digest = verify(schema).digest
+                check_by_scan(schema)
+                return digest
         except Exception as error:
             raise BrokenPromiseError(case, f"{when}, it fails: {error_text(error)}") from error
 

@@ -161,8 +161,12 @@ _KNOWN: Mapping[str, Subject] = {
 }
 """What is known of a schema's engine. For any other one see _new()."""
 
-_AT_ITS_SIZES = {"coin_log-large": replace(_KNOWN["coin_log"], spec="coin_log")}
-"""With small runs a checkpoint follows on each pack, and syncs it; here a flush or a close does."""
+_VARIANTS = {
+    "coin_log-keys": replace(_KNOWN["coin_log"], spec="cdb.testing.faults.keyed:COIN_LOG"),
+    "coin_log-large": replace(_KNOWN["coin_log"], spec="coin_log"),
+}
+"""Large: with small runs a checkpoint follows on each pack, and syncs it; there a flush or a close
+does."""
 
 _AT_PROCESS = {"coin_log": (_UNPROMISED, _UNPROMISED_OF_SEVERAL)}
 """The limits that a schema has only there."""
@@ -197,7 +201,7 @@ def _subjects() -> Iterator[tuple[str, Subject]]:
 @cache
 def all_subjects() -> Mapping[str, Subject]:
     """What is tried, by its name."""
-    return {**dict(_subjects()), **_AT_ITS_SIZES}
+    return {**dict(_subjects()), **_VARIANTS}
 
 
 def subject_of(spec: str) -> Subject:
