@@ -20,14 +20,17 @@ EVERY_CUT: Mapping[str, int | None] = dict.fromkeys(
 
 LESS_UNDER_LOAD = {"kill": 0, "eio": 0, "kill-reopen": 0}
 """Of the schemas that share their store with sqlite_v3; memory takes no packs."""
+HALF = {name: (kind.share + 1) // 2 for name, kind in CATALOGUE.items() if kind.share}
+"""Of the three that differ in their indexes alone."""
 BUDGETS: Mapping[str, Mapping[str, object]] = {
     "memory": {"most": EVERY_CUT, "most_under_load": LESS_UNDER_LOAD},
     "blockchain_v2": {"most_under_load": LESS_UNDER_LOAD},
-    "sqlite_v3": {"limits": ()},
-    "sqlite_row": {"limits": (), "most_under_load": dict.fromkeys(UNDER_LOAD, 0)},
-    "flat_file": {"limits": (), "most_under_load": LESS_UNDER_LOAD},
+    "sqlite_v3": {"limits": (), "most": HALF},
+    "sqlite_row": {"limits": (), "most": HALF, "most_under_load": dict.fromkeys(UNDER_LOAD, 0)},
+    "flat_file": {"limits": (), "most": HALF, "most_under_load": LESS_UNDER_LOAD},
     "rocks": {"most_under_load": LESS_UNDER_LOAD},
     "coin_log": {"limits": (), "most": EVERY_CUT},
+    "coin_log-keys": {"limits": (), "most": HALF, "most_under_load": LESS_UNDER_LOAD},
 }
 """Where more or less is tried than of any other schema. Limits are left out that its seed does not
 show."""
@@ -39,7 +42,7 @@ def _is_tried(name: str, subject: Subject) -> None:
     globals()[f"Test_{name}"] = type(f"Test_{name}", (FaultTests,), of_it)
 
 
-for _name in sorted(all_subjects().keys() & {*OWN_SCHEMAS}):
+for _name in sorted(all_subjects().keys() & {*OWN_SCHEMAS, "coin_log-keys"}):
     _is_tried(_name, all_subjects()[_name])
 
 

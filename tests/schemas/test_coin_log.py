@@ -67,6 +67,7 @@ open_colliding = partial(CoinLogSchema, sizes=COLLIDING)
 
 class TestCoinLogWithCollidingNames(SchemaConformance):
     schema = partial(CoinLogSchema, sizes=SOMETIMES_COLLIDING)
+    many_names = 5_000
 
 
 @pytest.fixture
