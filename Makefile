@@ -1,9 +1,10 @@
-.PHONY: help demo test lint types native fuzz soak mutants asan tsan clean
+.PHONY: help demo test chia-tests lint types native fuzz soak mutants asan tsan clean
 .DELETE_ON_ERROR:
 
 help:
 	@echo "make demo    load mainnet-shaped blocks into every schema and compare them"
 	@echo "make test    lint, types and all tests"
+	@echo "make chia-tests  test cdb's coin store of a full node, also by chia's own tests; TIER=store: a part"
 	@echo "make lint    ruff's checks and format"
 	@echo "make types   mypy"
 	@echo "make native  build the native engines again, with what is installed now"
@@ -39,6 +40,10 @@ lint: .venv/ready
 
 types: .venv/ready
 	.venv/bin/mypy
+
+TIER ?= all
+chia-tests: .venv/ready
+	@scripts/chia-tests $(TIER)
 
 SECONDS ?= 60
 fuzz: .venv/ready

@@ -1,0 +1,253 @@
+"""A coin log that follows a node's SQLite file: what is committed there is applied here.
+
+An operation is staged: a row in the writer's transaction, and kept here. Once SQLite shows that it
+is committed, the next call applies it to the log, before it reads. So a block, a peak and their
+coins are committed by SQLite, in one step; the log may lag, and opening catches up. See
+docs/chia.md for what crashes and power cuts make of it.
+"""
+
+import asyncio
+import shutil
+import sqlite3
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from time import monotonic
+from typing import Any, TypeVar
+
+from cdb.chia import ops_table
+from cdb.chia.log import Log, apply, block_of, tip_up_to
+from cdb.chia.operation import Block, Effect, Operation, Tip, effect_of
+from cdb.chia.overlay import Overlay
+from cdb.chia.worker import Worker
+from cdb.coins import MAX_U32
+from cdb.errors import CdbError, DatabaseClosedError
+from cdb.schemas.protocol import QueriesPacked
+
+T = TypeVar("T")
+
+FLUSH_OPERATIONS = 64
+FLUSH_SECONDS = 5.0
+_NOT_COMMITTED = -1
+
+
+class Follower:
+    """The coins of one DBWrapper2: the log, and what it has not seen yet.
+
+    file: the SQLite file; None for one in memory, whose log lies in a directory that goes with it.
+    All methods are for the event loop's thread. They take the wrapper, which they do not keep: when
+    nobody has it any more, this is closed.
+    """
+
+    def __init__(
+        self, log: Log, log_path: Path, file: Path | None, operations: list[Operation]
+    ) -> None:
+        self._log = log
+        self._log_path = log_path
+        self._file = file
+        self._look = None if file is None else _looking_at(file)
+        self._worker = Worker()
+        self._staged: list[Operation] = []
+        self._overlay: Overlay | None = None
+        self._settling: asyncio.Task[None] | None = None
+        self._behind: asyncio.Task[None] | None = None
+        self._log_tip = tip_up_to(log, log_path, MAX_U32)
+        self._applied = self._flushed = operations[-1].number
+        self._deleted = -1
+        self._next = self._applied + 1
+        self._flush_at = monotonic() + FLUSH_SECONDS
+        self._unflushed = 0
+
+    async def view(self, wrapper: Any) -> QueriesPacked:
+        """The coins as the task that asks has to see them: committed, and its own."""
+        if self._worker.has_ended:
+            problem = "another wrapper of SQLite has opened the same file; use that one's store"
+            raise DatabaseClosedError(self._log_path, problem)
+        if self._staged or self._settling is not None:
+            await self._settle(wrapper)
+            if self._staged and _is_writer(wrapper):
+                return await self._own_view(wrapper._write_connection)
+        return self._log
+
+    async def read(self, call: Callable[[], T], n_coins: int) -> T:
+        """What a call gives that reads so many coins of a view."""
+        return await self._worker.run(call, n_coins)
+
+    def newest(self, view: QueriesPacked) -> Tip:
+        """The newest block of a view that has coins."""
+        return self._tip_below(view, MAX_U32 + 1)
+
+    def newest_block(self, view: QueriesPacked) -> Block:
+        """The same with its contents."""
+        if isinstance(view, Overlay) and view.newest is not None:
+            return view.newest
+        return block_of(self._log, self.newest(view).height)
+
+    async def stage(
+        self,
+        wrapper: Any,
+        connection: Any,
+        view: QueriesPacked,
+        height: int,
+        block: Block | None,
+    ) -> None:
+        """Go back to below a height, and add a block there or none, in the writer's transaction.
+
+        view: the writer's, as it is now. Cancelled or not, the row decides: the operation is here
+        before SQLite may have it.
+        """
+        operation = Operation(self._next, height, self._tip_below(view, height), block)
+        self._next += 1
+        self._staged.append(operation)
+        if self._overlay is not None:
+            self._overlay.add(operation)
+        try:
+            await ops_table.insert(connection, operation)
+            await self._delete_flushed(connection)
+        finally:
+            if self._file is None:
+                self._settle_behind(wrapper)
+
+    async def _delete_flushed(self, connection: Any) -> None:
+        """Delete what the log has for sure. A newer row is there: the newest has to stay."""
+        if self._flushed > self._deleted:
+            number = self._deleted = self._flushed
+            await ops_table.delete_up_to(connection, number)
+
+    def end(self) -> None:
+        """Begin to close the log. What it has not seen yet is applied on opening."""
+        self._worker.end(self._close)
+
+    def close(self) -> None:
+        """Close the log, and wait for that."""
+        self.end()
+        self._worker.join()
+
+    def _close(self) -> None:
+        if self._look is not None:
+            self._look.close()
+        with suppress(CdbError):  # nobody is there to be told, and the rows are
+            self._log.close()
+        if self._file is None:
+            shutil.rmtree(self._log_path.parent, ignore_errors=True)
+
+    # What is committed is applied.
+
+    async def _settle(self, wrapper: Any) -> None:
+        """Apply all that is committed; where that is under way, wait for it."""
+        while True:
+            if self._settling is not None:
+                await asyncio.shield(self._settling)
+            elif not self._staged:
+                return
+            else:
+                committed = await self._committed(wrapper)
+                if self._settling is None and not self._apply_up_to(committed):
+                    return
+
+    async def _committed(self, wrapper: Any) -> int:
+        """The newest number that others than the writer see."""
+        try:
+            if self._look is not None:
+                [(number,)] = self._look.execute(ops_table.NEWEST).fetchall()
+                return _NOT_COMMITTED if number is None else int(number)
+            if _is_writer(wrapper):
+                return _NOT_COMMITTED
+            async with wrapper.reader_no_transaction() as connection:
+                return await ops_table.newest_number(connection)
+        except sqlite3.OperationalError:  # locked: a writer is about to commit, or in memory
+            return _NOT_COMMITTED
+
+    def _apply_up_to(self, committed: int) -> bool:
+        """Begin to apply what is committed; False: there is nothing."""
+        if not self._staged or self._staged[0].number > committed:
+            return False
+        operations = [each for each in self._staged if each.number <= committed]
+        effect = effect_of(operations)
+        n_coins = sum(block.n_coins for block in effect.blocks)
+        rewinds = self._log_tip.height >= effect.height
+        if self._worker.is_small(n_coins) and self._worker.is_idle and not rewinds:
+            self._worker.timed(lambda: self._apply(effect))
+            self._note(operations)
+        else:
+            self._settling = asyncio.ensure_future(self._apply_beside(operations, effect))
+        return True
+
+    async def _apply_beside(self, operations: list[Operation], effect: Effect) -> None:
+        """Apply an effect in the thread. A task of its own: nobody's end cuts it short."""
+        try:
+            await asyncio.wrap_future(self._worker.submit(lambda: self._apply(effect)))
+            self._note(operations)
+        finally:
+            self._settling = None
+
+    def _apply(self, effect: Effect) -> None:
+        self._log_tip = apply(self._log, effect, self._log_tip, self._file)
+
+    def _note(self, operations: list[Operation]) -> None:
+        """These are in the log."""
+        self._staged = self._staged[len(operations) :]
+        self._overlay = None
+        self._applied = operations[-1].number
+        self._unflushed += len(operations)
+        if self._unflushed >= FLUSH_OPERATIONS or monotonic() > self._flush_at:
+            self._unflushed = 0
+            self._flush_at = monotonic() + FLUSH_SECONDS
+            number = self._applied
+            self._worker.submit(lambda: self._flush(number))
+
+    def _flush(self, number: int) -> None:
+        self._log.flush()
+        self._flushed = number
+
+    def _settle_behind(self, wrapper: Any) -> None:
+        """In memory what is committed can't be told while anybody writes: ask between two."""
+        if self._behind is None or self._behind.done():
+            self._behind = asyncio.ensure_future(self._settle_in_turn(wrapper))
+
+    async def _settle_in_turn(self, wrapper: Any) -> None:
+        with suppress(sqlite3.Error, ValueError):  # ValueError: it was closed meanwhile
+            async with wrapper.writer_maybe_transaction() as connection:
+                committed = await ops_table.newest_number(connection)
+                if self._settling is None:
+                    self._apply_up_to(committed)
+
+    # What the writer sees.
+
+    async def _own_view(self, connection: Any) -> QueriesPacked:
+        """What the writer's task sees: without what its transactions have undone."""
+        newest = await ops_table.newest_number(connection)
+        if self._staged[-1].number > newest:
+            self._staged = [each for each in self._staged if each.number <= newest]
+            self._overlay = None
+        if not self._staged:
+            return self._log
+        if self._overlay is None:
+            self._overlay = Overlay(self._log, self._staged)
+        return self._overlay
+
+    def _tip_below(self, view: QueriesPacked, height: int) -> Tip:
+        """The newest block of a view that has coins and is below a height."""
+        if isinstance(view, Overlay):
+            newest = view.newest_below(height)
+            if newest is not None:
+                return newest.tip
+            height = min(height, view.below)
+        if self._log_tip.height < height:
+            return self._log_tip
+        return tip_up_to(self._log, self._log_path, height - 1)
+
+
+def _is_writer(wrapper: Any) -> bool:
+    """Whether the running task is the one that holds the write connection."""
+    return wrapper._current_writer is asyncio.current_task()
+
+
+def _looking_at(file: Path) -> sqlite3.Connection:
+    """A connection that sees what is committed, and nothing else.
+
+    It may write, although it never does: the last one to be closed has to take the -wal away.
+    """
+    connection = sqlite3.connect(file, timeout=0, isolation_level=None, check_same_thread=False)
+    connection.execute("PRAGMA query_only = 1")
+    return connection

@@ -1,0 +1,38 @@
+"""chia's full node with its coins in cdb: the console script cdb_full_node."""
+
+import importlib
+import sys
+from importlib.util import find_spec
+
+from cdb.errors import CdbError, UnsupportedError
+
+_HAS_IT_BY_NAME = "chia.full_node.full_node"
+"""What has chia's class by name as soon as it is imported."""
+
+
+def main() -> int:
+    """Run chia's service with the process's arguments; its exit code, or 1 after an error."""
+    try:
+        put_in_place()
+        service = importlib.import_module("chia.full_node.start_full_node")
+        code: int = service.main()
+    except CdbError as error:
+        sys.stderr.write(f"error: {error}\n")
+        return 1
+    return code
+
+
+def put_in_place() -> None:
+    """Put CoinStore where chia's own class is. Raises UnsupportedError where that can't be done."""
+    if find_spec("chia") is None:
+        problem = "chia-blockchain is not installed beside cdb"
+        raise UnsupportedError(f"{problem}; pip install '.[chia]' in a checkout of cdb")
+    if _HAS_IT_BY_NAME in sys.modules:
+        raise UnsupportedError(f"{_HAS_IT_BY_NAME} was imported before; do this first")
+    from cdb.chia.store import CoinStore
+
+    importlib.import_module("chia.full_node.coin_store").__dict__["CoinStore"] = CoinStore
+
+
+if __name__ == "__main__":
+    sys.exit(main())

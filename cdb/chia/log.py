@@ -1,0 +1,101 @@
+"""The coin log behind a node's file: where it is, and how it is brought to where it has to be."""
+
+from hashlib import sha256
+from pathlib import Path
+from typing import Protocol
+
+from cdb.chia.operation import Block, Effect, Operation, Tip, effect_of, packed
+from cdb.coin_query import CoinQuery
+from cdb.disk.files import fsync_dir, fsync_file
+from cdb.disk.paths import own
+from cdb.errors import WrongDatabaseError, storage_errors
+from cdb.packed import pack_unnamed
+from cdb.schemas.protocol import AcceptsPacked, QueriesPacked, ReadsPacked, Schema
+
+_HEAD_BYTES = 24
+_RESTORE = "put both back from the same backup, or sync anew without both"
+
+
+class Log(Schema, AcceptsPacked, ReadsPacked, QueriesPacked, Protocol):
+    """A coin log with its index by puzzle hash."""
+
+
+def catch_up(log: Log, path: Path, file: Path | None, rows: list[Operation]) -> None:
+    """Bring a log to where the rows of its SQLite file say that it has to be, durably.
+
+    Raises WrongDatabaseError, and nothing has happened, where it is another log.
+    """
+    if not rows:
+        raise WrongDatabaseError(file or path, "its table cdb_ops is empty", _RESTORE)
+    effect = effect_of(rows)
+    found = tip_up_to(log, path, effect.height - 1)
+    if found != effect.tip:
+        raise WrongDatabaseError(path, _difference(file, effect.tip, found), _RESTORE)
+    apply(log, effect, found, file)
+    log.flush()
+
+
+def apply(log: Log, effect: Effect, tip: Tip, file: Path | None) -> Tip:
+    """Bring a log, whose newest block with coins is the tip, to an effect; gives the new tip."""
+    newest = log.last_block_index
+    if newest is not None and newest >= effect.height:
+        # What a rewind takes is gone: no power cut may take SQLite back to before it.
+        sync_wal(file)
+        log.rewind_to_block_index(effect.height - 1)
+        tip = effect.tip
+    if effect.blocks:
+        log.accept_packed(packed(effect.blocks))
+        log.coin_infos_packed(b"")  # verified here, and not by whoever reads next
+    return next((block.tip for block in reversed(effect.blocks) if block.confirms), tip)
+
+
+def tip_up_to(log: Log, path: Path, height: int) -> Tip:
+    """The newest block of a log that has coins and is not above a height; its head: there is none.
+
+    The head is drawn when a log is made, so two empty logs differ.
+    """
+    if height < 0 or not _has_coins(log, 0, height):
+        return root_of(path)
+    first, last = 0, height
+    while first < last:
+        middle = (first + last + 1) // 2
+        if _has_coins(log, middle, last):
+            first = middle
+        else:
+            last = middle - 1
+    return block_of(log, first).tip
+
+
+def root_of(path: Path) -> Tip:
+    """What stands for a log without coins."""
+    with storage_errors(path), open(path / "log", "rb", opener=own) as file:
+        return Tip(-1, sha256(file.read(_HEAD_BYTES)).digest())
+
+
+def block_of(log: Log, height: int) -> Block:
+    """The block at a height, where there is one."""
+    block = log.block_info_for_block_index(height)
+    return Block.of_packed(pack_unnamed([] if block is None else [block]))
+
+
+def sync_wal(file: Path | None) -> None:
+    """Make what is committed durable, whatever SQLite's `synchronous` is."""
+    if file is not None:
+        wal = file.with_name(file.name + "-wal")
+        if wal.exists():
+            fsync_file(wal)
+            fsync_dir(wal.parent)
+
+
+def _has_coins(log: Log, first: int, last: int) -> bool:
+    return bool(log.coins_packed(CoinQuery(confirmed=(first, last), limit=1)))
+
+
+def _difference(file: Path | None, wanted: Tip, found: Tip) -> str:
+    """What tells the log that is there from the one that belongs to the file."""
+    if wanted.height < 0 <= found.height or wanted.height == found.height < 0:
+        return f"this is not the coin log of {file}, but a new one or another's"
+    if wanted.height == found.height:
+        return f"this is not the coin log of {file}: block {found.height} is another one"
+    there = f"block {found.height} is its newest" if found.height >= 0 else "it holds no coins"
+    return f"{file} goes on from block {wanted.height}, and up to there {there}"

@@ -1,0 +1,90 @@
+"""cdb_ops, the table in a node's file that decides what happened to its coins.
+
+A row is an operation (cdb.chia.operation), inserted in the transaction of the one who asked for it:
+so SQLite's commit is the commit of the coins, too. Rows go once the log has them for sure; the
+newest stays, for it says where the log has to be. The first row stands for no coins at all.
+
+coin_record, in a form that is not chia's, keeps a plain node from starting with no coins.
+"""
+
+from typing import Any
+
+from cdb.chia.operation import Operation, Tip
+
+_CREATE = (
+    "CREATE TABLE cdb_ops("
+    "number INTEGER PRIMARY KEY, height INTEGER NOT NULL, kind TEXT NOT NULL, record BLOB NOT NULL)"
+)
+_INSERT = "INSERT INTO cdb_ops VALUES(?, ?, ?, ?)"
+_SELECT = "SELECT number, height, kind, record FROM cdb_ops ORDER BY number"
+_DELETE = "DELETE FROM cdb_ops WHERE number <= ?"
+NEWEST = "SELECT max(number) FROM cdb_ops"
+
+_COIN_COLUMNS = "SELECT name FROM pragma_table_info('coin_record')"
+_MARK_COLUMN = "kept_in_cdb"
+_CREATE_MARK = f"CREATE TABLE coin_record({_MARK_COLUMN} TEXT)"
+
+Connection = Any
+"""aiosqlite's."""
+
+
+async def fetched(connection: Connection, statement: str, *values: Any) -> list[tuple[Any, ...]]:
+    """All rows of a statement, whatever the connection makes of rows."""
+    rows = await connection.execute_fetchall(statement, values)
+    return [tuple(row) for row in rows]
+
+
+async def exists(connection: Connection) -> bool:
+    """Whether the table is there."""
+    found = await fetched(connection, "SELECT 1 FROM sqlite_master WHERE name = 'cdb_ops'")
+    return bool(found)
+
+
+async def create(connection: Connection, root: Tip) -> list[Operation]:
+    """Make the table; its first row, as operations() has it, stands for an empty log."""
+    first = Operation(0, 0, root, None)
+    await connection.execute(_CREATE)
+    await insert(connection, first)
+    return [first]
+
+
+async def operations(connection: Connection) -> list[Operation]:
+    """What the rows keep, in order. Raises ValueError for a row that is no operation's."""
+    return [Operation.of_row(*row) for row in await fetched(connection, _SELECT)]
+
+
+async def insert(connection: Connection, operation: Operation) -> None:
+    """Add an operation, in the transaction that is open."""
+    row = (operation.number, int(operation.height), operation.kind, operation.record)
+    await connection.execute(_INSERT, row)
+
+
+async def delete_up_to(connection: Connection, number: int) -> None:
+    """Take away what the log has for sure; a newer row has to follow in this transaction."""
+    await connection.execute(_DELETE, (number,))
+
+
+async def newest_number(connection: Connection) -> int:
+    """The number of the newest row that this connection sees; -1: there is none."""
+    [(number,)] = await fetched(connection, NEWEST)
+    return -1 if number is None else int(number)
+
+
+async def has_coins(connection: Connection) -> bool:
+    """Whether chia's own table holds coins."""
+    columns = await _coin_columns(connection)
+    if not columns or _MARK_COLUMN in columns:
+        return False
+    return bool(await fetched(connection, "SELECT 1 FROM coin_record LIMIT 1"))
+
+
+async def mark(connection: Connection) -> None:
+    """Keep chia's own store from this file: the indexes that it makes fail on such a table."""
+    if _MARK_COLUMN in await _coin_columns(connection):
+        return
+    await connection.execute("DROP TABLE IF EXISTS coin_record")
+    await connection.execute(_CREATE_MARK)
+
+
+async def _coin_columns(connection: Connection) -> set[str]:
+    return {name for (name,) in await fetched(connection, _COIN_COLUMNS)}

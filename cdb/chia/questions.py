@@ -1,0 +1,77 @@
+"""Questions about coins that take more than one query, or more than a list of them to answer."""
+
+from dataclasses import replace
+
+from chia_rs import CoinRecord, CoinState
+
+from cdb.chia import convert
+from cdb.chia.rows import AMOUNT, NAME, PARENT, PUZZLE_HASH, Row, changed_at, coin_rows
+from cdb.coin_query import COIN_BYTES, MAX_INDEX, CoinKey, CoinQuery
+from cdb.coins import MAX_U32, is_reward
+from cdb.schemas.protocol import QueriesPacked
+
+ANY = (0, MAX_INDEX)
+UNSPENT = (0, 0)
+_COUNTED_HEIGHTS = 10_000
+
+
+def page(view: QueriesPacked, query: CoinQuery, names: bytes) -> tuple[list[CoinState], int | None]:
+    """The coins of a query, whose limit is one more than a page has, and of names, by change.
+
+    All of them and None; or, where they are more than a page, those before the block that the last
+    of them is in, and that block's height. So no block is torn, and one that is larger than a page
+    makes it empty.
+    """
+    rows = list(coin_rows(view.coins_packed(query)))
+    if names:
+        hinted = coin_rows(view.coins_packed(replace(query, key=CoinKey.NAME, values=names)))
+        rows = list({row[NAME]: row for rows in (rows, hinted) for row in rows}.values())
+        rows.sort(key=changed_at)
+    if query.limit is None or len(rows) < query.limit:
+        return convert.states(rows), None
+    following = changed_at(rows[query.limit - 1])
+    return convert.states(row for row in rows if changed_at(row) < following), following
+
+
+def lineages(view: QueriesPacked, puzzle_hash: bytes) -> list[tuple[bytes, bytes, bytes]]:
+    """The names of coins of a puzzle hash that could be fast-forwarded, their parents', and theirs.
+
+    Such a coin is unspent and no reward, and its parent, which is spent, has the same puzzle hash
+    and amount.
+    """
+    query = CoinQuery(CoinKey.PUZZLE_HASH, convert.joined([puzzle_hash]), spent=UNSPENT)
+    coins = [row for row in coin_rows(view.coins_packed(query)) if not is_reward(row[PARENT])]
+    if not coins:
+        return []
+    names = convert.by_name([row[PARENT] for row in coins], spent=(1, MAX_INDEX))
+    parents = {row[NAME]: row for row in coin_rows(view.coins_packed(names))}
+    return [
+        (row[NAME], row[PARENT], parents[row[PARENT]][PARENT])
+        for row in coins
+        if row[PARENT] in parents and _is_same(row, parents[row[PARENT]])
+    ]
+
+
+def changes_above(view: QueriesPacked, height: int) -> dict[bytes, CoinRecord]:
+    """By name, what a rollback makes of the coins of the blocks at a height and above."""
+    new = view.coins_packed(CoinQuery(confirmed=(height, MAX_U32)))
+    spent = view.coins_packed(CoinQuery(confirmed=(0, height - 1), spent=(height, MAX_U32)))
+    rows = [*coin_rows(new), *coin_rows(spent)]
+    return convert.rolled_back(rows, height)
+
+
+def n_unspent(view: QueriesPacked) -> int:
+    """How many coins are unspent, counted by so many heights at a time."""
+    newest = view.coins_packed(CoinQuery(limit=1))
+    count, first = 0, 0
+    while newest:
+        heights = (first, first + _COUNTED_HEIGHTS - 1)
+        unspent = view.coins_packed(CoinQuery(confirmed=heights, spent=UNSPENT))
+        count += len(unspent) // COIN_BYTES
+        first += _COUNTED_HEIGHTS
+        newest = view.coins_packed(CoinQuery(confirmed=(first, MAX_U32), limit=1))
+    return count
+
+
+def _is_same(coin: Row, parent: Row) -> bool:
+    return coin[PUZZLE_HASH : AMOUNT + 1] == parent[PUZZLE_HASH : AMOUNT + 1]

@@ -1,0 +1,332 @@
+"""chia-blockchain's CoinStore over a coin log; see docs/chia.md.
+
+The methods are chia's, with chia's parameter names, answers and errors. Coins come from the log and
+hints from SQLite. Beyond chia's contract: a block is added as a whole or not at all, and blocks
+come in rising order; the newest may be extended.
+"""
+
+import logging
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass, replace
+from functools import partial
+from time import monotonic
+from typing import Any, ClassVar, TypeVar
+
+from chia.full_node import coin_store as chia_coin_store
+from chia.types.mempool_item import UnspentLineageInfo
+from chia_rs import Coin, CoinRecord, CoinState
+
+from cdb.chia import convert
+from cdb.chia.follower import Follower
+from cdb.chia.opening import follower_of
+from cdb.chia.operation import Block
+from cdb.chia.questions import ANY, UNSPENT, changes_above, lineages, n_unspent, page
+from cdb.chia.rows import Row, coin_rows
+from cdb.chia.rules import check_additions, check_removals, merged
+from cdb.chia.signatures import check_signatures
+from cdb.chia.worker import SMALL_COINS
+from cdb.coin_query import COIN_BYTES, MAX_INDEX, CoinKey, CoinQuery
+from cdb.coins import NAME_BYTES
+from cdb.schemas.protocol import QueriesPacked
+
+log = logging.getLogger(__name__)
+T = TypeVar("T")
+
+_THEIRS = chia_coin_store.CoinStore
+"""chia's own; what stands in for it may take its place in that module later."""
+_MAX_ITEMS = 50_000
+_SLOW_BLOCK_SECONDS = 10
+
+
+@dataclass(eq=False)
+class CoinStore:
+    """The coins of a node's database. See chia's class of this name for the methods."""
+
+    db_wrapper: Any
+    _follower: Follower
+
+    MAX_PUZZLE_HASH_BATCH_SIZE: ClassVar[int] = _THEIRS.MAX_PUZZLE_HASH_BATCH_SIZE
+    interlock: ClassVar[bool] = True
+    """Whether a plain node is kept from the file; not where both stores' coins are in one."""
+
+    @classmethod
+    async def create(cls, db_wrapper: Any) -> "CoinStore":
+        """The store of a wrapper's database. Raises CdbError where that or its log can't be had."""
+        if db_wrapper.db_version != 2:
+            problem = f"does not support database schema v{db_wrapper.db_version}"
+            raise RuntimeError(f"CoinStore {problem}")
+        check_signatures(_THEIRS, cls)
+        return cls(db_wrapper, await follower_of(db_wrapper, interlock=cls.interlock))
+
+    # Writing
+
+    async def new_block(
+        self,
+        height: int,
+        timestamp: int,
+        included_reward_coins: Collection[Coin],
+        tx_additions: Collection[tuple[bytes, Coin, bool]],
+        tx_removals: list[bytes],
+    ) -> None:
+        """Add a transaction block, or extend the newest one."""
+        started = monotonic()
+        n_rewards = len(included_reward_coins)
+        _assert(n_rewards == 0 if height == 0 else n_rewards >= 2)
+        _assert(not tx_removals or height > 0)
+        coins = [*included_reward_coins, *(coin for _, coin, _ in tx_additions)]
+        await self._add(height, timestamp, b"".join(sorted(map(bytes, coins))), tx_removals)
+        seconds = monotonic() - started
+        log.log(
+            logging.WARNING if seconds > _SLOW_BLOCK_SECONDS else logging.DEBUG,
+            f"Height {height}: It took {seconds:0.2f}s to apply {len(tx_additions)} additions and "
+            f"{len(tx_removals)} removals to the coin store.",
+        )
+
+    async def _set_spent(self, coin_names: list[bytes], index: int) -> None:
+        _assert(not coin_names or index > 0)
+        if coin_names:
+            await self._add(index, None, b"", coin_names)
+
+    async def rollback_to_block(self, block_index: int) -> dict[bytes, CoinRecord]:
+        """Take away all blocks above a height; what became of their coins, by name."""
+        async with self.db_wrapper.writer_maybe_transaction() as connection:
+            view = await self._follower.view(self.db_wrapper)
+            if self._follower.newest(view).height <= block_index:
+                return {}
+            above = max(0, int(block_index) + 1)
+            changes = await self._follower.read(partial(changes_above, view, above), _MAX_ITEMS)
+            await self._follower.stage(self.db_wrapper, connection, view, above, None)
+        return changes
+
+    async def _add(
+        self, height: int, timestamp: int | None, confirms: bytes, spends: list[bytes]
+    ) -> None:
+        """Add a block above the newest one, or more to that; timestamp: None if it has one."""
+        async with self.db_wrapper.writer_maybe_transaction() as connection:
+            view = await self._follower.view(self.db_wrapper)
+            newest = self._follower.newest(view).height
+            if height < newest or (timestamp is None and height != newest):
+                problem = f"the newest block is {newest}; roll back before adding to {height}"
+                raise ValueError(problem)
+            former = self._follower.newest_block(view) if height == newest else None
+            if timestamp is None:
+                timestamp = former.timestamp if former is not None else 0
+            block = Block(int(height), int(timestamp), convert.joined(sorted(spends)), confirms)
+            check = partial(_check, view, block, len(spends))
+            await self._follower.read(check, block.n_coins)
+            if former is not None:
+                block = merged(former, block)
+            await self._follower.stage(self.db_wrapper, connection, view, block.height, block)
+
+    # Reading
+
+    async def num_unspent(self) -> int:
+        """The number of unspent coins. It goes over all of them."""
+        return await self._ask(n_unspent)
+
+    async def is_empty(self) -> bool:
+        """Whether there are no coins."""
+        return not await self._records(CoinQuery(limit=1))
+
+    async def get_coin_record(self, coin_name: bytes) -> CoinRecord | None:
+        """The coin of a name."""
+        return next(iter(await self.get_coin_records([coin_name])), None)
+
+    async def get_coin_records(self, names: Collection[bytes]) -> list[CoinRecord]:
+        """The coins of these names that there are."""
+        return await self._records(convert.by_name(names))
+
+    async def get_coins_added_at_height(self, height: int) -> list[CoinRecord]:
+        """What the block at a height confirmed."""
+        return await self._records(CoinQuery(confirmed=(height, height)))
+
+    async def get_coins_removed_at_height(self, height: int) -> list[CoinRecord]:
+        """What the block at a height spent."""
+        return await self._records(CoinQuery(spent=(max(1, height), height)))
+
+    async def get_coin_records_by_puzzle_hash(
+        self,
+        include_spent_coins: bool,
+        puzzle_hash: bytes,
+        start_height: int = 0,
+        end_height: int = MAX_INDEX,
+    ) -> list[CoinRecord]:
+        """The coins of a puzzle hash with start ≤ confirmed < end."""
+        return await self.get_coin_records_by_puzzle_hashes(
+            include_spent_coins, [puzzle_hash], start_height, end_height
+        )
+
+    async def get_coin_records_by_puzzle_hashes(
+        self,
+        include_spent_coins: bool,
+        puzzle_hashes: list[bytes],
+        start_height: int = 0,
+        end_height: int = MAX_INDEX,
+    ) -> list[CoinRecord]:
+        """The coins of these puzzle hashes with start ≤ confirmed < end."""
+        values, heights = convert.joined(puzzle_hashes), (start_height, end_height - 1)
+        query = CoinQuery(CoinKey.PUZZLE_HASH, values, heights, _spent(include_spent_coins))
+        return await self._records(query)
+
+    async def get_coin_records_by_names(
+        self,
+        include_spent_coins: bool,
+        names: list[bytes],
+        start_height: int = 0,
+        end_height: int = MAX_INDEX,
+    ) -> list[CoinRecord]:
+        """The coins of these names with start ≤ confirmed < end."""
+        heights = (start_height, end_height - 1)
+        return await self._records(
+            convert.by_name(names, confirmed=heights, spent=_spent(include_spent_coins))
+        )
+
+    async def get_coin_records_by_parent_ids(
+        self,
+        include_spent_coins: bool,
+        parent_ids: list[bytes],
+        start_height: int = 0,
+        end_height: int = MAX_INDEX,
+        *,
+        max_items: int = _MAX_ITEMS,
+    ) -> list[CoinRecord]:
+        """The children of these coins with start ≤ confirmed < end."""
+        values, heights = convert.joined(parent_ids), (start_height, end_height - 1)
+        spent, limit = _spent(include_spent_coins), _limit(max_items)
+        return await self._records(CoinQuery(CoinKey.PARENT, values, heights, spent, limit=limit))
+
+    async def get_coin_states_by_puzzle_hashes(
+        self,
+        include_spent_coins: bool,
+        puzzle_hashes: set[bytes],
+        min_height: int = 0,
+        *,
+        max_items: int = _MAX_ITEMS,
+    ) -> set[CoinState]:
+        """The states of coins of these puzzle hashes that changed at a height or above."""
+        query = CoinQuery(
+            CoinKey.PUZZLE_HASH,
+            convert.joined(puzzle_hashes),
+            spent=_spent(include_spent_coins),
+            changed_from=min_height,
+            limit=_limit(max_items),
+        )
+        return set(await self._states(query))
+
+    async def get_coin_states_by_ids(
+        self,
+        include_spent_coins: bool,
+        coin_ids: Collection[bytes],
+        min_height: int = 0,
+        *,
+        max_height: int = MAX_INDEX,
+        max_items: int = _MAX_ITEMS,
+    ) -> list[CoinState]:
+        """The states of these coins that changed at min_height or above, and not above max."""
+        heights = (0, max_height)
+        return await self._states(
+            convert.by_name(
+                coin_ids,
+                confirmed=heights,
+                spent=heights if include_spent_coins else UNSPENT,
+                changed_from=min_height,
+                limit=_limit(max_items),
+            )
+        )
+
+    async def batch_coin_states_by_puzzle_hashes(
+        self,
+        puzzle_hashes: list[bytes],
+        *,
+        min_height: int = 0,
+        include_spent: bool = True,
+        include_unspent: bool = True,
+        include_hinted: bool = True,
+        min_amount: int = 0,
+        max_items: int = _MAX_ITEMS,
+    ) -> tuple[list[CoinState], int | None]:
+        """A page of states by the block that changed them, and the height that follows it."""
+        _assert(len(puzzle_hashes) <= CoinStore.MAX_PUZZLE_HASH_BATCH_SIZE)
+        if not puzzle_hashes or not (include_spent or include_unspent):
+            return [], None
+        query = CoinQuery(
+            CoinKey.PUZZLE_HASH,
+            convert.joined(puzzle_hashes),
+            spent=(0 if include_unspent else 1, MAX_INDEX if include_spent else 0),
+            changed_from=min_height,
+            least_amount=min_amount,
+            by_change=True,
+            limit=max_items + 1,
+        )
+        # Hints first: those that are seen belong to coins that the log has by the next line.
+        names = await self._hinted(puzzle_hashes) if include_hinted else b""
+        return await self._ask(partial(page, query=query, names=names))
+
+    async def get_unspent_lineage_info_for_puzzle_hash(
+        self, puzzle_hash: bytes
+    ) -> UnspentLineageInfo | None:
+        """The one unspent coin of a puzzle hash whose spent parent had the same, and its amount."""
+        found = await self._ask(partial(lineages, puzzle_hash=puzzle_hash))
+        if len(found) != 1:
+            problem = f"Expected 1 unspent with puzzle hash {puzzle_hash.hex()}"
+            log.debug(f"{problem}, but found {len(found)}")
+            return None
+        [(name, parent, grandparent)] = found
+        return UnspentLineageInfo(
+            convert.sized(name), convert.sized(parent), convert.sized(grandparent)
+        )
+
+    async def _records(self, query: CoinQuery) -> list[CoinRecord]:
+        return await self._answer(query, convert.records)
+
+    async def _states(self, query: CoinQuery) -> list[CoinState]:
+        return await self._answer(query, convert.states)
+
+    async def _answer(self, query: CoinQuery, make: Callable[[Iterable[Row]], list[T]]) -> list[T]:
+        """The coins of a query, on the loop where they turn out to be few."""
+        view = await self._follower.view(self.db_wrapper)
+        read = self._follower.read
+        n_values = len(query.values) // NAME_BYTES
+        if query.key is CoinKey.NAME:
+            return await read(lambda: make(coin_rows(view.coins_packed(query))), n_values)
+        few = query
+        if query.limit is None or query.limit > SMALL_COINS:
+            few = replace(query, limit=SMALL_COINS + 1)
+        if n_values <= SMALL_COINS:
+            coins = await read(lambda: view.coins_packed(few), n_values)
+            if few is query or len(coins) <= SMALL_COINS * COIN_BYTES:
+                return make(coin_rows(coins))
+        return await read(lambda: make(coin_rows(view.coins_packed(query))), _MAX_ITEMS)
+
+    async def _ask(self, question: Callable[[QueriesPacked], T]) -> T:
+        """The answer to a question about any number of coins."""
+        view = await self._follower.view(self.db_wrapper)
+        return await self._follower.read(lambda: question(view), _MAX_ITEMS)
+
+    async def _hinted(self, hints: list[bytes]) -> bytes:
+        """The names of the coins with these hints."""
+        marks = ",".join("?" * len(hints))
+        select = f"SELECT coin_id FROM hints INDEXED BY hint_index WHERE hint IN ({marks})"
+        async with self.db_wrapper.reader_no_transaction() as connection:
+            rows = await connection.execute_fetchall(select, tuple(hints))
+        return convert.joined(name for (name,) in rows)
+
+
+def _check(view: QueriesPacked, block: Block, n_removals: int) -> None:
+    check_additions(view, block)
+    check_removals(view, block, n_removals)
+
+
+def _assert(condition: bool) -> None:
+    """What chia asserts, in its way: also where Python leaves assertions out."""
+    if not condition:
+        raise AssertionError
+
+
+def _spent(include_spent: bool) -> tuple[int, int]:
+    return ANY if include_spent else UNSPENT
+
+
+def _limit(max_items: int) -> int | None:
+    """As SQLite has it: a negative one is none."""
+    return None if max_items < 0 else max_items

@@ -1,0 +1,98 @@
+"""Where a call runs: on the event loop while that is quick, else in one thread beside it.
+
+A hop to a thread and back costs as much as a hundred look-ups whose pages are in memory. A page of
+a spinning disk costs more than a hundred hops. Whether pages are in memory nobody can ask, so what
+calls took lately has to tell.
+"""
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import Future
+from queue import SimpleQueue
+from threading import Thread
+from time import perf_counter
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+SMALL_COINS = 300
+"""A call for so many runs on the loop."""
+_SLOW_SECONDS = 0.005
+_QUICK_CALLS = 30
+"""So many quick ones in a row, in the thread, and calls come back to the loop."""
+
+
+_Call = tuple["Future[Any]", Callable[[], Any]]
+
+
+class Worker:
+    """One thread, whose calls follow on each other.
+
+    No executor: its end takes locks, and a finalizer, which may come in the middle of anything,
+    must not. A SimpleQueue is made for that.
+    """
+
+    def __init__(self) -> None:
+        self._calls: SimpleQueue[_Call | None] = SimpleQueue()
+        self._last: Future[Any] | None = None
+        self._calls_to_prove = 0
+        self.has_ended = False
+        self._thread = Thread(target=_work, args=(self._calls,), name="cdb-coins", daemon=True)
+        self._thread.start()
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether the thread has nothing to do."""
+        return self._last is None or self._last.done()
+
+    def is_small(self, n_coins: int) -> bool:
+        """Whether a call for so many coins belongs on the loop."""
+        return n_coins <= SMALL_COINS and not self._calls_to_prove
+
+    def timed(self, call: Callable[[], T]) -> T:
+        """Make a call here, and learn from how long it takes."""
+        started = perf_counter()
+        try:
+            return call()
+        finally:
+            if perf_counter() - started > _SLOW_SECONDS:
+                self._calls_to_prove = _QUICK_CALLS
+            elif self._calls_to_prove:
+                self._calls_to_prove -= 1
+
+    def submit(self, call: Callable[[], T]) -> "Future[T]":
+        """Have the thread make a call, which is of no small number of coins."""
+        future: Future[T] = Future()
+        self._last = future
+        self._calls.put((future, call))
+        return future
+
+    async def run(self, call: Callable[[], T], n_coins: int) -> T:
+        """What a call gives, made where it belongs."""
+        if self.is_small(n_coins):
+            return self.timed(call)
+        if n_coins <= SMALL_COINS:
+            return await asyncio.wrap_future(self.submit(lambda: self.timed(call)))
+        return await asyncio.wrap_future(self.submit(call))
+
+    def end(self, last: Callable[[], None]) -> None:
+        """Make one more call, after those that are under way, and no other; waits for nothing."""
+        if not self.has_ended:
+            self.has_ended = True
+            self._calls.put((Future(), last))
+            self._calls.put(None)
+
+    def join(self) -> None:
+        """Wait until all that was begun has ended."""
+        self._thread.join()
+
+
+def _work(calls: "SimpleQueue[_Call | None]") -> None:
+    while (item := calls.get()) is not None:
+        future, call = item
+        if future.set_running_or_notify_cancel():
+            try:
+                future.set_result(call())
+            except BaseException as error:
+                future.set_exception(error)
+        del item, future, call  # nothing is kept alive until the next one

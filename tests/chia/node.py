@@ -1,0 +1,73 @@
+"""A coin store with blocks that are made by hand."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from chia.types.mempool_item import UnspentLineageInfo
+from chia_rs import Coin, CoinRecord
+from chia_rs.sized_bytes import bytes32
+from chia_rs.sized_ints import uint32, uint64
+
+SINGLETON = bytes32(b"\x51" * 32)
+OTHER = bytes32(b"\x07" * 32)
+ODD = 1_001
+
+
+@dataclass
+class Node:
+    """A store, and what makes blocks for it."""
+
+    store: Any
+    wrapper: Any
+
+    async def block(
+        self, height: int, spends: Sequence[Coin] = (), creates: Sequence[Coin] = ()
+    ) -> list[Coin]:
+        """Add a block as consensus does; its rewards."""
+        by_name = {coin.name(): coin for coin in spends}
+        additions = [(coin.name(), coin, _is_same(by_name, coin)) for coin in creates]
+        paid = rewards(height) if height else []
+        removals = [coin.name() for coin in spends]
+        timestamp = uint64(50_000 + height)
+        await self.store.new_block(uint32(height), timestamp, paid, additions, removals)
+        return paid
+
+    async def lineage(self) -> UnspentLineageInfo | None:
+        """Of the singleton's puzzle hash."""
+        found: UnspentLineageInfo | None
+        found = await self.store.get_unspent_lineage_info_for_puzzle_hash(SINGLETON)
+        return found
+
+    async def record(self, coin: Coin) -> CoinRecord | None:
+        """Of a coin."""
+        return await self.store.get_coin_record(coin.name())
+
+
+def _is_same(parents: dict[bytes32, Coin], coin: Coin) -> bool:
+    parent = parents.get(coin.parent_coin_info)
+    return parent is not None and (parent.puzzle_hash, parent.amount) == (
+        coin.puzzle_hash,
+        coin.amount,
+    )
+
+
+def rewards(height: int) -> list[Coin]:
+    """Two, with parents as consensus makes them."""
+    networks = [b"a pool's network", b"a farmer's netwo"]
+    return [Coin(mark + height.to_bytes(16, "big"), OTHER, 2) for mark in networks]
+
+
+def child(parent: Coin, puzzle_hash: bytes32 | None = None, amount: int | None = None) -> Coin:
+    """A coin that spending another one makes; the same again, unless told."""
+    chosen = parent.amount if amount is None else amount
+    return Coin(parent.name(), puzzle_hash or parent.puzzle_hash, uint64(chosen))
+
+
+def info(coin: Coin, parent: Coin) -> UnspentLineageInfo:
+    """The lineage of a coin."""
+    return UnspentLineageInfo(coin.name(), parent.name(), parent.parent_coin_info)
+
+
+LAUNCHER = Coin(bytes32(b"\x01" * 32), OTHER, uint64(ODD))
+FIRST = child(LAUNCHER, SINGLETON)

@@ -1,0 +1,169 @@
+"""What is cdb's own about its coin store: files, locks, errors, cancellation."""
+
+import asyncio
+import shutil
+import sqlite3
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, closing, suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("chia", reason="chia-blockchain is not installed here; make chia-tests has it")
+
+from chia.util.db_wrapper import DBWrapper2
+
+from cdb.chia import CoinStore, signatures
+from cdb.chia.store import _THEIRS
+from cdb.errors import UnsupportedError, WrongDatabaseError
+from tests.chia.node import FIRST, LAUNCHER, Node, child, rewards
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    """chia's wrapper of SQLite is asyncio's."""
+    return "asyncio"
+
+
+@asynccontextmanager
+async def opened(path: Path) -> AsyncIterator[Node]:
+    """cdb's store of a file, and its end, for which others would not wait."""
+    async with DBWrapper2.managed(path, db_version=2) as wrapper:
+        store = await CoinStore.create(wrapper)
+        yield Node(store, wrapper)
+    store._follower.close()
+
+
+def rows_of(path: Path) -> list[tuple[Any, ...]]:
+    """What cdb_ops holds."""
+    with closing(sqlite3.connect(path)) as connection:
+        return connection.execute("SELECT number, height, kind FROM cdb_ops").fetchall()
+
+
+@pytest.fixture
+async def path(tmp_path: Path) -> Path:
+    """A file with two blocks, closed."""
+    async with opened(tmp_path / "node.sqlite") as node:
+        await node.block(1, [], [FIRST])
+        await node.block(2, [FIRST], [child(FIRST)])
+    return tmp_path / "node.sqlite"
+
+
+async def test_a_plain_node_refuses_the_file_and_a_copy_of_its_tables(path: Path) -> None:
+    copy = path.with_name("copy.sqlite")
+    with closing(sqlite3.connect(path)) as old, closing(sqlite3.connect(copy)) as new:
+        tables = old.execute("SELECT sql, name FROM sqlite_master WHERE type = 'table'").fetchall()
+        new.execute("ATTACH ? AS old", (str(path),))
+        for sql, name in tables:  # as `chia db backup --no_indexes` does
+            new.execute(sql)
+            new.execute(f"INSERT INTO {name} SELECT * FROM old.{name}")  # noqa: S608
+        new.commit()
+    for file in (path, copy):
+        async with DBWrapper2.managed(file, db_version=2) as wrapper:
+            with pytest.raises(sqlite3.OperationalError, match="confirmed_index"):
+                await _THEIRS.create(wrapper)
+
+
+async def test_a_file_with_coins_of_chias_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "node.sqlite"
+    async with DBWrapper2.managed(path, db_version=2) as wrapper:
+        theirs = await _THEIRS.create(wrapper)
+        await theirs.new_block(1, 1, rewards(1), [], [])
+        with pytest.raises(WrongDatabaseError, match="its coins are in chia's own table"):
+            await CoinStore.create(wrapper)
+        assert await theirs.num_unspent() == 2
+
+
+async def test_a_log_of_another_file_is_refused_and_left_alone(path: Path, tmp_path: Path) -> None:
+    async with opened(tmp_path / "other.sqlite") as node:
+        await node.block(1, [], [LAUNCHER])
+        await node.block(2, [LAUNCHER], [])
+    log = Path(f"{path}.cdb")
+    shutil.rmtree(log)
+    shutil.copytree(tmp_path / "other.sqlite.cdb", log)
+    before = (log / "log").read_bytes()
+    with pytest.raises(WrongDatabaseError, match=r"not the coin log of .*a new one or another's"):
+        async with opened(path):
+            pass
+    assert (log / "log").read_bytes() == before
+    shutil.rmtree(log)
+    with pytest.raises(WrongDatabaseError, match=r"not the coin log of .*put both back"):
+        async with opened(path):
+            pass
+
+
+async def test_a_log_without_its_file_is_refused(path: Path) -> None:
+    path.unlink()
+    with pytest.raises(WrongDatabaseError, match=r"the SQLite file beside it is a new one"):
+        async with opened(path):
+            pass
+
+
+async def test_a_file_that_fell_back_takes_the_log_back(path: Path) -> None:
+    """As a power cut may have it, with synchronous = NORMAL."""
+    before = path.with_name("before.sqlite")
+    shutil.copy(path, before)
+    async with opened(path) as node:
+        await node.block(3, [child(FIRST)], [])
+        await node.block(5)
+    shutil.copy(before, path)
+    async with opened(path) as node:
+        assert (await node.record(child(FIRST))).spent_block_index == 0  # type: ignore[union-attr]
+        assert await node.store.get_coins_added_at_height(5) == []
+
+
+async def test_rows_go_when_the_log_has_them(path: Path) -> None:
+    async with opened(path) as node:
+        for height in range(3, 300):
+            await node.block(height)
+    rows = rows_of(path)
+    assert 1 <= len(rows) < 200
+    assert rows[-1][1:] == (299, "block")
+    async with opened(path) as node:
+        assert await node.store.num_unspent() == 2 * 299 + 1
+
+
+async def test_a_cancelled_caller_loses_no_committed_operation(path: Path) -> None:
+    async with opened(path) as node:
+        for height in range(3, 60):
+
+            async def add(height: int = height) -> None:
+                async with node.wrapper.writer():
+                    with suppress(asyncio.CancelledError):  # and yet it goes on to commit
+                        await node.block(height)
+
+            task = asyncio.create_task(add())
+            await asyncio.sleep(0.0004 * (height % 10))
+            task.cancel()
+            await asyncio.wait([task])
+            rows = await node.wrapper._write_connection.execute_fetchall(
+                "SELECT 1 FROM cdb_ops WHERE height = ?", (height,)
+            )
+            added = await node.store.get_coins_added_at_height(height)
+            assert len(added) == (2 if list(rows) else 0), height
+
+
+async def test_a_lower_block_is_refused(path: Path) -> None:
+    async with opened(path) as node:
+        with pytest.raises(ValueError, match="the newest block is 2; roll back"):
+            await node.block(1)
+
+
+async def test_another_chia_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    signatures.check_signatures(_THEIRS, CoinStore)
+
+    class Newer(CoinStore):
+        async def num_unspent(self, *, of: bytes = b"") -> int:
+            return 0
+
+    with pytest.raises(UnsupportedError, match=r"2\.7\.5 is installed.*num_unspent.*install 2"):
+        signatures.check_signatures(Newer, CoinStore)
+
+
+async def test_an_old_schema_is_refused() -> None:
+    async with DBWrapper2.managed(":memory:", db_version=1) as wrapper:
+        with pytest.raises(RuntimeError, match="does not support database schema v1"):
+            await CoinStore.create(wrapper)
