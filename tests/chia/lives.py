@@ -2,7 +2,7 @@
 
 import asyncio
 import sqlite3
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -11,7 +11,7 @@ from chia.full_node.coin_store import CoinStore as TheirStore
 from chia.full_node.hint_store import HintStore
 from chia.util.db_wrapper import DBWrapper2
 
-from cdb.chia import CoinStore
+from cdb.chia import CoinStore, follower
 from tests.chia.answers import compare
 from tests.chia.chain import Chain, Made
 
@@ -28,24 +28,42 @@ class UndoneError(Exception):
     """A transaction ends so on purpose."""
 
 
-def live(path: Path, seed: str, say_equal: Callable[[], object], *, goes_on: bool) -> None:
-    """Compare the stores, say that they are equal, and go on until somebody ends it.
+def live(
+    path: Path,
+    seed: str,
+    say_equal: Callable[[], object] = lambda: None,
+    *,
+    transactions: int = 0,
+    synchronous: Sequence[str] = ("NORMAL", "FULL", "OFF"),
+) -> None:
+    """Compare the stores, say that they are equal, do so many transactions, and compare and close.
 
-    Raises AssertionError where they differ.
+    synchronous: SQLite's, one of these. Raises AssertionError where they differ.
     """
-    asyncio.run(_live(path, Random(seed), say_equal, goes_on=goes_on))
+    asyncio.run(_live(path, Random(seed), say_equal, transactions, synchronous))
 
 
 async def _live(
-    path: Path, random: Random, say_equal: Callable[[], object], *, goes_on: bool
+    path: Path,
+    random: Random,
+    say_equal: Callable[[], object],
+    transactions: int,
+    synchronous: Sequence[str],
 ) -> None:
-    synchronous = random.choice(["NORMAL", "FULL", "OFF"])
-    async with DBWrapper2.managed(path, db_version=2, synchronous=synchronous) as wrapper:
+    # Often, so that short lives have some: flushes, with rows that go, and checkpoints.
+    follower.FLUSH_OPERATIONS = random.choice([1, 3, 10])
+    async with DBWrapper2.managed(
+        path, db_version=2, synchronous=random.choice(synchronous)
+    ) as wrapper:
+        async with wrapper.writer() as connection:
+            await connection.execute(f"PRAGMA wal_autocheckpoint = {random.choice([5, 50, 1000])}")
         twins = await Twins.create(wrapper, random)
         await compare(twins, everything=True)
         say_equal()
-        while goes_on:
+        for _ in range(transactions):
             await twins.transaction()
+        await compare(twins, everything=True)
+    twins.ours._follower.close()
 
 
 class Twins:

@@ -14,9 +14,10 @@ pytest.importorskip("chia", reason="chia-blockchain is not installed here; make 
 
 from chia.util.db_wrapper import DBWrapper2
 
-from cdb.chia import CoinStore, signatures
+from cdb.chia import CoinStore, follower, ops_table, signatures
 from cdb.chia.store import _THEIRS
-from cdb.errors import UnsupportedError, WrongDatabaseError
+from cdb.coin_log.binding import CoinLog
+from cdb.errors import CdbError, StorageError, UnsupportedError, WrongDatabaseError
 from tests.chia.node import FIRST, LAUNCHER, Node, child, rewards
 
 pytestmark = pytest.mark.anyio
@@ -26,6 +27,12 @@ pytestmark = pytest.mark.anyio
 def anyio_backend() -> str:
     """chia's wrapper of SQLite is asyncio's."""
     return "asyncio"
+
+
+class Beside(CoinStore):
+    """cdb's store in a file that has chia's own, too."""
+
+    interlock = False
 
 
 @asynccontextmanager
@@ -77,6 +84,18 @@ async def test_a_file_with_coins_of_chias_is_refused(tmp_path: Path) -> None:
         assert await theirs.num_unspent() == 2
 
 
+async def test_chias_coins_are_never_dropped(tmp_path: Path) -> None:
+    path = tmp_path / "node.sqlite"
+    async with DBWrapper2.managed(path, db_version=2) as wrapper:
+        theirs = await _THEIRS.create(wrapper)
+        await Beside.create(wrapper)
+        await theirs.new_block(1, 1, rewards(1), [], [])
+    async with DBWrapper2.managed(path, db_version=2) as wrapper:
+        with pytest.raises(WrongDatabaseError, match="its coins are in chia's own table"):
+            await CoinStore.create(wrapper)
+        assert await (await _THEIRS.create(wrapper)).num_unspent() == 2
+
+
 async def test_a_log_of_another_file_is_refused_and_left_alone(path: Path, tmp_path: Path) -> None:
     async with opened(tmp_path / "other.sqlite") as node:
         await node.block(1, [], [LAUNCHER])
@@ -126,6 +145,29 @@ async def test_rows_go_when_the_log_has_them(path: Path) -> None:
         assert await node.store.num_unspent() == 2 * 299 + 1
 
 
+async def test_no_cancellation_leaves_the_table_empty(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def cancelled(connection: object, number: int) -> None:
+        await delete_up_to(connection, number)
+        raise asyncio.CancelledError
+
+    delete_up_to = ops_table.delete_up_to
+    monkeypatch.setattr(ops_table, "delete_up_to", cancelled)
+    monkeypatch.setattr(follower, "FLUSH_OPERATIONS", 1)
+    async with opened(path) as node:
+        for height in range(3, 30):
+            async with node.wrapper.writer():
+                with suppress(asyncio.CancelledError):  # and yet it goes on to commit
+                    await node.block(height)
+            await node.record(FIRST)
+            await asyncio.sleep(0.01)
+            assert rows_of(path)
+        n_unspent = await node.store.num_unspent()
+    async with opened(path) as node:
+        assert await node.store.num_unspent() == n_unspent
+
+
 async def test_a_cancelled_caller_loses_no_committed_operation(path: Path) -> None:
     async with opened(path) as node:
         for height in range(3, 60):
@@ -144,6 +186,31 @@ async def test_a_cancelled_caller_loses_no_committed_operation(path: Path) -> No
             )
             added = await node.store.get_coins_added_at_height(height)
             assert len(added) == (2 if list(rows) else 0), height
+
+
+@pytest.mark.parametrize("call", ["accept", "flush"])
+async def test_after_a_failed_write_every_call_raises_and_nothing_is_lost(
+    path: Path, monkeypatch: pytest.MonkeyPatch, call: str
+) -> None:
+    def disk_full(log: CoinLog, *_: object, **__: object) -> None:
+        raise StorageError(log.path, "disk full (ENOSPC)")
+
+    monkeypatch.setattr(follower, "FLUSH_OPERATIONS", 1)
+    async with opened(path) as node:
+        with monkeypatch.context() as patch:
+            patch.setattr(CoinLog, call, disk_full)
+            await node.block(3, [child(FIRST)], [])
+            with pytest.raises(CdbError, match="disk full"):  # noqa: PT012 - one of a few calls
+                for _ in range(100):
+                    await node.record(FIRST)
+                    await asyncio.sleep(0.01)
+        for ask in (node.store.num_unspent(), node.record(FIRST), node.block(4), node.lineage()):
+            with pytest.raises(CdbError, match="disk full"):
+                await ask
+    async with opened(path) as node:
+        assert (await node.record(child(FIRST))).spent_block_index == 3  # type: ignore[union-attr]
+        assert await node.store.get_coins_added_at_height(4) == []
+        await node.block(4)
 
 
 async def test_a_lower_block_is_refused(path: Path) -> None:

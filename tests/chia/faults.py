@@ -1,0 +1,157 @@
+"""chia's coin store and cdb's in one SQLite file, equal after faults at every file operation.
+
+    python -m tests.chia.faults kill --seed 1 --times 100
+    python -m tests.chia.faults power --seed 1 --times 100
+
+kill: a life (tests/chia/lives.py) is killed before the n-th call that changes a file. power: a life
+is recorded, and the power cut behind operations of it, which leaves what a file system may leave
+(cdb.testing.faults). Either way the pair is opened again, compared, and lives on for a while.
+
+It runs with the library preloaded that makes faults; each life is a fork of this process.
+"""
+
+import argparse
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from random import Random
+
+from cdb.testing.faults.crash_states import write_tree
+from cdb.testing.faults.disk import FileSystem
+from cdb.testing.faults.power import NOT_DURABLE, Recording, points
+from cdb.testing.faults.recorder import read_trace
+from cdb.testing.faults.shim import KILL, LIBRARY, Calls, Shim, missing
+from cdb.testing.faults.trial import new_directory, scratch
+from tests.chia.lives import live
+
+TRANSACTIONS = 20
+TRANSACTIONS_AFTER = 2
+FAULTS_A_LIFE = 25
+PLACES_A_LIFE = 10
+"""A power cut behind an operation leaves one of some six states."""
+PROMISING = ("NORMAL", "NORMAL", "FULL")
+"""What SQLite has to be told to be, if a power cut may come."""
+FILE = "twins.sqlite"
+
+
+def main() -> int:
+    """Make so many faults; 1 if one of them was survived badly."""
+    arguments = _parser().parse_args()
+    if missing() is not None:
+        sys.stderr.write(f"{missing()}\n")
+        return 2
+    if str(LIBRARY) not in os.environ.get("LD_PRELOAD", ""):
+        line = [sys.executable, "-m", "tests.chia.faults", *sys.argv[1:]]
+        os.execve(sys.executable, line, os.environ | {"LD_PRELOAD": str(LIBRARY)})  # noqa: S606
+    started, done = time.monotonic(), 0
+    with scratch() as directory:
+        for fault in _faults(arguments.kind, arguments.seed, directory):
+            root = directory / "root"
+            after = partial(live, root / FILE, fault, transactions=TRANSACTIONS_AFTER)
+            if _in_child(after) != 0:
+                _say(f"{arguments.kind} {fault}: the stores differ, or failed")
+                return 1
+            done += 1
+            if done == arguments.times:
+                break
+    _say(f"{done} faults ({arguments.kind}), {time.monotonic() - started:.0f} s: no difference")
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m tests.chia.faults", description=__doc__)
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.add_argument("kind", choices=["kill", "power"])
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--times", type=int, default=50)
+    return parser
+
+
+def _faults(kind: str, seed: int, directory: Path) -> Iterator[str]:
+    """Faults without end: what each leaves is in root, and this is its name."""
+    number = 0
+    while True:
+        make = _kills if kind == "kill" else _cuts
+        yield from make(f"{seed}:{number}", directory)
+        number += 1
+
+
+def _kills(seed: str, directory: Path) -> Iterator[str]:
+    counted = directory / "counted"
+    _must_live(seed, directory, lambda shim: shim.arm(Calls.CHANGE, 0, 0, 0), counted)
+    n_calls = int(counted.read_text())
+    for n in sorted(Random(seed).sample(range(1, n_calls + 1), min(n_calls, FAULTS_A_LIFE))):
+        root = new_directory(directory / "root")
+        # Threads and cancellations go their own ways: it may end before its n-th call.
+        _in_child(partial(_life, root, seed, partial(_kill_at, n)))
+        yield f"{seed} before call {n} of {n_calls}"
+
+
+def _kill_at(n: int, shim: Shim) -> None:
+    shim.arm(Calls.CHANGE, n, n, KILL)
+
+
+def _cuts(seed: str, directory: Path) -> Iterator[str]:
+    trace = directory / "trace"
+    _must_live(seed, directory, partial(_record, trace))
+    root = directory / "root"
+    recording = Recording(root, tuple(read_trace(trace)))
+    recording.check_complete(NOT_DURABLE)
+    random = Random(seed)
+    file_system = random.choice([FileSystem.EXT4, FileSystem.STRICT])
+    n_operations = len(recording.operations)
+    places = random.sample(range(n_operations), min(n_operations, PLACES_A_LIFE))
+    for point in points(recording, random.getrandbits(32), file_system, places):
+        write_tree(point.tree, new_directory(root))
+        yield f"{seed} on {file_system.value} at {point.name} of {n_operations}"
+
+
+def _record(trace: Path, shim: Shim) -> None:
+    descriptor = os.open(trace, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
+    shim.record(descriptor, os.open(os.devnull, os.O_WRONLY))
+
+
+def _must_live(
+    seed: str, directory: Path, arm: Callable[[Shim], None], counted: Path | None = None
+) -> None:
+    """A whole life, without a fault."""
+    root = new_directory(directory / "root")
+    if _in_child(partial(_life, root, seed, arm, counted)) != 0:
+        raise SystemExit(f"{seed}: the stores differ, or failed, without a fault")
+
+
+def _life(root: Path, seed: str, arm: Callable[[Shim], None], counted: Path | None = None) -> None:
+    shim = Shim()
+    shim.watch(root)
+    arm(shim)
+    live(root / FILE, seed, transactions=TRANSACTIONS, synchronous=PROMISING)
+    if counted is not None:
+        counted.write_text(str(shim.calls()))
+
+
+def _in_child(call: Callable[[], None]) -> int:
+    """Make a call in a fork of this process; 0 if it ended well."""
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            call()
+            code = 0
+        except BaseException:
+            sys.excepthook(*sys.exc_info())
+        finally:
+            os._exit(code)
+    _, status = os.waitpid(child, 0)
+    return os.waitstatus_to_exitcode(status)
+
+
+def _say(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
