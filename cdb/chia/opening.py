@@ -94,7 +94,7 @@ async def _rows(connection: Any, log: Log, log_path: Path, *, is_new: bool) -> l
 def _log_at(log_path: Path, file: Path | None) -> Log:
     durability = Durability.NONE if file is None else Durability.POWER
     try:
-        log: Log = coin_log.INDEXED(log_path, durability=durability)  # type: ignore[attr-defined]
+        log: Log = coin_log.INDEXED(log_path, durability=durability)
     except BaseException:
         _remove(log_path, file)
         raise
