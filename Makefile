@@ -42,7 +42,7 @@ types: .venv/ready
 	.venv/bin/mypy
 
 TIER ?= all
-chia-tests: .venv/ready
+chia-tests:
 	@scripts/chia-tests $(TIER)
 
 SECONDS ?= 60
