@@ -60,9 +60,7 @@ class Follower:
 
     async def view(self, wrapper: Any) -> QueriesPacked:
         """The coins as the task that asks has to see them: committed, and its own."""
-        if self._worker.has_ended:
-            problem = "another wrapper of SQLite has opened the same file; use that one's store"
-            raise DatabaseClosedError(self._log_path, problem)
+        self._check_open()
         if self._staged or self._settling is not None:
             await self._settle(wrapper)
             if self._staged and _is_writer(wrapper):
@@ -71,6 +69,7 @@ class Follower:
 
     async def read(self, call: Callable[[], T], n_coins: int) -> T:
         """What a call gives that reads so many coins of a view."""
+        self._check_open()
         return await self._worker.run(call, n_coins)
 
     def newest(self, view: QueriesPacked) -> Tip:
@@ -113,6 +112,12 @@ class Follower:
         if self._flushed > self._deleted:
             number = self._deleted = self._flushed
             await ops_table.delete_up_to(connection, number)
+
+    def _check_open(self) -> None:
+        """Raise DatabaseClosedError after the end: the thread would never answer."""
+        if self._worker.has_ended:
+            problem = "another wrapper of SQLite has opened the same file; use that one's store"
+            raise DatabaseClosedError(self._log_path, problem)
 
     def end(self) -> None:
         """Begin to close the log. What it has not seen yet is applied on opening."""
@@ -176,6 +181,7 @@ class Follower:
     async def _apply_beside(self, operations: list[Operation], effect: Effect) -> None:
         """Apply an effect in the thread. A task of its own: nobody's end cuts it short."""
         try:
+            self._check_open()
             await asyncio.wrap_future(self._worker.submit(lambda: self._apply(effect)))
             self._note(operations)
         finally:

@@ -17,7 +17,13 @@ from chia.util.db_wrapper import DBWrapper2
 from cdb.chia import CoinStore, follower, ops_table, signatures
 from cdb.chia.store import _THEIRS
 from cdb.coin_log.binding import CoinLog
-from cdb.errors import CdbError, StorageError, UnsupportedError, WrongDatabaseError
+from cdb.errors import (
+    CdbError,
+    DatabaseClosedError,
+    StorageError,
+    UnsupportedError,
+    WrongDatabaseError,
+)
 from tests.chia.node import FIRST, LAUNCHER, Node, child, rewards
 
 pytestmark = pytest.mark.anyio
@@ -211,6 +217,16 @@ async def test_after_a_failed_write_every_call_raises_and_nothing_is_lost(
         assert (await node.record(child(FIRST))).spent_block_index == 3  # type: ignore[union-attr]
         assert await node.store.get_coins_added_at_height(4) == []
         await node.block(4)
+
+
+async def test_of_two_wrappers_of_a_file_the_second_has_it(path: Path) -> None:
+    async with opened(path) as first, opened(path) as second:
+        await second.block(3, [child(FIRST)], [])
+        names = [child(FIRST).name()] * 1_000  # so many are for the thread, which has ended
+        for ask in (first.record(FIRST), first.store.get_coin_records(names), first.block(3)):
+            with pytest.raises(DatabaseClosedError, match="another wrapper of SQLite has opened"):
+                await asyncio.wait_for(ask, 10)
+        assert (await second.record(child(FIRST))).spent_block_index == 3  # type: ignore[union-attr]
 
 
 async def test_a_lower_block_is_refused(path: Path) -> None:
