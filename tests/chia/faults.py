@@ -15,6 +15,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from random import Random
@@ -27,7 +28,8 @@ from cdb.testing.faults.shim import KILL, LIBRARY, Calls, Shim, missing
 from cdb.testing.faults.trial import new_directory, scratch
 from tests.chia.lives import live
 
-TRANSACTIONS = 20
+KILLED_TRANSACTIONS = 8
+CUT_TRANSACTIONS = 20
 TRANSACTIONS_AFTER = 2
 FAULTS_A_LIFE = 25
 PLACES_A_LIFE = 10
@@ -81,13 +83,18 @@ def _faults(kind: str, seed: int, directory: Path) -> Iterator[str]:
 
 def _kills(seed: str, directory: Path) -> Iterator[str]:
     counted = directory / "counted"
-    _must_live(seed, directory, lambda shim: shim.arm(Calls.CHANGE, 0, 0, 0), counted)
+    root = new_directory(directory / "root")
+    _must_live(Life(root, seed, KILLED_TRANSACTIONS, _count, counted))
     n_calls = int(counted.read_text())
     for n in sorted(Random(seed).sample(range(1, n_calls + 1), min(n_calls, FAULTS_A_LIFE))):
-        root = new_directory(directory / "root")
+        new_directory(root)
         # Threads and cancellations go their own ways: it may end before its n-th call.
-        _in_child(partial(_life, root, seed, partial(_kill_at, n)))
+        _in_child(Life(root, seed, KILLED_TRANSACTIONS, partial(_kill_at, n)))
         yield f"{seed} before call {n} of {n_calls}"
+
+
+def _count(shim: Shim) -> None:
+    shim.arm(Calls.CHANGE, 0, 0, 0)
 
 
 def _kill_at(n: int, shim: Shim) -> None:
@@ -96,8 +103,8 @@ def _kill_at(n: int, shim: Shim) -> None:
 
 def _cuts(seed: str, directory: Path) -> Iterator[str]:
     trace = directory / "trace"
-    _must_live(seed, directory, partial(_record, trace))
-    root = directory / "root"
+    root = new_directory(directory / "root")
+    _must_live(Life(root, seed, CUT_TRANSACTIONS, partial(_record, trace)))
     recording = Recording(root, tuple(read_trace(trace)))
     recording.check_complete(NOT_DURABLE)
     random = Random(seed)
@@ -114,22 +121,31 @@ def _record(trace: Path, shim: Shim) -> None:
     shim.record(descriptor, os.open(os.devnull, os.O_WRONLY))
 
 
-def _must_live(
-    seed: str, directory: Path, arm: Callable[[Shim], None], counted: Path | None = None
-) -> None:
+@dataclass(frozen=True)
+class Life:
+    """A life of the pair, with a fault or none. counted: where to write how many calls it made."""
+
+    root: Path
+    seed: str
+    transactions: int
+    arm: Callable[[Shim], None]
+    counted: Path | None = None
+
+    def __call__(self) -> None:
+        """Live it, in this process."""
+        shim = Shim()
+        shim.watch(self.root)
+        self.arm(shim)
+        path = self.root / FILE
+        live(path, self.seed, transactions=self.transactions, synchronous=PROMISING)
+        if self.counted is not None:
+            self.counted.write_text(str(shim.calls()))
+
+
+def _must_live(life: Life) -> None:
     """A whole life, without a fault."""
-    root = new_directory(directory / "root")
-    if _in_child(partial(_life, root, seed, arm, counted)) != 0:
-        raise SystemExit(f"{seed}: the stores differ, or failed, without a fault")
-
-
-def _life(root: Path, seed: str, arm: Callable[[Shim], None], counted: Path | None = None) -> None:
-    shim = Shim()
-    shim.watch(root)
-    arm(shim)
-    live(root / FILE, seed, transactions=TRANSACTIONS, synchronous=PROMISING)
-    if counted is not None:
-        counted.write_text(str(shim.calls()))
+    if _in_child(life) != 0:
+        raise SystemExit(f"{life.seed}: the stores differ, or failed, without a fault")
 
 
 def _in_child(call: Callable[[], None]) -> int:

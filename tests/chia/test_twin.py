@@ -16,7 +16,7 @@ pytest.importorskip("chia", reason="chia-blockchain is not installed here; make 
     "trial",
     [
         ["twin", "--seed", "15", "--kills", "30"],
-        ["faults", "kill", "--seed", "15", "--times", "30"],
+        ["faults", "kill", "--seed", "15", "--times", "20"],
         ["faults", "power", "--seed", "15", "--times", "60"],
     ],
     ids=["kills at any time", "kills before a call", "power cuts"],
