@@ -13,7 +13,7 @@ from cdb.packed import pack_unnamed
 from cdb.schemas.protocol import AcceptsPacked, QueriesPacked, ReadsPacked, Schema
 
 _HEAD_BYTES = 24
-_RESTORE = "put both back from the same backup, or sync anew without both"
+RESTORE = "put both back from the same backup, or sync anew without both"
 
 
 class Log(Schema, AcceptsPacked, ReadsPacked, QueriesPacked, Protocol):
@@ -26,11 +26,11 @@ def catch_up(log: Log, path: Path, file: Path | None, rows: list[Operation]) -> 
     Raises WrongDatabaseError, and nothing has happened, where it is another log.
     """
     if not rows:
-        raise WrongDatabaseError(file or path, "its table cdb_ops is empty", _RESTORE)
+        raise WrongDatabaseError(file or path, "its table cdb_ops is empty", RESTORE)
     effect = effect_of(rows)
     found = tip_up_to(log, path, effect.height - 1)
     if found != effect.tip:
-        raise WrongDatabaseError(path, _difference(file, effect.tip, found), _RESTORE)
+        raise WrongDatabaseError(path, _difference(file, effect.tip, found), RESTORE)
     apply(log, effect, found, file)
     log.flush()
 

@@ -12,7 +12,7 @@ from weakref import WeakValueDictionary, finalize
 
 from cdb.chia import ops_table
 from cdb.chia.follower import Follower
-from cdb.chia.log import Log, catch_up, root_of, sync_wal
+from cdb.chia.log import RESTORE, Log, catch_up, root_of, sync_wal
 from cdb.chia.operation import Operation
 from cdb.disk.paths import located
 from cdb.durability import Durability
@@ -51,6 +51,8 @@ async def follower_of(wrapper: Any, *, interlock: bool) -> Follower:
         if (is_new or interlock) and await ops_table.has_coins(connection):
             problem = "its coins are in chia's own table; start with a new file, and sync anew"
             raise WrongDatabaseError(file or "memory", problem)
+        if not is_new and not log_path.exists():
+            raise WrongDatabaseError(log_path, f"the coins of {file} are not there", RESTORE)
         log = await _in_thread(partial(_log_at, log_path, file))
         try:
             rows = await _rows(connection, log, log_path, is_new=is_new)

@@ -115,9 +115,10 @@ async def test_a_log_of_another_file_is_refused_and_left_alone(path: Path, tmp_p
             pass
     assert (log / "log").read_bytes() == before
     shutil.rmtree(log)
-    with pytest.raises(WrongDatabaseError, match=r"not the coin log of .*put both back"):
+    with pytest.raises(WrongDatabaseError, match=r"the coins of .* are not there; put both back"):
         async with opened(path):
             pass
+    assert not log.exists()
 
 
 async def test_a_log_without_its_file_is_refused(path: Path) -> None:
