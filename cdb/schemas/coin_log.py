@@ -131,8 +131,9 @@ class CoinLogSchema(Shared):
             )
             undo.callback(self._home.close)
             if index and not self._home.extra:
-                problem = f"it has no index by {index}; open it for writing with that index once"
-                raise WrongDatabaseError(self._path, f"{problem}, as coin_log:INDEXED does")
+                adding = f"load_blocks coin_log:INDEXED --db {self._path} --input /dev/null"
+                problem = f"it has no index by {index}; 'cdb {adding}' gives it one"
+                raise WrongDatabaseError(self._path, problem)
             self._log = self._open(durability, sizes, progress)
             undo.pop_all()
 
