@@ -4,13 +4,9 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any
-from weakref import WeakKeyDictionary
 
 from chia_rs import Coin, CoinRecord
 from chia_rs.sized_ints import uint32
-
-_SEEDED: "WeakKeyDictionary[Any, list[CoinRecord]]" = WeakKeyDictionary()
-"""What each store was given before: more of it may belong into the same blocks."""
 
 
 @dataclass
@@ -22,18 +18,36 @@ class _Seeds:
 
 
 async def add_coin_records_to_db(coin_store: Any, records: list[CoinRecord]) -> None:
-    """Have a store hold these coins, and those that it was given so before.
+    """Have a store hold these coins, and those that it had before: blocks rise, so all are made
+    anew.
 
     Each height gets two rewards that no test asks for: chia wants a block to have them.
     """
-    before = _SEEDED.setdefault(coin_store, [])
     async with coin_store.db_wrapper.writer_maybe_transaction():
-        if before:
-            await coin_store.rollback_to_block(-1)
-        before += records
-        blocks = _blocks_of(before)
+        blocks = _blocks_of([*await _taken_away(coin_store), *records])
         for height in sorted(blocks):
             await _add_block(coin_store, height, blocks[height])
+
+
+async def _taken_away(coin_store: Any) -> list[CoinRecord]:
+    """What a store held, which is empty from now on."""
+    held: list[CoinRecord] = []
+    try:
+        async with coin_store.db_wrapper.writer():
+            n_coins = len(await coin_store.rollback_to_block(-1))
+            raise _UndoneError
+    except _UndoneError:
+        pass
+    height = 0
+    while len(held) < n_coins:
+        held += await coin_store.get_coins_added_at_height(uint32(height))
+        height += 1
+    await coin_store.rollback_to_block(-1)
+    return held
+
+
+class _UndoneError(Exception):
+    """What was done was only to find out what it would do."""
 
 
 async def all_non_reward_coins(simulator: Any) -> list[Coin]:
@@ -61,7 +75,7 @@ def _blocks_of(records: list[CoinRecord]) -> dict[int, _Seeds]:
 
 async def _add_block(coin_store: Any, height: int, seeds: _Seeds) -> None:
     rewards = [record.coin for record in seeds.coins if record.coinbase]
-    if height:
+    if height and len(rewards) < 2:
         rewards += [_unasked_reward(height, which) for which in range(2)]
     others = [record.coin for record in seeds.coins if not record.coinbase]
     timestamp = seeds.coins[0].timestamp if seeds.coins else 0
