@@ -1,6 +1,7 @@
 """coins: coins by puzzle hash, parent or block, of a database that has secondary keys."""
 
 import json
+import sys
 from collections.abc import Iterable, Iterator
 from itertools import chain, islice
 from pathlib import Path
@@ -100,8 +101,8 @@ def coins(
     In JSON spent_index is 0 for an unspent coin.
 
     The database is opened only for reading. It must have secondary keys, as those of memory, and
-    those that blockchain_v2:INDEXED makes; with blockchain_v2 it can be a full node's own. The
-    command schemas lists what makes them.
+    those that blockchain_v2:INDEXED and coin_log:INDEXED make; with blockchain_v2 it can be a full
+    node's own. The command schemas lists what makes them.
 
     \b
     Examples:
@@ -128,7 +129,8 @@ def coins(
         elif parents:
             infos = keys.coin_infos_for_parents([*parents], include_spent=not unspent, limit=limit)
         else:
-            infos = list(islice(_of_blocks(keys, confirmed, spent, unspent=unspent), limit))
+            found = _of_blocks(keys, confirmed, spent, unspent=unspent)
+            infos = list(islice(found, None if limit is None else min(limit, sys.maxsize)))
     _show(infos, as_json=as_json)
 
 
@@ -173,7 +175,7 @@ def _json(info: CoinInfo) -> str:
 def _no_keys(schema: SchemaInfo, path: Path) -> str:
     """What to say of a database without secondary keys."""
     if schema.indexed is not None:
-        made = f"'cdb load_blocks {schema.indexed} --db NEW' makes one with them"
+        made = f"'cdb load_blocks {schema.indexed} --db PATH' makes one with them"
         return f"{path}: this database has no secondary keys; {made}"
     others = [found for name in schema_names() if (found := _keyed_spec(name)) is not None]
     made = f"'cdb load_blocks SCHEMA --db NEW' makes one, where SCHEMA is {' or '.join(others)}"

@@ -71,13 +71,17 @@ void Chains::free_slot(size_t slot) {
   heads_[gap] = {};
 }
 
-void Chains::find_all(uint64_t bits, std::vector<uint32_t> *places, uint64_t *probes) const {
-  const size_t first = places->size();
-  for (uint32_t entries = heads_[slot_of(bits)].entries; entries != 0;
-       entries = entries_[entries - 1].before)
-    places->push_back(entries_[entries - 1].place);
-  *probes += places->size() - first + 1;
-  std::reverse(places->begin() + static_cast<ptrdiff_t>(first), places->end());
+void Chains::find_between(uint64_t bits, uint32_t first, uint32_t end,
+                          std::vector<uint32_t> *places, uint64_t *probes) const {
+  const ptrdiff_t n_before = static_cast<ptrdiff_t>(places->size());
+  ++*probes;
+  for (uint32_t entries = heads_[slot_of(bits)].entries; entries != 0; ++*probes) {
+    const Entry &entry = entries_[entries - 1];
+    if (entry.place < first) break;
+    if (entry.place < end) places->push_back(entry.place);
+    entries = entry.before;
+  }
+  std::reverse(places->begin() + n_before, places->end());
 }
 
 std::vector<Chains::Item> Chains::sorted() const {

@@ -23,8 +23,10 @@ class Chains {
   void insert(uint64_t bits, uint32_t place);
   // Remove the entries of the places from this one on.
   void cut(uint32_t first_place);
-  // Append the places with these bits, ascending. probes: those that are looked at are added.
-  void find_all(uint64_t bits, std::vector<uint32_t> *places, uint64_t *probes) const;
+  // Append the places with these bits, first ≤ place < end, ascending. probes: those that are
+  // looked at are added.
+  void find_between(uint64_t bits, uint32_t first, uint32_t end, std::vector<uint32_t> *places,
+                    uint64_t *probes) const;
   void prefetch_head(uint64_t bits) const { prefetch(&heads_[home(bits)]); }
 
   size_t size() const { return entries_.size(); }

@@ -30,15 +30,17 @@ void KeyIndex::insert(const uint8_t *keys, size_t stride, size_t n, uint32_t fir
   }
 }
 
-void KeyIndex::find_all(const uint8_t *keys, size_t n, std::vector<Candidate> *candidates) const {
+void KeyIndex::find_all(const uint8_t *keys, size_t n, uint32_t first, uint32_t end,
+                        std::vector<Candidate> *candidates) const {
   uint64_t probes = 0;
   for (size_t done = 0; done < n; done += kGroup)
-    find_group(keys + done * kNameBytes, std::min(kGroup, n - done), candidates, &probes);
+    find_group(keys + done * kNameBytes, std::min(kGroup, n - done), first, end, candidates,
+               &probes);
   probes_ += probes;
 }
 
-void KeyIndex::find_group(const uint8_t *keys, size_t n, std::vector<Candidate> *candidates,
-                          uint64_t *probes) const {
+void KeyIndex::find_group(const uint8_t *keys, size_t n, uint32_t first, uint32_t end,
+                          std::vector<Candidate> *candidates, uint64_t *probes) const {
   uint64_t bits[kGroup];
   for (size_t i = 0; i < n; ++i)
     tables_.memtable.prefetch_head(bits[i] = bits_.of(keys + i * kNameBytes));
@@ -51,9 +53,9 @@ void KeyIndex::find_group(const uint8_t *keys, size_t n, std::vector<Candidate> 
   std::vector<uint32_t> places;
   for (size_t i = 0; i < n; ++i) {
     places.clear();
-    for (const auto &run : tables_.runs) run->find_all(bits[i], &places, probes);
-    tables_.sealing.find_all(bits[i], &places, probes);
-    tables_.memtable.find_all(bits[i], &places, probes);
+    for (const auto &run : tables_.runs) run->find_between(bits[i], first, end, &places, probes);
+    tables_.sealing.find_between(bits[i], first, end, &places, probes);
+    tables_.memtable.find_between(bits[i], first, end, &places, probes);
     for (const uint32_t place : places) candidates->push_back({place, keys + i * kNameBytes});
   }
 }

@@ -25,8 +25,10 @@ class KeyIndex {
   void insert(const uint8_t *keys, size_t stride, size_t n, uint32_t first_place);
   // Forget the places from this one on, as far as the memtable has them.
   void cut(uint32_t first_place) { tables_.memtable.cut(first_place); }
-  // Append the candidates of n keys; those of a run's or memtable's ascend.
-  void find_all(const uint8_t *keys, size_t n, std::vector<Candidate> *candidates) const;
+  // Append the candidates of n keys with first ≤ place < end; those of a run's or memtable's
+  // ascend.
+  void find_all(const uint8_t *keys, size_t n, uint32_t first, uint32_t end,
+                std::vector<Candidate> *candidates) const;
 
   // Entries that were looked at so far.
   uint64_t probes() const { return probes_; }
@@ -35,8 +37,8 @@ class KeyIndex {
   const Tables<Chains> &tables() const { return tables_; }
 
  private:
-  void find_group(const uint8_t *keys, size_t n, std::vector<Candidate> *candidates,
-                  uint64_t *probes) const;
+  void find_group(const uint8_t *keys, size_t n, uint32_t first, uint32_t end,
+                  std::vector<Candidate> *candidates, uint64_t *probes) const;
 
   NameBits bits_;
   Tables<Chains> tables_;

@@ -17,10 +17,26 @@ constexpr uint64_t kRowsPerName = 64;
 constexpr uint64_t kFewNames = 16;
 constexpr uint64_t kBehindAll = uint64_t{1} << 32;  // of blocks' indices
 
+// The values without those that repeat another one.
+Bytes distinct(const uint8_t *values, size_t n) {
+  std::vector<const uint8_t *> places(n);
+  for (size_t i = 0; i < n; ++i) places[i] = values + i * kNameBytes;
+  std::sort(places.begin(), places.end(),
+            [](const uint8_t *a, const uint8_t *b) { return compare_names(a, b) < 0; });
+  places.erase(std::unique(places.begin(), places.end(), is_same_name), places.end());
+  Bytes each_once(places.size() * kNameBytes);
+  for (size_t i = 0; i < places.size(); ++i)
+    std::memcpy(&each_once[i * kNameBytes], places[i], kNameBytes);
+  return each_once;
+}
+
 }  // namespace
 
 Query::Query(const State &state, const cdb_coin_log_query &query, const uint8_t *values, size_t n)
-    : state_(state), query_(query), values_(values), n_values_(n) {
+    : state_(state),
+      query_(query),
+      values_(distinct(values, n)),
+      n_values_(values_.size() / kNameBytes) {
   if (!state.keys.is_on && (query.key == CDB_PUZZLE_HASH || query.key == CDB_PARENT))
     throw Failure(CDB_INVALID, "", "it was opened without secondary keys");
   first_row_ = state.first_row_of(block_from(query.first_confirmed));
@@ -37,7 +53,7 @@ std::vector<cdb_coin_log_coin> Query::answer() {
   if (query_.limit == 0) return {};
   switch (query_.key) {
     case CDB_NAME:
-      choose_by_name(values_, n_values_);
+      choose_by_name(values_.data(), n_values_);
       break;
     case CDB_PUZZLE_HASH:
       choose_by_puzzle_hash();
@@ -66,21 +82,22 @@ void Query::choose_by_name(const uint8_t *names, size_t n) {
 
 void Query::choose_by_puzzle_hash() {
   std::vector<Candidate> candidates;
-  state_.keys.puzzle_hashes.find_all(values_, n_values_, &candidates);
-  for (const Candidate &each : candidates)
-    if (each.place < state_.row_count) choose(each.place, each.key);
+  state_.keys.puzzle_hashes.find_all(values_.data(), n_values_, first_row_, end_row_, &candidates);
+  for (const Candidate &each : candidates) choose(each.place, each.key);
 }
 
 void Query::choose_by_parent() {
+  if (first_row_ >= end_row_) return;
+  const uint32_t n_blocks = static_cast<uint32_t>(state_.blocks.size());
   std::vector<Candidate> blocks;
-  state_.keys.odd_parents.find_all(values_, n_values_, &blocks);
+  state_.keys.odd_parents.find_all(values_.data(), n_values_, 0, n_blocks, &blocks);
   std::vector<uint32_t> rows(n_values_);
-  state_.find_rows(values_, n_values_, rows.data());
+  state_.find_rows(values_.data(), n_values_, rows.data());
   const auto add = [&](size_t block, const uint8_t *parent) {
     blocks.push_back({static_cast<uint32_t>(block), parent});
   };
   for (size_t i = 0; i < n_values_; ++i) {
-    const uint8_t *const parent = values_ + i * kNameBytes;
+    const uint8_t *const parent = &values_[i * kNameBytes];
     if (is_reward_parent(parent)) {
       const size_t next = state_.blocks_up_to(reward_height(parent));
       if (next > 0) add(next - 1, parent);
@@ -90,27 +107,28 @@ void Query::choose_by_parent() {
     if (spent_index != 0) add(block_from(spent_index), parent);
   }
   for (const Candidate &each : blocks)
-    if (each.place < state_.blocks.size()) choose_children(each.place, each.key);
+    if (each.place < n_blocks) choose_children(each.place, each.key);
 }
 
 void Query::choose_children(size_t block, const uint8_t *parent) {
   const uint32_t end = state_.first_row_of(block + 1);
   if (end <= first_row_ || state_.first_row_of(block) >= end_row_) return;
   state_.check_record(block);
-  const auto compare = [&](uint32_t row) {
-    CoinView view;
-    state_.fetch(&row, 1, &view);
-    return compare_names(view.parent, parent);
+  // The first row from `low` on whose coin's parent compares so, or more.
+  const auto first_from = [&](uint32_t low, int order) {
+    for (uint32_t high = end; low < high;) {
+      const uint32_t middle = low + (high - low) / 2;
+      CoinView view;
+      state_.fetch(&middle, 1, &view);
+      if (compare_names(view.parent, parent) < order)
+        low = middle + 1;
+      else
+        high = middle;
+    }
+    return low;
   };
-  uint32_t low = state_.first_row_of(block), high = end;
-  while (low < high) {
-    const uint32_t middle = low + (high - low) / 2;
-    if (compare(middle) < 0)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  for (; low < end && compare(low) == 0; ++low) choose(low, nullptr);
+  const uint32_t first = first_from(state_.first_row_of(block), 0);
+  choose_rows(first, first_from(first, 1));
 }
 
 // By what the blocks of a range have spent, where that is the shorter way.

@@ -59,7 +59,7 @@ class Query {
 
   const State &state_;
   const cdb_coin_log_query &query_;
-  const uint8_t *const values_;
+  const Bytes values_;  // each once
   const size_t n_values_;
   uint32_t first_row_ = 0, end_row_ = 0;  // of the blocks that may have confirmed them
   uint32_t changed_row_ = 0;              // from here on, rows are of blocks that count as changed

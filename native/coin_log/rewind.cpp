@@ -18,8 +18,10 @@ void Store::cut(size_t kept) {
   checkpoints_.finish(state_, access_);
   const LastRewind rewind = {epoch_ + 1, state_.offset_of(kept)};
   readers_.preserve_from(state_.log, rewind.offset);
-  drop(kept, rewind);
+  // Before the log's end goes back, behind which a sync writes zeros: other processes read those
+  // records until the manifest tells them of the rewind.
   if (acked_.length(epoch_) < rewind.offset) state_.log.sync();
+  drop(kept, rewind);
   epoch_ = rewind.epoch;
   acked_.set(rewind.offset, epoch_);
   acked_.sync();

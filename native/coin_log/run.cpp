@@ -95,10 +95,10 @@ void Run::announce(const uint64_t *bits, size_t n, ColdReads *cold_reads) const 
 }
 
 // From the guess outwards in steps that double: near it at once, and never worse than bisection.
-size_t Run::seek(uint64_t bits, uint64_t *probes) const {
+size_t Run::seek(uint64_t bits, uint32_t first_row, uint64_t *probes) const {
   const size_t bucket = shape_.bucket(bits);
   const size_t first = starts_[bucket], last = end(bucket);
-  const Entry wanted = shape_.entry(bits, shape_.first_row());
+  const Entry wanted = shape_.entry(bits, first_row);
   size_t low = guess(bits), high = low;
   for (size_t step = 4; low > first && entry(low) >= wanted; step *= 2, ++*probes)
     low = low - first > step ? low - step : first;
@@ -115,23 +115,33 @@ size_t Run::seek(uint64_t bits, uint64_t *probes) const {
 }
 
 template <typename Visit>
-void Run::visit_rows(uint64_t bits, uint64_t *probes, Visit visit) const {
+void Run::visit_rows(uint64_t bits, uint32_t first_row, uint64_t *probes, Visit visit) const {
   const size_t last = end(shape_.bucket(bits));
-  const Entry wanted = shape_.entry(bits, shape_.first_row());
-  for (size_t n = seek(bits, probes); n < last; ++n, ++*probes) {
-    if (!shape_.have_same_key(entry(n), wanted)) break;
-    visit(shape_.row(entry(n)));
-  }
+  const Entry wanted = shape_.entry(bits, first_row);
+  for (size_t n = seek(bits, first_row, probes); n < last; ++n, ++*probes)
+    if (!shape_.have_same_key(entry(n), wanted) || !visit(shape_.row(entry(n)))) break;
 }
 
 uint32_t Run::find(uint64_t bits, uint64_t *probes) const {
   uint32_t found = kNoRow;
-  visit_rows(bits, probes, [&](uint32_t row) { found = row; });
+  visit_rows(bits, shape_.first_row(), probes, [&](uint32_t row) {
+    found = row;
+    return true;
+  });
   return found;
 }
 
 void Run::find_all(uint64_t bits, std::vector<uint32_t> *rows, uint64_t *probes) const {
-  visit_rows(bits, probes, [&](uint32_t row) { rows->push_back(row); });
+  find_between(bits, 0, kNoRow, rows, probes);
+}
+
+void Run::find_between(uint64_t bits, uint32_t first, uint32_t end, std::vector<uint32_t> *rows,
+                       uint64_t *probes) const {
+  if (!shape_.reaches(first)) return;
+  visit_rows(bits, std::max(first, shape_.first_row()), probes, [&](uint32_t row) {
+    if (row < end) rows->push_back(row);
+    return row < end;
+  });
 }
 
 RunBuilder::RunBuilder(const Directory &directory, uint64_t number, IndexOf index,

@@ -47,6 +47,10 @@ class RunShape {
   bool is_sound() const { return bucket_bits_ >= 1 && row_bits() <= 32; }
   unsigned bucket_bits() const { return bucket_bits_; }
   uint32_t first_row() const { return first_row_; }
+  // Whether an entry can have the row.
+  bool reaches(uint32_t row) const {
+    return row < first_row_ || uint64_t{row - first_row_} >> row_bits() == 0;
+  }
   size_t buckets() const { return size_t{1} << bucket_bits_; }
 
   // bits: 64 of a name's.
@@ -100,6 +104,9 @@ class Run {
   // The last row with these bits, or kNoRow. probes: the places that are looked at are added.
   uint32_t find(uint64_t bits, uint64_t *probes) const;
   void find_all(uint64_t bits, std::vector<uint32_t> *rows, uint64_t *probes) const;
+  // Those with first ≤ row < end.
+  void find_between(uint64_t bits, uint32_t first, uint32_t end, std::vector<uint32_t> *rows,
+                    uint64_t *probes) const;
   void prefetch_bucket(uint64_t bits) const { prefetch(&starts_[shape_.bucket(bits)]); }
   void prefetch_guess(uint64_t bits) const;
   // n of them are about to be looked for.
@@ -116,10 +123,12 @@ class Run {
   const uint8_t *place(size_t n) const { return entries_ + kEntryBytes * n; }
   void read_counts(const uint8_t *from, const uint8_t *end);
   size_t guess(uint64_t bits) const;
-  // Where the entries with these bits begin, or would.
-  size_t seek(uint64_t bits, uint64_t *probes) const;
+  // Where the entries with these bits and a row from this one on begin, or would. The run may have
+  // such a row.
+  size_t seek(uint64_t bits, uint32_t first_row, uint64_t *probes) const;
+  // Calls visit(row) for the rows with these bits, as long as it returns true.
   template <typename Visit>
-  void visit_rows(uint64_t bits, uint64_t *probes, Visit visit) const;
+  void visit_rows(uint64_t bits, uint32_t first_row, uint64_t *probes, Visit visit) const;
 
   RunName name_;
   std::unique_ptr<Mapping> mapping_;

@@ -1149,6 +1149,23 @@ def test_damage_is_told_by_each_lookup_and_not_by_the_first_alone(
                 schema.coin_infos_for_coin_names([coin.name()])
 
 
+def test_a_rewind_that_nobody_can_be_told_of_yet_takes_nothing_from_the_log(path: Path) -> None:
+    """Other processes read those records, until the manifest tells them of the rewind."""
+    with CoinLogSchema(path) as schema:
+        accept_all_packed(schema, [[block_of_one(index) for index in range(1, 9)]])
+        with CoinLogSchema(path, read_only=True) as reader:
+            before = (path / "log").read_bytes()
+            (path / "derived" / "manifest.tmp").mkdir()
+            with pytest.raises(StorageError):
+                schema.rewind_to_block_index(4)
+            assert (path / "log").read_bytes()[: len(before)] == before
+            assert len(list(reader.blocks())) == 8
+
+
+def block_of_one(index: int) -> BlockSpendInfo:
+    return BlockSpendInfo(index, 0, [], [reward(index)])
+
+
 def test_a_record_is_checked_once_however_many_abandoned_names_lead_there(path: Path) -> None:
     abandoned = [reward(1, n) for n in range(300)]
     blocks = [BlockSpendInfo(1, 0, [], [reward(2, n) for n in range(300)])]

@@ -240,6 +240,29 @@ def test_a_busy_hash_lies_in_nobodys_way(path: Path, sizes: Sizes) -> None:
         assert schema._log.records_checked - before <= 5
 
 
+def test_what_is_asked_twice_costs_once(path: Path) -> None:
+    """Neither hashes nor parents: else 32 KB of one busy hash would take minutes, and memory."""
+    blocks = masses(2_000)
+    with INDEXED(path) as schema:
+        schema.accept_packed(PackedBlocks.of(blocks))
+        for key, value in ((CoinKey.PUZZLE_HASH, PAYEE), (CoinKey.PARENT, hash_of("payer", 7))):
+            costs = []
+            for repeated in (1, 1_000):
+                before = schema._log.probes
+                schema.coins_packed(CoinQuery(key, repeated * value))
+                costs.append(schema._log.probes - before)
+            assert costs[0] == costs[1]
+
+
+@pytest.mark.parametrize("sizes", [Sizes(), Sizes(memtable_coins=3_000, merge_runs=2)])
+def test_a_page_at_the_end_passes_over_no_other(path: Path, sizes: Sizes) -> None:
+    with INDEXED(path, sizes=sizes) as schema:
+        schema.accept_packed(PackedBlocks.of(masses(20_000)))
+        before = schema._log.probes
+        assert len(schema.coin_infos_for_puzzle_hashes([PAYEE], first=991)) == 200
+        assert schema._log.probes - before < 400
+
+
 def test_a_rewind_takes_keys_back_as_fast_as_names(path: Path) -> None:
     """Of a busy hash the newest entries go first: nothing is passed over to find them."""
     blocks = masses(20_000)
