@@ -3,6 +3,7 @@
 import asyncio
 import atexit
 import shutil
+import struct
 import tempfile
 from collections.abc import Callable
 from functools import partial
@@ -13,10 +14,10 @@ from weakref import WeakValueDictionary, finalize
 from cdb.chia import ops_table
 from cdb.chia.follower import Follower
 from cdb.chia.log import RESTORE, Log, catch_up, root_of, sync_wal
-from cdb.chia.operation import Operation
+from cdb.chia.operation import Operation, check_line
 from cdb.disk.paths import located
 from cdb.durability import Durability
-from cdb.errors import WrongDatabaseError
+from cdb.errors import CorruptDatabaseError, WrongDatabaseError
 from cdb.schemas import coin_log
 
 T = TypeVar("T")
@@ -39,15 +40,18 @@ async def follower_of(wrapper: Any, *, interlock: bool) -> Follower:
     interlock: keep a plain node from starting on the file.
     """
     async with wrapper.writer_maybe_transaction() as connection:
+        # Nobody else adds a row from now on.
+        is_new = not await ops_table.exists(connection)
         found: Follower | None = getattr(wrapper, _ATTRIBUTE, None)
-        if found is not None:
+        if found is not None and not is_new:
             return found
         file = await _file_of(connection)
         log_path = _log_path(file)
         former = _open.pop(log_path, None)
         if former is not None:
             former.close()
-        is_new = not await ops_table.exists(connection)
+        if is_new and await ops_table.is_marked(connection):
+            raise WrongDatabaseError(file or "memory", "its table cdb_ops is lost", RESTORE)
         if (is_new or interlock) and await ops_table.has_coins(connection):
             problem = "its coins are in chia's own table; start with a new file, and sync anew"
             raise WrongDatabaseError(file or "memory", problem)
@@ -55,7 +59,7 @@ async def follower_of(wrapper: Any, *, interlock: bool) -> Follower:
             raise WrongDatabaseError(log_path, f"the coins of {file} are not there", RESTORE)
         log = await _in_thread(partial(_log_at, log_path, file))
         try:
-            rows = await _rows(connection, log, log_path, is_new=is_new)
+            rows = await _rows(connection, log, log_path, file, is_new=is_new)
             await _in_thread(partial(catch_up, log, log_path, file, rows))
             if interlock:
                 await ops_table.mark(connection)
@@ -83,10 +87,18 @@ def _log_path(file: Path | None) -> Path:
     return file.with_name(file.name + LOG_SUFFIX)
 
 
-async def _rows(connection: Any, log: Log, log_path: Path, *, is_new: bool) -> list[Operation]:
+async def _rows(
+    connection: Any, log: Log, log_path: Path, file: Path | None, *, is_new: bool
+) -> list[Operation]:
     """What the file says; to a new file a log must be new, too."""
     if not is_new:
-        return await ops_table.operations(connection)
+        try:
+            rows = await ops_table.operations(connection)
+            check_line(rows)
+        except (ValueError, TypeError, struct.error) as error:
+            problem = f"its table cdb_ops is damaged: {error}"
+            raise CorruptDatabaseError(file or "memory", problem, RESTORE) from error
+        return rows
     if log.last_block_index is not None:
         problem = "it holds coins, and the SQLite file beside it is a new one; move it away"
         raise WrongDatabaseError(log_path, problem)

@@ -21,7 +21,7 @@ from hashlib import sha256
 from struct import Struct
 
 from cdb.coin_log.binding import names_of
-from cdb.coins import NAME_BYTES
+from cdb.coins import MAX_U32, NAME_BYTES
 from cdb.packed import CONFIRM_BYTES, PackedBlocks
 
 _TIP = Struct("<q32s")
@@ -103,6 +103,8 @@ class Operation:
     @classmethod
     def of_row(cls, number: int, height: int, kind: str, record: bytes) -> "Operation":
         """The operation that a row keeps. Raises ValueError for what is none."""
+        if kind not in ("block", "rollback") or not 0 <= height <= MAX_U32:
+            raise ValueError(f"operation {number} is a {kind} at height {height}")
         if len(record) < _TIP.size + (_BLOCK.size if kind == "block" else 0):
             raise ValueError(f"operation {number} has a record of {len(record)} bytes")
         tip = Tip(*_TIP.unpack_from(record))
@@ -135,6 +137,22 @@ def effect_of(operations: Sequence[Operation]) -> Effect:
         if operation.block is not None:
             blocks.append(operation.block)
     return Effect(lowest.height, lowest.tip, blocks)
+
+
+def check_line(operations: Sequence[Operation]) -> None:
+    """Whether each operation stands on what those before it have left, as far as they tell.
+
+    Raises ValueError where one of them is missing or another one's.
+    """
+    blocks: list[Block] = []
+    for operation in operations:
+        while blocks and blocks[-1].height >= operation.height:
+            blocks.pop()
+        below = next((block for block in reversed(blocks) if block.confirms), None)
+        if below is not None and below.tip != operation.tip:
+            raise ValueError(f"operation {operation.number} does not follow on those before it")
+        if operation.block is not None:
+            blocks.append(operation.block)
 
 
 def packed(blocks: list[Block]) -> PackedBlocks:

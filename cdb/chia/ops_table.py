@@ -7,6 +7,7 @@ newest stays, for it says where the log has to be. The first row stands for no c
 coin_record, in a form that is not chia's, keeps a plain node from starting with no coins.
 """
 
+import sqlite3
 from typing import Any
 
 from cdb.chia.operation import Operation, Tip
@@ -35,9 +36,17 @@ async def fetched(connection: Connection, statement: str, *values: Any) -> list[
 
 
 async def exists(connection: Connection) -> bool:
-    """Whether the table is there."""
-    found = await fetched(connection, "SELECT 1 FROM sqlite_master WHERE name = 'cdb_ops'")
-    return bool(found)
+    """Whether the table is there. If so, this transaction is the one that writes from now on.
+
+    To be called before it reads: SQLite waits for another one's end only then.
+    """
+    try:
+        await connection.execute("DELETE FROM cdb_ops WHERE FALSE")
+    except sqlite3.OperationalError as error:
+        if "no such table" in str(error):
+            return False
+        raise
+    return True
 
 
 async def create(connection: Connection, root: Tip) -> list[Operation]:
@@ -78,9 +87,14 @@ async def has_coins(connection: Connection) -> bool:
     return bool(await fetched(connection, "SELECT 1 FROM coin_record LIMIT 1"))
 
 
+async def is_marked(connection: Connection) -> bool:
+    """Whether coins were kept in cdb."""
+    return _MARK_COLUMN in await _coin_columns(connection)
+
+
 async def mark(connection: Connection) -> None:
     """Keep chia's own store from this file: the indexes that it makes fail on such a table."""
-    if _MARK_COLUMN in await _coin_columns(connection):
+    if await is_marked(connection):
         return
     await connection.execute("DROP TABLE IF EXISTS coin_record")
     await connection.execute(_CREATE_MARK)

@@ -26,7 +26,7 @@ from cdb.chia.rules import check_additions, check_removals, merged
 from cdb.chia.signatures import check_signatures
 from cdb.chia.worker import SMALL_COINS
 from cdb.coin_query import COIN_BYTES, MAX_INDEX, CoinKey, CoinQuery
-from cdb.coins import NAME_BYTES
+from cdb.coins import MAX_U64, NAME_BYTES
 from cdb.schemas.protocol import QueriesPacked
 
 log = logging.getLogger(__name__)
@@ -102,6 +102,8 @@ class CoinStore:
         self, height: int, timestamp: int | None, confirms: bytes, spends: list[bytes]
     ) -> None:
         """Add a block above the newest one, or more to that; timestamp: None if it has one."""
+        if not 0 <= height <= MAX_INDEX or not 0 <= (timestamp or 0) <= MAX_U64:
+            raise ValueError(f"a block at height {height} with timestamp {timestamp} can't be kept")
         async with self.db_wrapper.writer_maybe_transaction() as connection:
             view = await self._follower.view(self.db_wrapper)
             newest = self._follower.newest(view).height

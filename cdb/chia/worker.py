@@ -34,16 +34,21 @@ class Worker:
 
     def __init__(self) -> None:
         self._calls: SimpleQueue[_Call | None] = SimpleQueue()
-        self._last: Future[Any] | None = None
+        self._n_submitted = 0
+        self._n_done = [0]  # the thread's to change
         self._calls_to_prove = 0
         self.has_ended = False
-        self._thread = Thread(target=_work, args=(self._calls,), name="cdb-coins", daemon=True)
+        arguments = self._calls, self._n_done
+        self._thread = Thread(target=_work, args=arguments, name="cdb-coins", daemon=True)
         self._thread.start()
 
     @property
     def is_idle(self) -> bool:
-        """Whether the thread has nothing to do."""
-        return self._last is None or self._last.done()
+        """Whether the thread has nothing to do.
+
+        Futures don't tell: one that is cancelled is done while the call before it still runs.
+        """
+        return self._n_done[0] == self._n_submitted
 
     def is_small(self, n_coins: int) -> bool:
         """Whether a call for so many coins belongs on the loop."""
@@ -63,7 +68,7 @@ class Worker:
     def submit(self, call: Callable[[], T]) -> "Future[T]":
         """Have the thread make a call, which is of no small number of coins."""
         future: Future[T] = Future()
-        self._last = future
+        self._n_submitted += 1
         self._calls.put((future, call))
         return future
 
@@ -87,7 +92,7 @@ class Worker:
         self._thread.join()
 
 
-def _work(calls: "SimpleQueue[_Call | None]") -> None:
+def _work(calls: "SimpleQueue[_Call | None]", n_done: list[int]) -> None:
     while (item := calls.get()) is not None:
         future, call = item
         if future.set_running_or_notify_cancel():
@@ -95,4 +100,5 @@ def _work(calls: "SimpleQueue[_Call | None]") -> None:
                 future.set_result(call())
             except BaseException as error:
                 future.set_exception(error)
+        n_done[0] += 1
         del item, future, call  # nothing is kept alive until the next one

@@ -6,6 +6,7 @@ import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing, suppress
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from chia.util.db_wrapper import DBWrapper2
 
 from cdb.chia import CoinStore, follower, ops_table, signatures
 from cdb.chia.store import _THEIRS
+from cdb.chia.worker import Worker
 from cdb.coin_log.binding import CoinLog
 from cdb.errors import (
     CdbError,
@@ -251,3 +253,87 @@ async def test_an_old_schema_is_refused() -> None:
     async with DBWrapper2.managed(":memory:", db_version=1) as wrapper:
         with pytest.raises(RuntimeError, match="does not support database schema v1"):
             await CoinStore.create(wrapper)
+
+
+async def test_the_thread_is_busy_also_behind_a_call_that_was_cancelled() -> None:
+    worker = Worker()
+    goes_on = Event()
+    worker.submit(goes_on.wait)
+    cancelled = asyncio.ensure_future(worker.run(lambda: None, 10**6))
+    await asyncio.sleep(0)
+    cancelled.cancel()
+    await asyncio.sleep(0)
+    assert not worker.is_idle
+    goes_on.set()
+    worker.end(lambda: None)
+    worker.join()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "DELETE FROM cdb_ops WHERE number = 2",
+        "UPDATE cdb_ops SET kind = 'blocks' WHERE number = 3",
+        "UPDATE cdb_ops SET height = -1 WHERE number = 3",
+        "UPDATE cdb_ops SET record = substr(record, 1, 3) WHERE number = 3",
+        "UPDATE cdb_ops SET record = substr(record, 1, 70) WHERE number = 3",
+        "UPDATE cdb_ops SET height = 'x' WHERE number = 3",
+    ],
+)
+async def test_rows_that_do_not_follow_on_each_other_are_damage(
+    tmp_path: Path, change: str
+) -> None:
+    path = tmp_path / "node.sqlite"
+    async with opened(path) as node:
+        for height in range(1, 5):
+            await node.block(height, [], [])
+    with closing(sqlite3.connect(path)) as connection, connection:
+        assert connection.execute(change).rowcount == 1
+    with pytest.raises(CdbError, match=r"node\.sqlite: its table cdb_ops is damaged"):
+        async with opened(path):
+            pass
+
+
+async def test_a_marked_file_without_rows_is_none_that_is_new(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("DROP TABLE cdb_ops")
+    shutil.rmtree(f"{path}.cdb")
+    with pytest.raises(WrongDatabaseError, match="its table cdb_ops is lost; put both back"):
+        async with opened(path):
+            pass
+
+
+async def test_a_second_wrapper_waits_for_a_transaction_of_the_first(path: Path) -> None:
+    """Else it would not know of the row that this one commits."""
+    async with opened(path) as first:
+        async with DBWrapper2.managed(path, db_version=2) as other:
+            async with first.wrapper.writer():
+                await first.block(3, [], [])
+                opening = asyncio.ensure_future(CoinStore.create(other))
+                await asyncio.sleep(0.3)
+                assert not opening.done()
+            store = await opening
+            assert len(await store.get_coins_added_at_height(3)) == 2
+        store._follower.close()
+
+
+async def test_a_store_whose_making_was_undone_can_be_made_again(tmp_path: Path) -> None:
+    async with DBWrapper2.managed(tmp_path / "node.sqlite", db_version=2) as wrapper:
+        with suppress(ZeroDivisionError):
+            async with wrapper.writer():
+                await CoinStore.create(wrapper)
+                raise ZeroDivisionError
+        store = await CoinStore.create(wrapper)
+        await store.new_block(1, 1, rewards(1), [], [])
+        assert await store.num_unspent() == 2
+    store._follower.close()
+
+
+@pytest.mark.parametrize(("height", "timestamp"), [(2**32, 1), (-1, 1), (3, -1), (3, 2**64)])
+async def test_what_the_log_would_refuse_is_not_committed(
+    path: Path, height: int, timestamp: int
+) -> None:
+    async with opened(path) as node:
+        with pytest.raises(ValueError, match="can't be kept"):
+            await node.store.new_block(height, timestamp, rewards(1), [], [])
+        await node.block(3, [], [])
