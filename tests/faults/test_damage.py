@@ -2,6 +2,7 @@
 
 import shutil
 import sqlite3
+import sys
 from pathlib import Path
 from random import Random
 
@@ -18,7 +19,7 @@ from cdb.testing.faults.damage import WAYS
 from cdb.testing.faults.rot import rot
 from cdb.testing.faults.rotting import Rotting
 from cdb.testing.surviving import SurvivingTests
-from tests.conftest import index_factories, ready_schemas
+from tests.conftest import Commands, index_factories, ready_schemas
 
 BROKEN = "cdb.testing.faults.broken"
 EVASIVE = "cdb.testing.faults.evasive"
@@ -190,3 +191,14 @@ def test_a_table_that_is_damaged_where_it_begins_is_not_the_end_of_the_blocks(
 )
 def test_damage_always_says_what_to_do(problem: str, advice: str) -> None:
     assert f"db/run: {advice}" in str(CorruptDatabaseError("db/run", problem))
+
+
+@pytest.mark.skipif(find_schema("rocks_kv").missing is not None, reason="rocks_kv is missing")
+def test_a_script_that_writes_no_file_again_has_none_of_before(run_command: Commands) -> None:
+    """It is told, and no failure: other seeds have some."""
+    spec = "cdb.testing.faults.process_level:rocks_kv"
+    line = [sys.executable, "-m", "cdb.testing.faults", "stale", spec, "--seed", "3", "--most", "5"]
+    trial = run_command.popen(line)
+    said, _ = trial.communicate()
+    assert trial.returncode == 0
+    assert said == f"stale {spec} seed 3: 0 points, 0 databases opened\n".encode()
