@@ -175,7 +175,7 @@ def _json(info: CoinInfo) -> str:
 def _no_keys(schema: SchemaInfo, path: Path) -> str:
     """What to say of a database without secondary keys."""
     if schema.indexed is not None:
-        made = f"'cdb load_blocks {schema.indexed} --db PATH' makes one with them"
+        made = f"'cdb load_blocks {schema.indexed} --db NEW' makes one with them"
         return f"{path}: this database has no secondary keys; {made}"
     others = [found for name in schema_names() if (found := _keyed_spec(name)) is not None]
     made = f"'cdb load_blocks SCHEMA --db NEW' makes one, where SCHEMA is {' or '.join(others)}"
