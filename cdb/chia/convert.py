@@ -13,10 +13,8 @@ from chia_rs.sized_bytes import bytes32
 
 from cdb.chia.rows import Row
 from cdb.coin_query import CoinKey, CoinQuery
-from cdb.coins import NAME_BYTES, REWARD_PREFIX_BYTES
+from cdb.coins import NAME_BYTES, is_reward
 
-_REWARD_ZEROS = slice(REWARD_PREFIX_BYTES, NAME_BYTES - 4)
-_ZEROS = bytes(NAME_BYTES - 4 - REWARD_PREFIX_BYTES)
 sized: Callable[[bytes], bytes32] = partial(bytes.__new__, bytes32)
 """32 bytes as chia's own type, at a third of what it costs to have them counted."""
 
@@ -33,7 +31,7 @@ def records(rows: Iterable[Row]) -> list[CoinRecord]:
             Coin(parent, puzzle_hash, amount),
             confirmed,
             spent,
-            parent[_REWARD_ZEROS] == _ZEROS,
+            is_reward(parent),
             timestamp,
         )
         for _, parent, puzzle_hash, amount, confirmed, spent, timestamp in rows
@@ -53,11 +51,10 @@ def rolled_back(rows: Iterable[Row], above: int) -> dict[bytes, CoinRecord]:
     changes = {}
     for name, parent, puzzle_hash, amount, confirmed, spent, timestamp in rows:
         coin = Coin(parent, puzzle_hash, amount)
-        is_reward = parent[_REWARD_ZEROS] == _ZEROS
         if confirmed >= above:
-            record = CoinRecord(coin, 0, spent, is_reward, 0)
+            record = CoinRecord(coin, 0, spent, is_reward(parent), 0)
         else:
-            record = CoinRecord(coin, confirmed, 0, is_reward, timestamp)
+            record = CoinRecord(coin, confirmed, 0, is_reward(parent), timestamp)
         changes[sized(name)] = record
     return changes
 

@@ -52,9 +52,9 @@ class Follower:
         self._settling: asyncio.Task[None] | None = None
         self._behind: asyncio.Task[None] | None = None
         self._log_tip = tip_up_to(log, log_path, MAX_U32)
-        self._applied = self._flushed = operations[-1].number
+        self._flushed = operations[-1].number
         self._deleted = -1
-        self._next = self._applied + 1
+        self._next = self._flushed + 1
         self._flush_at = monotonic() + FLUSH_SECONDS
         self._unflushed = 0
 
@@ -194,12 +194,11 @@ class Follower:
         """These are in the log."""
         self._staged = self._staged[len(operations) :]
         self._overlay = None
-        self._applied = operations[-1].number
         self._unflushed += len(operations)
         if self._unflushed >= FLUSH_OPERATIONS or monotonic() > self._flush_at:
             self._unflushed = 0
             self._flush_at = monotonic() + FLUSH_SECONDS
-            number = self._applied
+            number = operations[-1].number
             self._worker.submit(lambda: self._flush(number))
 
     def _flush(self, number: int) -> None:

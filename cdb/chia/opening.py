@@ -41,7 +41,7 @@ async def follower_of(wrapper: Any, *, interlock: bool) -> Follower:
     """
     async with wrapper.writer_maybe_transaction() as connection:
         # Nobody else adds a row from now on.
-        is_new = not await ops_table.exists(connection)
+        is_new = not await ops_table.lock(connection)
         found: Follower | None = getattr(wrapper, _ATTRIBUTE, None)
         if found is not None and not is_new:
             return found

@@ -14,7 +14,7 @@ A row's record is
 """
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
@@ -129,13 +129,9 @@ def effect_of(operations: Sequence[Operation]) -> Effect:
     """
     lowest = operations[0]
     blocks: list[Block] = []
-    for operation in operations:
+    for operation in _each_on(blocks, operations):
         if operation.height < lowest.height:
             lowest = operation
-        while blocks and blocks[-1].height >= operation.height:
-            blocks.pop()
-        if operation.block is not None:
-            blocks.append(operation.block)
     return Effect(lowest.height, lowest.tip, blocks)
 
 
@@ -145,12 +141,18 @@ def check_line(operations: Sequence[Operation]) -> None:
     Raises ValueError where one of them is missing or another one's.
     """
     blocks: list[Block] = []
-    for operation in operations:
-        while blocks and blocks[-1].height >= operation.height:
-            blocks.pop()
+    for operation in _each_on(blocks, operations):
         below = next((block for block in reversed(blocks) if block.confirms), None)
         if below is not None and below.tip != operation.tip:
             raise ValueError(f"operation {operation.number} does not follow on those before it")
+
+
+def _each_on(blocks: list[Block], operations: Sequence[Operation]) -> Iterator[Operation]:
+    """Apply operations to blocks; gives each when its height is free, before its block is there."""
+    for operation in operations:
+        while blocks and blocks[-1].height >= operation.height:
+            blocks.pop()
+        yield operation
         if operation.block is not None:
             blocks.append(operation.block)
 

@@ -35,8 +35,8 @@ async def fetched(connection: Connection, statement: str, *values: Any) -> list[
     return [tuple(row) for row in rows]
 
 
-async def exists(connection: Connection) -> bool:
-    """Whether the table is there. If so, this transaction is the one that writes from now on.
+async def lock(connection: Connection) -> bool:
+    """Have this transaction be the one that writes from now on; False: there is no such table.
 
     To be called before it reads: SQLite waits for another one's end only then.
     """

@@ -128,8 +128,9 @@ class Home:
         self._lock: Lock | None = None
         if not read_only:
             _create(path)
-        may_be_empty = not read_only
-        found = _check_contents(path, schema, version, may_be_empty, extras, upgrades=upgrades)
+        found = _check_contents(
+            path, schema, version, extras, may_be_empty=not read_only, upgrades=upgrades
+        )
         _check_files(path, folder, read_only=read_only)
         self.extra = "" if found is None else found.extra
         """The one that is there."""
@@ -140,7 +141,7 @@ class Home:
             found = format_at(path)
             if found is None or (extra and found == Format(schema, version)):
                 _write_format(path, Format(schema, version, extra))
-            found = _check_contents(path, schema, version, False, extras)
+            found = _check_contents(path, schema, version, extras, may_be_empty=False)
             self.extra = "" if found is None else found.extra
         except BaseException:
             self._lock.release()
@@ -213,7 +214,7 @@ def repaired_home(
     try:
         if any(damage.path == path / FORMAT_FILE for damage in damages):
             _mend_format(path, schema, version, extra_of)
-        _check_contents(path, schema, version, False, extras)
+        _check_contents(path, schema, version, extras, may_be_empty=False)
         yield [damage.path for damage in damages if damage.path != path / FORMAT_FILE]
     finally:
         lock.release()
@@ -223,7 +224,7 @@ def _format_damage(
     path: Path, schema: str, version: int, truth: str, extras: Collection[str], upgrades: bool
 ) -> Iterator[Damage]:
     try:
-        _check_contents(path, schema, version, False, extras, upgrades=upgrades)
+        _check_contents(path, schema, version, extras, may_be_empty=False, upgrades=upgrades)
     except CorruptDatabaseError as error:
         yield Damage.of(error, truth)
     except WrongDatabaseError:
@@ -272,9 +273,9 @@ def _check_contents(
     path: Path,
     schema: str,
     version: int,
-    may_be_empty: bool,
-    extras: Collection[str] = (),
+    extras: Collection[str],
     *,
+    may_be_empty: bool,
     upgrades: bool = False,
 ) -> Format | None:
     if not path.exists():

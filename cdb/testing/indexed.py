@@ -11,15 +11,13 @@ Where it answers packed queries, too (QueriesPacked), those are held to the same
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache, partial
-from itertools import count
 from pathlib import Path
 from random import Random
 from typing import ClassVar
 
 import pytest
-from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import precondition, rule, run_state_machine_as_test
+from hypothesis.stateful import precondition, rule
 
 from cdb.blocks import BlockSpendInfo
 from cdb.coin_query import MAX_INDEX, CoinKey, CoinQuery
@@ -45,7 +43,7 @@ from cdb.testing.keys import (
     queries_of,
     random_queries,
 )
-from cdb.testing.machine import ContractMachine
+from cdb.testing.machine import ContractMachine, run_machine
 from cdb.testing.side_by_side import CLOSE
 
 MACHINE_EXAMPLES = 10
@@ -65,20 +63,8 @@ class IndexedConformance(SchemaTests):
     """How many coins of one puzzle hash there are, and parents in one call."""
 
     def test_by_keys_it_answers_like_the_reference_model(self, tmp_path: Path) -> None:
-        paths = count()
-
-        class Machine(KeyedMachine):
-            def __init__(machine) -> None:  # noqa: N805 - self is the test
-                super().__init__(self.open, lambda: tmp_path / f"database-{next(paths)}")
-
-        run_state_machine_as_test(
-            Machine,
-            settings=settings(
-                max_examples=MACHINE_EXAMPLES,
-                stateful_step_count=MACHINE_STEPS,
-                deadline=None,
-                suppress_health_check=list(HealthCheck),
-            ),
+        run_machine(
+            KeyedMachine, self.open, tmp_path, examples=MACHINE_EXAMPLES, steps=MACHINE_STEPS
         )
 
     def test_an_empty_database_has_no_coins(self, path: Path) -> None:

@@ -2,10 +2,19 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 
+from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
 
 from cdb.errors import InvalidBlockError, UnknownCoinError
 from cdb.schemas.protocol import Schema
@@ -13,6 +22,32 @@ from cdb.testing.adversary import near
 from cdb.testing.chains import hash_of
 from cdb.testing.side_by_side import CALLS, SideBySide
 from cdb.testing.strategies import invalid_blocks, next_blocks
+
+
+def run_machine(
+    machine: type["ContractMachine"],
+    open_schema: Callable[[Path], Schema],
+    directory: Path,
+    *,
+    examples: int,
+    steps: int,
+) -> None:
+    """Run a kind of ContractMachine; each example has a database of its own in the directory."""
+    paths = count()
+
+    class Machine(machine):  # type: ignore[valid-type, misc]
+        def __init__(self) -> None:
+            super().__init__(open_schema, lambda: directory / f"database-{next(paths)}")
+
+    run_state_machine_as_test(
+        Machine,
+        settings=settings(
+            max_examples=examples,
+            stateful_step_count=steps,
+            deadline=None,
+            suppress_health_check=list(HealthCheck),
+        ),
+    )
 
 
 class ContractMachine(RuleBasedStateMachine):

@@ -16,8 +16,7 @@ thread_local ColdReads cold_reads;
 
 size_t Index::insert(const uint8_t *names, size_t n, uint32_t first_row,
                      std::vector<uint32_t> *known) {
-  // One that was begun just now is going to grow as large as the one before.
-  tables_.memtable.reserve(tables_.memtable.size() > 0 ? n : std::max(n, tables_.sealing.size()));
+  tables_.reserve(n);
   uint64_t ahead[kAhead];
   const auto look_ahead = [&](size_t i) {
     if (i < n) tables_.memtable.prefetch_slot(ahead[i % kAhead] = bits_.of(names + i * kNameBytes));
@@ -90,12 +89,7 @@ void Index::find_group_in_runs(const uint64_t *bits, size_t n, uint32_t *rows,
     place[n_wanted] = i;
     wanted[n_wanted++] = bits[i];
   }
-  for (const auto &run : tables_.runs)
-    for (size_t k = 0; k < n_wanted; ++k) run->prefetch_bucket(wanted[k]);
-  for (const auto &run : tables_.runs)
-    for (size_t k = 0; k < n_wanted; ++k) run->prefetch_guess(wanted[k]);
-  if (cold_reads.are_likely(n_wanted))
-    for (const auto &run : tables_.runs) run->announce(wanted, n_wanted, &cold_reads);
+  prefetch_in(tables_.runs, wanted, n_wanted, &cold_reads);
   for (size_t k = 0; k < n_wanted; ++k) {
     uint32_t &row = rows[place[k]];
     for (auto run = tables_.runs.rbegin(); row == kNoRow && run != tables_.runs.rend(); ++run)

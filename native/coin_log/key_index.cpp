@@ -16,8 +16,7 @@ thread_local ColdReads cold_reads;
 
 void KeyIndex::insert(const uint8_t *keys, size_t stride, size_t n, uint32_t first_place) {
   Chains &memtable = tables_.memtable;
-  // One that was begun just now is going to grow as large as the one before.
-  memtable.reserve(memtable.size() > 0 ? n : std::max(n, tables_.sealing.size()));
+  tables_.reserve(n);
   uint64_t ahead[kAhead];
   const auto look_ahead = [&](size_t i) {
     if (i < n) memtable.prefetch_head(ahead[i % kAhead] = bits_.of(keys + i * stride));
@@ -44,12 +43,7 @@ void KeyIndex::find_group(const uint8_t *keys, size_t n, uint32_t first, uint32_
   uint64_t bits[kGroup];
   for (size_t i = 0; i < n; ++i)
     tables_.memtable.prefetch_head(bits[i] = bits_.of(keys + i * kNameBytes));
-  for (const auto &run : tables_.runs)
-    for (size_t i = 0; i < n; ++i) run->prefetch_bucket(bits[i]);
-  for (const auto &run : tables_.runs)
-    for (size_t i = 0; i < n; ++i) run->prefetch_guess(bits[i]);
-  if (cold_reads.are_likely(n))
-    for (const auto &run : tables_.runs) run->announce(bits, n, &cold_reads);
+  prefetch_in(tables_.runs, bits, n, &cold_reads);
   std::vector<uint32_t> places;
   for (size_t i = 0; i < n; ++i) {
     places.clear();

@@ -65,9 +65,7 @@ class Chain:
         marks = [b"a pool's network", b"a farmer's netwo"]
         rewards = [Coin(bytes32(m + height.to_bytes(16, "big")), self.busy, 1) for m in marks]
         n_spends = min(len(self._unspent) // 2, round(n_coins * SPENT_SHARE))
-        removals = [
-            self._unspent.pop(random.randrange(len(self._unspent))) for _ in range(n_spends)
-        ]
+        removals = [self._drawn() for _ in range(n_spends)]
         parents = removals or [bytes32(random.randbytes(32))]
         coins = [self._coin(parents[n % len(parents)]) for n in range(n_coins - len(rewards))]
         additions = [(coin.name(), coin, False) for coin in coins]
