@@ -169,11 +169,13 @@ class Commands:
         """Run a command to its end; with options of Popen in a Python of its own."""
         if options:
             process = self.start(name, *args, **options)
-        else:
-            client = [sys.executable, "-I", "-S", served.__file__, str(self._server)]
-            process = self.popen([*client, name, *map(str, args)])
-        out, err = process.communicate(input, timeout=COMMAND_SECONDS)
-        return Result(process.returncode, out or b"", (err or b"").decode())
+            out, err = process.communicate(input, timeout=COMMAND_SECONDS)
+            return Result(process.returncode, out or b"", (err or b"").decode())
+        line = [name, *map(str, args)]
+        code, out, err = served.ask(
+            self._server, line, self.cwd, input, timeout_seconds=COMMAND_SECONDS
+        )
+        return Result(code, out, err.decode())
 
     def start(self, name: str, *args: object, **options: Any) -> subprocess.Popen[bytes]:
         """Start a command with pipes to and from it."""

@@ -1,39 +1,53 @@
 """Commands without a start of Python for each: a server that has imported them forks.
 
-A client, which is this file too, stands for a command: it takes no import, hands its arguments,
-environment, directory and standard streams to the server, and ends as the command does there.
-
-    python -m tests.served SOCKET                 # the server; it ends with its standard input
-    python -I -S served.py SOCKET COMMAND ...     # a client
+python -m tests.served SOCKET                 # the server; it ends with its standard input
 """
 
+import gc
+import importlib
 import json
 import os
+import pkgutil
+import runpy
 import select
 import signal
 import socket
 import sys
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
+
+import cdb.cmds
 
 _PART_BYTES = 1 << 16
 _STREAMS = (0, 1, 2)
 
 
-def _ask(path: str, line: list[str]) -> int:
-    """Have a command run; its exit code."""
-    directory = os.getcwd()  # noqa: PTH109 - pathlib's import takes longer than all of this
-    job = {"line": line, "directory": directory, "environment": dict(os.environ)}
+def ask(
+    server: Path, line: list[str], directory: Path, input: bytes, *, timeout_seconds: float
+) -> tuple[int, bytes, bytes]:
+    """Have a command run to its end: its exit code, or minus its signal, and what it printed."""
+    job = {"line": line, "directory": str(directory), "environment": dict(os.environ)}
+    printed = [os.memfd_create("stdout"), os.memfd_create("stderr")]
+    reads, writes = os.pipe()
     with socket.socket(socket.AF_UNIX) as connection:
-        connection.connect(path)
-        socket.send_fds(connection, [b"\n"], _STREAMS)
+        connection.settimeout(timeout_seconds)
+        connection.connect(str(server))
+        socket.send_fds(connection, [b"\n"], [reads, *printed])
+        os.close(reads)
         connection.sendall(json.dumps(job).encode())
         connection.shutdown(socket.SHUT_WR)
+        with suppress(BrokenPipeError), os.fdopen(writes, "wb") as stream:
+            stream.write(input)
         code = int(connection.recv(_PART_BYTES))
-    if code < 0:
-        if -code != signal.SIGKILL:
-            signal.signal(-code, signal.SIG_DFL)
-        os.kill(os.getpid(), -code)
-    return code
+    out, err = (_all_of(descriptor) for descriptor in printed)
+    return code, out, err
+
+
+def _all_of(descriptor: int) -> bytes:
+    with os.fdopen(descriptor, "rb") as stream:
+        stream.seek(0)
+        return stream.read()
 
 
 def _serve(path: str) -> list[str]:
@@ -77,27 +91,19 @@ def _stand_for(connection: socket.socket) -> list[str]:
 
 def _import_commands() -> None:
     """What commands import, but not themselves: they are to run as ``__main__``."""
-    import importlib
-    import pkgutil
-
-    import cdb.cmds
-
     for module in pkgutil.iter_modules(cdb.cmds.__path__, "cdb.cmds."):
         importlib.import_module(module.name)
 
 
 def _run(line: list[str]) -> None:
     """Run a command as ``python -m cdb.cmds.NAME`` does."""
-    import runpy
-
-    sys.path.insert(0, os.getcwd())  # noqa: PTH109 - as above
+    sys.path.insert(0, os.getcwd())  # noqa: PTH109
     name, *sys.argv[1:] = line
     sys.modules.pop(f"cdb.cmds.{name}")
     runpy.run_module(f"cdb.cmds.{name}", run_name="__main__", alter_sys=True)
 
 
 if __name__ == "__main__":
-    if len(sys.argv) > 2:
-        sys.exit(_ask(sys.argv[1], sys.argv[2:]))
     _import_commands()
+    gc.freeze()  # else each child goes through all of it as it ends: two thirds of a command
     _run(_serve(sys.argv[1]))

@@ -1,7 +1,6 @@
 """What the bench commands share: which replays, how often, and where."""
 
 import shutil
-import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -10,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import click
-from tqdm import tqdm
 
 from cdb.bench.plan import DATABASE_BYTES, Plan
+from cdb.cmds.bar import progress_bar
 from cdb.cmds.echo import echo
 from cdb.cmds.options import PathType, directory_option, flush_every_option
 from cdb.coins import MAX_U32
@@ -57,11 +56,10 @@ class Source:
             return self.path
         path = directory / "replay.txt"
         blocks = mainnet_shaped_blocks(heights=self.heights, coins=self.coins)
-        hidden = not sys.stderr.isatty()
         with (
             storage_errors(path),
             path.open("wb") as stream,
-            tqdm(total=self.about_coins(), unit=" coins", unit_scale=True, disable=hidden) as bar,
+            progress_bar(total=self.about_coins(), unit=" coins") as bar,
         ):
             for block in blocks:
                 write_blocks(stream, [block])

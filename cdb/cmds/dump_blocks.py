@@ -7,9 +7,9 @@ from itertools import takewhile
 from pathlib import Path
 
 import click
-from tqdm import tqdm
 
 from cdb.blocks import BlockSpendInfo
+from cdb.cmds.bar import progress_bar
 from cdb.cmds.options import database_path, db_option, max_blocks_option, schema_argument
 from cdb.cmds.runner import run
 from cdb.errors import CorruptDatabaseError
@@ -52,11 +52,10 @@ def _with_progress(
     blocks: Iterable[BlockSpendInfo], newest_index: int | None
 ) -> Iterator[BlockSpendInfo]:
     """The same blocks, counted on a terminal's stderr when their text goes elsewhere."""
-    hidden = sys.stdout.isatty() or not sys.stderr.isatty()
-    with tqdm(total=newest_index, unit=" heights", unit_scale=True, disable=hidden) as bar:
+    with progress_bar(total=newest_index, unit=" heights", hidden=sys.stdout.isatty()) as bar:
         for block in blocks:
             yield block
-            bar.update(block.index - bar.n)
+            bar.update_to(block.index)
 
 
 if __name__ == "__main__":

@@ -1,16 +1,13 @@
 """One measured load of a replay stream into one schema, for the commands that load."""
 
-import sys
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO
 
-from tqdm import tqdm
-
 from cdb.ahead import ahead
-from cdb.cmds.bar import coin_bar
+from cdb.cmds.bar import coin_bar, progress_bar
 from cdb.cmds.echo import echo
 from cdb.cmds.interrupt import DeferredInterrupt
 from cdb.cmds.table import table
@@ -140,16 +137,11 @@ def _why_nothing(summary: LoadSummary) -> str:
 def _load(loader: Loader, stream: BinaryIO, options: LoadOptions, name: str) -> int:
     """Load, and return how many coins the replay has, those that were loaded before included."""
     packs = _Counted(ahead(scan_packed(stream, max_blocks=options.max_blocks)))
-    with tqdm(
-        total=options.total_bytes,
-        desc=name,
-        unit="B",
-        unit_scale=True,
-        disable=options.total_bytes is None or not sys.stderr.isatty(),
-    ) as bar:
+    total_bytes = options.total_bytes
+    with progress_bar(total=total_bytes, unit="B", what=name, hidden=total_bytes is None) as bar:
         for _ in loader.load(packs):
-            if not bar.disable:
-                bar.update(stream.tell() - bar.n)
+            if bar.is_shown:
+                bar.update_to(stream.tell())
     return packs.coins
 
 
@@ -203,13 +195,8 @@ def _digest(schema: SchemaInfo, path: Path, coins: int) -> str:
     """The state's digest. coins: about how many there are, for the bar."""
     with (
         schema.open(path, read_only=True) as database,
-        tqdm(
-            total=coins,
-            desc=f"{schema.name} digest, or --no-digest",
-            unit=" coins",
-            unit_scale=True,
-            leave=False,
-            disable=not sys.stderr.isatty(),
+        progress_bar(
+            total=coins, unit=" coins", what=f"{schema.name} digest, or --no-digest", leave=False
         ) as bar,
     ):
         return summarize(database, bar.update).digest

@@ -4,9 +4,9 @@ import sys
 from collections.abc import Iterable, Iterator
 
 import click
-from tqdm import tqdm
 
 from cdb.blocks import BlockSpendInfo
+from cdb.cmds.bar import progress_bar
 from cdb.cmds.runner import run
 from cdb.coins import MAX_U32
 from cdb.mainnet_shape import MODEL_HEIGHTS, mainnet_shaped_blocks
@@ -60,9 +60,8 @@ def _with_progress(
     blocks: Iterable[BlockSpendInfo], heights: int | None, coins: int | None
 ) -> Iterator[BlockSpendInfo]:
     """The same blocks, counted on a terminal's stderr when their text goes elsewhere."""
-    hidden = sys.stdout.isatty() or not sys.stderr.isatty()
     unit = " heights" if coins is None else " coins"
-    with tqdm(total=coins or heights, unit=unit, unit_scale=True, disable=hidden) as bar:
+    with progress_bar(total=coins or heights, unit=unit, hidden=sys.stdout.isatty()) as bar:
         newest = -1
         for block in blocks:
             yield block

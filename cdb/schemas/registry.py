@@ -26,16 +26,19 @@ import importlib
 import inspect
 from dataclasses import dataclass
 from difflib import get_close_matches
-from importlib.metadata import entry_points
 from os import PathLike
 from pathlib import Path
 from pkgutil import iter_modules
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 from cdb.damage import Progress
 from cdb.durability import Durability
 from cdb.errors import MissingEngineError, UnknownSchemaError, UnsupportedError
 from cdb.schemas.protocol import Check, Former, Repair, Schema, SchemaFactory
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoints
 
 ENTRY_POINT_GROUP = "cdb.schemas"
 _NO_SCHEMAS = {"protocol", "registry"}
@@ -102,8 +105,7 @@ class SchemaInfo:
 
 def schema_names() -> list[str]:
     """The names of cdb's own schemas, and of those that installed packages register."""
-    registered = (entry.name for entry in entry_points(group=ENTRY_POINT_GROUP))
-    return list(dict.fromkeys([*OWN_SCHEMAS, *registered]))
+    return list(dict.fromkeys([*OWN_SCHEMAS, *(entry.name for entry in _registered())]))
 
 
 def find_schema(spec: str) -> SchemaInfo:
@@ -115,7 +117,7 @@ def find_schema(spec: str) -> SchemaInfo:
     if module_name in OWN_SCHEMAS:
         module_name = f"cdb.schemas.{module_name}"
     else:
-        for entry in entry_points(group=ENTRY_POINT_GROUP, name=module_name):
+        for entry in _registered().select(name=module_name):
             module_name, attribute = entry.module, attribute or entry.attr or ""
             spec = f"{spec}, which is {entry.value}"
     module = _import(module_name, spec)
@@ -126,6 +128,12 @@ def find_schema(spec: str) -> SchemaInfo:
         problem = f"module {module_name} has no class or function {attribute} that opens a database"
         raise UnknownSchemaError(problem)
     return _describe(module, factory)
+
+
+def _registered() -> "EntryPoints":
+    from importlib.metadata import entry_points  # takes a sixth of what a short command does
+
+    return entry_points(group=ENTRY_POINT_GROUP)
 
 
 def open_schema(
