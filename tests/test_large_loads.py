@@ -25,7 +25,7 @@ from cdb.schemas.coin_log import CoinLogSchema
 from cdb.testing.faults import scratch
 from tests.conftest import index_factories
 
-COINS = 200_000
+COINS = 100_000
 BLOCK_COINS = 10_000
 ABSENT = 20_000
 
@@ -35,7 +35,7 @@ def digests(what: bytes, count: int) -> list[bytes]:
 
 
 @pytest.mark.parametrize("name", sorted(index_factories()))
-def test_an_index_finds_every_name_of_200_000(tmp_path: Path, name: str) -> None:
+def test_an_index_finds_every_name_of_100_000(tmp_path: Path, name: str) -> None:
     names, absent = digests(b"coin", COINS), digests(b"nobody", ABSENT)
     open_index = index_factories()[name]
     open_now = partial(open_index, tmp_path / "index", durability=Durability.POWER)
@@ -50,7 +50,7 @@ def test_an_index_finds_every_name_of_200_000(tmp_path: Path, name: str) -> None
     index.close()
 
 
-def test_what_reads_packed_finds_every_coin_of_200_000(
+def test_what_reads_packed_finds_every_coin_of_100_000(
     tmp_path: Path, own_schema: SchemaInfo
 ) -> None:
     if own_schema.missing is not None:

@@ -499,7 +499,7 @@ CHANGES = {"os.mkdir", "os.remove", "os.rename", "os.rmdir"}
 TRACED = {cdb.upgrade.__file__, exchange_module.__file__}
 
 
-EACH = 3
+EACH = 7
 """So many steps further the next one is killed; with the old database kept, they are others."""
 
 
@@ -526,7 +526,7 @@ def test_killed_at_any_step_it_leaves_a_whole_database_and_goes_on(
         seen[version] += 1
         if version == 2:
             assert held(path) == HELD
-        if n % 9 < EACH and killed_at(n // 2, path, keep_old):  # and once more, on the way
+        if n % 21 < EACH and killed_at(n // 2, path, keep_old):  # and once more, on the way
             assert schema_at(path) is not None
         done: Upgraded = upgrade(COIN_LOG, path, keep_old=keep_old)
         assert held(path) == HELD

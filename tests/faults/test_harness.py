@@ -19,7 +19,6 @@ def spec_of(name: str) -> str:
 class TestGood(FaultTests):
     schema = spec_of("Good")
     most_under_load = dict.fromkeys(UNDER_LOAD, 1)
-    most = dict.fromkeys(name for name in CATALOGUE if name.startswith("power-"))
 
 
 @pytest.mark.parametrize(

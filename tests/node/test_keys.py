@@ -103,7 +103,9 @@ def test_a_nodes_file_that_lacks_an_index_offers_none(
         assert offer_of(schema).indexed is None
     execute(path, f"CREATE INDEX whole ON coin_record({column}, amount)")
     with open_schema("blockchain_v2", path, read_only=True) as schema:
-        check(schema, Chain.of(small.state.blocks))
+        assert offer_of(schema).indexed is not None
+        if missing == INDEXES[0]:
+            check(schema, Chain.of(small.state.blocks))
 
 
 def test_the_index_set_of_the_file_is_what_counts(path: Path, tmp_path: Path) -> None:
