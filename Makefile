@@ -1,9 +1,10 @@
-.PHONY: help demo test chia-tests lint types native fuzz soak mutants asan tsan clean
+.PHONY: help demo test test-long chia-tests lint types native fuzz soak mutants asan tsan clean
 .DELETE_ON_ERROR:
 
 help:
 	@echo "make demo    load mainnet-shaped blocks into every schema and compare them"
-	@echo "make test    lint, types and all tests"
+	@echo "make test    lint, types and the tests"
+	@echo "make test-long  the tests that make test leaves out, which take as long again: more faults, every byte"
 	@echo "make chia-tests  test cdb's coin store of a full node, also by chia's own tests; TIER=store: a part"
 	@echo "make lint    ruff's checks and format"
 	@echo "make types   mypy"
@@ -29,9 +30,13 @@ demo: .venv/ready
 # Two processes a core: the tests wait for fsync more than for the processor. Each takes whole modules and
 # classes, so that what their tests share is made once. Python starts hundreds of times, which takes twice
 # as long where no bytecode may be kept.
-test: export PYTHONDONTWRITEBYTECODE =
+PYTEST = .venv/bin/python -m pytest -n $$((2 * $$(getconf _NPROCESSORS_ONLN))) --dist loadscope
+test test-long: export PYTHONDONTWRITEBYTECODE =
 test: lint types
-	.venv/bin/python -m pytest -n $$((2 * $$(getconf _NPROCESSORS_ONLN))) --dist loadscope
+	$(PYTEST) -m 'not long'
+
+test-long: .venv/ready
+	$(PYTEST) -m long
 
 lint: .venv/ready
 	.venv/bin/ruff check

@@ -7,16 +7,20 @@ with secondary keys keeps the contract of these, too.
 from functools import partial
 from typing import Any
 
+import pytest
+
 from cdb.coin_log.binding import Sizes
 from cdb.schemas import find_schema
 from cdb.schemas.coin_log import coin_log
 from cdb.schemas.registry import OWN_SCHEMAS
 from cdb.testing import IndexedConformance, SchemaConformance
+from tests.conftest import index_factories
 
 FEWER: dict[str, dict[str, Any]] = {"memory": {"many": 10_000}, "blockchain_v2": {"many": 40_000}}
 """What takes long for masses of coins gets fewer."""
 
 
+@pytest.mark.long
 class TestBlockchainV2WithTheNodesIndexes(SchemaConformance):
     schema = "blockchain_v2:NODE"
     many_names = 5_000
@@ -33,8 +37,13 @@ class TestCoinLogIndexedSmall(IndexedConformance):
     many = 10_000
 
 
+ROW_STORES = index_factories()
+"""They share a store; what is beyond a memtable of the default size, long tests reach."""
+
+
 def _is_held_to(suite: type, name: str, spec: str, **options: Any) -> None:
-    globals()[f"Test_{name}"] = type(f"Test_{name}", (suite,), {"schema": spec, **options})
+    tests = type(f"Test_{name}", (suite,), {"schema": spec, **options})
+    globals()[f"Test_{name}"] = pytest.mark.long(tests) if name in ROW_STORES else tests
 
 
 for _found in map(find_schema, OWN_SCHEMAS):

@@ -98,6 +98,7 @@ def test_several_sizes_in_a_group(in_empty: Commands) -> None:
     assert contents(in_empty.cwd / "here") == {}
 
 
+@pytest.mark.long
 def test_the_whole_table(
     in_empty: Commands, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

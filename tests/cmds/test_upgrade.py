@@ -516,6 +516,7 @@ def kill_points(path: Path, keep_old: bool) -> Iterator[int]:
         n += EACH
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("keep_old", [True, False])
 def test_killed_at_any_step_it_leaves_a_whole_database_and_goes_on(
     path: Path, keep_old: bool

@@ -16,6 +16,7 @@ def spec_of(name: str) -> str:
     return f"cdb.testing.faults.broken:{name}"
 
 
+@pytest.mark.long
 class TestGood(FaultTests):
     schema = spec_of("Good")
     most_under_load = dict.fromkeys(UNDER_LOAD, 1)

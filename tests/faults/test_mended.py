@@ -109,6 +109,7 @@ def _with_files(operations: Sequence[Operation]) -> Iterator[tuple[Operation, st
         yield each, files.get(each.descriptor, "")
 
 
+@pytest.mark.long
 @preloads
 def test_a_table_that_cannot_be_read_while_it_is_taken_in_is_not_believed_to_be_empty(
     monkeypatch: pytest.MonkeyPatch,

@@ -41,12 +41,14 @@ def cut(record_property: Callable[[str, object], None]) -> Cut:
     return make
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["blockchain_v2", "rocks_kv", "coin_log"])
 @pytest.mark.parametrize("trial", FAST_DISKS)
 def test_nothing_is_lost(cut: Cut, trial: str, name: str) -> None:
     assert cut(trial, all_subjects()[name].spec, CUTS).points == CUTS
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("trial", SLOW_DISKS)
 def test_nothing_is_lost_by_a_slow_disk(cut: Cut, trial: str) -> None:
     assert cut(trial, all_subjects()["coin_log"].spec, 1).points == 1

@@ -14,6 +14,7 @@ from cdb.testing.plugin import FAULT_COVERAGE
 POINTS = 2
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["blockchain_v2", "rocks_kv", "coin_log"])
 @pytest.mark.parametrize("trial", SHORTAGES)
 def test_scarcity_breaks_no_promise(

@@ -22,6 +22,8 @@ NO_LOADS = dict.fromkeys(UNDER_LOAD, 0)
 """Of the schemas that share their store with sqlite_v3; memory takes no packs."""
 HALF = {name: (kind.share + 1) // 2 for name, kind in CATALOGUE.items() if kind.share}
 """A soak makes the others."""
+ALWAYS = {"blockchain_v2", "coin_log", "rocks_kv"}
+"""One of each kind of store; the others are left to long tests."""
 BUDGETS: Mapping[str, Mapping[str, object]] = {
     "memory": {"most": {**HALF, **EVERY_CUT}, "most_under_load": NO_LOADS},
     "blockchain_v2": {"most": HALF, "most_under_load": NO_LOADS},
@@ -40,7 +42,8 @@ show."""
 def _is_tried(name: str, subject: Subject) -> None:
     members = {"schema": subject.spec, "seed": subject.seed, "limits": subject.limits}
     of_it = members | dict(BUDGETS.get(name, {}))
-    globals()[f"Test_{name}"] = type(f"Test_{name}", (FaultTests,), of_it)
+    tests = type(f"Test_{name}", (FaultTests,), of_it)
+    globals()[f"Test_{name}"] = tests if name in ALWAYS else pytest.mark.long(tests)
 
 
 for _name in sorted(all_subjects().keys() & {*OWN_SCHEMAS, "coin_log-keys"}):

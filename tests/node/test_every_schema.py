@@ -120,6 +120,7 @@ def test_every_rollback(schema: SchemaInfo, node: NodeDatabase, loaded: Loaded) 
             assert_is_chias(rollback, node, database)
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("in_turn")
 def test_down_through_every_rollback_and_up_again(
     schema: SchemaInfo, node: NodeDatabase, loaded: Loaded

@@ -151,6 +151,7 @@ def test_the_sources_are_inside(tmp_path: Path) -> None:
     assert embedded(page(build(results))) == sources(paths, tmp_path)
 
 
+@pytest.mark.long
 def test_sixty_runs_are_two_megabytes_at_most() -> None:
     results = [full(each) for each in sixty_runs()]
     assert len(results) == 60

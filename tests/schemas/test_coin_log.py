@@ -165,6 +165,7 @@ def everything(schema: CoinLogSchema, chain: Chain) -> object:
     )
 
 
+@pytest.mark.long
 def test_every_changed_byte_is_found_or_harmless(path: Path) -> None:
     chain, loaded = sample_chain(5), path
     with CoinLogSchema(path, sizes=Sizes(memtable_coins=12)) as schema:
