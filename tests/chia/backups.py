@@ -26,7 +26,7 @@ from random import Random
 
 from cdb.chia import backup
 from cdb.chia.backup import back_up
-from cdb.chia.restore import WORK_SUFFIX, restore
+from cdb.chia.restore import READY, WORK_SUFFIX, restore
 from cdb.chia.status import status_of
 from cdb.damage import Progress
 from tests.chia.lives import live
@@ -48,9 +48,7 @@ def main() -> int:
         seed = f"{arguments.seed}:{first}"
         shutil.rmtree(directory)
         directory.mkdir()
-        n_whole, n_killed = trial(
-            directory, seed, min(BACKUPS_A_FILE, arguments.times - first)
-        )
+        n_whole, n_killed = trial(directory, seed, min(BACKUPS_A_FILE, arguments.times - first))
         whole, killed = whole + n_whole, killed + n_killed
     shutil.rmtree(directory)
     seconds = time.monotonic() - started
@@ -122,7 +120,7 @@ def _back_up(file: Path, target: Path, seed: str) -> None:
 
 
 @contextmanager
-def _silently(what: str, total: int | None, unit: str) -> Iterator[Progress]:
+def silently(what: str, total: int | None, unit: str) -> Iterator[Progress]:
     yield lambda more: None
 
 
@@ -132,10 +130,12 @@ def _check(target: Path, restored: Path, newest: int, random: Random, seed: str)
     replaced = restored.with_name(f"{restored.name}.replaced")
     if replaced.exists():
         shutil.rmtree(replaced)
-    put_back = partial(restore, target, restored, _silently, force=True)
+    put_back = partial(restore, target, restored, silently, force=True)
+    had_one = restored.exists()
     if _killed(put_back, limit_seconds):
-        is_done = not restored.with_name(restored.name + WORK_SUFFIX).exists()
-        if not is_done or not restored.exists():
+        ready = restored.with_name(restored.name + WORK_SUFFIX) / READY
+        is_done = restored.exists() and replaced.exists() == had_one and not ready.exists()
+        if not is_done:
             assert _run(put_back) == 0, seed
     assert _newest(restored) >= newest, f"backup {seed} is older than its beginning"
     status = status_of(restored)
