@@ -16,6 +16,7 @@ from time import monotonic
 from typing import Any, TypeVar
 
 from cdb.chia import ops_table
+from cdb.chia.keeping import are_kept
 from cdb.chia.log import Log, apply, block_of, tip_up_to
 from cdb.chia.operation import Block, Effect, Operation, Tip, effect_of
 from cdb.chia.overlay import Overlay
@@ -108,10 +109,17 @@ class Follower:
                 self._settle_behind(wrapper)
 
     async def _delete_flushed(self, connection: Any) -> None:
-        """Delete what the log has for sure. A newer row is there: the newest has to stay."""
-        if self._flushed > self._deleted:
-            number = self._deleted = self._flushed
+        """Delete what the log has for sure. A newer row is there: the newest has to stay.
+
+        The number comes first: whoever begins to keep rows behind it finds these in the log.
+        """
+        number = self._flushed
+        if number > self._deleted and not self._are_rows_kept():
+            self._deleted = number
             await ops_table.delete_up_to(connection, number)
+
+    def _are_rows_kept(self) -> bool:
+        return self._file is not None and are_kept(self._log_path)
 
     def _check_open(self) -> None:
         """Raise DatabaseClosedError after the end: the thread would never answer."""

@@ -4,10 +4,12 @@ import importlib
 import sys
 from importlib.util import find_spec
 
+from cdb.chia.signatures import another_chia, check_signatures
 from cdb.errors import CdbError, UnsupportedError
 
 _HAS_IT_BY_NAME = "chia.full_node.full_node"
 """What has chia's class by name as soon as it is imported."""
+INSTALL = "pip install '.[chia]' in a checkout of cdb"
 
 
 def main() -> int:
@@ -24,14 +26,23 @@ def main() -> int:
 
 def put_in_place() -> None:
     """Put CoinStore where chia's own class is. Raises UnsupportedError where that can't be done."""
-    if find_spec("chia") is None:
-        problem = "chia-blockchain is not installed beside cdb"
-        raise UnsupportedError(f"{problem}; pip install '.[chia]' in a checkout of cdb")
+    check_installed()
     if _HAS_IT_BY_NAME in sys.modules:
         raise UnsupportedError(f"{_HAS_IT_BY_NAME} was imported before; do this first")
-    from cdb.chia.store import CoinStore
+    try:
+        from cdb.chia.store import CoinStore
 
-    importlib.import_module("chia.full_node.coin_store").__dict__["CoinStore"] = CoinStore
+        theirs = importlib.import_module("chia.full_node.coin_store")
+        check_signatures(theirs.CoinStore, CoinStore)
+    except (ImportError, AttributeError) as error:
+        raise another_chia(str(error)) from error
+    theirs.__dict__["CoinStore"] = CoinStore
+
+
+def check_installed() -> None:
+    """Raise UnsupportedError where chia is not installed."""
+    if find_spec("chia") is None:
+        raise UnsupportedError(f"chia-blockchain is not installed beside cdb; {INSTALL}")
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ from cdb.coin_query import CoinQuery
 from cdb.disk.files import fsync_dir, fsync_file
 from cdb.disk.paths import own
 from cdb.errors import WrongDatabaseError, storage_errors
+from cdb.node.table import LOG_SUFFIX
 from cdb.packed import pack_unnamed
 from cdb.schemas.protocol import AcceptsPacked, QueriesPacked, ReadsPacked, Schema
 
@@ -20,10 +21,25 @@ class Log(Schema, AcceptsPacked, ReadsPacked, QueriesPacked, Protocol):
     """A coin log with its index by puzzle hash."""
 
 
+def log_path_of(file: Path) -> Path:
+    """Where the coins of a node's SQLite file are."""
+    return file.with_name(file.name + LOG_SUFFIX)
+
+
 def catch_up(log: Log, path: Path, file: Path | None, rows: list[Operation]) -> None:
     """Bring a log to where the rows of its SQLite file say that it has to be, durably.
 
     Raises WrongDatabaseError, and nothing has happened, where it is another log.
+    """
+    effect = fitting_effect(log, path, file, rows)
+    apply(log, effect, effect.tip, file)
+    log.flush()
+
+
+def fitting_effect(log: Log, path: Path, file: Path | None, rows: list[Operation]) -> Effect:
+    """What the rows of an SQLite file make of its log.
+
+    Raises WrongDatabaseError where they stand on another log than this.
     """
     if not rows:
         raise WrongDatabaseError(file or path, "its table cdb_ops is empty", RESTORE)
@@ -31,8 +47,7 @@ def catch_up(log: Log, path: Path, file: Path | None, rows: list[Operation]) -> 
     found = tip_up_to(log, path, effect.height - 1)
     if found != effect.tip:
         raise WrongDatabaseError(path, _difference(file, effect.tip, found), RESTORE)
-    apply(log, effect, found, file)
-    log.flush()
+    return effect
 
 
 def apply(log: Log, effect: Effect, tip: Tip, file: Path | None) -> Tip:

@@ -3,7 +3,6 @@
 import asyncio
 import atexit
 import shutil
-import struct
 import tempfile
 from collections.abc import Callable
 from functools import partial
@@ -13,16 +12,16 @@ from weakref import WeakValueDictionary, finalize
 
 from cdb.chia import ops_table
 from cdb.chia.follower import Follower
-from cdb.chia.log import RESTORE, Log, catch_up, root_of, sync_wal
-from cdb.chia.operation import Operation, check_line
+from cdb.chia.log import RESTORE, Log, catch_up, log_path_of, root_of, sync_wal
+from cdb.chia.operation import Operation
 from cdb.disk.paths import located
 from cdb.durability import Durability
-from cdb.errors import CorruptDatabaseError, WrongDatabaseError
+from cdb.errors import WrongDatabaseError
+from cdb.node.table import LOG_SUFFIX
 from cdb.schemas import coin_log
 
 T = TypeVar("T")
 
-LOG_SUFFIX = ".cdb"
 _ATTRIBUTE = "cdb_follower"
 _open: WeakValueDictionary[Path, Follower] = WeakValueDictionary()
 
@@ -84,7 +83,7 @@ async def _file_of(connection: Any) -> Path | None:
 def _log_path(file: Path | None) -> Path:
     if file is None:
         return Path(tempfile.mkdtemp(prefix="cdb-")) / f"memory{LOG_SUFFIX}"
-    return file.with_name(file.name + LOG_SUFFIX)
+    return log_path_of(file)
 
 
 async def _rows(
@@ -92,13 +91,7 @@ async def _rows(
 ) -> list[Operation]:
     """What the file says; to a new file a log must be new, too."""
     if not is_new:
-        try:
-            rows = await ops_table.operations(connection)
-            check_line(rows)
-        except (ValueError, TypeError, struct.error) as error:
-            problem = f"its table cdb_ops is damaged: {error}"
-            raise CorruptDatabaseError(file or "memory", problem, RESTORE) from error
-        return rows
+        return await ops_table.operations(connection, file)
     if log.last_block_index is not None:
         problem = "it holds coins, and the SQLite file beside it is a new one; move it away"
         raise WrongDatabaseError(log_path, problem)

@@ -8,22 +8,27 @@ coin_record, in a form that is not chia's, keeps a plain node from starting with
 """
 
 import sqlite3
+import struct
+from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
-from cdb.chia.operation import Operation, Tip
+from cdb.chia.log import RESTORE
+from cdb.chia.operation import Operation, Tip, check_line
+from cdb.errors import CorruptDatabaseError
+from cdb.node.table import COIN_TABLE, KEPT_COLUMN
 
 _CREATE = (
     "CREATE TABLE cdb_ops("
     "number INTEGER PRIMARY KEY, height INTEGER NOT NULL, kind TEXT NOT NULL, record BLOB NOT NULL)"
 )
-_INSERT = "INSERT INTO cdb_ops VALUES(?, ?, ?, ?)"
-_SELECT = "SELECT number, height, kind, record FROM cdb_ops ORDER BY number"
+INSERT = "INSERT INTO cdb_ops VALUES(?, ?, ?, ?)"
 _DELETE = "DELETE FROM cdb_ops WHERE number <= ?"
+SELECT = "SELECT number, height, kind, record FROM cdb_ops ORDER BY number"
 NEWEST = "SELECT max(number) FROM cdb_ops"
 
-_COIN_COLUMNS = "SELECT name FROM pragma_table_info('coin_record')"
-_MARK_COLUMN = "kept_in_cdb"
-_CREATE_MARK = f"CREATE TABLE coin_record({_MARK_COLUMN} TEXT)"
+_COIN_COLUMNS = f"SELECT name FROM pragma_table_info('{COIN_TABLE}')"
+_CREATE_MARK = f"CREATE TABLE {COIN_TABLE}({KEPT_COLUMN} TEXT)"
 
 Connection = Any
 """aiosqlite's."""
@@ -57,15 +62,33 @@ async def create(connection: Connection, root: Tip) -> list[Operation]:
     return [first]
 
 
-async def operations(connection: Connection) -> list[Operation]:
-    """What the rows keep, in order. Raises ValueError for a row that is no operation's."""
-    return [Operation.of_row(*row) for row in await fetched(connection, _SELECT)]
+async def operations(connection: Connection, file: Path | None) -> list[Operation]:
+    """What the rows keep, as checked() has it."""
+    return checked(await fetched(connection, SELECT), file)
+
+
+def checked(rows: Iterable[tuple[Any, ...]], file: Path | None) -> list[Operation]:
+    """The operations of all rows, which are in order.
+
+    file: the table's. Raises CorruptDatabaseError where one is none, or doesn't follow on others.
+    """
+    try:
+        found = [Operation.of_row(*row) for row in rows]
+        check_line(found)
+    except (ValueError, TypeError, struct.error) as error:
+        problem = f"its table cdb_ops is damaged: {error}"
+        raise CorruptDatabaseError(file or "memory", problem, RESTORE) from error
+    return found
 
 
 async def insert(connection: Connection, operation: Operation) -> None:
     """Add an operation, in the transaction that is open."""
-    row = (operation.number, int(operation.height), operation.kind, operation.record)
-    await connection.execute(_INSERT, row)
+    await connection.execute(INSERT, values_of(operation))
+
+
+def values_of(operation: Operation) -> tuple[int, int, str, bytes]:
+    """An operation's row."""
+    return operation.number, int(operation.height), operation.kind, operation.record
 
 
 async def delete_up_to(connection: Connection, number: int) -> None:
@@ -82,14 +105,14 @@ async def newest_number(connection: Connection) -> int:
 async def has_coins(connection: Connection) -> bool:
     """Whether chia's own table holds coins."""
     columns = await _coin_columns(connection)
-    if not columns or _MARK_COLUMN in columns:
+    if not columns or KEPT_COLUMN in columns:
         return False
     return bool(await fetched(connection, "SELECT 1 FROM coin_record LIMIT 1"))
 
 
 async def is_marked(connection: Connection) -> bool:
     """Whether coins were kept in cdb."""
-    return _MARK_COLUMN in await _coin_columns(connection)
+    return KEPT_COLUMN in await _coin_columns(connection)
 
 
 async def mark(connection: Connection) -> None:

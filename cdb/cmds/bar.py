@@ -53,3 +53,10 @@ def coin_bar(what: str) -> Iterator[Progress]:
     """What is told of coins, and shows their number; of no known end."""
     with progress_bar(total=None, unit=" coins", what=what, leave=False) as bar:
         yield bar.update
+
+
+@contextmanager
+def step_bar(what: str, total: int | None, unit: str) -> Iterator[Progress]:
+    """What is told of a step of a longer work; total: None if nobody knows it."""
+    with progress_bar(total=total, unit=unit, what=what, leave=False) as bar:
+        yield bar.update

@@ -16,6 +16,10 @@ from cdb.rows.sqlite import Tables, select_in, stored_data, to_signed
 from cdb.rows.stored import create_block_table
 
 COIN_TABLE = "coin_record"
+KEPT_COLUMN = "kept_in_cdb"
+"""What coin_record has instead of its own columns where a node's coins are in a coin log."""
+LOG_SUFFIX = ".cdb"
+"""That log's path is the file's with this behind it."""
 BLOCK_TABLE = "cdb_block"
 FORMAT_TABLE = "cdb_format"
 FORMAT_VERSION = 1

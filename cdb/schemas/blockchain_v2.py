@@ -26,6 +26,8 @@ from cdb.node.table import (
     FORMAT_TABLE,
     FORMAT_VERSION,
     INDEX_SETS,
+    KEPT_COLUMN,
+    LOG_SUFFIX,
     NODE_VERSION,
     TABLES,
     VERSION_TABLE,
@@ -115,7 +117,17 @@ def _tables(snapshot: Snapshot) -> set[str]:
     return {name for (name,) in snapshot.connection.execute(query)}
 
 
+def _check_coins_are_here(path: Path) -> None:
+    """Raise WrongDatabaseError for a node's file whose coins cdb.chia keeps in a coin log."""
+    with Snapshot(path, {}) as snapshot, snapshot.reading():
+        columns = snapshot.connection.execute(f"PRAGMA main.table_xinfo({COIN_TABLE})").fetchall()
+    if any(name == KEPT_COLUMN for _, name, *_ in columns):
+        log = f"{path}{LOG_SUFFIX}"
+        raise WrongDatabaseError(path, f"its coins are in {log}; use coin_log with --db {log}")
+
+
 def _is_nodes_own(path: Path) -> bool:
+    _check_coins_are_here(path)
     with Snapshot(path, TABLES) as snapshot, snapshot.reading():
         tables = _tables(snapshot)
         if COIN_TABLE not in tables or FORMAT_TABLE in tables:

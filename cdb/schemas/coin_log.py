@@ -208,9 +208,9 @@ class CoinLogSchema(Shared):
         return self._iteration(packed.block(n) for packed in packs for n in range(len(packed)))
 
     @beside
-    def blocks_packed(self) -> Iterator[PackedBlocks]:
-        """The blocks of blocks(), a few thousand coins at a time."""
-        return self._iteration(self._read_on(self._read(self._log.read, 0, MAX_U32)))
+    def blocks_packed(self, first_index: int = 0) -> Iterator[PackedBlocks]:
+        """The blocks of blocks() from an index on, a few thousand coins at a time."""
+        return self._iteration(self._read_on(self._read(self._log.read, first_index, MAX_U32)))
 
     @whole
     def close(self) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from cdb.cmds.bench import bench
 from cdb.cmds.main import COMMANDS, cdb
+from cdb.cmds.node import node
 from cdb.cmds.options import PathType
 from cdb.schemas.registry import OWN_SCHEMAS
 from tests.conftest import Commands, contents
@@ -42,13 +43,17 @@ def test_the_group_lists_its_commands(run_command: Commands, option: str) -> Non
 def test_the_group_knows_every_command_module() -> None:
     directory = Path(__file__).parents[2] / "cdb" / "cmds"
     runnable = {path.stem for path in directory.glob("*.py") if "run(" in path.read_text("utf-8")}
-    grouped = {f"bench_{name}" for name in bench.list_commands(click.Context(bench))}
+    grouped = {
+        f"{group.name}_{name}"
+        for group in (bench, node)
+        for name in group.list_commands(click.Context(group))
+    }
     assert runnable - {"main", "runner"} == {*COMMANDS, *grouped}
 
 
 def test_no_command_takes_an_empty_path_for_the_current_directory() -> None:
     commands: list[click.Command] = []
-    for group in (cdb, bench):
+    for group in (cdb, bench, node):
         context = click.Context(group)
         found = [group.get_command(context, name) for name in group.list_commands(context)]
         commands += [each for each in found if each is not None]

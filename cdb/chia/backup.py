@@ -1,0 +1,239 @@
+"""Makes a backup of a node's database, whether the node runs or not.
+
+First the coins are read out of the log, block by block, into a new one; then the file is copied, in
+one read transaction. So the copy of the file is newer, and its table cdb_ops has what the copy of
+the log lacks: no node deletes rows of it meanwhile (cdb.chia.keeping). At last these operations are
+applied to the copy, which holds each one against the block that it stands on.
+
+Only the copies are ever written to. They are made in DIR.partial, which gets its name in one step,
+once they are whole and durable.
+"""
+
+import os
+import shutil
+import sqlite3
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
+from dataclasses import replace
+from datetime import UTC, datetime
+from os import PathLike
+from pathlib import Path
+from typing import Protocol
+
+from cdb.ahead import ahead
+from cdb.chia import ops_table
+from cdb.chia.backup_directory import (
+    BACKUP_FILE,
+    PARTIAL_SUFFIX,
+    Contents,
+    file_in,
+    log_in,
+    size_bytes,
+    write_contents,
+)
+from cdb.chia.keeping import rows_kept
+from cdb.chia.log import RESTORE, catch_up, log_path_of, root_of
+from cdb.chia.node_database import TABLES, check_in_log, operations_of
+from cdb.chia.operation import Operation, Tip
+from cdb.damage import Progress
+from cdb.disk.files import fsync_dir, fsync_file
+from cdb.disk.home import LOCK_FILE, Lock
+from cdb.disk.paths import located
+from cdb.durability import Durability
+from cdb.errors import (
+    DatabaseClosedError,
+    StorageError,
+    WrongDatabaseError,
+    storage_errors,
+)
+from cdb.rows.snapshot import Snapshot
+from cdb.rows.sqlite import connect, sqlite_errors
+from cdb.schemas import coin_log
+
+_PAGES_A_STEP = 4096
+_SPARE_BYTES = 16 << 20
+
+
+class Bar(Protocol):
+    """Gives what is told of a step's progress; total: None where nobody knows it."""
+
+    def __call__(
+        self, what: str, total: int | None, unit: str, /
+    ) -> AbstractContextManager[Progress]: ...
+
+
+def back_up(file: str | PathLike[str], directory: str | PathLike[str], bar: Bar) -> Contents:
+    """Make a backup of a node's file, and of its coins, in a directory that is not there yet.
+
+    Raises DatabaseError: WrongDatabaseError where the coins are not in a log, or the log is
+    another's; CorruptDatabaseError for damage that was met; StorageError. The node's own files
+    stay as they are, whatever happens.
+    """
+    file = located(file, read_only=True)
+    log_path = log_path_of(file)
+    with _snapshot(file) as snapshot:
+        check_in_log(snapshot.connection, file)
+    if not log_path.is_dir():
+        raise WrongDatabaseError(log_path, f"the coins of {file} are not there", RESTORE)
+    target = located(directory, read_only=False)
+    with _work_directory(target) as work:
+        check_room(work, size_bytes(file) + size_bytes(log_path))
+        with rows_kept(log_path):
+            _copy_log(log_path, file, log_in(work), bar)
+            _copy_file(file, file_in(work), bar)
+        height = _apply_rows(file_in(work), log_in(work), root_of(log_path))
+        contents = _contents(work, height)
+        write_contents(work, contents)
+        _publish(work, target)
+    return contents
+
+
+def check_room(directory: Path, needed_bytes: int) -> None:
+    """Raise StorageError where a directory's disk has less room than that, and some to spare."""
+    with storage_errors(directory):
+        free_bytes = shutil.disk_usage(directory).free
+    if free_bytes < needed_bytes + _SPARE_BYTES:
+        problem = f"this takes up to {needed_bytes / 1e6:,.0f} MB"
+        advice = f"and {free_bytes / 1e6:,.0f} MB are free; free some space"
+        raise StorageError(directory, f"{problem}, {advice}")
+
+
+@contextmanager
+def _work_directory(target: Path) -> Iterator[Path]:
+    """An empty directory beside the target, where the backup is made; it goes if that fails."""
+    work = target.with_name(target.name + PARTIAL_SUFFIX)
+    if os.path.lexists(target):
+        raise WrongDatabaseError(target, "something is there already; name a new directory")
+    with storage_errors(work):
+        if work.is_symlink() or (os.path.lexists(work) and not _is_ours(work)):
+            problem = "the backup needs this name; move away what is here"
+            raise WrongDatabaseError(work, problem)
+        work.mkdir(exist_ok=True)
+    lock = Lock(work / LOCK_FILE, work)
+    try:
+        _empty(work)
+        yield work
+    except BaseException:
+        with suppress(StorageError), storage_errors(work):
+            _empty(work)
+            (work / LOCK_FILE).unlink()
+            work.rmdir()
+        raise
+    finally:
+        lock.release()
+
+
+def _is_ours(work: Path) -> bool:
+    """Whether a backup that was killed has left this."""
+    names = (LOCK_FILE, BACKUP_FILE, file_in(work).name)
+    return work.is_dir() and all(each.name.startswith(names) for each in work.iterdir())
+
+
+def _empty(work: Path) -> None:
+    """Remove all but the lock."""
+    with storage_errors(work):
+        for each in work.iterdir():
+            if each.is_dir():
+                shutil.rmtree(each)
+            elif each.name != LOCK_FILE:
+                each.unlink()
+
+
+def _copy_log(source: Path, file: Path, target: Path, bar: Bar) -> None:
+    """Make a log of the blocks of another one, beside its writer."""
+    with coin_log.INDEXED(target, durability=Durability.POWER) as copy:
+        while True:
+            try:
+                with coin_log.INDEXED(source, read_only=True) as log:
+                    _copy_blocks(log, copy, bar)
+                    copy.flush()
+                    return
+            except DatabaseClosedError:
+                # It was rewound, by an operation whose row is there, as no row goes meanwhile.
+                lowest = _lowest_height(file)
+                if (copy.last_block_index or 0) >= lowest:
+                    copy.rewind_to_block_index(lowest - 1)
+
+
+def _copy_blocks(log: coin_log.CoinLogSchema, copy: coin_log.CoinLogSchema, bar: Bar) -> None:
+    newest = copy.last_block_index
+    done = -1 if newest is None else newest
+    with bar("coins", log.last_block_index, " heights") as progress:
+        progress(done + 1)
+        for packed in ahead(log.blocks_packed(done + 1)):
+            copy.accept_packed(packed)
+            progress(packed.indices[-1] - done)
+            done = packed.indices[-1]
+
+
+def _lowest_height(file: Path) -> int:
+    """Of all blocks that rows of cdb_ops touch: those below are the same before and after."""
+    with _snapshot(file) as snapshot, snapshot.reading():
+        [(height,)] = snapshot.connection.execute("SELECT min(height) FROM cdb_ops")
+        return int(height)
+
+
+def _copy_file(source: Path, target: Path, bar: Bar) -> None:
+    """Copy an SQLite file, as of one moment, durably."""
+    with (
+        _snapshot(source) as snapshot,
+        closing(sqlite3.connect(target)) as copy,
+        bar("blocks, hints and the rest", None, "B") as progress,
+    ):
+        done_pages = 0
+        [(page_bytes,)] = snapshot.connection.execute("PRAGMA page_size")
+
+        def step(status: int, remaining: int, total: int) -> None:
+            nonlocal done_pages
+            progress((total - remaining - done_pages) * page_bytes)
+            done_pages = total - remaining
+
+        with sqlite_errors(target):
+            copy.execute("PRAGMA journal_mode=OFF")
+            copy.execute("PRAGMA synchronous=OFF")
+        with snapshot.reading():
+            snapshot.connection.backup(copy, pages=_PAGES_A_STEP, progress=step)
+    fsync_file(target)
+
+
+def _apply_rows(file: Path, log_path: Path, former_root: Tip) -> int:
+    """Bring a copy's log to where its file is, and leave one row; the newest block's height.
+
+    former_root: what stood for the log without coins that this is the copy of.
+    """
+    with closing(connect(file, Durability.POWER, {})) as connection, sqlite_errors(file):
+        rows = [
+            _on_root(row, former_root, root_of(log_path)) for row in operations_of(connection, file)
+        ]
+        with coin_log.INDEXED(log_path, durability=Durability.POWER) as log:
+            catch_up(log, log_path, file, rows)
+            height = log.last_block_index
+        connection.execute("BEGIN IMMEDIATE")
+        connection.execute("DELETE FROM cdb_ops")
+        connection.execute(ops_table.INSERT, ops_table.values_of(rows[-1]))
+        connection.execute("COMMIT")
+    fsync_file(file)
+    return -1 if height is None else height
+
+
+def _on_root(operation: Operation, former: Tip, new: Tip) -> Operation:
+    """The same operation; if it stands on a log without coins, then on the new one."""
+    return replace(operation, tip=new) if operation.tip == former else operation
+
+
+def _contents(work: Path, height: int) -> Contents:
+    made_at = datetime.now(UTC).isoformat(timespec="seconds")
+    return Contents(height, size_bytes(file_in(work)), size_bytes(log_in(work)), made_at)
+
+
+def _publish(work: Path, target: Path) -> None:
+    """Give the backup its name, durably."""
+    fsync_dir(work)
+    with storage_errors(target):
+        (work / LOCK_FILE).unlink()
+        work.rename(target)
+    fsync_dir(target.parent)
+
+
+def _snapshot(file: Path) -> Snapshot:
+    return Snapshot(file, TABLES)

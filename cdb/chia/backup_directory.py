@@ -1,0 +1,87 @@
+"""What a backup of a node's database looks like.
+
+DIR/
+├── BACKUP              a line that says what this is, and one of JSON; written last
+├── node.sqlite         the node's file
+└── node.sqlite.cdb/    its coins: a coin log
+"""
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from cdb.chia.log import log_path_of
+from cdb.disk.files import replace_file
+from cdb.disk.paths import read_own
+from cdb.errors import (
+    CorruptDatabaseError,
+    DatabaseNotFoundError,
+    WrongDatabaseError,
+    storage_errors,
+)
+
+BACKUP_FILE = "BACKUP"
+PARTIAL_SUFFIX = ".partial"
+_HEAD = b"cdb node backup 1\n"
+_NAME = "node.sqlite"
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """What a backup holds.
+
+    height: of the newest block of the coins; -1 without any. made_at: UTC, ISO 8601.
+    """
+
+    height: int
+    file_bytes: int
+    log_bytes: int
+    made_at: str
+
+
+def file_in(directory: Path) -> Path:
+    """The node's file in a backup."""
+    return directory / _NAME
+
+
+def log_in(directory: Path) -> Path:
+    """The coins in a backup."""
+    return log_path_of(file_in(directory))
+
+
+def write_contents(directory: Path, contents: Contents) -> None:
+    """Say that a backup is whole, durably."""
+    line = json.dumps(asdict(contents)).encode("ascii")
+    replace_file(directory / BACKUP_FILE, _HEAD + line + b"\n", durable=True)
+
+
+def contents_of(directory: Path) -> Contents:
+    """What a backup says of itself.
+
+    Raises DatabaseNotFoundError, WrongDatabaseError for what is none, or is not whole, and
+    CorruptDatabaseError.
+    """
+    path = directory / BACKUP_FILE
+    if not directory.is_dir():
+        raise DatabaseNotFoundError(directory, "no backup is here; 'cdb backup' makes directories")
+    with storage_errors(path):
+        text = read_own(path)
+    if text is None:
+        raise WrongDatabaseError(directory, "this is no backup, or one that was never finished")
+    if not text.startswith(_HEAD):
+        raise WrongDatabaseError(path, "it is of no backup that this cdb knows; use a newer one")
+    try:
+        return Contents(**json.loads(text[len(_HEAD) :]))
+    except (ValueError, TypeError) as error:
+        raise CorruptDatabaseError(path, f"damaged: {error}", "use another backup") from error
+
+
+def size_bytes(path: Path) -> int:
+    """Of a file, or of all in a directory. What goes away meanwhile doesn't count."""
+    total = 0
+    for each in path.rglob("*") if path.is_dir() else [path]:
+        try:
+            total += each.stat().st_size if each.is_file() else 0
+        except FileNotFoundError:
+            continue
+    return total

@@ -1,0 +1,40 @@
+"""backup: copy a node's database whose coins are in cdb, beside the running node."""
+
+from pathlib import Path
+
+import click
+
+from cdb.chia.backup import back_up
+from cdb.cmds.bar import step_bar
+from cdb.cmds.echo import echo_line
+from cdb.cmds.options import PathType
+from cdb.cmds.runner import run
+
+
+@click.command("backup")
+@click.argument("node_db", metavar="NODE_DB", type=PathType())
+@click.argument("directory", metavar="DIR", type=PathType())
+def backup(node_db: Path, directory: Path) -> None:
+    """Copy the node's file NODE_DB and its coins, NODE_DB.cdb, to the new directory DIR.
+
+    The copy is of one moment, and the node may run meanwhile. Its files are only read. DIR takes
+    as much room as they do; while it is made, it is DIR.partial. cdb restore puts it in place.
+
+    Until the copy is done the node keeps in its file what it does to its coins, and the -wal grows
+    by what it writes: little at the tip of the chain, and much while it syncs.
+
+    Ctrl-C removes what was made. After kill -9 or a power cut the same command begins anew.
+
+    \b
+    Examples:
+      cdb backup ~/.chia/mainnet/db/blockchain_v2_mainnet.sqlite /backup/2026-11-23
+      cdb backup blockchain_v2_mainnet.sqlite /backup/new && cdb verify coin_log \\
+          --db /backup/new/node.sqlite.cdb
+    """
+    made = back_up(node_db, directory, step_bar)
+    sizes = f"{made.file_bytes / 1e6:,.1f} MB and coins of {made.log_bytes / 1e6:,.1f} MB"
+    echo_line(f"{directory} is a backup up to block {made.height}: a file of {sizes}")
+
+
+if __name__ == "__main__":
+    run(backup)

@@ -1,0 +1,25 @@
+"""The group ``cdb node``: a full node whose coins are in cdb."""
+
+import click
+
+from cdb.cmds.lazy_group import LazyGroup
+from cdb.cmds.runner import run
+
+COMMANDS = {"install": "node_install", "remove": "node_remove", "status": "node_status"}
+
+
+@click.group("node", cls=LazyGroup, lazy=COMMANDS)
+def node() -> None:
+    """Run a full node with its coins in cdb, and see how it is.
+
+    Each command also runs as a module: python -m cdb.cmds.node_install, node_remove, node_status.
+
+    \b
+    Examples:
+      cdb node install ~/node-bin
+      cdb node status ~/.chia/mainnet/db/blockchain_v2_mainnet.sqlite
+    """
+
+
+if __name__ == "__main__":
+    run(node)
