@@ -12,8 +12,15 @@ from cdb.errors import WrongDatabaseError, storage_errors
 from cdb.packed import pack_unnamed
 from cdb.schemas.protocol import AcceptsPacked, QueriesPacked, ReadsPacked, Schema
 
+LOG_SUFFIX = ".cdb"
+"""What the name of a file's log has beyond the file's."""
 _HEAD_BYTES = 24
 RESTORE = "put both back from the same backup, or sync anew without both"
+
+
+def log_path_of(file: Path) -> Path:
+    """Where the log of a node's file is."""
+    return file.with_name(file.name + LOG_SUFFIX)
 
 
 class Log(Schema, AcceptsPacked, ReadsPacked, QueriesPacked, Protocol):

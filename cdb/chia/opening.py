@@ -13,7 +13,7 @@ from weakref import WeakValueDictionary, finalize
 
 from cdb.chia import ops_table
 from cdb.chia.follower import Follower
-from cdb.chia.log import RESTORE, Log, catch_up, root_of, sync_wal
+from cdb.chia.log import LOG_SUFFIX, RESTORE, Log, catch_up, log_path_of, root_of, sync_wal
 from cdb.chia.operation import Operation, check_line
 from cdb.disk.paths import located
 from cdb.durability import Durability
@@ -22,7 +22,6 @@ from cdb.schemas import coin_log
 
 T = TypeVar("T")
 
-LOG_SUFFIX = ".cdb"
 _ATTRIBUTE = "cdb_follower"
 _open: WeakValueDictionary[Path, Follower] = WeakValueDictionary()
 
@@ -53,7 +52,7 @@ async def follower_of(wrapper: Any, *, interlock: bool) -> Follower:
         if is_new and await ops_table.is_marked(connection):
             raise WrongDatabaseError(file or "memory", "its table cdb_ops is lost", RESTORE)
         if (is_new or interlock) and await ops_table.has_coins(connection):
-            problem = "its coins are in chia's own table; start with a new file, and sync anew"
+            problem = "its coins are in chia's own table; 'cdb migrate' moves them"
             raise WrongDatabaseError(file or "memory", problem)
         if not is_new and not log_path.exists():
             raise WrongDatabaseError(log_path, f"the coins of {file} are not there", RESTORE)
@@ -84,7 +83,7 @@ async def _file_of(connection: Any) -> Path | None:
 def _log_path(file: Path | None) -> Path:
     if file is None:
         return Path(tempfile.mkdtemp(prefix="cdb-")) / f"memory{LOG_SUFFIX}"
-    return file.with_name(file.name + LOG_SUFFIX)
+    return log_path_of(file)
 
 
 async def _rows(

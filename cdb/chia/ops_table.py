@@ -12,18 +12,18 @@ from typing import Any
 
 from cdb.chia.operation import Operation, Tip
 
-_CREATE = (
+CREATE = (
     "CREATE TABLE cdb_ops("
     "number INTEGER PRIMARY KEY, height INTEGER NOT NULL, kind TEXT NOT NULL, record BLOB NOT NULL)"
 )
-_INSERT = "INSERT INTO cdb_ops VALUES(?, ?, ?, ?)"
-_SELECT = "SELECT number, height, kind, record FROM cdb_ops ORDER BY number"
+INSERT = "INSERT INTO cdb_ops VALUES(?, ?, ?, ?)"
+SELECT = "SELECT number, height, kind, record FROM cdb_ops ORDER BY number"
 _DELETE = "DELETE FROM cdb_ops WHERE number <= ?"
 NEWEST = "SELECT max(number) FROM cdb_ops"
 
 _COIN_COLUMNS = "SELECT name FROM pragma_table_info('coin_record')"
-_MARK_COLUMN = "kept_in_cdb"
-_CREATE_MARK = f"CREATE TABLE coin_record({_MARK_COLUMN} TEXT)"
+MARK_COLUMN = "kept_in_cdb"
+CREATE_MARK = f"CREATE TABLE coin_record({MARK_COLUMN} TEXT)"
 
 Connection = Any
 """aiosqlite's."""
@@ -52,20 +52,20 @@ async def lock(connection: Connection) -> bool:
 async def create(connection: Connection, root: Tip) -> list[Operation]:
     """Make the table; its first row, as operations() has it, stands for an empty log."""
     first = Operation(0, 0, root, None)
-    await connection.execute(_CREATE)
+    await connection.execute(CREATE)
     await insert(connection, first)
     return [first]
 
 
 async def operations(connection: Connection) -> list[Operation]:
     """What the rows keep, in order. Raises ValueError for a row that is no operation's."""
-    return [Operation.of_row(*row) for row in await fetched(connection, _SELECT)]
+    return [Operation.of_row(*row) for row in await fetched(connection, SELECT)]
 
 
 async def insert(connection: Connection, operation: Operation) -> None:
     """Add an operation, in the transaction that is open."""
     row = (operation.number, int(operation.height), operation.kind, operation.record)
-    await connection.execute(_INSERT, row)
+    await connection.execute(INSERT, row)
 
 
 async def delete_up_to(connection: Connection, number: int) -> None:
@@ -82,14 +82,14 @@ async def newest_number(connection: Connection) -> int:
 async def has_coins(connection: Connection) -> bool:
     """Whether chia's own table holds coins."""
     columns = await _coin_columns(connection)
-    if not columns or _MARK_COLUMN in columns:
+    if not columns or MARK_COLUMN in columns:
         return False
     return bool(await fetched(connection, "SELECT 1 FROM coin_record LIMIT 1"))
 
 
 async def is_marked(connection: Connection) -> bool:
     """Whether coins were kept in cdb."""
-    return _MARK_COLUMN in await _coin_columns(connection)
+    return MARK_COLUMN in await _coin_columns(connection)
 
 
 async def mark(connection: Connection) -> None:
@@ -97,7 +97,7 @@ async def mark(connection: Connection) -> None:
     if await is_marked(connection):
         return
     await connection.execute("DROP TABLE IF EXISTS coin_record")
-    await connection.execute(_CREATE_MARK)
+    await connection.execute(CREATE_MARK)
 
 
 async def _coin_columns(connection: Connection) -> set[str]:

@@ -6,8 +6,8 @@ from cdb.cmds.lazy_group import LazyGroup
 from cdb.cmds.runner import run
 
 COMMANDS = (
-    *("bench", "coins", "demo", "dump_blocks", "load_blocks", "make_replay", "report", "schemas"),
-    *("soak", "upgrade", "verify"),
+    *("bench", "coins", "demo", "dump_blocks", "load_blocks", "make_replay", "migrate", "report"),
+    *("schemas", "soak", "upgrade", "verify"),
 )
 
 
