@@ -60,7 +60,15 @@ class Copy:
 
     def fork(self, coins: NodeCoins) -> int:
         """The height up to which the table has the blocks that were copied."""
-        top = self.standing.height
+        newest = self.log.last_block_index
+        top = -1 if newest is None else newest
+        if self._theirs(coins, top + 1, self.standing.height):
+            return self._fork_below(coins, top)
+        fork = self._fork_below(coins, top)
+        return self.standing.height if fork == top else fork
+
+    def _fork_below(self, coins: NodeCoins, top: int) -> int:
+        """The same of the blocks up to a height: more and more of them, until one is on both."""
         first, width = top + 1, _COMPARED_HEIGHTS
         while first > 0:
             if top - first > _DEEPEST_FORK:
@@ -68,20 +76,19 @@ class Copy:
                 raise WrongDatabaseError(self.log_path, problem, "move it away")
             last, first = first - 1, max(0, first - width)
             width *= 2
-            ours, theirs = self._ours(first, last), _theirs(coins, first, last)
+            ours, theirs = self._ours(first, last), self._theirs(coins, first, last)
             if first > 0 and (not ours or ours[0] not in theirs[:1]):
                 continue
-            differing = (
-                min(block.index for block in pair if block is not None)
-                for pair in _pairs(ours, theirs)
-                if pair[0] != pair[1]
-            )
-            return next(differing, last + 1) - 1
+            return next(_differing(ours, theirs), last + 1) - 1
         return top
 
     def _ours(self, first: int, last: int) -> list[BlockSpendInfo]:
         found = (self.log.block_info_for_block_index(n) for n in range(first, last + 1))
         return [block for block in found if block is not None]
+
+    def _theirs(self, coins: NodeCoins, first: int, last: int) -> list[BlockSpendInfo]:
+        packs = (chunk.blocks for chunk in coins.chunks(first, last))
+        return [packed.block(place) for packed in packs for place in range(len(packed))]
 
     def _go_back_to(self, height: int) -> None:
         standing = self.standing
@@ -117,15 +124,7 @@ def until(deadline: float, chunks: Iterator[Chunk]) -> Iterator[Chunk]:
             return
 
 
-def _theirs(coins: NodeCoins, first: int, last: int) -> list[BlockSpendInfo]:
-    packs = (chunk.blocks for chunk in coins.chunks(first, last))
-    return [packed.block(place) for packed in packs for place in range(len(packed))]
-
-
-def _pairs(
-    ours: list[BlockSpendInfo], theirs: list[BlockSpendInfo]
-) -> Iterator[tuple[BlockSpendInfo | None, BlockSpendInfo | None]]:
-    """The blocks of each height, by rising height; None where one side has none."""
+def _differing(ours: list[BlockSpendInfo], theirs: list[BlockSpendInfo]) -> Iterator[int]:
+    """The heights where two sides have different blocks, or only one has any; they rise."""
     a, b = ({block.index: block for block in blocks} for blocks in (ours, theirs))
-    for index in sorted(a.keys() | b.keys()):
-        yield a.get(index), b.get(index)
+    return (index for index in sorted(a.keys() | b.keys()) if a.get(index) != b.get(index))

@@ -24,7 +24,7 @@ from cdb.rows.sqlite import to_signed
 
 NEW_TABLE = "cdb_reverted"
 NOTE_TABLE = "cdb_reverting"
-_PART_COINS = 200_000
+PART_COINS = 200_000
 _CREATE = f"""CREATE TABLE {NEW_TABLE}(
     coin_name blob PRIMARY KEY,
     confirmed_index bigint,
@@ -67,7 +67,7 @@ class NewTable:
             first = sum(index <= done for index in blocks.indices)
             progress(blocks.confirm_ends[first - 1] if first else 0)
             part.append(blocks.part(first, len(blocks)))
-            if sum(each.n_confirms for each in part) >= _PART_COINS:
+            if sum(each.n_confirms for each in part) >= PART_COINS:
                 self._write(part, progress)
                 part = []
         self._write(part, progress)

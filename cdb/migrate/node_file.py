@@ -12,7 +12,7 @@ from cdb.disk.files import fsync_dir
 from cdb.errors import DatabaseLockedError, WrongDatabaseError, storage_errors
 from cdb.node.keys import has_indexes
 from cdb.node.table import COIN_TABLE, FORMAT_TABLE, NODE_VERSION, VERSION_TABLE
-from cdb.rows.sqlite import open_uri, sqlite_errors
+from cdb.rows.sqlite import PAGE_CACHE_BYTES, open_uri, sqlite_errors
 
 OLD_TABLE = "cdb_coin_record"
 """A node's table, put aside."""
@@ -83,10 +83,11 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
 
 def _take(connection: sqlite3.Connection, path: Path) -> None:
     # So SQLite takes the file's own lock, which anybody who has it open holds a part of.
-    connection.execute("PRAGMA busy_timeout = 0")
-    connection.execute("PRAGMA locking_mode = EXCLUSIVE")
-    connection.execute("PRAGMA synchronous = EXTRA")
     try:
+        connection.execute("PRAGMA busy_timeout = 0")
+        connection.execute("PRAGMA locking_mode = EXCLUSIVE")
+        connection.execute("PRAGMA synchronous = EXTRA")
+        connection.execute(f"PRAGMA cache_size = -{PAGE_CACHE_BYTES // 1024}")
         connection.execute("BEGIN EXCLUSIVE")
         connection.execute("COMMIT")
     except sqlite3.OperationalError as error:
