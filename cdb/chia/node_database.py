@@ -13,13 +13,13 @@ from pathlib import Path
 from cdb.chia import ops_table
 from cdb.chia.log import RESTORE
 from cdb.chia.operation import Operation
+from cdb.chia.ops_table import OPS_TABLE
 from cdb.errors import CorruptDatabaseError, WrongDatabaseError
 from cdb.node.table import COIN_TABLE, KEPT_COLUMN
 from cdb.rows.sqlite import Tables
 
-_OPS_TABLE = "cdb_ops"
 _PEAK_TABLE, _BLOCKS_TABLE = "current_peak", "full_blocks"
-TABLES: Tables = {_OPS_TABLE: "number", _PEAK_TABLE: "key", _BLOCKS_TABLE: "header_hash"}
+TABLES: Tables = {OPS_TABLE: "number", _PEAK_TABLE: "key", _BLOCKS_TABLE: "header_hash"}
 
 _SELECT_PEAK = (
     f"SELECT height, block_record FROM {_PEAK_TABLE} JOIN {_BLOCKS_TABLE} ON header_hash = hash"
@@ -53,7 +53,7 @@ class Peak:
 def coins_of(connection: sqlite3.Connection) -> Coins:
     """Where the coins are. Raises sqlite3.Error."""
     tables = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
-    if (_OPS_TABLE,) in tables:
+    if (OPS_TABLE,) in tables:
         return Coins.IN_LOG
     columns = connection.execute(f"PRAGMA main.table_xinfo({COIN_TABLE})").fetchall()
     names = {name for _, name, *_ in columns}

@@ -52,7 +52,7 @@ async def follower_of(wrapper: Any, *, interlock: bool) -> Follower:
         if is_new and await ops_table.is_marked(connection):
             raise WrongDatabaseError(file or "memory", "its table cdb_ops is lost", RESTORE)
         if (is_new or interlock) and await ops_table.has_coins(connection):
-            problem = "its coins are in chia's own table; start with a new file, and sync anew"
+            problem = "its coins are in chia's own table; 'cdb migrate' moves them"
             raise WrongDatabaseError(file or "memory", problem)
         if not is_new and not log_path.exists():
             raise WrongDatabaseError(log_path, f"the coins of {file} are not there", RESTORE)

@@ -18,8 +18,9 @@ from cdb.chia.operation import Operation, Tip, check_line
 from cdb.errors import CorruptDatabaseError
 from cdb.node.table import COIN_TABLE, KEPT_COLUMN
 
-_CREATE = (
-    "CREATE TABLE cdb_ops("
+OPS_TABLE = "cdb_ops"
+CREATE = (
+    f"CREATE TABLE {OPS_TABLE}("
     "number INTEGER PRIMARY KEY, height INTEGER NOT NULL, kind TEXT NOT NULL, record BLOB NOT NULL)"
 )
 INSERT = "INSERT INTO cdb_ops VALUES(?, ?, ?, ?)"
@@ -28,7 +29,7 @@ SELECT = "SELECT number, height, kind, record FROM cdb_ops ORDER BY number"
 NEWEST = "SELECT max(number) FROM cdb_ops"
 
 _COIN_COLUMNS = f"SELECT name FROM pragma_table_info('{COIN_TABLE}')"
-_CREATE_MARK = f"CREATE TABLE {COIN_TABLE}({KEPT_COLUMN} TEXT)"
+CREATE_MARK = f"CREATE TABLE {COIN_TABLE}({KEPT_COLUMN} TEXT)"
 
 Connection = Any
 """aiosqlite's."""
@@ -57,7 +58,7 @@ async def lock(connection: Connection) -> bool:
 async def create(connection: Connection, root: Tip) -> list[Operation]:
     """Make the table; its first row, as operations() has it, stands for an empty log."""
     first = Operation(0, 0, root, None)
-    await connection.execute(_CREATE)
+    await connection.execute(CREATE)
     await insert(connection, first)
     return [first]
 
@@ -120,7 +121,7 @@ async def mark(connection: Connection) -> None:
     if await is_marked(connection):
         return
     await connection.execute("DROP TABLE IF EXISTS coin_record")
-    await connection.execute(_CREATE_MARK)
+    await connection.execute(CREATE_MARK)
 
 
 async def _coin_columns(connection: Connection) -> set[str]:

@@ -6,8 +6,8 @@ from cdb.cmds.lazy_group import LazyGroup
 from cdb.cmds.runner import run
 
 COMMANDS = (
-    *("backup", "bench", "coins", "demo", "dump_blocks", "load_blocks", "make_replay", "node"),
-    *("report", "restore", "schemas", "soak", "upgrade", "verify"),
+    *("backup", "bench", "coins", "demo", "dump_blocks", "load_blocks", "make_replay", "migrate"),
+    *("node", "report", "restore", "schemas", "soak", "upgrade", "verify"),
 )
 
 

@@ -1,0 +1,107 @@
+"""migrate: move a full node's coins into a coin log, and back."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import click
+
+from cdb.cmds.bar import progress_bar
+from cdb.cmds.echo import echo_line
+from cdb.cmds.options import PathType
+from cdb.cmds.runner import run
+from cdb.damage import Progress
+from cdb.migrate import activation, dropping, migration, reverting
+from cdb.migrate.migration import Migrated, Plan
+
+
+@click.command("migrate")
+@click.argument("node_db", type=PathType(dir_okay=False))
+@click.option("--activate", is_flag=True, help="Switch the node to the copy. The node is stopped.")
+@click.option("--revert", is_flag=True, help="Bring the node's own table back. It is stopped.")
+@click.option("--drop", is_flag=True, help="After --activate: drop the table that was put aside.")
+@click.option("--vacuum", is_flag=True, help="With --drop: give what is free to the file system.")
+@click.option("--force", is_flag=True, help="Go on where the table holds what no chain has.")
+def migrate(
+    node_db: Path, *, activate: bool, revert: bool, drop: bool, vacuum: bool, force: bool
+) -> None:
+    """Move the coins of a full node's database, NODE_DB, into a coin log beside it: NODE_DB.cdb/.
+
+    Without an option it copies the coins and verifies the copy by a digest over all of them. The
+    node's file is only read, and the node may run. Ctrl-C, kill -9 and a power cut lose no more
+    than some seconds' work: the same command goes on, and copies what has come since.
+
+    With --activate, and the node stopped, it copies what is missing and switches: from then on the
+    node has to be started as cdb_full_node, and a plain one refuses to start. Its table is put
+    aside until --drop. --revert brings it back at any time, with all that was done since.
+
+    Each says first about how long it takes and what free space it needs, and asks nothing. Killed,
+    each leaves the file as it was or changed, and the same command goes on.
+
+    What no chain has, such as coins whose name is not their hash, is counted and refused. With
+    --force it is left out or taken, as the message says.
+
+    \b
+    Examples:
+      cdb migrate ~/.chia/mainnet/db/blockchain_v2_mainnet.sqlite
+      cdb migrate --activate ~/.chia/mainnet/db/blockchain_v2_mainnet.sqlite
+      cdb migrate --drop --vacuum ~/.chia/mainnet/db/blockchain_v2_mainnet.sqlite
+      cdb migrate --revert ~/.chia/mainnet/db/blockchain_v2_mainnet.sqlite
+    """
+    if activate + revert + drop > 1:
+        raise click.UsageError("name one of --activate, --revert and --drop")
+    if vacuum and not drop:
+        raise click.UsageError("--vacuum goes with --drop")
+    if force and (revert or drop):
+        raise click.UsageError("--force goes with a migration, or with --activate")
+    if activate:
+        _tell_active(activation.activate(node_db, force=force, tell=_tell, bar=_bar), node_db)
+    elif revert:
+        log_path = reverting.revert(node_db, tell=_tell, bar=_bar)
+        echo_line(f"{node_db} has its own table again; remove {log_path} when you need it no more")
+    elif drop:
+        dropped = dropping.drop(node_db, vacuum=vacuum, tell=_tell, bar=_bar)
+        echo_line(f"{node_db} has {_megabytes(dropped.free_bytes)} free in it")
+        if dropped.free_bytes and not vacuum:
+            echo_line("the node uses them again; --drop --vacuum gives them to the file system")
+    else:
+        _tell_copied(migration.migrate(node_db, force=force, tell=_tell, bar=_bar))
+        echo_line(f"next: stop the node, and cdb migrate --activate {node_db}", err=True)
+
+
+@contextmanager
+def _bar(what: str, total: int | None = None) -> Iterator[Progress]:
+    with progress_bar(total=total, unit=" coins", what=what, leave=False) as bar:
+        yield bar.update
+
+
+def _tell(plan: Plan) -> None:
+    needed, free = _megabytes(plan.needed_bytes), _megabytes(plan.free_bytes)
+    minutes = plan.seconds / 60
+    time = f"{plan.seconds:,.0f} s" if minutes < 10 else f"{minutes:,.0f} min"
+    echo_line(f"{plan.what}: about {time}; needed: {needed}, free: {free}", err=True)
+
+
+def _megabytes(n_bytes: int) -> str:
+    return f"{n_bytes / 1e6:,.0f} MB"
+
+
+def _tell_copied(done: Migrated) -> None:
+    echo_line(f"{done.log_path} has {done.coins:,} coins, up to block {done.height}")
+    if done.odd:
+        echo_line(f"odd: {done.odd}", err=True)
+    if done.digest is not None:
+        echo_line(f"digest of both {done.digest}")
+
+
+def _tell_active(done: Migrated | None, node_db: Path) -> None:
+    if done is None:
+        echo_line(f"{node_db} is active already")
+        return
+    _tell_copied(done)
+    echo_line(f"{node_db} is active: start the node as cdb_full_node")
+    echo_line("the old table is still in it: --drop drops it, --revert brings it back")
+
+
+if __name__ == "__main__":
+    run(migrate)

@@ -1,0 +1,67 @@
+"""Switches a node's file to the log beside it, in one transaction, with the node stopped.
+
+The table coin_record is put aside under another name, and a table of that name and of another form
+keeps a plain node from the file: chia makes indexes on it when it starts, of which the first one's
+name is free from now on.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from os import PathLike
+from sqlite3 import Connection
+
+from cdb.chia import ops_table
+from cdb.chia.log import log_path_of, tip_up_to
+from cdb.chia.operation import Operation
+from cdb.coins import MAX_U32
+from cdb.disk.paths import located
+from cdb.migrate.copying import Copy
+from cdb.migrate.migration import Bar, Migrated, Migration, Tell, opened_copy, plan_of
+from cdb.migrate.node_coins import NodeCoins
+from cdb.migrate.node_file import OLD_TABLE, Keeper, alone_with, keeper_of, transaction
+from cdb.migrate.standing import forget
+from cdb.node.table import COIN_TABLE
+
+FIRST_NUMBER = 0
+"""Of the row that says where the log is on the day of activation."""
+INTERLOCK_INDEX = "coin_confirmed_index"
+
+
+def activate(
+    path: str | PathLike[str], *, force: bool = False, tell: Tell, bar: Bar
+) -> Migrated | None:
+    """Copy what is missing, verify it unless it was, and switch; None where that was done before.
+
+    Raises DatabaseLockedError while a node runs, and what migrate() raises. Killed, or after a
+    power cut, the file is as it was, or switched.
+    """
+    place = located(path, read_only=False)
+    with alone_with(place) as connection:
+        if keeper_of(connection, place) is Keeper.LOG:
+            forget(log_path_of(place))
+            return None
+        with opened_copy(place) as copy:
+            tell(plan_of(place, NodeCoins(connection).about() - copy.standing.coins))
+            done = Migration(copy, lambda: _as_it_is(connection, copy), bar).run(
+                force=force, only_once=True
+            )
+            _switch(connection, copy)
+    forget(done.log_path)
+    return done
+
+
+@contextmanager
+def _as_it_is(connection: Connection, copy: Copy) -> Iterator[NodeCoins]:
+    """The table of a file that nobody else changes."""
+    yield NodeCoins(connection, left_out=copy.standing.left_out)
+
+
+def _switch(connection: Connection, copy: Copy) -> None:
+    tip = tip_up_to(copy.log, copy.log_path, MAX_U32)
+    row = Operation(FIRST_NUMBER, tip.height + 1, tip, None)
+    with transaction(connection):
+        connection.execute(f"DROP INDEX {INTERLOCK_INDEX}")
+        connection.execute(f"ALTER TABLE {COIN_TABLE} RENAME TO {OLD_TABLE}")
+        connection.execute(ops_table.CREATE_MARK)
+        connection.execute(ops_table.CREATE)
+        connection.execute(ops_table.INSERT, (row.number, row.height, row.kind, row.record))

@@ -1,0 +1,85 @@
+"""Gives back the space of the table that activation has put aside."""
+
+import os
+import sqlite3
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+
+from cdb.disk.paths import located
+from cdb.migrate.activated import activated
+from cdb.migrate.migration import Bar, Plan, Tell, checked_plan, free_at
+from cdb.migrate.new_table import NEW_TABLE, NOTE_TABLE
+from cdb.migrate.node_file import OLD_TABLE, tables_of, transaction
+
+DROPPED_BYTES_A_SECOND = 100_000_000
+_VACUUMED_BYTES_A_SECOND = 30_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Dropped:
+    """free_bytes: within the file, for VACUUM to give back."""
+
+    path: Path
+    free_bytes: int
+
+
+def drop(path: str | PathLike[str], *, vacuum: bool = False, tell: Tell, bar: Bar) -> Dropped:
+    """Drop what a file has of coins in tables, once its log has proved to be the file's.
+
+    vacuum: then have SQLite write the file anew without what is free in it, in one step. Raises as
+    activated() does, or StorageError. Killed in the middle, the same call goes on.
+    """
+    place = located(path, read_only=False)
+    with activated(place) as held:
+        connection = held.connection
+        point_temporary_files_at(place.parent)
+        tell(_plan(place, connection, vacuum=vacuum))
+        drop_tables(connection, bar, OLD_TABLE, NEW_TABLE, NOTE_TABLE)
+        if vacuum:
+            with bar("vacuum"):
+                connection.execute("VACUUM")
+        return Dropped(place, _pragma(connection, "freelist_count") * _page_bytes(connection))
+
+
+def drop_tables(connection: sqlite3.Connection, bar: Bar, *names: str) -> None:
+    """Drop those of the tables that are there, an index at a time: a step is not too long."""
+    for table in names:
+        if table not in tables_of(connection):
+            continue
+        query = "SELECT name FROM sqlite_master WHERE type = 'index' AND tbl_name = ? AND sql <> ''"
+        for (index,) in connection.execute(query, (table,)).fetchall():
+            with bar(f"drop {index}"), transaction(connection):
+                connection.execute(f'DROP INDEX "{index}"')
+        with bar(f"drop {table}"), transaction(connection):
+            connection.execute(f"DROP TABLE {table}")
+
+
+def used_bytes(connection: sqlite3.Connection) -> int:
+    """How much of the file is in use."""
+    pages = _pragma(connection, "page_count") - _pragma(connection, "freelist_count")
+    return pages * _page_bytes(connection)
+
+
+def _plan(path: Path, connection: sqlite3.Connection, *, vacuum: bool) -> Plan:
+    used = used_bytes(connection)
+    seconds = used / DROPPED_BYTES_A_SECOND
+    if not vacuum:
+        return checked_plan(path, Plan("drop", seconds, used // 500, free_at(path)))
+    # Twice what is left, which is less than what is used now: a copy, and the -wal.
+    seconds += used / _VACUUMED_BYTES_A_SECOND
+    return checked_plan(path, Plan("drop and vacuum", seconds, 2 * used, free_at(path)))
+
+
+def point_temporary_files_at(directory: Path) -> None:
+    """Have SQLite's temporary files where there is room for the database."""
+    os.environ.setdefault("SQLITE_TMPDIR", os.fspath(directory))
+
+
+def _page_bytes(connection: sqlite3.Connection) -> int:
+    return _pragma(connection, "page_size")
+
+
+def _pragma(connection: sqlite3.Connection, name: str) -> int:
+    (value,) = connection.execute(f"PRAGMA {name}").fetchone()
+    return int(value)

@@ -1,0 +1,212 @@
+"""Copies a node's coins into a log beside its file, and verifies them; the file is only read.
+
+The node may run meanwhile: the table is read in slices, each of them in a transaction of its own,
+so that none holds up the node's checkpoints. What a slice has copied is noted in the log's
+directory, and the next one, or the next run, goes on behind it.
+"""
+
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, closing, contextmanager
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from time import monotonic
+from typing import Protocol
+
+from cdb.chia.log import Log, log_path_of
+from cdb.damage import Progress
+from cdb.disk.paths import located
+from cdb.durability import Durability
+from cdb.errors import InvariantError, StorageError, WrongDatabaseError, storage_errors
+from cdb.migrate.copying import Copy, until
+from cdb.migrate.node_coins import NodeCoins
+from cdb.migrate.node_file import Keeper, keeper_of
+from cdb.migrate.oddities import Oddity, told
+from cdb.migrate.standing import Standing
+from cdb.migrate.verifying import TableDigest, digest_of_log
+from cdb.node.table import TABLES
+from cdb.rows.snapshot import Snapshot
+from cdb.schemas import coin_log
+
+SLICE_SECONDS = 10.0
+_COIN_BYTES = 90
+_COINS_A_SECOND = 100_000
+_SPARE_BYTES = 16 << 20
+
+Slices = Callable[[], AbstractContextManager[NodeCoins]]
+"""Opens the table as it is at that moment."""
+
+
+class Bar(Protocol):
+    """Shows how many coins of a number are done."""
+
+    def __call__(self, what: str, total: int | None = None) -> AbstractContextManager[Progress]:
+        """While it is entered it shows what is told of."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is about to happen: about how long it takes, and how much space."""
+
+    what: str
+    seconds: float
+    needed_bytes: int
+    free_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Migrated:
+    """What a log holds, and that it is what the table held up to a height.
+
+    digest: of all coins; None where it was verified before. odd: what was left out or changed.
+    """
+
+    log_path: Path
+    coins: int
+    height: int
+    digest: str | None
+    odd: str
+
+
+Tell = Callable[[Plan], object]
+
+
+def migrate(path: str | PathLike[str], *, force: bool = False, tell: Tell, bar: Bar) -> Migrated:
+    """Copy a node's coins, or those that came since, durably, and verify all of them.
+
+    tell: is told the plan before it begins. Raises WrongDatabaseError for a file that is no node's,
+    or, without force, for what no chain has; CorruptDatabaseError, DatabaseLockedError,
+    InvariantError, MissingEngineError or StorageError.
+    """
+    place = located(path, read_only=True)
+    with Snapshot(place, {}) as snapshot, snapshot.reading():
+        keeper = keeper_of(snapshot.connection, place)
+    if keeper is Keeper.LOG:
+        raise WrongDatabaseError(place, f"its coins are in {log_path_of(place)} already")
+    with opened_copy(place) as copy:
+        slices = _snapshots(place, copy.standing)
+        with slices() as coins:
+            tell(plan_of(place, coins.about() - copy.standing.coins))
+        return Migration(copy, slices, bar).run(force=force)
+
+
+class Migration:
+    """A copy under way. slices: as the table has to be opened."""
+
+    def __init__(self, copy: Copy, slices: Slices, bar: Bar) -> None:
+        self._copy = copy
+        self._slices = slices
+        self._bar = bar
+
+    def run(self, *, force: bool, only_once: bool = False) -> Migrated:
+        """Copy, verify, and copy what came meanwhile; only_once: verify what never was."""
+        self.catch_up()
+        digest = None
+        if not only_once or self._copy.standing.verified < 0:
+            while (digest := self._verify()) is None:
+                self.catch_up()
+        standing = self._copy.standing
+        self._check_oddities(force=force)
+        self.catch_up()
+        odd = told(standing.oddities)
+        return Migrated(self._copy.log_path, standing.coins, standing.height, digest, odd)
+
+    def catch_up(self) -> None:
+        """Copy until the newest block."""
+        with self._slices() as coins:
+            self._copy.standing.oddities[Oddity.UNPLACED] = coins.unplaced()
+            total = max(0, coins.about() - self._copy.standing.coins)
+        with self._bar("copy", total) as progress:
+            is_done = False
+            while not is_done:
+                with self._slices() as coins:
+                    is_done = self._copy.step(coins, SLICE_SECONDS, progress)
+                self._copy.commit()
+
+    def _verify(self) -> str | None:
+        """Hold the log against the table; its digest. None: the chain has changed meanwhile."""
+        copy = self._copy
+        last = copy.standing.height
+        table = TableDigest(copy.log, last)
+        with self._bar("verify copy", copy.standing.coins) as progress:
+            log = digest_of_log(copy.log, progress)
+        with self._bar("verify table", copy.standing.coins) as progress:
+            while not table.is_complete:
+                with self._slices() as coins:
+                    if copy.fork(coins) < last:
+                        return None
+                    chunks = coins.chunks(table.next_height, last, with_spends=False)
+                    table.add(until(monotonic() + SLICE_SECONDS, chunks), progress)
+        if log.hex() != table.digest.hex():
+            counts = f"{log.coins:,} and {table.digest.coins:,} of them"
+            problem = f"{copy.log_path} and {copy.path} have not got the same coins ({counts})"
+            raise InvariantError(f"{problem}; remove {copy.log_path} and migrate anew")
+        copy.standing.verified = last
+        copy.standing.oddities[Oddity.ORPHAN] = table.orphans
+        copy.standing.save(copy.log_path)
+        return log.hex()
+
+    def _check_oddities(self, *, force: bool) -> None:
+        odd = told(self._copy.standing.oddities)
+        if odd and not force:
+            problem = f"it holds what no chain has: {odd}"
+            raise WrongDatabaseError(self._copy.path, problem, "--force goes on as it says here")
+
+
+@contextmanager
+def opened_copy(path: Path) -> Iterator[Copy]:
+    """The log that a node's coins are copied to, made where it is missing; nobody else writes it.
+
+    Raises WrongDatabaseError for one that is no copy.
+    """
+    log_path = log_path_of(path)
+    with closing(opened_log(log_path)) as log:
+        standing = Standing.read(log_path)
+        if standing is None:
+            if log.last_block_index is not None:
+                problem = "it holds coins, and is no copy under way"
+                raise WrongDatabaseError(log_path, problem, "move it away")
+            standing = Standing()
+            standing.save(log_path)
+        copy = Copy(path, log, log_path, standing)
+        copy.resume()
+        yield copy
+
+
+def opened_log(log_path: Path) -> Log:
+    """The log as a node has it."""
+    log: Log = coin_log.INDEXED(log_path, durability=Durability.POWER)
+    return log
+
+
+def plan_of(path: Path, coins: int) -> Plan:
+    """What copying so many coins takes. Raises StorageError where there is no room."""
+    coins = max(0, coins)
+    needed = coins * _COIN_BYTES + _SPARE_BYTES
+    return checked_plan(path, Plan("migrate", coins / _COINS_A_SECOND, needed, free_at(path)))
+
+
+def free_at(path: Path) -> int:
+    """The free space beside a file, in bytes."""
+    with storage_errors(path):
+        return shutil.disk_usage(path.parent).free
+
+
+def checked_plan(path: Path, plan: Plan) -> Plan:
+    """The plan. Raises StorageError where there is no room for it."""
+    if plan.free_bytes < plan.needed_bytes:
+        needed, free = (f"{n / 1e6:,.0f} MB" for n in (plan.needed_bytes, plan.free_bytes))
+        problem = f"to {plan.what} takes up to {needed} here, and {free} are free"
+        raise StorageError(path.parent, f"{problem}; free some space")
+    return plan
+
+
+def _snapshots(path: Path, standing: Standing) -> Slices:
+    @contextmanager
+    def slices() -> Iterator[NodeCoins]:
+        with Snapshot(path, TABLES) as snapshot, snapshot.reading():
+            yield NodeCoins(snapshot.connection, left_out=standing.left_out)
+
+    return slices

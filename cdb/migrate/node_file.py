@@ -1,0 +1,116 @@
+"""A node's file: what is in it, and the right to be alone with it."""
+
+import fcntl
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from enum import Enum
+from pathlib import Path
+
+from cdb.chia.ops_table import OPS_TABLE
+from cdb.disk.files import fsync_dir
+from cdb.errors import DatabaseLockedError, WrongDatabaseError, storage_errors
+from cdb.node.keys import has_indexes
+from cdb.node.table import (
+    COIN_TABLE,
+    FORMAT_TABLE,
+    KEPT_COLUMN,
+    NODE_VERSION,
+    VERSION_TABLE,
+)
+from cdb.rows.sqlite import PAGE_CACHE_BYTES, open_uri, sqlite_errors
+
+OLD_TABLE = "cdb_coin_record"
+"""A node's table, put aside."""
+_RUNNING = "a node has it open; stop the node"
+
+
+class Keeper(Enum):
+    """Who keeps the coins of a node's file."""
+
+    NODE = "chia's own table"
+    LOG = "a coin log"
+
+
+def keeper_of(connection: sqlite3.Connection, path: Path) -> Keeper:
+    """Who keeps the coins. Raises WrongDatabaseError for a file that is no node's."""
+    tables = tables_of(connection)
+    if COIN_TABLE not in tables or FORMAT_TABLE in tables or VERSION_TABLE not in tables:
+        raise WrongDatabaseError(path, "this is not a full node's own database; name one")
+    versions = connection.execute(f"SELECT version FROM {VERSION_TABLE}").fetchall()
+    if versions != [(NODE_VERSION,)]:
+        problem = f"a node's database of version {versions}, and cdb reads {NODE_VERSION}"
+        raise WrongDatabaseError(path, problem)
+    columns = connection.execute(f"PRAGMA main.table_info({COIN_TABLE})").fetchall()
+    is_marked = any(name == KEPT_COLUMN for _, name, *_ in columns)
+    if is_marked != (OPS_TABLE in tables):
+        raise WrongDatabaseError(path, "only some of its tables are a node's; see what made it")
+    if is_marked:
+        return Keeper.LOG
+    if not has_indexes(connection):
+        problem = "its table coin_record lacks an index of a node's; start the node once"
+        raise WrongDatabaseError(path, problem)
+    return Keeper.NODE
+
+
+def tables_of(connection: sqlite3.Connection) -> set[str]:
+    """The names of all tables and views."""
+    query = "SELECT name FROM sqlite_master WHERE type IN ('table', 'view')"
+    return {name for (name,) in connection.execute(query)}
+
+
+@contextmanager
+def alone_with(path: Path) -> Iterator[sqlite3.Connection]:
+    """A connection to a node's file that nobody else has open, nor can open, meanwhile.
+
+    Each commit is durable when it returns. Raises DatabaseLockedError while a node runs.
+    """
+    with _service_lock(path), closing(open_uri(path, "mode=rw")) as connection:
+        with sqlite_errors(path):
+            _take(connection, path)
+            yield connection
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        fsync_dir(path.parent)
+
+
+@contextmanager
+def transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    """All or nothing of what is written in the block, also when the process is killed."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+
+
+def _take(connection: sqlite3.Connection, path: Path) -> None:
+    # So SQLite takes the file's own lock, which anybody who has it open holds a part of.
+    try:
+        connection.execute("PRAGMA busy_timeout = 0")
+        connection.execute("PRAGMA locking_mode = EXCLUSIVE")
+        connection.execute("PRAGMA synchronous = EXTRA")
+        connection.execute(f"PRAGMA cache_size = -{PAGE_CACHE_BYTES // 1024}")
+        connection.execute("BEGIN EXCLUSIVE")
+        connection.execute("COMMIT")
+    except sqlite3.OperationalError as error:
+        if error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY:
+            raise DatabaseLockedError(path, _RUNNING) from error
+        raise
+
+
+@contextmanager
+def _service_lock(path: Path) -> Iterator[None]:
+    """Keep chia's service from starting, where the file lies in db/ of its root directory."""
+    lock = path.parent.parent / "run" / "full_node.lock"
+    if not lock.is_file():
+        yield
+        return
+    with storage_errors(lock), lock.open("rb") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise DatabaseLockedError(path, _RUNNING) from None
+        yield

@@ -1,0 +1,120 @@
+"""Brings a node's own table back, with the node stopped.
+
+While nothing was done to the coins since activation, the table that was put aside is whole, and
+gets its name back. Else it is dropped, for the log knows better and its space is needed, and a new
+one is written from the log. In one last transaction that one takes its name, once it is verified.
+Until then the node runs on the log; killed at any moment, the same call goes on.
+"""
+
+import sqlite3
+from os import PathLike
+from pathlib import Path
+
+from cdb.chia.ops_table import OPS_TABLE
+from cdb.disk.paths import located
+from cdb.errors import InvariantError
+from cdb.migrate.activated import Activated, activated
+from cdb.migrate.activation import FIRST_NUMBER, INTERLOCK_INDEX
+from cdb.migrate.dropping import drop_tables, point_temporary_files_at, used_bytes
+from cdb.migrate.migration import Bar, Plan, Tell, checked_plan, free_at
+from cdb.migrate.new_table import NEW_TABLE, NOTE_TABLE, NewTable
+from cdb.migrate.node_coins import NodeCoins
+from cdb.migrate.node_file import OLD_TABLE, tables_of, transaction
+from cdb.migrate.standing import Standing
+from cdb.migrate.verifying import TableDigest, digest_of_log
+from cdb.node.table import COIN_TABLE
+
+_LOG_BYTES_A_COIN = 55
+_TABLE_BYTES_A_COIN = 320
+_COINS_A_SECOND = 20_000
+_INDEXES = {
+    "coin_spent_index": "spent_index",
+    "coin_puzzle_hash": "puzzle_hash",
+    "coin_parent_index": "coin_parent",
+}
+_MARKED_INDEX = (
+    "CREATE INDEX IF NOT EXISTS coin_record_ph_ff_unspent_idx"
+    f" ON {NEW_TABLE}(puzzle_hash, spent_index) WHERE spent_index = -1"
+)
+
+
+def revert(path: str | PathLike[str], *, tell: Tell, bar: Bar) -> Path:
+    """Bring the table back, verified; gives the path of the log, which is a copy from then on.
+
+    Raises as activated() does, InvariantError, or StorageError where there is no room.
+    """
+    place = located(path, read_only=False)
+    with activated(place) as held:
+        point_temporary_files_at(place.parent)
+        is_unused = held.number == FIRST_NUMBER and OLD_TABLE in tables_of(held.connection)
+        tell(_plan(held, is_unused=is_unused))
+        if is_unused:
+            _take_back(held.connection)
+        else:
+            drop_tables(held.connection, bar, OLD_TABLE)
+            _write_anew(held, bar)
+        _note(held)
+        return held.log_path
+
+
+def _note(held: Activated) -> None:
+    """The log is a copy again, with which another migration may begin."""
+    [(coins,)] = held.connection.execute(f"SELECT count(*) FROM {COIN_TABLE}").fetchall()
+    Standing(held.tip.height, coins, held.tip.height).save(held.log_path)
+
+
+def _plan(held: Activated, *, is_unused: bool) -> Plan:
+    with_log = (held.log_path / "log").stat().st_size
+    coins = with_log // _LOG_BYTES_A_COIN
+    if is_unused:
+        return Plan("take the old table back", coins / 1e6, coins * 30, free_at(held.path))
+    file_bytes = held.path.stat().st_size
+    free_inside = file_bytes - used_bytes(held.connection)
+    needed = max(0, coins * _TABLE_BYTES_A_COIN - free_inside)
+    plan = Plan("write the table", coins / _COINS_A_SECOND, needed, free_at(held.path))
+    return plan if OLD_TABLE in tables_of(held.connection) else checked_plan(held.path, plan)
+
+
+def _take_back(connection: sqlite3.Connection) -> None:
+    with transaction(connection):
+        for table in {COIN_TABLE, OPS_TABLE, NEW_TABLE, NOTE_TABLE} & tables_of(connection):
+            connection.execute(f"DROP TABLE {table}")
+        _name(connection, OLD_TABLE)
+
+
+def _write_anew(held: Activated, bar: Bar) -> None:
+    connection = held.connection
+    table = NewTable(connection, held.log)
+    table.begin(held.tip)
+    with bar("write") as progress:
+        table.fill(progress)
+    for name, column in _INDEXES.items():
+        with bar(name), transaction(connection):
+            connection.execute(f"CREATE INDEX IF NOT EXISTS {name} ON {NEW_TABLE}({column})")
+    with transaction(connection):
+        connection.execute(_MARKED_INDEX)
+    with transaction(connection):
+        for name in (COIN_TABLE, OPS_TABLE, NOTE_TABLE):
+            connection.execute(f"DROP TABLE {name}")
+        _name(connection, NEW_TABLE)
+        _verify(held, bar)
+
+
+def _name(connection: sqlite3.Connection, table: str) -> None:
+    """Give a table the name of a node's, and the index that activation has taken from it."""
+    connection.execute(f"ALTER TABLE {table} RENAME TO {COIN_TABLE}")
+    connection.execute(f"CREATE INDEX {INTERLOCK_INDEX} ON {COIN_TABLE}(confirmed_index)")
+
+
+def _verify(held: Activated, bar: Bar) -> None:
+    """Hold the table against the log, before anybody else can see it."""
+    coins = NodeCoins(held.connection)
+    last = coins.newest()
+    table = TableDigest(held.log, last)
+    with bar("verify log") as progress:
+        log = digest_of_log(held.log, progress)
+    with bar("verify table") as progress:
+        table.add(coins.chunks(0, last, with_spends=False), progress)
+    if table.digest.hex() != log.hex() or table.orphans:
+        problem = f"the table that was written has not got the coins of {held.log_path}"
+        raise InvariantError(f"{held.path}: {problem}; nothing has changed, check the disk")

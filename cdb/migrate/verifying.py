@@ -1,0 +1,109 @@
+"""Holds a log against a node's table: a digest of every coin, in one pass of each side."""
+
+from array import array
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import Any
+
+from cdb.ahead import ahead
+from cdb.chia.log import Log
+from cdb.damage import Progress
+from cdb.errors import InvariantError
+from cdb.migrate.marks import orphans
+from cdb.migrate.node_coins import Chunk
+from cdb.packed import INFO_BYTES, Packed, PackedBlocks
+from cdb.packed_reads import packed_reads
+from cdb.packed_state import write_state
+
+_WORD = 4
+_SPENT_WORD = INFO_BYTES // _WORD - 1
+
+
+@dataclass(slots=True)
+class Digest:
+    """Of all coins, however they were packed: index and timestamp of each block, and how many
+    coins it confirms; name and spent index of each coin, in canonical order."""
+
+    blocks: int = 0
+    coins: int = 0
+    _fields: list[Any] = field(default_factory=lambda: [sha256() for _ in range(5)])
+
+    def add(self, blocks: PackedBlocks, spent: bytes | memoryview) -> None:
+        """Add blocks, with 4 bytes a coin for where it is spent. Those without coins are left out:
+        what the blocks spend says where the coins are spent."""
+        counts, before = array("Q"), 0
+        indices, timestamps = array("Q"), array("Q")
+        for index, timestamp, end in zip(
+            blocks.indices, blocks.timestamps, blocks.confirm_ends, strict=True
+        ):
+            if end > before:
+                indices.append(index)
+                timestamps.append(timestamp)
+                counts.append(end - before)
+            before = end
+        self.blocks += len(indices)
+        self.coins += blocks.n_confirms
+        columns = (indices, timestamps, counts, blocks.names, spent)
+        for digest, column in zip(self._fields, columns, strict=True):
+            digest.update(column)
+
+    def hex(self) -> str:
+        """64 digits of the digests of all columns."""
+        return sha256(b"".join(digest.digest() for digest in self._fields)).hexdigest()
+
+
+def digest_of_log(log: Log, progress: Progress) -> Digest:
+    """Of all that a log holds, once its look-ups by name say what its blocks say.
+
+    Raises InvariantError where they don't.
+    """
+    digest = Digest()
+    reads = packed_reads(log)
+    for blocks in reads.blocks():
+        infos, found = reads.infos(bytes(blocks.names))
+        place, _, _ = write_state(blocks, infos, found)
+        if place < blocks.n_confirms:
+            problem = f"a look-up in the new log contradicts one of blocks {blocks.indices[0]}"
+            raise InvariantError(f"{problem} … {blocks.indices[-1]}; remove it and migrate anew")
+        digest.add(blocks, spent_of(infos).tobytes())
+        progress(blocks.n_confirms)
+    return digest
+
+
+def spent_of(infos: Packed) -> memoryview:
+    """The spent indices of packed infos: 4 bytes each, with gaps."""
+    return memoryview(infos).cast("I")[_SPENT_WORD :: INFO_BYTES // _WORD]
+
+
+class TableDigest:
+    """Of a table's coins up to a height, as they were there; slice by slice.
+
+    What a later block confirms or spends is not seen: so the node may go on meanwhile.
+    """
+
+    def __init__(self, log: Log, last: int) -> None:
+        self.digest = Digest()
+        self.orphans = 0
+        self._log = log
+        self._last = last
+        self.next_height = 0
+        """From where on to read."""
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all heights were read."""
+        return self.next_height > self._last
+
+    def add(self, chunks: Iterator[Chunk], progress: Progress) -> None:
+        """Add chunks of the table, which begin at next_height."""
+        with closing(ahead(chunks)) as made:
+            for chunk in made:
+                spent = chunk.spent
+                if spent and (min(spent) < 0 or max(spent) > self._last):
+                    self.orphans += orphans(self._log, chunk.blocks, spent)
+                    spent = array("q", [n if 0 < n <= self._last else 0 for n in spent])
+                self.digest.add(chunk.blocks, array("I", spent).tobytes())
+                self.next_height = chunk.last + 1
+                progress(chunk.blocks.n_confirms)

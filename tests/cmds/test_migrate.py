@@ -1,0 +1,594 @@
+"""cdb migrate: a node's coins go into a log and come back, whatever is killed when."""
+
+import fcntl
+import os
+import shutil
+import signal
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from cdb.blocks import BlockSpendInfo
+from cdb.chia.log import tip_up_to
+from cdb.chia.operation import Operation
+from cdb.coin_log.binding import missing
+from cdb.coins import coin_name
+from cdb.damage import Progress
+from cdb.errors import CdbError, InvariantError, StorageError
+from cdb.migrate import activation, dropping, migration, new_table, node_coins, node_file, reverting
+from cdb.migrate.migration import Migrated, Plan
+from cdb.rows.sqlite import open_uri
+from cdb.schemas import find_schema
+from cdb.state import StateSummary, verify
+from tests.conftest import Commands, Result, digest_of, load_all
+from tests.node.made import MadeNode, indexes_of, rows_of
+
+pytestmark = pytest.mark.skipif(missing() is not None, reason=str(missing()))
+
+LOG = find_schema("coin_log")
+INDEXES = {
+    "sqlite_autoindex_coin_record_1",
+    "coin_confirmed_index",
+    "coin_spent_index",
+    "coin_puzzle_hash",
+    "coin_parent_index",
+    "coin_record_ph_ff_unspent_idx",
+}
+Rows = list[tuple[Any, ...]]
+
+
+@pytest.fixture
+def path(tmp_path: Path, _master: Path) -> Path:
+    """A node's database of the blocks, closed."""
+    return Path(shutil.copy(_master, tmp_path / "node.sqlite"))
+
+
+@pytest.fixture(scope="session")
+def _master(tmp_path_factory: pytest.TempPathFactory, blocks: tuple[BlockSpendInfo, ...]) -> Path:
+    path = tmp_path_factory.mktemp("made-node") / "node.sqlite"
+    MadeNode(path, blocks).close()
+    return path
+
+
+@pytest.fixture
+def rows(path: Path) -> Rows:
+    """What its table holds at first."""
+    return rows_of(path)
+
+
+@pytest.fixture(autouse=True)
+def _short_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So many that a test can come between them."""
+    monkeypatch.setattr(node_coins, "CHUNK_ROWS", 100)
+    monkeypatch.setattr(migration, "SLICE_SECONDS", 0.0)
+    monkeypatch.setattr(new_table, "PART_COINS", 100)
+
+
+@contextmanager
+def no_bar(what: str, total: int | None = None) -> Iterator[Progress]:
+    yield lambda coins: None
+
+
+def migrate(path: Path, *, force: bool = False) -> Migrated:
+    return migration.migrate(path, force=force, tell=lambda plan: None, bar=no_bar)
+
+
+def activate(path: Path) -> Migrated | None:
+    return activation.activate(path, tell=lambda plan: None, bar=no_bar)
+
+
+def drop(path: Path) -> object:
+    return dropping.drop(path, vacuum=True, tell=lambda plan: None, bar=no_bar)
+
+
+def revert(path: Path) -> Path:
+    return reverting.revert(path, tell=lambda plan: None, bar=no_bar)
+
+
+def log_of(path: Path) -> Path:
+    return path.with_name(f"{path.name}.cdb")
+
+
+def held(path: Path) -> StateSummary:
+    with LOG.open(log_of(path), read_only=True) as database:
+        return verify(database)
+
+
+def add_in_log(path: Path, *blocks: BlockSpendInfo) -> None:
+    """What a node does once it is active."""
+    with LOG.open(log_of(path)) as database:
+        load_all(database, blocks)
+    with closing(sqlite3.connect(path)) as connection, connection:
+        (number,) = connection.execute("SELECT max(number) + 1 FROM cdb_ops").fetchone()
+        row = Operation(number, *_tip(path))
+        values = (number, row.height, row.kind, row.record)
+        connection.execute("INSERT INTO cdb_ops VALUES(?, ?, ?, ?)", values)
+        connection.execute("DELETE FROM cdb_ops WHERE number < ?", (number,))
+
+
+def _tip(path: Path) -> tuple[int, Any, None]:
+    with find_schema("cdb.schemas.coin_log:INDEXED").open(log_of(path)) as log:
+        tip = tip_up_to(log, log_of(path), 2**32 - 1)  # type: ignore[arg-type]
+    return tip.height + 1, tip, None
+
+
+def refused(result: Result) -> str:
+    """The line of an error, behind that of the plan."""
+    plan, _, error = result.err.partition("\n")
+    assert "free: " in plan
+    return Result(result.code, result.out, error).error()
+
+
+# There and back
+
+
+def test_there_and_back_by_commands(
+    run_command: Commands, path: Path, rows: Rows, digest: str
+) -> None:
+    before = path.read_bytes()
+    result = run_command("migrate", path).fine()
+    assert b"2,000 coins" in result.out
+    assert "free: " in result.err
+    assert path.read_bytes() == before
+    assert held(path).digest == digest
+    assert b"2,000 coins" in run_command("migrate", path).fine().out
+    assert b"is active: start" in run_command("migrate", "--activate", path).fine().out
+    assert b"is active already" in run_command("migrate", "--activate", path).fine().out
+    assert "its coins are in" in run_command("migrate", path).error()
+    assert not (log_of(path) / "MIGRATION").exists()
+    size = path.stat().st_size
+    assert b"--drop --vacuum" in run_command("migrate", "--drop", path).fine().out
+    run_command("migrate", "--drop", "--vacuum", path).fine()
+    assert path.stat().st_size < size / 4
+    assert b"its own table again" in run_command("migrate", "--revert", path).fine().out
+    assert rows_of(path) == rows
+    assert indexes_of(path) == INDEXES
+    assert held(path).digest == digest
+    run_command("migrate", "--activate", path).fine()
+    assert "nothing to do" not in run_command("migrate", "--revert", path).fine().err
+    assert rows_of(path) == rows
+
+
+@pytest.mark.parametrize("dropped", [True, False])
+def test_what_was_done_since_comes_back(
+    path: Path, blocks: tuple[BlockSpendInfo, ...], tmp_path: Path, dropped: bool
+) -> None:
+    half = len(blocks) // 2
+    path = tmp_path / "half.sqlite"
+    MadeNode(path, blocks[:half]).close()
+    with MadeNode(tmp_path / "all.sqlite", blocks) as whole:
+        expected = rows_of(whole.path)
+    assert activate(path) is not None
+    add_in_log(path, *blocks)
+    if dropped:
+        drop(path)
+    revert(path)
+    assert rows_of(path) == expected
+    assert indexes_of(path) == INDEXES
+    assert node_file.OLD_TABLE not in tables(path)
+
+
+def tables(path: Path) -> set[str]:
+    with closing(sqlite3.connect(path)) as connection:
+        return node_file.tables_of(connection)
+
+
+def test_a_table_that_nothing_was_done_to_is_taken_back(
+    path: Path, rows: Rows, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    activate(path)
+    monkeypatch.setattr(reverting, "_write_anew", None)
+    revert(path)
+    assert rows_of(path) == rows
+    assert indexes_of(path) == INDEXES
+    assert tables(path) == {"coin_record", "database_version", "hints"}
+
+
+def test_an_empty_table(tmp_path: Path) -> None:
+    path = tmp_path / "node.sqlite"
+    MadeNode(path).close()
+    assert migrate(path).coins == 0
+    activate(path)
+    drop(path)
+    revert(path)
+    assert rows_of(path) == []
+    assert indexes_of(path) == INDEXES
+
+
+def test_help_teaches(run_command: Commands) -> None:
+    text = run_command("migrate", "--help").out.decode()
+    for word in ("--activate", "--revert", "--drop", "kill -9", "cdb_full_node"):
+        assert word in text
+
+
+# Beside a node
+
+
+class Beside:
+    """Does something to the node's database after each step of a migration."""
+
+    def __init__(self, *steps: Callable[[], object]) -> None:
+        self._steps = list(steps)
+
+    @contextmanager
+    def bar(self, what: str, total: int | None = None) -> Iterator[Progress]:
+        yield self._step
+
+    def _step(self, coins: int) -> None:
+        if self._steps:
+            self._steps.pop(0)()
+
+    @property
+    def is_done(self) -> bool:
+        return not self._steps
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_beside_a_node_that_adds_blocks_and_goes_back(
+    blocks: tuple[BlockSpendInfo, ...], tmp_path: Path, seed: int
+) -> None:
+    """It goes back below what is copied, too, and also while that is verified."""
+    random = Random(seed)
+    with MadeNode(tmp_path / "node.sqlite", blocks[: len(blocks) // 2]) as node:
+        there = len(blocks) // 2
+
+        def step() -> None:
+            nonlocal there
+            if random.random() < 0.5:
+                there -= random.randint(1, there // 2)
+                node.roll_back(blocks[there - 1].index)
+            more = random.randint(0, min(80, len(blocks) - there))
+            # Another branch: the same coins, at other times.
+            others = [
+                replace(each, timestamp=each.timestamp + seed + there)
+                for each in blocks[there : there + more]
+            ]
+            node.add(*others)
+            there += more
+
+        beside = Beside(*[step] * 12)
+        migration.migrate(node.path, tell=lambda plan: None, bar=beside.bar)
+        while not beside.is_done:
+            migration.migrate(node.path, tell=lambda plan: None, bar=beside.bar)
+        migrate(node.path)
+        expected = rows_of(node.path)
+        stamps = {row[1]: row[-1] for row in expected}
+    chain = [
+        BlockSpendInfo(each.index, stamps[each.index], each.spends, each.confirms)
+        for each in blocks
+        if each.index in stamps
+    ]
+    assert held(node.path).digest == digest_of(chain)
+    activate(node.path)
+    drop(node.path)
+    revert(node.path)
+    assert rows_of(node.path) == expected
+
+
+def test_activation_catches_up(path: Path, rows: Rows, blocks: tuple[BlockSpendInfo, ...]) -> None:
+    with MadeNode(path) as node:
+        node.roll_back(blocks[-20].index)
+        migrate(path)
+        node.roll_back(blocks[-30].index)
+        node.add(*blocks[-29:])
+    activate(path)
+    drop(path)
+    revert(path)
+    assert [row[:2] for row in rows_of(path)] == [row[:2] for row in rows]
+
+
+def test_a_node_that_runs_is_noticed(run_command: Commands, path: Path) -> None:
+    with MadeNode(path) as node:
+        node.connection.execute("SELECT count(*) FROM coin_record").fetchall()
+        run_command("migrate", path).fine()
+        for option in ("--activate", "--revert", "--drop"):
+            assert "stop the node" in run_command("migrate", option, path).error()
+
+
+def test_chias_own_lock_is_noticed(run_command: Commands, tmp_path: Path, path: Path) -> None:
+    for directory in ("db", "run"):
+        (tmp_path / "root" / directory).mkdir(parents=True)
+    node_db = Path(shutil.copy(path, tmp_path / "root" / "db"))
+    with (tmp_path / "root" / "run" / "full_node.lock").open("wb") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        assert "stop the node" in run_command("migrate", "--activate", node_db).error()
+    run_command("migrate", "--activate", node_db).fine()
+
+
+# Killed
+
+
+def killed_at(n: int, path: Path, call: Callable[[Path], object]) -> bool:
+    """Make a call in a process that is killed before its n-th statement; False: it has fewer."""
+    child = os.fork()
+    if child == 0:
+        count = 0
+        right = open_uri
+
+        def traced(statement: str) -> None:
+            nonlocal count
+            count += 1
+            if count == n:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+        def open_traced(path: Path, parameters: str) -> sqlite3.Connection:
+            connection = right(path, parameters)
+            connection.set_trace_callback(traced)
+            return connection
+
+        node_file.__dict__["open_uri"] = open_traced
+        try:
+            call(path)
+        except BaseException:
+            os._exit(1)
+        os._exit(0)
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    assert code in (0, -signal.SIGKILL)
+    return code != 0
+
+
+def kill_points(path: Path, state: Path, call: Callable[[Path], object]) -> Iterator[int]:
+    """Numbers of statements that a call dies at, each time in the same state."""
+    n = 1
+    while True:
+        shutil.rmtree(path.parent)
+        shutil.copytree(state, path.parent)
+        if not killed_at(n, path, call):
+            return
+        yield n
+        n += max(1, n // 12)
+
+
+def is_active(path: Path) -> bool:
+    with closing(sqlite3.connect(path)) as connection:
+        return node_file.keeper_of(connection, path) is node_file.Keeper.LOG
+
+
+@pytest.fixture
+def place(tmp_path: Path, blocks: tuple[BlockSpendInfo, ...]) -> Path:
+    """A node's database of 200 coins in a directory of its own."""
+    (tmp_path / "place").mkdir()
+    few = [block for block in blocks if block.index <= blocks[len(blocks) // 10].index]
+    MadeNode(tmp_path / "place" / "node.sqlite", few).close()
+    return tmp_path / "place" / "node.sqlite"
+
+
+@pytest.mark.parametrize("kind", ["activate", "drop", "revert", "revert at once"])
+def test_killed_at_any_statement(place: Path, tmp_path: Path, kind: str) -> None:
+    expected = rows_of(place)
+    call: Callable[[Path], object] = {"activate": activate, "drop": drop}.get(kind, revert)
+    if kind == "activate":
+        migrate(place)
+    else:
+        activate(place)
+    if kind == "revert":
+        with closing(sqlite3.connect(place)) as connection, connection:
+            connection.execute("UPDATE cdb_ops SET number = 5")
+    state = tmp_path / "state"
+    shutil.copytree(place.parent, state)
+    seen = {True: 0, False: 0}
+    for _ in kill_points(place, state, call):
+        seen[is_active(place)] += 1
+        if kind != "activate" or is_active(place):
+            assert held(place).coins == len(expected)
+        if kind == "activate" and not is_active(place):
+            assert rows_of(place) == expected
+        if kind.startswith("revert") and not is_active(place):
+            assert indexes_of(place) == INDEXES
+            assert rows_of(place) == expected
+            continue
+        call(place)
+        if kind != "revert":
+            revert(place) if is_active(place) else None
+        assert rows_of(place) == expected
+        assert indexes_of(place) == INDEXES
+    assert seen[kind != "activate"] >= 5
+
+
+def test_a_node_that_ran_between_two_reverts(
+    blocks: tuple[BlockSpendInfo, ...], tmp_path: Path
+) -> None:
+    """What the first one has written is of another chain by then."""
+    path = tmp_path / "node.sqlite"
+    third = len(blocks) // 3
+    MadeNode(path, blocks[: 2 * third]).close()
+    MadeNode(tmp_path / "other.sqlite", [*blocks[:third], *later(blocks[third:])]).close()
+    activate(path)
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("UPDATE cdb_ops SET number = 5")
+    assert killed_at(45, path, revert)
+    assert new_table.NOTE_TABLE in tables(path)
+    with LOG.open(log_of(path)) as database:
+        database.rewind_to_block_index(blocks[third - 1].index)
+    add_in_log(path, *blocks[:third], *later(blocks[third:]))
+    revert(path)
+    assert rows_of(path) == rows_of(tmp_path / "other.sqlite")
+
+
+def later(blocks: Sequence[BlockSpendInfo]) -> list[BlockSpendInfo]:
+    """Another branch: the same coins, at other times."""
+    return [replace(block, timestamp=block.timestamp + 1) for block in blocks]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_copy_that_is_killed_goes_on(path: Path, rows: Rows, digest: str, seed: int) -> None:
+    random = Random(seed)
+    kills = 0
+    for _ in range(8):
+        left = random.randint(1, 15)
+        child = os.fork()
+        if child == 0:
+
+            def step(coins: int) -> None:
+                nonlocal left
+                left -= 1
+                if not left:
+                    os.kill(os.getpid(), signal.SIGKILL)
+
+            try:
+                migration.migrate(path, tell=lambda plan: None, bar=_bar_of(step))
+            except BaseException:
+                os._exit(1)
+            os._exit(0)
+        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        assert code in (0, -signal.SIGKILL)
+        kills += code != 0
+    assert kills >= 3
+    done = migrate(path)
+    assert done.coins == len(rows)
+    assert held(path).digest == digest
+
+
+def _bar_of(step: Progress) -> migration.Bar:
+    @contextmanager
+    def bar(what: str, total: int | None = None) -> Iterator[Progress]:
+        yield step
+
+    return bar
+
+
+# What is wrong with it
+
+
+def odd_coin(height: int, spent: int, coinbase: int, name: bytes | None = None) -> tuple[Any, ...]:
+    parent, puzzle_hash = bytes([7]) * 32, bytes([8]) * 32
+    right = coin_name(parent, puzzle_hash, 5)
+    row = (name or right, height, spent, coinbase, puzzle_hash, parent)
+    return (*row, (5).to_bytes(8, "big"), 1)
+
+
+ODD: dict[str, tuple[str, tuple[Any, ...] | str]] = {
+    "name": ("coins whose name is not their hash (left out)", odd_coin(9, 0, 0, bytes(32))),
+    "name-spent": ("name is not their hash (left out)", odd_coin(9, 2**20, 0, bytes(32))),
+    "type": ("other types or lengths", "UPDATE coin_record SET amount = 5 WHERE rowid = 9"),
+    "height": ("without a height that a block", odd_coin(-1, 0, 0)),
+    "early": ("spent before they are confirmed", odd_coin(2**20, 9, 0)),
+    "flag": ("coinbase flags", "UPDATE coin_record SET coinbase = 1 - coinbase WHERE rowid = 9"),
+    "mark": ("spent heights below -1", odd_coin(2**20, -2, 0)),
+    "orphan": ("without a spent parent", odd_coin(2**20, -1, 0)),
+    "genesis": ("coins of height 0", odd_coin(0, 0, 0)),
+    "times": (
+        "blocks with several timestamps",
+        "UPDATE coin_record SET timestamp = timestamp + 1 WHERE rowid = 9",
+    ),
+    "spends": (
+        "blocks that spend coins and confirm none",
+        "UPDATE coin_record SET spent_index = 1048576 WHERE rowid = 9",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_what_no_chain_has_is_refused_unless_forced(
+    run_command: Commands, path: Path, rows: Rows, name: str
+) -> None:
+    text, change = ODD[name]
+    with MadeNode(path) as node:
+        if isinstance(change, str):
+            node.connection.execute(change)
+        else:
+            node.connection.execute(f"INSERT INTO coin_record VALUES({'?,' * 7}?)", change)
+    for option in ([], ["--activate"]):
+        error = refused(run_command("migrate", *option, path))
+        assert text in error
+        assert "holds what no chain has: 1 " in error
+        assert "--force" in error
+    assert not is_active(path)
+    expected = len(rows_of(path)) - ("(left out)" in error)
+    result = run_command("migrate", "--force", path).fine()
+    assert f"{expected:,} coins".encode() in result.out
+    assert text in result.err
+    run_command("migrate", "--force", "--activate", path).fine()
+    assert held(path).coins == expected
+
+
+def test_a_spend_that_is_changed_far_below_is_found(path: Path) -> None:
+    migrate(path)
+    with MadeNode(path) as node:
+        (row,) = node.connection.execute(
+            "SELECT min(rowid) FROM coin_record WHERE spent_index > 0"
+        ).fetchone()
+        node.connection.execute("UPDATE coin_record SET spent_index = 0 WHERE rowid = ?", (row,))
+    with pytest.raises(InvariantError, match="have not got the same coins"):
+        migrate(path)
+
+
+def test_another_chain_is_not_overwritten(path: Path, tmp_path: Path) -> None:
+    activate(path)
+    shutil.copytree(log_of(path), tmp_path / "other.sqlite.cdb")
+    MadeNode(tmp_path / "other.sqlite").close()
+    with pytest.raises(CdbError, match="is no copy under way; move it away"):
+        migrate(tmp_path / "other.sqlite")
+
+
+def test_a_damaged_file_is_one_error(run_command: Commands, path: Path) -> None:
+    data = bytearray(path.read_bytes())
+    for page in range(10 * 4096, len(data), 4096):
+        data[page : page + 100] = bytes(100)
+    path.write_bytes(data)
+    assert str(path) in run_command("migrate", path).error()
+    assert str(path) in run_command("migrate", "--activate", path).error()
+
+
+def test_a_damaged_note_is_one_error(run_command: Commands, path: Path) -> None:
+    run_command("migrate", path).fine()
+    (log_of(path) / "MIGRATION").write_text("{}")
+    assert "it is damaged; remove" in run_command("migrate", path).error()
+
+
+@pytest.mark.parametrize("option", [[], ["--activate"], ["--revert"], ["--drop"]])
+def test_what_is_no_nodes_database(
+    run_command: Commands, loaded: Callable[[str], Path], tmp_path: Path, option: list[str]
+) -> None:
+    assert "no database" in run_command("migrate", *option, tmp_path / "none").error()
+    (tmp_path / "text").write_text("text" * 1000)
+    assert str(tmp_path / "text") in run_command("migrate", *option, tmp_path / "text").error()
+    own = loaded("blockchain_v2")
+    assert "not a full node's own" in run_command("migrate", *option, own).error()
+    assert not log_of(own).exists()
+
+
+@pytest.mark.parametrize("option", ["--revert", "--drop"])
+def test_there_is_nothing_to_undo(run_command: Commands, path: Path, option: str) -> None:
+    before = path.read_bytes()
+    assert "nothing to do" in run_command("migrate", option, path).error()
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    "options",
+    [["--activate", "--drop"], ["--revert", "--drop"], ["--vacuum"], ["--force", "--revert"]],
+)
+def test_usage(run_command: Commands, path: Path, options: list[str]) -> None:
+    run_command("migrate", *options, path).usage_error()
+
+
+def test_no_room(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    usage = shutil.disk_usage(path)._replace(free=1_000)
+    monkeypatch.setattr(shutil, "disk_usage", lambda where: usage)
+    told: list[Plan] = []
+    with pytest.raises(StorageError, match="and 0 MB are free"):
+        migration.migrate(path, tell=told.append, bar=no_bar)
+    assert not told
+
+
+def test_a_log_of_another_file_is_noticed(
+    run_command: Commands, path: Path, tmp_path: Path
+) -> None:
+    activate(path)
+    other = tmp_path / "other.sqlite"
+    MadeNode(other).close()
+    activate(other)
+    shutil.rmtree(log_of(path))
+    for option in ("--revert", "--drop"):
+        assert "are not there" in run_command("migrate", option, path).error()
+    shutil.copytree(log_of(other), log_of(path))
+    for option in ("--revert", "--drop"):
+        assert "up to there it holds no coins" in run_command("migrate", option, path).error()
+    assert node_file.OLD_TABLE in tables(path)
