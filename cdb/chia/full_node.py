@@ -24,14 +24,19 @@ def main() -> int:
 
 def put_in_place() -> None:
     """Put CoinStore where chia's own class is. Raises UnsupportedError where that can't be done."""
-    if find_spec("chia") is None:
-        problem = "chia-blockchain is not installed beside cdb"
-        raise UnsupportedError(f"{problem}; pip install '.[chia]' in a checkout of cdb")
+    check_installed()
     if _HAS_IT_BY_NAME in sys.modules:
         raise UnsupportedError(f"{_HAS_IT_BY_NAME} was imported before; do this first")
     from cdb.chia.store import CoinStore
 
     importlib.import_module("chia.full_node.coin_store").__dict__["CoinStore"] = CoinStore
+
+
+def check_installed() -> None:
+    """Raise UnsupportedError where there is no chia."""
+    if find_spec("chia") is None:
+        problem = "chia-blockchain is not installed beside cdb"
+        raise UnsupportedError(f"{problem}; pip install '.[chia]' in a checkout of cdb")
 
 
 if __name__ == "__main__":
