@@ -77,6 +77,9 @@ def read_result(path: Path) -> Document:
 
 def check(document: object, where: str) -> None:
     """Raise ResultError unless a document is a run's, or a comparison's."""
+    if isinstance(document, dict) and "kind" in document and not is_comparison(document):
+        kind = str(document["kind"])[:MAX_NAME]
+        raise ResultError(f"{where}: $.kind: {kind!r} is no kind of result that this cdb knows")
     name = "node.schema.json" if is_comparison(document) else "result.schema.json"
     error = min(_validator(name).iter_errors(document), key=_depth, default=None)
     if error is not None:

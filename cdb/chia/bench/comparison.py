@@ -1,7 +1,6 @@
 """A comparison: both stores loaded with one chain, and measured in turns."""
 
-import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 from cdb.bench.document import described
 from cdb.bench.machine import load_average
 from cdb.bench.matrix import timestamp
+from cdb.bench.node_rounds import STORES, differing_answers
 from cdb.bench.process import Limits, WrongAnswerError, fresh_within
 from cdb.bench.profiles import Place, Profile, place
 from cdb.bench.results import NODE, VERSION, Document
@@ -45,7 +45,9 @@ class Comparison:
         with place(self.profile, self.parent, BYTES_A_COIN * self.coins + MORE_BYTES) as there:
             facts = described(self.profile, there, self.machine)
             rounds = [each for run in range(self.runs) for each in self._rounds(run, there)]
-        check_answers(rounds)
+        problem = differing_answers(rounds)
+        if problem is not None:
+            raise WrongAnswerError(problem)
         facts["software"]["chia_version"] = version("chia-blockchain")
         return {
             "kind": NODE,
@@ -61,7 +63,7 @@ class Comparison:
 
     def _rounds(self, run: int, there: Place) -> Iterator[Document]:
         """One of each store; the first loads it."""
-        for store in rotated(list(work.STORES), run):
+        for store in rotated(STORES, run):
             before, cases = load_average(), list[Document]()
             if run == 0:
                 cases += self._made(work.load, store, f"load {self.coins:,} coins", there)
@@ -86,15 +88,3 @@ class Comparison:
             "quick": self.quick,
         }
         return fresh_within(Limits(there.join), task, job).cases
-
-
-def check_answers(rounds: Sequence[Document]) -> None:
-    """Raise WrongAnswerError unless all rounds, of both stores, have the same answers."""
-    told: dict[str, str] = {}
-    for each in rounds:
-        for case in each["cases"]:
-            if case["answers"] is not None:
-                what = f"{case['workload']} {json.dumps(case['parameters'], sort_keys=True)}"
-                if told.setdefault(what, case["answers"]) != case["answers"]:
-                    problem = f"{what}: {each['store']}, in round {each['run']}, answers otherwise"
-                    raise WrongAnswerError(f"{problem} than the rounds before")

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, TypedDict
 if TYPE_CHECKING:
     from cdb.chia.bench.round import Files
 
-STORES = ("chia", "cdb")
 SYNCHRONOUS = "NORMAL"
 """What SQLite has by `db_sync: auto`."""
 
