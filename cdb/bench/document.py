@@ -23,17 +23,26 @@ class Clock:
     load_average_after: float | None
 
 
+def described(profile: Profile, place: Place, machine: str | None) -> Document:
+    """Where it was measured and with what; the place's disk is measured for some seconds.
+
+    machine: its name, where it is to have another than its own.
+    """
+    facts = asdict(machine_facts(place.directory))
+    del facts["mount_point"]  # a directory's name is its owner's
+    return {
+        "profile": asdict(profile) | {"measured": asdict(place.measured) if place.measured else {}},
+        "machine": facts | ({"name": machine} if machine else {}),
+        "software": software_versions(),
+    }
+
+
 class Surroundings:
-    """What is the same for all runs in one place; the place's disk is measured for some seconds."""
+    """What is the same for all runs in one place."""
 
     def __init__(self, matrix: Matrix, profile: Profile, place: Place, machine: str | None) -> None:
         self._matrix = matrix
-        self._profile = asdict(profile)
-        self._profile["measured"] = asdict(place.measured) if place.measured else {}
-        facts = asdict(machine_facts(place.directory))
-        del facts["mount_point"]  # a directory's name is its owner's
-        self._machine = facts | ({"name": machine} if machine else {})
-        self._software = software_versions()
+        self._described = described(profile, place, machine)
 
     def document(
         self, cell: Cell, database: Database, clock: Clock, cases: Iterable[Case]
@@ -51,9 +60,7 @@ class Surroundings:
                 "description": info.description,
                 "keeps_contract": info.keeps_contract,
             },
-            "profile": self._profile,
-            "machine": self._machine,
-            "software": self._software,
+            **self._described,
             "replay": _replay(cell.source, database.truth),
             "durability": database.durability,
             "flush_coins": database.flush_coins,

@@ -1,6 +1,8 @@
-"""Results: one JSON file a run, checked against result.schema.json, written once and never again.
+"""Results: JSON files, each checked against the schema of its kind, written once and never again.
 
-results/MACHINE/DATE-SCHEMA-PROFILE-COINS-RUN.json
+results/MACHINE/DATE-SCHEMA-PROFILE-COINS-RUN.json    a run of a schema: result.schema.json
+results/MACHINE/DATE-node-PROFILE-COINS.json          a comparison of a node's coin stores, which
+                                                      says so in "kind": node.schema.json
 """
 
 import json
@@ -17,10 +19,10 @@ from cdb.errors import CdbError, MissingEngineError, explained, storage_errors
 VERSION = 1
 MAX_NAME = 80  # of a machine, a schema or a profile, in a path
 MAX_BYTES = 64 * 2**20
-_NAMED = ("machine", "schema", "profile")
+NODE = "node"
 
 Document = dict[str, Any]
-"""A run; its shape is that of result.schema.json."""
+"""A run or a comparison; its shape is that of its kind's schema."""
 
 
 class ResultError(CdbError):
@@ -28,7 +30,7 @@ class ResultError(CdbError):
 
 
 def write_result(directory: Path, document: Document) -> Path:
-    """Write a run into the folder of its machine, in one step; durable when this returns.
+    """Write a result into the folder of its machine, in one step; durable when this returns.
 
     Raises ResultError when it is not valid, StorageError, and never replaces a file.
     """
@@ -47,14 +49,17 @@ def write_result(directory: Path, document: Document) -> Path:
 def read_results(places: Iterable[Path]) -> list[Document]:
     """The runs in files, and in all .json files below directories, in the order of their beginning.
 
+    Comparisons are left out.
+
     Raises ResultError, with the file and what is wrong.
     """
     documents = [read_result(path) for place in places for path in files_at(place)]
+    documents = [document for document in documents if not is_comparison(document)]
     return sorted(documents, key=lambda each: (each["begun"], each["schema"]["name"]))
 
 
 def read_result(path: Path) -> Document:
-    """The run that a file holds. Raises ResultError."""
+    """What a file holds. Raises ResultError."""
     try:
         with path.open("rb") as file:
             text = file.read(MAX_BYTES + 1)
@@ -71,11 +76,20 @@ def read_result(path: Path) -> Document:
 
 
 def check(document: object, where: str) -> None:
-    """Raise ResultError unless a document is a run's."""
-    error = min(_validator().iter_errors(document), key=_depth, default=None)
+    """Raise ResultError unless a document is a run's, or a comparison's."""
+    if isinstance(document, dict) and "kind" in document and not is_comparison(document):
+        kind = str(document["kind"])[:MAX_NAME]
+        raise ResultError(f"{where}: $.kind: {kind!r} is no kind of result that this cdb knows")
+    name = "node.schema.json" if is_comparison(document) else "result.schema.json"
+    error = min(_validator(name).iter_errors(document), key=_depth, default=None)
     if error is not None:
         problem = " ".join(error.message.split())[:200]
         raise ResultError(f"{where}: {error.json_path}: {problem}")
+
+
+def is_comparison(document: object) -> bool:
+    """Whether it is of a node's coin stores, and not a run of a schema."""
+    return isinstance(document, dict) and document.get("kind") == NODE
 
 
 def _depth(error: Any) -> int:
@@ -83,14 +97,21 @@ def _depth(error: Any) -> int:
 
 
 @cache
-def _validator() -> Any:
+def _validator(name: str) -> Any:
     try:
         from jsonschema import Draft202012Validator
+        from referencing import Registry, Resource
     except ImportError as error:
         problem = "results are checked by jsonschema: pip install 'cdb[bench]'"
         raise MissingEngineError(problem) from error
-    schema = json.loads(files("cdb.bench").joinpath("result.schema.json").read_text("utf-8"))
-    return Draft202012Validator(schema)
+    # What both kinds have in common is in the first.
+    common = "result.schema.json"
+    registry = Registry().with_resource(common, Resource.from_contents(_schema(common)))
+    return Draft202012Validator(_schema(name), registry=registry)
+
+
+def _schema(name: str) -> Any:
+    return json.loads(files("cdb.bench").joinpath(name).read_text("utf-8"))
 
 
 def files_at(place: Path) -> list[Path]:
@@ -102,11 +123,13 @@ def files_at(place: Path) -> list[Path]:
 
 
 def place_of(document: Document) -> Path:
-    """A run's file, in the folder of its machine; whatever the names in it are."""
+    """A result's file, in the folder of its machine; whatever the names in it are."""
     date = document["begun"].translate(str.maketrans("", "", "-:\n"))
-    machine, schema, profile = (_plain(document[of]["name"]) for of in _NAMED)
-    coins = document["replay"]["coins"]
+    machine, profile = (_plain(document[of]["name"]) for of in ("machine", "profile"))
     folder = re.sub(r"^\.|^$", "-", machine)  # neither .. nor hidden
+    if is_comparison(document):
+        return Path(folder, f"{date}-{NODE}-{profile}-{document['chain']['coins']}.json")
+    schema, coins = _plain(document["schema"]["name"]), document["replay"]["coins"]
     return Path(folder, f"{date}-{schema}-{profile}-{coins}-{document['run']}.json")
 
 
@@ -116,8 +139,20 @@ def _plain(name: str) -> str:
 
 
 def text_of(document: Document) -> str:
-    """What a run's file says: a line a case, so that a difference between two files can be read."""
-    parts = dict(document)
-    cases = ",\n".join(json.dumps(case, allow_nan=False) for case in parts.pop("cases"))
-    head = json.dumps(parts, indent=1, allow_nan=False).removesuffix("\n}")
-    return f'{head},\n "cases": [\n{cases}\n ]\n}}\n'
+    """What a result's file says: a line a case, so that a difference between two can be read."""
+    if not is_comparison(document):
+        return f"{_text(document, 'cases', map(_line, document['cases']))}\n"
+    rounds = (_text(each, "cases", map(_line, each["cases"])) for each in document["rounds"])
+    return f"{_text(document, 'rounds', rounds)}\n"
+
+
+def _text(parts: Document, last: str, texts: Iterable[str]) -> str:
+    """Parts, of which the last is a list whose members are texts already."""
+    head = {name: part for name, part in parts.items() if name != last}
+    text = json.dumps(head, indent=1, allow_nan=False).removesuffix("\n}")
+    members = ",\n".join(texts)
+    return f'{text},\n "{last}": [\n{members}\n ]\n}}'
+
+
+def _line(case: Document) -> str:
+    return json.dumps(case, allow_nan=False)

@@ -27,7 +27,8 @@ _open: WeakValueDictionary[Path, Follower] = WeakValueDictionary()
 
 
 @atexit.register
-def _close_all() -> None:
+def close_all() -> None:
+    """Close what is open in this process, once nobody uses it any more."""
     for follower in [*_open.values()]:
         follower.close()
 

@@ -1,8 +1,9 @@
 """What the bench commands share: which replays, how often, and where."""
 
+import shlex
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 import click
 
 from cdb.bench.plan import DATABASE_BYTES, Plan
+from cdb.bench.profiles import Profile, parse_profile
 from cdb.cmds.bar import progress_bar
 from cdb.cmds.echo import echo
 from cdb.cmds.options import PathType, directory_option, flush_every_option
@@ -176,9 +178,59 @@ def common_options(
     return with_options
 
 
+class ProfileType(click.ParamType[Profile]):
+    """A profile by its name, or by own numbers."""
+
+    name = "profile"
+
+    def convert(
+        self, value: str | Profile, param: click.Parameter | None, ctx: click.Context | None
+    ) -> Profile:
+        """See parse_profile."""
+        try:
+            return value if isinstance(value, Profile) else parse_profile(value)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+
+
+profile_option = click.option(
+    "--profile",
+    "profiles",
+    type=ProfileType(),
+    multiple=True,
+    metavar="PROFILE",
+    help="The machine: FAST (this one as it is), SLOW, SPINNING, or own numbers such as "
+    "mine:disk=30MB/s,iops=200,memory=2GB. May be given several times.  [default: FAST]",
+)
+results_option = click.option(
+    "--results",
+    type=PathType(file_okay=False),
+    default=Path("results"),
+    show_default=True,
+    metavar="DIR",
+    help="Where to write a file for each run, in a folder for each machine.",
+)
+machine_option = click.option(
+    "--machine",
+    metavar="NAME",
+    help="What to call this machine.  [default: after its processor and memory]",
+)
 keep_option = click.option(
     "--keep", is_flag=True, help="Don't delete replays and databases at the end."
 )
+
+
+def command_line(arguments: Sequence[str], command: str) -> str:
+    """What measures the same anew by this bench command, wherever its user is."""
+    program, *words = arguments
+    if Path(program).stem != f"bench_{command}":
+        words = words[words.index(command) + 1 :]
+    kept, skip = [], False
+    for word in words:
+        if not skip and word not in ("--anew", "--dir") and not word.startswith("--dir="):
+            kept.append(word)
+        skip = not skip and word == "--dir"
+    return shlex.join(["cdb", "bench", command, *kept])
 
 
 def note(line: str) -> None:
@@ -221,9 +273,13 @@ def check_space(options: BenchOptions, databases: int) -> None:
         source.about_coins() * (TEXT_BYTES * (source.path is None) + DATABASE_BYTES * databases)
         for source in options.sources
     ]
-    n_bytes = sum(needed) if options.keep else max(needed)
-    free_bytes = shutil.disk_usage(options.parent).free
+    check_free(options.parent, sum(needed) if options.keep else max(needed))
+
+
+def check_free(parent: Path, n_bytes: int) -> None:
+    """Say how much space is needed. Raises StorageError when there is less."""
+    free_bytes = shutil.disk_usage(parent).free
     line = f"needs up to {size(n_bytes)}, of which {size(free_bytes)} are free"
     if n_bytes > free_bytes:
-        raise StorageError(options.parent, f"it {line}; free some, or take another --dir")
-    note(f"{options.parent.resolve()}: {line}")
+        raise StorageError(parent, f"it {line}; free some, or take another --dir")
+    note(f"{parent.resolve()}: {line}")

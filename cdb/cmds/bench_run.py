@@ -1,6 +1,5 @@
 """bench_run: every schema, every workload, every profile, without anyone watching."""
 
-import shlex
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
@@ -14,7 +13,7 @@ from cdb.bench.comparison import FLOOR_SCHEMA
 from cdb.bench.machine import machine_name
 from cdb.bench.matrix import Matrix
 from cdb.bench.process import WorkloadError
-from cdb.bench.profiles import FAST, Profile, parse_profile
+from cdb.bench.profiles import FAST, Profile
 from cdb.bench.results import Document, read_results
 from cdb.bench.run import AFTERWARDS
 from cdb.bench.software import software_versions
@@ -23,10 +22,14 @@ from cdb.cmds.bench_options import (
     BenchOptions,
     Source,
     check_space,
+    command_line,
     common_options,
+    machine_option,
     note,
+    profile_option,
+    results_option,
 )
-from cdb.cmds.options import PathType, SchemaType
+from cdb.cmds.options import SchemaType
 from cdb.cmds.runner import run
 from cdb.errors import UnsupportedError
 from cdb.schemas import find_schema, schema_names
@@ -36,35 +39,12 @@ DEFAULT_SOURCE = Source(coins=1_000_000)
 QUICK_SOURCE = Source(coins=100_000)
 
 
-class ProfileType(click.ParamType[Profile]):
-    """A profile by its name, or by own numbers."""
-
-    name = "profile"
-
-    def convert(
-        self, value: str | Profile, param: click.Parameter | None, ctx: click.Context | None
-    ) -> Profile:
-        """See parse_profile."""
-        try:
-            return value if isinstance(value, Profile) else parse_profile(value)
-        except ValueError as error:
-            self.fail(str(error), param, ctx)
-
-
 @click.command("run")
 @click.argument(
     "specs", nargs=-1, metavar="[SCHEMA]...", shell_complete=SchemaType().shell_complete
 )
 @common_options("1,000,000 coins; 100,000 with --quick", "5; 1 with --quick")
-@click.option(
-    "--profile",
-    "profiles",
-    type=ProfileType(),
-    multiple=True,
-    metavar="PROFILE",
-    help="The machine: FAST (this one as it is), SLOW, SPINNING, or own numbers such as "
-    "mine:disk=30MB/s,iops=200,memory=2GB. May be given several times.  [default: FAST]",
-)
+@profile_option
 @click.option(
     "--workload",
     "workloads",
@@ -73,19 +53,8 @@ class ProfileType(click.ParamType[Profile]):
     help="After the load, which is always measured, only this one. May be given several times.  "
     "[default: all of them]",
 )
-@click.option(
-    "--results",
-    type=PathType(file_okay=False),
-    default=Path("results"),
-    show_default=True,
-    metavar="DIR",
-    help="Where to write a file for each run, in a folder for each machine.",
-)
-@click.option(
-    "--machine",
-    metavar="NAME",
-    help="What to call this machine.  [default: after its processor and memory]",
-)
+@results_option
+@machine_option
 @click.option(
     "--time-limit",
     "time_limit_minutes",
@@ -150,7 +119,7 @@ def bench_run(
         "software": software_versions(),
     }
     campaign = Campaign(
-        matrix=Matrix.new(_command(sys.argv), options.runs, settings),
+        matrix=Matrix.new(command_line(sys.argv, "run"), options.runs, settings),
         schemas=schemas,
         replays=[Replay(str(source), source.replay) for source in options.sources],
         profiles=profiles,
@@ -220,19 +189,6 @@ def _named(specs: Iterable[str]) -> dict[str, str]:
         if named.setdefault(name, spec) != spec:
             raise UnsupportedError(f"{named[name]} and {spec} would both be {name} in the results")
     return named
-
-
-def _command(arguments: Sequence[str]) -> str:
-    """The command that measures the same anew, wherever its user is."""
-    program, *words = arguments
-    if Path(program).stem != "bench_run":
-        words = words[words.index("run") + 1 :]
-    kept, skip = [], False
-    for word in words:
-        if not skip and word not in ("--anew", "--dir") and not word.startswith("--dir="):
-            kept.append(word)
-        skip = not skip and word == "--dir"
-    return shlex.join(["cdb", "bench", "run", *kept])
 
 
 if __name__ == "__main__":

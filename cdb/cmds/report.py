@@ -51,14 +51,22 @@ _NEEDED = ("altair", "jinja2", "jsonschema", "tabulate", "vl_convert")
     help="Instead, draw the table between the lines '<!-- cdb report --readme: begin -->' and "
     "'… end -->' of this file anew.",
 )
+@click.option(
+    "--node",
+    type=PathType(exists=True, dir_okay=False),
+    metavar="FILE",
+    help="Instead, draw the tables of cdb bench node between the lines '<!-- cdb report --node: "
+    "begin -->' and '… end -->' of this file anew.",
+)
 def report(
     places: tuple[Path, ...],
     form: str | None,
     out: Path | None,
     names: tuple[str, str] | None,
     readme: Path | None,
+    node: Path | None,
 ) -> None:
-    """Show what schemas cost, from the results of cdb bench run.
+    """Show what schemas cost, from the results of cdb bench run, and of cdb bench node.
 
     RESULTS are files, or directories with results anywhere below; ./results by default. Those of
     several machines make one report. Only like is compared with like: one machine, profile, number
@@ -71,11 +79,13 @@ def report(
     cdb report --compare fast slow               what a slow disk does to each figure
     cdb report --compare 1a2b3c4 5d6e7f8         what a commit has changed
     """
-    _check_usage(form, out, names, readme)
+    _check_usage(form, out, names, readme, node)
     _check_installed()
     documents = _read(places or (Path("results"),))
     if readme is not None:
         _write(_readme(documents, readme), readme)
+    elif node is not None:
+        _write(_node_page(documents, node), node)
     elif names is not None:
         _write(_comparison(documents, names, form or "terminal"), out)
     elif form in (None, "html"):
@@ -85,10 +95,16 @@ def report(
 
 
 def _check_usage(
-    form: str | None, out: Path | None, names: tuple[str, str] | None, readme: Path | None
+    form: str | None,
+    out: Path | None,
+    names: tuple[str, str] | None,
+    readme: Path | None,
+    node: Path | None,
 ) -> None:
-    if readme is not None and (form or out or names):
+    if readme is not None and (form or out or names or node):
         raise click.UsageError("--readme goes with no other option")
+    if node is not None and (form or out or names):
+        raise click.UsageError("--node goes with no other option")
     if names is not None and form == "html":
         raise click.UsageError("--compare gives text: --format terminal or md")
 
@@ -144,11 +160,21 @@ def _readme(documents: Sequence[Document], readme: Path) -> str:
     from cdb.report.build import build
     from cdb.report.readme import with_table
 
+    return with_table(_text_of(readme), build(documents), readme)
+
+
+def _node_page(documents: Sequence[Document], page: Path) -> str:
+    from cdb.report.build import build
+    from cdb.report.readme import with_node_tables
+
+    return with_node_tables(_text_of(page), build(documents), page)
+
+
+def _text_of(page: Path) -> str:
     try:
-        text = readme.read_text("utf-8")
+        return page.read_text("utf-8")
     except UnicodeDecodeError as error:
-        raise CdbError(f"{readme} is no UTF-8 text: {error}") from error
-    return with_table(text, build(documents), readme)
+        raise CdbError(f"{page} is no UTF-8 text: {error}") from error
 
 
 def _write(text: str, file: Path | None) -> None:

@@ -5,7 +5,15 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from cdb.report.cards import cores_of, limits_of, machine_cards, matrix_cards, matrix_key
+from cdb.bench.results import is_comparison
+from cdb.report.cards import (
+    cores_of,
+    limits_of,
+    load_averages,
+    machine_cards,
+    matrix_cards,
+    matrix_key,
+)
 from cdb.report.derived import WRITTEN_FIGURES, with_derived
 from cdb.report.model import (
     FLOOR,
@@ -23,16 +31,18 @@ from cdb.report.model import (
     Setting,
     Spread,
 )
+from cdb.report.node import comparisons
 
 _DURABILITIES = ("power", "process", "none")
 _MARKS = tuple(Mark)
 
 
 def build(documents: Iterable[Document]) -> Report:
-    """The report of these runs. Of each schema in each group the newest matrix counts."""
+    """The report of these results. Of each schema in each group the newest matrix counts."""
     raw = tuple(documents)
+    of_schemas = [document for document in raw if not is_comparison(document)]
     runs: dict[Setting, dict[str, list[Document]]] = defaultdict(lambda: defaultdict(list))
-    for document in raw:
+    for document in of_schemas:
         runs[_setting(document)][document["schema"]["name"]].append(document)
     newest = {
         setting: [_newest(documents) for documents in schemas.values()]
@@ -43,7 +53,8 @@ def build(documents: Iterable[Document]) -> Report:
     return Report(
         machines=machine_cards(raw),
         groups=tuple(sorted(groups, key=_group_order)),
-        matrices=matrix_cards(raw, counted),
+        matrices=matrix_cards(of_schemas, counted),
+        node=comparisons(document for document in raw if is_comparison(document)),
         raw=raw,
     )
 
@@ -201,16 +212,11 @@ def _phases(loads: Sequence[Mapping[str, Any]]) -> tuple[tuple[str, float], ...]
     return tuple((phase, figures[f"{phase}_seconds"]) for phase in PHASES)
 
 
-def _load_averages(document: Document) -> list[float]:
-    both = (document["load_average_before"], document["load_average_after"])
-    return [each for each in both if each is not None]
-
-
 def _load_average(documents: Sequence[Document]) -> Spread | None:
-    greatest = [max(each) for each in map(_load_averages, documents) if each]
+    greatest = [max(each) for each in map(load_averages, documents) if each]
     return Spread.of(greatest) if greatest else None
 
 
 def _is_busy(document: Document) -> bool:
     cores = cores_of(document["machine"])
-    return cores is not None and max(_load_averages(document), default=0.0) > cores
+    return cores is not None and max(load_averages(document), default=0.0) > cores

@@ -14,6 +14,12 @@ def cores_of(machine: Mapping[str, Any]) -> int | None:
     return cores if isinstance(cores, int) else None
 
 
+def load_averages(timed: Mapping[str, Any]) -> list[float]:
+    """Those of before and after a run that the machine told."""
+    both = (timed["load_average_before"], timed["load_average_after"])
+    return [each for each in both if each is not None]
+
+
 def matrix_key(document: Document) -> tuple[str, str]:
     """What tells a run's matrix from all others."""
     return document["machine"]["name"], document["matrix"]["id"]

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from cdb.bench.results import is_comparison
 from cdb.errors import CdbError
 from cdb.report import units
 from cdb.report.answers import conditions
@@ -34,7 +35,8 @@ def compare(documents: Sequence[Document], first: str, second: str) -> Iterator[
 
     Raises CompareError, at once.
     """
-    one, other = _side(documents, first), _side(documents, second)
+    runs = [document for document in documents if not is_comparison(document)]
+    one, other = _side(runs, first), _side(runs, second)
     pairs = _pairs(one, other)
     if not pairs:
         problem = f"{first} and {second} have no coins, durability and flush interval in common"

@@ -16,13 +16,13 @@ from markupsafe import Markup
 
 from cdb.bench.results import place_of, text_of
 from cdb.plain import printable
-from cdb.report import units
+from cdb.report import node, units
 from cdb.report.answers import answer, answers, conditions
 from cdb.report.charts import Charts, runtime
 from cdb.report.model import LOAD, Document, Group, Mark, Report, Row, Setting, Spread
 from cdb.report.page_tables import cost_tables, lookup_tables, reading_tables, tip_tables
 from cdb.report.published import SOURCE, published_table
-from cdb.report.rules import LIMITS, RULES
+from cdb.report.rules import LIMITS, NODE_TITLE, NODE_WORDS, RULES
 from cdb.report.tables import busy_line
 
 _TICKS = (
@@ -73,13 +73,16 @@ def page(report: Report) -> str:
     return environment.get_template("page.html").render(
         report=report,
         groups=[*headlines, *(group for group in report.groups if group not in headlines)],
-        choices=_choices(report.groups, headlines, schemas),
+        choices=_choices(report, headlines, schemas),
         answer=answer,
         axis_of=_axis,
         busy_line=busy_line,
         charts=Charts(schemas),
         conditions_of=conditions,
         limits=LIMITS,
+        node=node,
+        node_title=NODE_TITLE,
+        node_words=NODE_WORDS,
         LOAD=LOAD,
         mark_words=_MARK_WORDS,
         published_source=SOURCE,
@@ -119,10 +122,13 @@ def _settings(setting: Setting) -> dict[str, str]:
 
 
 def _choices(
-    groups: Iterable[Group], headlines: Iterable[Group], schemas: Iterable[str]
+    report: Report, headlines: Iterable[Group], schemas: Iterable[str]
 ) -> dict[str, list[Choice]]:
     """By dimension. Chosen are all machines, profiles, schemas; else what the answers are of."""
-    told = [_settings(group.setting) for group in groups]
+    told = [_settings(group.setting) for group in report.groups]
+    of_nodes = [
+        {"machine": each.setting.machine, "profile": each.setting.profile} for each in report.node
+    ]
     answered = [_settings(group.setting) for group in headlines]
     choices = {
         dimension: [
@@ -131,7 +137,9 @@ def _choices(
                 dimension in ("machine", "profile")
                 or any(each[dimension] == value for each in answered),
             )
-            for value in dict.fromkeys(each[dimension] for each in told)
+            for value in dict.fromkeys(
+                each[dimension] for each in (*told, *of_nodes) if dimension in each
+            )
         ]
         for dimension in (told[0] if told else ())
     }

@@ -237,6 +237,39 @@ class Group:
         )
 
 
+CaseFigures = Mapping[Case, Mapping[str, Spread]]
+
+
+@dataclass(frozen=True, slots=True)
+class NodeSetting:
+    """What a newer comparison of a node's coin stores must share with one to take its place."""
+
+    machine: str
+    profile: str
+    limits: Facts
+    coins: int
+    source: str
+    synchronous: str
+
+
+@dataclass(frozen=True, slots=True)
+class NodeComparison:
+    """A node's coin stores beside each other.
+
+    figures: by store, case and name. busy: whether the load average, before or after a round, was
+    above the number of cores.
+    """
+
+    setting: NodeSetting
+    begun: str
+    runs: int
+    command: str
+    software: Facts
+    figures: Mapping[str, CaseFigures]
+    load_average: Spread | None
+    busy: bool
+
+
 @dataclass(frozen=True, slots=True)
 class ProfileCard:
     """A profile of a machine.
@@ -279,11 +312,12 @@ class Matrix:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """All that a document shows. raw: every run, in the order of reading."""
+    """All that a document shows. raw: every result, in the order of reading."""
 
     machines: tuple[MachineCard, ...]
     groups: tuple[Group, ...]
     matrices: tuple[Matrix, ...]
+    node: tuple[NodeComparison, ...]
     raw: tuple[Document, ...]
 
     def groups_of(self, machine: str) -> tuple[Group, ...]:

@@ -3,10 +3,11 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from cdb.report import node
 from cdb.report.answers import answers, conditions
-from cdb.report.model import LOAD, Group, MachineCard, Report
+from cdb.report.model import LOAD, Group, MachineCard, NodeComparison, Report
 from cdb.report.published import SOURCE, published_table
-from cdb.report.rules import LIMITS, RULES
+from cdb.report.rules import LIMITS, NODE_TITLE, NODE_WORDS, RULES
 from cdb.report.tables import (
     Table,
     afterwards_table,
@@ -70,6 +71,11 @@ def outline(report: Report) -> Iterator[Part]:
     yield Link(f"How to read this: {RULES_TITLE.lower()}.", RULES_TITLE)
     for card in report.machines:
         yield from _machine(report, card)
+    if report.node:
+        yield Heading(2, NODE_TITLE)
+        yield Text(NODE_WORDS)
+    for comparison in report.node:
+        yield from comparison_parts(comparison)
     yield Heading(2, "What each schema does")
     yield schema_table(report.groups)
     yield Heading(2, "How it was measured")
@@ -92,6 +98,19 @@ def _machine(report: Report, card: MachineCard) -> Iterator[Part]:
         yield Heading(3, f"{card.name}: published beside measured")
         yield Text(f"{SOURCE} {title}")
         yield table
+
+
+def comparison_parts(comparison: NodeComparison) -> Iterator[Part]:
+    """A node's coin stores beside each other."""
+    yield Heading(3, f"{comparison.setting.machine}, {node.conditions(comparison)}")
+    yield Text(node.how(comparison))
+    busy = node.busy_line(comparison)
+    if busy is not None:
+        yield Text(busy)
+    for table in node.node_tables(comparison):
+        yield Text(f"{table.caption}:")
+        yield table.as_texts()
+    yield Command(comparison.command)
 
 
 def _group(group: Group) -> Iterator[Part]:

@@ -1,18 +1,21 @@
 """Reads results for a report: valid ones, each once, that can stand beside each other."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import product
 from pathlib import Path
+from typing import Any
 
-from cdb.bench.results import Document, ResultError, files_at, read_result
+from cdb.bench.node_rounds import STORES, differing_answers
+from cdb.bench.results import Document, ResultError, files_at, is_comparison, read_result
 
 GREATEST = 10**18
 
 
 def read(places: Iterable[Path]) -> list[Document]:
-    """The runs in files, and in all .json files below directories; each file once.
+    """The results in files, and in all .json files below directories; each file once.
 
-    Raises ResultError, with the file and what is wrong: also where two files are the same run, or
-    give two machines one name.
+    Raises ResultError, with the file and what is wrong: also where two files are the same run or
+    comparison, or give two machines one name.
     """
     seen: dict[tuple[object, ...], Path] = {}
     processors: dict[str, tuple[str, Path]] = {}
@@ -20,11 +23,20 @@ def read(places: Iterable[Path]) -> list[Document]:
     for path in _files(places):
         document = read_result(path)
         _check_numbers(document, f"{path}: $")
-        _check_cases(document, path)
-        _check_run(document, path, seen)
+        if is_comparison(document):
+            _check_rounds(document, path)
+        else:
+            _check_cases(document["cases"], f"{path}: $")
+        _check_seen(document, path, seen)
         _check_machine(document, path, processors)
         documents.append(document)
-    return sorted(documents, key=lambda each: (each["begun"], each["schema"]["name"], each["run"]))
+    return sorted(documents, key=_place)
+
+
+def _place(document: Document) -> tuple[str, str, int]:
+    if is_comparison(document):
+        return document["begun"], "", 0
+    return document["begun"], document["schema"]["name"], document["run"]
 
 
 def _files(places: Iterable[Path]) -> list[Path]:
@@ -44,17 +56,46 @@ def _check_numbers(value: object, where: str) -> None:
         raise ResultError(f"{where}: {str(value)[:40]} can't have been measured")
 
 
-def _check_cases(document: Document, path: Path) -> None:
+def _check_cases(cases: Sequence[Mapping[str, Any]], where: str) -> None:
     seen = set()
-    for place, case in enumerate(document["cases"]):
+    for place, case in enumerate(cases):
         key = (case["workload"], *sorted(case["parameters"].items()))
         if key in seen:
-            raise ResultError(f"{path}: $.cases[{place}]: this case was there already")
+            raise ResultError(f"{where}.cases[{place}]: this case was there already")
         seen.add(key)
 
 
-def _check_run(document: Document, path: Path, seen: dict[tuple[object, ...], Path]) -> None:
-    key = (
+def _check_rounds(document: Document, path: Path) -> None:
+    """Both stores must have all rounds, and the same answers in each."""
+    for place, each in enumerate(document["rounds"]):
+        _check_cases(each["cases"], f"{path}: $.rounds[{place}]")
+    found = sorted((each["store"], each["run"]) for each in document["rounds"])
+    runs = document["runs"]
+    # Counted first: who says 10**18 runs is not believed.
+    if len(found) != 2 * runs or found != sorted(product(STORES, range(1, runs + 1))):
+        raise ResultError(f"{path}: $.rounds: not {runs} of each store, numbered from 1")
+    problem = differing_answers(document["rounds"])
+    if problem is not None:
+        raise ResultError(f"{path}: {problem}")
+
+
+def _check_seen(document: Document, path: Path, seen: dict[tuple[object, ...], Path]) -> None:
+    if is_comparison(document):
+        what, key = "comparison", _comparison_key(document)
+    else:
+        what, key = "run", _run_key(document)
+    if key in seen:
+        raise ResultError(f"{path} is the same {what} as {seen[key]}; remove one of the two")
+    seen[key] = path
+
+
+def _comparison_key(document: Document) -> tuple[object, ...]:
+    names = (document["machine"]["name"], document["profile"]["name"])
+    return *names, document["begun"], document["chain"]["coins"]
+
+
+def _run_key(document: Document) -> tuple[object, ...]:
+    return (
         document["machine"]["name"],
         document["matrix"]["id"],
         document["profile"]["name"],
@@ -65,9 +106,6 @@ def _check_run(document: Document, path: Path, seen: dict[tuple[object, ...], Pa
         document["schema"]["name"],
         document["run"],
     )
-    if key in seen:
-        raise ResultError(f"{path} is the same run as {seen[key]}; remove one of the two")
-    seen[key] = path
 
 
 def _check_machine(document: Document, path: Path, processors: dict[str, tuple[str, Path]]) -> None:

@@ -1,15 +1,20 @@
-"""The README's table: drawn from results, and put between two lines of the file."""
+"""Tables of the documentation: drawn from results, and put between two lines of a file."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 from cdb.errors import CdbError
 from cdb.report.answers import answer, weight
-from cdb.report.markdown import escaped, pipe_table
+from cdb.report.markdown import escaped, markdown, pipe_table
 from cdb.report.model import LOAD, Group, Report, Row
+from cdb.report.outline import comparison_parts
+from cdb.report.rules import NODE_WORDS
 from cdb.report.tables import NONE, READ_COLUMNS, Column, busy_line, told_columns
 
 BEGIN = "<!-- cdb report --readme: begin -->"
 END = "<!-- cdb report --readme: end -->"
+NODE_BEGIN = "<!-- cdb report --node: begin -->"
+NODE_END = "<!-- cdb report --node: end -->"
 PAGES = "docs/schemas"
 _COLUMNS = (
     Column("coins/s", LOAD, "coins_per_second"),
@@ -25,13 +30,22 @@ class ReadmeError(CdbError):
 
 def with_table(text: str, report: Report, readme: Path) -> str:
     """The README's text with the table of this report. Raises ReadmeError."""
-    head, begin, rest = text.partition(f"{BEGIN}\n")
-    _, end, tail = rest.partition(END)
+    pages = readme.parent / PAGES
+    return _put(text, (BEGIN, END), readme, lambda: _section(report, pages))
+
+
+def with_node_tables(text: str, report: Report, page: Path) -> str:
+    """A page's text with the tables of the node's coin stores. Raises ReadmeError."""
+    return _put(text, (NODE_BEGIN, NODE_END), page, lambda: _node_section(report))
+
+
+def _put(text: str, lines: tuple[str, str], file: Path, section: Callable[[], str]) -> str:
+    first, last = lines
+    head, begin, rest = text.partition(f"{first}\n")
+    _, end, tail = rest.partition(last)
     if not begin or not end:
-        raise ReadmeError(
-            f"{readme}: there are no lines {BEGIN} and {END} to put the table between"
-        )
-    return f"{head}{BEGIN}\n{_section(report, readme.parent / PAGES)}{END}{tail}"
+        raise ReadmeError(f"{file}: there are no lines {first} and {last} to put the table between")
+    return f"{head}{first}\n{section()}{last}{tail}"
 
 
 def _section(report: Report, pages: Path) -> str:
@@ -77,3 +91,11 @@ def _notes(group: Group) -> str:
         f"profiles, figures are of {setting.profile}. The replay is {setting.source}."
     )
     return escaped(" ".join(filter(None, [note, busy_line(group)])))
+
+
+def _node_section(report: Report) -> str:
+    """What markdown() makes of the comparisons, without a heading."""
+    if not report.node:
+        raise ReadmeError("there are no results of cdb bench node to draw a table from")
+    parts = [part for each in report.node for part in comparison_parts(each)]
+    return f"{escaped(NODE_WORDS)}\n\n{markdown(parts)}\n"

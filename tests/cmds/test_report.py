@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from cdb.report.readme import BEGIN, END
+from cdb.report.readme import BEGIN, END, NODE_BEGIN, NODE_END
 from tests.conftest import Commands, contents
 from tests.report.fixtures import matrix, write
+from tests.report.node_fixtures import comparison
 
 
 @pytest.fixture
@@ -55,6 +56,18 @@ def test_the_table_of_a_readme_is_drawn(run_command: Commands, results: Path) ->
     assert readme.read_bytes() == drawn
 
 
+def test_the_tables_of_the_nodes_stores_are_drawn(run_command: Commands, results: Path) -> None:
+    guide = run_command.cwd / "chia.md"
+    guide.write_text(f"one\n{NODE_BEGIN}\n{NODE_END}\ntwo\n", "utf-8")
+    assert "no results of cdb bench node" in run_command("report", "--node", guide).error()
+    write([comparison()], results)
+    run_command("report", "--node", guide).fine()
+    assert "| new_block: coins 45 " in guide.read_text("utf-8")
+    guide.write_text("nothing here\n", "utf-8")
+    assert "there are no lines" in run_command("report", "--node", guide).error()
+    assert guide.read_text("utf-8") == "nothing here\n"
+
+
 def test_a_readme_without_a_place_stays_as_it_is(run_command: Commands, results: Path) -> None:
     readme = run_command.cwd / "README.md"
     readme.write_text("nothing here\n", "utf-8")
@@ -91,6 +104,8 @@ def test_an_unknown_name_is_one_line(run_command: Commands, results: Path) -> No
     [
         ("--compare", "FAST", "SLOW", "--format", "html"),
         ("--readme", "README.md", "--format", "md"),
+        ("--node", "README.md", "--out", "r.md"),
+        ("--node", "README.md", "--readme", "README.md"),
         ("--format", "pdf"),
         ("nowhere",),
     ],

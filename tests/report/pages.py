@@ -9,14 +9,15 @@ from io import BytesIO
 from pathlib import Path
 
 from cdb.bench.results import Document
-from tests.report.fixtures import NEXT_MATRIX, every_failure, matrix
+from tests.report.fixtures import HOSTILE, NEXT_MATRIX, every_failure, matrix
 from tests.report.full import full
+from tests.report.node_fixtures import comparison
 
 SCHEMAS = ("floor", "null", "coin_log", "rocks", "blockchain_v2")
 
 
 def documents() -> list[Document]:
-    """Two machines, two profiles, two durabilities, and every failure.
+    """Two machines, two profiles, two durabilities, every failure, and a node's coin stores.
 
     blockchain_v2 is slow but small, so that there is something to trade off.
     """
@@ -29,7 +30,13 @@ def documents() -> list[Document]:
     for each in failures:
         each["machine"]["name"] = "old-box"
     failures[1]["load_average_before"] = 7.5
-    return [*map(full, results), *unsafe, *failures]
+    nodes = [comparison(), comparison(profile="SLOW", load_average=5.5)]
+    return [*map(full, results), *unsafe, *failures, *nodes]
+
+
+def harmless() -> list[Document]:
+    """The same, but for the schema whose name is hostile."""
+    return [each for each in documents() if each.get("schema", {}).get("name") != HOSTILE]
 
 
 class Elements(HTMLParser):

@@ -16,7 +16,7 @@ from cdb.report.build import build
 from cdb.report.html import page as page_of
 from cdb.report.model import LOAD, Group, Report
 from tests.report import fixtures
-from tests.report.pages import archived, documents, sources
+from tests.report.pages import archived, harmless, sources
 
 CHROMIUM = shutil.which("chromium")
 BARS = "#answer article:visible table.bars"
@@ -31,14 +31,13 @@ pytestmark = pytest.mark.skipif(
 def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     """The files that the page is of."""
     directory = tmp_path_factory.mktemp("results")
-    short = [each for each in documents() if each["schema"]["name"] != fixtures.HOSTILE]
-    return sources(fixtures.write(short, directory), directory)
+    return sources(fixtures.write(harmless(), directory), directory)
 
 
 @pytest.fixture(scope="module")
 def report() -> Report:
     """What is on the page."""
-    return build(each for each in documents() if each["schema"]["name"] != fixtures.HOSTILE)
+    return build(harmless())
 
 
 @pytest.fixture(scope="module")

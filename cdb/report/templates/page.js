@@ -53,7 +53,7 @@ function show() {
   all("table.bars").forEach(rescale);
   all("table.figures").forEach(compare);
   all("figure.chart").forEach((figure) => drawSoon(figure, chosen.schema));
-  document.querySelector("#nothing").hidden = panels.some((panel) => "coins" in panel.dataset && !panel.hidden);
+  document.querySelector("#nothing").hidden = panels.some((panel) => "profile" in panel.dataset && !panel.hidden);
   document.querySelector("#shown").textContent = `Showing ${dimensions.map(summary).filter(Boolean).join(" · ")}`;
   document.querySelector("#theme").textContent = isDark() ? "Light" : "Dark";
 }

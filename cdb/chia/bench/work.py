@@ -1,0 +1,49 @@
+"""What the processes of a comparison do. Importing this imports nothing of chia."""
+
+import asyncio
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypedDict
+
+if TYPE_CHECKING:
+    from cdb.chia.bench.round import Files
+
+SYNCHRONOUS = "NORMAL"
+"""What SQLite has by `db_sync: auto`."""
+
+
+class Job(TypedDict):
+    """directory: where the stores are. quick: a tenth of the calls; figures don't matter."""
+
+    store: str
+    directory: str
+    n_coins: int
+    quick: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Cases:
+    """Cases, which a process gives back as dictionaries."""
+
+    cases: list[Any]
+
+
+def load(job: Job) -> Cases:
+    """Make a store, and the chain that it holds."""
+    from cdb.chia.bench import round
+
+    return Cases(asyncio.run(round.load(_files(job), job["n_coins"])))
+
+
+def measure(job: Job) -> Cases:
+    """All cases of a round, on a store that was loaded and stays as it is."""
+    from cdb.chia.bench import round
+
+    return Cases(asyncio.run(round.measure(_files(job))))
+
+
+def _files(job: Job) -> "Files":
+    from cdb.chia.bench.round import Files
+
+    store, directory = job["store"], Path(job["directory"])
+    return Files(store, directory / store, directory / f"{store}.chain", job["quick"])

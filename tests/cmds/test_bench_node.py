@@ -1,0 +1,22 @@
+"""bench node where it can't run: one line, and nothing is left."""
+
+from importlib.util import find_spec
+
+import pytest
+
+from tests.conftest import Commands, contents
+
+
+@pytest.mark.skipif(find_spec("chia") is not None, reason="chia-blockchain is installed here")
+def test_without_chia_it_says_how_to_install_it(run_command: Commands) -> None:
+    error = run_command("bench", "node", "--quick").error()
+    assert error.startswith("chia-blockchain is not installed beside cdb; pip install ")
+    assert not contents(run_command.cwd)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [("--coins", 5), ("--runs", 0), ("--profile", "FASTER"), ("--dir", "nowhere"), ("--dir", "")],
+)
+def test_wrong_usage(options: tuple[str | int, ...], run_command: Commands) -> None:
+    run_command("bench", "node", *options).usage_error()
