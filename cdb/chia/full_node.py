@@ -45,12 +45,5 @@ def check_installed() -> None:
         raise UnsupportedError(f"chia-blockchain is not installed beside cdb; {INSTALL}")
 
 
-def check_installed() -> None:
-    """Raise UnsupportedError where there is no chia."""
-    if find_spec("chia") is None:
-        problem = "chia-blockchain is not installed beside cdb"
-        raise UnsupportedError(f"{problem}; pip install '.[chia]' in a checkout of cdb")
-
-
 if __name__ == "__main__":
     sys.exit(main())
