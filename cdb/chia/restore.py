@@ -246,15 +246,17 @@ def _copy_directory(source: Path, target: Path, progress: Progress) -> None:
 
 
 def _copy_file(source: Path, target: Path, progress: Progress) -> None:
-    with (
-        storage_errors(source),
-        open(source, "rb", opener=own) as old,
-        open(target, "xb", opener=own) as new,
-    ):
-        while chunk := old.read(_CHUNK_BYTES):
+    with storage_errors(target), open(target, "xb", opener=own) as new:
+        for chunk in _chunks(source):
             new.write(chunk)
             progress(len(chunk))
     fsync_file(target)
+
+
+def _chunks(path: Path) -> Iterator[bytes]:
+    with storage_errors(path), open(path, "rb", opener=own) as file:
+        while chunk := file.read(_CHUNK_BYTES):
+            yield chunk
 
 
 def _rename(old: Path, new: Path) -> None:

@@ -1,0 +1,359 @@
+"""cdb backup and cdb restore: whole copies or none, whatever is killed, and nothing overwritten.
+
+tests/chia/test_backup.py makes them beside a node that writes.
+"""
+
+import os
+import shutil
+import sqlite3
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import pytest
+
+from cdb.blocks import BlockSpendInfo
+from cdb.chia import backup as backup_module
+from cdb.chia import restore as restore_module
+from cdb.chia.backup import back_up
+from cdb.chia.backup_directory import file_in, log_in
+from cdb.chia.log import log_path_of
+from cdb.chia.restore import check_backup, restore
+from cdb.chia.status import status_of
+from cdb.coin_log.binding import missing
+from cdb.damage import Progress
+from cdb.errors import CdbError
+from cdb.schemas import coin_log
+from cdb.state import summarize
+from tests.cmds.nodes import make_node
+from tests.conftest import Commands, contents, digest_of, file_limit
+
+pytestmark = pytest.mark.skipif(missing() is not None, reason=str(missing()))
+
+Blocks = tuple[BlockSpendInfo, ...]
+
+
+@contextmanager
+def silently(what: str, total: int | None, unit: str) -> Iterator[Progress]:
+    yield lambda more: None
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory, blocks: Blocks) -> Path:
+    """A directory with a node's database, a backup of it, and an older database."""
+    directory = tmp_path_factory.mktemp("node")
+    make_node(directory / "node.sqlite", blocks)
+    make_node(directory / "old.sqlite", blocks[:50])
+    back_up(directory / "node.sqlite", directory / "backup", silently)
+    return directory
+
+
+@pytest.fixture
+def here(made: Path, tmp_path: Path) -> Path:
+    """A copy of it."""
+    shutil.copytree(made, tmp_path, dirs_exist_ok=True)
+    return tmp_path
+
+
+def coins_of(file: Path) -> str:
+    """The digest of the coins that belong to a file, once operations are applied."""
+    assert status_of(file).problems == []
+    with coin_log.INDEXED(log_path_of(file), read_only=True) as log:
+        return summarize(log).digest
+
+
+def names(directory: Path) -> set[str]:
+    return {path.name for path in directory.iterdir()}
+
+
+def test_backup_and_restore(run_command: Commands, here: Path, blocks: Blocks) -> None:
+    before = contents(here)
+    newest = blocks[-1].index
+    out = run_command("backup", "node.sqlite", "copy").fine().out.decode()
+    assert f"copy is a backup up to block {newest}: a file of " in out
+    out = run_command("restore", "copy", "new.sqlite").fine().out.decode()
+    assert f"new.sqlite is restored up to block {newest}: a file of " in out
+    assert coins_of(here / "new.sqlite") == digest_of(blocks)
+    with closing(sqlite3.connect(here / "new.sqlite")) as connection:
+        assert connection.execute("SELECT count(*) FROM cdb_ops").fetchall() == [(1,)]
+        assert connection.execute("SELECT count(*) FROM current_peak").fetchall() == [(1,)]
+    after = contents(here)
+    assert {name: after[name] for name in before} == before
+    added = {name.split("/")[0] for name in after.keys() - before.keys()}
+    assert added == {"copy", "new.sqlite", "new.sqlite.cdb"}
+    assert run_command("verify", "coin_log", "--db", "copy/node.sqlite.cdb").fine()
+
+
+def test_a_backup_of_the_very_first_blocks_has_a_log_of_its_own(here: Path, blocks: Blocks) -> None:
+    make_node(here / "young.sqlite", blocks[:3], n_rows=3, n_behind=3)
+    back_up(here / "young.sqlite", here / "copy", silently)
+    restore(here / "copy", here / "new.sqlite", silently, force=False)
+    assert coins_of(here / "new.sqlite") == digest_of(blocks[:3])
+
+
+def test_force_moves_aside_what_is_there(run_command: Commands, here: Path, blocks: Blocks) -> None:
+    old = contents(here / "old.sqlite.cdb")
+    error = run_command("restore", "backup", "old.sqlite").error()
+    assert f"it is there already; --force moves it to {here}/old.sqlite.replaced" in error
+    out = run_command("restore", "backup", "old.sqlite", "--force").fine().out.decode()
+    assert f"what was there is in {here}/old.sqlite.replaced" in out
+    assert coins_of(here / "old.sqlite") == digest_of(blocks)
+    assert contents(here / "old.sqlite.replaced" / "old.sqlite.cdb") == old
+    assert status_of(here / "old.sqlite.replaced" / "old.sqlite").problems == []
+    before = contents(here)
+    error = run_command("restore", "backup", "old.sqlite", "--force").error()
+    assert "what was replaced before is still here; move it away" in error
+    assert contents(here) == before
+
+
+@pytest.mark.parametrize("name", ["lone.sqlite.cdb", "lone.sqlite-wal"])
+def test_no_half_of_a_database_is_overwritten(run_command: Commands, here: Path, name: str) -> None:
+    (here / name).mkdir()
+    assert f"{name}: it is there already" in run_command("restore", "backup", "lone.sqlite").error()
+
+
+def test_what_a_killed_node_left_in_its_wal_goes_along(here: Path) -> None:
+    child = os.fork()
+    if child == 0:
+        connection = sqlite3.connect(here / "old.sqlite")
+        connection.execute("INSERT INTO hints VALUES (x'01', x'02')")
+        connection.commit()
+        os._exit(0)
+    os.waitpid(child, 0)
+    assert (here / "old.sqlite-wal").stat().st_size > 0
+    restore(here / "backup", here / "old.sqlite", silently, force=True)
+    with closing(sqlite3.connect(here / "old.sqlite.replaced" / "old.sqlite")) as connection:
+        assert connection.execute("SELECT count(*) FROM hints").fetchall() == [(1,)]
+    with closing(sqlite3.connect(here / "old.sqlite")) as connection:
+        assert connection.execute("SELECT count(*) FROM hints").fetchall() == [(0,)]
+
+
+def test_a_node_that_runs_is_not_replaced(run_command: Commands, here: Path) -> None:
+    with coin_log.INDEXED(here / "old.sqlite.cdb"):
+        error = run_command("restore", "backup", "old.sqlite", "--force").error()
+        assert "another process has this database open for writing" in error
+    with closing(sqlite3.connect(here / "old.sqlite")) as connection:
+        connection.execute("SELECT * FROM current_peak").fetchall()
+        error = run_command("restore", "backup", "old.sqlite", "--force").error()
+        assert "a program has this database open; stop the node" in error
+    assert "old.sqlite.replaced" not in names(here)
+    assert run_command("restore", "backup", "old.sqlite", "--force").fine()
+
+
+def flip_log(copy: Path) -> None:
+    log = log_in(copy) / "log"
+    data = bytearray(log.read_bytes())
+    data[len(data) // 2] ^= 1
+    log.write_bytes(data)
+
+
+def flip_coin_index(copy: Path) -> None:
+    manifest = log_in(copy) / "derived" / "manifest"
+    data = bytearray(manifest.read_bytes())
+    data[len(data) // 2] ^= 1
+    manifest.write_bytes(data)
+
+
+def cut_file(copy: Path) -> None:
+    os.truncate(file_in(copy), file_in(copy).stat().st_size - 4096)
+
+
+def exchange_log(copy: Path) -> None:
+    shutil.rmtree(log_in(copy))
+    shutil.copytree(copy.parent / "old.sqlite.cdb", log_in(copy))
+
+
+def lose_log(copy: Path) -> None:
+    shutil.rmtree(log_in(copy))
+
+
+def lose_head(copy: Path) -> None:
+    (copy / "BACKUP").unlink()
+
+
+def garble_head(copy: Path) -> None:
+    (copy / "BACKUP").write_text("cdb node backup 1\n{}\n")
+
+
+def write_later_head(copy: Path) -> None:
+    (copy / "BACKUP").write_text("cdb node backup 2\n{}\n")
+
+
+@pytest.mark.parametrize(
+    ("spoil", "problem"),
+    [
+        (flip_log, "node.sqlite.cdb/log: "),
+        (flip_coin_index, "node.sqlite.cdb/derived/manifest: "),
+        (cut_file, "backup/node.sqlite: "),
+        (exchange_log, "goes on from block"),
+        (lose_log, "node.sqlite.cdb: no database is here"),
+        (lose_head, "backup: this is no backup, or one that was never finished"),
+        (garble_head, "backup/BACKUP: damaged"),
+        (write_later_head, "backup/BACKUP: it is of no backup that this cdb knows"),
+    ],
+)
+def test_what_is_not_whole_is_not_restored(
+    run_command: Commands, here: Path, spoil: Callable[[Path], None], problem: str
+) -> None:
+    spoil(here / "backup")
+    before = contents(here)
+    assert problem in run_command("restore", "backup", "old.sqlite", "--force").error()
+    assert contents(here) == before
+
+
+def test_what_can_not_be_backed_up(run_command: Commands, here: Path) -> None:
+    before = contents(here)
+    assert "something is there already" in run_command("backup", "node.sqlite", "backup").error()
+    assert "no database is here" in run_command("backup", "nowhere", "new").error()
+    assert "no directory that could hold it" in run_command("backup", "node.sqlite", "a/b").error()
+    (here / "new.partial").mkdir()
+    (here / "new.partial" / "diary").touch()
+    assert (
+        "new.partial: the backup needs this" in run_command("backup", "node.sqlite", "new").error()
+    )
+    shutil.rmtree(here / "new.partial")
+    flip = here / "old.sqlite.cdb" / "log"
+    flip.write_bytes(flip.read_bytes()[:-100])
+    assert "old.sqlite.cdb/log: " in run_command("backup", "old.sqlite", "new").error()
+    shutil.rmtree(here / "old.sqlite.cdb")
+    assert "are not there; put both back" in run_command("backup", "old.sqlite", "new").error()
+    with closing(sqlite3.connect(here / "old.sqlite")) as connection:
+        connection.execute("DROP TABLE cdb_ops")
+        assert "cdb_ops is lost" in run_command("backup", "old.sqlite", "new").error()
+        connection.execute("DROP TABLE coin_record")
+        connection.execute("CREATE TABLE coin_record(coin_name blob PRIMARY KEY)")
+        error = run_command("backup", "old.sqlite", "new").error()
+        assert "its coins are in chia's own table, not in cdb" in error
+    left = {name: data for name, data in contents(here).items() if "old.sqlite" not in name}
+    assert left == {name: data for name, data in before.items() if "old.sqlite" not in name}
+
+
+@pytest.mark.parametrize("line", [["backup", "node.sqlite", "new"], ["restore", "backup", "new"]])
+def test_a_full_disk_leaves_nothing(run_command: Commands, here: Path, line: list[str]) -> None:
+    before = contents(here)
+    result = run_command(*line, **file_limit(20_000))
+    assert "new" in result.error()
+    assert contents(here) == before
+
+
+def killed_at(n: int, work: Callable[[], object]) -> bool:
+    """Do work in a child that dies where the n-th step would be. Whether it died.
+
+    A step is a line of the two modules, or a change that Python is about to make to a directory.
+    """
+    child = os.fork()
+    if child == 0:
+        steps = 0
+
+        def step() -> None:
+            nonlocal steps
+            steps += 1
+            if steps == n:
+                os._exit(9)
+
+        def trace(frame: FrameType, event: str, argument: object) -> Any:
+            if frame.f_code.co_filename not in TRACED:
+                return None
+            if event == "line":
+                step()
+            return trace
+
+        sys.addaudithook(lambda event, arguments: step() if event in CHANGES else None)
+        sys.settrace(trace)
+        try:
+            work()
+        except BaseException:
+            os._exit(1)
+        os._exit(0)
+    _, status = os.waitpid(child, 0)
+    code = os.waitstatus_to_exitcode(status)
+    assert code in (0, 9)
+    return code == 9
+
+
+CHANGES = {"os.mkdir", "os.remove", "os.rename", "os.rmdir"}
+TRACED = {backup_module.__file__, restore_module.__file__}
+EACH = 7
+"""So many steps further the next one is killed."""
+
+
+def test_a_killed_backup_is_none_and_the_next_one_is_whole(here: Path, blocks: Blocks) -> None:
+    before = contents(here)
+    n, whole = 1, 0
+    while killed_at(n, lambda: back_up(here / "node.sqlite", here / "new", silently)):
+        assert {name: contents(here)[name] for name in before} == before
+        if (here / "new").exists():
+            whole += 1
+        else:
+            if not (here / "new.partial" / "BACKUP").exists():
+                with pytest.raises(CdbError):
+                    restore(here / "new.partial", here / "restored", silently, force=False)
+            back_up(here / "node.sqlite", here / "new", silently)
+        check_backup(here / "new", silently)
+        with coin_log.INDEXED(log_in(here / "new"), read_only=True) as log:
+            assert summarize(log).digest == digest_of(blocks)
+        assert names(here) - {"new"} == {name for name in before if "/" not in name}
+        shutil.rmtree(here / "new")
+        n += EACH
+    assert n > 50
+    assert whole >= 1
+
+
+@pytest.mark.parametrize("force", [False, True])
+def test_a_killed_restore_leaves_the_old_or_nothing_and_the_next_one_finishes(
+    here: Path, blocks: Blocks, force: bool
+) -> None:
+    old = {"node": (here / "old.sqlite").read_bytes(), "log": contents(here / "old.sqlite.cdb")}
+    copy, file, work = here / "backup", here / "there.sqlite", here / "there.sqlite.restore"
+    before = contents(copy)
+    n, seen = 1, set()
+
+    def put_back() -> None:
+        restore(copy, file, silently, force=force)
+
+    while True:
+        if force:
+            shutil.copy(here / "old.sqlite", file)
+            shutil.copytree(here / "old.sqlite.cdb", log_path_of(file))
+        if not killed_at(n, put_back):
+            break
+        seen.add(state(file, old))
+        if n % 14 < EACH and state(file, old) != "new":  # and once more, on the way
+            killed_at(n // 2, put_back)
+            seen.add(state(file, old))
+        if state(file, old) != "new" or (work / "READY").exists():
+            put_back()
+        assert state(file, old) == "new"
+        assert coins_of(file) == digest_of(blocks)
+        assert contents(copy) == before
+        clear(here, file, old if force else None)
+        n += EACH
+    assert n > 50
+    assert seen == ({"old", "between", "new"} if force else {"between", "new"})
+
+
+def state(file: Path, old: dict[str, Any]) -> str:
+    """What is at a path. A file and the coins of another one are never there together."""
+    if not file.exists():
+        return "between"
+    is_old = file.read_bytes() == old["node"]
+    log = old["log"] if is_old else contents(file.with_name("backup") / "node.sqlite.cdb")
+    assert contents(log_path_of(file)) == log
+    return "old" if is_old else "new"
+
+
+def clear(here: Path, file: Path, old: dict[str, Any] | None) -> None:
+    """Remove what a restore has made, once it has proved to be nothing else; and its backup
+    stays."""
+    replaced = file.with_name("there.sqlite.replaced")
+    if old is not None:
+        assert (replaced / file.name).read_bytes() == old["node"]
+        assert contents(replaced / log_path_of(file).name) == old["log"]
+        shutil.rmtree(replaced)
+    file.unlink()
+    shutil.rmtree(log_path_of(file))
+    shutil.rmtree(file.with_name("there.sqlite.restore"), ignore_errors=True)
+    assert [name for name in names(here) if name.startswith("there")] == []

@@ -1,0 +1,305 @@
+"""cdb node: the script for chia's daemon, and how a database is; and what others say of it."""
+
+import json
+import os
+import re
+import shutil
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cdb.blocks import BlockSpendInfo
+from cdb.chia import launcher
+from cdb.chia.keeping import are_kept, rows_kept
+from cdb.chia.log import log_path_of
+from cdb.coin_log.binding import missing
+from cdb.errors import MissingEngineError, UnsupportedError, WrongDatabaseError
+from cdb.schemas import coin_log
+from tests.cmds.nodes import make_node, roll_back, set_peak, tip_of
+from tests.conftest import Commands, contents
+
+pytestmark = pytest.mark.skipif(missing() is not None, reason=str(missing()))
+
+Blocks = tuple[BlockSpendInfo, ...]
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory, blocks: Blocks) -> Path:
+    """A directory with a node's database."""
+    directory = tmp_path_factory.mktemp("node")
+    make_node(directory / "node.sqlite", blocks)
+    return directory
+
+
+@pytest.fixture
+def file(made: Path, tmp_path: Path) -> Path:
+    """A node's database; its log lacks two blocks, which the file has."""
+    shutil.copytree(made, tmp_path, dirs_exist_ok=True)
+    return tmp_path / "node.sqlite"
+
+
+def status(run_command: Commands, file: Path) -> tuple[dict[str, Any], list[str]]:
+    """What the command says as JSON, and its errors; exit code and errors must agree."""
+    result = run_command("node_status", file, "--json")
+    found = json.loads(result.out)
+    assert isinstance(found, dict)
+    errors = [line.removeprefix("error: ") for line in result.err.splitlines()]
+    assert errors == found["problems"]
+    assert result.code == (1 if errors else 0)
+    return found, errors
+
+
+def change(file: Path, *statements: str) -> None:
+    with closing(sqlite3.connect(file)) as connection:
+        for statement in statements:
+            connection.execute(statement)
+        connection.commit()
+
+
+def test_status_of_a_sound_database_changes_nothing(
+    run_command: Commands, file: Path, blocks: Blocks
+) -> None:
+    before = contents(file.parent)
+    found, errors = status(run_command, file)
+    assert errors == []
+    newest = blocks[-1].index
+    log = log_path_of(file)
+    times = found.pop("last_flush"), found.pop("versions")
+    assert found == {
+        "node_db": str(file),
+        "coins": "in_log",
+        "peak_height": newest + 2,
+        "transaction_peak_height": newest,
+        "log_height": blocks[-3].index,
+        "log_height_after_operations": newest,
+        "operations": {
+            "count": 5,
+            "lowest_height": blocks[-5].index,
+            "newest_height": newest,
+        },
+        "is_backup_running": False,
+        "file_bytes": file.stat().st_size,
+        "wal_bytes": None,
+        "log_bytes": sum(each.stat().st_size for each in log.rglob("*") if each.is_file()),
+        "problems": [],
+    }
+    assert times[0].startswith("20")
+    assert times[1]["sqlite"] == sqlite3.sqlite_version
+    shown = run_command("node_status", file).fine().out.decode()
+    assert "all is well" in shown
+    assert f"5 kept in cdb_ops, heights {blocks[-5].index} to {newest}" in shown
+    assert contents(file.parent) == before
+
+
+@pytest.mark.parametrize("height", [100, 101])
+def test_the_peak_may_have_no_transactions(
+    run_command: Commands, file: Path, blocks: Blocks, height: int
+) -> None:
+    with closing(sqlite3.connect(file)) as connection:
+        set_peak(connection, blocks[-1].index + height, blocks[-1].index)
+        connection.commit()
+    found, _ = status(run_command, file)
+    assert found["peak_height"] == blocks[-1].index + height
+    assert found["transaction_peak_height"] == blocks[-1].index
+
+
+def test_status_applies_a_rollback_in_thought(
+    run_command: Commands, file: Path, blocks: Blocks
+) -> None:
+    roll_back(file, blocks[-10].index, tip_of(blocks[-10]))
+    found, errors = status(run_command, file)
+    assert errors == []
+    assert found["log_height"] == blocks[-3].index
+    assert found["log_height_after_operations"] == blocks[-10].index
+
+
+def test_status_tells_of_a_running_backup_and_then_of_none(
+    run_command: Commands, file: Path
+) -> None:
+    with rows_kept(log_path_of(file)), rows_kept(log_path_of(file)):
+        assert status(run_command, file)[0]["is_backup_running"]
+        assert "a backup runs" in run_command("node_status", file).fine().out.decode()
+    assert not status(run_command, file)[0]["is_backup_running"]
+
+
+def test_who_keeps_rows_and_is_killed_keeps_none(file: Path) -> None:
+    log, (readable, writable) = log_path_of(file), os.pipe()
+    child = os.fork()
+    if child == 0:
+        with rows_kept(log):
+            os.write(writable, b"=")
+            os.kill(os.getpid(), 9)
+    assert os.read(readable, 1) == b"="
+    os.waitpid(child, 0)
+    assert not are_kept(log)
+    with rows_kept(log):
+        assert are_kept(log)
+    assert are_kept(log.with_name("nowhere"))
+
+
+def remove_log(file: Path) -> None:
+    shutil.rmtree(log_path_of(file))
+
+
+def damage_log(file: Path) -> None:
+    log = log_path_of(file) / "log"
+    log.write_bytes(log.read_bytes()[: log.stat().st_size // 2])
+
+
+def empty_log(file: Path) -> None:
+    remove_log(file)
+    coin_log.INDEXED(log_path_of(file)).close()
+
+
+def end_log_early(file: Path) -> None:
+    with coin_log.INDEXED(log_path_of(file)) as log:
+        log.rewind_to_block_index(9)
+
+
+def lose_rows(file: Path) -> None:
+    change(file, "DROP TABLE cdb_ops")
+
+
+def lower_peak(file: Path) -> None:
+    with closing(sqlite3.connect(file)) as connection:
+        set_peak(connection, 8, 7)
+        connection.commit()
+
+
+def make_plain(file: Path) -> None:
+    change(
+        file,
+        "DROP TABLE cdb_ops",
+        "DROP TABLE coin_record",
+        "CREATE TABLE coin_record(coin_name blob PRIMARY KEY)",
+    )
+    remove_log(file)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "problem"),
+    [
+        (remove_log, r"node\.sqlite\.cdb: the coins of .*node\.sqlite are not there; put both"),
+        (damage_log, r"node\.sqlite\.cdb/log: "),
+        (empty_log, r"node\.sqlite\.cdb: .* goes on from .*, and up to there it holds no"),
+        (
+            end_log_early,
+            r"node\.sqlite\.cdb: .* goes on from block \d+, and up to there block 9 is",
+        ),
+        (lose_rows, r"node\.sqlite: its coins are in cdb, and the table cdb_ops, .* is lost"),
+        (lower_peak, r"the newest transaction block is 7, and the newest of the coins is \d+"),
+        (make_plain, r"node\.sqlite: its coins are in chia's own table"),
+    ],
+)
+def test_status_of_what_is_not_well_is_one_line_of_that(
+    run_command: Commands, file: Path, spoil: Callable[[Path], None], problem: str
+) -> None:
+    spoil(file)
+    found, errors = status(run_command, file)
+    assert found["file_bytes"] > 0
+    assert len(errors) == 1
+    assert re.search(problem, errors[0]), errors
+    shown = run_command("node_status", file)
+    assert shown.code == 1
+    assert "a problem, below" in shown.out.decode()
+
+
+def test_status_of_no_database(run_command: Commands, tmp_path: Path) -> None:
+    assert "no database is here" in run_command("node_status", "nowhere").error()
+    (tmp_path / "text").write_text("some text, and no database" * 100)
+    assert "text: " in run_command("node_status", "text").error()
+    change(tmp_path / "other", "CREATE TABLE t(x)")
+    _, errors = status(run_command, tmp_path / "other")
+    assert "this is no node's database" in errors[0]
+    assert "Missing argument 'NODE_DB'" in run_command("node_status").usage_error()
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        ["dump_blocks", "blockchain_v2"],
+        ["verify", "blockchain_v2"],
+        ["coins", "blockchain_v2", "--confirmed-at", "3"],
+        ["load_blocks", "blockchain_v2", "--input", "/dev/null"],
+    ],
+)
+def test_who_looks_for_coins_in_the_file_is_told_where_they_are(
+    run_command: Commands, file: Path, line: list[str]
+) -> None:
+    before = contents(file.parent)
+    error = run_command(*line, "--db", file).error()
+    assert error == (f"{file}: its coins are in {file}.cdb; use coin_log with --db {file}.cdb")
+    assert contents(file.parent) == before
+    assert run_command("dump_blocks", "coin_log", "--db", f"{file}.cdb").fine().out
+
+
+@pytest.fixture
+def scripts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where cdb_full_node is; and chia is installed."""
+    directory = tmp_path / "an environment's bin"
+    directory.mkdir()
+    (directory / "cdb_full_node").write_text('#!/bin/sh\necho "it runs: $*"\n')
+    (directory / "cdb_full_node").chmod(0o755)
+    monkeypatch.setattr(launcher, "check_installed", lambda: None)
+    monkeypatch.setattr("sysconfig.get_path", lambda name: str(directory))
+    return directory
+
+
+def test_install_and_remove(
+    tmp_path: Path, scripts: Path, monkeypatch: pytest.MonkeyPatch, run_command: Commands
+) -> None:
+    directory = tmp_path / "bin"
+    directory.mkdir()
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    assert launcher.found_first() is None
+    path = launcher.install(directory)
+    assert launcher.install(directory) == path  # anew
+    assert contents(directory).keys() == {"chia_full_node"}
+    assert launcher.found_first() is None
+    monkeypatch.setenv("PATH", f"{directory}:/usr/bin:/bin")
+    assert launcher.found_first() == path
+    process = run_command.popen(["chia_full_node", "--help", "a b"])
+    assert process.communicate(timeout=60)[0] == b"it runs: --help a b\n"
+    assert f"{path} is removed" in run_command("node_remove", directory).fine().out.decode()
+    assert contents(directory) == {}
+    assert "no such script is here" in run_command("node_remove", directory).error()
+
+
+@pytest.mark.parametrize("made_by", ["file", "link", "directory"])
+def test_what_is_not_its_own_is_neither_overwritten_nor_removed(
+    tmp_path: Path, scripts: Path, made_by: str, run_command: Commands
+) -> None:
+    directory = tmp_path / "bin"
+    directory.mkdir()
+    script = directory / "chia_full_node"
+    if made_by == "file":
+        script.write_text("#!/usr/bin/python\nprint('chia')\n")
+    elif made_by == "link":
+        launcher.install(tmp_path)
+        script.symlink_to(tmp_path / "chia_full_node")
+    else:
+        script.mkdir()
+    before = contents(directory)
+    with pytest.raises(WrongDatabaseError, match="not what 'cdb node install' made"):
+        launcher.install(directory)
+    assert "not what 'cdb node install' made" in run_command("node_remove", directory).error()
+    assert contents(directory) == before
+
+
+def test_install_refuses_where_nothing_could_run(
+    tmp_path: Path, scripts: Path, monkeypatch: pytest.MonkeyPatch, run_command: Commands
+) -> None:
+    (scripts / "cdb_full_node").unlink()
+    with pytest.raises(MissingEngineError, match=r"cdb_full_node is not there; pip install"):
+        launcher.install(tmp_path)
+    monkeypatch.undo()
+    monkeypatch.setattr("cdb.chia.full_node.find_spec", lambda name: None)
+    with pytest.raises(UnsupportedError, match="chia-blockchain is not installed"):
+        launcher.install(tmp_path)
+    assert "nowhere" in run_command("node_install", "nowhere").error()
+    (tmp_path / "a file").touch()
+    assert "this is no directory" in run_command("node_install", "a file").error()
