@@ -4,6 +4,7 @@ import importlib
 import sys
 from importlib.util import find_spec
 
+from cdb.chia.signatures import another_chia, check_signatures
 from cdb.errors import CdbError, UnsupportedError
 
 _HAS_IT_BY_NAME = "chia.full_node.full_node"
@@ -28,9 +29,14 @@ def put_in_place() -> None:
     check_installed()
     if _HAS_IT_BY_NAME in sys.modules:
         raise UnsupportedError(f"{_HAS_IT_BY_NAME} was imported before; do this first")
-    from cdb.chia.store import CoinStore
+    try:
+        from cdb.chia.store import CoinStore
 
-    importlib.import_module("chia.full_node.coin_store").__dict__["CoinStore"] = CoinStore
+        theirs = importlib.import_module("chia.full_node.coin_store")
+        check_signatures(theirs.CoinStore, CoinStore)
+    except (ImportError, AttributeError) as error:
+        raise another_chia(str(error)) from error
+    theirs.__dict__["CoinStore"] = CoinStore
 
 
 def check_installed() -> None:

@@ -1,7 +1,7 @@
 """Whether the installed chia has the coin store that this one stands in for."""
 
 import inspect
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from cdb.errors import UnsupportedError
@@ -17,11 +17,18 @@ def check_signatures(theirs: type[Any], ours: type[Any]) -> None:
         if _methods(ours).get(name) != parameters
     )
     if differing:
-        problem = f"chia-blockchain {version('chia-blockchain')} is installed, and its coin store"
-        problem = f"{problem} differs from that of {MADE_FOR}, which cdb.chia stands in for"
-        raise UnsupportedError(
-            f"{problem} ({', '.join(differing)}); install {MADE_FOR}, or a newer cdb"
-        )
+        raise another_chia(", ".join(differing))
+
+
+def another_chia(what: str) -> UnsupportedError:
+    """What to say of a chia that this cdb was not made for; what: what differs, or is missing."""
+    try:
+        installed = version("chia-blockchain")
+    except PackageNotFoundError:
+        installed = "of an unknown version"
+    problem = f"chia-blockchain {installed} is installed, and its coin store differs"
+    problem = f"{problem} from that of {MADE_FOR}, which cdb.chia stands in for ({what})"
+    return UnsupportedError(f"{problem}; install {MADE_FOR}, or a newer cdb")
 
 
 def _methods(store: type[Any]) -> dict[str, list[tuple[str, Any, Any]]]:

@@ -245,7 +245,9 @@ async def test_another_chia_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         async def num_unspent(self, *, of: bytes = b"") -> int:
             return 0
 
-    with pytest.raises(UnsupportedError, match=r"2\.7\.5 is installed.*num_unspent.*install 2"):
+    monkeypatch.setattr(signatures, "version", lambda name: "9.8.7")
+    says = r"blockchain 9\.8\.7 is installed.* that of 2\.7\.5.*num_unspent.*; install 2\.7\.5"
+    with pytest.raises(UnsupportedError, match=says):
         signatures.check_signatures(Newer, CoinStore)
 
 

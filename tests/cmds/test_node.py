@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import sqlite3
+import sys
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -303,3 +304,24 @@ def test_install_refuses_where_nothing_could_run(
     assert "nowhere" in run_command("node_install", "nowhere").error()
     (tmp_path / "a file").touch()
     assert "this is no directory" in run_command("node_install", "a file").error()
+
+
+@pytest.mark.parametrize("has_module", [False, True])
+def test_a_node_of_another_chia_does_not_start_and_says_both_versions(
+    tmp_path: Path, run_command: Commands, has_module: bool
+) -> None:
+    (tmp_path / "chia" / "full_node").mkdir(parents=True)
+    (tmp_path / "chia" / "__init__.py").touch()
+    if has_module:
+        (tmp_path / "chia" / "full_node" / "coin_store.py").write_text("from chia_rs import Coin")
+        (tmp_path / "chia_rs.py").touch()
+    metadata = tmp_path / "chia_blockchain-9.8.7.dist-info" / "METADATA"
+    metadata.parent.mkdir()
+    metadata.write_text("Metadata-Version: 2.1\nName: chia-blockchain\nVersion: 9.8.7\n")
+    process = run_command.popen([sys.executable, "-m", "cdb.chia.full_node"])
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 1
+    text = errors.decode()
+    assert text.startswith("error: chia-blockchain 9.8.7 is installed, and its coin store differs")
+    assert "from that of 2.7.5" in text
+    assert text.count("\n") == 1
