@@ -34,6 +34,7 @@ from tests.chia.lives import live
 FOREVER = sys.maxsize
 BACKUPS_A_FILE = 20
 SETTLE_SECONDS = 0.4
+STATUSES = 5
 PATIENCE_SECONDS = 120
 FILE = "twins.sqlite"
 
@@ -68,6 +69,9 @@ def trial(directory: Path, seed: str, times: int) -> tuple[int, int]:
                 if random.random() < 0.7:
                     writer = Writer(file, f"{seed}:{number}")
             newest = _newest(file)
+            for _ in range(STATUSES):
+                problems = status_of(file).problems
+                assert problems == [], (seed, number, problems)
             target = directory / "backup"
             pauses = f"{seed}:{number}"
             limit_seconds = random.random() * 0.5 if random.random() < 0.4 else None

@@ -157,6 +157,23 @@ def flip_coin_index(copy: Path) -> None:
     manifest.write_bytes(data)
 
 
+def flip_acked(copy: Path) -> None:
+    acked = log_in(copy) / "acked"
+    data = bytearray(acked.read_bytes())
+    data[0] ^= 1
+    acked.write_bytes(data)
+
+
+def flip_hint(copy: Path) -> None:
+    hint = b"a hint that is in an index, too."
+    with closing(sqlite3.connect(file_in(copy))) as connection:
+        connection.execute("INSERT INTO hints VALUES (x'01', ?)", (hint,))
+        connection.commit()
+    data = file_in(copy).read_bytes()
+    assert data.count(hint) == 2
+    file_in(copy).write_bytes(data.replace(hint, hint.upper(), 1))
+
+
 def cut_file(copy: Path) -> None:
     os.truncate(file_in(copy), file_in(copy).stat().st_size - 4096)
 
@@ -187,6 +204,8 @@ def write_later_head(copy: Path) -> None:
     [
         (flip_log, "node.sqlite.cdb/log: "),
         (flip_coin_index, "node.sqlite.cdb/derived/manifest: "),
+        (flip_acked, "node.sqlite.cdb/acked: "),
+        (flip_hint, "backup/node.sqlite: row 1 missing from index"),
         (cut_file, "backup/node.sqlite: "),
         (exchange_log, "goes on from block"),
         (lose_log, "node.sqlite.cdb: no database is here"),
@@ -291,6 +310,9 @@ def test_a_killed_backup_is_none_and_the_next_one_is_whole(here: Path, blocks: B
             if not (here / "new.partial" / "BACKUP").exists():
                 with pytest.raises(CdbError):
                     restore(here / "new.partial", here / "restored", silently, force=False)
+            left = log_in(here / "new.partial") / "log"
+            if left.exists():  # it counts for nothing
+                left.write_bytes(b"no log")
             back_up(here / "node.sqlite", here / "new", silently)
         check_backup(here / "new", silently)
         with coin_log.INDEXED(log_in(here / "new"), read_only=True) as log:
