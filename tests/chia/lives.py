@@ -123,6 +123,8 @@ class Twins:
         await asyncio.wait([task])
         if not task.cancelled():
             task.result()
+        async with self.wrapper.writer():
+            pass  # behind a commit that was begun, which others may see at any time until then
 
     async def _nested(self) -> None:
         """Steps within a savepoint, which may fail alone."""

@@ -15,8 +15,10 @@ import pytest
 
 from cdb.blocks import BlockSpendInfo
 from cdb.chia import launcher
+from cdb.chia import status as status_module
 from cdb.chia.keeping import are_kept, rows_kept
 from cdb.chia.log import log_path_of
+from cdb.chia.status import status_of
 from cdb.coin_log.binding import missing
 from cdb.errors import MissingEngineError, UnsupportedError, WrongDatabaseError
 from cdb.schemas import coin_log
@@ -125,6 +127,21 @@ def test_status_tells_of_a_running_backup_and_then_of_none(
         assert status(run_command, file)[0]["is_backup_running"]
         assert "a backup runs" in run_command("node_status", file).fine().out.decode()
     assert not status(run_command, file)[0]["is_backup_running"]
+
+
+def test_status_has_rows_kept_from_its_look_at_the_log_on(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log, state_of, kept = log_path_of(file), status_module._state_of, []
+
+    def look(path: Path) -> Any:
+        kept.append(are_kept(log))
+        return state_of(path)
+
+    monkeypatch.setattr(status_module, "_state_of", look)
+    assert not status_of(file).is_backup_running
+    assert kept == [True]
+    assert not are_kept(log)
 
 
 def test_who_keeps_rows_and_is_killed_keeps_none(file: Path) -> None:
