@@ -175,24 +175,23 @@ def _lowest_height(file: Path) -> int:
 
 def _copy_file(source: Path, target: Path, bar: Bar) -> None:
     """Copy an SQLite file, as of one moment, durably."""
-    with (
-        _snapshot(source) as snapshot,
-        closing(sqlite3.connect(target)) as copy,
-        bar("blocks, hints and the rest", None, "B") as progress,
-    ):
-        done_pages = 0
-        [(page_bytes,)] = snapshot.connection.execute("PRAGMA page_size")
-
-        def step(status: int, remaining: int, total: int) -> None:
-            nonlocal done_pages
-            progress((total - remaining - done_pages) * page_bytes)
-            done_pages = total - remaining
-
+    with _snapshot(source) as snapshot, closing(sqlite3.connect(target)) as copy:
         with sqlite_errors(target):
             copy.execute("PRAGMA journal_mode=OFF")
             copy.execute("PRAGMA synchronous=OFF")
         with snapshot.reading():
-            snapshot.connection.backup(copy, pages=_PAGES_A_STEP, progress=step)
+            [(page_bytes,)] = snapshot.connection.execute("PRAGMA page_size")
+            [(n_pages,)] = snapshot.connection.execute("PRAGMA page_count")
+            left = n_pages
+            with bar("file", n_pages * page_bytes, "B") as progress:
+
+                def step(status: int, remaining: int, total: int) -> None:
+                    nonlocal left
+                    progress((left - remaining) * page_bytes)
+                    left = remaining
+
+                with sqlite_errors(target):  # its disk may be full
+                    snapshot.connection.backup(copy, pages=_PAGES_A_STEP, progress=step)
     fsync_file(target)
 
 

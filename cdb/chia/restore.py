@@ -193,13 +193,14 @@ def check_backup(directory: Path, bar: Bar) -> None:
     Raises CorruptDatabaseError for the first damage.
     """
     file, log_path = file_in(directory), log_in(directory)
-    with bar("check coins", None, " coins") as progress:
+    with bar("check the coins' files", None, " coins") as progress:
         for damage in coin_log.check(log_path, progress):
             raise CorruptDatabaseError(damage.path, damage.problem, _ANOTHER)
     with Snapshot(file, TABLES) as snapshot, snapshot.reading():
         check_in_log(snapshot.connection, file)
-        for problem in integrity_problems(snapshot.connection):
-            raise CorruptDatabaseError(file, problem, _ANOTHER)
+        with bar("check the file", None, "B"):
+            for problem in integrity_problems(snapshot.connection):
+                raise CorruptDatabaseError(file, problem, _ANOTHER)
         rows = operations_of(snapshot.connection, file)
     with coin_log.INDEXED(log_path, read_only=True) as log:
         fitting_effect(log, log_path, file, rows)

@@ -28,8 +28,9 @@ from cdb.damage import Progress
 from cdb.errors import CdbError
 from cdb.schemas import coin_log
 from cdb.state import summarize
+from cdb.testing.faults.shim import missing as no_faults
 from tests.cmds.nodes import make_node
-from tests.conftest import Commands, contents, digest_of, file_limit
+from tests.conftest import ROOT, Commands, contents, digest_of, file_limit
 
 pytestmark = pytest.mark.skipif(missing() is not None, reason=str(missing()))
 
@@ -379,3 +380,13 @@ def clear(here: Path, file: Path, old: dict[str, Any] | None) -> None:
     shutil.rmtree(log_path_of(file))
     shutil.rmtree(file.with_name("there.sqlite.restore"), ignore_errors=True)
     assert [name for name in names(here) if name.startswith("there")] == []
+
+
+@pytest.mark.skipif(no_faults() is not None, reason=str(no_faults()))
+@pytest.mark.parametrize("kind", ["backup", "restore"])
+def test_a_power_cut_costs_no_coin(run_command: Commands, kind: str) -> None:
+    line = [sys.executable, "-m", "tests.cmds.cuts", kind, "--places", "5", "--seed", "16"]
+    process = run_command.popen(line, cwd=ROOT)
+    out, errors = process.communicate(timeout=300)
+    assert process.returncode == 0, errors.decode()
+    assert b"all is well" in out
