@@ -7,7 +7,9 @@ name is free from now on.
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from os import PathLike
+from pathlib import Path
 from sqlite3 import Connection
 
 from cdb.chia import ops_table
@@ -16,7 +18,7 @@ from cdb.chia.operation import Operation
 from cdb.coins import MAX_U32
 from cdb.disk.paths import located
 from cdb.migrate.copying import Copy
-from cdb.migrate.migration import Bar, Migrated, Migration, Tell, opened_copy, plan_of
+from cdb.migrate.migration import Bar, Migrated, Migration, Plan, Tell, opened_copy, plan_of
 from cdb.migrate.node_coins import NodeCoins
 from cdb.migrate.node_file import OLD_TABLE, Keeper, alone_with, keeper_of, transaction
 from cdb.migrate.standing import forget
@@ -24,6 +26,7 @@ from cdb.node.table import COIN_TABLE
 
 FIRST_NUMBER = 0
 """Of the row that says where the log is on the day of activation."""
+_DROPPED_ENTRIES_A_SECOND = 5_000_000
 INTERLOCK_INDEX = "coin_confirmed_index"
 
 
@@ -41,7 +44,7 @@ def activate(
             forget(log_path_of(place))
             return None
         with opened_copy(place) as copy:
-            tell(plan_of(place, NodeCoins(connection).about() - copy.standing.coins))
+            tell(_plan(place, connection, copy))
             done = Migration(copy, lambda: _as_it_is(connection, copy), bar).run(
                 force=force, only_once=True
             )
@@ -54,6 +57,13 @@ def activate(
 def _as_it_is(connection: Connection, copy: Copy) -> Iterator[NodeCoins]:
     """The table of a file that nobody else changes."""
     yield NodeCoins(connection, left_out=copy.standing.left_out)
+
+
+def _plan(path: Path, connection: Connection, copy: Copy) -> Plan:
+    total = NodeCoins(connection).about()
+    unverified = total if copy.standing.verified < 0 else 0
+    plan = plan_of(path, "activate", total - copy.standing.coins, unverified)
+    return replace(plan, seconds=plan.seconds + total / _DROPPED_ENTRIES_A_SECOND)
 
 
 def _switch(connection: Connection, copy: Copy) -> None:

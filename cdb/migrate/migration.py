@@ -31,7 +31,8 @@ from cdb.schemas import coin_log
 
 SLICE_SECONDS = 10.0
 _COIN_BYTES = 90
-_COINS_A_SECOND = 100_000
+_COPIED_COINS_A_SECOND = 100_000
+_VERIFIED_COINS_A_SECOND = 120_000
 _SPARE_BYTES = 16 << 20
 
 Slices = Callable[[], AbstractContextManager[NodeCoins]]
@@ -88,7 +89,8 @@ def migrate(path: str | PathLike[str], *, force: bool = False, tell: Tell, bar: 
     with opened_copy(place) as copy:
         slices = _snapshots(place, copy.standing)
         with slices() as coins:
-            tell(plan_of(place, coins.about() - copy.standing.coins))
+            total = coins.about()
+            tell(plan_of(place, "migrate", total - copy.standing.coins, total))
         return Migration(copy, slices, bar).run(force=force)
 
 
@@ -181,11 +183,12 @@ def opened_log(log_path: Path) -> Log:
     return log
 
 
-def plan_of(path: Path, coins: int) -> Plan:
-    """What copying so many coins takes. Raises StorageError where there is no room."""
-    coins = max(0, coins)
-    needed = coins * _COIN_BYTES + _SPARE_BYTES
-    return checked_plan(path, Plan("migrate", coins / _COINS_A_SECOND, needed, free_at(path)))
+def plan_of(path: Path, what: str, copied: int, verified: int) -> Plan:
+    """What copying and verifying so many coins takes. Raises StorageError without room for it."""
+    copied = max(0, copied)
+    needed = copied * _COIN_BYTES + _SPARE_BYTES
+    seconds = copied / _COPIED_COINS_A_SECOND + verified / _VERIFIED_COINS_A_SECOND
+    return checked_plan(path, Plan(what, seconds, needed, free_at(path)))
 
 
 def free_at(path: Path) -> int:

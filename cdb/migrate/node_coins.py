@@ -18,7 +18,7 @@ from cdb.packed import CONFIRM_BYTES, PackedBlocks
 from cdb.packed_state import names_of
 from cdb.rows.sqlite import from_signed
 
-CHUNK_ROWS = 20_000
+CHUNK_ROWS = 10_000
 _REWARD_ZEROS = range(16, 28)
 _IS_ZERO = bytes([1]) + bytes(255)
 

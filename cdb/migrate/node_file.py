@@ -16,9 +16,10 @@ from cdb.node.table import (
     FORMAT_TABLE,
     KEPT_COLUMN,
     NODE_VERSION,
+    TABLES,
     VERSION_TABLE,
 )
-from cdb.rows.sqlite import PAGE_CACHE_BYTES, open_uri, sqlite_errors
+from cdb.rows.sqlite import PAGE_CACHE_BYTES, check_tables, open_uri, sqlite_errors
 
 OLD_TABLE = "cdb_coin_record"
 """A node's table, put aside."""
@@ -33,7 +34,8 @@ class Keeper(Enum):
 
 
 def keeper_of(connection: sqlite3.Connection, path: Path) -> Keeper:
-    """Who keeps the coins. Raises WrongDatabaseError for a file that is no node's."""
+    """Who keeps the coins. Raises WrongDatabaseError for a file that is no node's, and
+    CorruptDatabaseError for one with views, triggers or the like in the place of its tables."""
     tables = tables_of(connection)
     if COIN_TABLE not in tables or FORMAT_TABLE in tables or VERSION_TABLE not in tables:
         raise WrongDatabaseError(path, "this is not a full node's own database; name one")
@@ -50,6 +52,7 @@ def keeper_of(connection: sqlite3.Connection, path: Path) -> Keeper:
     if not has_indexes(connection):
         problem = "its table coin_record lacks an index of a node's; start the node once"
         raise WrongDatabaseError(path, problem)
+    check_tables(connection, path, TABLES)
     return Keeper.NODE
 
 

@@ -8,6 +8,7 @@ import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -17,6 +18,7 @@ import pytest
 from cdb.blocks import BlockSpendInfo
 from cdb.chia.log import tip_up_to
 from cdb.chia.operation import Operation
+from cdb.coin_log import binding
 from cdb.coin_log.binding import missing
 from cdb.coins import coin_name
 from cdb.damage import Progress
@@ -68,6 +70,7 @@ def _short_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(node_coins, "CHUNK_ROWS", 100)
     monkeypatch.setattr(migration, "SLICE_SECONDS", 0.0)
     monkeypatch.setattr(new_table, "PART_COINS", 100)
+    monkeypatch.setattr(binding, "_READ_CONFIRMS", 50)
 
 
 @contextmanager
@@ -271,6 +274,28 @@ def test_beside_a_node_that_adds_blocks_and_goes_back(
     assert rows_of(node.path) == expected
 
 
+def test_a_node_that_goes_back_while_the_copy_is_verified(
+    path: Path, blocks: tuple[BlockSpendInfo, ...]
+) -> None:
+    changed = [*blocks[:-10], *later(blocks[-10:])]
+    with MadeNode(path) as node:
+
+        def go_back() -> None:
+            node.roll_back(blocks[-11].index)
+            node.add(*changed[-10:])
+
+        beside = Beside(*[lambda: None] * 3, go_back)
+
+        @contextmanager
+        def bar(what: str, total: int | None = None) -> Iterator[Progress]:
+            with (beside.bar if what == "verify table" else no_bar)(what) as progress:
+                yield progress
+
+        migration.migrate(path, tell=lambda plan: None, bar=bar)
+        assert beside.is_done
+    assert held(path).digest == digest_of(changed)
+
+
 def test_activation_catches_up(path: Path, rows: Rows, blocks: tuple[BlockSpendInfo, ...]) -> None:
     with MadeNode(path) as node:
         node.roll_back(blocks[-20].index)
@@ -392,7 +417,7 @@ def test_killed_at_any_statement(place: Path, tmp_path: Path, kind: str) -> None
 
 
 def test_a_node_that_ran_between_two_reverts(
-    blocks: tuple[BlockSpendInfo, ...], tmp_path: Path
+    blocks: tuple[BlockSpendInfo, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What the first one has written is of another chain by then."""
     path = tmp_path / "node.sqlite"
@@ -402,7 +427,10 @@ def test_a_node_that_ran_between_two_reverts(
     activate(path)
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("UPDATE cdb_ops SET number = 5")
-    assert killed_at(45, path, revert)
+    with monkeypatch.context() as patch:
+        patch.setattr(reverting, "_verify", None)
+        with pytest.raises(TypeError):
+            revert(path)
     assert new_table.NOTE_TABLE in tables(path)
     with LOG.open(log_of(path)) as database:
         database.rewind_to_block_index(blocks[third - 1].index)
@@ -414,6 +442,23 @@ def test_a_node_that_ran_between_two_reverts(
 def later(blocks: Sequence[BlockSpendInfo]) -> list[BlockSpendInfo]:
     """Another branch: the same coins, at other times."""
     return [replace(block, timestamp=block.timestamp + 1) for block in blocks]
+
+
+def test_a_table_that_is_written_wrong_is_not_shown(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    activate(path)
+    drop(path)
+    right = new_table.NewTable._rows
+
+    def one_too_few(table: Any, blocks: Any) -> Iterator[tuple[Any, ...]]:
+        return islice(right(table, blocks), 1, None)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(new_table.NewTable, "_rows", one_too_few)
+        with pytest.raises(InvariantError, match="nothing has changed"):
+            revert(path)
+    assert is_active(path)
 
 
 @pytest.mark.parametrize("seed", range(3))
