@@ -36,7 +36,7 @@ from cdb.chia.log import RESTORE, catch_up, log_path_of, root_of
 from cdb.chia.node_database import TABLES, check_in_log, operations_of
 from cdb.chia.operation import Operation, Tip
 from cdb.damage import Progress
-from cdb.disk.files import fsync_dir, fsync_file
+from cdb.disk.files import fsync_dir, fsync_file, temporary
 from cdb.disk.home import LOCK_FILE, Lock
 from cdb.disk.paths import located
 from cdb.durability import Durability
@@ -125,8 +125,10 @@ def _work_directory(target: Path) -> Iterator[Path]:
 
 def _is_ours(work: Path) -> bool:
     """Whether a backup that was killed has left this."""
-    names = (LOCK_FILE, BACKUP_FILE, file_in(work).name)
-    return work.is_dir() and all(each.name.startswith(names) for each in work.iterdir())
+    file, mark = file_in(work), work / BACKUP_FILE
+    names = {LOCK_FILE, mark.name, temporary(mark).name, file.name, log_in(work).name}
+    names |= {file.name + suffix for suffix in ("-journal", "-wal", "-shm")}
+    return work.is_dir() and {each.name for each in work.iterdir()} <= names
 
 
 def _empty(work: Path) -> None:
@@ -229,9 +231,10 @@ def _publish(work: Path, target: Path) -> None:
     """Give the backup its name, durably."""
     fsync_dir(work)
     with storage_errors(target):
-        (work / LOCK_FILE).unlink()
-        work.rename(target)
-    fsync_dir(target.parent)
+        work.rename(target)  # with the lock in it: nobody else takes that for an unfinished one
+        fsync_dir(target.parent)
+        (target / LOCK_FILE).unlink()
+    fsync_dir(target)
 
 
 def _snapshot(file: Path) -> Snapshot:

@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from cdb.chia.log import log_path_of
+from cdb.coins import MAX_U32
 from cdb.disk.files import replace_file
 from cdb.disk.paths import read_own
 from cdb.errors import (
@@ -51,8 +52,12 @@ def log_in(directory: Path) -> Path:
 
 def write_contents(directory: Path, contents: Contents) -> None:
     """Say that a backup is whole, durably."""
-    line = json.dumps(asdict(contents)).encode("ascii")
-    replace_file(directory / BACKUP_FILE, _HEAD + line + b"\n", durable=True)
+    replace_file(directory / BACKUP_FILE, _HEAD + line_of(contents), durable=True)
+
+
+def line_of(contents: Contents) -> bytes:
+    """What a backup says of itself, as a line of JSON."""
+    return json.dumps(asdict(contents)).encode("ascii") + b"\n"
 
 
 def contents_of(directory: Path) -> Contents:
@@ -71,9 +76,22 @@ def contents_of(directory: Path) -> Contents:
     if not text.startswith(_HEAD):
         raise WrongDatabaseError(path, "it is of no backup that this cdb knows; use a newer one")
     try:
-        return Contents(**json.loads(text[len(_HEAD) :]))
-    except (ValueError, TypeError) as error:
+        contents = Contents(**json.loads(text[len(_HEAD) :]))
+        if not _is_possible(contents):
+            raise ValueError("what it says can't be")
+        return contents
+    except (ValueError, TypeError, RecursionError) as error:
         raise CorruptDatabaseError(path, f"damaged: {error}", "use another backup") from error
+
+
+def _is_possible(contents: Contents) -> bool:
+    sizes = (contents.file_bytes, contents.log_bytes)
+    return (
+        all(type(n) is int for n in (contents.height, *sizes))
+        and -1 <= contents.height <= MAX_U32
+        and min(sizes) >= 0
+        and type(contents.made_at) is str
+    )
 
 
 def size_bytes(path: Path) -> int:

@@ -14,15 +14,13 @@ from cdb.cmds.runner import run
 
 @click.command("restore")
 @click.argument("directory", metavar="DIR", type=PathType())
-@click.argument("node_db", metavar="NODE_DB", type=PathType())
-@click.option("--force", is_flag=True, help="Move what is there to NODE_DB.replaced.")
-def restore(directory: Path, node_db: Path, *, force: bool) -> int:
+@click.argument("node_db", metavar="NODE_DB", type=PathType(dir_okay=False))
+def restore(directory: Path, node_db: Path) -> int:
     """Verify the backup in DIR, and put a copy of it at NODE_DB and NODE_DB.cdb. Stop the node
     first.
 
     Checked are the files, each coin, and that both fit together, before anything is copied. Nothing
-    is overwritten: what is there is refused, or moved aside with --force. It takes as much room as
-    the backup.
+    that is there is touched: move it away first. It takes as much room as the backup.
 
     Copies are made in NODE_DB.restore, and take their names when they are whole. Ctrl-C leaves
     what was there before. After kill -9 or a power cut the same command begins anew, or finishes.
@@ -30,18 +28,14 @@ def restore(directory: Path, node_db: Path, *, force: bool) -> int:
     \b
     Examples:
       cdb restore /backup/2026-11-23 ~/.chia/mainnet/db/blockchain_v2_mainnet.sqlite
-      cdb restore /backup/2026-11-23 blockchain_v2_mainnet.sqlite --force
     """
-    return apart(directory, lambda: _restore(directory, node_db, force=force))
+    return apart(directory, lambda: _restore(directory, node_db))
 
 
-def _restore(directory: Path, node_db: Path, *, force: bool) -> int:
-    done = restore_backup(directory, node_db, step_bar, force=force)
-    made = done.contents
+def _restore(directory: Path, node_db: Path) -> int:
+    made = restore_backup(directory, node_db, step_bar)
     sizes = f"{made.file_bytes / 1e6:,.1f} MB and coins of {made.log_bytes / 1e6:,.1f} MB"
     echo_line(f"{node_db} is restored up to block {made.height}: a file of {sizes}")
-    if done.replaced is not None:
-        echo_line(f"what was there is in {done.replaced}: remove it when you need it no more")
     return 0
 
 

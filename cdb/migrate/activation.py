@@ -44,10 +44,9 @@ def activate(
             forget(log_path_of(place))
             return None
         with opened_copy(place) as copy:
-            tell(_plan(place, connection, copy))
-            done = Migration(copy, lambda: _as_it_is(connection, copy), bar).run(
-                force=force, only_once=True
-            )
+            migration = Migration(copy, lambda: _as_it_is(connection, copy), bar)
+            tell(_plan(place, connection, copy, is_verified=migration.is_verified()))
+            done = migration.run(force=force, only_once=True)
             _switch(connection, copy)
     forget(done.log_path)
     return done
@@ -59,16 +58,18 @@ def _as_it_is(connection: Connection, copy: Copy) -> Iterator[NodeCoins]:
     yield NodeCoins(connection, left_out=copy.standing.left_out)
 
 
-def _plan(path: Path, connection: Connection, copy: Copy) -> Plan:
+def _plan(path: Path, connection: Connection, copy: Copy, *, is_verified: bool) -> Plan:
     total = NodeCoins(connection).about()
-    unverified = total if copy.standing.verified < 0 else 0
+    unverified = 0 if is_verified else total
     plan = plan_of(path, "activate", total - copy.standing.coins, unverified)
     return replace(plan, seconds=plan.seconds + total / _DROPPED_ENTRIES_A_SECOND)
 
 
 def _switch(connection: Connection, copy: Copy) -> None:
     tip = tip_up_to(copy.log, copy.log_path, MAX_U32)
-    row = Operation(FIRST_NUMBER, tip.height + 1, tip, None)
+    newest = copy.log.last_block_index  # may be of a block that only spends, and so is no tip
+    height = tip.height if newest is None else newest
+    row = Operation(FIRST_NUMBER, height + 1, tip, None)
     with transaction(connection):
         connection.execute(f"DROP INDEX {INTERLOCK_INDEX}")
         connection.execute(f"ALTER TABLE {COIN_TABLE} RENAME TO {OLD_TABLE}")

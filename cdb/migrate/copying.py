@@ -97,7 +97,8 @@ class Copy:
         taken = self.log.coins_packed(CoinQuery(confirmed=(height + 1, MAX_U32)))
         standing.height = height
         standing.coins -= len(taken) // COIN_BYTES
-        standing.verified = min(standing.verified, height)
+        if height < standing.verified:
+            standing.verified, standing.chain = -1, ""
         standing.save(self.log_path)
         self.log.rewind_to_block_index(height)
 

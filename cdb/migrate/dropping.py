@@ -35,7 +35,7 @@ def drop(path: str | PathLike[str], *, vacuum: bool = False, tell: Tell, bar: Ba
         connection = held.connection
         point_temporary_files_at(place.parent)
         tell(_plan(place, connection, vacuum=vacuum))
-        drop_tables(connection, bar, OLD_TABLE, NEW_TABLE, NOTE_TABLE)
+        drop_tables(connection, bar, OLD_TABLE, NOTE_TABLE, NEW_TABLE)
         if vacuum:
             with bar("vacuum"):
                 connection.execute("VACUUM")

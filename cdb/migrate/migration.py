@@ -103,10 +103,15 @@ class Migration:
         self._bar = bar
 
     def run(self, *, force: bool, only_once: bool = False) -> Migrated:
-        """Copy, verify, and copy what came meanwhile; only_once: verify what never was."""
+        """Copy, verify, and copy what came meanwhile.
+
+        only_once: where nobody changes the table meanwhile. What is verified, on the chain that the
+        table has now, is not verified again.
+        """
+        skips = only_once and self.is_verified()
         self.catch_up()
         digest = None
-        if not only_once or self._copy.standing.verified < 0:
+        if not skips:
             while (digest := self._verify()) is None:
                 self.catch_up()
         standing = self._copy.standing
@@ -114,6 +119,13 @@ class Migration:
         self.catch_up()
         odd = told(standing.oddities)
         return Migrated(self._copy.log_path, standing.coins, standing.height, digest, odd)
+
+    def is_verified(self) -> bool:
+        """Whether all that is copied was verified on the chain that the table has now."""
+        standing = self._copy.standing
+        with self._slices() as coins:
+            chain = coins.chain(standing.verified)
+        return bool(chain) and chain == standing.chain and standing.verified == standing.height
 
     def catch_up(self) -> None:
         """Copy until the newest block."""
@@ -132,12 +144,14 @@ class Migration:
         copy = self._copy
         last = copy.standing.height
         table = TableDigest(copy.log, last)
+        with self._slices() as coins:
+            chain = coins.chain(last)
         with self._bar("verify copy", copy.standing.coins) as progress:
             log = digest_of_log(copy.log, progress)
         with self._bar("verify table", copy.standing.coins) as progress:
             while not table.is_complete:
                 with self._slices() as coins:
-                    if copy.fork(coins) < last:
+                    if copy.fork(coins) < last or coins.chain(last) != chain:
                         return None
                     chunks = coins.chunks(table.next_height, last, with_spends=False)
                     table.add(until(monotonic() + SLICE_SECONDS, chunks), progress)
@@ -145,7 +159,7 @@ class Migration:
             counts = f"{log.coins:,} and {table.digest.coins:,} of them"
             problem = f"{copy.log_path} and {copy.path} have not got the same coins ({counts})"
             raise InvariantError(f"{problem}; remove {copy.log_path} and migrate anew")
-        copy.standing.verified = last
+        copy.standing.verified, copy.standing.chain = last, chain
         copy.standing.oddities[Oddity.ORPHAN] = table.orphans
         copy.standing.save(copy.log_path)
         return log.hex()

@@ -48,13 +48,17 @@ class NewTable:
         """Make it; or go on with one of the same log, whose newest block is the tip."""
         execute = self.connection.execute
         note = (tip.height, tip.digest)
-        if NOTE_TABLE in tables_of(self.connection):
-            if execute(f"SELECT height, digest FROM {NOTE_TABLE}").fetchall() == [note]:
+        tables = tables_of(self.connection)
+        if NOTE_TABLE in tables:
+            if NEW_TABLE in tables and execute(
+                f"SELECT height, digest FROM {NOTE_TABLE}"
+            ).fetchall() == [note]:
                 return
             with transaction(self.connection):
-                execute(f"DROP TABLE {NEW_TABLE}")
+                execute(f"DROP TABLE IF EXISTS {NEW_TABLE}")
                 execute(f"DROP TABLE {NOTE_TABLE}")
         with transaction(self.connection):
+            execute(f"DROP TABLE IF EXISTS {NEW_TABLE}")
             execute(_CREATE)
             execute(f"CREATE TABLE {NOTE_TABLE}(height INTEGER, digest BLOB)")
             execute(f"INSERT INTO {NOTE_TABLE} VALUES(?, ?)", note)

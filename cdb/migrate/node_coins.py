@@ -18,6 +18,8 @@ from cdb.packed import CONFIRM_BYTES, PackedBlocks
 from cdb.packed_state import names_of
 from cdb.rows.sqlite import from_signed
 
+_HIGHEST = MAX_U32 - 1
+"""Height of a block: one more is there for what is rolled back above it."""
 CHUNK_ROWS = 10_000
 _REWARD_ZEROS = range(16, 28)
 _IS_ZERO = bytes([1]) + bytes(255)
@@ -52,6 +54,17 @@ class NodeCoins:
         """The height of the newest block, -1 without one; those out of range don't count."""
         return max(self._newest("confirmed_index"), self._newest("spent_index"))
 
+    def chain(self, height: int) -> str:
+        """What the node calls its chain up to a block: that one's hash; empty where it says none.
+
+        Blocks of two chains may have the same coins above one where they part. These hashes differ.
+        """
+        query = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'full_blocks'"
+        if not self._rows(query):
+            return ""
+        query = "SELECT hex(header_hash) FROM full_blocks WHERE in_main_chain = 1 AND height = ?"
+        return "".join(str(found) for (found,) in self._rows(query, height))
+
     def about(self) -> int:
         """About how many coins there are, at no cost."""
         [(rows,)] = self._rows("SELECT max(rowid) FROM {table}")
@@ -59,8 +72,8 @@ class NodeCoins:
 
     def unplaced(self) -> int:
         """How many rows no range of heights has."""
-        outside = "confirmed_index IS NULL OR confirmed_index < 0 OR confirmed_index > ?"
-        [(count,)] = self._rows(f"SELECT count(*) FROM {{table}} WHERE {outside}", MAX_U32)
+        outside = "typeof(confirmed_index) <> 'integer' OR confirmed_index NOT BETWEEN 0 AND ?"
+        [(count,)] = self._rows(f"SELECT count(*) FROM {{table}} WHERE {outside}", _HIGHEST)
         return int(count)
 
     def chunks(self, first: int, last: int, *, with_spends: bool = True) -> Iterator[Chunk]:
@@ -115,7 +128,7 @@ class NodeCoins:
         return sorted(spends)
 
     def _newest(self, column: str) -> int:
-        select = f"SELECT max({column}) FROM {{table}} WHERE {column} BETWEEN 0 AND {MAX_U32}"
+        select = f"SELECT max({column}) FROM {{table}} WHERE {column} BETWEEN 0 AND {_HIGHEST}"
         [(newest,)] = self._rows(select)
         # An unspent coin's spent height is 0, which is no block's.
         return -1 if newest is None or (column == "spent_index" and not newest) else int(newest)

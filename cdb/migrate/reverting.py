@@ -49,18 +49,21 @@ def revert(path: str | PathLike[str], *, tell: Tell, bar: Bar) -> Path:
         is_unused = held.number == FIRST_NUMBER and OLD_TABLE in tables_of(held.connection)
         tell(_plan(held, is_unused=is_unused))
         if is_unused:
+            # The old table may hold what no chain has: another migration counts that anew.
+            Standing().save(held.log_path)
             _take_back(held.connection)
         else:
             drop_tables(held.connection, bar, OLD_TABLE)
             _write_anew(held, bar)
-        _note(held)
         return held.log_path
 
 
 def _note(held: Activated) -> None:
-    """The log is a copy again, with which another migration may begin."""
-    [(coins,)] = held.connection.execute(f"SELECT count(*) FROM {COIN_TABLE}").fetchall()
-    Standing(held.tip.height, coins, held.tip.height).save(held.log_path)
+    """The log is a copy again, with which another migration goes on. Noted before the table has its
+    name: until then nobody asks."""
+    [(coins,)] = held.connection.execute(f"SELECT count(*) FROM {NEW_TABLE}").fetchall()
+    newest = held.log.last_block_index
+    Standing(-1 if newest is None else newest, coins).save(held.log_path)
 
 
 def _plan(held: Activated, *, is_unused: bool) -> Plan:
@@ -93,11 +96,16 @@ def _write_anew(held: Activated, bar: Bar) -> None:
             connection.execute(f"CREATE INDEX IF NOT EXISTS {name} ON {NEW_TABLE}({column})")
     with transaction(connection):
         connection.execute(_MARKED_INDEX)
-    with transaction(connection):
-        for name in (COIN_TABLE, OPS_TABLE, NOTE_TABLE):
-            connection.execute(f"DROP TABLE {name}")
-        _name(connection, NEW_TABLE)
-        _verify(held, bar)
+    _note(held)
+    try:
+        with transaction(connection):
+            for name in (COIN_TABLE, OPS_TABLE, NOTE_TABLE):
+                connection.execute(f"DROP TABLE {name}")
+            _name(connection, NEW_TABLE)
+            _verify(held, bar)
+    except InvariantError:
+        drop_tables(connection, bar, NOTE_TABLE, NEW_TABLE)  # the next call writes it anew
+        raise
 
 
 def _name(connection: sqlite3.Connection, table: str) -> None:
@@ -117,4 +125,4 @@ def _verify(held: Activated, bar: Bar) -> None:
         table.add(coins.chunks(0, last, with_spends=False), progress)
     if table.digest.hex() != log.hex() or table.orphans:
         problem = f"the table that was written has not got the coins of {held.log_path}"
-        raise InvariantError(f"{held.path}: {problem}; nothing has changed, check the disk")
+        raise InvariantError(f"{held.path}: {problem}; check the disk, and revert again")

@@ -21,13 +21,15 @@ _FILE = "MIGRATION"
 class Standing:
     """height: all blocks up to there are copied; -1: none. coins: how many these confirm.
 
-    verified: the log was held against the table, as a whole, when it was as high; -1: never.
+    verified: the log was held against the table, as a whole, when it was as high; -1: never, or
+    before it was taken back. chain: the node's own name of the chain of that table, if it has one.
     left_out: names of coins that blocks may spend and the log has not got.
     """
 
     height: int = -1
     coins: int = 0
     verified: int = -1
+    chain: str = ""
     oddities: Oddities = field(default_factory=Oddities)
     left_out: set[bytes] = field(default_factory=set)
 
@@ -37,6 +39,7 @@ class Standing:
             "height": self.height,
             "coins": self.coins,
             "verified": self.verified,
+            "chain": self.chain,
             "oddities": {oddity.name: count for oddity, count in self.oddities.items() if count},
             "left_out": sorted(name.hex() for name in [*self.left_out]),
         }
@@ -56,10 +59,14 @@ class Standing:
             oddities = Oddities({Oddity[name]: int(n) for name, n in fields["oddities"].items()})
             left_out = {bytes.fromhex(name) for name in fields["left_out"]}
             height, coins, verified = (int(fields[key]) for key in ("height", "coins", "verified"))
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            chain = str(fields["chain"])
+        except (
+            *(ValueError, KeyError, TypeError, AttributeError),
+            *(ArithmeticError, RecursionError),
+        ) as error:
             advice = f"remove {log_path} and migrate anew"
             raise CorruptDatabaseError(path, "it is damaged", advice) from error
-        return cls(height, coins, verified, oddities, left_out)
+        return cls(height, coins, verified, chain, oddities, left_out)
 
 
 def forget(log_path: Path) -> None:

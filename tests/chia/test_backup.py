@@ -67,7 +67,7 @@ async def test_no_node_starts_on_what_chia_db_backup_makes(path: Path, no_indexe
 
 async def test_a_restored_copy_lives_on_by_itself(path: Path) -> None:
     back_up(path, path.with_name("backup"), silently)
-    restore(path.with_name("backup"), path.with_name("new.sqlite"), silently, force=False)
+    restore(path.with_name("backup"), path.with_name("new.sqlite"), silently)
     async with opened(path.with_name("new.sqlite")) as node:
         record = await node.record(child(FIRST))
         assert record is not None

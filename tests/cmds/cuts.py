@@ -68,13 +68,12 @@ def _recorded(kind: str, root: Path, trace: Path, begun: Path) -> None:
     shim.record(descriptor, os.open(os.devnull, os.O_WRONLY))
     make_node(root / "node.sqlite", BLOCKS)
     if kind == "restore":
-        make_node(root / "old.sqlite", BLOCKS[: len(BLOCKS) // 2])
         back_up(root / "node.sqlite", root / "backup", _silently)
     for path in (root, *root.rglob("*")):
         (fsync_dir if path.is_dir() else fsync_file)(path)
     begun.write_text(str(len(tuple(read_trace(trace)))))
     if kind == "restore":
-        restore(root / "backup", root / "old.sqlite", _silently, force=True)
+        restore(root / "backup", root / "new.sqlite", _silently)
     else:
         back_up(root / "node.sqlite", root / "backup", _silently)
 
@@ -87,15 +86,11 @@ def _check_backup(root: Path) -> None:
 
 
 def _check_restore(root: Path) -> None:
-    file, replaced = root / "old.sqlite", root / "old.sqlite.replaced"
-    if file.exists():
-        newest = BLOCKS[-1] if replaced.exists() else BLOCKS[len(BLOCKS) // 2 - 1]
-        assert _newest(file) == newest.index
-    is_ready = (root / "old.sqlite.restore" / READY).exists()
-    if is_ready or not (file.exists() and replaced.exists()):
-        restore(root / "backup", file, _silently, force=True)
+    file = root / "new.sqlite"
+    is_ready = (root / "new.sqlite.restore" / READY).exists()
+    if is_ready or not file.exists():
+        restore(root / "backup", file, _silently)
     assert _newest(file) == BLOCKS[-1].index
-    assert _newest(replaced / "old.sqlite") == BLOCKS[len(BLOCKS) // 2 - 1].index
     check_backup(root / "backup", _silently)
 
 

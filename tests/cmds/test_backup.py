@@ -25,7 +25,7 @@ from cdb.chia.restore import check_backup, restore
 from cdb.chia.status import status_of
 from cdb.coin_log.binding import missing
 from cdb.damage import Progress
-from cdb.errors import CdbError
+from cdb.errors import CdbError, WrongDatabaseError
 from cdb.schemas import coin_log
 from cdb.state import summarize
 from cdb.testing.faults.shim import missing as no_faults
@@ -91,57 +91,86 @@ def test_backup_and_restore(run_command: Commands, here: Path, blocks: Blocks) -
 def test_a_backup_of_the_very_first_blocks_has_a_log_of_its_own(here: Path, blocks: Blocks) -> None:
     make_node(here / "young.sqlite", blocks[:3], n_rows=3, n_behind=3)
     back_up(here / "young.sqlite", here / "copy", silently)
-    restore(here / "copy", here / "new.sqlite", silently, force=False)
+    restore(here / "copy", here / "new.sqlite", silently)
     assert coins_of(here / "new.sqlite") == digest_of(blocks[:3])
 
 
-def test_force_moves_aside_what_is_there(run_command: Commands, here: Path, blocks: Blocks) -> None:
-    old = contents(here / "old.sqlite.cdb")
-    error = run_command("restore", "backup", "old.sqlite").error()
-    assert f"it is there already; --force moves it to {here}/old.sqlite.replaced" in error
-    out = run_command("restore", "backup", "old.sqlite", "--force").fine().out.decode()
-    assert f"what was there is in {here}/old.sqlite.replaced" in out
-    assert coins_of(here / "old.sqlite") == digest_of(blocks)
-    assert contents(here / "old.sqlite.replaced" / "old.sqlite.cdb") == old
-    assert status_of(here / "old.sqlite.replaced" / "old.sqlite").problems == []
+def test_what_is_there_is_not_touched(run_command: Commands, here: Path) -> None:
     before = contents(here)
-    error = run_command("restore", "backup", "old.sqlite", "--force").error()
-    assert "what was replaced before is still here; move it away" in error
+    error = run_command("restore", "backup", "old.sqlite").error()
+    assert f"{here}/old.sqlite: it is there already; stop the node, and move it away" in error
+    assert "is a directory" in run_command("restore", "backup", "backup").usage_error()
     assert contents(here) == before
+
+
+@pytest.mark.parametrize("moment", ["before the coins", "between coins and file"])
+def test_what_comes_while_names_change_stays(here: Path, moment: str) -> None:
+    """A node that starts there has made a file of its own; once that is gone, it goes on."""
+    file = here / "new.sqlite"
+    last = file if moment == "between coins and file" else log_path_of(file)
+    where: Any = os if last == file else Path
+    name = "link" if last == file else "rename"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(where, name, _killed(getattr(where, name), last))
+        with pytest.raises(KeyboardInterrupt):
+            restore(here / "backup", file, silently)
+    file.write_bytes(b"of a node that was started")
+    with pytest.raises(WrongDatabaseError, match="is there already"):
+        restore(here / "backup", file, silently)
+    assert file.read_bytes() == b"of a node that was started"
+    file.unlink()
+    restore(here / "backup", file, silently)
+    assert status_of(file).problems == []
+
+
+def _killed(call: Any, last: Path) -> Any:
+    def instead(one: Path, other: Path, *more: Any) -> Any:
+        if other == last:
+            raise KeyboardInterrupt
+        return call(one, other, *more)
+
+    return instead
+
+
+def test_of_another_backup_a_restore_does_not_go_on(here: Path, blocks: Blocks) -> None:
+    file = here / "new.sqlite"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "link", _killed(os.link, file))
+        with pytest.raises(KeyboardInterrupt):
+            restore(here / "backup", file, silently)
+    shutil.rmtree(here / "backup")
+    make_node(here / "younger.sqlite", blocks[:9], n_rows=3, n_behind=0)
+    back_up(here / "younger.sqlite", here / "backup", silently)
+    with pytest.raises(WrongDatabaseError, match="another restore was killed here"):
+        restore(here / "backup", file, silently)
+
+
+def test_a_backup_that_was_written_to_is_refused(run_command: Commands, here: Path) -> None:
+    (here / "backup" / "node.sqlite-wal").write_bytes(b"")
+    error = run_command("restore", "backup", "new.sqlite").error()
+    assert "node.sqlite-wal: something has written to the backup" in error
+
+
+def test_a_second_backup_never_empties_the_first(here: Path) -> None:
+    """It comes when the first has its name, and not yet let go of its lock."""
+    real = Path.rename
+    with pytest.MonkeyPatch.context() as patch:
+
+        def rename(one: Path, other: Path) -> Path:
+            done = real(one, other)
+            with pytest.raises(WrongDatabaseError, match="is there already"):
+                back_up(here / "node.sqlite", here / "new", silently)
+            return done
+
+        patch.setattr(Path, "rename", rename)
+        back_up(here / "node.sqlite", here / "new", silently)
+    check_backup(here / "new", silently)
 
 
 @pytest.mark.parametrize("name", ["lone.sqlite.cdb", "lone.sqlite-wal"])
 def test_no_half_of_a_database_is_overwritten(run_command: Commands, here: Path, name: str) -> None:
     (here / name).mkdir()
     assert f"{name}: it is there already" in run_command("restore", "backup", "lone.sqlite").error()
-
-
-def test_what_a_killed_node_left_in_its_wal_goes_along(here: Path) -> None:
-    child = os.fork()
-    if child == 0:
-        connection = sqlite3.connect(here / "old.sqlite")
-        connection.execute("INSERT INTO hints VALUES (x'01', x'02')")
-        connection.commit()
-        os._exit(0)
-    os.waitpid(child, 0)
-    assert (here / "old.sqlite-wal").stat().st_size > 0
-    restore(here / "backup", here / "old.sqlite", silently, force=True)
-    with closing(sqlite3.connect(here / "old.sqlite.replaced" / "old.sqlite")) as connection:
-        assert connection.execute("SELECT count(*) FROM hints").fetchall() == [(1,)]
-    with closing(sqlite3.connect(here / "old.sqlite")) as connection:
-        assert connection.execute("SELECT count(*) FROM hints").fetchall() == [(0,)]
-
-
-def test_a_node_that_runs_is_not_replaced(run_command: Commands, here: Path) -> None:
-    with coin_log.INDEXED(here / "old.sqlite.cdb"):
-        error = run_command("restore", "backup", "old.sqlite", "--force").error()
-        assert "another process has this database open for writing" in error
-    with closing(sqlite3.connect(here / "old.sqlite")) as connection:
-        connection.execute("SELECT * FROM current_peak").fetchall()
-        error = run_command("restore", "backup", "old.sqlite", "--force").error()
-        assert "a program has this database open; stop the node" in error
-    assert "old.sqlite.replaced" not in names(here)
-    assert run_command("restore", "backup", "old.sqlite", "--force").fine()
 
 
 def flip_log(copy: Path) -> None:
@@ -220,7 +249,7 @@ def test_what_is_not_whole_is_not_restored(
 ) -> None:
     spoil(here / "backup")
     before = contents(here)
-    assert problem in run_command("restore", "backup", "old.sqlite", "--force").error()
+    assert problem in run_command("restore", "backup", "new.sqlite").error()
     assert contents(here) == before
 
 
@@ -310,7 +339,7 @@ def test_a_killed_backup_is_none_and_the_next_one_is_whole(here: Path, blocks: B
         else:
             if not (here / "new.partial" / "BACKUP").exists():
                 with pytest.raises(CdbError):
-                    restore(here / "new.partial", here / "restored", silently, force=False)
+                    restore(here / "new.partial", here / "restored", silently)
             left = log_in(here / "new.partial") / "log"
             if left.exists():  # it counts for nothing
                 left.write_bytes(b"no log")
@@ -325,61 +354,31 @@ def test_a_killed_backup_is_none_and_the_next_one_is_whole(here: Path, blocks: B
     assert whole >= 1
 
 
-@pytest.mark.parametrize("force", [False, True])
-def test_a_killed_restore_leaves_the_old_or_nothing_and_the_next_one_finishes(
-    here: Path, blocks: Blocks, force: bool
+def test_a_killed_restore_leaves_nothing_and_the_next_one_finishes(
+    here: Path, blocks: Blocks
 ) -> None:
-    old = {"node": (here / "old.sqlite").read_bytes(), "log": contents(here / "old.sqlite.cdb")}
     copy, file, work = here / "backup", here / "there.sqlite", here / "there.sqlite.restore"
-    before = contents(copy)
+    before = contents(here)
     n, seen = 1, set()
 
     def put_back() -> None:
-        restore(copy, file, silently, force=force)
+        restore(copy, file, silently)
 
-    while True:
-        if force:
-            shutil.copy(here / "old.sqlite", file)
-            shutil.copytree(here / "old.sqlite.cdb", log_path_of(file))
-        if not killed_at(n, put_back):
-            break
-        seen.add(state(file, old))
-        if n % 14 < EACH and state(file, old) != "new":  # and once more, on the way
+    while killed_at(n, put_back):
+        seen.add(file.exists())
+        if n % 14 < EACH and not file.exists():  # and once more, on the way
             killed_at(n // 2, put_back)
-            seen.add(state(file, old))
-        if state(file, old) != "new" or (work / "READY").exists():
+        if not file.exists() or (work / "READY").exists():
             put_back()
-        assert state(file, old) == "new"
+        elif work.exists():
+            shutil.rmtree(work)
         assert coins_of(file) == digest_of(blocks)
-        assert contents(copy) == before
-        clear(here, file, old if force else None)
+        shutil.rmtree(log_path_of(file))
+        file.unlink()
+        assert contents(here) == before
         n += EACH
     assert n > 50
-    assert seen == ({"old", "between", "new"} if force else {"between", "new"})
-
-
-def state(file: Path, old: dict[str, Any]) -> str:
-    """What is at a path. A file and the coins of another one are never there together."""
-    if not file.exists():
-        return "between"
-    is_old = file.read_bytes() == old["node"]
-    log = old["log"] if is_old else contents(file.with_name("backup") / "node.sqlite.cdb")
-    assert contents(log_path_of(file)) == log
-    return "old" if is_old else "new"
-
-
-def clear(here: Path, file: Path, old: dict[str, Any] | None) -> None:
-    """Remove what a restore has made, once it has proved to be nothing else; and its backup
-    stays."""
-    replaced = file.with_name("there.sqlite.replaced")
-    if old is not None:
-        assert (replaced / file.name).read_bytes() == old["node"]
-        assert contents(replaced / log_path_of(file).name) == old["log"]
-        shutil.rmtree(replaced)
-    file.unlink()
-    shutil.rmtree(log_path_of(file))
-    shutil.rmtree(file.with_name("there.sqlite.restore"), ignore_errors=True)
-    assert [name for name in names(here) if name.startswith("there")] == []
+    assert seen == {False, True}
 
 
 @pytest.mark.skipif(no_faults() is not None, reason=str(no_faults()))

@@ -20,10 +20,18 @@ from cdb.chia.log import tip_up_to
 from cdb.chia.operation import Operation
 from cdb.coin_log import binding
 from cdb.coin_log.binding import missing
-from cdb.coins import coin_name
+from cdb.coins import Coin, bytes32, coin_name
 from cdb.damage import Progress
-from cdb.errors import CdbError, InvariantError, StorageError
+from cdb.errors import (
+    CdbError,
+    CorruptDatabaseError,
+    InvariantError,
+    StorageError,
+    WrongDatabaseError,
+)
+from cdb.mainnet import farmer_coin
 from cdb.migrate import activation, dropping, migration, new_table, node_coins, node_file, reverting
+from cdb.migrate.activated import activated
 from cdb.migrate.migration import Migrated, Plan
 from cdb.rows.sqlite import open_uri
 from cdb.schemas import find_schema
@@ -445,7 +453,7 @@ def later(blocks: Sequence[BlockSpendInfo]) -> list[BlockSpendInfo]:
 
 
 def test_a_table_that_is_written_wrong_is_not_shown(
-    path: Path, monkeypatch: pytest.MonkeyPatch
+    path: Path, rows: Rows, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     activate(path)
     drop(path)
@@ -456,9 +464,11 @@ def test_a_table_that_is_written_wrong_is_not_shown(
 
     with monkeypatch.context() as patch:
         patch.setattr(new_table.NewTable, "_rows", one_too_few)
-        with pytest.raises(InvariantError, match="nothing has changed"):
+        with pytest.raises(InvariantError, match=r"has not got the coins .*, and revert again"):
             revert(path)
     assert is_active(path)
+    revert(path)
+    assert rows_of(path) == rows
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -637,3 +647,135 @@ def test_a_log_of_another_file_is_noticed(
     for option in ("--revert", "--drop"):
         assert "up to there it holds no coins" in run_command("migrate", option, path).error()
     assert node_file.OLD_TABLE in tables(path)
+
+
+HASH = bytes32(b"\5" * 32)
+
+
+def farmed(height: int) -> BlockSpendInfo:
+    """A block of one farmer, the same on every chain."""
+    coin = Coin(farmer_coin(height, HASH).parent_coin_name, HASH, 1)
+    return BlockSpendInfo(height, 1_600_000_000 + height, [], [coin])
+
+
+def paid(payer: Coin, puzzle_hash: bytes) -> BlockSpendInfo:
+    """One that spends a coin for another one, at a height below the farmer's."""
+    coin = Coin(payer.name(), bytes32(puzzle_hash), 1)
+    return BlockSpendInfo(20, 1_600_000_020, [payer.name()], [coin])
+
+
+@pytest.mark.parametrize("has_blocks", [True, False])
+def test_a_fork_below_blocks_that_are_the_same_is_noticed(tmp_path: Path, has_blocks: bool) -> None:
+    path, first, later = tmp_path / "node.sqlite", farmed(1), map(farmed, range(21, 200))
+    old, new = (paid(first.confirms[0], mark * 32) for mark in (b"\7", b"\x08"))
+    with MadeNode(path, [first, old, *later]) as node:
+        if has_blocks:
+            node.connection.execute(
+                "CREATE TABLE full_blocks(header_hash BLOB, height, in_main_chain)"
+            )
+            node.connection.execute("INSERT INTO full_blocks VALUES(x'01', 199, 1)")
+        migrate(path)
+        node.connection.execute("UPDATE coin_record SET spent_index = 0 WHERE spent_index > 0")
+        node.connection.execute("DELETE FROM coin_record WHERE confirmed_index = 20")
+        node.add(new)
+        if has_blocks:
+            node.connection.execute("UPDATE full_blocks SET in_main_chain = 0")
+            node.connection.execute("INSERT INTO full_blocks VALUES(x'02', 199, 1)")
+    with pytest.raises(InvariantError, match="have not got the same coins"):
+        activate(path)
+    assert rows_of(path)
+
+
+@pytest.mark.parametrize("is_same_chain", [True, False])
+def test_what_was_verified_is_not_verified_again_on_the_same_chain(
+    path: Path, is_same_chain: bool
+) -> None:
+    with MadeNode(path) as node:
+        newest = migrate(path).height
+        node.connection.execute("CREATE TABLE full_blocks(header_hash BLOB, height, in_main_chain)")
+        node.connection.execute("INSERT INTO full_blocks VALUES(x'01', ?, 1)", (newest,))
+        migrate(path)
+        if not is_same_chain:
+            node.connection.execute("UPDATE full_blocks SET header_hash = x'02'")
+    done = activate(path)
+    assert done is not None
+    assert (done.digest is None) == is_same_chain
+
+
+def test_a_newest_block_that_only_spends_is_there_after_activation(path: Path) -> None:
+    with MadeNode(path) as node:
+        execute = node.connection.execute
+        [(newest,)] = execute("SELECT max(confirmed_index) FROM coin_record").fetchall()
+        query = "SELECT coin_name FROM coin_record WHERE spent_index = 0 LIMIT 1"
+        [(name,)] = execute(query).fetchall()
+        execute("UPDATE coin_record SET spent_index = ? WHERE coin_name = ?", (newest + 3, name))
+    migrate(path, force=True)
+    activation.activate(path, force=True, tell=lambda plan: None, bar=no_bar)
+    with activated(path) as found:
+        [info] = found.log.coin_infos_for_coin_names([name])
+        assert info.spent_index == newest + 3
+
+
+@pytest.mark.parametrize("height", [2**32 - 1, 2**32, -1, 58.5])
+def test_heights_that_no_block_has_are_counted_and_left_out(path: Path, height: float) -> None:
+    row = (b"\1" * 32, height, 0, 0, b"\2" * 32, b"\3" * 32, bytes(8), 0)
+    with MadeNode(path) as node:
+        node.connection.execute("INSERT INTO coin_record VALUES(?, ?, ?, ?, ?, ?, ?, ?)", row)
+    with pytest.raises(WrongDatabaseError, match="what no chain has"):
+        migrate(path)
+    migrate(path, force=True)
+    activation.activate(path, force=True, tell=lambda plan: None, bar=no_bar)
+    with activated(path):
+        pass
+    revert(path)
+
+
+def test_what_was_left_out_is_told_again_after_a_revert(path: Path) -> None:
+    row = (b"\x77" * 32, 1, 0, 0, b"\2" * 32, b"\3" * 32, bytes(8), 0)
+    with MadeNode(path) as node:
+        node.connection.execute("INSERT INTO coin_record VALUES(?, ?, ?, ?, ?, ?, ?, ?)", row)
+    activation.activate(path, force=True, tell=lambda plan: None, bar=no_bar)
+    revert(path)
+    with pytest.raises(WrongDatabaseError, match="what no chain has"):
+        migrate(path)
+
+
+def test_a_revert_that_drop_has_cut_short_begins_anew(path: Path, rows: Rows) -> None:
+    activate(path)
+    drop(path)
+    for table in (new_table.NEW_TABLE, new_table.NOTE_TABLE):
+        with closing(sqlite3.connect(path)) as connection, connection:
+            connection.execute(f"CREATE TABLE {table}(height, digest)")
+        revert(path)
+        assert rows_of(path) == rows
+        activate(path)
+        drop(path)
+
+
+@pytest.mark.parametrize("moment", ["_name", "_verify"])
+def test_a_revert_that_is_killed_at_last_goes_on(
+    path: Path, rows: Rows, monkeypatch: pytest.MonkeyPatch, moment: str
+) -> None:
+    """The log is noted as a copy by then, while it is the one that is in use."""
+    activate(path)
+    drop(path)
+    with monkeypatch.context() as patch:
+        patch.setattr(reverting, moment, _killed)
+        with pytest.raises(KeyboardInterrupt):
+            revert(path)
+    assert is_active(path)
+    revert(path)
+    assert rows_of(path) == rows
+    migrate(path)
+
+
+def _killed(*arguments: object) -> None:
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, '{"height": Infinity}'])
+def test_a_note_that_lies_is_damage(path: Path, text: str) -> None:
+    migrate(path)
+    (log_of(path) / "MIGRATION").write_text(text)
+    with pytest.raises(CorruptDatabaseError, match="MIGRATION: it is damaged"):
+        migrate(path)
