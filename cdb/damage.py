@@ -1,13 +1,9 @@
 """What a check of a database's files finds: the file, what is wrong, and what can rebuild it."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from cdb.errors import DatabaseError
-
-Progress = Callable[[int], object]
-"""Is told how many coins were done."""
 
 
 @dataclass(frozen=True, slots=True)

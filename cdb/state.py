@@ -14,7 +14,6 @@ from typing import NamedTuple
 
 from cdb.blocks import BlockSpendInfo
 from cdb.coins import NAME_BYTES, Coin, CoinInfo, bytes32, bytes32_unchecked
-from cdb.damage import Progress
 from cdb.errors import ChainMismatchError, InvariantError
 from cdb.packed import CONFIRM_BYTES, INFO_BYTES, INFO_FORMAT, Packed, PackedBlocks, pack_unnamed
 from cdb.packed_reads import OTHER_ANSWERS, PackedReads, packed_reads
@@ -25,6 +24,7 @@ from cdb.packed_state import (
     first_unsorted,
     write_state,
 )
+from cdb.progress import Progress
 from cdb.schemas.protocol import Schema
 
 _BLOCK_BYTES, _COIN_BYTES = calcsize(BLOCK_FORMAT), calcsize(COIN_FORMAT)

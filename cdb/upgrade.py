@@ -14,22 +14,21 @@ import os
 import shutil
 from array import array
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 
-from cdb.damage import Progress
 from cdb.disk.exchange import exchange
 from cdb.disk.files import fsync_dir
 from cdb.disk.home import FORMAT_FILE, LOCK_FILE, Lock, is_unused, schema_at, wrong_version
 from cdb.disk.paths import check_directory, located
+from cdb.disk.room import SPARE_BYTES, check_room, free_bytes_at
 from cdb.errors import (
     BlockError,
     CorruptDatabaseError,
     DatabaseError,
     InvariantError,
-    StorageError,
     UnsupportedError,
     WrongDatabaseError,
     storage_errors,
@@ -37,15 +36,13 @@ from cdb.errors import (
 from cdb.loader import Loader
 from cdb.packed import PackedBlocks
 from cdb.packed_reads import packed_reads
+from cdb.progress import Progress, StepBar, no_bar
 from cdb.schemas import SchemaInfo
 from cdb.schemas.protocol import Former
 from cdb.state import StateSummary
 from cdb.state import verify as verify_state
 
 FLUSH_COINS = 1_000_000
-_SPARE_BYTES = 16 << 20
-
-Bar = Callable[[str], AbstractContextManager[Progress]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +78,7 @@ def upgrade(
     *,
     keep_old: bool = True,
     tell: Callable[[Plan], object] = lambda plan: None,
-    bar: Bar = lambda step: nullcontext(lambda coins: None),
+    bar: StepBar = no_bar,
 ) -> Upgraded:
     """Upgrade the database at a path, durably.
 
@@ -96,7 +93,7 @@ def upgrade(
 
 class _Upgrade:
     def __init__(
-        self, schema: SchemaInfo, former: Former, path: Path, keep_old: bool, bar: Bar
+        self, schema: SchemaInfo, former: Former, path: Path, keep_old: bool, bar: StepBar
     ) -> None:
         self._schema, self._former, self._path, self._bar = schema, former, path, bar
         self._new = path.with_name(f"{path.name}.upgrade")
@@ -159,14 +156,11 @@ class _Upgrade:
         self._check_kept_is_free()
         with storage_errors(self._path):
             size = sum(file.stat().st_size for file in self._path.rglob("*"))
-            free = shutil.disk_usage(self._path.parent).free
-        needed = size + size // 8 + _SPARE_BYTES
-        plan = Plan(self._path, self._former.version - 1, needed, free, self._kept)
-        if free < needed:
-            problem = f"upgrading {self._path.name} takes up to {needed / 1e6:,.0f} MB here"
-            advice = f"and {free / 1e6:,.0f} MB are free; free some space"
-            raise StorageError(self._path.parent, f"{problem}, {advice}")
-        return plan
+        needed = size + size // 8 + SPARE_BYTES
+        parent = self._path.parent
+        check_room(parent, f"upgrading {self._path.name}", needed)
+        free = free_bytes_at(parent)
+        return Plan(self._path, self._former.version - 1, needed, free, self._kept)
 
     def _clear_new(self) -> None:
         """Remove what an upgrade has left that was killed before the exchange."""

@@ -10,21 +10,20 @@ once they are whole and durable.
 """
 
 import os
-import shutil
 import sqlite3
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, closing, contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from os import PathLike
 from pathlib import Path
-from typing import Protocol
 
 from cdb.ahead import ahead
-from cdb.chia import ops_table
+from cdb.chia import ops_table, work_directory
 from cdb.chia.backup_directory import (
     BACKUP_FILE,
     PARTIAL_SUFFIX,
+    SIDE_SUFFIXES,
     Contents,
     file_in,
     log_in,
@@ -35,10 +34,10 @@ from cdb.chia.keeping import rows_kept
 from cdb.chia.log import RESTORE, catch_up, log_path_of, root_of
 from cdb.chia.node_database import TABLES, check_in_log, operations_of
 from cdb.chia.operation import Operation, Tip
-from cdb.damage import Progress
 from cdb.disk.files import fsync_dir, fsync_file, temporary
-from cdb.disk.home import LOCK_FILE, Lock
+from cdb.disk.home import LOCK_FILE
 from cdb.disk.paths import located
+from cdb.disk.room import SPARE_BYTES, check_room
 from cdb.durability import Durability
 from cdb.errors import (
     DatabaseClosedError,
@@ -46,23 +45,15 @@ from cdb.errors import (
     WrongDatabaseError,
     storage_errors,
 )
+from cdb.progress import StepBar
 from cdb.rows.snapshot import Snapshot
 from cdb.rows.sqlite import connect, sqlite_errors
 from cdb.schemas import coin_log
 
 _PAGES_A_STEP = 4096
-_SPARE_BYTES = 16 << 20
 
 
-class Bar(Protocol):
-    """Gives what is told of a step's progress; total: None where nobody knows it."""
-
-    def __call__(
-        self, what: str, total: int | None, unit: str, /
-    ) -> AbstractContextManager[Progress]: ...
-
-
-def back_up(file: str | PathLike[str], directory: str | PathLike[str], bar: Bar) -> Contents:
+def back_up(file: str | PathLike[str], directory: str | PathLike[str], bar: StepBar) -> Contents:
     """Make a backup of a node's file, and of its coins, in a directory that is not there yet.
 
     Raises DatabaseError: WrongDatabaseError where the coins are not in a log, or the log is
@@ -77,7 +68,7 @@ def back_up(file: str | PathLike[str], directory: str | PathLike[str], bar: Bar)
         raise WrongDatabaseError(log_path, f"the coins of {file} are not there", RESTORE)
     target = located(directory, read_only=False)
     with _work_directory(target) as work:
-        check_room(work, size_bytes(file) + size_bytes(log_path))
+        check_room(work, "the backup", size_bytes(file) + size_bytes(log_path) + SPARE_BYTES)
         with rows_kept(log_path):
             _copy_log(log_path, file, log_in(work), bar)
             _copy_file(file, file_in(work), bar)
@@ -88,60 +79,28 @@ def back_up(file: str | PathLike[str], directory: str | PathLike[str], bar: Bar)
     return contents
 
 
-def check_room(directory: Path, needed_bytes: int) -> None:
-    """Raise StorageError where a directory's disk has less room than that, and some to spare."""
-    with storage_errors(directory):
-        free_bytes = shutil.disk_usage(directory).free
-    if free_bytes < needed_bytes + _SPARE_BYTES:
-        problem = f"this takes up to {needed_bytes / 1e6:,.0f} MB"
-        advice = f"and {free_bytes / 1e6:,.0f} MB are free; free some space"
-        raise StorageError(directory, f"{problem}, {advice}")
-
-
 @contextmanager
 def _work_directory(target: Path) -> Iterator[Path]:
     """An empty directory beside the target, where the backup is made; it goes if that fails."""
     work = target.with_name(target.name + PARTIAL_SUFFIX)
     if os.path.lexists(target):
         raise WrongDatabaseError(target, "something is there already; name a new directory")
-    with storage_errors(work):
-        if work.is_symlink() or (os.path.lexists(work) and not _is_ours(work)):
-            problem = "the backup needs this name; move away what is here"
-            raise WrongDatabaseError(work, problem)
-        work.mkdir(exist_ok=True)
-    lock = Lock(work / LOCK_FILE, work)
+    file, mark = file_in(work), work / BACKUP_FILE
+    names = {each.name for each in (mark, temporary(mark), file, log_in(work))}
+    names |= {file.name + suffix for suffix in SIDE_SUFFIXES}
+    lock = work_directory.take(work, names, "the backup")
     try:
-        _empty(work)
+        work_directory.empty(work)
         yield work
     except BaseException:
-        with suppress(StorageError), storage_errors(work):
-            _empty(work)
-            (work / LOCK_FILE).unlink()
-            work.rmdir()
+        with suppress(StorageError):
+            work_directory.remove(work)
         raise
     finally:
         lock.release()
 
 
-def _is_ours(work: Path) -> bool:
-    """Whether a backup that was killed has left this."""
-    file, mark = file_in(work), work / BACKUP_FILE
-    names = {LOCK_FILE, mark.name, temporary(mark).name, file.name, log_in(work).name}
-    names |= {file.name + suffix for suffix in ("-journal", "-wal", "-shm")}
-    return work.is_dir() and {each.name for each in work.iterdir()} <= names
-
-
-def _empty(work: Path) -> None:
-    """Remove all but the lock."""
-    with storage_errors(work):
-        for each in work.iterdir():
-            if each.is_dir():
-                shutil.rmtree(each)
-            elif each.name != LOCK_FILE:
-                each.unlink()
-
-
-def _copy_log(source: Path, file: Path, target: Path, bar: Bar) -> None:
+def _copy_log(source: Path, file: Path, target: Path, bar: StepBar) -> None:
     """Make a log of the blocks of another one, beside its writer."""
     with coin_log.INDEXED(target, durability=Durability.POWER) as copy:
         while True:
@@ -157,7 +116,7 @@ def _copy_log(source: Path, file: Path, target: Path, bar: Bar) -> None:
                     copy.rewind_to_block_index(lowest - 1)
 
 
-def _copy_blocks(log: coin_log.CoinLogSchema, copy: coin_log.CoinLogSchema, bar: Bar) -> None:
+def _copy_blocks(log: coin_log.CoinLogSchema, copy: coin_log.CoinLogSchema, bar: StepBar) -> None:
     newest = copy.last_block_index
     done = -1 if newest is None else newest
     with bar("coins", log.last_block_index, " heights") as progress:
@@ -175,7 +134,7 @@ def _lowest_height(file: Path) -> int:
         return int(height)
 
 
-def _copy_file(source: Path, target: Path, bar: Bar) -> None:
+def _copy_file(source: Path, target: Path, bar: StepBar) -> None:
     """Copy an SQLite file, as of one moment, durably."""
     with _snapshot(source) as snapshot, closing(sqlite3.connect(target)) as copy:
         with sqlite_errors(target):

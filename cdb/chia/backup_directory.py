@@ -25,6 +25,8 @@ BACKUP_FILE = "BACKUP"
 PARTIAL_SUFFIX = ".partial"
 _HEAD = b"cdb node backup 1\n"
 _NAME = "node.sqlite"
+SIDE_SUFFIXES = ("-journal", "-wal", "-shm")
+"""Of what SQLite has beside a file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +40,10 @@ class Contents:
     file_bytes: int
     log_bytes: int
     made_at: str
+
+    def __str__(self) -> str:
+        sizes = (f"{n / 1e6:,.1f} MB" for n in (self.file_bytes, self.log_bytes))
+        return "a file of {} and coins of {}".format(*sizes)
 
 
 def file_in(directory: Path) -> Path:

@@ -16,7 +16,7 @@ from cdb.chia.operation import Operation
 from cdb.chia.ops_table import OPS_TABLE
 from cdb.errors import CorruptDatabaseError, WrongDatabaseError
 from cdb.node.table import COIN_TABLE, KEPT_COLUMN
-from cdb.rows.sqlite import Tables
+from cdb.rows.sqlite import Tables, columns_of, tables_of
 
 _PEAK_TABLE, _BLOCKS_TABLE = "current_peak", "full_blocks"
 TABLES: Tables = {OPS_TABLE: "number", _PEAK_TABLE: "key", _BLOCKS_TABLE: "header_hash"}
@@ -52,14 +52,12 @@ class Peak:
 
 def coins_of(connection: sqlite3.Connection) -> Coins:
     """Where the coins are. Raises sqlite3.Error."""
-    tables = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
-    if (OPS_TABLE,) in tables:
+    if OPS_TABLE in tables_of(connection):
         return Coins.IN_LOG
-    columns = connection.execute(f"PRAGMA main.table_xinfo({COIN_TABLE})").fetchall()
-    names = {name for _, name, *_ in columns}
-    if KEPT_COLUMN in names:
+    columns = columns_of(connection, COIN_TABLE)
+    if KEPT_COLUMN in columns:
         return Coins.LOST
-    return Coins.IN_TABLE if "coin_name" in names else Coins.NOWHERE
+    return Coins.IN_TABLE if "coin_name" in columns else Coins.NOWHERE
 
 
 def check_in_log(connection: sqlite3.Connection, file: Path) -> None:
@@ -83,8 +81,7 @@ def operations_of(connection: sqlite3.Connection, file: Path) -> list[Operation]
 
 def peak_of(connection: sqlite3.Connection, file: Path) -> Peak | None:
     """The peak; None where there is none yet. Raises sqlite3.Error and CorruptDatabaseError."""
-    tables = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
-    if not {(_PEAK_TABLE,), (_BLOCKS_TABLE,)}.issubset(tables):
+    if not {_PEAK_TABLE, _BLOCKS_TABLE} <= tables_of(connection):
         return None
     row = connection.execute(_SELECT_PEAK).fetchone()
     if row is None:

@@ -9,20 +9,27 @@ finishes what was begun, wherever it was killed.
 """
 
 import os
-import shutil
 from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 from os import PathLike
 from pathlib import Path
 
-from cdb.chia.backup import Bar, check_room
-from cdb.chia.backup_directory import Contents, contents_of, file_in, line_of, log_in, size_bytes
+from cdb.chia import work_directory
+from cdb.chia.backup_directory import (
+    SIDE_SUFFIXES,
+    Contents,
+    contents_of,
+    file_in,
+    line_of,
+    log_in,
+    size_bytes,
+)
 from cdb.chia.log import fitting_effect, log_path_of
 from cdb.chia.node_database import TABLES, check_in_log, operations_of
-from cdb.damage import Progress
 from cdb.disk.files import fsync_dir, fsync_file, replace_file, temporary
-from cdb.disk.home import LOCK_FILE, Lock
-from cdb.disk.paths import located, own
+from cdb.disk.home import Lock
+from cdb.disk.paths import located, own, read_own
+from cdb.disk.room import SPARE_BYTES, check_room
 from cdb.errors import (
     CorruptDatabaseError,
     InvariantError,
@@ -31,6 +38,7 @@ from cdb.errors import (
     storage_errors,
 )
 from cdb.node.table import LOG_SUFFIX
+from cdb.progress import Progress, StepBar
 from cdb.rows.snapshot import Snapshot
 from cdb.rows.sqlite import integrity_problems
 from cdb.schemas import coin_log
@@ -38,13 +46,12 @@ from cdb.state import verify
 
 READY = "READY"
 WORK_SUFFIX = ".restore"
-_SIDE_SUFFIXES = ("-journal", "-wal", "-shm")
 _CHUNK_BYTES = 4 << 20
 _ANOTHER = "use another backup"
 _IN_THE_WAY = "it is there already; stop the node, and move it away"
 
 
-def restore(directory: str | PathLike[str], file: str | PathLike[str], bar: Bar) -> Contents:
+def restore(directory: str | PathLike[str], file: str | PathLike[str], bar: StepBar) -> Contents:
     """Verify a backup, and make it a node's database.
 
     Raises WrongDatabaseError where something is there already, CorruptDatabaseError for a backup
@@ -55,19 +62,19 @@ def restore(directory: str | PathLike[str], file: str | PathLike[str], bar: Bar)
 
 
 class _Restore:
-    def __init__(self, source: Path, file: Path, bar: Bar) -> None:
+    def __init__(self, source: Path, file: Path, bar: StepBar) -> None:
         self._source, self._file, self._bar = source, file, bar
         self._log = log_path_of(file)
         self._work = _beside(file, WORK_SUFFIX)
+        self._ready = self._work / READY
 
     def run(self) -> Contents:
         contents = contents_of(self._source)
-        self._make_work_directory()
         with ExitStack() as held:
-            held.callback(Lock(self._work / LOCK_FILE, self._work).release)
+            held.callback(self._take_work_directory().release)
             if not self._is_ready(contents):
                 try:
-                    self._check_way()
+                    self._check_way("", *SIDE_SUFFIXES, LOG_SUFFIX)
                     check_backup(self._source, self._bar)
                     self._copy(contents)
                 except BaseException:
@@ -78,44 +85,27 @@ class _Restore:
             self._remove_work_directory()
         return contents
 
-    def _make_work_directory(self) -> None:
-        """Make it, or take the one that a restore which was killed has left."""
-        work = self._work
-        names = {LOCK_FILE, READY, temporary(work / READY).name}
-        names |= {file_in(work).name, log_in(work).name}
-        with storage_errors(work):
-            if os.path.lexists(work) and (
-                work.is_symlink()
-                or not work.is_dir()
-                or not {each.name for each in work.iterdir()} <= names
-            ):
-                raise WrongDatabaseError(work, "restore needs this name; move away what is here")
-            work.mkdir(exist_ok=True)
+    def _take_work_directory(self) -> Lock:
+        paths = (self._ready, temporary(self._ready), file_in(self._work), log_in(self._work))
+        return work_directory.take(self._work, {path.name for path in paths}, "restore")
 
     def _is_ready(self, contents: Contents) -> bool:
         """Whether only names have to change. Else the directory is empty from here on."""
-        ready = self._work / READY
         with storage_errors(self._work):
-            if ready.exists():
-                if ready.read_bytes() != self._mark(contents):
-                    problem = "another restore was killed here, or the backup is another one now"
-                    advice = f"remove {self._work}, and restore again"
-                    raise WrongDatabaseError(self._work, problem, advice)
-                return True
-            for each in self._work.iterdir():
-                if each.is_dir():
-                    shutil.rmtree(each)
-                elif each.name != LOCK_FILE:
-                    each.unlink()
-        return False
+            mark = read_own(self._ready)
+        if mark is None:
+            work_directory.empty(self._work)
+        elif mark != self._mark(contents):
+            problem = "another restore was killed here, or the backup is another one now"
+            raise WrongDatabaseError(self._work, problem, f"remove {self._work}, and restore again")
+        return mark is not None
 
     def _mark(self, contents: Contents) -> bytes:
         """Of a backup: where it is, and what it says of itself."""
         return os.fsencode(self._source) + b"\n" + line_of(contents)
 
-    def _check_way(self) -> None:
-        """Raise WrongDatabaseError unless nothing is there."""
-        suffixes = ("", *_SIDE_SUFFIXES, LOG_SUFFIX)
+    def _check_way(self, *suffixes: str) -> None:
+        """Raise WrongDatabaseError where something has the file's name with one of these."""
         for path in (_beside(self._file, suffix) for suffix in suffixes):
             if os.path.lexists(path):
                 raise WrongDatabaseError(path, _IN_THE_WAY)
@@ -123,50 +113,50 @@ class _Restore:
     def _copy(self, contents: Contents) -> None:
         file, log = file_in(self._source), log_in(self._source)
         total_bytes = size_bytes(file) + size_bytes(log)
-        check_room(self._work, total_bytes)
+        check_room(self._work, "to restore this", total_bytes + SPARE_BYTES)
         with self._bar("copy", total_bytes, "B") as progress:
             _copy_file(file, file_in(self._work), progress)
             _copy_directory(log, log_in(self._work), progress)
         fsync_dir(self._work)
-        replace_file(self._work / READY, self._mark(contents), durable=True)
+        replace_file(self._ready, self._mark(contents), durable=True)
         fsync_dir(self._work.parent)
 
     def _put_in_place(self) -> None:
         """Give both their names, as far as that is not done, and where nothing has them."""
         new_file, new_log = file_in(self._work), log_in(self._work)
         if new_log.exists():
-            self._check_way()
+            self._check_way("", *SIDE_SUFFIXES, LOG_SUFFIX)
             with storage_errors(self._log):
                 new_log.rename(self._log)
             fsync_dir(self._log.parent)
             fsync_dir(self._work)
-        if new_file.exists():
+        if new_file.exists() and not self._has_name(new_file):
+            # SQLite would take a journal of somebody else's for this file's.
+            self._check_way("", *SIDE_SUFFIXES)
             with storage_errors(self._file):
-                try:
-                    os.link(new_file, self._file)
-                except FileExistsError:
-                    if not new_file.samefile(self._file):
-                        raise WrongDatabaseError(self._file, _IN_THE_WAY) from None
-            fsync_dir(self._file.parent)
+                os.link(new_file, self._file)
+        fsync_dir(self._file.parent)
+
+    def _has_name(self, new_file: Path) -> bool:
+        with storage_errors(self._file):
+            return os.path.lexists(self._file) and new_file.samefile(self._file)
 
     def _remove_work_directory(self) -> None:
         """READY goes first: without it nothing here counts."""
         with storage_errors(self._work):
-            for path in (self._work / READY, self._work / LOCK_FILE, file_in(self._work)):
-                path.unlink(missing_ok=True)
-                fsync_dir(self._work)
-            shutil.rmtree(log_in(self._work), ignore_errors=True)
-            self._work.rmdir()
+            self._ready.unlink(missing_ok=True)
+        fsync_dir(self._work)
+        work_directory.remove(self._work)
         fsync_dir(self._work.parent)
 
 
-def check_backup(directory: Path, bar: Bar) -> None:
+def check_backup(directory: Path, bar: StepBar) -> None:
     """Check a backup as `cdb verify` checks databases, and that its file and its coins fit.
 
     Raises CorruptDatabaseError for the first damage.
     """
     file, log_path = file_in(directory), log_in(directory)
-    for path in (_beside(file, suffix) for suffix in _SIDE_SUFFIXES[:2]):
+    for path in (_beside(file, suffix) for suffix in SIDE_SUFFIXES[:2]):
         if path.exists():
             raise WrongDatabaseError(path, "something has written to the backup", _ANOTHER)
     with bar("check the coins' files", None, " coins") as progress:

@@ -32,8 +32,7 @@ def backup(node_db: Path, directory: Path) -> None:
           --db /backup/new/node.sqlite.cdb
     """
     made = back_up(node_db, directory, step_bar)
-    sizes = f"{made.file_bytes / 1e6:,.1f} MB and coins of {made.log_bytes / 1e6:,.1f} MB"
-    echo_line(f"{directory} is a backup up to block {made.height}: a file of {sizes}")
+    echo_line(f"{directory} is a backup up to block {made.height}: {made}")
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from cdb.damage import Progress
+from cdb.progress import Progress
 
 
 class Bar:
@@ -49,14 +49,7 @@ def progress_bar(
 
 
 @contextmanager
-def coin_bar(what: str) -> Iterator[Progress]:
-    """What is told of coins, and shows their number; of no known end."""
-    with progress_bar(total=None, unit=" coins", what=what, leave=False) as bar:
-        yield bar.update
-
-
-@contextmanager
-def step_bar(what: str, total: int | None, unit: str) -> Iterator[Progress]:
-    """What is told of a step of a longer work; total: None if nobody knows it."""
+def step_bar(what: str, total: int | None = None, unit: str = " coins") -> Iterator[Progress]:
+    """See StepBar; shown while the step goes on."""
     with progress_bar(total=total, unit=unit, what=what, leave=False) as bar:
         yield bar.update

@@ -17,6 +17,7 @@ from cdb.cmds.bar import progress_bar
 from cdb.cmds.echo import echo
 from cdb.cmds.options import PathType, directory_option, flush_every_option
 from cdb.coins import MAX_U32
+from cdb.disk.room import free_bytes_at
 from cdb.durability import Durability
 from cdb.errors import StorageError, storage_errors
 from cdb.loader import DEFAULT_FLUSH_COINS
@@ -278,7 +279,7 @@ def check_space(options: BenchOptions, databases: int) -> None:
 
 def check_free(parent: Path, n_bytes: int) -> None:
     """Say how much space is needed. Raises StorageError when there is less."""
-    free_bytes = shutil.disk_usage(parent).free
+    free_bytes = free_bytes_at(parent)
     line = f"needs up to {size(n_bytes)}, of which {size(free_bytes)} are free"
     if n_bytes > free_bytes:
         raise StorageError(parent, f"it {line}; free some, or take another --dir")

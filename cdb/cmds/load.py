@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from cdb.ahead import ahead
-from cdb.cmds.bar import coin_bar, progress_bar
+from cdb.cmds.bar import progress_bar, step_bar
 from cdb.cmds.echo import echo
 from cdb.cmds.interrupt import DeferredInterrupt
 from cdb.cmds.table import table
@@ -72,7 +72,7 @@ def load_stream(
     """
     meter = Meter()
     with DeferredInterrupt() as interrupt, ExitStack() as opened:
-        with coin_bar(f"{path}: opening") as progress:
+        with step_bar(f"{path}: opening") as progress:
             database = schema.open(path, durability=options.durability, progress=progress)
         opened.enter_context(database)
         loader = Loader(

@@ -1,16 +1,13 @@
 """migrate: move a full node's coins into a coin log, and back."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import click
 
-from cdb.cmds.bar import progress_bar
+from cdb.cmds.bar import step_bar
 from cdb.cmds.echo import echo_line
 from cdb.cmds.options import PathType
 from cdb.cmds.runner import run
-from cdb.damage import Progress
 from cdb.migrate import activation, dropping, migration, reverting
 from cdb.migrate.migration import Migrated, Plan
 
@@ -55,24 +52,18 @@ def migrate(
     if force and (revert or drop):
         raise click.UsageError("--force goes with a migration, or with --activate")
     if activate:
-        _tell_active(activation.activate(node_db, force=force, tell=_tell, bar=_bar), node_db)
+        _tell_active(activation.activate(node_db, force=force, tell=_tell, bar=step_bar), node_db)
     elif revert:
-        log_path = reverting.revert(node_db, tell=_tell, bar=_bar)
+        log_path = reverting.revert(node_db, tell=_tell, bar=step_bar)
         echo_line(f"{node_db} has its own table again; remove {log_path} when you need it no more")
     elif drop:
-        dropped = dropping.drop(node_db, vacuum=vacuum, tell=_tell, bar=_bar)
+        dropped = dropping.drop(node_db, vacuum=vacuum, tell=_tell, bar=step_bar)
         echo_line(f"{node_db} has {_megabytes(dropped.free_bytes)} free in it")
         if dropped.free_bytes and not vacuum:
             echo_line("the node uses them again; --drop --vacuum gives them to the file system")
     else:
-        _tell_copied(migration.migrate(node_db, force=force, tell=_tell, bar=_bar))
+        _tell_copied(migration.migrate(node_db, force=force, tell=_tell, bar=step_bar))
         echo_line(f"next: stop the node, and cdb migrate --activate {node_db}", err=True)
-
-
-@contextmanager
-def _bar(what: str, total: int | None = None) -> Iterator[Progress]:
-    with progress_bar(total=total, unit=" coins", what=what, leave=False) as bar:
-        yield bar.update
 
 
 def _tell(plan: Plan) -> None:

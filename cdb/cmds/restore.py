@@ -34,8 +34,7 @@ def restore(directory: Path, node_db: Path) -> int:
 
 def _restore(directory: Path, node_db: Path) -> int:
     made = restore_backup(directory, node_db, step_bar)
-    sizes = f"{made.file_bytes / 1e6:,.1f} MB and coins of {made.log_bytes / 1e6:,.1f} MB"
-    echo_line(f"{node_db} is restored up to block {made.height}: a file of {sizes}")
+    echo_line(f"{node_db} is restored up to block {made.height}: {made}")
     return 0
 
 

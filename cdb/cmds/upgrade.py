@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from cdb.cmds.bar import coin_bar
+from cdb.cmds.bar import step_bar
 from cdb.cmds.echo import echo_line
 from cdb.cmds.options import database_path, db_option, schema_argument
 from cdb.cmds.runner import run
@@ -43,7 +43,7 @@ def upgrade(schema: SchemaInfo, db: Path | None, remove_old: bool) -> None:
       cdb upgrade coin_log --db my.cdb --remove-old
     """
     done = upgrade_database(
-        schema, database_path(schema, db), keep_old=not remove_old, tell=_tell, bar=coin_bar
+        schema, database_path(schema, db), keep_old=not remove_old, tell=_tell, bar=step_bar
     )
     if done.summary is None:
         echo_line(f"{done.path} is of the newest format")

@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from cdb.cmds.apart import apart
-from cdb.cmds.bar import coin_bar
+from cdb.cmds.bar import step_bar
 from cdb.cmds.echo import echo, echo_line
 from cdb.cmds.options import PathType, SchemaType, database_path, db_option, schema_argument
 from cdb.cmds.runner import EXIT_REPAIRABLE, fail, run
@@ -76,7 +76,7 @@ def _verify(schema: SchemaInfo, path: Path, repair: bool) -> int:
     schema.check_keeps_contract()
     damages = _check_files(schema, path, repair)
     if repair and damages and _are_repairable(damages) and schema.repair is not None:
-        with coin_bar(f"{path}: repair") as progress:
+        with step_bar(f"{path}: repair") as progress:
             schema.repair(path, damages, progress)
         for damage in damages:
             echo_line(f"repaired  {damage.path}")
@@ -97,7 +97,7 @@ def _check_files(schema: SchemaInfo, path: Path, repair: bool) -> list[Damage]:
         return []
     damages: list[Damage] = []
     try:
-        with coin_bar(f"{path}: files") as progress:
+        with step_bar(f"{path}: files") as progress:
             damages.extend(schema.check(path, progress))
     except CorruptDatabaseError as error:
         damages.append(Damage.of(error))
@@ -118,7 +118,7 @@ def _show(damages: list[Damage]) -> None:
 
 def _check_state(schema: SchemaInfo, path: Path) -> StateSummary | Damage:
     try:
-        with schema.open(path, read_only=True) as database, coin_bar(str(path)) as progress:
+        with schema.open(path, read_only=True) as database, step_bar(str(path)) as progress:
             return verify_state(database, progress)
     except CorruptDatabaseError as error:
         return Damage.of(error)
@@ -148,7 +148,7 @@ def _readable(schema: SchemaInfo, path: Path) -> tuple[int, int | None]:
     with (
         suppress(CdbError),
         schema.open(path, read_only=True) as database,
-        coin_bar(f"{path}: what can be read") as progress,
+        step_bar(f"{path}: what can be read") as progress,
     ):
         for block in database.blocks():
             blocks, newest = blocks + 1, block.index
@@ -160,7 +160,7 @@ def _compare(schema: SchemaInfo, path: Path, against: SchemaInfo, path2: Path) -
     with (
         schema.open(path, read_only=True) as one,
         against.open(path2, read_only=True) as other,
-        coin_bar("compare") as progress,
+        step_bar("compare") as progress,
     ):
         compare(one, other, progress)
     echo_line(f"{path} and {path2} hold the same blocks and coins")

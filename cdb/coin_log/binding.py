@@ -18,11 +18,11 @@ from weakref import finalize
 
 from cdb.coin_query import COIN_BYTES, CoinQuery
 from cdb.coins import MAX_U32, MAX_U64, NAME_BYTES
-from cdb.damage import Progress
 from cdb.durability import Durability
 from cdb.errors import DatabaseClosedError
 from cdb.native import Ended, NativeEngine, NativeError, TakenBackError
 from cdb.packed import CONFIRM_BYTES, INFO_BYTES, PackedBlocks, native_blocks
+from cdb.progress import Progress
 
 _READ_CONFIRMS = 4096
 _WATCH_SECONDS = 0.1

@@ -5,9 +5,10 @@ from contextlib import closing
 from pathlib import Path
 
 from cdb.coin_log.binding import CoinLog, FoundDamage, inspect
-from cdb.damage import Damage, Progress
+from cdb.damage import Damage
 from cdb.durability import Durability
 from cdb.errors import storage_errors
+from cdb.progress import Progress
 
 LOG = "log"
 ACKED = "acked"

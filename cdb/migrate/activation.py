@@ -18,11 +18,12 @@ from cdb.chia.operation import Operation
 from cdb.coins import MAX_U32
 from cdb.disk.paths import located
 from cdb.migrate.copying import Copy
-from cdb.migrate.migration import Bar, Migrated, Migration, Plan, Tell, opened_copy, plan_of
+from cdb.migrate.migration import Migrated, Migration, Plan, Tell, opened_copy, plan_of
 from cdb.migrate.node_coins import NodeCoins
 from cdb.migrate.node_file import OLD_TABLE, Keeper, alone_with, keeper_of, transaction
 from cdb.migrate.standing import forget
 from cdb.node.table import COIN_TABLE
+from cdb.progress import StepBar
 
 FIRST_NUMBER = 0
 """Of the row that says where the log is on the day of activation."""
@@ -31,7 +32,7 @@ INTERLOCK_INDEX = "coin_confirmed_index"
 
 
 def activate(
-    path: str | PathLike[str], *, force: bool = False, tell: Tell, bar: Bar
+    path: str | PathLike[str], *, force: bool = False, tell: Tell, bar: StepBar
 ) -> Migrated | None:
     """Copy what is missing, verify it unless it was, and switch; None where that was done before.
 

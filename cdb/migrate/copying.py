@@ -11,10 +11,10 @@ from cdb.blocks import BlockSpendInfo
 from cdb.chia.log import Log
 from cdb.coin_query import COIN_BYTES, CoinQuery
 from cdb.coins import MAX_U32
-from cdb.damage import Progress
 from cdb.errors import BlockError, CorruptDatabaseError, WrongDatabaseError
 from cdb.migrate.node_coins import Chunk, NodeCoins
 from cdb.migrate.standing import Standing
+from cdb.progress import Progress
 
 _COMPARED_HEIGHTS = 64
 _DEEPEST_FORK = 10_000

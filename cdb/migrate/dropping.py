@@ -8,9 +8,11 @@ from pathlib import Path
 
 from cdb.disk.paths import located
 from cdb.migrate.activated import activated
-from cdb.migrate.migration import Bar, Plan, Tell, checked_plan, free_at
+from cdb.migrate.migration import Plan, Tell, checked_plan
 from cdb.migrate.new_table import NEW_TABLE, NOTE_TABLE
-from cdb.migrate.node_file import OLD_TABLE, tables_of, transaction
+from cdb.migrate.node_file import OLD_TABLE, transaction
+from cdb.progress import StepBar
+from cdb.rows.sqlite import tables_of
 
 DROPPED_BYTES_A_SECOND = 100_000_000
 _VACUUMED_BYTES_A_SECOND = 30_000_000
@@ -24,7 +26,7 @@ class Dropped:
     free_bytes: int
 
 
-def drop(path: str | PathLike[str], *, vacuum: bool = False, tell: Tell, bar: Bar) -> Dropped:
+def drop(path: str | PathLike[str], *, vacuum: bool = False, tell: Tell, bar: StepBar) -> Dropped:
     """Drop what a file has of coins in tables, once its log has proved to be the file's.
 
     vacuum: then have SQLite write the file anew without what is free in it, in one step. Raises as
@@ -42,7 +44,7 @@ def drop(path: str | PathLike[str], *, vacuum: bool = False, tell: Tell, bar: Ba
         return Dropped(place, _pragma(connection, "freelist_count") * _page_bytes(connection))
 
 
-def drop_tables(connection: sqlite3.Connection, bar: Bar, *names: str) -> None:
+def drop_tables(connection: sqlite3.Connection, bar: StepBar, *names: str) -> None:
     """Drop those of the tables that are there, an index at a time: a step is not too long."""
     for table in names:
         if table not in tables_of(connection):
@@ -65,10 +67,10 @@ def _plan(path: Path, connection: sqlite3.Connection, *, vacuum: bool) -> Plan:
     used = used_bytes(connection)
     seconds = used / DROPPED_BYTES_A_SECOND
     if not vacuum:
-        return checked_plan(path, Plan("drop", seconds, used // 500, free_at(path)))
+        return checked_plan(path, Plan.at(path, "drop", seconds, used // 500))
     # Twice what is left, which is less than what is used now: a copy, and the -wal.
     seconds += used / _VACUUMED_BYTES_A_SECOND
-    return checked_plan(path, Plan("drop and vacuum", seconds, 2 * used, free_at(path)))
+    return checked_plan(path, Plan.at(path, "drop and vacuum", seconds, 2 * used))
 
 
 def point_temporary_files_at(directory: Path) -> None:

@@ -5,20 +5,18 @@ so that none holds up the node's checkpoints. What a slice has copied is noted i
 directory, and the next one, or the next run, goes on behind it.
 """
 
-import shutil
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from time import monotonic
-from typing import Protocol
 
 from cdb.chia.log import Log, log_path_of
-from cdb.damage import Progress
 from cdb.disk.paths import located
+from cdb.disk.room import SPARE_BYTES, check_room, free_bytes_at
 from cdb.durability import Durability
-from cdb.errors import InvariantError, StorageError, WrongDatabaseError, storage_errors
+from cdb.errors import InvariantError, WrongDatabaseError
 from cdb.migrate.copying import Copy, until
 from cdb.migrate.node_coins import NodeCoins
 from cdb.migrate.node_file import Keeper, keeper_of
@@ -26,6 +24,7 @@ from cdb.migrate.oddities import Oddity, told
 from cdb.migrate.standing import Standing
 from cdb.migrate.verifying import TableDigest, digest_of_log
 from cdb.node.table import TABLES
+from cdb.progress import StepBar
 from cdb.rows.snapshot import Snapshot
 from cdb.schemas import coin_log
 
@@ -33,18 +32,9 @@ SLICE_SECONDS = 10.0
 _COIN_BYTES = 90
 _COPIED_COINS_A_SECOND = 100_000
 _VERIFIED_COINS_A_SECOND = 120_000
-_SPARE_BYTES = 16 << 20
 
 Slices = Callable[[], AbstractContextManager[NodeCoins]]
 """Opens the table as it is at that moment."""
-
-
-class Bar(Protocol):
-    """Shows how many coins of a number are done."""
-
-    def __call__(self, what: str, total: int | None = None) -> AbstractContextManager[Progress]:
-        """While it is entered it shows what is told of."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +45,11 @@ class Plan:
     seconds: float
     needed_bytes: int
     free_bytes: int
+
+    @classmethod
+    def at(cls, path: Path, what: str, seconds: float, needed_bytes: int) -> "Plan":
+        """For a file, beside which there is so much space."""
+        return cls(what, seconds, needed_bytes, free_bytes_at(path.parent))
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +69,9 @@ class Migrated:
 Tell = Callable[[Plan], object]
 
 
-def migrate(path: str | PathLike[str], *, force: bool = False, tell: Tell, bar: Bar) -> Migrated:
+def migrate(
+    path: str | PathLike[str], *, force: bool = False, tell: Tell, bar: StepBar
+) -> Migrated:
     """Copy a node's coins, or those that came since, durably, and verify all of them.
 
     tell: is told the plan before it begins. Raises WrongDatabaseError for a file that is no node's,
@@ -97,7 +94,7 @@ def migrate(path: str | PathLike[str], *, force: bool = False, tell: Tell, bar: 
 class Migration:
     """A copy under way. slices: as the table has to be opened."""
 
-    def __init__(self, copy: Copy, slices: Slices, bar: Bar) -> None:
+    def __init__(self, copy: Copy, slices: Slices, bar: StepBar) -> None:
         self._copy = copy
         self._slices = slices
         self._bar = bar
@@ -200,23 +197,14 @@ def opened_log(log_path: Path) -> Log:
 def plan_of(path: Path, what: str, copied: int, verified: int) -> Plan:
     """What copying and verifying so many coins takes. Raises StorageError without room for it."""
     copied = max(0, copied)
-    needed = copied * _COIN_BYTES + _SPARE_BYTES
+    needed = copied * _COIN_BYTES + SPARE_BYTES
     seconds = copied / _COPIED_COINS_A_SECOND + verified / _VERIFIED_COINS_A_SECOND
-    return checked_plan(path, Plan(what, seconds, needed, free_at(path)))
-
-
-def free_at(path: Path) -> int:
-    """The free space beside a file, in bytes."""
-    with storage_errors(path):
-        return shutil.disk_usage(path.parent).free
+    return checked_plan(path, Plan.at(path, what, seconds, needed))
 
 
 def checked_plan(path: Path, plan: Plan) -> Plan:
     """The plan. Raises StorageError where there is no room for it."""
-    if plan.free_bytes < plan.needed_bytes:
-        needed, free = (f"{n / 1e6:,.0f} MB" for n in (plan.needed_bytes, plan.free_bytes))
-        problem = f"to {plan.what} takes up to {needed} here, and {free} are free"
-        raise StorageError(path.parent, f"{problem}; free some space")
+    check_room(path.parent, f"to {plan.what}", plan.needed_bytes)
     return plan
 
 

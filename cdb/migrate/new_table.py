@@ -14,26 +14,18 @@ from typing import Any
 from cdb.chia.log import Log
 from cdb.chia.operation import Tip
 from cdb.coins import is_reward
-from cdb.damage import Progress
 from cdb.migrate.marks import MARK, marked
-from cdb.migrate.node_file import tables_of, transaction
+from cdb.migrate.node_file import transaction
 from cdb.migrate.verifying import spent_of
+from cdb.node.table import create_coin_table
 from cdb.packed import PackedBlocks
 from cdb.packed_reads import packed_reads
-from cdb.rows.sqlite import to_signed
+from cdb.progress import Progress
+from cdb.rows.sqlite import tables_of, to_signed
 
 NEW_TABLE = "cdb_reverted"
 NOTE_TABLE = "cdb_reverting"
 PART_COINS = 200_000
-_CREATE = f"""CREATE TABLE {NEW_TABLE}(
-    coin_name blob PRIMARY KEY,
-    confirmed_index bigint,
-    spent_index bigint,
-    coinbase int,
-    puzzle_hash blob,
-    coin_parent blob,
-    amount blob,
-    timestamp bigint)"""
 _INSERT = f"INSERT INTO {NEW_TABLE} VALUES(?, ?, ?, ?, ?, ?, ?, ?)"
 
 
@@ -48,18 +40,14 @@ class NewTable:
         """Make it; or go on with one of the same log, whose newest block is the tip."""
         execute = self.connection.execute
         note = (tip.height, tip.digest)
-        tables = tables_of(self.connection)
-        if NOTE_TABLE in tables:
-            if NEW_TABLE in tables and execute(
-                f"SELECT height, digest FROM {NOTE_TABLE}"
-            ).fetchall() == [note]:
+        if {NEW_TABLE, NOTE_TABLE} <= tables_of(self.connection):
+            noted = execute(f"SELECT height, digest FROM {NOTE_TABLE}").fetchall()
+            if noted == [note]:
                 return
-            with transaction(self.connection):
-                execute(f"DROP TABLE IF EXISTS {NEW_TABLE}")
-                execute(f"DROP TABLE {NOTE_TABLE}")
         with transaction(self.connection):
             execute(f"DROP TABLE IF EXISTS {NEW_TABLE}")
-            execute(_CREATE)
+            execute(f"DROP TABLE IF EXISTS {NOTE_TABLE}")
+            execute(create_coin_table(NEW_TABLE))
             execute(f"CREATE TABLE {NOTE_TABLE}(height INTEGER, digest BLOB)")
             execute(f"INSERT INTO {NOTE_TABLE} VALUES(?, ?)", note)
 

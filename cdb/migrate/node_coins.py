@@ -16,7 +16,7 @@ from cdb.migrate.oddities import Oddities, Oddity
 from cdb.node.table import COIN_TABLE
 from cdb.packed import CONFIRM_BYTES, PackedBlocks
 from cdb.packed_state import names_of
-from cdb.rows.sqlite import from_signed
+from cdb.rows.sqlite import from_signed, tables_of
 
 _HIGHEST = MAX_U32 - 1
 """Height of a block: one more is there for what is rolled back above it."""
@@ -59,8 +59,7 @@ class NodeCoins:
 
         Blocks of two chains may have the same coins above one where they part. These hashes differ.
         """
-        query = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'full_blocks'"
-        if not self._rows(query):
+        if "full_blocks" not in tables_of(self.connection):
             return ""
         query = "SELECT hex(header_hash) FROM full_blocks WHERE in_main_chain = 1 AND height = ?"
         return "".join(str(found) for (found,) in self._rows(query, height))
@@ -71,9 +70,9 @@ class NodeCoins:
         return int(rows or 0)
 
     def unplaced(self) -> int:
-        """How many rows no range of heights has."""
-        outside = "typeof(confirmed_index) <> 'integer' OR confirmed_index NOT BETWEEN 0 AND ?"
-        [(count,)] = self._rows(f"SELECT count(*) FROM {{table}} WHERE {outside}", _HIGHEST)
+        """How many rows no range of heights has: texts and blobs count as above all numbers."""
+        outside = f"confirmed_index IS NULL OR confirmed_index < 0 OR confirmed_index > {_HIGHEST}"
+        [(count,)] = self._rows(f"SELECT count(*) FROM {{table}} WHERE {outside}")
         return int(count)
 
     def chunks(self, first: int, last: int, *, with_spends: bool = True) -> Iterator[Chunk]:
@@ -81,13 +80,14 @@ class NodeCoins:
         select = (
             "SELECT confirmed_index, CAST(coin_parent || puzzle_hash || amount AS BLOB), coin_name,"
             f" spent_index, timestamp, coinbase FROM {self.table}"
-            " WHERE confirmed_index BETWEEN ? AND ? ORDER BY confirmed_index"
+            " WHERE confirmed_index >= ? AND confirmed_index < ? ORDER BY confirmed_index"
         )
-        cursor = self.connection.execute(select, (first, last))
+        # A height that is no whole number is read with the block below it, and then found odd.
+        cursor = self.connection.execute(select, (first, last + 1))
         held: list[_Row] = []
         while rows := cursor.fetchmany(CHUNK_ROWS):
             held += rows
-            newest = held[-1][_CONFIRMED]
+            newest = int(held[-1][_CONFIRMED])
             complete = bisect_left(held, newest, key=_confirmed)
             if complete:
                 yield self._chunk(held[:complete], first, newest - 1, with_spends=with_spends)

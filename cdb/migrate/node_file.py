@@ -19,7 +19,14 @@ from cdb.node.table import (
     TABLES,
     VERSION_TABLE,
 )
-from cdb.rows.sqlite import PAGE_CACHE_BYTES, check_tables, open_uri, sqlite_errors
+from cdb.rows.sqlite import (
+    PAGE_CACHE_BYTES,
+    check_tables,
+    columns_of,
+    open_uri,
+    sqlite_errors,
+    tables_of,
+)
 
 OLD_TABLE = "cdb_coin_record"
 """A node's table, put aside."""
@@ -43,8 +50,7 @@ def keeper_of(connection: sqlite3.Connection, path: Path) -> Keeper:
     if versions != [(NODE_VERSION,)]:
         problem = f"a node's database of version {versions}, and cdb reads {NODE_VERSION}"
         raise WrongDatabaseError(path, problem)
-    columns = connection.execute(f"PRAGMA main.table_info({COIN_TABLE})").fetchall()
-    is_marked = any(name == KEPT_COLUMN for _, name, *_ in columns)
+    is_marked = KEPT_COLUMN in columns_of(connection, COIN_TABLE)
     if is_marked != (OPS_TABLE in tables):
         raise WrongDatabaseError(path, "only some of its tables are a node's; see what made it")
     if is_marked:
@@ -54,12 +60,6 @@ def keeper_of(connection: sqlite3.Connection, path: Path) -> Keeper:
         raise WrongDatabaseError(path, problem)
     check_tables(connection, path, TABLES)
     return Keeper.NODE
-
-
-def tables_of(connection: sqlite3.Connection) -> set[str]:
-    """The names of all tables and views."""
-    query = "SELECT name FROM sqlite_master WHERE type IN ('table', 'view')"
-    return {name for (name,) in connection.execute(query)}
 
 
 @contextmanager

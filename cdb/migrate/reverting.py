@@ -16,29 +16,26 @@ from cdb.errors import InvariantError
 from cdb.migrate.activated import Activated, activated
 from cdb.migrate.activation import FIRST_NUMBER, INTERLOCK_INDEX
 from cdb.migrate.dropping import drop_tables, point_temporary_files_at, used_bytes
-from cdb.migrate.migration import Bar, Plan, Tell, checked_plan, free_at
+from cdb.migrate.migration import Plan, Tell, checked_plan
 from cdb.migrate.new_table import NEW_TABLE, NOTE_TABLE, NewTable
 from cdb.migrate.node_coins import NodeCoins
-from cdb.migrate.node_file import OLD_TABLE, tables_of, transaction
+from cdb.migrate.node_file import OLD_TABLE, transaction
 from cdb.migrate.standing import Standing
 from cdb.migrate.verifying import TableDigest, digest_of_log
-from cdb.node.table import COIN_TABLE
+from cdb.node.table import COIN_TABLE, NODE_INDEXES, create_index
+from cdb.progress import StepBar
+from cdb.rows.sqlite import tables_of
 
 _LOG_BYTES_A_COIN = 55
 _TABLE_BYTES_A_COIN = 320
 _COINS_A_SECOND = 20_000
-_INDEXES = {
-    "coin_spent_index": "spent_index",
-    "coin_puzzle_hash": "puzzle_hash",
-    "coin_parent_index": "coin_parent",
-}
 _MARKED_INDEX = (
     "CREATE INDEX IF NOT EXISTS coin_record_ph_ff_unspent_idx"
     f" ON {NEW_TABLE}(puzzle_hash, spent_index) WHERE spent_index = -1"
 )
 
 
-def revert(path: str | PathLike[str], *, tell: Tell, bar: Bar) -> Path:
+def revert(path: str | PathLike[str], *, tell: Tell, bar: StepBar) -> Path:
     """Bring the table back, verified; gives the path of the log, which is a copy from then on.
 
     Raises as activated() does, InvariantError, or StorageError where there is no room.
@@ -70,11 +67,11 @@ def _plan(held: Activated, *, is_unused: bool) -> Plan:
     with_log = (held.log_path / "log").stat().st_size
     coins = with_log // _LOG_BYTES_A_COIN
     if is_unused:
-        return Plan("take the old table back", coins / 1e6, coins * 30, free_at(held.path))
+        return Plan.at(held.path, "take the old table back", coins / 1e6, coins * 30)
     file_bytes = held.path.stat().st_size
     free_inside = file_bytes - used_bytes(held.connection)
     needed = max(0, coins * _TABLE_BYTES_A_COIN - free_inside)
-    plan = Plan("write the table", coins / _COINS_A_SECOND, needed, free_at(held.path))
+    plan = Plan.at(held.path, "write the table", coins / _COINS_A_SECOND, needed)
     return plan if OLD_TABLE in tables_of(held.connection) else checked_plan(held.path, plan)
 
 
@@ -85,15 +82,15 @@ def _take_back(connection: sqlite3.Connection) -> None:
         _name(connection, OLD_TABLE)
 
 
-def _write_anew(held: Activated, bar: Bar) -> None:
+def _write_anew(held: Activated, bar: StepBar) -> None:
     connection = held.connection
     table = NewTable(connection, held.log)
     table.begin(held.tip)
     with bar("write") as progress:
         table.fill(progress)
-    for name, column in _INDEXES.items():
+    for name in NODE_INDEXES.keys() - {INTERLOCK_INDEX}:
         with bar(name), transaction(connection):
-            connection.execute(f"CREATE INDEX IF NOT EXISTS {name} ON {NEW_TABLE}({column})")
+            connection.execute(create_index(name, NEW_TABLE))
     with transaction(connection):
         connection.execute(_MARKED_INDEX)
     _note(held)
@@ -111,10 +108,10 @@ def _write_anew(held: Activated, bar: Bar) -> None:
 def _name(connection: sqlite3.Connection, table: str) -> None:
     """Give a table the name of a node's, and the index that activation has taken from it."""
     connection.execute(f"ALTER TABLE {table} RENAME TO {COIN_TABLE}")
-    connection.execute(f"CREATE INDEX {INTERLOCK_INDEX} ON {COIN_TABLE}(confirmed_index)")
+    connection.execute(create_index(INTERLOCK_INDEX))
 
 
-def _verify(held: Activated, bar: Bar) -> None:
+def _verify(held: Activated, bar: StepBar) -> None:
     """Hold the table against the log, before anybody else can see it."""
     coins = NodeCoins(held.connection)
     last = coins.newest()

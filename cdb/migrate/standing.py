@@ -15,6 +15,7 @@ from cdb.errors import CorruptDatabaseError, storage_errors
 from cdb.migrate.oddities import Oddities, Oddity
 
 _FILE = "MIGRATION"
+_NOT_OURS = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError)
 
 
 @dataclass(slots=True)
@@ -60,10 +61,7 @@ class Standing:
             left_out = {bytes.fromhex(name) for name in fields["left_out"]}
             height, coins, verified = (int(fields[key]) for key in ("height", "coins", "verified"))
             chain = str(fields["chain"])
-        except (
-            *(ValueError, KeyError, TypeError, AttributeError),
-            *(ArithmeticError, RecursionError),
-        ) as error:
+        except _NOT_OURS as error:
             advice = f"remove {log_path} and migrate anew"
             raise CorruptDatabaseError(path, "it is damaged", advice) from error
         return cls(height, coins, verified, chain, oddities, left_out)

@@ -9,13 +9,13 @@ from typing import Any
 
 from cdb.ahead import ahead
 from cdb.chia.log import Log
-from cdb.damage import Progress
 from cdb.errors import InvariantError
 from cdb.migrate.marks import orphans
 from cdb.migrate.node_coins import Chunk
 from cdb.packed import INFO_BYTES, Packed, PackedBlocks
 from cdb.packed_reads import packed_reads
 from cdb.packed_state import write_state
+from cdb.progress import Progress
 
 _WORD = 4
 _SPENT_WORD = INFO_BYTES // _WORD - 1

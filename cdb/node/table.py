@@ -35,8 +35,18 @@ COIN_COLUMNS = "rowid, coin_parent, puzzle_hash, amount, confirmed_index, max(sp
 UNSPENT = 0
 UNSPENT_LIKE_PARENT = -1
 
-_CREATE = (
-    """CREATE TABLE IF NOT EXISTS coin_record(
+NODE_INDEXES = {
+    "coin_confirmed_index": "confirmed_index",
+    "coin_spent_index": "spent_index",
+    "coin_puzzle_hash": "puzzle_hash",
+    "coin_parent_index": "coin_parent",
+}
+"""The column of each index that a node makes; a partial one comes later."""
+
+
+def create_coin_table(table: str = COIN_TABLE) -> str:
+    """SQL that makes a node's coin table."""
+    return f"""CREATE TABLE IF NOT EXISTS {table}(
         coin_name blob PRIMARY KEY,
         confirmed_index bigint,
         spent_index bigint,
@@ -44,22 +54,25 @@ _CREATE = (
         puzzle_hash blob,
         coin_parent blob,
         amount blob,
-        timestamp bigint)""",
+        timestamp bigint)"""
+
+
+def create_index(name: str, table: str = COIN_TABLE) -> str:
+    """SQL that makes one of a node's indexes."""
+    return f"CREATE INDEX IF NOT EXISTS {name} ON {table}({NODE_INDEXES[name]})"
+
+
+_CREATE = (
+    create_coin_table(),
     create_block_table(BLOCK_TABLE),
     f"CREATE TABLE IF NOT EXISTS {VERSION_TABLE}(version int)",
     f"INSERT INTO {VERSION_TABLE} SELECT {NODE_VERSION}"
     f" WHERE NOT EXISTS (SELECT 1 FROM {VERSION_TABLE})",
     f"CREATE TABLE IF NOT EXISTS {FORMAT_TABLE}(version INTEGER, index_set TEXT)",
 )
-_PARENT_INDEX = "CREATE INDEX IF NOT EXISTS coin_parent_index ON coin_record(coin_parent)"
 INDEX_SETS: dict[str, tuple[str, ...]] = {
-    "benchmark": (_PARENT_INDEX,),
-    "node": (
-        "CREATE INDEX IF NOT EXISTS coin_confirmed_index ON coin_record(confirmed_index)",
-        "CREATE INDEX IF NOT EXISTS coin_spent_index ON coin_record(spent_index)",
-        "CREATE INDEX IF NOT EXISTS coin_puzzle_hash ON coin_record(puzzle_hash)",
-        _PARENT_INDEX,
-    ),
+    "benchmark": (create_index("coin_parent_index"),),
+    "node": tuple(map(create_index, NODE_INDEXES)),
 }
 
 

@@ -6,8 +6,9 @@ from contextlib import closing
 from pathlib import Path
 
 from cdb.coins import bytes32
-from cdb.damage import Damage, Progress
+from cdb.damage import Damage
 from cdb.errors import CorruptDatabaseError, DatabaseNotFoundError, storage_errors
+from cdb.progress import Progress
 from cdb.rows.coin_rows import CoinReader, CoinRows
 from cdb.rows.index import NameIndex, Watermark
 from cdb.rows.sqlite import integrity_problems, stored_data

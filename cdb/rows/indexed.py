@@ -12,10 +12,11 @@ from functools import partial
 from os import PathLike
 from pathlib import Path
 
-from cdb.damage import Damage, Progress
+from cdb.damage import Damage
 from cdb.disk.home import Home, checked_home, repaired_home
 from cdb.disk.paths import located
 from cdb.durability import Durability
+from cdb.progress import Progress
 from cdb.rows.check import check_index, check_rows, rebuild_index
 from cdb.rows.coin_rows import CoinRows
 from cdb.rows.coin_table import CompactTable

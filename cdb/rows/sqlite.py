@@ -200,6 +200,18 @@ def check_tables(
             raise CorruptDatabaseError(path, f"{name}{problem}")
 
 
+def tables_of(connection: sqlite3.Connection) -> set[str]:
+    """The names of all tables and views."""
+    query = "SELECT name FROM sqlite_master WHERE type IN ('table', 'view')"
+    return {name for (name,) in connection.execute(query)}
+
+
+def columns_of(connection: sqlite3.Connection, table: str) -> set[str]:
+    """The names of a table's columns; none where there is no such table."""
+    columns = connection.execute(f"PRAGMA main.table_xinfo({_quoted(table)})").fetchall()
+    return {name for _, name, *_ in columns}
+
+
 _ROW_NAMES = ("rowid", "oid", "_rowid_")
 _EXPRESSION = -2  # an index's column that is none of the table's
 

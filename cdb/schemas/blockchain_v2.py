@@ -14,7 +14,7 @@ from functools import partial
 from os import PathLike
 from pathlib import Path
 
-from cdb.damage import Damage, Progress
+from cdb.damage import Damage
 from cdb.disk.home import Lock, writers_kept_out
 from cdb.disk.paths import located
 from cdb.durability import Durability
@@ -34,10 +34,17 @@ from cdb.node.table import (
     NodeNames,
     NodeTable,
 )
+from cdb.progress import Progress
 from cdb.rows.check import check_rows
 from cdb.rows.coin_rows import CoinRows
 from cdb.rows.snapshot import Snapshot, check_not_emptied
-from cdb.rows.sqlite import check_files, integrity_problems, undo_unfinished_making
+from cdb.rows.sqlite import (
+    check_files,
+    columns_of,
+    integrity_problems,
+    tables_of,
+    undo_unfinished_making,
+)
 from cdb.rows.store import CoinStore
 from cdb.schemas.protocol import Schema
 
@@ -112,16 +119,11 @@ def _lock_path(path: Path) -> Path:
     return path.with_name(path.name + ".lock")
 
 
-def _tables(snapshot: Snapshot) -> set[str]:
-    query = "SELECT name FROM sqlite_master WHERE type = 'table'"
-    return {name for (name,) in snapshot.connection.execute(query)}
-
-
 def _check_coins_are_here(path: Path) -> None:
     """Raise WrongDatabaseError for a node's file whose coins cdb.chia keeps in a coin log."""
     with Snapshot(path, {}) as snapshot, snapshot.reading():
-        columns = snapshot.connection.execute(f"PRAGMA main.table_xinfo({COIN_TABLE})").fetchall()
-    if any(name == KEPT_COLUMN for _, name, *_ in columns):
+        is_kept = KEPT_COLUMN in columns_of(snapshot.connection, COIN_TABLE)
+    if is_kept:
         log = f"{path}{LOG_SUFFIX}"
         raise WrongDatabaseError(path, f"its coins are in {log}; use coin_log with --db {log}")
 
@@ -129,7 +131,7 @@ def _check_coins_are_here(path: Path) -> None:
 def _is_nodes_own(path: Path) -> bool:
     _check_coins_are_here(path)
     with Snapshot(path, TABLES) as snapshot, snapshot.reading():
-        tables = _tables(snapshot)
+        tables = tables_of(snapshot.connection)
         if COIN_TABLE not in tables or FORMAT_TABLE in tables:
             return False
         versions = [1]
@@ -145,7 +147,7 @@ def _is_nodes_own(path: Path) -> bool:
 def _own_index_set(path: Path) -> str | None:
     """The index set of a database that cdb made; None where a file has no tables yet."""
     with Snapshot(path, TABLES) as snapshot, snapshot.reading():
-        tables = _tables(snapshot)
+        tables = tables_of(snapshot.connection)
         if not tables:
             return None
         if FORMAT_TABLE not in tables:

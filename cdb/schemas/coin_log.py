@@ -39,7 +39,7 @@ from cdb.coin_log.check import (
 )
 from cdb.coin_query import CoinQuery
 from cdb.coins import MAX_U32, NAME_BYTES, CoinInfo, bytes32
-from cdb.damage import Damage, Progress
+from cdb.damage import Damage
 from cdb.disk.home import Home, checked_home, format_at, repaired_home
 from cdb.disk.paths import located, read_own
 from cdb.disk.sharing import Shared, beside, read_unchanged, reading, whole, writing
@@ -63,6 +63,7 @@ from cdb.packed import (
     checked_packed_names,
     unpacked_infos,
 )
+from cdb.progress import Progress
 from cdb.schemas.protocol import Former
 
 __all__ = [

@@ -15,9 +15,10 @@ from typing import Protocol, Self, runtime_checkable
 from cdb.blocks import BlockSpendInfo
 from cdb.coin_query import MAX_INDEX, CoinQuery
 from cdb.coins import CoinInfo, bytes32
-from cdb.damage import Damage, Progress
+from cdb.damage import Damage
 from cdb.durability import Durability
 from cdb.packed import Packed, PackedBlocks
+from cdb.progress import Progress
 
 
 class Schema(Protocol):

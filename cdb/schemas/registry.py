@@ -32,9 +32,9 @@ from pkgutil import iter_modules
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from cdb.damage import Progress
 from cdb.durability import Durability
 from cdb.errors import MissingEngineError, UnknownSchemaError, UnsupportedError
+from cdb.progress import Progress
 from cdb.schemas.protocol import Check, Former, Repair, Schema, SchemaFactory
 
 if TYPE_CHECKING:

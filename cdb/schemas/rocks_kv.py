@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from cdb.blocks import BlockSpendInfo, checked_index, checked_names, named_block
 from cdb.coins import MAX_U32, CoinInfo, bytes32
-from cdb.damage import Damage, Progress
+from cdb.damage import Damage
 from cdb.disk.files import make_dir
 from cdb.disk.home import Home, checked_home, repaired_home
 from cdb.disk.paths import located
@@ -31,6 +31,7 @@ from cdb.packed import (
     unpacked_infos,
 )
 from cdb.packed_state import with_names
+from cdb.progress import Progress
 from cdb.rocks_kv.binding import Cursor, Options, RocksKv, load, missing
 from cdb.rocks_kv.promise import (
     NEWEST_FILE,

@@ -28,7 +28,7 @@ from cdb.chia import backup
 from cdb.chia.backup import back_up
 from cdb.chia.restore import READY, WORK_SUFFIX, restore
 from cdb.chia.status import status_of
-from cdb.damage import Progress
+from cdb.progress import Progress, no_bar
 from tests.chia.lives import live
 
 FOREVER = sys.maxsize
@@ -115,7 +115,7 @@ def _back_up(file: Path, target: Path, seed: str) -> None:
     backup._PAGES_A_STEP = random.choice([1, 3, 20, 4096])
 
     @contextmanager
-    def slowly(what: str, total: int | None, unit: str) -> Iterator[Progress]:
+    def slowly(what: str, total: int | None = None, unit: str = " coins") -> Iterator[Progress]:
         time.sleep(random.random() * 0.3)
         yield lambda more: time.sleep(random.random() * 0.003)
         time.sleep(random.random() * 0.3)
@@ -123,17 +123,12 @@ def _back_up(file: Path, target: Path, seed: str) -> None:
     back_up(file, target, slowly)
 
 
-@contextmanager
-def silently(what: str, total: int | None, unit: str) -> Iterator[Progress]:
-    yield lambda more: None
-
-
 def _check(target: Path, restored: Path, newest: int, random: Random, seed: str) -> None:
     """Restore a backup, in the place of the one before, and compare the stores that it holds."""
     limit_seconds = random.random() * 0.3 if random.random() < 0.4 else None
     for left in restored.parent.glob(f"{restored.name}*"):
         shutil.rmtree(left) if left.is_dir() else left.unlink()
-    put_back = partial(restore, target, restored, silently)
+    put_back = partial(restore, target, restored, no_bar)
     if _killed(put_back, limit_seconds):
         ready = restored.with_name(restored.name + WORK_SUFFIX) / READY
         if not restored.exists() or ready.exists():

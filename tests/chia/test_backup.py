@@ -25,7 +25,7 @@ from cdb.chia.log import log_path_of
 from cdb.chia.restore import restore
 from cdb.chia.status import status_of
 from cdb.errors import WrongDatabaseError
-from tests.chia.backups import silently
+from cdb.progress import no_bar
 from tests.chia.node import FIRST, child
 from tests.chia.test_cdb_store import opened, rows_of
 
@@ -66,8 +66,8 @@ async def test_no_node_starts_on_what_chia_db_backup_makes(path: Path, no_indexe
 
 
 async def test_a_restored_copy_lives_on_by_itself(path: Path) -> None:
-    back_up(path, path.with_name("backup"), silently)
-    restore(path.with_name("backup"), path.with_name("new.sqlite"), silently)
+    back_up(path, path.with_name("backup"), no_bar)
+    restore(path.with_name("backup"), path.with_name("new.sqlite"), no_bar)
     async with opened(path.with_name("new.sqlite")) as node:
         record = await node.record(child(FIRST))
         assert record is not None

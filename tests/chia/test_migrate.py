@@ -2,8 +2,8 @@
 
 import shutil
 import sqlite3
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, closing, contextmanager
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -19,9 +19,9 @@ from chia.util.db_wrapper import DBWrapper2
 
 from cdb.chia import CoinStore
 from cdb.chia.store import _THEIRS
-from cdb.damage import Progress
 from cdb.errors import CdbError, WrongDatabaseError
 from cdb.migrate import activation, dropping, migration, node_coins, reverting
+from cdb.progress import no_bar
 from tests.chia.chain import Chain
 from tests.node.made import indexes_of, rows_of
 
@@ -33,11 +33,6 @@ TRANSACTIONS = 45
 def anyio_backend() -> str:
     """chia's wrapper of SQLite is asyncio's."""
     return "asyncio"
-
-
-@contextmanager
-def no_bar(what: str, total: int | None = None) -> Iterator[Progress]:
-    yield lambda coins: None
 
 
 OPTIONS: dict[str, Any] = {"tell": lambda plan: None, "bar": no_bar}

@@ -9,17 +9,16 @@ there is none, or the new one; and the same command makes or finishes what was b
 import argparse
 import os
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
 
 from cdb.chia.backup import back_up
 from cdb.chia.restore import READY, check_backup, restore
 from cdb.chia.status import status_of
-from cdb.damage import Progress
 from cdb.disk.files import fsync_dir, fsync_file
 from cdb.mainnet_shape import mainnet_shaped_blocks
+from cdb.progress import no_bar
 from cdb.testing.faults.crash_states import write_tree
 from cdb.testing.faults.disk import FileSystem
 from cdb.testing.faults.power import NOT_DURABLE, Recording, points
@@ -68,30 +67,30 @@ def _recorded(kind: str, root: Path, trace: Path, begun: Path) -> None:
     shim.record(descriptor, os.open(os.devnull, os.O_WRONLY))
     make_node(root / "node.sqlite", BLOCKS)
     if kind == "restore":
-        back_up(root / "node.sqlite", root / "backup", _silently)
+        back_up(root / "node.sqlite", root / "backup", no_bar)
     for path in (root, *root.rglob("*")):
         (fsync_dir if path.is_dir() else fsync_file)(path)
     begun.write_text(str(len(tuple(read_trace(trace)))))
     if kind == "restore":
-        restore(root / "backup", root / "new.sqlite", _silently)
+        restore(root / "backup", root / "new.sqlite", no_bar)
     else:
-        back_up(root / "node.sqlite", root / "backup", _silently)
+        back_up(root / "node.sqlite", root / "backup", no_bar)
 
 
 def _check_backup(root: Path) -> None:
     assert _newest(root / "node.sqlite") == BLOCKS[-1].index
     if not (root / "backup").exists():
-        back_up(root / "node.sqlite", root / "backup", _silently)
-    check_backup(root / "backup", _silently)
+        back_up(root / "node.sqlite", root / "backup", no_bar)
+    check_backup(root / "backup", no_bar)
 
 
 def _check_restore(root: Path) -> None:
     file = root / "new.sqlite"
     is_ready = (root / "new.sqlite.restore" / READY).exists()
     if is_ready or not file.exists():
-        restore(root / "backup", file, _silently)
+        restore(root / "backup", file, no_bar)
     assert _newest(file) == BLOCKS[-1].index
-    check_backup(root / "backup", _silently)
+    check_backup(root / "backup", no_bar)
 
 
 def _newest(file: Path) -> int | None:
@@ -99,11 +98,6 @@ def _newest(file: Path) -> int | None:
     status = status_of(file)
     assert status.problems == []
     return status.next_height
-
-
-@contextmanager
-def _silently(what: str, total: int | None, unit: str) -> Iterator[Progress]:
-    yield lambda more: None
 
 
 def _must_end_well(what: str, call: Callable[[], None]) -> None:

@@ -7,8 +7,8 @@ import os
 import shutil
 import sqlite3
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -24,8 +24,8 @@ from cdb.chia.log import log_path_of
 from cdb.chia.restore import check_backup, restore
 from cdb.chia.status import status_of
 from cdb.coin_log.binding import missing
-from cdb.damage import Progress
 from cdb.errors import CdbError, WrongDatabaseError
+from cdb.progress import no_bar
 from cdb.schemas import coin_log
 from cdb.state import summarize
 from cdb.testing.faults.shim import missing as no_faults
@@ -37,18 +37,13 @@ pytestmark = pytest.mark.skipif(missing() is not None, reason=str(missing()))
 Blocks = tuple[BlockSpendInfo, ...]
 
 
-@contextmanager
-def silently(what: str, total: int | None, unit: str) -> Iterator[Progress]:
-    yield lambda more: None
-
-
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory, blocks: Blocks) -> Path:
     """A directory with a node's database, a backup of it, and an older database."""
     directory = tmp_path_factory.mktemp("node")
     make_node(directory / "node.sqlite", blocks)
     make_node(directory / "old.sqlite", blocks[:50])
-    back_up(directory / "node.sqlite", directory / "backup", silently)
+    back_up(directory / "node.sqlite", directory / "backup", no_bar)
     return directory
 
 
@@ -90,8 +85,8 @@ def test_backup_and_restore(run_command: Commands, here: Path, blocks: Blocks) -
 
 def test_a_backup_of_the_very_first_blocks_has_a_log_of_its_own(here: Path, blocks: Blocks) -> None:
     make_node(here / "young.sqlite", blocks[:3], n_rows=3, n_behind=3)
-    back_up(here / "young.sqlite", here / "copy", silently)
-    restore(here / "copy", here / "new.sqlite", silently)
+    back_up(here / "young.sqlite", here / "copy", no_bar)
+    restore(here / "copy", here / "new.sqlite", no_bar)
     assert coins_of(here / "new.sqlite") == digest_of(blocks[:3])
 
 
@@ -103,23 +98,24 @@ def test_what_is_there_is_not_touched(run_command: Commands, here: Path) -> None
     assert contents(here) == before
 
 
+@pytest.mark.parametrize("suffix", ["", "-wal", "-journal"])
 @pytest.mark.parametrize("moment", ["before the coins", "between coins and file"])
-def test_what_comes_while_names_change_stays(here: Path, moment: str) -> None:
-    """A node that starts there has made a file of its own; once that is gone, it goes on."""
-    file = here / "new.sqlite"
+def test_what_comes_while_names_change_stays(here: Path, moment: str, suffix: str) -> None:
+    """A node that starts there has made files of its own; once they are gone, it goes on."""
+    file, other = here / "new.sqlite", here / f"new.sqlite{suffix}"
     last = file if moment == "between coins and file" else log_path_of(file)
     where: Any = os if last == file else Path
     name = "link" if last == file else "rename"
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(where, name, _killed(getattr(where, name), last))
         with pytest.raises(KeyboardInterrupt):
-            restore(here / "backup", file, silently)
-    file.write_bytes(b"of a node that was started")
+            restore(here / "backup", file, no_bar)
+    other.write_bytes(b"of a node that was started")
     with pytest.raises(WrongDatabaseError, match="is there already"):
-        restore(here / "backup", file, silently)
-    assert file.read_bytes() == b"of a node that was started"
-    file.unlink()
-    restore(here / "backup", file, silently)
+        restore(here / "backup", file, no_bar)
+    assert other.read_bytes() == b"of a node that was started"
+    other.unlink()
+    restore(here / "backup", file, no_bar)
     assert status_of(file).problems == []
 
 
@@ -137,12 +133,12 @@ def test_of_another_backup_a_restore_does_not_go_on(here: Path, blocks: Blocks) 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "link", _killed(os.link, file))
         with pytest.raises(KeyboardInterrupt):
-            restore(here / "backup", file, silently)
+            restore(here / "backup", file, no_bar)
     shutil.rmtree(here / "backup")
     make_node(here / "younger.sqlite", blocks[:9], n_rows=3, n_behind=0)
-    back_up(here / "younger.sqlite", here / "backup", silently)
+    back_up(here / "younger.sqlite", here / "backup", no_bar)
     with pytest.raises(WrongDatabaseError, match="another restore was killed here"):
-        restore(here / "backup", file, silently)
+        restore(here / "backup", file, no_bar)
 
 
 def test_a_backup_that_was_written_to_is_refused(run_command: Commands, here: Path) -> None:
@@ -159,12 +155,12 @@ def test_a_second_backup_never_empties_the_first(here: Path) -> None:
         def rename(one: Path, other: Path) -> Path:
             done = real(one, other)
             with pytest.raises(WrongDatabaseError, match="is there already"):
-                back_up(here / "node.sqlite", here / "new", silently)
+                back_up(here / "node.sqlite", here / "new", no_bar)
             return done
 
         patch.setattr(Path, "rename", rename)
-        back_up(here / "node.sqlite", here / "new", silently)
-    check_backup(here / "new", silently)
+        back_up(here / "node.sqlite", here / "new", no_bar)
+    check_backup(here / "new", no_bar)
 
 
 @pytest.mark.parametrize("name", ["lone.sqlite.cdb", "lone.sqlite-wal"])
@@ -332,19 +328,19 @@ EACH = 7
 def test_a_killed_backup_is_none_and_the_next_one_is_whole(here: Path, blocks: Blocks) -> None:
     before = contents(here)
     n, whole = 1, 0
-    while killed_at(n, lambda: back_up(here / "node.sqlite", here / "new", silently)):
+    while killed_at(n, lambda: back_up(here / "node.sqlite", here / "new", no_bar)):
         assert {name: contents(here)[name] for name in before} == before
         if (here / "new").exists():
             whole += 1
         else:
             if not (here / "new.partial" / "BACKUP").exists():
                 with pytest.raises(CdbError):
-                    restore(here / "new.partial", here / "restored", silently)
+                    restore(here / "new.partial", here / "restored", no_bar)
             left = log_in(here / "new.partial") / "log"
             if left.exists():  # it counts for nothing
                 left.write_bytes(b"no log")
-            back_up(here / "node.sqlite", here / "new", silently)
-        check_backup(here / "new", silently)
+            back_up(here / "node.sqlite", here / "new", no_bar)
+        check_backup(here / "new", no_bar)
         with coin_log.INDEXED(log_in(here / "new"), read_only=True) as log:
             assert summarize(log).digest == digest_of(blocks)
         assert names(here) - {"new"} == {name for name in before if "/" not in name}
@@ -362,7 +358,7 @@ def test_a_killed_restore_leaves_nothing_and_the_next_one_finishes(
     n, seen = 1, set()
 
     def put_back() -> None:
-        restore(copy, file, silently)
+        restore(copy, file, no_bar)
 
     while killed_at(n, put_back):
         seen.add(file.exists())

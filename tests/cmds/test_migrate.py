@@ -21,7 +21,6 @@ from cdb.chia.operation import Operation
 from cdb.coin_log import binding
 from cdb.coin_log.binding import missing
 from cdb.coins import Coin, bytes32, coin_name
-from cdb.damage import Progress
 from cdb.errors import (
     CdbError,
     CorruptDatabaseError,
@@ -33,7 +32,8 @@ from cdb.mainnet import farmer_coin
 from cdb.migrate import activation, dropping, migration, new_table, node_coins, node_file, reverting
 from cdb.migrate.activated import activated
 from cdb.migrate.migration import Migrated, Plan
-from cdb.rows.sqlite import open_uri
+from cdb.progress import Progress, StepBar, no_bar
+from cdb.rows.sqlite import open_uri, tables_of
 from cdb.schemas import find_schema
 from cdb.state import StateSummary, verify
 from tests.conftest import Commands, Result, digest_of, load_all
@@ -79,11 +79,6 @@ def _short_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(migration, "SLICE_SECONDS", 0.0)
     monkeypatch.setattr(new_table, "PART_COINS", 100)
     monkeypatch.setattr(binding, "_READ_CONFIRMS", 50)
-
-
-@contextmanager
-def no_bar(what: str, total: int | None = None) -> Iterator[Progress]:
-    yield lambda coins: None
 
 
 def migrate(path: Path, *, force: bool = False) -> Migrated:
@@ -187,7 +182,7 @@ def test_what_was_done_since_comes_back(
 
 def tables(path: Path) -> set[str]:
     with closing(sqlite3.connect(path)) as connection:
-        return node_file.tables_of(connection)
+        return tables_of(connection)
 
 
 def test_a_table_that_nothing_was_done_to_is_taken_back(
@@ -228,7 +223,7 @@ class Beside:
         self._steps = list(steps)
 
     @contextmanager
-    def bar(self, what: str, total: int | None = None) -> Iterator[Progress]:
+    def bar(self, what: str, total: int | None = None, unit: str = " coins") -> Iterator[Progress]:
         yield self._step
 
     def _step(self, coins: int) -> None:
@@ -295,7 +290,7 @@ def test_a_node_that_goes_back_while_the_copy_is_verified(
         beside = Beside(*[lambda: None] * 3, go_back)
 
         @contextmanager
-        def bar(what: str, total: int | None = None) -> Iterator[Progress]:
+        def bar(what: str, total: int | None = None, unit: str = " coins") -> Iterator[Progress]:
             with (beside.bar if what == "verify table" else no_bar)(what) as progress:
                 yield progress
 
@@ -500,9 +495,9 @@ def test_a_copy_that_is_killed_goes_on(path: Path, rows: Rows, digest: str, seed
     assert held(path).digest == digest
 
 
-def _bar_of(step: Progress) -> migration.Bar:
+def _bar_of(step: Progress) -> StepBar:
     @contextmanager
-    def bar(what: str, total: int | None = None) -> Iterator[Progress]:
+    def bar(what: str, total: int | None = None, unit: str = " coins") -> Iterator[Progress]:
         yield step
 
     return bar
@@ -716,12 +711,18 @@ def test_a_newest_block_that_only_spends_is_there_after_activation(path: Path) -
         assert info.spent_index == newest + 3
 
 
-@pytest.mark.parametrize("height", [2**32 - 1, 2**32, -1, 58.5])
-def test_heights_that_no_block_has_are_counted_and_left_out(path: Path, height: float) -> None:
-    row = (b"\1" * 32, height, 0, 0, b"\2" * 32, b"\3" * 32, bytes(8), 0)
+_HEIGHTS = ["4294967295", "-1", "NULL", "'text'", "58.5", "max(confirmed_index) + 0.5"]
+
+
+@pytest.mark.parametrize("height", _HEIGHTS)
+def test_heights_that_no_block_has_are_counted_and_left_out(path: Path, height: str) -> None:
     with MadeNode(path) as node:
-        node.connection.execute("INSERT INTO coin_record VALUES(?, ?, ?, ?, ?, ?, ?, ?)", row)
-    with pytest.raises(WrongDatabaseError, match="what no chain has"):
+        node.connection.execute(
+            f"INSERT INTO coin_record SELECT randomblob(32), {height}, 0, 0,"  # noqa: S608
+            " randomblob(32), randomblob(32), zeroblob(8), 0 FROM (SELECT max(confirmed_index)"
+            " AS confirmed_index FROM coin_record)"
+        )
+    with pytest.raises(WrongDatabaseError, match="what no chain has: 1 "):
         migrate(path)
     migrate(path, force=True)
     activation.activate(path, force=True, tell=lambda plan: None, bar=no_bar)

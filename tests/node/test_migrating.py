@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from cdb.coin_log.binding import missing
-from cdb.damage import Progress
 from cdb.migrate import activation, dropping, migration, reverting
+from cdb.progress import no_bar
 from cdb.schemas import find_schema
 from cdb.state import verify
 from tests.conftest import digest_of
@@ -22,11 +21,6 @@ if TYPE_CHECKING:
     from tests.node.conftest import NodeDatabase
 
 pytestmark = pytest.mark.skipif(missing() is not None, reason=str(missing()))
-
-
-@contextmanager
-def no_bar(what: str, total: int | None = None) -> Iterator[Progress]:
-    yield lambda coins: None
 
 
 OPTIONS: dict[str, Any] = {"tell": lambda plan: None, "bar": no_bar}

@@ -1,0 +1,44 @@
+"""The directory in which a backup, or what is restored, is made before it takes its name."""
+
+import os
+import shutil
+from collections.abc import Set
+from pathlib import Path
+
+from cdb.disk.home import LOCK_FILE, Lock
+from cdb.errors import WrongDatabaseError, storage_errors
+
+
+def take(work: Path, names: Set[str], who: str) -> Lock:
+    """Make the directory, or take what a command that was killed has left; nobody else has it then.
+
+    names: what such a command may leave. who: needs it, for the message. Raises WrongDatabaseError
+    where something else is there, and DatabaseLockedError.
+    """
+    with storage_errors(work):
+        if os.path.lexists(work) and (
+            work.is_symlink()
+            or not work.is_dir()
+            or not {each.name for each in work.iterdir()} <= {LOCK_FILE, *names}
+        ):
+            raise WrongDatabaseError(work, f"{who} needs this name; move away what is here")
+        work.mkdir(exist_ok=True)
+    return Lock(work / LOCK_FILE, work)
+
+
+def empty(work: Path) -> None:
+    """Remove all but the lock."""
+    with storage_errors(work):
+        for each in work.iterdir():
+            if each.is_dir() and not each.is_symlink():
+                shutil.rmtree(each)
+            elif each.name != LOCK_FILE:
+                each.unlink()
+
+
+def remove(work: Path) -> None:
+    """Remove it with all that is in it."""
+    empty(work)
+    with storage_errors(work):
+        (work / LOCK_FILE).unlink(missing_ok=True)
+        work.rmdir()
