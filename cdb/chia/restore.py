@@ -26,6 +26,7 @@ from cdb.chia.backup_directory import (
 )
 from cdb.chia.log import fitting_effect, log_path_of
 from cdb.chia.node_database import TABLES, check_in_log, operations_of
+from cdb.chia.service import service_stopped
 from cdb.disk.files import fsync_dir, fsync_file, replace_file, temporary
 from cdb.disk.home import Lock
 from cdb.disk.paths import located, own, read_own
@@ -55,7 +56,7 @@ def restore(directory: str | PathLike[str], file: str | PathLike[str], bar: Step
     """Verify a backup, and make it a node's database.
 
     Raises WrongDatabaseError where something is there already, CorruptDatabaseError for a backup
-    that is damaged, DatabaseLockedError beside another restore, and StorageError.
+    that is damaged, DatabaseLockedError beside another restore or a node, and StorageError.
     """
     source = located(directory, read_only=True)
     return _Restore(source, located(file, read_only=False), bar).run()
@@ -71,6 +72,7 @@ class _Restore:
     def run(self) -> Contents:
         contents = contents_of(self._source)
         with ExitStack() as held:
+            held.enter_context(service_stopped(self._file))
             held.callback(self._take_work_directory().release)
             if not self._is_ready(contents):
                 try:

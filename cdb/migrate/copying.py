@@ -13,11 +13,16 @@ from cdb.coin_query import COIN_BYTES, CoinQuery
 from cdb.coins import MAX_U32
 from cdb.errors import BlockError, CorruptDatabaseError, WrongDatabaseError
 from cdb.migrate.node_coins import Chunk, NodeCoins
+from cdb.migrate.oddities import told
 from cdb.migrate.standing import Standing
 from cdb.progress import Progress
 
 _COMPARED_HEIGHTS = 64
 _DEEPEST_FORK = 10_000
+MOST_LEFT_OUT = 100_000
+"""Rows of a table that may be left out: their names are noted, and where there are more, what is
+left is no node's coins."""
+_SYNC = "sync the node anew, with cdb or without"
 
 
 @dataclass(slots=True)
@@ -111,10 +116,15 @@ class Copy:
         standing.height = chunk.last
         standing.coins += chunk.blocks.n_confirms
         standing.oddities += chunk.oddities
+        if len(standing.left_out) > MOST_LEFT_OUT:
+            problem = (
+                f"over {MOST_LEFT_OUT:,} of its rows have to be left out: {told(chunk.oddities)}"
+            )
+            raise CorruptDatabaseError(self.path, problem, _SYNC)
 
     def _contradiction(self, error: Exception) -> CorruptDatabaseError:
         problem = f"its coins contradict each other: {error}"
-        return CorruptDatabaseError(self.path, problem, "sync the node anew, with cdb or without")
+        return CorruptDatabaseError(self.path, problem, _SYNC)
 
 
 def until(deadline: float, chunks: Iterator[Chunk]) -> Iterator[Chunk]:

@@ -1,6 +1,5 @@
 """A node's file: what is in it, and the right to be alone with it."""
 
-import fcntl
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -8,13 +7,15 @@ from enum import Enum
 from pathlib import Path
 
 from cdb.chia.ops_table import OPS_TABLE
+from cdb.chia.service import RUNNING, service_stopped
 from cdb.disk.files import fsync_dir
-from cdb.errors import DatabaseLockedError, WrongDatabaseError, storage_errors
+from cdb.errors import DatabaseLockedError, WrongDatabaseError
 from cdb.node.keys import has_indexes
 from cdb.node.table import (
     COIN_TABLE,
     FORMAT_TABLE,
     KEPT_COLUMN,
+    NODE_INDEXES,
     NODE_VERSION,
     TABLES,
     VERSION_TABLE,
@@ -30,7 +31,6 @@ from cdb.rows.sqlite import (
 
 OLD_TABLE = "cdb_coin_record"
 """A node's table, put aside."""
-_RUNNING = "a node has it open; stop the node"
 
 
 class Keeper(Enum):
@@ -55,8 +55,11 @@ def keeper_of(connection: sqlite3.Connection, path: Path) -> Keeper:
         raise WrongDatabaseError(path, "only some of its tables are a node's; see what made it")
     if is_marked:
         return Keeper.LOG
-    if not has_indexes(connection):
-        problem = "its table coin_record lacks an index of a node's; start the node once"
+    indexes = {name for _, name, *_ in connection.execute(f"PRAGMA main.index_list({COIN_TABLE})")}
+    lacking = sorted(NODE_INDEXES.keys() - indexes)
+    if lacking or not has_indexes(connection):
+        which = lacking[0] if lacking else "over the columns that a node's are over"
+        problem = f"its table coin_record lacks an index, {which}; start the node once"
         raise WrongDatabaseError(path, problem)
     check_tables(connection, path, TABLES)
     return Keeper.NODE
@@ -68,7 +71,7 @@ def alone_with(path: Path) -> Iterator[sqlite3.Connection]:
 
     Each commit is durable when it returns. Raises DatabaseLockedError while a node runs.
     """
-    with _service_lock(path), closing(open_uri(path, "mode=rw")) as connection:
+    with service_stopped(path), closing(open_uri(path, "mode=rw")) as connection:
         with sqlite_errors(path):
             _take(connection, path)
             yield connection
@@ -100,20 +103,5 @@ def _take(connection: sqlite3.Connection, path: Path) -> None:
         connection.execute("COMMIT")
     except sqlite3.OperationalError as error:
         if error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY:
-            raise DatabaseLockedError(path, _RUNNING) from error
+            raise DatabaseLockedError(path, RUNNING) from error
         raise
-
-
-@contextmanager
-def _service_lock(path: Path) -> Iterator[None]:
-    """Keep chia's service from starting, where the file lies in db/ of its root directory."""
-    lock = path.parent.parent / "run" / "full_node.lock"
-    if not lock.is_file():
-        yield
-        return
-    with storage_errors(lock), lock.open("rb") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise DatabaseLockedError(path, _RUNNING) from None
-        yield

@@ -28,6 +28,8 @@ from cdb.rows.sqlite import tables_of
 
 _LOG_BYTES_A_COIN = 55
 _TABLE_BYTES_A_COIN = 320
+_WAL_BYTES_A_COIN = 70
+"""An index is made in one transaction, and until its end the -wal holds it."""
 _COINS_A_SECOND = 20_000
 _MARKED_INDEX = (
     "CREATE INDEX IF NOT EXISTS coin_record_ph_ff_unspent_idx"
@@ -70,7 +72,7 @@ def _plan(held: Activated, *, is_unused: bool) -> Plan:
         return Plan.at(held.path, "take the old table back", coins / 1e6, coins * 30)
     file_bytes = held.path.stat().st_size
     free_inside = file_bytes - used_bytes(held.connection)
-    needed = max(0, coins * _TABLE_BYTES_A_COIN - free_inside)
+    needed = max(0, coins * _TABLE_BYTES_A_COIN - free_inside) + coins * _WAL_BYTES_A_COIN
     plan = Plan.at(held.path, "write the table", coins / _COINS_A_SECOND, needed)
     return plan if OLD_TABLE in tables_of(held.connection) else checked_plan(held.path, plan)
 

@@ -3,6 +3,7 @@
 tests/chia/test_backup.py makes them beside a node that writes.
 """
 
+import fcntl
 import os
 import shutil
 import sqlite3
@@ -96,6 +97,17 @@ def test_what_is_there_is_not_touched(run_command: Commands, here: Path) -> None
     assert f"{here}/old.sqlite: it is there already; stop the node, and move it away" in error
     assert "is a directory" in run_command("restore", "backup", "backup").usage_error()
     assert contents(here) == before
+
+
+def test_restore_waits_for_the_nodes_end(run_command: Commands, here: Path) -> None:
+    for directory in ("db", "run"):
+        (here / "root" / directory).mkdir(parents=True)
+    line = ("restore", "backup", here / "root" / "db" / "node.sqlite")
+    with (here / "root" / "run" / "full_node.lock").open("wb") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        assert "stop the node" in run_command(*line).error()
+    assert names(here / "root" / "db") == set()
+    run_command(*line).fine()
 
 
 @pytest.mark.parametrize("suffix", ["", "-wal", "-journal"])

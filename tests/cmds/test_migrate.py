@@ -29,7 +29,16 @@ from cdb.errors import (
     WrongDatabaseError,
 )
 from cdb.mainnet import farmer_coin
-from cdb.migrate import activation, dropping, migration, new_table, node_coins, node_file, reverting
+from cdb.migrate import (
+    activation,
+    copying,
+    dropping,
+    migration,
+    new_table,
+    node_coins,
+    node_file,
+    reverting,
+)
 from cdb.migrate.activated import activated
 from cdb.migrate.migration import Migrated, Plan
 from cdb.progress import Progress, StepBar, no_bar
@@ -327,6 +336,27 @@ def test_chias_own_lock_is_noticed(run_command: Commands, tmp_path: Path, path: 
         fcntl.flock(lock, fcntl.LOCK_EX)
         assert "stop the node" in run_command("migrate", "--activate", node_db).error()
     run_command("migrate", "--activate", node_db).fine()
+
+
+def test_an_index_of_another_name_is_noticed_before_anything_is_copied(
+    run_command: Commands, path: Path
+) -> None:
+    with MadeNode(path) as node:
+        node.connection.execute("DROP INDEX coin_confirmed_index")
+        node.connection.execute("CREATE INDEX another ON coin_record(confirmed_index)")
+    error = run_command("migrate", path).error()
+    assert "lacks an index, coin_confirmed_index; start the node once" in error
+    assert not log_of(path).exists()
+
+
+def test_a_table_of_which_too_much_would_be_left_out(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with MadeNode(path) as node:
+        node.connection.execute("UPDATE coin_record SET amount = x'01' WHERE rowid % 2")
+    monkeypatch.setattr(copying, "MOST_LEFT_OUT", 100)
+    with pytest.raises(CorruptDatabaseError, match=r"over 100 of its rows .* sync the node anew"):
+        migrate(path, force=True)
 
 
 # Killed
