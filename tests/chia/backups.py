@@ -30,6 +30,7 @@ from cdb.chia.restore import READY, WORK_SUFFIX, restore
 from cdb.chia.status import status_of
 from cdb.progress import Progress, no_bar
 from tests.chia.lives import live
+from tests.in_fork import exit_code, forked
 
 FOREVER = sys.maxsize
 BACKUPS_A_FILE = 20
@@ -78,7 +79,7 @@ def trial(directory: Path, seed: str, times: int) -> tuple[int, int]:
             if _killed(partial(_back_up, file, target, pauses), limit_seconds):
                 killed += 1
                 if not target.exists():
-                    assert _run(partial(_back_up, file, target, pauses)) == 0, (seed, number)
+                    assert exit_code(partial(_back_up, file, target, pauses)) == 0, (seed, number)
             assert not target.with_name("backup.partial").exists(), (seed, number)
             whole += 1
             _check(target, directory / "restored.sqlite", newest, random, f"{seed}:{number}")
@@ -94,7 +95,7 @@ class Writer:
     def __init__(self, file: Path, seed: str) -> None:
         readable, writable = os.pipe()
         say = partial(os.write, writable, b"=")
-        self._process = _forked(partial(live, file, seed, say, transactions=FOREVER))
+        self._process = forked(partial(live, file, seed, say, transactions=FOREVER))
         os.close(writable)
         with os.fdopen(readable, "rb", buffering=0) as told:
             assert told.read(1) == b"=", f"the stores of {seed} differ, or failed"
@@ -132,11 +133,11 @@ def _check(target: Path, restored: Path, newest: int, random: Random, seed: str)
     if _killed(put_back, limit_seconds):
         ready = restored.with_name(restored.name + WORK_SUFFIX) / READY
         if not restored.exists() or ready.exists():
-            assert _run(put_back) == 0, seed
+            assert exit_code(put_back) == 0, seed
     assert _newest(restored) >= newest, f"backup {seed} is older than its beginning"
     status = status_of(restored)
     assert status.problems == [], (seed, status)
-    assert _run(partial(live, restored, seed, transactions=1)) == 0, f"backup {seed} differs"
+    assert exit_code(partial(live, restored, seed, transactions=1)) == 0, f"backup {seed} differs"
 
 
 def _newest(file: Path) -> int:
@@ -148,7 +149,7 @@ def _newest(file: Path) -> int:
 
 def _killed(work: Callable[[], object], limit_seconds: float | None) -> bool:
     """Do work in a process, and kill that after a time; whether it was killed."""
-    process = _forked(work)
+    process = forked(work)
     if limit_seconds is not None:
         time.sleep(limit_seconds)
         os.kill(process, signal.SIGKILL)
@@ -156,26 +157,6 @@ def _killed(work: Callable[[], object], limit_seconds: float | None) -> bool:
     code = os.waitstatus_to_exitcode(status)
     assert code in ((0,) if limit_seconds is None else (0, -signal.SIGKILL)), code
     return code != 0
-
-
-def _run(work: Callable[[], object]) -> int:
-    """Do work in a process; its exit code."""
-    _, status = os.waitpid(_forked(work), 0)
-    return os.waitstatus_to_exitcode(status)
-
-
-def _forked(work: Callable[[], object]) -> int:
-    child = os.fork()
-    if child == 0:
-        code = 1
-        try:
-            work()
-            code = 0
-        except BaseException:
-            sys.excepthook(*sys.exc_info())
-        finally:
-            os._exit(code)
-    return child
 
 
 def _say(line: str) -> None:

@@ -11,7 +11,6 @@ It runs with the library preloaded that makes faults; each life is a fork of thi
 """
 
 import argparse
-import os
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -24,9 +23,11 @@ from cdb.testing.faults.crash_states import write_tree
 from cdb.testing.faults.disk import FileSystem
 from cdb.testing.faults.power import NOT_DURABLE, Recording, points
 from cdb.testing.faults.recorder import read_trace
-from cdb.testing.faults.shim import KILL, LIBRARY, Calls, Shim, missing
+from cdb.testing.faults.shim import KILL, Calls, Shim
 from cdb.testing.faults.trial import new_directory, scratch
 from tests.chia.lives import live
+from tests.in_fork import exit_code
+from tests.preloaded import record, start_preloaded
 
 KILLED_TRANSACTIONS = 8
 CUT_TRANSACTIONS = 20
@@ -42,18 +43,13 @@ FILE = "twins.sqlite"
 def main() -> int:
     """Make so many faults; 1 if one of them was survived badly."""
     arguments = _parser().parse_args()
-    if missing() is not None:
-        sys.stderr.write(f"{missing()}\n")
-        return 2
-    if str(LIBRARY) not in os.environ.get("LD_PRELOAD", ""):
-        line = [sys.executable, "-m", "tests.chia.faults", *sys.argv[1:]]
-        os.execve(sys.executable, line, os.environ | {"LD_PRELOAD": str(LIBRARY)})  # noqa: S606
+    start_preloaded("tests.chia.faults")
     started, done = time.monotonic(), 0
     with scratch() as directory:
         for fault in _faults(arguments.kind, arguments.seed, directory):
             root = directory / "root"
             after = partial(live, root / FILE, fault, transactions=TRANSACTIONS_AFTER)
-            if _in_child(after) != 0:
+            if exit_code(after) != 0:
                 _say(f"{arguments.kind} {fault}: the stores differ, or failed")
                 return 1
             done += 1
@@ -89,7 +85,7 @@ def _kills(seed: str, directory: Path) -> Iterator[str]:
     for n in sorted(Random(seed).sample(range(1, n_calls + 1), min(n_calls, FAULTS_A_LIFE))):
         new_directory(root)
         # Threads and cancellations go their own ways: it may end before its n-th call.
-        _in_child(Life(root, seed, KILLED_TRANSACTIONS, partial(_kill_at, n)))
+        exit_code(Life(root, seed, KILLED_TRANSACTIONS, partial(_kill_at, n)))
         yield f"{seed} before call {n} of {n_calls}"
 
 
@@ -104,7 +100,7 @@ def _kill_at(n: int, shim: Shim) -> None:
 def _cuts(seed: str, directory: Path) -> Iterator[str]:
     trace = directory / "trace"
     root = new_directory(directory / "root")
-    _must_live(Life(root, seed, CUT_TRANSACTIONS, partial(_record, trace)))
+    _must_live(Life(root, seed, CUT_TRANSACTIONS, partial(record, trace=trace)))
     recording = Recording(root, tuple(read_trace(trace)))
     recording.check_complete(NOT_DURABLE)
     random = Random(seed)
@@ -114,11 +110,6 @@ def _cuts(seed: str, directory: Path) -> Iterator[str]:
     for point in points(recording, random.getrandbits(32), file_system, places):
         write_tree(point.tree, new_directory(root))
         yield f"{seed} on {file_system.value} at {point.name} of {n_operations}"
-
-
-def _record(trace: Path, shim: Shim) -> None:
-    descriptor = os.open(trace, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
-    shim.record(descriptor, os.open(os.devnull, os.O_WRONLY))
 
 
 @dataclass(frozen=True)
@@ -144,24 +135,8 @@ class Life:
 
 def _must_live(life: Life) -> None:
     """A whole life, without a fault."""
-    if _in_child(life) != 0:
+    if exit_code(life) != 0:
         raise SystemExit(f"{life.seed}: the stores differ, or failed, without a fault")
-
-
-def _in_child(call: Callable[[], None]) -> int:
-    """Make a call in a fork of this process; 0 if it ended well."""
-    child = os.fork()
-    if child == 0:
-        code = 1
-        try:
-            call()
-            code = 0
-        except BaseException:
-            sys.excepthook(*sys.exc_info())
-        finally:
-            os._exit(code)
-    _, status = os.waitpid(child, 0)
-    return os.waitstatus_to_exitcode(status)
 
 
 def _say(line: str) -> None:

@@ -7,7 +7,6 @@ there is none, or the new one; and the same command makes or finishes what was b
 """
 
 import argparse
-import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -23,9 +22,11 @@ from cdb.testing.faults.crash_states import write_tree
 from cdb.testing.faults.disk import FileSystem
 from cdb.testing.faults.power import NOT_DURABLE, Recording, points
 from cdb.testing.faults.recorder import read_trace
-from cdb.testing.faults.shim import LIBRARY, Shim, missing
+from cdb.testing.faults.shim import Shim
 from cdb.testing.faults.trial import new_directory, scratch
 from tests.cmds.nodes import make_node
+from tests.in_fork import exit_code
+from tests.preloaded import record, start_preloaded
 
 BLOCKS = tuple(mainnet_shaped_blocks(coins=300))
 
@@ -33,12 +34,7 @@ BLOCKS = tuple(mainnet_shaped_blocks(coins=300))
 def main() -> int:
     """Cut the power at so many places; 1 if one cut was survived badly."""
     arguments = _parser().parse_args()
-    if missing() is not None:
-        sys.stderr.write(f"{missing()}\n")
-        return 2
-    if str(LIBRARY) not in os.environ.get("LD_PRELOAD", ""):
-        line = [sys.executable, "-m", "tests.cmds.cuts", *sys.argv[1:]]
-        os.execve(sys.executable, line, os.environ | {"LD_PRELOAD": str(LIBRARY)})  # noqa: S606
+    start_preloaded("tests.cmds.cuts")
     with scratch() as directory:
         root, trace = new_directory(directory / "root"), directory / "trace"
         begun = directory / "begun"
@@ -63,8 +59,7 @@ def _recorded(kind: str, root: Path, trace: Path, begun: Path) -> None:
     """Make a node's database, durably; and then, from an operation on, what is to be cut."""
     shim = Shim()
     shim.watch(root)
-    descriptor = os.open(trace, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
-    shim.record(descriptor, os.open(os.devnull, os.O_WRONLY))
+    record(shim, trace)
     make_node(root / "node.sqlite", BLOCKS)
     if kind == "restore":
         back_up(root / "node.sqlite", root / "backup", no_bar)
@@ -102,18 +97,7 @@ def _newest(file: Path) -> int | None:
 
 def _must_end_well(what: str, call: Callable[[], None]) -> None:
     """Make a call in a fork of this process."""
-    child = os.fork()
-    if child == 0:
-        code = 1
-        try:
-            call()
-            code = 0
-        except BaseException:
-            sys.excepthook(*sys.exc_info())
-        finally:
-            os._exit(code)
-    _, status = os.waitpid(child, 0)
-    if status:
+    if exit_code(call) != 0:
         raise SystemExit(f"a power cut was survived badly: {what}")
 
 

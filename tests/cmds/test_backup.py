@@ -11,7 +11,6 @@ import sys
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import pytest
@@ -19,6 +18,7 @@ import pytest
 from cdb.blocks import BlockSpendInfo
 from cdb.chia import backup as backup_module
 from cdb.chia import restore as restore_module
+from cdb.chia import work_directory
 from cdb.chia.backup import back_up
 from cdb.chia.backup_directory import file_in, log_in
 from cdb.chia.log import log_path_of
@@ -32,6 +32,7 @@ from cdb.state import summarize
 from cdb.testing.faults.shim import missing as no_faults
 from tests.cmds.nodes import make_node
 from tests.conftest import ROOT, Commands, contents, digest_of, file_limit
+from tests.in_fork import dies_at
 
 pytestmark = pytest.mark.skipif(missing() is not None, reason=str(missing()))
 
@@ -296,43 +297,7 @@ def test_a_full_disk_leaves_nothing(run_command: Commands, here: Path, line: lis
     assert contents(here) == before
 
 
-def killed_at(n: int, work: Callable[[], object]) -> bool:
-    """Do work in a child that dies where the n-th step would be. Whether it died.
-
-    A step is a line of the two modules, or a change that Python is about to make to a directory.
-    """
-    child = os.fork()
-    if child == 0:
-        steps = 0
-
-        def step() -> None:
-            nonlocal steps
-            steps += 1
-            if steps == n:
-                os._exit(9)
-
-        def trace(frame: FrameType, event: str, argument: object) -> Any:
-            if frame.f_code.co_filename not in TRACED:
-                return None
-            if event == "line":
-                step()
-            return trace
-
-        sys.addaudithook(lambda event, arguments: step() if event in CHANGES else None)
-        sys.settrace(trace)
-        try:
-            work()
-        except BaseException:
-            os._exit(1)
-        os._exit(0)
-    _, status = os.waitpid(child, 0)
-    code = os.waitstatus_to_exitcode(status)
-    assert code in (0, 9)
-    return code == 9
-
-
-CHANGES = {"os.mkdir", "os.remove", "os.rename", "os.rmdir"}
-TRACED = {backup_module.__file__, restore_module.__file__}
+TRACED = {module.__file__ for module in (backup_module, restore_module, work_directory)}
 EACH = 7
 """So many steps further the next one is killed."""
 
@@ -340,7 +305,7 @@ EACH = 7
 def test_a_killed_backup_is_none_and_the_next_one_is_whole(here: Path, blocks: Blocks) -> None:
     before = contents(here)
     n, whole = 1, 0
-    while killed_at(n, lambda: back_up(here / "node.sqlite", here / "new", no_bar)):
+    while dies_at(n, lambda: back_up(here / "node.sqlite", here / "new", no_bar), TRACED):
         assert {name: contents(here)[name] for name in before} == before
         if (here / "new").exists():
             whole += 1
@@ -372,10 +337,10 @@ def test_a_killed_restore_leaves_nothing_and_the_next_one_finishes(
     def put_back() -> None:
         restore(copy, file, no_bar)
 
-    while killed_at(n, put_back):
+    while dies_at(n, put_back, TRACED):
         seen.add(file.exists())
         if n % 14 < EACH and not file.exists():  # and once more, on the way
-            killed_at(n // 2, put_back)
+            dies_at(n // 2, put_back, TRACED)
         if not file.exists() or (work / "READY").exists():
             put_back()
         elif work.exists():

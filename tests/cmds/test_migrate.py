@@ -8,6 +8,7 @@ import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from random import Random
@@ -46,6 +47,7 @@ from cdb.rows.sqlite import open_uri, tables_of
 from cdb.schemas import find_schema
 from cdb.state import StateSummary, verify
 from tests.conftest import Commands, Result, digest_of, load_all
+from tests.in_fork import exit_code
 from tests.node.made import MadeNode, indexes_of, rows_of
 
 pytestmark = pytest.mark.skipif(missing() is not None, reason=str(missing()))
@@ -364,29 +366,24 @@ def test_a_table_of_which_too_much_would_be_left_out(
 
 def killed_at(n: int, path: Path, call: Callable[[Path], object]) -> bool:
     """Make a call in a process that is killed before its n-th statement; False: it has fewer."""
-    child = os.fork()
-    if child == 0:
-        count = 0
-        right = open_uri
+    count = 0
 
-        def traced(statement: str) -> None:
-            nonlocal count
-            count += 1
-            if count == n:
-                os.kill(os.getpid(), signal.SIGKILL)
+    def traced(statement: str) -> None:
+        nonlocal count
+        count += 1
+        if count == n:
+            os.kill(os.getpid(), signal.SIGKILL)
 
-        def open_traced(path: Path, parameters: str) -> sqlite3.Connection:
-            connection = right(path, parameters)
-            connection.set_trace_callback(traced)
-            return connection
+    def open_traced(path: Path, parameters: str) -> sqlite3.Connection:
+        connection = open_uri(path, parameters)
+        connection.set_trace_callback(traced)
+        return connection
 
+    def work() -> None:
         node_file.__dict__["open_uri"] = open_traced
-        try:
-            call(path)
-        except BaseException:
-            os._exit(1)
-        os._exit(0)
-    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        call(path)
+
+    code = exit_code(work)
     assert code in (0, -signal.SIGKILL)
     return code != 0
 
@@ -502,21 +499,15 @@ def test_a_copy_that_is_killed_goes_on(path: Path, rows: Rows, digest: str, seed
     kills = 0
     for _ in range(8):
         left = random.randint(1, 15)
-        child = os.fork()
-        if child == 0:
 
-            def step(coins: int) -> None:
-                nonlocal left
-                left -= 1
-                if not left:
-                    os.kill(os.getpid(), signal.SIGKILL)
+        def step(coins: int) -> None:
+            nonlocal left
+            left -= 1
+            if not left:
+                os.kill(os.getpid(), signal.SIGKILL)
 
-            try:
-                migration.migrate(path, tell=lambda plan: None, bar=_bar_of(step))
-            except BaseException:
-                os._exit(1)
-            os._exit(0)
-        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        bar = _bar_of(step)
+        code = exit_code(partial(migration.migrate, path, tell=lambda plan: None, bar=bar))
         assert code in (0, -signal.SIGKILL)
         kills += code != 0
     assert kills >= 3

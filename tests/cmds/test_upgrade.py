@@ -9,11 +9,10 @@ import fcntl
 import os
 import shutil
 import struct
-import sys
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from random import Random
-from types import FrameType
 from typing import Any
 
 import pytest
@@ -40,6 +39,7 @@ from cdb.testing.base import expected_state
 from cdb.testing.chains import child, hash_of, paid, random_chain, reward
 from cdb.upgrade import Upgraded, upgrade
 from tests.conftest import Commands, contents, largest_file, ready_schemas
+from tests.in_fork import dies_at
 
 pytestmark = pytest.mark.skipif(missing() is not None, reason=str(missing()))
 
@@ -459,58 +459,20 @@ def test_a_new_database_that_differs_never_takes_the_place(
     assert_as_before(path)
 
 
-def killed_at(n: int, path: Path, keep_old: bool) -> bool:
-    """Upgrade in a child that dies where the n-th step would be. Whether it died.
-
-    A step is a line of the upgrade, or a change that Python is about to make to a directory.
-    os._exit() runs nothing more, as kill -9 does.
-    """
-    child = os.fork()
-    if child == 0:
-        steps = 0
-
-        def step() -> None:
-            nonlocal steps
-            steps += 1
-            if steps == n:
-                os._exit(9)
-
-        def trace(frame: FrameType, event: str, argument: object) -> Any:
-            if frame.f_code.co_filename not in TRACED:
-                return None
-            if event == "line":
-                step()
-            return trace
-
-        sys.addaudithook(lambda event, arguments: step() if event in CHANGES else None)
-        sys.settrace(trace)
-        try:
-            upgrade(COIN_LOG, path, keep_old=keep_old)
-        except BaseException:
-            os._exit(1)
-        os._exit(0)
-    _, status = os.waitpid(child, 0)
-    code = os.waitstatus_to_exitcode(status)
-    assert code in (0, 9)
-    return code == 9
-
-
-CHANGES = {"os.mkdir", "os.remove", "os.rename", "os.rmdir"}
 TRACED = {cdb.upgrade.__file__, exchange_module.__file__}
-
-
 EACH = 7
 """So many steps further the next one is killed; with the old database kept, they are others."""
 
 
 def kill_points(path: Path, keep_old: bool) -> Iterator[int]:
     """Numbers that rise, as long as an upgrade dies at that step; each time of a fresh database."""
+    work = partial(upgrade, COIN_LOG, path, keep_old=keep_old)
     n = 1 + keep_old
     while True:
         for each in path.parent.iterdir():
             shutil.rmtree(each)
         shutil.copytree(FIXTURE, path)
-        if not killed_at(n, path, keep_old):
+        if not dies_at(n, work, TRACED):
             return
         yield n
         n += EACH
@@ -521,15 +483,16 @@ def kill_points(path: Path, keep_old: bool) -> Iterator[int]:
 def test_killed_at_any_step_it_leaves_a_whole_database_and_goes_on(
     path: Path, keep_old: bool
 ) -> None:
+    again = partial(upgrade, COIN_LOG, path, keep_old=keep_old)
     seen = {1: 0, 2: 0}
     for n in kill_points(path, keep_old):
         _, version = schema_at(path) or ("", 0)
         seen[version] += 1
         if version == 2:
             assert held(path) == HELD
-        if n % 21 < EACH and killed_at(n // 2, path, keep_old):  # and once more, on the way
+        if n % 21 < EACH and dies_at(n // 2, again, TRACED):  # and once more, on the way
             assert schema_at(path) is not None
-        done: Upgraded = upgrade(COIN_LOG, path, keep_old=keep_old)
+        done: Upgraded = again()
         assert held(path) == HELD
         left = {"my.cdb.format1"} if keep_old else set()
         assert beside(path) == left, (n, done)
