@@ -41,12 +41,17 @@ CALM = settings(database=None, deadline=None, suppress_health_check=[HealthCheck
 
 SMALL_COINS = 2_000
 COMMAND_SECONDS = 60
+ROWS_WITH_INDEX = "flat_file"
+"""The schema that stands for all that are coin rows with an index."""
 PACKAGE_PARENT = Path(cdb.__file__).parents[1]
 ROOT = Path(__file__).parents[1]
 
 
 def own_schemas() -> list[ParameterSet]:
-    """The names of cdb's schemas that keep the contract; those that can't be had are skipped."""
+    """The names of cdb's schemas that keep the contract; those that can't be had are skipped.
+
+    Of those that are coin rows with an index one stands for all; the others are for long tests.
+    """
     return [parameter for name in OWN_SCHEMAS for parameter in _schema_parameter(name)]
 
 
@@ -58,12 +63,18 @@ def _schema_parameter(name: str) -> list[ParameterSet]:
     if not found.keeps_contract:
         return []
     marks = [pytest.mark.skip(reason=f"{name}: {found.missing}")] if found.missing else []
+    if index_factory_of(found.factory) is not None and name != ROWS_WITH_INDEX:
+        marks.append(pytest.mark.long)
     return [pytest.param(name, marks=marks)]
 
 
 def ready_schemas() -> list[str]:
     """The names of cdb's schemas that keep the contract and can be used here."""
-    return [str(parameter.values[0]) for parameter in own_schemas() if not parameter.marks]
+    return [
+        str(parameter.values[0])
+        for parameter in own_schemas()
+        if all(mark.name != "skip" for mark in parameter.marks)
+    ]
 
 
 def index_factories() -> dict[str, IndexFactory]:

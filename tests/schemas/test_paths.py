@@ -21,7 +21,7 @@ from cdb.meter import size_bytes
 from cdb.schemas import Schema, SchemaInfo, find_schema
 from cdb.testing.base import accept_all
 from cdb.testing.chains import sample_chain
-from tests.conftest import contents, ready_schemas
+from tests.conftest import contents, own_schemas
 
 BLOCKS = list(map(canonical, sample_chain().blocks))
 HALF = len(BLOCKS) // 2
@@ -29,7 +29,7 @@ NOBODY = 65_534
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
 
 
-@pytest.fixture(scope="module", params=ready_schemas())
+@pytest.fixture(scope="module", params=own_schemas())
 def schema(request: pytest.FixtureRequest) -> SchemaInfo:
     """Each of cdb's schemas that can be used here."""
     return find_schema(request.param)
