@@ -14,7 +14,7 @@ from cdb.schemas import find_schema
 from cdb.schemas.coin_log import coin_log
 from cdb.schemas.registry import OWN_SCHEMAS
 from cdb.testing import IndexedConformance, SchemaConformance
-from tests.conftest import index_factories
+from tests.conftest import ROWS_WITH_INDEX, index_factories
 
 FEWER: dict[str, dict[str, Any]] = {"memory": {"many": 10_000}, "blockchain_v2": {"many": 40_000}}
 """What takes long for masses of coins gets fewer."""
@@ -37,13 +37,15 @@ class TestCoinLogIndexedSmall(IndexedConformance):
     many = 10_000
 
 
-ROW_STORES = index_factories()
-"""They share a store; what is beyond a memtable of the default size, long tests reach."""
+LEFT_TO_LONG_TESTS = {*index_factories(), *(f"{name}_small" for name in index_factories())} - {
+    f"{ROWS_WITH_INDEX}_small"
+}
+"""They share a store, for which that one stands."""
 
 
 def _is_held_to(suite: type, name: str, spec: str, **options: Any) -> None:
     tests = type(f"Test_{name}", (suite,), {"schema": spec, **options})
-    globals()[f"Test_{name}"] = pytest.mark.long(tests) if name in ROW_STORES else tests
+    globals()[f"Test_{name}"] = pytest.mark.long(tests) if name in LEFT_TO_LONG_TESTS else tests
 
 
 for _found in map(find_schema, OWN_SCHEMAS):

@@ -22,9 +22,12 @@ CHROMIUM = shutil.which("chromium")
 BARS = "#answer article:visible table.bars"
 DESKTOP, PHONE = (1440, 900), (390, 844)
 
-pytestmark = pytest.mark.skipif(
-    CHROMIUM is None, reason="there is no chromium here: apt-get install chromium"
-)
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.skipif(
+        CHROMIUM is None, reason="there is no chromium here: apt-get install chromium"
+    ),
+]
 
 
 @pytest.fixture(scope="module")
