@@ -91,6 +91,21 @@ def test_an_index_is_made_once_and_every_writer_keeps_it(
             check_keys(schema, model, ALL)
 
 
+def test_coins_whose_keys_have_the_same_bits_in_the_index_are_held_apart(path: Path) -> None:
+    """Each key is asked for alone: with others it would be an answer for one of them."""
+    coins = [Coin(hash_of("parent", n % 3), hash_of("payee", n), n) for n in range(60)]
+    with MemorySchema() as model, open_indexed(path, sizes=replace(SMALL, name_bits=1)) as schema:
+        for height in (1, 2):  # of the second, most are in the memtable
+            for each in (model, schema):
+                accept_all(each, [BlockSpendInfo(height, 0, [], coins[30 * height - 30 :][:30])])
+            for n in range(60):
+                for query in (
+                    CoinQuery(CoinKey.PUZZLE_HASH, hash_of("payee", n)),
+                    CoinQuery(CoinKey.PARENT, hash_of("parent", n)),
+                ):
+                    assert schema.coins_packed(query) == model.coins_packed(query)
+
+
 def test_a_reader_makes_no_index(path: Path, chain: Chain) -> None:
     with open_plain(path) as schema:
         accept_all(schema, chain.blocks)
