@@ -9,6 +9,8 @@ from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import compress
+from operator import lt
 from typing import Any
 
 from cdb.coins import MAX_U32
@@ -164,8 +166,11 @@ class _Coins:
         return coins
 
     def _has_early_spends(self) -> bool:
-        pairs = zip(self.confirmed, self.spent, strict=True)
-        return any(0 < spent < confirmed or spent > MAX_U32 for confirmed, spent in pairs)
+        """Whether one is spent before it is confirmed, or beyond all heights: without a step of
+        Python's for each."""
+        is_spent = [*map((0).__lt__, self.spent)]
+        spent, confirmed = compress(self.spent, is_spent), compress(self.confirmed, is_spent)
+        return max(self.spent, default=0) > MAX_U32 or any(map(lt, spent, confirmed))
 
     def note(self, oddities: Oddities) -> None:
         """Count what is taken and odd."""
@@ -216,9 +221,10 @@ def _blocks(coins: _Coins, spends: list[tuple[int, bytes]], oddities: Oddities) 
         spend = bisect_right(spent, index, spend)
         times = coins.timestamps[start:confirm]
         oddities[Oddity.SPENDS_ONLY] += not times
-        oddities[Oddity.TIMES] += bool(times) and min(times) != max(times)
+        is_one = times[:-1] == times[1:]
+        oddities[Oddity.TIMES] += not is_one
         indices.append(index)
-        timestamps.append(max(map(from_signed, times), default=0))
+        timestamps.append(max(map(from_signed, times[:1] if is_one else times), default=0))
         spend_ends.append(spend)
         confirm_ends.append(confirm)
     names = b"".join([name for _, name in spends])
