@@ -10,6 +10,7 @@ Where it answers packed queries, too (QueriesPacked), those are held to the same
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 from random import Random
@@ -176,6 +177,29 @@ class IndexedConformance(SchemaTests):
             both.accept([BlockSpendInfo(2, 0, [coin.name() for coin in coins[::2]], [])])
             both.reopen()
             both.agree_on_keys(ALL)
+
+    def test_a_spend_is_a_change(self, path: Path) -> None:
+        coins = [Coin(hash_of("parent", n % 4), hash_of("payee", n % 2), n) for n in range(12)]
+        names = [coin.name() for coin in coins]
+        asked: tuple[tuple[CoinKey, list[bytes32]], ...] = (
+            (CoinKey.NONE, []),
+            (CoinKey.NAME, names),
+            (CoinKey.PUZZLE_HASH, [coins[0].puzzle_hash]),
+            (CoinKey.PARENT, [coins[0].parent_coin_name]),
+        )
+        with self._both(path) as both:
+            both.accept([BlockSpendInfo(1, 0, [], coins[:8])], packed=True)
+            both.accept([BlockSpendInfo(3, 0, names[:3], coins[8:])], packed=True)
+            both.accept([BlockSpendInfo(5, 0, names[3:6], [])], packed=True)
+            for _ in range(2):
+                for height in range(7):
+                    for key, values in asked:
+                        for limit in (None, 2):
+                            query = CoinQuery(key, b"".join(values), limit=limit)
+                            both.agree_on(replace(query, changed_from=height))
+                            both.agree_on(replace(query, changed_from=height, by_change=True))
+                            both.agree_on(replace(query, spent=(height, MAX_INDEX)))
+                both.reopen()
 
     def test_random_chains_are_found_open_reopened_and_read_only(self, path: Path) -> None:
         random = Random(1)  # noqa: S311 - reproducible, not secret
