@@ -18,7 +18,7 @@ _UNITS = (
     (("native/coin_log/", "cdb/coin_log/binding", "cdb/schemas/coin_log"), "disk/test_own.py"),
     (
         ("native/coin_log/", "cdb/coin_log/", "cdb/schemas/coin_log", "cdb/disk/home"),
-        "schemas/test_coin_log_keys.py",
+        "schemas/test_coin_log_keys.py test_conformance.py::TestCoinLogIndexedSmall",
     ),
     (("cdb/upgrade", "cdb/disk/exchange", "native/coin_log/format1"), "cmds/test_upgrade.py"),
     (("native/name_index", "native/rocksdb"), "rows/test_rocks_index.py"),
