@@ -1,5 +1,8 @@
 """The coin log behind a node's file: where it is, and how it is brought to where it has to be."""
 
+from collections.abc import Generator, Iterator
+from contextlib import closing
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Protocol
@@ -10,7 +13,7 @@ from cdb.disk.files import fsync_dir, fsync_file
 from cdb.disk.paths import own
 from cdb.errors import WrongDatabaseError, storage_errors
 from cdb.node.table import LOG_SUFFIX
-from cdb.packed import pack_unnamed
+from cdb.packed import PackedBlocks, pack_unnamed
 from cdb.schemas.protocol import AcceptsPacked, QueriesPacked, ReadsPacked, Schema
 
 _HEAD_BYTES = 24
@@ -19,6 +22,10 @@ RESTORE = "put both back from the same backup, or sync anew without both"
 
 class Log(Schema, AcceptsPacked, ReadsPacked, QueriesPacked, Protocol):
     """A coin log with its index by puzzle hash."""
+
+    def blocks_packed(self, first_index: int = 0) -> Iterator[PackedBlocks]:
+        """See ReadsPacked; those from an index on."""
+        ...
 
 
 def log_path_of(file: Path) -> Path:
@@ -29,9 +36,10 @@ def log_path_of(file: Path) -> Path:
 def catch_up(log: Log, path: Path, file: Path | None, rows: list[Operation]) -> None:
     """Bring a log to where the rows of its SQLite file say that it has to be, durably.
 
+    Blocks that it has already stay: most often that is all of them, and nothing is written.
     Raises WrongDatabaseError, and nothing has happened, where it is another log.
     """
-    effect = fitting_effect(log, path, file, rows)
+    effect = _remaining(log, fitting_effect(log, path, file, rows))
     apply(log, effect, effect.tip, file)
     log.flush()
 
@@ -64,6 +72,17 @@ def apply(log: Log, effect: Effect, tip: Tip, file: Path | None) -> Tip:
     return next((block.tip for block in reversed(effect.blocks) if block.confirms), tip)
 
 
+def _remaining(log: Log, effect: Effect) -> Effect:
+    """An effect without the first of its blocks, as far as a log has them."""
+    with closing(_blocks_from(log, effect.height)) as there:
+        for n, block in enumerate(effect.blocks):
+            if next(there, None) != block:
+                return replace(effect, blocks=effect.blocks[n:])
+            tip = block.tip if block.confirms else effect.tip
+            effect = replace(effect, height=block.height + 1, tip=tip)
+    return replace(effect, blocks=[])
+
+
 def tip_up_to(log: Log, path: Path, height: int) -> Tip:
     """The newest block of a log that has coins and is not above a height; its head: there is none.
 
@@ -91,6 +110,12 @@ def block_of(log: Log, height: int) -> Block:
     """The block at a height, where there is one."""
     block = log.block_info_for_block_index(height)
     return Block.of_packed(pack_unnamed([] if block is None else [block]))
+
+
+def _blocks_from(log: Log, height: int) -> Generator[Block]:
+    for blocks in log.blocks_packed(height):
+        for n in range(len(blocks)):
+            yield Block.of_packed(blocks.part(n, n + 1))
 
 
 def sync_wal(file: Path | None) -> None:
