@@ -2,7 +2,7 @@
 
 import shutil
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -164,8 +164,30 @@ def test_damage_to_any_run_is_found_and_repair_makes_all_anew(
 def test_a_lost_format_comes_back_with_the_index(indexed: Path, model: MemorySchema) -> None:
     for lose in (Path.unlink, lambda file: file.write_bytes(b"cdb coin_l")):
         lose(indexed / "FORMAT")
+        assert "is lost" not in str(next(check(indexed, lambda coins: None)))
         mended(indexed, [indexed / "FORMAT"], model)
         assert (indexed / "FORMAT").read_bytes() == INDEXED_FORMAT
+
+
+@pytest.mark.parametrize("lose", [Path.unlink, lambda file: file.write_bytes(b"cdb coin_l")])
+@pytest.mark.parametrize("lose_manifest", [Path.unlink, lambda file: file.write_bytes(b"CLM4")])
+def test_a_repair_that_can_not_know_of_an_index_says_so(
+    indexed: Path,
+    model: MemorySchema,
+    lose: Callable[[Path], object],
+    lose_manifest: Callable[[Path], object],
+) -> None:
+    lose(indexed / "FORMAT")
+    lose_manifest(indexed / "derived" / "manifest")
+    damages = [*check(indexed, lambda coins: None)]
+    (said,) = [damage.problem for damage in damages if damage.path.name == "FORMAT"]
+    assert "whether it had an index by puzzle_hash is lost with the manifest" in said
+    assert f"'cdb load_blocks coin_log:INDEXED --db {indexed} --input /dev/null'" in said
+    repair(indexed, damages, lambda coins: None)
+    assert [*check(indexed, lambda coins: None)] == []
+    assert (indexed / "FORMAT").read_bytes() == PLAIN_FORMAT
+    with open_indexed(indexed) as schema:
+        check_keys(schema, model, ALL)
 
 
 def mended(path: Path, damaged: list[Path], model: MemorySchema) -> None:
