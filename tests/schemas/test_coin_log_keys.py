@@ -1,6 +1,7 @@
 """coin_log with secondary keys: the index that FORMAT remembers, its files, and what it costs."""
 
 import shutil
+import signal
 import struct
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from cdb.blocks import BlockSpendInfo
+from cdb.coin_log import binding
 from cdb.coin_log.binding import Sizes, missing
 from cdb.coin_query import COIN_BYTES, CoinKey, CoinQuery
 from cdb.coins import Coin
@@ -220,14 +222,42 @@ def test_damage_that_no_name_tells_is_no_answer(path: Path, key: CoinKey) -> Non
             schema.coins_packed(CoinQuery(key, value))
 
 
-def test_those_who_ask_are_told_how_far_opening_has_come(path: Path) -> None:
+@pytest.fixture
+def unindexed(path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A closed database of 60,000 coins, which openings go over in short steps."""
     coins = [Coin(hash_of("payer", n), PAYEE, n) for n in range(60_000)]
     blocks = [BlockSpendInfo(n + 1, 0, [], coins[n::60]) for n in range(60)]
     with coin_log(path) as schema:
         schema.accept_packed(PackedBlocks.of(blocks))
+    monkeypatch.setattr(binding, "_REPLAY_COINS", 1)
+    return path
+
+
+def test_those_who_ask_are_told_how_far_opening_has_come(unindexed: Path) -> None:
     told: list[int] = []
-    with INDEXED(path, progress=told.append):
+    with INDEXED(unindexed, progress=told.append):
         assert sum(told) == 60_000
+        assert max(told) < 10_000
+
+
+def test_ctrl_c_ends_the_making_of_an_index_behind_its_step(unindexed: Path) -> None:
+    sizes, told = Sizes(memtable_coins=10_000), list[int]()
+
+    def tell_and_interrupt(coins: int) -> None:
+        told.append(coins)
+        if len(told) == 4:
+            signal.raise_signal(signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt):
+        INDEXED(unindexed, sizes=sizes, progress=tell_and_interrupt)
+    assert len(told) == 4
+    told.clear()
+    with coin_log(unindexed, sizes=sizes, progress=told.append) as schema:
+        assert isinstance(schema, IndexedCoinLogSchema)
+        assert sum(told) < 60_000  # what was done before counts
+        found = schema.coins_packed(CoinQuery(CoinKey.PUZZLE_HASH, PAYEE))
+        assert len(found) == 60_000 * COIN_BYTES
+    assert [*check(unindexed, lambda coins: None)] == []
 
 
 def masses(n: int) -> list[BlockSpendInfo]:
