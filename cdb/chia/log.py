@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Protocol
 
 from cdb.chia.operation import Block, Effect, Operation, Tip, effect_of, packed
+from cdb.chia.rows import CONFIRMED, coin_rows
 from cdb.coin_query import CoinQuery
 from cdb.disk.files import fsync_dir, fsync_file
 from cdb.disk.paths import own
@@ -47,11 +48,15 @@ def catch_up(log: Log, path: Path, file: Path | None, rows: list[Operation]) -> 
 def fitting_effect(log: Log, path: Path, file: Path | None, rows: list[Operation]) -> Effect:
     """What the rows of an SQLite file make of its log.
 
-    Raises WrongDatabaseError where they stand on another log than this.
+    Blocks between the one that they stand on and their own came later, and SQLite fell back to
+    before. Raises WrongDatabaseError where they stand on another log than this.
     """
     if not rows:
         raise WrongDatabaseError(file or path, "its table cdb_ops is empty", RESTORE)
     effect = effect_of(rows)
+    unknown = CoinQuery(confirmed=(effect.tip.height + 1, max(0, effect.height - 1)), limit=1)
+    for coin in coin_rows(log.coins_packed(unknown)):
+        effect = replace(effect, height=coin[CONFIRMED])
     found = tip_up_to(log, path, effect.height - 1)
     if found != effect.tip:
         raise WrongDatabaseError(path, _difference(file, effect.tip, found), RESTORE)

@@ -414,3 +414,25 @@ async def test_opening_takes_back_just_what_no_row_has(
     async with opened(path) as node:
         assert writes == [("rewind", 2), ("block", 3)]
         assert not (await node.store.get_coin_record(child(FIRST).name())).spent
+
+
+async def test_a_block_below_those_that_sqlite_knows_goes_when_it_fell_back(
+    path: Path, writes: list[tuple[str, Any]]
+) -> None:
+    """Heights have gaps: what came after a rollback may be below all rows that are left."""
+    before = path.with_name("before.sqlite")
+    async with opened(path) as node:
+        await node.block(5)
+        await node.store.rollback_to_block(4)
+    assert [row[1:] for row in rows_of(path)] == [(5, "block"), (5, "rollback")]
+    shutil.copy(path, before)
+    async with opened(path) as node:
+        await node.block(3)
+    async with opened(path) as node:
+        assert len(await node.store.get_coins_added_at_height(3)) == 2
+    shutil.copy(before, path)
+    writes.clear()
+    async with opened(path) as node:
+        assert writes == [("rewind", 2)]
+        assert await node.store.get_coins_added_at_height(3) == []
+        assert await node.store.num_unspent() == 2 * 2 + 1
