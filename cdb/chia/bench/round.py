@@ -82,7 +82,7 @@ async def load(files: Files, n_coins: int) -> list[Case]:
     figures["size_bytes_per_coin"] = size_bytes(files.directory) / len(chain.names)
     async with opened(files.store, files.directory) as store:
         await store.add(files.loaded().block(SMALL_BLOCK_COINS))
-        await store.roll_back(chain.height)
+        await _take_back(store, chain.height)
     return [Case("load", {}, figures)]
 
 
@@ -106,7 +106,7 @@ async def _cold(files: Files) -> AsyncIterator[Case]:
     blocks = [chain.block(SMALL_BLOCK_COINS) for _ in range(COLD_BLOCKS)]
     async with opened_cold(files) as store:
         yield await _added(store, blocks, "cold")
-        await store.roll_back(height)
+        await _take_back(store, height)
 
 
 @asynccontextmanager
@@ -136,7 +136,13 @@ async def _warm(store: Store, files: Files) -> AsyncIterator[Case]:
     yield await _added(store, blocks, "warm")
     rollback = Question("rollback_to_block", {"blocks": len(blocks)}, _roll_back, [top])
     yield await _answered(store, rollback, "warm")
+    await _take_back(store, height)
+
+
+async def _take_back(store: Store, height: int) -> None:
+    """Leave nothing to be done by the next one that opens it."""
     await store.roll_back(height)
+    await store.calls.get_coin_record(_NOBODY)
 
 
 async def _roll_back(store: Store, height: int) -> Any:
