@@ -1,16 +1,20 @@
 """The coin log behind a node's file: where it is, and how it is brought to where it has to be."""
 
+from collections.abc import Generator, Iterator
+from contextlib import closing
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Protocol
 
 from cdb.chia.operation import Block, Effect, Operation, Tip, effect_of, packed
+from cdb.chia.rows import CONFIRMED, coin_rows
 from cdb.coin_query import CoinQuery
 from cdb.disk.files import fsync_dir, fsync_file
 from cdb.disk.paths import own
 from cdb.errors import WrongDatabaseError, storage_errors
 from cdb.node.table import LOG_SUFFIX
-from cdb.packed import pack_unnamed
+from cdb.packed import PackedBlocks, pack_unnamed
 from cdb.schemas.protocol import AcceptsPacked, QueriesPacked, ReadsPacked, Schema
 
 _HEAD_BYTES = 24
@@ -19,6 +23,10 @@ RESTORE = "put both back from the same backup, or sync anew without both"
 
 class Log(Schema, AcceptsPacked, ReadsPacked, QueriesPacked, Protocol):
     """A coin log with its index by puzzle hash."""
+
+    def blocks_packed(self, first_index: int = 0) -> Iterator[PackedBlocks]:
+        """See ReadsPacked; those from an index on."""
+        ...
 
 
 def log_path_of(file: Path) -> Path:
@@ -29,9 +37,10 @@ def log_path_of(file: Path) -> Path:
 def catch_up(log: Log, path: Path, file: Path | None, rows: list[Operation]) -> None:
     """Bring a log to where the rows of its SQLite file say that it has to be, durably.
 
+    Blocks that it has already stay: most often that is all of them, and nothing is written.
     Raises WrongDatabaseError, and nothing has happened, where it is another log.
     """
-    effect = fitting_effect(log, path, file, rows)
+    effect = _remaining(log, fitting_effect(log, path, file, rows))
     apply(log, effect, effect.tip, file)
     log.flush()
 
@@ -39,11 +48,15 @@ def catch_up(log: Log, path: Path, file: Path | None, rows: list[Operation]) -> 
 def fitting_effect(log: Log, path: Path, file: Path | None, rows: list[Operation]) -> Effect:
     """What the rows of an SQLite file make of its log.
 
-    Raises WrongDatabaseError where they stand on another log than this.
+    Blocks between the one that they stand on and their own came later, and SQLite fell back to
+    before. Raises WrongDatabaseError where they stand on another log than this.
     """
     if not rows:
         raise WrongDatabaseError(file or path, "its table cdb_ops is empty", RESTORE)
     effect = effect_of(rows)
+    unknown = CoinQuery(confirmed=(effect.tip.height + 1, max(0, effect.height - 1)), limit=1)
+    for coin in coin_rows(log.coins_packed(unknown)):
+        effect = replace(effect, height=coin[CONFIRMED])
     found = tip_up_to(log, path, effect.height - 1)
     if found != effect.tip:
         raise WrongDatabaseError(path, _difference(file, effect.tip, found), RESTORE)
@@ -62,6 +75,17 @@ def apply(log: Log, effect: Effect, tip: Tip, file: Path | None) -> Tip:
         log.accept_packed(packed(effect.blocks))
         log.coin_infos_packed(b"")  # verified here, and not by whoever reads next
     return next((block.tip for block in reversed(effect.blocks) if block.confirms), tip)
+
+
+def _remaining(log: Log, effect: Effect) -> Effect:
+    """An effect without the first of its blocks, as far as a log has them."""
+    with closing(_blocks_from(log, effect.height)) as there:
+        for n, block in enumerate(effect.blocks):
+            if next(there, None) != block:
+                return replace(effect, blocks=effect.blocks[n:])
+            tip = block.tip if block.confirms else effect.tip
+            effect = replace(effect, height=block.height + 1, tip=tip)
+    return replace(effect, blocks=[])
 
 
 def tip_up_to(log: Log, path: Path, height: int) -> Tip:
@@ -91,6 +115,12 @@ def block_of(log: Log, height: int) -> Block:
     """The block at a height, where there is one."""
     block = log.block_info_for_block_index(height)
     return Block.of_packed(pack_unnamed([] if block is None else [block]))
+
+
+def _blocks_from(log: Log, height: int) -> Generator[Block]:
+    for blocks in log.blocks_packed(height):
+        for n in range(len(blocks)):
+            yield Block.of_packed(blocks.part(n, n + 1))
 
 
 def sync_wal(file: Path | None) -> None:

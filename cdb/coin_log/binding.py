@@ -7,12 +7,9 @@ importing this module always works, and missing() says why the engine does not.
 import os
 from array import array
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from threading import Event
 from typing import Any, NamedTuple
 from weakref import finalize
 
@@ -25,7 +22,7 @@ from cdb.packed import CONFIRM_BYTES, INFO_BYTES, PackedBlocks, native_blocks
 from cdb.progress import Progress
 
 _READ_CONFIRMS = 4096
-_WATCH_SECONDS = 0.1
+_REPLAY_COINS = 1 << 16
 
 _engine = NativeEngine(
     "cdb.coin_log._coin_log",
@@ -108,14 +105,16 @@ class CoinLog:
         options.recent_bits = sizes.recent_bits
         options.unverified_spends = sizes.unverified_spends
         options.keys = -1 if keys is None else keys
-        replayed_coins = ffi.new("uint64_t *")
-        options.replayed_coins = replayed_coins
         self._handle: Any = None
         arguments = os.fsencode(path), options
-        with _watched(replayed_coins, progress):
-            self._handle = _engine.open(
-                path, "open", *arguments, kind="cdb_coin_log", close=self._abandon
-            )
+        handle = _engine.open(path, "open", *arguments, kind="cdb_coin_log", close=self._abandon)
+        try:
+            self._replay(handle, progress)
+            self._handle = handle
+        except BaseException:
+            self._handle = None
+            self._abandon(handle)
+            raise
 
     @property
     def newest_index(self) -> int | None:
@@ -247,6 +246,15 @@ class CoinLog:
             finalize(self, self._ended.end_with, release, handle).atexit = False
             _engine.call(self.path, "close", handle, abandon)
 
+    def _replay(self, handle: Any, progress: Progress | None) -> None:
+        """Have the log replayed, in steps: between two a signal is seen."""
+        ffi = self._native.ffi
+        coins, is_open = ffi.new("uint64_t *"), ffi.new("int32_t *")
+        while not is_open[0]:
+            _engine.call(self.path, "replay", handle, _REPLAY_COINS, coins, is_open)
+            if progress is not None:
+                progress(int(coins[0]))
+
     def _abandon(self, handle: Any) -> None:
         _engine.call(self.path, "close", handle, True)
         self._native.lib.cdb_coin_log_release(handle)
@@ -275,30 +283,6 @@ class CoinLog:
         if self._handle is None:
             raise DatabaseClosedError(self.path, "it is closed; open it again")
         return self._handle
-
-
-@contextmanager
-def _watched(done_coins: Any, progress: Progress | None) -> Iterator[None]:
-    """Tell of a counter that rises while a native call is under way, which tells of nothing."""
-    if progress is None:
-        yield
-        return
-    is_over = Event()
-
-    def watch() -> None:
-        told, is_last = 0, False
-        while not is_last:
-            is_last = is_over.wait(_WATCH_SECONDS)
-            now = int(done_coins[0])
-            progress(now - told)
-            told = now
-
-    with ThreadPoolExecutor(1) as thread:
-        thread.submit(watch)
-        try:
-            yield
-        finally:
-            is_over.set()
 
 
 class Reader:

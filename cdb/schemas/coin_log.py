@@ -12,6 +12,7 @@ All of derived/ is rebuilt from the log when it is missing. See docs/schemas/coi
 from array import array
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, suppress
+from dataclasses import replace
 from functools import partial
 from os import PathLike
 from pathlib import Path
@@ -132,8 +133,7 @@ class CoinLogSchema(Shared):
             )
             undo.callback(self._home.close)
             if index and not self._home.extra:
-                adding = f"load_blocks coin_log:INDEXED --db {self._path} --input /dev/null"
-                problem = f"it has no index by {index}; 'cdb {adding}' gives it one"
+                problem = f"it has no index by {index}; {_gives_it_one(self._path)}"
                 raise WrongDatabaseError(self._path, problem)
             self._log = self._open(durability, sizes, progress)
             undo.pop_all()
@@ -378,7 +378,7 @@ def check(path: Path, progress: Progress) -> Iterator[Damage]:
     with checked_home(
         path, "coin_log", FORMAT_VERSION, "log", folder=DERIVED, upgrades=True, extras=_EXTRAS
     ) as damages:
-        yield from damages
+        yield from (_telling_of_index(path, damage) for damage in damages)
         yield from check_coin_log(path, progress)
 
 
@@ -401,10 +401,30 @@ def repair(path: Path, damages: Sequence[Damage], progress: Progress) -> None:
 
 def _extra_by_manifest(path: Path) -> str:
     """What FORMAT said before it was lost. Without a manifest the index is lost, too."""
+    return _EXTRAS[0] if _keys_by_manifest(path) else ""
+
+
+def _keys_by_manifest(path: Path) -> bool | None:
+    """Whether a database has secondary keys; None where the manifest is lost, which tells."""
+    with storage_errors(path):
+        if not (path / MANIFEST).exists():
+            return None
     with suppress(CorruptDatabaseError):
-        if has_keys(path):
-            return _EXTRAS[0]
-    return ""
+        return has_keys(path)
+    return None
+
+
+def _telling_of_index(path: Path, damage: Damage) -> Damage:
+    """Damage to FORMAT, with what a repair can't know any more."""
+    if damage.repairable_from is None or _keys_by_manifest(path) is not None:
+        return damage
+    lost = f"whether it had an index by {PUZZLE_HASH} is lost with the manifest"
+    problem = f"{damage.problem}; {lost}: it comes back without, and {_gives_it_one(path)}"
+    return replace(damage, problem=problem)
+
+
+def _gives_it_one(path: Path) -> str:
+    return f"'cdb load_blocks coin_log:INDEXED --db {path} --input /dev/null' gives it one"
 
 
 def _packed(block: BlockSpendInfo) -> PackedBlocks | None:

@@ -81,6 +81,11 @@ cdb_status cdb_coin_log_open(const char *path, const cdb_coin_log_options *optio
   });
 }
 
+cdb_status cdb_coin_log_replay(cdb_coin_log *log, uint64_t max_coins, uint64_t *coins,
+                               int32_t *is_open, cdb_error *error) {
+  return guarded(error, [=] { *is_open = log->database->replay(max_coins, coins) ? 1 : 0; });
+}
+
 cdb_status cdb_coin_log_close(cdb_coin_log *log, int32_t abandon, cdb_error *error) {
   return guarded(error, [=] { log->database->close(abandon != 0); });
 }

@@ -34,8 +34,6 @@ typedef struct {
   int32_t keys;               /* 1: coins are found by puzzle hash and parent, too, and 0: they are
                                  not; what is derived is made anew where it was otherwise. -1: as
                                  it was, and not where it is new */
-  uint64_t *replayed_coins;   /* null, or where the opening, until it returns, counts the coins that
-                                 it has gone over */
   int32_t forgiving;          /* open without `acked` where it is lost: nobody knows then what was
                                  acknowledged */
   int32_t
@@ -109,12 +107,18 @@ typedef struct cdb_coin_log_answer cdb_coin_log_answer;
 typedef struct cdb_coin_log_inspection cdb_coin_log_inspection;
 typedef struct cdb_coin_log_format1 cdb_coin_log_format1;
 
-/* Open the log in the existing directory `path` (in the file system's own encoding), of
+/* Begin to open the log in the existing directory `path` (in the file system's own encoding), of
    which the caller has made sure that nobody else writes to it. An empty one is created,
-   unless read_only. What a crash has torn off is cut, and what is missing of the derived
-   files is built anew. */
+   unless read_only. It is to be replayed then: until that is done, it can only be closed. */
 cdb_status cdb_coin_log_open(const char *path, const cdb_coin_log_options *options,
                              cdb_coin_log **log, cdb_error *error);
+
+/* Go over the log behind what the derived files cover, about so many coins at most, and set *coins
+   to how many it were, and *is_open to whether these were the last. Then what a crash has torn off
+   is cut, and what was missing of the derived files is built anew. Closed before, it is left as
+   after a crash. */
+cdb_status cdb_coin_log_replay(cdb_coin_log *log, uint64_t max_coins, uint64_t *coins,
+                               int32_t *is_open, cdb_error *error);
 
 /* Make everything durable unless abandon, and close all files, also when it fails. All other calls
    fail with CDB_CLOSED from then on, those of readers, too. A second one does nothing. */

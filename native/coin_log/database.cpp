@@ -1,6 +1,5 @@
 #include "database.h"
 
-#include "opening.h"
 #include "reader.h"
 
 namespace cdb::coin_log {
@@ -8,11 +7,22 @@ namespace cdb::coin_log {
 Database::Database(const char *path, const cdb_coin_log_options &options) {
   const Directory directory{path};
   lost_ = directory.lost;
-  with_readable_mappings(*lost_,
-                         [&] { store_ = open_store(directory, options, access_, readers_); });
+  with_readable_mappings(
+      *lost_, [&] { opening_ = std::make_unique<Opening>(directory, options, access_, readers_); });
+}
+
+bool Database::replay(uint64_t max_coins, uint64_t *coins) {
+  if (opening_ == nullptr) throw Failure(CDB_INVALID, "", "there is nothing to replay");
+  bool has_more = true;
+  with_readable_mappings(*lost_, [&] { has_more = opening_->replay(max_coins, coins); });
+  if (has_more) return false;
+  store_ = opening_->take_store();
+  opening_.reset();
+  return true;
 }
 
 void Database::close(bool abandon) {
+  opening_.reset();
   if (store_ == nullptr) return;
   std::exception_ptr failure;
   try {
@@ -36,6 +46,7 @@ Store &Database::opened() {
 }
 
 Store &Database::there() {
+  if (opening_ != nullptr) throw Failure(CDB_INVALID, "", "its log is not replayed yet");
   if (store_ == nullptr) throw Failure(CDB_CLOSED, "", "it is closed", "open it again");
   return *store_;
 }

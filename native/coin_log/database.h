@@ -1,13 +1,16 @@
 // A store that any thread may ask, and that ends while others still do.
 #pragma once
 
-#include "store.h"
+#include "opening.h"
 
 namespace cdb::coin_log {
 
 class Database {
  public:
+  // Begins to open it.
   Database(const char *path, const cdb_coin_log_options &options);
+  // Replay some of the log: see Opening. Returns whether it is open now.
+  bool replay(uint64_t max_coins, uint64_t *coins);
   // Unless abandon, everything is durable then. Released it is in any case.
   void close(bool abandon);
 
@@ -74,6 +77,7 @@ class Database {
   Access access_;
   Readers readers_;
   std::unique_ptr<Store> store_;
+  std::unique_ptr<Opening> opening_;  // until it is open
 };
 
 }  // namespace cdb::coin_log

@@ -19,6 +19,7 @@ constexpr uint64_t kFillShare = 8;  // of the log's own length, so that small lo
 // One page a write: in larger ones the kernel keeps larger pages, and writes all of such a page
 // back for each change in it.
 constexpr uint64_t kPageBytes = 4096;
+constexpr uint64_t kFewBytes = 2 * kPageBytes;
 constexpr uint64_t kCopyBytes = uint64_t{1} << 20;
 constexpr uint32_t kLogMagic = 0x474f4c43;  // "CLOG"
 constexpr uint32_t kLogFormat = 2;
@@ -79,6 +80,10 @@ void Log::read_on(uint64_t offset, uint64_t end, ReadAhead *ahead) const {
   const uint64_t from = goes_on ? ahead->end : offset;
   *ahead = {offset, offset + kReadAheadBytes};
   mapping_->read_ahead(from, std::min(ahead->end, end));
+}
+
+void Log::announce(uint64_t begin, uint64_t end) const {
+  if (end - begin > kFewBytes) mapping_->read_ahead(begin, std::min(end, begin + kReadAheadBytes));
 }
 
 // A copy, because another process may write while this one only reads.

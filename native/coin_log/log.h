@@ -59,6 +59,9 @@ class Log {
   void read(uint8_t *to, size_t n, uint64_t offset) const { file_.read(to, n, offset); }
   // What lies from offset on will be read in order, up to end at most.
   void read_on(uint64_t offset, uint64_t end, ReadAhead *ahead) const;
+  // A range is about to be read: what of it is not in memory comes from the disk at once, and not a
+  // page at a time.
+  void announce(uint64_t begin, uint64_t end) const;
   // Copy the record at offset, of which `available` bytes may be read. False if it is not intact.
   bool read_record(uint64_t offset, uint64_t available, Bytes *record, ReadAhead *ahead) const;
   // Have at() reach up to this offset.

@@ -33,21 +33,34 @@ void make_log_if_missing(const Directory &directory, Acked *acked) {
   make_log(directory);
 }
 
-}  // namespace
-
-std::unique_ptr<Store> open_store(const Directory &directory, const cdb_coin_log_options &options,
-                                  Access &access, Readers &readers) {
+std::unique_ptr<Store> unread_store(const Directory &directory, const cdb_coin_log_options &options,
+                                    Access &access, Readers &readers) {
   check(options);
   const Manifest manifest = manifest_at(directory, options);
   Acked acked(directory, options.read_only != 0);
   if (options.read_only == 0) make_log_if_missing(directory, &acked);
-  auto store =
-      std::make_unique<Store>(directory, options, access, readers, std::move(acked), manifest);
-  Opening(options, store.get()).run();
-  return store;
+  return std::make_unique<Store>(directory, options, access, readers, std::move(acked), manifest);
 }
 
-void Opening::run() {
+}  // namespace
+
+std::unique_ptr<Store> open_store(const Directory &directory, const cdb_coin_log_options &options,
+                                  Access &access, Readers &readers) {
+  Opening opening(directory, options, access, readers);
+  uint64_t coins = 0;
+  while (opening.replay(UINT64_MAX, &coins)) {
+  }
+  return opening.take_store();
+}
+
+Opening::Opening(const Directory &directory, const cdb_coin_log_options &options, Access &access,
+                 Readers &readers)
+    : options_(options),
+      made_(unread_store(directory, options, access, readers)),
+      store_(*made_),
+      state_(store_.state_),
+      acked_(store_.acked_),
+      checkpoints_(store_.checkpoints_) {
   check_acked();
   if (!store_.is_read_only()) {
     make_directory(store_.directory(), kDerivedFolder);
@@ -59,7 +72,7 @@ void Opening::run() {
   else
     forget_derived();
   if (!store_.is_read_only()) checkpoints_.remove_strays();
-  replay();
+  begin_replay();
 }
 
 // It was there before the log was.

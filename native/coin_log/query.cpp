@@ -231,12 +231,23 @@ size_t Query::next_chunk(size_t begin) {
   return end;
 }
 
+// The records of rows that are in order, or nearly.
+void Query::announce(const uint32_t *rows, size_t n) const {
+  size_t last = state_.blocks.size();
+  for (size_t i = 0; i < n; ++i) {
+    const size_t block = state_.block_of(rows[i]);
+    if (block != last) state_.announce_record(block);
+    last = block;
+  }
+}
+
 void Query::take(size_t begin, size_t end) {
   const Choice *const chosen = &choices_[begin];
   const size_t n = end - begin;
   uint32_t rows[State::kFetch] = {};
   CoinView views[State::kFetch];
   for (size_t i = 0; i < n; ++i) state_.spent.prefetch_row(rows[i] = chosen[i].row());
+  announce(rows, n);
   state_.fetch(rows, n, views);
   for (size_t i = 0; i < n; ++i) {
     const CoinView &view = views[i];

@@ -53,6 +53,7 @@ class Query {
   // Have the choices up to this one in their order, and perhaps some more.
   void order_up_to(size_t n);
   size_t next_chunk(size_t begin);
+  void announce(const uint32_t *rows, size_t n) const;
   void take(size_t begin, size_t end);
   void add(const CoinView &view);
   void sort_group();

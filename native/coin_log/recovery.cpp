@@ -32,59 +32,72 @@ const uint8_t *find_magic(const uint8_t *from, const uint8_t *end) {
 
 }  // namespace
 
-void Opening::replay() {
-  const uint64_t acked = acknowledged();
-  const uint64_t file_bytes = state_.log.file_bytes();
-  state_.log.map_up_to(file_bytes);
+void Opening::begin_replay() {
+  acked_bytes_ = acknowledged();
+  file_bytes_ = state_.log.file_bytes();
+  state_.log.map_up_to(file_bytes_);
+  place_ = {state_.log.end(),     state_.row_count, state_.last_checksum,
+            state_.blocks.size(), state_.kinds,     {}};
   store_.is_replaying_ = true;
-  try {
-    replay_records(file_bytes);
-    store_.verify();
-  } catch (const Failure &failure) {
-    if (failure.status() != CDB_TAKEN_BACK) throw;
-  }
-  store_.is_replaying_ = false;
-  end_log(acked, file_bytes);
 }
 
-void Opening::replay_records(uint64_t file_bytes) {
+bool Opening::replay(uint64_t max_coins, uint64_t *coins) {
+  const uint32_t first_row = state_.row_count;
+  bool has_more = true;
+  try {
+    while (has_more && state_.row_count - first_row < max_coins) has_more = replay_batch();
+    if (!has_more) store_.verify();
+  } catch (const Failure &failure) {
+    if (failure.status() != CDB_TAKEN_BACK) throw;
+    has_more = false;
+  }
+  *coins = std::max(state_.row_count, first_row) - first_row;
+  if (has_more) return true;
+  store_.is_replaying_ = false;
+  end_log(acked_bytes_, file_bytes_);
+  return false;
+}
+
+// Returns whether there are more.
+bool Opening::replay_batch() {
   OwnedBlocks blocks;
   std::vector<RecordHeader> headers;
-  RewardKinds kinds = state_.kinds;
-  size_t block = state_.blocks.size();
-  uint64_t offset = state_.log.end(), rows = state_.row_count, previous = state_.last_checksum;
-  Bytes record;
-  ReadAhead ahead;
-  while (offset < file_bytes &&
-         state_.log.read_record(offset, file_bytes - offset, &record, &ahead)) {
-    const RecordHeader header = read_header(record.data());
-    if (state_.last_rewind.has_removed(header, offset) || header.previous_checksum != previous ||
-        header.first_row != rows || !append_block(record.data(), kinds, &blocks))
-      break;
-    introduce_kinds(record.data(), block++, &kinds);
-    headers.push_back(header);
-    previous = header.checksum;
-    rows += header.geometry.coins;
-    offset += header.length;
-    if (blocks.confirm_count() >= kReplayCoins) replay_blocks(&blocks, &headers);
-  }
-  replay_blocks(&blocks, &headers);
+  bool has_more = true;
+  while (has_more && blocks.confirm_count() + headers.size() < kReplayCoins)
+    has_more = read_next(&blocks, &headers);
+  replay_blocks(blocks.view(), headers);
+  return has_more;
+}
+
+// False, and nothing is appended, where no record follows that counts.
+bool Opening::read_next(OwnedBlocks *blocks, std::vector<RecordHeader> *headers) {
+  Place &at = place_;
+  if (at.offset >= file_bytes_ ||
+      !state_.log.read_record(at.offset, file_bytes_ - at.offset, &record_, &at.ahead))
+    return false;
+  const RecordHeader header = read_header(record_.data());
+  if (state_.last_rewind.has_removed(header, at.offset) ||
+      header.previous_checksum != at.previous_checksum || header.first_row != at.rows ||
+      !append_block(record_.data(), at.kinds, blocks))
+    return false;
+  introduce_kinds(record_.data(), at.block++, &at.kinds);
+  headers->push_back(header);
+  at.previous_checksum = header.checksum;
+  at.rows += header.geometry.coins;
+  at.offset += header.length;
+  return true;
 }
 
 // Throws TAKEN_BACK at a block that breaks a rule; those before it are accepted.
-void Opening::replay_blocks(OwnedBlocks *blocks, std::vector<RecordHeader> *headers) {
-  if (headers->empty()) return;
+void Opening::replay_blocks(const Blocks &blocks, const std::vector<RecordHeader> &headers) {
+  if (headers.empty()) return;
   const uint64_t offset = state_.log.end();
   uint64_t end = offset;
-  for (const RecordHeader &header : *headers) end += header.length;
+  for (const RecordHeader &header : headers) end += header.length;
   if (!store_.is_read_only()) state_.log.write_again(std::max(offset, acknowledged()), end);
-  const size_t accepted = store_.accept(blocks->view(), true, headers->data());
-  if (options_.replayed_coins != nullptr)
-    __atomic_store_n(options_.replayed_coins, state_.row_count, __ATOMIC_RELAXED);
-  if (accepted > 0) store_.epoch_ = std::max(store_.epoch_, (*headers)[accepted - 1].epoch);
-  if (accepted < headers->size()) throw Failure(CDB_TAKEN_BACK, "", "a block breaks a rule");
-  blocks->clear();
-  headers->clear();
+  const size_t accepted = store_.accept(blocks, true, headers.data());
+  if (accepted > 0) store_.epoch_ = std::max(store_.epoch_, headers[accepted - 1].epoch);
+  if (accepted < headers.size()) throw Failure(CDB_TAKEN_BACK, "", "a block breaks a rule");
 }
 
 uint64_t Opening::acknowledged() const {

@@ -155,12 +155,17 @@ void State::check_alive(size_t block) const {
 // Once: after a rewind a peer can have many names lead to one large record, in as many calls.
 void State::check_record(size_t block) const {
   if (checked_records.has(block)) return;
+  announce_record(block);
   const uint64_t offset = blocks[block].offset;
   const uint8_t *const record = log.at(offset);
   if (!is_intact(record, offset_of(block + 1) - offset, log.seed(offset)) ||
       !is_current(block, record))
     throw damaged(block);
   checked_records.add(block);
+}
+
+void State::announce_record(size_t block) const {
+  if (!checked_records.has(block)) log.announce(offset_of(block), offset_of(block + 1));
 }
 
 // The record behind it says which one it follows on, unless it is damaged itself.

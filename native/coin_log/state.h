@@ -98,6 +98,8 @@ class State {
   bool has_name(const CoinView &view, const uint8_t *name) const;
   // That its record is intact and the one that should be there. Throws when it is not.
   void check_record(size_t block) const;
+  // It is about to be checked; of several, all are to be announced first.
+  void announce_record(size_t block) const;
   // The row before limit that has the name, or kNoRow: all candidates are held against it.
   uint32_t find_exactly(const uint8_t *name, uint32_t limit) const;
 

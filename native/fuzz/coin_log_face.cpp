@@ -1,8 +1,6 @@
 // Calls of cdb_coin_log.h in any order, held against the reference. The input says which.
 
-#include "coin_log/cdb_coin_log_api.h"
-
-#include "calls.h"
+#include "coin_log_calls.h"
 #include "chain.h"
 #include "input.h"
 #include "scratch.h"
@@ -86,7 +84,7 @@ class Session {
 
   void open() {
     cdb_error error{};
-    is_ok(cdb_coin_log_open(directory_.path().c_str(), &options_, &log_, &error), &error);
+    is_ok(open_whole(directory_.path(), options_, &log_, &error), &error);
   }
 
   void close() {
@@ -239,8 +237,7 @@ class Session {
     cdb_coin_log *log = nullptr;
     cdb_error error{};
     for (int tries = 1; log == nullptr; ++tries) {
-      const cdb_status status =
-          cdb_coin_log_open(directory_.path().c_str(), &options, &log, &error);
+      const cdb_status status = open_whole(directory_.path(), options, &log, &error);
       is_ok(status, &error, tries < kMostTries ? status : CDB_OK);
     }
     return log;

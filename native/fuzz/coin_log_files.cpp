@@ -5,9 +5,7 @@
 // for writing, and without what is derived (1), then edits of the file as it was: where (2), what
 // (1), how many bytes (1), the bytes.
 
-#include "coin_log/cdb_coin_log_api.h"
-
-#include "calls.h"
+#include "coin_log_calls.h"
 #include "chain.h"
 #include "common/bytes.h"
 #include "coin_log/checksum.h"
@@ -38,7 +36,6 @@ constexpr cdb_coin_log_options kOptions{/*read_only=*/0,
                                         /*recent_bits=*/1,
                                         /*unverified_spends=*/4,
                                         /*keys=*/1,
-                                        /*replayed_coins=*/nullptr,
                                         /*forgiving=*/0,
                                         /*before_damage=*/0};
 
@@ -54,7 +51,7 @@ class Original {
   Original() : chain_(cdb_coin_log_name) {
     cdb_error error{};
     cdb_coin_log *log = nullptr;
-    cdb_coin_log_open(scratch_.path().c_str(), &kOptions, &log, &error);
+    open_whole(scratch_.path(), kOptions, &log, &error);
     Bytes dice(4000);
     uint32_t state = 1;
     for (uint8_t &byte : dice)
@@ -291,7 +288,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
   options.read_only = is_writer ? 0 : 1;
   cdb_coin_log *log = nullptr;
   cdb_error error{};
-  const cdb_status opened = cdb_coin_log_open(scratch.path().c_str(), &options, &log, &error);
+  const cdb_status opened = open_whole(scratch.path(), options, &log, &error);
   require_fit(opened, &error);
   if (!is_writer) inspect(scratch.path(), opened == CDB_CORRUPT);
   if (log == nullptr) return 0;

@@ -26,6 +26,7 @@ from cdb.errors import (
     UnsupportedError,
     WrongDatabaseError,
 )
+from cdb.packed import PackedBlocks
 from tests.chia.node import FIRST, LAUNCHER, Node, child, rewards
 
 pytestmark = pytest.mark.anyio
@@ -339,3 +340,99 @@ async def test_what_the_log_would_refuse_is_not_committed(
         with pytest.raises(ValueError, match="can't be kept"):
             await node.store.new_block(height, timestamp, rewards(1), [], [])
         await node.block(3, [], [])
+
+
+@pytest.fixture
+def writes(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Any]]:
+    """Each block that a log accepts, and each rewind, with its index."""
+    done: list[tuple[str, Any]] = []
+    accept, rewind = CoinLog.accept, CoinLog.rewind
+
+    def watched_accept(log: CoinLog, blocks: PackedBlocks, **options: bool) -> PackedBlocks | None:
+        done.extend(("block", index) for index in blocks.indices)
+        return accept(log, blocks, **options)
+
+    def watched_rewind(log: CoinLog, block_index: int) -> None:
+        done.append(("rewind", block_index))
+        rewind(log, block_index)
+
+    monkeypatch.setattr(CoinLog, "accept", watched_accept)
+    monkeypatch.setattr(CoinLog, "rewind", watched_rewind)
+    return done
+
+
+async def test_a_log_that_has_all_its_rows_is_opened_without_a_write(
+    path: Path, writes: list[tuple[str, Any]]
+) -> None:
+    async with opened(path):
+        writes.clear()  # it may have lacked the last one, which no call came behind
+    assert len(rows_of(path)) == 2
+    manifest = Path(f"{path}.cdb") / "derived" / "manifest"
+    before = manifest.stat()
+    async with opened(path):
+        pass
+    assert writes == []
+    assert manifest.stat().st_ino == before.st_ino  # nor is a checkpoint made
+
+
+async def test_opening_applies_just_what_the_log_lacks(
+    path: Path, writes: list[tuple[str, Any]]
+) -> None:
+    log, before = Path(f"{path}.cdb"), path.with_name("before")
+    async with opened(path):
+        pass
+    shutil.copytree(log, before)
+    async with opened(path) as node:
+        await node.block(3, [child(FIRST)], [])
+        await node.block(5)
+    shutil.rmtree(log)
+    before.rename(log)
+    writes.clear()
+    async with opened(path) as node:
+        assert writes == [("block", 3), ("block", 5)]
+        assert (await node.store.get_coin_record(child(FIRST).name())).spent_block_index == 3
+
+
+async def test_opening_takes_back_just_what_no_row_has(
+    path: Path, writes: list[tuple[str, Any]]
+) -> None:
+    before, beside = path.with_name("before.sqlite"), path.with_name("beside")
+    shutil.copy(path, before)
+    async with opened(path) as node:
+        await node.block(3, [child(FIRST)], [])
+    async with opened(path):
+        pass
+    shutil.copytree(f"{path}.cdb", beside)
+    writes.clear()
+    shutil.copy(before, path)
+    async with opened(path) as node:
+        assert writes == [("rewind", 2)]
+        await node.block(3)
+    shutil.rmtree(f"{path}.cdb")
+    beside.rename(f"{path}.cdb")
+    writes.clear()
+    async with opened(path) as node:
+        assert writes == [("rewind", 2), ("block", 3)]
+        assert not (await node.store.get_coin_record(child(FIRST).name())).spent
+
+
+async def test_a_block_below_those_that_sqlite_knows_goes_when_it_fell_back(
+    path: Path, writes: list[tuple[str, Any]]
+) -> None:
+    """Heights have gaps: what came after a rollback may be below all rows that are left."""
+    before = path.with_name("before.sqlite")
+    async with opened(path) as node:
+        await node.block(5)
+        await node.store.rollback_to_block(4)
+    assert [row[1:] for row in rows_of(path)] == [(5, "block"), (5, "rollback")]
+    shutil.copy(path, before)
+    async with opened(path) as node:
+        await node.block(3)
+    async with opened(path) as node:
+        assert len(await node.store.get_coins_added_at_height(3)) == 2
+    shutil.copy(before, path)
+    writes.clear()
+    async with opened(path) as node:
+        assert writes == [("rewind", 2)]
+        assert await node.store.get_coins_added_at_height(3) == []
+        assert await node.store.num_unspent() == 2 * 2 + 1

@@ -1,8 +1,9 @@
 """coin_log with secondary keys: the index that FORMAT remembers, its files, and what it costs."""
 
 import shutil
+import signal
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from cdb.blocks import BlockSpendInfo
+from cdb.coin_log import binding
 from cdb.coin_log.binding import Sizes, missing
 from cdb.coin_query import COIN_BYTES, CoinKey, CoinQuery
 from cdb.coins import Coin
@@ -179,8 +181,30 @@ def test_damage_to_any_run_is_found_and_repair_makes_all_anew(
 def test_a_lost_format_comes_back_with_the_index(indexed: Path, model: MemorySchema) -> None:
     for lose in (Path.unlink, lambda file: file.write_bytes(b"cdb coin_l")):
         lose(indexed / "FORMAT")
+        assert "is lost" not in str(next(check(indexed, lambda coins: None)))
         mended(indexed, [indexed / "FORMAT"], model)
         assert (indexed / "FORMAT").read_bytes() == INDEXED_FORMAT
+
+
+@pytest.mark.parametrize("lose", [Path.unlink, lambda file: file.write_bytes(b"cdb coin_l")])
+@pytest.mark.parametrize("lose_manifest", [Path.unlink, lambda file: file.write_bytes(b"CLM4")])
+def test_a_repair_that_can_not_know_of_an_index_says_so(
+    indexed: Path,
+    model: MemorySchema,
+    lose: Callable[[Path], object],
+    lose_manifest: Callable[[Path], object],
+) -> None:
+    lose(indexed / "FORMAT")
+    lose_manifest(indexed / "derived" / "manifest")
+    damages = [*check(indexed, lambda coins: None)]
+    (said,) = [damage.problem for damage in damages if damage.path.name == "FORMAT"]
+    assert "whether it had an index by puzzle_hash is lost with the manifest" in said
+    assert f"'cdb load_blocks coin_log:INDEXED --db {indexed} --input /dev/null'" in said
+    repair(indexed, damages, lambda coins: None)
+    assert [*check(indexed, lambda coins: None)] == []
+    assert (indexed / "FORMAT").read_bytes() == PLAIN_FORMAT
+    with open_indexed(indexed) as schema:
+        check_keys(schema, model, ALL)
 
 
 def mended(path: Path, damaged: list[Path], model: MemorySchema) -> None:
@@ -213,14 +237,42 @@ def test_damage_that_no_name_tells_is_no_answer(path: Path, key: CoinKey) -> Non
             schema.coins_packed(CoinQuery(key, value))
 
 
-def test_those_who_ask_are_told_how_far_opening_has_come(path: Path) -> None:
+@pytest.fixture
+def unindexed(path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A closed database of 60,000 coins, which openings go over in short steps."""
     coins = [Coin(hash_of("payer", n), PAYEE, n) for n in range(60_000)]
     blocks = [BlockSpendInfo(n + 1, 0, [], coins[n::60]) for n in range(60)]
     with coin_log(path) as schema:
         schema.accept_packed(PackedBlocks.of(blocks))
+    monkeypatch.setattr(binding, "_REPLAY_COINS", 1)
+    return path
+
+
+def test_those_who_ask_are_told_how_far_opening_has_come(unindexed: Path) -> None:
     told: list[int] = []
-    with INDEXED(path, progress=told.append):
+    with INDEXED(unindexed, progress=told.append):
         assert sum(told) == 60_000
+        assert max(told) < 10_000
+
+
+def test_ctrl_c_ends_the_making_of_an_index_behind_its_step(unindexed: Path) -> None:
+    sizes, told = Sizes(memtable_coins=10_000), list[int]()
+
+    def tell_and_interrupt(coins: int) -> None:
+        told.append(coins)
+        if len(told) == 4:
+            signal.raise_signal(signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt):
+        INDEXED(unindexed, sizes=sizes, progress=tell_and_interrupt)
+    assert len(told) == 4
+    told.clear()
+    with coin_log(unindexed, sizes=sizes, progress=told.append) as schema:
+        assert isinstance(schema, IndexedCoinLogSchema)
+        assert sum(told) < 60_000  # what was done before counts
+        found = schema.coins_packed(CoinQuery(CoinKey.PUZZLE_HASH, PAYEE))
+        assert len(found) == 60_000 * COIN_BYTES
+    assert [*check(unindexed, lambda coins: None)] == []
 
 
 def masses(n: int) -> list[BlockSpendInfo]:
