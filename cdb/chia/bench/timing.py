@@ -38,22 +38,22 @@ class Lateness:
     def __init__(self, nap_seconds: float) -> None:
         self.late = array("d")
         self._nap_seconds = nap_seconds
-        self._is_ours = False
+        self._due = 0.0
+        self._ours_seconds = 0.0
 
     @contextmanager
     def aside(self) -> Iterator[None]:
-        """What holds the loop up here is not the store's: it doesn't count."""
+        """What holds the loop up here is no store: it doesn't count."""
+        start = perf_counter()
         yield
-        self._is_ours = True
+        self._ours_seconds += max(0.0, perf_counter() - max(start, self._due))
 
     async def watch(self) -> None:
         """Sleep and look, without end."""
         while True:
-            self._is_ours = False
-            due = perf_counter() + self._nap_seconds
+            self._due, self._ours_seconds = perf_counter() + self._nap_seconds, 0.0
             await asyncio.sleep(self._nap_seconds)
-            if not self._is_ours:
-                self.late.append(max(0.0, perf_counter() - due))
+            self.late.append(max(0.0, perf_counter() - self._due - self._ours_seconds))
 
 
 @asynccontextmanager
