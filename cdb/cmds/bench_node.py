@@ -40,7 +40,7 @@ from cdb.termination import end_at_sigterm
     help=f"Measure each store so often, in turns.  [default: {DEFAULT_RUNS}; 1 with --quick]",
 )
 @directory_option("Put the stores below this directory")
-@profile_option
+@profile_option("FAST")
 @results_option
 @machine_option
 @click.option("--quick", is_flag=True, help="A tenth of the calls, for a first look.")

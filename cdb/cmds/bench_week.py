@@ -54,7 +54,7 @@ MEMORY_BYTES = 10**9
     help="So many weeks of each store, each on new files.",
 )
 @directory_option("Put the stores below this directory")
-@profile_option
+@profile_option("SPINNING")
 @results_option
 @machine_option
 def bench_week(
