@@ -104,7 +104,7 @@ def bench_week(
         week = Week(blocks, 60 * time_limit_minutes, setting, step_bar)
         try:
             document = week.run()
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, SystemExit):
             note(f"interrupted; nothing is left of this week on {profile.name}")
             raise
         note(f"{write_result(results, document)}; cdb report shows what it comes to")

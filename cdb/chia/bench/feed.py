@@ -68,6 +68,7 @@ class Feed:
         self._random = Random(seed)  # noqa: S311 - no secret
         self._blocks = _blocks(replay)
         self._n_seen = 0
+        self._n_episodes = 0
 
     def next(self) -> Arrival | None:
         """The next block; None at the replay's end."""
@@ -77,14 +78,17 @@ class Feed:
     def episode(self) -> tuple[list[Step], int]:
         """What arrives next at the chain's tip, and how many blocks the chain has grown by then.
 
-        That is a block, or, once in REORG_EVERY times, a branch of up to six blocks that is given
-        up for another, which is longer by one.
+        That is a block; or, each time that REORG_EVERY have come, a branch of up to six blocks that
+        is given up for another, which is longer by one.
         """
-        if self._random.randrange(REORG_EVERY):
+        self._n_episodes += 1
+        if self._n_episodes % REORG_EVERY:
             arrival = self.next()
             return ([arrival], 1) if arrival else ([], 0)
         fork, depth = self.height, self._random.choice(DEPTHS)
         blocks = [*islice(self._blocks, depth + 1)]
+        if not blocks:
+            return [], 0
         lost = [_arrival(block, []) for block in _branch_that_loses(blocks[:depth])]
         won = [self._arrived(block) for block in blocks]
         made = {name for each in won for name in _made_in(each.block)}
