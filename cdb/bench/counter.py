@@ -40,8 +40,9 @@ def watched(path: Path, tell: Progress) -> Iterator[None]:
 
 
 def _watch(path: Path, tell: Progress, ended: Event) -> None:
-    told = 0
-    while not ended.wait(_LOOK_SECONDS):
+    told, has_ended = 0, False
+    while not has_ended:
+        has_ended = ended.wait(_LOOK_SECONDS)
         number = _number_in(path)
         tell(number - told)
         told = number

@@ -41,11 +41,11 @@ def lived(place: Path, part_seconds: float = LONG_SECONDS, runs: int = 1) -> Doc
 
     @contextmanager
     def bar(what: str, total: int, unit: str) -> Iterator[Progress]:
-        told[what] = 0
+        told.setdefault(what, 0)
 
         def tell(more: int) -> None:
             told[what] += more
-            assert 0 <= told[what] <= total + max(DEPTHS)
+            assert 0 <= told[what] <= runs * (total + 2 * max(DEPTHS))
 
         yield tell
 
@@ -54,6 +54,8 @@ def lived(place: Path, part_seconds: float = LONG_SECONDS, runs: int = 1) -> Doc
     document = Week(BLOCKS, part_seconds, setting, bar).run()
     assert notes[0].startswith("FAST, chia: sync 60 blocks, follow 40, and 20 with wallets asking;")
     assert [*told] == ["blocks are made", "FAST, chia", "FAST, cdb"]
+    for store, made in zip(("chia", "cdb"), parts(document), strict=False):
+        assert told[f"FAST, {store}"] == runs * sum(made.values())
     assert not [*place.iterdir()]
     return document
 
