@@ -1,7 +1,7 @@
 """A replay's blocks as a node's coin store gets them, and coins that wallets may ask about."""
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from random import Random
@@ -12,8 +12,8 @@ from chia_rs.sized_bytes import bytes32
 from chia_rs.sized_ints import uint64
 
 from cdb import coins
-from cdb.bench.tail import in_order
 from cdb.blocks import BlockSpendInfo
+from cdb.chia.bench.branch import branch_that_loses
 from cdb.chia.bench.chain import HINTED_SHARE, Block
 from cdb.scanner import scan_packed
 
@@ -21,7 +21,6 @@ REORG_EVERY = 20
 DEPTHS = (1, 1, 1, 2, 3, 6)
 KNOWN_COINS = 4_096
 _CHUNK_BYTES = 1 << 16
-_OTHER_FARMER = coins.bytes32(b"farmer of a branch that was lost")
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +88,7 @@ class Feed:
         blocks = [*islice(self._blocks, depth + 1)]
         if not blocks:
             return [], 0
-        lost = [_arrival(block, []) for block in _branch_that_loses(blocks[:depth])]
+        lost = [_arrival(block, []) for block in branch_that_loses(blocks[:depth])]
         won = [self._arrived(block) for block in blocks]
         made = {name for each in won for name in _made_in(each.block)}
         older = [name for each in won for name in each.older if name not in made]
@@ -127,22 +126,6 @@ def _blocks(replay: Path) -> Iterator[BlockSpendInfo]:
     with replay.open("rb", buffering=0) as stream:
         for packed in scan_packed(stream, chunk_bytes=_CHUNK_BYTES):
             yield from (packed.block(place) for place in range(len(packed)))
-
-
-def _branch_that_loses(blocks: Iterable[BlockSpendInfo]) -> Iterator[BlockSpendInfo]:
-    """The same transactions with other rewards, without those that spend what the rewards were."""
-    lost: set[bytes] = set()
-    for block in blocks:
-        made = BlockSpendInfo(block.index, block.timestamp, [], [])
-        for spend, children in in_order(block):
-            if spend is None:
-                made.confirms += [replace(coin, puzzle_hash=_OTHER_FARMER) for coin in children]
-            elif spend not in lost:
-                made.spends.append(spend)
-                made.confirms += children
-                continue
-            lost.update(coin.name() for coin in children)
-        yield made
 
 
 def _arrival(block: BlockSpendInfo, hints: list[tuple[bytes32, bytes]]) -> Arrival:
