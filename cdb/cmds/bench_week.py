@@ -34,7 +34,7 @@ MEMORY_BYTES = 10**9
     default=100_000,
     show_default=True,
     metavar="N",
-    help="Sync so many blocks with transactions, of 49 coins in the mean.",
+    help="Sync so many blocks with transactions, of 67 coins in the mean.",
 )
 @click.option(
     "--time-limit",

@@ -83,7 +83,7 @@ def replay(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Blocks of a week."""
     path = tmp_path_factory.mktemp("replay") / "replay.txt"
     with path.open("wb") as stream:
-        write_blocks(stream, islice(mainnet_shaped_blocks(heights=3_000), 900))
+        write_blocks(stream, islice(mainnet_shaped_blocks(heights=3_000, spends_from=50), 900))
     return path
 
 

@@ -64,7 +64,7 @@ def week(
     document: Document = comparison(profile="SPINNING", begun=begun, runs=1)
     document["profile"] |= {"name": profile, "memory_bytes": 1_000_000_000}
     document["command"] = f"cdb bench week --blocks {blocks}"
-    document["chain"] |= {"source": "made in mainnet's shape", "coins": 49 * blocks}
+    document["chain"] |= {"source": "made in mainnet's shape", "coins": 67 * blocks}
     document["week"] = {"blocks": blocks, "part_seconds": part_seconds}
     for each in document["rounds"]:
         faster = speed * _SPEEDS[each["store"]]

@@ -30,7 +30,7 @@ def test_a_week_is_read_and_is_none_of_the_others(tmp_path: Path) -> None:
     report = build(found)
     assert [len(report.groups), len(report.node), len(report.weeks)] == [1, 1, 1]
     assert read_results([tmp_path]) == documents[:1]
-    assert place_of(week()).name == "20261123T180000Z-week-SPINNING-1GB-4900000.json"
+    assert place_of(week()).name == "20261123T180000Z-week-SPINNING-1GB-6700000.json"
 
 
 @pytest.mark.parametrize("spoiled", [{"blocks": 0}, {"part_seconds": "long"}, {"more": 1}])

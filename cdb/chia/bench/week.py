@@ -17,21 +17,26 @@ from cdb.bench.results import Document
 from cdb.bench.rounds import rotated
 from cdb.chia.bench import work
 from cdb.chia.bench.measuring import Setting, measured, round_of
+from cdb.coins import MAX_U32
 from cdb.damage import Progress
 from cdb.errors import storage_errors
-from cdb.mainnet_shape import MODEL_COINS, MODEL_HEIGHTS, mainnet_shaped_blocks
+from cdb.mainnet_shape import mainnet_shaped_blocks
 from cdb.replay import write_blocks
 
 THEIRS, _ = STORES
-MODEL_BLOCKS = 275_882
-"""Of the model's heights so many have transactions."""
+SPENDS_FROM = 1_000
+"""The first height with spends, or a tenth of the number of blocks: mainnet's first 225,698 heights
+had none, which few nodes have in their week.
+"""
+COINS_A_BLOCK = 67
+"""In the mean, with 30 spends."""
 FOLLOWED_PART, ASKED_PART = 100, 500
 LEAST_FOLLOWED, LEAST_ASKED = 40, 20
-BYTES_A_BLOCK = 800 * MODEL_COINS // MODEL_BLOCKS
+BYTES_A_BLOCK = 800 * COINS_A_BLOCK
 """Of a store; chia's is the larger."""
 MORE_BYTES = 2 << 30
-TEXT_BYTES_A_BLOCK = 171 * MODEL_COINS // MODEL_BLOCKS
-_SOURCE = "made in mainnet's shape; 42 in 100 coins have a hint"
+TEXT_BYTES_A_BLOCK = 171 * COINS_A_BLOCK
+_SOURCE = "made in mainnet's shape since spends began; 42 in 100 coins have a hint"
 
 Bar = Callable[[str, int, str], AbstractContextManager[Progress]]
 """Shows a step of a longer work: what it is, how much there is to do, and of what unit."""
@@ -87,14 +92,14 @@ class Week:
         """Make the blocks; the number of their coins."""
         # The last episode may take some more than it should.
         n_blocks, n_coins = Parts.of(self.blocks).blocks + 20, 0
-        heights = 100 + n_blocks * MODEL_HEIGHTS // MODEL_BLOCKS * 11 // 10
-        blocks = islice(mainnet_shaped_blocks(heights=heights), n_blocks)
+        spends_from = min(SPENDS_FROM, n_blocks // 10)
+        blocks = mainnet_shaped_blocks(heights=MAX_U32, spends_from=spends_from)
         with (
             self.bar("blocks are made", n_blocks, " blocks") as tell,
             storage_errors(replay),
             replay.open("wb") as stream,
         ):
-            for block in blocks:
+            for block in islice(blocks, n_blocks):
                 write_blocks(stream, [block])
                 n_coins += len(block.confirms)
                 tell(1)
@@ -144,7 +149,7 @@ def _plan(week: work.Week) -> str:
     parts = f"sync {week['synced']:,} blocks, follow {week['followed']:,}"
     more = f", and {week['asked']:,} with wallets asking"
     if week["part_seconds"] is not None:
-        return f"{parts}{more}; at most {week['part_seconds'] / 60:,.0f} min each"
+        return f"{parts}{more}; at most {week['part_seconds'] / 60:,g} min each"
     return f"{parts}{more}" + (f"; then sync {week['rest']:,} more" if week["rest"] else "")
 
 
