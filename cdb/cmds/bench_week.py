@@ -43,7 +43,7 @@ MEMORY_BYTES = 10**9
     default=60.0,
     show_default=True,
     metavar="MINUTES",
-    help="chia's store has so much for each of the three parts; cdb's then does as many blocks.",
+    help="chia's store has so much for each of the four parts; cdb's then does as many blocks.",
 )
 @click.option(
     "--runs",
@@ -70,17 +70,17 @@ def bench_week(
     """Live through a node's week with chia's own coin store, and then with cdb's.
 
     Each syncs a chain in mainnet's shape from its first block on, looking up what each block
-    spends; then it follows the tip, with a reorg once in 20 blocks; then wallets ask meanwhile.
-    Both get the same blocks, and have to give the same answers. It tells time, bytes written, how
-    long the event loop stands still, and memory. It needs chia-blockchain: pip install
-    '.[chia,bench]' in a checkout.
+    spends, and then adds the hints of these blocks; it follows the tip, each twentieth time with a
+    reorg; and it does so while wallets ask. Both get the same blocks, and have to give the same
+    answers. It tells time, bytes written, how long the event loop stands still, and memory. It
+    needs chia-blockchain: pip install '.[chia,bench]' in a checkout.
 
     SLOW and SPINNING, the default, have 1 GB of memory here, page cache included; they take root on
     Linux. FAST is this machine as it is, and own numbers say what they say.
 
     On a slow disk chia's store may take days for all blocks. What it reaches in its time cdb's does
     as well, and that is compared; then cdb's goes on to the last block by itself. So it takes up to
-    three time limits, and what cdb's needs. Ctrl-C ends it, and leaves nothing behind.
+    four time limits, and what cdb's needs. Ctrl-C ends it, and leaves nothing behind.
 
     \b
     Examples:

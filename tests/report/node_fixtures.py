@@ -81,6 +81,7 @@ def _parts_of_a_week(reached: int, speed: float) -> list[dict[str, Any]]:
     called = dict(zip(times, (20_000 / speed, 80_000 / speed, 90_000 / speed), strict=True))
     return [
         _part("sync", reached, reached * 0.4 / speed),
+        _part("hints of the sync", reached, 60),
         _part("follow the tip", 1_000, 500 / speed),
         _part("follow the tip, wallets asking", 200, 400 / speed),
         _case("get_coin_states_by_ids", {"names": 100}, called, ANSWERS),

@@ -70,7 +70,7 @@ def test_tables_tell_parts_and_wallets_and_then_all() -> None:
         *("×10",) * 3,
     )
     # chia's store had no time for the rest.
-    assert parts.rows[3][:4] == ("sync of the rest: blocks 96,000", "–", "–", "–")
+    assert parts.rows[4][:4] == ("sync of the rest: blocks 96,000", "–", "–", "–")
     assert [row[0] for row in wallets.rows] == [
         "get_coin_states_by_ids: names 100",
         "get_coin_record",

@@ -71,8 +71,11 @@ class Feed:
 
     def next(self) -> Arrival | None:
         """The next block; None at the replay's end."""
-        arrivals = [self._arrived(block) for block in islice(self._blocks, 1)]
-        return arrivals[0] if arrivals else None
+        return next(iter(self.take(1)), None)
+
+    def take(self, number: int) -> list[Arrival]:
+        """The next blocks, fewer at the replay's end."""
+        return [self._arrived(block) for block in islice(self._blocks, number)]
 
     def episode(self) -> tuple[list[Step], int]:
         """What arrives next at the chain's tip, and how many blocks the chain has grown by then.
@@ -100,6 +103,7 @@ class Feed:
         hints = [
             (bytes32(coin.name()), bytes(self._random.choice(self.known).puzzle_hash))
             for coin in block.confirms
+            if not coins.is_reward(coin.parent_coin_name)
             if self._random.random() < HINTED_SHARE and self.known
         ]
         self._know(block)

@@ -21,11 +21,13 @@ from cdb.chia.bench.round import SEED, Case
 from cdb.chia.bench.stores import Store, opened
 from cdb.chia.bench.timing import watched_loop
 from cdb.chia.bench.wallets import REQUESTS, Request, Wallets
-from cdb.chia.bench.work import ASKED, END, FOLLOW, REST, SYNC, Week
+from cdb.chia.bench.work import ASKED, END, FOLLOW, HINT, REST, SYNC, Week
 from cdb.meter import peak_rss_bytes, size_bytes
 
 HINTED_BLOCKS = 11
-"""Of the 32 blocks that a syncing node takes at a time so many have transactions."""
+"""A syncing node takes 32 blocks at a time, of which so many have transactions, and adds the hints
+of these together.
+"""
 NAP_SECONDS = 0.005
 _NOBODY = bytes32(bytes(32))
 
@@ -37,7 +39,9 @@ async def lived(week: Week) -> list[Case]:
     feed, count = Feed(Path(week["replay"]), SEED), Counter(Path(week["progress"]))
     async with opened(week["store"], directory) as store:
         life = Life(store, directory, feed, count, week["part_seconds"])
-        cases = [await life.sync(SYNC, week["synced"])]
+        cases = [synced := await life.sync(SYNC, week["synced"])]
+        hinted = min(week["hinted"], int(synced.parameters["blocks"]))
+        cases.append(await life.hint(Feed(Path(week["replay"]), SEED), hinted))
         cases += await life.follow(FOLLOW, week["followed"])
         cases += await life.follow(ASKED, week["asked"], REQUESTS)
         cases.append(await life.end())
@@ -60,8 +64,8 @@ class Life:
     part_seconds: float | None
 
     async def sync(self, what: str, blocks: int) -> Case:
-        """Add so many blocks, as far as there is time; the hints of some of them together."""
-        done, hints, end = 0, list[Any](), self._end()
+        """Add so many blocks, without their hints, as far as there is time."""
+        done, end = 0, self._end()
         async with self._part() as part:
             while done < blocks and perf_counter() < end:
                 with part.loop.aside():
@@ -74,12 +78,20 @@ class Life:
                 with part.loop.aside():
                     part.tell(answers)
                     self.count.add(1)
-                    hints += arrival.hints
-                if done % HINTED_BLOCKS == 0:
-                    await self._hint(hints, part)
-                    hints = []
-            await self._hint(hints, part)
         return Case(what, {"blocks": done}, part.figures(), part.answers)
+
+    async def hint(self, feed: Feed, blocks: int) -> Case:
+        """Add the hints of a feed's next blocks, some together, as far as there is time."""
+        done, end = 0, self._end()
+        async with self._part() as part:
+            while done < blocks and perf_counter() < end:
+                with part.loop.aside():
+                    arrivals = feed.take(min(HINTED_BLOCKS, blocks - done))
+                    hints = [pair for each in arrivals for pair in each.hints]
+                await self._hint(hints, part)
+                done += len(arrivals)
+                self.count.add(len(arrivals))
+        return Case(HINT, {"blocks": done}, part.figures())
 
     async def follow(self, what: str, blocks: int, requests: Sequence[Request] = ()) -> list[Case]:
         """Follow the tip for so many blocks, as far as there is time.

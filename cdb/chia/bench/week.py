@@ -44,9 +44,10 @@ Bar = Callable[[str, int, str], AbstractContextManager[Progress]]
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """So many blocks to sync, to follow, and to follow while wallets ask."""
+    """So many blocks to sync, to add the hints of, to follow, and to follow while wallets ask."""
 
     synced: int
+    hinted: int
     followed: int
     asked: int
 
@@ -54,11 +55,11 @@ class Parts:
     def of(cls, blocks: int) -> "Parts":
         """Of a week with so many to sync."""
         followed = max(LEAST_FOLLOWED, blocks // FOLLOWED_PART)
-        return cls(blocks, followed, max(LEAST_ASKED, blocks // ASKED_PART))
+        return cls(blocks, blocks, followed, max(LEAST_ASKED, blocks // ASKED_PART))
 
     @property
     def blocks(self) -> int:
-        """All of them."""
+        """What the chain has then."""
         return self.synced + self.followed + self.asked
 
 
@@ -128,6 +129,7 @@ class Week:
             "replay": str(replay),
             "progress": str(progress),
             "synced": parts.synced,
+            "hinted": parts.hinted,
             "followed": parts.followed,
             "asked": parts.asked,
             "rest": 0 if store == THEIRS else max(0, self.blocks - parts.blocks),
@@ -136,7 +138,7 @@ class Week:
         what = f"{self.setting.profile.name}, {store}"
         self.setting.note(f"{what}: {_plan(week)}")
         with (
-            self.bar(what, parts.blocks + week["rest"], " blocks") as tell,
+            self.bar(what, parts.hinted + parts.blocks + week["rest"], " blocks") as tell,
             watched(progress, tell),
         ):
             cases = fresh_within(Limits(there.join), work.live, week).cases
@@ -146,7 +148,7 @@ class Week:
 
 def _plan(week: work.Week) -> str:
     """What a store is about to do, and how long it may take."""
-    parts = f"sync {week['synced']:,} blocks, follow {week['followed']:,}"
+    parts = f"sync {week['synced']:,} blocks and then add hints, follow {week['followed']:,}"
     more = f", and {week['asked']:,} with wallets asking"
     if week["part_seconds"] is not None:
         return f"{parts}{more}; at most {week['part_seconds'] / 60:,g} min each"
@@ -156,4 +158,4 @@ def _plan(week: work.Week) -> str:
 def done(cases: Sequence[Mapping[str, Any]]) -> Parts:
     """How far a store came in each part."""
     blocks = {case["workload"]: case["parameters"].get("blocks", 0) for case in cases}
-    return Parts(blocks[work.SYNC], blocks[work.FOLLOW], blocks[work.ASKED])
+    return Parts(*(blocks[part] for part in (work.SYNC, work.HINT, work.FOLLOW, work.ASKED)))

@@ -10,8 +10,9 @@ if TYPE_CHECKING:
 
 SYNCHRONOUS = "NORMAL"
 """What SQLite has by `db_sync: auto`."""
-SYNC, FOLLOW, ASKED, END, REST = (
+SYNC, HINT, FOLLOW, ASKED, END, REST = (
     "sync",
+    "hints of the sync",
     "follow the tip",
     "follow the tip, wallets asking",
     "in the end",
@@ -30,8 +31,8 @@ class Job(TypedDict):
 
 
 class Week(TypedDict):
-    """What a store lives through: so many blocks of a replay to sync, to follow, and to follow
-    while wallets ask; and then, where it goes on, to sync again.
+    """What a store lives through: so many blocks of a replay to sync, of those to add the hints, to
+    follow, and to follow while wallets ask; and then, where it goes on, to sync again.
 
     directory: the store's own. progress: the file in which blocks are counted. part_seconds: no
     part goes on for longer; None: each to its end.
@@ -42,6 +43,7 @@ class Week(TypedDict):
     replay: str
     progress: str
     synced: int
+    hinted: int
     followed: int
     asked: int
     rest: int
