@@ -78,9 +78,9 @@ def bench_week(
     SLOW and SPINNING, the default, have 1 GB of memory here, page cache included; they take root on
     Linux. FAST is this machine as it is, and own numbers say what they say.
 
-    On a slow disk chia's store may take days for all blocks. What it reaches in its time cdb's does
-    as well, and that is compared; then cdb's goes on to the last block by itself. So it takes up to
-    four time limits, and what cdb's needs. Ctrl-C ends it, and leaves nothing behind.
+    On a slow disk chia's store takes many hours for all blocks. What it reaches in its time cdb's
+    does as well, and that is compared; then cdb's goes on to the last block by itself. So it takes
+    up to four time limits, and what cdb's needs. Ctrl-C ends it, and leaves nothing behind.
 
     \b
     Examples:
