@@ -101,6 +101,7 @@ def test_a_week_is_a_result(document: Document) -> None:
         assert told[HINT]["wall_seconds"] >= told[HINT]["hints_wall_seconds"] > 0
         assert told[FOLLOW]["wall_seconds"] > told[FOLLOW]["hints_wall_seconds"] > 0
         assert told[SYNC]["written_bytes"] > 0
+        assert "block_max_microseconds" not in told[HINT]
         assert told[FOLLOW]["reorg_max_microseconds"] > 0
         assert told[END]["size_bytes"] > 0
         assert told[END]["peak_rss_bytes"] > 10**7

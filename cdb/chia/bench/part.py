@@ -46,10 +46,15 @@ class Part:
             "cpu_seconds": self.calls.cpu_seconds,
             "hints_wall_seconds": self.hints.wall_seconds,
             **{name: usage[name] for name in (*_USAGE, "syncs")},
-            **latency_figures("block", self.blocks),
-            **(latency_figures("reorg", self.reorgs) if self.reorgs else {}),
+            **_latencies("block", self.blocks),
+            **_latencies("reorg", self.reorgs),
             **latency_figures("late", self.loop.late),
         }
+
+
+def _latencies(what: str, seconds: "array[float]") -> Figures:
+    """None of what did not come."""
+    return latency_figures(what, seconds) if seconds else {}
 
 
 @contextmanager
