@@ -72,18 +72,25 @@ Spent = tuple[bytes32, Child | None]  # name, and the child that would recreate 
 
 
 def mainnet_shaped_blocks(
-    *, heights: int | None = None, coins: int | None = None, seed: int = 0
+    *,
+    heights: int | None = None,
+    coins: int | None = None,
+    spends_from: int | None = None,
+    seed: int = 0,
 ) -> Iterator[BlockSpendInfo]:
     """Yield valid blocks in canonical order, one at a time; only unspent names stay in memory.
 
     heights: block indices are below this. coins: end after exactly that many coins. With both,
-    whichever comes first; with neither, 800,000 heights.
+    whichever comes first; with neither, 800,000 heights. spends_from: the height from which on
+    coins are spent; None: as far on as it was on mainnet.
     """
     if heights is None and coins is None:
         heights = MODEL_HEIGHTS
     coins_left = sys.maxsize if coins is None else coins
     length = coins_left * MODEL_HEIGHTS // MODEL_COINS if heights is None else heights
-    first_spending = FIRST_SPENDING_HEIGHT * min(length, MODEL_HEIGHTS) // MODEL_HEIGHTS
+    first_spending = spends_from
+    if first_spending is None:
+        first_spending = FIRST_SPENDING_HEIGHT * min(length, MODEL_HEIGHTS) // MODEL_HEIGHTS
     end = MAX_U32 + 1 if heights is None else heights
     maker = _BlockMaker(Random(seed))  # noqa: S311 - reproducible, not secret
     for height, rewarded in rewarded_heights(transaction_heights()):

@@ -142,6 +142,16 @@ def test_whichever_limit_comes_first_ends_it() -> None:
     assert sum(len(block.confirms) for block in cut) == 500
 
 
+def test_spends_begin_where_they_are_asked_to() -> None:
+    begun = [
+        next(block.index for block in mainnet_shaped_blocks(heights=600, **more) if block.spends)
+        for more in ({"spends_from": 20}, {"spends_from": 300}, {})
+    ]
+    assert 20 <= begun[0] < 40
+    assert 300 <= begun[1] < 320
+    assert begun[2] >= 600 * FIRST_SPENDING_HEIGHT // MODEL_HEIGHTS
+
+
 def test_the_same_seed_gives_the_same_bytes_everywhere() -> None:
     assert hashlib.sha256(_replay(PINNED_COINS, 0)).hexdigest() == PINNED_SHA256
     assert _replay(1_000, 1) != _replay(1_000, 0)

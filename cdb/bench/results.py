@@ -3,6 +3,7 @@
 results/MACHINE/DATE-SCHEMA-PROFILE-COINS-RUN.json    a run of a schema: result.schema.json
 results/MACHINE/DATE-node-PROFILE-COINS.json          a comparison of a node's coin stores, which
                                                       says so in "kind": node.schema.json
+results/MACHINE/DATE-week-PROFILE-COINS.json          one of a node's week, which has the key "week"
 """
 
 import json
@@ -19,7 +20,7 @@ from cdb.errors import CdbError, MissingEngineError, explained, storage_errors
 VERSION = 1
 MAX_NAME = 80  # of a machine, a schema or a profile, in a path
 MAX_BYTES = 64 * 2**20
-NODE = "node"
+NODE, WEEK = "node", "week"
 
 Document = dict[str, Any]
 """A run or a comparison; its shape is that of its kind's schema."""
@@ -128,7 +129,8 @@ def place_of(document: Document) -> Path:
     machine, profile = (_plain(document[of]["name"]) for of in ("machine", "profile"))
     folder = re.sub(r"^\.|^$", "-", machine)  # neither .. nor hidden
     if is_comparison(document):
-        return Path(folder, f"{date}-{NODE}-{profile}-{document['chain']['coins']}.json")
+        what = WEEK if WEEK in document else NODE
+        return Path(folder, f"{date}-{what}-{profile}-{document['chain']['coins']}.json")
     schema, coins = _plain(document["schema"]["name"]), document["replay"]["coins"]
     return Path(folder, f"{date}-{schema}-{profile}-{coins}-{document['run']}.json")
 

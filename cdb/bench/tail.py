@@ -35,7 +35,7 @@ def small_blocks(packs: Iterable[PackedBlocks]) -> Iterator[BlockSpendInfo]:
         index = packed.indices[0] if index is None else index
         for place in range(len(packed)):
             block = packed.block(place)
-            for spend, children in _in_order(block):
+            for spend, children in in_order(block):
                 spends += [] if spend is None else [spend]
                 coins += children
                 if len(coins) >= SMALL_COINS:
@@ -44,7 +44,7 @@ def small_blocks(packs: Iterable[PackedBlocks]) -> Iterator[BlockSpendInfo]:
                     spends, coins = [], []
 
 
-def _in_order(block: BlockSpendInfo) -> Iterator[tuple[bytes32 | None, list[Coin]]]:
+def in_order(block: BlockSpendInfo) -> Iterator[tuple[bytes32 | None, list[Coin]]]:
     """What a block does, step by step: a spend and its children, or a coin that has no parent.
 
     A coin that is made and spent in the block is made first.

@@ -10,6 +10,7 @@ COMMANDS = {
     "load": "bench_load",
     "floor": "bench_floor",
     "node": "bench_node",
+    "week": "bench_week",
 }
 
 
@@ -18,7 +19,7 @@ def bench() -> None:
     """Measure what schemas cost: several runs, each in a fresh process, every answer checked.
 
     Each command also runs as a module: python -m cdb.cmds.bench_run, bench_load, bench_floor,
-    bench_node.
+    bench_node, bench_week.
     """
 
 

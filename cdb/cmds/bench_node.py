@@ -8,6 +8,7 @@ import click
 from cdb.bench.profiles import FAST, Profile
 from cdb.bench.results import write_result
 from cdb.chia.bench.comparison import BYTES_A_COIN, MORE_BYTES, Comparison
+from cdb.chia.bench.measuring import Setting
 from cdb.chia.full_node import check_installed
 from cdb.cmds.bench_options import (
     DEFAULT_RUNS,
@@ -39,7 +40,7 @@ from cdb.termination import end_at_sigterm
     help=f"Measure each store so often, in turns.  [default: {DEFAULT_RUNS}; 1 with --quick]",
 )
 @directory_option("Put the stores below this directory")
-@profile_option
+@profile_option("FAST")
 @results_option
 @machine_option
 @click.option("--quick", is_flag=True, help="A tenth of the calls, for a first look.")
@@ -72,17 +73,16 @@ def bench_node(
     check_free(parent, BYTES_A_COIN * coins + MORE_BYTES)
     end_at_sigterm()
     for profile in profiles or (FAST,):
-        comparison = Comparison(
-            coins=coins,
+        setting = Setting(
             runs=runs or (1 if quick else DEFAULT_RUNS),
             profile=profile,
-            quick=quick,
             parent=parent,
             machine=machine,
             command=command_line(sys.argv, "node"),
             note=note,
         )
-        note(f"{write_result(results, comparison.run())}; cdb report shows what it comes to")
+        document = Comparison(coins, quick, setting).run()
+        note(f"{write_result(results, document)}; cdb report shows what it comes to")
 
 
 if __name__ == "__main__":

@@ -194,15 +194,19 @@ class ProfileType(click.ParamType[Profile]):
             self.fail(str(error), param, ctx)
 
 
-profile_option = click.option(
-    "--profile",
-    "profiles",
-    type=ProfileType(),
-    multiple=True,
-    metavar="PROFILE",
-    help="The machine: FAST (this one as it is), SLOW, SPINNING, or own numbers such as "
-    "mine:disk=30MB/s,iops=200,memory=2GB. May be given several times.  [default: FAST]",
-)
+def profile_option(default: str) -> Callable[[Command], Command]:
+    """default: in words, for the help."""
+    return click.option(
+        "--profile",
+        "profiles",
+        type=ProfileType(),
+        multiple=True,
+        metavar="PROFILE",
+        help="The machine: FAST (this one as it is), SLOW, SPINNING, or own numbers such as "
+        f"mine:disk=30MB/s,iops=200,memory=2GB. May be given several times.  [default: {default}]",
+    )
+
+
 results_option = click.option(
     "--results",
     type=PathType(file_okay=False),

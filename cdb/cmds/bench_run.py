@@ -44,7 +44,7 @@ QUICK_SOURCE = Source(coins=100_000)
     "specs", nargs=-1, metavar="[SCHEMA]...", shell_complete=SchemaType().shell_complete
 )
 @common_options("1,000,000 coins; 100,000 with --quick", "5; 1 with --quick")
-@profile_option
+@profile_option("FAST")
 @click.option(
     "--workload",
     "workloads",

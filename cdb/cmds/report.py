@@ -1,6 +1,6 @@
 """report: what the results of cdb bench come to, as a page, as Markdown or as text."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -58,6 +58,13 @@ _NEEDED = ("altair", "jinja2", "jsonschema", "tabulate", "vl_convert")
     help="Instead, draw the tables of cdb bench node between the lines '<!-- cdb report --node: "
     "begin -->' and '… end -->' of this file anew.",
 )
+@click.option(
+    "--week",
+    type=PathType(exists=True, dir_okay=False),
+    metavar="FILE",
+    help="Instead, the same with the tables of cdb bench week, between the lines '<!-- cdb report "
+    "--week: begin -->' and '… end -->'.",
+)
 def report(
     places: tuple[Path, ...],
     form: str | None,
@@ -65,8 +72,9 @@ def report(
     names: tuple[str, str] | None,
     readme: Path | None,
     node: Path | None,
+    week: Path | None,
 ) -> None:
-    """Show what schemas cost, from the results of cdb bench run, and of cdb bench node.
+    """Show what schemas cost, from the results of cdb bench run, and of cdb bench node and week.
 
     RESULTS are files, or directories with results anywhere below; ./results by default. Those of
     several machines make one report. Only like is compared with like: one machine, profile, number
@@ -79,13 +87,14 @@ def report(
     cdb report --compare fast slow               what a slow disk does to each figure
     cdb report --compare 1a2b3c4 5d6e7f8         what a commit has changed
     """
-    _check_usage(form, out, names, readme, node)
+    drawn = {"--readme": readme, "--node": node, "--week": week}
+    _check_usage(form, out, names, drawn)
     _check_installed()
     documents = _read(places or (Path("results"),))
-    if readme is not None:
-        _write(_readme(documents, readme), readme)
-    elif node is not None:
-        _write(_node_page(documents, node), node)
+    pages = {option: page for option, page in drawn.items() if page is not None}
+    if pages:
+        [(option, page)] = pages.items()
+        _write(_drawn(documents, option, page), page)
     elif names is not None:
         _write(_comparison(documents, names, form or "terminal"), out)
     elif form in (None, "html"):
@@ -98,13 +107,11 @@ def _check_usage(
     form: str | None,
     out: Path | None,
     names: tuple[str, str] | None,
-    readme: Path | None,
-    node: Path | None,
+    drawn: Mapping[str, Path | None],
 ) -> None:
-    if readme is not None and (form or out or names or node):
-        raise click.UsageError("--readme goes with no other option")
-    if node is not None and (form or out or names):
-        raise click.UsageError("--node goes with no other option")
+    given = [option for option, page in drawn.items() if page is not None]
+    if len(given) > 1 or (given and (form or out or names)):
+        raise click.UsageError(f"{given[0]} goes with no other option")
     if names is not None and form == "html":
         raise click.UsageError("--compare gives text: --format terminal or md")
 
@@ -156,18 +163,17 @@ def _rendered(parts: "Iterable[Part]", form: str) -> str:
     return markdown(parts) if form == "md" else terminal(parts)
 
 
-def _readme(documents: Sequence[Document], readme: Path) -> str:
+def _drawn(documents: Sequence[Document], option: str, page: Path) -> str:
+    """The page's text with tables that are drawn anew."""
+    from cdb.report import readme
     from cdb.report.build import build
-    from cdb.report.readme import with_table
 
-    return with_table(_text_of(readme), build(documents), readme)
-
-
-def _node_page(documents: Sequence[Document], page: Path) -> str:
-    from cdb.report.build import build
-    from cdb.report.readme import with_node_tables
-
-    return with_node_tables(_text_of(page), build(documents), page)
+    draw = {
+        "--readme": readme.with_table,
+        "--node": readme.with_node_tables,
+        "--week": readme.with_week_tables,
+    }[option]
+    return draw(_text_of(page), build(documents), page)
 
 
 def _text_of(page: Path) -> str:

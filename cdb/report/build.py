@@ -49,12 +49,14 @@ def build(documents: Iterable[Document]) -> Report:
         for setting, schemas in runs.items()
     }
     groups = [_group(setting, schemas) for setting, schemas in newest.items()]
+    nodes = comparisons(document for document in raw if is_comparison(document))
     counted = {matrix_key(each[0]) for schemas in newest.values() for each in schemas}
     return Report(
         machines=machine_cards(raw),
         groups=tuple(sorted(groups, key=_group_order)),
         matrices=matrix_cards(of_schemas, counted),
-        node=comparisons(document for document in raw if is_comparison(document)),
+        node=tuple(each for each in nodes if each.setting.week is None),
+        weeks=tuple(each for each in nodes if each.setting.week is not None),
         raw=raw,
     )
 

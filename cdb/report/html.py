@@ -22,7 +22,7 @@ from cdb.report.charts import Charts, runtime
 from cdb.report.model import LOAD, Document, Group, Mark, Report, Row, Setting, Spread
 from cdb.report.page_tables import cost_tables, lookup_tables, reading_tables, tip_tables
 from cdb.report.published import SOURCE, published_table
-from cdb.report.rules import LIMITS, NODE_TITLE, NODE_WORDS, RULES
+from cdb.report.rules import LIMITS, NODE_TITLE, NODE_WORDS, RULES, WEEK_TITLE, WEEK_WORDS
 from cdb.report.tables import busy_line
 
 _TICKS = (
@@ -82,7 +82,11 @@ def page(report: Report) -> str:
         limits=LIMITS,
         node=node,
         node_title=NODE_TITLE,
-        node_words=NODE_WORDS,
+        week_title=WEEK_TITLE,
+        node_sections=(
+            ("node", NODE_WORDS, report.node),
+            ("week", WEEK_WORDS, report.weeks),
+        ),
         LOAD=LOAD,
         mark_words=_MARK_WORDS,
         published_source=SOURCE,
@@ -127,7 +131,8 @@ def _choices(
     """By dimension. Chosen are all machines, profiles, schemas; else what the answers are of."""
     told = [_settings(group.setting) for group in report.groups]
     of_nodes = [
-        {"machine": each.setting.machine, "profile": each.setting.profile} for each in report.node
+        {"machine": each.setting.machine, "profile": each.setting.profile}
+        for each in (*report.node, *report.weeks)
     ]
     answered = [_settings(group.setting) for group in headlines]
     choices = {

@@ -241,8 +241,19 @@ CaseFigures = Mapping[Case, Mapping[str, Spread]]
 
 
 @dataclass(frozen=True, slots=True)
+class WeekAsked:
+    """Of a node's week: how many blocks to sync, and what chia's store had for each part."""
+
+    blocks: int
+    part_seconds: float
+
+
+@dataclass(frozen=True, slots=True)
 class NodeSetting:
-    """What a newer comparison of a node's coin stores must share with one to take its place."""
+    """What a newer comparison of a node's coin stores must share with one to take its place.
+
+    week: None where calls were measured, and no week was lived through.
+    """
 
     machine: str
     profile: str
@@ -250,6 +261,7 @@ class NodeSetting:
     coins: int
     source: str
     synchronous: str
+    week: WeekAsked | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -312,12 +324,17 @@ class Matrix:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """All that a document shows. raw: every result, in the order of reading."""
+    """All that a document shows.
+
+    node, weeks: comparisons of a node's coin stores, call by call, and through a week. raw: every
+    result, in the order of reading.
+    """
 
     machines: tuple[MachineCard, ...]
     groups: tuple[Group, ...]
     matrices: tuple[Matrix, ...]
     node: tuple[NodeComparison, ...]
+    weeks: tuple[NodeComparison, ...]
     raw: tuple[Document, ...]
 
     def groups_of(self, machine: str) -> tuple[Group, ...]:

@@ -1,13 +1,13 @@
 """A report from beginning to end, as parts that Markdown and a terminal each write their way."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from cdb.report import node
 from cdb.report.answers import answers, conditions
 from cdb.report.model import LOAD, Group, MachineCard, NodeComparison, Report
 from cdb.report.published import SOURCE, published_table
-from cdb.report.rules import LIMITS, NODE_TITLE, NODE_WORDS, RULES
+from cdb.report.rules import LIMITS, NODE_TITLE, NODE_WORDS, RULES, WEEK_TITLE, WEEK_WORDS
 from cdb.report.tables import (
     Table,
     afterwards_table,
@@ -73,9 +73,10 @@ def outline(report: Report) -> Iterator[Part]:
         yield from _machine(report, card)
     if report.node:
         yield Heading(2, NODE_TITLE)
-        yield Text(NODE_WORDS)
-    for comparison in report.node:
-        yield from comparison_parts(comparison)
+        yield from node_parts(NODE_WORDS, report.node)
+    if report.weeks:
+        yield Heading(2, WEEK_TITLE)
+        yield from node_parts(WEEK_WORDS, report.weeks)
     yield Heading(2, "What each schema does")
     yield schema_table(report.groups)
     yield Heading(2, "How it was measured")
@@ -100,8 +101,14 @@ def _machine(report: Report, card: MachineCard) -> Iterator[Part]:
         yield table
 
 
-def comparison_parts(comparison: NodeComparison) -> Iterator[Part]:
-    """A node's coin stores beside each other."""
+def node_parts(words: str, comparisons: Iterable[NodeComparison]) -> Iterator[Part]:
+    """A node's coin stores beside each other, after some words on what was done."""
+    yield Text(words)
+    for comparison in comparisons:
+        yield from _compared(comparison)
+
+
+def _compared(comparison: NodeComparison) -> Iterator[Part]:
     yield Heading(3, f"{comparison.setting.machine}, {node.conditions(comparison)}")
     yield Text(node.how(comparison))
     busy = node.busy_line(comparison)

@@ -1,20 +1,23 @@
 """Tables of the documentation: drawn from results, and put between two lines of a file."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 from cdb.errors import CdbError
 from cdb.report.answers import answer, weight
 from cdb.report.markdown import escaped, markdown, pipe_table
-from cdb.report.model import LOAD, Group, Report, Row
-from cdb.report.outline import comparison_parts
-from cdb.report.rules import NODE_WORDS
+from cdb.report.model import LOAD, Group, NodeComparison, Report, Row
+from cdb.report.outline import node_parts
+from cdb.report.rules import NODE_WORDS, WEEK_WORDS
 from cdb.report.tables import NONE, READ_COLUMNS, Column, busy_line, told_columns
 
 BEGIN = "<!-- cdb report --readme: begin -->"
 END = "<!-- cdb report --readme: end -->"
 NODE_BEGIN = "<!-- cdb report --node: begin -->"
 NODE_END = "<!-- cdb report --node: end -->"
+WEEK_BEGIN = "<!-- cdb report --week: begin -->"
+WEEK_END = "<!-- cdb report --week: end -->"
 PAGES = "docs/schemas"
 _COLUMNS = (
     Column("coins/s", LOAD, "coins_per_second"),
@@ -36,7 +39,14 @@ def with_table(text: str, report: Report, readme: Path) -> str:
 
 def with_node_tables(text: str, report: Report, page: Path) -> str:
     """A page's text with the tables of the node's coin stores. Raises ReadmeError."""
-    return _put(text, (NODE_BEGIN, NODE_END), page, lambda: _node_section(report))
+    section = partial(_node_section, "cdb bench node", NODE_WORDS, report.node)
+    return _put(text, (NODE_BEGIN, NODE_END), page, section)
+
+
+def with_week_tables(text: str, report: Report, page: Path) -> str:
+    """A page's text with the tables of a node's week. Raises ReadmeError."""
+    section = partial(_node_section, "cdb bench week", WEEK_WORDS, report.weeks)
+    return _put(text, (WEEK_BEGIN, WEEK_END), page, section)
 
 
 def _put(text: str, lines: tuple[str, str], file: Path, section: Callable[[], str]) -> str:
@@ -93,9 +103,8 @@ def _notes(group: Group) -> str:
     return escaped(" ".join(filter(None, [note, busy_line(group)])))
 
 
-def _node_section(report: Report) -> str:
+def _node_section(command: str, words: str, comparisons: Sequence[NodeComparison]) -> str:
     """What markdown() makes of the comparisons, without a heading."""
-    if not report.node:
-        raise ReadmeError("there are no results of cdb bench node to draw a table from")
-    parts = [part for each in report.node for part in comparison_parts(each)]
-    return f"{escaped(NODE_WORDS)}\n\n{markdown(parts)}\n"
+    if not comparisons:
+        raise ReadmeError(f"there are no results of {command} to draw a table from")
+    return f"{markdown(node_parts(words, comparisons))}\n"

@@ -36,3 +36,17 @@ NODE_WORDS = (
     "dropped from there. Event loop: how much later than asked a task wakes that sleeps 1 ms again "
     "and again, while the loop does nothing, and while it adds blocks."
 )
+WEEK_TITLE = "What does a node's week cost?"
+WEEK_WORDS = (
+    "chia's own coin store lived through it first, and then cdb.chia.CoinStore, each on a new "
+    "file: it synced a chain from its first block on, each block in a transaction after a look-up "
+    "of what it spends; the hints of these blocks came after them, to be told apart: they go into "
+    "chia's own hint store, in the same file, in both cases; it followed the tip, hints included, "
+    "where each twentieth time a branch of up to 6 blocks was given up for another; and it "
+    "followed the tip while wallets asked, all requests at once beside each block. Both had the "
+    "same blocks and hints, and gave the same answers; of those to wallets what was true before "
+    "they began is compared. Only transaction blocks are counted, and only coins and hints are "
+    "stored. Wall is what a node waits for; written what its process sends to the disk; a stall "
+    "how much later than asked a task wakes that sleeps 5 ms again and again. Memory that a "
+    "profile names includes the page cache."
+)

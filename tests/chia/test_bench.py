@@ -1,6 +1,7 @@
 """cdb bench node on a few coins: what it measures, and that it finds other answers."""
 
 import asyncio
+from contextlib import nullcontext
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -16,6 +17,7 @@ from cdb.bench.process import WrongAnswerError, fresh_within
 from cdb.bench.profiles import FAST
 from cdb.bench.results import Document, check
 from cdb.chia.bench.comparison import Comparison
+from cdb.chia.bench.measuring import Setting
 from cdb.chia.bench.round import SMALL_BLOCK_COINS, Files, load, opened_cold
 from cdb.chia.bench.stores import opened
 from cdb.chia.bench.timing import watched_loop
@@ -33,7 +35,8 @@ CALLS = {
 def compared(place: Path, runs: int = 1) -> Document:
     """A quick comparison; nothing of it is left in the directory."""
     notes: list[str] = []
-    document = Comparison(COINS, runs, FAST, True, place, "here", "a command", notes.append).run()
+    setting = Setting(runs, FAST, place, "here", "a command", notes.append)
+    document = Comparison(COINS, True, setting).run()
     assert notes[0] == "FAST, chia: load 10,000 coins"
     assert not [*place.iterdir()]
     return document
@@ -88,14 +91,16 @@ def test_a_store_that_answers_otherwise_leaves_no_result(
 
 
 def test_a_loop_that_is_held_up_is_seen() -> None:
-    async def late() -> list[float]:
-        async with watched_loop() as seconds:
+    async def late(*, ours: bool) -> float:
+        async with watched_loop() as loop:
             await asyncio.sleep(0.05)
-            _block(0.2)
+            with loop.aside() if ours else nullcontext():
+                _block(0.2)
             await asyncio.sleep(0.01)
-        return seconds
+        return max(loop.late)
 
-    assert max(asyncio.run(late())) > 0.15
+    assert asyncio.run(late(ours=False)) > 0.15
+    assert asyncio.run(late(ours=True)) < 0.15
 
 
 def _block(seconds: float) -> None:

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from cdb.report.readme import BEGIN, END, NODE_BEGIN, NODE_END
+from cdb.report.readme import BEGIN, END, NODE_BEGIN, NODE_END, WEEK_BEGIN, WEEK_END
 from tests.conftest import Commands, contents
 from tests.report.fixtures import matrix, write
-from tests.report.node_fixtures import comparison
+from tests.report.node_fixtures import comparison, week
 
 
 @pytest.fixture
@@ -68,6 +68,15 @@ def test_the_tables_of_the_nodes_stores_are_drawn(run_command: Commands, results
     assert guide.read_text("utf-8") == "nothing here\n"
 
 
+def test_the_tables_of_a_week_are_drawn(run_command: Commands, results: Path) -> None:
+    guide = run_command.cwd / "chia.md"
+    guide.write_text(f"one\n{WEEK_BEGIN}\n{WEEK_END}\ntwo\n", "utf-8")
+    assert "no results of cdb bench week" in run_command("report", "--week", guide).error()
+    write([week()], results)
+    run_command("report", "--week", guide).fine()
+    assert "| sync: blocks 4,000 " in guide.read_text("utf-8")
+
+
 def test_a_readme_without_a_place_stays_as_it_is(run_command: Commands, results: Path) -> None:
     readme = run_command.cwd / "README.md"
     readme.write_text("nothing here\n", "utf-8")
@@ -106,6 +115,8 @@ def test_an_unknown_name_is_one_line(run_command: Commands, results: Path) -> No
         ("--readme", "README.md", "--format", "md"),
         ("--node", "README.md", "--out", "r.md"),
         ("--node", "README.md", "--readme", "README.md"),
+        ("--week", "README.md", "--compare", "FAST", "SLOW"),
+        ("--week", "README.md", "--node", "README.md"),
         ("--format", "pdf"),
         ("nowhere",),
     ],

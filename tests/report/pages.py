@@ -11,7 +11,7 @@ from pathlib import Path
 from cdb.bench.results import Document
 from tests.report.fixtures import HOSTILE, NEXT_MATRIX, every_failure, matrix
 from tests.report.full import full
-from tests.report.node_fixtures import comparison
+from tests.report.node_fixtures import comparison, week
 
 SCHEMAS = ("floor", "null", "coin_log", "rocks", "blockchain_v2")
 
@@ -30,7 +30,7 @@ def documents() -> list[Document]:
     for each in failures:
         each["machine"]["name"] = "old-box"
     failures[1]["load_average_before"] = 7.5
-    nodes = [comparison(), comparison(profile="SLOW", load_average=5.5)]
+    nodes = [comparison(), comparison(profile="SLOW", load_average=5.5), week()]
     return [*map(full, results), *unsafe, *failures, *nodes]
 
 

@@ -14,6 +14,8 @@ ADDRESSES = 4_096
 
 Made = tuple[list[Coin], list[tuple[bytes32, Coin, bool]], list[bytes32]]
 """Of a block: rewards, additions, removals."""
+Block = tuple[int, Made]
+"""Its height, and what it makes."""
 
 
 class Chain:
@@ -32,7 +34,7 @@ class Chain:
         self.spent: list[bytes32] = []
         self._unspent: list[bytes32] = []
 
-    def block(self, n_coins: int) -> tuple[int, Made]:
+    def block(self, n_coins: int) -> Block:
         """The next one, with so many new coins, and its height."""
         self.height += 1
         marks = [b"a pool's network", b"a farmer's netwo"]

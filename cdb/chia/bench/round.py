@@ -182,7 +182,7 @@ async def _stalled(
     """
     gc.collect()
     gc.freeze()
-    async with watched_loop() as late:
+    async with watched_loop() as loop:
         for each in arguments:
             await call(each)
-    return Case("event loop", {"beside": what}, latency_figures("late", late))
+    return Case("event loop", {"beside": what}, latency_figures("late", loop.late))

@@ -1,6 +1,6 @@
 """The two stores, each on a file of its own, used as a node uses them."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ from chia.util.db_wrapper import DBWrapper2
 from chia_rs.sized_ints import uint32, uint64
 
 from cdb.chia import CoinStore
-from cdb.chia.bench.chain import Made
+from cdb.chia.bench.chain import Block
 from cdb.chia.bench.work import SYNCHRONOUS
 from cdb.chia.opening import close_all
 
@@ -26,22 +26,33 @@ class Store:
         self._wrapper = wrapper
         self._hints = hints
 
-    async def add(self, block: tuple[int, Made]) -> None:
+    async def add(self, block: Block) -> None:
         """Add a block, in a transaction."""
-        height, (rewards, additions, removals) = block
-        timestamp = uint64(1_700_000_000 + 19 * height)
         async with self._wrapper.writer():
-            await self.calls.new_block(uint32(height), timestamp, rewards, additions, removals)
+            await self._new_block(block)
 
     async def roll_back(self, height: int) -> Any:
         """Take away what is above a height, in a transaction; what became of the coins."""
         async with self._wrapper.writer():
             return await self.calls.rollback_to_block(height)
 
+    async def reorganize(self, height: int, blocks: Sequence[Block]) -> Any:
+        """Go back to a height and add other blocks, in one transaction; what the first did."""
+        async with self._wrapper.writer():
+            changes = await self.calls.rollback_to_block(height)
+            for block in blocks:
+                await self._new_block(block)
+        return changes
+
     async def hint(self, pairs: list[Any]) -> None:
         """Note hints of coins."""
         for at in range(0, len(pairs), 10_000):
             await self._hints.add_hints(pairs[at : at + 10_000])
+
+    async def _new_block(self, block: Block) -> None:
+        height, (rewards, additions, removals) = block
+        timestamp = uint64(1_700_000_000 + 19 * height)
+        await self.calls.new_block(uint32(height), timestamp, rewards, additions, removals)
 
 
 @asynccontextmanager

@@ -1,0 +1,121 @@
+"""bench_week: a node's week, simulated, on chia's coin store and on cdb's."""
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import click
+
+from cdb.bench.profiles import PROFILES, SPINNING, Profile
+from cdb.bench.results import write_result
+from cdb.chia.bench.measuring import Setting
+from cdb.chia.bench.week import BYTES_A_BLOCK, MORE_BYTES, TEXT_BYTES_A_BLOCK, Week
+from cdb.chia.full_node import check_installed
+from cdb.cmds.bar import step_bar
+from cdb.cmds.bench_options import (
+    check_free,
+    command_line,
+    machine_option,
+    note,
+    profile_option,
+    results_option,
+)
+from cdb.cmds.options import directory_option
+from cdb.cmds.runner import run
+from cdb.termination import end_at_sigterm
+
+MEMORY_BYTES = 10**9
+
+
+@click.command("week")
+@click.option(
+    "--blocks",
+    type=click.IntRange(min=20),
+    default=100_000,
+    show_default=True,
+    metavar="N",
+    help="Sync so many blocks with transactions, of 67 coins in the mean.",
+)
+@click.option(
+    "--time-limit",
+    "time_limit_minutes",
+    type=click.FloatRange(min=0, min_open=True),
+    default=60.0,
+    show_default=True,
+    metavar="MINUTES",
+    help="chia's store has so much for each of the four parts; cdb's then does as many blocks.",
+)
+@click.option(
+    "--runs",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="So many weeks of each store, each on new files.",
+)
+@directory_option("Put the stores below this directory")
+@profile_option("SPINNING")
+@results_option
+@machine_option
+def bench_week(
+    *,
+    blocks: int,
+    time_limit_minutes: float,
+    runs: int,
+    parent: Path,
+    profiles: tuple[Profile, ...],
+    results: Path,
+    machine: str | None,
+) -> None:
+    """Live through a node's week with chia's own coin store, and then with cdb's.
+
+    Each syncs a chain in mainnet's shape from its first block on, looking up what each block
+    spends, and then adds the hints of these blocks; it follows the tip, each twentieth time with a
+    reorg; and it does so while wallets ask. Both get the same blocks, and have to give the same
+    answers. It tells time, bytes written, how long the event loop stands still, and memory. It
+    needs chia-blockchain: pip install '.[chia,bench]' in a checkout.
+
+    SLOW and SPINNING, the default, have 1 GB of memory here, page cache included; they take root on
+    Linux. FAST is this machine as it is, and own numbers say what they say.
+
+    On a slow disk chia's store takes many hours for all blocks. What it reaches in its time cdb's
+    does as well, and that is compared; then cdb's goes on to the last block by itself. So it takes
+    up to four time limits, and what cdb's needs. Ctrl-C ends it, and leaves nothing behind.
+
+    \b
+    Examples:
+      cdb bench week --blocks 500 --profile FAST && cdb report
+      sudo cdb bench week --blocks 5000 --time-limit 10
+      sudo cdb bench week --profile SPINNING --profile SLOW --dir /mnt/disk
+      sudo cdb bench week --profile big:disk=48MB/s,iops=120,memory=4GB
+    """
+    check_installed()
+    check_free(parent, (BYTES_A_BLOCK + TEXT_BYTES_A_BLOCK) * blocks + MORE_BYTES)
+    end_at_sigterm()
+    for profile in map(with_memory, profiles or (SPINNING,)):
+        setting = Setting(
+            runs=runs,
+            profile=profile,
+            parent=parent,
+            machine=machine,
+            command=command_line(sys.argv, "week"),
+            note=note,
+        )
+        week = Week(blocks, 60 * time_limit_minutes, setting, step_bar)
+        try:
+            document = week.run()
+        except (KeyboardInterrupt, SystemExit):
+            note(f"interrupted; nothing is left of this week on {profile.name}")
+            raise
+        note(f"{write_result(results, document)}; cdb report shows what it comes to")
+
+
+def with_memory(profile: Profile) -> Profile:
+    """SLOW and SPINNING with the memory of a week, and names that say so; others as they are."""
+    if not profile.limits_disk or profile.name not in PROFILES:
+        return profile
+    return replace(profile, name=f"{profile.name}-1GB", memory_bytes=MEMORY_BYTES)
+
+
+if __name__ == "__main__":
+    run(bench_week)
