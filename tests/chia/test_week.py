@@ -27,8 +27,8 @@ from cdb.chia.bench.measuring import Setting
 from cdb.chia.bench.wallets import REQUESTS, as_of
 from cdb.chia.bench.week import Parts, Week, done
 from cdb.chia.bench.work import ASKED, END, FOLLOW, HINT, REST, SYNC
-from cdb.damage import Progress
 from cdb.mainnet_shape import mainnet_shaped_blocks
+from cdb.progress import Progress
 from cdb.replay import write_blocks
 
 BLOCKS = 60

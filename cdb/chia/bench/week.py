@@ -18,9 +18,9 @@ from cdb.bench.rounds import rotated
 from cdb.chia.bench import work
 from cdb.chia.bench.measuring import Setting, measured, round_of
 from cdb.coins import MAX_U32
-from cdb.damage import Progress
 from cdb.errors import storage_errors
 from cdb.mainnet_shape import mainnet_shaped_blocks
+from cdb.progress import Progress
 from cdb.replay import write_blocks
 
 THEIRS, _ = STORES
