@@ -1,13 +1,12 @@
 """Copies the blocks of a node's table into a log, as one transaction on the table has them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
 
 from cdb.ahead import ahead
-from cdb.blocks import BlockSpendInfo
 from cdb.chia.log import Log
 from cdb.coin_query import COIN_BYTES, CoinQuery
 from cdb.coins import MAX_U32
@@ -15,6 +14,7 @@ from cdb.errors import BlockError, CorruptDatabaseError, WrongDatabaseError
 from cdb.migrate.node_coins import Chunk, NodeCoins
 from cdb.migrate.oddities import told
 from cdb.migrate.standing import Standing
+from cdb.packed import PackedBlocks
 from cdb.progress import Progress
 
 _COMPARED_HEIGHTS = 64
@@ -22,6 +22,8 @@ _DEEPEST_FORK = 10_000
 MOST_LEFT_OUT = 100_000
 """Rows of a table that may be left out: their names are noted, and where there are more, what is
 left is no node's coins."""
+_Blocks = dict[int, tuple[int, bytes, bytes]]
+"""By height: a block's timestamp, and what it spends and confirms, packed."""
 _SYNC = "sync the node anew, with cdb or without"
 
 
@@ -82,18 +84,16 @@ class Copy:
             last, first = first - 1, max(0, first - width)
             width *= 2
             ours, theirs = self._ours(first, last), self._theirs(coins, first, last)
-            if first > 0 and (not ours or ours[0] not in theirs[:1]):
+            if first > 0 and (not ours or [*ours.items()][:1] != [*theirs.items()][:1]):
                 continue
             return next(_differing(ours, theirs), last + 1) - 1
         return top
 
-    def _ours(self, first: int, last: int) -> list[BlockSpendInfo]:
-        found = (self.log.block_info_for_block_index(n) for n in range(first, last + 1))
-        return [block for block in found if block is not None]
+    def _ours(self, first: int, last: int) -> _Blocks:
+        return _up_to(last, self.log.blocks_packed(first))
 
-    def _theirs(self, coins: NodeCoins, first: int, last: int) -> list[BlockSpendInfo]:
-        packs = (chunk.blocks for chunk in coins.chunks(first, last))
-        return [packed.block(place) for packed in packs for place in range(len(packed))]
+    def _theirs(self, coins: NodeCoins, first: int, last: int) -> _Blocks:
+        return _up_to(last, (chunk.blocks for chunk in coins.chunks(first, last)))
 
     def _go_back_to(self, height: int) -> None:
         standing = self.standing
@@ -135,7 +135,18 @@ def until(deadline: float, chunks: Iterator[Chunk]) -> Iterator[Chunk]:
             return
 
 
-def _differing(ours: list[BlockSpendInfo], theirs: list[BlockSpendInfo]) -> Iterator[int]:
+def _up_to(last: int, packs: Iterable[PackedBlocks]) -> _Blocks:
+    found: _Blocks = {}
+    for packed in packs:
+        for place, height in enumerate(packed.indices):
+            if height > last:
+                return found
+            block = packed.part(place, place + 1)
+            found[height] = block.timestamps[0], bytes(block.spends), bytes(block.confirms)
+    return found
+
+
+def _differing(ours: _Blocks, theirs: _Blocks) -> Iterator[int]:
     """The heights where two sides have different blocks, or only one has any; they rise."""
-    a, b = ({block.index: block for block in blocks} for blocks in (ours, theirs))
-    return (index for index in sorted(a.keys() | b.keys()) if a.get(index) != b.get(index))
+    heights = sorted(ours.keys() | theirs.keys())
+    return (height for height in heights if ours.get(height) != theirs.get(height))
