@@ -19,6 +19,7 @@ from cdb.coins import Coin, CoinInfo, bytes32
 from cdb.replay import block_text
 from cdb.schemas import SchemaInfo
 from cdb.schemas.registry import find_schema, schema_names
+from tests.conftest import own_schemas
 
 DATA = Path(__file__).parents[2].parent / "shared" / "data" / "node-databases"
 NODE_DATABASES = ("mainnet_0_63", "node_small", "node_live_wal")
@@ -209,13 +210,10 @@ def live(node_database: Callable[[str], NodeDatabase]) -> NodeDatabase:
     return node_database("node_live_wal")
 
 
-@pytest.fixture(scope="session", params=SCHEMAS)
+@pytest.fixture(scope="session", params=own_schemas())
 def schema(request: pytest.FixtureRequest) -> SchemaInfo:
     """Each schema that keeps the contract and can be had."""
-    info = find_schema(request.param)
-    if info.missing is not None:
-        pytest.skip(f"{info.name}: {info.missing}")
-    return info
+    return find_schema(request.param)
 
 
 @pytest.fixture
