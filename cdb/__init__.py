@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from cdb.errors import CdbError
     from cdb.schemas import Schema, open_schema
 
+    __version__: str
+
 __all__ = [
     "BlockSpendInfo",
     "CdbError",
@@ -25,6 +27,7 @@ __all__ = [
     "CoinInfo",
     "Durability",
     "Schema",
+    "__version__",
     "bytes32",
     "errors",
     "open_schema",
@@ -43,6 +46,8 @@ _HOMES = {
 def __getattr__(name: str) -> object:
     if name == "errors":
         return import_module("cdb.errors")
+    if name == "__version__":
+        return import_module("importlib.metadata").version("cdb")
     if name not in _HOMES:
         raise AttributeError(f"module 'cdb' has no attribute {name!r}")
     return getattr(import_module(_HOMES[name]), name)

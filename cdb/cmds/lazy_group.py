@@ -1,7 +1,9 @@
 """A click group that imports a command only when it is asked for, so that each starts fast."""
 
 import importlib
+import re
 from collections.abc import Mapping
+from difflib import get_close_matches
 from typing import Any
 
 import click
@@ -18,6 +20,20 @@ class LazyGroup(click.Group):
         """As click has it."""
         return list(self._lazy)
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """As click has it; a name's words may be joined otherwise, or not at all."""
+        asked = args[0]
+        name = {_letters(name): name for name in self._lazy}.get(_letters(asked))
+        if name is None:
+            near = get_close_matches(asked, self._lazy, n=1)
+            hint = (
+                f"Did you mean '{near[0]}'?" if near else f"'{ctx.command_path} --help' lists all."
+            )
+            ctx.fail(f"No such command {asked!r}. {hint}")
+        return super().resolve_command(ctx, [name, *args[1:]])
+
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """As click has it."""
         name = self._lazy.get(cmd_name)
@@ -25,3 +41,8 @@ class LazyGroup(click.Group):
             return None
         command = getattr(importlib.import_module(f"cdb.cmds.{name}"), name)
         return command if isinstance(command, click.Command) else None
+
+
+def _letters(name: str) -> str:
+    """load_blocks, load-blocks and LoadBlocks have the same."""
+    return re.sub("[-_ ]", "", name).lower()

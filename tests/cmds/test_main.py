@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 import pytest
 
+from cdb import __version__
 from cdb.cmds.bench import bench
 from cdb.cmds.main import COMMANDS, cdb
 from cdb.cmds.node import node
@@ -118,11 +119,23 @@ def test_completion(run_command: Commands, words: list[str], offered: set[str]) 
     assert complete(run_command, *words) == offered
 
 
+@pytest.mark.parametrize("written", ["make-replay", "makereplay", "Make_Replay"])
+def test_a_commands_words_may_be_joined_otherwise(run_command: Commands, written: str) -> None:
+    line = ("--coins", 10)
+    assert run_command("main", written, *line).fine() == run_command("make_replay", *line)
+
+
+def test_the_version_is_that_of_the_command(run_command: Commands) -> None:
+    assert run_command("main", "--version").fine().out.endswith(b" %b\n" % __version__.encode())
+
+
 @pytest.mark.parametrize(
     ("line", "problem"),
     [
         ("main", "Usage"),
-        ("main nonsense", "No such command 'nonsense'"),
+        ("main nonsense", "No such command 'nonsense'."),
+        ("main load_block", "No such command 'load_block'. Did you mean 'load_blocks'?"),
+        ("main bench lod", "No such command 'lod'. Did you mean 'load'?"),
         ("main --nonsense", "No such option"),
         ("load_blocks", "Missing argument 'SCHEMA'"),
         ("load_blocks memory extra", "unexpected extra argument"),
