@@ -16,7 +16,6 @@ from cdb.errors import CdbError, DatabaseClosedError
 from cdb.native import Ended, NativeEngine
 from cdb.packed import CONFIRM_BYTES, INFO_BYTES, PackedBlocks, native_blocks
 
-CACHE_BYTES = 64 << 20
 MAX_INDEX = 2**32 - 1
 
 PREFIX = "cdb_set_"
@@ -31,6 +30,7 @@ class Options(NamedTuple):
     sync: bool
     commit_entries: int
     ingest_entries: int
+    cache_bytes: int
 
 
 class State(NamedTuple):
@@ -70,7 +70,7 @@ class CoinSet:
         native_options.create = options.create
         native_options.read_only = options.read_only
         native_options.sync = options.sync
-        native_options.cache_bytes = CACHE_BYTES
+        native_options.cache_bytes = options.cache_bytes
         native_options.commit_entries = options.commit_entries
         native_options.ingest_entries = options.ingest_entries
         arguments = os.fsencode(path), native_options

@@ -21,7 +21,14 @@ from cdb.native import NativeEngine
 NEWEST_FILE = "NEWEST"
 
 _line = re.compile(rb"newest (-?[0-9]{1,10}) sequence ([0-9]{1,20}) crc32 [0-9a-f]{8}\n").fullmatch
-_READ_ONLY = Options(create=False, read_only=True, sync=False, commit_entries=1, ingest_entries=1)
+_READ_ONLY = Options(
+    create=False,
+    read_only=True,
+    sync=False,
+    commit_entries=1,
+    ingest_entries=1,
+    cache_bytes=1 << 20,
+)
 
 
 class Promise(NamedTuple):

@@ -6,7 +6,8 @@ my.cdb/
 └── NEWEST          how far db/ had come when it was last closed or given a large commit
 """
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
 from os import PathLike
@@ -45,11 +46,27 @@ from cdb.packed_state import with_names
 FORMAT_VERSION = 3
 COMMIT_ENTRIES = 3_000_000
 INGEST_ENTRIES = 10_000
+CACHE_MB = 64
 BATCH_ENTRIES = 50_000
 READ_ENTRIES = 1_000
 PACK_ENTRIES = 200_000
 """For blocks_packed(): lookups in the order of blocks cost less the more of them come at a time.
 (5.5 µs a coin by 10,000, 4.0 by 65,536, 3.4 by 262,144.) A pack of these takes some 20 MB."""
+
+
+def count(text: str) -> int:
+    """An option's whole number. Raises ValueError."""
+    if not re.fullmatch("[1-9][0-9]{0,8}", text):
+        raise ValueError(f"'{text}' is no whole number from 1 to 999999999")
+    return int(text)
+
+
+OPTIONS: Mapping[str, Callable[[str], object]] = {
+    "cache_mb": count,
+    "commit_entries": count,
+    "ingest_entries": count,
+}
+"""Of such a schema; see cdb.schemas.registry."""
 
 
 class Kind(NamedTuple):
@@ -79,6 +96,7 @@ class CoinSetSchema(Shared):
     kind: which one; a schema is a subclass that says so.
     commit_entries: coins that are collected in memory before they are committed and indexed.
     ingest_entries: a write of at least so many builds sorted runs, a smaller one a write batch.
+    cache_mb: what the engine may hold of what it has read, in units of 2^20 bytes.
     Raises MissingEngineError or UnsupportedError before it makes anything, or what Home and CoinSet
     raise.
     """
@@ -93,12 +111,14 @@ class CoinSetSchema(Shared):
         read_only: bool = False,
         commit_entries: int = COMMIT_ENTRIES,
         ingest_entries: int = INGEST_ENTRIES,
+        cache_mb: int = CACHE_MB,
     ) -> None:
         self.kind.engine.load()
         self._path = located(path, read_only=read_only)
         super().__init__(self._path, read_only=read_only)
         self._durable = durability is Durability.POWER
-        options = Options(False, read_only, self._durable, commit_entries, ingest_entries)
+        sizes = commit_entries, ingest_entries, cache_mb << 20
+        options = Options(False, read_only, self._durable, *sizes)
         with ExitStack() as undo:
             self._home = Home(
                 self._path, self.kind.name, FORMAT_VERSION, read_only=read_only, folder="db"

@@ -1,15 +1,18 @@
-"""Everything in RocksDB: coins, spends and blocks, without SQLite.
+"""Everything in RocksDB: coins, spends and blocks, without SQLite; rocks_kv is the same.
 
-See cdb.coin_set; docs/schemas/rocks_kv.md draws its keys and values.
+The layout interval in RocksDB, by cdb.coin_set; docs/schemas/rocks_kv.md draws its keys and values.
 """
 
 from functools import partial
 from typing import TYPE_CHECKING
 
 from cdb.coin_set.binding import PREFIX
-from cdb.coin_set.schema import CoinSetSchema, Kind
+from cdb.coin_set.schema import OPTIONS, CoinSetSchema, Kind
 from cdb.native import rocksdb_engine
 
+__all__ = ["DEFAULT_PATH", "KIND", "OPTIONS", "SCHEMA", "SMALL", "check", "missing", "repair"]
+
+DEFAULT_PATH = "rocks_kv.cdb"
 KIND = Kind("rocks_kv", rocksdb_engine("cdb.coin_set._interval_rocksdb", PREFIX))
 
 

@@ -1,6 +1,7 @@
 #include "block_log.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace cdb::coin_set {
 
@@ -44,25 +45,25 @@ BlockCursor::BlockCursor(const Engine &engine, uint8_t space, uint32_t first, ui
             is_of_one_ ? kBytesOfOne : kPageBytes) {}
 
 bool BlockCursor::next(cdb_set_block *block) {
-  rows_.drop(n_given_);
-  n_given_ = 0;
   if (!has(1)) return false;
   read_head(block);
   read_parts(block);
-  n_given_ = 1 + parts_of(block->n_confirms);
+  next_ += 1 + parts_of(block->n_confirms);
   return true;
 }
 
-// Whether there are n rows in memory, or can be. Of one block alone no row behind it is asked for,
-// whose damage would be none of it.
+// Whether there are n rows from next_ on in memory, or can be. Of one block alone no row behind it
+// is asked for, whose damage would be none of it.
 bool BlockCursor::has(size_t n) {
-  while (rows_.n() < n)
+  while (rows_.n() - next_ < n) {
+    rows_.drop(std::exchange(next_, 0));
     if (!rows_.read(is_of_one_ ? n : std::max(n, kPageRows))) return false;
+  }
   return true;
 }
 
 void BlockCursor::read_head(cdb_set_block *block) const {
-  const Span key = rows_.key(0), value = rows_.value(0);
+  const Span key = rows_.key(next_), value = rows_.value(next_);
   if (key.n != kBlockKeyBytes) throw damage("a block's key is cut");
   if (load_big_endian<uint32_t>(key.bytes + 4) != 0) throw damage("a block has no head");
   if (value.n < kHeadBytes) throw damage("a block's head is cut");
@@ -78,12 +79,12 @@ void BlockCursor::read_head(cdb_set_block *block) const {
 void BlockCursor::read_parts(cdb_set_block *block) {
   size_t n_bytes = 0;
   for (size_t part = 1; part <= parts_of(block->n_confirms); ++part) {
-    if (!has(1 + part) || !(rows_.key(part) == block_key(block->index, part)))
+    if (!has(1 + part) || !(rows_.key(next_ + part) == block_key(block->index, part)))
       throw damage("a part of a block is missing");
-    n_bytes += rows_.value(part).n;
+    n_bytes += rows_.value(next_ + part).n;
   }
   if (n_bytes != block->n_confirms * kConfirmBytes) throw damage("a block's confirms are cut");
-  block->spends = rows_.value(0).bytes + kHeadBytes;
+  block->spends = rows_.value(next_).bytes + kHeadBytes;
   block->confirms = block->spends + block->n_spends * kNameBytes;
 }
 

@@ -61,7 +61,7 @@ class BlockCursor {
 
   const bool is_of_one_;
   Scan rows_;
-  size_t n_given_ = 0;  // of the rows in memory, those of the block that was given last
+  size_t next_ = 0;  // of the rows in memory; those before it were given
 };
 
 }  // namespace cdb::coin_set
