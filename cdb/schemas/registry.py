@@ -53,9 +53,9 @@ OWN_SCHEMAS = tuple(
 )
 """The modules beside this one."""
 
-_BY_ENGINE = {"interval@rocksdb": "rocks_kv"}
+BY_ENGINE = {"interval@rocksdb": "rocks_kv"}
 """Coin sets over ordered keys, as LAYOUT@ENGINE, and the modules that are theirs."""
-_NAMES = {module: name for name, module in _BY_ENGINE.items()}
+_NAMES = {module: name for name, module in BY_ENGINE.items()}
 
 ALL_DURABILITIES = (Durability.POWER, Durability.PROCESS, Durability.NONE)
 
@@ -146,13 +146,13 @@ def find_schema(spec: str) -> SchemaInfo:
 
 
 def _module_by_engine(name: str) -> str:
-    if name in _BY_ENGINE:
-        return _BY_ENGINE[name]
+    if name in BY_ENGINE:
+        return BY_ENGINE[name]
     layout, _, engine = name.partition("@")
-    layouts = sorted({each.partition("@")[0] for each in _BY_ENGINE})
+    layouts = sorted({each.partition("@")[0] for each in BY_ENGINE})
     if layout not in layouts:
         raise UnknownSchemaError(f"no layout '{layout}'; there is {', '.join(layouts)}")
-    engines = [each.partition("@")[2] for each in _BY_ENGINE if each.startswith(f"{layout}@")]
+    engines = [each.partition("@")[2] for each in BY_ENGINE if each.startswith(f"{layout}@")]
     raise UnknownSchemaError(f"no engine '{engine}' for {layout}; there is {', '.join(engines)}")
 
 
