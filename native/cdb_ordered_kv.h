@@ -143,8 +143,8 @@ void okv_run_free(okv_run *run);
    so does all before it. Runs without entries count for nothing. */
 cdb_status okv_ingest(okv *kv, okv_run *const *runs, size_t n_runs, cdb_error *error);
 
-/* Look up keys.n keys, which ascend. Each is looked up in a state between those at the beginning
-   and at the end of the call; two of them not always in the same one. */
+/* Look up keys.n keys, which ascend and may repeat. Each is looked up in a state between those at
+   the beginning and at the end of the call; two of them not always in the same one. */
 cdb_status okv_get_many(okv *kv, uint8_t space, okv_items keys, okv_wanted *wanted, okv_reuse reuse,
                         cdb_error *error);
 

@@ -164,7 +164,7 @@ def test_options_go_to_the_factory_and_into_the_name(make_module: MakeModule) ->
     module = make_module(f"{THEIRS}\nOPTIONS = {{'a': int, 'b': str}}\nSCHEMA = dict\n")
     found = find_schema(f"{module},b=x,a=7")
     assert found.name == f"{module},a=7,b=x"
-    assert found.factory(()) == {"a": 7, "b": "x"}  # type: ignore[comparison-overlap]
+    assert found.factory(()) == {"a": 7, "b": "x"}  # type: ignore[arg-type, comparison-overlap]
 
 
 def test_an_engine_takes_options(tmp_path: Path) -> None:
@@ -209,6 +209,8 @@ def test_an_unknown_layout_engine_or_option(spec: str, problem: str) -> None:
         ("sqlite", ["sqlite_v3", "sqlite_row"]),
         ("flatfile", ["flat_file"]),
         ("memroy", ["memory"]),
+        ("rockskv", ["rocks_kv"]),
+        ("interval", ["interval@rocksdb"]),
         ("blockchain", ["blockchain_v2"]),
         ("cdb.schemas.rock", ["rocks"]),
         ("cdb.schemas.rock:REPLAY", ["rocks"]),

@@ -217,7 +217,8 @@ def _import(module_name: str, spec: str) -> ModuleType:
 def _unknown(spec: str) -> UnknownSchemaError:
     names = schema_names()
     wanted = spec.partition(":")[0].rpartition(".")[2]
-    near = [name for name in get_close_matches(wanted, names, n=3, cutoff=0.4) if name != spec]
+    known = [*names, *_NAMES]
+    near = [name for name in get_close_matches(wanted, known, n=3, cutoff=0.4) if name != spec]
     hint = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(names)}"
     return UnknownSchemaError(f"no schema '{spec}'; {hint}")
 

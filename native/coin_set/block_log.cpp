@@ -11,6 +11,7 @@ constexpr size_t kHeadBytes = 16;
 constexpr size_t kPageRows = 1024;
 constexpr size_t kPageBytes = 64u << 10;
 constexpr size_t kBytesOfOne = 4u << 10;
+constexpr size_t kPartsAtOnce = 1024;  // their coins are copied while they are near
 
 Failure damage(const char *what) { return {CDB_CORRUPT, "", what}; }
 
@@ -21,7 +22,74 @@ Bytes end_behind(int64_t last) {
   return {key.begin(), key.end()};
 }
 
+// Where a coin's confirm begins in its part.
+uint32_t confirm_at(const Place &place) {
+  return place.position % uint32_t{kPartCoins} * uint32_t{kConfirmBytes};
+}
+
+// Parts of blocks, of which coins are wanted: each from the first of these to the last one.
+class WantedParts {
+ public:
+  // Of sorted places, as many as there is room for; gives the next place.
+  const Place *ask_for(const Place *place, const Place *end) {
+    while (place != end && wanted_.size() < kPartsAtOnce) place = ask_for_part(place, end);
+    places_.push_back(place);
+    return place;
+  }
+
+  void read(const Engine &engine, uint8_t space, cdb_set_info *infos) {
+    confirms_.resize(n_bytes_);
+    uint8_t *to = confirms_.data();
+    for (okv_wanted &one : wanted_) to = (one.to = to) + one.most;
+    engine.get_many(space, keys_, &wanted_, OKV_OFTEN);
+    for (size_t i = 0; i < wanted_.size(); ++i) {
+      if (wanted_[i].length == OKV_ABSENT) throw damage("a coin's block is missing");
+      for (const Place *one = places_[i]; one != places_[i + 1]; ++one)
+        copy(*one, wanted_[i], infos);
+    }
+  }
+
+ private:
+  const Place *ask_for_part(const Place *place, const Place *end) {
+    const Place &first = *place;
+    const uint32_t part = first.position / kPartCoins;
+    while (place != end && place->index == first.index && place->position / kPartCoins == part)
+      ++place;
+    const uint32_t n_coins = place[-1].position - first.position + 1;
+    keys_.add(block_key(first.index, 1 + part));
+    wanted_.push_back({confirm_at(first), n_coins * uint32_t{kConfirmBytes}, nullptr, 0});
+    places_.push_back(&first);
+    n_bytes_ += wanted_.back().most;
+    return place;
+  }
+
+  static void copy(const Place &place, const okv_wanted &part, cdb_set_info *infos) {
+    const uint32_t at = confirm_at(place);
+    if (at + kConfirmBytes > part.length) throw damage("a block is cut");
+    copy_confirm(part.to + at - part.from, &infos[place.tag]);
+  }
+
+  Items keys_;
+  std::vector<okv_wanted> wanted_;
+  std::vector<const Place *> places_;  // the first one in each part; then the one behind them all
+  size_t n_bytes_ = 0;
+  Bytes confirms_;
+};
+
 }  // namespace
+
+void read_coins(const Engine &engine, uint8_t space, std::vector<Place> places,
+                cdb_set_info *infos) {
+  std::sort(places.begin(), places.end(), [](const Place &a, const Place &b) {
+    return a.index != b.index ? a.index < b.index : a.position < b.position;
+  });
+  const Place *const end = places.data() + places.size();
+  for (const Place *next = places.data(); next != end;) {
+    WantedParts parts;
+    next = parts.ask_for(next, end);
+    parts.read(engine, space, infos);
+  }
+}
 
 Span block_head(const cdb_set_block &block, Bytes *buffer) {
   buffer->resize(kHeadBytes + block.n_spends * kNameBytes);

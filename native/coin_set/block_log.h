@@ -9,7 +9,9 @@
 #include "cdb_coin_set_api.h"
 #include "ordered_kv.h"
 
+#include <algorithm>
 #include <array>
+#include <vector>
 
 namespace cdb::coin_set {
 
@@ -39,6 +41,23 @@ void put_block(const cdb_set_block &block, Bytes *buffer, Put put) {
     put(block_key(block.index, 1 + k),
         Span(block.confirms + k * kPartCoins * kConfirmBytes, n * kConfirmBytes));
   }
+}
+
+// Where a coin is: in which block, and at which position among its confirms. tag: what the asker
+// calls it.
+struct Place {
+  size_t tag;
+  uint32_t index;
+  uint32_t position;
+};
+
+// Sets what blocks hold of the coins at these places in infos[tag].
+void read_coins(const Engine &engine, uint8_t space, std::vector<Place> places,
+                cdb_set_info *infos);
+
+inline void copy_confirm(const uint8_t *confirm, cdb_set_info *info) {
+  std::memcpy(info->parent, confirm, sizeof info->parent + sizeof info->puzzle_hash);
+  info->amount = load_big_endian(confirm + kAmountAt);
 }
 
 // The index of the newest block up to a limit, by the last key there is: no second place could

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <future>
+#include <utility>
 
 namespace cdb::coin_set {
 
@@ -21,8 +22,7 @@ constexpr std::array<okv_space, 4> kSpaces{{
     {"blocks", OKV_ASCENDING},
 }};
 
-constexpr size_t kPrefetched = 16;     // coins
-constexpr size_t kPartsAtOnce = 1024;  // their coins are copied while they are near
+constexpr size_t kPrefetched = 16;  // coins
 
 okv_options engine_options(const cdb_set_options &wanted) {
   return {wanted.create,      wanted.read_only, wanted.sync != 0 ? OKV_POWER : OKV_PROCESS,
@@ -99,12 +99,7 @@ Failure damage(const char *what) { return {CDB_CORRUPT, "", what}; }
 
 bool is_there(const okv_wanted &one) { return one.length != OKV_ABSENT; }
 
-// Where a coin's confirm begins in its part.
-uint32_t confirm_at(const Place &place) {
-  return place.position % uint32_t{kPartCoins} * uint32_t{kConfirmBytes};
-}
-
-// Of each key is_there().
+// Of each key whether it is_there().
 std::vector<okv_wanted> look_for(const Engine &engine, Space space, const Items &keys) {
   std::vector<okv_wanted> wanted(keys.n());
   engine.get_many(space, keys, &wanted, OKV_ONCE);
@@ -130,41 +125,6 @@ class Values {
   Bytes bytes_;
   std::vector<okv_wanted> wanted_;
 };
-
-// The places must be sorted; reads the coins at the first of them, and gives the next.
-const Place *read_some(const Engine &engine, const Place *place, const Place *end,
-                       cdb_set_info *infos) {
-  Items keys;
-  std::vector<okv_wanted> wanted;
-  std::vector<const Place *> first_places;
-  // Of each part only the confirms from the first one that is asked for to the last one.
-  size_t n_bytes = 0;
-  while (place != end && wanted.size() < kPartsAtOnce) {
-    const Place &first = *place;
-    const uint32_t part = first.position / kPartCoins;
-    while (place != end && place->index == first.index && place->position / kPartCoins == part)
-      ++place;
-    keys.add(block_key(first.index, 1 + part));
-    first_places.push_back(&first);
-    const uint32_t n = place[-1].position - first.position + 1;
-    wanted.push_back({confirm_at(first), n * uint32_t{kConfirmBytes}, nullptr, 0});
-    n_bytes += wanted.back().most;
-  }
-  first_places.push_back(place);
-  Bytes confirms(n_bytes);
-  uint8_t *to = confirms.data();
-  for (okv_wanted &one : wanted) to = (one.to = to) + one.most;
-  engine.get_many(kBlocks, keys, &wanted, OKV_OFTEN);
-  for (size_t i = 0; i < wanted.size(); ++i) {
-    if (wanted[i].length == OKV_ABSENT) throw damage("a coin's block is missing");
-    for (const Place *one = first_places[i]; one != first_places[i + 1]; ++one) {
-      const uint32_t at = confirm_at(*one);
-      if (at + kConfirmBytes > wanted[i].length) throw damage("a block is cut");
-      copy_confirm(wanted[i].to + at - wanted[i].from, &infos[one->tag]);
-    }
-  }
-  return place;
-}
 
 }  // namespace
 
@@ -205,11 +165,7 @@ void Store::find(const std::vector<Asked> &sorted, cdb_set_info *infos, uint8_t 
 }
 
 void Store::read_coins(std::vector<Place> places, cdb_set_info *infos) const {
-  std::sort(places.begin(), places.end(), [](const Place &a, const Place &b) {
-    return a.index != b.index ? a.index < b.index : a.position < b.position;
-  });
-  const Place *const end = places.data() + places.size();
-  for (const Place *next = places.data(); next != end;) next = read_some(engine_, next, end, infos);
+  coin_set::read_coins(engine_, kBlocks, std::move(places), infos);
 }
 
 void Store::check_absent(const std::vector<Asked> &new_names, size_t *first_bad) const {

@@ -18,18 +18,6 @@ struct Asked {
   size_t tag;
 };
 
-// Where a coin is: in which block, and at which position among its confirms.
-struct Place {
-  size_t tag;
-  uint32_t index;
-  uint32_t position;
-};
-
-inline void copy_confirm(const uint8_t *confirm, cdb_set_info *info) {
-  std::memcpy(info->parent, confirm, sizeof info->parent + sizeof info->puzzle_hash);
-  info->amount = load_big_endian(confirm + kAmountAt);
-}
-
 class Store {
  public:
   Store(const std::string &path, const cdb_set_options &options);

@@ -279,6 +279,31 @@ class TestOpening:
                 except CorruptDatabaseError:
                     pass
 
+    def test_a_table_that_is_damaged_where_it_begins_is_not_the_end_of_its_level(
+        self, path: Path, tmp_path: Path
+    ) -> None:
+        """RocksDB before 8.6 believes that it is, when it gets there from the table before."""
+        blocks = [BlockSpendInfo(index, 0, [], [reward(index)]) for index in range(50)]
+        with RocksKvSchema(path, ingest_entries=1) as schema:
+            for at in range(0, len(blocks), 10):
+                accept_all(schema, blocks[at : at + 10])
+                schema.flush()
+        damaged = tmp_path / "damaged"
+        outcomes = []
+        for file in sorted((path / "db").glob("*.sst")):
+            shutil.rmtree(damaged, ignore_errors=True)
+            shutil.copytree(path, damaged)
+            _flip(damaged / "db" / file.name, 5)
+            read: list[BlockSpendInfo] = []
+            try:
+                with RocksKvSchema(damaged, read_only=True) as schema:
+                    read.extend(schema.blocks())
+            except CorruptDatabaseError:
+                outcomes.append(len(read))
+            else:
+                assert read == [canonical(block) for block in blocks]
+        assert {10, 20, 30} <= {*outcomes}
+
     def test_the_blocks_before_the_first_damage_are_read(self, path: Path) -> None:
         blocks = [
             BlockSpendInfo(index, 0, [], [reward(index, n) for n in range(40)])
