@@ -48,12 +48,13 @@ def _is_held_to(suite: type, name: str, spec: str, **options: Any) -> None:
     globals()[f"Test_{name}"] = pytest.mark.long(tests) if name in LEFT_TO_LONG_TESTS else tests
 
 
-for _found in map(find_schema, OWN_SCHEMAS):
+for _name in OWN_SCHEMAS:
+    _found = find_schema(_name)
     if _found.keeps_contract:
-        _is_held_to(SchemaConformance, _found.name, _found.name)
+        _is_held_to(SchemaConformance, _name, _name)
         if _found.small is not None:
-            small = f"{_found.name}_small"
+            small = f"{_name}_small"
             _is_held_to(SchemaConformance, small, _found.small, many_names=5_000)
     if _found.indexed is not None:
-        _options = FEWER.get(_found.name, {})
-        _is_held_to(IndexedConformance, f"{_found.name}_indexed", _found.indexed, **_options)
+        _options = FEWER.get(_name, {})
+        _is_held_to(IndexedConformance, f"{_name}_indexed", _found.indexed, **_options)

@@ -7,29 +7,34 @@ from typing import Any
 import pytest
 
 from cdb.coin_log import binding as coin_log
+from cdb.coin_set.binding import CoinSet, Options
 from cdb.errors import (
     CorruptDatabaseError,
     DatabaseClosedError,
+    SchemaError,
     StorageError,
     UnsupportedError,
     WrongDatabaseError,
 )
 from cdb.native import _EXCEPTIONS, Ended, NativeError, TakenBackError
-from cdb.rocks_kv import binding as rocks_kv
-from cdb.rocks_kv.binding import Options, RocksKv
 from cdb.rows import rocks_index
+from cdb.schemas.rocks_kv import KIND, missing
 
-ENGINES = [coin_log, rocks_kv, rocks_index]
+ENGINES = {
+    "coin_log": coin_log.load,
+    "interval@rocksdb": KIND.engine.load,
+    "rows": rocks_index.load,
+}
 PATH = Path("/a/database")
 
 
-@pytest.fixture(params=ENGINES, ids=lambda engine: engine.__name__.split(".")[1])
+@pytest.fixture(params=ENGINES)
 def native(request: pytest.FixtureRequest) -> ModuleType:
     """Each engine's extension module."""
-    if request.param.missing() is not None:
-        pytest.skip(request.param.missing())
-    module: ModuleType = request.param.load()
-    return module
+    try:
+        return ENGINES[request.param]()
+    except SchemaError as error:
+        pytest.skip(str(error))
 
 
 def error_of(native: ModuleType, status: str, **fields: Any) -> Exception:
@@ -81,13 +86,13 @@ def test_what_fields_say(
     assert str(error_of(native, status, **fields)) == str(expected)
 
 
-@pytest.mark.skipif(rocks_kv.missing() is not None, reason=str(rocks_kv.missing()))
+@pytest.mark.skipif(missing() is not None, reason=str(missing()))
 def test_a_text_that_is_too_long_lacks_its_middle(tmp_path: Path) -> None:
     path = tmp_path.joinpath(*("d" * 200 for _ in range(10)))
     path.mkdir(parents=True)
     (path / "CURRENT").write_text("MANIFEST-000001\n")
     with pytest.raises(CorruptDatabaseError) as caught:
-        RocksKv(path, Options(False, True, False, 1, 1))
+        CoinSet(KIND.engine, path, Options(False, True, False, 1, 1, 1 << 20))
     problem = caught.value.problem
     assert len(problem) == 1023
     assert problem.startswith("damage was found (")

@@ -82,7 +82,7 @@ NUMBER = 7
 # By name, module and attribute
 
 
-@pytest.mark.parametrize("name", OWN_SCHEMAS)
+@pytest.mark.parametrize("name", schema_names())
 def test_every_own_schema_is_found_and_described(name: str) -> None:
     found = find_schema(name)
     assert found.name == name
@@ -145,6 +145,59 @@ def test_a_module_that_is_ready_has_nothing_missing(make_module: MakeModule) -> 
     assert find_schema(make_module(THEIRS + "def missing(): return None\n")).missing is None
 
 
+# By layout and engine
+
+
+def test_a_layout_in_an_engine_may_have_two_names() -> None:
+    found = find_schema("interval@rocksdb")
+    assert found == find_schema("rocks_kv") == find_schema("interval@rocksdb:SCHEMA")
+    assert found.name == "interval@rocksdb"
+    assert [name for name in schema_names() if find_schema(name).factory is found.factory] == [
+        "interval@rocksdb"
+    ]
+
+
+def test_options_go_to_the_factory_and_into_the_name(make_module: MakeModule) -> None:
+    module = make_module(f"{THEIRS}\ndef SCHEMA(path, **options): return options\n")
+    with pytest.raises(UnknownSchemaError, match="has no option 'a', nor any other"):
+        find_schema(f"{module},a=1")
+    module = make_module(f"{THEIRS}\nOPTIONS = {{'a': int, 'b': str}}\nSCHEMA = dict\n")
+    found = find_schema(f"{module},b=x,a=7")
+    assert found.name == f"{module},a=7,b=x"
+    assert found.factory(()) == {"a": 7, "b": "x"}  # type: ignore[arg-type, comparison-overlap]
+
+
+def test_an_engine_takes_options(tmp_path: Path) -> None:
+    if (problem := find_schema("interval@rocksdb").missing) is not None:
+        pytest.skip(problem)
+    with open_schema("interval@rocksdb,commit_entries=1,cache_mb=1", tmp_path / "db") as schema:
+        schema.accept_block(BlockSpendInfo(1, 2, [], [reward(1)]))
+    with open_schema("rocks_kv", tmp_path / "db", read_only=True) as schema:
+        assert schema.last_block_index == 1
+
+
+@pytest.mark.parametrize(
+    ("spec", "problem"),
+    [
+        ("other@rocksdb", "no layout 'other'; there is interval"),
+        ("interval@other", "no engine 'other' for interval; there is rocksdb"),
+        ("interval@", "no engine '' for interval; there is rocksdb"),
+        ("@rocksdb", "no layout ''; there is interval"),
+        ("interval@rocksdb,", "schema interval@rocksdb has no option ''; it has cache_mb, "),
+        ("rocks_kv,cash_mb=1", "schema interval@rocksdb has no option 'cash_mb'; it has cache_mb"),
+        ("rocks_kv,cache_mb", "option cache_mb of schema interval@rocksdb has no value; write"),
+        ("rocks_kv,cache_mb=1,cache_mb=1", "option cache_mb of schema interval@rocksdb is there"),
+        ("rocks_kv,cache_mb=0", "option cache_mb of schema interval@rocksdb: '0' is no whole"),
+        ("rocks_kv,cache_mb=1e3", "option cache_mb of schema interval@rocksdb: '1e3' is no whole"),
+        ("memory,a=1", "schema memory has no option 'a', nor any other"),
+    ],
+)
+def test_an_unknown_layout_engine_or_option(spec: str, problem: str) -> None:
+    with pytest.raises(UnknownSchemaError) as caught:
+        find_schema(spec)
+    assert str(caught.value).startswith(problem)
+
+
 # What isn't there
 
 
@@ -156,6 +209,8 @@ def test_a_module_that_is_ready_has_nothing_missing(make_module: MakeModule) -> 
         ("sqlite", ["sqlite_v3", "sqlite_row"]),
         ("flatfile", ["flat_file"]),
         ("memroy", ["memory"]),
+        ("rockskv", ["rocks_kv"]),
+        ("interval", ["interval@rocksdb"]),
         ("blockchain", ["blockchain_v2"]),
         ("cdb.schemas.rock", ["rocks"]),
         ("cdb.schemas.rock:REPLAY", ["rocks"]),
@@ -250,9 +305,9 @@ def test_a_package_that_lacks_the_module_is_not_called_broken(make_module: MakeM
 def test_an_entry_point_is_a_name(
     make_module: MakeModule, make_entry_point: MakeEntryPoint, tmp_path: Path
 ) -> None:
-    module = make_module(THEIRS)
+    module, own = make_module(THEIRS), schema_names()
     make_entry_point("theirs", f"{module}:Theirs")
-    assert schema_names() == [*OWN_SCHEMAS, "theirs"]
+    assert schema_names() == [*own, "theirs"]
     assert find_schema("theirs").factory.__name__ == "Theirs"  # type: ignore[attr-defined]
     with open_schema("theirs", tmp_path / "db") as schema:
         assert isinstance(schema, MemorySchema)
@@ -272,8 +327,10 @@ def test_an_entry_point_may_name_only_the_module(
 def test_an_entry_point_does_not_take_an_own_name(
     make_module: MakeModule, make_entry_point: MakeEntryPoint
 ) -> None:
+    own = schema_names()
     make_entry_point("memory", f"{make_module(THEIRS)}:Theirs")
-    assert schema_names() == list(OWN_SCHEMAS)
+    make_entry_point("rocks_kv", f"{make_module(THEIRS)}:Theirs")
+    assert schema_names() == own
     assert find_schema("memory").factory is MemorySchema
 
 

@@ -11,6 +11,7 @@ from cdb.report.model import LOAD, Group, NodeComparison, Report, Row
 from cdb.report.outline import node_parts
 from cdb.report.rules import NODE_WORDS, WEEK_WORDS
 from cdb.report.tables import NONE, READ_COLUMNS, Column, busy_line, told_columns
+from cdb.schemas.registry import BY_ENGINE
 
 BEGIN = "<!-- cdb report --readme: begin -->"
 END = "<!-- cdb report --readme: end -->"
@@ -80,8 +81,9 @@ def _section(report: Report, pages: Path) -> str:
 
 
 def _linked(schema: str, pages: Path) -> str:
-    has_page = schema.isidentifier() and (pages / f"{schema}.md").exists()
-    return f"[{schema}]({PAGES}/{schema}.md)" if has_page else escaped(schema)
+    page = BY_ENGINE.get(schema, schema)
+    has_page = page.isidentifier() and (pages / f"{page}.md").exists()
+    return f"[{schema}]({PAGES}/{page}.md)" if has_page else escaped(schema)
 
 
 def _load(group: Group, schema: str) -> str:

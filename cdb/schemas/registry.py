@@ -8,6 +8,8 @@ found
 - by module and attribute: ``my_package.my_schema:MySchema``. The attribute REPLAY of older replay
   commands means SCHEMA.
 
+Options may follow, where a module has some: ``interval@rocksdb,cache_mb=256``.
+
 A module may also have
 
 - DEFAULT_PATH (str): where its database is when nobody says; ``NAME.cdb`` otherwise;
@@ -15,6 +17,8 @@ A module may also have
 - SMALL: what SCHEMA is, with sizes so small that short tests reach what lies behind them;
 - INDEXED: what SCHEMA is, and a database that it makes offers IndexedSchema; SCHEMA itself, where
   each of its databases does;
+- OPTIONS: by name, what reads the value of an option (a ValueError says what is wrong with it); it
+  goes to the factory by that name;
 - KEEPS_CONTRACT = False: it measures something, and stores nothing;
 - missing() -> str | None: why it can't be used on this machine, and what to do; None when it can;
 - check(path, progress) and repair(path, damages, progress): see Check and Repair in
@@ -24,13 +28,15 @@ A module may also have
 
 import importlib
 import inspect
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from pkgutil import iter_modules
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from cdb.durability import Durability
 from cdb.errors import MissingEngineError, UnknownSchemaError, UnsupportedError
@@ -46,6 +52,10 @@ OWN_SCHEMAS = tuple(
     sorted({each.name for each in iter_modules([str(Path(__file__).parent)])} - _NO_SCHEMAS)
 )
 """The modules beside this one."""
+
+BY_ENGINE = {"interval@rocksdb": "rocks_kv"}
+"""Coin sets over ordered keys, as LAYOUT@ENGINE, and the modules that are theirs."""
+_NAMES = {module: name for name, module in BY_ENGINE.items()}
 
 ALL_DURABILITIES = (Durability.POWER, Durability.PROCESS, Durability.NONE)
 
@@ -105,15 +115,20 @@ class SchemaInfo:
 
 def schema_names() -> list[str]:
     """The names of cdb's own schemas, and of those that installed packages register."""
-    return list(dict.fromkeys([*OWN_SCHEMAS, *(entry.name for entry in _registered())]))
+    own = [_NAMES.get(module, module) for module in OWN_SCHEMAS]
+    taken = {*own, *OWN_SCHEMAS}
+    return own + [each.name for each in _registered() if each.name not in taken]
 
 
 def find_schema(spec: str) -> SchemaInfo:
-    """The schema that a name, a module or ``module:ATTRIBUTE`` stands for.
+    """The schema that a name, a module or ``module:ATTRIBUTE`` stands for, with its options.
 
-    Raises UnknownSchemaError, which lists names like it.
+    Raises UnknownSchemaError, which lists names like it, or options that there are.
     """
+    spec, *options = spec.split(",")
     module_name, _, attribute = spec.partition(":")
+    if "@" in module_name:
+        module_name = _module_by_engine(module_name)
     if module_name in OWN_SCHEMAS:
         module_name = f"cdb.schemas.{module_name}"
     else:
@@ -127,7 +142,45 @@ def find_schema(spec: str) -> SchemaInfo:
     if not callable(factory):
         problem = f"module {module_name} has no class or function {attribute} that opens a database"
         raise UnknownSchemaError(problem)
-    return _describe(module, factory)
+    return _with_options(_describe(module, factory), getattr(module, "OPTIONS", {}), options)
+
+
+def _module_by_engine(name: str) -> str:
+    if name in BY_ENGINE:
+        return BY_ENGINE[name]
+    layout, _, engine = name.partition("@")
+    layouts = sorted({each.partition("@")[0] for each in BY_ENGINE})
+    if layout not in layouts:
+        raise UnknownSchemaError(f"no layout '{layout}'; there is {', '.join(layouts)}")
+    engines = [each.partition("@")[2] for each in BY_ENGINE if each.startswith(f"{layout}@")]
+    raise UnknownSchemaError(f"no engine '{engine}' for {layout}; there is {', '.join(engines)}")
+
+
+def _with_options(
+    schema: SchemaInfo, known: Mapping[str, Callable[[str], object]], options: Sequence[str]
+) -> SchemaInfo:
+    """The same with ``NAME=VALUE`` each, which its name says, too."""
+    values: dict[str, object] = {}
+    for option in options:
+        name, equals, value = option.partition("=")
+        problem = f"schema {schema.name} has no option '{name}'"
+        if not known:
+            raise UnknownSchemaError(f"{problem}, nor any other")
+        if name not in known:
+            raise UnknownSchemaError(f"{problem}; it has {', '.join(known)}")
+        if not equals or name in values:
+            problem = "is there twice" if name in values else f"has no value; write {name}=VALUE"
+            raise UnknownSchemaError(f"option {name} of schema {schema.name} {problem}")
+        try:
+            values[name] = known[name](value)
+        except ValueError as error:
+            problem = f"option {name} of schema {schema.name}: {error}"
+            raise UnknownSchemaError(problem) from error
+    if not values:
+        return schema
+    factory: Callable[..., Schema] = schema.factory
+    factory = cast(SchemaFactory, partial(factory, **values))
+    return replace(schema, name=",".join([schema.name, *sorted(options)]), factory=factory)
 
 
 def _registered() -> "EntryPoints":
@@ -164,7 +217,8 @@ def _import(module_name: str, spec: str) -> ModuleType:
 def _unknown(spec: str) -> UnknownSchemaError:
     names = schema_names()
     wanted = spec.partition(":")[0].rpartition(".")[2]
-    near = [name for name in get_close_matches(wanted, names, n=3, cutoff=0.4) if name != spec]
+    known = [*names, *_NAMES]
+    near = [name for name in get_close_matches(wanted, known, n=3, cutoff=0.4) if name != spec]
     hint = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(names)}"
     return UnknownSchemaError(f"no schema '{spec}'; {hint}")
 
@@ -181,7 +235,7 @@ def _describe(module: ModuleType, factory: SchemaFactory) -> SchemaInfo:
     indexed = getattr(module, "INDEXED", None)
     indexed_spec = own_name if indexed is module.__dict__.get("SCHEMA") else f"{own_name}:INDEXED"
     return SchemaInfo(
-        name=name,
+        name=_NAMES.get(own_name, name),
         factory=factory,
         description=(inspect.getdoc(module) or "").partition("\n")[0],
         default_path=getattr(module, "DEFAULT_PATH", f"{name}.cdb"),

@@ -40,6 +40,14 @@ void tell_unexpected(const char *what, cdb_error *error) noexcept {
 Failure::Failure(cdb_status status, std::string file, std::string what, std::string advice)
     : status_(status), file_(std::move(file)), what_(std::move(what)), advice_(std::move(advice)) {}
 
+Failure::Failure(const cdb_error &told)
+    : status_(told.status),
+      file_(told.file),
+      what_(told.what),
+      advice_(told.advice),
+      offset_(told.offset),
+      system_errno_(told.system_errno) {}
+
 Failure Failure::at(uint64_t offset) const {
   Failure placed = *this;
   placed.offset_ = static_cast<int64_t>(offset);

@@ -13,6 +13,8 @@ class Failure : public std::exception {
  public:
   // file: relative to the database's directory; empty where no file is at fault.
   Failure(cdb_status status, std::string file, std::string what, std::string advice = "");
+  // What somebody else has told.
+  explicit Failure(const cdb_error &told);
   // At a place in its file.
   Failure at(uint64_t offset) const;
   // Because the system refused, with this error number.

@@ -14,9 +14,8 @@ import pytest
 from cdb.blocks import BlockSpendInfo
 from cdb.coins import Coin
 from cdb.errors import CdbError
-from cdb.schemas import SchemaInfo, find_schema
+from cdb.schemas import SchemaInfo, find_schema, schema_names
 from cdb.schemas.memory import MemorySchema
-from cdb.schemas.registry import OWN_SCHEMAS
 from cdb.state import summarize, verify
 from cdb.testing.chains import hash_of, reward
 from tests.conftest import (
@@ -53,7 +52,7 @@ def test_an_unknown_schema(run_command: Commands, name: str) -> None:
 
 def test_an_unknown_schema_like_no_other(run_command: Commands) -> None:
     error = run_command("load_blocks", "xyzzy").error()
-    assert all(name in error for name in OWN_SCHEMAS)
+    assert all(name in error for name in schema_names())
 
 
 @pytest.mark.parametrize("spec", ["./my_schema.py", "my_schema.py", "..", "memory:NOTHING", ""])

@@ -12,7 +12,7 @@ from cdb.cmds.bench import bench
 from cdb.cmds.main import COMMANDS, cdb
 from cdb.cmds.node import node
 from cdb.cmds.options import PathType
-from cdb.schemas.registry import OWN_SCHEMAS
+from cdb.schemas import schema_names
 from tests.conftest import Commands, contents
 
 # What the console script does.
@@ -106,10 +106,10 @@ def test_a_command_in_the_group_does_what_it_does_alone(run_command: Commands) -
         (["lo"], {"load_blocks"}),
         ([""], set(COMMANDS)),
         (["load_blocks", "sq"], {"sqlite_v3", "sqlite_row"}),
-        (["dump_blocks", ""], set(OWN_SCHEMAS)),
+        (["dump_blocks", ""], set(schema_names())),
         (
             ["verify", "memory", "--against", "ro"],
-            {name for name in OWN_SCHEMAS if name.startswith("ro")},
+            {name for name in schema_names() if name.startswith("ro")},
         ),
         (["load_blocks", "memory", "--durability", "p"], {"power", "process"}),
         (["load_blocks", "xyz"], set()),

@@ -2,8 +2,7 @@
 
 from pathlib import Path
 
-from cdb.schemas import find_schema
-from cdb.schemas.registry import OWN_SCHEMAS
+from cdb.schemas import find_schema, schema_names
 from tests.conftest import Commands
 
 
@@ -25,7 +24,7 @@ def test_every_schema_is_listed(run_command: Commands) -> None:
     result = run_command("schemas").fine()
     assert result.err == ""
     listed = rows(result.out)
-    assert tuple(listed) == OWN_SCHEMAS
+    assert [*listed] == schema_names()
     for name, row in listed.items():
         found = find_schema(name)
         keys = found.indexed or "-"
@@ -52,7 +51,7 @@ def test_installed_packages_add_theirs(run_command: Commands) -> None:
     )
     register(here, "missing_one", "their_missing_schema:SCHEMA")
     listed = rows(run_command("schemas").fine().out)
-    assert set(listed) == {*OWN_SCHEMAS, "theirs", "broken_one", "missing_one"}
+    assert set(listed) == {*schema_names(), "theirs", "broken_one", "missing_one"}
     assert listed["theirs"] == ("ready", "their_schema:INDEXED", "Theirs.")
     assert listed["missing_one"] == ("missing", "-", "no engine; install it")
     state, _, reason = listed["broken_one"]

@@ -8,11 +8,11 @@ from random import Random
 
 import pytest
 
+from cdb.coin_set.promise import NEWEST_FILE, Promise, read_promise, write_promise
 from cdb.disk import replay_file
 from cdb.disk.home import FORMAT_FILE, Home, schema_at
 from cdb.durability import Durability
 from cdb.errors import CdbError
-from cdb.rocks_kv.promise import NEWEST_FILE, Promise, read_promise, write_promise
 from cdb.rows.index import Watermark
 from cdb.rows.lsm.flat_run import FLAT
 from cdb.rows.lsm.manifest import MANIFEST_NAME

@@ -22,8 +22,8 @@ _UNITS = (
     ),
     (("cdb/upgrade", "cdb/disk/exchange", "native/coin_log/format1"), "cmds/test_upgrade.py"),
     (("native/name_index", "native/rocksdb"), "rows/test_rocks_index.py"),
-    (("native/coin_log/", "native/rocks_kv", "native/common"), "schemas/test_crafted_names.py"),
-    (("cdb/rocks_kv/promise",), "rocks_kv/test_promise.py"),
+    (("native/coin_log/", "native/coin_set", "native/common"), "schemas/test_crafted_names.py"),
+    (("cdb/coin_set/promise",), "coin_set/test_promise.py"),
     (("cdb/schemas/memory", "cdb/disk/replay_file"), "faults/test_mended.py"),
     (
         (

@@ -1,4 +1,4 @@
-"""Faults in rocks_kv, and in rocks' index: native/rocks*, and what of it is Python's."""
+"""Faults in the coin set over RocksDB, and in rocks' index, and what of them is Python's."""
 
 # ruff: noqa: E501 - lines are quoted as they stand elsewhere.
 
@@ -10,9 +10,9 @@ _ROCKS = ("rocks",)
 BLIND = (
     Mutant(
         "kv-commit-not-synced",
-        "native/rocks_kv/store.cpp",
-        "options.sync = sync;",
-        "options.sync = sync && false;",
+        "native/engines/rocksdb.cpp",
+        "options.sync = durability == OKV_POWER;",
+        "options.sync = durability == OKV_POWER && false;",
         6,
         "what was flushed survives power loss: RocksDB's log is synced",
         _KV,
@@ -20,9 +20,9 @@ BLIND = (
     ),
     Mutant(
         "kv-log-not-synced-before-runs",
-        "native/rocks_kv/store.cpp",
-        "Status status = wanted_.sync != 0 ? Status::OK() : written(db_->SyncWAL());",
-        "Status status = Status::OK();",
+        "native/engines/rocksdb.cpp",
+        "if (!is_log_synced_) written(db_->SyncWAL());",
+        "",
         6,
         "below POWER a power cut leaves whole blocks: runs never outlive the log before them",
         _KV,
@@ -30,8 +30,8 @@ BLIND = (
     ),
     Mutant(
         "kv-rewind-leaves-index-mark",
-        "native/rocks_kv/store.cpp",
-        "if (status.ok()) status = batch.Put(marks_, kIndexedKey, slice(mark_value(*kept)));",
+        "native/coin_set/store.cpp",
+        "batch.put(kMarks, kIndexedMark, index_value(kept));",
         "",
         9,
         "a rewind lowers the mark of what is indexed in the same step",
@@ -40,8 +40,8 @@ BLIND = (
     ),
     Mutant(
         "kv-spends-of-rewound-blocks",
-        "native/rocks_kv/store.cpp",
-        "if (int64_t{spent_index} <= newest_) infos[coins[i].tag].spent_index = spent_index;",
+        "native/coin_set/store.cpp",
+        "if (interval::is_visible(spent_index, newest_)) infos[coins[i].tag].spent_index = spent_index;",
         "infos[coins[i].tag].spent_index = spent_index;",
         9,
         "coins spent by rewound blocks are unspent at once, erased or not",
@@ -50,9 +50,9 @@ BLIND = (
     ),
     Mutant(
         "kv-rewind-leaves-last-part",
-        "native/rocks_kv/store.cpp",
-        "for (size_t part = 0; status.ok() && part <= n_parts; ++part)",
-        "for (size_t part = 0; status.ok() && part < n_parts; ++part)",
+        "native/coin_set/store.cpp",
+        "for (size_t part = 0; part <= n_parts; ++part)",
+        "for (size_t part = 0; part < n_parts; ++part)",
         9,
         "a rewind erases rewound blocks to their last part",
         _KV,
@@ -60,7 +60,7 @@ BLIND = (
     ),
     Mutant(
         "kv-refusal-leaves-spends",
-        "native/rocks_kv/pending.cpp",
+        "native/coin_set/pending.cpp",
         "if (i != NameTable::kNone && coins_[i].spent_index > newest) coins_[i].spent_index = 0;",
         "if (i != NameTable::kNone && coins_[i].spent_index > newest + 1) coins_[i].spent_index = 0;",
         4,
@@ -70,7 +70,7 @@ BLIND = (
     ),
     Mutant(
         "kv-blames-the-block-before",
-        "native/rocks_kv/database.cpp",
+        "native/coin_set/database.cpp",
         "while (b + 1 < sizes.size() && sizes[b + 1] <= i) ++b;",
         "while (b + 1 < sizes.size() && sizes[b + 1] < i) ++b;",
         15,
@@ -80,9 +80,9 @@ BLIND = (
     ),
     Mutant(
         "kv-rewards-forgotten",
-        "native/rocks_kv/store.cpp",
-        "return status.ok() ? put(kRewardsKey, rewards) : status;",
-        "return status;",
+        "native/coin_set/marks.h",
+        "put(kRewardsMark, rewards_value(parents));",
+        "",
         3,
         "a reward coin of before the opening is not confirmed again",
         _KV,
@@ -90,9 +90,9 @@ BLIND = (
     ),
     Mutant(
         "kv-read-errors-are-absence",
-        "native/rocks_kv/store.cpp",
-        "if (!status.ok() && !status.IsNotFound()) return status;",
-        "if (status.IsAborted()) return status;",
+        "native/engines/rocksdb.cpp",
+        "if (!status.ok() && !status.IsNotFound()) check(status);",
+        "if (status.IsAborted()) check(status);",
         11,
         "a coin whose table is damaged is not unknown: it is an error",
         _KV,
@@ -100,9 +100,9 @@ BLIND = (
     ),
     Mutant(
         "kv-missing-blocks-not-seen",
-        "native/rocks_kv/store.cpp",
-        "if (status.ok() && indexed_ > newest_)",
-        "if (status.ok() && indexed_ > UINT32_MAX)",
+        "native/coin_set/store.cpp",
+        'if (indexed_ > newest_) throw damage("blocks are missing whose coins are indexed");',
+        'if (indexed_ > UINT32_MAX) throw damage("blocks are missing whose coins are indexed");',
         11,
         "blocks that are missing below those that are indexed are damage",
         _KV,
@@ -120,8 +120,8 @@ BLIND = (
     ),
     Mutant(
         "kv-reader-takes-no-turn",
-        "native/rocks_kv/store.cpp",
-        "if (read_only) turn = std::make_unique<Turn>(path_, LOCK_SH);",
+        "native/engines/rocksdb.cpp",
+        "if (is_read_only_) turn = std::make_unique<Turn>(path_, LOCK_SH);",
         "",
         14,
         "who opens it for reading beside a writer sees the state of one moment",
@@ -130,7 +130,7 @@ BLIND = (
     ),
     Mutant(
         "kv-promise-kept-by-rewind",
-        "cdb/schemas/rocks_kv.py",
+        "cdb/coin_set/schema.py",
         "self._promise(Promise(-1, self._promised.sequence))",
         "pass",
         9,
@@ -163,34 +163,34 @@ BLIND = (
 SEEN = (
     Mutant(
         "kv-nothing-restored",
-        "native/rocks_kv/database.cpp",
-        "if (store_->indexed() == store_->newest()) return Status::OK();",
-        "if (store_->indexed() <= store_->newest()) return Status::OK();",
+        "native/coin_set/database.cpp",
+        "if (store_->indexed() == store_->newest()) return;",
+        "if (store_->indexed() <= store_->newest()) return;",
         6,
         "committed blocks whose coins were not indexed yet have them after a crash",
         _KV,
     ),
     Mutant(
         "kv-block-key-overlooked",
-        "native/rocks_kv/store.cpp",
-        "if (!is_done_) rows_->Seek(slice(block_key(block_.index + 1, 0)));",
-        "if (!is_done_) rows_->Next();",
+        "native/engines/rocksdb.cpp",
+        "if (!has_end_ || start < end_) seek(start);",
+        "if (start < first_) seek(start);",
         11,
         "a table that is damaged where it begins is not the end of the blocks",
         _KV,
     ),
     Mutant(
         "kv-manifest-changes-unseen",
-        "native/rocks_kv/store.cpp",
-        "if (read_only && manifest_state() != manifest)",
-        "if (read_only && manifest_state() != manifest && manifest.empty())",
+        "native/engines/rocksdb.cpp",
+        "if (is_read_only_ && manifest_state() != manifest)",
+        "if (is_read_only_ && manifest_state() != manifest && manifest.empty())",
         14,
         "who opens it for reading beside a writer misses nothing in the middle",
         _KV,
     ),
     Mutant(
         "kv-promise-checksum-not-compared",
-        "cdb/rocks_kv/promise.py",
+        "cdb/coin_set/promise.py",
         "if line != _line_of(promise):",
         "if not line:",
         11,
@@ -199,8 +199,8 @@ SEEN = (
     ),
     Mutant(
         "kv-unfinished-runs-left",
-        "native/rocks_kv/store.cpp",
-        "Status status = read_only ? Status::OK() : opened->remove_unfinished_runs();",
+        "native/engines/rocksdb.cpp",
+        "Status status = is_read_only_ ? Status::OK() : remove_unfinished_runs();",
         "Status status;",
         6,
         "what a crash left of a run is removed by the next opening",
@@ -226,7 +226,7 @@ SEEN = (
     ),
     Mutant(
         "kv-refusal-hides-neighbours",
-        "native/rocks_kv/pending.cpp",
+        "native/coin_set/pending.cpp",
         "if (((slot - home(slots_[slot].tag)) & mask) < ((slot - gap) & mask)) continue;",
         "if (((slot - home(slots_[slot].tag)) & mask) <= ((slot - gap) & mask)) continue;",
         4,
@@ -235,7 +235,7 @@ SEEN = (
     ),
     Mutant(
         "kv-spends-of-no-block-are-read",
-        "native/rocks_kv/database.cpp",
+        "native/coin_set/database.cpp",
         "const bool is_spent = coin != nullptr && int64_t{coin->spent_index} <= visible_;",
         "const bool is_spent = coin != nullptr;",
         14,
@@ -244,7 +244,7 @@ SEEN = (
     ),
     Mutant(
         "kv-change-beside-readers",
-        "native/rocks_kv/database.cpp",
+        "native/coin_set/database.cpp",
         "const Reading inside(access_);  // and no change goes on",
         "",
         14,
@@ -253,7 +253,7 @@ SEEN = (
     ),
     Mutant(
         "kv-readable-blocks-withheld",
-        "cdb/rocks_kv/binding.py",
+        "cdb/coin_set/binding.py",
         "self._failure = error",
         "raise",
         0,

@@ -41,6 +41,14 @@ def test_a_table_with_a_link_a_schema_and_a_column_a_profile(tmp_path: Path) -> 
     assert with_table(text, build(documents), tmp_path / "README.md") == text
 
 
+def test_a_layout_in_an_engine_has_the_page_of_its_module(tmp_path: Path) -> None:
+    pages = tmp_path / "docs" / "schemas"
+    pages.mkdir(parents=True)
+    (pages / "rocks_kv.md").touch()
+    text = with_table(TEXT, build(matrix(("interval@rocksdb",), 1)), tmp_path / "README.md")
+    assert "| [interval@rocksdb](docs/schemas/rocks_kv.md) " in text
+
+
 def test_failures_have_their_mark_and_no_time(tmp_path: Path) -> None:
     text = with_table(TEXT, build(every_failure()), tmp_path / "README.md")
     assert "<script>" not in text

@@ -15,14 +15,12 @@ from cdb.coin_log.binding import Sizes
 from cdb.coins import Coin, bytes32
 from cdb.errors import DuplicateCoinError, UnknownCoinError
 from cdb.packed import PackedBlocks
-from cdb.rocks_kv import binding as kv_engine
 from cdb.schemas.coin_log import CoinLogSchema
 from cdb.schemas.rocks_kv import RocksKvSchema
+from cdb.schemas.rocks_kv import missing as rocks_kv_missing
 from cdb.testing.chains import child, hash_of, reward
 
-needs_rocks_kv = pytest.mark.skipif(
-    kv_engine.missing() is not None, reason=str(kv_engine.missing())
-)
+needs_rocks_kv = pytest.mark.skipif(rocks_kv_missing() is not None, reason=str(rocks_kv_missing()))
 needs_coin_log = pytest.mark.skipif(
     log_engine.missing() is not None, reason=str(log_engine.missing())
 )
@@ -36,7 +34,7 @@ SMALL_RUNS = Sizes(memtable_coins=200, merge_runs=4)
 def probes(schema: CoinLogSchema | RocksKvSchema) -> int:
     if isinstance(schema, CoinLogSchema):
         return schema._log.probes
-    return schema._kv.state.probes
+    return schema._coins.state.probes
 
 
 def grows_little(work_for: Callable[[int], int], n: int = 5_000) -> bool:

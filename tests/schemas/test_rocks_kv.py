@@ -15,6 +15,7 @@ from struct import iter_unpack
 import pytest
 
 from cdb.blocks import BlockSpendInfo, canonical
+from cdb.coin_set.binding import CoinSet
 from cdb.coins import Coin, bytes32
 from cdb.disk import paths
 from cdb.errors import (
@@ -31,15 +32,14 @@ from cdb.errors import (
     UnsupportedError,
 )
 from cdb.packed import INFO_FORMAT, PackedBlocks
-from cdb.rocks_kv import binding as engine
 from cdb.schemas.memory import MemorySchema
-from cdb.schemas.rocks_kv import RocksKvSchema, check, repair
+from cdb.schemas.rocks_kv import RocksKvSchema, check, missing, repair
 from cdb.state import summarize, verify
 from cdb.testing.base import accept_all, expected_state
 from cdb.testing.chains import BREACHES, Chain, child, hash_of, reward, sample_chain
 from tests.conftest import largest_file
 
-needs_rocksdb = pytest.mark.skipif(engine.missing() is not None, reason=str(engine.missing()))
+needs_rocksdb = pytest.mark.skipif(missing() is not None, reason=str(missing()))
 
 SMALL = partial(RocksKvSchema, commit_entries=40, ingest_entries=15)
 
@@ -116,9 +116,9 @@ class TestPackedBlocks:
             iteration = schema.blocks()
             next(iteration)
             del iteration
-            assert len(schema._kv._ended) == 1
+            assert len(schema._coins._ended) == 1
             schema.flush()
-            assert not schema._kv._ended
+            assert not schema._coins._ended
 
     def test_lookups_without_objects(self, path: Path) -> None:
         coin, other = reward(1), reward(1, 1)
@@ -208,8 +208,8 @@ class TestOpening:
         kept = chain.blocks[:12]
         with SMALL(path) as schema:
             accept_all(schema, chain.blocks)
-            monkeypatch.setattr("cdb.schemas.rocks_kv.BATCH_ENTRIES", 30)
-            monkeypatch.setattr(engine.RocksKv, "erase", _once(engine.RocksKv.erase))
+            monkeypatch.setattr("cdb.coin_set.schema.BATCH_ENTRIES", 30)
+            monkeypatch.setattr(CoinSet, "erase", _once(CoinSet.erase))
             with pytest.raises(KeyboardInterrupt):
                 schema.rewind_to_block_index(kept[-1].index)
         monkeypatch.undo()
@@ -278,6 +278,31 @@ class TestOpening:
                         assert verify(schema) == expected_state(chain.blocks)
                 except CorruptDatabaseError:
                     pass
+
+    def test_a_table_that_is_damaged_where_it_begins_is_not_the_end_of_its_level(
+        self, path: Path, tmp_path: Path
+    ) -> None:
+        """RocksDB before 8.6 believes that it is, when it gets there from the table before."""
+        blocks = [BlockSpendInfo(index, 0, [], [reward(index)]) for index in range(50)]
+        with RocksKvSchema(path, ingest_entries=1) as schema:
+            for at in range(0, len(blocks), 10):
+                accept_all(schema, blocks[at : at + 10])
+                schema.flush()
+        damaged = tmp_path / "damaged"
+        outcomes = []
+        for file in sorted((path / "db").glob("*.sst")):
+            shutil.rmtree(damaged, ignore_errors=True)
+            shutil.copytree(path, damaged)
+            _flip(damaged / "db" / file.name, 5)
+            read: list[BlockSpendInfo] = []
+            try:
+                with RocksKvSchema(damaged, read_only=True) as schema:
+                    read.extend(schema.blocks())
+            except CorruptDatabaseError:
+                outcomes.append(len(read))
+            else:
+                assert read == [canonical(block) for block in blocks]
+        assert {10, 20, 30} <= {*outcomes}
 
     def test_the_blocks_before_the_first_damage_are_read(self, path: Path) -> None:
         blocks = [
@@ -570,7 +595,7 @@ def _once(erase: Callable[..., None]) -> Callable[..., None]:
     """erase(), which works once."""
     calls: list[PackedBlocks] = []
 
-    def erase_once(self: engine.RocksKv, blocks: PackedBlocks) -> None:
+    def erase_once(self: CoinSet, blocks: PackedBlocks) -> None:
         if calls:
             raise KeyboardInterrupt
         calls.append(blocks)
@@ -632,10 +657,10 @@ class TestReadersThatOpenBesideAWriter:
 class TestMissing:
     @pytest.fixture(autouse=True)
     def no_engine(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setitem(sys.modules, "cdb.rocks_kv._rocks_kv", None)
+        monkeypatch.setitem(sys.modules, "cdb.coin_set._interval_rocksdb", None)
 
     def test_it_says_what_to_install(self, path: Path) -> None:
-        assert "librocksdb-dev" in str(engine.missing())
+        assert "librocksdb-dev" in str(missing())
         with pytest.raises(MissingEngineError, match="librocksdb-dev"):
             RocksKvSchema(path)
 

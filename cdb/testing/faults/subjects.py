@@ -186,8 +186,8 @@ def _new(schema: SchemaInfo) -> Subject:
 
 def _subjects() -> Iterator[tuple[str, Subject]]:
     """Each of cdb's schemas, and at PROCESS, too, where it offers that."""
-    for found in map(find_schema, OWN_SCHEMAS):
-        name = found.name
+    for name in OWN_SCHEMAS:
+        found = find_schema(name)
         if not found.keeps_contract:
             continue
         subject = _KNOWN[name] if name in _KNOWN else _new(found)

@@ -1,7 +1,7 @@
-/* cdb_rocks_kv.h, with what a compiler needs round it and cffi cannot read.
+/* cdb_coin_set.h, with what a compiler needs round it and cffi cannot read.
    It is also the C source that cffi puts in front of the module that it generates. */
-#ifndef CDB_ROCKS_KV_API_H
-#define CDB_ROCKS_KV_API_H
+#ifndef CDB_COIN_SET_API_H
+#define CDB_COIN_SET_API_H
 
 #include "common/shared_api.h"
 
@@ -9,7 +9,7 @@
 extern "C" {
 #endif
 
-#include "cdb_rocks_kv.h"
+#include "cdb_coin_set.h"
 
 #ifdef __cplusplus
 }

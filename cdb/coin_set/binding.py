@@ -1,7 +1,7 @@
-"""A whole coin database in RocksDB, one native call a batch.
+"""A coin set over an ordered key-value engine, one native call a batch.
 
-The native side is native/rocks_kv/, behind the contracts of cdb_rocks_kv.h there. It is optional:
-importing this module always works, and missing() says why the engine does not.
+The native side is native/coin_set/, behind the contracts of cdb_coin_set.h there: one extension
+module for each layout in each engine, and each is optional.
 """
 
 import os
@@ -13,30 +13,28 @@ from weakref import finalize
 from cdb.blocks import BlockSpendInfo
 from cdb.coins import NAME_BYTES
 from cdb.errors import CdbError, DatabaseClosedError
-from cdb.native import Ended, rocksdb_engine
+from cdb.native import Ended, NativeEngine
 from cdb.packed import CONFIRM_BYTES, INFO_BYTES, PackedBlocks, native_blocks
 
-CACHE_BYTES = 64 << 20
 MAX_INDEX = 2**32 - 1
 
-_engine = rocksdb_engine("cdb.rocks_kv._rocks_kv", "cdb_kv_")
-load = _engine.load
-missing = _engine.missing
-version = _engine.version
+PREFIX = "cdb_set_"
+"""Of the functions of such a module."""
 
 
 class Options(NamedTuple):
-    """How to open a database; see cdb_kv_options in native/rocks_kv/cdb_rocks_kv.h."""
+    """How to open a database; see cdb_set_options in native/coin_set/cdb_coin_set.h."""
 
     create: bool
     read_only: bool
     sync: bool
     commit_entries: int
     ingest_entries: int
+    cache_bytes: int
 
 
 class State(NamedTuple):
-    """How far a database has come; see cdb_kv_state in native/rocks_kv/cdb_rocks_kv.h."""
+    """How far a database has come; see cdb_set_state in native/coin_set/cdb_coin_set.h."""
 
     newest: int | None
     committed: int | None
@@ -51,8 +49,8 @@ class State(NamedTuple):
         return self.newest is None and self.sequence == 0
 
 
-class RocksKv:
-    """The database in a directory of RocksDB's, which must exist.
+class CoinSet:
+    """The database in a directory of an engine's, which must exist.
 
     One thread at a time accepts, commits, checkpoints, settles, rewinds or closes. Any number read
     beside it, each call in one state. After a write that failed, only close() is left.
@@ -61,26 +59,27 @@ class RocksKv:
     WrongDatabaseError, CorruptDatabaseError or StorageError.
     """
 
-    def __init__(self, path: Path, options: Options) -> None:
+    def __init__(self, engine: NativeEngine, path: Path, options: Options) -> None:
         self.path = path
-        self._native = _engine.load()
+        self._engine = engine
+        self._native = engine.load()
         self._ffi = self._native.ffi
-        self._ended = Ended(self._native.lib.cdb_kv_cursor_close)
+        self._ended = Ended(self._native.lib.cdb_set_cursor_close)
         self._handle: Any = None
-        native_options = self._ffi.new("cdb_kv_options *")
+        native_options = self._ffi.new("cdb_set_options *")
         native_options.create = options.create
         native_options.read_only = options.read_only
         native_options.sync = options.sync
-        native_options.cache_bytes = CACHE_BYTES
+        native_options.cache_bytes = options.cache_bytes
         native_options.commit_entries = options.commit_entries
         native_options.ingest_entries = options.ingest_entries
         arguments = os.fsencode(path), native_options
-        self._handle = _engine.open(path, "open", *arguments, kind="cdb_kv", close=self._abandon)
+        self._handle = engine.open(path, "open", *arguments, kind="cdb_set", close=self._abandon)
 
     @property
     def state(self) -> State:
         """How far it has come."""
-        state = self._ffi.new("cdb_kv_state *")
+        state = self._ffi.new("cdb_set_state *")
         self._call("get_state", state)
         return State(
             None if state.newest < 0 else state.newest,
@@ -103,7 +102,7 @@ class RocksKv:
         self._call("commit")
 
     def checkpoint(self) -> None:
-        """Commit, index, and leave nothing in the write-ahead log."""
+        """Commit, index, and leave nothing that the next opening does again."""
         self._call("checkpoint")
 
     def settle(self) -> None:
@@ -123,7 +122,7 @@ class RocksKv:
             "find",
             ffi.from_buffer("uint8_t[]", names),
             n,
-            ffi.from_buffer("cdb_kv_info[]", infos),
+            ffi.from_buffer("cdb_set_info[]", infos),
             ffi.from_buffer("uint8_t[]", found),
         )
         return infos, found
@@ -160,19 +159,19 @@ class RocksKv:
         handle, self._handle = self._handle, None
         if handle is not None:
             # Others may be in the middle of a call; they have this object while they are.
-            release = self._native.lib.cdb_kv_release
+            release = self._native.lib.cdb_set_release
             finalize(self, self._ended.end_with, release, handle).atexit = False
-            _engine.call(self.path, "close", handle)
+            self._engine.call(self.path, "close", handle)
 
     def _abandon(self, handle: Any) -> None:
-        _engine.call(self.path, "close", handle)
-        self._native.lib.cdb_kv_release(handle)
+        self._engine.call(self.path, "close", handle)
+        self._native.lib.cdb_set_release(handle)
 
     def _cursor(self, function: str, *arguments: int) -> "Cursor":
         self._end_cursors()
         database, end = self._open_handle(), self._ended.add
-        kind = "cdb_kv_cursor"
-        handle = _engine.open(self.path, function, database, *arguments, kind=kind, close=end)
+        kind = "cdb_set_cursor"
+        handle = self._engine.open(self.path, function, database, *arguments, kind=kind, close=end)
         return Cursor(self, handle, self._ended)
 
     def _end_cursors(self) -> None:
@@ -186,13 +185,13 @@ class RocksKv:
 
     def _call(self, function: str, *arguments: Any) -> None:
         self._end_cursors()
-        _engine.call(self.path, function, self._open_handle(), *arguments)
+        self._engine.call(self.path, function, self._open_handle(), *arguments)
 
 
 class Cursor:
     """Blocks in order, from one moment's view. One call at a time."""
 
-    def __init__(self, database: RocksKv, handle: Any, ended: Ended) -> None:
+    def __init__(self, database: CoinSet, handle: Any, ended: Ended) -> None:
         self._database = database
         self._handle = handle
         finalize(self, ended.add, handle)
@@ -235,6 +234,6 @@ class Cursor:
     def _next(self) -> Any:
         """The next block as the engine has it, good until the next call; None at the end."""
         database = self._database
-        block, found = database._ffi.new("cdb_kv_block *"), database._ffi.new("int32_t *")
-        _engine.call(database.path, "cursor_next", self._handle, block, found)
+        block, found = database._ffi.new("cdb_set_block *"), database._ffi.new("int32_t *")
+        database._engine.call(database.path, "cursor_next", self._handle, block, found)
         return block if found[0] else None

@@ -21,8 +21,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-namespace cdb::rocks_kv {
-
 // As long as one lives, its thread reads tables in place.
 class ReadingInPlace {
  public:
@@ -39,13 +37,13 @@ class ReadingInPlace {
 class MappedTable : public rocksdb::FSRandomAccessFile {
  public:
   MappedTable(void *bytes, size_t n, const std::string &path,
-              const std::shared_ptr<LostPages> &lost)
+              const std::shared_ptr<cdb::LostPages> &lost)
       : bytes_(bytes),
         n_(n),
         path_(path),
         lost_(lost),
-        guard_(std::make_unique<GuardedMapping>(bytes, n, path.substr(path.rfind('/') + 1), lost)) {
-  }
+        guard_(std::make_unique<cdb::GuardedMapping>(bytes, n, path.substr(path.rfind('/') + 1),
+                                                     lost)) {}
   MappedTable(const MappedTable &) = delete;
   MappedTable &operator=(const MappedTable &) = delete;
   ~MappedTable() override {
@@ -69,14 +67,14 @@ class MappedTable : public rocksdb::FSRandomAccessFile {
   void *bytes_;
   size_t n_;
   std::string path_;
-  std::shared_ptr<LostPages> lost_;
-  std::unique_ptr<GuardedMapping> guard_;
+  std::shared_ptr<cdb::LostPages> lost_;
+  std::unique_ptr<cdb::GuardedMapping> guard_;
 };
 
 class MappedTables : public rocksdb::FileSystemWrapper {
  public:
   MappedTables(const std::shared_ptr<rocksdb::FileSystem> &files,
-               const std::shared_ptr<LostPages> &lost)
+               const std::shared_ptr<cdb::LostPages> &lost)
       : rocksdb::FileSystemWrapper(files), lost_(lost) {}
   const char *Name() const override { return "MappedTables"; }
 
@@ -111,7 +109,5 @@ class MappedTables : public rocksdb::FileSystemWrapper {
     return rocksdb::IOStatus::IOError("while mapping " + path, std::strerror(errno));
   }
 
-  std::shared_ptr<LostPages> lost_;
+  std::shared_ptr<cdb::LostPages> lost_;
 };
-
-}  // namespace cdb::rocks_kv

@@ -1,9 +1,9 @@
-// Keys and values of rocks_kv that make no sense, in a RocksDB database that is sound: each call
-// succeeds or says that there is damage. The input says what is changed.
+// Keys and values of interval@rocksdb that make no sense, in a RocksDB database that is sound: each
+// call succeeds or says that there is damage. The input says what is changed.
 
 #include "chain.h"
 #include "input.h"
-#include "rocks_kv_calls.h"
+#include "interval_rocksdb_calls.h"
 #include "scratch.h"
 
 #include <rocksdb/db.h>
@@ -24,7 +24,7 @@ constexpr size_t kBlocks = 8;
 constexpr size_t kIndexed = 5;  // blocks; the others are restored when it is opened
 constexpr size_t kMostEdits = 4;
 
-cdb_kv_options options(bool create) {
+cdb_set_options options(bool create) {
   return {create ? 1 : 0, /*read_only=*/0, /*sync=*/0, 1u << 20, 1000, 1000};
 }
 
@@ -67,10 +67,10 @@ class Families {
 class Template {
  public:
   Template() : chain(name_confirms) {
-    const cdb_kv_options wanted = options(/*create=*/true);
-    cdb_kv *kv = nullptr;
+    const cdb_set_options wanted = options(/*create=*/true);
+    cdb_set *set = nullptr;
     cdb_error error{};
-    is_ok(cdb_kv_open(directory_.path().c_str(), &wanted, &kv, &error), &error);
+    is_ok(cdb_set_open(directory_.path().c_str(), &wanted, &set, &error), &error);
     std::vector<uint8_t> noise(4096);
     uint32_t state = 1;
     for (uint8_t &byte : noise) byte = static_cast<uint8_t>((state = state * 1664525 + 1) >> 24);
@@ -82,12 +82,12 @@ class Template {
       packed.add(block);
       const cdb_blocks blocks = packed.blocks();
       size_t accepted = 0;
-      is_ok(cdb_kv_accept(kv, &blocks, &accepted, &error), &error);
-      if (chain.blocks().size() == kIndexed) is_ok(cdb_kv_checkpoint(kv, &error), &error);
+      is_ok(cdb_set_accept(set, &blocks, &accepted, &error), &error);
+      if (chain.blocks().size() == kIndexed) is_ok(cdb_set_checkpoint(set, &error), &error);
     }
-    is_ok(cdb_kv_commit(kv, &error), &error);
-    is_ok(cdb_kv_close(kv, &error), &error);
-    cdb_kv_release(kv);
+    is_ok(cdb_set_commit(set, &error), &error);
+    is_ok(cdb_set_close(set, &error), &error);
+    cdb_set_release(set);
   }
 
   void copy_to(const Scratch &scratch) const {
@@ -126,26 +126,26 @@ void edit(Families *families, Input *input) {
 }
 
 // Each call succeeds, or says that there is damage.
-void read_all(cdb_kv *kv, const Chain &chain) {
+void read_all(cdb_set *set, const Chain &chain) {
   cdb_error error{};
   const std::vector<Name> names = chain.asked();
-  std::vector<cdb_kv_info> infos(names.size());
+  std::vector<cdb_set_info> infos(names.size());
   std::vector<uint8_t> found(names.size());
   const auto *bytes = reinterpret_cast<const uint8_t *>(names.data());
-  is_ok(cdb_kv_find(kv, bytes, names.size(), infos.data(), found.data(), &error), &error,
+  is_ok(cdb_set_find(set, bytes, names.size(), infos.data(), found.data(), &error), &error,
         CDB_CORRUPT);
   for (const Block &block : chain.blocks()) {
     const auto index = static_cast<uint32_t>(block.index);
-    blocks_between(kv, index, index, chain, CDB_CORRUPT);
+    blocks_between(set, index, index, chain, CDB_CORRUPT);
   }
-  blocks_between(kv, 0, UINT32_MAX, chain, CDB_CORRUPT);
+  blocks_between(set, 0, UINT32_MAX, chain, CDB_CORRUPT);
 }
 
 // The block behind all others, with a coin that nobody else has.
-Block next_block(cdb_kv *kv) {
-  cdb_kv_state state;
+Block next_block(cdb_set *set) {
+  cdb_set_state state;
   cdb_error error{};
-  is_ok(cdb_kv_get_state(kv, &state, &error), &error);
+  is_ok(cdb_set_get_state(set, &state, &error), &error);
   Block block;
   block.index = static_cast<uint64_t>(state.newest + 1);
   Confirm confirm;
@@ -157,42 +157,42 @@ Block next_block(cdb_kv *kv) {
 }
 
 // Whether the block was committed.
-bool add(cdb_kv *kv, const Block &block) {
+bool add(cdb_set *set, const Block &block) {
   Packed packed;
   packed.add(block);
   const cdb_blocks blocks = packed.blocks();
   size_t accepted = 0;
   cdb_error error{};
-  cdb_kv_state state;
-  is_ok(cdb_kv_get_state(kv, &state, &error), &error);
+  cdb_set_state state;
+  is_ok(cdb_set_get_state(set, &state, &error), &error);
   return state.is_rewinding == 0 &&
-         is_ok(cdb_kv_accept(kv, &blocks, &accepted, &error), &error, CDB_CORRUPT) &&
-         accepted == 1 && is_ok(cdb_kv_commit(kv, &error), &error, CDB_CORRUPT);
+         is_ok(cdb_set_accept(set, &blocks, &accepted, &error), &error, CDB_CORRUPT) &&
+         accepted == 1 && is_ok(cdb_set_commit(set, &error), &error, CDB_CORRUPT);
 }
 
 // What was committed is found after the next opening, or that says that there is damage.
-void require_there(cdb_kv *kv, const Block &block) {
-  cdb_kv_info info;
+void require_there(cdb_set *set, const Block &block) {
+  cdb_set_info info;
   uint8_t found = 0;
   cdb_error error{};
-  if (!is_ok(cdb_kv_find(kv, block.names.front().data(), 1, &info, &found, &error), &error,
+  if (!is_ok(cdb_set_find(set, block.names.front().data(), 1, &info, &found, &error), &error,
              CDB_CORRUPT))
     return;
   require(found == 1 && info.confirmed_index == block.index, "what was committed is there");
 }
 
-void rewind(cdb_kv *kv, const Chain &chain) {
+void rewind(cdb_set *set, const Chain &chain) {
   cdb_error error{};
-  cdb_kv_state state;
-  is_ok(cdb_kv_get_state(kv, &state, &error), &error);
+  cdb_set_state state;
+  is_ok(cdb_set_get_state(set, &state, &error), &error);
   const int64_t target = std::min(state.newest, static_cast<int64_t>(chain.blocks()[2].index));
-  if (!is_ok(cdb_kv_begin_rewind(kv, target, &error), &error, CDB_CORRUPT)) return;
-  is_ok(cdb_kv_get_state(kv, &state, &error), &error);
+  if (!is_ok(cdb_set_begin_rewind(set, target, &error), &error, CDB_CORRUPT)) return;
+  is_ok(cdb_set_get_state(set, &state, &error), &error);
   Packed rewound;
-  for (const Block &block : rewound_blocks(kv, SIZE_MAX, chain, CDB_CORRUPT)) rewound.add(block);
+  for (const Block &block : rewound_blocks(set, SIZE_MAX, chain, CDB_CORRUPT)) rewound.add(block);
   const cdb_blocks blocks = rewound.blocks();
-  is_ok(cdb_kv_erase(kv, &blocks, &error), &error, CDB_CORRUPT);
-  is_ok(cdb_kv_end_rewind(kv, &error), &error, CDB_CORRUPT);
+  is_ok(cdb_set_erase(set, &blocks, &error), &error, CDB_CORRUPT);
+  is_ok(cdb_set_end_rewind(set, &error), &error, CDB_CORRUPT);
 }
 
 }  // namespace
@@ -207,25 +207,25 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
     Families families(path);
     for (size_t n = 1 + input.below(kMostEdits); n > 0; --n) edit(&families, &input);
   }
-  const auto open = [&path](cdb_kv **kv) {
-    const cdb_kv_options wanted = options(/*create=*/false);
+  const auto open = [&path](cdb_set **set) {
+    const cdb_set_options wanted = options(/*create=*/false);
     cdb_error error{};
-    return is_ok(cdb_kv_open(path.c_str(), &wanted, kv, &error), &error, CDB_CORRUPT);
+    return is_ok(cdb_set_open(path.c_str(), &wanted, set, &error), &error, CDB_CORRUPT);
   };
-  const auto close = [](cdb_kv *kv) {
+  const auto close = [](cdb_set *set) {
     cdb_error error{};
-    is_ok(cdb_kv_close(kv, &error), &error, CDB_CORRUPT);
-    cdb_kv_release(kv);
+    is_ok(cdb_set_close(set, &error), &error, CDB_CORRUPT);
+    cdb_set_release(set);
   };
-  cdb_kv *kv = nullptr;
-  if (!open(&kv)) return 0;
-  read_all(kv, sound.chain);
-  const Block block = next_block(kv);
-  const bool is_added = add(kv, block);
-  close(kv);
-  if (!open(&kv)) return 0;
-  if (is_added) require_there(kv, block);
-  rewind(kv, sound.chain);
-  close(kv);
+  cdb_set *set = nullptr;
+  if (!open(&set)) return 0;
+  read_all(set, sound.chain);
+  const Block block = next_block(set);
+  const bool is_added = add(set, block);
+  close(set);
+  if (!open(&set)) return 0;
+  if (is_added) require_there(set, block);
+  rewind(set, sound.chain);
+  close(set);
   return 0;
 }

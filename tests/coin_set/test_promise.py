@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from cdb.coin_set.promise import Promise, read_promise, write_promise
 from cdb.errors import CorruptDatabaseError
-from cdb.rocks_kv.promise import Promise, read_promise, write_promise
 
 PROMISES = [Promise(-1, 0), Promise(5, 17), Promise(2**32 - 1, 2**64 - 1)]
 

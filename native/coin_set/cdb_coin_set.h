@@ -1,8 +1,8 @@
 /*
- * The face of rocks_kv: a coin database that is RocksDB and nothing else.
+ * The face of a coin set: coins and blocks over one layout (layouts/) in one engine (engines/).
  *
  * cffi and C++ read this very file, behind those of common/, so it holds plain
- * declarations and nothing that cffi cannot parse; a compiler gets it through cdb_rocks_kv_api.h.
+ * declarations and nothing that cffi cannot parse; a compiler gets it through cdb_coin_set_api.h.
  *
  * Conventions
  *
@@ -25,10 +25,10 @@ typedef struct {
   int32_t create;          /* make the database where there is none */
   int32_t read_only;       /* nothing on disk changes, and writes give CDB_INVALID */
   int32_t sync;            /* commits survive power loss; else the death of the process */
-  uint64_t cache_bytes;    /* of RocksDB's blocks */
+  uint64_t cache_bytes;    /* of the engine's decoded blocks */
   uint64_t commit_entries; /* coins in memory: at so many, accept commits and indexes them */
   uint64_t ingest_entries; /* coins + spends: from so many on, a write is by sorted runs */
-} cdb_kv_options;
+} cdb_set_options;
 
 /* One block; the arrays belong to the cursor that gave it. */
 typedef struct {
@@ -38,16 +38,16 @@ typedef struct {
   size_t n_confirms;
   const uint8_t *spends;
   const uint8_t *confirms;
-} cdb_kv_block;
+} cdb_set_block;
 
 typedef struct {
   int64_t newest;       /* index of the newest block; -1 in an empty database */
   int64_t committed;    /* of the newest committed block */
-  uint64_t sequence;    /* RocksDB's: it never falls while the database lives */
+  uint64_t sequence;    /* the engine's: it never falls while the database lives */
   uint64_t ingestions;  /* writes by sorted runs since the database was opened */
   int32_t is_rewinding; /* a crash or the caller has not ended a rewind yet */
   uint64_t probes;      /* since the opening, places of tables in memory that were looked at */
-} cdb_kv_state;
+} cdb_set_state;
 
 /* What is known of a coin; numbers in the machine's byte order. */
 typedef struct {
@@ -56,75 +56,76 @@ typedef struct {
   uint64_t amount;
   uint32_t confirmed_index;
   uint32_t spent_index; /* 0: unspent */
-} cdb_kv_info;
+} cdb_set_info;
 
-typedef struct cdb_kv cdb_kv;
-typedef struct cdb_kv_cursor cdb_kv_cursor;
+typedef struct cdb_set cdb_set;
+typedef struct cdb_set_cursor cdb_set_cursor;
 
 /* The library that does the work, such as "RocksDB 7.8.3". Never freed. */
-const char *cdb_kv_version(void);
+const char *cdb_set_version(void);
 
 /* Open the database in the directory `path` (in the file system's own encoding), which must
-   exist, and set *kv, to be closed by the caller. Coins that a process had in memory when it was
+   exist, and set *set, to be closed by the caller. Coins that a process had in memory when it was
    killed are named again, a second for 3,000,000. CDB_LOCKED, read_only: a writer changed it just
    now. */
-cdb_status cdb_kv_open(const char *path, const cdb_kv_options *options, cdb_kv **kv,
-                       cdb_error *error);
+cdb_status cdb_set_open(const char *path, const cdb_set_options *options, cdb_set **set,
+                        cdb_error *error);
 
 /* Close all files, also when it fails. What is not committed is lost. A write that has failed is
    not told again. All other calls fail with CDB_CLOSED from then on, those of cursors, too. A
    second one does nothing. */
-cdb_status cdb_kv_close(cdb_kv *kv, cdb_error *error);
+cdb_status cdb_set_close(cdb_set *set, cdb_error *error);
 
 /* Free the handle, which was closed, when nobody is going to use it any more. */
-void cdb_kv_release(cdb_kv *kv);
+void cdb_set_release(cdb_set *set);
 
-cdb_status cdb_kv_get_state(cdb_kv *kv, cdb_kv_state *state, cdb_error *error);
+cdb_status cdb_set_get_state(cdb_set *set, cdb_set_state *state, cdb_error *error);
 
 /* Accept blocks in order, and set *accepted to how many: where it is less than n, block
    *accepted breaks a rule, and neither it nor any after it was applied. Reads see accepted
    blocks at once; a crash can cost those that are not committed. */
-cdb_status cdb_kv_accept(cdb_kv *kv, const cdb_blocks *blocks, size_t *accepted, cdb_error *error);
+cdb_status cdb_set_accept(cdb_set *set, const cdb_blocks *blocks, size_t *accepted,
+                          cdb_error *error);
 
 /* Make all accepted blocks durable, in one atomic step. */
-cdb_status cdb_kv_commit(cdb_kv *kv, cdb_error *error);
+cdb_status cdb_set_commit(cdb_set *set, cdb_error *error);
 
-/* Commit, index, and leave nothing in RocksDB's write-ahead log. */
-cdb_status cdb_kv_checkpoint(cdb_kv *kv, cdb_error *error);
+/* Commit, index, and leave nothing that the next opening has to do again. */
+cdb_status cdb_set_checkpoint(cdb_set *set, cdb_error *error);
 
 /* Do the same, and all the compaction that is owed: reads answer as before, from as few files as
    can be. It may need as much free space as the database takes. When it returns, all of it survives
    power loss. */
-cdb_status cdb_kv_settle(cdb_kv *kv, cdb_error *error);
+cdb_status cdb_set_settle(cdb_set *set, cdb_error *error);
 
 /* Hold every block of every table against its checksum. */
-cdb_status cdb_kv_verify(cdb_kv *kv, cdb_error *error);
+cdb_status cdb_set_verify(cdb_set *set, cdb_error *error);
 
 /* Look up names, in any order and repeated at will. found[i] is 1 and infos[i] is set where there
    is such a coin; where there is none, found[i] is 0 and infos[i] is as it was. */
-cdb_status cdb_kv_find(cdb_kv *kv, const uint8_t *names, size_t n, cdb_kv_info *infos,
-                       uint8_t *found, cdb_error *error);
+cdb_status cdb_set_find(cdb_set *set, const uint8_t *names, size_t n, cdb_set_info *infos,
+                        uint8_t *found, cdb_error *error);
 
 /* A cursor over the blocks first … last of this moment, whatever is written later. */
-cdb_status cdb_kv_cursor_open(cdb_kv *kv, uint32_t first, uint32_t last, cdb_kv_cursor **cursor,
-                              cdb_error *error);
+cdb_status cdb_set_cursor_open(cdb_set *set, uint32_t first, uint32_t last, cdb_set_cursor **cursor,
+                               cdb_error *error);
 
 /* Within a rewind, for the one who writes: a cursor over the blocks that are to be erased. */
-cdb_status cdb_kv_rewound_open(cdb_kv *kv, cdb_kv_cursor **cursor, cdb_error *error);
+cdb_status cdb_set_rewound_open(cdb_set *set, cdb_set_cursor **cursor, cdb_error *error);
 
 /* Set *block to the next block, good until the next call with this cursor, and *found to 1; to
    0 at the end. */
-cdb_status cdb_kv_cursor_next(cdb_kv_cursor *cursor, cdb_kv_block *block, int32_t *found,
-                              cdb_error *error);
+cdb_status cdb_set_cursor_next(cdb_set_cursor *cursor, cdb_set_block *block, int32_t *found,
+                               cdb_error *error);
 
-void cdb_kv_cursor_close(cdb_kv_cursor *cursor);
+void cdb_set_cursor_close(cdb_set_cursor *cursor);
 
 /* Begin a rewind: from here on, also after a crash, no read but a cursor sees anything of the
    blocks above `newest`, which may be -1. It commits and indexes first. The caller goes on to
    erase them all and ends the rewind; until then accept gives CDB_INVALID. */
-cdb_status cdb_kv_begin_rewind(cdb_kv *kv, int64_t newest, cdb_error *error);
+cdb_status cdb_set_begin_rewind(cdb_set *set, int64_t newest, cdb_error *error);
 
 /* Erase whole blocks above the rewind's target, any of them, in one atomic step. */
-cdb_status cdb_kv_erase(cdb_kv *kv, const cdb_blocks *blocks, cdb_error *error);
+cdb_status cdb_set_erase(cdb_set *set, const cdb_blocks *blocks, cdb_error *error);
 
-cdb_status cdb_kv_end_rewind(cdb_kv *kv, cdb_error *error);
+cdb_status cdb_set_end_rewind(cdb_set *set, cdb_error *error);

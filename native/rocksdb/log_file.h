@@ -18,8 +18,6 @@
 #include <unistd.h>
 #include <utility>
 
-namespace cdb::rocks_kv {
-
 class ZeroedLogFile : public rocksdb::FSWritableFileOwnerWrapper {
  public:
   ZeroedLogFile(std::unique_ptr<rocksdb::FSWritableFile> &&file, const std::string &path)
@@ -68,5 +66,3 @@ class ZeroedLogs : public rocksdb::FileSystemWrapper {
     return status;
   }
 };
-
-}  // namespace cdb::rocks_kv

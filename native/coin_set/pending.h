@@ -1,8 +1,8 @@
-// What is in memory in front of the families of RocksDB: blocks until they are committed, and their
+// What is in memory in front of the engine: blocks until they are committed, and their
 // coins and spends until they are indexed.
 #pragma once
 
-#include "cdb_rocks_kv_api.h"
+#include "cdb_coin_set_api.h"
 #include "common/parents.h"
 
 #include <cstring>
@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-namespace cdb::rocks_kv {
+namespace cdb::coin_set {
 
 // A coin that a block in memory confirms, or an older one that such a block spends.
 struct PendingCoin {
@@ -73,7 +73,7 @@ struct PendingBlocks {
   std::vector<uint8_t> spends;
   std::vector<uint8_t> confirms;
 
-  cdb_kv_block at(size_t i) const;
+  cdb_set_block at(size_t i) const;
   // The first one with this index or a higher one.
   size_t first_from(uint64_t index) const;
 };
@@ -86,8 +86,8 @@ class Pending {
   // Those that are not indexed.
   const std::vector<PendingCoin> &coins() const { return coins_; }
   const PendingCoin *find(const uint8_t *name, uint64_t *probes) const;
-  cdb_kv_block block(size_t i) const { return blocks_->at(i); }
-  const cdb_kv_block *find_block(uint32_t index, cdb_kv_block *block) const;
+  cdb_set_block block(size_t i) const { return blocks_->at(i); }
+  const cdb_set_block *find_block(uint32_t index, cdb_set_block *block) const;
   const Parents &parents() const { return parents_; }
   void restore_parents(Parents parents) { parents_ = std::move(parents); }
   size_t block_entries() const;  // uncommitted confirms and spends
@@ -115,4 +115,4 @@ class Pending {
   uint64_t probes_ = 0;
 };
 
-}  // namespace cdb::rocks_kv
+}  // namespace cdb::coin_set

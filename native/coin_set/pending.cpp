@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-namespace cdb::rocks_kv {
+namespace cdb::coin_set {
 
 namespace {
 
@@ -99,7 +99,7 @@ size_t Pending::block_entries() const {
   return (blocks_->spends.size() / kNameBytes) + (blocks_->confirms.size() / kConfirmBytes);
 }
 
-cdb_kv_block PendingBlocks::at(size_t i) const {
+cdb_set_block PendingBlocks::at(size_t i) const {
   const PendingBlock before = i == 0 ? PendingBlock{} : blocks[i - 1];
   const PendingBlock &block = blocks[i];
   return {block.index,
@@ -117,7 +117,7 @@ size_t PendingBlocks::first_from(uint64_t index) const {
   return static_cast<size_t>(found - blocks.begin());
 }
 
-const cdb_kv_block *Pending::find_block(uint32_t index, cdb_kv_block *block) const {
+const cdb_set_block *Pending::find_block(uint32_t index, cdb_set_block *block) const {
   const size_t found = blocks_->first_from(index);
   if (found == blocks().size() || blocks()[found].index != index) return nullptr;
   *block = this->block(found);
@@ -209,4 +209,4 @@ void Pending::drop_indexed_coins() {
   parents_.forget_rows();
 }
 
-}  // namespace cdb::rocks_kv
+}  // namespace cdb::coin_set

@@ -1,8 +1,8 @@
-// Calls of cdb_rocks_kv.h in any order, held against the reference. The input says which.
+// Calls of cdb_coin_set.h in any order, held against the reference. The input says which.
 
 #include "chain.h"
 #include "input.h"
-#include "rocks_kv_calls.h"
+#include "interval_rocksdb_calls.h"
 #include "scratch.h"
 
 #include <vector>
@@ -28,13 +28,13 @@ class Session {
     cdb_error error{};
     switch (input_.below(10)) {
       case 0:
-        is_ok(cdb_kv_commit(kv_, &error), &error);
+        is_ok(cdb_set_commit(set_, &error), &error);
         break;
       case 1:
-        is_ok(cdb_kv_checkpoint(kv_, &error), &error);
+        is_ok(cdb_set_checkpoint(set_, &error), &error);
         break;
       case 2:
-        is_ok(cdb_kv_settle(kv_, &error), &error);
+        is_ok(cdb_set_settle(set_, &error), &error);
         break;
       case 3:
         rewind();
@@ -66,19 +66,19 @@ class Session {
  private:
   void open() {
     cdb_error error{};
-    is_ok(cdb_kv_open(directory_.path().c_str(), &options_, &kv_, &error), &error);
+    is_ok(cdb_set_open(directory_.path().c_str(), &options_, &set_, &error), &error);
   }
 
   void close() {
     cdb_error error{};
-    is_ok(cdb_kv_close(kv_, &error), &error);
-    cdb_kv_release(kv_);
+    is_ok(cdb_set_close(set_, &error), &error);
+    cdb_set_release(set_);
   }
 
-  cdb_kv_state state() const {
-    cdb_kv_state state;
+  cdb_set_state state() const {
+    cdb_set_state state;
     cdb_error error{};
-    is_ok(cdb_kv_get_state(kv_, &state, &error), &error);
+    is_ok(cdb_set_get_state(set_, &state, &error), &error);
     return state;
   }
 
@@ -94,14 +94,14 @@ class Session {
     const cdb_blocks blocks = packed.blocks();
     size_t accepted = n + 1;
     cdb_error error{};
-    is_ok(cdb_kv_accept(kv_, &blocks, &accepted, &error), &error);
+    is_ok(cdb_set_accept(set_, &blocks, &accepted, &error), &error);
     require(accepted == expected, "the blocks before the first bad one are accepted");
   }
 
   void rewind() {
     const int64_t target = chain_.newest() - static_cast<int64_t>(input_.below(6)) + 1;
     cdb_error error{};
-    if (!is_ok(cdb_kv_begin_rewind(kv_, target, &error), &error, CDB_INVALID)) {
+    if (!is_ok(cdb_set_begin_rewind(set_, target, &error), &error, CDB_INVALID)) {
       require(target > chain_.newest(), "a rewind goes back to any block");
       return;
     }
@@ -114,18 +114,18 @@ class Session {
   void finish_rewind() {
     for (;;) {
       Packed packed;
-      for (const Block &block : rewound_blocks(kv_, 3, chain_)) packed.add(block);
+      for (const Block &block : rewound_blocks(set_, 3, chain_)) packed.add(block);
       if (packed.indices.empty()) break;
       const cdb_blocks blocks = packed.blocks();
       cdb_error error{};
-      is_ok(cdb_kv_erase(kv_, &blocks, &error), &error);
+      is_ok(cdb_set_erase(set_, &blocks, &error), &error);
     }
     cdb_error error{};
-    is_ok(cdb_kv_end_rewind(kv_, &error), &error);
+    is_ok(cdb_set_end_rewind(set_, &error), &error);
   }
 
   void reopen() {
-    const cdb_kv_state before = state();
+    const cdb_set_state before = state();
     close();
     chain_.rewind(before.committed);
     options_.read_only = input_.below(4) == 0 ? 1 : 0;
@@ -134,7 +134,7 @@ class Session {
     require(state().is_rewinding == before.is_rewinding, "a rewind is not forgotten");
     if (options_.read_only == 0) return;
     cdb_error error{};
-    require(!is_ok(cdb_kv_commit(kv_, &error), &error, CDB_INVALID), "a reader can't write");
+    require(!is_ok(cdb_set_commit(set_, &error), &error, CDB_INVALID), "a reader can't write");
     look_up();
     close();
     options_.read_only = 0;
@@ -143,23 +143,23 @@ class Session {
 
   void look_up() {
     const std::vector<Name> names = chain_.asked();
-    std::vector<cdb_kv_info> infos(names.size());
+    std::vector<cdb_set_info> infos(names.size());
     std::vector<uint8_t> found(names.size());
     cdb_error error{};
     const auto *bytes = reinterpret_cast<const uint8_t *>(names.data());
-    is_ok(cdb_kv_find(kv_, bytes, names.size(), infos.data(), found.data(), &error), &error);
+    is_ok(cdb_set_find(set_, bytes, names.size(), infos.data(), found.data(), &error), &error);
     for (size_t i = 0; i < names.size(); ++i) chain_.check(names[i], found[i] != 0, infos[i]);
   }
 
   void read_blocks() {
     const std::vector<Block> &blocks = chain_.blocks();
     size_t n = 0;
-    for (const Block &block : blocks_between(kv_, 0, UINT32_MAX, chain_))
+    for (const Block &block : blocks_between(set_, 0, UINT32_MAX, chain_))
       require_same(blocks.at(n++), block);
     require(n == blocks.size(), "the cursor gives all blocks");
     for (const Block &block : blocks) {
       const auto index = static_cast<uint32_t>(block.index);
-      const std::vector<Block> found = blocks_between(kv_, index, index, chain_);
+      const std::vector<Block> found = blocks_between(set_, index, index, chain_);
       require(found.size() == 1, "a block is found by its index");
       require_same(block, found.front());
     }
@@ -167,9 +167,9 @@ class Session {
 
   Input &input_;
   Chain chain_;
-  cdb_kv_options options_;
+  cdb_set_options options_;
   Scratch directory_;
-  cdb_kv *kv_ = nullptr;
+  cdb_set *set_ = nullptr;
 };
 
 }  // namespace

@@ -1,7 +1,7 @@
 // What the targets of rocks_kv share: its results, and blocks in and out.
 #pragma once
 
-#include "rocks_kv/cdb_rocks_kv_api.h"
+#include "coin_set/cdb_coin_set_api.h"
 
 #include "calls.h"
 #include "chain.h"
@@ -14,7 +14,7 @@ inline void name_confirms(const uint8_t *confirms, size_t n, uint8_t *names) {
   cdb::name_coins(confirms, n, names);
 }
 
-inline Block copied(const cdb_kv_block &given, const Chain &chain) {
+inline Block copied(const cdb_set_block &given, const Chain &chain) {
   Block block;
   block.index = given.index;
   block.timestamp = given.timestamp;
@@ -29,34 +29,34 @@ inline Block copied(const cdb_kv_block &given, const Chain &chain) {
 }
 
 // At most so many of a cursor's blocks, up to damage where that may be.
-inline std::vector<Block> blocks_of(cdb_kv_cursor *cursor, size_t most, const Chain &chain,
+inline std::vector<Block> blocks_of(cdb_set_cursor *cursor, size_t most, const Chain &chain,
                                     cdb_status other = CDB_OK) {
   std::vector<Block> blocks;
   cdb_error error{};
   while (blocks.size() < most) {
-    cdb_kv_block block;
+    cdb_set_block block;
     int32_t found = -1;
-    if (!is_ok(cdb_kv_cursor_next(cursor, &block, &found, &error), &error, other)) break;
+    if (!is_ok(cdb_set_cursor_next(cursor, &block, &found, &error), &error, other)) break;
     if (found == 0) break;
     blocks.push_back(copied(block, chain));
   }
-  cdb_kv_cursor_close(cursor);
+  cdb_set_cursor_close(cursor);
   return blocks;
 }
 
-inline std::vector<Block> blocks_between(cdb_kv *kv, uint32_t first, uint32_t last,
+inline std::vector<Block> blocks_between(cdb_set *set, uint32_t first, uint32_t last,
                                          const Chain &chain, cdb_status other = CDB_OK) {
-  cdb_kv_cursor *cursor = nullptr;
+  cdb_set_cursor *cursor = nullptr;
   cdb_error error{};
-  if (!is_ok(cdb_kv_cursor_open(kv, first, last, &cursor, &error), &error, other)) return {};
+  if (!is_ok(cdb_set_cursor_open(set, first, last, &cursor, &error), &error, other)) return {};
   return blocks_of(cursor, SIZE_MAX, chain, other);
 }
 
 // Within a rewind: of those that are to be erased.
-inline std::vector<Block> rewound_blocks(cdb_kv *kv, size_t most, const Chain &chain,
+inline std::vector<Block> rewound_blocks(cdb_set *set, size_t most, const Chain &chain,
                                          cdb_status other = CDB_OK) {
-  cdb_kv_cursor *cursor = nullptr;
+  cdb_set_cursor *cursor = nullptr;
   cdb_error error{};
-  if (!is_ok(cdb_kv_rewound_open(kv, &cursor, &error), &error, other)) return {};
+  if (!is_ok(cdb_set_rewound_open(set, &cursor, &error), &error, other)) return {};
   return blocks_of(cursor, most, chain, other);
 }

@@ -1,0 +1,309 @@
+"""Schemas that keep coins, spends and blocks in an ordered key-value engine, and nothing elsewhere.
+
+my.cdb/
+├── FORMAT, LOCK    see cdb.disk.home
+├── db/             the engine's; docs/schemas/rocks_kv.md draws its keys and values
+└── NEWEST          how far db/ had come when it was last closed or given a large commit
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from functools import partial
+from os import PathLike
+from pathlib import Path
+from typing import ClassVar, NamedTuple, NoReturn
+
+from cdb.blocks import BlockSpendInfo, checked_index, checked_names, named_block
+from cdb.coin_set.binding import CoinSet, Cursor, Options
+from cdb.coin_set.promise import (
+    NEWEST_FILE,
+    Promise,
+    check_promise,
+    read_promise,
+    rewrite_promise,
+    write_promise,
+)
+from cdb.coins import MAX_U32, CoinInfo, bytes32
+from cdb.damage import Damage
+from cdb.disk.files import make_dir
+from cdb.disk.home import Home, checked_home, repaired_home
+from cdb.disk.paths import located
+from cdb.disk.sharing import Shared, beside, file_marks, read_unchanged, reading, whole, writing
+from cdb.durability import Durability
+from cdb.errors import CorruptDatabaseError, DatabaseLockedError
+from cdb.native import NativeEngine
+from cdb.packed import (
+    Packed,
+    PackedBlocks,
+    check_by_lookup,
+    checked_packed_names,
+    pack_named,
+    unpacked_infos,
+)
+from cdb.packed_state import with_names
+from cdb.progress import Progress
+
+FORMAT_VERSION = 3
+COMMIT_ENTRIES = 3_000_000
+INGEST_ENTRIES = 10_000
+CACHE_MB = 64
+BATCH_ENTRIES = 50_000
+READ_ENTRIES = 1_000
+PACK_ENTRIES = 200_000
+"""For blocks_packed(): lookups in the order of blocks cost less the more of them come at a time.
+(5.5 µs a coin by 10,000, 4.0 by 65,536, 3.4 by 262,144.) A pack of these takes some 20 MB."""
+
+
+def count(text: str) -> int:
+    """An option's whole number. Raises ValueError."""
+    if not re.fullmatch("[1-9][0-9]{0,8}", text):
+        raise ValueError(f"'{text}' is no whole number from 1 to 999999999")
+    return int(text)
+
+
+OPTIONS: Mapping[str, Callable[[str], object]] = {
+    "cache_mb": count,
+    "commit_entries": count,
+    "ingest_entries": count,
+}
+"""Of such a schema; see cdb.schemas.registry."""
+
+
+class Kind(NamedTuple):
+    """A layout in an engine. name: what FORMAT says."""
+
+    name: str
+    engine: NativeEngine
+
+    def check(self, path: Path, progress: Progress) -> Iterator[Damage]:
+        """Damage to FORMAT and NEWEST; what is in db/ shows when it is read. See cdb.schemas."""
+        path = located(path, read_only=True)
+        with checked_home(path, self.name, FORMAT_VERSION, "db", folder="db") as damages:
+            yield from damages
+            yield from check_promise(self.engine, path)
+
+    def repair(self, path: Path, damages: Sequence[Damage], progress: Progress) -> None:
+        """Write FORMAT and NEWEST anew. See cdb.schemas."""
+        path = located(path, read_only=False)
+        with repaired_home(path, self.name, FORMAT_VERSION, damages, folder="db") as others:
+            if others:
+                rewrite_promise(self.engine, path)
+
+
+class CoinSetSchema(Shared):
+    """Keeps coins, spends and blocks in an engine; see cdb.schemas.Schema for the methods.
+
+    kind: which one; a schema is a subclass that says so.
+    commit_entries: coins that are collected in memory before they are committed and indexed.
+    ingest_entries: a write of at least so many builds sorted runs, a smaller one a write batch.
+    cache_mb: what the engine may hold of what it has read, in units of 2^20 bytes.
+    Raises MissingEngineError or UnsupportedError before it makes anything, or what Home and CoinSet
+    raise.
+    """
+
+    kind: ClassVar[Kind]
+
+    def __init__(
+        self,
+        path: str | PathLike[str],
+        *,
+        durability: Durability = Durability.POWER,
+        read_only: bool = False,
+        commit_entries: int = COMMIT_ENTRIES,
+        ingest_entries: int = INGEST_ENTRIES,
+        cache_mb: int = CACHE_MB,
+    ) -> None:
+        self.kind.engine.load()
+        self._path = located(path, read_only=read_only)
+        super().__init__(self._path, read_only=read_only)
+        self._durable = durability is Durability.POWER
+        sizes = commit_entries, ingest_entries, cache_mb << 20
+        options = Options(False, read_only, self._durable, *sizes)
+        with ExitStack() as undo:
+            self._home = Home(
+                self._path, self.kind.name, FORMAT_VERSION, read_only=read_only, folder="db"
+            )
+            undo.callback(self._home.close)
+            self._open(options)
+            undo.callback(self._coins.close)
+            self._newest = self._coins.state.newest
+            self._ingestions = 0
+            if not read_only:
+                self._end_rewind()
+            undo.pop_all()
+
+    @property
+    def last_block_index(self) -> int | None:
+        """See Schema."""
+        return self._newest
+
+    @writing
+    def accept_block(self, block_spend_info: BlockSpendInfo) -> None:
+        """See Schema."""
+        self._accept(pack_named(named_block(block_spend_info, self._newest)))
+
+    def accept_packed(self, packed_blocks: PackedBlocks) -> None:
+        """See AcceptsPacked."""
+        self._accept_packed(PackedBlocks.checked(packed_blocks))
+
+    @reading
+    def flush(self) -> None:
+        """See Schema."""
+        self._flush()
+
+    @writing
+    def settle(self) -> None:
+        """See Settles."""
+        with self._guard.write():
+            self._coins.settle()
+            self._promise(self._reached())
+
+    def coin_infos_for_coin_names(self, coin_names: list[bytes32]) -> list[CoinInfo]:
+        """See Schema."""
+        return unpacked_infos(*self.coin_infos_packed(b"".join(checked_names(coin_names))))
+
+    @beside
+    def coin_infos_packed(self, coin_names: Packed) -> tuple[bytearray, bytearray]:
+        """See ReadsPacked."""
+        return self._coins.find(checked_packed_names(coin_names))
+
+    @beside
+    def block_info_for_block_index(self, block_index: int) -> BlockSpendInfo | None:
+        """See Schema."""
+        block_index = checked_index(block_index)
+        return self._coins.block(block_index) if 0 <= block_index <= MAX_U32 else None
+
+    @writing
+    def rewind_to_block_index(self, block_index: int) -> None:
+        """See Schema."""
+        block_index = checked_index(block_index)
+        self._flush()
+        if self._newest is None or block_index >= self._newest:
+            return
+        with self._guard.write():
+            if self._promised.newest > block_index:
+                self._promise(Promise(-1, self._promised.sequence))
+            self._coins.begin_rewind(max(block_index, -1))
+            self._newest = self._coins.state.newest
+            self._end_rewind()
+
+    def blocks(self) -> Iterator[BlockSpendInfo]:
+        """See Schema."""
+        packs = self._packs(READ_ENTRIES)
+        return self._iteration(packed.block(n) for packed in packs for n in range(len(packed)))
+
+    def blocks_packed(self) -> Iterator[PackedBlocks]:
+        """The blocks of blocks(), about 100,000 coins at a time."""
+        return self._iteration(map(with_names, self._packs(PACK_ENTRIES)))
+
+    @whole
+    def close(self) -> None:
+        """See Schema."""
+        if self._guard.disowned:
+            return
+        is_first = not self._guard.closed
+        self._guard.closed = True
+        with ExitStack() as stack:
+            stack.callback(self._home.close)
+            stack.callback(self._coins.close)
+            if is_first and not self._guard.failed and not self._read_only:
+                self._coins.checkpoint()
+                self._promise(self._reached())
+
+    def _open(self, options: Options) -> None:
+        if self._read_only:
+            read_unchanged(
+                partial(self._open_once, options),
+                partial(file_marks, self._path / "db"),
+                CorruptDatabaseError,
+                DatabaseLockedError,
+            )
+        else:
+            self._open_once(options)
+
+    def _open_once(self, options: Options) -> None:
+        promised = read_promise(self._path / NEWEST_FILE)
+        if not self._read_only:
+            make_dir(self._path / "db", durable=self._durable)
+        create = promised is None and not self._read_only
+        self._coins = CoinSet(self.kind.engine, self._path / "db", options._replace(create=create))
+        try:
+            if promised is None and not self._coins.state.is_new:
+                raise CorruptDatabaseError(self._path / NEWEST_FILE, "it is missing")
+            self._promised = promised or Promise(-1, 0)
+            self._check_promise()
+            if create:
+                self._promise(self._promised)
+        except BaseException:
+            self._coins.close()
+            raise
+
+    def _check_promise(self) -> None:
+        reached = self._reached()
+        if reached.newest < self._promised.newest or reached.sequence < self._promised.sequence:
+            problem = f"damaged: it ends at block {reached.newest}, sequence {reached.sequence}"
+            promised = f"block {self._promised.newest}, sequence {self._promised.sequence}"
+            raise CorruptDatabaseError(self._coins.path, f"{problem}, and had {promised}")
+
+    def _reached(self) -> Promise:
+        state = self._coins.state
+        return Promise(-1 if state.committed is None else state.committed, state.sequence)
+
+    def _promise(self, promise: Promise) -> None:
+        if promise != self._promised or not (self._path / NEWEST_FILE).exists():
+            write_promise(self._path / NEWEST_FILE, promise)
+            self._promised = promise
+
+    @writing
+    def _accept_packed(self, packed_blocks: PackedBlocks) -> None:
+        self._accept(packed_blocks)
+
+    def _accept(self, packed_blocks: PackedBlocks) -> None:
+        with self._guard.write():
+            accepted = self._coins.accept(packed_blocks)
+            if accepted:
+                self._newest = packed_blocks.indices[accepted - 1]
+            self._promise_what_was_ingested()
+        if accepted < len(packed_blocks.indices):
+            self._refuse(packed_blocks.block(accepted))
+
+    def _flush(self) -> None:
+        if not self._read_only:
+            with self._guard.write():
+                self._coins.commit()
+                self._promise_what_was_ingested()
+
+    def _promise_what_was_ingested(self) -> None:
+        """Runs that were ingested are not in the log, so a manifest that is cut would lose them.
+
+        Below POWER the log may hold more than was synced, and nothing is promised before a close.
+        """
+        ingestions = self._coins.state.ingestions
+        if self._durable and ingestions != self._ingestions:
+            self._ingestions = ingestions
+            self._promise(self._reached())
+
+    @beside
+    def _packs(self, entries: int) -> Iterator[PackedBlocks]:
+        """All blocks as they are now, without names, in packs of so many coins + spends."""
+        cursor = self._coins.cursor()
+        return self._iteration(iter(partial(self._next_of, cursor, entries), None))
+
+    @beside
+    def _next_of(self, cursor: Cursor, entries: int) -> PackedBlocks | None:
+        return cursor.next(entries)
+
+    def _refuse(self, block: BlockSpendInfo) -> NoReturn:
+        """Raise what is wrong with a refused block, by the checks that all schemas share."""
+        check_by_lookup(named_block(block, self._newest), self._coins.find)
+        raise ValueError(f"packed block {block.index} is not in canonical form")
+
+    def _end_rewind(self) -> None:
+        """Erase what a rewind has put out of sight, also one that a crash has cut short."""
+        if not self._coins.state.is_rewinding:
+            return
+        cursor = self._coins.rewound()
+        while rewound := cursor.next(BATCH_ENTRIES):
+            self._coins.erase(with_names(rewound))
+        self._coins.end_rewind()

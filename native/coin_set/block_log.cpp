@@ -1,0 +1,159 @@
+#include "block_log.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace cdb::coin_set {
+
+namespace {
+
+constexpr size_t kHeadBytes = 16;
+constexpr size_t kPageRows = 1024;
+constexpr size_t kPageBytes = 64u << 10;
+constexpr size_t kBytesOfOne = 4u << 10;
+constexpr size_t kPartsAtOnce = 1024;  // their coins are copied while they are near
+
+Failure damage(const char *what) { return {CDB_CORRUPT, "", what}; }
+
+// Behind all rows of blocks up to this one; nothing where there can be no more.
+Bytes end_behind(int64_t last) {
+  if (last >= int64_t{UINT32_MAX}) return {};
+  const BlockKey key = block_key(static_cast<uint64_t>(last + 1), 0);
+  return {key.begin(), key.end()};
+}
+
+// Where a coin's confirm begins in its part.
+uint32_t confirm_at(const Place &place) {
+  return place.position % uint32_t{kPartCoins} * uint32_t{kConfirmBytes};
+}
+
+// Parts of blocks, of which coins are wanted: each from the first of these to the last one.
+class WantedParts {
+ public:
+  // Of sorted places, as many as there is room for; gives the next place.
+  const Place *ask_for(const Place *place, const Place *end) {
+    while (place != end && wanted_.size() < kPartsAtOnce) place = ask_for_part(place, end);
+    places_.push_back(place);
+    return place;
+  }
+
+  void read(const Engine &engine, uint8_t space, cdb_set_info *infos) {
+    confirms_.resize(n_bytes_);
+    uint8_t *to = confirms_.data();
+    for (okv_wanted &one : wanted_) to = (one.to = to) + one.most;
+    engine.get_many(space, keys_, &wanted_, OKV_OFTEN);
+    for (size_t i = 0; i < wanted_.size(); ++i) {
+      if (wanted_[i].length == OKV_ABSENT) throw damage("a coin's block is missing");
+      for (const Place *one = places_[i]; one != places_[i + 1]; ++one)
+        copy(*one, wanted_[i], infos);
+    }
+  }
+
+ private:
+  const Place *ask_for_part(const Place *place, const Place *end) {
+    const Place &first = *place;
+    const uint32_t part = first.position / kPartCoins;
+    while (place != end && place->index == first.index && place->position / kPartCoins == part)
+      ++place;
+    const uint32_t n_coins = place[-1].position - first.position + 1;
+    keys_.add(block_key(first.index, 1 + part));
+    wanted_.push_back({confirm_at(first), n_coins * uint32_t{kConfirmBytes}, nullptr, 0});
+    places_.push_back(&first);
+    n_bytes_ += wanted_.back().most;
+    return place;
+  }
+
+  static void copy(const Place &place, const okv_wanted &part, cdb_set_info *infos) {
+    const uint32_t at = confirm_at(place);
+    if (at + kConfirmBytes > part.length) throw damage("a block is cut");
+    copy_confirm(part.to + at - part.from, &infos[place.tag]);
+  }
+
+  Items keys_;
+  std::vector<okv_wanted> wanted_;
+  std::vector<const Place *> places_;  // the first one in each part; then the one behind them all
+  size_t n_bytes_ = 0;
+  Bytes confirms_;
+};
+
+}  // namespace
+
+void read_coins(const Engine &engine, uint8_t space, std::vector<Place> places,
+                cdb_set_info *infos) {
+  std::sort(places.begin(), places.end(), [](const Place &a, const Place &b) {
+    return a.index != b.index ? a.index < b.index : a.position < b.position;
+  });
+  const Place *const end = places.data() + places.size();
+  for (const Place *next = places.data(); next != end;) {
+    WantedParts parts;
+    next = parts.ask_for(next, end);
+    parts.read(engine, space, infos);
+  }
+}
+
+Span block_head(const cdb_set_block &block, Bytes *buffer) {
+  buffer->resize(kHeadBytes + block.n_spends * kNameBytes);
+  store_big_endian(buffer->data(), block.timestamp);
+  store_big_endian(buffer->data() + 8, uint64_t{block.n_spends} << 32 | block.n_confirms);
+  std::copy_n(block.spends, block.n_spends * kNameBytes, buffer->data() + kHeadBytes);
+  return *buffer;
+}
+
+int64_t newest_block(const Engine &engine, uint8_t space, int64_t limit) {
+  if (limit < 0) return -1;
+  Scan rows(engine, space, {}, end_behind(limit), /*is_reverse=*/true, OKV_OFTEN, kBytesOfOne);
+  if (!rows.read(1)) return -1;
+  if (rows.key(0).n != kBlockKeyBytes) throw damage("a block's key is cut");
+  return load_big_endian<uint32_t>(rows.key(0).bytes);
+}
+
+BlockCursor::BlockCursor(const Engine &engine, uint8_t space, uint32_t first, uint32_t last)
+    : is_of_one_(first == last),
+      rows_(engine, space, block_key(first, 0), end_behind(last), /*is_reverse=*/false, OKV_ONCE,
+            is_of_one_ ? kBytesOfOne : kPageBytes) {}
+
+bool BlockCursor::next(cdb_set_block *block) {
+  if (!has(1)) return false;
+  read_head(block);
+  read_parts(block);
+  next_ += 1 + parts_of(block->n_confirms);
+  return true;
+}
+
+// Whether there are n rows from next_ on in memory, or can be. Of one block alone no row behind it
+// is asked for, whose damage would be none of it.
+bool BlockCursor::has(size_t n) {
+  while (rows_.n() - next_ < n) {
+    rows_.drop(std::exchange(next_, 0));
+    if (!rows_.read(is_of_one_ ? n : std::max(n, kPageRows))) return false;
+  }
+  return true;
+}
+
+void BlockCursor::read_head(cdb_set_block *block) const {
+  const Span key = rows_.key(next_), value = rows_.value(next_);
+  if (key.n != kBlockKeyBytes) throw damage("a block's key is cut");
+  if (load_big_endian<uint32_t>(key.bytes + 4) != 0) throw damage("a block has no head");
+  if (value.n < kHeadBytes) throw damage("a block's head is cut");
+  block->index = load_big_endian<uint32_t>(key.bytes);
+  block->timestamp = load_big_endian(value.bytes);
+  block->n_spends = load_big_endian<uint32_t>(value.bytes + 8);
+  block->n_confirms = load_big_endian<uint32_t>(value.bytes + 12);
+  if (value.n != kHeadBytes + block->n_spends * kNameBytes)
+    throw damage("a block's spends are cut");
+}
+
+// Values lie behind each other in memory, and so do the confirms of all parts.
+void BlockCursor::read_parts(cdb_set_block *block) {
+  size_t n_bytes = 0;
+  for (size_t part = 1; part <= parts_of(block->n_confirms); ++part) {
+    if (!has(1 + part) || !(rows_.key(next_ + part) == block_key(block->index, part)))
+      throw damage("a part of a block is missing");
+    n_bytes += rows_.value(next_ + part).n;
+  }
+  if (n_bytes != block->n_confirms * kConfirmBytes) throw damage("a block's confirms are cut");
+  block->spends = rows_.value(next_).bytes + kHeadBytes;
+  block->confirms = block->spends + block->n_spends * kNameBytes;
+}
+
+}  // namespace cdb::coin_set

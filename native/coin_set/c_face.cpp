@@ -1,0 +1,107 @@
+// The functions of cdb_coin_set.h: what is thrown behind it becomes errors, and nothing else
+// happens here.
+
+#include "cdb_coin_set_api.h"
+
+#include "common/c_face.h"
+#include "database.h"
+
+using cdb::guarded;
+using cdb::coin_set::Cursor;
+using cdb::coin_set::Database;
+
+struct cdb_set {
+  std::shared_ptr<Database> database;
+};
+
+struct cdb_set_cursor {
+  explicit cdb_set_cursor(std::shared_ptr<Database> of) : database(std::move(of)) {}
+  cdb_set_cursor(const cdb_set_cursor &) = delete;
+  cdb_set_cursor &operator=(const cdb_set_cursor &) = delete;
+  ~cdb_set_cursor() {
+    if (blocks != nullptr) database->end(std::move(blocks));
+  }
+
+  std::shared_ptr<Database> database;
+  std::unique_ptr<Cursor> blocks;
+};
+
+const char *cdb_set_version(void) { return okv_version(); }
+
+cdb_status cdb_set_open(const char *path, const cdb_set_options *options, cdb_set **set,
+                        cdb_error *error) {
+  return guarded(error, [=] { *set = new cdb_set{std::make_shared<Database>(path, *options)}; });
+}
+
+cdb_status cdb_set_close(cdb_set *set, cdb_error *error) {
+  return guarded(error, [=] { set->database->close(); });
+}
+
+void cdb_set_release(cdb_set *set) { delete set; }
+
+cdb_status cdb_set_get_state(cdb_set *set, cdb_set_state *state, cdb_error *error) {
+  return guarded(error, [=] { *state = set->database->state(); });
+}
+
+cdb_status cdb_set_accept(cdb_set *set, const cdb_blocks *blocks, size_t *accepted,
+                          cdb_error *error) {
+  return guarded(error, [=] { *accepted = set->database->accept({*blocks}); });
+}
+
+cdb_status cdb_set_commit(cdb_set *set, cdb_error *error) {
+  return guarded(error, [=] { set->database->commit(); });
+}
+
+cdb_status cdb_set_checkpoint(cdb_set *set, cdb_error *error) {
+  return guarded(error, [=] { set->database->checkpoint(); });
+}
+
+cdb_status cdb_set_settle(cdb_set *set, cdb_error *error) {
+  return guarded(error, [=] { set->database->settle(); });
+}
+
+cdb_status cdb_set_verify(cdb_set *set, cdb_error *error) {
+  return guarded(error, [=] { set->database->verify(); });
+}
+
+cdb_status cdb_set_find(cdb_set *set, const uint8_t *names, size_t n, cdb_set_info *infos,
+                        uint8_t *found, cdb_error *error) {
+  return guarded(error, [=] { set->database->find(names, n, infos, found); });
+}
+
+cdb_status cdb_set_cursor_open(cdb_set *set, uint32_t first, uint32_t last, cdb_set_cursor **cursor,
+                               cdb_error *error) {
+  return guarded(error, [=] {
+    auto opened = std::make_unique<cdb_set_cursor>(set->database);
+    opened->blocks = set->database->read(first, last);
+    *cursor = opened.release();
+  });
+}
+
+cdb_status cdb_set_rewound_open(cdb_set *set, cdb_set_cursor **cursor, cdb_error *error) {
+  return guarded(error, [=] {
+    auto opened = std::make_unique<cdb_set_cursor>(set->database);
+    opened->blocks = set->database->read_rewound();
+    *cursor = opened.release();
+  });
+}
+
+cdb_status cdb_set_cursor_next(cdb_set_cursor *cursor, cdb_set_block *block, int32_t *found,
+                               cdb_error *error) {
+  return guarded(error,
+                 [=] { *found = cursor->database->next(cursor->blocks.get(), block) ? 1 : 0; });
+}
+
+void cdb_set_cursor_close(cdb_set_cursor *cursor) { delete cursor; }
+
+cdb_status cdb_set_begin_rewind(cdb_set *set, int64_t newest, cdb_error *error) {
+  return guarded(error, [=] { set->database->begin_rewind(newest); });
+}
+
+cdb_status cdb_set_erase(cdb_set *set, const cdb_blocks *blocks, cdb_error *error) {
+  return guarded(error, [=] { set->database->erase({*blocks}); });
+}
+
+cdb_status cdb_set_end_rewind(cdb_set *set, cdb_error *error) {
+  return guarded(error, [=] { set->database->end_rewind(); });
+}

@@ -1,0 +1,336 @@
+#include "database.h"
+
+#include "common/coin_name.h"
+#include "common/failure.h"
+
+#include <algorithm>
+#include <future>
+#include <utility>
+
+namespace cdb::coin_set {
+
+namespace {
+
+constexpr size_t kPartEntries = 125;  // from so many lookups on, a thread pays
+constexpr size_t kFindParts = 4;      // more than processors: most of a cold lookup is waiting
+constexpr size_t kCheckParts = 2;
+
+static_assert(sizeof(cdb_set_info) == 80, "cdb_set_info has no gaps");
+
+// One of n parts of about the same size, in the order of names.
+std::vector<Asked> sorted_part(const std::vector<Asked> &all, size_t part, size_t n) {
+  std::vector<Asked> sorted(all.data() + all.size() * part / n,
+                            all.data() + all.size() * (part + 1) / n);
+  std::sort(sorted.begin(), sorted.end(),
+            [](const Asked &a, const Asked &b) { return compare_names(a.name, b.name) < 0; });
+  return sorted;
+}
+
+size_t parts_for(size_t n_entries, size_t most) {
+  return std::clamp(n_entries / kPartEntries, size_t{1}, most);
+}
+
+// Runs part(0) … part(n - 1) at the same time, and throws the first failure.
+template <typename Part>
+void run_parts(size_t n, Part part) {
+  std::vector<std::future<void>> others;
+  for (size_t i = 1; i < n; ++i) others.push_back(std::async(std::launch::async, part, i));
+  part(0);
+  for (std::future<void> &other : others) other.get();
+}
+
+}  // namespace
+
+bool Cursor::next(cdb_set_block *block) {
+  if (committed_->next(block)) return true;
+  if (next_ == end_) return false;
+  *block = pending_->at(next_++);
+  // Copied, for others are going to be added, and all of them moved.
+  spends_.assign(block->spends, block->spends + block->n_spends * kNameBytes);
+  confirms_.assign(block->confirms, block->confirms + block->n_confirms * kConfirmBytes);
+  block->spends = spends_.data();
+  block->confirms = confirms_.data();
+  return true;
+}
+
+Database::Database(const std::string &path, const cdb_set_options &options)
+    : options_(options), store_(std::make_unique<Store>(path, options)) {
+  pending_.restore_parents(store_->read_parents());
+  restore();
+  visible_ = store_->newest();
+}
+
+void Database::close() {
+  std::unique_ptr<Store> store;
+  {
+    const Change change(access_);
+    const std::lock_guard<std::mutex> lock(cursors_mutex_);
+    for (Cursor *cursor : cursors_) cursor->release();
+    store = std::move(store_);
+  }
+  if (store != nullptr) store->close();
+}
+
+void Database::check_usable() const {
+  if (store_ == nullptr) throw Failure(CDB_CLOSED, "", "it is closed", "open it again");
+  access_.check();
+}
+
+void Database::doubt(const std::string &why) {
+  const Change change(access_);
+  access_.doubt(why);
+}
+
+template <typename Body>
+auto Database::reading(Body body) {
+  const Reading inside(access_);  // and no change goes on
+  check_usable();
+  return body();
+}
+
+template <typename Body>
+void Database::writing(Body body) {
+  check_usable();
+  if (options_.read_only != 0) throw Failure(CDB_INVALID, "", "it was opened read-only");
+  try {
+    body();
+  } catch (const Failure &failure) {
+    if (failure.status() != CDB_INVALID) doubt(failure.what());
+    throw;
+  } catch (const std::exception &exception) {
+    doubt(exception.what());
+    throw;
+  }
+}
+
+int64_t Database::newest_pending() const {
+  return pending_.blocks().empty() ? store_->newest() : int64_t{pending_.blocks().back().index};
+}
+
+cdb_set_state Database::state() {
+  return reading([&]() -> cdb_set_state {
+    const okv_stats stats = store_->stats();
+    return {visible_,
+            store_->newest(),
+            stats.sequence,
+            stats.ingests,
+            store_->is_rewinding() ? 1 : 0,
+            pending_.probes() + finding_probes_};
+  });
+}
+
+void Database::verify() {
+  reading([&] { store_->verify(); });
+}
+
+// What is examined is in memory, and out of sight. To look at the engine for it keeps no reader
+// out.
+size_t Database::accept(const Blocks &chunk) {
+  size_t first_bad = 0;
+  writing([&] {
+    if (store_->is_rewinding()) throw Failure(CDB_INVALID, "", "within a rewind");
+    const size_t blocks_before = pending_.blocks().size();
+    const size_t first_coin = pending_.coins().size();
+    std::vector<size_t> sizes;  // sizes[b]: coins before block b of the chunk
+    {
+      const Change change(access_);
+      first_bad = add_until_bad(chunk, &sizes);
+    }
+    first_bad = check(first_coin, sizes, first_bad);
+    {
+      const Change change(access_);
+      if (first_bad > 0) visible_ = static_cast<int64_t>(chunk.indices[first_bad - 1]);
+      if (first_bad < chunk.n) pending_.keep(blocks_before + first_bad, sizes[first_bad], visible_);
+    }
+    if (pending_.coins().size() >= options_.commit_entries) index();
+  });
+  return first_bad;
+}
+
+// Gives back what a crash has taken from memory: the coins of committed blocks above indexed().
+void Database::restore() {
+  if (store_->indexed() == store_->newest()) return;
+  const auto blocks = store_->cursor(static_cast<uint32_t>(store_->indexed() + 1),
+                                     static_cast<uint32_t>(store_->newest()));
+  Bytes names;
+  int64_t newest = store_->indexed();
+  cdb_set_block block;
+  while (blocks->next(&block)) {
+    names.resize(block.n_confirms * kNameBytes);
+    name_coins(block.confirms, block.n_confirms, names.data());
+    const uint64_t index = block.index, spend_end = block.n_spends, confirm_end = block.n_confirms;
+    const Blocks chunk{{1, &index, &block.timestamp, &spend_end, &confirm_end, block.spends,
+                        block.confirms, names.data()}};
+    if (!pending_.add(chunk, 0, newest))
+      throw Failure(CDB_CORRUPT, "", "a block does not fit those before it");
+    newest = block.index;
+    pending_.drop_committed_blocks();
+  }
+}
+
+// The number of blocks that break no rule that shows without the database.
+size_t Database::add_until_bad(const Blocks &chunk, std::vector<size_t> *sizes) {
+  for (size_t b = 0; b < chunk.n; ++b) {
+    sizes->push_back(pending_.coins().size());
+    if (!pending_.add(chunk, b, newest_pending())) return b;
+  }
+  return chunk.n;
+}
+
+// Asks the database about the chunk's coins, those from first_coin on, and gives the first block
+// that it finds to be bad, or the one that is known to be.
+size_t Database::check(size_t first_coin, const std::vector<size_t> &sizes, size_t first_bad) {
+  std::vector<Asked> new_names, old_spends;
+  size_t b = 0;
+  for (size_t i = first_coin; i < pending_.coins().size(); ++i) {
+    while (b + 1 < sizes.size() && sizes[b + 1] <= i) ++b;
+    const PendingCoin &coin = pending_.coins()[i];
+    if (coin.may_exist) new_names.push_back({coin.name, b});
+    if (!coin.is_confirmed) old_spends.push_back({coin.name, b});
+  }
+  const size_t n_parts = parts_for(new_names.size() + old_spends.size(), kCheckParts);
+  std::vector<size_t> bad(n_parts, first_bad);
+  run_parts(n_parts, [&](size_t part) {
+    store_->check_absent(sorted_part(new_names, part, n_parts), &bad[part]);
+    store_->check_spendable(sorted_part(old_spends, part, n_parts), &bad[part]);
+  });
+  return *std::min_element(bad.begin(), bad.end());
+}
+
+void Database::commit() {
+  writing([&] { commit_pending(); });
+}
+
+void Database::commit_pending() {
+  if (pending_.blocks().empty()) return;
+  store_->commit(pending_);
+  const Change change(access_);
+  store_->set_newest(pending_.blocks().back().index);
+  pending_.drop_committed_blocks();
+}
+
+void Database::index() {
+  commit_pending();
+  if (pending_.coins().empty()) return;
+  store_->index(pending_);
+  const Change change(access_);
+  pending_.drop_indexed_coins();
+}
+
+void Database::checkpoint() {
+  writing([&] {
+    index();
+    store_->checkpoint();
+  });
+}
+
+void Database::settle() {
+  writing([&] {
+    index();
+    store_->checkpoint();
+    store_->settle();
+  });
+}
+
+void Database::find(const uint8_t *names, size_t n, cdb_set_info *infos, uint8_t *found) {
+  reading([&] { find_all(names, n, infos, found); });
+}
+
+void Database::find_all(const uint8_t *names, size_t n, cdb_set_info *infos, uint8_t *found) {
+  std::vector<Asked> asked;
+  std::vector<Place> places;
+  uint64_t probes = 0;
+  for (size_t i = 0; i < n; ++i) {
+    const uint8_t *name = names + i * kNameBytes;
+    found[i] = find_in_memory(name, i, &infos[i], &places, &probes) ? 1 : 0;
+    if (found[i] == 0) asked.push_back({name, i});
+  }
+  finding_probes_ += probes;
+  const size_t n_parts = parts_for(asked.size(), kFindParts);
+  run_parts(n_parts,
+            [&](size_t part) { store_->find(sorted_part(asked, part, n_parts), infos, found); });
+  store_->read_coins(std::move(places), infos);
+}
+
+// Sets all that memory knows of a coin, and adds a place where it is the block alone that knows the
+// coin itself.
+bool Database::find_in_memory(const uint8_t *name, size_t i, cdb_set_info *info,
+                              std::vector<Place> *places, uint64_t *probes) const {
+  const PendingCoin *coin = pending_.find(name, probes);
+  const bool is_spent = coin != nullptr && int64_t{coin->spent_index} <= visible_;
+  info->spent_index = is_spent ? coin->spent_index : 0;
+  if (coin == nullptr || !coin->is_confirmed || int64_t{coin->confirmed_index} > visible_)
+    return false;
+  info->confirmed_index = coin->confirmed_index;
+  cdb_set_block block;
+  if (pending_.find_block(coin->confirmed_index, &block) == nullptr)
+    places->push_back({i, coin->confirmed_index, coin->position});
+  else
+    copy_confirm(block.confirms + size_t{coin->position} * kConfirmBytes, info);
+  return true;
+}
+
+std::unique_ptr<Cursor> Database::read(uint32_t first, uint32_t last) {
+  return reading([&] {
+    const int64_t newest = std::min(int64_t{last}, visible_);
+    const int64_t committed = std::min(newest, store_->newest());
+    const size_t begin = pending_.shared_blocks()->first_from(first);
+    const size_t end = pending_.shared_blocks()->first_from(static_cast<uint64_t>(newest + 1));
+    if (committed < int64_t{first}) return open_cursor(1, 0, begin, std::max(begin, end));
+    return open_cursor(first, static_cast<uint32_t>(committed), begin, std::max(begin, end));
+  });
+}
+
+std::unique_ptr<Cursor> Database::read_rewound() {
+  return reading([&] {
+    if (!store_->is_rewinding()) throw Failure(CDB_INVALID, "", "no rewind is under way");
+    if (store_->newest() >= int64_t{UINT32_MAX}) return open_cursor(1, 0, 0, 0);
+    return open_cursor(static_cast<uint32_t>(store_->newest() + 1), UINT32_MAX, 0, 0);
+  });
+}
+
+std::unique_ptr<Cursor> Database::open_cursor(uint32_t first, uint32_t last, size_t begin,
+                                              size_t end) {
+  auto cursor =
+      std::make_unique<Cursor>(store_->cursor(first, last), pending_.shared_blocks(), begin, end);
+  const std::lock_guard<std::mutex> lock(cursors_mutex_);
+  cursors_.insert(cursor.get());
+  return cursor;
+}
+
+bool Database::next(Cursor *cursor, cdb_set_block *block) {
+  return reading([&] { return cursor->next(block); });
+}
+
+// Inside, so that a change that comes next knows who has gone.
+void Database::end(std::unique_ptr<Cursor> cursor) {
+  const Reading inside(access_);
+  const std::lock_guard<std::mutex> lock(cursors_mutex_);
+  cursors_.erase(cursor.get());
+  cursor.reset();
+}
+
+void Database::begin_rewind(int64_t newest) {
+  writing([&] {
+    index();
+    if (newest > store_->newest()) throw Failure(CDB_INVALID, "", "a rewind to a later block");
+    const int64_t kept = store_->begin_rewind(std::max(newest, int64_t{-1}));
+    const Change change(access_);
+    store_->set_rewinding(kept);
+    visible_ = kept;
+  });
+}
+
+void Database::erase(const Blocks &blocks) {
+  writing([&] { store_->erase(blocks); });
+}
+
+void Database::end_rewind() {
+  writing([&] {
+    store_->end_rewind();
+    const Change change(access_);
+    store_->set_rewound();
+  });
+}
+
+}  // namespace cdb::coin_set

@@ -1,0 +1,157 @@
+// cdb_ordered_kv.h for C++: handles that free themselves, packed entries that grow, and failures
+// that are thrown.
+#pragma once
+
+#include "cdb_ordered_kv.h"
+
+#include "common/bytes.h"
+#include "common/failure.h"
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cdb::coin_set {
+
+// Bytes that are somebody else's.
+struct Span {
+  const uint8_t *bytes = nullptr;
+  size_t n = 0;
+
+  Span() = default;
+  Span(const uint8_t *from, size_t size) : bytes(from), n(size) {}
+  template <typename Container>  // of bytes
+  Span(const Container &all) : bytes(all.data()), n(all.size()) {}
+  Span(std::string_view text)
+      : bytes(reinterpret_cast<const uint8_t *>(text.data())), n(text.size()) {}
+  bool operator==(const Span &other) const {
+    return n == other.n && std::memcmp(bytes, other.bytes, n) == 0;
+  }
+};
+
+class Items {
+ public:
+  void add(const Span &item) {
+    bytes_.insert(bytes_.end(), item.bytes, item.bytes + item.n);
+    ends_.push_back(bytes_.size());
+  }
+  void reserve(size_t n, size_t item_bytes) {
+    bytes_.reserve(n * item_bytes);
+    ends_.reserve(n);
+  }
+  void clear() {
+    bytes_.clear();
+    ends_.clear();
+  }
+  size_t n() const { return ends_.size(); }
+  size_t n_bytes() const { return bytes_.size(); }
+  okv_items view() const { return {ends_.size(), bytes_.data(), ends_.data()}; }
+
+ private:
+  Bytes bytes_;
+  std::vector<uint64_t> ends_;
+};
+
+class Engine {
+ public:
+  Engine(const std::string &path, const okv_options &options);
+  // Everything, also when it throws.
+  void close();
+  okv *get() const { return kv_.get(); }
+
+  okv_stats stats() const;
+  void get_many(uint8_t space, const Items &keys, std::vector<okv_wanted> *wanted,
+                okv_reuse reuse) const;
+  // Whether the key is there, and its value.
+  bool get(uint8_t space, const Span &key, Bytes *value) const;
+  void checkpoint();
+  void settle();
+  void verify() const;
+
+ private:
+  struct Closer {
+    void operator()(okv *kv) const;
+  };
+  std::unique_ptr<okv, Closer> kv_;
+};
+
+// What is written in one step; to be put in the order of spaces and keys.
+class Batch {
+ public:
+  void put(uint8_t space, const Span &key, const Span &value) { add({space, 0}, key, value); }
+  void erase(uint8_t space, const Span &key) { add({space, 1}, key, {}); }
+  void commit(const Engine &to, okv_durability durability) const;
+
+ private:
+  void add(const okv_op &op, const Span &key, const Span &value) {
+    ops_.push_back(op);
+    keys_.add(key);
+    values_.add(value);
+  }
+
+  std::vector<okv_op> ops_;
+  Items keys_, values_;
+};
+
+// Many entries of one space, to be put in the order of keys.
+class Run {
+ public:
+  Run(const Engine &of, uint8_t space);
+  void put(const Span &key, const Span &value) {
+    keys_.add(key);
+    values_.add(value);
+    if (keys_.n() >= kPageEntries || values_.n_bytes() >= kPageBytes) write_page();
+  }
+  void finish();
+  static void ingest(const Engine &to, const std::vector<const Run *> &runs);
+
+ private:
+  static constexpr size_t kPageEntries = 1024;
+  static constexpr size_t kPageBytes = 64u << 10;
+
+  void write_page();
+
+  struct Freer {
+    void operator()(okv_run *run) const { okv_run_free(run); }
+  };
+  std::unique_ptr<okv_run, Freer> run_;
+  Items keys_, values_;
+};
+
+// Entries in order, as they were when it began, of which a few are in memory.
+class Scan {
+ public:
+  // page_bytes: of values in memory, unless one entry has more. No end: without one.
+  Scan(const Engine &of, uint8_t space, const Span &first, const Span &end, bool is_reverse,
+       okv_reuse reuse, size_t page_bytes);
+  // Reads on until there are `most` entries in memory, more than there are now, or as many as there
+  // is room for. False when
+  // there are no more.
+  bool read(size_t most);
+  // The first n of those in memory go.
+  void drop(size_t n);
+  // Lets go of the engine; what is in memory stays.
+  void release() { scan_.reset(); }
+
+  size_t n() const { return page_.n; }
+  Span key(size_t i) const { return item(keys_, key_ends_, i); }
+  Span value(size_t i) const { return item(values_, value_ends_, i); }
+
+ private:
+  static Span item(const Bytes &bytes, const std::vector<uint64_t> &ends, size_t i) {
+    const size_t begin = i == 0 ? 0 : ends[i - 1];
+    return {bytes.data() + begin, ends[i] - begin};
+  }
+  void make_room(size_t most);
+
+  struct Freer {
+    void operator()(okv_scan *scan) const { okv_scan_free(scan); }
+  };
+  std::unique_ptr<okv_scan, Freer> scan_;
+  okv_page page_{};
+  Bytes keys_, values_;
+  std::vector<uint64_t> key_ends_, value_ends_;
+};
+
+}  // namespace cdb::coin_set

@@ -1,0 +1,72 @@
+// The coin set in an engine: blocks by their indexes, and what a layout makes of coins and spends.
+//
+// It knows neither the engine nor, but by layouts/, what a key looks like.
+#pragma once
+
+#include "block_log.h"
+#include "pending.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace cdb::coin_set {
+
+// A name that is looked up, and what the asker calls it.
+struct Asked {
+  const uint8_t *name;
+  size_t tag;
+};
+
+class Store {
+ public:
+  Store(const std::string &path, const cdb_set_options &options);
+  void close() { engine_.close(); }
+
+  int64_t newest() const { return newest_; }
+  int64_t indexed() const { return indexed_; }
+  bool is_rewinding() const { return is_rewinding_; }
+  okv_stats stats() const { return engine_.stats(); }
+
+  // Finds indexed coins by their names, which must be sorted: sets found[tag] to 1 and infos[tag],
+  // its spent_index only if the coin is spent.
+  void find(const std::vector<Asked> &sorted, cdb_set_info *infos, uint8_t *found) const;
+  // Sets what blocks hold of the coins at these places in infos[tag].
+  void read_coins(std::vector<Place> places, cdb_set_info *infos) const;
+  // Set *first_bad to the smallest tag of a name that is a coin's (new_names), or that is not an
+  // unspent coin's (spends), if that is smaller. Both must be sorted.
+  void check_absent(const std::vector<Asked> &new_names, size_t *first_bad) const;
+  void check_spendable(const std::vector<Asked> &spends, size_t *first_bad) const;
+  std::unique_ptr<BlockCursor> cursor(uint32_t first, uint32_t last) const;
+  void verify() const { engine_.verify(); }
+
+  // What is to be known of the parents of indexed coins.
+  Parents read_parents() const;
+
+  // Writes the blocks that are not committed, in one atomic step; they count once set_newest() says
+  // so.
+  void commit(const Pending &pending);
+  void set_newest(int64_t newest) { newest_ = newest; }
+  // Writes where the coins are and what is spent, in one atomic step with indexed().
+  void index(const Pending &pending);
+  void checkpoint() { engine_.checkpoint(); }
+  void settle() { engine_.settle(); }
+  // Writes that nothing above the newest block up to this one counts, and gives that one.
+  int64_t begin_rewind(int64_t newest);
+  void set_rewinding(int64_t kept);
+  void set_rewound() { is_rewinding_ = false; }
+  void erase(const Blocks &blocks);
+  void end_rewind();
+
+ private:
+  void index_by_runs(const Pending &pending);
+
+  Engine engine_;
+  const okv_durability durability_;
+  const uint64_t ingest_entries_;
+  int64_t newest_ = -1;  // what lies above it is being erased
+  int64_t indexed_ = -1;
+  bool is_rewinding_ = false;
+};
+
+}  // namespace cdb::coin_set

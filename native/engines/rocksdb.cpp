@@ -1,0 +1,543 @@
+// The functions of cdb_ordered_kv.h over RocksDB: a space is a column family.
+
+#include "cdb_ordered_kv.h"
+
+#include "common/c_face.h"
+#include "common/lost_pages.h"
+#include "rocksdb/common.h"
+#include "rocksdb/files.h"
+#include "rocksdb/log_file.h"
+#include "rocksdb/mapped_tables.h"
+#include "rocksdb/table_starts.h"
+#include "rocksdb/turns.h"
+
+#include <rocksdb/cache.h>
+#include <rocksdb/filter_policy.h>
+#include <rocksdb/iterator.h>
+#include <rocksdb/sst_file_writer.h>
+#include <rocksdb/table.h>
+#include <rocksdb/write_batch.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+using cdb::guarded;
+using cdb::LostPages;
+using rocksdb::ColumnFamilyHandle;
+using rocksdb::PinnableSlice;
+using rocksdb::Slice;
+using rocksdb::Status;
+
+namespace {
+
+constexpr size_t kReadChunk = 1024;  // keys; bounds the blocks that one MultiGet pins
+constexpr size_t kMemtableBytes = 32u << 20;
+constexpr size_t kLogBytes = 64u << 20;
+constexpr int kRunsAtOnce = 8;  // from so many on they are merged
+
+Slice slice(const uint8_t *bytes, size_t n) { return {reinterpret_cast<const char *>(bytes), n}; }
+
+// Items, one after the other.
+class InTurn {
+ public:
+  explicit InTurn(const okv_items &items) : items_(items) {}
+  Slice next() {
+    const uint64_t begin = std::exchange(end_, items_.ends[next_++]);
+    return slice(items_.bytes + begin, end_ - begin);
+  }
+
+ private:
+  const okv_items &items_;
+  size_t next_ = 0;
+  uint64_t end_ = 0;
+};
+
+rocksdb::DBOptions db_options_for(const okv_options &wanted) {
+  rocksdb::DBOptions options;
+  options.create_if_missing = wanted.create != 0;
+  options.create_missing_column_families = wanted.create != 0;
+  options.paranoid_checks = true;
+  // A new database is about to be loaded, which reads little, and mapped pages count as its memory.
+  options.allow_mmap_reads = wanted.create == 0;
+  options.max_background_jobs = 2;
+  options.bytes_per_sync = 1u << 20;
+  options.max_total_wal_size = kLogBytes;
+  options.max_bgerror_resume_count = 0;  // what has failed stays failed until it is reopened
+  options.info_log = std::make_shared<SilentLogger>();
+  options.stats_dump_period_sec = 0;
+  options.stats_persist_period_sec = 0;
+  return options;
+}
+
+rocksdb::ColumnFamilyOptions ascending_options(const rocksdb::BlockBasedTableOptions &table) {
+  rocksdb::ColumnFamilyOptions options;
+  options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
+  options.compression = rocksdb::kNoCompression;  // nearly all is hashes
+  options.write_buffer_size = kMemtableBytes;
+  return options;
+}
+
+// Each run of random keys covers all of them, and levels of runs that overlap wholly would be
+// rewritten at each merge. Universal compaction merges runs of like size.
+rocksdb::ColumnFamilyOptions random_options(rocksdb::BlockBasedTableOptions table) {
+  table.filter_policy.reset(rocksdb::NewBloomFilterPolicy(10));
+  rocksdb::ColumnFamilyOptions options = ascending_options(table);
+  options.compaction_style = rocksdb::kCompactionStyleUniversal;
+  options.memtable_whole_key_filtering = true;
+  options.memtable_prefix_bloom_size_ratio = 0.02;
+  options.level0_file_num_compaction_trigger = kRunsAtOnce;
+  options.level0_slowdown_writes_trigger = 5 * kRunsAtOnce;
+  options.level0_stop_writes_trigger = 8 * kRunsAtOnce;
+  return options;
+}
+
+rocksdb::ReadOptions read_options(okv_reuse reuse) {
+  rocksdb::ReadOptions options;
+  options.fill_cache = reuse == OKV_OFTEN;
+  return options;
+}
+
+Status remove_if_there(const std::string &path) {
+  if (std::remove(path.c_str()) == 0 || errno == ENOENT) return Status::OK();
+  return Status::IOError("can't remove " + path, std::strerror(errno));
+}
+
+void copy_wanted(const Slice &value, okv_wanted *wanted) {
+  wanted->length = static_cast<uint32_t>(value.size());
+  if (wanted->from >= value.size() || wanted->most == 0) return;
+  const size_t n = std::min<size_t>(wanted->most, value.size() - wanted->from);
+  std::memcpy(wanted->to, value.data() + wanted->from, n);
+}
+
+}  // namespace
+
+struct okv {
+ public:
+  okv(const char *path, const okv_options &wanted);
+  ~okv() { release_families(); }
+  okv(const okv &) = delete;
+  okv &operator=(const okv &) = delete;
+
+  void open(bool may_create);
+  void close();
+  okv_stats stats() const { return {db_->GetLatestSequenceNumber(), ingests_}; }
+  void commit(const okv_op *ops, const okv_items &keys, const okv_items &values,
+              okv_durability durability);
+  void ingest(okv_run *const *runs, size_t n_runs);
+  void get_many(uint8_t space, const okv_items &keys, okv_wanted *wanted, okv_reuse reuse);
+  void checkpoint() { written(db_->Flush(rocksdb::FlushOptions(), families_)); }
+  void settle() { written(compact(*db_, families_)); }
+  void verify() { check(db_->VerifyChecksum()); }
+
+  // What a body concludes from tables counts only if all of their pages could be read.
+  template <typename Body>
+  void reading(Body body) {
+    with_readable_mappings(*lost_pages_, body);
+  }
+  template <typename Body>
+  void writing(Body body) {
+    if (is_read_only_) throw cdb::Failure(CDB_INVALID, "", "it was opened read-only");
+    reading(body);
+  }
+
+  rocksdb::DB &db() { return *db_; }
+  ColumnFamilyHandle *family(uint8_t space) const { return families_.at(space); }
+  TableStarts &table_starts(uint8_t space) { return table_starts_.at(space); }
+  rocksdb::Options options_of(uint8_t space) const {
+    return {db_options_, descriptors_.at(space).options};
+  }
+  // RocksDB keeps no file of such a name, and leaves it alone.
+  std::string run_path(uint8_t space) const {
+    return path_ + "/unfinished-" + descriptors_.at(space).name;
+  }
+
+ private:
+  Status open_families();
+  Status remove_unfinished_runs() const;
+  std::string manifest_state() const;
+  void release_families();
+  // Takes note of how a write ended.
+  void written(const Status &status);
+
+  const std::string path_;
+  const bool is_read_only_;
+  const std::shared_ptr<LostPages> lost_pages_ = std::make_shared<LostPages>();
+  std::unique_ptr<rocksdb::Env> env_;  // outlives db_
+  rocksdb::DBOptions db_options_;
+  std::vector<rocksdb::ColumnFamilyDescriptor> descriptors_;
+  std::unique_ptr<rocksdb::DB> db_;
+  std::vector<ColumnFamilyHandle *> families_;  // owned until close()
+  std::vector<TableStarts> table_starts_;
+  std::atomic<uint64_t> ingests_{0};
+  bool is_log_synced_ = true;
+  bool has_failed_ = false;  // a write
+};
+
+struct okv_run {
+ public:
+  okv_run(okv *kv, uint8_t space)
+      : space_(space),
+        writer_(rocksdb::EnvOptions(), kv->options_of(space), kv->family(space)),
+        path_(kv->run_path(space)) {}
+
+  uint8_t space() const { return space_; }
+  const std::string &path() const { return path_; }
+  bool is_empty() const { return is_empty_; }
+
+  void add(const okv_items &keys, const okv_items &values) {
+    if (std::exchange(is_empty_, is_empty_ && keys.n == 0) != is_empty_) begin();
+    InTurn key(keys), value(values);
+    for (size_t i = 0; i < keys.n; ++i) check(writer_.Put(key.next(), value.next()));
+  }
+  void finish() {
+    if (!is_empty_) check(writer_.Finish());
+  }
+
+ private:
+  // A file that is there may be a hard link of a run that was ingested: it must not be written
+  // over.
+  void begin() {
+    check(remove_if_there(path_));
+    check(writer_.Open(path_));
+  }
+
+  const uint8_t space_;
+  rocksdb::SstFileWriter writer_;
+  const std::string path_;
+  bool is_empty_ = true;  // and there is no file
+};
+
+struct okv_scan {
+ public:
+  okv_scan(okv *kv, uint8_t space, const okv_bounds &bounds, bool is_reverse, okv_reuse reuse);
+  void next(okv_page *page);
+  okv *kv() const { return kv_; }
+
+ private:
+  bool is_inside() const;
+  bool is_behind_start() const;
+  void seek(const Slice &key);
+  void begin();
+  void step();
+  bool add_to(okv_page *page) const;
+
+  okv *const kv_;
+  const std::string first_, end_;
+  const bool has_end_, is_reverse_;
+  std::unique_ptr<rocksdb::Iterator> rows_;
+  std::shared_ptr<const TableStarts::Keys> starts_;
+  size_t next_start_ = 0;
+  bool is_begun_ = false;
+  bool is_given_ = true;  // the entry at which rows_ is
+};
+
+okv::okv(const char *path, const okv_options &wanted)
+    : path_(path),
+      is_read_only_(wanted.read_only != 0),
+      db_options_(db_options_for(wanted)),
+      table_starts_(wanted.n_spaces) {
+  std::shared_ptr<rocksdb::FileSystem> files = std::make_shared<CarefulFiles>(
+      std::make_shared<MappedTables>(rocksdb::FileSystem::Default(), lost_pages_));
+  if (wanted.mostly == OKV_POWER) files = std::make_shared<ZeroedLogs>(files);
+  env_ = rocksdb::NewCompositeEnv(files);
+  db_options_.env = env_.get();
+  rocksdb::BlockBasedTableOptions table;
+  table.block_cache = rocksdb::NewLRUCache(wanted.cache_bytes);
+  for (size_t i = 0; i < wanted.n_spaces; ++i) {
+    const okv_space &space = wanted.spaces[i];
+    // A RocksDB database always has the first one, which is called so.
+    descriptors_.emplace_back(
+        i == 0 ? rocksdb::kDefaultColumnFamilyName : space.name,
+        space.order == OKV_RANDOM ? random_options(table) : ascending_options(table));
+  }
+}
+
+void okv::open(bool may_create) {
+  if (!may_create && env_->FileExists(path_ + "/CURRENT").IsNotFound())
+    check(Status::NotFound("it has no file CURRENT"));
+  Status status = is_read_only_ ? Status::OK() : remove_unfinished_runs();
+  if (status.ok()) status = open_families();
+  // A column family is missing, or a file that another one names.
+  const bool is_damaged = status.IsInvalidArgument() || status.IsPathNotFound();
+  check(is_damaged ? Status::Corruption(status.ToString()) : status);
+}
+
+Status okv::open_families() {
+  rocksdb::DB *db = nullptr;
+  std::unique_ptr<Turn> turn;
+  if (is_read_only_) turn = std::make_unique<Turn>(path_, LOCK_SH);
+  const std::string manifest = is_read_only_ ? manifest_state() : "";
+  const Status status =
+      is_read_only_
+          ? rocksdb::DB::OpenForReadOnly(db_options_, path_, descriptors_, &families_, &db)
+          : rocksdb::DB::Open(db_options_, path_, descriptors_, &families_, &db);
+  db_.reset(db);
+  if (!status.ok()) return status;
+  // The logs are read after the manifest. What a writer moves from there to tables meanwhile, or
+  // takes in before it goes on in the log, would be missing in the middle.
+  if (is_read_only_ && manifest_state() != manifest)
+    return Status::TryAgain("a writer changed it while it was opened");
+  return status;
+}
+
+// Which manifest counts and how long it is, as nothing is ever changed in it.
+std::string okv::manifest_state() const {
+  std::string name;
+  uint64_t length = 0;
+  if (!rocksdb::ReadFileToString(env_.get(), path_ + "/CURRENT", &name).ok()) return "";
+  const std::string path = path_ + "/" + name.substr(0, name.find('\n'));
+  return env_->GetFileSize(path, &length).ok() ? name + std::to_string(length) : "";
+}
+
+Status okv::remove_unfinished_runs() const {
+  Status status;
+  for (size_t space = 0; status.ok() && space < descriptors_.size(); ++space)
+    status = remove_if_there(run_path(static_cast<uint8_t>(space)));
+  return status;
+}
+
+// Must come before the database goes.
+void okv::release_families() {
+  for (ColumnFamilyHandle *family : families_) delete family;
+  families_.clear();
+}
+
+// After a failed write RocksDB says once more that there was one, which would hide why.
+void okv::close() {
+  release_families();
+  const Status status = db_->Close();
+  if (!has_failed_) check(status);
+}
+
+void okv::written(const Status &status) {
+  has_failed_ = has_failed_ || !status.ok();
+  check(status);
+}
+
+void okv::commit(const okv_op *ops, const okv_items &keys, const okv_items &values,
+                 okv_durability durability) {
+  rocksdb::WriteBatch batch;
+  InTurn next_key(keys), next_value(values);
+  for (size_t i = 0; i < keys.n; ++i) {
+    const Slice key = next_key.next(), value = next_value.next();
+    ColumnFamilyHandle *const to = family(ops[i].space);
+    check(ops[i].is_delete != 0 ? batch.Delete(to, key) : batch.Put(to, key, value));
+  }
+  rocksdb::WriteOptions options;
+  options.sync = durability == OKV_POWER;
+  is_log_synced_ = options.sync;
+  written(db_->Write(options, &batch));
+}
+
+// One record of the manifest takes in all runs, so a crash leaves all of them or none.
+void okv::ingest(okv_run *const *runs, size_t n_runs) {
+  // What is in the log must not be lost when this, which comes later, is kept.
+  if (!is_log_synced_) written(db_->SyncWAL());
+  is_log_synced_ = true;
+  std::vector<rocksdb::IngestExternalFileArg> arguments;
+  for (size_t i = 0; i < n_runs; ++i) {
+    if (runs[i]->is_empty()) continue;
+    rocksdb::IngestExternalFileArg argument;
+    argument.column_family = family(runs[i]->space());
+    argument.external_files = {runs[i]->path()};
+    argument.options.move_files = true;
+    argument.options.write_global_seqno = false;
+    arguments.push_back(argument);
+  }
+  if (arguments.empty()) return;
+  written(db_->IngestExternalFiles(arguments));
+  ++ingests_;
+}
+
+void okv::get_many(uint8_t space, const okv_items &keys, okv_wanted *wanted, okv_reuse reuse) {
+  const size_t most = std::min(keys.n, kReadChunk);
+  std::vector<Slice> asked(most);
+  std::vector<PinnableSlice> values(most);
+  std::vector<Status> statuses(most);
+  InTurn next_key(keys);
+  const ReadingInPlace in_place;
+  for (size_t done = 0; done < keys.n; done += kReadChunk) {
+    const size_t n = std::min(kReadChunk, keys.n - done);
+    std::generate_n(asked.begin(), n, [&] { return next_key.next(); });
+    db_->MultiGet(read_options(reuse), family(space), n, asked.data(), values.data(),
+                  statuses.data(), /*sorted_input=*/true);
+    for (size_t i = 0; i < n; ++i) {
+      const Status &status = statuses[i];
+      if (!status.ok() && !status.IsNotFound()) check(status);
+      wanted[done + i].length = OKV_ABSENT;
+      if (status.ok()) copy_wanted(values[i], &wanted[done + i]);
+      values[i].Reset();
+    }
+  }
+}
+
+okv_scan::okv_scan(okv *kv, uint8_t space, const okv_bounds &bounds, bool is_reverse,
+                   okv_reuse reuse)
+    : kv_(kv),
+      first_(reinterpret_cast<const char *>(bounds.first), bounds.first_bytes),
+      end_(reinterpret_cast<const char *>(bounds.end), bounds.end_bytes),
+      has_end_(bounds.end_bytes > 0),
+      is_reverse_(is_reverse) {
+  do {
+    rows_.reset(kv->db().NewIterator(read_options(reuse), kv->family(space)));
+    check(rows_->status());
+    starts_ = kv->table_starts(space).of(*rows_, kv->db(), kv->family(space));
+  } while (starts_ == nullptr);
+  const auto start = std::upper_bound(starts_->begin(), starts_->end(), first_);
+  next_start_ = static_cast<size_t>(start - starts_->begin());
+}
+
+bool okv_scan::is_inside() const {
+  const Slice key = rows_->key();
+  return key.compare(first_) >= 0 && (!has_end_ || key.compare(end_) < 0);
+}
+
+// Whether a table begins at the row, or between it and the one before.
+bool okv_scan::is_behind_start() const {
+  return next_start_ < starts_->size() &&
+         (!rows_->Valid() || rows_->key().compare((*starts_)[next_start_]) >= 0);
+}
+
+void okv_scan::seek(const Slice &key) {
+  rows_->Seek(key);
+  while (rows_->Valid() && is_behind_start()) ++next_start_;
+}
+
+void okv_scan::begin() {
+  if (!is_reverse_) {
+    seek(first_);
+  } else if (has_end_) {
+    rows_->SeekForPrev(end_);
+    if (rows_->Valid() && rows_->key() == end_) rows_->Prev();
+  } else {
+    rows_->SeekToLast();
+  }
+}
+
+void okv_scan::step() {
+  if (!std::exchange(is_begun_, true)) return begin();
+  if (is_reverse_) return rows_->Prev();
+  rows_->Next();
+  if (!rows_->status().ok() || !is_behind_start()) return;
+  const std::string &start = (*starts_)[next_start_];
+  if (!has_end_ || start < end_) seek(start);
+}
+
+// Whether there was room for the entry.
+bool okv_scan::add_to(okv_page *page) const {
+  const Slice key = rows_->key(), value = rows_->value();
+  const size_t keys_end = page->n == 0 ? 0 : page->key_ends[page->n - 1];
+  const size_t values_end = page->n == 0 ? 0 : page->value_ends[page->n - 1];
+  if (keys_end + key.size() > page->keys_capacity ||
+      values_end + value.size() > page->values_capacity) {
+    page->keys_needed = keys_end + key.size();
+    page->values_needed = values_end + value.size();
+    return false;
+  }
+  std::memcpy(page->keys + keys_end, key.data(), key.size());
+  std::memcpy(page->values + values_end, value.data(), value.size());
+  page->key_ends[page->n] = keys_end + key.size();
+  page->value_ends[page->n] = values_end + value.size();
+  ++page->n;
+  return true;
+}
+
+void okv_scan::next(okv_page *page) {
+  const size_t n_before = page->n;
+  page->is_end = 0;
+  page->keys_needed = page->values_needed = 0;
+  while (page->n < page->most) {
+    if (std::exchange(is_given_, false)) step();
+    if (!rows_->Valid() || !is_inside()) {
+      if (page->n == n_before) check(rows_->status());
+      page->is_end = rows_->status().ok() ? 1 : 0;
+      return;
+    }
+    if (!add_to(page)) return;
+    is_given_ = true;
+  }
+}
+
+const char *okv_version(void) {
+  static const std::string version = "RocksDB " + rocksdb::GetRocksVersionAsString();
+  return version.c_str();
+}
+
+cdb_status okv_open(const char *path, const okv_options *options, okv **kv, cdb_error *error) {
+  return guarded(error, [=] {
+    auto opened = std::make_unique<okv>(path, *options);
+    opened->reading([&] { opened->open(options->create != 0); });
+    *kv = opened.release();
+  });
+}
+
+cdb_status okv_close(okv *kv, cdb_error *error) {
+  return guarded(error, [=] {
+    const std::unique_ptr<okv> closed(kv);
+    closed->close();
+  });
+}
+
+cdb_status okv_get_stats(okv *kv, okv_stats *stats, cdb_error *error) {
+  return guarded(error, [=] { *stats = kv->stats(); });
+}
+
+cdb_status okv_commit(okv *kv, const okv_op *ops, okv_items keys, okv_items values,
+                      okv_durability durability, cdb_error *error) {
+  return guarded(error, [=] { kv->writing([=] { kv->commit(ops, keys, values, durability); }); });
+}
+
+cdb_status okv_run_begin(okv *kv, uint8_t space, okv_run **run, cdb_error *error) {
+  return guarded(error, [=] { kv->writing([=] { *run = new okv_run(kv, space); }); });
+}
+
+cdb_status okv_run_add(okv_run *run, okv_items keys, okv_items values, cdb_error *error) {
+  return guarded(error, [=] { run->add(keys, values); });
+}
+
+cdb_status okv_run_finish(okv_run *run, cdb_error *error) {
+  return guarded(error, [=] { run->finish(); });
+}
+
+void okv_run_free(okv_run *run) { delete run; }
+
+cdb_status okv_ingest(okv *kv, okv_run *const *runs, size_t n_runs, cdb_error *error) {
+  return guarded(error, [=] { kv->writing([=] { kv->ingest(runs, n_runs); }); });
+}
+
+cdb_status okv_get_many(okv *kv, uint8_t space, okv_items keys, okv_wanted *wanted, okv_reuse reuse,
+                        cdb_error *error) {
+  return guarded(error, [=] { kv->reading([=] { kv->get_many(space, keys, wanted, reuse); }); });
+}
+
+cdb_status okv_scan_begin(okv *kv, uint8_t space, const okv_bounds *bounds, int32_t is_reverse,
+                          okv_reuse reuse, okv_scan **scan, cdb_error *error) {
+  return guarded(error, [=] {
+    kv->reading([=] { *scan = new okv_scan(kv, space, *bounds, is_reverse != 0, reuse); });
+  });
+}
+
+cdb_status okv_scan_next(okv_scan *scan, okv_page *page, cdb_error *error) {
+  return guarded(error, [=] { scan->kv()->reading([=] { scan->next(page); }); });
+}
+
+void okv_scan_free(okv_scan *scan) { delete scan; }
+
+cdb_status okv_checkpoint(okv *kv, cdb_error *error) {
+  return guarded(error, [=] { kv->writing([=] { kv->checkpoint(); }); });
+}
+
+cdb_status okv_settle(okv *kv, cdb_error *error) {
+  return guarded(error, [=] { kv->writing([=] { kv->settle(); }); });
+}
+
+cdb_status okv_verify(okv *kv, cdb_error *error) {
+  return guarded(error, [=] { kv->reading([=] { kv->verify(); }); });
+}
