@@ -65,6 +65,7 @@ def fitting_effect(log: Log, path: Path, file: Path | None, rows: list[Operation
 
 def apply(log: Log, effect: Effect, tip: Tip, file: Path | None) -> Tip:
     """Bring a log, whose newest block with coins is the tip, to an effect; gives the new tip."""
+    blocks = packed(effect.blocks)  # what can't be packed takes nothing with it
     newest = log.last_block_index
     if newest is not None and newest >= effect.height:
         # What a rewind takes is gone: no power cut may take SQLite back to before it.
@@ -72,7 +73,7 @@ def apply(log: Log, effect: Effect, tip: Tip, file: Path | None) -> Tip:
         log.rewind_to_block_index(effect.height - 1)
         tip = effect.tip
     if effect.blocks:
-        log.accept_packed(packed(effect.blocks))
+        log.accept_packed(blocks)
         log.coin_infos_packed(b"")  # verified here, and not by whoever reads next
     return next((block.tip for block in reversed(effect.blocks) if block.confirms), tip)
 

@@ -27,6 +27,7 @@ from cdb.packed import CONFIRM_BYTES, PackedBlocks
 _TIP = Struct("<q32s")
 _BLOCK = Struct("<QQ")
 _HEIGHT = Struct("<Q")
+_HEIGHTS = range(MAX_U32 + 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +69,11 @@ class Block:
 
     @classmethod
     def of_content(cls, height: int, content: bytes) -> "Block":
-        """The block of a record."""
+        """The block of a record. Raises ValueError for one that is not whole."""
         timestamp, n_spends = _BLOCK.unpack_from(content)
         end = _BLOCK.size + NAME_BYTES * n_spends
+        if end > len(content) or (len(content) - end) % CONFIRM_BYTES:
+            raise ValueError(f"the record of block {height} is not whole")
         return cls(height, timestamp, content[_BLOCK.size : end], content[end:])
 
     @classmethod
@@ -103,7 +106,7 @@ class Operation:
     @classmethod
     def of_row(cls, number: int, height: int, kind: str, record: bytes) -> "Operation":
         """The operation that a row keeps. Raises ValueError for what is none."""
-        if kind not in ("block", "rollback") or not 0 <= height <= MAX_U32:
+        if kind not in ("block", "rollback") or type(height) is not int or height not in _HEIGHTS:
             raise ValueError(f"operation {number} is a {kind} at height {height}")
         if len(record) < _TIP.size + (_BLOCK.size if kind == "block" else 0):
             raise ValueError(f"operation {number} has a record of {len(record)} bytes")

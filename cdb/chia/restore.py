@@ -27,6 +27,7 @@ from cdb.chia.backup_directory import (
 from cdb.chia.log import fitting_effect, log_path_of
 from cdb.chia.node_database import TABLES, check_in_log, operations_of
 from cdb.chia.service import service_stopped
+from cdb.disk.exchange import rename_new
 from cdb.disk.files import fsync_dir, fsync_file, replace_file, temporary
 from cdb.disk.home import Lock
 from cdb.disk.paths import located, own, read_own
@@ -59,7 +60,10 @@ def restore(directory: str | PathLike[str], file: str | PathLike[str], bar: Step
     that is damaged, DatabaseLockedError beside another restore or a node, and StorageError.
     """
     source = located(directory, read_only=True)
-    return _Restore(source, located(file, read_only=False), bar).run()
+    place = located(file, read_only=False)
+    # As it was given: the directory of a root may be a link to one on another disk.
+    with service_stopped(Path(file).absolute()):
+        return _Restore(source, place, bar).run()
 
 
 class _Restore:
@@ -72,7 +76,6 @@ class _Restore:
     def run(self) -> Contents:
         contents = contents_of(self._source)
         with ExitStack() as held:
-            held.enter_context(service_stopped(self._file))
             held.callback(self._take_work_directory().release)
             if not self._is_ready(contents):
                 try:
@@ -98,13 +101,17 @@ class _Restore:
         if mark is None:
             work_directory.empty(self._work)
         elif mark != self._mark(contents):
-            problem = "another restore was killed here, or the backup is another one now"
+            problem = "a restore was killed here, and what it was to put in place is another now"
             raise WrongDatabaseError(self._work, problem, f"remove {self._work}, and restore again")
         return mark is not None
 
     def _mark(self, contents: Contents) -> bytes:
-        """Of a backup: where it is, and what it says of itself."""
-        return os.fsencode(self._source) + b"\n" + line_of(contents)
+        """Of a backup: where it is, and what it says of itself; and which the copies of it are,
+        wherever they are by now."""
+        pairs = ((file_in(self._work), self._file), (log_in(self._work), self._log))
+        with storage_errors(self._work):
+            copies = " ".join(_identity(copy) or _identity(place) for copy, place in pairs)
+        return b"\n".join((os.fsencode(self._source), copies.encode(), line_of(contents)))
 
     def _check_way(self, *suffixes: str) -> None:
         """Raise WrongDatabaseError where something has the file's name with one of these."""
@@ -128,20 +135,11 @@ class _Restore:
         new_file, new_log = file_in(self._work), log_in(self._work)
         if new_log.exists():
             self._check_way("", *SIDE_SUFFIXES, LOG_SUFFIX)
-            with storage_errors(self._log):
-                new_log.rename(self._log)
-            fsync_dir(self._log.parent)
-            fsync_dir(self._work)
-        if new_file.exists() and not self._has_name(new_file):
+            rename_new(new_log, self._log)
+        if new_file.exists():
             # SQLite would take a journal of somebody else's for this file's.
             self._check_way("", *SIDE_SUFFIXES)
-            with storage_errors(self._file):
-                os.link(new_file, self._file)
-        fsync_dir(self._file.parent)
-
-    def _has_name(self, new_file: Path) -> bool:
-        with storage_errors(self._file):
-            return os.path.lexists(self._file) and new_file.samefile(self._file)
+            rename_new(new_file, self._file)
 
     def _remove_work_directory(self) -> None:
         """READY goes first: without it nothing here counts."""
@@ -203,6 +201,14 @@ def _chunks(path: Path) -> Iterator[bytes]:
     with storage_errors(path), open(path, "rb", opener=own) as file:
         while chunk := file.read(_CHUNK_BYTES):
             yield chunk
+
+
+def _identity(path: Path) -> str:
+    """Which file or directory this is; empty where none is there."""
+    if not os.path.lexists(path):
+        return ""
+    status = path.lstat()
+    return f"{status.st_dev}:{status.st_ino}"
 
 
 def _beside(file: Path, suffix: str) -> Path:

@@ -107,13 +107,15 @@ class CoinLog:
         options.keys = -1 if keys is None else keys
         self._handle: Any = None
         arguments = os.fsencode(path), options
+        opener = os.getpid()
         handle = _engine.open(path, "open", *arguments, kind="cdb_coin_log", close=self._abandon)
         try:
             self._replay(handle, progress)
             self._handle = handle
         except BaseException:
             self._handle = None
-            self._abandon(handle)
+            if os.getpid() == opener:
+                self._abandon(handle)
             raise
 
     @property
@@ -250,7 +252,11 @@ class CoinLog:
         """Have the log replayed, in steps: between two a signal is seen."""
         ffi = self._native.ffi
         coins, is_open = ffi.new("uint64_t *"), ffi.new("int32_t *")
+        opener = os.getpid()
         while not is_open[0]:
+            if os.getpid() != opener:
+                # A child of a fork in between: the log, and its lock, are the parent's.
+                raise DatabaseClosedError(self.path, "another process has opened it; open it here")
             _engine.call(self.path, "replay", handle, _REPLAY_COINS, coins, is_open)
             if progress is not None:
                 progress(int(coins[0]))

@@ -1,4 +1,4 @@
-"""Two names in one directory change places in one step: whoever looks sees them before or after."""
+"""Names change in one step, and none that is there is lost: whoever looks sees before or after."""
 
 import ctypes
 import errno
@@ -11,7 +11,7 @@ from cdb.disk.files import fsync_dir
 from cdb.errors import UnsupportedError, storage_errors
 
 _AT_FDCWD = -100
-_RENAME_EXCHANGE = 2
+_RENAME_NOREPLACE, _RENAME_EXCHANGE = 1, 2
 _CANNOT = (errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP)
 
 
@@ -20,22 +20,36 @@ def exchange(one: Path, other: Path) -> None:
 
     Raises UnsupportedError where the system or the file system can't, and StorageError.
     """
-    number = _error_of_exchange(one, other)
-    if number in _CANNOT:
-        problem = f"no two names of {one.parent} can be exchanged in one step"
-        raise UnsupportedError(f"{problem}; copy it to an ext4, XFS or Btrfs file system of Linux")
-    with storage_errors(one):
-        if number:
-            raise OSError(number, os.strerror(number))
+    _rename(other, one, _RENAME_EXCHANGE)
     fsync_dir(one.parent)
 
 
-def _error_of_exchange(one: Path, other: Path) -> int:
+def rename_new(path: Path, target: Path) -> None:
+    """Give a file or a directory a name that nothing has, durably.
+
+    Raises UnsupportedError as exchange() does, and StorageError also where something has it.
+    """
+    _rename(path, target, _RENAME_NOREPLACE)
+    fsync_dir(target.parent)
+    fsync_dir(path.parent)
+
+
+def _rename(one: Path, other: Path, flag: int) -> None:
+    number = _error_of_rename(one, other, flag)
+    if number in _CANNOT:
+        problem = f"names of {other.parent} can't be changed so that none is lost"
+        raise UnsupportedError(f"{problem}; copy it to an ext4, XFS or Btrfs file system of Linux")
+    with storage_errors(other):
+        if number:
+            raise OSError(number, os.strerror(number))
+
+
+def _error_of_rename(one: Path, other: Path, flag: int) -> int:
     renameat2 = _renameat2()
     if renameat2 is None:
         return errno.ENOSYS
     names = os.fsencode(one), os.fsencode(other)
-    failed = renameat2(_AT_FDCWD, names[0], _AT_FDCWD, names[1], _RENAME_EXCHANGE)
+    failed = renameat2(_AT_FDCWD, names[0], _AT_FDCWD, names[1], flag)
     return ctypes.get_errno() if failed else 0
 
 

@@ -12,7 +12,7 @@ from cdb.coin_query import COIN_BYTES, CoinQuery
 from cdb.coins import MAX_U32
 from cdb.errors import BlockError, CorruptDatabaseError, WrongDatabaseError
 from cdb.migrate.node_coins import Chunk, NodeCoins
-from cdb.migrate.oddities import told
+from cdb.migrate.oddities import left_out, told
 from cdb.migrate.standing import Standing
 from cdb.packed import PackedBlocks
 from cdb.progress import Progress
@@ -20,8 +20,8 @@ from cdb.progress import Progress
 _COMPARED_HEIGHTS = 64
 _DEEPEST_FORK = 10_000
 MOST_LEFT_OUT = 100_000
-"""Rows of a table that may be left out: their names are noted, and where there are more, what is
-left is no node's coins."""
+"""Rows of a table that may be left out: where there are more, what is left is no node's coins, and
+their names, which are noted, are too many."""
 _Blocks = dict[int, tuple[int, bytes, bytes]]
 """By height: a block's timestamp, and what it spends and confirms, packed."""
 _SYNC = "sync the node anew, with cdb or without"
@@ -116,7 +116,7 @@ class Copy:
         standing.height = chunk.last
         standing.coins += chunk.blocks.n_confirms
         standing.oddities += chunk.oddities
-        if len(standing.left_out) > MOST_LEFT_OUT:
+        if left_out(standing.oddities) > MOST_LEFT_OUT:
             problem = (
                 f"over {MOST_LEFT_OUT:,} of its rows have to be left out: {told(chunk.oddities)}"
             )

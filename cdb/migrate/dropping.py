@@ -9,10 +9,9 @@ from pathlib import Path
 from cdb.disk.paths import located
 from cdb.migrate.activated import activated
 from cdb.migrate.migration import Plan, Tell, checked_plan
-from cdb.migrate.new_table import NEW_TABLE, NOTE_TABLE
-from cdb.migrate.node_file import OLD_TABLE, transaction
+from cdb.migrate.node_file import NEW_TABLE, NOTE_TABLE, OLD_TABLE, transaction
 from cdb.progress import StepBar
-from cdb.rows.sqlite import tables_of
+from cdb.rows.sqlite import quoted, tables_of
 
 DROPPED_BYTES_A_SECOND = 100_000_000
 _VACUUMED_BYTES_A_SECOND = 30_000_000
@@ -52,7 +51,7 @@ def drop_tables(connection: sqlite3.Connection, bar: StepBar, *names: str) -> No
         query = "SELECT name FROM sqlite_master WHERE type = 'index' AND tbl_name = ? AND sql <> ''"
         for (index,) in connection.execute(query, (table,)).fetchall():
             with bar(f"drop {index}"), transaction(connection):
-                connection.execute(f'DROP INDEX "{index}"')
+                connection.execute(f"DROP INDEX {quoted(index)}")
         with bar(f"drop {table}"), transaction(connection):
             connection.execute(f"DROP TABLE {table}")
 

@@ -15,7 +15,7 @@ from cdb.chia.log import Log
 from cdb.chia.operation import Tip
 from cdb.coins import is_reward
 from cdb.migrate.marks import MARK, marked
-from cdb.migrate.node_file import transaction
+from cdb.migrate.node_file import NEW_TABLE, NOTE_TABLE, transaction
 from cdb.migrate.verifying import spent_of
 from cdb.node.table import create_coin_table
 from cdb.packed import PackedBlocks
@@ -23,8 +23,6 @@ from cdb.packed_reads import packed_reads
 from cdb.progress import Progress
 from cdb.rows.sqlite import tables_of, to_signed
 
-NEW_TABLE = "cdb_reverted"
-NOTE_TABLE = "cdb_reverting"
 PART_COINS = 200_000
 _INSERT = f"INSERT INTO {NEW_TABLE} VALUES(?, ?, ?, ?, ?, ?, ?, ?)"
 

@@ -120,13 +120,11 @@ class NodeCoins:
     def _spends(self, first: int, last: int) -> list[tuple[int, bytes]]:
         select = (
             "SELECT spent_index, coin_name FROM {table} WHERE spent_index BETWEEN ? AND ?"
-            " AND confirmed_index BETWEEN 0 AND spent_index"
+            " AND confirmed_index BETWEEN 0 AND spent_index AND typeof(coin_name) = 'blob'"
         )
         spends = self._rows(select, max(first, 1), last)
         if self.left_out:
-            spends = [
-                row for row in spends if type(row[1]) is bytes and row[1] not in self.left_out
-            ]
+            spends = [row for row in spends if row[1] not in self.left_out]
         return sorted(spends)
 
     def _newest(self, column: str) -> int:
@@ -170,7 +168,7 @@ class _Coins:
         Python's for each."""
         is_spent = [*map((0).__lt__, self.spent)]
         spent, confirmed = compress(self.spent, is_spent), compress(self.confirmed, is_spent)
-        return max(self.spent, default=0) > MAX_U32 or any(map(lt, spent, confirmed))
+        return max(self.spent, default=0) > _HIGHEST or any(map(lt, spent, confirmed))
 
     def note(self, oddities: Oddities) -> None:
         """Count what is taken and odd."""
@@ -198,7 +196,7 @@ def _flaw(row: _Row) -> Oddity | None:
         return Oddity.MALFORMED
     if names_of(content) != name:
         return Oddity.MISNAMED
-    if spent > MAX_U32:
+    if spent > _HIGHEST:
         return Oddity.MALFORMED
     return Oddity.EARLY_SPEND if 0 < spent < confirmed else None
 

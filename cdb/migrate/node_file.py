@@ -31,6 +31,9 @@ from cdb.rows.sqlite import (
 
 OLD_TABLE = "cdb_coin_record"
 """A node's table, put aside."""
+NEW_TABLE, NOTE_TABLE = "cdb_reverted", "cdb_reverting"
+"""The table that a revert writes, and what it notes of it."""
+_OURS = {OLD_TABLE, NEW_TABLE, NOTE_TABLE, OPS_TABLE}
 
 
 class Keeper(Enum):
@@ -44,6 +47,7 @@ def keeper_of(connection: sqlite3.Connection, path: Path) -> Keeper:
     """Who keeps the coins. Raises WrongDatabaseError for a file that is no node's, and
     CorruptDatabaseError for one with views, triggers or the like in the place of its tables."""
     tables = tables_of(connection)
+    _check_names(connection, path)
     if COIN_TABLE not in tables or FORMAT_TABLE in tables or VERSION_TABLE not in tables:
         raise WrongDatabaseError(path, "this is not a full node's own database; name one")
     versions = connection.execute(f"SELECT version FROM {VERSION_TABLE}").fetchall()
@@ -55,6 +59,9 @@ def keeper_of(connection: sqlite3.Connection, path: Path) -> Keeper:
         raise WrongDatabaseError(path, "only some of its tables are a node's; see what made it")
     if is_marked:
         return Keeper.LOG
+    if others := _OURS & tables:
+        problem = f"its table {min(others)} has a name that cdb needs; rename it"
+        raise WrongDatabaseError(path, problem)
     indexes = {name for _, name, *_ in connection.execute(f"PRAGMA main.index_list({COIN_TABLE})")}
     lacking = sorted(NODE_INDEXES.keys() - indexes)
     if lacking or not has_indexes(connection):
@@ -63,6 +70,15 @@ def keeper_of(connection: sqlite3.Connection, path: Path) -> Keeper:
         raise WrongDatabaseError(path, problem)
     check_tables(connection, path, TABLES)
     return Keeper.NODE
+
+
+def _check_names(connection: sqlite3.Connection, path: Path) -> None:
+    """Raise WrongDatabaseError where other things than cdb's own tables have their names, for
+    which SQLite takes them in capitals, too."""
+    for kind, name in connection.execute("SELECT type, name FROM sqlite_master"):
+        if name.lower() in _OURS and (kind != "table" or name not in _OURS):
+            problem = f"its {kind} {name} has a name that cdb needs; rename it"
+            raise WrongDatabaseError(path, problem)
 
 
 @contextmanager
@@ -98,6 +114,9 @@ def _take(connection: sqlite3.Connection, path: Path) -> None:
         connection.execute("PRAGMA busy_timeout = 0")
         connection.execute("PRAGMA locking_mode = EXCLUSIVE")
         connection.execute("PRAGMA synchronous = EXTRA")
+        # Views, triggers and references of others go on naming coin_record, whichever table it is.
+        connection.execute("PRAGMA legacy_alter_table = ON")
+        connection.execute("PRAGMA foreign_keys = OFF")
         connection.execute(f"PRAGMA cache_size = -{PAGE_CACHE_BYTES // 1024}")
         connection.execute("BEGIN EXCLUSIVE")
         connection.execute("COMMIT")

@@ -3,14 +3,16 @@
 from collections import Counter
 from enum import Enum
 
+_LEFT_OUT = "left out"
+
 
 class Oddity(Enum):
     """One kind of it: what people read, and what is done with it."""
 
-    MALFORMED = "rows whose columns have other types or lengths than a node's", "left out"
-    MISNAMED = "coins whose name is not their hash", "left out"
-    EARLY_SPEND = "coins that are spent before they are confirmed", "left out"
-    UNPLACED = "rows without a height that a block may have", "left out"
+    MALFORMED = "rows whose columns have other types or lengths than a node's", _LEFT_OUT
+    MISNAMED = "coins whose name is not their hash", _LEFT_OUT
+    EARLY_SPEND = "coins that are spent before they are confirmed", _LEFT_OUT
+    UNPLACED = "rows without a height that a block may have", _LEFT_OUT
     FLAG = "coinbase flags that the parent's shape does not give", "taken without the flag"
     MARK = "spent heights below -1", "taken as unspent"
     ORPHAN = "marks -1 without a spent parent of the same kind", "taken as unspent"
@@ -30,6 +32,11 @@ class Oddity(Enum):
 
 
 Oddities = Counter[Oddity]
+
+
+def left_out(oddities: Oddities) -> int:
+    """How many rows were not taken."""
+    return sum(count for oddity, count in oddities.items() if oddity.outcome == _LEFT_OUT)
 
 
 def told(oddities: Oddities) -> str:

@@ -17,9 +17,9 @@ from cdb.migrate.activated import Activated, activated
 from cdb.migrate.activation import FIRST_NUMBER, INTERLOCK_INDEX
 from cdb.migrate.dropping import drop_tables, point_temporary_files_at, used_bytes
 from cdb.migrate.migration import Plan, Tell, checked_plan
-from cdb.migrate.new_table import NEW_TABLE, NOTE_TABLE, NewTable
+from cdb.migrate.new_table import NewTable
 from cdb.migrate.node_coins import NodeCoins
-from cdb.migrate.node_file import OLD_TABLE, transaction
+from cdb.migrate.node_file import NEW_TABLE, NOTE_TABLE, OLD_TABLE, transaction
 from cdb.migrate.standing import Standing
 from cdb.migrate.verifying import TableDigest, digest_of_log
 from cdb.node.table import COIN_TABLE, NODE_INDEXES, create_index

@@ -208,7 +208,7 @@ def tables_of(connection: sqlite3.Connection) -> set[str]:
 
 def columns_of(connection: sqlite3.Connection, table: str) -> set[str]:
     """The names of a table's columns; none where there is no such table."""
-    columns = connection.execute(f"PRAGMA main.table_xinfo({_quoted(table)})").fetchall()
+    columns = connection.execute(f"PRAGMA main.table_xinfo({quoted(table)})").fetchall()
     return {name for _, name, *_ in columns}
 
 
@@ -220,7 +220,7 @@ def _wrong_with(
     connection: sqlite3.Connection, table: str, key: str | None, *, are_written: bool
 ) -> str | None:
     """What is wrong with a table: asked by statements, as a table may have a function's name."""
-    columns = connection.execute(f"PRAGMA main.table_xinfo({_quoted(table)})").fetchall()
+    columns = connection.execute(f"PRAGMA main.table_xinfo({quoted(table)})").fetchall()
     for _, name, kind, _, default, _, hidden in columns:
         if hidden or default is not None:
             return f".{name} is computed, not stored"
@@ -231,7 +231,7 @@ def _wrong_with(
     found = ", ".join(name for _, name, _, _, _, place, _ in columns if place) or None
     if found != key:
         return f"'s primary key is {found or 'none'}, not {key or 'none'}"
-    indexes = connection.execute(f"PRAGMA main.index_list({_quoted(table)})").fetchall()
+    indexes = connection.execute(f"PRAGMA main.index_list({quoted(table)})").fetchall()
     for _, name, is_unique, origin, is_partial in indexes:
         problem = _wrong_with_index(connection, name, origin, is_partial=is_partial)
         if problem is None and is_unique and origin != "pk":
@@ -245,7 +245,7 @@ def _wrong_with_index(
     connection: sqlite3.Connection, name: str, origin: str, *, is_partial: bool
 ) -> str | None:
     for _, column, _, _, order, is_key in connection.execute(
-        f"PRAGMA main.index_xinfo({_quoted(name)})"
+        f"PRAGMA main.index_xinfo({quoted(name)})"
     ).fetchall():
         if column == _EXPRESSION:
             return " is computed, not stored"
@@ -267,7 +267,7 @@ def _changes_values(declared_type: str) -> bool:
     return any(part in kind for part in ("CHAR", "CLOB", "TEXT", "REAL", "FLOA", "DOUB"))
 
 
-def _quoted(name: str) -> str:
+def quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 

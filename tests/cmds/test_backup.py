@@ -11,7 +11,6 @@ import sys
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -25,6 +24,7 @@ from cdb.chia.log import log_path_of
 from cdb.chia.restore import check_backup, restore
 from cdb.chia.status import status_of
 from cdb.coin_log.binding import missing
+from cdb.disk.exchange import rename_new
 from cdb.errors import CdbError, WrongDatabaseError
 from cdb.progress import no_bar
 from cdb.schemas import coin_log
@@ -100,9 +100,16 @@ def test_what_is_there_is_not_touched(run_command: Commands, here: Path) -> None
     assert contents(here) == before
 
 
-def test_restore_waits_for_the_nodes_end(run_command: Commands, here: Path) -> None:
-    for directory in ("db", "run"):
-        (here / "root" / directory).mkdir(parents=True)
+@pytest.mark.parametrize("is_linked", [False, True])
+def test_restore_waits_for_the_nodes_end(
+    run_command: Commands, here: Path, is_linked: bool
+) -> None:
+    (here / "root" / "run").mkdir(parents=True)
+    (here / "disk").mkdir()
+    if is_linked:
+        (here / "root" / "db").symlink_to(here / "disk")
+    else:
+        (here / "root" / "db").mkdir()
     line = ("restore", "backup", here / "root" / "db" / "node.sqlite")
     with (here / "root" / "run" / "full_node.lock").open("wb") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -117,12 +124,7 @@ def test_what_comes_while_names_change_stays(here: Path, moment: str, suffix: st
     """A node that starts there has made files of its own; once they are gone, it goes on."""
     file, other = here / "new.sqlite", here / f"new.sqlite{suffix}"
     last = file if moment == "between coins and file" else log_path_of(file)
-    where: Any = os if last == file else Path
-    name = "link" if last == file else "rename"
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(where, name, _killed(getattr(where, name), last))
-        with pytest.raises(KeyboardInterrupt):
-            restore(here / "backup", file, no_bar)
+    _restore_until(here, file, last)
     other.write_bytes(b"of a node that was started")
     with pytest.raises(WrongDatabaseError, match="is there already"):
         restore(here / "backup", file, no_bar)
@@ -132,25 +134,60 @@ def test_what_comes_while_names_change_stays(here: Path, moment: str, suffix: st
     assert status_of(file).problems == []
 
 
-def _killed(call: Any, last: Path) -> Any:
-    def instead(one: Path, other: Path, *more: Any) -> Any:
-        if other == last:
-            raise KeyboardInterrupt
-        return call(one, other, *more)
+def _restore_until(here: Path, file: Path, last: Path | None) -> None:
+    """Have a restore killed before it gives this name; None: before it removes its directory."""
 
-    return instead
+    def rename(path: Path, target: Path) -> None:
+        if target == last:
+            raise KeyboardInterrupt
+        rename_new(path, target)
+
+    def remove(restoring: object) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(restore_module, "rename_new", rename)
+        if last is None:
+            patch.setattr(restore_module._Restore, "_remove_work_directory", remove)
+        with pytest.raises(KeyboardInterrupt):
+            restore(here / "backup", file, no_bar)
+
+
+@pytest.mark.parametrize("moment", ["between coins and file", "at the end"])
+def test_a_killed_restore_does_not_count_what_was_moved_away(here: Path, moment: str) -> None:
+    """The node ran on it, or somebody made room: it is not said to be there."""
+    file = here / "new.sqlite"
+    _restore_until(here, file, file if moment == "between coins and file" else None)
+    (here / "away").mkdir()
+    for path in (file, log_path_of(file)):
+        if path.exists():
+            shutil.move(path, here / "away")
+    with pytest.raises(WrongDatabaseError, match=r"is another now; remove .*new\.sqlite\.restore"):
+        restore(here / "backup", file, no_bar)
+    assert not file.exists()
+    shutil.rmtree(here / "new.sqlite.restore")
+    restore(here / "backup", file, no_bar)
+    assert status_of(file).problems == []
+
+
+def test_a_restore_that_is_killed_at_its_end_is_finished(here: Path) -> None:
+    file = here / "new.sqlite"
+    _restore_until(here, file, None)
+    restore(here / "backup", file, no_bar)
+    assert status_of(file).problems == []
+    assert not (here / "new.sqlite.restore").exists()
 
 
 def test_of_another_backup_a_restore_does_not_go_on(here: Path, blocks: Blocks) -> None:
     file = here / "new.sqlite"
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(os, "link", _killed(os.link, file))
-        with pytest.raises(KeyboardInterrupt):
-            restore(here / "backup", file, no_bar)
+    _restore_until(here, file, file)
     shutil.rmtree(here / "backup")
     make_node(here / "younger.sqlite", blocks[:9], n_rows=3, n_behind=0)
     back_up(here / "younger.sqlite", here / "backup", no_bar)
-    with pytest.raises(WrongDatabaseError, match="another restore was killed here"):
+    with pytest.raises(
+        WrongDatabaseError,
+        match=r"was killed here, .* is another now",
+    ):
         restore(here / "backup", file, no_bar)
 
 

@@ -355,10 +355,75 @@ def test_a_table_of_which_too_much_would_be_left_out(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with MadeNode(path) as node:
-        node.connection.execute("UPDATE coin_record SET amount = x'01' WHERE rowid % 2")
+        node.connection.execute("UPDATE coin_record SET coin_name = rowid WHERE rowid % 2")
     monkeypatch.setattr(copying, "MOST_LEFT_OUT", 100)
     with pytest.raises(CorruptDatabaseError, match=r"over 100 of its rows .* sync the node anew"):
         migrate(path, force=True)
+
+
+USERS_OWN = {
+    "view": "CREATE VIEW rich AS SELECT puzzle_hash FROM coin_record",
+    "view of nothing": "CREATE VIEW dangling AS SELECT * FROM no_such_table",
+    "trigger": "CREATE TRIGGER own AFTER INSERT ON hints BEGIN SELECT 1 FROM coin_record; END",
+    "reference": "CREATE TABLE labels(name blob REFERENCES coin_record(coin_name))",
+    "index": 'CREATE INDEX "a""b" ON coin_record(timestamp)',
+}
+
+
+@pytest.mark.parametrize("statement", USERS_OWN.values(), ids=USERS_OWN)
+def test_what_a_user_has_made_beside_is_the_same_afterwards(
+    path: Path, rows: Rows, statement: str
+) -> None:
+    select = "SELECT name, sql FROM sqlite_master WHERE tbl_name <> 'coin_record' ORDER BY name"
+    with MadeNode(path) as node:
+        node.connection.execute(statement)
+        before = node.connection.execute(select).fetchall()
+    for dropped in (False, True):
+        activate(path)
+        if dropped:
+            drop(path)
+        revert(path)
+        assert rows_of(path) == rows
+        with closing(sqlite3.connect(path)) as connection:
+            assert connection.execute(select).fetchall() == before
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "CREATE VIEW cdb_reverting AS SELECT 1",
+        "CREATE TABLE CDB_Reverted(x)",
+        "CREATE TABLE cdb_coin_record(x)",
+        "CREATE TABLE cdb_reverted(x)",
+    ],
+)
+def test_names_that_are_needed_are_noticed_before_anything_is_copied(
+    run_command: Commands, path: Path, statement: str
+) -> None:
+    with MadeNode(path) as node:
+        node.connection.execute(statement)
+    assert "has a name that cdb needs; rename it" in run_command("migrate", path).error()
+    assert not log_of(path).exists()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "spent_index = 4294967295",
+        "spent_index = 60, coin_name = 'a text'",
+        "spent_index = 60, coin_name = NULL",
+        "spent_index = 60, coin_name = 7",
+    ],
+)
+def test_a_spend_that_no_block_has_is_counted(path: Path, rows: Rows, change: str) -> None:
+    with MadeNode(path) as node:
+        node.connection.execute(
+            f"UPDATE coin_record SET {change} WHERE rowid = (SELECT max(rowid) FROM coin_record"  # noqa: S608
+            " WHERE spent_index = 0 AND coinbase)"
+        )
+    with pytest.raises(WrongDatabaseError, match="what no chain has: 1 rows"):
+        migrate(path)
+    assert migrate(path, force=True).coins == len(rows) - 1
 
 
 # Killed
@@ -461,7 +526,7 @@ def test_a_node_that_ran_between_two_reverts(
         patch.setattr(reverting, "_verify", None)
         with pytest.raises(TypeError):
             revert(path)
-    assert new_table.NOTE_TABLE in tables(path)
+    assert node_file.NOTE_TABLE in tables(path)
     with LOG.open(log_of(path)) as database:
         database.rewind_to_block_index(blocks[third - 1].index)
     add_in_log(path, *blocks[:third], *later(blocks[third:]))
@@ -765,7 +830,7 @@ def test_what_was_left_out_is_told_again_after_a_revert(path: Path) -> None:
 def test_a_revert_that_drop_has_cut_short_begins_anew(path: Path, rows: Rows) -> None:
     activate(path)
     drop(path)
-    for table in (new_table.NEW_TABLE, new_table.NOTE_TABLE):
+    for table in (node_file.NEW_TABLE, node_file.NOTE_TABLE):
         with closing(sqlite3.connect(path)) as connection, connection:
             connection.execute(f"CREATE TABLE {table}(height, digest)")
         revert(path)

@@ -118,7 +118,7 @@ def test_help_teaches(run_command: Commands) -> None:
 @pytest.mark.parametrize("schema", [name for name in ready_schemas() if name != "coin_log"])
 def test_other_schemas_have_no_older_format(run_command: Commands, schema: str, path: Path) -> None:
     error = run_command("upgrade", schema, "--db", path).error()
-    assert f"schema {schema} has no older format" in error
+    assert f"schema {find_schema(schema).name} has no older format" in error
 
 
 def _nothing(path: Path) -> None:
@@ -391,13 +391,13 @@ def test_a_file_system_that_cannot_exchange_names(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(exchange_module, "_renameat2", lambda: None)
-    with pytest.raises(UnsupportedError, match="exchanged in one step"):
+    with pytest.raises(UnsupportedError, match="so that none is lost"):
         upgrade(COIN_LOG, path)
     assert_as_before(path)
 
 
 def test_an_exchange_that_fails(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(exchange_module, "_error_of_exchange", lambda one, other: errno.EIO)
+    monkeypatch.setattr(exchange_module, "_error_of_rename", lambda *names: errno.EIO)
     with pytest.raises(StorageError, match="EIO"):
         upgrade(COIN_LOG, path)
     assert_as_before(path)
@@ -405,12 +405,12 @@ def test_an_exchange_that_fails(path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_an_exchange_that_fails_at_last(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As where another directory is mounted there, when the new database is made already."""
-    right = exchange_module._error_of_exchange
+    right = exchange_module._error_of_rename
 
-    def fail(one: Path, other: Path) -> int:
-        return errno.EBUSY if one == path else right(one, other)
+    def fail(one: Path, other: Path, flag: int) -> int:
+        return errno.EBUSY if other == path else right(one, other, flag)
 
-    monkeypatch.setattr(exchange_module, "_error_of_exchange", fail)
+    monkeypatch.setattr(exchange_module, "_error_of_rename", fail)
     with pytest.raises(StorageError, match=r"EBUSY.*mounted there"):
         upgrade(COIN_LOG, path)
     assert_as_before(path)

@@ -34,6 +34,7 @@ from cdb.errors import (
     WrongDatabaseError,
 )
 from cdb.loader import Loader
+from cdb.mainnet_shape import mainnet_shaped_blocks
 from cdb.packed import PackedBlocks
 from cdb.schemas.coin_log import CoinLogSchema, check, repair
 from cdb.state import summarize, verify
@@ -1571,3 +1572,38 @@ def test_a_file_that_is_shortened_while_it_is_open_is_an_error_and_kills_nobody(
     command = [sys.executable, "-c", code, str(path)]
     done = subprocess.run(command, cwd=PACKAGE_PARENT, capture_output=True, timeout=60)
     assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_a_child_that_is_forked_between_two_steps_of_an_opening_goes_on_with_none(
+    path: Path,
+) -> None:
+    """It has not got the lock: it would erase what its parent appends meanwhile."""
+    blocks = tuple(mainnet_shaped_blocks(coins=150_000))
+    with CoinLogSchema(path) as schema:
+        accept_all(schema, blocks[:-9])
+    shutil.rmtree(path / "derived")
+    parent, children = os.getpid(), list[int]()
+    readable, writable = os.pipe()
+
+    def fork(coins: int) -> None:
+        if not children and os.getpid() == parent:
+            children.append(os.fork())
+            if not children[0]:
+                os.read(readable, 1)  # until its parent has appended
+
+    try:
+        schema = CoinLogSchema(path, durability=Durability.POWER, progress=fork)
+    except DatabaseClosedError:
+        os._exit(0 if os.getpid() != parent else 1)
+    except BaseException:
+        os._exit(1)
+    if os.getpid() != parent:
+        os._exit(2)
+    with schema:
+        accept_all(schema, blocks[-9:])
+        schema.flush()
+        os.write(writable, b"=")
+        assert os.waitstatus_to_exitcode(os.waitpid(children[0], 0)[1]) == 0
+    assert list(check(path, lambda coins: None)) == []
+    with CoinLogSchema(path, read_only=True) as schema:
+        assert schema.last_block_index == blocks[-1].index

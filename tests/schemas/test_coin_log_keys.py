@@ -1,7 +1,6 @@
 """coin_log with secondary keys: the index that FORMAT remembers, its files, and what it costs."""
 
 import shutil
-import signal
 import struct
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -261,7 +260,7 @@ def test_ctrl_c_ends_the_making_of_an_index_behind_its_step(unindexed: Path) -> 
     def tell_and_interrupt(coins: int) -> None:
         told.append(coins)
         if len(told) == 4:
-            signal.raise_signal(signal.SIGINT)
+            raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         INDEXED(unindexed, sizes=sizes, progress=tell_and_interrupt)
