@@ -16,6 +16,8 @@ from cdb.schemas.memory import MemorySchema
 from tests.bench.conftest import Databases
 from tests.conftest import load_all
 
+pytestmark = pytest.mark.long  # of the lab, not of what it looks at
+
 BROKEN = "tests.bench.broken"
 
 

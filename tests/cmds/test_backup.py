@@ -335,7 +335,7 @@ def test_a_full_disk_leaves_nothing(run_command: Commands, here: Path, line: lis
 
 
 TRACED = {module.__file__ for module in (backup_module, restore_module, work_directory)}
-EACH = 7
+EACH = 14
 """So many steps further the next one is killed."""
 
 
@@ -376,7 +376,7 @@ def test_a_killed_restore_leaves_nothing_and_the_next_one_finishes(
 
     while dies_at(n, put_back, TRACED):
         seen.add(file.exists())
-        if n % 14 < EACH and not file.exists():  # and once more, on the way
+        if n % 42 < EACH and not file.exists():  # and once more, on the way
             dies_at(n // 2, put_back, TRACED)
         if not file.exists() or (work / "READY").exists():
             put_back()

@@ -54,6 +54,7 @@ def rows(out: bytes) -> dict[str, str]:
     return {line[0].removesuffix(" †"): line[1] for line in reversed(lines) if len(line) == 2}
 
 
+@pytest.mark.long
 def test_load(in_empty: Commands, replay: bytes) -> None:
     in_empty.cwd.joinpath("replay.txt").write_bytes(replay)
     options = ["--input", "replay.txt", "--runs", 2, "--dir", "here"]
@@ -88,6 +89,7 @@ def test_load(in_empty: Commands, replay: bytes) -> None:
     assert names[4:] == [*names[1:4], names[0]]
 
 
+@pytest.mark.long
 def test_several_sizes_in_a_group(in_empty: Commands) -> None:
     line = ["bench", "load", "memory", "--coins", 900, "--coins", 300, "--runs", 1, "--loads-only"]
     out = in_empty("main", *line, "--dir", "here").fine().out.decode()
@@ -208,6 +210,7 @@ def test_a_wrong_digest_has_no_figures(in_empty: Commands) -> None:
     assert contents(in_empty.cwd / "here") == {}
 
 
+@pytest.mark.long
 def test_a_wrong_answer_is_an_error(in_empty: Commands) -> None:
     result = in_empty("bench_load", "broken:Stays", "--coins", 900, "--runs", 1, "--dir", "here")
     assert result.code == 1

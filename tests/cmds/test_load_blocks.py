@@ -19,7 +19,7 @@ from cdb.mainnet_shape import mainnet_shaped_blocks
 from cdb.schemas import Schema, SchemaInfo, find_schema
 from cdb.schemas.memory import MemorySchema
 from cdb.state import summarize, verify
-from tests.conftest import Commands, contents, digest_of, load_all, text_of
+from tests.conftest import Commands, contents, digest_of, load_all, own_schemas, text_of
 
 Blocks = tuple[BlockSpendInfo, ...]
 WAIT_SECONDS = 30
@@ -38,10 +38,11 @@ def newest(schema: SchemaInfo, path: Path) -> int | None:
 # What is loaded
 
 
+@pytest.mark.parametrize("name", own_schemas())
 def test_the_historical_command_line(
-    run_command: Commands, own_schema: SchemaInfo, replay: bytes, blocks: Blocks, digest: str
+    run_command: Commands, name: str, replay: bytes, blocks: Blocks, digest: str
 ) -> None:
-    spec = f"cdb.schemas.{own_schema.name}:REPLAY"
+    spec = f"cdb.schemas.{name}:REPLAY"
     result = run_command("load_blocks", spec, "--max-blocks=3000000", input=replay).fine()
     assert result.out == b""
     printed = figures(result.err)
@@ -57,7 +58,7 @@ def test_the_historical_command_line(
         *("newest block", "digest", "digest took"),
     ]
     assert re.fullmatch(r"\d+\.\d\d s more; --no-digest skips it", printed["digest took"])
-    database = run_command.cwd / own_schema.default_path
+    database = run_command.cwd / find_schema(name).default_path
     assert database.exists()
     dump = run_command("dump_blocks", spec).fine()
     assert dump.out == replay

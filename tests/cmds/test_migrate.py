@@ -462,7 +462,7 @@ def kill_points(path: Path, state: Path, call: Callable[[Path], object]) -> Iter
         if not killed_at(n, path, call):
             return
         yield n
-        n += max(1, n // 12)
+        n += max(1, n // 6)
 
 
 def is_active(path: Path) -> bool:

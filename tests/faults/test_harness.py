@@ -9,14 +9,16 @@ from cdb.errors import UnsupportedError
 from cdb.testing.faults import CATALOGUE, BrokenPromiseError, missing, scratch
 from cdb.testing.faults.suite import UNDER_LOAD, FaultTests
 
-pytestmark = pytest.mark.skipif(missing() is not None, reason=str(missing()))
+pytestmark = [
+    pytest.mark.long,  # of the lab, not of what it looks at
+    pytest.mark.skipif(missing() is not None, reason=str(missing())),
+]
 
 
 def spec_of(name: str) -> str:
     return f"cdb.testing.faults.broken:{name}"
 
 
-@pytest.mark.long
 class TestGood(FaultTests):
     schema = spec_of("Good")
     most_under_load = dict.fromkeys(UNDER_LOAD, 1)

@@ -20,6 +20,8 @@ from cdb.testing.faults.recorder import Kind, Operation
 from cdb.testing.faults.shim import Calls
 from cdb.testing.faults.trial import Request, new_directory, trials_of
 
+pytestmark = pytest.mark.long  # of the lab, not of what it looks at
+
 SYNCS = (Kind.SYNC, Kind.DATA_SYNC)
 
 preloads = pytest.mark.skipif(missing() is not None, reason=str(missing()))
@@ -109,7 +111,6 @@ def _with_files(operations: Sequence[Operation]) -> Iterator[tuple[Operation, st
         yield each, files.get(each.descriptor, "")
 
 
-@pytest.mark.long
 @preloads
 def test_a_table_that_cannot_be_read_while_it_is_taken_in_is_not_believed_to_be_empty(
     monkeypatch: pytest.MonkeyPatch,

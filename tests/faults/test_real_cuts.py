@@ -17,6 +17,8 @@ from tests.bench.places import seen, wait_until_gone
 from tests.bench.processes import soon
 from tests.conftest import Commands
 
+pytestmark = pytest.mark.long  # of the lab, not of what it looks at
+
 CUTS = 3
 MOST_CUTS = 30
 FAST_DISKS = ["cut-ext4", "cut-xfs"]
@@ -41,14 +43,12 @@ def cut(record_property: Callable[[str, object], None]) -> Cut:
     return make
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("name", ["blockchain_v2", "rocks_kv", "coin_log"])
 @pytest.mark.parametrize("trial", FAST_DISKS)
 def test_nothing_is_lost(cut: Cut, trial: str, name: str) -> None:
     assert cut(trial, all_subjects()[name].spec, CUTS).points == CUTS
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("trial", SLOW_DISKS)
 def test_nothing_is_lost_by_a_slow_disk(cut: Cut, trial: str) -> None:
     assert cut(trial, all_subjects()["coin_log"].spec, 1).points == 1

@@ -11,10 +11,11 @@ from cdb.testing.faults.scarcity import SHORTAGES
 from cdb.testing.faults.trial import DATABASE
 from cdb.testing.plugin import FAULT_COVERAGE
 
+pytestmark = pytest.mark.long  # of the lab, not of what it looks at
+
 POINTS = 2
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("name", ["blockchain_v2", "rocks_kv", "coin_log"])
 @pytest.mark.parametrize("trial", SHORTAGES)
 def test_scarcity_breaks_no_promise(

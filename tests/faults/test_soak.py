@@ -25,6 +25,8 @@ from cdb.testing.faults.soak import Result, Rotation, take_turns
 from tests.bench.processes import is_running, soon
 from tests.conftest import Commands
 
+pytestmark = pytest.mark.long  # of the lab, not of what it looks at
+
 DOCS = Path(__file__).parents[2] / "docs"
 REPORTS = {path.stem: json.loads(path.read_bytes()) for path in sorted((DOCS / "soaks").iterdir())}
 GOOD = "cdb.testing.faults.broken:Good"
