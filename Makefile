@@ -4,7 +4,7 @@
 help:
 	@echo "make demo    load mainnet-shaped blocks into every schema and compare them"
 	@echo "make test    lint, types and the tests"
-	@echo "make test-long  the tests that make test leaves out, which take as long again: more faults, every byte"
+	@echo "make test-long  the tests that make test leaves out: more schemas and faults, a browser, the lab itself"
 	@echo "make chia-tests  test cdb's coin store of a full node, also by chia's own tests; TIER=store: a part"
 	@echo "make lint    ruff's checks and format"
 	@echo "make types   mypy"
