@@ -12,6 +12,8 @@ from tests.bench.processes import is_running, soon
 from tests.conftest import Commands, contents
 
 WAIT_SECONDS = 30
+pytestmark = pytest.mark.long  # of the lab, not of what it looks at
+
 WARM = "read_random, existing, batch 1,000, threads 1, warm, settled, objects: names/s"
 REWIND = "rewind, heights 1: ms"
 SPREAD = r"[\d.,]+ / [\d.,]+ / [\d.,]+"
@@ -54,7 +56,6 @@ def rows(out: bytes) -> dict[str, str]:
     return {line[0].removesuffix(" †"): line[1] for line in reversed(lines) if len(line) == 2}
 
 
-@pytest.mark.long
 def test_load(in_empty: Commands, replay: bytes) -> None:
     in_empty.cwd.joinpath("replay.txt").write_bytes(replay)
     options = ["--input", "replay.txt", "--runs", 2, "--dir", "here"]
@@ -89,7 +90,6 @@ def test_load(in_empty: Commands, replay: bytes) -> None:
     assert names[4:] == [*names[1:4], names[0]]
 
 
-@pytest.mark.long
 def test_several_sizes_in_a_group(in_empty: Commands) -> None:
     line = ["bench", "load", "memory", "--coins", 900, "--coins", 300, "--runs", 1, "--loads-only"]
     out = in_empty("main", *line, "--dir", "here").fine().out.decode()
@@ -100,7 +100,6 @@ def test_several_sizes_in_a_group(in_empty: Commands) -> None:
     assert contents(in_empty.cwd / "here") == {}
 
 
-@pytest.mark.long
 def test_the_whole_table(
     in_empty: Commands, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -210,7 +209,6 @@ def test_a_wrong_digest_has_no_figures(in_empty: Commands) -> None:
     assert contents(in_empty.cwd / "here") == {}
 
 
-@pytest.mark.long
 def test_a_wrong_answer_is_an_error(in_empty: Commands) -> None:
     result = in_empty("bench_load", "broken:Stays", "--coins", 900, "--runs", 1, "--dir", "here")
     assert result.code == 1

@@ -17,6 +17,8 @@ from tests.bench.processes import is_running
 from tests.conftest import Commands, contents
 
 WAIT_SECONDS = 30
+pytestmark = pytest.mark.long  # of the lab, not of what it looks at
+
 OPTIONS = ["--coins", 300, "--quick", "--dir", "here"]
 SLEEPY = """
 import os, pathlib, time
