@@ -1,7 +1,6 @@
 """The coin log behind a node's file: where it is, and how it is brought to where it has to be."""
 
-from collections.abc import Generator, Iterator
-from contextlib import closing
+from collections.abc import Iterator
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
@@ -80,12 +79,12 @@ def apply(log: Log, effect: Effect, tip: Tip, file: Path | None) -> Tip:
 
 def _remaining(log: Log, effect: Effect) -> Effect:
     """An effect without the first of its blocks, as far as a log has them."""
-    with closing(_blocks_from(log, effect.height)) as there:
-        for n, block in enumerate(effect.blocks):
-            if next(there, None) != block:
-                return replace(effect, blocks=effect.blocks[n:])
-            tip = block.tip if block.confirms else effect.tip
-            effect = replace(effect, height=block.height + 1, tip=tip)
+    there = Block.each_of(log.blocks_packed(effect.height))
+    for n, block in enumerate(effect.blocks):
+        if next(there, None) != block:
+            return replace(effect, blocks=effect.blocks[n:])
+        tip = block.tip if block.confirms else effect.tip
+        effect = replace(effect, height=block.height + 1, tip=tip)
     return replace(effect, blocks=[])
 
 
@@ -116,12 +115,6 @@ def block_of(log: Log, height: int) -> Block:
     """The block at a height, where there is one."""
     block = log.block_info_for_block_index(height)
     return Block.of_packed(pack_unnamed([] if block is None else [block]))
-
-
-def _blocks_from(log: Log, height: int) -> Generator[Block]:
-    for blocks in log.blocks_packed(height):
-        for n in range(len(blocks)):
-            yield Block.of_packed(blocks.part(n, n + 1))
 
 
 def sync_wal(file: Path | None) -> None:

@@ -14,7 +14,7 @@ A row's record is
 """
 
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
@@ -75,6 +75,13 @@ class Block:
         if end > len(content) or (len(content) - end) % CONFIRM_BYTES:
             raise ValueError(f"the record of block {height} is not whole")
         return cls(height, timestamp, content[_BLOCK.size : end], content[end:])
+
+    @classmethod
+    def each_of(cls, packs: Iterable[PackedBlocks]) -> Iterator["Block"]:
+        """The blocks of packs, in their order."""
+        for blocks in packs:
+            for place in range(len(blocks)):
+                yield cls.of_packed(blocks.part(place, place + 1))
 
     @classmethod
     def of_packed(cls, blocks: PackedBlocks) -> "Block":

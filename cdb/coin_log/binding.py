@@ -110,7 +110,7 @@ class CoinLog:
         opener = os.getpid()
         handle = _engine.open(path, "open", *arguments, kind="cdb_coin_log", close=self._abandon)
         try:
-            self._replay(handle, progress)
+            self._replay(handle, opener, progress)
             self._handle = handle
         except BaseException:
             self._handle = None
@@ -205,7 +205,7 @@ class CoinLog:
             self._open_handle(),
             ffi.from_buffer(names),
             count,
-            ffi.from_buffer("cdb_coin_log_info[]", infos),
+            ffi.from_buffer("cdb_coin_info[]", infos),
             ffi.from_buffer(found),
         )
         return infos, found
@@ -248,11 +248,10 @@ class CoinLog:
             finalize(self, self._ended.end_with, release, handle).atexit = False
             _engine.call(self.path, "close", handle, abandon)
 
-    def _replay(self, handle: Any, progress: Progress | None) -> None:
-        """Have the log replayed, in steps: between two a signal is seen."""
+    def _replay(self, handle: Any, opener: int, progress: Progress | None) -> None:
+        """Have the log replayed, in steps: between two a signal is seen. opener: the process."""
         ffi = self._native.ffi
         coins, is_open = ffi.new("uint64_t *"), ffi.new("int32_t *")
-        opener = os.getpid()
         while not is_open[0]:
             if os.getpid() != opener:
                 # A child of a fork in between: the log, and its lock, are the parent's.

@@ -122,7 +122,7 @@ class CoinSet:
             "find",
             ffi.from_buffer("uint8_t[]", names),
             n,
-            ffi.from_buffer("cdb_set_info[]", infos),
+            ffi.from_buffer("cdb_coin_info[]", infos),
             ffi.from_buffer("uint8_t[]", found),
         )
         return infos, found

@@ -3,11 +3,13 @@
 from collections.abc import Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 from time import monotonic
 
 from cdb.ahead import ahead
 from cdb.chia.log import Log
+from cdb.chia.operation import Block
 from cdb.coin_query import COIN_BYTES, CoinQuery
 from cdb.coins import MAX_U32
 from cdb.errors import BlockError, CorruptDatabaseError, WrongDatabaseError
@@ -22,8 +24,8 @@ _DEEPEST_FORK = 10_000
 MOST_LEFT_OUT = 100_000
 """Rows of a table that may be left out: where there are more, what is left is no node's coins, and
 their names, which are noted, are too many."""
-_Blocks = dict[int, tuple[int, bytes, bytes]]
-"""By height: a block's timestamp, and what it spends and confirms, packed."""
+_Blocks = dict[int, Block]
+"""By height, which rise."""
 _SYNC = "sync the node anew, with cdb or without"
 
 
@@ -136,14 +138,8 @@ def until(deadline: float, chunks: Iterator[Chunk]) -> Iterator[Chunk]:
 
 
 def _up_to(last: int, packs: Iterable[PackedBlocks]) -> _Blocks:
-    found: _Blocks = {}
-    for packed in packs:
-        for place, height in enumerate(packed.indices):
-            if height > last:
-                return found
-            block = packed.part(place, place + 1)
-            found[height] = block.timestamps[0], bytes(block.spends), bytes(block.confirms)
-    return found
+    blocks = takewhile(lambda block: block.height <= last, Block.each_of(packs))
+    return {block.height: block for block in blocks}
 
 
 def _differing(ours: _Blocks, theirs: _Blocks) -> Iterator[int]:

@@ -154,7 +154,7 @@ cdb_status cdb_coin_log_rewind(cdb_coin_log *log, int64_t block_index, cdb_error
 }
 
 cdb_status cdb_coin_log_lookup(cdb_coin_log *log, const uint8_t *names, size_t n,
-                               cdb_coin_log_info *infos, uint8_t *found, cdb_error *error) {
+                               cdb_coin_info *infos, uint8_t *found, cdb_error *error) {
   return guarded(error, [=] {
     log->database->read_verified([=](const Store &store) {
       unless_rewound(store, [&] { store.state().lookup(names, n, infos, found); });

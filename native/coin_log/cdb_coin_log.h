@@ -53,14 +53,6 @@ typedef struct {
       probes; /* since the opening: places of the index, and early children, that were looked at */
 } cdb_coin_log_totals;
 
-typedef struct {
-  uint8_t parent[32];
-  uint8_t puzzle_hash[32];
-  uint64_t amount;
-  uint32_t confirmed_index;
-  uint32_t spent_index; /* 0: unspent */
-} cdb_coin_log_info;
-
 /* What the values of a query are; see cdb/coin_query.py. */
 enum { CDB_NO_KEY = 0, CDB_NAME = 1, CDB_PUZZLE_HASH = 2, CDB_PARENT = 3 };
 
@@ -170,7 +162,7 @@ cdb_status cdb_coin_log_rewind(cdb_coin_log *log, int64_t block_index, cdb_error
 /* Set found[i] to 1 and infos[i] for the coin of names[i], or found[i] to 0 where there is
    none. Any order; a name may be asked for more than once. */
 cdb_status cdb_coin_log_lookup(cdb_coin_log *log, const uint8_t *names, size_t n,
-                               cdb_coin_log_info *infos, uint8_t *found, cdb_error *error);
+                               cdb_coin_info *infos, uint8_t *found, cdb_error *error);
 
 /* The coins that are asked for, each once, in their order: by the block's index and then by name.
    values: n of 32 bytes, of the query's key; none without one. Puzzle hashes and parents take a

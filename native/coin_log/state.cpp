@@ -196,8 +196,8 @@ uint32_t State::spent_index_of(uint32_t row) const {
   return spent_index <= newest_index() ? spent_index : 0;
 }
 
-cdb_coin_log_info State::info_of(const CoinView &view) const {
-  cdb_coin_log_info info;
+cdb_coin_info State::info_of(const CoinView &view) const {
+  cdb_coin_info info;
   std::memcpy(info.parent, view.parent, kNameBytes);
   std::memcpy(info.puzzle_hash, view.puzzle_hash, kNameBytes);
   info.amount = view.amount;
@@ -242,7 +242,7 @@ void State::visit(const uint8_t *names, size_t n, Found found) const {
   }
 }
 
-void State::lookup(const uint8_t *names, size_t n, cdb_coin_log_info *infos, uint8_t *found) const {
+void State::lookup(const uint8_t *names, size_t n, cdb_coin_info *infos, uint8_t *found) const {
   std::fill_n(found, n, uint8_t{0});
   visit(names, n, [&](size_t query, const CoinView &view) {
     found[query] = 1;

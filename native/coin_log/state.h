@@ -65,7 +65,7 @@ class State {
   State(const Directory &directory, bool read_only, const NameBits &bits, bool has_keys);
 
   // Everything must be verified.
-  void lookup(const uint8_t *names, size_t n, cdb_coin_log_info *infos, uint8_t *found) const;
+  void lookup(const uint8_t *names, size_t n, cdb_coin_info *infos, uint8_t *found) const;
   // The rows of the coins with these names; kNoRow where there is none.
   void find_rows(const uint8_t *names, size_t n, uint32_t *rows) const;
   // Of the block that spent the coin; 0: it is unspent.
@@ -124,7 +124,7 @@ class State {
  private:
   template <typename Found>
   void visit(const uint8_t *names, size_t n, Found found) const;
-  cdb_coin_log_info info_of(const CoinView &view) const;
+  cdb_coin_info info_of(const CoinView &view) const;
   void compose_parent(const uint8_t *from, CoinView *view) const;
   void check_alive(size_t block) const;
   Failure damaged(size_t block) const;

@@ -37,7 +37,7 @@ class WantedParts {
     return place;
   }
 
-  void read(const Engine &engine, uint8_t space, cdb_set_info *infos) {
+  void read(const Engine &engine, uint8_t space, cdb_coin_info *infos) {
     confirms_.resize(n_bytes_);
     uint8_t *to = confirms_.data();
     for (okv_wanted &one : wanted_) to = (one.to = to) + one.most;
@@ -63,7 +63,7 @@ class WantedParts {
     return place;
   }
 
-  static void copy(const Place &place, const okv_wanted &part, cdb_set_info *infos) {
+  static void copy(const Place &place, const okv_wanted &part, cdb_coin_info *infos) {
     const uint32_t at = confirm_at(place);
     if (at + kConfirmBytes > part.length) throw damage("a block is cut");
     copy_confirm(part.to + at - part.from, &infos[place.tag]);
@@ -79,7 +79,7 @@ class WantedParts {
 }  // namespace
 
 void read_coins(const Engine &engine, uint8_t space, std::vector<Place> places,
-                cdb_set_info *infos) {
+                cdb_coin_info *infos) {
   std::sort(places.begin(), places.end(), [](const Place &a, const Place &b) {
     return a.index != b.index ? a.index < b.index : a.position < b.position;
   });

@@ -53,9 +53,9 @@ struct Place {
 
 // Sets what blocks hold of the coins at these places in infos[tag].
 void read_coins(const Engine &engine, uint8_t space, std::vector<Place> places,
-                cdb_set_info *infos);
+                cdb_coin_info *infos);
 
-inline void copy_confirm(const uint8_t *confirm, cdb_set_info *info) {
+inline void copy_confirm(const uint8_t *confirm, cdb_coin_info *info) {
   std::memcpy(info->parent, confirm, sizeof info->parent + sizeof info->puzzle_hash);
   info->amount = load_big_endian(confirm + kAmountAt);
 }

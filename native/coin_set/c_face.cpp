@@ -64,7 +64,7 @@ cdb_status cdb_set_verify(cdb_set *set, cdb_error *error) {
   return guarded(error, [=] { set->database->verify(); });
 }
 
-cdb_status cdb_set_find(cdb_set *set, const uint8_t *names, size_t n, cdb_set_info *infos,
+cdb_status cdb_set_find(cdb_set *set, const uint8_t *names, size_t n, cdb_coin_info *infos,
                         uint8_t *found, cdb_error *error) {
   return guarded(error, [=] { set->database->find(names, n, infos, found); });
 }

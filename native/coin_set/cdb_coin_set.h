@@ -49,15 +49,6 @@ typedef struct {
   uint64_t probes;      /* since the opening, places of tables in memory that were looked at */
 } cdb_set_state;
 
-/* What is known of a coin; numbers in the machine's byte order. */
-typedef struct {
-  uint8_t parent[32];
-  uint8_t puzzle_hash[32];
-  uint64_t amount;
-  uint32_t confirmed_index;
-  uint32_t spent_index; /* 0: unspent */
-} cdb_set_info;
-
 typedef struct cdb_set cdb_set;
 typedef struct cdb_set_cursor cdb_set_cursor;
 
@@ -103,7 +94,7 @@ cdb_status cdb_set_verify(cdb_set *set, cdb_error *error);
 
 /* Look up names, in any order and repeated at will. found[i] is 1 and infos[i] is set where there
    is such a coin; where there is none, found[i] is 0 and infos[i] is as it was. */
-cdb_status cdb_set_find(cdb_set *set, const uint8_t *names, size_t n, cdb_set_info *infos,
+cdb_status cdb_set_find(cdb_set *set, const uint8_t *names, size_t n, cdb_coin_info *infos,
                         uint8_t *found, cdb_error *error);
 
 /* A cursor over the blocks first … last of this moment, whatever is written later. */

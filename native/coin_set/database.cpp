@@ -15,7 +15,7 @@ constexpr size_t kPartEntries = 125;  // from so many lookups on, a thread pays
 constexpr size_t kFindParts = 4;      // more than processors: most of a cold lookup is waiting
 constexpr size_t kCheckParts = 2;
 
-static_assert(sizeof(cdb_set_info) == 80, "cdb_set_info has no gaps");
+static_assert(sizeof(cdb_coin_info) == 80, "cdb_coin_info has no gaps");
 
 // One of n parts of about the same size, in the order of names.
 std::vector<Asked> sorted_part(const std::vector<Asked> &all, size_t part, size_t n) {
@@ -232,11 +232,11 @@ void Database::settle() {
   });
 }
 
-void Database::find(const uint8_t *names, size_t n, cdb_set_info *infos, uint8_t *found) {
+void Database::find(const uint8_t *names, size_t n, cdb_coin_info *infos, uint8_t *found) {
   reading([&] { find_all(names, n, infos, found); });
 }
 
-void Database::find_all(const uint8_t *names, size_t n, cdb_set_info *infos, uint8_t *found) {
+void Database::find_all(const uint8_t *names, size_t n, cdb_coin_info *infos, uint8_t *found) {
   std::vector<Asked> asked;
   std::vector<Place> places;
   uint64_t probes = 0;
@@ -254,7 +254,7 @@ void Database::find_all(const uint8_t *names, size_t n, cdb_set_info *infos, uin
 
 // Sets all that memory knows of a coin, and adds a place where it is the block alone that knows the
 // coin itself.
-bool Database::find_in_memory(const uint8_t *name, size_t i, cdb_set_info *info,
+bool Database::find_in_memory(const uint8_t *name, size_t i, cdb_coin_info *info,
                               std::vector<Place> *places, uint64_t *probes) const {
   const PendingCoin *coin = pending_.find(name, probes);
   const bool is_spent = coin != nullptr && int64_t{coin->spent_index} <= visible_;

@@ -25,7 +25,7 @@ class Database {
 
   // For any number of threads.
   cdb_set_state state();
-  void find(const uint8_t *names, size_t n, cdb_set_info *infos, uint8_t *found);
+  void find(const uint8_t *names, size_t n, cdb_coin_info *infos, uint8_t *found);
   // The blocks first … last of this moment. end() must follow.
   std::unique_ptr<Cursor> read(uint32_t first, uint32_t last);
   // Within a rewind: those that are to be erased.
@@ -55,10 +55,10 @@ class Database {
   void restore();
   size_t add_until_bad(const Blocks &chunk, std::vector<size_t> *sizes);
   size_t check(size_t first_coin, const std::vector<size_t> &sizes, size_t first_bad);
-  void find_all(const uint8_t *names, size_t n, cdb_set_info *infos, uint8_t *found);
+  void find_all(const uint8_t *names, size_t n, cdb_coin_info *infos, uint8_t *found);
   std::unique_ptr<Cursor> open_cursor(uint32_t first, uint32_t last, size_t begin, size_t end);
-  bool find_in_memory(const uint8_t *name, size_t i, cdb_set_info *info, std::vector<Place> *places,
-                      uint64_t *probes) const;
+  bool find_in_memory(const uint8_t *name, size_t i, cdb_coin_info *info,
+                      std::vector<Place> *places, uint64_t *probes) const;
   void commit_pending();
   void index();
   int64_t newest_pending() const;

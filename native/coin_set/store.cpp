@@ -139,7 +139,7 @@ Store::Store(const std::string &path, const cdb_set_options &options)
   if (indexed_ > newest_) throw damage("blocks are missing whose coins are indexed");
 }
 
-void Store::find(const std::vector<Asked> &sorted, cdb_set_info *infos, uint8_t *found) const {
+void Store::find(const std::vector<Asked> &sorted, cdb_coin_info *infos, uint8_t *found) const {
   std::vector<Asked> coins;
   std::vector<Place> places;
   const Values<interval::kCoinBytes> values(engine_, kCoins, names_of(sorted),
@@ -164,7 +164,7 @@ void Store::find(const std::vector<Asked> &sorted, cdb_set_info *infos, uint8_t 
   read_coins(std::move(places), infos);
 }
 
-void Store::read_coins(std::vector<Place> places, cdb_set_info *infos) const {
+void Store::read_coins(std::vector<Place> places, cdb_coin_info *infos) const {
   coin_set::read_coins(engine_, kBlocks, std::move(places), infos);
 }
 

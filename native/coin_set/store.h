@@ -30,9 +30,9 @@ class Store {
 
   // Finds indexed coins by their names, which must be sorted: sets found[tag] to 1 and infos[tag],
   // its spent_index only if the coin is spent.
-  void find(const std::vector<Asked> &sorted, cdb_set_info *infos, uint8_t *found) const;
+  void find(const std::vector<Asked> &sorted, cdb_coin_info *infos, uint8_t *found) const;
   // Sets what blocks hold of the coins at these places in infos[tag].
-  void read_coins(std::vector<Place> places, cdb_set_info *infos) const;
+  void read_coins(std::vector<Place> places, cdb_coin_info *infos) const;
   // Set *first_bad to the smallest tag of a name that is a coin's (new_names), or that is not an
   // unspent coin's (spends), if that is smaller. Both must be sorted.
   void check_absent(const std::vector<Asked> &new_names, size_t *first_bad) const;

@@ -1,6 +1,6 @@
 /*
- * Blocks that cross a C face, as cdb.packed has them. cffi and C++ read this very file, as they do
- * cdb_error.h.
+ * Blocks and coins that cross a C face, as cdb.packed has them. cffi and C++ read this very file,
+ * as they do cdb_error.h.
  *
  * A name is 32 bytes, a confirm 72: parent's name (32), puzzle hash (32), amount (8, big endian).
  * Arrays have no gaps. Block i has the spends spend_ends[i-1] … spend_ends[i]-1, and block 0 those
@@ -18,3 +18,12 @@ typedef struct {
   const uint8_t *confirms;
   const uint8_t *names;
 } cdb_blocks;
+
+/* What is known of a coin; numbers in the machine's byte order. */
+typedef struct {
+  uint8_t parent[32];
+  uint8_t puzzle_hash[32];
+  uint64_t amount;
+  uint32_t confirmed_index;
+  uint32_t spent_index; /* 0: unspent */
+} cdb_coin_info;

@@ -245,7 +245,7 @@ class Session {
 
   void look_up(cdb_coin_log *log) {
     const std::vector<Name> names = chain_.asked();
-    std::vector<cdb_coin_log_info> infos(names.size());
+    std::vector<cdb_coin_info> infos(names.size());
     std::vector<uint8_t> found(names.size());
     cdb_error error{};
     const auto *bytes = reinterpret_cast<const uint8_t *>(names.data());
@@ -287,7 +287,7 @@ class Session {
     for (const cdb_coin_log_coin &coin : coins) {
       Name name;
       std::copy_n(coin.name, sizeof(Name), name.begin());
-      cdb_coin_log_info info{};
+      cdb_coin_info info{};
       std::copy_n(coin.parent, sizeof(Name), info.parent);
       std::copy_n(coin.puzzle_hash, sizeof(Name), info.puzzle_hash);
       info.amount = coin.amount;

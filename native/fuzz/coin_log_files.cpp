@@ -197,7 +197,7 @@ void seal_file(size_t kind, const std::string &name, Bytes *bytes) {
 void read_all(cdb_coin_log *log, const Chain &asked, bool must_be_right) {
   cdb_error error{};
   const std::vector<Name> names = asked.asked();
-  std::vector<cdb_coin_log_info> infos(names.size());
+  std::vector<cdb_coin_info> infos(names.size());
   std::vector<uint8_t> found(names.size());
   cdb_status status = cdb_coin_log_lookup(log, reinterpret_cast<const uint8_t *>(names.data()),
                                           names.size(), infos.data(), found.data(), &error);

@@ -143,7 +143,7 @@ class Session {
 
   void look_up() {
     const std::vector<Name> names = chain_.asked();
-    std::vector<cdb_set_info> infos(names.size());
+    std::vector<cdb_coin_info> infos(names.size());
     std::vector<uint8_t> found(names.size());
     cdb_error error{};
     const auto *bytes = reinterpret_cast<const uint8_t *>(names.data());

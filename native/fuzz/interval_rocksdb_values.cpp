@@ -129,7 +129,7 @@ void edit(Families *families, Input *input) {
 void read_all(cdb_set *set, const Chain &chain) {
   cdb_error error{};
   const std::vector<Name> names = chain.asked();
-  std::vector<cdb_set_info> infos(names.size());
+  std::vector<cdb_coin_info> infos(names.size());
   std::vector<uint8_t> found(names.size());
   const auto *bytes = reinterpret_cast<const uint8_t *>(names.data());
   is_ok(cdb_set_find(set, bytes, names.size(), infos.data(), found.data(), &error), &error,
@@ -172,7 +172,7 @@ bool add(cdb_set *set, const Block &block) {
 
 // What was committed is found after the next opening, or that says that there is damage.
 void require_there(cdb_set *set, const Block &block) {
-  cdb_set_info info;
+  cdb_coin_info info;
   uint8_t found = 0;
   cdb_error error{};
   if (!is_ok(cdb_set_find(set, block.names.front().data(), 1, &info, &found, &error), &error,

@@ -15,10 +15,12 @@ import signal
 import sys
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 from random import Random
 
 from tests.chia.lives import live
+from tests.in_fork import forked
 
 LIVES_A_FILE = 25
 LONGEST_SECONDS = 0.6
@@ -67,10 +69,7 @@ def _parser() -> argparse.ArgumentParser:
 def _one_life(path: Path, seed: str, seconds: float) -> str | None:
     """Fork a life, wait until it has compared the stores, let it live on, and kill it."""
     readable, writable = os.pipe()
-    child = os.fork()
-    if child == 0:
-        os.close(readable)
-        _in_child(path, seed, writable, goes_on=seconds > 0)
+    child = forked(partial(_live, path, seed, writable, goes_on=seconds > 0))
     os.close(writable)
     try:
         with os.fdopen(readable, "rb", buffering=0) as told:
@@ -89,17 +88,10 @@ def _one_life(path: Path, seed: str, seconds: float) -> str | None:
     return None
 
 
-def _in_child(path: Path, seed: str, writable: int, *, goes_on: bool) -> None:
-    code = 1
-    try:
-        transactions = FOREVER if goes_on else 0
-        live(path, seed, lambda: os.write(writable, b"="), transactions=transactions)
-        code = 0
-        time.sleep(COMPARE_SECONDS if not goes_on else 0)
-    except BaseException:
-        sys.excepthook(*sys.exc_info())
-    finally:
-        os._exit(code)
+def _live(path: Path, seed: str, writable: int, *, goes_on: bool) -> None:
+    transactions = FOREVER if goes_on else 0
+    live(path, seed, lambda: os.write(writable, b"="), transactions=transactions)
+    time.sleep(COMPARE_SECONDS if not goes_on else 0)
 
 
 if __name__ == "__main__":
