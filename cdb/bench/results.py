@@ -88,6 +88,11 @@ def check(document: object, where: str) -> None:
         raise ResultError(f"{where}: {error.json_path}: {problem}")
 
 
+def require_validator() -> None:
+    """Raise MissingEngineError where what checks results isn't there: before hours of measuring."""
+    _validator("result.schema.json")
+
+
 def is_comparison(document: object) -> bool:
     """Whether it is of a node's coin stores, and not a run of a schema."""
     return isinstance(document, dict) and document.get("kind") == NODE

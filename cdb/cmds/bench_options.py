@@ -13,6 +13,7 @@ import click
 
 from cdb.bench.plan import DATABASE_BYTES, Plan
 from cdb.bench.profiles import Profile, parse_profile
+from cdb.bench.results import require_validator
 from cdb.cmds.bar import progress_bar
 from cdb.cmds.echo import echo
 from cdb.cmds.options import PathType, directory_option, flush_every_option
@@ -207,8 +208,14 @@ def profile_option(default: str) -> Callable[[Command], Command]:
     )
 
 
+def _writable(context: click.Context, parameter: click.Parameter, value: Path) -> Path:
+    require_validator()
+    return value
+
+
 results_option = click.option(
     "--results",
+    callback=_writable,
     type=PathType(file_okay=False),
     default=Path("results"),
     show_default=True,

@@ -1,4 +1,4 @@
-"""bench node where it can't run: one line, and nothing is left."""
+"""bench where it can't run: one line, and nothing is left."""
 
 from importlib.util import find_spec
 
@@ -20,3 +20,13 @@ def test_without_chia_it_says_how_to_install_it(run_command: Commands) -> None:
 )
 def test_wrong_usage(options: tuple[str | int, ...], run_command: Commands) -> None:
     run_command("bench", "node", *options).usage_error()
+
+
+@pytest.mark.parametrize("kind", ["run", "node", "week"])
+def test_what_checks_results_is_looked_for_before_anything_is_measured(
+    kind: str, run_command: Commands
+) -> None:
+    (run_command.cwd / "jsonschema.py").write_text("raise ImportError\n")
+    error = run_command("bench", kind, cwd=run_command.cwd).error()
+    assert error == "results are checked by jsonschema: pip install 'cdb[bench]'"
+    assert not (run_command.cwd / "results").exists()
