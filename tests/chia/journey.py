@@ -178,7 +178,7 @@ class Journey:
             self.command("backup", node, backup, is_done=backup.exists)
         self.command("restore", backup, back, is_done=lambda: _is_restored(back))
         if self.has_chain:
-            self.command("node", "status", back)
+            self.cdb("node", "status", back)
             begun = first + self._steps_up_to(back, first)
             self.walk("cdb", "restored", begun, self.done - begun)
         self.command("migrate", "--drop", "--vacuum", node)
@@ -227,7 +227,6 @@ class Journey:
             told = _told(process)
         n_steps = int(told["steps"])
         _say(f"{n_steps} steps of {store}'s store beside it")
-        assert n_steps > 0
         assert self.walk("chia", "twin", self.done, n_steps) == told, "the answers differ"
         self.done += n_steps
 
@@ -269,8 +268,9 @@ class Journey:
 
         is_done: whether there is nothing left to do, and another try would be refused.
         """
-        named = [each.parent.name if isinstance(each, Path) else str(each) for each in words]
-        what = f"cdb {' '.join(named)}"
+        paths = {self.file(name): name for name in ("node", "restored")}
+        named = [paths.get(each, each.name) if isinstance(each, Path) else each for each in words]
+        what = f"cdb {' '.join(map(str, named))}"
         while self.killer.comes_before(what, _line(words)):
             if is_done():
                 return

@@ -35,11 +35,11 @@ def steps(tail: Path, plain_from: int) -> Iterator[list[Step]]:
 async def walk(store: Store, todo: Iterator[list[Step]], until_told: bool) -> tuple[int, str]:
     """Do steps; how many they were, and the digest of all answers.
 
-    until_told: slowly, and until standard input ends.
+    until_told: slowly, and until standard input ends, but one at least.
     """
     done, answers = 0, sha256()
     for arrived in todo:
-        if until_told and select.select([sys.stdin], [], [], PAUSE_SECONDS)[0]:
+        if until_told and done and select.select([sys.stdin], [], [], PAUSE_SECONDS)[0]:
             break
         for step in arrived:
             answers.update(digest(await _take(store, step)).encode())
