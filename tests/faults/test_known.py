@@ -69,6 +69,14 @@ def test_a_limit_of_one_level_is_none_at_another() -> None:
     assert {*subjects["coin_log-process"].limits} == {*own}
 
 
+def test_below_power_memory_may_lose_its_file_to_a_power_cut_but_to_no_kill() -> None:
+    subject = all_subjects()["memory-process"]
+    problem = "opened, it fails: WrongDatabaseError: /x/db: this is not a memory database"
+    assert subject.limit("power-ext4", problem) is not None
+    assert subject.limit("kill", problem) is None
+    assert all_subjects()["memory"].limit("power-ext4", problem) is None
+
+
 @pytest.mark.parametrize("name", OWN_SCHEMAS)
 def test_what_is_tried_of_our_own_is_what_their_modules_say(name: str) -> None:
     found = find_schema(name)
