@@ -57,6 +57,10 @@ class NamedBlock:
     names: list[bytes32]
     outside_spends: list[bytes32]
 
+    def plain(self) -> BlockSpendInfo:
+        """The block without the names."""
+        return BlockSpendInfo(self.index, self.timestamp, self.spends, self.confirms)
+
 
 def named_block(block: BlockSpendInfo, newest_index: int | None) -> NamedBlock:
     """Check all that can be checked without the coin set, and name the coins.

@@ -264,7 +264,7 @@ def test_readers_wait_for_no_write_that_goes_on(schema: Subject) -> None:
     for block in CHAIN[:20]:
         schema.accept_block(block)
     iteration = schema.blocks()
-    with schema._mutex, ThreadPoolExecutor(1) as thread:
+    with schema.mutex, ThreadPoolExecutor(1) as thread:
 
         def read() -> None:
             assert newest_seen(schema) == 19

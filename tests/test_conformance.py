@@ -5,7 +5,6 @@ with secondary keys keeps the contract of these, too.
 """
 
 from functools import partial
-from typing import Any
 
 import pytest
 
@@ -15,9 +14,6 @@ from cdb.schemas.coin_log import coin_log
 from cdb.schemas.registry import OWN_SCHEMAS
 from cdb.testing import IndexedConformance, SchemaConformance
 from tests.conftest import ROWS_WITH_INDEX, index_factories
-
-FEWER: dict[str, dict[str, Any]] = {"memory": {"many": 10_000}, "blockchain_v2": {"many": 40_000}}
-"""What takes long for masses of coins gets fewer."""
 
 
 @pytest.mark.long
@@ -43,8 +39,8 @@ LEFT_TO_LONG_TESTS = {*index_factories(), *(f"{name}_small" for name in index_fa
 """They share a store, for which that one stands."""
 
 
-def _is_held_to(suite: type, name: str, spec: str, **options: Any) -> None:
-    tests = type(f"Test_{name}", (suite,), {"schema": spec, **options})
+def _is_held_to(suite: type, name: str, spec: str) -> None:
+    tests = type(f"Test_{name}", (suite,), {"schema": spec})
     globals()[f"Test_{name}"] = pytest.mark.long(tests) if name in LEFT_TO_LONG_TESTS else tests
 
 
@@ -54,7 +50,6 @@ for _name in OWN_SCHEMAS:
         _is_held_to(SchemaConformance, _name, _name)
         if _found.small is not None:
             small = f"{_name}_small"
-            _is_held_to(SchemaConformance, small, _found.small, many_names=5_000)
+            _is_held_to(SchemaConformance, small, _found.small)
     if _found.indexed is not None:
-        _options = FEWER.get(_name, {})
-        _is_held_to(IndexedConformance, f"{_name}_indexed", _found.indexed, **_options)
+        _is_held_to(IndexedConformance, f"{_name}_indexed", _found.indexed)

@@ -43,7 +43,7 @@ def in_a_child(schema: Schema, body: Callable[[], None]) -> int:
     begun, end = Event(), Event()
 
     def call() -> None:
-        with schema._mutex:  # type: ignore[attr-defined]
+        with schema.mutex:  # type: ignore[attr-defined]
             begun.set()
             end.wait()
 
@@ -114,7 +114,7 @@ def test_what_is_dropped_waits_for_nobody(schema: Schema) -> None:
         gc.collect()
         dropped.set()
 
-    with schema._mutex:  # type: ignore[attr-defined]
+    with schema.mutex:  # type: ignore[attr-defined]
         Thread(target=drop, daemon=True).start()
         assert dropped.wait(5)
     assert len(list(schema.blocks())) == len(BLOCKS)

@@ -375,14 +375,14 @@ class Interrupted(Recorder):
 
     def accept_block(self, block_spend_info: BlockSpendInfo) -> None:
         if self.when == "accept" and block_spend_info.index == BLOCKS[3].index:
-            with self._guard.write():
+            with self.guard.write():
                 for _ in range(self.interrupts):
                     interrupt()
         super().accept_block(block_spend_info)
 
     def flush(self) -> None:
         if self.when == "flush" and not self.flushed:
-            with self._guard.write():
+            with self.guard.write():
                 for _ in range(self.interrupts):
                     interrupt()
         super().flush()
@@ -448,7 +448,7 @@ def test_a_disk_that_fails_within_a_load_says_what_is_kept(tmp_path: Path) -> No
     class Failing(Recorder):
         def flush(self) -> None:
             if len(self.flushed) == 2:
-                with self._guard.write():
+                with self.guard.write():
                     raise StorageError("db", "disk full")
             super().flush()
 

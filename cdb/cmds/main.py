@@ -7,7 +7,7 @@ from cdb.cmds.runner import run
 
 COMMANDS = (
     *("backup", "bench", "coins", "demo", "dump_blocks", "load_blocks", "make_replay", "migrate"),
-    *("node", "report", "restore", "schemas", "soak", "upgrade", "verify"),
+    *("new_schema", "node", "report", "restore", "schemas", "soak", "upgrade", "verify"),
 )
 
 

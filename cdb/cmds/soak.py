@@ -31,7 +31,7 @@ from cdb.plain import printable_lines
 from cdb.schemas import find_schema
 from cdb.testing.faults.catalogue import CATALOGUE
 from cdb.testing.faults.soak import Result, Rotation, take_turns
-from cdb.testing.faults.subjects import Subject, all_subjects
+from cdb.testing.faults.subjects import Subject, all_subjects, subject_of
 
 WRITE_EVERY_SECONDS = 60
 
@@ -134,7 +134,9 @@ def soak(
         return 0
     if report is not None and (report.exists() or report.is_symlink()):
         raise CdbError(f"{report} is there already; name a new file for the report")
-    subjects = {spec: all_subjects().get(spec, Subject(spec)) for spec in specs or all_subjects()}
+    subjects = {
+        spec: all_subjects().get(spec, subject_of(spec)) for spec in specs or all_subjects()
+    }
     settings: Document = {
         "seed": seed,
         "hours": hours,

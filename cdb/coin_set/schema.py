@@ -155,7 +155,7 @@ class CoinSetSchema(Shared):
     @writing
     def settle(self) -> None:
         """See Settles."""
-        with self._guard.write():
+        with self.guard.write():
             self._coins.settle()
             self._promise(self._reached())
 
@@ -181,7 +181,7 @@ class CoinSetSchema(Shared):
         self._flush()
         if self._newest is None or block_index >= self._newest:
             return
-        with self._guard.write():
+        with self.guard.write():
             if self._promised.newest > block_index:
                 self._promise(Promise(-1, self._promised.sequence))
             self._coins.begin_rewind(max(block_index, -1))
@@ -191,28 +191,28 @@ class CoinSetSchema(Shared):
     def blocks(self) -> Iterator[BlockSpendInfo]:
         """See Schema."""
         packs = self._packs(READ_ENTRIES)
-        return self._iteration(packed.block(n) for packed in packs for n in range(len(packed)))
+        return self.iteration(packed.block(n) for packed in packs for n in range(len(packed)))
 
     def blocks_packed(self) -> Iterator[PackedBlocks]:
         """The blocks of blocks(), about 100,000 coins at a time."""
-        return self._iteration(map(with_names, self._packs(PACK_ENTRIES)))
+        return self.iteration(map(with_names, self._packs(PACK_ENTRIES)))
 
     @whole
     def close(self) -> None:
         """See Schema."""
-        if self._guard.disowned:
+        if self.guard.disowned:
             return
-        is_first = not self._guard.closed
-        self._guard.closed = True
+        is_first = not self.guard.closed
+        self.guard.closed = True
         with ExitStack() as stack:
             stack.callback(self._home.close)
             stack.callback(self._coins.close)
-            if is_first and not self._guard.failed and not self._read_only:
+            if is_first and not self.guard.failed and not self.read_only:
                 self._coins.checkpoint()
                 self._promise(self._reached())
 
     def _open(self, options: Options) -> None:
-        if self._read_only:
+        if self.read_only:
             read_unchanged(
                 partial(self._open_once, options),
                 partial(file_marks, self._path / "db"),
@@ -224,9 +224,9 @@ class CoinSetSchema(Shared):
 
     def _open_once(self, options: Options) -> None:
         promised = read_promise(self._path / NEWEST_FILE)
-        if not self._read_only:
+        if not self.read_only:
             make_dir(self._path / "db", durable=self._durable)
-        create = promised is None and not self._read_only
+        create = promised is None and not self.read_only
         self._coins = CoinSet(self.kind.engine, self._path / "db", options._replace(create=create))
         try:
             if promised is None and not self._coins.state.is_new:
@@ -260,7 +260,7 @@ class CoinSetSchema(Shared):
         self._accept(packed_blocks)
 
     def _accept(self, packed_blocks: PackedBlocks) -> None:
-        with self._guard.write():
+        with self.guard.write():
             accepted = self._coins.accept(packed_blocks)
             if accepted:
                 self._newest = packed_blocks.indices[accepted - 1]
@@ -269,8 +269,8 @@ class CoinSetSchema(Shared):
             self._refuse(packed_blocks.block(accepted))
 
     def _flush(self) -> None:
-        if not self._read_only:
-            with self._guard.write():
+        if not self.read_only:
+            with self.guard.write():
                 self._coins.commit()
                 self._promise_what_was_ingested()
 
@@ -288,7 +288,7 @@ class CoinSetSchema(Shared):
     def _packs(self, entries: int) -> Iterator[PackedBlocks]:
         """All blocks as they are now, without names, in packs of so many coins + spends."""
         cursor = self._coins.cursor()
-        return self._iteration(iter(partial(self._next_of, cursor, entries), None))
+        return self.iteration(iter(partial(self._next_of, cursor, entries), None))
 
     @beside
     def _next_of(self, cursor: Cursor, entries: int) -> PackedBlocks | None:

@@ -109,69 +109,82 @@ class Shared(Closing):
 
     Where the engine keeps readers apart from the one who writes, @beside makes a read of them that
     doesn't take the lock.
+
+    For subclasses: guard, in whose write() all is changed that is stored; read_only, as it was
+    given; iteration(), through which each iterator is handed out; mutex, the lock.
     """
 
     def __init__(self, path: str | PathLike[str], *, read_only: bool) -> None:
-        self._mutex = threading.RLock()
+        self.mutex = threading.RLock()
         self._inside: set[int] = set()  # the threads that are in a call
         self._is_taken = False  # the lock, by a call; a hint to who does not have it
-        self._guard = Guard(path)
-        self._read_only = read_only
+        self.guard = Guard(path)
+        self.read_only = read_only
         _open.add(self)
 
-    def _iteration(self, items: Iterable[T]) -> Iterator[T]:
+    def iteration(self, items: Iterable[T]) -> Iterator[T]:
         """The items, to hand out: they end with an error in a child made by fork()."""
-        return _Iteration(self._guard.path, iter(items))
+        return _Iteration(self.guard.path, iter(items))
 
     def _check_outside(self, thread: int) -> None:
         """Raise UnsupportedError if this thread is in the middle of a call."""
         if thread in self._inside:
             problem = "a signal handler or a finalizer called it in the middle of a call"
-            raise UnsupportedError(f"{self._guard.path}: {problem}; do so after that one")
+            raise UnsupportedError(f"{self.guard.path}: {problem}; do so after that one")
 
     def _check_readable(self) -> None:
         """Raise DatabaseClosedError unless it can be read, also beside a write under way."""
-        if not self._guard.is_fine and not self._is_taken:
-            with self._mutex:  # who has it can tell that from one that was interrupted
-                self._guard.check()
+        if not self.guard.is_fine and not self._is_taken:
+            with self.mutex:  # who has it can tell that from one that was interrupted
+                self.guard.check()
 
     def _disown(self) -> None:
-        self._mutex = threading.RLock()  # the parent's may be held by a thread that isn't here
+        self.mutex = threading.RLock()  # the parent's may be held by a thread that isn't here
         self._inside = set()
         self._is_taken = False
-        self._guard.disown()
+        self.guard.disown()
 
 
 S = TypeVar("S", bound=Shared)
 _Method = Callable[Concatenate[S, P], T]
 
 
-def _call(*, of_open: bool, writes: bool) -> Callable[[_Method[S, P, T]], _Method[S, P, T]]:
-    """Makes methods whole calls: of what is open and has not failed, or of a writer."""
+def _call(method: _Method[S, P, T], *, of_open: bool, writes: bool) -> _Method[S, P, T]:
+    # No context manager: one in Python takes a fifth of the time in which a coin is looked up.
+    @wraps(method)
+    def call(self: S, /, *arguments: P.args, **options: P.kwargs) -> T:
+        with self.mutex:  # for the whole call
+            thread = get_ident()
+            self._check_outside(thread)
+            try:  # whatever a signal's handler raises from here on, it does not stay inside
+                self._inside.add(thread)
+                self._is_taken = True
+                if of_open:
+                    self.guard.check()
+                if writes and self.read_only:
+                    problem = "it was opened only for reading"
+                    raise UnsupportedError(f"{self.guard.path}: {problem}")
+                return method(self, *arguments, **options)
+            finally:
+                self._is_taken = False
+                self._inside.discard(thread)
 
-    def decorate(method: _Method[S, P, T]) -> _Method[S, P, T]:
-        # No context manager: one in Python takes a fifth of the time in which a coin is looked up.
-        @wraps(method)
-        def call(self: S, /, *arguments: P.args, **options: P.kwargs) -> T:
-            with self._mutex:  # for the whole call
-                thread = get_ident()
-                self._check_outside(thread)
-                try:  # whatever a signal's handler raises from here on, it does not stay inside
-                    self._inside.add(thread)
-                    self._is_taken = True
-                    if of_open:
-                        self._guard.check()
-                    if writes and self._read_only:
-                        problem = "it was opened only for reading"
-                        raise UnsupportedError(f"{self._guard.path}: {problem}")
-                    return method(self, *arguments, **options)
-                finally:
-                    self._is_taken = False
-                    self._inside.discard(thread)
+    return call
 
-        return call
 
-    return decorate
+def whole(method: _Method[S, P, T]) -> _Method[S, P, T]:
+    """Makes a method a whole call, also of what is closed or has failed."""
+    return _call(method, of_open=False, writes=False)
+
+
+def reading(method: _Method[S, P, T]) -> _Method[S, P, T]:
+    """Makes a method a whole call of what is open: DatabaseClosedError otherwise."""
+    return _call(method, of_open=True, writes=False)
+
+
+def writing(method: _Method[S, P, T]) -> _Method[S, P, T]:
+    """The same, of a writer: UnsupportedError where it was opened only for reading."""
+    return _call(method, of_open=True, writes=True)
 
 
 def beside(method: _Method[S, P, T]) -> _Method[S, P, T]:
@@ -194,14 +207,9 @@ def beside(method: _Method[S, P, T]) -> _Method[S, P, T]:
     return call
 
 
-whole = _call(of_open=False, writes=False)
-reading = _call(of_open=True, writes=False)
-writing = _call(of_open=True, writes=True)
-
-
 class _Iteration(Generic[T]):
     def __init__(self, path: str | PathLike[str], items: Iterator[T]) -> None:
-        self._guard = Guard(path)
+        self.guard = Guard(path)
         self._items = items
         self._end: BaseException | None = None
         _open.add(self)
@@ -210,7 +218,7 @@ class _Iteration(Generic[T]):
         return self
 
     def __next__(self) -> T:
-        self._guard.check()
+        self.guard.check()
         if self._end is not None:
             self._end_again(self._end)
         try:
@@ -225,10 +233,10 @@ class _Iteration(Generic[T]):
         if isinstance(error, DatabaseError):
             raise error.with_traceback(None)
         problem = f"this iteration was interrupted ({str(error) or type(error).__name__})"
-        raise DatabaseClosedError(self._guard.path, f"{problem}; begin it again")
+        raise DatabaseClosedError(self.guard.path, f"{problem}; begin it again")
 
     def _disown(self) -> None:
-        self._guard.disown()
+        self.guard.disown()
 
 
 _open: "WeakSet[Shared | _Iteration[Any]]" = WeakSet()

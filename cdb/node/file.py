@@ -57,8 +57,8 @@ class NodeFile(Shared):
 
     def blocks(self) -> Iterator[BlockSpendInfo]:
         """See Schema."""
-        self._guard.check()
-        return self._iteration(self._blocks())
+        self.guard.check()
+        return self.iteration(self._blocks())
 
     def flush(self) -> None:
         """Nothing to do: nothing was written."""
@@ -74,7 +74,7 @@ class NodeFile(Shared):
     @whole
     def close(self) -> None:
         """See Schema."""
-        self._guard.closed = True
+        self.guard.closed = True
         self._snapshot.close()
 
     @reading

@@ -19,6 +19,7 @@ from cdb.disk.home import Lock, writers_kept_out
 from cdb.disk.paths import located
 from cdb.durability import Durability
 from cdb.errors import WrongDatabaseError
+from cdb.limits import SQLITE_NOT_DURABLE, SQLITE_ROWS, SQLITE_WAL
 from cdb.node.file import NodeFile
 from cdb.node.keys import KeyedNodeFile, KeyedStore, has_indexes
 from cdb.node.table import (
@@ -81,6 +82,9 @@ def blockchain_v2(
 SCHEMA = blockchain_v2
 NODE = partial(blockchain_v2, index_set="node")
 INDEXED = NODE
+LIMITS = (SQLITE_ROWS, SQLITE_WAL)
+NOT_DURABLE = SQLITE_NOT_DURABLE
+MANY = 40_000
 
 
 def check(path: Path, progress: Progress) -> Iterator[Damage]:

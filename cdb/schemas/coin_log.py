@@ -55,6 +55,7 @@ from cdb.errors import (
     storage_errors,
 )
 from cdb.indexed import Indexed
+from cdb.limits import OLDER_INDEX, OLDER_PROMISE, Limit
 from cdb.native import UnverifiedError
 from cdb.packed import (
     AMOUNT_BYTES,
@@ -68,8 +69,10 @@ from cdb.progress import Progress
 from cdb.schemas.protocol import Former
 
 __all__ = [
+    "CHECKSUMMED",
     "FORMER",
     "INDEXED",
+    "LIMITS",
     "SCHEMA",
     "SMALL",
     "CoinLogSchema",
@@ -141,8 +144,8 @@ class CoinLogSchema(Shared):
     @property
     def last_block_index(self) -> int | None:
         """See Schema."""
-        if self._guard.disowned:
-            self._guard.check()
+        if self.guard.disowned:
+            self.guard.check()
         self._end_before_damage()
         return self._log.newest_index
 
@@ -171,8 +174,8 @@ class CoinLogSchema(Shared):
     def flush(self) -> None:
         """See Schema."""
         self._settle()
-        if not self._read_only:
-            with self._guard.write():
+        if not self.read_only:
+            with self.guard.write():
                 self._log.flush()
 
     def coin_infos_for_coin_names(self, coin_names: list[bytes32]) -> list[CoinInfo]:
@@ -200,45 +203,45 @@ class CoinLogSchema(Shared):
         """See Schema."""
         block_index = checked_index(block_index)
         self._settle()
-        with self._guard.write():
+        with self.guard.write():
             self._log.rewind(block_index)
 
     def blocks(self) -> Iterator[BlockSpendInfo]:
         """See Schema."""
         packs = self.blocks_packed()
-        return self._iteration(packed.block(n) for packed in packs for n in range(len(packed)))
+        return self.iteration(packed.block(n) for packed in packs for n in range(len(packed)))
 
     @beside
     def blocks_packed(self, first_index: int = 0) -> Iterator[PackedBlocks]:
         """The blocks of blocks() from an index on, a few thousand coins at a time."""
-        return self._iteration(self._read_on(self._read(self._log.read, first_index, MAX_U32)))
+        return self.iteration(self._read_on(self._read(self._log.read, first_index, MAX_U32)))
 
     @whole
     def close(self) -> None:
         """See Schema."""
-        if self._guard.disowned:
+        if self.guard.disowned:
             return
         with ExitStack() as stack:
             stack.callback(self._home.close)
             stack.callback(self._end_log)
-            if not self._guard.closed and not self._guard.failed:
+            if not self.guard.closed and not self.guard.failed:
                 self._settle()
 
     def _end_log(self) -> None:
-        self._guard.closed = True
-        self._log.close(abandon=self._guard.failed)
+        self.guard.closed = True
+        self._log.close(abandon=self.guard.failed)
 
     def _open(self, durability: Durability, sizes: Sizes, progress: Progress | None) -> CoinLog:
         open_log = partial(
             CoinLog,
             self._path,
             durability=durability,
-            read_only=self._read_only,
+            read_only=self.read_only,
             sizes=sizes,
             keys=bool(self._home.extra),
             progress=progress,
         )
-        if not self._read_only:
+        if not self.read_only:
             return open_log()
         try:
             return read_unchanged(
@@ -265,14 +268,14 @@ class CoinLogSchema(Shared):
 
     def _accept(self, blocks: PackedBlocks, *, trusting: bool) -> None:
         self._tell_owed()
-        with self._guard.write():
+        with self.guard.write():
             self._owe_refusal(self._log.accept(blocks, trusting=trusting))
         self._tell_owed()
 
     def _settle(self) -> None:
         """Verify what accept_packed has put off. Raises the refusal that the writer is owed."""
         if not self._log.is_settled:
-            with self._guard.write():
+            with self.guard.write():
                 self._owe_refusal(self._log.settle())
         self._tell_owed()
 
@@ -283,7 +286,7 @@ class CoinLogSchema(Shared):
         """
         has_more_to_tell = self._owed is not None or not self._log.is_settled
         if has_more_to_tell and self._writer is getattr(_here, "writer", None):
-            with self._mutex:
+            with self.mutex:
                 self._settle()
         while True:
             try:
@@ -291,7 +294,7 @@ class CoinLogSchema(Shared):
             except UnverifiedError:
                 # Who writes verifies it at the end of the call; where nobody does, it is done here.
                 if not self._log.await_settled(_WAIT_MILLISECONDS):
-                    with self._mutex:
+                    with self.mutex:
                         self._log.verify()
 
     def _owe_refusal(self, refused: PackedBlocks | None) -> None:
@@ -460,6 +463,24 @@ FORMER = Former(FORMAT_VERSION, format1_blocks, DERIVED)
 SMALL = partial(
     SCHEMA,
     sizes=Sizes(memtable_coins=20, merge_runs=2, recent_bits=2, unverified_spends=5),
+)
+CHECKSUMMED = "db/(FORMAT|acked|log|derived/.*)"
+LIMITS = (
+    OLDER_INDEX,
+    OLDER_PROMISE,
+    Limit(
+        "*",
+        "damage is served: db/log, .*verify is silent",
+        "at PROCESS nothing says how much of the log is durable: where a crash left it open, damage"
+        " is taken for its torn end",
+        Durability.PROCESS,
+    ),
+    Limit(
+        "fuzz",
+        "damage is served: db/log, ",
+        "the same, and of several changes at once verify finds another",
+        Durability.PROCESS,
+    ),
 )
 
 if TYPE_CHECKING:

@@ -8,12 +8,22 @@ See cdb.rows.lsm.tree for the tree, and cdb.rows.lsm.flat_run for the runs.
 
 from functools import partial
 
-from cdb.rows.indexed import check_indexed, open_indexed, repair_indexed
+from cdb.building import (
+    COIN_ROWS,
+    OLDER_INDEX,
+    SQLITE_NOT_DURABLE,
+    check_indexed,
+    open_indexed,
+    repair_indexed,
+)
 from cdb.rows.lsm.flat_run import FLAT
 from cdb.rows.lsm.tree import LsmIndex
 
 _open_index = partial(LsmIndex, run_format=FLAT)
 SCHEMA = partial(open_indexed, "flat_file", _open_index)
 SMALL = partial(SCHEMA, memtable_coins=20)
+CHECKSUMMED = "db/(FORMAT|index/.*)"
+NOT_DURABLE = SQLITE_NOT_DURABLE
+LIMITS = (*COIN_ROWS, OLDER_INDEX)
 check = partial(check_indexed, "flat_file", _open_index)
 repair = partial(repair_indexed, "flat_file", _open_index)

@@ -31,6 +31,7 @@ from cdb.disk.sharing import Shared, reading, whole, writing
 from cdb.durability import Durability
 from cdb.errors import storage_errors
 from cdb.indexed import Indexed
+from cdb.limits import Limit
 
 
 class MemorySchema(Shared, Indexed):
@@ -73,7 +74,7 @@ class MemorySchema(Shared, Indexed):
             for name in block.outside_spends
         ]
         check_against_state(block, spent, [name in self._coins for name in block.names])
-        with self._guard.write():
+        with self.guard.write():
             self._apply(block)
             self._dirty = True
 
@@ -103,7 +104,7 @@ class MemorySchema(Shared, Indexed):
     def rewind_to_block_index(self, block_index: int) -> None:
         """See Schema."""
         block_index = checked_index(block_index)
-        with self._guard.write():
+        with self.guard.write():
             for index in list(self._blocks.irange(block_index, inclusive=(False, True))):
                 block = self._blocks.pop(index)
                 for name in block.spends:
@@ -116,22 +117,22 @@ class MemorySchema(Shared, Indexed):
     @reading
     def blocks(self) -> Iterable[BlockSpendInfo]:
         """See Schema. Blocks never change once accepted, so a list of them is a snapshot."""
-        return self._iteration(map(canonical, list(self._blocks.values())))
+        return self.iteration(map(canonical, list(self._blocks.values())))
 
     @whole
     def close(self) -> None:
         """See Schema."""
-        if self._guard.disowned:
+        if self.guard.disowned:
             return
         try:
-            if not self._guard.closed and not self._guard.failed and not self._read_only:
+            if not self.guard.closed and not self.guard.failed and not self.read_only:
                 self._flush()
         finally:
-            self._guard.closed = True
+            self.guard.closed = True
             self._release()
 
     def _flush(self) -> None:
-        with self._guard.write():
+        with self.guard.write():
             if self._path is not None and self._dirty:
                 replay_file.save(self._path, self._blocks.values(), durable=self._durable)
             self._dirty = False
@@ -168,7 +169,7 @@ class MemorySchema(Shared, Indexed):
                 yield changed if query.by_change else confirmed, name, packed
 
     def _open(self, path: Path) -> None:
-        if not self._read_only:
+        if not self.read_only:
             # Before the lock file is made: nothing is put beside what is not ours.
             if path.exists():
                 replay_file.check_format(path)
@@ -177,9 +178,9 @@ class MemorySchema(Shared, Indexed):
                     check_file(file, read_only=False)
             self._flock = Lock(path.with_name(path.name + ".lock"), path)
         try:
-            if not self._read_only and not path.exists():
+            if not self.read_only and not path.exists():
                 replay_file.save(path, [], durable=self._durable)
-            elif not self._read_only and self._durable:
+            elif not self.read_only and self._durable:
                 # A process that was killed may have replaced it just before.
                 fsync_dir(path.parent)
             for block in replay_file.load(path):
@@ -193,9 +194,7 @@ class MemorySchema(Shared, Indexed):
             self._coins[name] = coin
             self._confirmed[name] = block.index
         self._spent.update(dict.fromkeys(block.spends, block.index))
-        self._blocks[block.index] = BlockSpendInfo(
-            block.index, block.timestamp, block.spends, block.confirms
-        )
+        self._blocks[block.index] = block.plain()
 
     def _release(self) -> None:
         if self._flock is not None:
@@ -203,6 +202,17 @@ class MemorySchema(Shared, Indexed):
 
 
 SCHEMA = INDEXED = MemorySchema
+CHECKSUMMED = "db"
+MANY = 10_000
+LIMITS = tuple(
+    Limit(
+        after_a_power_cut,
+        r"opened, it fails: (Corrupt|Wrong)DatabaseError: \S+/db: ",
+        "of a file that is replaced without a sync a power cut may take all; then it is refused",
+        Durability.PROCESS,
+    )
+    for after_a_power_cut in ("power-*", "cut-*", "e*", "kill-reopen")
+)
 
 if TYPE_CHECKING:
     from cdb.schemas.protocol import SchemaFactory

@@ -85,7 +85,17 @@ class SchemaFactory(Protocol):
         durability: Durability = Durability.POWER,
         read_only: bool = False,
     ) -> Schema:
-        """Create the database, or open the one that is there."""
+        """Create the database, or open the one that is there.
+
+        With read_only the object shows one moment, that of its opening, as long as it is open. All
+        that was flushed by then is there, and perhaps more: whole blocks. It takes no lock, neither
+        makes nor changes a byte on disk (but in files that count for nothing, NOT_DURABLE in the
+        registry), and may be opened beside a writer. What changes something
+        (accept_block, accept_packed, rewind_to_block_index, settle) raises UnsupportedError; flush
+        does nothing. Where a writer takes away what it shows, as by a rewind, a read may raise
+        DatabaseClosedError or StorageError instead, and then one opens it again; it never answers
+        for another moment. Where there is no database: DatabaseNotFoundError.
+        """
         ...
 
 

@@ -23,7 +23,17 @@ A module may also have
 - missing() -> str | None: why it can't be used on this machine, and what to do; None when it can;
 - check(path, progress) and repair(path, damages, progress): see Check and Repair in
   cdb.schemas.protocol;
-- FORMER: how to read its databases of the format before; see Former in cdb.schemas.protocol.
+- FORMER: how to read its databases of the format before; see Former in cdb.schemas.protocol;
+- LIMITS (tuple of cdb.limits.Limit): what its engine can't do, however it is used; faults and
+  soaks try it all the same, and report it as known when it fails so.
+
+In these three the database is called db: ``db/index/run-1``, or ``db`` and ``db-wal`` of one file.
+
+- NOT_DURABLE (tuple of patterns, as of fnmatch): its files whose contents count for nothing, such
+  as a lock that the engine maps or a log for people; power cuts may do with them what they like;
+- CHECKSUMMED (a regular expression of whole names): its files in which verify finds any change;
+- MANY (int): how many coins tests make where they make masses, and names where they ask for many;
+  fewer than they would by themselves, where each takes long.
 """
 
 import importlib
@@ -40,6 +50,7 @@ from typing import TYPE_CHECKING, cast
 
 from cdb.durability import Durability
 from cdb.errors import MissingEngineError, UnknownSchemaError, UnsupportedError
+from cdb.limits import Limit
 from cdb.progress import Progress
 from cdb.schemas.protocol import Check, Former, Repair, Schema, SchemaFactory
 
@@ -65,7 +76,8 @@ class SchemaInfo:
     """A schema that was found.
 
     durabilities: the levels it offers, the strongest first. small: the spec of its small twin.
-    indexed: the spec of what makes databases with secondary keys.
+    indexed: the spec of what makes databases with secondary keys. limits, not_durable, checksummed,
+    many: what tests have to know of its engine; see above.
     """
 
     name: str
@@ -80,6 +92,10 @@ class SchemaInfo:
     former: Former | None = None
     small: str | None = None
     indexed: str | None = None
+    limits: tuple[Limit, ...] = ()
+    not_durable: tuple[str, ...] = ()
+    checksummed: str = ""
+    many: int | None = None
 
     def open(
         self,
@@ -247,6 +263,10 @@ def _describe(module: ModuleType, factory: SchemaFactory) -> SchemaInfo:
         former=getattr(module, "FORMER", None),
         small=f"{own_name}:SMALL" if hasattr(module, "SMALL") else None,
         indexed=None if indexed is None else indexed_spec,
+        limits=getattr(module, "LIMITS", ()),
+        not_durable=getattr(module, "NOT_DURABLE", ()),
+        checksummed=getattr(module, "CHECKSUMMED", ""),
+        many=getattr(module, "MANY", None),
     )
 
 

@@ -8,12 +8,32 @@ random keys become sequential writes.
 
 from functools import partial
 
-from cdb.rows.indexed import check_indexed, open_indexed, repair_indexed
+from cdb.building import (
+    COIN_ROWS,
+    ROCKSDB,
+    ROCKSDB_NOT_DURABLE,
+    SQLITE_NOT_DURABLE,
+    check_indexed,
+    open_indexed,
+    repair_indexed,
+)
 from cdb.rows.rocks_index import RocksIndex, load, missing
 
-__all__ = ["SCHEMA", "SMALL", "check", "missing", "repair"]
+__all__ = [
+    "CHECKSUMMED",
+    "LIMITS",
+    "NOT_DURABLE",
+    "SCHEMA",
+    "SMALL",
+    "check",
+    "missing",
+    "repair",
+]
 
 SCHEMA = partial(open_indexed, "rocks", RocksIndex, load_engine=load)
 SMALL = partial(SCHEMA, memtable_coins=20)
+CHECKSUMMED = "db/FORMAT"
+NOT_DURABLE = (*SQLITE_NOT_DURABLE, *ROCKSDB_NOT_DURABLE)
+LIMITS = (*COIN_ROWS, *ROCKSDB)
 check = partial(check_indexed, "rocks", RocksIndex, load_engine=load)
 repair = partial(repair_indexed, "rocks", RocksIndex, load_engine=load)

@@ -8,9 +8,22 @@ from typing import TYPE_CHECKING
 
 from cdb.coin_set.binding import PREFIX
 from cdb.coin_set.schema import OPTIONS, CoinSetSchema, Kind
+from cdb.limits import OLDER_PROMISE, ROCKSDB, ROCKSDB_NOT_DURABLE, Limit
 from cdb.native import rocksdb_engine
 
-__all__ = ["DEFAULT_PATH", "KIND", "OPTIONS", "SCHEMA", "SMALL", "check", "missing", "repair"]
+__all__ = [
+    "CHECKSUMMED",
+    "DEFAULT_PATH",
+    "KIND",
+    "LIMITS",
+    "NOT_DURABLE",
+    "OPTIONS",
+    "SCHEMA",
+    "SMALL",
+    "check",
+    "missing",
+    "repair",
+]
 
 DEFAULT_PATH = "rocks_kv.cdb"
 KIND = Kind("rocks_kv", rocksdb_engine("cdb.coin_set._interval_rocksdb", PREFIX))
@@ -24,6 +37,24 @@ class RocksKvSchema(CoinSetSchema):
 
 SCHEMA = RocksKvSchema
 SMALL = partial(SCHEMA, commit_entries=40, ingest_entries=15)
+CHECKSUMMED = "db/(FORMAT|NEWEST)"
+NOT_DURABLE = ROCKSDB_NOT_DURABLE
+LIMITS = (
+    Limit(
+        "*",
+        r"damage is served: db/db/\d+\.log, ",
+        "RocksDB takes damage in its log for the log's torn end, and leaves out the commits behind"
+        " it",
+    ),
+    Limit(
+        "*",
+        r"damage is served: db/db/MANIFEST-\d+, ",
+        "RocksDB takes a manifest that is cut, or an older one, for the whole; NEWEST knows only"
+        " what a close or a large commit has promised",
+    ),
+    OLDER_PROMISE,
+    *ROCKSDB,
+)
 check = KIND.check
 repair = KIND.repair
 missing = KIND.engine.missing

@@ -8,10 +8,27 @@ blockchain_v2's, but the same kind of write amplification.
 
 from functools import partial
 
-from cdb.rows.indexed import check_indexed, open_indexed, repair_indexed
+from cdb.building import (
+    COIN_ROWS,
+    SQLITE_NOT_DURABLE,
+    Limit,
+    check_indexed,
+    open_indexed,
+    repair_indexed,
+)
 from cdb.rows.sqlite_lookup import SqliteLookup
 
 SCHEMA = partial(open_indexed, "sqlite_v3", SqliteLookup)
 SMALL = partial(SCHEMA, memtable_coins=20)
+CHECKSUMMED = "db/FORMAT"
+NOT_DURABLE = SQLITE_NOT_DURABLE
+LIMITS = (
+    *COIN_ROWS,
+    Limit(
+        "*",
+        r"damage is served: db/index/lookup\.sqlite, .*verify finds it",
+        "SQLite has no checksums: a name that is not found seems to be nobody's",
+    ),
+)
 check = partial(check_indexed, "sqlite_v3", SqliteLookup)
 repair = partial(repair_indexed, "sqlite_v3", SqliteLookup)

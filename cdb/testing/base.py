@@ -15,6 +15,9 @@ from cdb.schemas.registry import takes
 from cdb.state import StateSummary, summarize
 from cdb.testing.chains import reward
 
+SMALL_MANY = 5_000
+"""Of a small twin: its runs are merged again and again."""
+
 
 class SchemaTests:
     """A group of tests of one schema."""
@@ -33,6 +36,15 @@ class SchemaTests:
         if found.missing is not None:
             pytest.skip(f"{found.name}: {found.missing}")
         return found.open(path, read_only=read_only)
+
+    def at_most(self, many: int) -> int:
+        """So many, or fewer where each takes long: its module says so (MANY), or it is small."""
+        schema = type(self).schema
+        if not isinstance(schema, str):
+            return many
+        found = find_schema(schema)
+        fewer = [most for most in (many, found.many) if most is not None]
+        return min(*fewer, SMALL_MANY) if schema == found.small else min(fewer)
 
     @pytest.fixture
     def path(self, tmp_path: Path) -> Path:

@@ -19,9 +19,10 @@ from functools import partial
 from pathlib import Path
 from random import Random
 
+from cdb.limits import SQLITE_NOT_DURABLE
 from cdb.testing.faults.crash_states import write_tree
 from cdb.testing.faults.disk import FileSystem
-from cdb.testing.faults.power import NOT_DURABLE, Recording, points
+from cdb.testing.faults.power import Recording, points
 from cdb.testing.faults.recorder import read_trace
 from cdb.testing.faults.shim import KILL, Calls, Shim
 from cdb.testing.faults.trial import new_directory, scratch
@@ -102,7 +103,7 @@ def _cuts(seed: str, directory: Path) -> Iterator[str]:
     root = new_directory(directory / "root")
     _must_live(Life(root, seed, CUT_TRANSACTIONS, partial(record, trace=trace)))
     recording = Recording(root, tuple(read_trace(trace)))
-    recording.check_complete(NOT_DURABLE)
+    recording.check_complete(SQLITE_NOT_DURABLE)
     random = Random(seed)
     file_system = random.choice([FileSystem.EXT4, FileSystem.STRICT])
     n_operations = len(recording.operations)

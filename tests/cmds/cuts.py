@@ -16,11 +16,12 @@ from cdb.chia.backup import back_up
 from cdb.chia.restore import READY, check_backup, restore
 from cdb.chia.status import status_of
 from cdb.disk.files import fsync_dir, fsync_file
+from cdb.limits import SQLITE_NOT_DURABLE
 from cdb.mainnet_shape import mainnet_shaped_blocks
 from cdb.progress import no_bar
 from cdb.testing.faults.crash_states import write_tree
 from cdb.testing.faults.disk import FileSystem
-from cdb.testing.faults.power import NOT_DURABLE, Recording, points
+from cdb.testing.faults.power import Recording, points
 from cdb.testing.faults.recorder import read_trace
 from cdb.testing.faults.shim import Shim
 from cdb.testing.faults.trial import new_directory, scratch
@@ -40,7 +41,7 @@ def main() -> int:
         begun = directory / "begun"
         _must_end_well("without a cut", lambda: _recorded(arguments.kind, root, trace, begun))
         recording = Recording(root, tuple(read_trace(trace)))
-        recording.check_complete(NOT_DURABLE)
+        recording.check_complete(SQLITE_NOT_DURABLE)
         all_places = range(int(begun.read_text()), len(recording.operations))
         random = Random(arguments.seed)
         places = random.sample(all_places, min(len(all_places), arguments.places))

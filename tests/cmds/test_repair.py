@@ -36,8 +36,6 @@ FINE, BEYOND_REPAIR, USAGE, REPAIRABLE = 0, 1, 2, 3
 
 # What holds the coins and blocks; the rest can be made from it.
 TRUTH = re.compile(r"db|db/coins\.sqlite.*|db/log|db/db/.*")
-# Files of formats of our own: in them every changed bit is found.
-CHECKSUMMED = re.compile(r"db/index/manifest|.*\.flat|db/log|db/derived/.*|db/NEWEST")
 # Files whose loss costs nothing but time, or which a database does without.
 SPARE = re.compile(r".*/(IDENTITY|OPTIONS-\d+|\d+\.log)|db/derived/manifest")
 # Whatever acked says, the database is found to be whole or not.
@@ -134,7 +132,8 @@ def expected_codes(file: str, what: str, schema: str) -> set[int]:
     found = {BEYOND_REPAIR} if TRUTH.fullmatch(file) else {REPAIRABLE}
     if file == "db/FORMAT" and what != "removed":
         return {BEYOND_REPAIR, REPAIRABLE}  # it may read like another schema's now
-    certain = what in ("truncated", "removed") or CHECKSUMMED.fullmatch(file) or schema == "memory"
+    is_checksummed = re.fullmatch(find_schema(schema).checksummed, file)
+    certain = what in ("truncated", "removed") or is_checksummed
     return found if certain else found | {FINE}
 
 

@@ -110,7 +110,7 @@ SEEN = (
     Mutant(
         "forked-child-hangs",
         "cdb/disk/sharing.py",
-        "self._mutex = threading.RLock()  # the parent's may be held by a thread that isn't here",
+        "self.mutex = threading.RLock()  # the parent's may be held by a thread that isn't here",
         "pass",
         14,
         "a child that was forked while another thread read does not hang",
@@ -119,8 +119,8 @@ SEEN = (
     Mutant(
         "writes-take-no-lock",
         "cdb/disk/sharing.py",
-        "with self._mutex:  # for the whole call",
-        "if self._mutex:",
+        "with self.mutex:  # for the whole call",
+        "if self.mutex:",
         14,
         "reads of other threads see whole blocks",
         _ALL,

@@ -245,9 +245,9 @@ SEEN = (
     ),
     Mutant(
         "iteration-goes-on-in-a-child",
-        "cdb/rows/store.py",
-        "return self._iteration(self._rows.blocks())",
-        "return self._rows.blocks()",
+        "cdb/store.py",
+        "return self.iteration(self._backend.blocks())",
+        "return self._backend.blocks()",
         14,
         "a forked child that goes on with its parent's blocks() gets an error",
         _ROWS,
@@ -290,7 +290,7 @@ SEEN = (
     ),
     Mutant(
         "interrupted-close-keeps-the-lock",
-        "cdb/rows/store.py",
+        "cdb/store.py",
         "stack.callback(self._release)",
         "stack.callback(self._release) if is_first else None",
         10,

@@ -95,7 +95,7 @@ def loaded(path: Path, chain: Chain) -> Path:
 
 def crash(schema: CoinLogSchema) -> None:
     """Let go of the files as the end of the process would."""
-    schema._guard.closed = True
+    schema.guard.closed = True
     schema._log.close(abandon=True)
     schema._home.close()
 

@@ -12,19 +12,30 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cdb import Durability
-from cdb.disk.files import make_dir, replace_file
-from cdb.disk.paths import read_own
-from cdb.errors import CorruptDatabaseError, DatabaseNotFoundError, storage_errors
-from cdb.rows.index import EMPTY, Watermark
-from cdb.rows.indexed import check_indexed, open_indexed, repair_indexed
+from cdb.building import (
+    COIN_ROWS,
+    EMPTY,
+    SQLITE_NOT_DURABLE,
+    CorruptDatabaseError,
+    DatabaseNotFoundError,
+    Durability,
+    Limit,
+    Watermark,
+    check_indexed,
+    make_dir,
+    open_indexed,
+    read_own,
+    repair_indexed,
+    replace_file,
+    storage_errors,
+)
 
 _DIGEST_BYTES = 32
 _NAME_BYTES = 32
 
 
 class NameList:
-    """See cdb.rows.index.NameIndex for the methods."""
+    """See cdb.building.NameIndex for the methods."""
 
     def __init__(self, path: Path, *, durability: Durability, read_only: bool) -> None:
         self._file = path / "names"
@@ -88,9 +99,19 @@ SCHEMA = partial(open_indexed, "their_schema", NameList)
 SMALL = partial(SCHEMA, memtable_coins=20)
 check = partial(check_indexed, "their_schema", NameList)
 repair = partial(repair_indexed, "their_schema", NameList)
+CHECKSUMMED = "db/(FORMAT|index/names)"
+NOT_DURABLE = SQLITE_NOT_DURABLE
+LIMITS = (
+    *COIN_ROWS,
+    Limit(
+        "stale",
+        "damage is overlooked: db/index/names, whole",
+        "an older list covers less, and the rest comes from the rows",
+    ),
+)
 
 if TYPE_CHECKING:
-    from cdb.rows.index import IndexFactory
+    from cdb.building import IndexFactory
     from cdb.schemas import Check, Repair, SchemaFactory
 
     _index: IndexFactory = NameList

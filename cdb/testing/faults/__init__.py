@@ -10,11 +10,12 @@ Linux only: processes are watched by a preloaded library (native/preload/fault_s
 The schema must be one that another process can import. Needs no pytest.
 """
 
+from cdb.limits import Limit
 from cdb.testing.faults.catalogue import CATALOGUE, Kind
 from cdb.testing.faults.coverage import Coverage
 from cdb.testing.faults.oracle import BrokenPromiseError
 from cdb.testing.faults.shim import missing
-from cdb.testing.faults.subjects import Limit, Subject, all_subjects
+from cdb.testing.faults.subjects import Subject, all_subjects
 from cdb.testing.faults.trial import scratch
 
 __all__ = [

@@ -57,14 +57,14 @@ class Good(MemorySchema):
 
     def close(self) -> None:
         """See Schema."""
-        if not self._guard.closed:
+        if not self.guard.closed:
             try:
                 super().close()
             finally:
                 self._only.release()
 
     def _flush(self) -> None:
-        with self._guard.write(), storage_errors(self._home):
+        with self.guard.write(), storage_errors(self._home):
             if self._dirty:
                 self._save()
             self._dirty = False

@@ -189,6 +189,6 @@ class ChecksBlocksFirst(Good):
 
     def accept_block(self, block_spend_info: BlockSpendInfo) -> None:
         """See Schema."""
-        if self._guard.closed:
+        if self.guard.closed:
             raise BlockOrderError("it is not newer", block_spend_info.index)
         super().accept_block(block_spend_info)

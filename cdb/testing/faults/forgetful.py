@@ -17,7 +17,7 @@ class FlushesLater(Good):
 
     def close(self) -> None:
         """See Schema."""
-        if not self._guard.closed:
+        if not self.guard.closed:
             super().flush()
         super().close()
 

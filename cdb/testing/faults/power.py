@@ -30,12 +30,11 @@ from cdb.testing.faults.disk import Disk, FileSystem
 from cdb.testing.faults.oracle import Case, Oracle, Progress, check_ended_well
 from cdb.testing.faults.recorder import Kind, Operation, read_trace
 from cdb.testing.faults.script import most_of
+from cdb.testing.faults.subjects import subject_of
 from cdb.testing.faults.trial import DATABASE, Request, new_directory, trials_of
 
 TORN_STATES = 2
 PLACES_A_CUT = 4
-NOT_DURABLE = ("*-shm", "*/LOG", "*/LOG.old.*")
-"""Files whose contents count for nothing: SQLite's index of a log, RocksDB's log for people."""
 WHOLE = (NOTHING, EVERYTHING, NAMES, CONTENTS)
 """What UNORDERED leaves of these is what STRICT leaves."""
 
@@ -60,7 +59,8 @@ class Recording:
     def check_complete(self, not_durable: Sequence[str]) -> None:
         """Hold the replay of everything against the files that are there.
 
-        Raises UnsupportedError for files that are written through shared mappings or stdio.
+        not_durable: see cdb.schemas.registry. Raises UnsupportedError for other files that are
+        written through shared mappings or stdio.
         """
         disk = Disk(str(self.root), FileSystem.STRICT)
         for operation in self.operations:
@@ -140,7 +140,7 @@ def cut_power(
     """
     trial = trial_on(file_system)
     recording = record(spec, seed, directory)
-    recording.check_complete(NOT_DURABLE)
+    recording.check_complete(subject_of(spec).not_durable)
     oracle = Oracle(spec, seed)
     oracle.check_whole(Case(trial, spec, seed, "none"), recording.root / DATABASE)
 

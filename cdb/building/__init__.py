@@ -1,0 +1,132 @@
+"""What a schema in one file is built of; docs/adding-a-schema.md shows how.
+
+This is the public face of the rooms above it, by which cdb's own schemas are built as well. What is
+in __all__ keeps its name, its parameters and what its docstring says; where a version has to break
+that, CHANGELOG.md says so, and what to write instead. Nothing else in cdb promises as much.
+
+Begin with one of these:
+
+- Backend, open_backend(): you keep coins and blocks in any way, by eight methods, and the checks,
+  the locks, FORMAT, threads, fork() and failed writes are seen to. cdb.building.starter is one.
+- NameIndex, open_indexed(): coins are SQLite rows, and you find a row by its coin's name. Then
+  check_indexed() and repair_indexed() make `cdb verify --repair`.
+- Shared: you keep the whole contract (cdb.schemas.Schema) yourself, and it makes your calls whole.
+
+The others are for within:
+
+- blocks: BlockSpendInfo, canonical, NamedBlock, named_block, check_against_state, checked_names,
+  checked_index; block_text, read_blocks as replay text; PackedBlocks, check_canonical in packs;
+- coins: Coin, CoinInfo, bytes32;
+- files: Home, Lock, checked_home, repaired_home, located, own, read_own, make_dir, replace_file,
+  fsync_file, fsync_dir; file_marks, read_unchanged beside a writer;
+- calls of a Store or a Shared: reading, writing, whole, beside;
+- errors: those of cdb.errors that a store raises, and storage_errors, which makes them of OSError;
+- what the module says: Durability, Damage, Progress; Limit and those limits that we know.
+"""
+
+from cdb.blocks import (
+    BlockSpendInfo,
+    NamedBlock,
+    canonical,
+    check_against_state,
+    checked_index,
+    checked_names,
+    named_block,
+)
+from cdb.coins import Coin, CoinInfo, bytes32
+from cdb.damage import Damage
+from cdb.disk.files import fsync_dir, fsync_file, make_dir, replace_file
+from cdb.disk.home import Home, Lock, checked_home, repaired_home
+from cdb.disk.paths import located, own, read_own
+from cdb.disk.sharing import Shared, beside, file_marks, read_unchanged, reading, whole, writing
+from cdb.durability import Durability
+from cdb.errors import (
+    CorruptDatabaseError,
+    DatabaseClosedError,
+    DatabaseLockedError,
+    DatabaseNotFoundError,
+    MissingEngineError,
+    StorageError,
+    UnsupportedError,
+    WrongDatabaseError,
+    storage_errors,
+)
+from cdb.limits import (
+    COIN_ROWS,
+    OLDER_INDEX,
+    ROCKSDB,
+    ROCKSDB_NOT_DURABLE,
+    SQLITE_NOT_DURABLE,
+    Limit,
+)
+from cdb.packed import PackedBlocks
+from cdb.packed_state import check_canonical
+from cdb.progress import Progress
+from cdb.replay import block_text, read_blocks
+from cdb.rows.index import EMPTY, IndexFactory, NameIndex, Watermark
+from cdb.rows.indexed import check_indexed, open_indexed, repair_indexed
+from cdb.store import Backend, BackendFactory, Store, open_backend
+
+__all__ = [
+    "COIN_ROWS",
+    "EMPTY",
+    "OLDER_INDEX",
+    "ROCKSDB",
+    "ROCKSDB_NOT_DURABLE",
+    "SQLITE_NOT_DURABLE",
+    "Backend",
+    "BackendFactory",
+    "BlockSpendInfo",
+    "Coin",
+    "CoinInfo",
+    "CorruptDatabaseError",
+    "Damage",
+    "DatabaseClosedError",
+    "DatabaseLockedError",
+    "DatabaseNotFoundError",
+    "Durability",
+    "Home",
+    "IndexFactory",
+    "Limit",
+    "Lock",
+    "MissingEngineError",
+    "NameIndex",
+    "NamedBlock",
+    "PackedBlocks",
+    "Progress",
+    "Shared",
+    "StorageError",
+    "Store",
+    "UnsupportedError",
+    "Watermark",
+    "WrongDatabaseError",
+    "beside",
+    "block_text",
+    "bytes32",
+    "canonical",
+    "check_against_state",
+    "check_canonical",
+    "check_indexed",
+    "checked_home",
+    "checked_index",
+    "checked_names",
+    "file_marks",
+    "fsync_dir",
+    "fsync_file",
+    "located",
+    "make_dir",
+    "named_block",
+    "open_backend",
+    "open_indexed",
+    "own",
+    "read_blocks",
+    "read_own",
+    "read_unchanged",
+    "reading",
+    "repair_indexed",
+    "repaired_home",
+    "replace_file",
+    "storage_errors",
+    "whole",
+    "writing",
+]

@@ -1,0 +1,141 @@
+"""What a schema's module says of its engine is what the tests, faults and soaks go by."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from cdb.durability import Durability
+from cdb.errors import UnsupportedError
+from cdb.limits import Limit, shown
+from cdb.schemas import find_schema
+from cdb.schemas.registry import OWN_SCHEMAS
+from cdb.testing.base import SchemaTests
+from cdb.testing.faults import CATALOGUE, BrokenPromiseError, all_subjects, missing, scratch
+from cdb.testing.faults.rot import rot
+from cdb.testing.faults.subjects import subject_of
+from cdb.testing.faults.suite import FaultTests
+
+needs_shim = pytest.mark.skipif(missing() is not None, reason=str(missing()))
+
+UNSUMMED = "from cdb.testing.faults.broken import NoChecksum as SCHEMA\n"
+SAYS_SO = """
+from cdb.limits import Limit
+LIMITS = (Limit("flip", "damage is served: .*verify is silent", "it has no checksums"),)
+"""
+MAPS_ITS_LOCK = """
+import mmap
+from cdb.testing.faults.broken import Good
+
+class SCHEMA(Good):
+    def __init__(self, path):
+        super().__init__(path)
+        with open(self._home / "mapped", "w+b") as file:
+            file.truncate(100)
+            with mmap.mmap(file.fileno(), 100) as mapped:
+                mapped[:4] = b"here"
+"""
+Made = Callable[[str, str], str]
+
+
+@pytest.fixture
+def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Made:
+    """Makes a module that other processes find, too."""
+    here = tmp_path / "modules"
+    here.mkdir()
+    monkeypatch.syspath_prepend(here)
+    monkeypatch.setenv("PYTHONPATH", str(here), prepend=":")
+
+    def make(name: str, source: str) -> str:
+        (here / f"{name}.py").write_text(source)
+        return name
+
+    return make
+
+
+def test_a_limit_is_shown_by_its_kind_of_trial_and_its_problem() -> None:
+    limits = [Limit("power-*", "it .* fails", "one"), Limit("*", "^it", "two")]
+    assert shown(limits, "power-ext4", "here it now fails") is limits[0]
+    assert shown(limits, "power-ext4", "it now fails") is limits[0]
+    assert shown(limits, "kill", "it now fails") is limits[1]
+    assert shown(limits, "kill", "now it fails") is None
+
+
+def test_a_limit_of_one_level_is_none_at_another() -> None:
+    subjects = all_subjects()
+    assert {*subjects["coin_log"].limits} < {*subjects["coin_log-process"].limits}
+    own = find_schema("coin_log").limits
+    assert {each.durability for each in own} == {None, Durability.PROCESS}
+    assert {*subjects["coin_log-process"].limits} == {*own}
+
+
+def test_below_power_memory_may_lose_its_file_to_a_power_cut_but_to_no_kill() -> None:
+    subject = all_subjects()["memory-process"]
+    problem = "opened, it fails: WrongDatabaseError: /x/db: this is not a memory database"
+    assert subject.limit("power-ext4", problem) is not None
+    assert subject.limit("kill", problem) is None
+    assert all_subjects()["memory"].limit("power-ext4", problem) is None
+
+
+@pytest.mark.parametrize("name", OWN_SCHEMAS)
+def test_what_is_tried_of_our_own_is_what_their_modules_say(name: str) -> None:
+    found = find_schema(name)
+    if found.keeps_contract:
+        subject = all_subjects()[name]
+        assert subject.checksummed == found.checksummed
+        assert subject.not_durable == found.not_durable
+        assert {*subject.limits} <= {*found.limits}
+
+
+def test_known_limits_of_anybodys_are_counted_and_of_others_break_a_promise(
+    module: Made, tmp_path: Path
+) -> None:
+    silent, said = module("unsummed", UNSUMMED), module("says_so", UNSUMMED + SAYS_SO)
+    for place in (silent, said):
+        (tmp_path / place).mkdir()
+    with pytest.raises(BrokenPromiseError, match="damage is served"):
+        rot(silent, 1, tmp_path / silent, way="flip")
+    coverage = rot(said, 1, tmp_path / said, way="flip")
+    assert coverage.found["unseen"]
+    assert subject_of(said).limits[0].reason == "it has no checksums"
+
+
+@needs_shim
+def test_a_known_limit_is_an_expected_failure(
+    module: Made, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def flip(spec: str) -> None:
+        suite = type("Suite", (FaultTests,), {"schema": spec})()
+        suite._try("flip", 1, None, lambda coverage: None)
+
+    said = module("says_so_too", UNSUMMED + SAYS_SO)
+    monkeypatch.setattr("cdb.testing.faults.rot.subject_of", lambda spec: subject_of("memory"))
+    with pytest.raises(pytest.xfail.Exception, match="it has no checksums"):
+        flip(said)
+    with pytest.raises(BrokenPromiseError):
+        flip(module("unsummed_too", UNSUMMED))
+
+
+@needs_shim
+def test_only_what_is_said_to_count_for_nothing_may_be_written_unseen(module: Made) -> None:
+    silent = module("maps", MAPS_ITS_LOCK)
+    said = module("maps_and_says_so", f'{MAPS_ITS_LOCK}\nNOT_DURABLE = ("db/mapped",)\n')
+    with scratch() as directory, pytest.raises(UnsupportedError, match=r"\['db/mapped'\]"):
+        CATALOGUE["power-strict"].trial(silent, 1, directory, most=5, only=None)
+    with scratch() as directory:
+        coverage = CATALOGUE["power-strict"].trial(said, 1, directory, most=5, only=None)
+    assert coverage.points
+
+
+def test_masses_are_as_many_as_the_module_says(module: Made) -> None:
+    def most(spec: str, many: int) -> int:
+        suite: SchemaTests = type("Suite", (SchemaTests,), {"schema": spec})()
+        return suite.at_most(many)
+
+    any_number = module("any_number", "from cdb.schemas.memory import MemorySchema as SCHEMA\n")
+    assert most(any_number, 100_000) == 100_000
+    few = "from cdb.schemas.memory import MemorySchema as SCHEMA\nMANY = 70\nSMALL = SCHEMA\n"
+    assert most(module("few", few), 100_000) == 70
+    assert most(module("few_more", few.replace("70", "7_000")), 100_000) == 7_000
+    assert most("few_more:SMALL", 100_000) == 5_000
+    assert most("few_more:SMALL", 100) == 100
