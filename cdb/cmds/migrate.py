@@ -5,8 +5,8 @@ from pathlib import Path
 import click
 
 from cdb.cmds.bar import step_bar
-from cdb.cmds.echo import echo_line
-from cdb.cmds.options import PathType
+from cdb.cmds.echo import echo_line, note_line
+from cdb.cmds.options import PathType, quiet_option
 from cdb.cmds.runner import run
 from cdb.migrate import activation, dropping, migration, reverting
 from cdb.migrate.migration import Migrated, Plan
@@ -19,6 +19,7 @@ from cdb.migrate.migration import Migrated, Plan
 @click.option("--drop", is_flag=True, help="After --activate: drop the table that was put aside.")
 @click.option("--vacuum", is_flag=True, help="With --drop: give what is free to the file system.")
 @click.option("--force", is_flag=True, help="Go on where the table holds what no chain has.")
+@quiet_option
 def migrate(
     node_db: Path, *, activate: bool, revert: bool, drop: bool, vacuum: bool, force: bool
 ) -> None:
@@ -63,14 +64,14 @@ def migrate(
             echo_line("the node uses them again; --drop --vacuum gives them to the file system")
     else:
         _tell_copied(migration.migrate(node_db, force=force, tell=_tell, bar=step_bar))
-        echo_line(f"next: stop the node, and cdb migrate --activate {node_db}", err=True)
+        note_line(f"next: stop the node, and cdb migrate --activate {node_db}")
 
 
 def _tell(plan: Plan) -> None:
     needed, free = _megabytes(plan.needed_bytes), _megabytes(plan.free_bytes)
     minutes = plan.seconds / 60
     time = f"{plan.seconds:,.0f} s" if minutes < 10 else f"{minutes:,.0f} min"
-    echo_line(f"{plan.what}: about {time}; needed: {needed}, free: {free}", err=True)
+    note_line(f"{plan.what}: about {time}; needed: {needed}, free: {free}")
 
 
 def _megabytes(n_bytes: int) -> str:

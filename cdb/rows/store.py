@@ -17,6 +17,7 @@ from cdb.blocks import (
 )
 from cdb.coins import CoinInfo, bytes32
 from cdb.disk.sharing import Shared, reading, whole, writing
+from cdb.facts import Facts
 from cdb.packed import PackedBlocks, pack_named
 from cdb.packed_state import check_canonical
 from cdb.rows.batch import plan_batch
@@ -68,6 +69,11 @@ class CoinStore(Shared):
         self._flush()
         with self._guard.write():
             self._names.settle()
+
+    @reading
+    def facts(self) -> Facts:
+        """See TellsFacts."""
+        return Facts(self._rows.row_count, self._names.is_settled)
 
     def coin_infos_for_coin_names(self, coin_names: Sequence[bytes32]) -> list[CoinInfo]:
         """The coins of these names, in the order asked; unknown names are skipped."""
@@ -187,8 +193,9 @@ class _KnownCoins:
 
 
 if TYPE_CHECKING:
-    from cdb.schemas.protocol import AcceptsPacked, Schema, Settles
+    from cdb.schemas.protocol import AcceptsPacked, Schema, Settles, TellsFacts
 
     _keeps: type[Schema] = CoinStore
     _accepts: type[AcceptsPacked] = CoinStore
     _settles: type[Settles] = CoinStore
+    _tells: type[TellsFacts] = CoinStore

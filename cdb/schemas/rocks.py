@@ -9,11 +9,17 @@ random keys become sequential writes.
 from functools import partial
 
 from cdb.rows.indexed import check_indexed, open_indexed, repair_indexed
-from cdb.rows.rocks_index import RocksIndex, load, missing
+from cdb.rows.rocks_index import RocksIndex, load, missing, version
+from cdb.rows.sqlite import sqlite_versions
 
-__all__ = ["SCHEMA", "SMALL", "check", "missing", "repair"]
+__all__ = ["SCHEMA", "SMALL", "check", "missing", "repair", "versions"]
 
 SCHEMA = partial(open_indexed, "rocks", RocksIndex, load_engine=load)
 SMALL = partial(SCHEMA, memtable_coins=20)
 check = partial(check_indexed, "rocks", RocksIndex, load_engine=load)
 repair = partial(repair_indexed, "rocks", RocksIndex, load_engine=load)
+
+
+def versions() -> list[str]:
+    """See cdb.schemas."""
+    return [*sqlite_versions(), version()]

@@ -10,7 +10,17 @@ from cdb.coin_set.binding import PREFIX
 from cdb.coin_set.schema import OPTIONS, CoinSetSchema, Kind
 from cdb.native import rocksdb_engine
 
-__all__ = ["DEFAULT_PATH", "KIND", "OPTIONS", "SCHEMA", "SMALL", "check", "missing", "repair"]
+__all__ = [
+    "DEFAULT_PATH",
+    "KIND",
+    "OPTIONS",
+    "SCHEMA",
+    "SMALL",
+    "check",
+    "missing",
+    "repair",
+    "versions",
+]
 
 DEFAULT_PATH = "rocks_kv.cdb"
 KIND = Kind("rocks_kv", rocksdb_engine("cdb.coin_set._interval_rocksdb", PREFIX))
@@ -27,6 +37,12 @@ SMALL = partial(SCHEMA, commit_entries=40, ingest_entries=15)
 check = KIND.check
 repair = KIND.repair
 missing = KIND.engine.missing
+
+
+def versions() -> list[str]:
+    """See cdb.schemas."""
+    return [KIND.engine.version()]
+
 
 if TYPE_CHECKING:
     from cdb.schemas.protocol import (

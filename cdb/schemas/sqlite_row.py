@@ -11,9 +11,11 @@ from functools import partial
 from cdb.rows.indexed import check_indexed, open_indexed, repair_indexed
 from cdb.rows.lsm.sqlite_run import SQLITE
 from cdb.rows.lsm.tree import LsmIndex
+from cdb.rows.sqlite import sqlite_versions
 
 _open_index = partial(LsmIndex, run_format=SQLITE)
 SCHEMA = partial(open_indexed, "sqlite_row", _open_index)
 SMALL = partial(SCHEMA, memtable_coins=20)
 check = partial(check_indexed, "sqlite_row", _open_index)
 repair = partial(repair_indexed, "sqlite_row", _open_index)
+versions = sqlite_versions

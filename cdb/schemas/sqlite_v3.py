@@ -9,9 +9,11 @@ blockchain_v2's, but the same kind of write amplification.
 from functools import partial
 
 from cdb.rows.indexed import check_indexed, open_indexed, repair_indexed
+from cdb.rows.sqlite import sqlite_versions
 from cdb.rows.sqlite_lookup import SqliteLookup
 
 SCHEMA = partial(open_indexed, "sqlite_v3", SqliteLookup)
 SMALL = partial(SCHEMA, memtable_coins=20)
 check = partial(check_indexed, "sqlite_v3", SqliteLookup)
 repair = partial(repair_indexed, "sqlite_v3", SqliteLookup)
+versions = sqlite_versions

@@ -200,7 +200,7 @@ def test_a_table_that_nothing_was_done_to_is_taken_back(
     path: Path, rows: Rows, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     activate(path)
-    monkeypatch.setattr(reverting, "_write_anew", None)
+    monkeypatch.setattr(reverting, "_write_again", None)
     revert(path)
     assert rows_of(path) == rows
     assert indexes_of(path) == INDEXES
@@ -357,7 +357,7 @@ def test_a_table_of_which_too_much_would_be_left_out(
     with MadeNode(path) as node:
         node.connection.execute("UPDATE coin_record SET coin_name = rowid WHERE rowid % 2")
     monkeypatch.setattr(copying, "MOST_LEFT_OUT", 100)
-    with pytest.raises(CorruptDatabaseError, match=r"over 100 of its rows .* sync the node anew"):
+    with pytest.raises(CorruptDatabaseError, match=r"over 100 of its rows .* sync the node again"):
         migrate(path, force=True)
 
 
@@ -827,7 +827,7 @@ def test_what_was_left_out_is_told_again_after_a_revert(path: Path) -> None:
         migrate(path)
 
 
-def test_a_revert_that_drop_has_cut_short_begins_anew(path: Path, rows: Rows) -> None:
+def test_a_revert_that_drop_has_cut_short_starts_again(path: Path, rows: Rows) -> None:
     activate(path)
     drop(path)
     for table in (node_file.NEW_TABLE, node_file.NOTE_TABLE):
