@@ -73,7 +73,7 @@ def _object(found: DatabaseInfo) -> dict[str, Any]:
 def _rows(found: DatabaseInfo) -> list[list[str]]:
     levels = [level.value for level in found.schema.durabilities]
     others = f"; {' or '.join(levels[1:])} if asked for" if levels[1:] else ""
-    newest = "none" if found.newest_index is None else f"{found.newest_index:,}"
+    newest = "none" if found.newest_index is None else str(found.newest_index)
     coins = found.facts.coins
     return [
         ["database", printable(str(found.path))],

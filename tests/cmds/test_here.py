@@ -80,7 +80,7 @@ def test_a_name_that_is_typed_wrong_is_near_it(here: Path, typed: str, hint: str
 
 
 def test_no_file_takes_the_place_of_an_installed_module(here: Path) -> None:
-    for name in ("json", "tqdm", "memory"):
+    for name in ("json", "tqdm", "memory", "sortedcontainers"):
         here.joinpath(f"{name}.py").write_text("raise AssertionError('it was imported')\n")
     done = run_script(here, "cdb", "load_blocks", "mine", "--input", "/dev/null")
     assert done.returncode == 0, done.stderr
