@@ -1,6 +1,7 @@
 """cdb migrate: a node's coins go into a log and come back, whatever is killed when."""
 
 import fcntl
+import json
 import os
 import shutil
 import signal
@@ -216,6 +217,24 @@ def test_an_empty_table(tmp_path: Path) -> None:
     revert(path)
     assert rows_of(path) == []
     assert indexes_of(path) == INDEXES
+
+
+def test_as_json(run_command: Commands, path: Path) -> None:
+    def told(*options: str) -> dict[str, Any]:
+        result = run_command("migrate", *options, path, "--json", "--quiet").fine()
+        assert result.err == ""
+        found: dict[str, Any] = json.loads(result.out)
+        assert found["path"] == str(path)
+        return found
+
+    copied = told()
+    assert (copied["coins"], copied["log_path"]) == (2_000, str(log_of(path)))
+    assert copied["odd"] == ""
+    assert len(copied["digest"]) == 64
+    assert told("--activate")["coins"] == 2_000
+    assert told("--activate") == {"path": str(path)}
+    assert told("--drop", "--vacuum")["free_bytes"] >= 0
+    assert told("--revert")["log_path"] == str(log_of(path))
 
 
 def test_help_teaches(run_command: Commands) -> None:
