@@ -107,6 +107,8 @@ def check_against_state(
 def checked_names(names: Iterable[bytes32], what: str = "a coin name") -> list[bytes32]:
     """The names to look up, or `what` is like them. Raises ValueError unless each is bytes, and 32
     of them."""
+    if isinstance(names, (str, bytes, bytearray, memoryview)):
+        raise ValueError(f"{what} stands alone; give a list of them")
     listed = _plain_bytes(list(names), what)
     if not {NAME_BYTES}.issuperset(map(len, listed)):
         name = next(name for name in listed if len(name) != NAME_BYTES)
@@ -172,7 +174,8 @@ def _plain_bytes(values: list[bytes32], what: str) -> list[bytes32]:
         return values
     for value in values:
         if not issubclass(type(value), bytes):
-            raise ValueError(f"{what} is bytes, not of type {type(value).__name__}")
+            advice = "; bytes.fromhex() reads hex digits" if issubclass(type(value), str) else ""
+            raise ValueError(f"{what} is bytes, not of type {type(value).__name__}{advice}")
     return [bytes32_unchecked(bytes(memoryview(value))) for value in values]
 
 

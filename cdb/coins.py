@@ -18,6 +18,8 @@ class bytes32(bytes):  # noqa: N801 - the name is the field's own
 
     def __new__(cls, value: bytes) -> Self:
         if len(value) != NAME_BYTES:
+            if isinstance(value, str):
+                raise TypeError("bytes32 takes bytes, not text; bytes.fromhex() reads hex digits")
             raise ValueError(f"bytes32 takes {NAME_BYTES} bytes, not {len(value)}")
         return super().__new__(cls, value)
 
@@ -46,7 +48,7 @@ class Coin:
     amount: int
 
     def name(self) -> bytes32:
-        """The coin's 32-byte name, computed anew at each call."""
+        """The coin's 32-byte name, computed at each call."""
         return coin_name(self.parent_coin_name, self.puzzle_hash, self.amount)
 
 

@@ -159,7 +159,8 @@ class Result:
     def usage_error(self) -> str:
         """The text of a usage error; fails unless it is one."""
         assert self.code == 2, (self.code, self.err)
-        assert self.err.startswith(("Usage: ", "Error: ")), self.err
+        assert self.err.startswith(("Usage: ", "error: ")), self.err
+        assert "Error: " not in self.err
         assert "Traceback" not in self.err
         assert self.out == b""
         return self.err

@@ -163,3 +163,14 @@ def test_names_of_another_length_are_refused() -> None:
     for wrong in map(bytes32_unchecked, (b"", bytes(31), bytes(33))):
         with pytest.raises(ValueError, match=f"32 bytes, not {len(wrong)}"):
             checked_names([*whole, wrong])
+
+
+def test_text_and_a_name_alone_are_no_list_of_names() -> None:
+    name = COIN.name()
+    with pytest.raises(
+        ValueError, match=r"is bytes, not of type str; bytes\.fromhex\(\) reads hex"
+    ):
+        checked_names([name, name.hex()])  # type: ignore[list-item]
+    for alone in (name, name.hex(), bytearray(name), memoryview(name)):
+        with pytest.raises(ValueError, match="a coin name stands alone; give a list of them"):
+            checked_names(alone)  # type: ignore[arg-type]

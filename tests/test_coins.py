@@ -88,6 +88,11 @@ def test_bytes32_of_another_length_is_refused(length: int) -> None:
         bytes32.fromhex("00" * length)
 
 
+def test_hex_digits_are_no_bytes32() -> None:
+    with pytest.raises(TypeError, match=r"not text; bytes\.fromhex\(\) reads hex digits"):
+        bytes32("00" * 32)  # type: ignore[arg-type]
+
+
 def test_bytes32_is_bytes() -> None:
     plain = bytes(range(32))
     value = bytes32(plain)

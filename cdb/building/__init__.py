@@ -21,7 +21,8 @@ The others are for within:
   fsync_file, fsync_dir; file_marks, read_unchanged beside a writer;
 - calls of a Store or a Shared: reading, writing, whole, beside;
 - errors: those of cdb.errors that a store raises, and storage_errors, which makes them of OSError;
-- what the module says: Durability, Damage, Progress; Limit and those limits that we know.
+- what the module says: Durability, Damage, Progress; sqlite_versions; Limit and those limits that
+  we know.
 """
 
 from cdb.blocks import (
@@ -65,6 +66,7 @@ from cdb.progress import Progress
 from cdb.replay import block_text, read_blocks
 from cdb.rows.index import EMPTY, IndexFactory, NameIndex, Watermark
 from cdb.rows.indexed import check_indexed, open_indexed, repair_indexed
+from cdb.rows.sqlite import sqlite_versions
 from cdb.store import Backend, BackendFactory, Store, open_backend
 
 __all__ = [
@@ -126,6 +128,7 @@ __all__ = [
     "repair_indexed",
     "repaired_home",
     "replace_file",
+    "sqlite_versions",
     "storage_errors",
     "whole",
     "writing",

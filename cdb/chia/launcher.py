@@ -22,7 +22,7 @@ _EXECUTABLE = 0o755
 
 
 def install(directory: str | PathLike[str]) -> Path:
-    """Write the script into a directory, anew if it is there; its path.
+    """Write the script into a directory, again if it is there; its path.
 
     Raises SchemaError where there is nothing to run, WrongDatabaseError for a file that is
     none of ours, DatabaseNotFoundError without a directory, and StorageError.

@@ -17,7 +17,7 @@ from cdb.packed import PackedBlocks, pack_unnamed
 from cdb.schemas.protocol import AcceptsPacked, QueriesPacked, ReadsPacked, Schema
 
 _HEAD_BYTES = 24
-RESTORE = "put both back from the same backup, or sync anew without both"
+RESTORE = "put both back from the same backup, or sync again without both"
 
 
 class Log(Schema, AcceptsPacked, ReadsPacked, QueriesPacked, Protocol):

@@ -18,7 +18,7 @@ from cdb.termination import end_with
 _PASSED_ON = {signal.SIGINT, signal.SIGTERM}
 _AWAITED = _PASSED_ON | {signal.SIGCHLD}
 _WHY = {
-    signal.SIGBUS: "a file that is mapped ends too soon, or its disk fails; load it anew",
+    signal.SIGBUS: "a file that is mapped ends too soon, or its disk fails; load a new database",
     signal.SIGKILL: "is there memory enough?",
 }
 
@@ -46,7 +46,7 @@ def apart(path: Path, work: Callable[[], int]) -> int:
         signal.signal(-code, signal.SIG_DFL)
         signal.raise_signal(-code)
     died = signal.Signals(-code)
-    why = _WHY.get(died, "damage that its engine can't survive; load it anew")
+    why = _WHY.get(died, "damage that its engine can't survive; load a new database")
     return fail(f"{path}: the process that read it was killed by {died.name}: {why}")
 
 

@@ -1,38 +1,45 @@
 """backup: copy a node's database whose coins are in cdb, beside the running node."""
 
+from dataclasses import asdict
 from pathlib import Path
 
 import click
 
 from cdb.chia.backup import back_up
 from cdb.cmds.bar import step_bar
-from cdb.cmds.echo import echo_line
-from cdb.cmds.options import PathType
+from cdb.cmds.echo import echo_json, echo_line
+from cdb.cmds.options import PathType, json_option, quiet_option
 from cdb.cmds.runner import run
 
 
 @click.command("backup")
 @click.argument("node_db", metavar="NODE_DB", type=PathType())
 @click.argument("directory", metavar="DIR", type=PathType())
-def backup(node_db: Path, directory: Path) -> None:
+@json_option
+@quiet_option
+def backup(node_db: Path, directory: Path, *, as_json: bool) -> None:
     """Copy the node's file NODE_DB and its coins, NODE_DB.cdb, to the new directory DIR.
 
-    The copy is of one moment, and the node may run meanwhile. Its files are only read. DIR takes
-    as much room as they do; while it is made, it is DIR.partial. cdb restore puts it in place.
+    The copy is of one moment, and the node may run meanwhile. The command only reads its files. DIR
+    takes as much room as they do, and is called DIR.partial until it is whole. cdb restore puts it
+    in place.
 
     Until the copy is done the node keeps in its file what it does to its coins, and the -wal grows
     by what it writes: little at the tip of the chain, and much while it syncs.
 
-    Ctrl-C removes what was made. After kill -9 or a power cut the same command begins anew.
+    Ctrl-C removes what was made. After kill -9 or a power cut the same command starts again.
 
     \b
     Examples:
       cdb backup ~/.chia/mainnet/db/blockchain_v2_mainnet.sqlite /backup/2026-11-23
-      cdb backup blockchain_v2_mainnet.sqlite /backup/new && cdb verify coin_log \\
-          --db /backup/new/node.sqlite.cdb
+      cdb backup blockchain_v2_mainnet.sqlite /backup/new && cdb verify \\
+          /backup/new/node.sqlite.cdb
     """
     made = back_up(node_db, directory, step_bar)
-    echo_line(f"{directory} is a backup up to block {made.height}: {made}")
+    if as_json:
+        echo_json({"path": str(directory), **asdict(made)})
+    else:
+        echo_line(f"{directory} is a backup up to block {made.height}: {made}")
 
 
 if __name__ == "__main__":

@@ -1,9 +1,11 @@
-"""Progress bars, on a terminal. Elsewhere there is none, and its library is not even imported."""
+"""Progress bars, on a terminal and unless --quiet was given. Elsewhere there is none, and its
+library is not even imported."""
 
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from cdb.cmds.echo import is_quiet
 from cdb.progress import Progress
 
 
@@ -35,11 +37,11 @@ def progress_bar(
     leave: bool = True,
     hidden: bool = False,
 ) -> Iterator[Bar]:
-    """A bar on standard error, if that is a terminal and it need not be hidden.
+    """A bar on standard error, if that is a terminal and nobody wants it hidden.
 
     total: None if nobody knows; leave: keep it on the screen at the end.
     """
-    if hidden or not sys.stderr.isatty():
+    if hidden or is_quiet() or not sys.stderr.isatty():
         yield Bar()
         return
     from tqdm import tqdm  # its import takes a quarter of what a short command does

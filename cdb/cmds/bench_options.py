@@ -14,9 +14,9 @@ import click
 from cdb.bench.plan import DATABASE_BYTES, Plan
 from cdb.bench.profiles import Profile, parse_profile
 from cdb.bench.results import require_validator
+from cdb.cmds import echo
 from cdb.cmds.bar import progress_bar
-from cdb.cmds.echo import echo
-from cdb.cmds.options import PathType, directory_option, flush_every_option
+from cdb.cmds.options import PathType, directory_option, flush_every_option, quiet_option
 from cdb.coins import MAX_U32
 from cdb.disk.room import free_bytes_at
 from cdb.durability import Durability
@@ -141,7 +141,7 @@ def common_options(
             type=click.IntRange(min=10),
             multiple=True,
             metavar="N",
-            help="The same, of so many coins. Several sizes show how the cost a coin grows.",
+            help="The same, of so many coins. Several sizes show how the cost per coin grows.",
         ),
         click.option(
             "--input",
@@ -170,6 +170,7 @@ def common_options(
             help="What a flush survives, the same for all; the floor syncs for power only.",
         ),
         directory_option("Put replays and databases below this directory"),
+        quiet_option,
     )
 
     def with_options(command: Command) -> Command:
@@ -233,21 +234,21 @@ keep_option = click.option(
 
 
 def command_line(arguments: Sequence[str], command: str) -> str:
-    """What measures the same anew by this bench command, wherever its user is."""
+    """What measures the same again by this bench command, wherever its user is."""
     program, *words = arguments
     if Path(program).stem != f"bench_{command}":
         words = words[words.index(command) + 1 :]
     kept, skip = [], False
     for word in words:
-        if not skip and word not in ("--anew", "--dir") and not word.startswith("--dir="):
+        if not skip and word not in ("--restart", "--dir") and not word.startswith("--dir="):
             kept.append(word)
         skip = not skip and word == "--dir"
     return shlex.join(["cdb", "bench", command, *kept])
 
 
 def note(line: str) -> None:
-    """Say on standard error what goes on."""
-    echo(line, err=True)
+    """Say on standard error what goes on, unless --quiet was given."""
+    echo.note(line)
 
 
 @contextmanager

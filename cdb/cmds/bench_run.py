@@ -29,10 +29,10 @@ from cdb.cmds.bench_options import (
     profile_option,
     results_option,
 )
-from cdb.cmds.options import SchemaType
+from cdb.cmds.options import SchemaType, find_asked_schema
 from cdb.cmds.runner import run
 from cdb.errors import UnsupportedError
-from cdb.schemas import find_schema, schema_names
+from cdb.schemas import schema_names
 from cdb.termination import end_at_sigterm
 
 DEFAULT_SOURCE = Source(coins=1_000_000)
@@ -65,7 +65,7 @@ QUICK_SOURCE = Source(coins=100_000)
     help="A workload that takes longer has failed.",
 )
 @click.option("--quick", is_flag=True, help="A first look, in some two minutes.")
-@click.option("--anew", is_flag=True, help="Don't go on with runs that were interrupted.")
+@click.option("--restart", is_flag=True, help="Don't go on with runs that were interrupted.")
 def bench_run(
     specs: tuple[str, ...],
     *,
@@ -75,7 +75,7 @@ def bench_run(
     machine: str | None,
     time_limit_minutes: float,
     quick: bool,
-    anew: bool,
+    restart: bool,
     **common: Any,
 ) -> None:
     """Measure each SCHEMA (all that there are, unless some are named) in all workloads.
@@ -85,8 +85,8 @@ def bench_run(
     so has the floor: what no durable load can do without. What fails is recorded with the reason.
 
     SLOW is a disk of 16.8 MB/s and 8 GB of memory, SPINNING a disk of 48 MB/s and 120 operations a
-    second. They are made for the time being, which takes root on Linux; where they can't be had
-    they are left out, and it is said why. A machine that is slow needs none of it: results of
+    second. The command makes them temporarily, which takes root on Linux; where it can't, it
+    leaves them out and says why. A machine that is slow needs none of it: results of
     several machines go into one report.
 
     Each run is a file as soon as it is made. After Ctrl-C, a kill or a power cut the same command
@@ -134,7 +134,7 @@ def bench_run(
         note=note,
     )
     folder = results / (machine or machine_name())
-    if folder.exists() and not anew:
+    if folder.exists() and not restart:
         campaign = _resumed(campaign, read_results([folder]))
     check_space(options, DATABASES)
     end_at_sigterm()
@@ -185,7 +185,7 @@ def _named(specs: Iterable[str]) -> dict[str, str]:
     """What finds each schema, by the name that it has in results."""
     named: dict[str, str] = {}
     for spec in specs:
-        name = find_schema(spec).name
+        name = find_asked_schema(spec).name
         if named.setdefault(name, spec) != spec:
             raise UnsupportedError(f"{named[name]} and {spec} would both be {name} in the results")
     return named

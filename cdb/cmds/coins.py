@@ -1,5 +1,6 @@
 """coins: coins by puzzle hash, parent or block, of a database that has secondary keys."""
 
+import csv
 import json
 import sys
 from collections.abc import Iterable, Iterator
@@ -9,7 +10,7 @@ from pathlib import Path
 import click
 
 from cdb.cmds.echo import echo
-from cdb.cmds.options import database_path, db_option, schema_argument
+from cdb.cmds.options import database_arguments, quiet_option
 from cdb.cmds.runner import run
 from cdb.cmds.table import table
 from cdb.coins import MAX_U32, NAME_BYTES, CoinInfo, bytes32
@@ -19,6 +20,7 @@ from cdb.schemas import IndexedSchema, SchemaInfo, find_schema, offer_of, schema
 
 _HEADS = ("name", "confirmed", "spent", "amount", "puzzle hash", "parent")
 _LEFT = frozenset({0, 4, 5})
+_FIELDS = ("name", "confirmed_index", "spent_index", "amount", "puzzle_hash", "parent")
 UNSPENT = "unspent"
 
 
@@ -44,8 +46,7 @@ _HEIGHT = click.IntRange(0, MAX_U32)
 
 
 @click.command("coins")
-@schema_argument
-@db_option
+@database_arguments
 @click.option(
     "--puzzle-hash",
     "puzzle_hashes",
@@ -80,35 +81,42 @@ _HEIGHT = click.IntRange(0, MAX_U32)
 )
 @click.option("--unspent", is_flag=True, help="Only coins that are unspent.")
 @click.option("--limit", type=click.IntRange(min=0), metavar="N", help="Only the first N of them.")
-@click.option("--json", "as_json", is_flag=True, help="Write each coin as a JSON object of a line.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Write each coin as a JSON object on its line."
+)
+@click.option("--csv", "as_csv", is_flag=True, help="Write CSV: a line of column names, and coins.")
+@quiet_option
 def coins(
     schema: SchemaInfo,
-    db: Path | None,
+    path: Path,
+    *,
     puzzle_hashes: tuple[bytes32, ...],
     parents: tuple[bytes32, ...],
     confirmed: tuple[int, ...],
     spent: tuple[int, ...],
-    *,
     unspent: bool,
     limit: int | None,
     as_json: bool,
+    as_csv: bool,
 ) -> None:
-    """Find coins of a database of SCHEMA by puzzle hash, by parent or by block.
+    """Find coins of a database by puzzle hash, by parent or by block.
 
-    One kind of key is given, once or more often. Coins come by the block that confirmed them and
-    then by name; those of several blocks come block by block. Each coin is a line: its name, the
-    heights that confirmed and spent it, its amount in mojos, its puzzle hash and its parent.
-    In JSON spent_index is 0 for an unspent coin.
+    Give one kind of key, once or more often. Coins come by the block that confirmed them and then
+    by name; those of several blocks come block by block. Each coin is a line: its name, the heights
+    that confirmed and spent it, its amount in mojos, its puzzle hash and its parent. In JSON and in
+    CSV spent_index is 0 for an unspent coin.
 
-    The database is opened only for reading. It must have secondary keys, as those of memory, and
-    those that blockchain_v2:INDEXED and coin_log:INDEXED make; with blockchain_v2 it can be a full
-    node's own. The command schemas lists what makes them.
+    The command opens the database only for reading. PATH alone is enough where its files name the
+    schema. The database must have secondary keys, which 'cdb info PATH' shows: those of memory have
+    them, and those that blockchain_v2:INDEXED and coin_log:INDEXED make; with blockchain_v2 it can
+    be a full node's own. 'cdb schemas' lists what makes them.
 
     \b
     Examples:
       cdb load_blocks blockchain_v2:INDEXED --db chain.sqlite --input replay.txt
-      cdb coins blockchain_v2 --db chain.sqlite --confirmed-at 1 --json
-      cdb coins blockchain_v2 --db chain.sqlite --unspent --puzzle-hash 0x4f45877796d7a64e…
+      cdb coins chain.sqlite --confirmed-at 1 --json
+      cdb coins chain.sqlite --spent-at 225700 --csv > spent.csv
+      cdb coins chain.sqlite --unspent --puzzle-hash $(cat my-puzzle-hash.txt)
     """
     given = [key for key in (puzzle_hashes, parents, confirmed, spent) if key]
     if len(given) != 1:
@@ -116,8 +124,9 @@ def coins(
         raise click.UsageError(f"give one of {names}; one kind at a time, as often as you like")
     if spent and unspent:
         raise click.UsageError("--spent-at finds spent coins alone: leave out --unspent")
+    if as_json and as_csv:
+        raise click.UsageError("give one of --json and --csv")
     schema.check_keeps_contract()
-    path = database_path(schema, db)
     with schema.open(path, read_only=True) as database:
         keys = offer_of(database).indexed
         if keys is None:
@@ -131,7 +140,12 @@ def coins(
         else:
             found = _of_blocks(keys, confirmed, spent, unspent=unspent)
             infos = list(islice(found, None if limit is None else min(limit, sys.maxsize)))
-    _show(infos, as_json=as_json)
+    if as_csv:
+        _show_csv(infos)
+    elif as_json and infos:
+        echo("\n".join(json.dumps(_fields(info)) for info in infos))
+    elif infos:
+        echo(table([_HEADS, *map(_row, infos)], left=_LEFT))
 
 
 def _of_blocks(
@@ -144,13 +158,11 @@ def _of_blocks(
     return (info for infos in of_blocks for info in infos if not (unspent and info.spent_index))
 
 
-def _show(infos: list[CoinInfo], *, as_json: bool) -> None:
-    if not infos:
-        return
-    if as_json:
-        echo("\n".join(map(_json, infos)))
-    else:
-        echo(table([_HEADS, *map(_row, infos)], left=_LEFT))
+def _show_csv(infos: list[CoinInfo]) -> None:
+    """With its column names, also where there is no coin."""
+    writer = csv.DictWriter(sys.stdout, _FIELDS, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(map(_fields, infos))
 
 
 def _row(info: CoinInfo) -> list[str]:
@@ -160,8 +172,8 @@ def _row(info: CoinInfo) -> list[str]:
     return [coin.name().hex(), *heights, str(coin.amount), *hashes]
 
 
-def _json(info: CoinInfo) -> str:
-    fields = {
+def _fields(info: CoinInfo) -> dict[str, str | int]:
+    return {
         "name": info.coin.name().hex(),
         "confirmed_index": info.confirmed_index,
         "spent_index": info.spent_index,
@@ -169,7 +181,6 @@ def _json(info: CoinInfo) -> str:
         "puzzle_hash": info.coin.puzzle_hash.hex(),
         "parent": info.coin.parent_coin_name.hex(),
     }
-    return json.dumps(fields)
 
 
 def _no_keys(schema: SchemaInfo, path: Path) -> str:

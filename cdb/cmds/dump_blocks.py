@@ -1,44 +1,51 @@
 """dump_blocks: write a database as replay text."""
 
-import sys
-from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from itertools import takewhile
+from operator import attrgetter
 from pathlib import Path
 
 import click
 
-from cdb.blocks import BlockSpendInfo
-from cdb.cmds.bar import progress_bar
-from cdb.cmds.options import database_path, db_option, max_blocks_option, schema_argument
+from cdb.cmds.bar import step_bar
+from cdb.cmds.options import database_arguments, first_heights_option, output_option, quiet_option
+from cdb.cmds.output import write_replay
 from cdb.cmds.runner import run
 from cdb.errors import CorruptDatabaseError
-from cdb.replay import write_blocks
 from cdb.schemas import Schema, SchemaInfo
 
 
 @click.command("dump_blocks")
-@schema_argument
-@db_option
-@max_blocks_option
-def dump_blocks(schema: SchemaInfo, db: Path | None, max_blocks: int | None) -> None:
-    """Write a database of SCHEMA to standard output, as canonical replay text.
+@database_arguments
+@first_heights_option
+@output_option
+@quiet_option
+def dump_blocks(
+    schema: SchemaInfo, path: Path, *, heights: int | None, output_path: Path | None
+) -> None:
+    """Write a database as canonical replay text.
 
-    The database is opened only for reading, and what is written is one snapshot of it. With
-    blockchain_v2 it can be a full node's own, also while the node runs.
+    PATH alone is enough where a database's files name its schema. The command opens the database
+    only for reading, and writes one snapshot of it. With blockchain_v2 that can be a full node's
+    own database, also while the node runs.
 
     \b
     Examples:
-      python -m cdb.cmds.dump_blocks blockchain_v2 --max-blocks 800000 > replay-800k.txt
-      dump_blocks rocks --db my.cdb | sha256sum
+      cdb dump_blocks blockchain_v2 --heights 800000 > replay-800k.txt
+      cdb dump_blocks my.cdb --output replay.txt
+      cdb dump_blocks rocks --db my.cdb | sha256sum
     """
     schema.check_keeps_contract()
-    with schema.open(database_path(schema, db), read_only=True) as database:
+    with step_bar(f"{path}: opening") as progress:
+        database = schema.open(path, read_only=True, progress=progress)
+    with database:
         blocks = database.blocks()
-        if max_blocks is not None:
-            blocks = takewhile(lambda block: block.index < max_blocks, blocks)
-        write_blocks(sys.stdout.buffer, _with_progress(blocks, _newest_index(database)))
-        sys.stdout.buffer.flush()
+        newest = _newest_index(database)
+        if heights is not None:
+            blocks = takewhile(lambda block: block.index < heights, blocks)
+            newest = None if newest is None else min(newest, max(heights - 1, 0))
+        done = attrgetter("index")
+        write_replay(blocks, output_path, total=newest, unit=" heights", done=done)
 
 
 def _newest_index(database: Schema) -> int | None:
@@ -46,16 +53,6 @@ def _newest_index(database: Schema) -> int | None:
     with suppress(CorruptDatabaseError):
         return database.last_block_index
     return None
-
-
-def _with_progress(
-    blocks: Iterable[BlockSpendInfo], newest_index: int | None
-) -> Iterator[BlockSpendInfo]:
-    """The same blocks, counted on a terminal's stderr when their text goes elsewhere."""
-    with progress_bar(total=newest_index, unit=" heights", hidden=sys.stdout.isatty()) as bar:
-        for block in blocks:
-            yield block
-            bar.update_to(block.index)
 
 
 if __name__ == "__main__":

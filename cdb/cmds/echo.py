@@ -1,8 +1,18 @@
-"""Prints what people read. What it quotes, of a database or a file of results, is only text."""
+"""Prints what people read. What it quotes, of a database or a file of results, is only text.
+
+What a command was asked for goes to standard output; standard error has errors, and notes on what
+goes on, which --quiet leaves out.
+"""
+
+import json
+from typing import Any
 
 import click
 
 from cdb.plain import printable, printable_lines
+
+_QUIET = "cdb.cmds.quiet"
+"""In the meta of a click context, which all commands of one command line share."""
 
 
 def echo(text: str, *, err: bool = False, nl: bool = True) -> None:
@@ -13,3 +23,30 @@ def echo(text: str, *, err: bool = False, nl: bool = True) -> None:
 def echo_line(text: str, *, err: bool = False) -> None:
     """Print one line, also where it quotes a name that has line ends: that would forge others."""
     click.echo(printable(text), err=err)
+
+
+def echo_json(value: dict[str, Any] | list[Any]) -> None:
+    """Print what --json asks for."""
+    click.echo(json.dumps(value, indent=2))
+
+
+def note(text: str) -> None:
+    """Print lines on standard error, unless --quiet was given."""
+    if not is_quiet():
+        echo(text, err=True)
+
+
+def note_line(text: str) -> None:
+    """Print one line so; see echo_line."""
+    note(printable(text))
+
+
+def be_quiet(ctx: click.Context) -> None:
+    """Leave out notes and progress from here on."""
+    ctx.meta[_QUIET] = True
+
+
+def is_quiet() -> bool:
+    """Whether --quiet was given."""
+    ctx = click.get_current_context(silent=True)
+    return ctx is not None and _QUIET in ctx.meta

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from cdb.ahead import ahead
 from cdb.cmds.bar import progress_bar, step_bar
-from cdb.cmds.echo import echo
+from cdb.cmds.echo import note
 from cdb.cmds.interrupt import DeferredInterrupt
 from cdb.cmds.table import table
 from cdb.durability import Durability
@@ -100,7 +100,7 @@ def load_stream(
         digest = _digest(schema, path, replay_coins)
     except KeyboardInterrupt:
         only = "only the digest is missing, and cdb verify gives it"
-        echo(f"interrupted; {_kept(loader)}; {only}", err=True)
+        note(f"interrupted; {_kept(loader)}; {only}")
         raise
     return replace(summary, digest=digest, digest_seconds=meter.seconds())
 
@@ -126,6 +126,12 @@ def summary_table(summary: LoadSummary) -> str:
         rows.append(["digest", summary.digest])
         rows.append(["digest took", f"{summary.digest_seconds:.2f} s more; --no-digest skips it"])
     return table(rows, left=frozenset({0, 1}))
+
+
+def summary_object(summary: LoadSummary) -> dict[str, Any]:
+    """The summary for --json: units are in the names, and null is what is not known."""
+    rate = summary.coins / summary.seconds if summary.blocks and summary.seconds else None
+    return {**asdict(summary), "coins_per_second": rate}
 
 
 def _why_nothing(summary: LoadSummary) -> str:
@@ -169,7 +175,7 @@ def _stopping_well(loader: Loader) -> Iterator[None]:
         # A second interrupt may have broken off a write, and then there is nothing left to flush.
         with suppress(DatabaseError):
             loader.flush()
-        echo(f"interrupted; {_kept(loader)}; the same command goes on from there", err=True)
+        note(f"interrupted; {_kept(loader)}; the same command goes on from there")
         raise
 
 

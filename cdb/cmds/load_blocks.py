@@ -1,20 +1,21 @@
 """load_blocks: load a replay into a schema."""
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from stat import S_ISREG
 
 import click
 
-from cdb.cmds.echo import echo
-from cdb.cmds.load import LoadOptions, load_stream, summary_table
+from cdb.cmds.echo import echo_json, note
+from cdb.cmds.load import LoadOptions, load_stream, summary_object, summary_table
 from cdb.cmds.options import (
-    PathType,
-    database_path,
-    db_option,
+    database_arguments,
+    first_heights_option,
     flush_every_option,
-    max_blocks_option,
-    schema_argument,
+    input_option,
+    json_option,
+    quiet_option,
 )
 from cdb.cmds.runner import run
 from cdb.durability import Durability
@@ -23,16 +24,9 @@ from cdb.schemas import SchemaInfo
 
 
 @click.command("load_blocks")
-@schema_argument
-@db_option
-@max_blocks_option
-@click.option(
-    "--input",
-    "input_path",
-    type=PathType(dir_okay=False),
-    metavar="FILE",
-    help="The replay.  [default: standard input]",
-)
+@database_arguments
+@first_heights_option
+@input_option
 @flush_every_option(
     DEFAULT_FLUSH_COINS, "Make what was loaded durable each time this many coins have come."
 )
@@ -43,46 +37,51 @@ from cdb.schemas import SchemaInfo
     "[default: the strongest that the schema has]",
 )
 @click.option("--digest/--no-digest", default=True, help="Digest the state afterwards, or don't.")
+@json_option
+@quiet_option
 def load_blocks(
     schema: SchemaInfo,
-    db: Path | None,
-    max_blocks: int | None,
+    path: Path,
+    *,
+    heights: int | None,
     input_path: Path | None,
     flush_coins: int,
     durability: str | None,
-    *,
     digest: bool,
+    as_json: bool,
 ) -> None:
-    """Load a replay into a database of SCHEMA, which is created where it is missing.
+    """Load a replay into a database of SCHEMA, which the command creates where it is missing.
 
-    SCHEMA is a name (see the command schemas), a module (cdb.schemas.rocks) or a module and an
-    attribute (my_package.my_schema:MySchema).
+    SCHEMA is a name (see cdb schemas), a module (cdb.schemas.rocks, or my_schema for my_schema.py
+    in the current directory) or a module and an attribute (my_package.my_schema:MySchema). The PATH
+    of an existing database is enough where its files name the schema.
 
     Into an existing database the load goes on after its newest block, once the replay's block there
-    has proved to be the same. Ctrl-C ends it after the block at hand; the same command goes on.
-    The summary is written to standard error.
+    has proved to be the same. Ctrl-C ends it after the block at hand; the same command goes on. The
+    command prints its summary to standard error, or with --json to standard output.
 
     \b
     Examples:
-      pv -bartIe replay.txt | python -m cdb.cmds.load_blocks cdb.schemas.rocks:REPLAY
-      python -m cdb.cmds.load_blocks sqlite_v3 --input replay.txt --max-blocks 300000
-      make_replay --coins 100000 | load_blocks memory --db m.cdb
+      pv -bartIe replay.txt | cdb load_blocks cdb.schemas.rocks:REPLAY
+      cdb load_blocks sqlite_v3 --input replay.txt --heights 300000
+      cdb make_replay --coins 100000 | cdb load_blocks coin_log --db my.cdb
     """
-    path = database_path(schema, db)
     level = None if durability is None else Durability(durability)
+    options = LoadOptions(heights, flush_coins, level, digest)
     if input_path is None:
         if sys.stdin is None or sys.stdin.isatty():
             raise click.UsageError("pipe a replay into this command, or name one with --input")
-        options = LoadOptions(max_blocks, flush_coins, level, digest)
         with open(sys.stdin.fileno(), "rb", buffering=0, closefd=False) as stream:
             summary = load_stream(schema, path, stream, options)
     else:
         with input_path.open("rb", buffering=0) as stream:
             status = input_path.stat()
             total_bytes = status.st_size if S_ISREG(status.st_mode) else None
-            options = LoadOptions(max_blocks, flush_coins, level, digest, total_bytes)
-            summary = load_stream(schema, path, stream, options)
-    echo(summary_table(summary), err=True)
+            summary = load_stream(schema, path, stream, replace(options, total_bytes=total_bytes))
+    if as_json:
+        echo_json(summary_object(summary))
+    else:
+        note(summary_table(summary))
 
 
 if __name__ == "__main__":

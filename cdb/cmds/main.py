@@ -6,8 +6,8 @@ from cdb.cmds.lazy_group import LazyGroup
 from cdb.cmds.runner import run
 
 COMMANDS = (
-    *("backup", "bench", "coins", "demo", "dump_blocks", "load_blocks", "make_replay", "migrate"),
-    *("new_schema", "node", "report", "restore", "schemas", "soak", "upgrade", "verify"),
+    *("backup", "bench", "coins", "demo", "dump_blocks", "info", "load_blocks", "make_replay"),
+    *("migrate", "new_schema", "node", "report", "restore", "schemas", "soak", "upgrade", "verify"),
 )
 
 
@@ -22,6 +22,12 @@ def cdb() -> None:
     """Storage schemas for a coin-set blockchain, held to one contract and compared.
 
     Each command also runs as a module: python -m cdb.cmds.NAME.
+
+    \b
+    Examples:
+      cdb make_replay --coins 100000 | cdb load_blocks coin_log
+      cdb info coin_log.cdb
+      cdb verify coin_log.cdb
     """
 
 

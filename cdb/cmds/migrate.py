@@ -1,12 +1,14 @@
 """migrate: move a full node's coins into a coin log, and back."""
 
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import click
 
 from cdb.cmds.bar import step_bar
-from cdb.cmds.echo import echo_line
-from cdb.cmds.options import PathType
+from cdb.cmds.echo import echo_json, echo_line, note_line
+from cdb.cmds.options import PathType, json_option, quiet_option
 from cdb.cmds.runner import run
 from cdb.migrate import activation, dropping, migration, reverting
 from cdb.migrate.migration import Migrated, Plan
@@ -19,8 +21,17 @@ from cdb.migrate.migration import Migrated, Plan
 @click.option("--drop", is_flag=True, help="After --activate: drop the table that was put aside.")
 @click.option("--vacuum", is_flag=True, help="With --drop: give what is free to the file system.")
 @click.option("--force", is_flag=True, help="Go on where the table holds what no chain has.")
+@json_option
+@quiet_option
 def migrate(
-    node_db: Path, *, activate: bool, revert: bool, drop: bool, vacuum: bool, force: bool
+    node_db: Path,
+    *,
+    activate: bool,
+    revert: bool,
+    drop: bool,
+    vacuum: bool,
+    force: bool,
+    as_json: bool,
 ) -> None:
     """Move the coins of a full node's database, NODE_DB, into a coin log beside it: NODE_DB.cdb/.
 
@@ -51,47 +62,62 @@ def migrate(
         raise click.UsageError("--vacuum goes with --drop")
     if force and (revert or drop):
         raise click.UsageError("--force goes with a migration, or with --activate")
+    lines: list[str]
     if activate:
-        _tell_active(activation.activate(node_db, force=force, tell=_tell, bar=step_bar), node_db)
+        done = activation.activate(node_db, force=force, tell=_tell, bar=step_bar)
+        facts, lines = _copied(done), _active_lines(done, node_db)
     elif revert:
         log_path = reverting.revert(node_db, tell=_tell, bar=step_bar)
-        echo_line(f"{node_db} has its own table again; remove {log_path} when you need it no more")
+        facts = {"log_path": str(log_path)}
+        lines = [f"{node_db} has its own table again; remove {log_path} when you need it no more"]
     elif drop:
         dropped = dropping.drop(node_db, vacuum=vacuum, tell=_tell, bar=step_bar)
-        echo_line(f"{node_db} has {_megabytes(dropped.free_bytes)} free in it")
+        facts = {"free_bytes": dropped.free_bytes}
+        lines = [f"{node_db} has {_megabytes(dropped.free_bytes)} free in it"]
         if dropped.free_bytes and not vacuum:
-            echo_line("the node uses them again; --drop --vacuum gives them to the file system")
+            lines.append("the node uses them again; --drop --vacuum gives them to the file system")
     else:
-        _tell_copied(migration.migrate(node_db, force=force, tell=_tell, bar=step_bar))
-        echo_line(f"next: stop the node, and cdb migrate --activate {node_db}", err=True)
+        done = migration.migrate(node_db, force=force, tell=_tell, bar=step_bar)
+        facts, lines = _copied(done), _copied_lines(done)
+        note_line(f"next: stop the node, and cdb migrate --activate {node_db}")
+    if as_json:
+        echo_json({"path": str(node_db), **facts})
+    else:
+        for line in lines:
+            echo_line(line)
 
 
 def _tell(plan: Plan) -> None:
     needed, free = _megabytes(plan.needed_bytes), _megabytes(plan.free_bytes)
     minutes = plan.seconds / 60
     time = f"{plan.seconds:,.0f} s" if minutes < 10 else f"{minutes:,.0f} min"
-    echo_line(f"{plan.what}: about {time}; needed: {needed}, free: {free}", err=True)
+    note_line(f"{plan.what}: about {time}; needed: {needed}, free: {free}")
 
 
 def _megabytes(n_bytes: int) -> str:
     return f"{n_bytes / 1e6:,.0f} MB"
 
 
-def _tell_copied(done: Migrated) -> None:
-    echo_line(f"{done.log_path} has {done.coins:,} coins, up to block {done.height}")
+def _copied(done: Migrated | None) -> dict[str, Any]:
+    """For --json; nothing where the file was active already."""
+    return {} if done is None else {**asdict(done), "log_path": str(done.log_path)}
+
+
+def _copied_lines(done: Migrated) -> list[str]:
     if done.odd:
         echo_line(f"odd: {done.odd}", err=True)
-    if done.digest is not None:
-        echo_line(f"digest of both {done.digest}")
+    digest = [] if done.digest is None else [f"digest of both {done.digest}"]
+    return [f"{done.log_path} has {done.coins:,} coins, up to block {done.height}", *digest]
 
 
-def _tell_active(done: Migrated | None, node_db: Path) -> None:
+def _active_lines(done: Migrated | None, node_db: Path) -> list[str]:
     if done is None:
-        echo_line(f"{node_db} is active already")
-        return
-    _tell_copied(done)
-    echo_line(f"{node_db} is active: start the node as cdb_full_node")
-    echo_line("the old table is still in it: --drop drops it, --revert brings it back")
+        return [f"{node_db} is active already"]
+    return [
+        *_copied_lines(done),
+        f"{node_db} is active: start the node as cdb_full_node",
+        "the old table is still in it: --drop drops it, --revert brings it back",
+    ]
 
 
 if __name__ == "__main__":

@@ -65,9 +65,9 @@ def _write_new(path: Path, source: str) -> None:
 def _next_steps(name: str, path: Path) -> str:
     return f"""{path} is a schema that keeps the contract. Make it yours, and try it here:
 
-  python -m pytest --cdb-schema {name}
-  python -m cdb.cmds.make_replay --coins {TRIAL_COINS} | python -m cdb.cmds.load_blocks {name}
-  python -m cdb.cmds.bench_run --quick {name}
+  pytest --cdb-schema {name}
+  cdb make_replay --coins {TRIAL_COINS} | cdb load_blocks {name}
+  cdb bench run --quick {name}
 
 The first needs what pip installs with '.[testing]', and the last what it installs with '.[bench]'.
 docs/adding-a-schema.md says what it may do beyond that."""

@@ -1,16 +1,25 @@
 """Arguments and options that several commands share."""
 
 import os
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Sequence
+from functools import wraps
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import click
 from click.shell_completion import CompletionItem
 
+from cdb.cmds.echo import be_quiet
 from cdb.schemas import SchemaInfo, find_schema, schema_names
+from cdb.schemas.registry import OWN_SCHEMAS
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+
+def find_asked_schema(spec: str) -> SchemaInfo:
+    """What find_schema() finds by a word of the command line, also in the current directory."""
+    return find_schema(spec, folder=None if sys.flags.safe_path else Path.cwd())
 
 
 class SchemaType(click.ParamType[SchemaInfo]):
@@ -22,7 +31,7 @@ class SchemaType(click.ParamType[SchemaInfo]):
         self, value: str | SchemaInfo, param: click.Parameter | None, ctx: click.Context | None
     ) -> SchemaInfo:
         """Find the schema. An unknown one is an UnknownSchemaError, with the names like it."""
-        return value if isinstance(value, SchemaInfo) else find_schema(value)
+        return value if isinstance(value, SchemaInfo) else find_asked_schema(value)
 
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
@@ -49,19 +58,128 @@ class PathType(click.Path):
         return cast(Path, super().convert(value, param, ctx))
 
 
+class _SchemaOrPath(click.ParamType[str]):
+    """What database_arguments takes; completes names of schemas, and paths."""
+
+    name = "schema or path"
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """Schemas for the first word, and paths."""
+        names = (
+            [] if ctx.params.get(_WORDS) else SchemaType().shell_complete(ctx, param, incomplete)
+        )
+        return [*names, CompletionItem(incomplete, type="file")]
+
+
+_WORDS = "words"
+_PATH = PathType()
+
+
+def database_arguments(command: F) -> F:
+    """Gives a command `schema` and `path`, by [SCHEMA] [PATH] or --db PATH.
+
+    PATH alone names the schema of the database there; SCHEMA alone is at its default path.
+    """
+
+    @click.argument(_WORDS, metavar="[SCHEMA] [PATH]", nargs=-1, type=_SchemaOrPath())
+    @db_option
+    @wraps(command)
+    def with_database(*, words: tuple[str, ...], db: Path | None, **others: Any) -> Any:
+        schema, path = _database(words, db)
+        return command(schema=schema, path=path, **others)
+
+    return cast(F, with_database)
+
+
+def _database(words: Sequence[str], db: Path | None) -> tuple[SchemaInfo, Path]:
+    spec, path = None, db
+    words = list(words)
+    if words and (len(words) > 1 or db is not None or not _is_path(words[0])):
+        spec = words.pop(0)
+    if words and db is None:
+        path = _PATH.convert(words.pop(0), None, click.get_current_context())
+    if words:
+        raise click.UsageError(f"Got unexpected extra argument ({words[0]})")
+    if spec is not None:
+        schema = find_asked_schema(spec)
+        return schema, Path(schema.default_path) if path is None else path
+    if path is None:
+        raise click.UsageError("Missing argument 'SCHEMA', or the PATH of a database")
+    from cdb.info import schema_at  # not in each command that is given a schema
+
+    return schema_at(path), path
+
+
+def _is_path(word: str) -> bool:
+    """Whether a word alone is the path of a database, and not a schema."""
+    if word in schema_names() or word in OWN_SCHEMAS or word.endswith(".py"):
+        return False
+    if any(Path(f"{word}{end}").exists() for end in (".py", "/__init__.py")):
+        return False
+    return os.sep in word or os.path.lexists(word)
+
+
 schema_argument = click.argument("schema", type=SchemaType())
 db_option = click.option(
     "--db",
-    type=PathType(),
+    type=_PATH,
     metavar="PATH",
     help="The database.  [default: SCHEMA.cdb in the current directory; for blockchain_v2 "
     "blockchain_v2_mainnet.sqlite]",
 )
-max_blocks_option = click.option(
-    "--max-blocks",
-    type=click.IntRange(min=0),
-    metavar="N",
-    help="Only the blocks with an index below N: the first N heights.",
+input_option = click.option(
+    "--input",
+    "input_path",
+    type=PathType(dir_okay=False),
+    metavar="FILE",
+    help="Read the replay from this file.  [default: standard input]",
+)
+output_option = click.option(
+    "--output",
+    "output_path",
+    type=PathType(dir_okay=False),
+    metavar="FILE",
+    help="Write the replay to this file, which takes its name when it is whole.  "
+    "[default: standard output]",
+)
+json_option = click.option(
+    "--json", "as_json", is_flag=True, help="Print one object of JSON to standard output."
+)
+quiet_option = click.option(
+    "--quiet",
+    "-q",
+    is_flag=True,
+    expose_value=False,
+    is_eager=True,
+    callback=lambda ctx, param, quiet: be_quiet(ctx) if quiet else None,
+    help="Show no progress and no notes; errors are told all the same.",
+)
+
+
+class _Heights(click.Option):
+    """--heights, which replay commands of old call --max-blocks."""
+
+    def add_to_parser(self, parser: Any, ctx: click.Context) -> None:
+        """As click has it, and the old name."""
+        super().add_to_parser(parser, ctx)
+        parser.add_option(obj=self, opts=["--max-blocks"], dest=self.name, action="store", nargs=1)
+
+
+def heights_option(what: str, least: int = 0, most: int | None = None) -> Callable[[F], F]:
+    """--heights; what it does, for its help, and which numbers it takes."""
+    return click.option(
+        "--heights",
+        cls=_Heights,
+        type=click.IntRange(least, most),
+        metavar="N",
+        help=what,
+    )
+
+
+first_heights_option = heights_option(
+    "Take only the first N heights: the blocks with an index below N."
 )
 
 
@@ -73,7 +191,7 @@ def directory_option(what: str) -> Callable[[F], F]:
         type=PathType(exists=True, file_okay=False),
         metavar="DIR",
         default=Path(),
-        help=f"{what} for the time being: on the disk that is of interest.  "
+        help=f"{what} temporarily: choose the disk that is of interest.  "
         "[default: the current directory]",
     )
 
@@ -89,8 +207,3 @@ def flush_every_option(coins: int, what: str) -> Callable[[F], F]:
         show_default=True,
         help=what,
     )
-
-
-def database_path(schema: SchemaInfo, path: Path | None) -> Path:
-    """Where the command's database is."""
-    return Path(schema.default_path) if path is None else path

@@ -49,14 +49,14 @@ _NEEDED = ("altair", "jinja2", "jsonschema", "tabulate", "vl_convert")
     type=PathType(exists=True, dir_okay=False),
     metavar="FILE",
     help="Instead, draw the table between the lines '<!-- cdb report --readme: begin -->' and "
-    "'… end -->' of this file anew.",
+    "'… end -->' of this file again.",
 )
 @click.option(
     "--node",
     type=PathType(exists=True, dir_okay=False),
     metavar="FILE",
     help="Instead, draw the tables of cdb bench node between the lines '<!-- cdb report --node: "
-    "begin -->' and '… end -->' of this file anew.",
+    "begin -->' and '… end -->' of this file again.",
 )
 @click.option(
     "--week",
@@ -81,11 +81,12 @@ def report(
     of coins, durability and flush interval.
 
     \b
-    cdb report                                   write report.html
-    cdb report --format terminal | less -S       the same figures here
-    cdb report results/my-machine --format md --out report.md
-    cdb report --compare fast slow               what a slow disk does to each figure
-    cdb report --compare 1a2b3c4 5d6e7f8         what a commit has changed
+    Examples:
+      cdb report                                   # write report.html
+      cdb report --format terminal | less -S       # the same figures here
+      cdb report results/my-machine --format md --out report.md
+      cdb report --compare fast slow               # what a slow disk does to each figure
+      cdb report --compare 1a2b3c4 5d6e7f8         # what a commit has changed
     """
     drawn = {"--readme": readme, "--node": node, "--week": week}
     _check_usage(form, out, names, drawn)
@@ -164,7 +165,7 @@ def _rendered(parts: "Iterable[Part]", form: str) -> str:
 
 
 def _drawn(documents: Sequence[Document], option: str, page: Path) -> str:
-    """The page's text with tables that are drawn anew."""
+    """The page's text with its tables drawn again."""
     from cdb.report import readme
     from cdb.report.build import build
 

@@ -6,6 +6,7 @@
 """
 
 import os
+import re
 import sys
 from contextlib import suppress
 from io import StringIO
@@ -54,7 +55,10 @@ def _exit_code(command: click.Command) -> int:
     except click.ClickException as error:
         shown = StringIO()
         error.show(shown)
-        echo(shown.getvalue(), err=True, nl=False)
+        # All errors begin alike.
+        echo(
+            re.sub("^Error: ", "error: ", shown.getvalue(), count=1, flags=re.M), err=True, nl=False
+        )
         return error.exit_code
     except CdbError as error:
         return fail(str(error))

@@ -2,23 +2,41 @@
 
 import click
 
-from cdb.cmds.echo import echo
+from cdb.cmds.echo import echo, echo_json
+from cdb.cmds.options import json_option
 from cdb.cmds.runner import run
 from cdb.cmds.table import table
 from cdb.errors import UnknownSchemaError
 from cdb.schemas import find_schema, schema_names
 
 NO_KEYS = "-"
+_FIELDS = ("name", "state", "indexed", "description")
 
 
 @click.command("schemas")
-def schemas() -> None:
+@json_option
+def schemas(*, as_json: bool) -> None:
     """List the schemas: cdb's own and those of installed packages (entry points cdb.schemas).
 
     Each line has the schema's name; whether it is ready; what to type for databases that find coins
-    by puzzle hash, parent and block, too (cdb coins), or - where there are none; what it is.
+    by puzzle hash, parent and block, too (cdb coins), or - where there are none; what it is. With
+    --json they are a list of objects.
+
+    \b
+    Examples:
+      cdb schemas
+      cdb schemas --json | jq -r '.[] | select(.state == "ready") | .name'
     """
-    echo(table([_row(name) for name in schema_names()], left=frozenset({0, 1, 2, 3})))
+    rows = [_row(name) for name in schema_names()]
+    if as_json:
+        objects = [dict(zip(_FIELDS, row, strict=True)) for row in rows]
+        echo_json([each | {"indexed": _known(each["indexed"])} for each in objects])
+    else:
+        echo(table(rows, left=frozenset({0, 1, 2, 3})))
+
+
+def _known(indexed: str) -> str | None:
+    return None if indexed == NO_KEYS else indexed
 
 
 def _row(name: str) -> list[str]:

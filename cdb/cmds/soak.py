@@ -16,7 +16,7 @@ from tqdm import tqdm
 from cdb.bench.machine import machine_name
 from cdb.bench.software import software_versions
 from cdb.cmds.echo import echo
-from cdb.cmds.options import PathType, SchemaType
+from cdb.cmds.options import PathType, SchemaType, find_asked_schema
 from cdb.cmds.runner import EXIT_ERROR, run
 from cdb.cmds.soak_report import (
     Document,
@@ -28,7 +28,6 @@ from cdb.cmds.soak_report import (
 )
 from cdb.errors import CdbError, StorageError, UnsupportedError
 from cdb.plain import printable_lines
-from cdb.schemas import find_schema
 from cdb.testing.faults.catalogue import CATALOGUE
 from cdb.testing.faults.soak import Result, Rotation, take_turns
 from cdb.testing.faults.subjects import Subject, all_subjects, subject_of
@@ -87,7 +86,7 @@ WRITE_EVERY_SECONDS = 60
     "--report",
     type=PathType(dir_okay=False),
     metavar="FILE",
-    help="A new file for all that was found, as JSON; written anew each minute.",
+    help="A new file for all that was found, as JSON; each minute it is written again.",
 )
 @click.option(
     "--show",
@@ -267,7 +266,7 @@ def _schemas_that_are_here(
 ) -> dict[str, Subject]:
     here = {}
     for name, subject in subjects.items():
-        schema = find_schema(subject.spec)
+        schema = find_asked_schema(subject.spec)
         schema.check_keeps_contract()
         if schema.missing is None:
             here[name] = subject

@@ -16,7 +16,9 @@ from cdb.report.units import duration
 from cdb.testing.faults.attempt import Untried
 from cdb.testing.faults.calls import INTERFERENCES
 from cdb.testing.faults.coverage import Coverage
+from cdb.testing.faults.damage import WAYS
 from cdb.testing.faults.soak import Result
+from cdb.testing.faults.subjects import all_subjects
 
 VERSION = 1
 SHOWN_FAILURES = 20
@@ -31,6 +33,22 @@ _COUNTS = {
     "limited": "at known limits",
     "failed": "unexplained failures",
 }
+
+_LEGEND = {
+    "detected": "verify finds the damage, and each answer is right or an error",
+    "refused": "verify is silent, and an answer is an error",
+    "harmless": "verify is silent, and every answer is right: the bytes are nobody's",
+    "served": "an answer is wrong, and verify finds the damage",
+    "unseen": "an answer is wrong, and verify is silent",
+    "died": "the process that asks dies or hangs",
+}
+"""What comes of a damaged file; see cdb.testing.faults.rotting."""
+_DAMAGE = frozenset({*WAYS, "fuzz"})
+_WRONG = ("served", "unseen", "died")
+_WRONG_IS = (
+    "served, unseen and died are limits of the engine beneath, which are known and counted here;"
+    " where none explains it, the trial is an unexplained failure"
+)
 
 Document = dict[str, Any]
 
@@ -141,12 +159,13 @@ def markdown(document: Document) -> str:
     known = [each for each in document["failures"] if each["limit"] is not None]
     failed = [each for each in document["failures"] if each["limit"] is None]
     lists = {
-        "What came of faults of which several outcomes are right": _found(document["tallies"]),
+        "What came of other faults, all schemas together": _found(document["tallies"]),
         "Known limits": _reasons(known, "limit"),
         "Left out": _reasons(document["left_out"], "reason"),
         "Failures": [_failure(each) for each in failed[:SHOWN_FAILURES]],
     }
     parts = [_points(document), schemas_markdown(document), _summary(document)]
+    parts += _damage(document)
     for title, lines in lists.items():
         if lines:
             parts += [f"{title}:", "\n".join(f"- {line}" for line in lines)]
@@ -212,11 +231,54 @@ def _summary(document: Document) -> str:
     return line
 
 
+def _damage(document: Document) -> list[str]:
+    """What came of damaged files: what the words mean, a line for each schema, and why answers of
+    it may be wrong."""
+    counts: dict[str, Counter[str]] = {}
+    for tally in document["tallies"]:
+        if _is_of_damage(tally):
+            counts.setdefault(tally["schema"], Counter()).update(tally["found"])
+    if not counts:
+        return []
+    legend = [f"- {outcome}: {meaning}" for outcome, meaning in _LEGEND.items()]
+    outcomes = [each for each in _LEGEND if any(found[each] for found in counts.values())]
+    rows = [
+        [schema, *(f"{counts[schema][each]:,}" for each in outcomes)]
+        for schema in _tried(document)
+        if schema in counts
+    ]
+    reasons = [
+        f"- {schema}: {reason}"
+        for schema, found in counts.items()
+        if any(found[each] for each in _WRONG)
+        for reason in known_reasons(schema)
+    ]
+    why = ["Why answers may be wrong:", "\n".join(reasons)] if reasons else []
+    return [
+        "Damaged files, by what came of them:",
+        "\n".join([*legend, f"- {_WRONG_IS}"]),
+        _markdown_table(["schema", *outcomes], rows),
+        *why,
+    ]
+
+
+def known_reasons(schema: str) -> list[str]:
+    """Which damage a schema's engine is known to let through, with its files."""
+    subject = all_subjects().get(schema)
+    limits = [] if subject is None else subject.limits
+    return [each.reason for each in limits if each.problem.startswith("damage is served")]
+
+
+def _is_of_damage(tally: Document) -> bool:
+    return tally["trial"] in _DAMAGE
+
+
 def _found(tallies: Iterable[Document]) -> list[str]:
-    """A line a kind: what came of its faults, of all schemas together."""
+    """A line a kind: what came of its faults, of all schemas together; but for damage."""
     kinds: dict[str, Counter[str]] = {}
     for tally in tallies:
-        kinds.setdefault(tally["trial"], Counter()).update(tally["found"])
+        if not _is_of_damage(tally):
+            kinds.setdefault(tally["trial"], Counter()).update(tally["found"])
     return [
         f"{trial}: " + ", ".join(f"{count:,} {what}" for what, count in found.most_common())
         for trial, found in kinds.items()

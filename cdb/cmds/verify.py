@@ -1,20 +1,28 @@
 """verify: find what is damaged in a database, mend what can be, and compare two databases."""
 
 from contextlib import suppress
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import click
 
 from cdb.cmds.apart import apart
 from cdb.cmds.bar import step_bar
-from cdb.cmds.echo import echo, echo_line
-from cdb.cmds.options import PathType, SchemaType, database_path, db_option, schema_argument
+from cdb.cmds.echo import echo, echo_json, echo_line, note_line
+from cdb.cmds.options import (
+    PathType,
+    SchemaType,
+    database_arguments,
+    json_option,
+    quiet_option,
+)
 from cdb.cmds.runner import EXIT_REPAIRABLE, fail, run
 from cdb.cmds.table import table
 from cdb.damage import Damage
 from cdb.errors import CdbError, CorruptDatabaseError, DatabaseLockedError, InvariantError
 from cdb.plain import printable
-from cdb.schemas import SchemaInfo
+from cdb.schemas import SchemaInfo, offer_of
 from cdb.state import StateSummary, compare
 from cdb.state import verify as verify_state
 
@@ -22,8 +30,7 @@ SHOWN_DAMAGES = 20
 
 
 @click.command("verify")
-@schema_argument
-@db_option
+@database_arguments
 @click.option(
     "--repair",
     is_flag=True,
@@ -32,67 +39,159 @@ SHOWN_DAMAGES = 20
 )
 @click.option("--against", type=SchemaType(), metavar="SCHEMA2", help="A second database's schema.")
 @click.option("--db2", type=PathType(), metavar="PATH2", help="The second database.")
+@json_option
+@quiet_option
 def verify(
     schema: SchemaInfo,
-    db: Path | None,
+    path: Path,
+    *,
     repair: bool,
     against: SchemaInfo | None,
     db2: Path | None,
+    as_json: bool,
 ) -> int:
-    """Check a database of SCHEMA, say what is damaged, and print its state digest if nothing is.
+    """Check a database, say what is damaged, and print its state digest if nothing is.
 
-    First the files, also of a database that can't be opened: each damage is a line that names the
-    file and says what can be done. Then all that they hold: each block is read, each coin looked
-    up, each spend held against the coin that it spends. Without --repair not a byte changes.
+    PATH alone is enough where a database's files name its schema.
 
-    With --against a second database is checked too, and the first block is named in which they
-    differ. Databases that hold the same coins have the same digest, whatever their schemas.
+    The command checks the files first, also of a database that can't be opened: each damage is a
+    line that names the file and says what can be done. Then it checks all that they hold: it reads
+    each block, looks each coin up, and holds each spend against the coin that it spends. Without
+    --repair not a byte changes.
+
+    With --against the command checks a second database, too, and names the first block in which the
+    two differ. Databases that hold the same coins have the same digest, whatever their schemas.
 
     \b
     Exits with
       0  all is well, perhaps after --repair
       1  damage that --repair can't mend, databases that differ, or another error
       3  damage, and --repair mends all of it
+
+    \b
+    Examples:
+      cdb verify my.cdb
+      cdb verify coin_log --db my.cdb --repair
+      cdb verify rocks --against blockchain_v2 --db2 blockchain_v2_mainnet.sqlite
     """
     if db2 is not None and against is None:
         raise click.UsageError("--db2 needs --against, the schema of that database")
     if repair and against is not None:
         raise click.UsageError("--repair mends one database: leave out --against")
-    path = database_path(schema, db)
+    told = _Json() if as_json else _Lines()
     if against is None:
-        return apart(path, lambda: _verify(schema, path, repair))
-    path2 = database_path(against, db2)
-    return apart(path, lambda: _verify_both(schema, path, against, path2))
+        return apart(path, lambda: told.end(_verify(schema, path, told, repair=repair)))
+    path2 = Path(against.default_path) if db2 is None else db2
+    return apart(path, lambda: told.end(_verify_both(schema, path, against, path2, told)))
 
 
-def _verify_both(schema: SchemaInfo, path: Path, against: SchemaInfo, path2: Path) -> int:
-    code = _verify(schema, path, repair=False) or _verify(against, path2, repair=False)
+class _Lines:
+    """Tells what comes of it as lines, as it comes."""
+
+    def damaged(self, damages: list[Damage]) -> None:
+        """That was found."""
+        for damage in damages[:SHOWN_DAMAGES]:
+            echo_line(f"damaged  {damage}")
+        if len(damages) > SHOWN_DAMAGES:
+            echo(f"damaged  … {len(damages) - SHOWN_DAMAGES} more places")
+
+    def repaired(self, damages: list[Damage]) -> None:
+        """That was mended."""
+        for damage in damages:
+            echo_line(f"repaired  {damage.path}")
+
+    def sound(self, schema: SchemaInfo, path: Path, summary: StateSummary) -> None:
+        """Nothing is damaged."""
+        rows = [
+            ["database", printable(f"{path} ({schema.name})")],
+            ["blocks", f"{summary.blocks:,}"],
+            ["coins", f"{summary.coins:,}"],
+            ["spends", f"{summary.spends:,}"],
+            ["newest block", "none" if summary.newest_index is None else str(summary.newest_index)],
+            ["digest", summary.digest],
+        ]
+        echo(table(rows, left=frozenset({0, 1})))
+
+    def same(self, path: Path, path2: Path) -> None:
+        """Both hold the same."""
+        echo_line(f"{path} and {path2} hold the same blocks and coins")
+
+    def end(self, code: int) -> int:
+        """All is told; the exit code."""
+        return code
+
+
+class _Json(_Lines):
+    """Tells it as one object, at the end."""
+
+    def __init__(self) -> None:
+        self._told: dict[str, Any] = {
+            "databases": [],
+            "damaged": [],
+            "repaired": [],
+            "are_the_same": None,
+        }
+
+    def damaged(self, damages: list[Damage]) -> None:
+        """See _Lines."""
+        self._told["damaged"] += [
+            {
+                "path": str(damage.path),
+                "problem": damage.problem,
+                "is_repairable": damage.repairable_from is not None,
+            }
+            for damage in damages
+        ]
+
+    def repaired(self, damages: list[Damage]) -> None:
+        """See _Lines."""
+        self._told["repaired"] += [str(damage.path) for damage in damages]
+
+    def sound(self, schema: SchemaInfo, path: Path, summary: StateSummary) -> None:
+        """See _Lines."""
+        found = {"path": str(path), "schema": schema.name, **asdict(summary)}
+        self._told["databases"].append(found)
+
+    def same(self, path: Path, path2: Path) -> None:
+        """See _Lines."""
+        self._told["are_the_same"] = True
+
+    def end(self, code: int) -> int:
+        """See _Lines."""
+        echo_json(self._told)
+        return code
+
+
+def _verify_both(
+    schema: SchemaInfo, path: Path, against: SchemaInfo, path2: Path, told: _Lines
+) -> int:
+    code = _verify(schema, path, told) or _verify(against, path2, told)
     if not code:
         _compare(schema, path, against, path2)
+        told.same(path, path2)
     return code
 
 
-def _verify(schema: SchemaInfo, path: Path, repair: bool) -> int:
+def _verify(schema: SchemaInfo, path: Path, told: _Lines, *, repair: bool = False) -> int:
     schema.check_keeps_contract()
-    damages = _check_files(schema, path, repair)
+    damages = _check_files(schema, path, told, repair=repair)
     if repair and damages and _are_repairable(damages) and schema.repair is not None:
         with step_bar(f"{path}: repair") as progress:
             schema.repair(path, damages, progress)
-        for damage in damages:
-            echo_line(f"repaired  {damage.path}")
-        damages = _check_files(schema, path, repair)
+        told.repaired(damages)
+        damages = _check_files(schema, path, told, repair=repair)
     if not damages:
         state = _check_state(schema, path)
         if isinstance(state, StateSummary):
-            echo(_report(schema, path, state))
+            told.sound(schema, path, state)
             return 0
         damages = [state]
-        _show(damages)
+        told.damaged(damages)
     return _explain(schema, path, damages)
 
 
-def _check_files(schema: SchemaInfo, path: Path, repair: bool) -> list[Damage]:
-    """Print and return all damage to the files, as far as the schema can tell."""
+def _check_files(schema: SchemaInfo, path: Path, told: _Lines, *, repair: bool) -> list[Damage]:
+    """Tell and return all damage to the files, as far as the schema can tell."""
     if schema.check is None:
         return []
     damages: list[Damage] = []
@@ -104,22 +203,18 @@ def _check_files(schema: SchemaInfo, path: Path, repair: bool) -> list[Damage]:
     except DatabaseLockedError:
         if repair:
             raise
-        echo_line(f"note: {path} is being written to: verified as any reader sees it", err=True)
-    _show(damages)
+        note_line(f"note: {path} is being written to: verified as any reader sees it")
+    told.damaged(damages)
     return damages
-
-
-def _show(damages: list[Damage]) -> None:
-    for damage in damages[:SHOWN_DAMAGES]:
-        echo_line(f"damaged  {damage}")
-    if len(damages) > SHOWN_DAMAGES:
-        echo(f"damaged  … {len(damages) - SHOWN_DAMAGES} more places")
 
 
 def _check_state(schema: SchemaInfo, path: Path) -> StateSummary | Damage:
     try:
-        with schema.open(path, read_only=True) as database, step_bar(str(path)) as progress:
-            return verify_state(database, progress)
+        with schema.open(path, read_only=True) as database:
+            tells = offer_of(database).tells_facts
+            coins = None if tells is None else tells.facts().coins
+            with step_bar(str(path), coins) as progress:
+                return verify_state(database, progress)
     except CorruptDatabaseError as error:
         return Damage.of(error)
     except InvariantError as error:
@@ -134,8 +229,8 @@ def _explain(schema: SchemaInfo, path: Path, damages: list[Damage]) -> int:
     blocks, newest = _readable(schema, path)
     readable = "no block can be read"
     if newest is not None:
-        readable = f"{blocks:,} blocks up to {newest} can be read, and dump_blocks writes them"
-    return fail(f"{path}: damaged beyond repair; {readable}; load it anew")
+        readable = f"{blocks:,} blocks up to {newest} can be read, and dump_blocks prints them"
+    return fail(f"{path}: damaged beyond repair; {readable}; load a new database")
 
 
 def _are_repairable(damages: list[Damage]) -> bool:
@@ -163,21 +258,6 @@ def _compare(schema: SchemaInfo, path: Path, against: SchemaInfo, path2: Path) -
         step_bar("compare") as progress,
     ):
         compare(one, other, progress)
-    echo_line(f"{path} and {path2} hold the same blocks and coins")
-
-
-def _report(schema: SchemaInfo, path: Path, summary: StateSummary) -> str:
-    return table(
-        [
-            ["database", printable(f"{path} ({schema.name})")],
-            ["blocks", f"{summary.blocks:,}"],
-            ["coins", f"{summary.coins:,}"],
-            ["spends", f"{summary.spends:,}"],
-            ["newest block", str(summary.newest_index)],
-            ["digest", summary.digest],
-        ],
-        left=frozenset({0, 1}),
-    )
 
 
 if __name__ == "__main__":

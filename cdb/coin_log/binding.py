@@ -68,7 +68,7 @@ class CoinLog:
     in a write, only close(abandon=True) is left.
 
     keys: whether coins are found by puzzle hash and parent, too; where it was otherwise, what is
-    derived is made anew. None: as it was. progress: is told of the coins that opening goes over.
+    derived is made again. None: as it was. progress: is told of the coins that opening goes over.
     forgiving: open it also where `acked` is lost, so that it can be checked or repaired.
     before_damage: open, read_only, what comes before the first damage to the log; see check(). All
     of the log is read, and nothing that is derived from it is believed.
@@ -123,6 +123,11 @@ class CoinLog:
         """The index of the newest block; None without one."""
         totals = self._count()
         return int(totals.newest_index) if totals.blocks else None
+
+    @property
+    def n_coins(self) -> int:
+        """How many coins there are."""
+        return int(self._count().coins)
 
     @property
     def has_keys(self) -> bool:

@@ -1,4 +1,4 @@
-"""Checks a coin log, and makes what is derived from the log anew."""
+"""Checks a coin log, and makes what is derived from the log again."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -32,7 +32,7 @@ def _problem(found: FoundDamage) -> str:
 
 
 def rebuild_derived(path: Path, damaged: list[Path], *, keys: bool) -> None:
-    """Remove damaged derived files; opening the log makes all of them anew from it.
+    """Remove damaged derived files; opening the log makes all of them again from it.
 
     keys: see CoinLog.
 

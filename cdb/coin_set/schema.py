@@ -84,7 +84,7 @@ class Kind(NamedTuple):
             yield from check_promise(self.engine, path)
 
     def repair(self, path: Path, damages: Sequence[Damage], progress: Progress) -> None:
-        """Write FORMAT and NEWEST anew. See cdb.schemas."""
+        """Write FORMAT and NEWEST again. See cdb.schemas."""
         path = located(path, read_only=False)
         with repaired_home(path, self.name, FORMAT_VERSION, damages, folder="db") as others:
             if others:

@@ -8,9 +8,12 @@ here retries, and its caller must not either: give up the object and open it aga
 """
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
-from cdb.disk.paths import check_directory, check_file, write_own
+from cdb.disk.paths import check_directory, check_file, own, write_own
 from cdb.errors import StorageError, storage_errors
 
 TEMPORARY_SUFFIX = ".tmp"
@@ -62,18 +65,37 @@ def replace_file(path: Path, data: bytes, *, durable: bool) -> None:
 
 
 def write_output(path: Path, data: bytes) -> None:
-    """Write a file that a user has named, in one step, durably; a pipe or a device as it is.
+    """Write a file that a user has named; see output_file."""
+    with output_file(path) as stream, storage_errors(path):
+        stream.write(data)
 
-    Neither through a link nor over another user's file. Raises WrongDatabaseError, StorageError.
+
+@contextmanager
+def output_file(path: Path) -> Iterator[BinaryIO]:
+    """A stream to write a file that a user has named: in one step at the end, durably. A pipe or a
+    device is written as it is.
+
+    An error leaves what was there before, and nothing else. Neither through a link nor over another
+    user's file. Raises WrongDatabaseError or StorageError.
     """
     with storage_errors(path):
-        if path.exists() and not path.is_file():
-            path.write_bytes(data)
-            return
-        if path.is_symlink():
-            raise StorageError(path, "this is a link; name the file that it leads to")
-        check_file(path, read_only=False)
-    replace_file(path, data, durable=True)
+        is_special = path.exists() and not path.is_file()
+        if not is_special:
+            if path.is_symlink():
+                raise StorageError(path, "this is a link; name the file that it leads to")
+            check_file(path, read_only=False)
+        unfinished = path if is_special else temporary(path)
+        opener = None if is_special else own
+        stream = open(unfinished, "wb", opener=opener)  # noqa: SIM115
+    try:
+        with storage_errors(path), stream:
+            yield stream
+    except BaseException:
+        if not is_special:
+            unfinished.unlink(missing_ok=True)
+        raise
+    if not is_special:
+        publish(path, durable=True)
 
 
 def make_dir(path: Path, *, durable: bool) -> None:

@@ -265,7 +265,7 @@ def wrong_version(
     elif upgrades and found == version - 1:
         advice = f"cdb upgrade {schema} --db {path} makes it one of that version"
     else:
-        advice = "use the cdb that wrote it, or load it anew"
+        advice = "use the cdb that wrote it, or load a new database"
     return WrongDatabaseError(path, f"{problem}; {advice}")
 
 

@@ -26,7 +26,7 @@ from cdb.errors import (
 from cdb.replay import block_text, read_blocks
 
 _FIRST_LINE = b"# cdb memory 1\n"
-_any_version = re.compile(rb"# cdb memory [0-9]+\n").fullmatch
+_any_version = re.compile(rb"# cdb memory ([0-9]{1,9})\n").fullmatch
 _MAX_FIRST_LINE_BYTES = 80
 _LAST_LINE_BYTES = len(b"# sha256 \n") + 64
 
@@ -35,6 +35,13 @@ def save(path: Path, blocks: Iterable[BlockSpendInfo], *, durable: bool) -> None
     """Replace the file, in one step that a crash does not halve."""
     text = b"".join([_FIRST_LINE, *map(block_text, blocks)])
     replace_file(path, text + _last_line(text), durable=durable)
+
+
+def version_of(path: Path) -> int | None:
+    """Which version of the format a file is; None where it is no such file."""
+    with storage_errors(path), open(path, "rb", opener=own) as file:
+        found = _any_version(file.readline(_MAX_FIRST_LINE_BYTES))
+    return None if found is None else int(found[1])
 
 
 def check_format(path: Path) -> None:

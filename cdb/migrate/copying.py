@@ -26,7 +26,7 @@ MOST_LEFT_OUT = 100_000
 their names, which are noted, are too many."""
 _Blocks = dict[int, Block]
 """By height, which rise."""
-_SYNC = "sync the node anew, with cdb or without"
+_SYNC = "sync the node again, with cdb or without"
 
 
 @dataclass(slots=True)

@@ -28,7 +28,7 @@ class Dropped:
 def drop(path: str | PathLike[str], *, vacuum: bool = False, tell: Tell, bar: StepBar) -> Dropped:
     """Drop what a file has of coins in tables, once its log has proved to be the file's.
 
-    vacuum: then have SQLite write the file anew without what is free in it, in one step. Raises as
+    vacuum: then have SQLite write the file again without what is free in it, in one step. Raises as
     activated() does, or StorageError. Killed in the middle, the same call goes on.
     """
     place = located(path, read_only=False)

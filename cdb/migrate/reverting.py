@@ -48,12 +48,12 @@ def revert(path: str | PathLike[str], *, tell: Tell, bar: StepBar) -> Path:
         is_unused = held.number == FIRST_NUMBER and OLD_TABLE in tables_of(held.connection)
         tell(_plan(held, is_unused=is_unused))
         if is_unused:
-            # The old table may hold what no chain has: another migration counts that anew.
+            # The old table may hold what no chain has: another migration counts that again.
             Standing().save(held.log_path)
             _take_back(held.connection)
         else:
             drop_tables(held.connection, bar, OLD_TABLE)
-            _write_anew(held, bar)
+            _write_again(held, bar)
         return held.log_path
 
 
@@ -84,7 +84,7 @@ def _take_back(connection: sqlite3.Connection) -> None:
         _name(connection, OLD_TABLE)
 
 
-def _write_anew(held: Activated, bar: StepBar) -> None:
+def _write_again(held: Activated, bar: StepBar) -> None:
     connection = held.connection
     table = NewTable(connection, held.log)
     table.begin(held.tip)
@@ -103,7 +103,7 @@ def _write_anew(held: Activated, bar: StepBar) -> None:
             _name(connection, NEW_TABLE)
             _verify(held, bar)
     except InvariantError:
-        drop_tables(connection, bar, NOTE_TABLE, NEW_TABLE)  # the next call writes it anew
+        drop_tables(connection, bar, NOTE_TABLE, NEW_TABLE)  # the next call writes it again
         raise
 
 

@@ -62,7 +62,7 @@ class Standing:
             height, coins, verified = (int(fields[key]) for key in ("height", "coins", "verified"))
             chain = str(fields["chain"])
         except _NOT_OURS as error:
-            advice = f"remove {log_path} and migrate anew"
+            advice = f"remove {log_path} and migrate again"
             raise CorruptDatabaseError(path, "it is damaged", advice) from error
         return cls(height, coins, verified, chain, oddities, left_out)
 

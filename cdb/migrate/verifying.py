@@ -66,7 +66,7 @@ def digest_of_log(log: Log, progress: Progress) -> Digest:
         place, _, _ = write_state(blocks, infos, found)
         if place < blocks.n_confirms:
             problem = f"a look-up in the new log contradicts one of blocks {blocks.indices[0]}"
-            raise InvariantError(f"{problem} … {blocks.indices[-1]}; remove it and migrate anew")
+            raise InvariantError(f"{problem} … {blocks.indices[-1]}; remove it and migrate again")
         digest.add(blocks, spent_of(infos).tobytes())
         progress(blocks.n_confirms)
     return digest

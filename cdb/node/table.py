@@ -213,5 +213,10 @@ class NodeNames:
     def settle(self) -> None:
         """Nothing to do."""
 
+    @property
+    def is_settled(self) -> bool:
+        """See Names."""
+        return True
+
     def close(self) -> None:
         """Nothing to do."""

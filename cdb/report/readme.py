@@ -5,12 +5,12 @@ from functools import partial
 from pathlib import Path
 
 from cdb.errors import CdbError
-from cdb.report.answers import answer, weight
+from cdb.report.answers import conditions, weight
 from cdb.report.markdown import escaped, markdown, pipe_table
-from cdb.report.model import LOAD, Group, NodeComparison, Report, Row
+from cdb.report.model import LOAD, Case, Group, Mark, NodeComparison, Report, Row
 from cdb.report.outline import node_parts
 from cdb.report.rules import NODE_WORDS, WEEK_WORDS
-from cdb.report.tables import NONE, READ_COLUMNS, Column, busy_line, told_columns
+from cdb.report.tables import NONE, USUAL_LOOKUPS, busy_line
 from cdb.schemas.registry import BY_ENGINE
 
 BEGIN = "<!-- cdb report --readme: begin -->"
@@ -20,12 +20,19 @@ NODE_END = "<!-- cdb report --node: end -->"
 WEEK_BEGIN = "<!-- cdb report --week: begin -->"
 WEEK_END = "<!-- cdb report --week: end -->"
 PAGES = "docs/schemas"
-_COLUMNS = (
-    Column("coins/s", LOAD, "coins_per_second"),
-    Column("written a coin", LOAD, "written_bytes_per_coin"),
-    Column("size a coin", LOAD, "size_bytes_per_coin"),
-    *READ_COLUMNS,
-)
+_TAKE_IT = {
+    "coin_log": "to follow the tip and look coins up by name: loads fastest, and is smallest",
+    "interval@rocksdb": "to build on an engine that others maintain, with its tools",
+    "rocks": "to query coins by SQL; loads stay fast when names outgrow memory",
+    "sqlite_v3": "to query coins by SQL, with nothing but Python and its SQLite",
+    "flat_file": "to query coins by SQL; loads stay fast, in plain Python",
+    "sqlite_row": "as flat_file, with all of it in SQLite files",
+    "blockchain_v2": "to read a full node's own database",
+    "memory": "to test: the model that every schema is held against",
+}
+"""Which schema is for whom; of any other one the table has its description."""
+_HEADER = ("schema", "take it", "load, coins/s", "look-ups/s", "bytes per coin")
+_LOOKUPS = Case.of("read_random", {**USUAL_LOOKUPS, "cache": "warm", "form": "objects"})
 
 
 class ReadmeError(CdbError):
@@ -60,24 +67,34 @@ def _put(text: str, lines: tuple[str, str], file: Path, section: Callable[[], st
 
 
 def _section(report: Report, pages: Path) -> str:
-    """Of the group that tells the most; and what its loads take on the machine's other profiles."""
+    """Which schema to take, of the group that tells the most."""
     group = max(report.groups, key=weight, default=None)
     if group is None:
         raise ReadmeError("there are no results to draw a table from")
-    profiles = report.profiles_of(group)
-    columns = told_columns(_COLUMNS, group)
-    header = ["schema", "what it is", *(f"load, {profile}" for profile in profiles)]
-    header += [column.label for column in columns]
     rows = [
         [
             _linked(row.schema, pages),
-            escaped(row.description),
-            *(escaped(_load(other, row.schema)) for other in profiles.values()),
-            *(escaped(column.text(row)) for column in columns),
+            escaped(_take_it(row)),
+            escaped(_text(row, LOAD, "coins_per_second") or row.mark.value or NONE),
+            escaped(_text(row, _LOOKUPS, "names_per_second") or NONE),
+            escaped(_text(row, LOAD, "size_bytes_per_coin") or NONE),
         ]
-        for row in group.lines
+        for row in group.rows
+        if row.mark is not Mark.NOTHING
     ]
-    return f"{escaped(answer(group))}\n\n{pipe_table(header, rows, 2)}\n\n{_notes(group)}\n"
+    return f"{pipe_table(_HEADER, rows, 2)}\n\n{_notes(group)}\n"
+
+
+def _take_it(row: Row) -> str:
+    module = BY_ENGINE.get(row.schema, row.schema)
+    names = (row.schema, *(name for name, each in BY_ENGINE.items() if each == module))
+    return next((_TAKE_IT[name] for name in names if name in _TAKE_IT), row.description)
+
+
+def _text(row: Row, case: Case, figure: str) -> str:
+    """A median, with †; empty where there is none."""
+    spread = row.figure(case, figure)
+    return "" if spread is None else spread.median_text(figure)
 
 
 def _linked(schema: str, pages: Path) -> str:
@@ -86,21 +103,10 @@ def _linked(schema: str, pages: Path) -> str:
     return f"[{schema}]({PAGES}/{page}.md)" if has_page else escaped(schema)
 
 
-def _load(group: Group, schema: str) -> str:
-    row = next((row for row in group.lines if row.schema == schema), None)
-    return NONE if row is None else _load_text(row)
-
-
-def _load_text(row: Row) -> str:
-    wall = row.figure(LOAD, "wall_seconds")
-    return row.mark.value if wall is None else wall.median_text("wall_seconds")
-
-
 def _notes(group: Group) -> str:
-    setting = group.setting
     note = (
-        f"Medians, on {setting.machine}; † means fewer than five runs. But for the loads on other "
-        f"profiles, figures are of {setting.profile}. The replay is {setting.source}."
+        f"Medians on {group.setting.machine}, {conditions(group.setting)}; † means fewer than five "
+        "runs. Look-ups are of names that exist, 1,000 at a time, as objects, with files in memory."
     )
     return escaped(" ".join(filter(None, [note, busy_line(group)])))
 

@@ -32,7 +32,7 @@ NODE_WORDS = (
     "chia is chia-blockchain's own coin store, cdb is cdb.chia.CoinStore. Both have the same chain "
     "and hints, get the same calls, in turns, and gave the same answers. A time is the mean of all "
     "calls of a round; shown are the rounds' least, median and greatest. CPU is of all threads of "
-    "the process. Warm: files in memory. Cold: the store was opened anew, and its files were "
+    "the process. Warm: files in memory. Cold: the store was just opened, and its files were "
     "dropped from there. Event loop: how much later than asked a task wakes that sleeps 1 ms again "
     "and again, while the loop does nothing, and while it adds blocks."
 )

@@ -56,6 +56,11 @@ class NamedRows:
         """Do all the compaction that the names owe, durably; the rows owe none."""
         self._names.settle()
 
+    @property
+    def is_settled(self) -> bool | None:
+        """Whether settle() would have nothing to do; None where nobody knows."""
+        return self._names.is_settled
+
     def finish(self) -> None:
         """Commit so that the next opening need not read rows again."""
         self._rows.commit()

@@ -1,4 +1,4 @@
-"""Checks coin rows, by nothing but themselves, and a name index against them, or makes it anew."""
+"""Checks coin rows, by nothing but themselves, and a name index against them; rebuilds it."""
 
 import shutil
 from collections.abc import Callable, Iterator

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 from cdb.durability import Durability
 
@@ -65,6 +65,16 @@ class NameIndex(Protocol):
 
     def close(self) -> None:
         """Make everything durable and release files. Called once, also after errors."""
+        ...
+
+
+@runtime_checkable
+class KnowsIfSettled(Protocol):
+    """A NameIndex that can say so."""
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether settle() would have nothing to do."""
         ...
 
 

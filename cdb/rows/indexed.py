@@ -139,7 +139,7 @@ def repair_indexed(
     *,
     load_engine: Callable[[], object] | None = None,
 ) -> None:
-    """Make FORMAT and the index anew; the rows are only read. See cdb.schemas, open_indexed()."""
+    """Make FORMAT and the index again; the rows are only read. See cdb.schemas, open_indexed()."""
     if load_engine is not None:
         load_engine()
     path = located(path, read_only=False)

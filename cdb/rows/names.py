@@ -8,7 +8,7 @@ from typing import Protocol
 from cdb.durability import Durability
 from cdb.errors import CorruptDatabaseError
 from cdb.rows.coin_rows import CoinRows
-from cdb.rows.index import EMPTY, NameIndex, Watermark
+from cdb.rows.index import EMPTY, KnowsIfSettled, NameIndex, Watermark
 
 
 class Names(Protocol):
@@ -43,6 +43,11 @@ class Names(Protocol):
         """Do the same, and all the compaction that is owed, durably."""
         ...
 
+    @property
+    def is_settled(self) -> bool | None:
+        """Whether settle() would have nothing to do; None where nobody knows."""
+        ...
+
     def close(self) -> None:
         """Release files."""
         ...
@@ -58,7 +63,7 @@ class IndexedNames:
     The rows are the truth. The index never holds a row that is not durable, and what a crash has
     cost it is taken from the rows when the database is opened. So an index whose watermark is of
     other rows is damage: commits were lost. Only where power loss may take rows, it is thrown away
-    and built anew.
+    and built again.
     """
 
     def __init__(
@@ -132,6 +137,13 @@ class IndexedNames:
         """See Names."""
         self.checkpoint()
         self._index.settle()
+
+    @property
+    def is_settled(self) -> bool | None:
+        """See Names."""
+        if self._memtable:
+            return False
+        return self._index.is_settled if isinstance(self._index, KnowsIfSettled) else None
 
     def close(self) -> None:
         """See Names."""

@@ -48,7 +48,7 @@ def check_not_emptied(path: Path) -> None:
         if (path.exists() and path.stat().st_size) or not wal.is_file() or not _has_commit(wal):
             return
     problem = "it was emptied or removed, and its -wal has what was committed last"
-    raise CorruptDatabaseError(path, problem, "remove that too, to begin anew")
+    raise CorruptDatabaseError(path, problem, "remove that too, to start again")
 
 
 class Snapshot:

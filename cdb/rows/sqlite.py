@@ -390,3 +390,8 @@ def create_tables(connection: sqlite3.Connection, statements: Iterable[str]) -> 
     for statement in statements:
         connection.execute(statement)
     connection.execute("COMMIT")
+
+
+def sqlite_versions() -> list[str]:
+    """The versions() of a schema whose engine is SQLite."""
+    return [f"SQLite {sqlite3.sqlite_version}"]

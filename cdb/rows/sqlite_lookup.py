@@ -63,6 +63,11 @@ class SqliteLookup:
         """See NameIndex."""
         return self._covered
 
+    @property
+    def is_settled(self) -> bool:
+        """See KnowsIfSettled: a B-tree owes nothing."""
+        return True
+
     def find(self, names: Sequence[bytes]) -> list[int | None]:
         """See NameIndex."""
         rows: list[int | None] = [None] * len(names)

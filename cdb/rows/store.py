@@ -7,7 +7,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from cdb.blocks import BlockSpendInfo, named_block
-from cdb.disk.sharing import writing
+from cdb.disk.sharing import reading, writing
+from cdb.facts import Facts
 from cdb.packed import PackedBlocks, pack_named
 from cdb.packed_state import check_canonical
 from cdb.rows.backend import NamedRows
@@ -44,6 +45,11 @@ class CoinStore(Store):
         with self.guard.write():
             self._named_rows.settle()
 
+    @reading
+    def facts(self) -> Facts:
+        """See TellsFacts."""
+        return Facts(self._rows.row_count, self._named_rows.is_settled)
+
     @writing
     def _accept_packed(self, packed: PackedBlocks) -> None:
         if not self._append(packed):
@@ -72,8 +78,9 @@ class CoinStore(Store):
 
 
 if TYPE_CHECKING:
-    from cdb.schemas.protocol import AcceptsPacked, Schema, Settles
+    from cdb.schemas.protocol import AcceptsPacked, Schema, Settles, TellsFacts
 
     _keeps: type[Schema] = CoinStore
     _accepts: type[AcceptsPacked] = CoinStore
     _settles: type[Settles] = CoinStore
+    _tells: type[TellsFacts] = CoinStore

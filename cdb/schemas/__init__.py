@@ -11,9 +11,16 @@ from cdb.schemas.protocol import (
     Schema,
     SchemaFactory,
     Settles,
+    TellsFacts,
     offer_of,
 )
-from cdb.schemas.registry import SchemaInfo, find_schema, open_schema, schema_names
+from cdb.schemas.registry import (
+    SchemaInfo,
+    find_schema,
+    known_schema,
+    open_schema,
+    schema_names,
+)
 
 __all__ = [
     "AcceptsPacked",
@@ -27,7 +34,9 @@ __all__ = [
     "SchemaFactory",
     "SchemaInfo",
     "Settles",
+    "TellsFacts",
     "find_schema",
+    "known_schema",
     "offer_of",
     "open_schema",
     "schema_names",

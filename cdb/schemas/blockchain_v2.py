@@ -15,10 +15,10 @@ from os import PathLike
 from pathlib import Path
 
 from cdb.damage import Damage
-from cdb.disk.home import Lock, writers_kept_out
-from cdb.disk.paths import located
+from cdb.disk.home import Format, Lock, writers_kept_out
+from cdb.disk.paths import located, own
 from cdb.durability import Durability
-from cdb.errors import WrongDatabaseError
+from cdb.errors import WrongDatabaseError, storage_errors
 from cdb.limits import SQLITE_NOT_DURABLE, SQLITE_ROWS, SQLITE_WAL
 from cdb.node.file import NodeFile
 from cdb.node.keys import KeyedNodeFile, KeyedStore, has_indexes
@@ -43,6 +43,7 @@ from cdb.rows.sqlite import (
     check_files,
     columns_of,
     integrity_problems,
+    sqlite_versions,
     tables_of,
     undo_unfinished_making,
 )
@@ -50,6 +51,8 @@ from cdb.rows.store import CoinStore
 from cdb.schemas.protocol import Schema
 
 DEFAULT_PATH = "blockchain_v2_mainnet.sqlite"
+_SQLITE_MAGIC = b"SQLite format 3\0"
+_SELECT_FORMAT = f"SELECT version, index_set FROM {FORMAT_TABLE}"
 
 
 def blockchain_v2(
@@ -85,6 +88,25 @@ INDEXED = NODE
 LIMITS = (SQLITE_ROWS, SQLITE_WAL)
 NOT_DURABLE = SQLITE_NOT_DURABLE
 MANY = 40_000
+
+
+versions = sqlite_versions
+
+
+def format_of(path: Path) -> Format | None:
+    """See cdb.schemas: an SQLite file with a node's coin table, of ours or of a node."""
+    with storage_errors(path), open(path, "rb", opener=own) as file:
+        if file.read(len(_SQLITE_MAGIC)) != _SQLITE_MAGIC:
+            return None
+    path = located(path, read_only=True)
+    with Snapshot(path, TABLES) as snapshot, snapshot.reading():
+        tables = tables_of(snapshot.connection)
+        if COIN_TABLE not in tables:
+            return None
+        if FORMAT_TABLE in tables:
+            version, index_set = snapshot.connection.execute(_SELECT_FORMAT).fetchone()
+            return Format("blockchain_v2", version, f"index_set={index_set}")
+    return Format("blockchain_v2", NODE_VERSION, "made_by=node") if _is_nodes_own(path) else None
 
 
 def check(path: Path, progress: Progress) -> Iterator[Damage]:
@@ -157,9 +179,10 @@ def _own_index_set(path: Path) -> str | None:
         if FORMAT_TABLE not in tables:
             problem = "this SQLite file is not a blockchain_v2 database; name a new path"
             raise WrongDatabaseError(path, problem)
-        query = f"SELECT version, index_set FROM {FORMAT_TABLE}"
-        version, index_set = snapshot.connection.execute(query).fetchone()
+        version, index_set = snapshot.connection.execute(_SELECT_FORMAT).fetchone()
     if version != FORMAT_VERSION or index_set not in INDEX_SETS:
         problem = f"its format is version {version}, and this cdb reads {FORMAT_VERSION}"
-        raise WrongDatabaseError(path, f"{problem}; use the cdb that wrote it, or load it anew")
+        raise WrongDatabaseError(
+            path, f"{problem}; use the cdb that wrote it, or load a new database"
+        )
     return str(index_set)

@@ -54,6 +54,7 @@ from cdb.errors import (
     WrongDatabaseError,
     storage_errors,
 )
+from cdb.facts import Facts
 from cdb.indexed import Indexed
 from cdb.limits import OLDER_INDEX, OLDER_PROMISE, Limit
 from cdb.native import UnverifiedError
@@ -197,6 +198,11 @@ class CoinLogSchema(Shared):
         if blocks is None:
             self._end_before_damage(block_index)
         return None if blocks is None else blocks.block(0)
+
+    @beside
+    def facts(self) -> Facts:
+        """See TellsFacts. What it owes it does by itself."""
+        return Facts(coins=self._log.n_coins, is_settled=True)
 
     @writing
     def rewind_to_block_index(self, block_index: int) -> None:
@@ -386,7 +392,7 @@ def check(path: Path, progress: Progress) -> Iterator[Damage]:
 
 
 def repair(path: Path, damages: Sequence[Damage], progress: Progress) -> None:
-    """Make FORMAT and what is derived anew; the log is only read. See cdb.schemas."""
+    """Make FORMAT and what is derived again; the log is only read. See cdb.schemas."""
     path = located(path, read_only=False)
     with repaired_home(
         path,

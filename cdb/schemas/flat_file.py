@@ -15,6 +15,7 @@ from cdb.building import (
     check_indexed,
     open_indexed,
     repair_indexed,
+    sqlite_versions,
 )
 from cdb.rows.lsm.flat_run import FLAT
 from cdb.rows.lsm.tree import LsmIndex
@@ -27,3 +28,4 @@ NOT_DURABLE = SQLITE_NOT_DURABLE
 LIMITS = (*COIN_ROWS, OLDER_INDEX)
 check = partial(check_indexed, "flat_file", _open_index)
 repair = partial(repair_indexed, "flat_file", _open_index)
+versions = sqlite_versions

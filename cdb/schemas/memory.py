@@ -25,11 +25,12 @@ from cdb.coin_query import COIN_FORMAT, CoinKey, CoinQuery
 from cdb.coins import Coin, CoinInfo, bytes32
 from cdb.disk import replay_file
 from cdb.disk.files import fsync_dir, temporary
-from cdb.disk.home import Lock
+from cdb.disk.home import Format, Lock
 from cdb.disk.paths import check_file, located
 from cdb.disk.sharing import Shared, reading, whole, writing
 from cdb.durability import Durability
 from cdb.errors import storage_errors
+from cdb.facts import Facts
 from cdb.indexed import Indexed
 from cdb.limits import Limit
 
@@ -86,6 +87,11 @@ class MemorySchema(Shared, Indexed):
     def coin_infos_for_coin_names(self, coin_names: list[bytes32]) -> list[CoinInfo]:
         """See Schema."""
         return self._infos(checked_names(coin_names))
+
+    @reading
+    def facts(self) -> Facts:
+        """See TellsFacts."""
+        return Facts(coins=len(self._coins), is_settled=True)
 
     @reading
     def coins_packed(self, query: CoinQuery) -> bytes:
@@ -213,6 +219,13 @@ LIMITS = tuple(
     )
     for after_a_power_cut in ("power-*", "cut-*", "e*", "kill-reopen")
 )
+
+
+def format_of(path: Path) -> Format | None:
+    """See cdb.schemas: by the first line."""
+    version = replay_file.version_of(path)
+    return None if version is None else Format("memory", version)
+
 
 if TYPE_CHECKING:
     from cdb.schemas.protocol import SchemaFactory

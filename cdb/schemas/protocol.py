@@ -16,7 +16,9 @@ from cdb.blocks import BlockSpendInfo
 from cdb.coin_query import MAX_INDEX, CoinQuery
 from cdb.coins import CoinInfo, bytes32
 from cdb.damage import Damage
+from cdb.disk.home import Format
 from cdb.durability import Durability
+from cdb.facts import Facts
 from cdb.packed import Packed, PackedBlocks
 from cdb.progress import Progress
 
@@ -196,6 +198,15 @@ class QueriesPacked(Protocol):
         ...
 
 
+@runtime_checkable
+class TellsFacts(Protocol):
+    """Tells `cdb info` what it knows of itself."""
+
+    def facts(self) -> Facts:
+        """The facts as of now."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Offer:
     """An open schema as what it offers beyond Schema; None where it doesn't."""
@@ -205,6 +216,7 @@ class Offer:
     settles: Settles | None
     indexed: IndexedSchema | None
     queries_packed: QueriesPacked | None
+    tells_facts: TellsFacts | None
 
 
 def offer_of(schema: Schema) -> Offer:
@@ -215,6 +227,7 @@ def offer_of(schema: Schema) -> Offer:
         schema if isinstance(schema, Settles) else None,
         schema if isinstance(schema, IndexedSchema) else None,
         schema if isinstance(schema, QueriesPacked) else None,
+        schema if isinstance(schema, TellsFacts) else None,
     )
 
 
@@ -234,10 +247,19 @@ class Repair(Protocol):
     """A schema module's repair(): mends what check() has found, all of which is repairable."""
 
     def __call__(self, path: Path, damages: Sequence[Damage], progress: Progress, /) -> None:
-        """Hold the database's lock, and make derived files anew; no other one is touched.
+        """Hold the database's lock, and make derived files again; touch no other one.
 
         After kill -9 the database opens, or can be repaired again.
         """
+        ...
+
+
+class FormatOf(Protocol):
+    """A schema module's format_of(): recognizes a database that has no FORMAT file."""
+
+    def __call__(self, path: Path, /) -> Format | None:
+        """The format of the file at a path; None where it is no database of this schema. It changes
+        no byte. Raises a DatabaseError where it can't be read."""
         ...
 
 

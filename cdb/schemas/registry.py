@@ -21,6 +21,9 @@ A module may also have
   goes to the factory by that name;
 - KEEPS_CONTRACT = False: it measures something, and stores nothing;
 - missing() -> str | None: why it can't be used on this machine, and what to do; None when it can;
+- versions() -> list[str]: the libraries beneath it, such as "RocksDB 7.8.3";
+- format_of(path) -> Format | None: see FormatOf in cdb.schemas.protocol; only where a database is
+  no directory with a FORMAT file;
 - check(path, progress) and repair(path, damages, progress): see Check and Repair in
   cdb.schemas.protocol;
 - FORMER: how to read its databases of the format before; see Former in cdb.schemas.protocol;
@@ -38,6 +41,7 @@ In these three the database is called db: ``db/index/run-1``, or ``db`` and ``db
 
 import importlib
 import inspect
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
@@ -52,7 +56,7 @@ from cdb.durability import Durability
 from cdb.errors import MissingEngineError, UnknownSchemaError, UnsupportedError
 from cdb.limits import Limit
 from cdb.progress import Progress
-from cdb.schemas.protocol import Check, Former, Repair, Schema, SchemaFactory
+from cdb.schemas.protocol import Check, FormatOf, Former, Repair, Schema, SchemaFactory
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoints
@@ -96,6 +100,8 @@ class SchemaInfo:
     not_durable: tuple[str, ...] = ()
     checksummed: str = ""
     many: int | None = None
+    versions: Callable[[], list[str]] | None = None
+    format_of: FormatOf | None = None
 
     def open(
         self,
@@ -136,8 +142,18 @@ def schema_names() -> list[str]:
     return own + [each.name for each in _registered() if each.name not in taken]
 
 
-def find_schema(spec: str) -> SchemaInfo:
+def known_schema(name: str) -> SchemaInfo | None:
+    """The schema of this very name, of cdb's own or of an installed package; None where there is
+    none. A name from a file comes here: no other module is imported for it."""
+    return find_schema(name) if name in {*schema_names(), *OWN_SCHEMAS} else None
+
+
+def find_schema(spec: str, *, folder: Path | None = None) -> SchemaInfo:
     """The schema that a name, a module or ``module:ATTRIBUTE`` stands for, with its options.
+
+    folder: where the module is looked for that is found nowhere else. Python imports from there, at
+    last, from then on: a file in it takes no other module's place. The commands give the current
+    directory, unless Python was told not to look there (-P, PYTHONSAFEPATH).
 
     Raises UnknownSchemaError, which lists names like it, or options that there are.
     """
@@ -151,7 +167,7 @@ def find_schema(spec: str) -> SchemaInfo:
         for entry in _registered().select(name=module_name):
             module_name, attribute = entry.module, attribute or entry.attr or ""
             spec = f"{spec}, which is {entry.value}"
-    module = _import(module_name, spec)
+    module = _import(module_name, spec, folder)
     if attribute in ("", "REPLAY"):
         attribute = "SCHEMA"
     factory = getattr(module, attribute, None)
@@ -216,27 +232,57 @@ def open_schema(
     return find_schema(spec).open(path, durability=durability, read_only=read_only)
 
 
-def _import(module_name: str, spec: str) -> ModuleType:
+def _import(module_name: str, spec: str, folder: Path | None) -> ModuleType:
     if not all(part.isidentifier() for part in module_name.split(".")):
-        raise _unknown(spec)
+        raise _unknown(spec, folder)
     try:
         return importlib.import_module(module_name)
     except ModuleNotFoundError as error:
-        if f"{module_name}.".startswith(f"{error.name}."):
-            raise _unknown(spec) from error
-        raise _broken(module_name, error) from error
+        if not f"{module_name}.".startswith(f"{error.name}."):
+            raise _broken(module_name, error) from error
+        if folder is None or not _has_module(folder, module_name):
+            raise _unknown(spec, folder) from error
     except Exception as error:
         # It is somebody's code, so it may fail in any way.
         raise _broken(module_name, error) from error
+    sys.path.append(str(folder))
+    importlib.invalidate_caches()
+    return _import(module_name, spec, None)
 
 
-def _unknown(spec: str) -> UnknownSchemaError:
+def _has_module(folder: Path, module_name: str) -> bool:
+    path = folder.joinpath(*module_name.split("."))
+    return path.with_suffix(".py").is_file() or (path / "__init__.py").is_file()
+
+
+def _unknown(spec: str, folder: Path | None) -> UnknownSchemaError:
+    problem = f"no schema '{spec}'"
+    package, _, wanted = spec.removesuffix(".py").partition(":")[0].rpartition(".")
+    if spec.endswith(".py") or "/" in spec:
+        name = Path(spec).name.removesuffix(".py")
+        return UnknownSchemaError(f"{problem}; name its module, without path and .py: {name}")
     names = schema_names()
-    wanted = spec.partition(":")[0].rpartition(".")[2]
-    known = [*names, *_NAMES]
-    near = [name for name in get_close_matches(wanted, known, n=3, cutoff=0.4) if name != spec]
+    known = {_plain_name(name): name for name in [*_NAMES, *names]}
+    for module in _modules_in(folder, package):
+        known[_plain_name(module.rpartition(".")[2])] = module
+    near = [known[name] for name in get_close_matches(_plain_name(wanted), known)]
+    near = [name for name in dict.fromkeys(near) if name != spec]
     hint = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(names)}"
-    return UnknownSchemaError(f"no schema '{spec}'; {hint}")
+    return UnknownSchemaError(f"{problem}; {hint}")
+
+
+def _plain_name(name: str) -> str:
+    """Rocks-KV and rocks_kv have the same."""
+    return name.lower().replace("-", "_")
+
+
+def _modules_in(folder: Path | None, package: str) -> list[str]:
+    """The modules of a package that lies in the folder, or of the folder itself."""
+    if folder is None:
+        return []
+    files = folder.joinpath(*package.split(".")).glob("*.py")
+    names = [path.stem for path in files if path.stem.isidentifier()]
+    return [f"{package}.{name}" if package else name for name in names]
 
 
 def _broken(module_name: str, error: Exception) -> UnknownSchemaError:
@@ -267,6 +313,8 @@ def _describe(module: ModuleType, factory: SchemaFactory) -> SchemaInfo:
         not_durable=getattr(module, "NOT_DURABLE", ()),
         checksummed=getattr(module, "CHECKSUMMED", ""),
         many=getattr(module, "MANY", None),
+        versions=getattr(module, "versions", None),
+        format_of=getattr(module, "format_of", None),
     )
 
 

@@ -16,8 +16,9 @@ from cdb.building import (
     check_indexed,
     open_indexed,
     repair_indexed,
+    sqlite_versions,
 )
-from cdb.rows.rocks_index import RocksIndex, load, missing
+from cdb.rows.rocks_index import RocksIndex, load, missing, version
 
 __all__ = [
     "CHECKSUMMED",
@@ -28,6 +29,7 @@ __all__ = [
     "check",
     "missing",
     "repair",
+    "versions",
 ]
 
 SCHEMA = partial(open_indexed, "rocks", RocksIndex, load_engine=load)
@@ -37,3 +39,8 @@ NOT_DURABLE = (*SQLITE_NOT_DURABLE, *ROCKSDB_NOT_DURABLE)
 LIMITS = (*COIN_ROWS, *ROCKSDB)
 check = partial(check_indexed, "rocks", RocksIndex, load_engine=load)
 repair = partial(repair_indexed, "rocks", RocksIndex, load_engine=load)
+
+
+def versions() -> list[str]:
+    """See cdb.schemas."""
+    return [*sqlite_versions(), version()]

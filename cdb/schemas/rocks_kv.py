@@ -23,6 +23,7 @@ __all__ = [
     "check",
     "missing",
     "repair",
+    "versions",
 ]
 
 DEFAULT_PATH = "rocks_kv.cdb"
@@ -58,6 +59,12 @@ LIMITS = (
 check = KIND.check
 repair = KIND.repair
 missing = KIND.engine.missing
+
+
+def versions() -> list[str]:
+    """See cdb.schemas."""
+    return [KIND.engine.version()]
+
 
 if TYPE_CHECKING:
     from cdb.schemas.protocol import (

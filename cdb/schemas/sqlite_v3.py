@@ -15,6 +15,7 @@ from cdb.building import (
     check_indexed,
     open_indexed,
     repair_indexed,
+    sqlite_versions,
 )
 from cdb.rows.sqlite_lookup import SqliteLookup
 
@@ -32,3 +33,4 @@ LIMITS = (
 )
 check = partial(check_indexed, "sqlite_v3", SqliteLookup)
 repair = partial(repair_indexed, "sqlite_v3", SqliteLookup)
+versions = sqlite_versions

@@ -3,11 +3,12 @@
 Where its module names what makes databases with secondary keys (INDEXED), that is held to the
 contract of these.
 
-NAME is what the commands take: a name, a module, or ``module:ATTRIBUTE``. The option may be given
-several times. Without test files on the command line only the conformance suite runs.
+NAME is what the commands take: a name, a module (also of the directory where pytest was started),
+or ``module:ATTRIBUTE``. The option may be given several times. Without test files on the command
+line only the conformance suite runs.
 """
 
-from contextlib import suppress
+import sys
 from pathlib import Path
 
 import pytest
@@ -42,13 +43,19 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def indexed_schemas(config: pytest.Config) -> list[str]:
-    """What makes databases with secondary keys, of the schemas that were named."""
+    """What makes databases with secondary keys, of the schemas that were named.
+
+    Raises pytest.UsageError for one that nobody knows.
+    """
     from cdb.schemas.registry import find_schema  # not in each run of pytest
 
+    folder = None if sys.flags.safe_path else config.invocation_params.dir
     specs: dict[str, None] = {}
     for name in config.getoption("cdb_schema"):
-        with suppress(SchemaError):  # the suite says so
-            specs[find_schema(name).indexed or ""] = None
+        try:
+            specs[find_schema(name, folder=folder).indexed or ""] = None
+        except SchemaError as error:
+            raise pytest.UsageError(str(error)) from error
     return [spec for spec in specs if spec]
 
 

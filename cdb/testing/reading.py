@@ -65,6 +65,9 @@ class ReadingTests(SchemaTests):
             for value in (*NO_BYTES, *NO_NAMES):
                 with pytest.raises(ValueError, match="a coin name "):
                     schema.coin_infos_for_coin_names([name, value])
+            for alone in (name, name.hex()):
+                with pytest.raises(ValueError, match="a coin name "):
+                    schema.coin_infos_for_coin_names(alone)  # type: ignore[arg-type]
             (info,) = schema.coin_infos_for_coin_names(iter([name]))  # type: ignore[arg-type]
             assert info.coin.name() == name
 

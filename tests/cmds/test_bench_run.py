@@ -128,7 +128,7 @@ def test_rounds_on_several_profiles(bench: Commands) -> None:
     assert contents(bench.cwd / "here") == {}
 
 
-def test_a_finished_matrix_begins_anew(bench: Commands) -> None:
+def test_a_finished_matrix_starts_again(bench: Commands) -> None:
     bench("bench_run", "null", *OPTIONS).fine()
     time.sleep(1)  # a matrix is called by the second
     assert "going on" not in bench("bench_run", "null", *OPTIONS).fine().err
@@ -154,13 +154,13 @@ def test_after_kill_9_it_goes_on(bench: Commands) -> None:
     assert {name: after[name] for name in before} == before
 
 
-def test_anew_does_not_go_on(bench: Commands) -> None:
+def test_restart_does_not_go_on(bench: Commands) -> None:
     line = ["sleepy", *OPTIONS]
     process, _ = until_it_sleeps(bench, lambda: bench.start("bench_run", *line))
     process.kill()
     process.wait()
     bench.cwd.joinpath("awake").touch()
-    assert "going on" not in bench("bench_run", *line, "--anew").fine().err
+    assert "going on" not in bench("bench_run", *line, "--restart").fine().err
     assert len({each["matrix"]["id"] for each in results(bench)}) == 2
 
 

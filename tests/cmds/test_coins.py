@@ -1,8 +1,10 @@
 """coins: what secondary keys find, as lines for people and for programs."""
 
+import csv
 import json
 import subprocess
 from collections.abc import Callable
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,7 @@ from tests.conftest import Commands, contents, load_all, ready_schemas
 
 Blocks = tuple[BlockSpendInfo, ...]
 Asked = Callable[..., list[CoinInfo]]
+HASHES = ("name", "puzzle_hash", "parent")
 INDEXED = [found for found in map(find_schema, ready_schemas()) if found.indexed is not None]
 
 
@@ -110,6 +113,27 @@ def test_it_prints_what_the_keys_find(
         assert [row.split() for row in rows] == as_columns(infos)
         assert len({len(row) for row in rows}) == 1
     assert contents(run_command.cwd) == before
+
+
+def test_as_csv(
+    run_command: Commands, line: list[object], blocks: Blocks, model: MemorySchema
+) -> None:
+    index = blocks[-5].index
+    out = run_command(*line, "--confirmed-at", index, "--csv").fine().out.decode()  # type: ignore[arg-type]
+    found = [
+        {name: value if name in HASHES else int(value) for name, value in row.items()}
+        for row in csv.DictReader(StringIO(out))
+    ]
+    assert found == as_json(model.coin_infos_confirmed_at(index))
+    assert found
+    empty = run_command(*line, "--confirmed-at", 0, "--csv").fine()  # type: ignore[arg-type]
+    assert empty.out.decode() == out.splitlines()[0] + "\n"
+
+
+def test_a_path_alone_is_enough(run_command: Commands, line: list[object]) -> None:
+    options = ("--confirmed-at", 3, "--json")
+    expected = run_command(*line, *options).fine()  # type: ignore[arg-type]
+    assert run_command("coins", "db", *options).fine() == expected
 
 
 def test_nothing_that_is_found_is_nothing_printed(

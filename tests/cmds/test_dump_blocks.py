@@ -1,5 +1,6 @@
 """dump_blocks: canonical text, of a database that it only reads."""
 
+import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -8,6 +9,7 @@ import pytest
 
 from cdb.blocks import BlockSpendInfo
 from cdb.schemas import SchemaInfo
+from tests.cmds.terminals import shown_on_a_terminal
 from tests.conftest import Commands, contents, load_all, text_of
 
 Blocks = tuple[BlockSpendInfo, ...]
@@ -30,9 +32,29 @@ def test_max_blocks_bounds_the_index(
     run_command: Commands, own_schema: SchemaInfo, past: int, loaded: Loaded, blocks: Blocks
 ) -> None:
     limit = blocks[20].index + past
-    options = ["--db", loaded(own_schema.name), "--max-blocks", limit]
+    options = ["--db", loaded(own_schema.name), "--heights", limit]
     result = run_command("dump_blocks", own_schema.name, *options).fine()
     assert result.out == text_of(blocks[: 20 + past])
+
+
+def test_to_a_file_of_a_path_alone(
+    run_command: Commands, own_schema: SchemaInfo, loaded: Loaded, replay: bytes
+) -> None:
+    path = loaded(own_schema.name)
+    result = run_command("dump_blocks", path, "--output", "replay.txt").fine()
+    assert (result.out, result.err) == (b"", "")
+    assert run_command.cwd.joinpath("replay.txt").read_bytes() == replay
+
+
+@pytest.mark.parametrize("options", [(), ("--heights", 100)])
+def test_progress_ends_at_the_last_block(
+    run_command: Commands, loaded: Loaded, options: tuple[object, ...]
+) -> None:
+    line = ("dump_blocks", loaded("memory"), "--output", "replay.txt", *options)
+    code, printed = shown_on_a_terminal(run_command, *line)
+    assert code == 0
+    assert re.search(r"(9\d|100)%\|", printed), printed
+    assert "heights/s" in printed
 
 
 def test_max_blocks_0_dumps_nothing(run_command: Commands, loaded: Loaded) -> None:

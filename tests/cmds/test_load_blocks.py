@@ -1,9 +1,9 @@
 """load_blocks as users type it: what it loads, what it prints, and that it goes on."""
 
+import json
 import os
 import re
 import signal
-import termios
 import time
 from collections.abc import Callable
 from io import BytesIO
@@ -19,6 +19,7 @@ from cdb.mainnet_shape import mainnet_shaped_blocks
 from cdb.schemas import Schema, SchemaInfo, find_schema
 from cdb.schemas.memory import MemorySchema
 from cdb.state import summarize, verify
+from tests.cmds.terminals import shown_on_a_terminal
 from tests.conftest import Commands, contents, digest_of, load_all, own_schemas, text_of
 
 Blocks = tuple[BlockSpendInfo, ...]
@@ -70,6 +71,34 @@ def test_input_and_db(run_command: Commands, replay: bytes, digest: str) -> None
     result = run_command("load_blocks", "memory", "--input", "replay.txt", "--db", "here.db")
     assert figures(result.fine().err)["digest"] == digest
     assert set(contents(run_command.cwd)) - {"here.db.lock"} == {"replay.txt", "here.db"}
+
+
+def test_the_path_of_a_database_is_enough(
+    run_command: Commands, own_schema: SchemaInfo, replay: bytes, blocks: Blocks, digest: str
+) -> None:
+    line = ("load_blocks", own_schema.name, "my.cdb", "--heights", blocks[30].index)
+    run_command(*line, input=replay).fine()
+    printed = figures(run_command("load_blocks", "my.cdb", input=replay).fine().err)
+    assert printed["blocks"] == str(len(blocks) - 30)
+    assert printed["digest"] == digest
+
+
+def test_as_json(run_command: Commands, replay: bytes, blocks: Blocks, digest: str) -> None:
+    result = run_command("load_blocks", "memory", "--json", input=replay).fine()
+    told = json.loads(result.out)
+    assert result.err == ""
+    assert (told["blocks"], told["coins"], told["digest"]) == (len(blocks), 2_000, digest)
+    assert told["coins_per_second"] == pytest.approx(2_000 / told["seconds"])
+    again = json.loads(run_command("load_blocks", "memory", "--json", input=replay).fine().out)
+    assert (again["blocks"], again["coins_per_second"], again["digest"]) == (0, None, None)
+    assert again["newest_index"] == blocks[-1].index
+
+
+def test_quiet(run_command: Commands, replay: bytes) -> None:
+    result = run_command("load_blocks", "memory", "--quiet", input=replay).fine()
+    assert (result.out, result.err) == (b"", "")
+    error = run_command("load_blocks", "memory", "-q", input=b"nonsense\n").error()
+    assert error.startswith("line 1: ")
 
 
 def test_null_measures_and_keeps_nothing(run_command: Commands, replay: bytes) -> None:
@@ -333,30 +362,18 @@ def test_a_terminal_as_input_is_a_usage_error(run_command: Commands) -> None:
     assert contents(run_command.cwd) == {}
 
 
-def shown_on_a_terminal(run_command: Commands, *line: object) -> tuple[int, str]:
-    """The exit code of a command, and what it printed to a terminal on stderr."""
-    screen, terminal = os.openpty()
-    termios.tcsetwinsize(terminal, (24, 80))
-    try:
-        process = run_command.start(*map(str, line), stderr=terminal)
-        os.close(terminal)
-        printed = b""
-        while True:
-            try:
-                printed += os.read(screen, 65_536)
-            except OSError:  # the terminal's other end is closed
-                break
-        return process.wait(timeout=WAIT_SECONDS), printed.decode()
-    finally:
-        os.close(screen)
-
-
 def test_a_bar_is_drawn_on_a_terminal(run_command: Commands, replay: bytes, digest: str) -> None:
     run_command.cwd.joinpath("replay.txt").write_bytes(replay)
     code, printed = shown_on_a_terminal(run_command, "load_blocks", "memory", "--input=replay.txt")
     assert code == 0
     assert "memory:" in printed
     assert digest in printed
+
+
+def test_no_bar_is_drawn_where_it_has_to_be_quiet(run_command: Commands, replay: bytes) -> None:
+    run_command.cwd.joinpath("replay.txt").write_bytes(replay)
+    line = ("load_blocks", "memory", "--input=replay.txt", "--quiet")
+    assert shown_on_a_terminal(run_command, *line) == (0, "")
 
 
 def test_the_digest_has_a_percentage_also_of_what_was_loaded_before(

@@ -1,5 +1,7 @@
 """The group ``cdb``, help, completion and usage errors of all commands."""
 
+import re
+import shlex
 import sys
 from importlib import metadata
 from pathlib import Path
@@ -29,7 +31,10 @@ def complete(run_command: Commands, *words: str) -> set[str]:
     process = run_command.popen([sys.executable, "-c", SCRIPT], env=completion)
     out, err = process.communicate(timeout=60)
     assert err == b""
-    return {line.split(",")[1] for line in out.decode().split()}
+    kinds = [line.partition(",")[::2] for line in out.decode().splitlines()]
+    return {value for kind, value in kinds if kind == "plain"} | {
+        "(files)" for kind, _ in kinds if kind == "file"
+    }
 
 
 @pytest.mark.parametrize("option", ["--help", "-h"])
@@ -105,14 +110,16 @@ def test_a_command_in_the_group_does_what_it_does_alone(run_command: Commands) -
     [
         (["lo"], {"load_blocks"}),
         ([""], set(COMMANDS)),
-        (["load_blocks", "sq"], {"sqlite_v3", "sqlite_row"}),
-        (["dump_blocks", ""], set(schema_names())),
+        (["load_blocks", "sq"], {"sqlite_v3", "sqlite_row", "(files)"}),
+        (["dump_blocks", ""], {*schema_names(), "(files)"}),
+        (["verify", "memory", "m"], {"(files)"}),
         (
             ["verify", "memory", "--against", "ro"],
             {name for name in schema_names() if name.startswith("ro")},
         ),
         (["load_blocks", "memory", "--durability", "p"], {"power", "process"}),
-        (["load_blocks", "xyz"], set()),
+        (["load_blocks", "xyz"], {"(files)"}),
+        (["load_blocks", "memory", "--ma"], set()),
     ],
 )
 def test_completion(run_command: Commands, words: list[str], offered: set[str]) -> None:
@@ -138,17 +145,21 @@ def test_the_version_is_that_of_the_command(run_command: Commands) -> None:
         ("main bench lod", "No such command 'lod'. Did you mean 'load'?"),
         ("main --nonsense", "No such option"),
         ("load_blocks", "Missing argument 'SCHEMA'"),
-        ("load_blocks memory extra", "unexpected extra argument"),
+        ("load_blocks memory there more", "unexpected extra argument (more)"),
+        ("load_blocks memory there --db here", "unexpected extra argument (there)"),
+        ("verify memory ''", "the path is empty"),
         ("load_blocks memory --nonsense", "No such option"),
         ("load_blocks memory --max-blocks", "requires an argument"),
-        ("load_blocks memory --max-blocks=-1", "--max-blocks"),
-        ("load_blocks memory --max-blocks many", "--max-blocks"),
-        ("load_blocks memory --max-blocks 1_0.5", "--max-blocks"),
+        ("load_blocks memory --heights", "requires an argument"),
+        ("load_blocks memory --max-blocks=-1", "--heights"),
+        ("load_blocks memory --heights many", "--heights"),
+        ("load_blocks memory --heights 1_0.5", "--heights"),
         ("load_blocks memory --flush-every 0", "--flush-every"),
         ("load_blocks memory --durability strong", "--durability"),
         ("load_blocks memory --input .", "is a directory"),
         ("dump_blocks", "Missing argument 'SCHEMA'"),
-        ("dump_blocks memory --max-blocks=-1", "--max-blocks"),
+        ("dump_blocks memory --heights=-1", "--heights"),
+        ("coins memory --spent-at 3 --json --csv", "give one of --json and --csv"),
         ("verify", "Missing argument 'SCHEMA'"),
         ("verify memory --against", "requires an argument"),
         ("schemas extra", "unexpected extra argument"),
@@ -161,5 +172,63 @@ def test_the_version_is_that_of_the_command(run_command: Commands) -> None:
     ],
 )
 def test_usage_errors(run_command: Commands, line: str, problem: str) -> None:
-    assert problem in run_command(*line.split()).usage_error()
+    assert problem in run_command(*shlex.split(line)).usage_error()
     assert contents(run_command.cwd) == {}
+
+
+def all_commands() -> dict[str, click.Command]:
+    """Each command that does something, by what is typed."""
+    found = {}
+    for group, prefix in ((cdb, "cdb"), (bench, "cdb bench"), (node, "cdb node")):
+        context = click.Context(group)
+        for name in group.list_commands(context):
+            command = group.get_command(context, name)
+            assert command is not None
+            if not isinstance(command, click.Group):
+                found[f"{prefix} {name}"] = command
+    return found
+
+
+def examples(text: str) -> list[str]:
+    """The commands in the examples of a help text, each with its words."""
+    lines = text.partition("Example")[2].partition("\n")[2].partition("\n\n")[0]
+    joined = lines.replace("\\\n", " ").splitlines()
+    parts = [
+        part.strip() for line in joined for part in re.split(r"\||&&|;", line.partition("  ")[2])
+    ]
+    return [part.removeprefix("sudo ") for part in parts if part]
+
+
+@pytest.mark.parametrize("typed", all_commands())
+def test_examples_can_be_typed(typed: str) -> None:
+    commands = all_commands()
+    text = commands[typed].help or ""
+    named = [each for each in examples(text) if each.startswith("cdb")]
+    assert named, "there is no example"
+    for example in named:
+        words = shlex.split(example.partition(">")[0], comments=True)
+        name = next(n for n in (" ".join(words[:3]), " ".join(words[:2])) if n in commands)
+        known = {option for each in commands[name].params for option in each.opts}
+        options = {word.partition("=")[0] for word in words if word.startswith("--")}
+        assert options <= known, example
+
+
+def test_what_shows_progress_can_be_quiet() -> None:
+    telling = {
+        *("backup", "demo", "dump_blocks", "info", "load_blocks", "make_replay", "migrate"),
+        *("restore", "upgrade", "verify", "coins", "bench run"),
+    }
+    commands = all_commands()
+    for name in telling:
+        assert any("--quiet" in each.opts for each in commands[f"cdb {name}"].params), name
+
+
+def test_the_old_name_of_heights_still_works_and_is_not_shown(
+    run_command: Commands,
+) -> None:
+    new = run_command("make_replay", "--heights", 30).fine()
+    assert run_command("make_replay", "--max-blocks=30").fine() == new
+    for name in ("make_replay", "load_blocks", "dump_blocks"):
+        shown = run_command(name, "--help").fine().out.decode()
+        assert "--heights N" in shown
+        assert "max-blocks" not in shown

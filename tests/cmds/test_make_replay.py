@@ -6,7 +6,8 @@ import pytest
 
 from cdb.mainnet_shape import mainnet_shaped_blocks
 from cdb.replay import read_blocks
-from tests.conftest import Commands, text_of
+from tests.cmds.terminals import shown_on_a_terminal
+from tests.conftest import Commands, contents, file_limit, text_of
 
 
 @pytest.mark.parametrize(
@@ -27,3 +28,35 @@ def test_the_options_are_the_arguments(
     blocks = list(read_blocks(io.BytesIO(result.out)))
     assert blocks == list(mainnet_shaped_blocks(**arguments))
     assert text_of(blocks) == result.out
+    written = run_command("make_replay", *options, "--output", "replay.txt").fine()
+    assert (written.out, written.err) == (b"", "")
+    assert contents(run_command.cwd) == {"replay.txt": result.out}
+
+
+def test_a_file_that_is_there_is_replaced_whole_or_not_at_all(run_command: Commands) -> None:
+    path = run_command.cwd / "replay.txt"
+    path.write_text("before")
+    limits = file_limit(10_000)
+    result = run_command("make_replay", "--coins", 1000, "--output", path, **limits)
+    assert "replay.txt" in result.error()
+    assert contents(run_command.cwd) == {"replay.txt": b"before"}
+    run_command("make_replay", "--coins", 5, "--output", path).fine()
+    assert path.read_bytes() == run_command("make_replay", "--coins", 5).fine().out
+
+
+def test_what_is_no_file_is_written_as_it_is(run_command: Commands) -> None:
+    run_command("make_replay", "--coins", 5, "--output", "/dev/null").fine()
+    link = run_command.cwd / "link"
+    link.symlink_to("elsewhere")
+    assert "this is a link" in run_command("make_replay", "--coins", 5, "--output", link).error()
+    error = run_command("make_replay", "--coins", 5, "--output", "no/replay.txt").error()
+    assert "no/replay.txt" in error
+
+
+@pytest.mark.parametrize("options", [["--coins", 2_000], ["--heights", 200]])
+def test_progress_is_shown_on_a_terminal(run_command: Commands, options: list[object]) -> None:
+    line = ("make_replay", *options, "--output", "replay.txt")
+    code, printed = shown_on_a_terminal(run_command, *line)
+    assert code == 0
+    assert "100%" in printed
+    assert shown_on_a_terminal(run_command, *line, "-q") == (0, "")

@@ -1,6 +1,7 @@
 """cdb migrate: a node's coins go into a log and come back, whatever is killed when."""
 
 import fcntl
+import json
 import os
 import shutil
 import signal
@@ -200,7 +201,7 @@ def test_a_table_that_nothing_was_done_to_is_taken_back(
     path: Path, rows: Rows, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     activate(path)
-    monkeypatch.setattr(reverting, "_write_anew", None)
+    monkeypatch.setattr(reverting, "_write_again", None)
     revert(path)
     assert rows_of(path) == rows
     assert indexes_of(path) == INDEXES
@@ -216,6 +217,24 @@ def test_an_empty_table(tmp_path: Path) -> None:
     revert(path)
     assert rows_of(path) == []
     assert indexes_of(path) == INDEXES
+
+
+def test_as_json(run_command: Commands, path: Path) -> None:
+    def told(*options: str) -> dict[str, Any]:
+        result = run_command("migrate", *options, path, "--json", "--quiet").fine()
+        assert result.err == ""
+        found: dict[str, Any] = json.loads(result.out)
+        assert found["path"] == str(path)
+        return found
+
+    copied = told()
+    assert (copied["coins"], copied["log_path"]) == (2_000, str(log_of(path)))
+    assert copied["odd"] == ""
+    assert len(copied["digest"]) == 64
+    assert told("--activate")["coins"] == 2_000
+    assert told("--activate") == {"path": str(path)}
+    assert told("--drop", "--vacuum")["free_bytes"] >= 0
+    assert told("--revert")["log_path"] == str(log_of(path))
 
 
 def test_help_teaches(run_command: Commands) -> None:
@@ -357,7 +376,7 @@ def test_a_table_of_which_too_much_would_be_left_out(
     with MadeNode(path) as node:
         node.connection.execute("UPDATE coin_record SET coin_name = rowid WHERE rowid % 2")
     monkeypatch.setattr(copying, "MOST_LEFT_OUT", 100)
-    with pytest.raises(CorruptDatabaseError, match=r"over 100 of its rows .* sync the node anew"):
+    with pytest.raises(CorruptDatabaseError, match=r"over 100 of its rows .* sync the node again"):
         migrate(path, force=True)
 
 
@@ -827,7 +846,7 @@ def test_what_was_left_out_is_told_again_after_a_revert(path: Path) -> None:
         migrate(path)
 
 
-def test_a_revert_that_drop_has_cut_short_begins_anew(path: Path, rows: Rows) -> None:
+def test_a_revert_that_drop_has_cut_short_starts_again(path: Path, rows: Rows) -> None:
     activate(path)
     drop(path)
     for table in (node_file.NEW_TABLE, node_file.NOTE_TABLE):

@@ -1,5 +1,6 @@
 """schemas: one line for each, with what is missing and what is broken."""
 
+import json
 from pathlib import Path
 
 from cdb.schemas import find_schema, schema_names
@@ -35,6 +36,17 @@ def test_every_schema_is_listed(run_command: Commands) -> None:
     assert listed["null"][:2] == ("meter", "-")
     assert listed["memory"][:2] == ("ready", "memory")
     assert listed["blockchain_v2"][:2] == ("ready", "blockchain_v2:INDEXED")
+
+
+def test_as_json(run_command: Commands) -> None:
+    lines = rows(run_command("schemas").fine().out)
+    objects = json.loads(run_command("schemas", "--json").fine().out)
+    assert [each["name"] for each in objects] == [*lines]
+    for each in objects:
+        state, keys, text = lines[each["name"]]
+        assert each["state"] == state
+        assert each["indexed"] == (None if keys == "-" else keys)
+        assert each["description"] == text
 
 
 def test_installed_packages_add_theirs(run_command: Commands) -> None:

@@ -1,5 +1,6 @@
 """verify: the state digest of what is sound, and where two databases differ."""
 
+import json
 import os
 import signal
 import sqlite3
@@ -55,6 +56,48 @@ def test_equal_databases_of_all_schemas(
     *reports, last = result.out.decode().splitlines()
     assert sum(digest in line for line in reports) == 2
     assert last == f"{one} and {other} hold the same blocks and coins"
+
+
+def test_a_path_alone_names_the_schema(
+    run_command: Commands, own_schema: SchemaInfo, loaded: Loaded, digest: str
+) -> None:
+    path = loaded(own_schema.name)
+    expected = run_command("verify", own_schema.name, "--db", path).fine()
+    for line in ([path], ["--db", path], [own_schema.name, path], [f"./{path.name}"]):
+        result = run_command("verify", *line).fine()
+        assert result.out.decode().splitlines()[1:] == expected.out.decode().splitlines()[1:]
+    assert digest in expected.out.decode()
+
+
+def test_a_schemas_name_is_no_path(run_command: Commands, loaded: Loaded) -> None:
+    loaded("memory").rename(run_command.cwd / "memory")
+    assert "memory.cdb: no database is here" in run_command("verify", "memory").error()
+    run_command("verify", "./memory").fine()
+
+
+def test_as_json(run_command: Commands, loaded: Loaded, blocks: Blocks, digest: str) -> None:
+    one, other = loaded("memory"), loaded("sqlite_v3")
+    options = ["--against", "sqlite_v3", "--db2", other, "--json"]
+    result = run_command("verify", "memory", "--db", one, *options).fine()
+    told = json.loads(result.out)
+    assert [each["path"] for each in told["databases"]] == [str(one), str(other)]
+    assert {each["digest"] for each in told["databases"]} == {digest}
+    assert {each["newest_index"] for each in told["databases"]} == {blocks[-1].index}
+    assert (told["damaged"], told["repaired"], told["are_the_same"]) == ([], [], True)
+
+
+def test_damage_as_json(run_command: Commands, loaded: Loaded) -> None:
+    path = loaded("sqlite_v3")
+    (path / "FORMAT").write_text("nothing\n")
+    result = run_command("verify", "sqlite_v3", "--db", path, "--json")
+    assert result.code == 3
+    told = json.loads(result.out)
+    [damage] = told["damaged"]
+    assert (damage["path"], damage["is_repairable"]) == (str(path / "FORMAT"), True)
+    result = run_command("verify", "sqlite_v3", "--db", path, "--json", "--repair").fine()
+    told = json.loads(result.out)
+    assert told["repaired"] == [str(path / "FORMAT")]
+    assert len(told["databases"]) == 1
 
 
 def test_default_paths(run_command: Commands, replay: bytes) -> None:

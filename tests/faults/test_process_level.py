@@ -34,5 +34,5 @@ def test_what_was_flushed_survives_a_kill_and_whole_blocks_a_power_cut(
 def test_a_power_cut_takes_what_was_flushed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Oracle, "after_power_cut", lambda _, progress: progress)
     spec = all_subjects()["blockchain_v2-process"].spec
-    with scratch() as directory, pytest.raises(BrokenPromiseError, match="was acknowledged, and"):
+    with scratch() as directory, pytest.raises(BrokenPromiseError, match="was acknowledged, but"):
         CATALOGUE["power-strict"].trial(spec, 1, directory, most=10, only=None)

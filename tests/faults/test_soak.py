@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 import signal
 import sys
 from collections import Counter
@@ -27,8 +28,8 @@ from tests.conftest import Commands
 
 pytestmark = pytest.mark.long  # of the lab, not of what it looks at
 
-DOCS = Path(__file__).parents[2] / "docs"
-REPORTS = {path.stem: json.loads(path.read_bytes()) for path in sorted((DOCS / "soaks").iterdir())}
+SOAKS = Path(__file__).parents[2] / "reports" / "soaks"
+REPORTS = {path.stem: json.loads(path.read_bytes()) for path in sorted(SOAKS.glob("*.json"))}
 GOOD = "cdb.testing.faults.broken:Good"
 BROKEN = "cdb.testing.faults.broken:NoLock"
 TWINS = """
@@ -289,9 +290,31 @@ def test_the_page_shows_the_committed_reports(name: str) -> None:
     document = REPORTS[name]
     assert (document["state"], document["software"]["git_dirty"]) == ("ended", False)
     assert document["totals"]["failed"] == 0
-    page = (DOCS / "durability.md").read_text()
+    page = (SOAKS / "README.md").read_text()
     assert counts_text(document["totals"]) in page
     assert schemas_markdown(document) in page
+
+
+def test_the_guide_has_the_sums_of_the_committed_reports() -> None:
+    guide = (SOAKS.parents[1] / "docs" / "durability.md").read_text()
+    texts = {
+        "trials": "trials",
+        "points": "points",
+        "real_cuts": "real power cuts",
+        "kills": "kills",
+    }
+    for name, text in texts.items():
+        total = sum(document["totals"][name] for document in REPORTS.values())
+        assert f"{total:,} {text}" in guide
+
+
+def test_what_came_of_damage_is_told_for_each_schema_with_a_legend() -> None:
+    text = markdown(REPORTS["all"])
+    assert "- served: an answer is wrong, and verify finds the damage" in text
+    [row] = [line for line in text.splitlines() if re.match(r"\|\s+memory .* [1-9]", line)][-1:]
+    assert row.split()[1::2][0] == "memory"
+    assert "- blockchain_v2: SQLite takes damage in a -wal" in text
+    assert "- coin_log: " not in text.partition("Why answers may be wrong")[2].partition("\n\n")[0]
 
 
 def test_a_committed_report_is_of_a_long_soak() -> None:

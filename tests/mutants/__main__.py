@@ -28,8 +28,8 @@ INTERRUPTED = 130
 @click.option(
     "--results",
     type=click.Path(file_okay=False, path_type=Path),
-    default=CHECKOUT / "docs/mutants",
-    show_default="docs/mutants",
+    default=CHECKOUT / "reports/mutants",
+    show_default="reports/mutants",
     help="Where results.json and report.md are.",
 )
 def main(names: tuple[str, ...], jobs: int, results: Path) -> None:

@@ -21,7 +21,7 @@ _NATIVE = "native"  # an editable install builds where the sources are
 _NOTHING_DONE = "ninja: no work to do."
 _BUILD_TOOLS = ("pip>=25.1", "scikit-build-core>=0.11,<2", "cffi>=2.1,<3", "cmake", "ninja")
 _BUILD_LIMIT_SECONDS = 1800.0
-_NOT_COPIED = ("docs/mutants/", "results/", "tests/mutants/")
+_NOT_COPIED = ("reports/mutants/", "results/", "tests/mutants/")
 """No test that is run there looks at these, and a change of them changes no result."""
 
 

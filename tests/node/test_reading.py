@@ -68,7 +68,7 @@ def test_dump_command(
     assert contents() == before
 
 
-def test_dump_command_with_max_blocks(
+def test_dump_command_with_heights(
     small: NodeDatabase,
     tmp_path: Path,
     contents: Contents,
@@ -79,7 +79,7 @@ def test_dump_command_with_max_blocks(
     before = contents()
     blocks = small.state.blocks
     for limit in (0, blocks[0].index, blocks[90].index, blocks[90].index + 1):
-        command = [*dump_command, "--db", str(path), "--max-blocks", str(limit)]
+        command = [*dump_command, "--db", str(path), "--heights", str(limit)]
         done = run(command, tmp_path, command_environment)
         expected = b"".join(block_text(block) for block in blocks if block.index < limit)
         assert (done.returncode, done.stderr, done.stdout) == (0, b"", expected)

@@ -105,13 +105,13 @@ def test_an_index_is_not_built_from_rows_with_a_gap(path: Path, row: int) -> Non
         pass
 
 
-def test_an_index_that_is_deleted_is_built_anew(path: Path, chain: Chain) -> None:
+def test_an_index_that_is_deleted_is_built_again(path: Path, chain: Chain) -> None:
     shutil.rmtree(path / "index")
     with open_schema("sqlite_v3", path) as schema:
         assert len(schema.coin_infos_for_coin_names(chain.names)) == len(chain.names)
 
 
-def test_an_index_of_other_coins_is_built_anew_where_power_loss_may_take_commits(
+def test_an_index_of_other_coins_is_built_again_where_power_loss_may_take_commits(
     path: Path, chain: Chain, tmp_path: Path
 ) -> None:
     other_path = tmp_path / "other"

@@ -13,7 +13,7 @@ from tests.conftest import PACKAGE_PARENT
 @pytest.mark.parametrize(
     ("named", "held_by_keys"),
     [
-        (["rocks", "not_there"], []),
+        (["rocks", "sqlite_v3"], []),
         (
             ["rocks", "blockchain_v2:NODE", "blockchain_v2", "memory"],
             ["blockchain_v2:INDEXED", "memory"],

@@ -88,6 +88,11 @@ class LsmIndex:
         """See NameIndex."""
         return self._manifest.covered
 
+    @property
+    def is_settled(self) -> bool:
+        """See KnowsIfSettled: each write does the merges that it makes due."""
+        return True
+
     def find(self, names: Sequence[bytes]) -> list[int | None]:
         """See NameIndex. Costs a filter test per run and name, and a search where it passes."""
         self._guard.check()

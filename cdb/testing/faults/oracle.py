@@ -77,11 +77,11 @@ class Oracle:
         try:
             run(self.script, reached, lambda: self._open(path))
         except Exception as error:
-            problem = f"it does not go on after step {reached}: {error_text(error)}"
+            problem = f"after step {reached} the script cannot go on: {error_text(error)}"
             raise BrokenPromiseError(case, problem) from error
         final = self._digest(case, "opened at the end", path)
         if final != self.last_state:
-            problem = f"gone on after step {reached}, it ends in another state than the script"
+            problem = f"after step {reached} the script goes on, and ends in a wrong state"
             raise BrokenPromiseError(case, problem)
         return self.script.states[reached]
 
@@ -91,7 +91,7 @@ class Oracle:
         Changes the database.
         """
         if self._digest(case, "opened after a script without a fault", path) != self.last_state:
-            raise BrokenPromiseError(case, "without a fault, it ends in another state")
+            raise BrokenPromiseError(case, "without a fault, it ends in a wrong state")
 
     def reached(self, case: Case, path: Path, progress: Progress) -> int:
         """Open, and hold against the model: the step that its state is of.
@@ -108,13 +108,12 @@ class Oracle:
             return
         held = [step for step, state in enumerate(self.script.states) if state == digest]
         if not held:
-            raise BrokenPromiseError(case, "it holds a state that never was")
+            raise BrokenPromiseError(case, "the database holds a state that it never had")
         if held[-1] < progress.kept:
-            problem = (
-                f"step {progress.kept} was acknowledged, and the state of step {held[-1]} is left"
-            )
+            back = f"the database is back at step {held[-1]}"
+            problem = f"step {progress.kept} was acknowledged, but {back}"
         else:
-            problem = f"step {progress.begun} was begun, and the state of step {held[0]} is there"
+            problem = f"step {progress.begun} was begun last, but the database is at step {held[0]}"
         raise BrokenPromiseError(case, problem)
 
     def _steps(self, digest: str, progress: Progress) -> list[int]:
