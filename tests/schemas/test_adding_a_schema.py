@@ -2,7 +2,6 @@
 
 import os
 import re
-import shlex
 import subprocess
 import sys
 from collections.abc import Callable
@@ -24,13 +23,15 @@ Type = Callable[[str], "subprocess.CompletedProcess[str]"]
 
 @pytest.fixture
 def type_it(tmp_path: Path) -> Type:
-    """Runs a line in a shell where python and cdb are those under test."""
+    """Runs a line in a shell where cdb and pytest are those under test, as pip installs them."""
     programs, here = tmp_path / "bin", tmp_path / "here"
     programs.mkdir()
     here.mkdir()
-    python = shlex.quote(sys.executable)
-    for name, line in {"python": python, "cdb": f"{python} -P -m cdb.cmds.main"}.items():
-        (programs / name).write_text(f'#!/bin/sh\nexec {line} "$@"\n')
+    for name, begin in {"cdb": "cdb.cmds.main import main", "pytest": "pytest import main"}.items():
+        (programs / name).write_text(
+            f"#!{sys.executable}\nimport sys\nfrom {begin}\n"
+            'if __name__ == "__main__":\n    sys.exit(main())\n'
+        )
         (programs / name).chmod(0o755)
     path = os.pathsep.join([str(programs), os.environ["PATH"]])
 
