@@ -1,15 +1,22 @@
 """The answer in a sentence: what is fastest on a machine, by how much, and at what price."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from cdb.report import units
 from cdb.report.model import LOAD, Case, Group, Report, Row, Setting
-from cdb.report.tables import USUAL_LOOKUPS
 
 BASELINE = "blockchain_v2"
 """What the full node has: speed is told against it, where it is among the contestants."""
 ENGINES = ("SQLite", "RocksDB")
 """A schema is built on an existing engine if its description names one of these."""
+USUAL_LOOKUPS: Mapping[str, str | int] = {
+    "names": "existing",
+    "batch": 1000,
+    "threads": 1,
+    "state": "settled",
+}
+"""Which of the many cases of lookups is shown, where only one is."""
 _DURABILITIES = ("power", "process", "none")
 _FLUSHED = {
     "power": "flushed to survive power loss",

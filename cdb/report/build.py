@@ -14,7 +14,7 @@ from cdb.report.cards import (
     matrix_cards,
     matrix_key,
 )
-from cdb.report.derived import WRITTEN_FIGURES, with_derived
+from cdb.report.derived import WRITTEN_FIGURES, FloorLoads, floor_loads, with_derived
 from cdb.report.model import (
     FLOOR,
     LOAD,
@@ -48,7 +48,10 @@ def build(documents: Iterable[Document]) -> Report:
         setting: [_newest(documents) for documents in schemas.values()]
         for setting, schemas in runs.items()
     }
-    groups = [_group(setting, schemas) for setting, schemas in newest.items()]
+    groups = [
+        _group(setting, schemas, floor_loads(runs[setting][FLOOR]))
+        for setting, schemas in newest.items()
+    ]
     nodes = comparisons(document for document in raw if is_comparison(document))
     counted = {matrix_key(each[0]) for schemas in newest.values() for each in schemas}
     return Report(
@@ -89,9 +92,9 @@ def _newest(documents: Sequence[Document]) -> list[Document]:
     return sorted(runs, key=lambda document: int(document["run"]))
 
 
-def _group(setting: Setting, schemas: Sequence[Sequence[Document]]) -> Group:
+def _group(setting: Setting, schemas: Sequence[Sequence[Document]], floors: FloorLoads) -> Group:
     written_figure = _written_figure(schemas)
-    rows = [_row(documents, written_figure) for documents in schemas]
+    rows = [_row(documents, written_figure, floors) for documents in schemas]
     return Group(
         setting=setting,
         rows=tuple(sorted((row for row in rows if row.schema != FLOOR), key=_row_order)),
@@ -125,11 +128,11 @@ def _written_figure(schemas: Sequence[Sequence[Document]]) -> str:
     )
 
 
-def _row(documents: Sequence[Document], written_figure: str) -> Row:
+def _row(documents: Sequence[Document], written_figure: str, floors: FloorLoads) -> Row:
     first = documents[0]
     cases: dict[Case, list[Mapping[str, Any]]] = defaultdict(list)
     for document in documents:
-        for each in with_derived(document, written_figure):
+        for each in with_derived(document, written_figure, floors):
             cases[Case.of(each["workload"], each["parameters"])].append(each)
     problems = [*_problems(cases), *_missing(documents)]
     mark = _mark(cases, problems, keeps_contract=first["schema"]["keeps_contract"])

@@ -5,12 +5,12 @@ from functools import partial
 from pathlib import Path
 
 from cdb.errors import CdbError
-from cdb.report.answers import answer, weight
+from cdb.report.answers import USUAL_LOOKUPS, answer, weight
 from cdb.report.markdown import escaped, markdown, pipe_table
-from cdb.report.model import LOAD, Group, NodeComparison, Report, Row
+from cdb.report.model import LOAD, Case, Group, NodeComparison, Report, Row
 from cdb.report.outline import node_parts
 from cdb.report.rules import NODE_WORDS, WEEK_WORDS
-from cdb.report.tables import NONE, READ_COLUMNS, Column, busy_line, told_columns
+from cdb.report.tables import NONE, Column, busy_line, told_columns
 from cdb.schemas.registry import BY_ENGINE
 
 BEGIN = "<!-- cdb report --readme: begin -->"
@@ -20,11 +20,21 @@ NODE_END = "<!-- cdb report --node: end -->"
 WEEK_BEGIN = "<!-- cdb report --week: begin -->"
 WEEK_END = "<!-- cdb report --week: end -->"
 PAGES = "docs/schemas"
+
+
+def _lookups(label: str, cache: str, form: str) -> Column:
+    case = Case.of("read_random", {**USUAL_LOOKUPS, "cache": cache, "form": form})
+    return Column(label, case, "names_per_second")
+
+
 _COLUMNS = (
     Column("coins/s", LOAD, "coins_per_second"),
     Column("written a coin", LOAD, "written_bytes_per_coin"),
     Column("size a coin", LOAD, "size_bytes_per_coin"),
-    *READ_COLUMNS,
+    _lookups("warm lookups", "warm", "packed"),
+    _lookups("warm, objects", "warm", "objects"),
+    _lookups("cold lookups", "cold", "packed"),
+    _lookups("cold, objects", "cold", "objects"),
 )
 
 
@@ -73,7 +83,7 @@ def _section(report: Report, pages: Path) -> str:
             _linked(row.schema, pages),
             escaped(row.description),
             *(escaped(_load(other, row.schema)) for other in profiles.values()),
-            *(escaped(column.text(row)) for column in columns),
+            *(escaped(column.median_text(row)) for column in columns),
         ]
         for row in group.lines
     ]

@@ -13,8 +13,8 @@ from cdb.blocks import BlockSpendInfo
 from cdb.schemas import SchemaInfo, find_schema
 from cdb.schemas.memory import MemorySchema
 from cdb.testing.chains import reward
-from tests.bench.processes import is_running
 from tests.conftest import COMMAND_SECONDS, Commands, contents, digest_of, load_all
+from tests.lab.processes import is_running
 
 Blocks = tuple[BlockSpendInfo, ...]
 Loaded = Callable[[str], Path]

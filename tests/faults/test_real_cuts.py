@@ -13,9 +13,9 @@ from cdb.testing.faults import CATALOGUE, BrokenPromiseError, Coverage, all_subj
 from cdb.testing.faults.loop_disk import SMALL_EXT4, loop_disk
 from cdb.testing.faults.trial import MEMORY
 from cdb.testing.plugin import FAULT_COVERAGE
-from tests.bench.places import seen, wait_until_gone
-from tests.bench.processes import soon
 from tests.conftest import Commands
+from tests.lab.places import seen, wait_until_gone
+from tests.lab.processes import soon
 
 pytestmark = pytest.mark.long  # of the lab, not of what it looks at
 

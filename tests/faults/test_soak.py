@@ -22,8 +22,8 @@ from cdb.errors import CdbError
 from cdb.testing.faults import CATALOGUE, Coverage, Limit, Subject
 from cdb.testing.faults.attempt import Attempt, BrokenPromise, Failure, Untried, Verdict
 from cdb.testing.faults.soak import Result, Rotation, take_turns
-from tests.bench.processes import is_running, soon
 from tests.conftest import Commands
+from tests.lab.processes import is_running, soon
 
 pytestmark = pytest.mark.long  # of the lab, not of what it looks at
 

@@ -12,9 +12,9 @@ from pathlib import Path
 from random import Random
 from time import sleep
 
-from cdb.bench.profiles import FAST, SLOW, SPINNING, Profile
-from cdb.bench.profiles.image import FileSystem
 from cdb.disk.files import fsync_dir
+from cdb.lab.image import FileSystem
+from cdb.lab.profile import FAST, SLOW, SPINNING, Profile
 from cdb.testing.faults.coverage import Coverage
 from cdb.testing.faults.live import Request, Runs
 from cdb.testing.faults.loop_disk import SMALL_EXT4, XFS, LoopDisk, loop_disk, missing
