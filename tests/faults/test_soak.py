@@ -29,8 +29,8 @@ pytestmark = pytest.mark.long  # of the lab, not of what it looks at
 
 DOCS = Path(__file__).parents[2] / "docs"
 REPORTS = {path.stem: json.loads(path.read_bytes()) for path in sorted((DOCS / "soaks").iterdir())}
-GOOD = "cdb.testing.faults.broken:Good"
-BROKEN = "cdb.testing.faults.broken:NoLock"
+GOOD = "tests.faults.broken:Good"
+BROKEN = "tests.faults.broken:NoLock"
 TWINS = """
 import os, pathlib, shutil, signal, sys, time
 from cdb.errors import UnsupportedError
