@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from cdb.bench.results import RESULTS
 from cdb.cmds.echo import echo
 from cdb.cmds.options import PathType
 from cdb.disk.room import free_bytes_at
@@ -49,7 +50,7 @@ def profile_option(default: str) -> Callable[[Command], Command]:
 results_option = click.option(
     "--results",
     type=PathType(file_okay=False),
-    default=Path("results"),
+    default=RESULTS,
     show_default=True,
     metavar="DIR",
     help="Where to write a file for each run, in a folder for each machine.",

@@ -115,8 +115,8 @@ def bench_run(
 
     A run loads the replay into a fresh database, checks what it holds, and then measures it in
     every workload; docs/benchmarks.md says what each is. In each round every schema has a run, and
-    so has the floor: what no durable load can do without. As a SCHEMA, floor is the floor alone.
-    What fails is recorded with the reason.
+    so has the floor, a reference that appends 80 bytes of each coin; as a SCHEMA, floor is that
+    alone. What fails is recorded with the reason.
 
     SLOW is a disk of 16.8 MB/s and 8 GB of memory, SPINNING a disk of 48 MB/s and 120 operations a
     second. The command makes them temporarily, which takes root on Linux; where it can't, it

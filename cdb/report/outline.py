@@ -89,7 +89,7 @@ def outline(report: Report) -> Iterator[Part]:
 
 
 def _machine(report: Report, card: MachineCard) -> Iterator[Part]:
-    yield Heading(2, card.name)
+    yield Heading(2, report.place(card.name))
     yield machine_table(card)
     for group in report.groups_of(card.name):
         yield from _group(group)

@@ -198,8 +198,9 @@ def schema_table(groups: Sequence[Group]) -> Table:
 
 
 def mark_text(row: Row) -> str:
-    """A row's mark; none for the floor, which gives no answers."""
-    return "" if row.schema == FLOOR and row.mark is Mark.NOTHING else row.mark.value
+    """A row's mark, but for the floor, which gives no answers; and how many runs it has."""
+    is_floor = row.schema == FLOOR and row.mark is Mark.NOTHING
+    return row.runs_text if is_floor else f"{row.mark}, {row.runs_text}"
 
 
 def told_columns(columns: Sequence[Column], group: Group) -> list[Column]:

@@ -11,6 +11,7 @@ import pytest
 from cdb.bench.results import Document, ResultError
 from cdb.report.answers import answer, answers
 from cdb.report.build import build
+from cdb.report.group_tables import lookup_tables
 from cdb.report.growth import growth_tables
 from cdb.report.model import LOAD, TOTAL, Case, Group, Mark, Row, Spread
 from cdb.report.published import published_table
@@ -251,6 +252,16 @@ def test_of_replays_of_one_size_the_newest_counts() -> None:
     assert table.rows[0] == ("coin_log, wall", "0.14 µs †", "0.28 µs †", "×2.0")
 
 
+def test_unsettled_lookups_come_last() -> None:
+    document = run("coin_log")
+    warm = next(each for each in document["cases"] if each["parameters"] == dict(WARM.parameters))
+    unsettled = warm | {"parameters": warm["parameters"] | {"state": "unsettled"}}
+    document["cases"].insert(1, unsettled)  # where a load leaves it
+    captions = [table.caption for table in lookup_tables(only_group([document]))]
+    assert captions[0] == "existing names · warm · settled · packed"
+    assert captions[-1] == "existing names · warm · unsettled · packed"
+
+
 def test_phases_are_those_of_the_middle_load_and_sum_to_its_time() -> None:
     row = row_of(only_group(matrix(("coin_log",), 4)), "coin_log")
     assert [name for name, _ in row.phases] == ["open", "parse", "accept", "flush", "close"]
@@ -310,9 +321,32 @@ def test_the_answer_names_the_fastest_and_by_how_much() -> None:
     assert text == (
         "On epyc, FAST, 1,000,000 coins, flushed to survive power loss each 50,000: coin_log loads "
         "fastest (0.280 s, 79 times faster than blockchain_v2, 1.9 times the floor's time); "
-        "coin_log answers most lookups from a warm cache (1.57 M/s, packed); "
+        "coin_log answers most lookups from a warm cache (1.57 M/s packed); "
         "among schemas built on an existing engine rocks_kv loads fastest (0.550 s); "
         "coin_log is smallest on disk (69 B a coin)."
+    )
+
+
+def test_the_reference_model_is_recommended_for_nothing() -> None:
+    documents = matrix(("memory", "rocks"))
+    fast = [with_figures(each, wall_seconds=0.01, size_bytes=1) for each in documents[::2]]
+    text = answer(only_group([*fast, *documents[1::2]]))
+    assert "memory" not in text
+    assert "rocks loads fastest" in text
+    assert "rocks is smallest" in text
+
+
+def test_lookups_are_told_in_both_forms() -> None:
+    fast, slow = run("coin_log"), run("rocks")
+    warm = next(case for case in fast["cases"] if case["parameters"] == dict(WARM.parameters))
+    figures = warm["figures"] | {"names_per_second": 500_000.0}
+    objects = warm | {"parameters": warm["parameters"] | {"form": "objects"}, "figures": figures}
+    fast["cases"] = [*fast["cases"], objects]
+    for case in slow["cases"]:
+        if case["workload"] == "read_random":
+            case["parameters"]["form"] = "objects"
+    assert "from a warm cache (500 k/s † as objects, 1.57 M/s † packed);" in answer(
+        only_group([fast, slow])
     )
 
 
