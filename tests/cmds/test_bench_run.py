@@ -268,7 +268,7 @@ def test_an_interrupt_within_a_workload_leaves_nothing(bench: Commands) -> None:
 def test_a_wrong_answer_is_an_error(bench: Commands) -> None:
     result = bench("bench_run", "wrong:Stays", *OPTIONS, "--workload", "rewind")
     assert result.code == 1
-    assert "error: wrong:Stays: rewind: the newest block is " in result.err
+    assert "error: wrong: rewind: the newest block is " in result.err
     outcomes = {case["workload"]: case["outcome"] for case in results(bench)[-1]["cases"]}
     assert outcomes == {"load": "measured", "read_random": "measured", "rewind": "wrong"}
 
