@@ -3,9 +3,9 @@
 from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
-from cdb.bench.process import WrongAnswerError
 from cdb.bench.questions import Questions, names_of
 from cdb.coins import CoinInfo, bytes32
+from cdb.lab.process import WrongAnswerError
 from cdb.packed import PackedBlocks
 from cdb.schemas import ReadsPacked, Schema, offer_of
 

@@ -1,46 +1,55 @@
 """A campaign: all runs of a matrix, one after the other. Each is a file as soon as it is made."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter
+from typing import Protocol
 
 from cdb.bench.document import Clock, Surroundings
 from cdb.bench.machine import load_average
 from cdb.bench.matrix import Cell, Matrix, cells, timestamp
-from cdb.bench.plan import DATABASE_BYTES
-from cdb.bench.process import NotMeasuredError
-from cdb.bench.profiles import FAST, Place, Profile, place
 from cdb.bench.results import Document, write_result
 from cdb.bench.rounds import Note
 from cdb.bench.run import run, truth_of
 from cdb.bench.truth import Truth
 from cdb.bench.workload import Database
+from cdb.lab.places import Place, place
+from cdb.lab.process import NotMeasuredError
+from cdb.lab.profile import FAST, Profile
 
-DATABASES = 4  # at once: a workload's second one, and what a compaction needs
+# Of the largest schema; four at once: a workload's second one, and what a compaction needs.
+DATABASE_BYTES_PER_COIN = 4 * 250
 MORE_BYTES = 512 << 20
 
 
-@dataclass(frozen=True, slots=True)
-class Replay:
-    """source: what it is, in words. write: where its text is, which it makes below a directory."""
+class Replay(Protocol):
+    """A replay; str() says in words what it is."""
 
-    source: str
-    write: Callable[[Path], Path]
+    def text(self, directory: Path) -> Path:
+        """Where its text is; made in the directory, unless it is there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Contestant:
+    """spec: what finds the schema. threads: of its loads, see Database."""
+
+    spec: str
+    threads: int = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Campaign:
     """What to run, and where.
 
-    schemas: by their names, what finds them. workloads: those after the load. results: the
-    directory of all machines' results. machine: what to call this one instead of its own name.
+    contestants: by the names that results have for them. workloads: those after the load. results:
+    the directory of all machines' results. machine: what to call this one instead of its own name.
     """
 
     matrix: Matrix
-    schemas: dict[str, str]
+    contestants: dict[str, Contestant]
     replays: Sequence[Replay]
     profiles: Sequence[Profile]
     workloads: Sequence[str]
@@ -59,7 +68,7 @@ class Campaign:
             cell
             for replay in self.replays
             for profile in self.profiles
-            for cell in cells(replay.source, profile.name, list(self.schemas), self.matrix.runs)
+            for cell in cells(str(replay), profile.name, list(self.contestants), self.matrix.runs)
         ]
 
     def run(self) -> Iterator[Document]:
@@ -68,7 +77,7 @@ class Campaign:
         A profile that this machine can't have is left out, and the note says why.
         """
         for replay in self.replays:
-            cells = [cell for cell in self._left() if cell.source == replay.source]
+            cells = [cell for cell in self._left() if cell.source == str(replay)]
             if cells:
                 with self._text(replay) as (path, truth):
                     for profile in self.profiles:
@@ -83,14 +92,14 @@ class Campaign:
     def _text(self, replay: Replay) -> Iterator[tuple[Path, Truth]]:
         """A replay's text and what it says. A place is gone at the end even after kill -9."""
         with place(FAST, self.parent, 0) as there:
-            self.note(f"replay: {replay.source}")
-            path = replay.write(there.directory)
+            self.note(f"replay: {replay}")
+            path = replay.text(there.directory)
             yield path, truth_of(path, there.directory, self.note)
 
     def _run_in(
         self, profile: Profile, cells: Sequence[Cell], path: Path, truth: Truth
     ) -> Iterator[Document]:
-        size_bytes = DATABASES * DATABASE_BYTES * truth.coins + MORE_BYTES
+        size_bytes = DATABASE_BYTES_PER_COIN * truth.coins + MORE_BYTES
         try:
             with place(profile, self.parent, size_bytes) as there:
                 surroundings = Surroundings(self.matrix, profile, there, self.machine)
@@ -106,14 +115,16 @@ class Campaign:
         self, cell: Cell, surroundings: Surroundings, there: Place, path: Path, truth: Truth
     ) -> Document:
         """One run, in a fresh directory."""
+        contestant = self.contestants[cell.schema]
         with TemporaryDirectory(dir=there.directory) as directory:
             database = Database(
-                schema=self.schemas[cell.schema],
+                schema=contestant.spec,
                 path=str(Path(directory, "db")),
                 durability=self.durability,
                 flush_coins=self.flush_coins,
                 replay=str(path),
                 truth=truth,
+                threads=contestant.threads,
                 quick=self.quick,
                 groups=tuple(map(str, there.join)),
                 time_limit_seconds=self.time_limit_seconds,

@@ -5,9 +5,9 @@ from pathlib import Path
 from cdb.bench import page_cache
 from cdb.bench.answers import fastest_lookups
 from cdb.bench.asking import ask
-from cdb.bench.process import NotMeasuredError
 from cdb.bench.questions import Questions
 from cdb.bench.workload import Case, Database, Parameters
+from cdb.lab.process import NotMeasuredError
 from cdb.meter import Meter, database_files
 
 PAGE_BYTES = 4_096

@@ -6,11 +6,12 @@ from typing import Any
 
 from cdb.bench.machine import machine_facts
 from cdb.bench.matrix import Cell, Matrix
-from cdb.bench.profiles import Place, Profile
 from cdb.bench.results import VERSION, Document
 from cdb.bench.software import software_versions
 from cdb.bench.truth import Truth
 from cdb.bench.workload import Case, Database
+from cdb.lab.places import Place
+from cdb.lab.profile import Profile
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +57,7 @@ class Surroundings:
             "begun": clock.begun,
             "seconds": clock.seconds,
             "schema": {
-                "name": info.name,
+                "name": cell.schema,
                 "description": info.description,
                 "keeps_contract": info.keeps_contract,
             },

@@ -5,8 +5,8 @@ from dataclasses import asdict, astuple, fields
 from pathlib import Path
 
 from cdb.bench import page_cache
-from cdb.bench.latencies import Latencies, latencies
 from cdb.bench.sync_calls import sync_calls
+from cdb.lab.latencies import Latencies, latencies
 from cdb.meter import Meter, allocated_bytes, database_files, size_bytes
 
 Figures = dict[str, float | None]

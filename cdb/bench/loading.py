@@ -10,8 +10,8 @@ from typing import TypeVar
 
 from cdb.ahead import ahead
 from cdb.bench.figures import Figures, Usage, latency_figures, summed
-from cdb.bench.process import WrongAnswerError
 from cdb.bench.workload import Database
+from cdb.lab.process import WrongAnswerError
 from cdb.loader import Loader, LoadProgress
 from cdb.meter import peak_rss_bytes
 from cdb.scanner import scan_packed

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cdb.bench.disk_speed import sync_latencies, write_bytes_per_second
 from cdb.errors import CdbError
+from cdb.lab.disk_speed import sync_latencies, write_bytes_per_second
 
 
 @dataclass(frozen=True, slots=True)

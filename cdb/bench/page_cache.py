@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from cdb.bench.process import NotMeasuredError
+from cdb.lab.process import NotMeasuredError
 
 _CHUNK_BYTES = 1 << 20
 _WINDOW_BYTES = 1 << 30

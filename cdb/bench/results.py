@@ -1,9 +1,9 @@
 """Results: JSON files, each checked against the schema of its kind, written once and never again.
 
-results/MACHINE/DATE-SCHEMA-PROFILE-COINS-RUN.json    a run of a schema: result.schema.json
-results/MACHINE/DATE-node-PROFILE-COINS.json          a comparison of a node's coin stores, which
-                                                      says so in "kind": node.schema.json
-results/MACHINE/DATE-week-PROFILE-COINS.json          one of a node's week, which has the key "week"
+MACHINE/DATE-SCHEMA-PROFILE-COINS-RUN.json    a run of a schema: result.schema.json
+MACHINE/DATE-node-PROFILE-COINS.json          a comparison of a node's coin stores, which says so in
+                                              "kind": node.schema.json
+MACHINE/DATE-week-PROFILE-COINS.json          one of a node's week, which has the key "week"
 """
 
 import json
@@ -17,6 +17,8 @@ from typing import Any
 from cdb.disk.files import fsync_dir, write_output
 from cdb.errors import CdbError, MissingEngineError, explained, storage_errors
 
+RESULTS = Path("bench-results")
+"""Where they are unless somebody says so: results/ of a checkout has those that are published."""
 VERSION = 1
 MAX_NAME = 80  # of a machine, a schema or a profile, in a path
 MAX_BYTES = 64 * 2**20

@@ -4,12 +4,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from cdb.bench.process import fresh
 from cdb.bench.rounds import Note
 from cdb.bench.truth import Truth, find_truth
 from cdb.bench.workload import Case, Database, measure
 from cdb.bench.workloads import DIGEST, WORKLOADS
 from cdb.durability import Durability
+from cdb.lab.process import fresh
 
 LOAD, *AFTERWARDS = WORKLOADS
 
@@ -40,10 +40,10 @@ def run(database: Database, workloads: Sequence[str], note: Note) -> list[Case]:
     if not database.info.keeps_contract:
         return cases
     if failure(cases) is None:
-        cases = checked(cases, database, note)
+        cases = _checked(cases, database, note)
     doubt = failure(cases)
     for workload in workloads:
-        made = measure_next(workload, database, doubt, note)
+        made = _measure_next(workload, database, doubt, note)
         doubt = doubt or _doubt(made, database, note)
         cases += made
     return cases
@@ -66,14 +66,14 @@ def _hindrance(database: Database) -> str | None:
     return info.missing
 
 
-def checked(loads: list[Case], database: Database, note: Note) -> list[Case]:
-    """The cases of loads; or what is wrong with the state of the last one."""
+def _checked(load: list[Case], database: Database, note: Note) -> list[Case]:
+    """The cases of a load; or what is wrong with the state that it left."""
     note(f"{database.schema}: {DIGEST}")
     problems = measure(DIGEST, database)
-    return [replace(problem, workload=LOAD) for problem in problems] or loads
+    return [replace(problem, workload=LOAD) for problem in problems] or load
 
 
-def measure_next(workload: str, database: Database, doubt: Case | None, note: Note) -> list[Case]:
+def _measure_next(workload: str, database: Database, doubt: Case | None, note: Note) -> list[Case]:
     """A workload's cases, unless a case before it leaves doubt about the database."""
     if doubt is not None:
         return [Case.not_measured(workload, {}, "an earlier workload failed")]

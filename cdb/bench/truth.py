@@ -18,11 +18,11 @@ from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
 
-from cdb.bench.process import WorkloadError
 from cdb.bench.questions import SEED, Questions, read_questions
 from cdb.bench.tail import packs_of, small_blocks
 from cdb.coins import NAME_BYTES
 from cdb.errors import storage_errors
+from cdb.lab.process import WorkloadError
 from cdb.packed import AMOUNT_BYTES, CONFIRM_BYTES, INFO_FORMAT, PackedBlocks
 from cdb.replay import block_text, write_blocks
 

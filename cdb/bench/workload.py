@@ -12,7 +12,11 @@ from pathlib import Path
 from typing import Any, Self, TypeVar
 
 from cdb.bench.answers import check_newest, check_questions
-from cdb.bench.process import (
+from cdb.bench.sync_calls import counting_syncs
+from cdb.bench.tail import packs_of
+from cdb.bench.truth import Truth
+from cdb.durability import Durability
+from cdb.lab.process import (
     Limits,
     NotMeasuredError,
     WorkloadError,
@@ -20,9 +24,6 @@ from cdb.bench.process import (
     fresh,
     fresh_within,
 )
-from cdb.bench.tail import packs_of
-from cdb.bench.truth import Truth
-from cdb.durability import Durability
 from cdb.loader import Loader
 from cdb.schemas import Schema, SchemaInfo, find_schema
 
@@ -119,7 +120,8 @@ class Cases:
 
 def measure(workload: str, database: Database) -> list[Case]:
     """A workload's cases, measured in a fresh process. A failure is a case, too, the only one."""
-    limits = Limits([Path(group) for group in database.groups], database.time_limit_seconds)
+    groups = [Path(group) for group in database.groups]
+    limits = Limits(groups, database.time_limit_seconds, counting_syncs())
     try:
         answer = fresh_within(limits, measure_here, workload, asdict(database))
     except WrongAnswerError as error:

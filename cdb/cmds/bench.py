@@ -7,19 +7,32 @@ from cdb.cmds.runner import run
 
 COMMANDS = {
     "run": "bench_run",
-    "load": "bench_load",
-    "floor": "bench_floor",
     "node": "bench_node",
     "week": "bench_week",
 }
+GONE = {
+    "load": "cdb bench run --loads-only && cdb report --format terminal",
+    "floor": "cdb bench run floor --loads-only && cdb report --format terminal",
+}
 
 
-@click.group("bench", cls=LazyGroup, lazy=COMMANDS)
+class BenchGroup(LazyGroup):
+    """Knows what commands of before are called now."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """As click has it."""
+        if args[0] in GONE:
+            ctx.fail(f"'{args[0]}' is a part of 'run' now: {GONE[args[0]]}")
+        return super().resolve_command(ctx, args)
+
+
+@click.group("bench", cls=BenchGroup, lazy=COMMANDS)
 def bench() -> None:
     """Measure what schemas cost: several runs, each in a fresh process, every answer checked.
 
-    Each command also runs as a module: python -m cdb.cmds.bench_run, bench_load, bench_floor,
-    bench_node, bench_week.
+    Each command also runs as a module: python -m cdb.cmds.bench_run, bench_node, bench_week.
     """
 
 

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import click
 
-from cdb.bench.profiles import FAST, Profile
 from cdb.bench.results import write_result
 from cdb.chia.bench.comparison import BYTES_A_COIN, MORE_BYTES, Comparison
 from cdb.chia.bench.measuring import Setting
@@ -21,6 +20,7 @@ from cdb.cmds.bench_options import (
 )
 from cdb.cmds.options import directory_option
 from cdb.cmds.runner import run
+from cdb.lab.profile import FAST, Profile
 from cdb.termination import end_at_sigterm
 
 

@@ -4,46 +4,72 @@ import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
 
 import click
 
-from cdb.bench.campaign import DATABASES, Campaign, Replay
-from cdb.bench.comparison import FLOOR_SCHEMA
+from cdb.bench.campaign import DATABASE_BYTES_PER_COIN, Campaign, Contestant
 from cdb.bench.machine import machine_name
 from cdb.bench.matrix import Matrix
-from cdb.bench.process import WorkloadError
-from cdb.bench.profiles import FAST, Profile
 from cdb.bench.results import Document, read_results
 from cdb.bench.run import AFTERWARDS
 from cdb.bench.software import software_versions
 from cdb.cmds.bench_options import (
     DEFAULT_RUNS,
-    BenchOptions,
-    Source,
-    check_space,
+    check_free,
     command_line,
-    common_options,
     machine_option,
     note,
     profile_option,
     results_option,
 )
-from cdb.cmds.options import SchemaType, find_asked_schema
+from cdb.cmds.bench_sources import Source, source_options, sources_of
+from cdb.cmds.options import (
+    SchemaType,
+    directory_option,
+    find_asked_schema,
+    flush_every_option,
+    quiet_option,
+)
 from cdb.cmds.runner import run
+from cdb.durability import Durability
 from cdb.errors import UnsupportedError
+from cdb.lab.process import WorkloadError
+from cdb.lab.profile import FAST, Profile
+from cdb.loader import DEFAULT_FLUSH_COINS
+from cdb.report.model import FLOOR
 from cdb.schemas import schema_names
 from cdb.termination import end_at_sigterm
 
 DEFAULT_SOURCE = Source(coins=1_000_000)
 QUICK_SOURCE = Source(coins=100_000)
+FLOOR_SCHEMA = "cdb.bench.floor"
+ONE_THREAD = {f"{FLOOR}, 1 thread": Contestant(FLOOR_SCHEMA, threads=1)}
 
 
 @click.command("run")
 @click.argument(
     "specs", nargs=-1, metavar="[SCHEMA]...", shell_complete=SchemaType().shell_complete
 )
-@common_options("1,000,000 coins; 100,000 with --quick", "5; 1 with --quick")
+@source_options
+@click.option(
+    "--runs",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help=f"Measure everything so often.  [default: {DEFAULT_RUNS}; 1 with --quick]",
+)
+@flush_every_option(
+    DEFAULT_FLUSH_COINS,
+    "Flush each time so many coins have come, by default as load_blocks does; all do, the floor "
+    "included.",
+)
+@click.option(
+    "--durability",
+    type=click.Choice([level.value for level in Durability]),
+    default=Durability.POWER.value,
+    show_default=True,
+    help="What a flush survives, the same for all; the floor syncs for power only.",
+)
+@directory_option("Put replays and databases below this directory")
 @profile_option("FAST")
 @click.option(
     "--workload",
@@ -52,6 +78,12 @@ QUICK_SOURCE = Source(coins=100_000)
     multiple=True,
     help="After the load, which is always measured, only this one. May be given several times.  "
     "[default: all of them]",
+)
+@click.option(
+    "--loads-only",
+    is_flag=True,
+    help="Only the loads, of the floor also with one thread: so that a round is a matter of "
+    "minutes, and a ratio to its floor is of these.",
 )
 @results_option
 @machine_option
@@ -66,23 +98,32 @@ QUICK_SOURCE = Source(coins=100_000)
 )
 @click.option("--quick", is_flag=True, help="A first look, in some two minutes.")
 @click.option("--restart", is_flag=True, help="Don't go on with runs that were interrupted.")
+@quiet_option
 def bench_run(
     specs: tuple[str, ...],
     *,
+    inputs: tuple[Path, ...],
+    coins: tuple[int, ...],
+    heights: tuple[int, ...],
+    runs: int | None,
+    flush_coins: int,
+    durability: str,
+    parent: Path,
     profiles: tuple[Profile, ...],
     workloads: tuple[str, ...],
+    loads_only: bool,
     results: Path,
     machine: str | None,
     time_limit_minutes: float,
     quick: bool,
     restart: bool,
-    **common: Any,
 ) -> None:
     """Measure each SCHEMA (all that there are, unless some are named) in all workloads.
 
     A run loads the replay into a fresh database, checks what it holds, and then measures it in
     every workload; docs/benchmarks.md says what each is. In each round every schema has a run, and
-    so has the floor: what no durable load can do without. What fails is recorded with the reason.
+    so has the floor, a reference that appends 80 bytes of each coin; as a SCHEMA, floor is that
+    alone. What fails is recorded with the reason.
 
     SLOW is a disk of 16.8 MB/s and 8 GB of memory, SPINNING a disk of 48 MB/s and 120 operations a
     second. The command makes them temporarily, which takes root on Linux; where it can't, it
@@ -97,38 +138,40 @@ def bench_run(
       cdb bench run --quick && cdb report
       sudo cdb bench run --profile FAST --profile SLOW
       cdb bench run coin_log my_package.my_schema --heights 800000 --dir /mnt/disk
+      cdb bench run flat_file --loads-only --coins 1000000 --heights 800000
+      cdb bench run floor --loads-only && cdb report --format terminal
     """
-    options = BenchOptions.of(
-        **common,
-        default_source=QUICK_SOURCE if quick else DEFAULT_SOURCE,
-        default_runs=1 if quick else DEFAULT_RUNS,
-    )
+    if loads_only and workloads:
+        raise click.UsageError("--loads-only goes with no --workload")
+    sources = sources_of(inputs, coins, heights) or [QUICK_SOURCE if quick else DEFAULT_SOURCE]
+    runs = runs or (1 if quick else DEFAULT_RUNS)
     profiles = profiles or (FAST,)
-    workloads = tuple(each for each in AFTERWARDS if each in (workloads or AFTERWARDS))
-    schemas = _named(dict.fromkeys([FLOOR_SCHEMA, *(specs or schema_names())]))
+    wanted = () if loads_only else workloads or AFTERWARDS
+    workloads = tuple(each for each in AFTERWARDS if each in wanted)
+    contestants = _named(specs or schema_names()) | (ONE_THREAD if loads_only else {})
     settings = {
-        "schemas": schemas,
-        "sources": [str(source) for source in options.sources],
+        "contestants": {name: asdict(each) for name, each in contestants.items()},
+        "sources": [str(source) for source in sources],
         "profiles": [asdict(profile) for profile in profiles],
         "workloads": workloads,
-        "flush_coins": options.flush_coins,
-        "durability": options.durability.value,
-        "runs": options.runs,
+        "flush_coins": flush_coins,
+        "durability": durability,
+        "runs": runs,
         "quick": quick,
         "time_limit_minutes": time_limit_minutes,
         "software": software_versions(),
     }
     campaign = Campaign(
-        matrix=Matrix.new(command_line(sys.argv, "run"), options.runs, settings),
-        schemas=schemas,
-        replays=[Replay(str(source), source.replay) for source in options.sources],
+        matrix=Matrix.new(command_line(sys.argv, "run"), runs, settings),
+        contestants=contestants,
+        replays=sources,
         profiles=profiles,
         workloads=workloads,
-        flush_coins=options.flush_coins,
-        durability=options.durability.value,
+        flush_coins=flush_coins,
+        durability=durability,
         quick=quick,
         time_limit_seconds=60 * time_limit_minutes,
-        parent=options.parent,
+        parent=parent,
         results=results,
         machine=machine,
         note=note,
@@ -136,7 +179,7 @@ def bench_run(
     folder = results / (machine or machine_name())
     if folder.exists() and not restart:
         campaign = _resumed(campaign, read_results([folder]))
-    check_space(options, DATABASES)
+    check_free(parent, max(source.needed_bytes(DATABASE_BYTES_PER_COIN) for source in sources))
     end_at_sigterm()
     _run(campaign, folder)
 
@@ -181,13 +224,16 @@ def _failures(document: Document) -> list[str]:
     ]
 
 
-def _named(specs: Iterable[str]) -> dict[str, str]:
-    """What finds each schema, by the name that it has in results."""
-    named: dict[str, str] = {}
+def _named(specs: Iterable[str]) -> dict[str, Contestant]:
+    """The floor, and each schema, by the name that it has in results."""
+    named = {FLOOR: Contestant(FLOOR_SCHEMA)}
     for spec in specs:
-        name = find_asked_schema(spec).name
-        if named.setdefault(name, spec) != spec:
-            raise UnsupportedError(f"{named[name]} and {spec} would both be {name} in the results")
+        if spec != FLOOR:
+            name, contestant = find_asked_schema(spec).name, Contestant(spec)
+            first = named.setdefault(name, contestant)
+            if first != contestant:
+                problem = f"{first.spec} and {spec} would both be {name} in the results"
+                raise UnsupportedError(problem)
     return named
 
 

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import click
 
-from cdb.bench.profiles import PROFILES, SPINNING, Profile
 from cdb.bench.results import write_result
 from cdb.chia.bench.measuring import Setting
 from cdb.chia.bench.week import BYTES_A_BLOCK, MORE_BYTES, TEXT_BYTES_A_BLOCK, Week
@@ -22,6 +21,7 @@ from cdb.cmds.bench_options import (
 )
 from cdb.cmds.options import directory_option
 from cdb.cmds.runner import run
+from cdb.lab.profile import PROFILES, SPINNING, Profile
 from cdb.termination import end_at_sigterm
 
 MEMORY_BYTES = 10**9

@@ -1,13 +1,13 @@
 """report: what the results of cdb bench come to, as a page, as Markdown or as text."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from cdb.bench.results import Document
+from cdb.bench.results import RESULTS, Document
 from cdb.cmds.echo import echo
 from cdb.cmds.options import PathType
 from cdb.cmds.runner import run
@@ -76,22 +76,26 @@ def report(
 ) -> None:
     """Show what schemas cost, from the results of cdb bench run, and of cdb bench node and week.
 
-    RESULTS are files, or directories with results anywhere below; ./results by default. Those of
-    several machines make one report. Only like is compared with like: one machine, profile, number
-    of coins, durability and flush interval.
+    RESULTS are files, or directories with results anywhere below; ./bench-results by default, where
+    cdb bench puts them. Those of several machines make one report; machines of the first of RESULTS
+    come first, and the others are called measured elsewhere. Only like is compared with like: one
+    machine, profile, number of coins, durability and flush interval.
 
     \b
     Examples:
       cdb report                                   # write report.html
       cdb report --format terminal | less -S       # the same figures here
-      cdb report results/my-machine --format md --out report.md
+      cdb report bench-results results             # yours first, then those published with cdb
+      cdb report bench-results/my-machine --format md --out report.md
       cdb report --compare fast slow               # what a slow disk does to each figure
       cdb report --compare 1a2b3c4 5d6e7f8         # what a commit has changed
     """
     drawn = {"--readme": readme, "--node": node, "--week": week}
     _check_usage(form, out, names, drawn)
     _check_installed()
-    documents = _read(places or (Path("results"),))
+    places = places or (RESULTS,)
+    documents = _read(places)
+    own = {each["machine"]["name"] for each in _read(places[:1])} if len(places) > 1 else set()
     pages = {option: page for option, page in drawn.items() if page is not None}
     if pages:
         [(option, page)] = pages.items()
@@ -99,9 +103,9 @@ def report(
     elif names is not None:
         _write(_comparison(documents, names, form or "terminal"), out)
     elif form in (None, "html"):
-        _write(_page(documents), out or Path("report.html"))
+        _write(_page(documents, own), out or Path("report.html"))
     else:
-        _write(_text(documents, form), out)
+        _write(_text(documents, own, form), out)
 
 
 def _check_usage(
@@ -137,18 +141,18 @@ def _read(places: Sequence[Path]) -> list[Document]:
     return documents
 
 
-def _page(documents: Sequence[Document]) -> str:
+def _page(documents: Sequence[Document], own: Collection[str]) -> str:
     from cdb.report.build import build
     from cdb.report.html import page
 
-    return page(build(documents))
+    return page(build(documents, own))
 
 
-def _text(documents: Sequence[Document], form: str) -> str:
+def _text(documents: Sequence[Document], own: Collection[str], form: str) -> str:
     from cdb.report.build import build
     from cdb.report.outline import outline
 
-    return _rendered(outline(build(documents)), form)
+    return _rendered(outline(build(documents, own)), form)
 
 
 def _comparison(documents: Sequence[Document], names: tuple[str, str], form: str) -> str:

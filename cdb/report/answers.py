@@ -1,15 +1,22 @@
 """The answer in a sentence: what is fastest on a machine, by how much, and at what price."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 from cdb.report import units
-from cdb.report.model import LOAD, Case, Group, Report, Row, Setting
-from cdb.report.tables import USUAL_LOOKUPS
+from cdb.report.model import LOAD, REFERENCE_MODEL, Case, Group, Report, Row, Setting
 
 BASELINE = "blockchain_v2"
 """What the full node has: speed is told against it, where it is among the contestants."""
 ENGINES = ("SQLite", "RocksDB")
 """A schema is built on an existing engine if its description names one of these."""
+USUAL_LOOKUPS: Mapping[str, str | int] = {
+    "names": "existing",
+    "batch": 1000,
+    "threads": 1,
+    "state": "settled",
+}
+"""Which of the many cases of lookups is shown, where only one is."""
 _DURABILITIES = ("power", "process", "none")
 _FLUSHED = {
     "power": "flushed to survive power loss",
@@ -43,7 +50,8 @@ def answers(report: Report) -> tuple[Answer, ...]:
 
 
 def answer(group: Group) -> str:
-    """What is fastest in a group, by how much, and who has no figure."""
+    """What is fastest in a group, by how much, and who has no figure; not the reference model."""
+    group = replace(group, rows=tuple(row for row in group.rows if row.schema != REFERENCE_MODEL))
     where = f"On {group.setting.machine}, {conditions(group.setting)}: "
     ranked = [row for row in group.rows if row.competes and row.figure(LOAD, "wall_seconds")]
     if not ranked:
@@ -83,7 +91,12 @@ def _lookups(group: Group) -> list[str]:
     if case is None or best is None:
         return []
     row, figure = best
-    clause = f"{row.schema} answers most lookups from a warm cache ({figure}, {_form(case)})"
+    other_case = _in_other_form(case)
+    other = row.figure(other_case, "names_per_second")
+    figures = f"{figure} {_form(case)}"
+    if other is not None:
+        figures += f", {other.median_text('names_per_second')} {_form(other_case)}"
+    clause = f"{row.schema} answers most lookups from a warm cache ({figures})"
     return [clause + _doubt(group, row, case, "names_per_second")]
 
 
@@ -94,6 +107,11 @@ def _is_usual(case: Case) -> bool:
 
 def _form(case: Case) -> str:
     return "packed" if case.parameter("form") == "packed" else "as objects"
+
+
+def _in_other_form(case: Case) -> Case:
+    form = "objects" if case.parameter("form") == "packed" else "packed"
+    return Case.of(case.workload, {**dict(case.parameters), "form": form})
 
 
 def _on_an_engine(ranked: list[Row]) -> list[str]:

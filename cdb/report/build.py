@@ -2,8 +2,8 @@
 
 import statistics
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
 
 from cdb.bench.results import is_comparison
 from cdb.report.cards import (
@@ -14,9 +14,10 @@ from cdb.report.cards import (
     matrix_cards,
     matrix_key,
 )
-from cdb.report.derived import WRITTEN_FIGURES, with_derived
+from cdb.report.derived import WRITTEN_FIGURES, FloorLoads, floor_loads, with_derived
 from cdb.report.model import (
     FLOOR,
+    FLOOR_DESCRIPTION,
     LOAD,
     PHASES,
     SETTLE,
@@ -33,12 +34,16 @@ from cdb.report.model import (
 )
 from cdb.report.node import comparisons
 
+T = TypeVar("T")
 _DURABILITIES = ("power", "process", "none")
 _MARKS = tuple(Mark)
 
 
-def build(documents: Iterable[Document]) -> Report:
-    """The report of these results. Of each schema in each group the newest matrix counts."""
+def build(documents: Iterable[Document], own: Collection[str] = ()) -> Report:
+    """The report of these results. Of each schema in each group the newest matrix counts.
+
+    own: machines that come first; all others were measured elsewhere, where it names any.
+    """
     raw = tuple(documents)
     of_schemas = [document for document in raw if not is_comparison(document)]
     runs: dict[Setting, dict[str, list[Document]]] = defaultdict(lambda: defaultdict(list))
@@ -48,15 +53,25 @@ def build(documents: Iterable[Document]) -> Report:
         setting: [_newest(documents) for documents in schemas.values()]
         for setting, schemas in runs.items()
     }
-    groups = [_group(setting, schemas) for setting, schemas in newest.items()]
+    groups = [
+        _group(setting, schemas, floor_loads(runs[setting][FLOOR]))
+        for setting, schemas in newest.items()
+    ]
     nodes = comparisons(document for document in raw if is_comparison(document))
     counted = {matrix_key(each[0]) for schemas in newest.values() for each in schemas}
+    names = {document["machine"]["name"] for document in raw}
+
+    def own_first(parts: Iterable[T], machine: Callable[[T], str]) -> tuple[T, ...]:
+        return tuple(sorted(parts, key=lambda each: machine(each) not in own))
+
+    nodes = own_first(nodes, lambda each: each.setting.machine)
     return Report(
-        machines=machine_cards(raw),
-        groups=tuple(sorted(groups, key=_group_order)),
-        matrices=matrix_cards(of_schemas, counted),
+        machines=own_first(machine_cards(raw), lambda card: card.name),
+        groups=own_first(sorted(groups, key=_group_order), lambda group: group.setting.machine),
+        matrices=own_first(matrix_cards(of_schemas, counted), lambda matrix: matrix.machine),
         node=tuple(each for each in nodes if each.setting.week is None),
         weeks=tuple(each for each in nodes if each.setting.week is not None),
+        elsewhere=frozenset(names.difference(own) if own else ()),
         raw=raw,
     )
 
@@ -89,9 +104,9 @@ def _newest(documents: Sequence[Document]) -> list[Document]:
     return sorted(runs, key=lambda document: int(document["run"]))
 
 
-def _group(setting: Setting, schemas: Sequence[Sequence[Document]]) -> Group:
+def _group(setting: Setting, schemas: Sequence[Sequence[Document]], floors: FloorLoads) -> Group:
     written_figure = _written_figure(schemas)
-    rows = [_row(documents, written_figure) for documents in schemas]
+    rows = [_row(documents, written_figure, floors) for documents in schemas]
     return Group(
         setting=setting,
         rows=tuple(sorted((row for row in rows if row.schema != FLOOR), key=_row_order)),
@@ -125,11 +140,12 @@ def _written_figure(schemas: Sequence[Sequence[Document]]) -> str:
     )
 
 
-def _row(documents: Sequence[Document], written_figure: str) -> Row:
+def _row(documents: Sequence[Document], written_figure: str, floors: FloorLoads) -> Row:
     first = documents[0]
+    name = first["schema"]["name"]
     cases: dict[Case, list[Mapping[str, Any]]] = defaultdict(list)
     for document in documents:
-        for each in with_derived(document, written_figure):
+        for each in with_derived(document, written_figure, floors):
             cases[Case.of(each["workload"], each["parameters"])].append(each)
     problems = [*_problems(cases), *_missing(documents)]
     mark = _mark(cases, problems, keeps_contract=first["schema"]["keeps_contract"])
@@ -137,8 +153,8 @@ def _row(documents: Sequence[Document], written_figure: str) -> Row:
     figures = {} if is_void else _figures(cases, problems)
     loads = cases[LOAD] if LOAD in figures else []
     return Row(
-        schema=first["schema"]["name"],
-        description=first["schema"]["description"],
+        schema=name,
+        description=FLOOR_DESCRIPTION if name == FLOOR else first["schema"]["description"],
         keeps_contract=first["schema"]["keeps_contract"],
         mark=mark,
         runs=len(documents),

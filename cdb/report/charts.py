@@ -130,17 +130,17 @@ class Charts:
         ]
         return _chart(points, [frontier, marks, *names], [])
 
-    def _shown(self, points: Sequence[Point]) -> dict[str, int]:
-        return {point["n"]: self._places[point["s"]] for point in points}
+    def colour(self, schema: str) -> str:
+        """A schema's, as CSS has it."""
+        return f"var(--s{self._places[printable(schema)] % COLOURS})"
 
     def _colour(self, points: Sequence[Point], *, legend: bool = True) -> alt.Color:
-        places = self._shown(points)
-        colours = [f"var(--s{place % COLOURS})" for place in places.values()]
-        scale = alt.Scale(domain=list(places), range=colours)
+        colours = {point["n"]: self.colour(point["s"]) for point in points}
+        scale = alt.Scale(domain=list(colours), range=list(colours.values()))
         return alt.Color("n:N", scale=scale, legend=_legend() if legend else None)
 
     def _shape(self, points: Sequence[Point], *, legend: bool = True) -> alt.Shape:
-        places = self._shown(points)
+        places = {point["n"]: self._places[point["s"]] for point in points}
         shapes = [_SHAPES[place % len(_SHAPES)] for place in places.values()]
         scale = alt.Scale(domain=list(places), range=shapes)
         return alt.Shape("n:N", scale=scale, legend=_legend() if legend else None)

@@ -1,6 +1,7 @@
-"""Figures that follow from those of a run: a coin's share, and a load with what it left to do."""
+"""Figures that follow from those of a run: a coin's share, how a load compares with the floor's of
+the same round, and a load with what it left to do."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from cdb.report.model import FLOOR_BYTES_PER_COIN, LOAD, SETTLE, TOTAL, Document
@@ -11,23 +12,33 @@ _PER_COIN = (*WRITTEN_FIGURES, "size_bytes", "allocated_bytes")
 
 Figures = dict[str, float | None]
 Result = Mapping[str, Any]
+FloorLoads = Mapping[tuple[str, int], Figures]
+"""What the floor's loads took, by matrix and round."""
 
 
-def with_derived(document: Document, written_figure: str) -> Iterator[Result]:
+def floor_loads(documents: Iterable[Document]) -> FloorLoads:
+    """From the floor's runs."""
+    return {
+        _round(document): case["figures"] for document in documents for case in _loads(document)
+    }
+
+
+def with_derived(document: Document, written_figure: str, floors: FloorLoads) -> Iterator[Result]:
     """A run's cases, with the derived figures of its load, and the case TOTAL.
 
-    A load gets cpu_seconds, cpu_microseconds_per_coin, …_bytes_per_coin for each kind of bytes, and
-    write_amplification: written_figure as a multiple of what the floor writes, 80 bytes a coin.
+    A load gets cpu_seconds, wall_ and cpu_microseconds_per_coin, …_bytes_per_coin for each kind of
+    bytes, and write_amplification: written_figure as a multiple of what the floor writes, 80 bytes
+    a coin; and wall_floor_ratio and cpu_floor_ratio, where the floor was loaded in the same round.
     """
     coins = document["replay"]["coins"]
+    floor = floors.get(_round(document), {})
     parts: dict[str, Figures] = {}
     for case in document["cases"]:
         if case["workload"] in (LOAD.workload, SETTLE.workload) and case["outcome"] == "measured":
             figures = case["figures"]
             if case["workload"] == LOAD.workload:
-                figures = (
-                    figures | _cpu(figures, coins) | _amplification(figures, written_figure, coins)
-                )
+                figures = figures | _times(figures, coins) | _against(figures, floor)
+                figures |= _amplification(figures, written_figure, coins)
             figures = figures | _shares(figures, coins)
             parts[case["workload"]] = figures
             yield case | {"figures": figures}
@@ -46,11 +57,39 @@ def with_derived(document: Document, written_figure: str) -> Iterator[Result]:
         }
 
 
-def _cpu(figures: Figures, coins: int) -> Figures:
-    seconds = _sum(figures.get("user_seconds"), figures.get("system_seconds"))
-    share = _share(seconds, coins)
-    microseconds = None if share is None else 1e6 * share
-    return {"cpu_seconds": seconds, "cpu_microseconds_per_coin": microseconds}
+def _round(document: Document) -> tuple[str, int]:
+    return document["matrix"]["id"], document["run"]
+
+
+def _loads(document: Document) -> list[Result]:
+    return [
+        case
+        for case in document["cases"]
+        if case["workload"] == LOAD.workload and case["outcome"] == "measured"
+    ]
+
+
+def _against(figures: Figures, floor: Figures) -> Figures:
+    wall, floors_wall = (each.get("wall_seconds") for each in (figures, floor))
+    cpu, floors_cpu = map(_cpu_seconds, (figures, floor))
+    return {
+        "wall_floor_ratio": _share(wall, floors_wall),
+        "cpu_floor_ratio": _share(cpu, floors_cpu),
+    }
+
+
+def _cpu_seconds(figures: Figures) -> float | None:
+    return _sum(figures.get("user_seconds"), figures.get("system_seconds"))
+
+
+def _times(figures: Figures, coins: int) -> Figures:
+    cpu = _cpu_seconds(figures)
+    shares = {"wall": _share(figures.get("wall_seconds"), coins), "cpu": _share(cpu, coins)}
+    microseconds = {
+        f"{name}_microseconds_per_coin": None if share is None else 1e6 * share
+        for name, share in shares.items()
+    }
+    return {"cpu_seconds": cpu, **microseconds}
 
 
 def _amplification(figures: Figures, written_figure: str, coins: int) -> Figures:
@@ -76,5 +115,5 @@ def _sum(one: float | None, other: float | None) -> float | None:
     return None if one is None or other is None else one + other
 
 
-def _share(value: float | None, of: int) -> float | None:
-    return None if value is None or of <= 0 else value / of
+def _share(value: float | None, of: float | None) -> float | None:
+    return None if value is None or not of or of < 0 else value / of

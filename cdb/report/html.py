@@ -19,8 +19,9 @@ from cdb.plain import printable
 from cdb.report import node, units
 from cdb.report.answers import answer, answers, conditions
 from cdb.report.charts import Charts, runtime
+from cdb.report.group_tables import SECTIONS
+from cdb.report.growth import growth_tables
 from cdb.report.model import LOAD, Document, Group, Mark, Report, Row, Setting, Spread
-from cdb.report.page_tables import cost_tables, lookup_tables, reading_tables, tip_tables
 from cdb.report.published import SOURCE, published_table
 from cdb.report.rules import LIMITS, NODE_TITLE, NODE_WORDS, RULES, WEEK_TITLE, WEEK_WORDS
 from cdb.report.tables import busy_line
@@ -77,6 +78,7 @@ def page(report: Report) -> str:
         answer=answer,
         axis_of=_axis,
         busy_line=busy_line,
+        growth=tuple(growth_tables(report.groups)),
         charts=Charts(schemas),
         conditions_of=conditions,
         limits=LIMITS,
@@ -97,12 +99,7 @@ def page(report: Report) -> str:
         rows_of=_rows,
         rules=RULES,
         settings_of=_settings,
-        tables={
-            "cost": cost_tables,
-            "lookups": lookup_tables,
-            "reading": reading_tables,
-            "tip": tip_tables,
-        },
+        tables=SECTIONS,
         archive=_archive(report.raw),
         runtime=_safe(runtime()),
         script=_file("page.js"),

@@ -17,6 +17,12 @@ ENOUGH_RUNS = 5
 """A spread of fewer runs gets a dagger."""
 FLOOR_BYTES_PER_COIN = 80
 """What the floor writes: a coin, 72 bytes, and 8 of its name."""
+FLOOR_DESCRIPTION = (
+    "A reference: it reads, parses and names coins, appends 80 bytes of each to a file, and syncs."
+)
+"""Whatever it was called when it was measured."""
+REFERENCE_MODEL = "memory"
+"""The schema that tests hold all others against: it is measured, and never recommended."""
 PHASES = ("open", "parse", "accept", "flush", "close")
 
 Document = Mapping[str, Any]
@@ -145,6 +151,11 @@ class Row:
     curves: tuple[Curve, ...]
     load_average: Spread | None
     busy: bool
+
+    @property
+    def runs_text(self) -> str:
+        """How many runs are behind its figures."""
+        return "1 run" if self.runs == 1 else f"{self.runs} runs"
 
     @property
     def competes(self) -> bool:
@@ -326,8 +337,8 @@ class Matrix:
 class Report:
     """All that a document shows.
 
-    node, weeks: comparisons of a node's coin stores, call by call, and through a week. raw: every
-    result, in the order of reading.
+    node, weeks: comparisons of a node's coin stores, call by call, and through a week. elsewhere:
+    machines of others. raw: every result, in the order of reading.
     """
 
     machines: tuple[MachineCard, ...]
@@ -335,7 +346,12 @@ class Report:
     matrices: tuple[Matrix, ...]
     node: tuple[NodeComparison, ...]
     weeks: tuple[NodeComparison, ...]
+    elsewhere: frozenset[str]
     raw: tuple[Document, ...]
+
+    def place(self, machine: str) -> str:
+        """A machine's name, and that it is somebody else's."""
+        return f"{machine} (measured elsewhere)" if machine in self.elsewhere else machine
 
     def groups_of(self, machine: str) -> tuple[Group, ...]:
         """The groups of a machine."""

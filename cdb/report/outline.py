@@ -1,19 +1,19 @@
 """A report from beginning to end, as parts that Markdown and a terminal each write their way."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from cdb.report import node
 from cdb.report.answers import answers, conditions
+from cdb.report.group_tables import SECTIONS
+from cdb.report.growth import growth_tables
 from cdb.report.model import LOAD, Group, MachineCard, NodeComparison, Report
 from cdb.report.published import SOURCE, published_table
 from cdb.report.rules import LIMITS, NODE_TITLE, NODE_WORDS, RULES, WEEK_TITLE, WEEK_WORDS
 from cdb.report.tables import (
     Table,
-    afterwards_table,
     all_figures_table,
     busy_line,
-    load_table,
     machine_table,
     matrix_table,
     problem_lines,
@@ -89,10 +89,14 @@ def outline(report: Report) -> Iterator[Part]:
 
 
 def _machine(report: Report, card: MachineCard) -> Iterator[Part]:
-    yield Heading(2, card.name)
+    yield Heading(2, report.place(card.name))
     yield machine_table(card)
     for group in report.groups_of(card.name):
         yield from _group(group)
+    for setting, table in growth_tables(report.groups_of(card.name)):
+        yield Heading(3, f"{card.name}, {setting.profile}: how the cost grows")
+        yield Text(f"Durability {setting.durability}, a flush each {setting.flush_coins:,} coins.")
+        yield table
     published = published_table(report, card.name)
     if published is not None:
         title, table = published
@@ -124,16 +128,17 @@ def _group(group: Group) -> Iterator[Part]:
     setting = group.setting
     yield Heading(3, f"{setting.machine}, {conditions(setting)}")
     yield Text(f"The replay is {setting.source}; {_written(group)}.")
-    yield load_table(group)
+    # The floor is a line to hold the others against.
+    lined = replace(group, rows=group.lines)
+    for section, tables in SECTIONS.items():
+        for table in tables(lined if section == "cost" else group):
+            yield table.as_texts()
     busy = busy_line(group)
     if busy is not None:
         yield Text(busy)
     problems = problem_lines(group)
     if problems:
         yield Items(tuple(problems))
-    afterwards = afterwards_table(group)
-    if afterwards.rows:
-        yield afterwards
     yield from _frontiers(group)
     yield Text("All figures, as medians:")
     yield all_figures_table(group)

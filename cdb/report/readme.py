@@ -5,12 +5,12 @@ from functools import partial
 from pathlib import Path
 
 from cdb.errors import CdbError
-from cdb.report.answers import conditions, weight
+from cdb.report.answers import USUAL_LOOKUPS, conditions, weight
 from cdb.report.markdown import escaped, markdown, pipe_table
 from cdb.report.model import LOAD, Case, Group, Mark, NodeComparison, Report, Row
 from cdb.report.outline import node_parts
 from cdb.report.rules import NODE_WORDS, WEEK_WORDS
-from cdb.report.tables import NONE, USUAL_LOOKUPS, busy_line
+from cdb.report.tables import NONE, busy_line
 from cdb.schemas.registry import BY_ENGINE
 
 BEGIN = "<!-- cdb report --readme: begin -->"

@@ -1,12 +1,24 @@
-"""The tables of a report as texts: what Markdown and a terminal show, and the page too."""
+"""The tables of a report: of texts, and of figures, which can be written as texts, too."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from cdb.report import units
-from cdb.report.model import FLOOR, LOAD, TOTAL, Case, Group, MachineCard, Mark, Matrix, Row
+from cdb.report.model import (
+    FLOOR,
+    LOAD,
+    Case,
+    Group,
+    MachineCard,
+    Mark,
+    Matrix,
+    Row,
+    Spread,
+    is_more_better,
+)
 
 NONE = "–"
+Notes = tuple[tuple[str, tuple[str, ...]], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,64 +32,108 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A figure of one case, as a column."""
+    """A figure of a case. notes: labels, and figures whose medians stand below it."""
 
     label: str
     case: Case
     figure: str
-    with_spread: bool = False
+    notes: Notes = ()
+    compared: bool = True
 
-    def text(self, row: Row) -> str:
-        """A row's cell."""
-        spread = row.figure(self.case, self.figure)
-        if spread is None:
-            return NONE
-        return spread.text(self.figure) if self.with_spread else spread.median_text(self.figure)
+    @property
+    def best(self) -> str:
+        """Which of its values is the best, as the page's script wants it; empty for none."""
+        if not self.compared:
+            return ""
+        return "max" if is_more_better(self.figure) else "min"
 
+    def spread(self, row: Row) -> Spread | None:
+        """What a row has of it."""
+        return row.figure(self.case, self.figure)
 
-_LOAD_COLUMNS = (
-    Column("coins/s", LOAD, "coins_per_second"),
-    Column("CPU a coin", LOAD, "cpu_microseconds_per_coin"),
-    Column("written a coin", LOAD, "written_bytes_per_coin"),
-    Column("× 80 B", LOAD, "write_amplification"),
-    Column("size a coin", LOAD, "size_bytes_per_coin"),
-    Column("peak RSS", LOAD, "peak_rss_bytes"),
-    Column("syncs", LOAD, "syncs"),
-    Column("+ compaction", TOTAL, "wall_seconds"),
-    Column("settled", TOTAL, "size_bytes_per_coin"),
-)
+    def median_text(self, row: Row) -> str:
+        """A row's median."""
+        spread = self.spread(row)
+        return NONE if spread is None else spread.median_text(self.figure)
 
 
-def load_table(group: Group) -> Table:
-    """What a load costs; the floor first, as a line to hold the others against."""
-    columns = told_columns(_LOAD_COLUMNS, group)
-    header = ("schema", "", "load: min / median / max", "× best", "× floor")
-    return Table(
-        header + tuple(column.label for column in columns),
-        tuple(
-            (
-                row.schema,
-                mark_text(row),
-                Column("", LOAD, "wall_seconds", with_spread=True).text(row),
-                _times(group.ratio(row, LOAD, "wall_seconds")),
-                _times(times_floor(group, row)),
-                *(column.text(row) for column in columns),
-            )
-            for row in group.lines
-        ),
-        texts=2,
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A figure of a row, or why there is none. ratio: to the column's best."""
+
+    figure: str
+    spread: Spread | None
+    ratio: float | None
+    notes: tuple[str, ...]
+    problem: str
+
+    def __str__(self) -> str:
+        """Min / median / max, and how many times the best that is."""
+        if self.spread is None:
+            return self.problem or NONE
+        ratio = "" if self.ratio is None else units.times(self.ratio)
+        return " ".join(filter(None, [self.spread.text(self.figure), ratio]))
+
+
+@dataclass(frozen=True, slots=True)
+class FigureTable:
+    """Rows with a cell for each column."""
+
+    caption: str
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[Row, tuple[Cell, ...]], ...]
+
+    def as_texts(self) -> Table:
+        """Without the notes."""
+        return Table(
+            (self.caption, "", *(column.label for column in self.columns)),
+            tuple((row.schema, mark_text(row), *map(str, cells)) for row, cells in self.rows),
+            texts=2,
+        )
+
+
+def figure_table(group: Group, caption: str, columns: Iterable[Column]) -> Iterator[FigureTable]:
+    """A table of the columns that anyone has a figure in; none without columns."""
+    told = tuple(column for column in columns if any(map(column.spread, group.rows)))
+    if told:
+        rows = (
+            (row, tuple(_cell(group, row, column) for column in told))
+            for row in group.rows
+            if row.curves or row.figures or row.problems
+        )
+        yield FigureTable(caption, told, tuple(rows))
+
+
+def _cell(group: Group, row: Row, column: Column) -> Cell:
+    spread = column.spread(row)
+    if spread is None:
+        return Cell(column.figure, None, None, (), _problem(row, column.case))
+    return Cell(
+        column.figure,
+        spread,
+        group.ratio(row, column.case, column.figure) if column.compared else None,
+        tuple(_notes(row, column)),
+        "",
     )
 
 
-def afterwards_table(group: Group) -> Table:
-    """What the loaded databases can do, in a few figures; without rows if nothing was measured."""
-    columns = told_columns(_AFTERWARDS_COLUMNS, group)
-    rows = [row for row in group.rows if row.mark is not Mark.NOTHING] if columns else []
-    return Table(
-        ("schema", "", *(column.label for column in columns)),
-        tuple((row.schema, mark_text(row), *(each.text(row) for each in columns)) for row in rows),
-        texts=2,
-    )
+def _notes(row: Row, column: Column) -> Iterator[str]:
+    for label, figures in column.notes:
+        spreads = [(name, row.figure(column.case, name)) for name in figures]
+        texts = [units.text(name, spread.median) for name, spread in spreads if spread]
+        if texts:
+            yield f"{label} {' · '.join(texts)}"
+
+
+def _problem(row: Row, case: Case) -> str:
+    """The outcome of this case, or of its whole workload; else that of the load."""
+    if row.mark is Mark.WRONG:
+        return "✗ wrong"
+    for wanted in (case, Case(case.workload), LOAD):
+        for problem in row.problems:
+            if problem.case == wanted:
+                return problem.outcome.replace("_", " ")
+    return ""
 
 
 def all_figures_table(group: Group) -> Table:
@@ -88,7 +144,7 @@ def all_figures_table(group: Group) -> Table:
         names = dict.fromkeys(name for row in lines for name in row.figures.get(case, ()))
         for name in names:
             column = Column("", case, name)
-            rows.append((str(case), units.label(name), *(column.text(row) for row in lines)))
+            rows.append((str(case), units.label(name), *map(column.median_text, lines)))
     return Table(("workload", "figure", *(row.schema for row in lines)), tuple(rows), texts=2)
 
 
@@ -142,57 +198,11 @@ def schema_table(groups: Sequence[Group]) -> Table:
 
 
 def mark_text(row: Row) -> str:
-    """A row's mark; none for the floor, which gives no answers."""
-    return "" if row.schema == FLOOR and row.mark is Mark.NOTHING else row.mark.value
-
-
-def times_floor(group: Group, row: Row) -> float | None:
-    """A row's load time as a multiple of the floor's."""
-    wall = row.figure(LOAD, "wall_seconds")
-    floor = group.floor.figure(LOAD, "wall_seconds") if group.floor else None
-    return wall.median / floor.median if wall and floor and floor.median else None
-
-
-USUAL_LOOKUPS: Mapping[str, str | int] = {
-    "names": "existing",
-    "batch": 1000,
-    "threads": 1,
-    "state": "settled",
-}
-"""Which of the many cases of lookups is shown, where only one is."""
-
-
-def _lookups(cache: str, form: str) -> Case:
-    return Case.of("read_random", {**USUAL_LOOKUPS, "cache": cache, "form": form})
-
-
-READ_COLUMNS = (
-    Column("warm lookups", _lookups("warm", "packed"), "names_per_second"),
-    Column("warm, objects", _lookups("warm", "objects"), "names_per_second"),
-    Column("cold lookups", _lookups("cold", "packed"), "names_per_second"),
-    Column("cold, objects", _lookups("cold", "objects"), "names_per_second"),
-)
-_COMMIT = Case.of("append", {"commit_coins": 45})
-_AFTERWARDS_COLUMNS = (
-    *READ_COLUMNS,
-    Column("rewind 1,000", Case.of("rewind", {"heights": 1000}), "milliseconds"),
-    Column("open", Case.of("open", {"after": "close"}), "milliseconds"),
-    Column("after kill -9", Case.of("open", {"after": "kill"}), "milliseconds"),
-    Column("commit p50", _COMMIT, "commit_p50_microseconds"),
-    Column("p99", _COMMIT, "commit_p99_microseconds"),
-    Column("max", _COMMIT, "commit_max_microseconds"),
-    Column("× bare append", _COMMIT, "ratio"),
-)
+    """A row's mark, but for the floor, which gives no answers; and how many runs it has."""
+    is_floor = row.schema == FLOOR and row.mark is Mark.NOTHING
+    return row.runs_text if is_floor else f"{row.mark}, {row.runs_text}"
 
 
 def told_columns(columns: Sequence[Column], group: Group) -> list[Column]:
     """Those that any row has a figure in."""
-    return [
-        column
-        for column in columns
-        if any(row.figure(column.case, column.figure) for row in group.lines)
-    ]
-
-
-def _times(ratio: float | None) -> str:
-    return NONE if ratio is None else units.times(ratio)
+    return [column for column in columns if any(map(column.spread, group.lines))]

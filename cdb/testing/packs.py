@@ -18,7 +18,7 @@ from cdb.packed_state import with_names
 from cdb.schemas.protocol import Schema, offer_of
 from cdb.testing.base import SchemaTests
 from cdb.testing.chains import BREACHES, Chain, child, random_block, reward, sample_chain
-from cdb.testing.faults.remote import RemoteSchema
+from cdb.testing.faults.remote import RemoteSchema, remotely
 from cdb.testing.side_by_side import CALLS, CLOSE, SideBySide
 
 PACKABLE = [
@@ -232,12 +232,12 @@ class PackTests(SchemaTests):
             both.agree()
 
     def test_what_is_refused_later_is_not_there_after_a_kill(self, path: Path) -> None:
-        with self._remotely(path) as (both, schema):
+        with self._remotely(path) as (both, opened):
             for name in _abandon(both, sealed=False)[:2]:
                 index = both.chain.newest_index + 1
                 bad = BlockSpendInfo(index + 1, 0, [name], [reward(index + 1)])
                 pack = [_rewards(index, 3), bad, *_large_pack(index + 2)]
-                both.offer_and_kill(pack, lambda: schema().kill())
+                both.offer_and_kill(pack, lambda: opened[-1].kill())
                 both.accept([_rewards(both.chain.newest_index + 1, 3)], packed=True)
                 both.flush()
             both.reopen()
@@ -262,13 +262,13 @@ class PackTests(SchemaTests):
         self, path: Path
     ) -> None:
         # Where nobody checks them, the process may die.
-        with self._remotely(path) as (both, schema):
+        with self._remotely(path) as (both, opened):
             chain = sample_chain(12)
             both.accept(chain.blocks[:8])
             packed = PackedBlocks.of(chain.blocks[8:])
             for what, tamper in _TAMPERINGS.items():
                 with pytest.raises(ValueError, match="packed blocks"):
-                    schema().accept_packed(tamper(packed))
+                    opened[-1].accept_packed(tamper(packed))
                 assert both.schema.last_block_index == both.model.last_block_index, what
             both.agree()
             both.accept(chain.blocks[8:], packed=True)
@@ -293,22 +293,12 @@ class PackTests(SchemaTests):
             both.schema.close()
 
     @contextmanager
-    def _remotely(self, path: Path) -> Iterator[tuple[SideBySide, Callable[[], RemoteSchema]]]:
-        """The same in a process of its own, and what gives that as it is now."""
-        spec = self.spec()
-        opened: list[RemoteSchema] = []
-
-        def open_schema() -> RemoteSchema:
-            opened.append(RemoteSchema(spec, path))
-            return opened[-1]
-
-        try:
-            both = SideBySide(open_schema)
+    def _remotely(self, path: Path) -> Iterator[tuple[SideBySide, list[RemoteSchema]]]:
+        """The same in a process of its own. See remotely()."""
+        with remotely(self.spec(), path) as (both, opened):
             if not opened[-1].do(_takes_packs):
                 pytest.skip("it takes no packs")
-            yield both, lambda: opened[-1]
-        finally:
-            opened[-1].kill()
+            yield both, opened
 
 
 def _takes_packs(schema: Schema) -> bool:

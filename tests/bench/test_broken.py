@@ -4,14 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from cdb.bench.comparison import FLOOR, compare
-from cdb.bench.plan import Plan
 from cdb.bench.run import AFTERWARDS, run
-from cdb.bench.truth import Truth
 from cdb.bench.workload import Case, measure
 from cdb.bench.workloads import WORKLOADS
 from cdb.blocks import BlockSpendInfo
-from cdb.durability import Durability
 from cdb.schemas.memory import MemorySchema
 from tests.bench.conftest import Databases
 from tests.conftest import load_all
@@ -99,43 +95,3 @@ def test_a_run_of_a_wrong_state_has_no_figures(database: Databases) -> None:
 def test_a_run_of_what_stores_nothing_is_its_load(database: Databases) -> None:
     cases = run(database("null"), AFTERWARDS, lambda note: None)
     assert [(case.workload, case.outcome) for case in cases] == [("load", "measured")]
-
-
-def test_a_comparison_goes_on_without_those_that_fail(
-    small: Truth, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    afterwards = ("settle", "rewind", "append")
-    monkeypatch.setattr("cdb.bench.comparison.AFTERWARDS", afterwards)
-    directory = tmp_path / "bench"
-    directory.mkdir()
-    wrong, buggy, keeps = (f"{BROKEN}:{name}" for name in ("MissesABlock", "Buggy", "KeepsSpends"))
-    notes: list[str] = []
-    comparison = compare(
-        Plan(
-            replay=tmp_path / "replay.txt",
-            directory=directory,
-            runs=2,
-            flush_coins=1_000,
-            durability=Durability.POWER,
-            schemas=(wrong, "memory", buggy, "null", keeps),
-            afterwards=True,
-        ),
-        small,
-        notes.append,
-    )
-    cases = comparison.cases
-    (problem,) = cases[wrong]
-    assert (problem.workload, problem.outcome) == ("load", "wrong")
-    assert str(problem.reason).endswith(small.digest)
-    assert cases[buggy] == [Case("load", outcome="failed", reason="KeyError: 'flush'")]
-    for name in (FLOOR, "memory", "null", keeps):
-        assert [case.outcome for case in comparison.loads(name)] == ["measured"] * 2
-    assert {case.workload for case in cases["null"]} == {"load"}
-    assert {case.workload for case in cases["memory"]} >= {"load", *afterwards}
-    assert "measured" in {case.outcome for case in cases["memory"]}
-    after = [case for case in cases[keeps] if case.workload in ("rewind", "append")]
-    assert [(case.outcome, case.reason) for case in after] == [
-        ("wrong", "a rewind left a spend"),
-        ("not_measured", "an earlier workload failed"),
-    ]
-    assert sum(note.startswith("load ") for note in notes) == 2 * 7

@@ -12,10 +12,11 @@ import psutil
 import pytest
 
 import cdb
-from cdb.bench import disk_speed, machine
+from cdb.bench import machine
 from cdb.bench.machine import load_average, machine_facts, machine_name, slug
 from cdb.bench.software import software_versions
 from cdb.errors import CdbError
+from cdb.lab import disk_speed
 
 
 @pytest.fixture(autouse=True)

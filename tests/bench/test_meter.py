@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from cdb.bench import page_cache
-from cdb.bench.process import fresh
+from cdb.lab.process import fresh
 from cdb.meter import Meter, allocated_bytes, database_files, size_bytes
-from tests.bench import workloads
+from tests.lab import workloads
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux counts all this")
 FILE_BYTES = 4 << 20

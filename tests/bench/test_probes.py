@@ -8,13 +8,14 @@ from pathlib import Path
 import pytest
 
 from cdb.bench import page_cache
-from cdb.bench.latencies import Latencies, latencies
-from cdb.bench.process import fresh
 from cdb.bench.sync_calls import LIBRARY, SyncCalls, counting_syncs, sync_calls
+from cdb.lab.latencies import Latencies, latencies
+from cdb.lab.process import Limits, fresh_within
 from cdb.meter import Meter, allocated_bytes, size_bytes
 
 FILE_BYTES = 4 << 20
 PAGE_BYTES = mmap.PAGESIZE
+COUNTING = Limits(environment=counting_syncs())
 
 
 def sync_often(directory: str) -> SyncCalls:
@@ -47,7 +48,7 @@ def preloaded() -> Preloaded:
 
 @pytest.mark.skipif(not LIBRARY.exists(), reason="the sync counter isn't built")
 def test_sync_calls(tmp_path: Path) -> None:
-    calls = fresh(sync_often, str(tmp_path))
+    calls = fresh_within(COUNTING, sync_often, str(tmp_path))
     assert calls == SyncCalls(fsync=2, fdatasync=3, sync_file_range=0, msync=1)
 
 
@@ -60,7 +61,8 @@ def test_sync_calls_that_are_not_counted() -> None:
 @pytest.mark.skipif(not LIBRARY.exists(), reason="the sync counter isn't built")
 def test_preloaded_beside_others(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("LD_PRELOAD", raising=False)
-    assert fresh(preloaded).text == str(LIBRARY)
+    counting = Limits(environment=counting_syncs())
+    assert fresh_within(counting, preloaded).text == str(LIBRARY)
     monkeypatch.setenv("LD_PRELOAD", "libjemalloc.so.2")
     assert counting_syncs() == {"LD_PRELOAD": f"libjemalloc.so.2 {LIBRARY}"}
     monkeypatch.setenv("LD_PRELOAD", "/usr/lib/libasan.so.8 libstdc++.so")

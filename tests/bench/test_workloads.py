@@ -10,7 +10,6 @@ import pytest
 
 from cdb.bench.answers import ObjectLookups
 from cdb.bench.asking import ask
-from cdb.bench.process import KilledError, NotMeasuredError
 from cdb.bench.results import check
 from cdb.bench.truth import Truth, find_truth
 from cdb.bench.workload import Case, Database, measure, measure_here
@@ -18,6 +17,7 @@ from cdb.bench.workloads import DIGEST, WORKLOADS
 from cdb.bench.workloads.open import load_and_die
 from cdb.blocks import BlockSpendInfo
 from cdb.durability import Durability
+from cdb.lab.process import KilledError, NotMeasuredError
 from cdb.schemas import find_schema
 from cdb.schemas.memory import MemorySchema
 from tests.bench.conftest import Databases

@@ -13,14 +13,14 @@ pytest.importorskip("jsonschema", reason="results are checked by jsonschema")
 pytest.importorskip("psutil", reason="machines are described by psutil")
 
 from cdb.bench.page_cache import drop, resident_bytes
-from cdb.bench.process import WrongAnswerError, fresh_within
-from cdb.bench.profiles import FAST
 from cdb.bench.results import Document, check
 from cdb.chia.bench.comparison import Comparison
 from cdb.chia.bench.measuring import Setting
 from cdb.chia.bench.round import SMALL_BLOCK_COINS, Files, load, opened_cold
 from cdb.chia.bench.stores import opened
 from cdb.chia.bench.timing import watched_loop
+from cdb.lab.process import WrongAnswerError, fresh_within
+from cdb.lab.profile import FAST
 
 COINS = 10_000
 CALLS = {

@@ -18,8 +18,6 @@ pytest.importorskip("psutil", reason="machines are described by psutil")
 
 from chia_rs import Coin, CoinRecord, CoinState
 
-from cdb.bench.process import WrongAnswerError, fresh_within
-from cdb.bench.profiles import FAST
 from cdb.bench.results import Document, check
 from cdb.chia.bench import week as weeks
 from cdb.chia.bench.feed import DEPTHS, Arrival, Feed, Reorg
@@ -27,6 +25,8 @@ from cdb.chia.bench.measuring import Setting
 from cdb.chia.bench.wallets import REQUESTS, as_of
 from cdb.chia.bench.week import Parts, Week, done
 from cdb.chia.bench.work import ASKED, END, FOLLOW, HINT, REST, SYNC
+from cdb.lab.process import WrongAnswerError, fresh_within
+from cdb.lab.profile import FAST
 from cdb.mainnet_shape import mainnet_shaped_blocks
 from cdb.progress import Progress
 from cdb.replay import write_blocks

@@ -13,8 +13,8 @@ import pytest
 
 from cdb.bench.matrix import cell_of
 from cdb.bench.results import Document, read_results
-from tests.bench.processes import is_running
 from tests.conftest import Commands, contents
+from tests.lab.processes import is_running
 
 WAIT_SECONDS = 30
 pytestmark = pytest.mark.long  # of the lab, not of what it looks at
@@ -36,12 +36,24 @@ SCHEMA = Sleepy
 KEEPS_CONTRACT = False
 """
 WRONG = """
+import os, pathlib, time
 from cdb.schemas.memory import MemorySchema
 
 class Wrong(MemorySchema):
     def accept_block(self, block):
         block.spends.pop() if block.spends else None
         super().accept_block(block)
+
+class Stays(MemorySchema):
+    def rewind_to_block_index(self, block_index):
+        pass
+
+class SleepsWhenLoadedAgain(MemorySchema):
+    def flush(self):
+        if str(self._path).count("cdb-place-") > 1:
+            pathlib.Path("sleeping").write_text(str(os.getpid()))
+            time.sleep(600)
+        super().flush()
 
 SCHEMA = Wrong
 """
@@ -58,7 +70,7 @@ def bench(run_command: Commands) -> Commands:
 
 def results(bench: Commands) -> list[Document]:
     """What was written; each file is valid, and there is nothing besides."""
-    folder = bench.cwd / "results"
+    folder = bench.cwd / "bench-results"
     documents = read_results([folder])
     files = [path for path in folder.rglob("*") if path.is_file()]
     assert len(files) == len(documents)
@@ -113,6 +125,42 @@ def test_some_workloads_alone(bench: Commands) -> None:
     ]
 
 
+def test_loads_only(bench: Commands, replay: bytes) -> None:
+    bench.cwd.joinpath("replay.txt").write_bytes(replay)
+    line = ["memory", "--loads-only", "--input", "replay.txt", "--runs", 2, "--dir", "here"]
+    bench("bench_run", *line).fine()
+    told = {(each["run"], each["schema"]["name"]) for each in results(bench)}
+    names = ("floor", "memory", "floor, 1 thread")
+    assert told == {(number, name) for number in (1, 2) for name in names}
+    assert {case["workload"] for each in results(bench) for case in each["cases"]} <= {
+        "load",
+        "read_random",  # the unsettled ones are of the load
+    }
+    printed = bench("report", "--format", "terminal").fine().out.decode()
+    assert re.search(r"^Time +load +× floor ", printed, re.MULTILINE)
+    ratios = r"×[\d.,]+ / ×[\d.,]+ / ×[\d.,]+ †"
+    assert re.search(rf"^memory +✓, 2 runs .* † ×1\.0 +{ratios} ", printed, re.MULTILINE)
+
+
+def test_the_floor_alone_in_several_sizes(bench: Commands) -> None:
+    sizes = ["--coins", 900, "--coins", 300, "--runs", 1, "--dir", "here"]
+    bench("main", "bench", "run", "floor", "--loads-only", *sizes).fine()
+    names = {each["schema"]["name"] for each in results(bench)}
+    assert names == {"floor", "floor, 1 thread"}
+    for each in results(bench):
+        figures = each["cases"][0]["figures"]
+        assert figures["written_bytes"] == 80 * each["replay"]["coins"]
+    printed = bench("report", "--format", "terminal").fine().out.decode()
+    assert re.search(r"^a coin of a load +300 coins +900 coins +last / first$", printed, re.M)
+    assert re.search(r"^floor, CPU +\S+ \S+ † +\S+ \S+ † +×[\d.]+$", printed, re.M)
+
+
+@pytest.mark.parametrize("name", ["load", "floor"])
+def test_what_a_command_of_before_is_called_now(run_command: Commands, name: str) -> None:
+    problem = run_command("main", "bench", name, "memory").usage_error()
+    assert f"'{name}' is a part of 'run' now: cdb bench run " in problem
+
+
 def test_rounds_on_several_profiles(bench: Commands) -> None:
     profiles = ["--profile", "fast", "--profile", "mine:memory=2GB", "--machine", "slow-box"]
     bench("bench_run", "null", *OPTIONS, "--runs", 2, *profiles).fine()
@@ -142,7 +190,7 @@ def test_after_kill_9_it_goes_on(bench: Commands) -> None:
     process.wait()
     wait_until(lambda: not is_running(worker))
     wait_until(lambda: not any((bench.cwd / "here").iterdir()))
-    before = contents(bench.cwd / "results")
+    before = contents(bench.cwd / "bench-results")
     assert [each["schema"]["name"] for each in results(bench)] == ["floor", "null"]
 
     bench.cwd.joinpath("awake").touch()
@@ -150,11 +198,11 @@ def test_after_kill_9_it_goes_on(bench: Commands) -> None:
     assert re.match(r"going on with what was begun at \w+: 2 of 3 runs are made\n", again.err)
     assert [each["schema"]["name"] for each in results(bench)] == ["floor", "null", "sleepy"]
     assert len({each["matrix"]["id"] for each in results(bench)}) == 1
-    after = contents(bench.cwd / "results")
+    after = contents(bench.cwd / "bench-results")
     assert {name: after[name] for name in before} == before
 
 
-def test_restart_does_not_go_on(bench: Commands) -> None:
+def test_a_restart_does_not_go_on(bench: Commands) -> None:
     line = ["sleepy", *OPTIONS]
     process, _ = until_it_sleeps(bench, lambda: bench.start("bench_run", *line))
     process.kill()
@@ -171,7 +219,7 @@ def test_an_interrupt_leaves_what_was_made(bench: Commands, number: signal.Signa
     _, err = process.communicate(timeout=WAIT_SECONDS)
     assert process.returncode == 128 + number
     assert b"Traceback" not in err
-    assert b"interrupted; 1 of 2 runs are in results/" in err
+    assert b"interrupted; 1 of 2 runs are in bench-results/" in err
     assert not is_running(worker)
     assert contents(bench.cwd / "here") == {}
     assert len(results(bench)) == 1
@@ -206,12 +254,39 @@ def test_a_profile_that_this_machine_cannot_have_is_left_out(bench: Commands) ->
     assert {each["profile"]["name"] for each in results(bench)} == {"FAST"}
 
 
+def test_an_interrupt_within_a_workload_leaves_nothing(bench: Commands) -> None:
+    line = ["wrong:SleepsWhenLoadedAgain", *OPTIONS]
+    process, worker = until_it_sleeps(bench, lambda: bench.start("bench_run", *line))
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=WAIT_SECONDS)
+    assert process.returncode == 128 + signal.SIGINT
+    assert b"Traceback" not in err
+    wait_until(lambda: not is_running(worker))
+    assert contents(bench.cwd / "here") == {}
+
+
+def test_a_wrong_answer_is_an_error(bench: Commands) -> None:
+    result = bench("bench_run", "wrong:Stays", *OPTIONS, "--workload", "rewind")
+    assert result.code == 1
+    assert "error: wrong: rewind: the newest block is " in result.err
+    outcomes = {case["workload"]: case["outcome"] for case in results(bench)[-1]["cases"]}
+    assert outcomes == {"load": "measured", "read_random": "measured", "rewind": "wrong"}
+
+
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
         (["--profile", "QUICK"], "there is no profile 'QUICK': FAST, SLOW, SPINNING"),
         (["--profile", "FAST:iops=1"], "'FAST' can't name own numbers"),
         (["--time-limit", "0"], "--time-limit"),
+        (["--coins", "1"], "--coins"),
+        (["--heights", "1"], "--heights"),
+        (["--runs", "0"], "--runs"),
+        (["--flush-every", "0"], "--flush-every"),
+        (["--durability", "strong"], "--durability"),
+        (["--dir", "nowhere"], "does not exist"),
+        (["--input", "nowhere"], "does not exist"),
+        (["--loads-only", "--workload", "rewind"], "--loads-only goes with no --workload"),
     ],
 )
 def test_usage_errors(bench: Commands, options: list[str], problem: str) -> None:
@@ -222,7 +297,15 @@ def test_errors(bench: Commands) -> None:
     assert "did you mean sqlite_v3" in bench("bench_run", "sqlite_v4").error()
     two = bench("bench_run", "wrong", "wrong:Wrong").error()
     assert two == "wrong and wrong:Wrong would both be wrong in the results"
-    Path(bench.cwd / "results" / "box").mkdir(parents=True)
-    Path(bench.cwd / "results" / "box" / "half.json").write_text("{")
+    Path(bench.cwd / "bench-results" / "box").mkdir(parents=True)
+    Path(bench.cwd / "bench-results" / "box" / "half.json").write_text("{")
     damaged = bench("bench_run", "null", *OPTIONS, "--machine", "box").error()
-    assert damaged.startswith("results/box/half.json is no JSON")
+    assert damaged.startswith("bench-results/box/half.json is no JSON")
+    huge = bench("bench_run", "memory", "--coins", 10**15)
+    assert huge.code == 1
+    assert "free some, or take another --dir" in huge.err
+    no_replay = bench("bench_run", "memory", "--input", "wrong.py", "--dir", "here")
+    assert no_replay.code == 1
+    assert "line 2: expected" in no_replay.err
+    assert "Traceback" not in huge.err + no_replay.err
+    assert contents(bench.cwd / "here") == {}

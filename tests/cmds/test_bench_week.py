@@ -4,8 +4,8 @@ from importlib.util import find_spec
 
 import pytest
 
-from cdb.bench.profiles import FAST, SLOW, SPINNING, parse_profile
 from cdb.cmds.bench_week import with_memory
+from cdb.lab.profile import FAST, SLOW, SPINNING, parse_profile
 from tests.conftest import Commands, contents
 
 

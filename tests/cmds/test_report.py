@@ -15,8 +15,8 @@ from tests.report.node_fixtures import comparison, week
 def results(tmp_path: Path) -> Path:
     """Results of two profiles, where the command looks for them."""
     documents = [*matrix(("floor", "coin_log"), 1), *matrix(("coin_log",), 1, profile="SLOW")]
-    write(documents, tmp_path / "results")
-    return tmp_path / "results"
+    write(documents, tmp_path / "bench-results")
+    return tmp_path / "bench-results"
 
 
 @pytest.mark.parametrize(("form", "title"), [("md", "# What"), ("terminal", "What storing")])
@@ -29,6 +29,16 @@ def test_text_goes_to_standard_output(
     assert "0.280 s †" in result.out.decode()
     assert result.err == ""
     assert contents(results.parent) == before
+
+
+def test_machines_of_the_first_place_come_first(run_command: Commands, results: Path) -> None:
+    write(matrix(("coin_log",), 1, machine="abacus"), results.parent / "published")
+    out = run_command("report", results, "published", "--format", "md").fine().out.decode()
+    titles = [line for line in out.splitlines() if line.startswith("## ")]
+    assert titles[:2] == ["## epyc", "## abacus (measured elsewhere)"]
+    alone = run_command("report", "--format", "md").fine().out.decode()
+    assert "abacus" not in alone
+    assert "elsewhere" not in alone
 
 
 def test_text_goes_to_a_file(run_command: Commands, results: Path) -> None:
@@ -87,19 +97,18 @@ def test_a_readme_without_a_place_stays_as_it_is(run_command: Commands, results:
 
 
 def test_no_results_is_said_with_what_to_do(run_command: Commands) -> None:
-    assert (
-        run_command("report").error() == "there are no results at results; make some: cdb bench run"
-    )
-    (run_command.cwd / "results").mkdir()
-    expected = "there are no results below results; make some: cdb bench run"
+    expected = "there are no results at bench-results; make some: cdb bench run"
+    assert run_command("report").error() == expected
+    (run_command.cwd / "bench-results").mkdir()
+    expected = "there are no results below bench-results; make some: cdb bench run"
     assert run_command("report").error() == expected
 
 
 def test_a_bad_file_is_one_line(run_command: Commands, results: Path) -> None:
     (results / "bad.json").write_text("{", "utf-8")
-    assert run_command("report").error().startswith("results/bad.json is no JSON: ")
+    assert run_command("report").error().startswith("bench-results/bad.json is no JSON: ")
     (results / "bad.json").write_text("{}", "utf-8")
-    assert run_command("report").error().startswith("results/bad.json: $: ")
+    assert run_command("report").error().startswith("bench-results/bad.json: $: ")
     assert not (run_command.cwd / "report.html").exists()
 
 

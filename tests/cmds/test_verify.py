@@ -14,8 +14,8 @@ from cdb.blocks import BlockSpendInfo
 from cdb.schemas import SchemaInfo, find_schema
 from cdb.schemas.memory import MemorySchema
 from cdb.testing.chains import reward
-from tests.bench.processes import is_running
 from tests.conftest import COMMAND_SECONDS, Commands, contents, digest_of, load_all
+from tests.lab.processes import is_running
 
 Blocks = tuple[BlockSpendInfo, ...]
 Loaded = Callable[[str], Path]
@@ -226,7 +226,7 @@ def test_a_missing_database(run_command: Commands, options: list[str]) -> None:
     assert contents(run_command.cwd) == {}
 
 
-MAPS_FAR = "cdb.testing.faults.evasive:MapsFar"
+MAPS_FAR = "tests.faults.evasive:MapsFar"
 
 
 def test_a_database_that_kills_its_reader_is_told_in_one_line(

@@ -21,10 +21,11 @@ from cdb.testing.adversary import (
     near,
 )
 from cdb.testing.chains import Chain, hash_of, reward
-from cdb.testing.faults import CATALOGUE, BrokenPromiseError, attack, gullible
+from cdb.testing.faults import CATALOGUE, BrokenPromiseError, attack
 from cdb.testing.side_by_side import SideBySide
+from tests.faults import gullible
 
-GULLIBLE = "cdb.testing.faults.gullible"
+GULLIBLE = "tests.faults.gullible"
 
 
 def fatal_attacks(twin: type[MemorySchema]) -> list[str]:

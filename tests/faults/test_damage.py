@@ -21,8 +21,8 @@ from cdb.testing.faults.rotting import Rotting
 from cdb.testing.surviving import SurvivingTests
 from tests.conftest import Commands, index_factories, ready_schemas
 
-BROKEN = "cdb.testing.faults.broken"
-EVASIVE = "cdb.testing.faults.evasive"
+BROKEN = "tests.faults.broken"
+EVASIVE = "tests.faults.evasive"
 CONTENTS = Random(0).randbytes(20_000)
 EARLIER = {3: Random(1).randbytes(10_000), 5: Random(2).randbytes(20_000)}
 INDEXED = sorted(index_factories())

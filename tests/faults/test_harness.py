@@ -16,7 +16,7 @@ pytestmark = [
 
 
 def spec_of(name: str) -> str:
-    return f"cdb.testing.faults.broken:{name}"
+    return f"tests.faults.broken:{name}"
 
 
 class TestGood(FaultTests):
@@ -69,7 +69,7 @@ def test_a_broken_promise_is_caught_and_again_by_the_command_that_is_told(
     ],
 )
 def test_who_fails_early_has_kept_no_promise(name: str, trial: str, problem: str) -> None:
-    spec, most = f"cdb.testing.faults.{name}", {"short": 20, "rivals": None}.get(trial, 2)
+    spec, most = f"tests.faults.{name}", {"short": 20, "rivals": None}.get(trial, 2)
     with scratch() as directory, pytest.raises(BrokenPromiseError, match=problem):
         CATALOGUE[trial].trial(spec, 1, directory, most=most, only=None)
 

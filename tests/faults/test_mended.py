@@ -4,6 +4,7 @@ import errno
 import os
 import struct
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -17,8 +18,9 @@ from cdb.testing.faults import CATALOGUE, all_subjects, missing, scratch
 from cdb.testing.faults.calls import INTERFERENCES, Interference, interfere
 from cdb.testing.faults.power import record
 from cdb.testing.faults.recorder import Kind, Operation
+from cdb.testing.faults.runs import Request, Run
 from cdb.testing.faults.shim import Calls
-from cdb.testing.faults.trial import Request, new_directory, trials_of
+from cdb.testing.faults.trial import DATABASE, new_directory
 
 pytestmark = pytest.mark.long  # of the lab, not of what it looks at
 
@@ -131,11 +133,13 @@ def test_a_table_that_cannot_be_read_while_it_is_taken_in_is_not_believed_to_be_
 
 def _reads_that_rocksdb_swallows(spec: str, seed: int, root: Path) -> Iterator[int]:
     """Which reads of its tables, counted from 1, may fail and it would go on writing."""
-    trials = trials_of(spec)
-    count = trials.run(Request(seed, str(new_directory(root)), calls=Calls.READ)).calls
-    for call in range(1, count + 1):
-        failing = Request(seed, str(new_directory(root)), None, Calls.READ, call, call, errno.EIO)
-        if "because a read failed" in str(trials.run(failing).error):
+
+    def ended(call: int, action: int) -> Run:
+        request = Request(spec, seed, new_directory(root) / DATABASE, calls=Calls.READ)
+        return Run(replace(request, first=call, last=call, action=action)).listen_to_end()
+
+    for call in range(1, ended(0, 0).calls + 1):
+        if "because a read failed" in str(ended(call, errno.EIO).error):
             yield call
 
 

@@ -15,7 +15,7 @@ from cdb.testing.base import expected_state
 from cdb.testing.chains import sample_chain
 from cdb.testing.faults import CATALOGUE, BrokenPromiseError, memory_slope, scratch
 
-FORGETFUL = "cdb.testing.faults.forgetful"
+FORGETFUL = "tests.faults.forgetful"
 
 
 @pytest.mark.parametrize(

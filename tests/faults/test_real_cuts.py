@@ -13,9 +13,9 @@ from cdb.testing.faults import CATALOGUE, BrokenPromiseError, Coverage, all_subj
 from cdb.testing.faults.loop_disk import SMALL_EXT4, loop_disk
 from cdb.testing.faults.trial import MEMORY
 from cdb.testing.plugin import FAULT_COVERAGE
-from tests.bench.places import seen, wait_until_gone
-from tests.bench.processes import soon
 from tests.conftest import Commands
+from tests.lab.places import seen, wait_until_gone
+from tests.lab.processes import soon
 
 pytestmark = pytest.mark.long  # of the lab, not of what it looks at
 
@@ -56,14 +56,14 @@ def test_nothing_is_lost_by_a_slow_disk(cut: Cut, trial: str) -> None:
 
 @pytest.mark.parametrize("trial", FAST_DISKS)
 def test_a_good_store_passes(cut: Cut, trial: str) -> None:
-    assert cut(trial, "cdb.testing.faults.broken:Good", CUTS).points == CUTS
+    assert cut(trial, "tests.faults.broken:Good", CUTS).points == CUTS
 
 
 @pytest.mark.parametrize("name", ["NoFsync", "NoDirectoryFsync"])
 @pytest.mark.parametrize("trial", FAST_DISKS)
 def test_a_store_that_does_not_sync_is_caught(cut: Cut, trial: str, name: str) -> None:
     with pytest.raises(BrokenPromiseError, match=r"was acknowledged|was begun|Corrupt") as caught:
-        cut(trial, f"cdb.testing.faults.broken:{name}", MOST_CUTS)
+        cut(trial, f"tests.faults.broken:{name}", MOST_CUTS)
     assert f" {trial} " in caught.value.case.command
 
 

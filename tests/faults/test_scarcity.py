@@ -6,7 +6,7 @@ import pytest
 
 from cdb.errors import UnsupportedError
 from cdb.testing.faults import CATALOGUE, BrokenPromiseError, all_subjects, scratch
-from cdb.testing.faults.live import Request, Runs
+from cdb.testing.faults.runs import Request, Run
 from cdb.testing.faults.scarcity import SHORTAGES
 from cdb.testing.faults.trial import DATABASE
 from cdb.testing.plugin import FAULT_COVERAGE
@@ -42,8 +42,9 @@ def test_a_database_that_cannot_be_made_is_not_called_missing() -> None:
 
 
 def test_a_shared_memory_file_that_cannot_grow_wants_space() -> None:
-    with scratch() as directory, Runs("blockchain_v2") as runs:
-        run = runs.run(Request(1, str(directory / DATABASE), file_bytes=16_384))
+    with scratch() as directory:
+        request = Request("blockchain_v2", 1, directory / DATABASE, file_bytes=16_384)
+        run = Run(request).listen_to_end()
     assert run.error is not None
     assert run.error.endswith("SHMSIZE); free some space, then open it again")
 
@@ -54,4 +55,4 @@ def test_a_mapping_that_kills_on_a_full_disk_is_caught() -> None:
     if problem is not None:
         pytest.skip(problem)
     with scratch() as directory, pytest.raises(BrokenPromiseError, match="died of signal 7"):
-        kind.trial("cdb.testing.faults.broken:Maps", 1, directory, most=None, only=None)
+        kind.trial("tests.faults.broken:Maps", 1, directory, most=None, only=None)

@@ -23,15 +23,15 @@ from cdb.errors import CdbError
 from cdb.testing.faults import CATALOGUE, Coverage, Limit, Subject
 from cdb.testing.faults.attempt import Attempt, BrokenPromise, Failure, Untried, Verdict
 from cdb.testing.faults.soak import Result, Rotation, take_turns
-from tests.bench.processes import is_running, soon
 from tests.conftest import Commands
+from tests.lab.processes import is_running, soon
 
 pytestmark = pytest.mark.long  # of the lab, not of what it looks at
 
 SOAKS = Path(__file__).parents[2] / "reports" / "soaks"
 REPORTS = {path.stem: json.loads(path.read_bytes()) for path in sorted(SOAKS.glob("*.json"))}
-GOOD = "cdb.testing.faults.broken:Good"
-BROKEN = "cdb.testing.faults.broken:NoLock"
+GOOD = "tests.faults.broken:Good"
+BROKEN = "tests.faults.broken:NoLock"
 TWINS = """
 import os, pathlib, shutil, signal, sys, time
 from cdb.errors import UnsupportedError

@@ -85,9 +85,13 @@ def test_the_floor_and_null_are_no_contestants(printed: str) -> None:
     rows = {
         line.split()[0]: " ".join(line.split()) for line in reversed(printed.splitlines()) if line
     }
-    assert rows["floor"].startswith("floor 0.144 / 0.150 / 0.156 s – ×1.0 ")
-    assert rows["coin_log"].startswith("coin_log ✓ 0.269 / 0.280 / 0.291 s ×1.0 ×1.9 ")
-    assert rows["null"].startswith("null keeps nothing 0.115 / 0.120 / 0.125 s – ×0.8 ")
+    assert rows["floor"].startswith("floor 5 runs 0.144 / 0.150 / 0.156 s ×1 / ×1 / ×1 – ")
+    assert rows["coin_log"].startswith(
+        "coin_log ✓, 5 runs 0.269 / 0.280 / 0.291 s ×1.0 ×1.87 / ×1.87 / "
+    )
+    assert rows["null"].startswith(
+        "null keeps nothing, 5 runs 0.115 / 0.120 / 0.125 s ×0.8 / ×0.8 / "
+    )
 
 
 def test_failures_are_told_with_their_reasons(printed: str) -> None:
@@ -97,7 +101,7 @@ def test_failures_are_told_with_their_reasons(printed: str) -> None:
         "- rocks_kv: rewind: failed in 1 of 5 runs: its process was killed by signal 9",
     ):
         assert line in printed.splitlines()
-    assert re.search(r"^flat_file +✗ +– ", printed, re.MULTILINE)
+    assert re.search(r"^flat_file +✗, 5 runs +✗ wrong ", printed, re.MULTILINE)
 
 
 def test_nothing_in_results_is_markup_or_control(written: str, printed: str) -> None:
@@ -134,5 +138,5 @@ def test_a_busy_machine_is_told() -> None:
 
 def test_sixty_runs_are_two_groups() -> None:
     printed = terminal(outline(build(sixty_runs())))
-    assert printed.count("load: min / median / max") == 2
+    assert printed.count("\nTime  ") == 2
     assert HOSTILE not in printed

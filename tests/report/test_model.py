@@ -11,6 +11,8 @@ import pytest
 from cdb.bench.results import Document, ResultError
 from cdb.report.answers import answer, answers
 from cdb.report.build import build
+from cdb.report.group_tables import lookup_tables
+from cdb.report.growth import growth_tables
 from cdb.report.model import LOAD, TOTAL, Case, Group, Mark, Row, Spread
 from cdb.report.published import published_table
 from cdb.report.read import read
@@ -201,6 +203,65 @@ def test_what_follows_from_a_run() -> None:
     assert row.figures[TOTAL]["size_bytes_per_coin"].median == pytest.approx(0.98 * 69)
 
 
+def test_a_load_is_held_against_the_floor_of_its_own_round() -> None:
+    documents = matrix(("floor", "coin_log"), 3)
+    slow = next(each for each in documents if each["schema"]["name"] == "floor")
+    documents[documents.index(slow)] = with_figures(slow, wall_seconds=0.28, user_seconds=None)
+    row = row_of(only_group(documents), "coin_log")
+    wall_ratio, cpu_ratio = (row.figure(LOAD, f"{what}_floor_ratio") for what in ("wall", "cpu"))
+    assert wall_ratio is not None
+    assert cpu_ratio is not None
+    assert (wall_ratio.runs, cpu_ratio.runs) == (3, 2)
+    assert wall_ratio.min == pytest.approx(1.0)
+    assert wall_ratio.max == pytest.approx(0.28 / 0.15)
+    assert cpu_ratio.median == pytest.approx(0.28 / 0.15)
+
+
+def test_a_load_without_the_floor_in_its_round_has_no_ratio_to_it() -> None:
+    documents = [*matrix(("floor",), 2), *matrix(("coin_log",), 2, matrix=NEXT_MATRIX)]
+    assert row_of(only_group(documents), "coin_log").figure(LOAD, "wall_floor_ratio") is None
+
+
+def test_what_a_coin_costs_in_each_size() -> None:
+    documents = [
+        *matrix(("floor", "coin_log", "rocks")),
+        *matrix(("floor", "coin_log"), 1, coins=4_000_000, speed=0.5),
+        *matrix(("coin_log",), durability="none"),
+        *matrix(("coin_log",), profile="SLOW"),
+    ]
+    ((setting, table),) = growth_tables(build(documents).groups)
+    assert (setting.profile, setting.durability, setting.coins) == ("FAST", "power", 4_000_000)
+    assert table.header == (
+        "a coin of a load",
+        "1,000,000 coins",
+        "4,000,000 coins",
+        "last / first",
+    )
+    assert [row[0] for row in table.rows] == [
+        *("floor, wall", "floor, CPU", "coin_log, wall", "coin_log, CPU")
+    ]
+    assert table.rows[2] == ("coin_log, wall", "0.28 µs", "0.56 µs †", "×2.0")
+
+
+def test_of_replays_of_one_size_the_newest_counts() -> None:
+    other = run("coin_log", matrix=NEXT_MATRIX, speed=2)
+    other["replay"]["digest"] = "1" * 64
+    documents = [run("coin_log"), other, run("coin_log", coins=4_000_000)]
+    ((_, table),) = growth_tables(build(documents).groups)
+    assert table.header[1:3] == ("1,000,000 coins", "4,000,000 coins")
+    assert table.rows[0] == ("coin_log, wall", "0.14 µs †", "0.28 µs †", "×2.0")
+
+
+def test_unsettled_lookups_come_last() -> None:
+    document = run("coin_log")
+    warm = next(each for each in document["cases"] if each["parameters"] == dict(WARM.parameters))
+    unsettled = warm | {"parameters": warm["parameters"] | {"state": "unsettled"}}
+    document["cases"].insert(1, unsettled)  # where a load leaves it
+    captions = [table.caption for table in lookup_tables(only_group([document]))]
+    assert captions[0] == "existing names · warm · settled · packed"
+    assert captions[-1] == "existing names · warm · unsettled · packed"
+
+
 def test_phases_are_those_of_the_middle_load_and_sum_to_its_time() -> None:
     row = row_of(only_group(matrix(("coin_log",), 4)), "coin_log")
     assert [name for name, _ in row.phases] == ["open", "parse", "accept", "flush", "close"]
@@ -260,9 +321,32 @@ def test_the_answer_names_the_fastest_and_by_how_much() -> None:
     assert text == (
         "On epyc, FAST, 1,000,000 coins, flushed to survive power loss each 50,000: coin_log loads "
         "fastest (0.280 s, 79 times faster than blockchain_v2, 1.9 times the floor's time); "
-        "coin_log answers most lookups from a warm cache (1.57 M/s, packed); "
+        "coin_log answers most lookups from a warm cache (1.57 M/s packed); "
         "among schemas built on an existing engine rocks_kv loads fastest (0.550 s); "
         "coin_log is smallest on disk (69 B a coin)."
+    )
+
+
+def test_the_reference_model_is_recommended_for_nothing() -> None:
+    documents = matrix(("memory", "rocks"))
+    fast = [with_figures(each, wall_seconds=0.01, size_bytes=1) for each in documents[::2]]
+    text = answer(only_group([*fast, *documents[1::2]]))
+    assert "memory" not in text
+    assert "rocks loads fastest" in text
+    assert "rocks is smallest" in text
+
+
+def test_lookups_are_told_in_both_forms() -> None:
+    fast, slow = run("coin_log"), run("rocks")
+    warm = next(case for case in fast["cases"] if case["parameters"] == dict(WARM.parameters))
+    figures = warm["figures"] | {"names_per_second": 500_000.0}
+    objects = warm | {"parameters": warm["parameters"] | {"form": "objects"}, "figures": figures}
+    fast["cases"] = [*fast["cases"], objects]
+    for case in slow["cases"]:
+        if case["workload"] == "read_random":
+            case["parameters"]["form"] = "objects"
+    assert "from a warm cache (500 k/s † as objects, 1.57 M/s † packed);" in answer(
+        only_group([fast, slow])
     )
 
 

@@ -1,9 +1,11 @@
 """The page as it is in its file: complete, offline, escaped, and with its sources inside."""
 
+import json
 import re
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -73,6 +75,33 @@ def test_curves_are_pictures_too(report: Report, html: str) -> None:
     figures = re.findall(r'<figure class="chart">(.*?)</figure>', html, re.DOTALL)
     assert len(figures) >= 2 * len(report.groups)
     assert all("<svg" in figure and "<path" in figure for figure in figures)
+
+
+def test_a_schema_has_one_colour_in_bars_and_curves(html: str) -> None:
+    bars = dict(re.findall(r'<tr data-schema="(\w+)" data-competes style="--c:([^;]+);', html))
+    curves: dict[str, str] = {}
+    for text in re.findall(r'<script type="application/json">(.*?)</script>', html, re.DOTALL):
+        for scale in _colours(json.loads(text)):
+            curves |= zip(scale["domain"], scale["range"], strict=True)
+    assert len(set(bars.values())) > 3
+    assert {name: curves[name] for name in bars} == bars
+
+
+def _colours(part: Any) -> Iterator[dict[str, list[str]]]:
+    """The scales of colours in a specification."""
+    if isinstance(part, dict):
+        if str(part.get("range", [""])[:1]).startswith("['var(--s"):
+            yield part
+        part = list(part.values())
+    for each in part if isinstance(part, list) else ():
+        yield from _colours(each)
+
+
+def test_each_row_says_how_many_runs_are_behind_it(report: Report, html: str) -> None:
+    counts = {row.runs for group in report.groups for row in group.rows}
+    assert len(counts) > 1
+    for count in counts:
+        assert f'<small class="runs">{count} run{"" if count == 1 else "s"}</small>' in html
 
 
 def test_every_bar_has_its_ratio_in_words(report: Report, html: str) -> None:

@@ -1,7 +1,7 @@
 """What a database holds, read through the contract alone: no case, unless that is wrong."""
 
-from cdb.bench.process import WrongAnswerError
 from cdb.bench.workload import Cases, Database
+from cdb.lab.process import WrongAnswerError
 from cdb.state import summarize
 
 

@@ -9,9 +9,10 @@ from typing import Any
 
 from cdb.bench import page_cache
 from cdb.bench.loading import load
-from cdb.bench.process import Limits, fresh_within
-from cdb.bench.profiles import FAST, place
 from cdb.bench.workload import Case, Cases, Database
+from cdb.lab.places import place
+from cdb.lab.process import Limits, fresh_within
+from cdb.lab.profile import FAST
 from cdb.meter import size_bytes
 
 PART = 3

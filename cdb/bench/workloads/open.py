@@ -14,10 +14,11 @@ from typing import Any
 
 from cdb.ahead import ahead
 from cdb.bench.answers import check_newest, check_questions
-from cdb.bench.process import KilledError, WorkloadError
-from cdb.bench.profiles import FAST, place
 from cdb.bench.tail import packs_of
 from cdb.bench.workload import Case, Cases, Database
+from cdb.lab.places import place
+from cdb.lab.process import KilledError, WorkloadError
+from cdb.lab.profile import FAST
 from cdb.loader import Loader
 
 CHECKED_NAMES = 1_000

@@ -17,12 +17,12 @@ from typing import Any
 from cdb.bench.answers import Lookups, fastest_lookups
 from cdb.bench.asking import warm_up
 from cdb.bench.figures import latency_figures
-from cdb.bench.latencies import nearest_rank
-from cdb.bench.process import WrongAnswerError
 from cdb.bench.questions import Questions, infos_of
 from cdb.bench.tail import packs_of
 from cdb.bench.workload import Case, Cases, Database
 from cdb.coins import NAME_BYTES, CoinInfo
+from cdb.lab.latencies import nearest_rank
+from cdb.lab.process import WrongAnswerError
 from cdb.loader import Loader
 from cdb.packed import INFO_BYTES, PackedBlocks
 from cdb.schemas import Schema

@@ -7,9 +7,9 @@ import time
 from bisect import bisect_left
 from itertools import islice
 
-from cdb.bench.process import WrongAnswerError
 from cdb.bench.tail import packs_of
 from cdb.bench.workload import Case, Cases, Database
+from cdb.lab.process import WrongAnswerError
 
 COINS, QUICK_COINS = 200_000, 20_000
 ROUND_BLOCKS = 1_000

@@ -6,13 +6,13 @@ from functools import partial
 from typing import Any
 
 from cdb.bench.node_rounds import STORES
-from cdb.bench.process import Limits, fresh_within
-from cdb.bench.profiles import Place
 from cdb.bench.results import Document
 from cdb.bench.rounds import rotated
 from cdb.chia.bench import work
 from cdb.chia.bench.measuring import Setting, measured, round_of
 from cdb.chia.bench.work import Job
+from cdb.lab.places import Place
+from cdb.lab.process import Limits, fresh_within
 
 BYTES_A_COIN = 1_500
 """Of both stores, with what blocks of the measurements leave in them."""

@@ -11,10 +11,11 @@ from cdb.bench.document import described
 from cdb.bench.machine import load_average
 from cdb.bench.matrix import timestamp
 from cdb.bench.node_rounds import differing_answers
-from cdb.bench.process import WrongAnswerError
-from cdb.bench.profiles import Place, Profile, place
 from cdb.bench.results import NODE, VERSION, Document
 from cdb.bench.rounds import Note
+from cdb.lab.places import Place, place
+from cdb.lab.process import WrongAnswerError
+from cdb.lab.profile import Profile
 
 
 @dataclass(frozen=True, slots=True)

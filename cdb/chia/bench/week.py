@@ -11,14 +11,16 @@ from typing import Any
 
 from cdb.bench.counter import watched
 from cdb.bench.node_rounds import STORES
-from cdb.bench.process import Limits, fresh_within
-from cdb.bench.profiles import FAST, Place, place
 from cdb.bench.results import Document
 from cdb.bench.rounds import rotated
+from cdb.bench.sync_calls import counting_syncs
 from cdb.chia.bench import work
 from cdb.chia.bench.measuring import Setting, measured, round_of
 from cdb.coins import MAX_U32
 from cdb.errors import storage_errors
+from cdb.lab.places import Place, place
+from cdb.lab.process import Limits, fresh_within
+from cdb.lab.profile import FAST
 from cdb.mainnet_shape import mainnet_shaped_blocks
 from cdb.progress import Progress
 from cdb.replay import write_blocks
@@ -137,11 +139,12 @@ class Week:
         }
         what = f"{self.setting.profile.name}, {store}"
         self.setting.note(f"{what}: {_plan(week)}")
+        limits = Limits(there.join, environment=counting_syncs())
         with (
             self.bar(what, parts.hinted + parts.blocks + week["rest"], " blocks") as tell,
             watched(progress, tell),
         ):
-            cases = fresh_within(Limits(there.join), work.live, week).cases
+            cases = fresh_within(limits, work.live, week).cases
         shutil.rmtree(directory)
         return cases
 

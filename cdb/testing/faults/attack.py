@@ -21,10 +21,9 @@ from cdb.testing.adversary import ATTACKS, CRAFTS, FEW, MANY, MASSES, ordinary_c
 from cdb.testing.chains import child
 from cdb.testing.faults.coverage import Coverage
 from cdb.testing.faults.oracle import BrokenPromiseError, Case, error_text
-from cdb.testing.faults.remote import RemoteSchema
+from cdb.testing.faults.remote import RemoteSchema, remotely
 from cdb.testing.faults.script import is_load
 from cdb.testing.faults.trial import DATABASE, new_directory, usable
-from cdb.testing.side_by_side import SideBySide
 
 TRIAL = "attack"
 MOST_TIMES = 4.0
@@ -57,17 +56,8 @@ def _in_masses(seed: int) -> str | None:
 
 
 def _attack(spec: str, seed: int, name: str, place: Path, n: int) -> None:
-    opened: list[RemoteSchema] = []
-
-    def open_schema() -> RemoteSchema:
-        opened.append(RemoteSchema(spec, place / DATABASE))
-        return opened[-1]
-
-    try:
-        ATTACKS[name](SideBySide(open_schema), Random(seed), n)  # noqa: S311 - reproducible
-    finally:
-        for schema in opened[-1:]:
-            schema.kill()
+    with remotely(spec, place / DATABASE) as (both, _):
+        ATTACKS[name](both, Random(seed), n)  # noqa: S311 - reproducible
 
 
 def _seconds(spec: str, place: Path, coins: Sequence[Coin]) -> float:

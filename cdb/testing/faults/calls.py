@@ -21,9 +21,10 @@ from cdb.testing.faults.crash_states import NOTHING, Tree, crash_state, write_tr
 from cdb.testing.faults.disk import Disk, FileSystem
 from cdb.testing.faults.oracle import BrokenPromiseError, Case, Oracle, check_ended_well
 from cdb.testing.faults.recorder import read_trace
+from cdb.testing.faults.runs import Request, Run
 from cdb.testing.faults.script import most_of
 from cdb.testing.faults.shim import CUT_SHORT, FOREVER, KILL, Calls
-from cdb.testing.faults.trial import DATABASE, Outcome, Request, new_directory, trials_of
+from cdb.testing.faults.trial import DATABASE, new_directory
 
 NOT_MET = "not met"
 _CHANGE = Calls.CHANGE
@@ -77,7 +78,6 @@ def interfere(
 
     See Trial; how: one of INTERFERENCES, only: the number of one call.
     """
-    trials = trials_of(spec)
     interference = INTERFERENCES[how]
     oracle = Oracle(spec, seed)
     root, trace = directory / "root", directory / "trace"
@@ -89,22 +89,23 @@ def interfere(
         case = Case(how, spec, seed, str(number))
         last = FOREVER if interference.is_sticky else number
         request = Request(
+            spec,
             seed,
-            str(new_directory(root)),
-            str(trace),
-            interference.calls,
-            number,
-            last,
-            interference.action,
+            new_directory(root) / DATABASE,
+            trace=trace,
+            calls=interference.calls,
+            first=number,
+            last=last,
+            action=interference.action,
         )
-        outcome = trials.run(request)
-        if not is_met(case, outcome, number, interference.action, root):
+        ended = Run(request).listen_to_end()
+        if not is_met(case, ended, number, interference.action, root):
             found[NOT_MET] += 1
         if interference.fails:
             place = new_directory(directory / "synced")
             write_tree(_synced(root, trace), place)
-            oracle.check(case, place / DATABASE, oracle.after_power_cut(outcome.progress))
-        oracle.check(case, root / DATABASE, outcome.progress)
+            oracle.check(case, place / DATABASE, oracle.after_power_cut(ended.progress))
+        oracle.check(case, root / DATABASE, ended.progress)
     return Coverage(how, spec, seed, len(chosen), count, len(chosen), dict(found))
 
 
@@ -113,29 +114,30 @@ def calls_of(oracle: Oracle, case: Case, root: Path, calls: Calls) -> int:
 
     Raises BrokenPromiseError, and UnsupportedError where there is none.
     """
-    outcome = trials_of(case.spec).run(Request(case.seed, str(new_directory(root)), calls=calls))
-    check_ended_well(case, outcome.error, outcome.signal)
+    request = Request(case.spec, case.seed, new_directory(root) / DATABASE, calls=calls)
+    ended = Run(request).listen_to_end()
+    check_ended_well(case, ended.error, ended.signal)
     oracle.check_whole(case, root / DATABASE)
-    if not outcome.calls:
+    if not ended.calls:
         raise UnsupportedError(f"its script makes no call that {case.trial} could interfere with")
-    return outcome.calls
+    return ended.calls
 
 
-def is_met(case: Case, outcome: Outcome, number: int, action: int, root: Path) -> bool:
+def is_met(case: Case, ended: Run, number: int, action: int, root: Path) -> bool:
     """Whether a run came to the call that it was to be disturbed at: threads may make fewer.
 
     Raises BrokenPromiseError where it ends as nothing that was put in explains.
     """
-    killed = action == KILL and outcome.signal == signal.SIGKILL
-    if outcome.signal and not killed:
-        raise BrokenPromiseError(case, f"the process died of signal {outcome.signal}")
-    met = killed or outcome.calls >= number
-    if outcome.error is not None:
+    killed = action == KILL and ended.signal == signal.SIGKILL
+    if ended.signal and not killed:
+        raise BrokenPromiseError(case, f"the process died of signal {ended.signal}")
+    met = killed or ended.calls >= number
+    if ended.error is not None:
         if not met:
-            raise BrokenPromiseError(case, f"nothing was put in, and it fails: {outcome.error}")
+            raise BrokenPromiseError(case, f"nothing was put in, and it fails: {ended.error}")
         if action in HARMLESS:
-            raise BrokenPromiseError(case, f"it is noticed: {outcome.error}")
-        check_error(case, outcome.error, is_ours=outcome.is_ours, root=root)
+            raise BrokenPromiseError(case, f"it is noticed: {ended.error}")
+        check_error(case, ended.error, is_ours=ended.is_ours, root=root)
     return met
 
 

@@ -9,9 +9,9 @@ from pathlib import Path
 from time import sleep
 
 from cdb.testing.faults.coverage import Coverage
-from cdb.testing.faults.live import Request, Run, Runs
 from cdb.testing.faults.oracle import BrokenPromiseError, Case, Oracle
 from cdb.testing.faults.real_cuts import moments
+from cdb.testing.faults.runs import Request, Run
 from cdb.testing.faults.trial import DATABASE, new_directory
 
 TRIAL = "kill-load"
@@ -30,19 +30,18 @@ def kill_load(
     last = len(oracle.script.steps)
     chosen = moments(last, seed, most or KILLS, only)
     hits = 0
-    with Runs(spec) as runs:
-        for moment in chosen:
-            path = new_directory(directory / "root") / DATABASE
-            case = Case(TRIAL, spec, seed, moment.name)
-            load = Request(seed, str(path), LENGTH)
-            run = runs.start(load)
-            run.listen_until(moment.step)
-            hits += _kill(case, run, moment.wait_us)
-            # The last step closes: all that is left to do is to open.
-            opening = runs.start(replace(load, first=last - 1))
-            opening.listen_until(last)
-            _kill(case, opening, moment.opening_us)
-            oracle.check(case, path, run.progress)
+    for moment in chosen:
+        path = new_directory(directory / "root") / DATABASE
+        case = Case(TRIAL, spec, seed, moment.name)
+        load = Request(spec, seed, path, LENGTH)
+        run = Run(load)
+        run.listen_until(moment.step)
+        hits += _kill(case, run, moment.wait_us)
+        # The last step closes: all that is left to do is to open.
+        opening = Run(replace(load, done=last - 1))
+        opening.listen_until(last)
+        _kill(case, opening, moment.opening_us)
+        oracle.check(case, path, run.progress)
     found = {"while it ran": hits}
     return Coverage(TRIAL, spec, seed, len(chosen), len(chosen), len(chosen), found)
 

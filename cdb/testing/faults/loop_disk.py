@@ -1,6 +1,6 @@
 """A disk for trials whose power can be cut: a file system in a file, behind a loop device.
 
-A process of its own takes it away, also after kill -9 of this one (cdb.bench.profiles.keeper).
+A process of its own takes it away, also after kill -9 of this one (cdb.lab.keeper).
 """
 
 import errno
@@ -13,14 +13,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from time import monotonic, sleep
 
-from cdb.bench.process import NotMeasuredError
-from cdb.bench.profiles import FAST, Profile
-from cdb.bench.profiles.image import EXT4, FileSystem, device_of, mount, unmount
-from cdb.bench.profiles.image import missing as missing_for_disks
-from cdb.bench.profiles.places import kept, new_folder
-from cdb.bench.profiles.remains import DISK
-from cdb.bench.profiles.throttle import missing as missing_for_limits
 from cdb.errors import UnsupportedError
+from cdb.lab.image import EXT4, FileSystem, device_of, mount, unmount
+from cdb.lab.image import missing as missing_for_disks
+from cdb.lab.places import kept, new_folder
+from cdb.lab.process import NotMeasuredError
+from cdb.lab.profile import FAST, Profile
+from cdb.lab.remains import DISK
+from cdb.lab.throttle import missing as missing_for_limits
 
 SMALL_EXT4 = replace(
     EXT4,

@@ -29,9 +29,10 @@ from cdb.testing.faults.crash_states import (
 from cdb.testing.faults.disk import Disk, FileSystem
 from cdb.testing.faults.oracle import Case, Oracle, Progress, check_ended_well
 from cdb.testing.faults.recorder import Kind, Operation, read_trace
+from cdb.testing.faults.runs import Request, Run
 from cdb.testing.faults.script import most_of
 from cdb.testing.faults.subjects import subject_of
-from cdb.testing.faults.trial import DATABASE, Request, new_directory, trials_of
+from cdb.testing.faults.trial import DATABASE, new_directory
 
 TORN_STATES = 2
 PLACES_A_CUT = 4
@@ -87,9 +88,9 @@ def record(spec: str, seed: int, directory: Path) -> Recording:
     Raises BrokenPromiseError where it does not go well.
     """
     root, trace = new_directory(directory / "root"), directory / "trace"
-    outcome = trials_of(spec).run(Request(seed, str(root), str(trace)))
+    ended = Run(Request(spec, seed, root / DATABASE, trace=trace)).listen_to_end()
     case = Case(trial_on(FileSystem.STRICT), spec, seed, "none")
-    check_ended_well(case, outcome.error, outcome.signal)
+    check_ended_well(case, ended.error, ended.signal)
     return Recording(root, tuple(read_trace(trace)))
 
 

@@ -16,7 +16,7 @@ from cdb.testing.adversary import crafted_block, near
 from cdb.testing.chains import Chain, breaches, hash_of, random_block
 from cdb.testing.faults.coverage import Coverage
 from cdb.testing.faults.oracle import BrokenPromiseError, Case, error_text
-from cdb.testing.faults.remote import RemoteSchema
+from cdb.testing.faults.remote import remotely
 from cdb.testing.faults.trial import DATABASE, length, usable
 from cdb.testing.side_by_side import CALLS, SideBySide
 
@@ -37,28 +37,19 @@ def walk(
     last = length(most, only, STEPS)
     random = Random(seed)  # noqa: S311 - reproducible, not secret
     done: Counter[str] = Counter()
-    opened: list[RemoteSchema] = []
-
-    def open_schema() -> RemoteSchema:
-        opened.append(RemoteSchema(spec, directory / DATABASE))
-        return opened[-1]
-
     try:
-        both = SideBySide(open_schema)
-        while done.total() < last:
-            (name,) = random.choices(tuple(_STEPS), [weight for weight, _ in _STEPS.values()])
-            if name == "killed":
-                opened[-1].kill()
-            _STEPS[name][1](both, random)
-            done[name] += 1
-        both.agree()
+        with remotely(spec, directory / DATABASE) as (both, opened):
+            while done.total() < last:
+                (name,) = random.choices(tuple(_STEPS), [weight for weight, _ in _STEPS.values()])
+                if name == "killed":
+                    opened[-1].kill()
+                _STEPS[name][1](both, random)
+                done[name] += 1
+            both.agree()
     except Exception as error:
         case = Case(TRIAL, spec, seed, str(done.total() + 1))
         problem = f"after {dict(done)}: {error_text(error)}"
         raise BrokenPromiseError(case, problem) from error
-    finally:
-        for schema in opened[-1:]:
-            schema.kill()
     return Coverage(TRIAL, spec, seed, last, max(last, STEPS), len(opened), dict(done))
 
 

@@ -12,13 +12,13 @@ from pathlib import Path
 from random import Random
 from time import sleep
 
-from cdb.bench.profiles import FAST, SLOW, SPINNING, Profile
-from cdb.bench.profiles.image import FileSystem
 from cdb.disk.files import fsync_dir
+from cdb.lab.image import FileSystem
+from cdb.lab.profile import FAST, SLOW, SPINNING, Profile
 from cdb.testing.faults.coverage import Coverage
-from cdb.testing.faults.live import Request, Runs
 from cdb.testing.faults.loop_disk import SMALL_EXT4, XFS, LoopDisk, loop_disk, missing
 from cdb.testing.faults.oracle import BrokenPromiseError, Case, Oracle, Progress
+from cdb.testing.faults.runs import Request, Run
 from cdb.testing.faults.trial import DATABASE, new_directory
 
 LONGEST_WAIT_SECONDS = 0.05
@@ -85,15 +85,15 @@ def cut_really(
     last = len(oracle.script.steps)
     chosen = moments(last, seed, most or ground.cuts, only)
     found = Counter[str]()
-    with loop_disk(directory, ground.file_system, ground.profile) as disk, Runs(spec) as runs:
+    with loop_disk(directory, ground.file_system, ground.profile) as disk:
         for moment in chosen:
             path = _new_place(disk) / DATABASE
-            load = Request(seed, str(path), ground.length, groups=tuple(map(str, disk.groups)))
+            load = Request(spec, seed, path, ground.length, groups=disk.groups)
             case = Case(trial, spec, seed, moment.name)
-            progress = _cut(case, runs, load, moment.step, moment.wait_us, disk)
+            progress = _cut(case, load, moment.step, moment.wait_us, disk)
             # The last step closes: all that is left to do is to open.
-            opening = replace(load, first=last - 1)
-            _cut(case, runs, opening, last, moment.opening_us, disk)
+            opening = replace(load, done=last - 1)
+            _cut(case, opening, last, moment.opening_us, disk)
             digest = oracle.check(case, path, oracle.after_power_cut(progress))
             lost_nothing = digest == oracle.script.states[progress.begun]
             found[LOST_NOTHING if lost_nothing else LOST_UNPROMISED] += 1
@@ -122,20 +122,18 @@ def _new_place(disk: LoopDisk) -> Path:
     return place
 
 
-def _cut(
-    case: Case, runs: Runs, request: Request, step: int, wait_us: int, disk: LoopDisk
-) -> Progress:
+def _cut(case: Case, request: Request, step: int, wait_us: int, disk: LoopDisk) -> Progress:
     """How far a run got. An acknowledgement counts if it was heard before the cut."""
-    run = runs.start(request)
-    run.listen_until(step)
-    sleep(wait_us / 1e6)
-    run.listen()
-    kept = run.progress.kept
-    if run.error is not None or run.signal:
-        which = "the opening after a cut" if request.first else "the load"
-        problem = f"{which} ends with {run.error or run.signal}, the power being there"
-        raise BrokenPromiseError(case, problem)
-    disk.cut_power()
-    run.listen_to_end()
+    with Run(request) as run:
+        run.listen_until(step)
+        sleep(wait_us / 1e6)
+        run.listen()
+        kept = run.progress.kept
+        if run.error is not None or run.signal:
+            which = "the opening after a cut" if request.done else "the load"
+            problem = f"{which} ends with {run.error or run.signal}, the power being there"
+            raise BrokenPromiseError(case, problem)
+        disk.cut_power()
+        run.listen_to_end()
     disk.restart()
     return Progress(kept, run.progress.begun)

@@ -1,11 +1,9 @@
 """A schema in a process of its own, which can be killed, or be told to do anything there."""
 
-import multiprocessing
-from collections.abc import Callable
-from multiprocessing.connection import Connection
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from operator import attrgetter, methodcaller
 from os import PathLike
-from threading import Lock
 from typing import Any, Concatenate, NamedTuple, ParamSpec, Self, TypeVar
 
 from cdb.blocks import BlockSpendInfo
@@ -14,20 +12,12 @@ from cdb.loader import accept
 from cdb.packed import PackedBlocks
 from cdb.schemas import find_schema
 from cdb.schemas.protocol import Schema
-from cdb.schemas.registry import OWN_SCHEMAS
+from cdb.testing.faults.forks import Fork, Pipe
 from cdb.testing.faults.trial import LONGEST_SECONDS
-from cdb.testing.side_by_side import settle
+from cdb.testing.side_by_side import SideBySide, settle
 
 P = ParamSpec("P")
 T = TypeVar("T")
-
-# Forks come from a process that opened no database, and so has no thread that they would lack.
-_processes = multiprocessing.get_context("forkserver")
-_processes.set_forkserver_preload(
-    # The last two for our commands.
-    [__name__, *(f"cdb.schemas.{name}" for name in OWN_SCHEMAS), "asyncio", "click"]
-)
-_handling = Lock()  # one thread at a time starts or ends a process
 
 
 class DiedError(Exception):
@@ -41,13 +31,7 @@ class RemoteSchema:
     """
 
     def __init__(self, spec: str, path: str | PathLike[str], *, read_only: bool = False) -> None:
-        self._pipe, theirs = _processes.Pipe()
-        self._process = _processes.Process(
-            target=_serve, args=(theirs, spec, str(path), read_only), daemon=True
-        )
-        with _handling:
-            self._process.start()
-        theirs.close()
+        self._fork = Fork(_serve, spec, str(path), read_only)
         self._is_open = True
         try:
             self._answer()
@@ -107,16 +91,13 @@ class RemoteSchema:
     def kill(self) -> None:
         """SIGKILL."""
         self._is_open = False
-        with _handling:
-            self._process.kill()
-            self._process.join()
-        self._pipe.close()
+        self._fork.kill()
 
     def do(
         self, function: Callable[Concatenate[Schema, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
         """Call a function with the schema there: any that another process can import."""
-        self._pipe.send((function, args, kwargs))
+        self._fork.pipe.send((function, args, kwargs))
         answer: T = self._answer()
         return answer
 
@@ -128,15 +109,33 @@ class RemoteSchema:
 
     def _answer(self) -> Any:
         try:
-            if not self._pipe.poll(LONGEST_SECONDS):
+            if not self._fork.pipe.poll(LONGEST_SECONDS):
                 raise DiedError(f"it did not answer within {LONGEST_SECONDS:.0f} seconds")
-            answer = self._pipe.recv()
+            answer = self._fork.pipe.recv()
         except (EOFError, ConnectionError):
-            self._process.join(LONGEST_SECONDS)
-            raise DiedError(f"its process ended with {self._process.exitcode}") from None
+            code = self._fork.exit_code(LONGEST_SECONDS)
+            raise DiedError(f"its process ended with {code}") from None
         if isinstance(answer, _Raised):
             raise answer.error()
         return answer
+
+
+@contextmanager
+def remotely(
+    spec: str, path: str | PathLike[str]
+) -> Iterator[tuple[SideBySide, list[RemoteSchema]]]:
+    """A schema in a process of its own beside the model, and its openings, the newest last."""
+    opened: list[RemoteSchema] = []
+
+    def open_schema() -> RemoteSchema:
+        opened.append(RemoteSchema(spec, path))
+        return opened[-1]
+
+    try:
+        yield SideBySide(open_schema), opened
+    finally:
+        for schema in opened[-1:]:
+            schema.kill()
 
 
 class _Raised(NamedTuple):
@@ -152,7 +151,7 @@ class _Raised(NamedTuple):
         return error
 
 
-def _serve(pipe: "Connection[Any, Any]", spec: str, path: str, read_only: bool) -> None:
+def _serve(pipe: "Pipe[Any, Any]", spec: str, path: str, read_only: bool) -> None:
     def answer(give: Callable[[], Any]) -> None:
         try:
             pipe.send(give())

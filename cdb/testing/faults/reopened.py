@@ -8,7 +8,7 @@ the kernel forgets what it could not write, but gives it to readers until then.
 import errno
 import shutil
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
 
@@ -19,9 +19,10 @@ from cdb.testing.faults.disk import Disk, FileSystem
 from cdb.testing.faults.oracle import BrokenPromiseError, Case, Oracle, Progress
 from cdb.testing.faults.power import WHOLE, Point, after_mark
 from cdb.testing.faults.recorder import Kind, Operation, read_trace
+from cdb.testing.faults.runs import Request, Run
 from cdb.testing.faults.script import most_of
 from cdb.testing.faults.shim import KILL, Calls
-from cdb.testing.faults.trial import DATABASE, Request, new_directory, trials_of
+from cdb.testing.faults.trial import DATABASE, new_directory
 
 RANDOM_CUTS = 2
 """Beside those after the second process's first promise and after its last."""
@@ -78,14 +79,14 @@ def cut_after_reopening(
 def _cuts(case: Case, end: End, number: int, oracle: Oracle, directory: Path) -> Iterator[Point]:
     root, copy = new_directory(directory / "root"), directory / "copy"
     first, second = directory / "trace", directory / "trace-again"
-    trials = trials_of(case.spec)
-    ending = Request(case.seed, str(root), str(first), end.calls, number, number, end.action)
-    outcome = trials.run(ending)
-    is_met(case, outcome, number, end.action, root)
+    request = Request(case.spec, case.seed, root / DATABASE, trace=first)
+    fault = replace(request, calls=end.calls, first=number, last=number, action=end.action)
+    ended = Run(fault).listen_to_end()
+    is_met(case, ended, number, end.action, root)
     shutil.rmtree(copy, ignore_errors=True)
     shutil.copytree(root, copy)
-    reached = oracle.reached(case, copy / DATABASE, outcome.progress)
-    again = trials.run(Request(case.seed, str(root), str(second), done=reached))
+    reached = oracle.reached(case, copy / DATABASE, ended.progress)
+    again = Run(replace(request, trace=second, done=reached)).listen_to_end()
     if again.error is not None or again.signal:
         problem = f"opened again, it ends with {again.error or again.signal}"
         raise BrokenPromiseError(case, problem)
@@ -93,7 +94,7 @@ def _cuts(case: Case, end: End, number: int, oracle: Oracle, directory: Path) ->
     for operation in read_trace(first):
         disk.apply(operation)
     random = Random(f"{case.seed}:{number}")  # noqa: S311 - reproducible, not secret
-    yield from _points(disk, list(read_trace(second)), outcome.progress, random)
+    yield from _points(disk, list(read_trace(second)), ended.progress, random)
 
 
 def _points(

@@ -9,21 +9,22 @@ who does it is seen to read behind the end of one that was cut. Before a databas
 asked as it is, within the same limits, and must give right answers.
 """
 
-import json
+import faulthandler
 import os
 import resource
 import signal
-import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from cdb.errors import UnsupportedError
 from cdb.testing.faults.coverage import Coverage
 from cdb.testing.faults.damage import WAYS, Way
+from cdb.testing.faults.forks import Fork, Pipe
 from cdb.testing.faults.mutate import FORGED, MUTATION
 from cdb.testing.faults.oracle import BrokenPromiseError, Case
 from cdb.testing.faults.rotting import Rotting
@@ -51,11 +52,16 @@ class Request:
 
     spec: str
     seed: int
-    directory: str
+    directory: Path
     way: str
     most: int | None
     only: str | None
     skip: int = 0
+
+    @property
+    def said(self) -> Path:
+        """What the process writes on standard error."""
+        return self.directory / "said"
 
 
 @dataclass(frozen=True)
@@ -82,7 +88,7 @@ def rot(
     possible = chosen = 1
     done = 0
     while done < chosen:
-        work = _Work(Request(spec, seed, str(directory), way, most, only, done))
+        work = _Work(Request(spec, seed, directory, way, most, only, done))
         possible, chosen = work.possible, work.chosen
         for judged in work.judged:
             problem = judged.problem
@@ -97,28 +103,38 @@ class _Work:
     """What a process has to say, until it ends or dies."""
 
     def __init__(self, request: Request) -> None:
-        program = f"from {__name__} import work; work()"
-        command = [sys.executable, "-X", "faulthandler", "-c", program, json.dumps(asdict(request))]
-        process = subprocess.run(command, check=False, capture_output=True)  # noqa: S603
         self.possible = self.chosen = 0
         self.judged: list[Judged] = []
         begun, when = None, ""
-        for line in process.stdout.splitlines():
-            match json.loads(line):
-                case {"unsupported": reason}:
-                    raise UnsupportedError(reason)
-                case {"possible": possible, "chosen": chosen}:
-                    self.possible, self.chosen = possible, chosen
-                case {"undamaged": point}:
-                    begun, when = point, "undamaged: "
-                case str(point):
-                    begun, when = point, ""
-                case judged:
-                    self.judged.append(Judged(**judged))
-                    begun = None
-        if process.returncode:
-            how = _how_it_ended(process.returncode, process.stderr.decode(errors="replace"))
+        request.said.touch()
+        fork = Fork(_work, request)
+        try:
+            for told in _told_by(fork):
+                match told:
+                    case UnsupportedError():
+                        raise told
+                    case {"possible": possible, "chosen": chosen}:
+                        self.possible, self.chosen = possible, chosen
+                    case {"undamaged": point}:
+                        begun, when = point, "undamaged: "
+                    case str(point):
+                        begun, when = point, ""
+                    case Judged():
+                        self.judged.append(told)
+                        begun = None
+            exit_code = fork.exit_code()
+        finally:
+            fork.kill()
+        if exit_code:
+            how = _how_it_ended(exit_code, request.said.read_text(errors="replace"))
             self.judged.append(Judged(begun or "whole", "died", f"{when}{how}"))
+
+
+def _told_by(fork: Fork) -> Iterator[object]:
+    """All that it sends."""
+    with suppress(EOFError, ConnectionError):
+        while True:
+            yield fork.pipe.recv()
 
 
 def _how_it_ended(exit_code: int, said: str) -> str:
@@ -128,28 +144,30 @@ def _how_it_ended(exit_code: int, said: str) -> str:
     return f"its process ends with {exit_code}: {told}"
 
 
-def work() -> None:
-    """Try the points of the request in sys.argv[1], and say on standard output what comes of it."""
-    request = Request(**json.loads(sys.argv[1]))
+def _work(pipe: "Pipe[Any, Any]", request: Request) -> None:
+    """Try the points of a request in this process, and send what comes of it."""
+    with request.said.open("wb") as said:
+        os.dup2(said.fileno(), sys.stderr.fileno())
+    faulthandler.enable()
     try:
-        rotting = Rotting(request.spec, request.seed, Path(request.directory))
+        rotting = Rotting(request.spec, request.seed, request.directory)
     except UnsupportedError as error:
-        _say({"unsupported": str(error)})
+        pipe.send(error)
         return
     points = list(rotting.points(request.way, DAMAGES[request.way]))
     chosen = [point for point in points if request.only in (None, str(point))][: request.most]
-    _say({"possible": len(points), "chosen": len(chosen)})
+    pipe.send({"possible": len(points), "chosen": len(chosen)})
     _limit_memory()
     sound: set[int] = set()
     for point in chosen[request.skip :]:
         outcome, problem = "broken", None
         try:
             if point.step not in sound:
-                _say({"undamaged": str(point)})
+                pipe.send({"undamaged": str(point)})
                 with _limited_time():
                     rotting.check_undamaged(request.way, point)
                 sound.add(point.step)
-            _say(str(point))
+            pipe.send(str(point))
             with _limited_time():
                 verdict = rotting.judge(request.way, point)
         except BrokenPromiseError as error:
@@ -157,12 +175,7 @@ def work() -> None:
         else:
             outcome = verdict.outcome
             problem = None if point.place.startswith(FORGED) else verdict.problem
-        _say(asdict(Judged(str(point), outcome, problem)))
-
-
-def _say(what: object) -> None:
-    sys.stdout.write(json.dumps(what) + "\n")
-    sys.stdout.flush()
+        pipe.send(Judged(str(point), outcome, problem))
 
 
 def _limit_memory() -> None:

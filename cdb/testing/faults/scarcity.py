@@ -17,9 +17,9 @@ from pathlib import Path
 from cdb.errors import StorageError, UnsupportedError
 from cdb.testing.faults.calls import check_error, choose
 from cdb.testing.faults.coverage import Coverage
-from cdb.testing.faults.live import Request, Run, Runs
 from cdb.testing.faults.loop_disk import SMALL_EXT4, loop_disk, missing
 from cdb.testing.faults.oracle import BrokenPromiseError, Case, Oracle, check_ended_well
+from cdb.testing.faults.runs import Request, Run
 from cdb.testing.faults.trial import DATABASE, new_directory
 
 POINTS = 100
@@ -106,13 +106,13 @@ def run_short(
     See Trial; trial: one of SHORTAGES, most: POINTS if None, only: an amount.
     """
     oracle = Oracle(spec, seed)
-    with SHORTAGES[trial].setting(directory) as setting, Runs(spec) as runs:
+    with SHORTAGES[trial].setting(directory) as setting:
         root = setting.place / "root"
 
         def attempt(amount: int) -> Run:
             path = new_directory(root) / DATABASE
-            with setting.limit(Request(seed, str(path)), amount) as request:
-                return runs.run(request)
+            with setting.limit(Request(spec, seed, path), amount) as request:
+                return Run(request).listen_to_end()
 
         whole, most_of_it = Case(trial, spec, seed, "none"), attempt(setting.enough)
         check_ended_well(whole, most_of_it.error, most_of_it.signal)

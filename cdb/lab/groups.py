@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from cdb.bench.process import NotMeasuredError
+from cdb.lab.process import NotMeasuredError
 
 MOUNTS = Path("/proc/self/mounts")
 GROUPS = Path("/proc/self/cgroup")

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from cdb.bench.groups import Group, groups_named, make_group, place_for_groups, top_of
-from cdb.bench.process import NotMeasuredError
+from cdb.lab.groups import Group, groups_named, make_group, place_for_groups, top_of
+from cdb.lab.process import NotMeasuredError
 from tests.conftest import Commands
 
 Described = Callable[..., Group]

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from cdb.bench.latencies import Latencies, latencies
-from cdb.bench.process import NotMeasuredError
+from cdb.lab.latencies import Latencies, latencies
+from cdb.lab.process import NotMeasuredError
 
 FILE_BYTES = 16 << 20
 CHUNK_BYTES = 1 << 20

@@ -6,8 +6,8 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from cdb.bench.process import NotMeasuredError, WrongAnswerError, fresh
 from cdb.errors import CdbError
+from cdb.lab.process import NotMeasuredError, WrongAnswerError, fresh
 from cdb.meter import peak_rss_bytes
 
 

@@ -1,12 +1,10 @@
-"""The page's tables: of one group, in each a row a schema and a column a figure."""
+"""The tables of a group: in each a row a schema and a column a figure."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from cdb.report import units
-from cdb.report.model import LOAD, SETTLE, TOTAL, Case, Group, Mark, Row, Spread, is_more_better
+from cdb.report.model import LOAD, SETTLE, TOTAL, Case, Group
+from cdb.report.tables import Column, FigureTable, Notes, figure_table
 
-Notes = tuple[tuple[str, tuple[str, ...]], ...]
 _LATENCY: Notes = (
     (
         "call",
@@ -21,67 +19,43 @@ _COMMIT: Notes = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
-    """A figure of a case. notes: labels, and figures whose medians stand below it."""
-
-    label: str
-    case: Case
-    figure: str
-    notes: Notes = ()
-    compared: bool = True
-
-    @property
-    def best(self) -> str:
-        """Which of its values is the best, as the page's script wants it; empty for none."""
-        if not self.compared:
-            return ""
-        return "max" if is_more_better(self.figure) else "min"
-
-
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """A figure of a row, or why there is none. ratio: to the column's best."""
-
-    figure: str
-    spread: Spread | None
-    ratio: float | None
-    notes: tuple[str, ...]
-    problem: str
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """Rows with a cell for each column."""
-
-    caption: str
-    columns: tuple[Column, ...]
-    rows: tuple[tuple[Row, tuple[Cell, ...]], ...]
-
-
-def cost_tables(group: Group) -> Iterator[Table]:
-    """What a load takes: time and processor; then disk and memory."""
-    yield from _table(
+def cost_tables(group: Group) -> Iterator[FigureTable]:
+    """What a load takes: time, processor, disk and memory, in tables as narrow as a page."""
+    yield from figure_table(
         group,
-        "Time and processor",
+        "Time",
         [
             Column("load", LOAD, "wall_seconds"),
+            Column("× floor", LOAD, "wall_floor_ratio", compared=False),
             Column("compaction owed", SETTLE, "wall_seconds", compared=False),
             Column("load and compaction", TOTAL, "wall_seconds"),
             Column("coins/s", LOAD, "coins_per_second"),
+        ],
+    )
+    yield from figure_table(
+        group,
+        "Processor",
+        [
             Column("CPU, user", LOAD, "user_seconds"),
             Column("CPU, system", LOAD, "system_seconds"),
             Column("CPU a coin", LOAD, "cpu_microseconds_per_coin"),
+            Column("CPU × floor", LOAD, "cpu_floor_ratio", compared=False),
         ],
     )
-    yield from _table(
+    yield from figure_table(
         group,
-        "Disk",
+        "Size on disk",
         [
             Column("size", LOAD, "size_bytes"),
             Column("size a coin", LOAD, "size_bytes_per_coin"),
             Column("allocated", LOAD, "allocated_bytes"),
             Column("settled size", SETTLE, "size_bytes"),
+        ],
+    )
+    yield from figure_table(
+        group,
+        "Written and read",
+        [
             Column("write amplification", LOAD, "write_amplification"),
             Column("written in calls", LOAD, "written_bytes"),
             Column("written to the disk", LOAD, "disk_written_bytes"),
@@ -90,7 +64,7 @@ def cost_tables(group: Group) -> Iterator[Table]:
             Column("syncs", LOAD, "syncs"),
         ],
     )
-    yield from _table(
+    yield from figure_table(
         group,
         "Memory, and with little of it",
         [
@@ -104,24 +78,25 @@ def cost_tables(group: Group) -> Iterator[Table]:
     )
 
 
-def lookup_tables(group: Group) -> Iterator[Table]:
+def lookup_tables(group: Group) -> Iterator[FigureTable]:
     """Names a second: a table for each way of asking, a column for each batch and thread count."""
     cases = _cases(group, "read_random")
     ways = dict.fromkeys(_way(case) for case in cases)
-    for way in ways:
+    # Unsettled ones, which a load measures first, come last.
+    for way in sorted(ways, key=lambda each: "unsettled" in each):
         columns = [
             Column(_batch(case), case, "names_per_second", (*_LATENCY, _PAGES))
             for case in cases
             if _way(case) == way
         ]
-        yield from _table(group, way, columns)
+        yield from figure_table(group, way, columns)
 
 
-def reading_tables(group: Group) -> Iterator[Table]:
+def reading_tables(group: Group) -> Iterator[FigureTable]:
     """Lookups in the order of creation, and whole blocks."""
     sequential = _cases(group, "read_sequential")
     iterate = _cases(group, "read_iterate")
-    yield from _table(
+    yield from figure_table(
         group,
         "In order",
         [
@@ -143,7 +118,7 @@ def reading_tables(group: Group) -> Iterator[Table]:
     yield from _beside_tables(group)
 
 
-def _beside_tables(group: Group) -> Iterator[Table]:
+def _beside_tables(group: Group) -> Iterator[FigureTable]:
     """Lookups in one thread while another loads."""
     columns = (
         ("p50", "call_p50_microseconds"),
@@ -154,12 +129,14 @@ def _beside_tables(group: Group) -> Iterator[Table]:
     )
     for case in _cases(group, "read_beside"):
         caption = f"A call of {case.parameter('batch'):,} names beside a load"
-        yield from _table(group, caption, [Column(label, case, name) for label, name in columns])
+        yield from figure_table(
+            group, caption, [Column(label, case, name) for label, name in columns]
+        )
 
 
-def tip_tables(group: Group) -> Iterator[Table]:
+def tip_tables(group: Group) -> Iterator[FigureTable]:
     """What a node does when it has caught up: commits, rewinds, opening."""
-    yield from _table(
+    yield from figure_table(
         group,
         "A durable commit, median",
         [
@@ -174,7 +151,7 @@ def tip_tables(group: Group) -> Iterator[Table]:
             ),
         ],
     )
-    yield from _table(
+    yield from figure_table(
         group,
         "A flush of the load",
         [
@@ -185,7 +162,7 @@ def tip_tables(group: Group) -> Iterator[Table]:
             Column("accept_block of objects", Case("objects"), "coins_per_second"),
         ],
     )
-    yield from _table(
+    yield from figure_table(
         group,
         "A durable rewind",
         [
@@ -198,7 +175,7 @@ def tip_tables(group: Group) -> Iterator[Table]:
             for case in _cases(group, "rewind")
         ],
     )
-    yield from _table(
+    yield from figure_table(
         group,
         "Opening, until it answers",
         [
@@ -215,54 +192,6 @@ _OPENINGS = {
     "kill": "after kill -9",
     "loss": "with its derived files lost",
 }
-
-
-def _table(group: Group, caption: str, columns: Iterable[Column]) -> Iterator[Table]:
-    """A table of the columns that anyone has a figure in; none without columns."""
-    told = tuple(column for column in columns if any(map(_teller(column), group.rows)))
-    if told:
-        rows = (
-            (row, tuple(_cell(group, row, column) for column in told))
-            for row in group.rows
-            if row.curves or row.figures or row.problems
-        )
-        yield Table(caption, told, tuple(rows))
-
-
-def _teller(column: Column) -> Callable[[Row], bool]:
-    return lambda row: row.figure(column.case, column.figure) is not None
-
-
-def _cell(group: Group, row: Row, column: Column) -> Cell:
-    spread = row.figure(column.case, column.figure)
-    if spread is None:
-        return Cell(column.figure, None, None, (), _problem(row, column.case))
-    return Cell(
-        column.figure,
-        spread,
-        group.ratio(row, column.case, column.figure) if column.compared else None,
-        tuple(_notes(row, column)),
-        "",
-    )
-
-
-def _notes(row: Row, column: Column) -> Iterator[str]:
-    for label, figures in column.notes:
-        spreads = [(name, row.figure(column.case, name)) for name in figures]
-        texts = [units.text(name, spread.median) for name, spread in spreads if spread]
-        if texts:
-            yield f"{label} {' · '.join(texts)}"
-
-
-def _problem(row: Row, case: Case) -> str:
-    """The outcome of this case, or of its whole workload; else that of the load."""
-    if row.mark is Mark.WRONG:
-        return "✗ wrong"
-    for wanted in (case, Case(case.workload), LOAD):
-        for problem in row.problems:
-            if problem.case == wanted:
-                return problem.outcome.replace("_", " ")
-    return ""
 
 
 def _cases(group: Group, workload: str) -> list[Case]:
@@ -283,3 +212,12 @@ def _batch(case: Case) -> str:
     parts: Sequence[tuple[str, str]] = (("batch", "in {:,}s"), ("threads", "{} threads"))
     texts = [form.format(case.parameter(name)) for name, form in parts if case.parameter(name)]
     return ", ".join(texts).replace("in 1s", "one by one").replace(" 1 threads", " 1 thread")
+
+
+SECTIONS: Mapping[str, Callable[[Group], Iterator[FigureTable]]] = {
+    "cost": cost_tables,
+    "lookups": lookup_tables,
+    "reading": reading_tables,
+    "tip": tip_tables,
+}
+"""In the order of documents."""

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from cdb.bench.profiles import remains
-from cdb.bench.profiles.mounts import Mount, mounts_below
-from cdb.bench.profiles.remains import keeping, make_folder, remove, remove_remains
 from cdb.errors import CdbError
+from cdb.lab import remains
+from cdb.lab.mounts import Mount, mounts_below
+from cdb.lab.remains import keeping, make_folder, remove, remove_remains
 from tests.conftest import contents
 
 NOBODY = 65_534

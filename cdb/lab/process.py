@@ -1,4 +1,4 @@
-"""Runs a workload in a process of its own, so that no run inherits memory or caches of another.
+"""Runs a workload in a fresh process, so that no run inherits memory or caches of another.
 
 A workload is a function of a module that takes what JSON can hold and returns a flat dataclass.
 """
@@ -7,12 +7,11 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ParamSpec, TypeVar, get_type_hints
 
-from cdb.bench.sync_calls import counting_syncs
 from cdb.errors import CdbError
 
 P = ParamSpec("P")
@@ -61,10 +60,14 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """groups: the control groups that a process joins, of each its file cgroup.procs."""
+    """groups: the control groups that a process joins, of each its file cgroup.procs.
+
+    environment: what it has besides the variables of this process.
+    """
 
     groups: Sequence[Path] = ()
     time_seconds: float | None = None
+    environment: Mapping[str, str] = field(default_factory=dict)
 
 
 def fresh(workload: Callable[P, F], *arguments: P.args, **named: P.kwargs) -> F:
@@ -106,14 +109,14 @@ def _run(
         "arguments": arguments,
         "named": named,
     }
-    command = [*module_command("cdb.bench.worker"), str(os.getpid())]
+    command = [*module_command("cdb.lab.worker"), str(os.getpid())]
     if limits.groups:
         command = ["/bin/sh", "-c", _JOIN, "sh", *map(str, limits.groups), "--", *command]
     with subprocess.Popen(  # noqa: S603 - our own command
         command,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        env=module_environment() | counting_syncs(),
+        env={**module_environment(), **limits.environment},
     ) as process:
         try:
             out, _ = process.communicate(json.dumps(job).encode(), limits.time_seconds)

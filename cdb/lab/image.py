@@ -7,8 +7,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from cdb.bench.process import NotMeasuredError
-from cdb.bench.profiles.profile import Profile
+from cdb.lab.process import NotMeasuredError
+from cdb.lab.profile import Profile
 
 TOOLS = {"mount": "mount", "umount": "mount", "losetup": "mount"}
 LOOP_CONTROL = Path("/dev/loop-control")

@@ -13,8 +13,8 @@ from dataclasses import asdict
 from importlib import import_module
 from typing import Any
 
-from cdb.bench.process import Answer, NotMeasuredError, WrongAnswerError
 from cdb.errors import CdbError
+from cdb.lab.process import Answer, NotMeasuredError, WrongAnswerError
 from cdb.termination import end_with
 
 

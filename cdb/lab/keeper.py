@@ -13,11 +13,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from cdb.bench.groups import make_group
-from cdb.bench.process import NotMeasuredError
-from cdb.bench.profiles.image import FileSystem, make_disk
-from cdb.bench.profiles.profile import Profile
-from cdb.bench.profiles.remains import (
+from cdb.errors import CdbError
+from cdb.lab.groups import make_group
+from cdb.lab.image import FileSystem, make_disk
+from cdb.lab.process import NotMeasuredError
+from cdb.lab.profile import Profile
+from cdb.lab.remains import (
     DISK,
     IMAGE,
     keeping,
@@ -25,8 +26,7 @@ from cdb.bench.profiles.remains import (
     remove,
     remove_remains,
 )
-from cdb.bench.profiles.throttle import controllers, throttle
-from cdb.errors import CdbError
+from cdb.lab.throttle import controllers, throttle
 
 
 def main() -> None:

@@ -6,9 +6,9 @@ takes any error for a kept promise would pass it without having seen anything.
 
 import ctypes
 import mmap
+import multiprocessing
 import os
 import signal
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -25,9 +25,7 @@ from cdb.errors import (
     StorageError,
     storage_errors,
 )
-from cdb.testing.faults.broken import Good
-from cdb.testing.faults.live import RUNNER
-from cdb.testing.faults.shim import LIBRARY
+from tests.faults.broken import Good
 
 MAP_BYTES = 1 << 38
 RESERVED_BYTES = 1 << 32
@@ -103,15 +101,16 @@ class SeesNothing(Good):
             raise DatabaseNotFoundError(error.path, "it holds nothing") from error
 
 
-def _is_watched() -> bool:
-    return str(LIBRARY) in os.environ.get("LD_PRELOAD", "")
+def _runs_alone() -> bool:
+    """Whether this is a process of a trial, which may be watched, or killed."""
+    return multiprocessing.parent_process() is not None
 
 
 class FailsWatched(Good):
-    """Can't be opened where its calls are watched."""
+    """Can't be opened in a process of a trial."""
 
     def __init__(self, path: str | PathLike[str]) -> None:
-        if _is_watched():
+        if _runs_alone():
             raise StorageError(path, "it cannot be opened")
         super().__init__(path)
 
@@ -120,7 +119,7 @@ class DiesWatched(Good):
     """Dies there."""
 
     def _save(self) -> None:
-        if _is_watched():
+        if _runs_alone():
             os.abort()
         super()._save()
 
@@ -130,7 +129,7 @@ class AltersWatched(Good):
 
     def accept_block(self, block_spend_info: BlockSpendInfo) -> None:
         """See Schema."""
-        timestamp = block_spend_info.timestamp // 2 if _is_watched() else block_spend_info.timestamp
+        timestamp = block_spend_info.timestamp // 2 if _runs_alone() else block_spend_info.timestamp
         super().accept_block(replace(block_spend_info, timestamp=timestamp))
 
 
@@ -139,11 +138,11 @@ class FailsTheSecondTime(Good):
 
     def _save(self) -> None:
         first, process = self._home.parents[1] / "first", str(os.getpid())
-        if _is_watched() and not first.exists():
+        if _runs_alone() and not first.exists():
             first.write_text(process)
             for _ in range(100):
                 self._replace(self._home / "unused", b"unused")
-        if _is_watched() and first.read_text() != process:
+        if _runs_alone() and first.read_text() != process:
             raise StorageError(self._home, "not again")
         super()._save()
 
@@ -153,7 +152,7 @@ class DiesBeforeItIsKilled(Good):
 
     def flush(self) -> None:
         """See Schema."""
-        if RUNNER in sys.orig_argv:
+        if _runs_alone():
             signal.raise_signal(signal.SIGSEGV)
         super().flush()
 

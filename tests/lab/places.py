@@ -1,9 +1,9 @@
-"""What the system has of a place, see cdb.bench.profiles, and that nothing of it stays."""
+"""What the system has of a place, see cdb.lab.places, and that nothing of it stays."""
 
 import time
 from pathlib import Path
 
-from cdb.bench.groups import groups_named
+from cdb.lab.groups import groups_named
 
 GONE_SECONDS = 20
 

@@ -6,7 +6,7 @@ from cdb.disk import sharing
 from cdb.errors import BlockError
 from cdb.packed import PackedBlocks
 from cdb.schemas.null import NullSchema
-from cdb.testing.faults.broken import Good
+from tests.faults.broken import Good
 
 
 class FlushesLater(Good):

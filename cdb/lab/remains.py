@@ -13,12 +13,12 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from stat import S_IMODE
 
-from cdb.bench.groups import groups_named
-from cdb.bench.profiles.image import unmount_at_last
-from cdb.bench.profiles.mounts import mounts_below
-from cdb.bench.profiles.profile import FAST
-from cdb.bench.profiles.throttle import throttle
 from cdb.errors import CdbError
+from cdb.lab.groups import groups_named
+from cdb.lab.image import unmount_at_last
+from cdb.lab.mounts import mounts_below
+from cdb.lab.profile import FAST
+from cdb.lab.throttle import throttle
 
 PREFIX = "cdb-place-"
 DISK = "disk"  # in the folder of a place: the directory that is lent

@@ -3,7 +3,7 @@
 import os
 
 from cdb.errors import CorruptDatabaseError
-from cdb.testing.faults.broken import Good
+from tests.faults.broken import Good
 
 
 class Careless(Good):

@@ -9,8 +9,10 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from cdb.bench.disk_speed import DiskSpeed, disk_speed
-from cdb.bench.process import (
+from cdb.errors import CdbError
+from cdb.lab.disk_speed import DiskSpeed, disk_speed
+from cdb.lab.image import EXT4, FileSystem
+from cdb.lab.process import (
     Limits,
     NotMeasuredError,
     WorkloadError,
@@ -18,10 +20,8 @@ from cdb.bench.process import (
     module_command,
     module_environment,
 )
-from cdb.bench.profiles.image import EXT4, FileSystem
-from cdb.bench.profiles.profile import Profile
-from cdb.bench.profiles.remains import DISK, PREFIX
-from cdb.errors import CdbError
+from cdb.lab.profile import Profile
+from cdb.lab.remains import DISK, PREFIX
 
 TOLERANCE = 0.25
 # Python with a schema's libraries alone takes nearly half of it.
@@ -115,7 +115,7 @@ def kept(
         "file_system": None if file_system is None else asdict(file_system),
     }
     with subprocess.Popen(  # noqa: S603 - our own command
-        module_command("cdb.bench.profiles.keeper"),
+        module_command("cdb.lab.keeper"),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from cdb.bench.groups import MOUNTS, Group, place_for_groups, top_of
-from cdb.bench.process import NotMeasuredError
-from cdb.bench.profiles.profile import Profile
+from cdb.lab.groups import MOUNTS, Group, place_for_groups, top_of
+from cdb.lab.process import NotMeasuredError
+from cdb.lab.profile import Profile
 
 # With version 1, pages that the kernel writes back later are nobody's: they count for the group
 # above all others. So the limits stand there, on our own loop device alone, and all who use it

@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from cdb.bench.process import (
+from cdb.lab.process import (
     KilledError,
     NotMeasuredError,
     WorkloadError,
     WrongAnswerError,
     fresh,
 )
-from tests.bench import workloads
-from tests.bench.processes import is_running, soon
+from tests.lab import workloads
+from tests.lab.processes import is_running, soon
 
 
 def test_each_run_has_a_process() -> None:

@@ -12,25 +12,18 @@ import psutil
 import pytest
 
 from cdb.bench import page_cache
-from cdb.bench.disk_speed import DiskSpeed
-from cdb.bench.groups import Group
-from cdb.bench.process import KilledError, Limits, NotMeasuredError, fresh_within
-from cdb.bench.profiles import (
-    FAST,
-    SLOW,
-    SPINNING,
-    Profile,
-    image,
-    parse_profile,
-    place,
-    remove_remains,
-)
-from cdb.bench.profiles.image import EXT4, make_disk
-from cdb.bench.profiles.places import check, kept
-from cdb.bench.profiles.throttle import controllers, throttle
-from tests.bench import workloads
-from tests.bench.places import lines_of, seen, wait_until_gone
+from cdb.lab import image
+from cdb.lab.disk_speed import DiskSpeed
+from cdb.lab.groups import Group
+from cdb.lab.image import EXT4, make_disk
+from cdb.lab.places import check, kept, place
+from cdb.lab.process import KilledError, Limits, NotMeasuredError, fresh_within
+from cdb.lab.profile import FAST, SLOW, SPINNING, Profile, parse_profile
+from cdb.lab.remains import remove_remains
+from cdb.lab.throttle import controllers, throttle
 from tests.conftest import Commands
+from tests.lab import workloads
+from tests.lab.places import lines_of, seen, wait_until_gone
 
 MB = 1_000_000
 LIMITED = "test:disk=25MB/s,memory=300MB"
@@ -214,8 +207,9 @@ class Held:
 HOLD = """
 import subprocess, sys, time
 from pathlib import Path
-from cdb.bench.process import NotMeasuredError
-from cdb.bench.profiles import parse_profile, place
+from cdb.lab.process import NotMeasuredError
+from cdb.lab.places import place
+from cdb.lab.profile import parse_profile
 try:
     with place(parse_profile(sys.argv[1]), Path.cwd(), 1_000_000) as made:
         script = 'for group; do echo $$ > "$group"; done; echo $$; exec sleep 1000'

@@ -1,0 +1,245 @@
+"""Runs of scripts in processes of their own: watched as they go, limited, and interfered with.
+
+For each schema one process finds it and draws the scripts, and forks itself for each run.
+"""
+
+import os
+import resource
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, Self
+
+from cdb.errors import CdbError, UnsupportedError
+from cdb.schemas import SchemaInfo, find_schema
+from cdb.testing.faults.doing import run
+from cdb.testing.faults.forks import Fork, Pipe
+from cdb.testing.faults.oracle import Progress, error_text
+from cdb.testing.faults.script import script_of
+from cdb.testing.faults.shim import Calls, Shim, missing
+from cdb.testing.faults.steps import Script
+from cdb.testing.faults.trial import DATABASE, LONGEST_SECONDS, scratch, usable
+
+Tell = Callable[[str, object], None]
+
+_READ_BYTES = 65_536
+
+
+@dataclass(frozen=True)
+class Request:
+    """A run of a script, see script_of, on the database at `path`.
+
+    done: how many of its steps are left out. groups: control groups to join, of each its file
+    cgroup.procs. file_bytes: the most that a file may have. open_files: how many may be opened
+    beyond those that are open. trace: where to record what it does to the files beside `path`.
+    calls, first, last, action: see Shim.arm; these files count.
+    """
+
+    spec: str
+    seed: int
+    path: Path
+    length: int = 1
+    done: int = 0
+    groups: tuple[Path, ...] = ()
+    file_bytes: int | None = None
+    open_files: int | None = None
+    trace: Path | None = None
+    calls: int = 0
+    first: int = 0
+    last: int = 0
+    action: int = 0
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether it may have too little of something."""
+        return self.file_bytes is not None or self.open_files is not None
+
+    @property
+    def needs_shim(self) -> bool:
+        """Whether its calls are recorded or counted."""
+        return self.trace is not None or bool(self.calls)
+
+
+class Run:
+    """A run, as far as it was heard of; at the end of a `with` it is killed.
+
+    Of a schema one runs at a time.
+    error: what ended it, and whether that is a CdbError. signal: what killed it, 0 without one.
+    calls: how many calls of the armed classes there were; 0 before its end, and if it was killed.
+    Raises UnsupportedError where the schema can't be used, or its calls can't be seen.
+    """
+
+    def __init__(self, request: Request) -> None:
+        usable(request.spec)
+        problem = missing() if request.needs_shim else None
+        if problem is not None:
+            raise UnsupportedError(problem)
+        self.progress = Progress(kept=0, begun=0)
+        self.error: str | None = None
+        self.is_ours = False
+        self.signal = 0
+        self.calls = 0
+        self.has_ended = False
+        self._spec = request.spec
+        self._server = _server_of(request.spec)
+        self._process = 0
+        self._rest = b""
+        self._server.pipe.send(request)
+
+    def listen_until(self, step: int) -> None:
+        """Wait until it begins a step, or ends."""
+        while self.progress.begun < step and not self.has_ended:
+            self._listen_long()
+
+    def listen(self) -> None:
+        """Take in what it has said so far."""
+        while not self.has_ended and self._listen(0):
+            pass
+
+    def listen_to_end(self) -> Self:
+        """Wait until it ends."""
+        while not self.has_ended:
+            self._listen_long()
+        return self
+
+    def kill(self) -> None:
+        """SIGKILL, if it has not ended, and wait for that."""
+        if not self.has_ended:
+            while not self._process:
+                self._listen_long()
+            self._send_signal(signal.SIGKILL)
+            self.listen_to_end()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.kill()
+
+    def _listen_long(self) -> None:
+        """A process that hangs is killed, by SIGALRM so that it can be told."""
+        if not self._listen(LONGEST_SECONDS):
+            self._send_signal(signal.SIGALRM)
+
+    def _send_signal(self, number: signal.Signals) -> None:
+        with suppress(ProcessLookupError):  # its end was not heard yet
+            os.kill(self._process, number)
+
+    def _listen(self, seconds: float) -> bool:
+        if not self._server.pipe.poll(seconds):
+            return False
+        said = os.read(self._server.pipe.fileno(), _READ_BYTES)
+        if not said:
+            _server_of.cache_clear()
+            raise CdbError(f"the process that runs {self._spec} ended; see what it printed")
+        *lines, self._rest = (self._rest + said).split(b"\n")
+        for line in lines:
+            word, _, what = line.decode().partition(" ")
+            self._hear(word, what)
+        return True
+
+    def _hear(self, word: str, what: str) -> None:
+        match word:
+            case "process":
+                self._process = int(what)
+            case "begun":
+                self.progress = Progress(self.progress.kept, int(what))
+            case "kept":
+                self.progress = Progress(int(what), self.progress.begun)
+            case "failed" | "raised":
+                self.error, self.is_ours = what, word == "failed"
+            case "calls":
+                self.calls = int(what)
+            case "ended":
+                self.signal, self.has_ended = int(what), True
+
+
+@cache
+def _server_of(spec: str) -> Fork:
+    """What runs scripts of a schema, until this process ends."""
+    return Fork(_serve, spec)
+
+
+def _serve(pipe: "Pipe[Any, Any]", spec: str) -> None:
+    """Fork a child for each request; it tells on the pipe how it gets on, in lines of two words."""
+
+    def tell(word: str, what: object) -> None:
+        os.write(pipe.fileno(), f"{word} {what}\n".encode())
+
+    info = find_schema(spec)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever asks ends it
+    while (request := _next(pipe)) is not None:
+        script = script_of(request.seed, request.length)  # drawn once, for all children
+        child = os.fork()
+        if child == 0:
+            try:
+                _run(info, script, request, pipe.fileno(), tell)
+            finally:
+                os._exit(0)
+        _, status = os.waitpid(child, 0)
+        tell("ended", os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0)
+
+
+def _next(pipe: "Pipe[Any, Any]") -> Request | None:
+    try:
+        request: Request = pipe.recv()
+    except EOFError:
+        return None
+    return request
+
+
+def _run(info: SchemaInfo, script: Script, request: Request, pipe: int, tell: Tell) -> None:
+    tell("process", os.getpid())
+    shim = None
+    with _telling_errors(tell):
+        for group in request.groups:
+            group.write_text(str(os.getpid()), "ascii")
+        if request.is_limited:
+            _limit(info, request)
+        if request.needs_shim:
+            shim = _armed(request, pipe)
+        run(script, request.done, lambda: info.open(request.path), tell)
+    if shim is not None:
+        tell("calls", shim.calls())
+
+
+def _limit(info: SchemaInfo, request: Request) -> None:
+    # Whatever a schema imports when it is used first comes before: the limits are for its files.
+    with scratch() as directory:
+        info.open(directory / DATABASE).close()
+    if request.file_bytes is not None:
+        _set_limit(resource.RLIMIT_FSIZE, request.file_bytes)
+    if request.open_files is not None:
+        _set_limit(resource.RLIMIT_NOFILE, _first_free_descriptor() + request.open_files)
+
+
+def _set_limit(what: int, limit: int) -> None:
+    resource.setrlimit(what, (limit, limit))
+
+
+def _first_free_descriptor() -> int:
+    descriptor = os.open(os.devnull, os.O_RDONLY)
+    os.close(descriptor)
+    return descriptor
+
+
+def _armed(request: Request, pipe: int) -> Shim:
+    shim = Shim()
+    shim.watch(request.path.parent)
+    if request.trace is not None:
+        shim.record(os.open(request.trace, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644), pipe)
+    shim.arm(Calls(request.calls), request.first, request.last, request.action)
+    return shim
+
+
+@contextmanager
+def _telling_errors(tell: Tell) -> Iterator[None]:
+    """Tell ("failed", text) of a CdbError, ("raised", text) of any other error, and go on."""
+    try:
+        yield
+    except BaseException as error:
+        word = "failed" if isinstance(error, CdbError) else "raised"
+        tell(word, " ".join(error_text(error).split()))
