@@ -101,8 +101,8 @@ def coins(
     In JSON spent_index is 0 for an unspent coin.
 
     The database is opened only for reading. It must have secondary keys, as those of memory, and
-    those that blockchain_v2:INDEXED and coin_log:INDEXED make; with blockchain_v2 it can be a full
-    node's own. The command schemas lists what makes them.
+    those that blockchain_v2:INDEXED, coin_log:INDEXED and rocks_kv:INDEXED make; with blockchain_v2
+    it can be a full node's own. The command schemas lists what makes them.
 
     \b
     Examples:

@@ -7,10 +7,27 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from cdb.coin_set.binding import PREFIX
-from cdb.coin_set.schema import OPTIONS, CoinSetSchema, Kind
+from cdb.coin_set.schema import (
+    OPTIONS,
+    CoinSetSchema,
+    IndexedCoinSetSchema,
+    Kind,
+    open_coin_set,
+)
+from cdb.indexed import PUZZLE_HASH
 from cdb.native import rocksdb_engine
 
-__all__ = ["DEFAULT_PATH", "KIND", "OPTIONS", "SCHEMA", "SMALL", "check", "missing", "repair"]
+__all__ = [
+    "DEFAULT_PATH",
+    "INDEXED",
+    "KIND",
+    "OPTIONS",
+    "SCHEMA",
+    "SMALL",
+    "check",
+    "missing",
+    "repair",
+]
 
 DEFAULT_PATH = "rocks_kv.cdb"
 KIND = Kind("rocks_kv", rocksdb_engine("cdb.coin_set._interval_rocksdb", PREFIX))
@@ -22,7 +39,14 @@ class RocksKvSchema(CoinSetSchema):
     kind = KIND
 
 
-SCHEMA = RocksKvSchema
+class IndexedRocksKvSchema(IndexedCoinSetSchema):
+    """See IndexedCoinSetSchema."""
+
+    kind = KIND
+
+
+SCHEMA = partial(open_coin_set, RocksKvSchema, IndexedRocksKvSchema)
+INDEXED = partial(IndexedRocksKvSchema, index=PUZZLE_HASH)
 SMALL = partial(SCHEMA, commit_entries=40, ingest_entries=15)
 check = KIND.check
 repair = KIND.repair
@@ -32,15 +56,19 @@ if TYPE_CHECKING:
     from cdb.schemas.protocol import (
         AcceptsPacked,
         Check,
+        IndexedSchema,
+        QueriesPacked,
         ReadsPacked,
         Repair,
         SchemaFactory,
         Settles,
     )
 
-    _opens: SchemaFactory = RocksKvSchema
+    _opens: SchemaFactory = SCHEMA
     _accepts: type[AcceptsPacked] = RocksKvSchema
     _reads: type[ReadsPacked] = RocksKvSchema
     _settles: type[Settles] = RocksKvSchema
+    _finds: type[IndexedSchema] = IndexedRocksKvSchema
+    _queries: type[QueriesPacked] = IndexedRocksKvSchema
     _checks: Check = check
     _repairs: Repair = repair

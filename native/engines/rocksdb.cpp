@@ -148,7 +148,10 @@ struct okv {
   }
 
   rocksdb::DB &db() { return *db_; }
-  ColumnFamilyHandle *family(uint8_t space) const { return families_.at(space); }
+  ColumnFamilyHandle *family(uint8_t space) const {
+    if (space >= families_.size()) throw cdb::Failure(CDB_CORRUPT, "", "a space is missing");
+    return families_[space];
+  }
   TableStarts &table_starts(uint8_t space) { return table_starts_.at(space); }
   rocksdb::Options options_of(uint8_t space) const {
     return {db_options_, descriptors_.at(space).options};
@@ -160,6 +163,7 @@ struct okv {
 
  private:
   Status open_families();
+  Status allow_for_late();
   Status remove_unfinished_runs() const;
   std::string manifest_state() const;
   void release_families();
@@ -168,6 +172,7 @@ struct okv {
 
   const std::string path_;
   const bool is_read_only_;
+  const size_t n_late_;
   const std::shared_ptr<LostPages> lost_pages_ = std::make_shared<LostPages>();
   std::unique_ptr<rocksdb::Env> env_;  // outlives db_
   rocksdb::DBOptions db_options_;
@@ -241,6 +246,7 @@ struct okv_scan {
 okv::okv(const char *path, const okv_options &wanted)
     : path_(path),
       is_read_only_(wanted.read_only != 0),
+      n_late_(wanted.n_late_spaces),
       db_options_(db_options_for(wanted)),
       table_starts_(wanted.n_spaces) {
   std::shared_ptr<rocksdb::FileSystem> files = std::make_shared<CarefulFiles>(
@@ -269,11 +275,31 @@ void okv::open(bool may_create) {
   check(is_damaged ? Status::Corruption(status.ToString()) : status);
 }
 
+// Have the last families made where they are missing; or, read_only, do without them. RocksDB
+// itself would make any.
+Status okv::allow_for_late() {
+  if (n_late_ == 0 || db_options_.create_if_missing) return Status::OK();
+  std::vector<std::string> there;
+  const Status status = rocksdb::DB::ListColumnFamilies(db_options_, path_, &there);
+  if (!status.ok()) return status;
+  const auto is_missing = [&there](const rocksdb::ColumnFamilyDescriptor &each) {
+    return std::find(there.begin(), there.end(), each.name) == there.end();
+  };
+  const auto late = descriptors_.end() - static_cast<ptrdiff_t>(n_late_);
+  if (is_read_only_)
+    descriptors_.erase(std::find_if(late, descriptors_.end(), is_missing), descriptors_.end());
+  else
+    db_options_.create_missing_column_families =
+        std::none_of(descriptors_.begin(), late, is_missing);
+  return status;
+}
+
 Status okv::open_families() {
   rocksdb::DB *db = nullptr;
   std::unique_ptr<Turn> turn;
   if (is_read_only_) turn = std::make_unique<Turn>(path_, LOCK_SH);
   const std::string manifest = is_read_only_ ? manifest_state() : "";
+  if (const Status status = allow_for_late(); !status.ok()) return status;
   const Status status =
       is_read_only_
           ? rocksdb::DB::OpenForReadOnly(db_options_, path_, descriptors_, &families_, &db)

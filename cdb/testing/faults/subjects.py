@@ -164,6 +164,7 @@ _KNOWN: Mapping[str, Subject] = {
 _VARIANTS = {
     "coin_log-keys": replace(_KNOWN["coin_log"], spec="cdb.testing.faults.keyed:COIN_LOG"),
     "coin_log-large": replace(_KNOWN["coin_log"], spec="coin_log"),
+    "rocks_kv-keys": replace(_KNOWN["rocks_kv"], spec="cdb.testing.faults.keyed:ROCKS_KV"),
 }
 """Large: with small runs a checkpoint follows on each pack, and syncs it; there a flush or a close
 does."""
