@@ -43,10 +43,13 @@ typedef enum {
   OKV_RANDOM     /* keys come in any order, and many that are looked up are absent */
 } okv_order;
 
-/* Its name is for the engine's files: letters and "_". Space 0 has few entries. */
+/* Its name is for the engine's files: letters and "_". Space 0 has few entries. prefix_bytes: where
+   it is not 0, no key is looked up as a whole: scans go over those that share so many leading
+   bytes, and many that are asked for are absent. */
 typedef struct {
   const char *name;
   okv_order order;
+  uint32_t prefix_bytes;
 } okv_space;
 
 /* What a commit survives when the call has returned. */

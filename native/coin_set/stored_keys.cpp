@@ -4,6 +4,7 @@
 #include "marks.h"
 #include "spaces.h"
 
+#include <algorithm>
 #include <deque>
 #include <tuple>
 
@@ -141,11 +142,12 @@ bool StoredKeys::erase_some_of(uint8_t space) {
 Scan StoredKeys::scan(uint8_t space, uint64_t bits, uint32_t first, uint32_t last,
                       size_t page_bytes) const {
   const KeyPrefix begin = key_prefix(bits, first);
-  KeyPrefix end = key_prefix(bits, last + 1);
-  if (last == UINT32_MAX) end = key_prefix(bits + 1, 0);
-  const bool has_end = last < UINT32_MAX || bits < UINT64_MAX;
-  return Scan(engine_, space, begin, has_end ? Span(end) : Span(), /*is_reverse=*/false, OKV_OFTEN,
-              page_bytes);
+  // Behind all keys of the last index; and, as the engine wants it, with the same bits.
+  std::array<uint8_t, kHashKeyBytes + 1> end;
+  end.fill(0xff);
+  const KeyPrefix of_last = key_prefix(bits, last);
+  std::copy(of_last.begin(), of_last.end(), end.begin());
+  return Scan(engine_, space, begin, end, /*is_reverse=*/false, OKV_OFTEN, page_bytes);
 }
 
 void StoredKeys::sum_entries(int64_t newest, KeySum *sum) const {

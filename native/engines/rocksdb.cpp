@@ -14,6 +14,7 @@
 #include <rocksdb/cache.h>
 #include <rocksdb/filter_policy.h>
 #include <rocksdb/iterator.h>
+#include <rocksdb/slice_transform.h>
 #include <rocksdb/sst_file_writer.h>
 #include <rocksdb/table.h>
 #include <rocksdb/write_batch.h>
@@ -86,11 +87,15 @@ rocksdb::ColumnFamilyOptions ascending_options(const rocksdb::BlockBasedTableOpt
 
 // Each run of random keys covers all of them, and levels of runs that overlap wholly would be
 // rewritten at each merge. Universal compaction merges runs of like size.
-rocksdb::ColumnFamilyOptions random_options(rocksdb::BlockBasedTableOptions table) {
+rocksdb::ColumnFamilyOptions random_options(rocksdb::BlockBasedTableOptions table,
+                                            uint32_t prefix_bytes) {
   table.filter_policy.reset(rocksdb::NewBloomFilterPolicy(10));
+  table.whole_key_filtering = prefix_bytes == 0;
   rocksdb::ColumnFamilyOptions options = ascending_options(table);
+  if (prefix_bytes > 0)
+    options.prefix_extractor.reset(rocksdb::NewFixedPrefixTransform(prefix_bytes));
   options.compaction_style = rocksdb::kCompactionStyleUniversal;
-  options.memtable_whole_key_filtering = true;
+  options.memtable_whole_key_filtering = prefix_bytes == 0;
   options.memtable_prefix_bloom_size_ratio = 0.02;
   options.level0_file_num_compaction_trigger = kRunsAtOnce;
   options.level0_slowdown_writes_trigger = 5 * kRunsAtOnce;
@@ -155,6 +160,12 @@ struct okv {
   TableStarts &table_starts(uint8_t space) { return table_starts_.at(space); }
   rocksdb::Options options_of(uint8_t space) const {
     return {db_options_, descriptors_.at(space).options};
+  }
+  // Whether a filter knows of all keys between these.
+  bool share_prefix(uint8_t space, const Slice &a, const Slice &b) const {
+    const auto &prefix = descriptors_.at(space).options.prefix_extractor;
+    return prefix != nullptr && prefix->InDomain(a) && prefix->InDomain(b) &&
+           prefix->Transform(a) == prefix->Transform(b);
   }
   // RocksDB keeps no file of such a name, and leaves it alone.
   std::string run_path(uint8_t space) const {
@@ -259,9 +270,9 @@ okv::okv(const char *path, const okv_options &wanted)
   for (size_t i = 0; i < wanted.n_spaces; ++i) {
     const okv_space &space = wanted.spaces[i];
     // A RocksDB database always has the first one, which is called so.
-    descriptors_.emplace_back(
-        i == 0 ? rocksdb::kDefaultColumnFamilyName : space.name,
-        space.order == OKV_RANDOM ? random_options(table) : ascending_options(table));
+    descriptors_.emplace_back(i == 0 ? rocksdb::kDefaultColumnFamilyName : space.name,
+                              space.order == OKV_RANDOM ? random_options(table, space.prefix_bytes)
+                                                        : ascending_options(table));
   }
 }
 
@@ -411,8 +422,11 @@ okv_scan::okv_scan(okv *kv, uint8_t space, const okv_bounds &bounds, bool is_rev
       end_(reinterpret_cast<const char *>(bounds.end), bounds.end_bytes),
       has_end_(bounds.end_bytes > 0),
       is_reverse_(is_reverse) {
+  rocksdb::ReadOptions options = read_options(reuse);
+  options.prefix_same_as_start = kv->share_prefix(space, first_, end_);
+  options.total_order_seek = !options.prefix_same_as_start;  // past all filters
   do {
-    rows_.reset(kv->db().NewIterator(read_options(reuse), kv->family(space)));
+    rows_.reset(kv->db().NewIterator(options, kv->family(space)));
     check(rows_->status());
     starts_ = kv->table_starts(space).of(*rows_, kv->db(), kv->family(space));
   } while (starts_ == nullptr);
