@@ -378,6 +378,26 @@ def test_what_is_spent_is_filtered_before_a_coin_is_read(path: Path) -> None:
         assert costs(schema, partial(ask, limit=3))[1] == 3
 
 
+@pytest.mark.parametrize("by_change", [False, True])
+@pytest.mark.parametrize("limit", [3, 2_000])
+def test_the_first_of_many_hashes_are_the_first_of_all(
+    path: Path, by_change: bool, limit: int
+) -> None:
+    """Most of the coins are spent in the end: what was confirmed last has changed first."""
+    coins = [Coin(hash_of("payer", n), hash_of("payee", n), 1) for n in range(6_000)]
+    blocks = [BlockSpendInfo(n + 1, 0, [], coins[n::60]) for n in range(60)]
+    spends = [coin.name() for block in blocks[:50] for coin in block.confirms]
+    blocks.append(BlockSpendInfo(100, 0, spends, []))
+    hashes = b"".join(coin.puzzle_hash for coin in coins)
+    query = CoinQuery(CoinKey.PUZZLE_HASH, hashes, by_change=by_change, limit=limit)
+    with MemorySchema() as model, INDEXED(path) as schema:
+        for each in (model, schema):
+            accept_all(each, blocks)
+        for _ in ("in memory", "in the engine"):
+            assert bytes(schema.coins_packed(query)) == model.coins_packed(query)
+            schema._coins.checkpoint()
+
+
 @pytest.mark.parametrize("key", [CoinKey.PUZZLE_HASH, CoinKey.PARENT])
 def test_what_is_asked_twice_costs_once(path: Path, key: CoinKey) -> None:
     value = PAYEE if key is CoinKey.PUZZLE_HASH else hash_of("payer", 7)
