@@ -13,7 +13,12 @@ import pytest
 from cdb.blocks import BlockSpendInfo
 from cdb.coin_query import COIN_BYTES, CoinKey, CoinQuery
 from cdb.coins import Coin
-from cdb.errors import CorruptDatabaseError, UnsupportedError, WrongDatabaseError
+from cdb.errors import (
+    CorruptDatabaseError,
+    UnknownCoinError,
+    UnsupportedError,
+    WrongDatabaseError,
+)
 from cdb.packed import PackedBlocks
 from cdb.schemas import offer_of
 from cdb.schemas.memory import MemorySchema
@@ -408,6 +413,19 @@ def test_what_is_asked_twice_costs_once(path: Path, key: CoinKey) -> None:
             for repeated in (1, 1_000)
         ]
         assert found[0] == found[1]
+
+
+def test_a_refused_block_leaves_no_keys(path: Path) -> None:
+    """The same coins come again, at the same places in memory."""
+    coins = [Coin(hash_of("payer", n), PAYEE, 1) for n in range(9)]
+    with INDEXED(path) as schema:
+        with pytest.raises(UnknownCoinError):
+            schema.accept_block(BlockSpendInfo(1, 0, [hash_of("nobody")], coins))
+        assert schema.coin_infos_for_puzzle_hashes([PAYEE]) == []
+        schema.accept_block(BlockSpendInfo(1, 0, [], coins))
+        assert len(schema.coin_infos_for_puzzle_hashes([PAYEE])) == 9
+        assert len(schema.coin_infos_for_parents([hash_of("payer", 3)])) == 1
+    assert damages_of(path) == []
 
 
 def test_a_rewind_takes_keys_back(path: Path) -> None:

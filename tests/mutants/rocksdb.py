@@ -345,7 +345,7 @@ SEEN = (
         "kv-odd-parent-taken-for-a-reward",
         "native/coin_set/keys.cpp",
         "if (!tells_its_block(parent, before, index)) add(ParentRow{bits.of(parent), index});",
-        "if (!is_reward_parent(parent)) add(ParentRow{bits.of(parent), index});",
+        "if (!is_reward_parent(parent) && before < INT64_MAX) add(ParentRow{bits.of(parent), index});",
         0,
         "a reward's coin is found by its parent wherever it was confirmed",
         _KV,
