@@ -9,10 +9,13 @@ last block that changed them, which is the one that spent them if there is one, 
 from dataclasses import dataclass
 from enum import IntEnum
 from itertools import starmap
+from pathlib import Path
 from struct import calcsize, iter_unpack
+from typing import Any
 
 from cdb.blocks import checked_names
 from cdb.coins import MAX_U32, MAX_U64, NAME_BYTES, Coin, CoinInfo, bytes32, bytes32_unchecked
+from cdb.native import NativeEngine
 from cdb.packed import Packed, checked_packed_names
 
 MAX_INDEX = MAX_U32
@@ -79,6 +82,31 @@ class CoinQuery:
         """The values, each once."""
         whole = bytes(self.values)
         return {whole[i : i + NAME_BYTES] for i in range(0, len(whole), NAME_BYTES)}
+
+
+def ask_natively(engine: NativeEngine, path: Path, handle: Any, query: CoinQuery) -> bytearray:
+    """The coins that a checked query asks for, by an engine's functions ask and answer_….
+
+    handle: of the database at the path. See native/common/cdb_query.h.
+    """
+    native = engine.load()
+    ffi = native.ffi
+    asked = ffi.new("cdb_query *")
+    asked.key, asked.by_change = query.key, query.by_change
+    asked.first_confirmed, asked.last_confirmed = query.confirmed
+    asked.first_spent, asked.last_spent = query.spent
+    asked.changed_from, asked.least_amount = query.changed_from, query.least_amount
+    asked.limit = MAX_U64 if query.limit is None else query.limit
+    values, count = ffi.from_buffer(query.values), ffi.new("size_t *")
+    arguments = handle, asked, values, len(query.values) // NAME_BYTES, count
+    take, end = (getattr(native.lib, f"{engine.prefix}answer_{step}") for step in ("take", "end"))
+    answer = engine.open(path, "ask", *arguments, kind=f"{engine.prefix}answer", close=end)
+    try:
+        coins = bytearray(COIN_BYTES * count[0])
+        take(answer, ffi.from_buffer("cdb_found_coin[]", coins))
+    finally:
+        end(answer)
+    return coins
 
 
 def unpacked_coins(coins: Packed) -> list[CoinInfo]:

@@ -1,11 +1,34 @@
-"""Secondary keys as objects, for a schema that answers packed queries."""
+"""Secondary keys as objects, for a schema that answers packed queries; and what FORMAT and messages
+call them."""
 
 from abc import ABC, abstractmethod
+from pathlib import Path
 
 from cdb.blocks import checked_index
 from cdb.coin_query import MAX_INDEX, CoinKey, CoinQuery, joined_values, unpacked_coins
 from cdb.coins import CoinInfo, bytes32
+from cdb.errors import UnsupportedError
 from cdb.packed import Packed
+
+PUZZLE_HASH = "puzzle_hash"
+"""The index that a database can be made with."""
+EXTRAS = (f"index={PUZZLE_HASH}",)
+"""What FORMAT says of such a database; see cdb.disk.home."""
+
+
+def extra_for(schema: str, index: str) -> str:
+    """What FORMAT is to say of a database with an index, or "".
+
+    Raises UnsupportedError for an index that a schema does not have.
+    """
+    if index not in ("", PUZZLE_HASH):
+        raise UnsupportedError(f"{schema} has no index by {index!r}; it has {PUZZLE_HASH!r}")
+    return EXTRAS[0] if index else ""
+
+
+def how_to_index(schema: str, path: Path) -> str:
+    """What to type for a database without an index."""
+    return f"'cdb load_blocks {schema}:INDEXED --db {path} --input /dev/null' gives it one"
 
 
 class Indexed(ABC):

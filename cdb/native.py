@@ -140,7 +140,7 @@ class NativeEngine(NativeModule):
         self, module: str, what: str, install: str, *, prefix: str, with_threads: str = ""
     ) -> None:
         super().__init__(module, what, install)
-        self._prefix = prefix
+        self.prefix = prefix
         self._with_threads = with_threads
 
     def load(self) -> ModuleType:
@@ -154,7 +154,7 @@ class NativeEngine(NativeModule):
     def version(self) -> str:
         """The library in use, such as ``RocksDB 7.8.3``. Raises MissingEngineError."""
         native = self.load()
-        return _text(native.ffi.string(getattr(native.lib, f"{self._prefix}version")()))
+        return _text(native.ffi.string(getattr(native.lib, f"{self.prefix}version")()))
 
     def call(self, path: Path, function: str, *arguments: Any) -> None:
         """Call a function about the database at a path, and raise what its error stands for."""
@@ -162,7 +162,7 @@ class NativeEngine(NativeModule):
         if self._with_threads:
             _threads_used.add(self._with_threads)
         error = native.ffi.new("cdb_error *")
-        if getattr(native.lib, self._prefix + function)(*arguments, error):
+        if getattr(native.lib, self.prefix + function)(*arguments, error):
             raise NativeError.of(native, error).exception(path)
 
     def open(

@@ -43,10 +43,13 @@ typedef enum {
   OKV_RANDOM     /* keys come in any order, and many that are looked up are absent */
 } okv_order;
 
-/* Its name is for the engine's files: letters and "_". Space 0 has few entries. */
+/* Its name is for the engine's files: letters and "_". Space 0 has few entries. prefix_bytes: where
+   it is not 0, no key is looked up as a whole: scans go over those that share so many leading
+   bytes, and many that are asked for are absent. */
 typedef struct {
   const char *name;
   okv_order order;
+  uint32_t prefix_bytes;
 } okv_space;
 
 /* What a commit survives when the call has returned. */
@@ -61,7 +64,9 @@ typedef struct {
   okv_durability mostly;   /* what most commits are going to ask for */
   uint64_t cache_bytes;    /* of decoded entries, for all spaces */
   size_t n_spaces;         /* the same at each opening, */
-  const okv_space *spaces; /* and in the same order */
+  const okv_space *spaces; /* and in the same order; */
+  size_t n_late_spaces;    /* but the last ones may come later: where they are missing they are
+                              made, or, read_only, never used */
 } okv_options;
 
 typedef struct {
@@ -118,7 +123,7 @@ const char *okv_version(void);
 /* Open the database in the directory `path` (in the file system's own encoding), which must exist,
    and set *kv. CDB_NOT_FOUND: nothing is there, and it may not be created. CDB_LOCKED: somebody has
    it open for writing; read_only: a writer changed it just now. CDB_CORRUPT: damage, or a space is
-   missing. What a crash has left of runs is removed, unless read_only. */
+   missing that is not a late one. What a crash has left of runs is removed, unless read_only. */
 cdb_status okv_open(const char *path, const okv_options *options, okv **kv, cdb_error *error);
 
 /* Release everything, also when it fails. A write that has failed is not told again. */

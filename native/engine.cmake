@@ -88,7 +88,8 @@ function(cdb_add_extension module face library)
 
   set(header ${CMAKE_CURRENT_SOURCE_DIR}/${face}.h)
   set(headers ${CMAKE_CURRENT_SOURCE_DIR}/common/cdb_error.h
-              ${CMAKE_CURRENT_SOURCE_DIR}/common/cdb_blocks.h ${header})
+              ${CMAKE_CURRENT_SOURCE_DIR}/common/cdb_blocks.h
+              ${CMAKE_CURRENT_SOURCE_DIR}/common/cdb_query.h ${header})
   set(declared ${CMAKE_CURRENT_BINARY_DIR}/${name}.cdef)
   set(api ${CMAKE_CURRENT_SOURCE_DIR}/${face}_api.h)
   set(generated ${CMAKE_CURRENT_BINARY_DIR}/${name}.c)

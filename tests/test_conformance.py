@@ -9,7 +9,7 @@ from functools import partial
 import pytest
 
 from cdb.coin_log.binding import Sizes
-from cdb.schemas import find_schema
+from cdb.schemas import find_schema, rocks_kv
 from cdb.schemas.coin_log import coin_log
 from cdb.schemas.registry import OWN_SCHEMAS
 from cdb.testing import IndexedConformance, SchemaConformance
@@ -30,6 +30,14 @@ class TestCoinLogIndexedSmall(IndexedConformance):
         index="puzzle_hash",
         sizes=Sizes(memtable_coins=20, merge_runs=3, name_bits=11, recent_bits=2),
     )
+    many = 10_000
+
+
+@pytest.mark.skipif(rocks_kv.missing() is not None, reason=str(rocks_kv.missing()))
+class TestRocksKvIndexedSmall(IndexedConformance):
+    """Keys are in memory, in batches and in runs; and other keys often have their bits."""
+
+    schema = partial(rocks_kv.SMALL, index="puzzle_hash", name_bits=7)
     many = 10_000
 
 

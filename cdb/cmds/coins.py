@@ -108,8 +108,8 @@ def coins(
 
     The command opens the database only for reading. PATH alone is enough where its files name the
     schema. The database must have secondary keys, which 'cdb info PATH' shows: those of memory have
-    them, and those that blockchain_v2:INDEXED and coin_log:INDEXED make; with blockchain_v2 it can
-    be a full node's own. 'cdb schemas' lists what makes them.
+    them, and those that blockchain_v2:INDEXED, coin_log:INDEXED and rocks_kv:INDEXED make; with
+    blockchain_v2 it can be a full node's own. 'cdb schemas' lists what makes them.
 
     \b
     Examples:

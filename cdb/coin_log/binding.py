@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from weakref import finalize
 
-from cdb.coin_query import COIN_BYTES, CoinQuery
-from cdb.coins import MAX_U32, MAX_U64, NAME_BYTES
+from cdb.coin_query import CoinQuery, ask_natively
+from cdb.coins import MAX_U32, NAME_BYTES
 from cdb.durability import Durability
 from cdb.errors import DatabaseClosedError
 from cdb.native import Ended, NativeEngine, NativeError, TakenBackError
@@ -217,25 +217,7 @@ class CoinLog:
 
     def ask(self, query: CoinQuery) -> bytearray:
         """The coins that a checked query asks for; see cdb.coin_query."""
-        native = self._native
-        ffi, lib = native.ffi, native.lib
-        asked = ffi.new("cdb_coin_log_query *")
-        asked.key, asked.by_change = query.key, query.by_change
-        asked.first_confirmed, asked.last_confirmed = query.confirmed
-        asked.first_spent, asked.last_spent = query.spent
-        asked.changed_from, asked.least_amount = query.changed_from, query.least_amount
-        asked.limit = MAX_U64 if query.limit is None else query.limit
-        values, count = ffi.from_buffer(query.values), ffi.new("size_t *")
-        n_values = len(query.values) // NAME_BYTES
-        end = lib.cdb_coin_log_answer_end
-        arguments = self._open_handle(), asked, values, n_values, count
-        answer = _engine.open(self.path, "ask", *arguments, kind="cdb_coin_log_answer", close=end)
-        try:
-            coins = bytearray(COIN_BYTES * count[0])
-            lib.cdb_coin_log_answer_take(answer, ffi.from_buffer("cdb_coin_log_coin[]", coins))
-        finally:
-            end(answer)
-        return coins
+        return ask_natively(_engine, self.path, self._open_handle(), query)
 
     def read(self, first_index: int, last_index: int) -> "Reader":
         """Reads the blocks with first_index ≤ index ≤ last_index, as they are now."""

@@ -6,20 +6,32 @@ module for each layout in each engine, and each is optional.
 
 import os
 from array import array
+from collections.abc import Iterator
+from enum import IntEnum
 from pathlib import Path
 from typing import Any, NamedTuple
 from weakref import finalize
 
 from cdb.blocks import BlockSpendInfo
+from cdb.coin_query import CoinQuery, ask_natively
 from cdb.coins import NAME_BYTES
 from cdb.errors import CdbError, DatabaseClosedError
 from cdb.native import Ended, NativeEngine
 from cdb.packed import CONFIRM_BYTES, INFO_BYTES, PackedBlocks, native_blocks
+from cdb.progress import Progress
 
 MAX_INDEX = 2**32 - 1
 
 PREFIX = "cdb_set_"
 """Of the functions of such a module."""
+
+
+class Keys(IntEnum):
+    """Whether a database is opened with secondary keys."""
+
+    NONE = 0
+    KEPT = 1
+    ANEW = 2
 
 
 class Options(NamedTuple):
@@ -31,10 +43,15 @@ class Options(NamedTuple):
     commit_entries: int
     ingest_entries: int
     cache_bytes: int
+    keys: Keys = Keys.NONE
+    name_bits: int = 64
 
 
 class State(NamedTuple):
-    """How far a database has come; see cdb_set_state in native/coin_set/cdb_coin_set.h."""
+    """How far a database has come; see cdb_set_state in native/coin_set/cdb_coin_set.h.
+
+    has_keys: secondary keys, all of them; None where they are not made yet.
+    """
 
     newest: int | None
     committed: int | None
@@ -42,6 +59,9 @@ class State(NamedTuple):
     ingestions: int
     is_rewinding: bool
     probes: int
+    has_keys: bool | None
+    key_entries: int
+    query_coins: int
 
     @property
     def is_new(self) -> bool:
@@ -73,6 +93,8 @@ class CoinSet:
         native_options.cache_bytes = options.cache_bytes
         native_options.commit_entries = options.commit_entries
         native_options.ingest_entries = options.ingest_entries
+        native_options.keys = options.keys
+        native_options.name_bits = options.name_bits
         arguments = os.fsencode(path), native_options
         self._handle = engine.open(path, "open", *arguments, kind="cdb_set", close=self._abandon)
 
@@ -88,6 +110,9 @@ class CoinSet:
             state.ingestions,
             bool(state.is_rewinding),
             state.probes,
+            (False, None, True)[state.keys],
+            state.key_entries,
+            state.query_coins,
         )
 
     def accept(self, blocks: PackedBlocks) -> int:
@@ -126,6 +151,30 @@ class CoinSet:
             ffi.from_buffer("uint8_t[]", found),
         )
         return infos, found
+
+    def ask(self, query: CoinQuery) -> bytearray:
+        """The coins that a checked query asks for; see cdb.coin_query."""
+        self._end_cursors()
+        return ask_natively(self._engine, self.path, self._open_handle(), query)
+
+    def make_keys(self, max_coins: int) -> Iterator[int]:
+        """Give it the secondary keys that it lacks: the coins of each step, about so many."""
+        coins, are_made = self._ffi.new("uint64_t *"), self._ffi.new("int32_t *")
+        while not are_made[0]:
+            self._call("make_keys", max_coins, coins, are_made)
+            yield int(coins[0])
+
+    def are_keys_right(self, max_coins: int, progress: Progress) -> bool:
+        """Whether secondary keys are those that the blocks make.
+
+        progress is told of the coins, about so many at a time.
+        """
+        of_blocks, of_keys = (self._ffi.new("cdb_set_key_sum *") for _ in range(2))
+        while of_blocks.next >= 0:
+            self._call("sum_blocks", max_coins, of_blocks)
+            progress(int(of_blocks.coins))
+        self._call("sum_keys", of_keys)
+        return bool(of_blocks.sum == of_keys.sum)
 
     def block(self, index: int) -> BlockSpendInfo | None:
         """The block at an index."""

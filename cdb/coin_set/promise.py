@@ -7,28 +7,18 @@ database would be an older one. What a promise says tells.
 import re
 import zlib
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
-from cdb.coin_set.binding import CoinSet, Options
+from cdb.coin_set.binding import CoinSet
 from cdb.damage import Damage
 from cdb.disk.files import replace_file
 from cdb.disk.paths import read_own
 from cdb.errors import CorruptDatabaseError, storage_errors
-from cdb.native import NativeEngine
 
 NEWEST_FILE = "NEWEST"
 
 _line = re.compile(rb"newest (-?[0-9]{1,10}) sequence ([0-9]{1,20}) crc32 [0-9a-f]{8}\n").fullmatch
-_READ_ONLY = Options(
-    create=False,
-    read_only=True,
-    sync=False,
-    commit_entries=1,
-    ingest_entries=1,
-    cache_bytes=1 << 20,
-)
 
 
 class Promise(NamedTuple):
@@ -64,22 +54,19 @@ def _line_of(promise: Promise) -> bytes:
     return b"%s crc32 %08x\n" % (line, zlib.crc32(line))
 
 
-def check_promise(engine: NativeEngine, path: Path) -> Iterator[Damage]:
-    """Damage to NEWEST. Raises CorruptDatabaseError when the engine finds any to db/."""
-    with closing(CoinSet(engine, path / "db", _READ_ONLY)) as coins:
-        coins.verify()
-        try:
-            promise = read_promise(path / NEWEST_FILE)
-        except CorruptDatabaseError as error:
-            yield Damage.of(error, "db")
-            return
-        if promise is None and not coins.state.is_new:
-            yield Damage(path / NEWEST_FILE, "it is missing", "db")
+def check_promise(path: Path, coins: CoinSet) -> Iterator[Damage]:
+    """Damage to NEWEST. path: of the database; coins: what is in its db/."""
+    try:
+        promise = read_promise(path / NEWEST_FILE)
+    except CorruptDatabaseError as error:
+        yield Damage.of(error, "db")
+        return
+    if promise is None and not coins.state.is_new:
+        yield Damage(path / NEWEST_FILE, "it is missing", "db")
 
 
-def rewrite_promise(engine: NativeEngine, path: Path) -> None:
+def rewrite_promise(path: Path, coins: CoinSet) -> None:
     """Promise what db/ has now: what it should have had, nobody knows any more."""
-    with closing(CoinSet(engine, path / "db", _READ_ONLY)) as coins:
-        newest, sequence = coins.state.newest, coins.state.sequence
+    newest, sequence = coins.state.newest, coins.state.sequence
     promise = Promise(-1 if newest is None else newest, sequence)
     write_promise(path / NEWEST_FILE, promise)

@@ -8,30 +8,26 @@ my.cdb/
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from functools import partial
 from os import PathLike
 from pathlib import Path
-from typing import ClassVar, NamedTuple, NoReturn
+from typing import Any, ClassVar, NamedTuple, NoReturn
 
 from cdb.blocks import BlockSpendInfo, checked_index, checked_names, named_block
-from cdb.coin_set.binding import CoinSet, Cursor, Options
-from cdb.coin_set.promise import (
-    NEWEST_FILE,
-    Promise,
-    check_promise,
-    read_promise,
-    rewrite_promise,
-    write_promise,
-)
+from cdb.coin_query import CoinQuery
+from cdb.coin_set.binding import CoinSet, Cursor, Keys, Options
+from cdb.coin_set.check import DB, FORMAT_VERSION, STEP_COINS, check_coin_set, repair_coin_set
+from cdb.coin_set.promise import NEWEST_FILE, Promise, read_promise, write_promise
 from cdb.coins import MAX_U32, CoinInfo, bytes32
 from cdb.damage import Damage
 from cdb.disk.files import make_dir
-from cdb.disk.home import Home, checked_home, repaired_home
+from cdb.disk.home import Home, extra_at
 from cdb.disk.paths import located
 from cdb.disk.sharing import Shared, beside, file_marks, read_unchanged, reading, whole, writing
 from cdb.durability import Durability
-from cdb.errors import CorruptDatabaseError, DatabaseLockedError
+from cdb.errors import CorruptDatabaseError, DatabaseLockedError, WrongDatabaseError
+from cdb.indexed import EXTRAS, PUZZLE_HASH, Indexed, extra_for, how_to_index
 from cdb.native import NativeEngine
 from cdb.packed import (
     Packed,
@@ -44,7 +40,6 @@ from cdb.packed import (
 from cdb.packed_state import with_names
 from cdb.progress import Progress
 
-FORMAT_VERSION = 3
 COMMIT_ENTRIES = 3_000_000
 INGEST_ENTRIES = 10_000
 CACHE_MB = 64
@@ -77,18 +72,18 @@ class Kind(NamedTuple):
     engine: NativeEngine
 
     def check(self, path: Path, progress: Progress) -> Iterator[Damage]:
-        """Damage to FORMAT and NEWEST; what is in db/ shows when it is read. See cdb.schemas."""
+        """See check_coin_set()."""
         path = located(path, read_only=True)
-        with checked_home(path, self.name, FORMAT_VERSION, "db", folder="db") as damages:
-            yield from damages
-            yield from check_promise(self.engine, path)
+        return check_coin_set(self.engine, self.name, path, progress)
 
     def repair(self, path: Path, damages: Sequence[Damage], progress: Progress) -> None:
-        """Write FORMAT and NEWEST again. See cdb.schemas."""
+        """See repair_coin_set()."""
         path = located(path, read_only=False)
-        with repaired_home(path, self.name, FORMAT_VERSION, damages, folder="db") as others:
-            if others:
-                rewrite_promise(self.engine, path)
+        repair_coin_set(self.engine, self.name, path, damages, progress)
+
+
+class UnfinishedKeysError(WrongDatabaseError):
+    """Secondary keys are not made yet, and a reader makes none."""
 
 
 class CoinSetSchema(Shared):
@@ -98,6 +93,8 @@ class CoinSetSchema(Shared):
     commit_entries: coins that are collected in memory before they are committed and indexed.
     ingest_entries: a write of at least so many builds sorted runs, a smaller one a write batch.
     cache_mb: what the engine may hold of what it has read, in units of 2^20 bytes.
+    index: "puzzle_hash" gives it secondary keys, by one pass over the blocks that there are;
+    progress is told of their coins. name_bits: of a hash, those that new secondary keys tell apart.
     Raises MissingEngineError or UnsupportedError before it makes anything, or what Home and CoinSet
     raise.
     """
@@ -113,24 +110,41 @@ class CoinSetSchema(Shared):
         commit_entries: int = COMMIT_ENTRIES,
         ingest_entries: int = INGEST_ENTRIES,
         cache_mb: int = CACHE_MB,
+        index: str = "",
+        name_bits: int = 64,
+        progress: Progress | None = None,
     ) -> None:
         self.kind.engine.load()
+        extra = extra_for(self.kind.name, index)
         self._path = located(path, read_only=read_only)
         super().__init__(self._path, read_only=read_only)
         self._durable = durability is Durability.POWER
         sizes = commit_entries, ingest_entries, cache_mb << 20
-        options = Options(False, read_only, self._durable, *sizes)
         with ExitStack() as undo:
             self._home = Home(
-                self._path, self.kind.name, FORMAT_VERSION, read_only=read_only, folder="db"
+                self._path,
+                self.kind.name,
+                FORMAT_VERSION,
+                read_only=read_only,
+                folder=DB,
+                extras=EXTRAS,
+                extra=extra,
             )
             undo.callback(self._home.close)
-            self._open(options)
+            if extra and not self._home.extra:
+                advice = how_to_index(self.kind.name, self._path)
+                raise WrongDatabaseError(self._path, f"it has no index by {index}; {advice}")
+            keys = Keys.KEPT if self._home.extra else Keys.NONE
+            self._open(Options(False, read_only, self._durable, *sizes, keys, name_bits))
             undo.callback(self._coins.close)
             self._newest = self._coins.state.newest
             self._ingestions = 0
             if not read_only:
                 self._end_rewind()
+                self._make_keys(progress)
+            elif index and not self._coins.state.has_keys:
+                advice = how_to_index(self.kind.name, self._path)
+                raise UnfinishedKeysError(self._path, f"its index is not made yet; {advice}")
             undo.pop_all()
 
     @property
@@ -215,7 +229,7 @@ class CoinSetSchema(Shared):
         if self.read_only:
             read_unchanged(
                 partial(self._open_once, options),
-                partial(file_marks, self._path / "db"),
+                partial(file_marks, self._path / DB),
                 CorruptDatabaseError,
                 DatabaseLockedError,
             )
@@ -225,9 +239,9 @@ class CoinSetSchema(Shared):
     def _open_once(self, options: Options) -> None:
         promised = read_promise(self._path / NEWEST_FILE)
         if not self.read_only:
-            make_dir(self._path / "db", durable=self._durable)
+            make_dir(self._path / DB, durable=self._durable)
         create = promised is None and not self.read_only
-        self._coins = CoinSet(self.kind.engine, self._path / "db", options._replace(create=create))
+        self._coins = CoinSet(self.kind.engine, self._path / DB, options._replace(create=create))
         try:
             if promised is None and not self._coins.state.is_new:
                 raise CorruptDatabaseError(self._path / NEWEST_FILE, "it is missing")
@@ -307,3 +321,46 @@ class CoinSetSchema(Shared):
         while rewound := cursor.next(BATCH_ENTRIES):
             self._coins.erase(with_names(rewound))
         self._coins.end_rewind()
+
+    def _make_keys(self, progress: Progress | None) -> None:
+        """Give the database the secondary keys that FORMAT says it has, or go on with that."""
+        if not self._home.extra or self._coins.state.has_keys:
+            return
+        for coins in self._coins.make_keys(STEP_COINS):
+            if progress is not None:
+                progress(coins)
+        self._promise_what_was_ingested()
+
+
+class IndexedCoinSetSchema(CoinSetSchema, Indexed):
+    """The same with secondary keys.
+
+    FORMAT remembers them: from then on every writer keeps them.
+    """
+
+    @beside
+    def coins_packed(self, query: CoinQuery) -> Packed:
+        """See QueriesPacked."""
+        return self._coins.ask(query.checked())
+
+
+def open_coin_set(
+    plain: type[CoinSetSchema],
+    indexed: type[IndexedCoinSetSchema],
+    path: str | PathLike[str],
+    *,
+    read_only: bool = False,
+    index: str = "",
+    **options: Any,
+) -> CoinSetSchema:
+    """Open a coin set, or make one, with secondary keys where it has them. See CoinSetSchema.
+
+    A reader of a database whose keys are not made yet finds coins by their names.
+    """
+    if index:
+        return indexed(path, read_only=read_only, index=index, **options)
+    found = extra_at(located(path, read_only=read_only), plain.kind.name)
+    if found in EXTRAS:
+        with suppress(UnfinishedKeysError):
+            return indexed(path, read_only=read_only, index=PUZZLE_HASH, **options)
+    return plain(path, read_only=read_only, **options)

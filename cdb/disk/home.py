@@ -172,6 +172,13 @@ def format_at(path: Path) -> Format | None:
     return Format(match[1], int(match[2]), match[3] or "")
 
 
+def extra_at(path: Path, schema: str) -> str:
+    """What FORMAT says that a schema's database has beyond others; "" where there is nothing."""
+    with storage_errors(path):
+        found = format_at(path) if path.is_dir() else None
+    return found.extra if found is not None and found.schema == schema else ""
+
+
 @contextmanager
 def checked_home(
     path: Path,

@@ -41,7 +41,7 @@ from cdb.coin_log.check import (
 from cdb.coin_query import CoinQuery
 from cdb.coins import MAX_U32, NAME_BYTES, CoinInfo, bytes32
 from cdb.damage import Damage
-from cdb.disk.home import Home, checked_home, format_at, repaired_home
+from cdb.disk.home import Home, checked_home, extra_at, format_at, repaired_home
 from cdb.disk.paths import located, read_own
 from cdb.disk.sharing import Shared, beside, read_unchanged, reading, whole, writing
 from cdb.durability import Durability
@@ -50,12 +50,11 @@ from cdb.errors import (
     CorruptDatabaseError,
     DatabaseClosedError,
     StorageError,
-    UnsupportedError,
     WrongDatabaseError,
     storage_errors,
 )
 from cdb.facts import Facts
-from cdb.indexed import Indexed
+from cdb.indexed import EXTRAS, PUZZLE_HASH, Indexed, extra_for, how_to_index
 from cdb.limits import OLDER_INDEX, OLDER_PROMISE, Limit
 from cdb.native import UnverifiedError
 from cdb.packed import (
@@ -88,9 +87,6 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 FORMAT_VERSION = 2
-PUZZLE_HASH = "puzzle_hash"
-"""The index that a database can be made with."""
-_EXTRAS = (f"index={PUZZLE_HASH}",)
 _here = local()
 """What tells threads apart: numbers of those that have ended are given to others."""
 _WAIT_MILLISECONDS = 100
@@ -117,8 +113,7 @@ class CoinLogSchema(Shared):
         progress: Progress | None = None,
     ) -> None:
         load()
-        if index not in ("", PUZZLE_HASH):
-            raise UnsupportedError(f"coin_log has no index by {index!r}; it has {PUZZLE_HASH!r}")
+        extra = extra_for("coin_log", index)
         self._path = located(path, read_only=read_only)
         super().__init__(self._path, read_only=read_only)
         self._damage: CorruptDatabaseError | None = None
@@ -132,13 +127,13 @@ class CoinLogSchema(Shared):
                 read_only=read_only,
                 folder=DERIVED,
                 upgrades=True,
-                extras=_EXTRAS,
-                extra=f"index={index}" if index else "",
+                extras=EXTRAS,
+                extra=extra,
             )
             undo.callback(self._home.close)
-            if index and not self._home.extra:
-                problem = f"it has no index by {index}; {_gives_it_one(self._path)}"
-                raise WrongDatabaseError(self._path, problem)
+            if extra and not self._home.extra:
+                advice = how_to_index("coin_log", self._path)
+                raise WrongDatabaseError(self._path, f"it has no index by {index}; {advice}")
             self._log = self._open(durability, sizes, progress)
             undo.pop_all()
 
@@ -367,10 +362,7 @@ def coin_log(
     index: "puzzle_hash" makes them, with one pass over the log where it holds coins; progress is
     told of these. Raises as CoinLogSchema says.
     """
-    place = located(path, read_only=read_only)
-    with storage_errors(place):
-        found = format_at(place) if place.is_dir() else None
-    is_indexed = found is not None and found[0] == "coin_log" and found.extra in _EXTRAS
+    is_indexed = extra_at(located(path, read_only=read_only), "coin_log") in EXTRAS
     return (IndexedCoinLogSchema if index or is_indexed else CoinLogSchema)(
         path,
         durability=durability,
@@ -385,7 +377,7 @@ def check(path: Path, progress: Progress) -> Iterator[Damage]:
     """Damage to the log, which nothing repairs, and to what is derived. See cdb.schemas."""
     path = located(path, read_only=True)
     with checked_home(
-        path, "coin_log", FORMAT_VERSION, "log", folder=DERIVED, upgrades=True, extras=_EXTRAS
+        path, "coin_log", FORMAT_VERSION, "log", folder=DERIVED, upgrades=True, extras=EXTRAS
     ) as damages:
         yield from (_telling_of_index(path, damage) for damage in damages)
         yield from check_coin_log(path, progress)
@@ -400,7 +392,7 @@ def repair(path: Path, damages: Sequence[Damage], progress: Progress) -> None:
         FORMAT_VERSION,
         damages,
         folder=DERIVED,
-        extras=_EXTRAS,
+        extras=EXTRAS,
         extra_of=lambda: _extra_by_manifest(path),
     ) as others:
         if others:
@@ -410,7 +402,7 @@ def repair(path: Path, damages: Sequence[Damage], progress: Progress) -> None:
 
 def _extra_by_manifest(path: Path) -> str:
     """What FORMAT said before it was lost. Without a manifest the index is lost, too."""
-    return _EXTRAS[0] if _keys_by_manifest(path) else ""
+    return EXTRAS[0] if _keys_by_manifest(path) else ""
 
 
 def _keys_by_manifest(path: Path) -> bool | None:
@@ -428,12 +420,9 @@ def _telling_of_index(path: Path, damage: Damage) -> Damage:
     if damage.repairable_from is None or _keys_by_manifest(path) is not None:
         return damage
     lost = f"whether it had an index by {PUZZLE_HASH} is lost with the manifest"
-    problem = f"{damage.problem}; {lost}: it comes back without, and {_gives_it_one(path)}"
+    advice = how_to_index("coin_log", path)
+    problem = f"{damage.problem}; {lost}: it comes back without, and {advice}"
     return replace(damage, problem=problem)
-
-
-def _gives_it_one(path: Path) -> str:
-    return f"'cdb load_blocks coin_log:INDEXED --db {path} --input /dev/null' gives it one"
 
 
 def _packed(block: BlockSpendInfo) -> PackedBlocks | None:

@@ -7,13 +7,21 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from cdb.coin_set.binding import PREFIX
-from cdb.coin_set.schema import OPTIONS, CoinSetSchema, Kind
+from cdb.coin_set.schema import (
+    OPTIONS,
+    CoinSetSchema,
+    IndexedCoinSetSchema,
+    Kind,
+    open_coin_set,
+)
+from cdb.indexed import PUZZLE_HASH
 from cdb.limits import OLDER_PROMISE, ROCKSDB, ROCKSDB_NOT_DURABLE, Limit
 from cdb.native import rocksdb_engine
 
 __all__ = [
     "CHECKSUMMED",
     "DEFAULT_PATH",
+    "INDEXED",
     "KIND",
     "LIMITS",
     "NOT_DURABLE",
@@ -36,7 +44,14 @@ class RocksKvSchema(CoinSetSchema):
     kind = KIND
 
 
-SCHEMA = RocksKvSchema
+class IndexedRocksKvSchema(IndexedCoinSetSchema):
+    """See IndexedCoinSetSchema."""
+
+    kind = KIND
+
+
+SCHEMA = partial(open_coin_set, RocksKvSchema, IndexedRocksKvSchema)
+INDEXED = partial(IndexedRocksKvSchema, index=PUZZLE_HASH)
 SMALL = partial(SCHEMA, commit_entries=40, ingest_entries=15)
 CHECKSUMMED = "db/(FORMAT|NEWEST)"
 NOT_DURABLE = ROCKSDB_NOT_DURABLE
@@ -70,15 +85,19 @@ if TYPE_CHECKING:
     from cdb.schemas.protocol import (
         AcceptsPacked,
         Check,
+        IndexedSchema,
+        QueriesPacked,
         ReadsPacked,
         Repair,
         SchemaFactory,
         Settles,
     )
 
-    _opens: SchemaFactory = RocksKvSchema
+    _opens: SchemaFactory = SCHEMA
     _accepts: type[AcceptsPacked] = RocksKvSchema
     _reads: type[ReadsPacked] = RocksKvSchema
     _settles: type[Settles] = RocksKvSchema
+    _finds: type[IndexedSchema] = IndexedRocksKvSchema
+    _queries: type[QueriesPacked] = IndexedRocksKvSchema
     _checks: Check = check
     _repairs: Repair = repair

@@ -24,7 +24,7 @@ struct cdb_coin_log_reader {
 };
 
 struct cdb_coin_log_answer {
-  std::vector<cdb_coin_log_coin> coins;
+  std::vector<cdb_found_coin> coins;
 };
 
 struct cdb_coin_log_inspection {
@@ -162,9 +162,9 @@ cdb_status cdb_coin_log_lookup(cdb_coin_log *log, const uint8_t *names, size_t n
   });
 }
 
-cdb_status cdb_coin_log_ask(cdb_coin_log *log, const cdb_coin_log_query *query,
-                            const uint8_t *values, size_t n, size_t *n_coins,
-                            cdb_coin_log_answer **answer, cdb_error *error) {
+cdb_status cdb_coin_log_ask(cdb_coin_log *log, const cdb_query *query, const uint8_t *values,
+                            size_t n, size_t *n_coins, cdb_coin_log_answer **answer,
+                            cdb_error *error) {
   return guarded(error, [=] {
     log->database->read_verified([=](const Store &store) {
       auto coins = std::make_unique<cdb_coin_log_answer>();
@@ -177,7 +177,7 @@ cdb_status cdb_coin_log_ask(cdb_coin_log *log, const cdb_coin_log_query *query,
   });
 }
 
-void cdb_coin_log_answer_take(const cdb_coin_log_answer *answer, cdb_coin_log_coin *coins) {
+void cdb_coin_log_answer_take(const cdb_coin_log_answer *answer, cdb_found_coin *coins) {
   copy(answer->coins, coins);
 }
 
@@ -214,7 +214,7 @@ void cdb_coin_log_end(cdb_coin_log_reader *reader) { delete reader; }
 
 cdb_status cdb_coin_log_has_keys(const char *path, int32_t *has_keys, cdb_error *error) {
   return guarded(error, [=] {
-    coin_log::Manifest manifest(coin_log::NameBits(1, cdb::random_hash_key()));
+    coin_log::Manifest manifest(cdb::NameBits(1, cdb::random_hash_key()));
     coin_log::read_manifest(coin_log::Directory{path}, &manifest);
     *has_keys = manifest.has_keys ? 1 : 0;
   });

@@ -53,30 +53,6 @@ typedef struct {
       probes; /* since the opening: places of the index, and early children, that were looked at */
 } cdb_coin_log_totals;
 
-/* What the values of a query are; see cdb/coin_query.py. */
-enum { CDB_NO_KEY = 0, CDB_NAME = 1, CDB_PUZZLE_HASH = 2, CDB_PARENT = 3 };
-
-/* Which coins are asked for, and in which order. Ranges include both their ends. */
-typedef struct {
-  int32_t key;
-  int32_t by_change; /* by the last block that changed a coin, not by the one that confirmed it */
-  uint64_t first_confirmed, last_confirmed;
-  uint64_t first_spent, last_spent; /* of an unspent coin it is 0 */
-  uint64_t changed_from; /* no coin that was neither confirmed nor spent at this index or above */
-  uint64_t least_amount;
-  uint64_t limit; /* as many of the first ones */
-} cdb_coin_log_query;
-
-typedef struct {
-  uint8_t name[32];
-  uint8_t parent[32];
-  uint8_t puzzle_hash[32];
-  uint64_t amount;
-  uint32_t confirmed_index;
-  uint32_t spent_index; /* 0: unspent */
-  uint64_t timestamp;   /* of the block that confirmed it */
-} cdb_coin_log_coin;
-
 typedef struct {
   uint64_t blocks;
   uint64_t spends;
@@ -167,12 +143,12 @@ cdb_status cdb_coin_log_lookup(cdb_coin_log *log, const uint8_t *names, size_t n
 /* The coins that are asked for, each once, in their order: by the block's index and then by name.
    values: n of 32 bytes, of the query's key; none without one. Puzzle hashes and parents take a
    database that was opened with keys. Set *n_coins to how many there are. */
-cdb_status cdb_coin_log_ask(cdb_coin_log *log, const cdb_coin_log_query *query,
-                            const uint8_t *values, size_t n, size_t *n_coins,
-                            cdb_coin_log_answer **answer, cdb_error *error);
+cdb_status cdb_coin_log_ask(cdb_coin_log *log, const cdb_query *query, const uint8_t *values,
+                            size_t n, size_t *n_coins, cdb_coin_log_answer **answer,
+                            cdb_error *error);
 
 /* Copy them all. */
-void cdb_coin_log_answer_take(const cdb_coin_log_answer *answer, cdb_coin_log_coin *coins);
+void cdb_coin_log_answer_take(const cdb_coin_log_answer *answer, cdb_found_coin *coins);
 
 void cdb_coin_log_answer_end(cdb_coin_log_answer *answer);
 

@@ -7,7 +7,6 @@ namespace cdb::coin_log {
 namespace {
 
 constexpr size_t kGroup = Run::kGroup;  // keys whose memory is fetched at the same time
-constexpr size_t kAhead = 16;
 
 // Each thread waits for its own reads.
 thread_local ColdReads cold_reads;
@@ -15,18 +14,8 @@ thread_local ColdReads cold_reads;
 }  // namespace
 
 void KeyIndex::insert(const uint8_t *keys, size_t stride, size_t n, uint32_t first_place) {
-  Chains &memtable = tables_.memtable;
   tables_.reserve(n);
-  uint64_t ahead[kAhead];
-  const auto look_ahead = [&](size_t i) {
-    if (i < n) memtable.prefetch_head(ahead[i % kAhead] = bits_.of(keys + i * stride));
-  };
-  for (size_t i = 0; i < kAhead; ++i) look_ahead(i);
-  for (size_t i = 0; i < n; ++i) {
-    const uint64_t bits = ahead[i % kAhead];
-    look_ahead(i + kAhead);
-    memtable.insert(bits, first_place + static_cast<uint32_t>(i));
-  }
+  tables_.memtable.insert_all(bits_, keys, stride, n, first_place);
 }
 
 void KeyIndex::find_all(const uint8_t *keys, size_t n, uint32_t first, uint32_t end,

@@ -4,7 +4,7 @@
 // A place found here is a candidate, too: what is there must be held against the key.
 #pragma once
 
-#include "chains.h"
+#include "common/chains.h"
 #include "tables.h"
 
 #include <atomic>

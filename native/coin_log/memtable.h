@@ -3,8 +3,8 @@
 // Places rise with the bits, so a sweep meets the entries nearly sorted.
 #pragma once
 
-#include "huge_pages.h"
-#include "name_bits.h"
+#include "common/huge_pages.h"
+#include "common/name_bits.h"
 
 namespace cdb::coin_log {
 

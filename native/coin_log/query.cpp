@@ -1,6 +1,7 @@
 #include "query.h"
 
 #include "common/coin_name.h"
+#include "common/distinct_names.h"
 #include "failure.h"
 
 #include <algorithm>
@@ -17,25 +18,12 @@ constexpr uint64_t kRowsPerName = 64;
 constexpr uint64_t kFewNames = 16;
 constexpr uint64_t kBehindAll = uint64_t{1} << 32;  // of blocks' indices
 
-// The values without those that repeat another one.
-Bytes distinct(const uint8_t *values, size_t n) {
-  std::vector<const uint8_t *> places(n);
-  for (size_t i = 0; i < n; ++i) places[i] = values + i * kNameBytes;
-  std::sort(places.begin(), places.end(),
-            [](const uint8_t *a, const uint8_t *b) { return compare_names(a, b) < 0; });
-  places.erase(std::unique(places.begin(), places.end(), is_same_name), places.end());
-  Bytes each_once(places.size() * kNameBytes);
-  for (size_t i = 0; i < places.size(); ++i)
-    std::memcpy(&each_once[i * kNameBytes], places[i], kNameBytes);
-  return each_once;
-}
-
 }  // namespace
 
-Query::Query(const State &state, const cdb_coin_log_query &query, const uint8_t *values, size_t n)
+Query::Query(const State &state, const cdb_query &query, const uint8_t *values, size_t n)
     : state_(state),
       query_(query),
-      values_(distinct(values, n)),
+      values_(distinct_names(values, n)),
       n_values_(values_.size() / kNameBytes) {
   if (!state.keys.is_on && (query.key == CDB_PUZZLE_HASH || query.key == CDB_PARENT))
     throw Failure(CDB_INVALID, "", "it was opened without secondary keys");
@@ -49,7 +37,7 @@ size_t Query::block_from(uint64_t index) const {
   return state_.blocks_up_to(static_cast<int64_t>(std::min(index, kBehindAll)) - 1);
 }
 
-std::vector<cdb_coin_log_coin> Query::answer() {
+std::vector<cdb_found_coin> Query::answer() {
   if (query_.limit == 0) return {};
   switch (query_.key) {
     case CDB_NAME:
@@ -265,7 +253,7 @@ void Query::take(size_t begin, size_t end) {
 
 void Query::add(const CoinView &view) {
   const BlockLine &line = state_.blocks[view.block];
-  cdb_coin_log_coin &coin = coins_.emplace_back();
+  cdb_found_coin &coin = coins_.emplace_back();
   name_coin(view.parent, view.puzzle_hash, view.amount, coin.name);
   std::memcpy(coin.parent, view.parent, kNameBytes);
   std::memcpy(coin.puzzle_hash, view.puzzle_hash, kNameBytes);
@@ -277,7 +265,7 @@ void Query::add(const CoinView &view) {
 
 void Query::sort_group() {
   std::sort(coins_.begin() + static_cast<ptrdiff_t>(group_begin_), coins_.end(),
-            [](const cdb_coin_log_coin &a, const cdb_coin_log_coin &b) {
+            [](const cdb_found_coin &a, const cdb_found_coin &b) {
               return compare_names(a.name, b.name) < 0;
             });
   group_begin_ = coins_.size();

@@ -18,10 +18,10 @@ namespace cdb::coin_log {
 class Query {
  public:
   // values: n of them, of the query's key.
-  Query(const State &state, const cdb_coin_log_query &query, const uint8_t *values, size_t n);
+  Query(const State &state, const cdb_query &query, const uint8_t *values, size_t n);
 
   // The coins, in their order. To be called once.
-  std::vector<cdb_coin_log_coin> answer();
+  std::vector<cdb_found_coin> answer();
 
  private:
   // A row that may hold what is asked for. value: that it must have; null: it has it for sure.
@@ -59,7 +59,7 @@ class Query {
   void sort_group();
 
   const State &state_;
-  const cdb_coin_log_query &query_;
+  const cdb_query &query_;
   const Bytes values_;  // each once
   const size_t n_values_;
   uint32_t first_row_ = 0, end_row_ = 0;  // of the blocks that may have confirmed them
@@ -67,7 +67,7 @@ class Query {
 
   std::vector<Choice> choices_;
   size_t ordered_ = 0;
-  std::vector<cdb_coin_log_coin> coins_;
+  std::vector<cdb_found_coin> coins_;
   size_t group_begin_ = 0;  // of the coins: where those of the last group begin
   uint64_t group_ = UINT64_MAX;
   uint32_t last_row_ = kNoRow;  // that was added

@@ -18,8 +18,8 @@
 #include "checksum.h"
 #include "cold_reads.h"
 #include "file.h"
-#include "huge_pages.h"
-#include "name_bits.h"
+#include "common/huge_pages.h"
+#include "common/name_bits.h"
 
 namespace cdb::coin_log {
 

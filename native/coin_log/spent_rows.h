@@ -5,7 +5,7 @@
 #pragma once
 
 #include "common/bytes.h"
-#include "huge_pages.h"
+#include "common/huge_pages.h"
 
 #include <vector>
 

@@ -27,6 +27,13 @@ uint32_t confirm_at(const Place &place) {
   return place.position % uint32_t{kPartCoins} * uint32_t{kConfirmBytes};
 }
 
+// Of the block whose row comes next; -1: there is none.
+int64_t index_of_next(Scan &&rows) {
+  if (!rows.read(1)) return -1;
+  if (rows.key(0).n != kBlockKeyBytes) throw damage("a block's key is cut");
+  return load_big_endian<uint32_t>(rows.key(0).bytes);
+}
+
 // Parts of blocks, of which coins are wanted: each from the first of these to the last one.
 class WantedParts {
  public:
@@ -101,10 +108,14 @@ Span block_head(const cdb_set_block &block, Bytes *buffer) {
 
 int64_t newest_block(const Engine &engine, uint8_t space, int64_t limit) {
   if (limit < 0) return -1;
-  Scan rows(engine, space, {}, end_behind(limit), /*is_reverse=*/true, OKV_OFTEN, kBytesOfOne);
-  if (!rows.read(1)) return -1;
-  if (rows.key(0).n != kBlockKeyBytes) throw damage("a block's key is cut");
-  return load_big_endian<uint32_t>(rows.key(0).bytes);
+  return index_of_next(
+      Scan(engine, space, {}, end_behind(limit), /*is_reverse=*/true, OKV_OFTEN, kBytesOfOne));
+}
+
+int64_t first_block(const Engine &engine, uint8_t space, uint64_t from, int64_t limit) {
+  if (limit < 0 || from > static_cast<uint64_t>(limit)) return -1;
+  return index_of_next(Scan(engine, space, block_key(from, 0), end_behind(limit),
+                            /*is_reverse=*/false, OKV_OFTEN, kBytesOfOne));
 }
 
 BlockCursor::BlockCursor(const Engine &engine, uint8_t space, uint32_t first, uint32_t last)

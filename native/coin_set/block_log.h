@@ -64,6 +64,9 @@ inline void copy_confirm(const uint8_t *confirm, cdb_coin_info *info) {
 // disagree. -1: there is none.
 int64_t newest_block(const Engine &engine, uint8_t space, int64_t limit);
 
+// That of the oldest block from one index on, up to a limit. -1: there is none.
+int64_t first_block(const Engine &engine, uint8_t space, uint64_t from, int64_t limit);
+
 // Reads the blocks first … last in order from one moment's view of them.
 class BlockCursor {
  public:

@@ -6,6 +6,8 @@
 #include "common/c_face.h"
 #include "database.h"
 
+#include <algorithm>
+
 using cdb::guarded;
 using cdb::coin_set::Cursor;
 using cdb::coin_set::Database;
@@ -24,6 +26,10 @@ struct cdb_set_cursor {
 
   std::shared_ptr<Database> database;
   std::unique_ptr<Cursor> blocks;
+};
+
+struct cdb_set_answer {
+  std::vector<cdb_found_coin> coins;
 };
 
 const char *cdb_set_version(void) { return okv_version(); }
@@ -67,6 +73,40 @@ cdb_status cdb_set_verify(cdb_set *set, cdb_error *error) {
 cdb_status cdb_set_find(cdb_set *set, const uint8_t *names, size_t n, cdb_coin_info *infos,
                         uint8_t *found, cdb_error *error) {
   return guarded(error, [=] { set->database->find(names, n, infos, found); });
+}
+
+cdb_status cdb_set_ask(cdb_set *set, const cdb_query *query, const uint8_t *values, size_t n,
+                       size_t *n_coins, cdb_set_answer **answer, cdb_error *error) {
+  return guarded(error, [=] {
+    auto found = std::make_unique<cdb_set_answer>();
+    found->coins = set->database->ask(*query, values, n);
+    *n_coins = found->coins.size();
+    *answer = found.release();
+  });
+}
+
+void cdb_set_answer_take(const cdb_set_answer *answer, cdb_found_coin *coins) {
+  std::copy(answer->coins.begin(), answer->coins.end(), coins);
+}
+
+void cdb_set_answer_end(cdb_set_answer *answer) { delete answer; }
+
+cdb_status cdb_set_make_keys(cdb_set *set, uint64_t max_coins, uint64_t *coins, int32_t *are_made,
+                             cdb_error *error) {
+  return guarded(error, [=] {
+    bool is_done = false;
+    *coins = set->database->make_keys(max_coins, &is_done);
+    *are_made = is_done ? 1 : 0;
+  });
+}
+
+cdb_status cdb_set_sum_blocks(cdb_set *set, uint64_t max_coins, cdb_set_key_sum *sum,
+                              cdb_error *error) {
+  return guarded(error, [=] { set->database->sum_blocks(max_coins, sum); });
+}
+
+cdb_status cdb_set_sum_keys(cdb_set *set, cdb_set_key_sum *sum, cdb_error *error) {
+  return guarded(error, [=] { set->database->sum_keys(sum); });
 }
 
 cdb_status cdb_set_cursor_open(cdb_set *set, uint32_t first, uint32_t last, cdb_set_cursor **cursor,

@@ -10,10 +10,10 @@
  *   puzzle hash (32), amount (8, big endian). Arrays of them have no gaps.
  * - Calls that can fail are as cdb_error.h says. A failed write leaves the database in doubt: close
  * it and open it again.
- * - Threads: accept, commit, checkpoint, settle, begin_rewind, erase, end_rewind and close write:
- *   one of them at a time. The others are for any number of threads at once, beside the one that
- *   writes. Each sees the state of one moment, with whole blocks, and waits only while a state
- *   changes hands: for no sync, no compaction and no other reader. On one cursor one call at a
+ * - Threads: accept, commit, checkpoint, settle, begin_rewind, erase, end_rewind, make_keys and
+ *   close write: one of them at a time. The others are for any number of threads at once, beside
+ * the one that writes. Each sees the state of one moment, with whole blocks, and waits only while a
+ * state changes hands: for no sync, no compaction and no other reader. On one cursor one call at a
  *   time.
  * - No call keeps a pointer that it was given.
  */
@@ -28,6 +28,9 @@ typedef struct {
   uint64_t cache_bytes;    /* of the engine's decoded blocks */
   uint64_t commit_entries; /* coins in memory: at so many, accept commits and indexes them */
   uint64_t ingest_entries; /* coins + spends: from so many on, a write is by sorted runs */
+  int32_t keys;            /* 1: the database has secondary keys, which make_keys gives it, and
+                              every writer keeps. 2: they are to be made anew. 0: it has none */
+  uint32_t name_bits;      /* 1 … 64: of a hash, those that new secondary keys tell apart */
 } cdb_set_options;
 
 /* One block; the arrays belong to the cursor that gave it. */
@@ -47,10 +50,22 @@ typedef struct {
   uint64_t ingestions;  /* writes by sorted runs since the database was opened */
   int32_t is_rewinding; /* a crash or the caller has not ended a rewind yet */
   uint64_t probes;      /* since the opening, places of tables in memory that were looked at */
+  int32_t keys;         /* 2: it has secondary keys. 1: they are not made yet. 0: it has none, or
+                           nobody asked */
+  uint64_t key_entries; /* since the opening, entries of secondary keys that queries looked at, */
+  uint64_t query_coins; /* and coins that they read */
 } cdb_set_state;
+
+/* What the entries of secondary keys come to, up to the newest block that is indexed. */
+typedef struct {
+  uint64_t sum;   /* the same for the same entries, in any order */
+  int64_t next;   /* of the sum over blocks: the index to go on from; -1 at the end */
+  uint64_t coins; /* that the last call went over */
+} cdb_set_key_sum;
 
 typedef struct cdb_set cdb_set;
 typedef struct cdb_set_cursor cdb_set_cursor;
+typedef struct cdb_set_answer cdb_set_answer;
 
 /* The library that does the work, such as "RocksDB 7.8.3". Never freed. */
 const char *cdb_set_version(void);
@@ -96,6 +111,30 @@ cdb_status cdb_set_verify(cdb_set *set, cdb_error *error);
    is such a coin; where there is none, found[i] is 0 and infos[i] is as it was. */
 cdb_status cdb_set_find(cdb_set *set, const uint8_t *names, size_t n, cdb_coin_info *infos,
                         uint8_t *found, cdb_error *error);
+
+/* The coins that are asked for, each once, in their order: by the block's index and then by name.
+   values: n of 32 bytes, of the query's key; none without one. The database must have secondary
+   keys. Set *n_coins to how many there are. */
+cdb_status cdb_set_ask(cdb_set *set, const cdb_query *query, const uint8_t *values, size_t n,
+                       size_t *n_coins, cdb_set_answer **answer, cdb_error *error);
+
+/* Copy them all. */
+void cdb_set_answer_take(const cdb_set_answer *answer, cdb_found_coin *coins);
+
+void cdb_set_answer_end(cdb_set_answer *answer);
+
+/* Make secondary keys of the next blocks, of about so many coins, in one atomic step; set *coins to
+   how many it were, and *are_made to whether these were the last. After a crash it goes on where it
+   was. */
+cdb_status cdb_set_make_keys(cdb_set *set, uint64_t max_coins, uint64_t *coins, int32_t *are_made,
+                             cdb_error *error);
+
+/* Add what the blocks from sum->next on, of about so many coins, make of entries. */
+cdb_status cdb_set_sum_blocks(cdb_set *set, uint64_t max_coins, cdb_set_key_sum *sum,
+                              cdb_error *error);
+
+/* Add the entries that there are. */
+cdb_status cdb_set_sum_keys(cdb_set *set, cdb_set_key_sum *sum, cdb_error *error);
 
 /* A cursor over the blocks first … last of this moment, whatever is written later. */
 cdb_status cdb_set_cursor_open(cdb_set *set, uint32_t first, uint32_t last, cdb_set_cursor **cursor,

@@ -1,7 +1,7 @@
 #include "database.h"
 
-#include "common/coin_name.h"
 #include "common/failure.h"
+#include "query.h"
 
 #include <algorithm>
 #include <future>
@@ -39,23 +39,17 @@ void run_parts(size_t n, Part part) {
   for (std::future<void> &other : others) other.get();
 }
 
-}  // namespace
-
-bool Cursor::next(cdb_set_block *block) {
-  if (committed_->next(block)) return true;
-  if (next_ == end_) return false;
-  *block = pending_->at(next_++);
-  // Copied, for others are going to be added, and all of them moved.
-  spends_.assign(block->spends, block->spends + block->n_spends * kNameBytes);
-  confirms_.assign(block->confirms, block->confirms + block->n_confirms * kConfirmBytes);
-  block->spends = spends_.data();
-  block->confirms = confirms_.data();
-  return true;
+int32_t keys_state(const StoredKeys *keys) {
+  if (keys == nullptr || !keys->are_begun()) return 0;
+  return keys->are_made() ? 2 : 1;
 }
+
+}  // namespace
 
 Database::Database(const std::string &path, const cdb_set_options &options)
     : options_(options), store_(std::make_unique<Store>(path, options)) {
   pending_.restore_parents(store_->read_parents());
+  if (store_->keys() != nullptr) pending_.keep_keys(store_->keys()->bits());
   restore();
   visible_ = store_->newest();
 }
@@ -115,7 +109,10 @@ cdb_set_state Database::state() {
             stats.sequence,
             stats.ingests,
             store_->is_rewinding() ? 1 : 0,
-            pending_.probes() + finding_probes_};
+            pending_.probes() + finding_probes_,
+            keys_state(store_->keys()),
+            key_entries_,
+            query_coins_};
   });
 }
 
@@ -156,12 +153,7 @@ void Database::restore() {
   int64_t newest = store_->indexed();
   cdb_set_block block;
   while (blocks->next(&block)) {
-    names.resize(block.n_confirms * kNameBytes);
-    name_coins(block.confirms, block.n_confirms, names.data());
-    const uint64_t index = block.index, spend_end = block.n_spends, confirm_end = block.n_confirms;
-    const Blocks chunk{{1, &index, &block.timestamp, &spend_end, &confirm_end, block.spends,
-                        block.confirms, names.data()}};
-    if (!pending_.add(chunk, 0, newest))
+    if (!pending_.add(LoggedBlock(block, &names).blocks(), 0, newest))
       throw Failure(CDB_CORRUPT, "", "a block does not fit those before it");
     newest = block.index;
     pending_.drop_committed_blocks();
@@ -214,6 +206,7 @@ void Database::index() {
   if (pending_.coins().empty()) return;
   store_->index(pending_);
   const Change change(access_);
+  store_->set_indexed();
   pending_.drop_indexed_coins();
 }
 
@@ -271,28 +264,21 @@ bool Database::find_in_memory(const uint8_t *name, size_t i, cdb_coin_info *info
 }
 
 std::unique_ptr<Cursor> Database::read(uint32_t first, uint32_t last) {
-  return reading([&] {
-    const int64_t newest = std::min(int64_t{last}, visible_);
-    const int64_t committed = std::min(newest, store_->newest());
-    const size_t begin = pending_.shared_blocks()->first_from(first);
-    const size_t end = pending_.shared_blocks()->first_from(static_cast<uint64_t>(newest + 1));
-    if (committed < int64_t{first}) return open_cursor(1, 0, begin, std::max(begin, end));
-    return open_cursor(first, static_cast<uint32_t>(committed), begin, std::max(begin, end));
-  });
+  return reading([&] { return registered(view().cursor(first, last)); });
 }
 
 std::unique_ptr<Cursor> Database::read_rewound() {
   return reading([&] {
     if (!store_->is_rewinding()) throw Failure(CDB_INVALID, "", "no rewind is under way");
-    if (store_->newest() >= int64_t{UINT32_MAX}) return open_cursor(1, 0, 0, 0);
-    return open_cursor(static_cast<uint32_t>(store_->newest() + 1), UINT32_MAX, 0, 0);
+    const bool has_none = store_->newest() >= int64_t{UINT32_MAX};
+    auto blocks = has_none
+                      ? store_->cursor(1, 0)
+                      : store_->cursor(static_cast<uint32_t>(store_->newest() + 1), UINT32_MAX);
+    return registered(std::make_unique<Cursor>(std::move(blocks), pending_.shared_blocks(), 0, 0));
   });
 }
 
-std::unique_ptr<Cursor> Database::open_cursor(uint32_t first, uint32_t last, size_t begin,
-                                              size_t end) {
-  auto cursor =
-      std::make_unique<Cursor>(store_->cursor(first, last), pending_.shared_blocks(), begin, end);
+std::unique_ptr<Cursor> Database::registered(std::unique_ptr<Cursor> cursor) {
   const std::lock_guard<std::mutex> lock(cursors_mutex_);
   cursors_.insert(cursor.get());
   return cursor;
@@ -308,6 +294,49 @@ void Database::end(std::unique_ptr<Cursor> cursor) {
   const std::lock_guard<std::mutex> lock(cursors_mutex_);
   cursors_.erase(cursor.get());
   cursor.reset();
+}
+
+std::vector<cdb_found_coin> Database::ask(const cdb_query &query, const uint8_t *values, size_t n) {
+  return reading([&] {
+    const View now = view();
+    Query asked(now, query, values, n);
+    std::vector<cdb_found_coin> coins = asked.answer();
+    key_entries_ += asked.entries();
+    query_coins_ += asked.coins_read();
+    return coins;
+  });
+}
+
+const StoredKeys &Database::keys() const {
+  if (store_->keys() == nullptr)
+    throw Failure(CDB_INVALID, "", "it was opened without secondary keys");
+  return *store_->keys();
+}
+
+uint64_t Database::make_keys(uint64_t max_coins, bool *are_made) {
+  uint64_t coins = 0;
+  writing([&] {
+    if (!keys().are_made()) coins = store_->make_keys(max_coins);
+    *are_made = keys().are_made();
+  });
+  return coins;
+}
+
+void Database::sum_blocks(uint64_t max_coins, cdb_set_key_sum *sum) {
+  reading([&] {
+    KeySum of_blocks(keys().bits());
+    sum->coins = 0;
+    sum->next = keys().sum_blocks(sum->next, store_->indexed(), max_coins, &of_blocks, &sum->coins);
+    sum->sum += of_blocks.sum();
+  });
+}
+
+void Database::sum_keys(cdb_set_key_sum *sum) {
+  reading([&] {
+    KeySum of_entries(keys().bits());
+    keys().sum_entries(store_->indexed(), &of_entries);
+    sum->sum += of_entries.sum();
+  });
 }
 
 void Database::begin_rewind(int64_t newest) {

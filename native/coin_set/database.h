@@ -6,16 +6,16 @@
 #pragma once
 
 #include "common/access.h"
+#include "cursor.h"
 #include "pending.h"
 #include "store.h"
+#include "view.h"
 
 #include <atomic>
 #include <mutex>
 #include <set>
 
 namespace cdb::coin_set {
-
-class Cursor;
 
 class Database {
  public:
@@ -26,6 +26,11 @@ class Database {
   // For any number of threads.
   cdb_set_state state();
   void find(const uint8_t *names, size_t n, cdb_coin_info *infos, uint8_t *found);
+  // By secondary keys and ranges; values: n of the query's key.
+  std::vector<cdb_found_coin> ask(const cdb_query &query, const uint8_t *values, size_t n);
+  // Adds what blocks from sum->next on make of secondary keys' entries, and what there is of them.
+  void sum_blocks(uint64_t max_coins, cdb_set_key_sum *sum);
+  void sum_keys(cdb_set_key_sum *sum);
   // The blocks first … last of this moment. end() must follow.
   std::unique_ptr<Cursor> read(uint32_t first, uint32_t last);
   // Within a rewind: those that are to be erased.
@@ -43,6 +48,8 @@ class Database {
   void begin_rewind(int64_t newest);
   void erase(const Blocks &blocks);
   void end_rewind();
+  // Makes secondary keys of about so many coins; gives how many it were, until they are made.
+  uint64_t make_keys(uint64_t max_coins, bool *are_made);
 
  private:
   template <typename Body>
@@ -56,7 +63,9 @@ class Database {
   size_t add_until_bad(const Blocks &chunk, std::vector<size_t> *sizes);
   size_t check(size_t first_coin, const std::vector<size_t> &sizes, size_t first_bad);
   void find_all(const uint8_t *names, size_t n, cdb_coin_info *infos, uint8_t *found);
-  std::unique_ptr<Cursor> open_cursor(uint32_t first, uint32_t last, size_t begin, size_t end);
+  View view() const { return {*store_, pending_, visible_}; }
+  std::unique_ptr<Cursor> registered(std::unique_ptr<Cursor> cursor);
+  const StoredKeys &keys() const;
   bool find_in_memory(const uint8_t *name, size_t i, cdb_coin_info *info,
                       std::vector<Place> *places, uint64_t *probes) const;
   void commit_pending();
@@ -69,27 +78,9 @@ class Database {
   Pending pending_;
   int64_t visible_ = -1;
   std::atomic<uint64_t> finding_probes_{0};
+  std::atomic<uint64_t> key_entries_{0}, query_coins_{0};
   std::mutex cursors_mutex_;
   std::set<Cursor *> cursors_;
-};
-
-// Reads blocks in order, as they were when it was made: first those of the store, then those that
-// were not committed.
-class Cursor {
- public:
-  Cursor(std::unique_ptr<BlockCursor> committed, std::shared_ptr<const PendingBlocks> pending,
-         size_t begin, size_t end)
-      : committed_(std::move(committed)), pending_(std::move(pending)), next_(begin), end_(end) {}
-  // Whether there is another block, which is good until the next call.
-  bool next(cdb_set_block *block);
-  // Lets go of the engine; what next() gave last stays good.
-  void release() { committed_->release_view(); }
-
- private:
-  std::unique_ptr<BlockCursor> committed_;
-  std::shared_ptr<const PendingBlocks> pending_;
-  size_t next_, end_;
-  Bytes spends_, confirms_;  // of the pending block that was read last
 };
 
 }  // namespace cdb::coin_set

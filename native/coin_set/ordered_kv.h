@@ -119,6 +119,15 @@ class Run {
   Items keys_, values_;
 };
 
+// What puts entries, as layouts give them: put(key, value).
+inline auto into(Batch *batch, uint8_t space) {
+  return [batch, space](const Span &key, const Span &value) { batch->put(space, key, value); };
+}
+
+inline auto into(Run *run) {
+  return [run](const Span &key, const Span &value) { run->put(key, value); };
+}
+
 // Entries in order, as they were when it began, of which a few are in memory.
 class Scan {
  public:

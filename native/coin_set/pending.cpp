@@ -95,6 +95,15 @@ const PendingCoin *Pending::find(const uint8_t *name, uint64_t *probes) const {
   return i == NameTable::kNone ? nullptr : &coins_[i];
 }
 
+// A block adds what it confirms, and the older coins that it spends.
+uint32_t Pending::first_coin_from(uint64_t index) const {
+  const auto found = std::lower_bound(
+      coins_.begin(), coins_.end(), index, [](const PendingCoin &coin, uint64_t sought) {
+        return (coin.is_confirmed ? coin.confirmed_index : coin.spent_index) < sought;
+      });
+  return static_cast<uint32_t>(found - coins_.begin());
+}
+
 size_t Pending::block_entries() const {
   return (blocks_->spends.size() / kNameBytes) + (blocks_->confirms.size() / kConfirmBytes);
 }
@@ -149,6 +158,9 @@ bool Pending::add(const Blocks &blocks, size_t block, int64_t newest) {
     const PendingCoin fields{{}, index, static_cast<uint32_t>(i), 0, true, may_exist};
     if (!confirm(blocks.name(first + i), name_hashes.next(i), fields)) return false;
   }
+  if (keys_)
+    keys_->add_block(blocks, block, newest, joined_,
+                     static_cast<uint32_t>(coins_.size() - n_confirms));
   HashesAhead spend_hashes(table_, spends, n_spends);
   for (size_t i = 0; i < n_spends; ++i)
     if (!spend(spends + i * kNameBytes, spend_hashes.next(i), index)) return false;
@@ -183,6 +195,7 @@ void Pending::add_coin(const uint8_t *name, uint64_t hash, const PendingCoin &fi
 void Pending::keep(size_t n_blocks, size_t n_coins, int64_t newest) {
   for (; coins_.size() > n_coins; coins_.pop_back()) table_.remove_last(coins_);
   parents_.cut(static_cast<uint32_t>(n_coins));
+  if (keys_) keys_->cut(static_cast<uint32_t>(n_coins));
   PendingBlocks &from = *blocks_;
   const PendingBlock last = n_blocks == 0 ? PendingBlock{} : from.blocks[n_blocks - 1];
   const size_t spends_kept = last.spend_end * kNameBytes;
@@ -207,6 +220,7 @@ void Pending::drop_indexed_coins() {
   coins_.clear();
   table_.clear();
   parents_.forget_rows();
+  if (keys_) keys_->clear();
 }
 
 }  // namespace cdb::coin_set

@@ -4,9 +4,11 @@
 
 #include "cdb_coin_set_api.h"
 #include "common/parents.h"
+#include "pending_keys.h"
 
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -90,6 +92,12 @@ class Pending {
   const cdb_set_block *find_block(uint32_t index, cdb_set_block *block) const;
   const Parents &parents() const { return parents_; }
   void restore_parents(Parents parents) { parents_ = std::move(parents); }
+  // From here on secondary keys are kept, too.
+  void keep_keys(const NameBits &bits) { keys_.emplace(bits); }
+  // Null: they are not.
+  const PendingKeys *keys() const { return keys_ ? &*keys_ : nullptr; }
+  // The number of the first coin that a block with this index, or a higher one, has added.
+  uint32_t first_coin_from(uint64_t index) const;
   size_t block_entries() const;  // uncommitted confirms and spends
   uint64_t probes() const { return table_.probes() + parents_.probes() + probes_; }
 
@@ -110,6 +118,7 @@ class Pending {
   std::vector<PendingCoin> coins_;
   NameTable table_;
   Parents parents_;  // it calls an early child by its place among the coins
+  std::optional<PendingKeys> keys_;
   Joined joined_;
   std::vector<uint32_t> doubtful_;
   uint64_t probes_ = 0;

@@ -3,6 +3,7 @@
 #include "layouts/interval.h"
 #include "marks.h"
 #include "sorted_names.h"
+#include "spaces.h"
 
 #include <algorithm>
 #include <array>
@@ -13,20 +14,17 @@ namespace cdb::coin_set {
 
 namespace {
 
-enum Space : uint8_t { kMarks, kCoins, kSpends, kBlocks };
-
-constexpr std::array<okv_space, 4> kSpaces{{
-    {"marks", OKV_ASCENDING},
-    {"coins", OKV_RANDOM},
-    {"spends", OKV_RANDOM},
-    {"blocks", OKV_ASCENDING},
-}};
-
 constexpr size_t kPrefetched = 16;  // coins
 
 okv_options engine_options(const cdb_set_options &wanted) {
-  return {wanted.create,      wanted.read_only, wanted.sync != 0 ? OKV_POWER : OKV_PROCESS,
-          wanted.cache_bytes, kSpaces.size(),   kSpaces.data()};
+  const size_t n_late = wanted.keys != 0 ? kKeySpaces : 0;
+  return {wanted.create,
+          wanted.read_only,
+          wanted.sync != 0 ? OKV_POWER : OKV_PROCESS,
+          wanted.cache_bytes,
+          kSpaces.size() - kKeySpaces + n_late,
+          kSpaces.data(),
+          n_late};
 }
 
 Span name_at(const uint8_t *name) { return {name, kNameBytes}; }
@@ -68,14 +66,6 @@ template <typename Put>
 void put_blocks(const Pending &pending, Put put) {
   Bytes buffer;
   for (size_t i = 0; i < pending.blocks().size(); ++i) put_block(pending.block(i), &buffer, put);
-}
-
-auto into(Batch *batch, Space space) {
-  return [batch, space](const Span &key, const Span &value) { batch->put(space, key, value); };
-}
-
-auto into(Run *run) {
-  return [run](const Span &key, const Span &value) { run->put(key, value); };
 }
 
 // Erases n names, each once, in their order.
@@ -137,31 +127,55 @@ Store::Store(const std::string &path, const cdb_set_options &options)
   read_index(engine_, kMarks, kIndexedMark, &indexed_);
   newest_ = newest_block(engine_, kBlocks, limit);
   if (indexed_ > newest_) throw damage("blocks are missing whose coins are indexed");
+  if (options.keys != 0) keys_.emplace(engine_, options.name_bits, options.keys == 2);
+}
+
+template <typename Found>
+void Store::for_each_place(const std::vector<Asked> &sorted, Found found) const {
+  const Values<interval::kCoinBytes> values(engine_, kCoins, names_of(sorted),
+                                            "a coin's place is cut");
+  for (size_t i = 0; i < sorted.size(); ++i) {
+    if (values.at(i) == nullptr) continue;
+    const interval::Place place = interval::place_in(values.at(i));
+    if (interval::is_visible(place.index, newest_)) found(i, place);
+  }
+}
+
+template <typename Found>
+void Store::for_each_spent(const std::vector<Asked> &sorted, Found found) const {
+  const Values<interval::kSpendBytes> values(engine_, kSpends, names_of(sorted),
+                                             "a spent index is cut");
+  for (size_t i = 0; i < sorted.size(); ++i) {
+    if (values.at(i) == nullptr) continue;
+    const uint32_t spent_index = interval::spent_index_in(values.at(i));
+    if (interval::is_visible(spent_index, newest_)) found(i, spent_index);
+  }
 }
 
 void Store::find(const std::vector<Asked> &sorted, cdb_coin_info *infos, uint8_t *found) const {
   std::vector<Asked> coins;
   std::vector<Place> places;
-  const Values<interval::kCoinBytes> values(engine_, kCoins, names_of(sorted),
-                                            "a coin's place is cut");
-  for (size_t i = 0; i < sorted.size(); ++i) {
-    const uint8_t *const value = values.at(i);
-    if (value == nullptr) continue;
-    const interval::Place place = interval::place_in(value);
-    if (!interval::is_visible(place.index, newest_)) continue;
+  for_each_place(sorted, [&](size_t i, const interval::Place &place) {
     found[sorted[i].tag] = 1;
     infos[sorted[i].tag].confirmed_index = place.index;
     places.push_back({sorted[i].tag, place.index, place.position});
     coins.push_back(sorted[i]);
-  }
-  const Values<interval::kSpendBytes> spends(engine_, kSpends, names_of(coins),
-                                             "a spent index is cut");
-  for (size_t i = 0; i < coins.size(); ++i) {
-    if (spends.at(i) == nullptr) continue;
-    const uint32_t spent_index = interval::spent_index_in(spends.at(i));
-    if (interval::is_visible(spent_index, newest_)) infos[coins[i].tag].spent_index = spent_index;
-  }
+  });
+  for_each_spent(coins, [&](size_t i, uint32_t spent_index) {
+    infos[coins[i].tag].spent_index = spent_index;
+  });
   read_coins(std::move(places), infos);
+}
+
+void Store::find_spent(const std::vector<Asked> &sorted, uint32_t *spent) const {
+  for_each_spent(sorted,
+                 [&](size_t i, uint32_t spent_index) { spent[sorted[i].tag] = spent_index; });
+}
+
+void Store::find_places(const std::vector<Asked> &sorted, std::vector<Place> *places) const {
+  for_each_place(sorted, [&](size_t i, const interval::Place &place) {
+    places->push_back({sorted[i].tag, place.index, place.position});
+  });
 }
 
 void Store::read_coins(std::vector<Place> places, cdb_coin_info *infos) const {
@@ -203,30 +217,62 @@ void Store::commit(const Pending &pending) {
 }
 
 void Store::index(const Pending &pending) {
-  if (pending.coins().size() >= ingest_entries_) {
-    index_by_runs(pending);
-  } else {
-    Batch batch;
-    put_marks(pending.parents(), newest_, into(&batch, kMarks));
-    put_coins(pending, into(&batch, kCoins));
-    put_spends(pending, into(&batch, kSpends));
-    batch.commit(engine_, durability_);
-  }
-  indexed_ = newest_;
+  if (pending.coins().size() >= ingest_entries_) return index_by_runs(pending);
+  const KeyRows keys = key_rows(pending);
+  Batch batch;
+  put_marks(pending.parents(), newest_, into(&batch, kMarks));
+  put_coins(pending, into(&batch, kCoins));
+  put_spends(pending, into(&batch, kSpends));
+  keys.put_hashes(into(&batch, kHashes));
+  keys.put_parents(into(&batch, kParents));
+  batch.commit(engine_, durability_);
 }
 
 void Store::index_by_runs(const Pending &pending) {
-  Run coins(engine_, kCoins), spends(engine_, kSpends), marks(engine_, kMarks);
+  Run marks(engine_, kMarks), coins(engine_, kCoins), spends(engine_, kSpends);
   std::future<void> coins_built = std::async(std::launch::async, [&] {
     put_coins(pending, into(&coins));
     coins.finish();
   });
+  std::optional<Run> hashes, parents;
+  std::vector<const Run *> runs{&marks, &coins, &spends};
+  if (const KeyRows keys = key_rows(pending); keys.n() > 0) {
+    keys.put_hashes(into(&hashes.emplace(engine_, kHashes)));
+    keys.put_parents(into(&parents.emplace(engine_, kParents)));
+    for (Run *run : {&*hashes, &*parents}) run->finish();
+    runs.insert(runs.end(), {&*hashes, &*parents});
+  }
   put_spends(pending, into(&spends));
   spends.finish();
   put_marks(pending.parents(), newest_, into(&marks));
   marks.finish();
   coins_built.get();
-  Run::ingest(engine_, {&marks, &coins, &spends});
+  Run::ingest(engine_, runs);
+}
+
+KeyRows Store::key_rows(const Pending &pending) const {
+  KeyRows rows;
+  if (pending.keys() == nullptr || !keys_->take_entries()) return rows;
+  const Chains &hashes = pending.keys()->hashes(), &parents = pending.keys()->parents();
+  for (size_t i = 0; i < hashes.size(); ++i) {
+    const PendingCoin &coin = pending.coins()[hashes.place(i)];
+    rows.add(HashRow{hashes.bits(i), coin.confirmed_index, coin.position, coin.name});
+  }
+  for (size_t i = 0; i < parents.size(); ++i)
+    rows.add(ParentRow{parents.bits(i), pending.coins()[parents.place(i)].confirmed_index});
+  return rows;
+}
+
+uint64_t Store::make_keys(uint64_t max_coins) {
+  return keys_->make(indexed_, max_coins, ingest_entries_, durability_);
+}
+
+// What a block may have made of them, though it may not have made all of it.
+void Store::erase_keys(const Blocks &blocks, Batch *batch) const {
+  KeyRows rows;
+  for (size_t b = 0; b < blocks.n; ++b) rows.add_block(keys_->bits(), blocks, b, INT64_MAX);
+  rows.put_hashes([=](const Span &key, const Span &) { batch->erase(kHashes, key); });
+  rows.put_parents([=](const Span &key, const Span &) { batch->erase(kParents, key); });
 }
 
 int64_t Store::begin_rewind(int64_t newest) {
@@ -257,6 +303,7 @@ void Store::erase(const Blocks &blocks) {
     for (size_t part = 0; part <= n_parts; ++part)
       batch.erase(kBlocks, block_key(blocks.indices[b], part));
   }
+  if (keys_) erase_keys(blocks, &batch);
   batch.commit(engine_, OKV_PROCESS);
 }
 

@@ -5,8 +5,10 @@
 
 #include "block_log.h"
 #include "pending.h"
+#include "stored_keys.h"
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,6 +33,10 @@ class Store {
   // Finds indexed coins by their names, which must be sorted: sets found[tag] to 1 and infos[tag],
   // its spent_index only if the coin is spent.
   void find(const std::vector<Asked> &sorted, cdb_coin_info *infos, uint8_t *found) const;
+  // Sets spent[tag] for each of these coins that is spent. The names must be sorted.
+  void find_spent(const std::vector<Asked> &sorted, uint32_t *spent) const;
+  // Appends where these coins are, as far as there are some. The names must be sorted.
+  void find_places(const std::vector<Asked> &sorted, std::vector<Place> *places) const;
   // Sets what blocks hold of the coins at these places in infos[tag].
   void read_coins(std::vector<Place> places, cdb_coin_info *infos) const;
   // Set *first_bad to the smallest tag of a name that is a coin's (new_names), or that is not an
@@ -38,7 +44,13 @@ class Store {
   void check_absent(const std::vector<Asked> &new_names, size_t *first_bad) const;
   void check_spendable(const std::vector<Asked> &spends, size_t *first_bad) const;
   std::unique_ptr<BlockCursor> cursor(uint32_t first, uint32_t last) const;
+  const Engine &engine() const { return engine_; }
   void verify() const { engine_.verify(); }
+
+  // Null: it has no secondary keys.
+  const StoredKeys *keys() const { return keys_ ? &*keys_ : nullptr; }
+  // See StoredKeys::make().
+  uint64_t make_keys(uint64_t max_coins);
 
   // What is to be known of the parents of indexed coins.
   Parents read_parents() const;
@@ -47,8 +59,10 @@ class Store {
   // so.
   void commit(const Pending &pending);
   void set_newest(int64_t newest) { newest_ = newest; }
-  // Writes where the coins are and what is spent, in one atomic step with indexed().
+  // Writes where the coins are and what is spent, and their secondary keys, in one atomic step with
+  // the mark of what is indexed. It counts once set_indexed() says so.
   void index(const Pending &pending);
+  void set_indexed() { indexed_ = newest_; }
   void checkpoint() { engine_.checkpoint(); }
   void settle() { engine_.settle(); }
   // Writes that nothing above the newest block up to this one counts, and gives that one.
@@ -60,6 +74,14 @@ class Store {
 
  private:
   void index_by_runs(const Pending &pending);
+  // Entries of what is pending, where secondary keys are kept.
+  KeyRows key_rows(const Pending &pending) const;
+  void erase_keys(const Blocks &blocks, Batch *batch) const;
+  // Calls found(i, place or spent index) for each of these that counts.
+  template <typename Found>
+  void for_each_place(const std::vector<Asked> &sorted, Found found) const;
+  template <typename Found>
+  void for_each_spent(const std::vector<Asked> &sorted, Found found) const;
 
   Engine engine_;
   const okv_durability durability_;
@@ -67,6 +89,7 @@ class Store {
   int64_t newest_ = -1;  // what lies above it is being erased
   int64_t indexed_ = -1;
   bool is_rewinding_ = false;
+  std::optional<StoredKeys> keys_;
 };
 
 }  // namespace cdb::coin_set

@@ -4,3 +4,4 @@
 #include "error_api.h"
 
 #include "cdb_blocks.h"
+#include "cdb_query.h"

@@ -14,6 +14,7 @@
 #include <rocksdb/cache.h>
 #include <rocksdb/filter_policy.h>
 #include <rocksdb/iterator.h>
+#include <rocksdb/slice_transform.h>
 #include <rocksdb/sst_file_writer.h>
 #include <rocksdb/table.h>
 #include <rocksdb/write_batch.h>
@@ -86,11 +87,15 @@ rocksdb::ColumnFamilyOptions ascending_options(const rocksdb::BlockBasedTableOpt
 
 // Each run of random keys covers all of them, and levels of runs that overlap wholly would be
 // rewritten at each merge. Universal compaction merges runs of like size.
-rocksdb::ColumnFamilyOptions random_options(rocksdb::BlockBasedTableOptions table) {
+rocksdb::ColumnFamilyOptions random_options(rocksdb::BlockBasedTableOptions table,
+                                            uint32_t prefix_bytes) {
   table.filter_policy.reset(rocksdb::NewBloomFilterPolicy(10));
+  table.whole_key_filtering = prefix_bytes == 0;
   rocksdb::ColumnFamilyOptions options = ascending_options(table);
+  if (prefix_bytes > 0)
+    options.prefix_extractor.reset(rocksdb::NewFixedPrefixTransform(prefix_bytes));
   options.compaction_style = rocksdb::kCompactionStyleUniversal;
-  options.memtable_whole_key_filtering = true;
+  options.memtable_whole_key_filtering = prefix_bytes == 0;
   options.memtable_prefix_bloom_size_ratio = 0.02;
   options.level0_file_num_compaction_trigger = kRunsAtOnce;
   options.level0_slowdown_writes_trigger = 5 * kRunsAtOnce;
@@ -148,10 +153,19 @@ struct okv {
   }
 
   rocksdb::DB &db() { return *db_; }
-  ColumnFamilyHandle *family(uint8_t space) const { return families_.at(space); }
+  ColumnFamilyHandle *family(uint8_t space) const {
+    if (space >= families_.size()) throw cdb::Failure(CDB_CORRUPT, "", "a space is missing");
+    return families_[space];
+  }
   TableStarts &table_starts(uint8_t space) { return table_starts_.at(space); }
   rocksdb::Options options_of(uint8_t space) const {
     return {db_options_, descriptors_.at(space).options};
+  }
+  // Whether a filter knows of all keys between these.
+  bool share_prefix(uint8_t space, const Slice &a, const Slice &b) const {
+    const auto &prefix = descriptors_.at(space).options.prefix_extractor;
+    return prefix != nullptr && prefix->InDomain(a) && prefix->InDomain(b) &&
+           prefix->Transform(a) == prefix->Transform(b);
   }
   // RocksDB keeps no file of such a name, and leaves it alone.
   std::string run_path(uint8_t space) const {
@@ -160,6 +174,7 @@ struct okv {
 
  private:
   Status open_families();
+  Status allow_for_late();
   Status remove_unfinished_runs() const;
   std::string manifest_state() const;
   void release_families();
@@ -168,6 +183,7 @@ struct okv {
 
   const std::string path_;
   const bool is_read_only_;
+  const size_t n_late_;
   const std::shared_ptr<LostPages> lost_pages_ = std::make_shared<LostPages>();
   std::unique_ptr<rocksdb::Env> env_;  // outlives db_
   rocksdb::DBOptions db_options_;
@@ -241,6 +257,7 @@ struct okv_scan {
 okv::okv(const char *path, const okv_options &wanted)
     : path_(path),
       is_read_only_(wanted.read_only != 0),
+      n_late_(wanted.n_late_spaces),
       db_options_(db_options_for(wanted)),
       table_starts_(wanted.n_spaces) {
   std::shared_ptr<rocksdb::FileSystem> files = std::make_shared<CarefulFiles>(
@@ -253,9 +270,9 @@ okv::okv(const char *path, const okv_options &wanted)
   for (size_t i = 0; i < wanted.n_spaces; ++i) {
     const okv_space &space = wanted.spaces[i];
     // A RocksDB database always has the first one, which is called so.
-    descriptors_.emplace_back(
-        i == 0 ? rocksdb::kDefaultColumnFamilyName : space.name,
-        space.order == OKV_RANDOM ? random_options(table) : ascending_options(table));
+    descriptors_.emplace_back(i == 0 ? rocksdb::kDefaultColumnFamilyName : space.name,
+                              space.order == OKV_RANDOM ? random_options(table, space.prefix_bytes)
+                                                        : ascending_options(table));
   }
 }
 
@@ -269,11 +286,31 @@ void okv::open(bool may_create) {
   check(is_damaged ? Status::Corruption(status.ToString()) : status);
 }
 
+// Have the last families made where they are missing; or, read_only, do without them. RocksDB
+// itself would make any.
+Status okv::allow_for_late() {
+  if (n_late_ == 0 || db_options_.create_if_missing) return Status::OK();
+  std::vector<std::string> there;
+  const Status status = rocksdb::DB::ListColumnFamilies(db_options_, path_, &there);
+  if (!status.ok()) return status;
+  const auto is_missing = [&there](const rocksdb::ColumnFamilyDescriptor &each) {
+    return std::find(there.begin(), there.end(), each.name) == there.end();
+  };
+  const auto late = descriptors_.end() - static_cast<ptrdiff_t>(n_late_);
+  if (is_read_only_)
+    descriptors_.erase(std::find_if(late, descriptors_.end(), is_missing), descriptors_.end());
+  else
+    db_options_.create_missing_column_families =
+        std::none_of(descriptors_.begin(), late, is_missing);
+  return status;
+}
+
 Status okv::open_families() {
   rocksdb::DB *db = nullptr;
   std::unique_ptr<Turn> turn;
   if (is_read_only_) turn = std::make_unique<Turn>(path_, LOCK_SH);
   const std::string manifest = is_read_only_ ? manifest_state() : "";
+  if (const Status status = allow_for_late(); !status.ok()) return status;
   const Status status =
       is_read_only_
           ? rocksdb::DB::OpenForReadOnly(db_options_, path_, descriptors_, &families_, &db)
@@ -385,8 +422,11 @@ okv_scan::okv_scan(okv *kv, uint8_t space, const okv_bounds &bounds, bool is_rev
       end_(reinterpret_cast<const char *>(bounds.end), bounds.end_bytes),
       has_end_(bounds.end_bytes > 0),
       is_reverse_(is_reverse) {
+  rocksdb::ReadOptions options = read_options(reuse);
+  options.prefix_same_as_start = kv->share_prefix(space, first_, end_);
+  options.total_order_seek = !options.prefix_same_as_start;  // past all filters
   do {
-    rows_.reset(kv->db().NewIterator(read_options(reuse), kv->family(space)));
+    rows_.reset(kv->db().NewIterator(options, kv->family(space)));
     check(rows_->status());
     starts_ = kv->table_starts(space).of(*rows_, kv->db(), kv->family(space));
   } while (starts_ == nullptr);

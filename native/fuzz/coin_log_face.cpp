@@ -3,6 +3,7 @@
 #include "coin_log_calls.h"
 #include "chain.h"
 #include "input.h"
+#include "queries.h"
 #include "scratch.h"
 
 #include <algorithm>
@@ -259,42 +260,20 @@ class Session {
     ask(log, CDB_PUZZLE_HASH, sizeof(Name));
   }
 
-  // By all values of a key, at this place of the confirms: each coin comes once.
+  // By all values of a key, at this place of the confirms.
   void ask(cdb_coin_log *log, int32_t key, size_t place) {
-    std::vector<uint8_t> values;
-    for (const auto &[name, known] : chain_.coins())
-      values.insert(values.end(), known.confirm.begin() + static_cast<ptrdiff_t>(place),
-                    known.confirm.begin() + static_cast<ptrdiff_t>(place + sizeof(Name)));
-    const cdb_coin_log_query query{key,
-                                   /*by_change=*/0,
-                                   0,
-                                   UINT32_MAX,
-                                   0,
-                                   UINT32_MAX,
-                                   /*changed_from=*/0,
-                                   0,
-                                   UINT64_MAX};
+    const std::vector<uint8_t> values = values_of(chain_, place);
+    const cdb_query query = query_by(key);
     cdb_coin_log_answer *answer = nullptr;
     size_t n = 0;
     cdb_error error{};
     is_ok(cdb_coin_log_ask(log, &query, values.data(), values.size() / sizeof(Name), &n, &answer,
                            &error),
           &error);
-    std::vector<cdb_coin_log_coin> coins(n);
+    std::vector<cdb_found_coin> coins(n);
     cdb_coin_log_answer_take(answer, coins.data());
     cdb_coin_log_answer_end(answer);
-    require(n == chain_.coins().size(), "each coin is found by its keys, once");
-    for (const cdb_coin_log_coin &coin : coins) {
-      Name name;
-      std::copy_n(coin.name, sizeof(Name), name.begin());
-      cdb_coin_info info{};
-      std::copy_n(coin.parent, sizeof(Name), info.parent);
-      std::copy_n(coin.puzzle_hash, sizeof(Name), info.puzzle_hash);
-      info.amount = coin.amount;
-      info.confirmed_index = coin.confirmed_index;
-      info.spent_index = coin.spent_index;
-      chain_.check(name, true, info);
-    }
+    require_all(chain_, coins);
   }
 
   void read_blocks(cdb_coin_log *log) {

@@ -6,6 +6,7 @@
 #include "calls.h"
 #include "chain.h"
 #include "common/coin_name.h"
+#include "queries.h"
 
 #include <algorithm>
 #include <vector>
@@ -59,4 +60,49 @@ inline std::vector<Block> rewound_blocks(cdb_set *set, size_t most, const Chain 
   cdb_error error{};
   if (!is_ok(cdb_set_rewound_open(set, &cursor, &error), &error, other)) return {};
   return blocks_of(cursor, most, chain, other);
+}
+
+inline cdb_set_state state_of(cdb_set *set) {
+  cdb_set_state state;
+  cdb_error error{};
+  is_ok(cdb_set_get_state(set, &state, &error), &error);
+  return state;
+}
+
+// Makes the secondary keys that it lacks, a few coins at a time.
+inline void make_keys(cdb_set *set, cdb_status other = CDB_OK) {
+  int32_t are_made = 0;
+  while (are_made == 0) {
+    uint64_t coins = 0;
+    cdb_error error{};
+    if (!is_ok(cdb_set_make_keys(set, 20, &coins, &are_made, &error), &error, other)) return;
+  }
+}
+
+// Whether they are those that the blocks make.
+inline bool are_keys_right(cdb_set *set, cdb_status other = CDB_OK) {
+  cdb_set_key_sum of_blocks{}, of_keys{};
+  cdb_error error{};
+  while (of_blocks.next >= 0)
+    if (!is_ok(cdb_set_sum_blocks(set, 20, &of_blocks, &error), &error, other)) return false;
+  if (!is_ok(cdb_set_sum_keys(set, &of_keys, &error), &error, other)) return false;
+  return of_blocks.sum == of_keys.sum;
+}
+
+// The coins by all values of a key, at this place of the confirms; false where there is damage.
+inline bool ask(cdb_set *set, const Chain &chain, int32_t key, size_t place,
+                std::vector<cdb_found_coin> *coins, cdb_status other = CDB_OK) {
+  const std::vector<uint8_t> values = values_of(chain, place);
+  const cdb_query query = query_by(key);
+  cdb_set_answer *answer = nullptr;
+  size_t n = 0;
+  cdb_error error{};
+  if (!is_ok(cdb_set_ask(set, &query, values.data(), values.size() / sizeof(Name), &n, &answer,
+                         &error),
+             &error, other))
+    return false;
+  coins->resize(n);
+  cdb_set_answer_take(answer, coins->data());
+  cdb_set_answer_end(answer);
+  return true;
 }

@@ -5,6 +5,7 @@
 #include "interval_rocksdb_calls.h"
 #include "scratch.h"
 
+#include <utility>
 #include <vector>
 
 namespace {
@@ -12,9 +13,13 @@ namespace {
 class Session {
  public:
   explicit Session(Input *input)
-      : input_(*input), chain_(name_confirms), options_{/*create=*/1, 0, 0,
-                                                        1u << 20,     0, 0} {
-    options_.sync = static_cast<int32_t>(input_.below(2));
+      : input_(*input),
+        chain_(name_confirms),
+        options_{/*create=*/1, 0, 0, 1u << 20, 0, 0, 0, 64} {
+    const size_t how = input_.below(8);
+    options_.sync = static_cast<int32_t>(how % 2);
+    options_.keys = static_cast<int32_t>(how / 2 % 2);
+    if (how / 4 != 0) options_.name_bits = 2;
     options_.commit_entries = 1 + input_.below(100);
     options_.ingest_entries = 1 + input_.below(100);
     open();
@@ -67,6 +72,7 @@ class Session {
   void open() {
     cdb_error error{};
     is_ok(cdb_set_open(directory_.path().c_str(), &options_, &set_, &error), &error);
+    if (options_.keys != 0 && options_.read_only == 0) make_keys(set_);
   }
 
   void close() {
@@ -75,12 +81,7 @@ class Session {
     cdb_set_release(set_);
   }
 
-  cdb_set_state state() const {
-    cdb_set_state state;
-    cdb_error error{};
-    is_ok(cdb_set_get_state(set_, &state, &error), &error);
-    return state;
-  }
+  cdb_set_state state() const { return state_of(set_); }
 
   void accept() {
     Packed packed;
@@ -149,6 +150,13 @@ class Session {
     const auto *bytes = reinterpret_cast<const uint8_t *>(names.data());
     is_ok(cdb_set_find(set_, bytes, names.size(), infos.data(), found.data(), &error), &error);
     for (size_t i = 0; i < names.size(); ++i) chain_.check(names[i], found[i] != 0, infos[i]);
+    if (options_.keys == 0) return;
+    for (const auto &[key, place] : {std::pair{CDB_PARENT, 0}, std::pair{CDB_PUZZLE_HASH, 32}}) {
+      std::vector<cdb_found_coin> coins;
+      ask(set_, chain_, key, static_cast<size_t>(place), &coins);
+      require_all(chain_, coins);
+    }
+    require(are_keys_right(set_), "secondary keys are those that the blocks make");
   }
 
   void read_blocks() {

@@ -19,13 +19,14 @@
 
 namespace {
 
-constexpr std::array<const char *, 4> kFamilies{"default", "coins", "spends", "blocks"};
+constexpr std::array<const char *, 6> kFamilies{"default", "coins",  "spends",
+                                                "blocks",  "hashes", "parents"};
 constexpr size_t kBlocks = 8;
 constexpr size_t kIndexed = 5;  // blocks; the others are restored when it is opened
 constexpr size_t kMostEdits = 4;
 
 cdb_set_options options(bool create) {
-  return {create ? 1 : 0, /*read_only=*/0, /*sync=*/0, 1u << 20, 1000, 1000};
+  return {create ? 1 : 0, /*read_only=*/0, /*sync=*/0, 1u << 20, 1000, 1000, /*keys=*/1, 64};
 }
 
 class Families {
@@ -71,6 +72,7 @@ class Template {
     cdb_set *set = nullptr;
     cdb_error error{};
     is_ok(cdb_set_open(directory_.path().c_str(), &wanted, &set, &error), &error);
+    make_keys(set);
     std::vector<uint8_t> noise(4096);
     uint32_t state = 1;
     for (uint8_t &byte : noise) byte = static_cast<uint8_t>((state = state * 1664525 + 1) >> 24);
@@ -139,15 +141,17 @@ void read_all(cdb_set *set, const Chain &chain) {
     blocks_between(set, index, index, chain, CDB_CORRUPT);
   }
   blocks_between(set, 0, UINT32_MAX, chain, CDB_CORRUPT);
+  if (state_of(set).keys != 2) return;
+  std::vector<cdb_found_coin> coins;
+  ask(set, chain, CDB_PARENT, 0, &coins, CDB_CORRUPT);
+  ask(set, chain, CDB_PUZZLE_HASH, sizeof(Name), &coins, CDB_CORRUPT);
+  are_keys_right(set, CDB_CORRUPT);
 }
 
 // The block behind all others, with a coin that nobody else has.
 Block next_block(cdb_set *set) {
-  cdb_set_state state;
-  cdb_error error{};
-  is_ok(cdb_set_get_state(set, &state, &error), &error);
   Block block;
-  block.index = static_cast<uint64_t>(state.newest + 1);
+  block.index = static_cast<uint64_t>(state_of(set).newest + 1);
   Confirm confirm;
   confirm.fill(0xab);
   block.confirms = {confirm};
@@ -163,9 +167,7 @@ bool add(cdb_set *set, const Block &block) {
   const cdb_blocks blocks = packed.blocks();
   size_t accepted = 0;
   cdb_error error{};
-  cdb_set_state state;
-  is_ok(cdb_set_get_state(set, &state, &error), &error);
-  return state.is_rewinding == 0 &&
+  return state_of(set).is_rewinding == 0 &&
          is_ok(cdb_set_accept(set, &blocks, &accepted, &error), &error, CDB_CORRUPT) &&
          accepted == 1 && is_ok(cdb_set_commit(set, &error), &error, CDB_CORRUPT);
 }
@@ -183,11 +185,9 @@ void require_there(cdb_set *set, const Block &block) {
 
 void rewind(cdb_set *set, const Chain &chain) {
   cdb_error error{};
-  cdb_set_state state;
-  is_ok(cdb_set_get_state(set, &state, &error), &error);
-  const int64_t target = std::min(state.newest, static_cast<int64_t>(chain.blocks()[2].index));
+  const int64_t target =
+      std::min(state_of(set).newest, static_cast<int64_t>(chain.blocks()[2].index));
   if (!is_ok(cdb_set_begin_rewind(set, target, &error), &error, CDB_CORRUPT)) return;
-  is_ok(cdb_set_get_state(set, &state, &error), &error);
   Packed rewound;
   for (const Block &block : rewound_blocks(set, SIZE_MAX, chain, CDB_CORRUPT)) rewound.add(block);
   const cdb_blocks blocks = rewound.blocks();
@@ -219,6 +219,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
   };
   cdb_set *set = nullptr;
   if (!open(&set)) return 0;
+  make_keys(set, CDB_CORRUPT);
   read_all(set, sound.chain);
   const Block block = next_block(set);
   const bool is_added = add(set, block);

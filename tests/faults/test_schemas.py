@@ -34,6 +34,7 @@ BUDGETS: Mapping[str, Mapping[str, object]] = {
     "rocks_kv": {"most": HALF},
     "coin_log": {"limits": (), "most": EVERY_CUT},
     "coin_log-keys": {"limits": (), "most": HALF, "most_under_load": NO_LOADS},
+    "rocks_kv-keys": {"most": HALF, "most_under_load": NO_LOADS},
 }
 """Where more or less is tried than of any other schema. Limits are left out that its seed does not
 show."""
@@ -46,7 +47,7 @@ def _is_tried(name: str, subject: Subject) -> None:
     globals()[f"Test_{name}"] = tests if name in ALWAYS else pytest.mark.long(tests)
 
 
-for _name in sorted(all_subjects().keys() & {*OWN_SCHEMAS, "coin_log-keys"}):
+for _name in sorted(all_subjects().keys() & {*OWN_SCHEMAS, "coin_log-keys", "rocks_kv-keys"}):
     _is_tried(_name, all_subjects()[_name])
 
 

@@ -24,6 +24,10 @@ _UNITS = (
     (("native/name_index", "native/rocksdb"), "rows/test_rocks_index.py"),
     (("native/coin_log/", "native/coin_set", "native/common"), "schemas/test_crafted_names.py"),
     (("cdb/coin_set/promise",), "coin_set/test_promise.py"),
+    (
+        ("native/coin_set/", "native/common/chains", "cdb/coin_set/", "cdb/schemas/rocks_kv"),
+        "coin_set/test_keys.py test_conformance.py::TestRocksKvIndexedSmall",
+    ),
     (("cdb/schemas/memory", "cdb/disk/replay_file"), "faults/test_mended.py"),
     (
         (

@@ -61,6 +61,8 @@ def _variants() -> Iterator[tuple[str, Subject]]:
     coin_log = dict(_subjects())["coin_log"]
     yield "coin_log-keys", replace(coin_log, spec="cdb.testing.faults.keyed:COIN_LOG")
     yield "coin_log-large", replace(coin_log, spec="coin_log")
+    rocks_kv = dict(_subjects())["rocks_kv"]
+    yield "rocks_kv-keys", replace(rocks_kv, spec="cdb.testing.faults.keyed:ROCKS_KV")
 
 
 @cache

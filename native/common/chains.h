@@ -11,7 +11,7 @@
 
 #include <vector>
 
-namespace cdb::coin_log {
+namespace cdb {
 
 class Chains {
  public:
@@ -21,6 +21,9 @@ class Chains {
   void reserve(size_t n);
   // place: no lower than any before it.
   void insert(uint64_t bits, uint32_t place);
+  // The same for n keys that lie so many bytes apart, with the places from first_place on.
+  void insert_all(const NameBits &key_bits, const uint8_t *keys, size_t stride, size_t n,
+                  uint32_t first_place);
   // Remove the entries of the places from this one on.
   void cut(uint32_t first_place);
   // Append the places with these bits, first ≤ place < end, ascending. probes: those that are
@@ -30,6 +33,8 @@ class Chains {
   void prefetch_head(uint64_t bits) const { prefetch(&heads_[home(bits)]); }
 
   size_t size() const { return entries_.size(); }
+  uint64_t bits(size_t entry) const { return entries_[entry].bits; }
+  uint32_t place(size_t entry) const { return entries_[entry].place; }
   uint32_t lowest_row() const { return entries_.empty() ? kNoRow : entries_.front().place; }
 
   // Calls visit(bits, place) for each entry, ascending as in a run.
@@ -75,4 +80,4 @@ class Chains {
   size_t keys_ = 0;
 };
 
-}  // namespace cdb::coin_log
+}  // namespace cdb

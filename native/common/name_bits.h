@@ -2,10 +2,10 @@
 // secret. In memory that is up to 64 of them, in a run 44.
 #pragma once
 
-#include "common/bytes.h"
-#include "common/keyed_hash.h"
+#include "bytes.h"
+#include "keyed_hash.h"
 
-namespace cdb::coin_log {
+namespace cdb {
 
 constexpr uint32_t kNoRow = UINT32_MAX;
 
@@ -33,4 +33,4 @@ class NameBits {
   KeyedHash hash_;
 };
 
-}  // namespace cdb::coin_log
+}  // namespace cdb

@@ -6,7 +6,7 @@
 #include <new>
 #include <sys/mman.h>
 
-namespace cdb::coin_log {
+namespace cdb {
 
 template <typename T>
 struct HugePages {
@@ -31,4 +31,4 @@ struct HugePages {
   bool operator!=(const HugePages &) const { return false; }
 };
 
-}  // namespace cdb::coin_log
+}  // namespace cdb

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace cdb::coin_log {
+namespace cdb {
 
 namespace {
 
@@ -12,6 +12,8 @@ constexpr size_t most_keys(unsigned head_bits) { return (size_t{3} << head_bits)
 // a cache.
 constexpr unsigned kPartBits = 10;
 size_t part_of(uint64_t bits) { return bits >> (64 - kPartBits); }
+
+constexpr size_t kAhead = 16;
 
 }  // namespace
 
@@ -46,6 +48,20 @@ void Chains::insert(uint64_t bits, uint32_t place) {
   if (head.entries == 0) ++keys_;
   entries_.push_back({bits, place, head.entries});
   head = {static_cast<uint32_t>(bits), static_cast<uint32_t>(entries_.size())};
+}
+
+void Chains::insert_all(const NameBits &key_bits, const uint8_t *keys, size_t stride, size_t n,
+                        uint32_t first_place) {
+  uint64_t ahead[kAhead];
+  const auto look_ahead = [&](size_t i) {
+    if (i < n) prefetch_head(ahead[i % kAhead] = key_bits.of(keys + i * stride));
+  };
+  for (size_t i = 0; i < kAhead; ++i) look_ahead(i);
+  for (size_t i = 0; i < n; ++i) {
+    const uint64_t bits = ahead[i % kAhead];
+    look_ahead(i + kAhead);
+    insert(bits, first_place + static_cast<uint32_t>(i));
+  }
 }
 
 void Chains::cut(uint32_t first_place) {
@@ -98,4 +114,4 @@ std::vector<Chains::Item> Chains::sorted() const {
   return items;
 }
 
-}  // namespace cdb::coin_log
+}  // namespace cdb
