@@ -8,7 +8,7 @@ from cdb.report.tables import USUAL_LOOKUPS
 
 BASELINE = "blockchain_v2"
 """What the full node has: speed is told against it, where it is among the contestants."""
-ENGINES = ("SQLite", "RocksDB")
+ENGINES = ("SQLite", "RocksDB", "LMDB")
 """A schema is built on an existing engine if its description names one of these."""
 _DURABILITIES = ("power", "process", "none")
 _FLUSHED = {

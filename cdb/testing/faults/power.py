@@ -34,8 +34,9 @@ from cdb.testing.faults.trial import DATABASE, Request, new_directory, trials_of
 
 TORN_STATES = 2
 PLACES_A_CUT = 4
-NOT_DURABLE = ("*-shm", "*/LOG", "*/LOG.old.*")
-"""Files whose contents count for nothing: SQLite's index of a log, RocksDB's log for people."""
+NOT_DURABLE = ("*-shm", "*/LOG", "*/LOG.old.*", "*/lock.mdb")
+"""Files whose contents count for nothing: SQLite's index of a log, RocksDB's log for people, LMDB's
+table of readers."""
 WHOLE = (NOTHING, EVERYTHING, NAMES, CONTENTS)
 """What UNORDERED leaves of these is what STRICT leaves."""
 

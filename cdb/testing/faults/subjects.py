@@ -94,6 +94,12 @@ _ROCKSDB_ASSERTIONS = tuple(
     )
     for way in (*WAYS, "fuzz")
 )
+_LMDB_PAGE = Limit(
+    "*",
+    r"damage is served: db/db/data\.mdb, .*verify finds it",
+    "LMDB has no checksums: a page of its B-trees that leads elsewhere hides keys, until verify asks"
+    " for all that the blocks hold",
+)
 _OLDER_INDEX = Limit(
     "stale",
     "damage is overlooked: db/(index|derived)/manifest, whole",
@@ -152,6 +158,11 @@ _KNOWN: Mapping[str, Subject] = {
             _OLDER_PROMISE,
             *_ROCKSDB_ASSERTIONS,
         ),
+    ),
+    "lmdb_kv": Subject(
+        "lmdb_kv:SMALL",
+        checksummed="db/(FORMAT|NEWEST)",
+        limits=(_LMDB_PAGE, _OLDER_PROMISE),
     ),
     "coin_log": Subject(
         "coin_log:SMALL",
