@@ -114,15 +114,14 @@ struct okv {
   // What a body concludes counts only if all pages could be read, and were kept.
   template <typename Body>
   void reading(Body body) {
-    with_readable_mappings(*lost_pages_, [&] {
-      try {
-        body();
-      } catch (...) {
-        check_kept();
-        throw;
-      }
+    try {
+      with_readable_mappings(*lost_pages_, body);
+    } catch (...) {
+      check_whole();
       check_kept();
-    });
+      throw;
+    }
+    check_kept();
   }
   template <typename Body>
   void writing(Body body) {
@@ -142,6 +141,7 @@ struct okv {
   void open_file(const okv_options &wanted, unsigned flags);
   void open_spaces(MDB_txn *transaction, const okv_options &wanted);
   std::shared_ptr<MDB_txn> newest_transaction() const;
+  void check_whole() const;
   void check_kept() const;
   template <typename Fill>
   void write(okv_durability durability, Fill fill);
@@ -155,6 +155,7 @@ struct okv {
   const std::shared_ptr<cdb::LostPages> lost_pages_ = std::make_shared<cdb::LostPages>();
   std::optional<cdb::FileLock> writer_;
   std::optional<cdb::lmdb::Seen> seen_;
+  size_t opened_bytes_ = 0;
   size_t map_bytes_ = 0;  // 0: it is lost
   cdb::lmdb::Environment env_;
   std::optional<cdb::GuardedMapping> mapping_;  // goes first, for the environment unmaps it
@@ -279,7 +280,8 @@ void okv::make_durable() {
 void okv::open_file(const okv_options &wanted, unsigned flags) {
   env_ = cdb::lmdb::make_environment(wanted.n_spaces);
   check(mdb_env_set_maxreaders(env_.get(), kMostScans + kMostLookUps));
-  map_bytes_ = cdb::lmdb::first_map_bytes(path_ + "/" + kDataFile);
+  opened_bytes_ = cdb::lmdb::file_bytes(path_ + "/" + kDataFile);
+  map_bytes_ = cdb::lmdb::first_map_bytes(opened_bytes_);
   check(mdb_env_set_mapsize(env_.get(), map_bytes_));
   check(mdb_env_open(env_.get(), path_.c_str(), flags | MDB_NOTLS | MDB_NORDAHEAD, 0644));
   guard_map();
@@ -310,6 +312,12 @@ std::shared_ptr<MDB_txn> okv::newest_transaction() const {
     check(mdb_env_info(env_.get(), &info));
     if (info.me_last_txnid <= mdb_txn_id(transaction.get()) + 1) return transaction;
   }
+}
+
+// Whether what could not be read was there when it was opened.
+void okv::check_whole() const {
+  if (lost_pages_->any() && lost_pages_->offset() >= opened_bytes_)
+    throw Failure(CDB_CORRUPT, kDataFile, "it is cut").at(opened_bytes_);
 }
 
 void okv::check_kept() const {

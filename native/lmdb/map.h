@@ -30,13 +30,16 @@ inline size_t own_map_bytes(size_t n_bytes) {
   return n_bytes + ++n_maps * kPageBytes;
 }
 
-// For a file. Most addresses are left to others.
-inline size_t first_map_bytes(const std::string &path) {
+inline size_t file_bytes(const std::string &path) {
   struct stat status;
-  const size_t n_needed = ::stat(path.c_str(), &status) == 0 ? 2 * size_t(status.st_size) : 0;
+  return ::stat(path.c_str(), &status) == 0 ? static_cast<size_t>(status.st_size) : 0;
+}
+
+// For a file of so many. Most addresses are left to others.
+inline size_t first_map_bytes(size_t n_file_bytes) {
   size_t n_bytes = kMostMapBytes;
-  while (n_bytes > kLeastMapBytes && !has_addresses(4 * n_bytes)) n_bytes /= 2;
-  return own_map_bytes(std::max(n_bytes, n_needed));
+  while (n_bytes > kLeastMapBytes && !has_addresses(8 * n_bytes)) n_bytes /= 2;
+  return own_map_bytes(std::max(n_bytes, 2 * n_file_bytes));
 }
 
 // Where so many bytes are mapped; null where the system does not tell.

@@ -36,7 +36,7 @@ needs_lmdb = pytest.mark.skipif(missing() is not None, reason=str(missing()))
 SMALL = partial(LmdbKvSchema, commit_entries=40, ingest_entries=15)
 CHAIN = sample_chain(30)
 MOST_ITERATIONS = 1000
-FEW_ADDRESSES = 500 << 20
+FEW_ADDRESSES = 900 << 20
 FIRST_MAP_BYTES = 64 << 20
 
 
@@ -210,7 +210,7 @@ def grow_in_few_addresses(path: Path, *, is_iterating: bool) -> None:
         [used_kib] = [int(line.split()[1]) for line in status if line.startswith("VmSize")]
     most = (used_kib << 10) + FEW_ADDRESSES
     resource.setrlimit(resource.RLIMIT_AS, (most, most))
-    blocks = [many_coins(index) for index in range(1, 200)]
+    blocks = [many_coins(index) for index in range(1, 210)]
     with LmdbKvSchema(path, commit_entries=4_000, ingest_entries=3_000) as schema:
         schema.accept_packed(PackedBlocks.of(blocks[:2]))
         schema.flush()
@@ -218,8 +218,8 @@ def grow_in_few_addresses(path: Path, *, is_iterating: bool) -> None:
         assert next(iteration) == canonical(blocks[0])
         if not is_iterating:
             del iteration
-        for at in range(2, len(blocks), 2):
-            schema.accept_packed(PackedBlocks.of(blocks[at : at + 2]))
+        for at in range(2, len(blocks), 40):
+            schema.accept_packed(PackedBlocks.of(blocks[at : at + 40]))
             schema.flush()
         assert verify(schema) == expected_state(blocks)
 
