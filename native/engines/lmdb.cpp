@@ -300,6 +300,9 @@ void okv::open_spaces(MDB_txn *transaction, const okv_options &wanted) {
     if (status == MDB_NOTFOUND)
       throw Failure(CDB_CORRUPT, kDataFile, std::string("it has no ") + wanted.spaces[i].name);
     check(status);
+    unsigned flags = 0;
+    check(mdb_dbi_flags(transaction, space, &flags));
+    if (flags != 0) throw Failure(CDB_CORRUPT, kDataFile, "it has flags that it never gets");
     spaces_.push_back(space);
   }
 }

@@ -21,9 +21,9 @@
 
 namespace {
 
+using cdb::checksum;
 using cdb::load;
 using cdb::store;
-using cdb::checksum;
 using Bytes = std::vector<uint8_t>;
 
 constexpr std::array<const char *, 5> kFiles{"log", "acked", "derived/manifest", "derived/history",

@@ -1,7 +1,5 @@
 """Faults in the coin set over LMDB, and in the checksums that the coin set adds for it."""
 
-# ruff: noqa: E501 - lines are quoted as they stand elsewhere.
-
 from tests.mutants.mutant import Mutant
 
 _KV = ("lmdb_kv",)

@@ -100,6 +100,26 @@ _LMDB_PAGE = Limit(
     "LMDB has no checksums: a page of its B-trees that leads elsewhere hides keys, until verify asks"
     " for all that the blocks hold",
 )
+_LMDB_WILD_PAGE = Limit(
+    "*",
+    "^its process ends with -11: ",
+    "LMDB believes what a page says of itself, and reads where that leads",
+)
+_LMDB_OLDER = Limit(
+    "stale",
+    r"damage is served: db/db/data\.mdb, whole-of-step-",
+    "one file is all that there is: put back as it once was, it is the database of then, unless"
+    " NEWEST has promised more",
+)
+_LMDB_HALF_CALLS = tuple(
+    Limit(
+        trial,
+        r"it is noticed: .*data\.mdb: (MDB_INVALID|Input/output error|Interrupted system call)",
+        "LMDB makes no second call for the rest, but refuses: its error costs nothing that was"
+        " flushed",
+    )
+    for trial in ("short*", "eintr")
+)
 _OLDER_INDEX = Limit(
     "stale",
     "damage is overlooked: db/(index|derived)/manifest, whole",
@@ -162,7 +182,7 @@ _KNOWN: Mapping[str, Subject] = {
     "lmdb_kv": Subject(
         "lmdb_kv:SMALL",
         checksummed="db/(FORMAT|NEWEST)",
-        limits=(_LMDB_PAGE, _OLDER_PROMISE),
+        limits=(_LMDB_PAGE, _LMDB_WILD_PAGE, _LMDB_OLDER, *_LMDB_HALF_CALLS, _OLDER_PROMISE),
     ),
     "coin_log": Subject(
         "coin_log:SMALL",
