@@ -1,4 +1,4 @@
-"""Everything in one LMDB file, a copy-on-write B-tree: coins, spends and blocks; lmdb_kv is the same.
+"""Everything in LMDB, one B-tree file: coins, spends and blocks; lmdb_kv is the same.
 
 The layout interval in LMDB, by cdb.coin_set; docs/schemas/lmdb_kv.md draws its keys and values.
 """

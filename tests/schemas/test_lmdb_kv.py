@@ -328,9 +328,8 @@ class TestDamage:
             schema.accept_packed(PackedBlocks.of(blocks))
         assert self._change(path, blocks[9].confirms[7].parent_coin_name, hash_of("another one"))
         read: list[BlockSpendInfo] = []
-        with LmdbKvSchema(path, read_only=True) as schema:
-            with pytest.raises(CorruptDatabaseError):
-                read.extend(schema.blocks())
+        with LmdbKvSchema(path, read_only=True) as schema, pytest.raises(CorruptDatabaseError):
+            read.extend(schema.blocks())
         assert read == [canonical(block) for block in blocks[: len(read)]]
         assert len(read) == 9
 

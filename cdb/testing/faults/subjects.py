@@ -97,8 +97,8 @@ _ROCKSDB_ASSERTIONS = tuple(
 _LMDB_PAGE = Limit(
     "*",
     r"damage is served: db/db/data\.mdb, .*verify finds it",
-    "LMDB has no checksums: a page of its B-trees that leads elsewhere hides keys, until verify asks"
-    " for all that the blocks hold",
+    "LMDB has no checksums: a page of its B-trees that leads elsewhere hides keys, until verify"
+    " asks for all that the blocks hold",
 )
 _LMDB_WILD_PAGE = Limit(
     "*",
