@@ -11,6 +11,7 @@
 #include "common/bytes.h"
 #include "common/file_lock.h"
 
+#include <optional>
 #include <string>
 
 namespace cdb::lmdb {
@@ -50,12 +51,12 @@ class Kept {
   const Transaction oldest_;
 };
 
-// Of a reader, which has to come before its transaction.
+// Of a reader, which has to come before its transaction. Without the file, as in a copy that lacks
+// it, nobody keeps anything, and the first writer ends it.
 class Seen {
  public:
-  explicit Seen(const std::string &directory)
-      : readers_(directory + "/" + kReadersFile, O_RDONLY, kReadersFile) {
-    readers_.lock(LOCK_SH);
+  explicit Seen(const std::string &directory) : path_(directory + "/" + kReadersFile) {
+    if (is_there()) readers_.emplace(path_, O_RDONLY, kReadersFile).lock(LOCK_SH);
     since_ = since();
   }
   // What was read before counts only if it was kept until now.
@@ -67,12 +68,15 @@ class Seen {
   }
 
  private:
+  bool is_there() const { return ::access(path_.c_str(), F_OK) == 0; }
   uint64_t since() const {
+    if (!readers_.has_value()) return is_there() ? UINT64_MAX : 0;
     uint64_t since = 0;
-    return ::pread(readers_.descriptor(), &since, sizeof since, 0) == sizeof since ? since : 0;
+    return ::pread(readers_->descriptor(), &since, sizeof since, 0) == sizeof since ? since : 0;
   }
 
-  FileLock readers_;
+  const std::string path_;
+  std::optional<FileLock> readers_;
   uint64_t since_;
 };
 

@@ -39,7 +39,7 @@ TRUTH = re.compile(r"db|db/coins\.sqlite.*|db/log|db/db/.*")
 # Files of formats of our own: in them every changed bit is found.
 CHECKSUMMED = re.compile(r"db/index/manifest|.*\.flat|db/log|db/derived/.*|db/NEWEST")
 # Files whose loss costs nothing but time, or which a database does without.
-SPARE = re.compile(r".*/(IDENTITY|OPTIONS-\d+|\d+\.log)|db/derived/manifest")
+SPARE = re.compile(r".*/(IDENTITY|OPTIONS-\d+|\d+\.log|lock\.mdb|readers)|db/derived/manifest")
 # Whatever acked says, the database is found to be whole or not.
 WITNESS = re.compile(r"db/acked")
 INDEXED = sorted(index_factories())

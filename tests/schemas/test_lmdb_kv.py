@@ -128,6 +128,16 @@ class TestReaders:
         assert contents(path) == before
         assert not (path / "db/lock.mdb").exists()
 
+    def test_a_copy_without_their_file_is_read_until_somebody_writes(self, path: Path) -> None:
+        with SMALL(path) as writer:
+            accept_all(writer, CHAIN.blocks)
+        (path / "db/readers").unlink()
+        with LmdbKvSchema(path, read_only=True) as reader:
+            assert verify(reader) == expected_state(CHAIN.blocks)
+            SMALL(path).close()
+            with pytest.raises(DatabaseClosedError, match="does not keep what it shows"):
+                verify(reader)
+
     def test_a_child_of_one_holds_nothing(self, path: Path) -> None:
         with SMALL(path) as writer:
             accept_all(writer, CHAIN.blocks)
