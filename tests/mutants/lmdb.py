@@ -83,7 +83,7 @@ SEEN = (
         "value-checksum-not-compared",
         "native/coin_set/ordered_kv.cpp",
         "if (std::memcmp(value.bytes + value.n, sum.data(), sum.size()) != 0) throw damage();",
-        "",
+        "if (sum.empty()) throw damage();",
         11,
         "a value that was changed is never served",
         _KV,
