@@ -67,6 +67,7 @@ void append(uint64_t number, std::string *to) {
 std::string as_file(const State &state) {
   std::string file;
   append(state.sequence, &file);
+  append(state.spaces.size(), &file);
   for (const Entries &entries : state.spaces) {
     append(entries.size(), &file);
     for (const auto &[key, value] : entries) {
@@ -103,13 +104,16 @@ State from_file(const std::string &file, size_t n_spaces) {
   Reader last(file), next(file);
   last.take(file.size() - 8);
   if (last.number() != checksum_of(file, file.size() - 8)) throw damage();
-  State state{next.number(), std::vector<Entries>(n_spaces)};
-  for (Entries &entries : state.spaces)
+  State state{next.number(), {}};
+  for (uint64_t spaces = next.number(); spaces > 0; --spaces) {
+    Entries &entries = state.spaces.emplace_back();
     for (uint64_t left = next.number(); left > 0; --left) {
       const uint64_t key_bytes = next.number(), value_bytes = next.number();
       std::string key = next.take(key_bytes);
       entries.emplace_back(std::move(key), next.take(value_bytes));
     }
+  }
+  state.spaces.resize(std::max(state.spaces.size(), n_spaces));  // the late ones may be missing
   return state;
 }
 
