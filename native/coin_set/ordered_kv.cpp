@@ -70,7 +70,7 @@ Checksum checksum_of(uint8_t space, const Span &key, const Span &value) {
   return sum;
 }
 
-Engine::Engine(const std::string &path, const okv_options &options) : n_spaces_(options.n_spaces) {
+Engine::Engine(const std::string &path, const okv_options &options) {
   okv *kv = nullptr;
   call(okv_open, path.c_str(), &options, &kv);
   kv_.reset(kv);
@@ -159,7 +159,7 @@ void Engine::settle() { call(okv_settle, kv_.get()); }
 void Engine::verify() const {
   call(okv_verify, kv_.get());
   if constexpr (kAddsChecksums)
-    for (size_t space = 0; space < n_spaces_; ++space) {
+    for (uint64_t space = 0, n_spaces = stats().n_spaces; space < n_spaces; ++space) {
       Scan all(*this, static_cast<uint8_t>(space), {}, {}, /*is_reverse=*/false, OKV_ONCE,
                kVerifiedBytes);
       while (all.read(kVerifiedEntries)) all.drop(all.n());

@@ -107,7 +107,6 @@ class Engine {
   std::unique_ptr<okv, Closer> kv_;
   // Of each space: so many bytes have its values that were looked up, at most.
   mutable std::array<std::atomic<size_t>, 256> longest_{};
-  const size_t n_spaces_;
 };
 
 // What is written in one step; to be put in the order of spaces and keys.

@@ -331,7 +331,7 @@ void okv::check_kept() const {
 }
 
 // The making of the database is the first transaction, and nothing that anybody has written.
-okv_stats okv::stats() { return {mdb_txn_id(view().get()) - 1, ingests_}; }
+okv_stats okv::stats() { return {mdb_txn_id(view().get()) - 1, ingests_, spaces_.size()}; }
 
 std::shared_ptr<MDB_txn> okv::view() {
   if (opened_ != nullptr) return opened_;

@@ -117,7 +117,7 @@ struct okv {
 
   void open(const okv_options &wanted);
   void close();
-  okv_stats stats() const { return {db_->GetLatestSequenceNumber(), ingests_}; }
+  okv_stats stats() const { return {db_->GetLatestSequenceNumber(), ingests_, families_.size()}; }
   void commit(const okv_op *ops, const okv_items &keys, const okv_items &values,
               okv_durability durability);
   void ingest(okv_run *const *runs, size_t n_runs);

@@ -157,7 +157,7 @@ struct okv {
     if (!is_read_only_) write(*state_);  // for who was killed may not have synced it
   }
   void close() {}
-  okv_stats stats() const { return {state()->sequence, ingests_}; }
+  okv_stats stats() const { return {state()->sequence, ingests_, state()->spaces.size()}; }
 
   void commit(const okv_op *ops, const okv_items &keys, const okv_items &values, okv_durability) {
     InTurn key(keys), value(values);
