@@ -159,8 +159,8 @@ def test_a_limit_on_files_leaves_no_half_of_a_module(
     ("command", "file"),
     [
         (("demo", "--coins", "500"), "replay.txt"),
-        (("bench", "load", "null", "--coins", "500"), "replay.txt"),
-        (("bench", "load", "null", "--input", "there.txt"), "truth"),
+        (("bench", "run", "null", "--coins", "500"), "replay.txt"),
+        (("bench", "run", "null", "--input", "there.txt"), "truth"),
     ],
 )
 def test_what_is_made_to_load_names_the_file_that_is_full(

@@ -142,7 +142,7 @@ def test_the_version_is_that_of_the_command(run_command: Commands) -> None:
         ("main", "Usage"),
         ("main nonsense", "No such command 'nonsense'."),
         ("main load_block", "No such command 'load_block'. Did you mean 'load_blocks'?"),
-        ("main bench lod", "No such command 'lod'. Did you mean 'load'?"),
+        ("main bench nde", "No such command 'nde'. Did you mean 'node'?"),
         ("main --nonsense", "No such option"),
         ("load_blocks", "Missing argument 'SCHEMA'"),
         ("load_blocks memory there more", "unexpected extra argument (more)"),

@@ -18,14 +18,14 @@ from cdb.testing.faults.suite import FaultTests
 
 needs_shim = pytest.mark.skipif(missing() is not None, reason=str(missing()))
 
-UNSUMMED = "from cdb.testing.faults.broken import NoChecksum as SCHEMA\n"
+UNSUMMED = "from tests.faults.broken import NoChecksum as SCHEMA\n"
 SAYS_SO = """
 from cdb.limits import Limit
 LIMITS = (Limit("flip", "damage is served: .*verify is silent", "it has no checksums"),)
 """
 MAPS_ITS_LOCK = """
 import mmap
-from cdb.testing.faults.broken import Good
+from tests.faults.broken import Good
 
 class SCHEMA(Good):
     def __init__(self, path):

@@ -59,7 +59,7 @@ def looked_up(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
         monkeypatch.setattr(known, "find", noting_find)
         return plan(packed, newest_index, first_row, known)
 
-    monkeypatch.setattr("cdb.rows.store.plan_batch", noting)
+    monkeypatch.setattr("cdb.rows.backend.plan_batch", noting)
     return names
 
 

@@ -47,7 +47,7 @@ def test_a_broken_promise_is_noticed(name: str, promises: list[str], tmp_path: P
 
 
 def test_what_can_not_be_opened_so_is_skipped(tmp_path: Path) -> None:
-    suite = type("Suite", (ReadOnlyTests,), {"schema": "cdb.testing.faults.broken:Good"})()
+    suite = type("Suite", (ReadOnlyTests,), {"schema": "tests.faults.broken:Good"})()
     for name in PROMISES:
         with pytest.raises(pytest.skip.Exception):
             getattr(suite, name)(tmp_path / "database")
