@@ -14,8 +14,9 @@
  *   engine's.
  * - Each call is about many entries, for it may cost more than a few of them.
  * - Threads: commit, ingest, checkpoint, settle and close write: one of them at a time. The others
- *   are for any number of threads at once, beside the one that writes; on one run or one scan one
- *   call at a time. close comes when no other call goes on, and all runs and scans are freed.
+ *   are for any number of threads at once, beside the one that writes; on one run, one scan, or one
+ *   view and its scans, one call at a time. close comes when no other call goes on, and all runs,
+ *   scans and views are freed.
  * - After a crash there is what a prefix of the commits and ingests has left, down to the last one
  *   that was made durable, or a later one.
  */
@@ -31,6 +32,7 @@ extern "C" {
 typedef struct okv okv;
 typedef struct okv_run okv_run;
 typedef struct okv_scan okv_scan;
+typedef struct okv_view okv_view;
 
 typedef struct {
   size_t n;
@@ -43,13 +45,15 @@ typedef enum {
   OKV_RANDOM     /* keys come in any order, and many that are looked up are absent */
 } okv_order;
 
-/* Its name is for the engine's files: letters and "_". Space 0 has few entries. prefix_bytes: where
-   it is not 0, no key is looked up as a whole: scans go over those that share so many leading
-   bytes, and many that are asked for are absent. */
+/* Its name is for the engine's files: letters and "_". Space 0 has few entries. Where one of
+   prefix_bytes and suffix_bytes is not 0, no key is looked up as a whole: scans and seeks are for
+   keys that share so many leading bytes, or all but so many of the last ones; and many that are
+   asked for are absent. No such prefix begins another one. */
 typedef struct {
   const char *name;
   okv_order order;
   uint32_t prefix_bytes;
+  uint32_t suffix_bytes;
 } okv_space;
 
 /* What a commit survives when the call has returned. */
@@ -149,15 +153,30 @@ void okv_run_free(okv_run *run);
    so does all before it. Runs without entries count for nothing. */
 cdb_status okv_ingest(okv *kv, okv_run *const *runs, size_t n_runs, cdb_error *error);
 
-/* Look up keys.n keys, which ascend and may repeat. Each is looked up in a state between those at
-   the beginning and at the end of the call; two of them not always in the same one. */
-cdb_status okv_get_many(okv *kv, uint8_t space, okv_items keys, okv_wanted *wanted, okv_reuse reuse,
-                        cdb_error *error);
+/* This moment's entries, of all spaces, whatever is written later. What reads from one is freed
+   before it is. */
+cdb_status okv_view_begin(okv *kv, okv_view **view, cdb_error *error);
+void okv_view_free(okv_view *view);
 
-/* A scan of this moment's entries, whatever is written later; from the last one down with
-   is_reverse. */
-cdb_status okv_scan_begin(okv *kv, uint8_t space, const okv_bounds *bounds, int32_t is_reverse,
-                          okv_reuse reuse, okv_scan **scan, cdb_error *error);
+/* Look up keys.n keys, which ascend and may repeat, in a view. Without one (null) each is looked up
+   in a state between those at the beginning and at the end of the call; two of them not always in
+   the same one. */
+cdb_status okv_get_many(okv *kv, okv_view *view, uint8_t space, okv_items keys, okv_wanted *wanted,
+                        okv_reuse reuse, cdb_error *error);
+
+/* Of each of keys.n keys, which ascend and may repeat, the nearest entry: the first one at or behind
+   it, or with is_before the last one at or before it; if it begins with all of the key but its last
+   suffix_bytes. found[i] is set to 1, and the entry added to the page; or to 0. It ends where the
+   page has `most` or no room, as a scan does: *done is set to the number of keys that are through.
+   States are as in okv_get_many. */
+cdb_status okv_seek_many(okv *kv, okv_view *view, uint8_t space, okv_items keys,
+                         uint32_t suffix_bytes, int32_t is_before, okv_reuse reuse, okv_page *page,
+                         uint8_t *found, size_t *done, cdb_error *error);
+
+/* A scan of a view's entries, or of this moment's, whatever is written later; from the last one
+   down with is_reverse. */
+cdb_status okv_scan_begin(okv *kv, okv_view *view, uint8_t space, const okv_bounds *bounds,
+                          int32_t is_reverse, okv_reuse reuse, okv_scan **scan, cdb_error *error);
 
 /* Add the next entries to those of the page, until it has `most` of them, the next one does not
    fit, or there are no more. Entries that come before one that can't be read are given first: the

@@ -147,20 +147,19 @@ function(cdb_add_extension module face library)
   cdb_place(${name} ${package})
 endfunction()
 
-# cdb_add_coin_set(LAYOUT ENGINE [CHECKSUMS FILE]): the coin set in engines/ENGINE.cpp, whose keys are
-# those of layouts/LAYOUT.h, as the extension module cdb.coin_set._LAYOUT_ENGINE, unless
-# CDB_ENGINE=OFF. What it needs but the coin set's own libraries: cdb::ENGINE, which
+# cdb_add_coin_set(ENGINE [CHECKSUMS FILE]): the coin set in engines/ENGINE.cpp, by any of layouts/, as
+# the extension module cdb.coin_set._kv_ENGINE, unless CDB_ENGINE=OFF. What it needs but the coin set's own libraries: cdb::ENGINE, which
 # cdb_find_ENGINE(missing) defines, where there is such a function.
 # CHECKSUMS: the engine does not verify the values that it reads from FILE, so the coin set does.
-function(cdb_add_coin_set layout engine)
-  cmake_parse_arguments(PARSE_ARGV 2 of "" "CHECKSUMS" "")
+function(cdb_add_coin_set engine)
+  cmake_parse_arguments(PARSE_ARGV 1 of "" "CHECKSUMS" "")
   string(TOUPPER CDB_${engine} option)
   set(${option} AUTO CACHE STRING "Build the coin set in ${engine}: AUTO, ON or OFF")
   set_property(CACHE ${option} PROPERTY STRINGS AUTO ON OFF)
   if(NOT ${option})
     return()
   endif()
-  set(name _${layout}_${engine})
+  set(name _kv_${engine})
   set(needs openssl ${engine})
   if(of_CHECKSUMS)
     list(APPEND needs xxhash)

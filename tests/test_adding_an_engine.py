@@ -77,7 +77,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 def add_toy(copy: Path) -> None:
     shutil.copy(copy / "tests/toy_engine/toy.cpp", copy / "native/engines/toy.cpp")
-    others = "cdb_add_coin_set(interval lmdb CHECKSUMS data.mdb)\n"
+    others = "cdb_add_coin_set(lmdb CHECKSUMS data.mdb)\n"
     insert(copy / "native/CMakeLists.txt", others, block("cmake", "cdb_add_coin_set"))
     (copy / "cdb/schemas/toy_kv.py").write_text(block("python", '"""'), "utf-8")
     others = '    "interval@lmdb": "lmdb_kv",\n'

@@ -92,7 +92,7 @@ def test_a_text_that_is_too_long_lacks_its_middle(tmp_path: Path) -> None:
     path.mkdir(parents=True)
     (path / "CURRENT").write_text("MANIFEST-000001\n")
     with pytest.raises(CorruptDatabaseError) as caught:
-        CoinSet(KIND.engine, path, Options(False, True, False, 1, 1, 1 << 20))
+        CoinSet(KIND.engine, path, Options("interval", False, True, False, 1, 1, 1 << 20))
     problem = caught.value.problem
     assert len(problem) == 1023
     assert problem.startswith("damage was found (")

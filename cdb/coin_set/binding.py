@@ -1,7 +1,7 @@
 """A coin set over an ordered key-value engine, one native call a batch.
 
 The native side is native/coin_set/, behind the contracts of cdb_coin_set.h there: one extension
-module for each layout in each engine, and each is optional.
+module for each engine, and each is optional.
 """
 
 import os
@@ -37,6 +37,7 @@ class Keys(IntEnum):
 class Options(NamedTuple):
     """How to open a database; see cdb_set_options in native/coin_set/cdb_coin_set.h."""
 
+    layout: str
     create: bool
     read_only: bool
     sync: bool
@@ -87,6 +88,8 @@ class CoinSet:
         self._ended = Ended(self._native.lib.cdb_set_cursor_close)
         self._handle: Any = None
         native_options = self._ffi.new("cdb_set_options *")
+        layout = self._ffi.new("char[]", options.layout.encode())
+        native_options.layout = layout
         native_options.create = options.create
         native_options.read_only = options.read_only
         native_options.sync = options.sync

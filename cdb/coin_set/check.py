@@ -23,7 +23,7 @@ _CACHE_BYTES = 1 << 20
 
 
 def check_coin_set(
-    engine: NativeEngine, schema: str, path: Path, progress: Progress
+    engine: NativeEngine, schema: str, layout: str, path: Path, progress: Progress
 ) -> Iterator[Damage]:
     """Damage to FORMAT, NEWEST and secondary keys; what else is in db/ shows when it is read.
 
@@ -32,7 +32,7 @@ def check_coin_set(
     home = checked_home(path, schema, FORMAT_VERSION, DB, folder=DB, extras=EXTRAS)
     with home as damages:
         yield from damages
-        with closing(_opened(engine, path, read_only=True)) as coins:
+        with closing(_opened(engine, layout, path, read_only=True)) as coins:
             coins.verify()
             yield from check_promise(path, coins)
             if coins.state.has_keys and not coins.are_keys_right(STEP_COINS, progress):
@@ -41,31 +41,36 @@ def check_coin_set(
 
 
 def repair_coin_set(
-    engine: NativeEngine, schema: str, path: Path, damages: Sequence[Damage], progress: Progress
+    engine: NativeEngine,
+    schema: str,
+    layout: str,
+    path: Path,
+    damages: Sequence[Damage],
+    progress: Progress,
 ) -> None:
     """Make FORMAT, NEWEST and secondary keys anew, where they are damaged. See cdb.schemas."""
-    extra_of = partial(_extra_by_marks, engine, path)
+    extra_of = partial(_extra_by_marks, engine, layout, path)
     home = repaired_home(
         path, schema, FORMAT_VERSION, damages, folder=DB, extras=EXTRAS, extra_of=extra_of
     )
     with home as others:
         if path / DB in others:
-            with closing(_opened(engine, path, read_only=False, keys=Keys.ANEW)) as coins:
+            with closing(_opened(engine, layout, path, read_only=False, keys=Keys.ANEW)) as coins:
                 for made in coins.make_keys(STEP_COINS):
                     progress(made)
         if path / NEWEST_FILE in others:
-            with closing(_opened(engine, path, read_only=True)) as coins:
+            with closing(_opened(engine, layout, path, read_only=True)) as coins:
                 rewrite_promise(path, coins)
 
 
-def _extra_by_marks(engine: NativeEngine, path: Path) -> str:
+def _extra_by_marks(engine: NativeEngine, layout: str, path: Path) -> str:
     """What FORMAT said before it was lost."""
-    with closing(_opened(engine, path, read_only=True)) as coins:
+    with closing(_opened(engine, layout, path, read_only=True)) as coins:
         return "" if coins.state.has_keys is False else EXTRAS[0]
 
 
 def _opened(
-    engine: NativeEngine, path: Path, *, read_only: bool, keys: Keys = Keys.KEPT
+    engine: NativeEngine, layout: str, path: Path, *, read_only: bool, keys: Keys = Keys.KEPT
 ) -> CoinSet:
     sizes = _INGEST_ENTRIES, _INGEST_ENTRIES, _CACHE_BYTES
-    return CoinSet(engine, path / DB, Options(False, read_only, True, *sizes, keys))
+    return CoinSet(engine, path / DB, Options(layout, False, read_only, True, *sizes, keys))

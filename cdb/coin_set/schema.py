@@ -66,20 +66,21 @@ OPTIONS: Mapping[str, Callable[[str], object]] = {
 
 
 class Kind(NamedTuple):
-    """A layout in an engine. name: what FORMAT says."""
+    """A layout in an engine. name: what FORMAT says. layout: with its options."""
 
     name: str
     engine: NativeEngine
+    layout: str = "interval"
 
     def check(self, path: Path, progress: Progress) -> Iterator[Damage]:
         """See check_coin_set()."""
         path = located(path, read_only=True)
-        return check_coin_set(self.engine, self.name, path, progress)
+        return check_coin_set(self.engine, self.name, self.layout, path, progress)
 
     def repair(self, path: Path, damages: Sequence[Damage], progress: Progress) -> None:
         """See repair_coin_set()."""
         path = located(path, read_only=False)
-        repair_coin_set(self.engine, self.name, path, damages, progress)
+        repair_coin_set(self.engine, self.name, self.layout, path, damages, progress)
 
 
 class UnfinishedKeysError(WrongDatabaseError):
@@ -135,7 +136,8 @@ class CoinSetSchema(Shared):
                 advice = how_to_index(self.kind.name, self._path)
                 raise WrongDatabaseError(self._path, f"it has no index by {index}; {advice}")
             keys = Keys.KEPT if self._home.extra else Keys.NONE
-            self._open(Options(False, read_only, self._durable, *sizes, keys, name_bits))
+            how = False, read_only, self._durable
+            self._open(Options(self.kind.layout, *how, *sizes, keys, name_bits))
             undo.callback(self._coins.close)
             self._newest = self._coins.state.newest
             self._ingestions = 0

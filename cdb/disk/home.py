@@ -30,7 +30,8 @@ from cdb.errors import (
 FORMAT_FILE = "FORMAT"
 LOCK_FILE = "LOCK"
 _format_line = re.compile(
-    r"cdb ([a-z0-9_]+(?:@[a-z0-9_]+)?) ([0-9]{1,9})(?: ([a-z_]{1,99}=[a-z_]{1,99}))?\n"
+    r"cdb ([a-z0-9_]+(?:@[a-z0-9_]+(?:,[a-z0-9_]+=[a-z0-9_]+)*)?) ([0-9]{1,9})"
+    r"(?: ([a-z_]{1,99}=[a-z_]{1,99}))?\n"
 ).fullmatch
 
 

@@ -39,7 +39,7 @@ OPTIONS = {name: value for name, value in schema.OPTIONS.items() if name != "cac
 KIND = Kind(
     "interval@lmdb",
     NativeEngine(
-        "cdb.coin_set._interval_lmdb",
+        "cdb.coin_set._kv_lmdb",
         "the LMDB engine",
         "LMDB, OpenSSL and xxHash (Debian, Ubuntu: liblmdb-dev, libssl-dev and libxxhash-dev, with"
         " g++ and python3-dev; Homebrew: lmdb, openssl and xxhash)",

@@ -52,6 +52,7 @@ from pkgutil import iter_modules
 from types import ModuleType
 from typing import TYPE_CHECKING, cast
 
+from cdb.coin_set.layouts import LAYOUTS
 from cdb.durability import Durability
 from cdb.errors import MissingEngineError, UnknownSchemaError, UnsupportedError
 from cdb.limits import Limit
@@ -74,6 +75,13 @@ BY_ENGINE = {
 }
 """Coin sets over ordered keys, as LAYOUT@ENGINE, and the modules that are theirs."""
 _NAMES = {module: name for name, module in BY_ENGINE.items()}
+
+
+def layout_names() -> list[str]:
+    """Coin sets over ordered keys by other layouts than interval, as LAYOUT@ENGINE."""
+    engines = [name.partition("@")[2] for name in BY_ENGINE]
+    return [f"{layout}@{engine}" for layout in LAYOUTS for engine in engines]
+
 
 ALL_DURABILITIES = (Durability.POWER, Durability.PROCESS, Durability.NONE)
 
@@ -148,7 +156,8 @@ def schema_names() -> list[str]:
 def known_schema(name: str) -> SchemaInfo | None:
     """The schema of this very name, of cdb's own or of an installed package; None where there is
     none. A name from a file comes here: no other module is imported for it."""
-    return find_schema(name) if name in {*schema_names(), *OWN_SCHEMAS} else None
+    known = {*schema_names(), *OWN_SCHEMAS, *layout_names()}
+    return find_schema(name) if name.partition(",")[0] in known else None
 
 
 def find_schema(spec: str, *, folder: Path | None = None) -> SchemaInfo:
@@ -162,6 +171,7 @@ def find_schema(spec: str, *, folder: Path | None = None) -> SchemaInfo:
     """
     spec, *options = spec.split(",")
     module_name, _, attribute = spec.partition(":")
+    in_layout = module_name if module_name in layout_names() else None
     if "@" in module_name:
         module_name = _module_by_engine(module_name)
     if module_name in OWN_SCHEMAS:
@@ -171,6 +181,10 @@ def find_schema(spec: str, *, folder: Path | None = None) -> SchemaInfo:
             module_name, attribute = entry.module, attribute or entry.attr or ""
             spec = f"{spec}, which is {entry.value}"
     module = _import(module_name, spec, folder)
+    if in_layout is not None:
+        from cdb.coin_set.in_layout import schema_of  # what the module has imported by now
+
+        module = schema_of(in_layout, module)
     if attribute in ("", "REPLAY"):
         attribute = "SCHEMA"
     factory = getattr(module, attribute, None)
@@ -184,10 +198,12 @@ def _module_by_engine(name: str) -> str:
     if name in BY_ENGINE:
         return BY_ENGINE[name]
     layout, _, engine = name.partition("@")
-    layouts = sorted({each.partition("@")[0] for each in BY_ENGINE})
+    layouts = sorted({"interval", *LAYOUTS})
     if layout not in layouts:
         raise UnknownSchemaError(f"no layout '{layout}'; there is {', '.join(layouts)}")
-    engines = [each.partition("@")[2] for each in BY_ENGINE if each.startswith(f"{layout}@")]
+    if layout != "interval" and f"interval@{engine}" in BY_ENGINE:
+        return BY_ENGINE[f"interval@{engine}"]
+    engines = [each.partition("@")[2] for each in BY_ENGINE]
     raise UnknownSchemaError(f"no engine '{engine}' for {layout}; there is {', '.join(engines)}")
 
 

@@ -35,7 +35,7 @@ __all__ = [
 ]
 
 DEFAULT_PATH = "rocks_kv.cdb"
-KIND = Kind("rocks_kv", rocksdb_engine("cdb.coin_set._interval_rocksdb", PREFIX))
+KIND = Kind("rocks_kv", rocksdb_engine("cdb.coin_set._kv_rocksdb", PREFIX))
 
 
 class RocksKvSchema(CoinSetSchema):

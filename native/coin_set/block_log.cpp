@@ -44,11 +44,11 @@ class WantedParts {
     return place;
   }
 
-  void read(const Engine &engine, uint8_t space, cdb_coin_info *infos) {
+  void read(const Source &source, uint8_t space, cdb_coin_info *infos) {
     confirms_.resize(n_bytes_);
     uint8_t *to = confirms_.data();
     for (okv_wanted &one : wanted_) to = (one.to = to) + one.most;
-    engine.get_many(space, keys_, &wanted_, OKV_OFTEN);
+    source.get_many(space, keys_, &wanted_, OKV_OFTEN);
     for (size_t i = 0; i < wanted_.size(); ++i) {
       if (wanted_[i].length == OKV_ABSENT) throw damage("a coin's block is missing");
       for (const Place *one = places_[i]; one != places_[i + 1]; ++one)
@@ -85,7 +85,7 @@ class WantedParts {
 
 }  // namespace
 
-void read_coins(const Engine &engine, uint8_t space, std::vector<Place> places,
+void read_coins(const Source &source, uint8_t space, std::vector<Place> places,
                 cdb_coin_info *infos) {
   std::sort(places.begin(), places.end(), [](const Place &a, const Place &b) {
     return a.index != b.index ? a.index < b.index : a.position < b.position;
@@ -94,7 +94,7 @@ void read_coins(const Engine &engine, uint8_t space, std::vector<Place> places,
   for (const Place *next = places.data(); next != end;) {
     WantedParts parts;
     next = parts.ask_for(next, end);
-    parts.read(engine, space, infos);
+    parts.read(source, space, infos);
   }
 }
 
@@ -106,21 +106,21 @@ Span block_head(const cdb_set_block &block, Bytes *buffer) {
   return *buffer;
 }
 
-int64_t newest_block(const Engine &engine, uint8_t space, int64_t limit) {
+int64_t newest_block(const Source &source, uint8_t space, int64_t limit) {
   if (limit < 0) return -1;
   return index_of_next(
-      Scan(engine, space, {}, end_behind(limit), /*is_reverse=*/true, OKV_OFTEN, kBytesOfOne));
+      Scan(source, space, {}, end_behind(limit), /*is_reverse=*/true, OKV_OFTEN, kBytesOfOne));
 }
 
-int64_t first_block(const Engine &engine, uint8_t space, uint64_t from, int64_t limit) {
+int64_t first_block(const Source &source, uint8_t space, uint64_t from, int64_t limit) {
   if (limit < 0 || from > static_cast<uint64_t>(limit)) return -1;
-  return index_of_next(Scan(engine, space, block_key(from, 0), end_behind(limit),
+  return index_of_next(Scan(source, space, block_key(from, 0), end_behind(limit),
                             /*is_reverse=*/false, OKV_OFTEN, kBytesOfOne));
 }
 
-BlockCursor::BlockCursor(const Engine &engine, uint8_t space, uint32_t first, uint32_t last)
+BlockCursor::BlockCursor(const Source &source, uint8_t space, uint32_t first, uint32_t last)
     : is_of_one_(first == last),
-      rows_(engine, space, block_key(first, 0), end_behind(last), /*is_reverse=*/false, OKV_ONCE,
+      rows_(source, space, block_key(first, 0), end_behind(last), /*is_reverse=*/false, OKV_ONCE,
             is_of_one_ ? kBytesOfOne : kPageBytes) {}
 
 bool BlockCursor::next(cdb_set_block *block) {

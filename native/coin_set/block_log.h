@@ -52,7 +52,7 @@ struct Place {
 };
 
 // Sets what blocks hold of the coins at these places in infos[tag].
-void read_coins(const Engine &engine, uint8_t space, std::vector<Place> places,
+void read_coins(const Source &source, uint8_t space, std::vector<Place> places,
                 cdb_coin_info *infos);
 
 inline void copy_confirm(const uint8_t *confirm, cdb_coin_info *info) {
@@ -62,15 +62,15 @@ inline void copy_confirm(const uint8_t *confirm, cdb_coin_info *info) {
 
 // The index of the newest block up to a limit, by the last key there is: no second place could
 // disagree. -1: there is none.
-int64_t newest_block(const Engine &engine, uint8_t space, int64_t limit);
+int64_t newest_block(const Source &source, uint8_t space, int64_t limit);
 
 // That of the oldest block from one index on, up to a limit. -1: there is none.
-int64_t first_block(const Engine &engine, uint8_t space, uint64_t from, int64_t limit);
+int64_t first_block(const Source &source, uint8_t space, uint64_t from, int64_t limit);
 
 // Reads the blocks first … last in order from one moment's view of them.
 class BlockCursor {
  public:
-  BlockCursor(const Engine &engine, uint8_t space, uint32_t first, uint32_t last);
+  BlockCursor(const Source &source, uint8_t space, uint32_t first, uint32_t last);
   // Whether there is another block, which is good until the next call.
   bool next(cdb_set_block *block);
   // Lets go of the engine; what next() gave last stays good.

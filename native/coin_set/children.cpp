@@ -27,7 +27,7 @@ struct Search {
 
 // All that are not done go one step further; false: they are all done. Those of one block halve the
 // same ranges, so that what they look at ascends as they do.
-bool go_on(const Engine &engine, uint8_t space, std::vector<Search> *searches) {
+bool go_on(const Source &source, uint8_t space, std::vector<Search> *searches) {
   Items keys;
   std::vector<okv_wanted> wanted;
   std::vector<Search *> active;
@@ -40,7 +40,7 @@ bool go_on(const Engine &engine, uint8_t space, std::vector<Search> *searches) {
                       parents.data() + active.size() * kNameBytes, 0});
     active.push_back(&search);
   }
-  engine.get_many(space, keys, &wanted, OKV_OFTEN);
+  source.get_many(space, keys, &wanted, OKV_OFTEN);
   for (size_t i = 0; i < active.size(); ++i) {
     if (wanted[i].length == OKV_ABSENT) throw damage("a part of a block is missing");
     if (wanted[i].length < wanted[i].from + kNameBytes) throw damage("a block is cut");
@@ -51,7 +51,7 @@ bool go_on(const Engine &engine, uint8_t space, std::vector<Search> *searches) {
 
 }  // namespace
 
-std::vector<Head> read_heads(const Engine &engine, uint8_t space,
+std::vector<Head> read_heads(const Source &source, uint8_t space,
                              const std::vector<uint32_t> &indices) {
   Items keys;
   Bytes bytes(indices.size() * kHeadBytes);
@@ -60,7 +60,7 @@ std::vector<Head> read_heads(const Engine &engine, uint8_t space,
     keys.add(block_key(indices[i], 0));
     wanted[i] = {0, kHeadBytes, bytes.data() + i * kHeadBytes, 0};
   }
-  engine.get_many(space, keys, &wanted, OKV_OFTEN);
+  source.get_many(space, keys, &wanted, OKV_OFTEN);
   std::vector<Head> heads(indices.size());
   for (size_t i = 0; i < indices.size(); ++i) {
     if (wanted[i].length == OKV_ABSENT) throw damage("a coin's block is missing");
@@ -79,11 +79,11 @@ void find_children_in(const cdb_set_block &block, Family *family) {
   }
 }
 
-void find_children(const Engine &engine, uint8_t space, std::vector<Family> *families) {
+void find_children(const Source &source, uint8_t space, std::vector<Family> *families) {
   std::vector<uint32_t> indices;
   for (const Family &family : *families)
     if (indices.empty() || indices.back() != family.index) indices.push_back(family.index);
-  const std::vector<Head> heads = read_heads(engine, space, indices);
+  const std::vector<Head> heads = read_heads(source, space, indices);
   std::vector<Search> searches;
   size_t block = 0;
   for (const Family &family : *families) {
@@ -91,7 +91,7 @@ void find_children(const Engine &engine, uint8_t space, std::vector<Family> *fam
     for (const bool is_for_end : {false, true})
       searches.push_back({&family, is_for_end, 0, heads[block].n_confirms});
   }
-  while (go_on(engine, space, &searches)) continue;
+  while (go_on(source, space, &searches)) continue;
   for (size_t i = 0; i < families->size(); ++i) {
     (*families)[i].begin = searches[2 * i].low;
     (*families)[i].end = searches[2 * i + 1].low;

@@ -26,13 +26,13 @@ struct Head {
 };
 
 // The heads of logged blocks, whose indexes ascend. Throws where one is missing.
-std::vector<Head> read_heads(const Engine &engine, uint8_t space,
+std::vector<Head> read_heads(const Source &source, uint8_t space,
                              const std::vector<uint32_t> &indices);
 
 void find_children_in(const cdb_set_block &block, Family *family);
 
 // The same for families of logged blocks, in order: by few steps for them all, each of which looks
 // at one parent in a block.
-void find_children(const Engine &engine, uint8_t space, std::vector<Family> *families);
+void find_children(const Source &source, uint8_t space, std::vector<Family> *families);
 
 }  // namespace cdb::coin_set

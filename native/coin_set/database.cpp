@@ -133,9 +133,12 @@ size_t Database::accept(const Blocks &chunk) {
       const Change change(access_);
       first_bad = add_until_bad(chunk, &sizes);
     }
-    first_bad = check(first_coin, sizes, first_bad);
+    std::vector<Place> places;  // of older coins that are spent, by their number
+    first_bad = check(first_coin, sizes, first_bad, &places);
     {
       const Change change(access_);
+      for (const Place &place : places)
+        pending_.set_place(place.tag, place.index, place.position);
       if (first_bad > 0) visible_ = static_cast<int64_t>(chunk.indices[first_bad - 1]);
       if (first_bad < chunk.n) pending_.keep(blocks_before + first_bad, sizes[first_bad], visible_);
     }
@@ -158,6 +161,19 @@ void Database::restore() {
     newest = block.index;
     pending_.drop_committed_blocks();
   }
+  if (store_->layout().repeats_places()) know_older_coins();
+}
+
+// What is known of them when a spend is checked.
+void Database::know_older_coins() {
+  std::vector<Asked> older;
+  for (size_t i = 0; i < pending_.coins().size(); ++i)
+    if (!pending_.coins()[i].is_confirmed) older.push_back({pending_.coins()[i].name, i});
+  std::vector<Place> places;
+  store_->find_places(sorted_part(older, 0, 1), &places);
+  if (places.size() < older.size())
+    throw Failure(CDB_CORRUPT, "", "a coin is missing that a block spends");
+  for (const Place &place : places) pending_.set_place(place.tag, place.index, place.position);
 }
 
 // The number of blocks that break no rule that shows without the database.
@@ -171,22 +187,29 @@ size_t Database::add_until_bad(const Blocks &chunk, std::vector<size_t> *sizes) 
 
 // Asks the database about the chunk's coins, those from first_coin on, and gives the first block
 // that it finds to be bad, or the one that is known to be.
-size_t Database::check(size_t first_coin, const std::vector<size_t> &sizes, size_t first_bad) {
+size_t Database::check(size_t first_coin, const std::vector<size_t> &sizes, size_t first_bad,
+                       std::vector<Place> *places) const {
+  const size_t n_coins = pending_.coins().size();
   std::vector<Asked> new_names, old_spends;
-  size_t b = 0;
-  for (size_t i = first_coin; i < pending_.coins().size(); ++i) {
-    while (b + 1 < sizes.size() && sizes[b + 1] <= i) ++b;
+  for (size_t i = first_coin; i < n_coins; ++i) {
     const PendingCoin &coin = pending_.coins()[i];
-    if (coin.may_exist) new_names.push_back({coin.name, b});
-    if (!coin.is_confirmed) old_spends.push_back({coin.name, b});
+    if (coin.may_exist) new_names.push_back({coin.name, i});
+    if (!coin.is_confirmed) old_spends.push_back({coin.name, i});
   }
   const size_t n_parts = parts_for(new_names.size() + old_spends.size(), kCheckParts);
-  std::vector<size_t> bad(n_parts, first_bad);
+  std::vector<size_t> bad(n_parts, n_coins);
+  std::vector<std::vector<Place>> known(n_parts);
   run_parts(n_parts, [&](size_t part) {
     store_->check_absent(sorted_part(new_names, part, n_parts), &bad[part]);
-    store_->check_spendable(sorted_part(old_spends, part, n_parts), &bad[part]);
+    store_->check_spendable(sorted_part(old_spends, part, n_parts), &bad[part], &known[part]);
   });
-  return *std::min_element(bad.begin(), bad.end());
+  if (store_->layout().repeats_places())
+    for (const std::vector<Place> &some : known)
+      places->insert(places->end(), some.begin(), some.end());
+  const size_t first_bad_coin = *std::min_element(bad.begin(), bad.end());
+  if (first_bad_coin == n_coins) return first_bad;
+  const auto behind = std::upper_bound(sizes.begin(), sizes.end(), first_bad_coin);
+  return static_cast<size_t>(behind - sizes.begin()) - 1;
 }
 
 void Database::commit() {
@@ -241,7 +264,10 @@ void Database::find_all(const uint8_t *names, size_t n, cdb_coin_info *infos, ui
   finding_probes_ += probes;
   const size_t n_parts = parts_for(asked.size(), kFindParts);
   run_parts(n_parts,
-            [&](size_t part) { store_->find(sorted_part(asked, part, n_parts), infos, found); });
+            [&](size_t part) {
+              const int64_t newest = store_->newest();
+              store_->find(sorted_part(asked, part, n_parts), newest, infos, found);
+            });
   store_->read_coins(std::move(places), infos);
 }
 

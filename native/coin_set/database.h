@@ -61,7 +61,9 @@ class Database {
   void doubt(const std::string &why);
   void restore();
   size_t add_until_bad(const Blocks &chunk, std::vector<size_t> *sizes);
-  size_t check(size_t first_coin, const std::vector<size_t> &sizes, size_t first_bad);
+  size_t check(size_t first_coin, const std::vector<size_t> &sizes, size_t first_bad,
+               std::vector<Place> *places) const;
+  void know_older_coins();
   void find_all(const uint8_t *names, size_t n, cdb_coin_info *infos, uint8_t *found);
   View view() const { return {*store_, pending_, visible_}; }
   std::unique_ptr<Cursor> registered(std::unique_ptr<Cursor> cursor);

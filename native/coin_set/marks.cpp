@@ -15,8 +15,8 @@ constexpr size_t kPageEntries = 256;
 
 Failure cut() { return {CDB_CORRUPT, "", "a mark is cut"}; }
 
-void read_early(const Engine &engine, uint8_t space, Parents *parents) {
-  Scan marks(engine, space, kEarlyMark, kBehindEarly, /*is_reverse=*/false, OKV_ONCE, kPageBytes);
+void read_early(const Source &source, uint8_t space, Parents *parents) {
+  Scan marks(source, space, kEarlyMark, kBehindEarly, /*is_reverse=*/false, OKV_ONCE, kPageBytes);
   for (; marks.read(kPageEntries); marks.drop(marks.n()))
     for (size_t i = 0; i < marks.n(); ++i) {
       if (marks.key(i).n != kEarlyBytes) throw cut();
@@ -25,9 +25,9 @@ void read_early(const Engine &engine, uint8_t space, Parents *parents) {
   parents->forget_rows();
 }
 
-void read_rewards(const Engine &engine, uint8_t space, Parents *parents) {
+void read_rewards(const Source &source, uint8_t space, Parents *parents) {
   Bytes value;
-  if (!engine.get(space, kRewardsMark, &value)) return;
+  if (!source.get(space, kRewardsMark, &value)) return;
   if (value.size() % kRewardBytes != 0) throw cut();
   std::vector<RewardParents::Highest> rewards(value.size() / kRewardBytes);
   for (size_t i = 0; i < rewards.size(); ++i) {
@@ -40,18 +40,18 @@ void read_rewards(const Engine &engine, uint8_t space, Parents *parents) {
 
 }  // namespace
 
-bool read_index(const Engine &engine, uint8_t space, std::string_view mark, int64_t *index) {
+bool read_index(const Source &source, uint8_t space, std::string_view mark, int64_t *index) {
   Bytes value;
-  if (!engine.get(space, mark, &value)) return false;
+  if (!source.get(space, mark, &value)) return false;
   if (value.size() != 8) throw cut();
   *index = static_cast<int64_t>(load_big_endian(value.data()));
   return true;
 }
 
-Parents read_parents(const Engine &engine, uint8_t space) {
+Parents read_parents(const Source &source, uint8_t space) {
   Parents parents;
-  read_early(engine, space, &parents);
-  read_rewards(engine, space, &parents);
+  read_early(source, space, &parents);
+  read_rewards(source, space, &parents);
   return parents;
 }
 

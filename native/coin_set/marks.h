@@ -26,10 +26,10 @@ inline std::array<uint8_t, 8> index_value(int64_t index) {
 }
 
 // Whether there is such a mark; *index is as it was where there is none.
-bool read_index(const Engine &engine, uint8_t space, std::string_view mark, int64_t *index);
+bool read_index(const Source &source, uint8_t space, std::string_view mark, int64_t *index);
 
 // What is to be known of the parents of indexed coins.
-Parents read_parents(const Engine &engine, uint8_t space);
+Parents read_parents(const Source &source, uint8_t space);
 
 // The keys of the early children that are not indexed, ascending.
 std::vector<Bytes> early_marks(const Parents &parents);

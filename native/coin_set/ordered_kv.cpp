@@ -71,36 +71,39 @@ Checksum checksum_of(uint8_t space, const Span &key, const Span &value) {
 }
 
 Engine::Engine(const std::string &path, const okv_options &options) {
-  okv *kv = nullptr;
-  call(okv_open, path.c_str(), &options, &kv);
-  kv_.reset(kv);
+  call(okv_open, path.c_str(), &options, &kv_);
 }
 
-void Engine::Closer::operator()(okv *kv) const {
+Engine::~Engine() {
   cdb_error ignored;
-  okv_close(kv, &ignored);
+  if (kv_ != nullptr) okv_close(kv_, &ignored);
 }
 
-void Engine::close() { call(okv_close, kv_.release()); }
+void Engine::close() { call(okv_close, std::exchange(kv_, nullptr)); }
 
-okv_stats Engine::stats() const {
+Snapshot::Snapshot(const Source &of) {
+  kv_ = of.get();
+  call(okv_view_begin, kv_, &view_);
+}
+
+okv_stats Source::stats() const {
   okv_stats stats;
-  call(okv_get_stats, kv_.get(), &stats);
+  call(okv_get_stats, kv_, &stats);
   return stats;
 }
 
-void Engine::get_many(uint8_t space, const Items &keys, std::vector<okv_wanted> *wanted,
+void Source::get_many(uint8_t space, const Items &keys, std::vector<okv_wanted> *wanted,
                       okv_reuse reuse) const {
   if (keys.n() == 0) return;
   if constexpr (kAddsChecksums)
     get_verified(space, keys.view(), wanted->data(), reuse);
   else
-    call(okv_get_many, kv_.get(), space, keys.view(), wanted->data(), reuse);
+    call(okv_get_many, kv_, view_, space, keys.view(), wanted->data(), reuse);
 }
 
 // Whatever is wanted of a value, all of it is verified. All have room for one that is as long as
 // any before it, or as most can be; what is longer still is looked up alone.
-void Engine::get_verified(uint8_t space, const okv_items &keys, okv_wanted *wanted,
+void Source::get_verified(uint8_t space, const okv_items &keys, okv_wanted *wanted,
                           okv_reuse reuse) const {
   constexpr size_t kMostRoom = 4u << 10;
   size_t room = std::max(longest_[space].load(), kChecksumBytes);
@@ -110,7 +113,7 @@ void Engine::get_verified(uint8_t space, const okv_items &keys, okv_wanted *want
     bytes.resize(keys.n * room);
     for (size_t i = 0; i < keys.n; ++i)
       stored[i] = {0, static_cast<uint32_t>(room), bytes.data() + i * room, 0};
-    call(okv_get_many, kv_.get(), space, keys, stored.data(), reuse);
+    call(okv_get_many, kv_, view_, space, keys, stored.data(), reuse);
     const size_t longest = std::min(longest_of(stored), kMostRoom);
     has_room = longest <= room;
     if (!has_room) longest_[space] = room = longest;
@@ -128,17 +131,17 @@ void Engine::get_verified(uint8_t space, const okv_items &keys, okv_wanted *want
 }
 
 // A value with its checksum, which had n_bytes just now.
-Bytes Engine::get_whole(uint8_t space, const Span &key, size_t n_bytes, okv_reuse reuse) const {
+Bytes Source::get_whole(uint8_t space, const Span &key, size_t n_bytes, okv_reuse reuse) const {
   Items keys;
   keys.add(key);
   Bytes whole(n_bytes);
   okv_wanted stored{0, static_cast<uint32_t>(n_bytes), whole.data(), 0};
-  call(okv_get_many, kv_.get(), space, keys.view(), &stored, reuse);
+  call(okv_get_many, kv_, view_, space, keys.view(), &stored, reuse);
   if (stored.length != n_bytes) throw damage();  // nobody changes a value that is there
   return whole;
 }
 
-bool Engine::get(uint8_t space, const Span &key, Bytes *value) const {
+bool Source::get(uint8_t space, const Span &key, Bytes *value) const {
   Items keys;
   keys.add(key);
   value->resize(256);
@@ -152,12 +155,59 @@ bool Engine::get(uint8_t space, const Span &key, Bytes *value) const {
   }
 }
 
-void Engine::checkpoint() { call(okv_checkpoint, kv_.get()); }
+okv_page Nearest::room(size_t n, size_t key_bytes, size_t value_bytes) {
+  found_.resize(n);
+  keys_.resize(key_bytes);
+  values_.resize(value_bytes);
+  key_ends_.resize(n);
+  value_ends_.resize(n);
+  okv_page page{};
+  page.keys = keys_.data();
+  page.keys_capacity = keys_.size();
+  page.key_ends = key_ends_.data();
+  page.values = values_.data();
+  page.values_capacity = values_.size();
+  page.value_ends = value_ends_.data();
+  page.most = n;
+  return page;
+}
 
-void Engine::settle() { call(okv_settle, kv_.get()); }
+Nearest Source::seek_many(uint8_t space, const Items &keys, const Seek &how,
+                          okv_reuse reuse) const {
+  Nearest nearest;
+  if (keys.n() == 0) return nearest;
+  const size_t n = keys.n();
+  size_t key_bytes = keys.n_bytes() + n * how.suffix_bytes;
+  size_t value_bytes = n * (how.value_bytes + (kAddsChecksums ? kChecksumBytes : 0));
+  for (size_t done = 0;; key_bytes *= 2, value_bytes *= 2) {
+    okv_page page = nearest.room(n, key_bytes, value_bytes);
+    call(okv_seek_many, kv_, view_, space, keys.view(), how.suffix_bytes, how.is_before ? 1 : 0,
+         reuse, &page, nearest.found_.data(), &done);
+    if (done == n) break;
+  }
+  if constexpr (kAddsChecksums) nearest.verify(space);
+  return nearest;
+}
+
+// Takes the checksums out of the values.
+void Nearest::verify(uint8_t space) {
+  uint64_t begin = 0, end = 0;
+  for (size_t i = 0, n = 0; i < found_.size(); ++i) {
+    if (found_[i] == 0) continue;
+    const Span stored(values_.data() + begin, value_ends_[n] - begin);
+    begin = value_ends_[n];
+    const Span value = verified(space, item(keys_, key_ends_, n), stored);
+    std::memmove(values_.data() + end, value.bytes, value.n);
+    value_ends_[n++] = end += value.n;
+  }
+}
+
+void Engine::checkpoint() { call(okv_checkpoint, kv_); }
+
+void Engine::settle() { call(okv_settle, kv_); }
 
 void Engine::verify() const {
-  call(okv_verify, kv_.get());
+  call(okv_verify, kv_);
   if constexpr (kAddsChecksums)
     for (uint64_t space = 0, n_spaces = stats().n_spaces; space < n_spaces; ++space) {
       Scan all(*this, static_cast<uint8_t>(space), {}, {}, /*is_reverse=*/false, OKV_ONCE,
@@ -193,12 +243,12 @@ void Run::ingest(const Engine &to, const std::vector<const Run *> &runs) {
   call(okv_ingest, to.get(), handles.data(), handles.size());
 }
 
-Scan::Scan(const Engine &of, uint8_t space, const Span &first, const Span &end, bool is_reverse,
+Scan::Scan(const Source &of, uint8_t space, const Span &first, const Span &end, bool is_reverse,
            okv_reuse reuse, size_t page_bytes)
     : space_(space), keys_(page_bytes / 4), values_(page_bytes) {
   const okv_bounds bounds{first.bytes, first.n, end.bytes, end.n};
   okv_scan *scan = nullptr;
-  call(okv_scan_begin, of.get(), space, &bounds, is_reverse ? 1 : 0, reuse, &scan);
+  call(okv_scan_begin, of.get(), of.view(), space, &bounds, is_reverse ? 1 : 0, reuse, &scan);
   scan_.reset(scan);
 }
 

@@ -80,33 +80,89 @@ inline void add_value(uint8_t space, const Span &key, const Span &value, Items *
   if constexpr (kAddsChecksums) values->extend(checksum_of(space, key, value));
 }
 
-class Engine {
+// Of each key that was sought the nearest entry, or none.
+class Nearest {
  public:
-  Engine(const std::string &path, const okv_options &options);
-  // Everything, also when it throws.
-  void close();
-  okv *get() const { return kv_.get(); }
+  // Calls each(i, key, value) for each entry, i counting the keys.
+  template <typename Each>
+  void for_each(Each each) const {
+    for (size_t i = 0, n = 0; i < found_.size(); ++i) {
+      if (found_[i] == 0) continue;
+      each(i, item(keys_, key_ends_, n), item(values_, value_ends_, n));
+      ++n;
+    }
+  }
 
+ private:
+  friend class Source;
+
+  static Span item(const Bytes &bytes, const std::vector<uint64_t> &ends, size_t i) {
+    const size_t begin = i == 0 ? 0 : ends[i - 1];
+    return {bytes.data() + begin, ends[i] - begin};
+  }
+  okv_page room(size_t n, size_t key_bytes, size_t value_bytes);
+  void verify(uint8_t space);
+
+  std::vector<uint8_t> found_;
+  Bytes keys_, values_;
+  std::vector<uint64_t> key_ends_, value_ends_;
+};
+
+// How nearest entries are sought; see okv_seek_many.
+struct Seek {
+  uint32_t suffix_bytes;
+  bool is_before;
+  size_t value_bytes;  // that values have as a rule
+};
+
+// What is read from: an engine as it is, or as it was at one moment.
+class Source {
+ public:
+  Source(const Source &) = delete;
+  Source &operator=(const Source &) = delete;
+
+  okv *get() const { return kv_; }
+  okv_view *view() const { return view_; }
   okv_stats stats() const;
   void get_many(uint8_t space, const Items &keys, std::vector<okv_wanted> *wanted,
                 okv_reuse reuse) const;
   // Whether the key is there, and its value.
   bool get(uint8_t space, const Span &key, Bytes *value) const;
-  void checkpoint();
-  void settle();
-  void verify() const;
+  // Of sorted keys.
+  Nearest seek_many(uint8_t space, const Items &keys, const Seek &how, okv_reuse reuse) const;
+
+ protected:
+  Source() = default;
+  ~Source() = default;
+
+  okv *kv_ = nullptr;
+  okv_view *view_ = nullptr;
 
  private:
-  struct Closer {
-    void operator()(okv *kv) const;
-  };
   void get_verified(uint8_t space, const okv_items &keys, okv_wanted *wanted,
                     okv_reuse reuse) const;
   Bytes get_whole(uint8_t space, const Span &key, size_t n_bytes, okv_reuse reuse) const;
 
-  std::unique_ptr<okv, Closer> kv_;
   // Of each space: so many bytes have its values that were looked up, at most.
   mutable std::array<std::atomic<size_t>, 256> longest_{};
+};
+
+class Engine : public Source {
+ public:
+  Engine(const std::string &path, const okv_options &options);
+  ~Engine();
+  // Everything, also when it throws.
+  void close();
+  void checkpoint();
+  void settle();
+  void verify() const;
+};
+
+// This moment, until it is freed: before the engine is closed.
+class Snapshot : public Source {
+ public:
+  explicit Snapshot(const Source &of);
+  ~Snapshot() { okv_view_free(view_); }
 };
 
 // What is written in one step; to be put in the order of spaces and keys.
@@ -168,7 +224,7 @@ inline auto into(Run *run) {
 class Scan {
  public:
   // page_bytes: of values in memory, unless one entry has more. No end: without one.
-  Scan(const Engine &of, uint8_t space, const Span &first, const Span &end, bool is_reverse,
+  Scan(const Source &of, uint8_t space, const Span &first, const Span &end, bool is_reverse,
        okv_reuse reuse, size_t page_bytes);
   // Reads on until there are `most` entries in memory, more than there are now, or as many as there
   // is room for. False when

@@ -4,6 +4,7 @@
 
 #include "cdb_coin_set_api.h"
 #include "common/parents.h"
+#include "pending_coin.h"
 #include "pending_keys.h"
 
 #include <cstring>
@@ -13,16 +14,6 @@
 #include <vector>
 
 namespace cdb::coin_set {
-
-// A coin that a block in memory confirms, or an older one that such a block spends.
-struct PendingCoin {
-  uint8_t name[kNameBytes];
-  uint32_t confirmed_index;
-  uint32_t position;     // among the confirms of its block
-  uint32_t spent_index;  // 0: unspent
-  bool is_confirmed;     // else it is an older coin, and the two fields above mean nothing
-  bool may_exist;        // it is confirmed, and has to be looked for among older coins
-};
 
 // Finds coins by name: open addressing over their positions in a vector, and half of their hashes.
 // A hash is computed once a name, and handed over with it.
@@ -91,6 +82,11 @@ class Pending {
   cdb_set_block block(size_t i) const { return blocks_->at(i); }
   const cdb_set_block *find_block(uint32_t index, cdb_set_block *block) const;
   const Parents &parents() const { return parents_; }
+  // Where an older coin is, which a block in memory spends.
+  void set_place(size_t coin, uint32_t confirmed_index, uint32_t position) {
+    coins_[coin].confirmed_index = confirmed_index;
+    coins_[coin].position = position;
+  }
   void restore_parents(Parents parents) { parents_ = std::move(parents); }
   // From here on secondary keys are kept, too.
   void keep_keys(const NameBits &bits) { keys_.emplace(bits); }

@@ -7,16 +7,22 @@
 
 namespace cdb::coin_set {
 
-enum Space : uint8_t { kMarks, kCoins, kSpends, kBlocks, kHashes, kParents };
+// The layout has the first one and the second one to itself; see layouts/layout.h.
+enum Space : uint8_t { kMarks, kFirst, kSecond, kBlocks, kHashes, kParents };
 
-constexpr std::array<okv_space, 6> kSpaces{{
-    {"marks", OKV_ASCENDING, 0},
-    {"coins", OKV_RANDOM, 0},
-    {"spends", OKV_RANDOM, 0},
-    {"blocks", OKV_ASCENDING, 0},
-    {"hashes", OKV_RANDOM, 8},
-    {"parents", OKV_RANDOM, 8},
-}};
+using LayoutSpaces = std::array<okv_space, 2>;
+using Spaces = std::array<okv_space, 6>;
+
+inline Spaces all_spaces(const LayoutSpaces &of_layout) {
+  return {{
+      {"marks", OKV_ASCENDING, 0, 0},
+      of_layout[0],
+      of_layout[1],
+      {"blocks", OKV_ASCENDING, 0, 0},
+      {"hashes", OKV_RANDOM, 8, 0},
+      {"parents", OKV_RANDOM, 8, 0},
+  }};
+}
 
 // The last ones, which only a database with secondary keys has.
 constexpr size_t kKeySpaces = 2;

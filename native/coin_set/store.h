@@ -4,6 +4,7 @@
 #pragma once
 
 #include "block_log.h"
+#include "layouts/layout.h"
 #include "pending.h"
 #include "stored_keys.h"
 
@@ -14,11 +15,8 @@
 
 namespace cdb::coin_set {
 
-// A name that is looked up, and what the asker calls it.
-struct Asked {
-  const uint8_t *name;
-  size_t tag;
-};
+using layouts::Asked;
+using layouts::CoinState;
 
 class Store {
  public:
@@ -30,9 +28,10 @@ class Store {
   bool is_rewinding() const { return is_rewinding_; }
   okv_stats stats() const { return engine_.stats(); }
 
-  // Finds indexed coins by their names, which must be sorted: sets found[tag] to 1 and infos[tag],
-  // its spent_index only if the coin is spent.
-  void find(const std::vector<Asked> &sorted, cdb_coin_info *infos, uint8_t *found) const;
+  // Finds indexed coins by their names, which must be sorted, as of a block or the newest one: sets
+  // found[tag] to 1 and infos[tag], its spent_index only if the coin is spent.
+  void find(const std::vector<Asked> &sorted, int64_t as_of, cdb_coin_info *infos,
+            uint8_t *found) const;
   // Sets spent[tag] for each of these coins that is spent. The names must be sorted.
   void find_spent(const std::vector<Asked> &sorted, uint32_t *spent) const;
   // Appends where these coins are, as far as there are some. The names must be sorted.
@@ -40,9 +39,12 @@ class Store {
   // Sets what blocks hold of the coins at these places in infos[tag].
   void read_coins(std::vector<Place> places, cdb_coin_info *infos) const;
   // Set *first_bad to the smallest tag of a name that is a coin's (new_names), or that is not an
-  // unspent coin's (spends), if that is smaller. Both must be sorted.
+  // unspent coin's (spends), if that is smaller. Both must be sorted. Of spends all that is known is
+  // appended, by their tags.
   void check_absent(const std::vector<Asked> &new_names, size_t *first_bad) const;
-  void check_spendable(const std::vector<Asked> &spends, size_t *first_bad) const;
+  void check_spendable(const std::vector<Asked> &spends, size_t *first_bad,
+                       std::vector<Place> *places) const;
+  const layouts::Layout &layout() const { return *layout_; }
   std::unique_ptr<BlockCursor> cursor(uint32_t first, uint32_t last) const;
   const Engine &engine() const { return engine_; }
   void verify() const { engine_.verify(); }
@@ -77,12 +79,10 @@ class Store {
   // Entries of what is pending, where secondary keys are kept.
   KeyRows key_rows(const Pending &pending) const;
   void erase_keys(const Blocks &blocks, Batch *batch) const;
-  // Calls found(i, place or spent index) for each of these that counts.
-  template <typename Found>
-  void for_each_place(const std::vector<Asked> &sorted, Found found) const;
-  template <typename Found>
-  void for_each_spent(const std::vector<Asked> &sorted, Found found) const;
+  std::vector<CoinState> look_up(const std::vector<Asked> &sorted, layouts::Wanted wanted,
+                                 int64_t as_of, okv_reuse reuse) const;
 
+  const std::unique_ptr<const layouts::Layout> layout_;
   Engine engine_;
   const okv_durability durability_;
   const uint64_t ingest_entries_;

@@ -1,10 +1,12 @@
 // The functions of cdb_ordered_kv.h, by what an engine in C++ defines before it includes this:
 //
 //   okv       with a constructor of (path, options), and open(options), close(), stats(), commit(),
-//             ingest(), get_many(), checkpoint(), settle() and verify(); and reading(body) and
-//             writing(body), which call the body, and throw where it must not count
+//             ingest(), get_many(), seek_many(), checkpoint(), settle() and verify(); and
+//             reading(body) and writing(body), which call the body, and throw where it must not
+//             count
 //   okv_run   with a constructor of (okv *, space), and add() and finish()
-//   okv_scan  with a constructor of (okv *, space, bounds, is_reverse, reuse), next() and kv()
+//   okv_view  with a constructor of (okv *)
+//   okv_scan  with a constructor of (okv *, view, space, bounds, is_reverse, reuse), next() and kv()
 //
 // What they throw becomes errors.
 #pragma once
@@ -12,6 +14,7 @@
 #include "cdb_ordered_kv.h"
 
 #include "common/c_face.h"
+#include "packed.h"
 
 #include <memory>
 
@@ -59,15 +62,33 @@ cdb_status okv_ingest(okv *kv, okv_run *const *runs, size_t n_runs, cdb_error *e
   return guarded(error, [=] { kv->writing([=] { kv->ingest(runs, n_runs); }); });
 }
 
-cdb_status okv_get_many(okv *kv, uint8_t space, okv_items keys, okv_wanted *wanted, okv_reuse reuse,
-                        cdb_error *error) {
-  return guarded(error, [=] { kv->reading([=] { kv->get_many(space, keys, wanted, reuse); }); });
+cdb_status okv_view_begin(okv *kv, okv_view **view, cdb_error *error) {
+  return guarded(error, [=] { kv->reading([=] { *view = new okv_view(kv); }); });
 }
 
-cdb_status okv_scan_begin(okv *kv, uint8_t space, const okv_bounds *bounds, int32_t is_reverse,
-                          okv_reuse reuse, okv_scan **scan, cdb_error *error) {
+void okv_view_free(okv_view *view) { delete view; }
+
+cdb_status okv_get_many(okv *kv, okv_view *view, uint8_t space, okv_items keys, okv_wanted *wanted,
+                        okv_reuse reuse, cdb_error *error) {
+  return guarded(error,
+                 [=] { kv->reading([=] { kv->get_many(view, space, keys, wanted, reuse); }); });
+}
+
+cdb_status okv_seek_many(okv *kv, okv_view *view, uint8_t space, okv_items keys,
+                         uint32_t suffix_bytes, int32_t is_before, okv_reuse reuse, okv_page *page,
+                         uint8_t *found, size_t *done, cdb_error *error) {
   return guarded(error, [=] {
-    kv->reading([=] { *scan = new okv_scan(kv, space, *bounds, is_reverse != 0, reuse); });
+    kv->reading([=] {
+      const cdb::engines::Seeks seeks{space, keys, suffix_bytes, is_before != 0, reuse};
+      kv->seek_many(view, seeks, page, found, done);
+    });
+  });
+}
+
+cdb_status okv_scan_begin(okv *kv, okv_view *view, uint8_t space, const okv_bounds *bounds,
+                          int32_t is_reverse, okv_reuse reuse, okv_scan **scan, cdb_error *error) {
+  return guarded(error, [=] {
+    kv->reading([=] { *scan = new okv_scan(kv, view, space, *bounds, is_reverse != 0, reuse); });
   });
 }
 

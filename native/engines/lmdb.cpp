@@ -15,6 +15,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 #include <memory>
 #include <optional>
@@ -27,9 +28,11 @@
 
 using cdb::Failure;
 using cdb::engines::add_entry;
+using cdb::engines::add_nearest;
 using cdb::engines::copy_wanted;
 using cdb::engines::InTurn;
 using cdb::engines::Item;
+using cdb::engines::Seeks;
 using cdb::lmdb::begin;
 using cdb::lmdb::check;
 using cdb::lmdb::Cursor;
@@ -44,6 +47,10 @@ constexpr unsigned kMostLookUps = 500;  // beside them, so that neither waits fo
 constexpr const char *kUnfinishedFile = "unfinished.mdb";
 
 MDB_val as_value(const Item &item) { return {item.n, const_cast<uint8_t *>(item.bytes)}; }
+
+bool is_same(const Item &a, const Item &b) {
+  return a.n == b.n && std::memcmp(a.bytes, b.bytes, a.n) == 0;
+}
 
 Item as_item(const MDB_val &value) {
   return {static_cast<const uint8_t *>(value.mv_data), value.mv_size};
@@ -106,7 +113,10 @@ struct okv {
   void commit(const okv_op *ops, const okv_items &keys, const okv_items &values,
               okv_durability durability);
   void ingest(okv_run *const *runs, size_t n_runs);
-  void get_many(uint8_t space, const okv_items &keys, okv_wanted *wanted, okv_reuse);
+  void get_many(const okv_view *view, uint8_t space, const okv_items &keys, okv_wanted *wanted,
+                okv_reuse);
+  void seek_many(const okv_view *view, const Seeks &seeks, okv_page *page, uint8_t *found,
+                 size_t *done);
   void checkpoint() { check(mdb_env_sync(env_.get(), 1)); }
   void settle() { checkpoint(); }
   void verify();
@@ -131,6 +141,7 @@ struct okv {
 
   // A transaction to read in, which keeps the map where it is.
   std::shared_ptr<MDB_txn> view();
+  std::shared_ptr<MDB_txn> view(const okv_view *given);
   MDB_dbi space(uint8_t number) const { return spaces_.at(number); }
   std::atomic<size_t> *scans() { return &n_scans_; }
 
@@ -189,9 +200,20 @@ struct okv_run {
   std::vector<std::pair<Items, Items>> pages_;
 };
 
+struct okv_view {
+ public:
+  explicit okv_view(okv *kv) : place_(kv->scans()), view_(kv->view()) {}
+  const std::shared_ptr<MDB_txn> &transaction() const { return view_; }
+
+ private:
+  const ScanPlace place_;
+  const std::shared_ptr<MDB_txn> view_;
+};
+
 struct okv_scan {
  public:
-  okv_scan(okv *kv, uint8_t space, const okv_bounds &bounds, bool is_reverse, okv_reuse);
+  okv_scan(okv *kv, const okv_view *view, uint8_t space, const okv_bounds &bounds, bool is_reverse,
+           okv_reuse);
   void next(okv_page *page);
   okv *kv() const { return kv_; }
 
@@ -205,7 +227,7 @@ struct okv_scan {
   okv *const kv_;
   const std::string first_, end_;
   const bool is_reverse_;
-  const ScanPlace place_;
+  std::optional<ScanPlace> place_;  // unless it is the view's
   const std::shared_ptr<MDB_txn> view_;
   const Cursor cursor_;
   MDB_val key_{}, value_{};  // at which the cursor is
@@ -345,8 +367,13 @@ std::shared_ptr<MDB_txn> okv::view() {
           }};
 }
 
-void okv::get_many(uint8_t number, const okv_items &keys, okv_wanted *wanted, okv_reuse) {
-  const std::shared_ptr<MDB_txn> state = view();
+std::shared_ptr<MDB_txn> okv::view(const okv_view *given) {
+  return given != nullptr ? given->transaction() : view();
+}
+
+void okv::get_many(const okv_view *given, uint8_t number, const okv_items &keys, okv_wanted *wanted,
+                   okv_reuse) {
+  const std::shared_ptr<MDB_txn> state = view(given);
   const Cursor cursor = open_cursor(state.get(), space(number));
   InTurn next_key(keys);
   for (size_t i = 0; i < keys.n; ++i) {
@@ -357,6 +384,25 @@ void okv::get_many(uint8_t number, const okv_items &keys, okv_wanted *wanted, ok
     check(status);
     copy_wanted(as_item(value), &wanted[i]);
   }
+}
+
+void okv::seek_many(const okv_view *given, const Seeks &seeks, okv_page *page, uint8_t *found,
+                    size_t *done) {
+  const std::shared_ptr<MDB_txn> state = view(given);
+  const Cursor cursor = open_cursor(state.get(), space(seeks.space));
+  const auto nearest = [&](const Item &sought, Item *found_key, Item *found_value) {
+    MDB_val key = as_value(sought), value;
+    int status = mdb_cursor_get(cursor.get(), &key, &value, MDB_SET_RANGE);
+    const bool is_behind = status == MDB_SUCCESS && !is_same(as_item(key), sought);
+    if (seeks.is_before && (is_behind || status == MDB_NOTFOUND))
+      status = mdb_cursor_get(cursor.get(), &key, &value, is_behind ? MDB_PREV : MDB_LAST);
+    if (status == MDB_NOTFOUND) return false;
+    check(status);
+    *found_key = as_item(key);
+    *found_value = as_item(value);
+    return true;
+  };
+  add_nearest(seeks, nearest, page, found, done);
 }
 
 // Fills a transaction, and again where the map has no room for it.
@@ -449,14 +495,16 @@ void okv_run::put(MDB_txn *transaction, MDB_dbi space) const {
   for (const auto &[keys, values] : pages_) putting.put_all(keys.view(), values.view());
 }
 
-okv_scan::okv_scan(okv *kv, uint8_t space, const okv_bounds &bounds, bool is_reverse, okv_reuse)
+okv_scan::okv_scan(okv *kv, const okv_view *view, uint8_t space, const okv_bounds &bounds,
+                   bool is_reverse, okv_reuse)
     : kv_(kv),
       first_(reinterpret_cast<const char *>(bounds.first), bounds.first_bytes),
       end_(reinterpret_cast<const char *>(bounds.end), bounds.end_bytes),
       is_reverse_(is_reverse),
-      place_(kv->scans()),
-      view_(kv->view()),
-      cursor_(open_cursor(view_.get(), kv->space(space))) {}
+      view_(kv->view(view)),
+      cursor_(open_cursor(view_.get(), kv->space(space))) {
+  if (view == nullptr) place_.emplace(kv->scans());
+}
 
 int okv_scan::seek(const std::string &key, MDB_cursor_op if_empty) {
   if (key.empty()) return move(if_empty);

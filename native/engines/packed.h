@@ -54,4 +54,31 @@ inline bool add_entry(const Item &key, const Item &value, okv_page *page) {
   return true;
 }
 
+// What okv_seek_many() is asked for.
+struct Seeks {
+  uint8_t space;
+  okv_items keys;
+  uint32_t suffix_bytes;
+  bool is_before;
+  okv_reuse reuse;
+};
+
+// Goes through seeks until the page is full. nearest(sought, &key, &value): whether there is such an
+// entry, whatever it begins with.
+template <typename Nearest>
+void add_nearest(const Seeks &seeks, Nearest nearest, okv_page *page, uint8_t *found,
+                 size_t *done) {
+  page->keys_needed = page->values_needed = 0;
+  InTurn sought(seeks.keys);
+  for (*done = 0; *done < seeks.keys.n && page->n < page->most; ++*done) {
+    const Item key = sought.next();
+    Item found_key{}, value{};
+    const size_t n_shared = key.n - std::min<size_t>(key.n, seeks.suffix_bytes);
+    const bool is_there = nearest(key, &found_key, &value) && found_key.n >= n_shared &&
+                          std::memcmp(found_key.bytes, key.bytes, n_shared) == 0;
+    if (is_there && !add_entry(found_key, value, page)) return;
+    found[*done] = is_there ? 1 : 0;
+  }
+}
+
 }  // namespace cdb::engines

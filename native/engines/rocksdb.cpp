@@ -31,9 +31,11 @@
 
 using cdb::LostPages;
 using cdb::engines::add_entry;
+using cdb::engines::add_nearest;
 using cdb::engines::copy_wanted;
 using cdb::engines::InTurn;
 using cdb::engines::Item;
+using cdb::engines::Seeks;
 using rocksdb::ColumnFamilyHandle;
 using rocksdb::PinnableSlice;
 using rocksdb::Slice;
@@ -77,17 +79,36 @@ rocksdb::ColumnFamilyOptions ascending_options(const rocksdb::BlockBasedTableOpt
   return options;
 }
 
+// Of a key, all but its last bytes.
+class AllButLast : public rocksdb::SliceTransform {
+ public:
+  explicit AllButLast(size_t n_bytes)
+      : n_bytes_(n_bytes), name_("cdb.AllButLast." + std::to_string(n_bytes)) {}
+  const char *Name() const override { return name_.c_str(); }
+  Slice Transform(const Slice &key) const override { return {key.data(), key.size() - n_bytes_}; }
+  bool InDomain(const Slice &key) const override { return key.size() >= n_bytes_; }
+
+ private:
+  const size_t n_bytes_;
+  const std::string name_;
+};
+
+const rocksdb::SliceTransform *prefix_of(const okv_space &space) {
+  if (space.prefix_bytes > 0) return rocksdb::NewFixedPrefixTransform(space.prefix_bytes);
+  return space.suffix_bytes > 0 ? new AllButLast(space.suffix_bytes) : nullptr;
+}
+
 // Each run of random keys covers all of them, and levels of runs that overlap wholly would be
 // rewritten at each merge. Universal compaction merges runs of like size.
 rocksdb::ColumnFamilyOptions random_options(rocksdb::BlockBasedTableOptions table,
-                                            uint32_t prefix_bytes) {
+                                            const okv_space &space) {
+  const std::shared_ptr<const rocksdb::SliceTransform> prefix(prefix_of(space));
   table.filter_policy.reset(rocksdb::NewBloomFilterPolicy(10));
-  table.whole_key_filtering = prefix_bytes == 0;
+  table.whole_key_filtering = prefix == nullptr;
   rocksdb::ColumnFamilyOptions options = ascending_options(table);
-  if (prefix_bytes > 0)
-    options.prefix_extractor.reset(rocksdb::NewFixedPrefixTransform(prefix_bytes));
+  options.prefix_extractor = prefix;
   options.compaction_style = rocksdb::kCompactionStyleUniversal;
-  options.memtable_whole_key_filtering = prefix_bytes == 0;
+  options.memtable_whole_key_filtering = prefix == nullptr;
   options.memtable_prefix_bloom_size_ratio = 0.02;
   options.level0_file_num_compaction_trigger = kRunsAtOnce;
   options.level0_slowdown_writes_trigger = 5 * kRunsAtOnce;
@@ -95,11 +116,6 @@ rocksdb::ColumnFamilyOptions random_options(rocksdb::BlockBasedTableOptions tabl
   return options;
 }
 
-rocksdb::ReadOptions read_options(okv_reuse reuse) {
-  rocksdb::ReadOptions options;
-  options.fill_cache = reuse == OKV_OFTEN;
-  return options;
-}
 
 Status remove_if_there(const std::string &path) {
   if (std::remove(path.c_str()) == 0 || errno == ENOENT) return Status::OK();
@@ -121,7 +137,10 @@ struct okv {
   void commit(const okv_op *ops, const okv_items &keys, const okv_items &values,
               okv_durability durability);
   void ingest(okv_run *const *runs, size_t n_runs);
-  void get_many(uint8_t space, const okv_items &keys, okv_wanted *wanted, okv_reuse reuse);
+  void get_many(const okv_view *view, uint8_t space, const okv_items &keys, okv_wanted *wanted,
+                okv_reuse reuse);
+  void seek_many(const okv_view *view, const Seeks &seeks, okv_page *page, uint8_t *found,
+                 size_t *done);
   void checkpoint() { written(db_->Flush(rocksdb::FlushOptions(), families_)); }
   void settle() { written(compact(*db_, families_)); }
   void verify() { check(db_->VerifyChecksum()); }
@@ -141,6 +160,14 @@ struct okv {
   ColumnFamilyHandle *family(uint8_t space) const {
     if (space >= families_.size()) throw cdb::Failure(CDB_CORRUPT, "", "a space is missing");
     return families_[space];
+  }
+  // Null where nothing is written that it could leave out.
+  const rocksdb::Snapshot *snapshot() { return is_read_only_ ? nullptr : db_->GetSnapshot(); }
+  void release(const rocksdb::Snapshot *snapshot) {
+    if (snapshot != nullptr) db_->ReleaseSnapshot(snapshot);
+  }
+  bool has_prefixes(uint8_t space) const {
+    return descriptors_.at(space).options.prefix_extractor != nullptr;
   }
   TableStarts &table_starts(uint8_t space) { return table_starts_.at(space); }
   rocksdb::Options options_of(uint8_t space) const {
@@ -215,9 +242,34 @@ struct okv_run {
   bool is_empty_ = true;  // and there is no file
 };
 
+struct okv_view {
+ public:
+  explicit okv_view(okv *kv) : kv_(kv), snapshot_(kv->snapshot()) {}
+  ~okv_view() { kv_->release(snapshot_); }
+  okv_view(const okv_view &) = delete;
+  okv_view &operator=(const okv_view &) = delete;
+  const rocksdb::Snapshot *snapshot() const { return snapshot_; }
+
+ private:
+  okv *const kv_;
+  const rocksdb::Snapshot *const snapshot_;
+};
+
+namespace {
+
+rocksdb::ReadOptions read_options(const okv_view *view, okv_reuse reuse) {
+  rocksdb::ReadOptions options;
+  options.fill_cache = reuse == OKV_OFTEN;
+  if (view != nullptr) options.snapshot = view->snapshot();
+  return options;
+}
+
+}  // namespace
+
 struct okv_scan {
  public:
-  okv_scan(okv *kv, uint8_t space, const okv_bounds &bounds, bool is_reverse, okv_reuse reuse);
+  okv_scan(okv *kv, const okv_view *view, uint8_t space, const okv_bounds &bounds, bool is_reverse,
+           okv_reuse reuse);
   void next(okv_page *page);
   okv *kv() const { return kv_; }
 
@@ -255,7 +307,7 @@ okv::okv(const char *path, const okv_options &wanted)
     const okv_space &space = wanted.spaces[i];
     // A RocksDB database always has the first one, which is called so.
     descriptors_.emplace_back(i == 0 ? rocksdb::kDefaultColumnFamilyName : space.name,
-                              space.order == OKV_RANDOM ? random_options(table, space.prefix_bytes)
+                              space.order == OKV_RANDOM ? random_options(table, space)
                                                         : ascending_options(table));
   }
 }
@@ -377,7 +429,8 @@ void okv::ingest(okv_run *const *runs, size_t n_runs) {
   ++ingests_;
 }
 
-void okv::get_many(uint8_t space, const okv_items &keys, okv_wanted *wanted, okv_reuse reuse) {
+void okv::get_many(const okv_view *view, uint8_t space, const okv_items &keys, okv_wanted *wanted,
+                   okv_reuse reuse) {
   const size_t most = std::min(keys.n, kReadChunk);
   std::vector<Slice> asked(most);
   std::vector<PinnableSlice> values(most);
@@ -387,7 +440,7 @@ void okv::get_many(uint8_t space, const okv_items &keys, okv_wanted *wanted, okv
   for (size_t done = 0; done < keys.n; done += kReadChunk) {
     const size_t n = std::min(kReadChunk, keys.n - done);
     std::generate_n(asked.begin(), n, [&] { return slice(next_key.next()); });
-    db_->MultiGet(read_options(reuse), family(space), n, asked.data(), values.data(),
+    db_->MultiGet(read_options(view, reuse), family(space), n, asked.data(), values.data(),
                   statuses.data(), /*sorted_input=*/true);
     for (size_t i = 0; i < n; ++i) {
       const Status &status = statuses[i];
@@ -399,14 +452,34 @@ void okv::get_many(uint8_t space, const okv_items &keys, okv_wanted *wanted, okv
   }
 }
 
-okv_scan::okv_scan(okv *kv, uint8_t space, const okv_bounds &bounds, bool is_reverse,
-                   okv_reuse reuse)
+// Where the space has prefixes, what is sought is looked for only in tables that may have its own.
+void okv::seek_many(const okv_view *view, const Seeks &seeks, okv_page *page, uint8_t *found,
+                    size_t *done) {
+  rocksdb::ReadOptions options = read_options(view, seeks.reuse);
+  options.prefix_same_as_start = has_prefixes(seeks.space);
+  options.total_order_seek = !options.prefix_same_as_start;
+  const std::unique_ptr<rocksdb::Iterator> rows(db_->NewIterator(options, family(seeks.space)));
+  const auto nearest = [&](const Item &sought, Item *key, Item *value) {
+    seeks.is_before ? rows->SeekForPrev(slice(sought)) : rows->Seek(slice(sought));
+    if (!rows->Valid()) {
+      check(rows->status());
+      return false;
+    }
+    *key = item(rows->key());
+    *value = item(rows->value());
+    return true;
+  };
+  add_nearest(seeks, nearest, page, found, done);
+}
+
+okv_scan::okv_scan(okv *kv, const okv_view *view, uint8_t space, const okv_bounds &bounds,
+                   bool is_reverse, okv_reuse reuse)
     : kv_(kv),
       first_(reinterpret_cast<const char *>(bounds.first), bounds.first_bytes),
       end_(reinterpret_cast<const char *>(bounds.end), bounds.end_bytes),
       has_end_(bounds.end_bytes > 0),
       is_reverse_(is_reverse) {
-  rocksdb::ReadOptions options = read_options(reuse);
+  rocksdb::ReadOptions options = read_options(view, reuse);
   options.prefix_same_as_start = kv->share_prefix(space, first_, end_);
   options.total_order_seek = !options.prefix_same_as_start;  // past all filters
   do {

@@ -15,7 +15,7 @@ PROGRAMS = Path(os.environ.get("CDB_FUZZ_PROGRAMS", ROOT / "build" / "fuzz" / "r
 MODULES = {
     "scan": "cdb._scan",
     "rocksdb": "cdb.rows._rocksdb",
-    "interval_rocksdb": "cdb.coin_set._interval_rocksdb",
+    "kv_rocksdb": "cdb.coin_set._kv_rocksdb",
     "coin_log": "cdb.coin_log._coin_log",
 }
 TARGETS = {

@@ -162,7 +162,7 @@ class TestReaders:
 @needs_lmdb
 class TestWriter:
     def test_a_second_one_is_refused(self, path: Path) -> None:
-        options = Options(False, False, True, 1, 1, 1)
+        options = Options("interval", False, False, True, 1, 1, 1)
         with LmdbKvSchema(path):
             with pytest.raises(DatabaseLockedError, match="somebody has it open for writing"):
                 CoinSet(KIND.engine, path / "db", options)
@@ -374,7 +374,7 @@ class TestDamage:
 class TestMissing:
     @pytest.fixture(autouse=True)
     def no_engine(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setitem(sys.modules, "cdb.coin_set._interval_lmdb", None)
+        monkeypatch.setitem(sys.modules, "cdb.coin_set._kv_lmdb", None)
 
     def test_it_says_what_to_install(self, path: Path) -> None:
         assert "liblmdb-dev" in str(missing())

@@ -657,7 +657,7 @@ class TestReadersThatOpenBesideAWriter:
 class TestMissing:
     @pytest.fixture(autouse=True)
     def no_engine(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setitem(sys.modules, "cdb.coin_set._interval_rocksdb", None)
+        monkeypatch.setitem(sys.modules, "cdb.coin_set._kv_rocksdb", None)
 
     def test_it_says_what_to_install(self, path: Path) -> None:
         assert "librocksdb-dev" in str(missing())

@@ -28,9 +28,11 @@
 using cdb::Failure;
 using cdb::FileLock;
 using cdb::engines::add_entry;
+using cdb::engines::add_nearest;
 using cdb::engines::copy_wanted;
 using cdb::engines::InTurn;
 using cdb::engines::Item;
+using cdb::engines::Seeks;
 
 namespace {
 
@@ -188,8 +190,9 @@ struct okv {
     ++ingests_;
   }
 
-  void get_many(uint8_t space, const okv_items &keys, okv_wanted *wanted, okv_reuse) const {
-    const std::shared_ptr<const State> now = state();
+  void get_many(const okv_view *view, uint8_t space, const okv_items &keys, okv_wanted *wanted,
+                okv_reuse) const {
+    const std::shared_ptr<const State> now = state(view);
     const Entries &entries = now->spaces.at(space);
     InTurn key(keys);
     for (size_t i = 0; i < keys.n; ++i) {
@@ -198,6 +201,25 @@ struct okv {
       wanted[i].length = OKV_ABSENT;
       if (at != entries.end() && at->first == name) copy_wanted(as_item(at->second), &wanted[i]);
     }
+  }
+
+  void seek_many(const okv_view *view, const Seeks &seeks, okv_page *page, uint8_t *found,
+                 size_t *done) const {
+    const std::shared_ptr<const State> now = state(view);
+    const Entries &entries = now->spaces.at(seeks.space);
+    const auto nearest = [&](const Item &sought, Item *key, Item *value) {
+      const std::string name = as_string(sought);
+      auto at = std::lower_bound(entries.begin(), entries.end(), Entry(name, ""));
+      if (seeks.is_before && (at == entries.end() || at->first != name)) {
+        if (at == entries.begin()) return false;
+        --at;
+      }
+      if (at == entries.end()) return false;
+      *key = as_item(at->first);
+      *value = as_item(at->second);
+      return true;
+    };
+    add_nearest(seeks, nearest, page, found, done);
   }
 
   // There is nothing to do: each commit is durable, and in order.
@@ -222,6 +244,7 @@ struct okv {
     const std::lock_guard<std::mutex> guard(mutex_);
     return state_;
   }
+  std::shared_ptr<const State> state(const okv_view *view) const;
 
  private:
   void replace(State next) {
@@ -258,11 +281,25 @@ struct okv {
   uint64_t ingests_ = 0;
 };
 
+struct okv_view {
+ public:
+  explicit okv_view(const okv *kv) : state_(kv->state()) {}
+  std::shared_ptr<const State> state() const { return state_; }
+
+ private:
+  const std::shared_ptr<const State> state_;
+};
+
+std::shared_ptr<const State> okv::state(const okv_view *view) const {
+  return view == nullptr ? state() : view->state();
+}
+
 // Over the state of the moment in which it began.
 struct okv_scan {
  public:
-  okv_scan(okv *kv, uint8_t space, const okv_bounds &bounds, bool is_reverse, okv_reuse)
-      : kv_(kv), state_(kv->state()), is_reverse_(is_reverse) {
+  okv_scan(okv *kv, const okv_view *view, uint8_t space, const okv_bounds &bounds, bool is_reverse,
+           okv_reuse)
+      : kv_(kv), state_(kv->state(view)), is_reverse_(is_reverse) {
     const Entries &entries = state_->spaces.at(space);
     const auto at = [&entries](const uint8_t *key, size_t n) {
       return std::lower_bound(entries.begin(), entries.end(), Entry(as_string({key, n}), ""));

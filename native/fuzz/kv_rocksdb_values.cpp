@@ -3,7 +3,7 @@
 
 #include "chain.h"
 #include "input.h"
-#include "interval_rocksdb_calls.h"
+#include "kv_rocksdb_calls.h"
 #include "scratch.h"
 
 #include <rocksdb/db.h>
@@ -26,7 +26,7 @@ constexpr size_t kIndexed = 5;  // blocks; the others are restored when it is op
 constexpr size_t kMostEdits = 4;
 
 cdb_set_options options(bool create) {
-  return {create ? 1 : 0, /*read_only=*/0, /*sync=*/0, 1u << 20, 1000, 1000, /*keys=*/1, 64};
+  return {"interval", create ? 1 : 0, /*read_only=*/0, /*sync=*/0, 1u << 20, 1000, 1000, /*keys=*/1, 64};
 }
 
 class Families {

@@ -2,7 +2,7 @@
 
 #include "chain.h"
 #include "input.h"
-#include "interval_rocksdb_calls.h"
+#include "kv_rocksdb_calls.h"
 #include "scratch.h"
 
 #include <utility>
@@ -15,7 +15,7 @@ class Session {
   explicit Session(Input *input)
       : input_(*input),
         chain_(name_confirms),
-        options_{/*create=*/1, 0, 0, 1u << 20, 0, 0, 0, 64} {
+        options_{"interval", /*create=*/1, 0, 0, 1u << 20, 0, 0, 0, 64} {
     const size_t how = input_.below(8);
     options_.sync = static_cast<int32_t>(how % 2);
     options_.keys = static_cast<int32_t>(how / 2 % 2);

@@ -1,0 +1,86 @@
+"""A schema LAYOUT@ENGINE, made of the module that has the layout interval in that engine."""
+
+from collections.abc import Iterator, Sequence
+from functools import cache, partial
+from os import PathLike
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from cdb.coin_set.layouts import LAYOUTS
+from cdb.coin_set.schema import CoinSetSchema, IndexedCoinSetSchema, Kind, open_coin_set
+from cdb.damage import Damage
+from cdb.disk.home import format_at
+from cdb.disk.paths import located
+from cdb.errors import CorruptDatabaseError
+from cdb.indexed import PUZZLE_HASH
+from cdb.progress import Progress
+
+
+def schema_of(name: str, interval: ModuleType) -> ModuleType:
+    """What the module of a schema has, for LAYOUT@ENGINE. interval: the module of that engine."""
+    layout_name = name.partition("@")[0]
+    layout, kind = LAYOUTS[layout_name], Kind(name, interval.KIND.engine, layout_name)
+    opened = partial(open_in_layout, kind)
+    made = ModuleType(f"cdb.schemas.{name}", f"Everything in {name}: {layout.what}.")
+    vars(made).update(
+        {key: value for key, value in vars(interval).items() if key.isupper()},
+        DEFAULT_PATH=f"{name.replace('@', '_')}.cdb",
+        OPTIONS={**interval.OPTIONS, **layout.options},
+        SCHEMA=opened,
+        SMALL=partial(opened, commit_entries=40, ingest_entries=15),
+        INDEXED=partial(opened, index=PUZZLE_HASH),
+        check=partial(_check, kind),
+        repair=partial(_repair, kind),
+        missing=interval.missing,
+        versions=interval.versions,
+    )
+    return made
+
+
+def open_in_layout(kind: Kind, path: str | PathLike[str], **options: Any) -> CoinSetSchema:
+    """Open a coin set, or make one, whose layout has options. See open_coin_set()."""
+    layout = LAYOUTS[kind.layout]
+    mine = {name: options.pop(name) for name in layout.options if name in options}
+    kept = "".join(f",{name}=yes" for name in layout.bytes_by if mine.get(name))
+    others = "".join(
+        f",{name}={_word(mine.get(name, value))}" for name, value in layout.others.items()
+    )
+    kind = Kind(kind.name + kept, kind.engine, kind.layout + kept + others)
+    return open_coin_set(*_schemas(kind), path, **options)
+
+
+def _word(value: bool) -> str:
+    return "yes" if value else "no"
+
+
+@cache
+def _schemas(kind: Kind) -> tuple[type[CoinSetSchema], type[IndexedCoinSetSchema]]:
+    class Plain(CoinSetSchema):
+        """See CoinSetSchema."""
+
+    class WithKeys(IndexedCoinSetSchema):
+        """See IndexedCoinSetSchema."""
+
+    Plain.kind = WithKeys.kind = kind
+    return Plain, WithKeys
+
+
+def _kind_at(kind: Kind, path: Path) -> Kind:
+    """The kind with the options that FORMAT says; without any, where it says nothing of it."""
+    try:
+        found = format_at(located(path, read_only=True))
+    except CorruptDatabaseError:
+        return kind
+    if found is None or found.schema.partition(",")[0] != kind.name:
+        return kind
+    kept = found.schema.removeprefix(kind.name)
+    return Kind(found.schema, kind.engine, kind.layout + kept)
+
+
+def _check(kind: Kind, path: Path, progress: Progress) -> Iterator[Damage]:
+    return _kind_at(kind, path).check(path, progress)
+
+
+def _repair(kind: Kind, path: Path, damages: Sequence[Damage], progress: Progress) -> None:
+    _kind_at(kind, path).repair(path, damages, progress)

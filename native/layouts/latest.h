@@ -1,0 +1,131 @@
+// What layouts with one row a coin share: its newest version, which a spend replaces. It may be newer
+// than the block as of which it is read: then less of it counts.
+//
+//   the row   a version; see versions.h
+//
+// What keys look like, the layout says by a class Keys: kMostBytes, key(name) and read(key, &name),
+// as in versions.h.
+#pragma once
+
+#include "versions.h"
+
+#include <algorithm>
+
+namespace cdb::layouts {
+
+// A coin's name is the key.
+struct NameKeys {
+  static constexpr size_t kMostBytes = kNameBytes;
+  Key key(const uint8_t *name) const {
+    Key key;
+    key.add(name, kNameBytes);
+    return key;
+  }
+  bool read(const Span &key, uint8_t *name) const {
+    if (key.n != kNameBytes) return false;
+    std::memcpy(name, key.bytes, kNameBytes);
+    return true;
+  }
+};
+
+// The names of a coin's block or blocks above one, sorted, each once.
+inline std::vector<const uint8_t *> names_in(const Blocks &blocks) {
+  std::vector<const uint8_t *> names;
+  for (size_t i = 0; i < blocks.confirm_count(); ++i) names.push_back(blocks.name(i));
+  for (size_t i = 0; i < blocks.spend_count(); ++i) names.push_back(blocks.spend(i));
+  std::sort(names.begin(), names.end(),
+            [](const uint8_t *a, const uint8_t *b) { return compare_names(a, b) < 0; });
+  names.erase(std::unique(names.begin(), names.end(), is_same_name), names.end());
+  return names;
+}
+
+template <typename Keys>
+class Latest {
+ public:
+  Latest(Space space, const Keys &keys) : space_(space), keys_(keys) {}
+
+  void find(const Source &source, const std::vector<Asked> &sorted, int64_t as_of, okv_reuse reuse,
+            std::vector<CoinState> *found) const {
+    Items keys;
+    keys.reserve(sorted.size(), Keys::kMostBytes);
+    for (const Asked &one : sorted) keys.add(keys_.key(one.name));
+    const Values<kVersionBytes> values(source, space_, keys, reuse, "a coin's version is cut");
+    for (size_t i = 0; i < sorted.size(); ++i) {
+      if (values.at(i) == nullptr) continue;
+      CoinState state = version_in({values.at(i), kVersionBytes}, i);
+      if (!is_visible(state.confirmed_index, as_of)) continue;
+      if (!is_visible(state.spent_index, as_of)) state.spent_index = 0;
+      found->push_back(state);
+    }
+  }
+
+  template <typename Put>
+  void put_rows(const Coins &coins, Put put) const {
+    for_each_sorted(coins, is_any, [this, &put](const PendingCoin &coin) {
+      put(keys_.key(coin.name),
+          version_value(coin.confirmed_index, coin.spent_index, coin.position));
+    });
+  }
+
+  // Puts rows back as they were as of a block, by what they say themselves.
+  void undo(const Source &source, const Blocks &blocks, int64_t kept, Batch *to) const {
+    put_back(blocks, to, [&](const std::vector<Asked> &names, std::vector<CoinState> *found) {
+      find(source, names, kept, OKV_ONCE, found);
+    });
+  }
+
+  // find(names, &found): gives them as they were.
+  template <typename Find>
+  void put_back(const Blocks &blocks, Batch *to, Find find) const {
+    std::vector<Asked> asked;
+    for (const uint8_t *name : names_in(blocks)) asked.push_back({name, 0});
+    std::vector<CoinState> found;
+    find(asked, &found);
+    auto next = found.begin();
+    for (size_t i = 0; i < asked.size(); ++i) {
+      const Key key = keys_.key(asked[i].name);
+      if (next == found.end() || next->at != i) {
+        to->erase(space_, key);
+        continue;
+      }
+      to->put(space_, key,
+              version_value(next->confirmed_index, next->spent_index, next->position));
+      ++next;
+    }
+  }
+
+  std::unique_ptr<CoinScan> scan(const Source &source, int64_t as_of) const {
+    return std::make_unique<AllAsOf>(keys_, RowsInTurn(source, space_), as_of);
+  }
+
+ private:
+  class AllAsOf : public CoinScan {
+   public:
+    AllAsOf(const Keys &keys, RowsInTurn rows, int64_t as_of)
+        : keys_(keys), rows_(std::move(rows)), as_of_(as_of) {}
+    bool next(size_t most, std::vector<NamedCoin> *coins) override {
+      while (coins->size() < most) {
+        if (!rows_.next()) return false;
+        const CoinState state = version_in(rows_.value(), 0);
+        if (!is_visible(state.confirmed_index, as_of_)) continue;
+        NamedCoin &coin = coins->emplace_back();
+        if (!keys_.read(rows_.key(), coin.name.data()))
+          throw damage("a version's key makes no sense");
+        coin.confirmed_index = state.confirmed_index;
+        coin.position = state.position;
+        coin.spent_index = is_visible(state.spent_index, as_of_) ? state.spent_index : 0;
+      }
+      return true;
+    }
+
+   private:
+    const Keys keys_;
+    RowsInTurn rows_;
+    const int64_t as_of_;
+  };
+
+  const Space space_;
+  const Keys keys_;
+};
+
+}  // namespace cdb::layouts

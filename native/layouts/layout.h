@@ -1,0 +1,118 @@
+// What the coin set asks of a layout: how coins and their spends stand in two spaces of an engine.
+//
+// A layout is one file here, and one line in table.h. It has no state but its options. What it says
+// of coins is as of a block: whatever a commit or a rewind has half done is above that one, and
+// does not count. (-1: as of no block; nothing counts.)
+#pragma once
+
+#include "coin_set/ordered_kv.h"
+#include "coin_set/pending_coin.h"
+#include "coin_set/spaces.h"
+#include "common/packed_blocks.h"
+
+#include <memory>
+#include <vector>
+
+namespace cdb::layouts {
+
+using coin_set::Batch;
+using coin_set::Items;
+using coin_set::kFirst;
+using coin_set::kSecond;
+using coin_set::LayoutSpaces;
+using coin_set::PendingCoin;
+using coin_set::Run;
+using coin_set::Scan;
+using coin_set::Source;
+using coin_set::Space;
+using coin_set::Span;
+
+using Coins = std::vector<PendingCoin>;
+
+// A name that is looked up, and what the asker calls it.
+struct Asked {
+  const uint8_t *name;
+  size_t tag;
+};
+
+// What is wanted of coins that are looked up.
+enum Wanted {
+  kPlace,  // where they are confirmed
+  kSpent,  // by which block they are spent: those that are not may be left out
+  kBoth
+};
+
+// A coin as of a block. Of what was not wanted it says nothing.
+struct CoinState {
+  uint32_t at;  // which of those that were asked for
+  uint32_t confirmed_index;
+  uint32_t position;     // among the confirms of its block
+  uint32_t spent_index;  // 0: unspent
+};
+
+struct NamedCoin {
+  std::array<uint8_t, kNameBytes> name;
+  uint32_t confirmed_index;
+  uint32_t position;
+  uint32_t spent_index;
+};
+
+// is_newest: nothing that counts is above the block.
+struct AsOf {
+  int64_t index;
+  bool is_newest;
+};
+
+inline Failure damage(const char *what) { return {CDB_CORRUPT, "", what}; }
+
+// All coins as of a block, by name.
+class CoinScan {
+ public:
+  virtual ~CoinScan() = default;
+  // Appends coins until there are `most`, or no more: false.
+  virtual bool next(size_t most, std::vector<NamedCoin> *coins) = 0;
+};
+
+class Layout {
+ public:
+  virtual ~Layout() = default;
+
+  // Its two spaces. Their names tell them from those of other layouts and options.
+  virtual LayoutSpaces spaces() const = 0;
+
+  // Whether what it writes of a spend tells where the coin is confirmed: those places are looked up,
+  // then, when the spend is checked.
+  virtual bool repeats_places() const = 0;
+
+  // Appends what counts as of a block of these coins, in their order. The names must be sorted.
+  virtual void find(const Source &source, const std::vector<Asked> &sorted, Wanted wanted,
+                    const AsOf &as_of, okv_reuse reuse,
+                    std::vector<CoinState> *found) const = 0;
+
+  // Puts what one of the two spaces gets of coins that are confirmed, or spent, or both.
+  virtual void put(Space space, const Coins &coins, Batch *to) const = 0;
+  virtual void put(Space space, const Coins &coins, Run *to) const = 0;
+
+  // Undoes all that blocks above `kept` have written, in the order of spaces and keys. Others above
+  // it may be undone before or after. A crash can come in between, and it is done again.
+  virtual void undo(const Source &source, const Blocks &blocks, int64_t kept, Batch *to) const = 0;
+
+  virtual std::unique_ptr<CoinScan> scan(const Source &source, int64_t as_of) const = 0;
+};
+
+// For layouts with put_rows(space, coins, put), which calls put(key, value) in the order of keys.
+template <typename Rows>
+class LayoutOf : public Layout {
+ public:
+  void put(Space space, const Coins &coins, Batch *to) const final {
+    rows().put_rows(space, coins, coin_set::into(to, space));
+  }
+  void put(Space space, const Coins &coins, Run *to) const final {
+    rows().put_rows(space, coins, coin_set::into(to));
+  }
+
+ private:
+  const Rows &rows() const { return static_cast<const Rows &>(*this); }
+};
+
+}  // namespace cdb::layouts

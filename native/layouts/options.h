@@ -1,0 +1,31 @@
+// A layout with its options, as text: "mono_space,name32=yes".
+#pragma once
+
+#include "common/failure.h"
+
+#include <string>
+#include <string_view>
+
+namespace cdb::layouts {
+
+class Options {
+ public:
+  explicit Options(std::string_view text) : text_(text) {}
+
+  std::string_view layout() const { return text_.substr(0, text_.find(',')); }
+  // What an option says.
+  bool is_set(std::string_view option, bool otherwise) const {
+    const std::string lead = "," + std::string(option) + "=";
+    const size_t at = text_.find(lead);
+    if (at == std::string_view::npos) return otherwise;
+    const std::string_view rest = text_.substr(at + lead.size());
+    const std::string_view value = rest.substr(0, rest.find(','));
+    if (value != "yes" && value != "no") throw Failure(CDB_INVALID, "", "an option is yes or no");
+    return value == "yes";
+  }
+
+ private:
+  std::string_view text_;
+};
+
+}  // namespace cdb::layouts

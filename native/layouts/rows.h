@@ -1,0 +1,87 @@
+// What layouts share: coins, names and values in the order of keys.
+#pragma once
+
+#include "coin_set/sorted_names.h"
+#include "layout.h"
+
+namespace cdb::layouts {
+
+inline Span name_at(const uint8_t *name) { return {name, kNameBytes}; }
+
+// Calls row(coin) for each coin that is wanted, in the order of names.
+template <typename IsWanted, typename Row>
+void for_each_sorted(const Coins &coins, IsWanted is_wanted, Row row) {
+  constexpr size_t kPrefetched = 16;  // coins
+  std::vector<coin_set::NameAt> sorted;
+  sorted.reserve(coins.size());
+  for (uint32_t i = 0; i < coins.size(); ++i)
+    if (is_wanted(coins[i])) sorted.emplace_back(coins[i].name, i);
+  sort_by_name(&sorted, [&coins](uint32_t i) { return coins[i].name; });
+  for (size_t i = 0; i < sorted.size(); ++i) {
+    if (i + kPrefetched < sorted.size()) prefetch(&coins[sorted[i + kPrefetched].at]);
+    row(coins[sorted[i].at]);
+  }
+}
+
+inline bool is_confirmed(const PendingCoin &coin) { return coin.is_confirmed; }
+
+inline bool is_spent(const PendingCoin &coin) { return coin.spent_index != 0; }
+
+inline bool is_any(const PendingCoin &) { return true; }
+
+inline Items names_of(const std::vector<Asked> &asked) {
+  Items names;
+  names.reserve(asked.size(), kNameBytes);
+  for (const Asked &one : asked) names.add(name_at(one.name));
+  return names;
+}
+
+// The values of keys, kBytes each, one after the other; and which keys are there.
+template <size_t kBytes>
+class Values {
+ public:
+  Values(const Source &source, Space space, const Items &keys, okv_reuse reuse, const char *if_cut)
+      : bytes_(keys.n() * kBytes), wanted_(keys.n()) {
+    for (size_t i = 0; i < wanted_.size(); ++i)
+      wanted_[i] = {0, kBytes, bytes_.data() + i * kBytes, 0};
+    source.get_many(space, keys, &wanted_, reuse);
+    for (const okv_wanted &one : wanted_)
+      if (one.length != OKV_ABSENT && one.length != kBytes) throw damage(if_cut);
+  }
+  // Null where the key is absent.
+  const uint8_t *at(size_t i) const {
+    return wanted_[i].length == OKV_ABSENT ? nullptr : wanted_[i].to;
+  }
+
+ private:
+  Bytes bytes_;
+  std::vector<okv_wanted> wanted_;
+};
+
+// Whether what a block did counts as of another one (-1: of none).
+inline bool is_visible(uint32_t index, int64_t as_of) { return int64_t{index} <= as_of; }
+
+// One row after the other of a scan.
+class RowsInTurn {
+ public:
+  RowsInTurn(const Source &source, Space space)
+      : rows_(source, space, {}, {}, /*is_reverse=*/false, OKV_ONCE, kPageBytes) {}
+  // Whether there is a row, which is good until the next call.
+  bool next() {
+    if (++at_ < rows_.n()) return true;
+    at_ = 0;
+    rows_.drop(rows_.n());
+    return rows_.read(kPageEntries);
+  }
+  Span key() const { return rows_.key(at_); }
+  Span value() const { return rows_.value(at_); }
+
+ private:
+  static constexpr size_t kPageBytes = 64u << 10;
+  static constexpr size_t kPageEntries = 1024;
+
+  Scan rows_;
+  size_t at_ = 0;
+};
+
+}  // namespace cdb::layouts
