@@ -164,11 +164,11 @@ void okv_view_free(okv_view *view);
 cdb_status okv_get_many(okv *kv, okv_view *view, uint8_t space, okv_items keys, okv_wanted *wanted,
                         okv_reuse reuse, cdb_error *error);
 
-/* Of each of keys.n keys, which ascend and may repeat, the nearest entry: the first one at or behind
-   it, or with is_before the last one at or before it; if it begins with all of the key but its last
-   suffix_bytes. found[i] is set to 1, and the entry added to the page; or to 0. It ends where the
-   page has `most` or no room, as a scan does: *done is set to the number of keys that are through.
-   States are as in okv_get_many. */
+/* Of each of keys.n keys, which ascend and may repeat, the nearest entry: the first one at or
+   behind it, or with is_before the last one at or before it; if it begins with all of the key but
+   its last suffix_bytes. found[i] is set to 1, and the entry added to the page; or to 0. It ends
+   where the page has `most` or no room, as a scan does: *done is set to the number of keys that are
+   through. States are as in okv_get_many. */
 cdb_status okv_seek_many(okv *kv, okv_view *view, uint8_t space, okv_items keys,
                          uint32_t suffix_bytes, int32_t is_before, okv_reuse reuse, okv_page *page,
                          uint8_t *found, size_t *done, cdb_error *error);

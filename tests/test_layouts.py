@@ -5,7 +5,7 @@ import pytest
 from cdb.coin_set.layouts import LAYOUTS
 from cdb.schemas import find_schema
 from cdb.schemas.registry import layout_names
-from cdb.testing import IndexedConformance, SchemaConformance
+from cdb.testing import SchemaConformance
 
 ALWAYS = {"mono_space@rocksdb", "dual_timeline@lmdb"}
 """A seek and a look-up, each in one of the engines; the others are left to long tests."""

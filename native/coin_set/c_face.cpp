@@ -9,6 +9,7 @@
 #include <algorithm>
 
 using cdb::guarded;
+using cdb::coin_set::CoinReader;
 using cdb::coin_set::Cursor;
 using cdb::coin_set::Database;
 
@@ -26,6 +27,18 @@ struct cdb_set_cursor {
 
   std::shared_ptr<Database> database;
   std::unique_ptr<Cursor> blocks;
+};
+
+struct cdb_set_coins {
+  explicit cdb_set_coins(std::shared_ptr<Database> of) : database(std::move(of)) {}
+  cdb_set_coins(const cdb_set_coins &) = delete;
+  cdb_set_coins &operator=(const cdb_set_coins &) = delete;
+  ~cdb_set_coins() {
+    if (reader != nullptr) database->end(std::move(reader));
+  }
+
+  std::shared_ptr<Database> database;
+  std::unique_ptr<CoinReader> reader;
 };
 
 struct cdb_set_answer {
@@ -74,6 +87,37 @@ cdb_status cdb_set_find(cdb_set *set, const uint8_t *names, size_t n, cdb_coin_i
                         uint8_t *found, cdb_error *error) {
   return guarded(error, [=] { set->database->find(names, n, infos, found); });
 }
+
+cdb_status cdb_set_find_as_of(cdb_set *set, const uint8_t *names, size_t n, int64_t height,
+                              cdb_coin_info *infos, uint8_t *found, cdb_error *error) {
+  return guarded(error, [=] { set->database->find_as_of(names, n, height, infos, found); });
+}
+
+cdb_status cdb_set_state_open(cdb_set *set, int64_t height, int32_t unspent, cdb_set_coins **coins,
+                              cdb_error *error) {
+  return guarded(error, [=] {
+    auto opened = std::make_unique<cdb_set_coins>(set->database);
+    opened->reader = set->database->read_state(height, unspent != 0);
+    *coins = opened.release();
+  });
+}
+
+cdb_status cdb_set_versions_open(cdb_set *set, int64_t first, int64_t last, cdb_set_coins **coins,
+                                 cdb_error *error) {
+  return guarded(error, [=] {
+    auto opened = std::make_unique<cdb_set_coins>(set->database);
+    opened->reader = set->database->read_versions(first, last);
+    *coins = opened.release();
+  });
+}
+
+cdb_status cdb_set_coins_next(cdb_set_coins *coins, size_t most, uint8_t *names,
+                              cdb_coin_info *infos, size_t *n, cdb_error *error) {
+  return guarded(error,
+                 [=] { *n = coins->database->next(coins->reader.get(), most, names, infos); });
+}
+
+void cdb_set_coins_close(cdb_set_coins *coins) { delete coins; }
 
 cdb_status cdb_set_ask(cdb_set *set, const cdb_query *query, const uint8_t *values, size_t n,
                        size_t *n_coins, cdb_set_answer **answer, cdb_error *error) {

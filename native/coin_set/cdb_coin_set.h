@@ -67,6 +67,7 @@ typedef struct {
 typedef struct cdb_set cdb_set;
 typedef struct cdb_set_cursor cdb_set_cursor;
 typedef struct cdb_set_answer cdb_set_answer;
+typedef struct cdb_set_coins cdb_set_coins;
 
 /* The library that does the work, such as "RocksDB 7.8.3". Never freed. */
 const char *cdb_set_version(void);
@@ -112,6 +113,28 @@ cdb_status cdb_set_verify(cdb_set *set, cdb_error *error);
    is such a coin; where there is none, found[i] is 0 and infos[i] is as it was. */
 cdb_status cdb_set_find(cdb_set *set, const uint8_t *names, size_t n, cdb_coin_info *infos,
                         uint8_t *found, cdb_error *error);
+
+/* The same as of a height: of a copy that was rewound to it. Any height will do. */
+cdb_status cdb_set_find_as_of(cdb_set *set, const uint8_t *names, size_t n, int64_t height,
+                              cdb_coin_info *infos, uint8_t *found, cdb_error *error);
+
+/* All coins as of a height, each once, of this moment, whatever is written later; with unspent
+   those that are unspent then. By name, as the layout has them; then those that are in memory, as
+   their blocks have them. */
+cdb_status cdb_set_state_open(cdb_set *set, int64_t height, int32_t unspent, cdb_set_coins **coins,
+                              cdb_error *error);
+
+/* What each of the blocks first … last leaves of each coin that it confirms or spends, of this
+   moment: by the block's index, then by name. */
+cdb_status cdb_set_versions_open(cdb_set *set, int64_t first, int64_t last, cdb_set_coins **coins,
+                                 cdb_error *error);
+
+/* Set the names and infos of the next coins, at most so many, and *n to how many: 0 at the end. One
+   call at a time. */
+cdb_status cdb_set_coins_next(cdb_set_coins *coins, size_t most, uint8_t *names,
+                              cdb_coin_info *infos, size_t *n, cdb_error *error);
+
+void cdb_set_coins_close(cdb_set_coins *coins);
 
 /* The coins that are asked for, each once, in their order: by the block's index and then by name.
    values: n of 32 bytes, of the query's key; none without one. The database must have secondary

@@ -10,15 +10,22 @@
 
 namespace cdb::coin_set {
 
-class Cursor {
+// What reads from the engine for longer than a call.
+class Reader {
+ public:
+  virtual ~Reader() = default;
+  // Lets go of the engine; what it gave last stays good.
+  virtual void release() = 0;
+};
+
+class Cursor : public Reader {
  public:
   Cursor(std::unique_ptr<BlockCursor> committed, std::shared_ptr<const PendingBlocks> pending,
          size_t begin, size_t end)
       : committed_(std::move(committed)), pending_(std::move(pending)), next_(begin), end_(end) {}
   // Whether there is another block, which is good until the next call.
   bool next(cdb_set_block *block);
-  // Lets go of the engine; what next() gave last stays good.
-  void release() { committed_->release_view(); }
+  void release() override { committed_->release_view(); }
 
  private:
   std::unique_ptr<BlockCursor> committed_;

@@ -58,8 +58,8 @@ void Database::close() {
   std::unique_ptr<Store> store;
   {
     const Change change(access_);
-    const std::lock_guard<std::mutex> lock(cursors_mutex_);
-    for (Cursor *cursor : cursors_) cursor->release();
+    const std::lock_guard<std::mutex> lock(readers_mutex_);
+    for (Reader *reader : readers_) reader->release();
     store = std::move(store_);
   }
   if (store != nullptr) store->close();
@@ -137,8 +137,7 @@ size_t Database::accept(const Blocks &chunk) {
     first_bad = check(first_coin, sizes, first_bad, &places);
     {
       const Change change(access_);
-      for (const Place &place : places)
-        pending_.set_place(place.tag, place.index, place.position);
+      for (const Place &place : places) pending_.set_place(place.tag, place.index, place.position);
       if (first_bad > 0) visible_ = static_cast<int64_t>(chunk.indices[first_bad - 1]);
       if (first_bad < chunk.n) pending_.keep(blocks_before + first_bad, sizes[first_bad], visible_);
     }
@@ -249,41 +248,45 @@ void Database::settle() {
 }
 
 void Database::find(const uint8_t *names, size_t n, cdb_coin_info *infos, uint8_t *found) {
-  reading([&] { find_all(names, n, infos, found); });
+  reading([&] { find_all(names, n, visible_, infos, found); });
 }
 
-void Database::find_all(const uint8_t *names, size_t n, cdb_coin_info *infos, uint8_t *found) {
+void Database::find_as_of(const uint8_t *names, size_t n, int64_t height, cdb_coin_info *infos,
+                          uint8_t *found) {
+  reading([&] { find_all(names, n, std::min(height, visible_), infos, found); });
+}
+
+void Database::find_all(const uint8_t *names, size_t n, int64_t as_of, cdb_coin_info *infos,
+                        uint8_t *found) {
   std::vector<Asked> asked;
   std::vector<Place> places;
   uint64_t probes = 0;
   for (size_t i = 0; i < n; ++i) {
     const uint8_t *name = names + i * kNameBytes;
-    found[i] = find_in_memory(name, i, &infos[i], &places, &probes) ? 1 : 0;
+    found[i] = find_in_memory({name, i}, as_of, &infos[i], &places, &probes) ? 1 : 0;
     if (found[i] == 0) asked.push_back({name, i});
   }
   finding_probes_ += probes;
   const size_t n_parts = parts_for(asked.size(), kFindParts);
-  run_parts(n_parts,
-            [&](size_t part) {
-              const int64_t newest = store_->newest();
-              store_->find(sorted_part(asked, part, n_parts), newest, infos, found);
-            });
+  run_parts(n_parts, [&](size_t part) {
+    store_->find(sorted_part(asked, part, n_parts), as_of, infos, found);
+  });
   store_->read_coins(std::move(places), infos);
 }
 
 // Sets all that memory knows of a coin, and adds a place where it is the block alone that knows the
 // coin itself.
-bool Database::find_in_memory(const uint8_t *name, size_t i, cdb_coin_info *info,
+bool Database::find_in_memory(const Asked &asked, int64_t as_of, cdb_coin_info *info,
                               std::vector<Place> *places, uint64_t *probes) const {
-  const PendingCoin *coin = pending_.find(name, probes);
-  const bool is_spent = coin != nullptr && int64_t{coin->spent_index} <= visible_;
+  const PendingCoin *coin = pending_.find(asked.name, probes);
+  const bool is_spent = coin != nullptr && int64_t{coin->spent_index} <= as_of;
   info->spent_index = is_spent ? coin->spent_index : 0;
-  if (coin == nullptr || !coin->is_confirmed || int64_t{coin->confirmed_index} > visible_)
+  if (coin == nullptr || !coin->is_confirmed || int64_t{coin->confirmed_index} > as_of)
     return false;
   info->confirmed_index = coin->confirmed_index;
   cdb_set_block block;
   if (pending_.find_block(coin->confirmed_index, &block) == nullptr)
-    places->push_back({i, coin->confirmed_index, coin->position});
+    places->push_back({asked.tag, coin->confirmed_index, coin->position});
   else
     copy_confirm(block.confirms + size_t{coin->position} * kConfirmBytes, info);
   return true;
@@ -304,10 +307,29 @@ std::unique_ptr<Cursor> Database::read_rewound() {
   });
 }
 
-std::unique_ptr<Cursor> Database::registered(std::unique_ptr<Cursor> cursor) {
-  const std::lock_guard<std::mutex> lock(cursors_mutex_);
-  cursors_.insert(cursor.get());
-  return cursor;
+template <typename Made>
+std::unique_ptr<Made> Database::registered(std::unique_ptr<Made> reader) {
+  const std::lock_guard<std::mutex> lock(readers_mutex_);
+  readers_.insert(reader.get());
+  return reader;
+}
+
+std::unique_ptr<CoinReader> Database::read_state(int64_t height, bool only_unspent) {
+  return reading([&]() -> std::unique_ptr<CoinReader> {
+    auto moment = std::make_unique<Moment>(*store_, pending_, visible_);
+    return registered(std::make_unique<StateReader>(std::move(moment), height, only_unspent));
+  });
+}
+
+std::unique_ptr<CoinReader> Database::read_versions(int64_t first, int64_t last) {
+  return reading([&]() -> std::unique_ptr<CoinReader> {
+    auto moment = std::make_unique<Moment>(*store_, pending_, visible_);
+    return registered(std::make_unique<VersionReader>(std::move(moment), first, last));
+  });
+}
+
+size_t Database::next(CoinReader *coins, size_t most, uint8_t *names, cdb_coin_info *infos) {
+  return reading([&] { return coins->next(most, names, infos); });
 }
 
 bool Database::next(Cursor *cursor, cdb_set_block *block) {
@@ -315,11 +337,11 @@ bool Database::next(Cursor *cursor, cdb_set_block *block) {
 }
 
 // Inside, so that a change that comes next knows who has gone.
-void Database::end(std::unique_ptr<Cursor> cursor) {
+void Database::end(std::unique_ptr<Reader> reader) {
   const Reading inside(access_);
-  const std::lock_guard<std::mutex> lock(cursors_mutex_);
-  cursors_.erase(cursor.get());
-  cursor.reset();
+  const std::lock_guard<std::mutex> lock(readers_mutex_);
+  readers_.erase(reader.get());
+  reader.reset();
 }
 
 std::vector<cdb_found_coin> Database::ask(const cdb_query &query, const uint8_t *values, size_t n) {

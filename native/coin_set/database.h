@@ -7,6 +7,7 @@
 
 #include "common/access.h"
 #include "cursor.h"
+#include "history.h"
 #include "pending.h"
 #include "store.h"
 #include "view.h"
@@ -26,6 +27,8 @@ class Database {
   // For any number of threads.
   cdb_set_state state();
   void find(const uint8_t *names, size_t n, cdb_coin_info *infos, uint8_t *found);
+  void find_as_of(const uint8_t *names, size_t n, int64_t height, cdb_coin_info *infos,
+                  uint8_t *found);
   // By secondary keys and ranges; values: n of the query's key.
   std::vector<cdb_found_coin> ask(const cdb_query &query, const uint8_t *values, size_t n);
   // Adds what blocks from sum->next on make of secondary keys' entries, and what there is of them.
@@ -36,7 +39,12 @@ class Database {
   // Within a rewind: those that are to be erased.
   std::unique_ptr<Cursor> read_rewound();
   bool next(Cursor *cursor, cdb_set_block *block);
-  void end(std::unique_ptr<Cursor> cursor);
+  // All coins as of a block, or those that are unspent then; and the versions of a range of blocks.
+  // Both are of this moment, and end() must follow.
+  std::unique_ptr<CoinReader> read_state(int64_t height, bool only_unspent);
+  std::unique_ptr<CoinReader> read_versions(int64_t first, int64_t last);
+  size_t next(CoinReader *coins, size_t most, uint8_t *names, cdb_coin_info *infos);
+  void end(std::unique_ptr<Reader> reader);
   void verify();
 
   // For the one who writes. One that fails leaves the database in doubt.
@@ -64,11 +72,13 @@ class Database {
   size_t check(size_t first_coin, const std::vector<size_t> &sizes, size_t first_bad,
                std::vector<Place> *places) const;
   void know_older_coins();
-  void find_all(const uint8_t *names, size_t n, cdb_coin_info *infos, uint8_t *found);
+  void find_all(const uint8_t *names, size_t n, int64_t as_of, cdb_coin_info *infos,
+                uint8_t *found);
   View view() const { return {*store_, pending_, visible_}; }
-  std::unique_ptr<Cursor> registered(std::unique_ptr<Cursor> cursor);
+  template <typename Made>
+  std::unique_ptr<Made> registered(std::unique_ptr<Made> reader);
   const StoredKeys &keys() const;
-  bool find_in_memory(const uint8_t *name, size_t i, cdb_coin_info *info,
+  bool find_in_memory(const Asked &asked, int64_t as_of, cdb_coin_info *info,
                       std::vector<Place> *places, uint64_t *probes) const;
   void commit_pending();
   void index();
@@ -81,8 +91,8 @@ class Database {
   int64_t visible_ = -1;
   std::atomic<uint64_t> finding_probes_{0};
   std::atomic<uint64_t> key_entries_{0}, query_coins_{0};
-  std::mutex cursors_mutex_;
-  std::set<Cursor *> cursors_;
+  std::mutex readers_mutex_;
+  std::set<Reader *> readers_;
 };
 
 }  // namespace cdb::coin_set

@@ -90,18 +90,18 @@ void NameTable::grow() {
     if (slot.count != 0) enter(slot);
 }
 
-const PendingCoin *Pending::find(const uint8_t *name, uint64_t *probes) const {
-  const size_t i = table_.find(coins_, name, table_.hash(name), probes);
-  return i == NameTable::kNone ? nullptr : &coins_[i];
+const PendingCoin *PendingCoins::find(const uint8_t *name, uint64_t *probes) const {
+  const size_t i = table.find(coins, name, table.hash(name), probes);
+  return i == NameTable::kNone ? nullptr : &coins[i];
 }
 
 // A block adds what it confirms, and the older coins that it spends.
-uint32_t Pending::first_coin_from(uint64_t index) const {
+uint32_t PendingCoins::first_from(uint64_t index) const {
   const auto found = std::lower_bound(
-      coins_.begin(), coins_.end(), index, [](const PendingCoin &coin, uint64_t sought) {
+      coins.begin(), coins.end(), index, [](const PendingCoin &coin, uint64_t sought) {
         return (coin.is_confirmed ? coin.confirmed_index : coin.spent_index) < sought;
       });
-  return static_cast<uint32_t>(found - coins_.begin());
+  return static_cast<uint32_t>(found - coins.begin());
 }
 
 size_t Pending::block_entries() const {
@@ -148,10 +148,10 @@ bool Pending::add(const Blocks &blocks, size_t block, int64_t newest) {
   to.blocks.push_back({index, blocks.timestamps[block], to.spends.size() / kNameBytes,
                        to.confirms.size() / kConfirmBytes});
   doubtful_.clear();
-  parents_.examine(blocks, block, joined_, static_cast<uint32_t>(coins_.size() - first),
+  parents_.examine(blocks, block, joined_, static_cast<uint32_t>(known_->coins.size() - first),
                    &doubtful_);
   const uint32_t *doubtful = doubtful_.data(), *const end = doubtful + doubtful_.size();
-  HashesAhead name_hashes(table_, blocks.name(first), n_confirms);
+  HashesAhead name_hashes(known_->table, blocks.name(first), n_confirms);
   for (size_t i = 0; i < n_confirms; ++i) {
     const bool may_exist = doubtful != end && *doubtful == first + i;
     if (may_exist) ++doubtful;
@@ -160,8 +160,8 @@ bool Pending::add(const Blocks &blocks, size_t block, int64_t newest) {
   }
   if (keys_)
     keys_->add_block(blocks, block, newest, joined_,
-                     static_cast<uint32_t>(coins_.size() - n_confirms));
-  HashesAhead spend_hashes(table_, spends, n_spends);
+                     static_cast<uint32_t>(known_->coins.size() - n_confirms));
+  HashesAhead spend_hashes(known_->table, spends, n_spends);
   for (size_t i = 0; i < n_spends; ++i)
     if (!spend(spends + i * kNameBytes, spend_hashes.next(i), index)) return false;
   return true;
@@ -170,30 +170,31 @@ bool Pending::add(const Blocks &blocks, size_t block, int64_t newest) {
 // A name that is known already belongs to a pending coin, or to an older one if the block that
 // spends it is valid; if that one is not, it comes first and is the one that gets refused.
 bool Pending::confirm(const uint8_t *name, uint64_t hash, const PendingCoin &fields) {
-  if (table_.find(coins_, name, hash, &probes_) != NameTable::kNone) return false;
+  if (known_->table.find(known_->coins, name, hash, &probes_) != NameTable::kNone) return false;
   add_coin(name, hash, fields);
   return true;
 }
 
 bool Pending::spend(const uint8_t *name, uint64_t hash, uint32_t index) {
-  const size_t i = table_.find(coins_, name, hash, &probes_);
+  const size_t i = known_->table.find(known_->coins, name, hash, &probes_);
   if (i == NameTable::kNone) {
     add_coin(name, hash, {{}, 0, 0, index, false, false});
     return true;
   }
-  if (coins_[i].spent_index != 0) return false;
-  coins_[i].spent_index = index;
+  if (known_->coins[i].spent_index != 0) return false;
+  known_->coins[i].spent_index = index;
   return true;
 }
 
 void Pending::add_coin(const uint8_t *name, uint64_t hash, const PendingCoin &fields) {
-  coins_.push_back(fields);
-  std::memcpy(coins_.back().name, name, kNameBytes);
-  table_.add_last(coins_, hash);
+  known_->coins.push_back(fields);
+  std::memcpy(known_->coins.back().name, name, kNameBytes);
+  known_->table.add_last(known_->coins, hash);
 }
 
 void Pending::keep(size_t n_blocks, size_t n_coins, int64_t newest) {
-  for (; coins_.size() > n_coins; coins_.pop_back()) table_.remove_last(coins_);
+  for (; known_->coins.size() > n_coins; known_->coins.pop_back())
+    known_->table.remove_last(known_->coins);
   parents_.cut(static_cast<uint32_t>(n_coins));
   if (keys_) keys_->cut(static_cast<uint32_t>(n_coins));
   PendingBlocks &from = *blocks_;
@@ -201,8 +202,9 @@ void Pending::keep(size_t n_blocks, size_t n_coins, int64_t newest) {
   const size_t spends_kept = last.spend_end * kNameBytes;
   for (size_t at = spends_kept; at < from.spends.size(); at += kNameBytes) {
     const uint8_t *const name = from.spends.data() + at;
-    const size_t i = table_.find(coins_, name, table_.hash(name), &probes_);
-    if (i != NameTable::kNone && coins_[i].spent_index > newest) coins_[i].spent_index = 0;
+    const size_t i = known_->table.find(known_->coins, name, known_->table.hash(name), &probes_);
+    if (i != NameTable::kNone && known_->coins[i].spent_index > newest)
+      known_->coins[i].spent_index = 0;
   }
   from.blocks.resize(n_blocks);
   from.spends.resize(spends_kept);
@@ -217,8 +219,12 @@ void Pending::drop_committed_blocks() {
 }
 
 void Pending::drop_indexed_coins() {
-  coins_.clear();
-  table_.clear();
+  if (known_.use_count() > 1) {
+    probes_ += known_->table.probes();
+    known_ = std::make_shared<PendingCoins>();
+  }
+  known_->coins.clear();
+  known_->table.clear();
   parents_.forget_rows();
   if (keys_) keys_->clear();
 }

@@ -71,31 +71,44 @@ struct PendingBlocks {
   size_t first_from(uint64_t index) const;
 };
 
+// Coins that are not indexed. Who reads them goes on with these when they are, and new ones come to
+// others.
+struct PendingCoins {
+  std::vector<PendingCoin> coins;
+  NameTable table;
+
+  const PendingCoin *find(const uint8_t *name, uint64_t *probes) const;
+  // The number of the first coin that a block with this index, or a higher one, has added.
+  uint32_t first_from(uint64_t index) const;
+};
+
 class Pending {
  public:
   // Those that are not committed.
   const std::vector<PendingBlock> &blocks() const { return blocks_->blocks; }
   std::shared_ptr<const PendingBlocks> shared_blocks() const { return blocks_; }
   // Those that are not indexed.
-  const std::vector<PendingCoin> &coins() const { return coins_; }
-  const PendingCoin *find(const uint8_t *name, uint64_t *probes) const;
+  const std::vector<PendingCoin> &coins() const { return known_->coins; }
+  std::shared_ptr<const PendingCoins> shared_coins() const { return known_; }
+  const PendingCoin *find(const uint8_t *name, uint64_t *probes) const {
+    return known_->find(name, probes);
+  }
   cdb_set_block block(size_t i) const { return blocks_->at(i); }
   const cdb_set_block *find_block(uint32_t index, cdb_set_block *block) const;
   const Parents &parents() const { return parents_; }
   // Where an older coin is, which a block in memory spends.
   void set_place(size_t coin, uint32_t confirmed_index, uint32_t position) {
-    coins_[coin].confirmed_index = confirmed_index;
-    coins_[coin].position = position;
+    known_->coins[coin].confirmed_index = confirmed_index;
+    known_->coins[coin].position = position;
   }
   void restore_parents(Parents parents) { parents_ = std::move(parents); }
   // From here on secondary keys are kept, too.
   void keep_keys(const NameBits &bits) { keys_.emplace(bits); }
   // Null: they are not.
   const PendingKeys *keys() const { return keys_ ? &*keys_ : nullptr; }
-  // The number of the first coin that a block with this index, or a higher one, has added.
-  uint32_t first_coin_from(uint64_t index) const;
+  uint32_t first_coin_from(uint64_t index) const { return known_->first_from(index); }
   size_t block_entries() const;  // uncommitted confirms and spends
-  uint64_t probes() const { return table_.probes() + parents_.probes() + probes_; }
+  uint64_t probes() const { return known_->table.probes() + parents_.probes() + probes_; }
 
   // Adds a block behind `newest`. Returns false where it breaks a rule that shows without the
   // database; then part of it may have been added, and keep() must follow.
@@ -111,8 +124,7 @@ class Pending {
   void add_coin(const uint8_t *name, uint64_t hash, const PendingCoin &fields);
 
   std::shared_ptr<PendingBlocks> blocks_ = std::make_shared<PendingBlocks>();
-  std::vector<PendingCoin> coins_;
-  NameTable table_;
+  std::shared_ptr<PendingCoins> known_ = std::make_shared<PendingCoins>();
   Parents parents_;  // it calls an early child by its place among the coins
   std::optional<PendingKeys> keys_;
   Joined joined_;

@@ -39,8 +39,8 @@ class Store {
   // Sets what blocks hold of the coins at these places in infos[tag].
   void read_coins(std::vector<Place> places, cdb_coin_info *infos) const;
   // Set *first_bad to the smallest tag of a name that is a coin's (new_names), or that is not an
-  // unspent coin's (spends), if that is smaller. Both must be sorted. Of spends all that is known is
-  // appended, by their tags.
+  // unspent coin's (spends), if that is smaller. Both must be sorted. Of spends all that is known
+  // is appended, by their tags.
   void check_absent(const std::vector<Asked> &new_names, size_t *first_bad) const;
   void check_spendable(const std::vector<Asked> &spends, size_t *first_bad,
                        std::vector<Place> *places) const;

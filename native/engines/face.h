@@ -6,7 +6,8 @@
 //             count
 //   okv_run   with a constructor of (okv *, space), and add() and finish()
 //   okv_view  with a constructor of (okv *)
-//   okv_scan  with a constructor of (okv *, view, space, bounds, is_reverse, reuse), next() and kv()
+//   okv_scan  with a constructor of (okv *, view, space, bounds, is_reverse, reuse), next() and
+//   kv()
 //
 // What they throw becomes errors.
 #pragma once

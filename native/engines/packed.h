@@ -63,8 +63,8 @@ struct Seeks {
   okv_reuse reuse;
 };
 
-// Goes through seeks until the page is full. nearest(sought, &key, &value): whether there is such an
-// entry, whatever it begins with.
+// Goes through seeks until the page is full. nearest(sought, &key, &value): whether there is such
+// an entry, whatever it begins with.
 template <typename Nearest>
 void add_nearest(const Seeks &seeks, Nearest nearest, okv_page *page, uint8_t *found,
                  size_t *done) {

@@ -116,7 +116,6 @@ rocksdb::ColumnFamilyOptions random_options(rocksdb::BlockBasedTableOptions tabl
   return options;
 }
 
-
 Status remove_if_there(const std::string &path) {
   if (std::remove(path.c_str()) == 0 || errno == ENOENT) return Status::OK();
   return Status::IOError("can't remove " + path, std::strerror(errno));
@@ -306,9 +305,9 @@ okv::okv(const char *path, const okv_options &wanted)
   for (size_t i = 0; i < wanted.n_spaces; ++i) {
     const okv_space &space = wanted.spaces[i];
     // A RocksDB database always has the first one, which is called so.
-    descriptors_.emplace_back(i == 0 ? rocksdb::kDefaultColumnFamilyName : space.name,
-                              space.order == OKV_RANDOM ? random_options(table, space)
-                                                        : ascending_options(table));
+    descriptors_.emplace_back(
+        i == 0 ? rocksdb::kDefaultColumnFamilyName : space.name,
+        space.order == OKV_RANDOM ? random_options(table, space) : ascending_options(table));
   }
 }
 

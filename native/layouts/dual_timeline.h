@@ -4,8 +4,8 @@
 //   timeline  Enc(name), 00 00, ~version (8)  each version
 //
 // Enc and ~ are as in mono_space.h, and so is name32, with which the spaces are latest32 and
-// timeline32. As of the newest block one look-up in `latest` answers, and else a seek in `timeline`.
-// docs/layouts/dual_timeline.md draws it.
+// timeline32. As of the newest block one look-up in `latest` answers, and else a seek in
+// `timeline`. docs/layouts/dual_timeline.md draws it.
 #pragma once
 
 #include "latest.h"

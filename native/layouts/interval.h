@@ -75,8 +75,10 @@ class Interval : public LayoutOf<Interval> {
   }
 
   void undo(const Source &, const Blocks &blocks, int64_t, Batch *to) const override {
-    erase(kFirst, blocks.confirm_count(), [&](size_t i) { return blocks.name(i); }, to);
-    erase(kSecond, blocks.spend_count(), [&](size_t i) { return blocks.spend(i); }, to);
+    erase(
+        kFirst, blocks.confirm_count(), [&](size_t i) { return blocks.name(i); }, to);
+    erase(
+        kSecond, blocks.spend_count(), [&](size_t i) { return blocks.spend(i); }, to);
   }
 
   std::unique_ptr<CoinScan> scan(const Source &source, int64_t as_of) const override {

@@ -2,8 +2,8 @@
 //
 //   ascending   name (32), version (8), 00   a version; see versions.h
 //
-// version is the index of the block that wrote it, big endian. The version as of block h is the last
-// one before h + 1. docs/layouts/issue_196.md draws it.
+// version is the index of the block that wrote it, big endian. The version as of block h is the
+// last one before h + 1. docs/layouts/issue_196.md draws it.
 #pragma once
 
 #include "options.h"

@@ -1,5 +1,5 @@
-// What layouts with one row a coin share: its newest version, which a spend replaces. It may be newer
-// than the block as of which it is read: then less of it counts.
+// What layouts with one row a coin share: its newest version, which a spend replaces. It may be
+// newer than the block as of which it is read: then less of it counts.
 //
 //   the row   a version; see versions.h
 //
@@ -88,8 +88,7 @@ class Latest {
         to->erase(space_, key);
         continue;
       }
-      to->put(space_, key,
-              version_value(next->confirmed_index, next->spent_index, next->position));
+      to->put(space_, key, version_value(next->confirmed_index, next->spent_index, next->position));
       ++next;
     }
   }

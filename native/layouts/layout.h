@@ -65,7 +65,7 @@ struct AsOf {
 
 inline Failure damage(const char *what) { return {CDB_CORRUPT, "", what}; }
 
-// All coins as of a block, by name.
+// Coins, each at most once a block.
 class CoinScan {
  public:
   virtual ~CoinScan() = default;
@@ -80,14 +80,13 @@ class Layout {
   // Its two spaces. Their names tell them from those of other layouts and options.
   virtual LayoutSpaces spaces() const = 0;
 
-  // Whether what it writes of a spend tells where the coin is confirmed: those places are looked up,
-  // then, when the spend is checked.
+  // Whether what it writes of a spend tells where the coin is confirmed: those places are looked
+  // up, then, when the spend is checked.
   virtual bool repeats_places() const = 0;
 
   // Appends what counts as of a block of these coins, in their order. The names must be sorted.
   virtual void find(const Source &source, const std::vector<Asked> &sorted, Wanted wanted,
-                    const AsOf &as_of, okv_reuse reuse,
-                    std::vector<CoinState> *found) const = 0;
+                    const AsOf &as_of, okv_reuse reuse, std::vector<CoinState> *found) const = 0;
 
   // Puts what one of the two spaces gets of coins that are confirmed, or spent, or both.
   virtual void put(Space space, const Coins &coins, Batch *to) const = 0;
@@ -97,7 +96,14 @@ class Layout {
   // it may be undone before or after. A crash can come in between, and it is done again.
   virtual void undo(const Source &source, const Blocks &blocks, int64_t kept, Batch *to) const = 0;
 
+  // All coins as of a block, by name.
   virtual std::unique_ptr<CoinScan> scan(const Source &source, int64_t as_of) const = 0;
+
+  // The versions of the blocks first … last, by block and name; null where it has none in that
+  // order, and they are made from the blocks.
+  virtual std::unique_ptr<CoinScan> log(const Source &, int64_t /*first*/, int64_t /*last*/) const {
+    return nullptr;
+  }
 };
 
 // For layouts with put_rows(space, coins, put), which calls put(key, value) in the order of keys.

@@ -3,8 +3,8 @@
 //   latest_by_name  name (32)               the newest version; see versions.h
 //   heights         version (8), name (32)  each version
 //
-// version is the index of the block that wrote it, big endian. The log has no seek by a name: as of any
-// block the newest version answers, as far as it counts. docs/layouts/option_1.md draws it.
+// version is the index of the block that wrote it, big endian. The log has no seek by a name: as of
+// any block the newest version answers, as far as it counts. docs/layouts/option_1.md draws it.
 #pragma once
 
 #include "latest.h"
@@ -63,7 +63,35 @@ class Option1 : public LayoutOf<Option1> {
     return latest_.scan(source, as_of);
   }
 
+  std::unique_ptr<CoinScan> log(const Source &source, int64_t first, int64_t last) const override {
+    Key begin, end;
+    begin.add_height(static_cast<uint64_t>(first));
+    end.add_height(static_cast<uint64_t>(last + 1));
+    return std::make_unique<Log>(RowsInTurn(source, kSecond, begin, end));
+  }
+
  private:
+  class Log : public CoinScan {
+   public:
+    explicit Log(RowsInTurn rows) : rows_(std::move(rows)) {}
+    bool next(size_t most, std::vector<NamedCoin> *coins) override {
+      while (coins->size() < most) {
+        if (!rows_.next()) return false;
+        if (rows_.key().n != kLogKeyBytes) throw damage("a version's key makes no sense");
+        const CoinState state = version_in(rows_.value(), 0);
+        NamedCoin &coin = coins->emplace_back();
+        std::memcpy(coin.name.data(), rows_.key().bytes + kHeightBytes, kNameBytes);
+        coin.confirmed_index = state.confirmed_index;
+        coin.position = state.position;
+        coin.spent_index = state.spent_index;
+      }
+      return true;
+    }
+
+   private:
+    RowsInTurn rows_;
+  };
+
   // What a block touched.
   struct Touched {
     uint64_t version;

@@ -64,8 +64,10 @@ inline bool is_visible(uint32_t index, int64_t as_of) { return int64_t{index} <=
 // One row after the other of a scan.
 class RowsInTurn {
  public:
-  RowsInTurn(const Source &source, Space space)
-      : rows_(source, space, {}, {}, /*is_reverse=*/false, OKV_ONCE, kPageBytes) {}
+  // first, end: of the keys; all of them where they are empty.
+  explicit RowsInTurn(const Source &source, Space space, const Span &first = {},
+                      const Span &end = {})
+      : rows_(source, space, first, end, /*is_reverse=*/false, OKV_ONCE, kPageBytes) {}
   // Whether there is a row, which is good until the next call.
   bool next() {
     if (++at_ < rows_.n()) return true;

@@ -28,10 +28,8 @@ struct Named {
 };
 
 constexpr Named kLayouts[] = {
-    {"interval", make<Interval>},
-    {"mono_space", make<MonoSpace>},
-    {"dual_timeline", make<DualTimeline>},
-    {"option_1", make<Option1>},
+    {"interval", make<Interval>},          {"mono_space", make<MonoSpace>},
+    {"dual_timeline", make<DualTimeline>}, {"option_1", make<Option1>},
     {"issue_196", make<Issue196>},
 };
 

@@ -7,7 +7,8 @@
 // layout says by a class Keys:
 //
 //   kMostBytes, kSuffixBytes     of a key; and those behind what all versions of a coin share
-//   kIsBefore, kIsNewestFirst    whether the version as of a block is at or before what is sought for
+//   kIsBefore, kIsNewestFirst    whether the version as of a block is at or before what is sought
+//   for
 //                                it; and whether a coin's versions descend
 //   key(name, version)           a Key
 //   sought(name, as_of)          a Key, near which the version as of a block is
