@@ -25,6 +25,8 @@ PAGE_ROWS = 4096
 BY_CREATION = "creation"
 """An order of states, as a module's HISTORY has it: by the block that confirms a coin, and then as
 that block has it."""
+BY_NAME = "name"
+"""Another order: by name; and what is in memory yet behind what is stored, by creation."""
 ABOVE_ALL = MAX_U32 + 1
 """A height above every block."""
 

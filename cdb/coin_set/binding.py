@@ -6,8 +6,9 @@ module for each engine, and each is optional.
 
 import os
 from array import array
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from enum import IntEnum
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 from weakref import finalize
@@ -70,6 +71,15 @@ class State(NamedTuple):
         return self.newest is None and self.sequence == 0
 
 
+def _add_ended(ended: Ended, close: Callable[[Any], None], handle: Any) -> None:
+    ended.add((close, handle))
+
+
+def _close(ended: tuple[Callable[[Any], None], Any]) -> None:
+    close, handle = ended
+    close(handle)
+
+
 class CoinSet:
     """The database in a directory of an engine's, which must exist.
 
@@ -85,7 +95,7 @@ class CoinSet:
         self._engine = engine
         self._native = engine.load()
         self._ffi = self._native.ffi
-        self._ended = Ended(self._native.lib.cdb_set_cursor_close)
+        self._ended = Ended(_close)
         self._handle: Any = None
         native_options = self._ffi.new("cdb_set_options *")
         layout = self._ffi.new("char[]", options.layout.encode())
@@ -155,6 +165,29 @@ class CoinSet:
         )
         return infos, found
 
+    def find_as_of(self, names: bytes | memoryview, height: int) -> tuple[bytearray, bytearray]:
+        """The same as of a height, from -1 on."""
+        ffi = self._ffi
+        n = len(names) // NAME_BYTES
+        infos, found = bytearray(INFO_BYTES * n), bytearray(n)
+        self._call(
+            "find_as_of",
+            ffi.from_buffer("uint8_t[]", names),
+            n,
+            height,
+            ffi.from_buffer("cdb_coin_info[]", infos),
+            ffi.from_buffer("uint8_t[]", found),
+        )
+        return infos, found
+
+    def state_at(self, height: int, *, only_unspent: bool) -> "CoinPages":
+        """All coins of this moment as of a height, or those that are unspent then."""
+        return self._coin_pages("state_open", height, only_unspent)
+
+    def versions(self, first: int, last: int) -> "CoinPages":
+        """What each of the blocks first … last has made of coins, of this moment."""
+        return self._coin_pages("versions_open", first, last)
+
     def ask(self, query: CoinQuery) -> bytearray:
         """The coins that a checked query asks for; see cdb.coin_query."""
         self._end_cursors()
@@ -220,11 +253,22 @@ class CoinSet:
         self._native.lib.cdb_set_release(handle)
 
     def _cursor(self, function: str, *arguments: int) -> "Cursor":
+        return Cursor(self, *self._reader("cursor", function, *arguments))
+
+    def _coin_pages(self, function: str, *arguments: int) -> "CoinPages":
+        return CoinPages(self, *self._reader("coins", function, *arguments))
+
+    def _reader(
+        self, kind: str, function: str, *arguments: int
+    ) -> tuple[Any, Callable[[Any], None]]:
+        """The handle of what reads over several calls, and what is to be told when it is over."""
         self._end_cursors()
-        database, end = self._open_handle(), self._ended.add
-        kind = "cdb_set_cursor"
+        close = getattr(self._native.lib, f"{PREFIX}{kind}_close")
+        end = partial(_add_ended, self._ended, close)
+        kind = PREFIX + kind
+        database = self._open_handle()
         handle = self._engine.open(self.path, function, database, *arguments, kind=kind, close=end)
-        return Cursor(self, handle, self._ended)
+        return handle, end
 
     def _end_cursors(self) -> None:
         """End the cursors that nobody has any more: here, and not where a finalizer runs."""
@@ -243,10 +287,10 @@ class CoinSet:
 class Cursor:
     """Blocks in order, from one moment's view. One call at a time."""
 
-    def __init__(self, database: CoinSet, handle: Any, ended: Ended) -> None:
+    def __init__(self, database: CoinSet, handle: Any, end: Callable[[Any], None]) -> None:
         self._database = database
         self._handle = handle
-        finalize(self, ended.add, handle)
+        finalize(self, end, handle)
         self._failure: CdbError | None = None
 
     def next(self, entries: int) -> PackedBlocks | None:
@@ -289,3 +333,28 @@ class Cursor:
         block, found = database._ffi.new("cdb_set_block *"), database._ffi.new("int32_t *")
         database._engine.call(database.path, "cursor_next", self._handle, block, found)
         return block if found[0] else None
+
+
+class CoinPages:
+    """Coins in order, a page at a time, from one moment's view. One call at a time."""
+
+    def __init__(self, database: CoinSet, handle: Any, end: Callable[[Any], None]) -> None:
+        self._database = database
+        self._handle = handle
+        self.end = finalize(self, end, handle)
+        """Lets go of the moment."""
+
+    def next(self, rows: int) -> tuple[bytearray, bytearray] | None:
+        """At most so many names, and their packed infos; None at the end."""
+        database, ffi = self._database, self._database._ffi
+        names, infos = bytearray(NAME_BYTES * rows), bytearray(INFO_BYTES * rows)
+        n = ffi.new("size_t *")
+        to = ffi.from_buffer("uint8_t[]", names), ffi.from_buffer("cdb_coin_info[]", infos)
+        database._engine.call(database.path, "coins_next", self._handle, rows, *to, n)
+        for buffer in to:
+            ffi.release(buffer)
+        if n[0] == 0:
+            self.end()
+            return None
+        del names[NAME_BYTES * n[0] :], infos[INFO_BYTES * n[0] :]
+        return names, infos

@@ -16,7 +16,7 @@ from typing import Any, ClassVar, NamedTuple, NoReturn
 
 from cdb.blocks import BlockSpendInfo, checked_index, checked_names, named_block
 from cdb.coin_query import CoinQuery
-from cdb.coin_set.binding import CoinSet, Cursor, Keys, Options
+from cdb.coin_set.binding import CoinPages, CoinSet, Cursor, Keys, Options
 from cdb.coin_set.check import DB, FORMAT_VERSION, STEP_COINS, check_coin_set, repair_coin_set
 from cdb.coin_set.promise import NEWEST_FILE, Promise, read_promise, write_promise
 from cdb.coins import MAX_U32, CoinInfo, bytes32
@@ -27,9 +27,8 @@ from cdb.disk.paths import located
 from cdb.disk.sharing import beside, file_marks, read_unchanged, reading, whole, writing
 from cdb.durability import Durability
 from cdb.errors import CorruptDatabaseError, DatabaseLockedError, WrongDatabaseError
-from cdb.history import PAGE_ROWS, PackedHistory, Page, checked_height, mask
+from cdb.history import ABOVE_ALL, PAGE_ROWS, PackedHistory, Page, checked_height
 from cdb.indexed import EXTRAS, PUZZLE_HASH, Indexed, extra_for, how_to_index
-from cdb.moments import Moment, Moments, state_pages, unspent_pages, version_pages
 from cdb.native import NativeEngine
 from cdb.packed import (
     Packed,
@@ -91,7 +90,7 @@ class UnfinishedKeysError(WrongDatabaseError):
 
 class CoinSetSchema(PackedHistory):
     """Keeps coins, spends and blocks in an engine; see cdb.schemas.Schema for the methods. As of a
-    height it answers by the mask (cdb.history); states come by creation.
+    height the layout answers; states come by name.
 
     kind: which one; a schema is a subclass that says so.
     commit_entries: coins that are collected in memory before they are committed and indexed.
@@ -123,7 +122,6 @@ class CoinSetSchema(PackedHistory):
         self._path = located(path, read_only=read_only)
         super().__init__(self._path, read_only=read_only)
         self._durable = durability is Durability.POWER
-        self._moments = Moments()
         sizes = commit_entries, ingest_entries, cache_mb << 20
         with ExitStack() as undo:
             self._home = Home(
@@ -204,9 +202,8 @@ class CoinSetSchema(PackedHistory):
         with self.guard.write():
             if self._promised.newest > block_index:
                 self._promise(Promise(-1, self._promised.sequence))
-            with self._moments.rewinding(block_index, self._read_blocks):
-                self._coins.begin_rewind(max(block_index, -1))
-                self._newest = self._coins.state.newest
+            self._coins.begin_rewind(max(block_index, -1))
+            self._newest = self._coins.state.newest
             self._end_rewind()
 
     def blocks(self) -> Iterator[BlockSpendInfo]:
@@ -223,24 +220,19 @@ class CoinSetSchema(PackedHistory):
         self, coin_names: Packed, height: int
     ) -> tuple[bytearray, bytearray]:
         """See HistoryPacked."""
-        names, height = checked_packed_names(coin_names), checked_height(height)
-        infos, found = self._coins.find(names)
-        mask(infos, found, [height] * len(found))
-        return infos, found
+        return self._coins.find_as_of(checked_packed_names(coin_names), checked_height(height))
 
     def state_at_packed(self, height: int) -> Iterator[Page]:
         """See HistoryPacked."""
-        height = checked_height(height)
-        return self.iteration(state_pages(self._path, *self._moment(0, height), height))
+        return self._pages_of(self._state_at(checked_height(height), only_unspent=False))
 
     def unspent_packed(self) -> Iterator[Page]:
         """See HistoryPacked."""
-        return self.iteration(unspent_pages(self.state_at_packed(MAX_U32)))
+        return self._pages_of(self._state_at(ABOVE_ALL, only_unspent=True))
 
     def versions_packed(self, first: int, last: int) -> Iterator[Page]:
         """See HistoryPacked."""
-        first, last = checked_height(first), checked_height(last)
-        return self.iteration(version_pages(self._path, *self._moment(first, last)))
+        return self._pages_of(self._versions(checked_height(first), checked_height(last)))
 
     @whole
     def close(self) -> None:
@@ -336,21 +328,20 @@ class CoinSetSchema(PackedHistory):
         return self.iteration(iter(partial(self._next_of, cursor, entries), None))
 
     @beside
-    def _moment(self, first: int, last: int) -> tuple[Moment, Iterator[PackedBlocks]]:
-        """The moment of now, and its blocks first … last."""
-        with self._moments.opening(lambda: self._newest, self._find) as moment:
-            return moment, self._read_blocks(max(0, first), min(last, moment.newest))
-
-    def _read_blocks(self, first: int, last: int) -> Iterator[PackedBlocks]:
-        """The blocks first … last as they are now, with names."""
-        if first > last:
-            return iter(())
-        cursor = self._coins.cursor(first, last)
-        return map(with_names, iter(partial(self._next_of, cursor, PAGE_ROWS), None))
+    def _state_at(self, height: int, *, only_unspent: bool) -> CoinPages:
+        return self._coins.state_at(height, only_unspent=only_unspent)
 
     @beside
-    def _find(self, names: bytes) -> tuple[bytearray, bytearray]:
-        return self._coins.find(names)
+    def _versions(self, first: int, last: int) -> CoinPages:
+        return self._coins.versions(first, last)
+
+    def _pages_of(self, coins: CoinPages) -> Iterator[Page]:
+        return self.iteration(iter(partial(self._next_page, coins), None))
+
+    @beside
+    def _next_page(self, coins: CoinPages) -> Page | None:
+        rows = coins.next(PAGE_ROWS)
+        return None if rows is None else Page(*rows)
 
     @beside
     def _next_of(self, cursor: Cursor, entries: int) -> PackedBlocks | None:

@@ -10,7 +10,7 @@ from cdb.coin_set import schema
 from cdb.coin_set.binding import PREFIX
 from cdb.coin_set.schema import CoinSetSchema, IndexedCoinSetSchema, Kind, open_coin_set
 from cdb.durability import Durability
-from cdb.history import BY_CREATION
+from cdb.history import BY_NAME
 from cdb.indexed import PUZZLE_HASH
 from cdb.limits import OLDER_PROMISE, Limit
 from cdb.native import NativeEngine
@@ -64,7 +64,7 @@ class IndexedLmdbKvSchema(IndexedCoinSetSchema):
 
 SCHEMA = partial(open_coin_set, LmdbKvSchema, IndexedLmdbKvSchema)
 INDEXED = partial(IndexedLmdbKvSchema, index=PUZZLE_HASH)
-HISTORY = BY_CREATION
+HISTORY = BY_NAME
 SMALL = partial(SCHEMA, commit_entries=40, ingest_entries=15)
 CHECKSUMMED = "db/(FORMAT|NEWEST)"
 NOT_DURABLE = ("*/lock.mdb",)

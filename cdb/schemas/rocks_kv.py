@@ -14,7 +14,7 @@ from cdb.coin_set.schema import (
     Kind,
     open_coin_set,
 )
-from cdb.history import BY_CREATION
+from cdb.history import BY_NAME
 from cdb.indexed import PUZZLE_HASH
 from cdb.limits import OLDER_PROMISE, ROCKSDB, ROCKSDB_NOT_DURABLE, Limit
 from cdb.native import rocksdb_engine
@@ -54,7 +54,7 @@ class IndexedRocksKvSchema(IndexedCoinSetSchema):
 
 SCHEMA = partial(open_coin_set, RocksKvSchema, IndexedRocksKvSchema)
 INDEXED = partial(IndexedRocksKvSchema, index=PUZZLE_HASH)
-HISTORY = BY_CREATION
+HISTORY = BY_NAME
 SMALL = partial(SCHEMA, commit_entries=40, ingest_entries=15)
 CHECKSUMMED = "db/(FORMAT|NEWEST)"
 NOT_DURABLE = ROCKSDB_NOT_DURABLE
