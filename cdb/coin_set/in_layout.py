@@ -20,8 +20,10 @@ from cdb.progress import Progress
 def schema_of(name: str, interval: ModuleType) -> ModuleType:
     """What the module of a schema has, for LAYOUT@ENGINE. interval: the module of that engine."""
     layout_name = name.partition("@")[0]
-    layout, kind = LAYOUTS[layout_name], Kind(name, interval.KIND.engine, layout_name)
-    opened = partial(open_in_layout, kind)
+    layout = LAYOUTS[layout_name]
+    kind = Kind(name, interval.KIND.engine, layout_name)
+    plain = interval.KIND if layout_name == "interval" else kind
+    opened = partial(open_in_layout, plain, kind)
     made = ModuleType(f"cdb.schemas.{name}", f"Everything in {name}: {layout.what}.")
     vars(made).update(
         {key: value for key, value in vars(interval).items() if key.isupper()},
@@ -30,28 +32,28 @@ def schema_of(name: str, interval: ModuleType) -> ModuleType:
         SCHEMA=opened,
         SMALL=partial(opened, commit_entries=40, ingest_entries=15),
         INDEXED=partial(opened, index=PUZZLE_HASH),
-        check=partial(_check, kind),
-        repair=partial(_repair, kind),
+        check=partial(_check, plain, kind),
+        repair=partial(_repair, plain, kind),
         missing=interval.missing,
         versions=interval.versions,
     )
     return made
 
 
-def open_in_layout(kind: Kind, path: str | PathLike[str], **options: Any) -> CoinSetSchema:
-    """Open a coin set, or make one, whose layout has options. See open_coin_set()."""
+def open_in_layout(
+    plain: Kind, kind: Kind, path: str | PathLike[str], **options: Any
+) -> CoinSetSchema:
+    """Open a coin set, or make one, by a layout with options. See open_coin_set().
+
+    plain: its kind without any; kind: what those with some begin with.
+    """
     layout = LAYOUTS[kind.layout]
     mine = {name: options.pop(name) for name in layout.options if name in options}
-    kept = "".join(f",{name}=yes" for name in layout.bytes_by if mine.get(name))
-    others = "".join(
-        f",{name}={_word(mine.get(name, value))}" for name, value in layout.others.items()
+    kept, others = layout.text_of(mine)
+    named = kind._replace(name=kind.name + kept) if kept else plain
+    return open_coin_set(
+        *_schemas(named._replace(layout=kind.layout + kept + others)), path, **options
     )
-    kind = Kind(kind.name + kept, kind.engine, kind.layout + kept + others)
-    return open_coin_set(*_schemas(kind), path, **options)
-
-
-def _word(value: bool) -> str:
-    return "yes" if value else "no"
 
 
 @cache
@@ -66,21 +68,23 @@ def _schemas(kind: Kind) -> tuple[type[CoinSetSchema], type[IndexedCoinSetSchema
     return Plain, WithKeys
 
 
-def _kind_at(kind: Kind, path: Path) -> Kind:
+def _kind_at(plain: Kind, kind: Kind, path: Path) -> Kind:
     """The kind with the options that FORMAT says; without any, where it says nothing of it."""
     try:
         found = format_at(located(path, read_only=True))
     except CorruptDatabaseError:
-        return kind
-    if found is None or found.schema.partition(",")[0] != kind.name:
-        return kind
+        return plain
+    if found is None or not found.schema.startswith(f"{kind.name},"):
+        return plain
     kept = found.schema.removeprefix(kind.name)
-    return Kind(found.schema, kind.engine, kind.layout + kept)
+    return kind._replace(name=found.schema, layout=kind.layout + kept)
 
 
-def _check(kind: Kind, path: Path, progress: Progress) -> Iterator[Damage]:
-    return _kind_at(kind, path).check(path, progress)
+def _check(plain: Kind, kind: Kind, path: Path, progress: Progress) -> Iterator[Damage]:
+    return _kind_at(plain, kind, path).check(path, progress)
 
 
-def _repair(kind: Kind, path: Path, damages: Sequence[Damage], progress: Progress) -> None:
-    _kind_at(kind, path).repair(path, damages, progress)
+def _repair(
+    plain: Kind, kind: Kind, path: Path, damages: Sequence[Damage], progress: Progress
+) -> None:
+    _kind_at(plain, kind, path).repair(path, damages, progress)

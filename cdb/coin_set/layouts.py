@@ -1,49 +1,70 @@
-"""The layouts of a coin set over ordered keys but the first one, by name.
+"""The layouts of a coin set over ordered keys, by name.
 
 native/layouts/ has what they are, and docs/layouts/ draws them. A schema is LAYOUT@ENGINE.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from types import MappingProxyType
 from typing import NamedTuple
 
-
-def yes_or_no(text: str) -> bool:
-    """An option's value. Raises ValueError."""
-    if text not in ("yes", "no"):
-        raise ValueError(f"'{text}' is neither yes nor no")
-    return text == "yes"
+_NONE: Mapping[str, Sequence[str]] = MappingProxyType({})
+_NO_YES, _YES_NO = ("no", "yes"), ("yes", "no")
 
 
 class Layout(NamedTuple):
-    """What it is, in a line; and its options.
+    """What it is, in a line; and the values of its options, the first one where nobody says.
 
-    bytes_by: those that keys or values depend on, so FORMAT keeps them. others: by their values
-    where nobody says.
+    bytes_by: those that keys or values depend on, so FORMAT keeps them; others: all others.
     """
 
     what: str
-    bytes_by: Sequence[str] = ()
-    others: Mapping[str, bool] = {}
+    bytes_by: Mapping[str, Sequence[str]] = _NONE
+    others: Mapping[str, Sequence[str]] = _NONE
 
     @property
-    def options(self) -> Mapping[str, Callable[[str], object]]:
+    def options(self) -> Mapping[str, Callable[[str], str]]:
         """See cdb.schemas.registry."""
-        return dict.fromkeys((*self.bytes_by, *self.others), yes_or_no)
+        return {
+            name: partial(_one_of, values)
+            for name, values in {**self.bytes_by, **self.others}.items()
+        }
+
+    def text_of(self, options: Mapping[str, str]) -> tuple[str, str]:
+        """Those that FORMAT keeps, and the others, as ``,NAME=VALUE`` each."""
+        kept, others = (
+            "".join(
+                f",{name}={options[name]}"
+                for name, values in known.items()
+                if options.get(name, values[0]) != values[0]
+            )
+            for known in (self.bytes_by, self.others)
+        )
+        return kept, others
+
+
+def _one_of(values: Sequence[str], text: str) -> str:
+    if text not in values:
+        raise ValueError(f"'{text}' is not {' or '.join(values)}")
+    return text
 
 
 LAYOUTS: Mapping[str, Layout] = {
+    "interval": Layout(
+        "where a coin is confirmed, and where it is spent", {"spends": ("own_row", "in_row")}
+    ),
     "mono_space": Layout(
         "versions of each coin in one keyspace, the newest first",
-        ("name32",),
-        {"prefix_filter": True},
+        {"name32": _NO_YES},
+        {"prefix_filter": _YES_NO},
     ),
     "dual_timeline": Layout(
         "the newest version of each coin, and beside it all of them",
-        ("name32",),
-        {"prefix_filter": True},
+        {"name32": _NO_YES},
+        {"prefix_filter": _YES_NO},
     ),
     "option_1": Layout("the newest version of each coin, and a log of what each block changed"),
     "issue_196": Layout(
-        "versions of each coin in one keyspace, the oldest first", (), {"prefix_filter": True}
+        "versions of each coin in one keyspace, the oldest first", others={"prefix_filter": _YES_NO}
     ),
 }

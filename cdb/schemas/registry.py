@@ -91,7 +91,12 @@ _NAMES = {module: name for name, module in BY_ENGINE.items()}
 def layout_names() -> list[str]:
     """Coin sets over ordered keys by other layouts than interval, as LAYOUT@ENGINE."""
     engines = [name.partition("@")[2] for name in BY_ENGINE]
-    return [f"{layout}@{engine}" for layout in LAYOUTS for engine in engines]
+    return [
+        name
+        for layout in LAYOUTS
+        for engine in engines
+        if (name := f"{layout}@{engine}") not in BY_ENGINE
+    ]
 
 
 ALL_DURABILITIES = (Durability.POWER, Durability.PROCESS, Durability.NONE)
@@ -184,8 +189,10 @@ def find_schema(spec: str, *, folder: Path | None = None) -> SchemaInfo:
     """
     spec, *options = spec.split(",")
     module_name, _, attribute = spec.partition(":")
-    in_layout = module_name if module_name in layout_names() else None
+    in_layout = None
     if "@" in module_name:
+        if module_name in layout_names() or _has_layout_options(module_name, options):
+            in_layout = module_name
         module_name = _module_by_engine(module_name)
     if module_name in OWN_SCHEMAS:
         module_name = f"cdb.schemas.{module_name}"
@@ -207,11 +214,17 @@ def find_schema(spec: str, *, folder: Path | None = None) -> SchemaInfo:
     return _with_options(_describe(module, factory), getattr(module, "OPTIONS", {}), options)
 
 
+def _has_layout_options(name: str, options: Sequence[str]) -> bool:
+    layout = LAYOUTS.get(name.partition("@")[0])
+    given = {option.partition("=")[0] for option in options}
+    return name in BY_ENGINE and layout is not None and not given.isdisjoint(layout.options)
+
+
 def _module_by_engine(name: str) -> str:
     if name in BY_ENGINE:
         return BY_ENGINE[name]
     layout, _, engine = name.partition("@")
-    layouts = sorted({"interval", *LAYOUTS})
+    layouts = sorted(LAYOUTS)
     if layout not in layouts:
         raise UnknownSchemaError(f"no layout '{layout}'; there is {', '.join(layouts)}")
     if layout != "interval" and f"interval@{engine}" in BY_ENGINE:

@@ -203,8 +203,9 @@ void Pending::keep(size_t n_blocks, size_t n_coins, int64_t newest) {
   for (size_t at = spends_kept; at < from.spends.size(); at += kNameBytes) {
     const uint8_t *const name = from.spends.data() + at;
     const size_t i = known_->table.find(known_->coins, name, known_->table.hash(name), &probes_);
-    if (i != NameTable::kNone && known_->coins[i].spent_index > newest)
-      known_->coins[i].spent_index = 0;
+    if (i == NameTable::kNone) continue;
+    PendingCoin &coin = known_->coins[i];
+    if (coin.spent_index > newest) coin.spent_index = 0;
   }
   from.blocks.resize(n_blocks);
   from.spends.resize(spends_kept);

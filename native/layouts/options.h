@@ -1,8 +1,6 @@
 // A layout with its options, as text: "mono_space,name32=yes".
 #pragma once
 
-#include "common/failure.h"
-
 #include <string>
 #include <string_view>
 
@@ -14,14 +12,15 @@ class Options {
 
   std::string_view layout() const { return text_.substr(0, text_.find(',')); }
   // What an option says.
-  bool is_set(std::string_view option, bool otherwise) const {
+  std::string_view value(std::string_view option, std::string_view otherwise) const {
     const std::string lead = "," + std::string(option) + "=";
     const size_t at = text_.find(lead);
     if (at == std::string_view::npos) return otherwise;
     const std::string_view rest = text_.substr(at + lead.size());
-    const std::string_view value = rest.substr(0, rest.find(','));
-    if (value != "yes" && value != "no") throw Failure(CDB_INVALID, "", "an option is yes or no");
-    return value == "yes";
+    return rest.substr(0, rest.find(','));
+  }
+  bool is_set(std::string_view option, bool otherwise) const {
+    return value(option, otherwise ? "yes" : "no") == "yes";
   }
 
  private:

@@ -3,6 +3,7 @@
 
 #include "dual_timeline.h"
 #include "interval.h"
+#include "interval_in_row.h"
 #include "issue_196.h"
 #include "mono_space.h"
 #include "option_1.h"
@@ -16,10 +17,13 @@ using Make = std::unique_ptr<Layout> (*)(const Options &);
 
 template <typename Made>
 std::unique_ptr<Layout> make(const Options &options) {
-  if constexpr (std::is_constructible_v<Made, const Options &>)
-    return std::make_unique<Made>(options);
-  else
-    return std::make_unique<Made>();
+  return std::make_unique<Made>(options);
+}
+
+template <>
+inline std::unique_ptr<Layout> make<Interval>(const Options &options) {
+  if (options.value("spends", "own_row") == "in_row") return std::make_unique<IntervalInRow>();
+  return std::make_unique<Interval>();
 }
 
 struct Named {
@@ -36,7 +40,7 @@ constexpr Named kLayouts[] = {
 inline std::unique_ptr<Layout> layout_of(const Options &options) {
   for (const Named &each : kLayouts)
     if (each.name == options.layout()) return each.make(options);
-  throw Failure(CDB_INVALID, "", "no layout " + std::string(options.layout()));
+  throw cdb::Failure(CDB_INVALID, "", "no layout " + std::string(options.layout()));
 }
 
 }  // namespace cdb::layouts

@@ -17,6 +17,7 @@ MODULES = {
     "rocksdb": "cdb.rows._rocksdb",
     "kv_rocksdb": "cdb.coin_set._kv_rocksdb",
     "coin_log": "cdb.coin_log._coin_log",
+    "layouts": "cdb",
 }
 TARGETS = {
     source.stem: module

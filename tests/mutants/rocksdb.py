@@ -40,9 +40,9 @@ BLIND = (
     ),
     Mutant(
         "kv-spends-of-rewound-blocks",
-        "native/coin_set/store.cpp",
-        "if (interval::is_visible(spent_index, newest_)) found(i, spent_index);",
-        "found(i, spent_index);",
+        "native/layouts/interval.h",
+        "if (is_visible(spent_index, as_of))",
+        "if (spent_index > 0)",
         9,
         "coins spent by rewound blocks are unspent at once, erased or not",
         _KV,
@@ -61,8 +61,8 @@ BLIND = (
     Mutant(
         "kv-refusal-leaves-spends",
         "native/coin_set/pending.cpp",
-        "if (i != NameTable::kNone && coins_[i].spent_index > newest) coins_[i].spent_index = 0;",
-        "if (i != NameTable::kNone && coins_[i].spent_index > newest + 1) coins_[i].spent_index = 0;",
+        "if (coin.spent_index > newest) coin.spent_index = 0;",
+        "if (coin.spent_index > newest + 1) coin.spent_index = 0;",
         4,
         "what a refused block has spent is unspent",
         _KV,
@@ -71,8 +71,8 @@ BLIND = (
     Mutant(
         "kv-blames-the-block-before",
         "native/coin_set/database.cpp",
-        "while (b + 1 < sizes.size() && sizes[b + 1] <= i) ++b;",
-        "while (b + 1 < sizes.size() && sizes[b + 1] < i) ++b;",
+        "const auto behind = std::upper_bound(sizes.begin(), sizes.end(), first_bad_coin);",
+        "const auto behind = std::lower_bound(sizes.begin() + 1, sizes.end(), first_bad_coin);",
         15,
         "of a pack exactly the blocks before the bad one are kept",
         _KV,
@@ -236,7 +236,7 @@ SEEN = (
     Mutant(
         "kv-spends-of-no-block-are-read",
         "native/coin_set/database.cpp",
-        "const bool is_spent = coin != nullptr && int64_t{coin->spent_index} <= visible_;",
+        "const bool is_spent = coin != nullptr && int64_t{coin->spent_index} <= as_of;",
         "const bool is_spent = coin != nullptr;",
         14,
         "reads of other threads see whole blocks",

@@ -1,0 +1,38 @@
+// The layout "interval" with the option spends=in_row: one entry says where a coin is confirmed and
+// where it is spent.
+//
+//   rows  name (32)   the newest version; see versions.h
+//
+// A spend replaces it, by what the check of the spend has read. docs/layouts/interval.md says more.
+#pragma once
+
+#include "latest.h"
+
+namespace cdb::layouts {
+
+class IntervalInRow : public LayoutOf<IntervalInRow> {
+ public:
+  LayoutSpaces spaces() const override {
+    return {{{"rows", OKV_RANDOM, 0, 0}, {"unused", OKV_ASCENDING, 0, 0}}};
+  }
+  bool repeats_places() const override { return true; }
+  void find(const Source &source, const std::vector<Asked> &sorted, Wanted, const AsOf &as_of,
+            okv_reuse reuse, std::vector<CoinState> *found) const override {
+    rows_.find(source, sorted, as_of.index, reuse, found);
+  }
+  template <typename Put>
+  void put_rows(Space space, const Coins &coins, Put put) const {
+    if (space == kFirst) rows_.put_rows(coins, put);
+  }
+  void undo(const Source &source, const Blocks &blocks, int64_t kept, Batch *to) const override {
+    rows_.undo(source, blocks, kept, to);
+  }
+  std::unique_ptr<CoinScan> scan(const Source &source, int64_t as_of) const override {
+    return rows_.scan(source, as_of);
+  }
+
+ private:
+  const Latest<NameKeys> rows_{kFirst, NameKeys()};
+};
+
+}  // namespace cdb::layouts
