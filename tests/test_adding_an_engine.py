@@ -1,4 +1,5 @@
-"""docs/adding-an-engine.md adds an engine to a copy of the tree, which then keeps the contract."""
+"""docs/adding-an-engine.md adds an engine to a copy of the tree, which then keeps the contract; and
+docs/adding-a-layout.md a layout, which does so in that engine."""
 
 import os
 import re
@@ -22,13 +23,14 @@ TEST_SECONDS = 900
 NAMES = {"CDB_SCAN": "OFF", "CDB_ROCKSDB": "OFF", "CDB_LMDB": "OFF", "CDB_COIN_LOG": "OFF"}
 """What need not be built."""
 PAGE = (ROOT / "docs/adding-an-engine.md").read_text("utf-8")
+LAYOUT_PAGE = (ROOT / "docs/adding-a-layout.md").read_text("utf-8")
 
 Run = Callable[..., str]
 
 
-def block(language: str, beginning: str) -> str:
+def block(language: str, beginning: str, page: str = PAGE) -> str:
     """A block of the page."""
-    blocks: list[str] = re.findall(rf"^```{language}\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+    blocks: list[str] = re.findall(rf"^```{language}\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
     [found] = [each for each in blocks if each.lstrip().startswith(beginning)]
     return found
 
@@ -47,6 +49,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
         (copy / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, copy / name)
     add_toy(copy)
+    add_tagged(copy)
     # Not this environment: it knows of this very tree.
     venv = copy / "build/venv"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", venv], check=True)
@@ -84,6 +87,16 @@ def add_toy(copy: Path) -> None:
     insert(copy / "cdb/schemas/registry.py", others, block("python", '"interval@toy"'))
 
 
+def add_tagged(copy: Path) -> None:
+    shutil.copy(copy / "tests/toy_layout/tagged.h", copy / "native/layouts/tagged.h")
+    table = copy / "native/layouts/table.h"
+    insert(table, '#include "option_1.h"\n', '#include "tagged.h"\n')
+    line = block("cpp", '{"tagged"', LAYOUT_PAGE)
+    insert(table, '    {"issue_196", make<Issue196>},\n', line)
+    others = "LAYOUTS: Mapping[str, Layout] = {\n"
+    insert(copy / "cdb/coin_set/layouts.py", others, block("python", '"tagged"', LAYOUT_PAGE))
+
+
 def test_it_is_found(run: Run) -> None:
     assert "interval@toy" in run("-c", "from cdb.cmds.main import main; main()", "schemas")
 
@@ -96,6 +109,19 @@ def test_it_keeps_the_contract(run: Run) -> None:
     assert " passed" in told
 
 
+def test_a_new_layout_keeps_the_contract_and_history_in_it(run: Run) -> None:
+    arguments = ("-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:randomly")
+    told = run(
+        *arguments,
+        "tests/test_layouts.py",
+        "-k",
+        "tagged_toy and not indexed",
+        seconds=TEST_SECONDS,
+    )
+    assert " passed" in told
+
+
 @pytest.mark.parametrize("trial", ["kill", "power-strict", "eio-sync", "flip", "truncate"])
 def test_it_keeps_its_promises_under_faults(run: Run, trial: str) -> None:
-    run("-m", "cdb.testing.faults", trial, "toy_kv:SMALL", "--most", "40", seconds=TEST_SECONDS)
+    for spec in ("toy_kv:SMALL", "tagged@toy:SMALL"):
+        run("-m", "cdb.testing.faults", trial, spec, "--most", "40", seconds=TEST_SECONDS)

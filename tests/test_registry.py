@@ -179,10 +179,10 @@ def test_an_engine_takes_options(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("spec", "problem"),
     [
-        ("other@rocksdb", "no layout 'other'; there is interval"),
+        ("other@rocksdb", "no layout 'other'; there is dual_timeline, interval, "),
         ("interval@other", "no engine 'other' for interval; there is rocksdb"),
         ("interval@", "no engine '' for interval; there is rocksdb"),
-        ("@rocksdb", "no layout ''; there is interval"),
+        ("@rocksdb", "no layout ''; there is dual_timeline, interval, "),
         ("interval@rocksdb,", "schema interval@rocksdb has no option ''; it has cache_mb, "),
         ("rocks_kv,cash_mb=1", "schema interval@rocksdb has no option 'cash_mb'; it has cache_mb"),
         ("rocks_kv,cache_mb", "option cache_mb of schema interval@rocksdb has no value; write"),

@@ -12,7 +12,7 @@ from click.shell_completion import CompletionItem
 
 from cdb.cmds.echo import be_quiet
 from cdb.schemas import SchemaInfo, find_schema, schema_names
-from cdb.schemas.registry import OWN_SCHEMAS
+from cdb.schemas.registry import OWN_SCHEMAS, layout_names
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -37,7 +37,8 @@ class SchemaType(click.ParamType[SchemaInfo]):
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
         """The schema names that begin so."""
-        return [CompletionItem(name) for name in schema_names() if name.startswith(incomplete)]
+        names = (*schema_names(), *layout_names())
+        return [CompletionItem(name) for name in names if name.startswith(incomplete)]
 
 
 class PathType(click.Path):
@@ -114,7 +115,7 @@ def _database(words: Sequence[str], db: Path | None) -> tuple[SchemaInfo, Path]:
 
 def _is_path(word: str) -> bool:
     """Whether a word alone is the path of a database, and not a schema."""
-    if word in schema_names() or word in OWN_SCHEMAS or word.endswith(".py"):
+    if word in (*schema_names(), *OWN_SCHEMAS, *layout_names()) or word.endswith(".py"):
         return False
     if any(Path(f"{word}{end}").exists() for end in (".py", "/__init__.py")):
         return False

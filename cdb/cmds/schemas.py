@@ -8,6 +8,7 @@ from cdb.cmds.runner import run
 from cdb.cmds.table import table
 from cdb.errors import UnknownSchemaError
 from cdb.schemas import find_schema, schema_names
+from cdb.schemas.registry import layout_names
 
 NONE = "-"
 _FIELDS = ("name", "state", "indexed", "history", "description")
@@ -28,7 +29,7 @@ def schemas(*, as_json: bool) -> None:
       cdb schemas
       cdb schemas --json | jq -r '.[] | select(.state == "ready") | .name'
     """
-    rows = [_row(name) for name in schema_names()]
+    rows = [_row(name) for name in (*schema_names(), *layout_names())]
     if as_json:
         objects = [dict(zip(_FIELDS, row, strict=True)) for row in rows]
         known = ("indexed", "history")

@@ -15,6 +15,7 @@ from cdb.cmds.main import COMMANDS, cdb
 from cdb.cmds.node import node
 from cdb.cmds.options import PathType
 from cdb.schemas import schema_names
+from cdb.schemas.registry import layout_names
 from tests.conftest import Commands, contents
 
 # What the console script does.
@@ -111,7 +112,7 @@ def test_a_command_in_the_group_does_what_it_does_alone(run_command: Commands) -
         (["lo"], {"load_blocks"}),
         ([""], set(COMMANDS)),
         (["load_blocks", "sq"], {"sqlite_v3", "sqlite_row", "(files)"}),
-        (["dump_blocks", ""], {*schema_names(), "(files)"}),
+        (["dump_blocks", ""], {*schema_names(), *layout_names(), "(files)"}),
         (["verify", "memory", "m"], {"(files)"}),
         (
             ["verify", "memory", "--against", "ro"],

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 from cdb.schemas import find_schema, schema_names
+from cdb.schemas.registry import layout_names
 from tests.conftest import Commands
 
 
@@ -26,7 +27,7 @@ def test_every_schema_is_listed(run_command: Commands) -> None:
     result = run_command("schemas").fine()
     assert result.err == ""
     listed = rows(result.out)
-    assert [*listed] == schema_names()
+    assert [*listed] == [*schema_names(), *layout_names()]
     for name, row in listed.items():
         found = find_schema(name)
         offers = (found.indexed or "-", found.history or "-")
@@ -65,7 +66,7 @@ def test_installed_packages_add_theirs(run_command: Commands) -> None:
     )
     register(here, "missing_one", "their_missing_schema:SCHEMA")
     listed = rows(run_command("schemas").fine().out)
-    assert set(listed) == {*schema_names(), "theirs", "broken_one", "missing_one"}
+    assert set(listed) == {*schema_names(), *layout_names(), "theirs", "broken_one", "missing_one"}
     assert listed["theirs"] == ("ready", "their_schema:INDEXED", "-", "Theirs.")
     assert listed["missing_one"] == ("missing", "-", "-", "no engine; install it")
     state, *_, reason = listed["broken_one"]

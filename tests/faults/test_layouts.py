@@ -1,0 +1,36 @@
+"""Every layout keeps its promises under faults, in every engine, with small memtables and runs."""
+
+import pytest
+
+from cdb.schemas.registry import layout_names
+from cdb.testing.faults import CATALOGUE
+from cdb.testing.faults.subjects import subject_of
+from cdb.testing.faults.suite import UNDER_LOAD, FaultTests
+
+HALF = {name: (kind.share + 1) // 2 for name, kind in CATALOGUE.items() if kind.share}
+"""A soak makes the others."""
+NO_LOADS = dict.fromkeys(UNDER_LOAD, 0)
+"""The coin set that all share has loads of its own to stand."""
+SPECS = [
+    *(f"{name}:SMALL" for name in layout_names()),
+    "interval@rocksdb:SMALL,spends=in_row",
+    "interval@lmdb:SMALL,spends=in_row",
+    "mono_space@rocksdb:SMALL,name32=yes",
+]
+
+
+def _is_tried(spec: str) -> None:
+    subject = subject_of(spec)
+    members = {
+        "schema": subject.spec,
+        "seed": subject.seed,
+        "limits": subject.limits,
+        "most": HALF,
+        "most_under_load": NO_LOADS,
+    }
+    name = f"Test_{spec}".translate(str.maketrans("@:,=", "____"))
+    globals()[name] = pytest.mark.long(type(name, (FaultTests,), members))
+
+
+for _spec in SPECS:
+    _is_tried(_spec)
