@@ -13,9 +13,11 @@ namespace {
 class Session {
  public:
   explicit Session(Input *input)
-      : input_(*input),
-        chain_(name_confirms),
-        options_{"interval", /*create=*/1, 0, 0, 1u << 20, 0, 0, 0, 64} {
+      : input_(*input), chain_(name_confirms), options_{"interval", /*create=*/1,
+                                                        0,          0,
+                                                        1u << 20,   0,
+                                                        0,          0,
+                                                        64} {
     const size_t how = input_.below(8);
     options_.sync = static_cast<int32_t>(how % 2);
     options_.keys = static_cast<int32_t>(how / 2 % 2);
