@@ -91,7 +91,11 @@ def test_a_child_goes_on_with_no_iteration(schema: Schema) -> None:
 
 def test_a_child_goes_on_with_no_iteration_of_the_past(schema: Schema) -> None:
     history = history_of(schema)
-    calls = [partial(history.state_at, 20), history.unspent, partial(history.versions, 0, 99)]
+    calls: list[Callable[[], Iterator[object]]] = [
+        partial(history.state_at, 20),
+        history.unspent,
+        partial(history.versions, 0, 99),
+    ]
     iterations = [call() for call in calls]
     first = [next(iteration) for iteration in iterations]
 
