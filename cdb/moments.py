@@ -13,6 +13,7 @@ from itertools import compress
 from pathlib import Path
 from struct import Struct, iter_unpack
 from threading import Lock
+from typing import TypeVar
 from weakref import WeakSet
 
 from cdb.coins import NAME_BYTES
@@ -24,6 +25,8 @@ Find = Callable[[bytes], tuple[bytearray, bytearray]]
 """Looks names up as of now: infos, and whether they were found; see cdb.packed."""
 ReadBlocks = Callable[[int, int], Iterable[PackedBlocks]]
 """Blocks first … last as of the call, with names, some thousand coins at a time."""
+
+T = TypeVar("T")
 
 _INFO = Struct(INFO_FORMAT)
 _CONFIRM = Struct(">32s32sQ")
@@ -50,6 +53,16 @@ class Moment:
             self._taken.append(read_blocks(block_index + 1, self._kept))
             self._kept = block_index
 
+    def read(self, height: int, read: Callable[[int], T]) -> T:
+        """What read() gives as of the height, or of the highest one below that was never taken
+        back. It is called again where a rewind goes lower meanwhile."""
+        while True:
+            kept = self._kept
+            found = read(min(height, kept))
+            # Now and not before: a rewind says so before it changes what is found.
+            if kept == self._kept:
+                return found
+
     def find(self, names: bytes, heights: Sequence[int]) -> tuple[bytearray, bytearray]:
         """A look-up as of heights, one for each name, none above the newest block of then."""
         infos, found = self._find(names)
@@ -61,6 +74,15 @@ class Moment:
             mask(infos, found, [min(height, kept) for height in heights])
             self._add_taken(names, heights, infos, found)
         return infos, found
+
+    def with_taken(self, page: Page, height: int) -> Page:
+        """A page of what read() gave, as of the height itself."""
+        if height <= self._kept:
+            return page
+        names, infos = bytes(page.names), bytearray(page.infos)
+        n = len(names) // NAME_BYTES
+        self._add_taken(names, [height] * n, infos, bytearray(n))
+        return Page(names, infos)
 
     def _add_taken(
         self, names: bytes, heights: Sequence[int], infos: bytearray, found: bytearray
@@ -138,6 +160,16 @@ def state_pages(
             confirmed, _ = indices_in(infos)
             _check(path, names, found, confirmed, indices[rows])
             yield Page(names, infos)
+
+
+def cut(page: Page) -> Iterator[Page]:
+    """Pages of PAGE_ROWS, of one that may have more rows, or none."""
+    for start in range(0, len(page.names) // NAME_BYTES, PAGE_ROWS):
+        rows = slice(start, start + PAGE_ROWS)
+        yield Page(
+            page.names[NAME_BYTES * rows.start : NAME_BYTES * rows.stop],
+            page.infos[INFO_BYTES * rows.start : INFO_BYTES * rows.stop],
+        )
 
 
 def unspent_pages(pages: Iterable[Page]) -> Iterator[Page]:

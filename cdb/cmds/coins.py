@@ -1,42 +1,21 @@
 """coins: coins by puzzle hash, parent or block, of a database that has secondary keys; and all as
 of a height, of one that keeps history."""
 
-import sys
-from collections.abc import Iterator
-from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
-from typing import TypedDict
 
 import click
 
 from cdb.cmds.coin_lines import Form, show_coins
+from cdb.cmds.coin_questions import Keys, Past, at_most
 from cdb.cmds.echo import echo, echo_json
 from cdb.cmds.options import database_arguments, quiet_option
 from cdb.cmds.runner import run
 from cdb.cmds.table import table
-from cdb.coins import MAX_U32, NAME_BYTES, CoinInfo, bytes32
-from cdb.errors import SchemaError, UnsupportedError
-from cdb.history_digest import (
-    RowsDigest,
-    digest_of_state,
-    digest_of_versions,
-    is_spent,
-    state_rows,
-    unspent_rows,
-    version_rows,
-)
+from cdb.coins import MAX_U32, NAME_BYTES, bytes32
+from cdb.history_digest import RowsDigest
 from cdb.plain import printable
-from cdb.schemas import (
-    HistorySchema,
-    IndexedSchema,
-    Schema,
-    SchemaInfo,
-    find_schema,
-    history_of,
-    offer_of,
-    schema_names,
-)
+from cdb.schemas import SchemaInfo, history_of
 
 
 class HashType(click.ParamType[bytes32]):
@@ -162,8 +141,8 @@ def coins(
       cdb coins coin_log --as-of 1000000 --unspent --csv > unspent.csv
       cdb coins coin_log --versions 1000000 1000100
     """
-    keys = _Keys(puzzle_hashes, parents, confirmed, spent, unspent)
-    past = _Past(height, window, unspent)
+    keys = Keys(puzzle_hashes, parents, confirmed, spent, unspent)
+    past = Past(height, window, unspent)
     _check_usage(keys, past, as_digest=as_digest, limit=limit, as_json=as_json, as_csv=as_csv)
     schema.check_keeps_contract()
     form = Form.CSV if as_csv else Form.JSON if as_json else Form.TABLE
@@ -174,12 +153,12 @@ def coins(
             _show_digest(past.digest(history_of(database, schema.name)), as_json=as_json)
         else:
             rows = past.rows(history_of(database, schema.name))
-            show_coins(islice(rows, _most(limit)), form)
+            show_coins(islice(rows, at_most(limit)), form)
 
 
 def _check_usage(
-    keys: "_Keys",
-    past: "_Past",
+    keys: Keys,
+    past: Past,
     *,
     as_digest: bool,
     limit: int | None,
@@ -206,110 +185,12 @@ def _check_usage(
         raise click.UsageError("give one of --json and --csv")
 
 
-@dataclass(frozen=True, slots=True)
-class _Keys:
-    """By what coins are asked for."""
-
-    puzzle_hashes: tuple[bytes32, ...]
-    parents: tuple[bytes32, ...]
-    confirmed: tuple[int, ...]
-    spent: tuple[int, ...]
-    unspent: bool
-
-    @property
-    def n_kinds(self) -> int:
-        """How many kinds of keys there are."""
-        kinds = (self.puzzle_hashes, self.parents, self.confirmed, self.spent)
-        return sum(map(bool, kinds))
-
-    def find(
-        self, schema: SchemaInfo, path: Path, database: Schema, limit: int | None
-    ) -> list[CoinInfo]:
-        """The coins. Raises UnsupportedError where the database has no secondary keys."""
-        keys = offer_of(database).indexed
-        if keys is None:
-            raise UnsupportedError(_no_keys(schema, path))
-        options: _Options = {"include_spent": not self.unspent, "limit": limit}
-        if self.puzzle_hashes:
-            return keys.coin_infos_for_puzzle_hashes([*self.puzzle_hashes], **options)
-        if self.parents:
-            return keys.coin_infos_for_parents([*self.parents], **options)
-        return list(islice(self._of_blocks(keys), _most(limit)))
-
-    def _of_blocks(self, keys: IndexedSchema) -> Iterator[CoinInfo]:
-        of_blocks = chain(
-            map(keys.coin_infos_confirmed_at, sorted(set(self.confirmed))),
-            map(keys.coin_infos_spent_at, sorted(set(self.spent))),
-        )
-        infos = chain.from_iterable(of_blocks)
-        return (info for info in infos if not (self.unspent and info.spent_index))
-
-
-class _Options(TypedDict):
-    include_spent: bool
-    limit: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class _Past:
-    """What of history is asked for."""
-
-    height: int | None
-    window: tuple[int, int] | None
-    unspent: bool
-
-    @property
-    def is_asked(self) -> bool:
-        """Whether anything is."""
-        return self.unspent or self.height is not None or self.window is not None
-
-    def rows(self, history: HistorySchema) -> Iterator[CoinInfo]:
-        """The coins, or versions."""
-        if self.window is not None:
-            return history.versions(*self.window)
-        if self.height is None:
-            return history.unspent()
-        infos = history.state_at(self.height)
-        return (info for info in infos if not (self.unspent and info.spent_index))
-
-    def digest(self, history: HistorySchema) -> RowsDigest:
-        """The same as a digest."""
-        if self.window is not None:
-            return digest_of_versions(version_rows(history, *self.window))
-        if self.height is None:
-            return digest_of_state(unspent_rows(history))
-        rows = state_rows(history, self.height)
-        return digest_of_state(row for row in rows if not (self.unspent and is_spent(row)))
-
-
 def _show_digest(digest: RowsDigest, *, as_json: bool) -> None:
     if as_json:
         echo_json(digest._asdict())
     else:
         rows = [["rows", f"{digest.rows:,}"], ["digest", digest.digest]]
         echo(table(rows, left=frozenset({0, 1})))
-
-
-def _most(limit: int | None) -> int | None:
-    """As islice takes it."""
-    return None if limit is None else min(limit, sys.maxsize)
-
-
-def _no_keys(schema: SchemaInfo, path: Path) -> str:
-    """What to say of a database without secondary keys."""
-    if schema.indexed is not None:
-        made = f"'cdb load_blocks {schema.indexed} --db NEW' makes one with them"
-        return f"{path}: this database has no secondary keys; {made}"
-    others = [found for name in schema_names() if (found := _keyed_spec(name)) is not None]
-    made = f"'cdb load_blocks SCHEMA --db NEW' makes one, where SCHEMA is {' or '.join(others)}"
-    return f"{path}: {schema.name} has no secondary keys; {made}"
-
-
-def _keyed_spec(name: str) -> str | None:
-    try:
-        return find_schema(name).indexed
-    except SchemaError:
-        return None
 
 
 if __name__ == "__main__":

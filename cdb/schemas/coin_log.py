@@ -54,10 +54,10 @@ from cdb.errors import (
     storage_errors,
 )
 from cdb.facts import Facts
-from cdb.history import BY_CREATION, PackedHistory, Page, checked_height, mask
+from cdb.history import BY_CREATION, PackedHistory, Page, checked_height
 from cdb.indexed import EXTRAS, PUZZLE_HASH, Indexed, extra_for, how_to_index
 from cdb.limits import OLDER_INDEX, OLDER_PROMISE, Limit
-from cdb.moments import Moment, Moments, state_pages, unspent_pages, version_pages
+from cdb.moments import Moment, Moments, cut, unspent_pages, version_pages
 from cdb.native import UnverifiedError
 from cdb.packed import (
     AMOUNT_BYTES,
@@ -229,23 +229,25 @@ class CoinLogSchema(PackedHistory):
         """See HistoryPacked."""
         names, height = checked_packed_names(coin_names), checked_height(height)
         self._end_before_damage()
-        infos, found = self._read(self._log.lookup, names)
-        mask(infos, found, [height] * len(found))
-        return infos, found
+        return self._read(self._log.lookup, names, height)
 
     def state_at_packed(self, height: int) -> Iterator[Page]:
         """See HistoryPacked."""
         height = checked_height(height)
-        return self.iteration(state_pages(self._path, *self._moment(0, height), height))
+        moment, reader = self._moment(0, height)
+        return self.iteration(self._states(moment, reader, height, only_unspent=False))
 
     def unspent_packed(self) -> Iterator[Page]:
         """See HistoryPacked."""
-        return self.iteration(unspent_pages(self.state_at_packed(MAX_U32)))
+        moment, reader = self._moment(0, MAX_U32)
+        pages = self._states(moment, reader, moment.newest, only_unspent=True)
+        return self.iteration(unspent_pages(pages))
 
     def versions_packed(self, first: int, last: int) -> Iterator[Page]:
         """See HistoryPacked."""
         first, last = checked_height(first), checked_height(last)
-        return self.iteration(version_pages(self._path, *self._moment(first, last)))
+        moment, reader = self._moment(first, last)
+        return self.iteration(version_pages(self._path, moment, self._packs_of(reader)))
 
     @whole
     def close(self) -> None:
@@ -359,16 +361,39 @@ class CoinLogSchema(PackedHistory):
         return ValueError(f"packed block {block.index} is not in canonical form")
 
     @reading
-    def _moment(self, first: int, last: int) -> tuple[Moment, Iterator[PackedBlocks]]:
+    def _moment(self, first: int, last: int) -> tuple[Moment, Reader]:
         """The moment of now, and its blocks first … last. It waits for the one who writes."""
         self._end_before_damage()
         self._read(self._log.read, -1, -1)
         with self._moments.opening(lambda: self._log.newest_index, self._find) as moment:
-            return moment, self._read_blocks(first, min(last, moment.newest))
+            return moment, self._log.read(first, min(last, moment.newest))
 
     def _read_blocks(self, first: int, last: int) -> Iterator[PackedBlocks]:
         """The blocks first … last as they are now."""
-        return iter(partial(self._next_of, self._log.read(first, last)), None)
+        return self._packs_of(self._log.read(first, last))
+
+    def _packs_of(self, reader: Reader) -> Iterator[PackedBlocks]:
+        return iter(partial(self._next_of, reader), None)
+
+    def _states(
+        self, moment: Moment, reader: Reader, height: int, *, only_unspent: bool
+    ) -> Iterator[Page]:
+        """The coins of a moment's blocks, as of a height up to which a reader goes.
+
+        only_unspent: most of the spent ones are left out.
+        """
+        height = min(height, moment.newest)
+        states_of = partial(self._states_of, reader, only_unspent=only_unspent)
+        while self._next_coins_of(reader):
+            yield from cut(moment.with_taken(moment.read(height, states_of), height))
+
+    @beside
+    def _next_coins_of(self, reader: Reader) -> int:
+        return reader.next_coins()
+
+    @beside
+    def _states_of(self, reader: Reader, height: int, *, only_unspent: bool) -> Page:
+        return reader.states(height, only_unspent=only_unspent)
 
     @beside
     def _find(self, names: bytes) -> tuple[bytearray, bytearray]:

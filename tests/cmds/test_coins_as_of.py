@@ -71,7 +71,7 @@ def test_it_tells_what_was(
     path = loaded(schema)
     before = contents(path.parent)
     for options, infos in cases(model, blocks).items():
-        line = ("coins", schema, path, *options.split())
+        line = ("coins", schema, str(path), *options.split())
         out = run_command(*line, "--json").fine().out.decode()
         found = [json.loads(each) for each in out.splitlines()]
         if "--versions" in options:
