@@ -1,8 +1,13 @@
 """Every layout keeps the contract and history in every engine, with small memtables and runs."""
 
+from pathlib import Path
+
 import pytest
 
+from cdb.blocks import BlockSpendInfo
 from cdb.coin_set.layouts import LAYOUTS
+from cdb.errors import UnknownSchemaError, WrongDatabaseError
+from cdb.info import schema_at
 from cdb.schemas import find_schema
 from cdb.schemas.registry import layout_names
 from cdb.testing import HistoryConformance, IndexedConformance, SchemaConformance
@@ -35,3 +40,83 @@ for _layout, _what in LAYOUTS.items():
     for _option in _what.options:
         _is_held_to(SchemaConformance, f"{_layout}_{_option}", _with(_layout, _option))
         _is_held_to(HistoryConformance, f"{_layout}_{_option}_history", _with(_layout, _option))
+
+
+needs_lmdb = pytest.mark.skipif(
+    find_schema("interval@lmdb").missing is not None, reason="LMDB is missing"
+)
+KEPT = (
+    "interval@lmdb,spends=in_row",
+    "mono_space@lmdb",
+    "mono_space@lmdb,name32=yes",
+    "dual_timeline@lmdb,name32=yes",
+    "option_1@lmdb",
+    "issue_196@lmdb",
+)
+"""What FORMAT says of a layout with its options."""
+
+
+@needs_lmdb
+@pytest.mark.parametrize("name", KEPT)
+def test_format_keeps_the_layout(
+    name: str, tmp_path: Path, blocks: tuple[BlockSpendInfo, ...]
+) -> None:
+    path = tmp_path / "db"
+    with find_schema(name).open(path) as schema:
+        schema.accept_block(blocks[0])
+    assert (path / "FORMAT").read_text() == f"cdb {name} 3\n"
+    assert schema_at(path).name == name
+    for other in {*KEPT, "interval@lmdb"} - {name}:
+        with pytest.raises(WrongDatabaseError, match=f"this is a {name} database; open it with"):
+            find_schema(other).open(path)
+
+
+@needs_lmdb
+@pytest.mark.parametrize("name", KEPT)
+def test_format_is_made_anew_with_its_options(
+    name: str, tmp_path: Path, blocks: tuple[BlockSpendInfo, ...]
+) -> None:
+    found, path = find_schema(name), tmp_path / "db"
+    assert found.check is not None
+    assert found.repair is not None
+    with found.open(path) as schema:
+        schema.accept_block(blocks[0])
+    assert [*found.check(path, lambda coins: None)] == []
+    written = (path / "FORMAT").read_bytes()
+    (path / "FORMAT").unlink()
+    damages = [*found.check(path, lambda coins: None)]
+    assert [damage.path for damage in damages] == [path / "FORMAT"]
+    found.repair(path, damages, lambda coins: None)
+    assert (path / "FORMAT").read_bytes() == written
+
+
+@needs_lmdb
+def test_what_no_bytes_depend_on_may_change(
+    tmp_path: Path, blocks: tuple[BlockSpendInfo, ...]
+) -> None:
+    path = tmp_path / "db"
+    for option in ("", ",prefix_filter=no", ",cache_mb=1", ",prefix_filter=yes"):
+        name = f"mono_space@{'rocksdb' if find_schema('rocks_kv').missing is None else 'lmdb'}"
+        if "cache_mb" in option and name.endswith("lmdb"):
+            continue
+        with find_schema(name + option).open(path) as schema:
+            if schema.last_block_index is None:
+                schema.accept_block(blocks[0])
+            assert schema.last_block_index == blocks[0].index
+
+
+@pytest.mark.parametrize(
+    ("spec", "problem"),
+    [
+        (
+            "mono_space@rocksdb,name32=1",
+            "option name32 of schema mono_space@rocksdb: '1' is",
+        ),
+        ("interval@rocksdb,spends=no", "option spends of schema interval@rocksdb: 'no' is not own"),
+        ("option_1@rocksdb,name32=yes", "schema option_1@rocksdb has no option 'name32'"),
+        ("mono_space@other", "no engine 'other' for mono_space; there is rocksdb, lmdb"),
+    ],
+)
+def test_an_option_that_a_layout_has_not(spec: str, problem: str) -> None:
+    with pytest.raises(UnknownSchemaError, match=problem):
+        find_schema(spec)

@@ -1,29 +1,29 @@
 """A schema LAYOUT@ENGINE, made of the module that has the layout interval in that engine."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping
 from functools import cache, partial
 from os import PathLike
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from cdb.coin_set.layouts import LAYOUTS
 from cdb.coin_set.schema import CoinSetSchema, IndexedCoinSetSchema, Kind, open_coin_set
-from cdb.damage import Damage
-from cdb.disk.home import format_at
-from cdb.disk.paths import located
-from cdb.errors import CorruptDatabaseError
 from cdb.indexed import PUZZLE_HASH
-from cdb.progress import Progress
 
 
-def schema_of(name: str, interval: ModuleType) -> ModuleType:
-    """What the module of a schema has, for LAYOUT@ENGINE. interval: the module of that engine."""
+def schema_of(name: str, interval: ModuleType, options: Mapping[str, str]) -> ModuleType:
+    """What the module of a schema has, for LAYOUT@ENGINE. interval: the module of that engine;
+    options: those that are given, by name."""
     layout_name = name.partition("@")[0]
     layout = LAYOUTS[layout_name]
-    kind = Kind(name, interval.KIND.engine, layout_name)
-    plain = interval.KIND if layout_name == "interval" else kind
-    opened = partial(open_in_layout, plain, kind)
+    plain = Kind(name, interval.KIND.engine, layout_name)
+    if layout_name == "interval":
+        plain = interval.KIND
+    kept, others = layout.text_of(options)
+    kind = plain._replace(layout=layout_name + kept + others)
+    if kept:
+        kind = kind._replace(name=name + kept)
+    opened = partial(_open, kind)
     made = ModuleType(f"cdb.schemas.{name}", f"Everything in {name}: {layout.what}.")
     vars(made).update(
         {key: value for key, value in vars(interval).items() if key.isupper()},
@@ -32,28 +32,21 @@ def schema_of(name: str, interval: ModuleType) -> ModuleType:
         SCHEMA=opened,
         SMALL=partial(opened, commit_entries=40, ingest_entries=15),
         INDEXED=partial(opened, index=PUZZLE_HASH),
-        check=partial(_check, plain, kind),
-        repair=partial(_repair, plain, kind),
+        check=kind.check,
+        repair=kind.repair,
         missing=interval.missing,
         versions=interval.versions,
     )
     return made
 
 
-def open_in_layout(
-    plain: Kind, kind: Kind, path: str | PathLike[str], **options: Any
-) -> CoinSetSchema:
-    """Open a coin set, or make one, by a layout with options. See open_coin_set().
-
-    plain: its kind without any; kind: what those with some begin with.
-    """
-    layout = LAYOUTS[kind.layout]
-    mine = {name: options.pop(name) for name in layout.options if name in options}
-    kept, others = layout.text_of(mine)
-    named = kind._replace(name=kind.name + kept) if kept else plain
-    return open_coin_set(
-        *_schemas(named._replace(layout=kind.layout + kept + others)), path, **options
-    )
+def _open(kind: Kind, path: str | PathLike[str], **options: Any) -> CoinSetSchema:
+    """See open_coin_set(). Options of the layout are in its kind."""
+    others = {
+        name: options[name]
+        for name in options.keys() - LAYOUTS[kind.layout.partition(",")[0]].options.keys()
+    }
+    return open_coin_set(*_schemas(kind), path, **others)
 
 
 @cache
@@ -66,25 +59,3 @@ def _schemas(kind: Kind) -> tuple[type[CoinSetSchema], type[IndexedCoinSetSchema
 
     Plain.kind = WithKeys.kind = kind
     return Plain, WithKeys
-
-
-def _kind_at(plain: Kind, kind: Kind, path: Path) -> Kind:
-    """The kind with the options that FORMAT says; without any, where it says nothing of it."""
-    try:
-        found = format_at(located(path, read_only=True))
-    except CorruptDatabaseError:
-        return plain
-    if found is None or not found.schema.startswith(f"{kind.name},"):
-        return plain
-    kept = found.schema.removeprefix(kind.name)
-    return kind._replace(name=found.schema, layout=kind.layout + kept)
-
-
-def _check(plain: Kind, kind: Kind, path: Path, progress: Progress) -> Iterator[Damage]:
-    return _kind_at(plain, kind, path).check(path, progress)
-
-
-def _repair(
-    plain: Kind, kind: Kind, path: Path, damages: Sequence[Damage], progress: Progress
-) -> None:
-    _kind_at(plain, kind, path).repair(path, damages, progress)

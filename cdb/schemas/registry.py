@@ -204,7 +204,8 @@ def find_schema(spec: str, *, folder: Path | None = None) -> SchemaInfo:
     if in_layout is not None:
         from cdb.coin_set.in_layout import schema_of  # what the module has imported by now
 
-        module = schema_of(in_layout, module)
+        given = {name: value for name, _, value in (each.partition("=") for each in options)}
+        module = schema_of(in_layout, module, given)
     if attribute in ("", "REPLAY"):
         attribute = "SCHEMA"
     factory = getattr(module, attribute, None)
