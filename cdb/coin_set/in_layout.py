@@ -8,6 +8,7 @@ from typing import Any
 
 from cdb.coin_set.layouts import LAYOUTS
 from cdb.coin_set.schema import CoinSetSchema, IndexedCoinSetSchema, Kind, open_coin_set
+from cdb.history import BY_NAME
 from cdb.indexed import PUZZLE_HASH
 
 
@@ -28,24 +29,23 @@ def schema_of(name: str, interval: ModuleType, options: Mapping[str, str]) -> Mo
     vars(made).update(
         {key: value for key, value in vars(interval).items() if key.isupper()},
         DEFAULT_PATH=f"{name.replace('@', '_')}.cdb",
-        OPTIONS={**interval.OPTIONS, **layout.options},
+        OPTIONS={**getattr(interval, "OPTIONS", {}), **layout.options},
+        HISTORY=BY_NAME,
         SCHEMA=opened,
         SMALL=partial(opened, commit_entries=40, ingest_entries=15),
         INDEXED=partial(opened, index=PUZZLE_HASH),
         check=kind.check,
         repair=kind.repair,
-        missing=interval.missing,
-        versions=interval.versions,
+        missing=kind.engine.missing,
+        versions=lambda: [kind.engine.version()],
     )
     return made
 
 
 def _open(kind: Kind, path: str | PathLike[str], **options: Any) -> CoinSetSchema:
     """See open_coin_set(). Options of the layout are in its kind."""
-    others = {
-        name: options[name]
-        for name in options.keys() - LAYOUTS[kind.layout.partition(",")[0]].options.keys()
-    }
+    in_kind = LAYOUTS[kind.layout.partition(",")[0]].options
+    others = {name: value for name, value in options.items() if name not in in_kind}
     return open_coin_set(*_schemas(kind), path, **others)
 
 
