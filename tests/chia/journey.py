@@ -169,8 +169,8 @@ class Journey:
         node, backup, back = self.file("node"), self.directory / "backup", self.file("restored")
         with self.beside("chia", "node"):
             self.command("migrate", node)
-        before = size_bytes(self.place("node")) - size_bytes(_log_of(node))
         self.command("migrate", "--activate", node)
+        before = node.stat().st_size  # with the old table, which is only put aside
         self.use()
         back.parent.mkdir()
         first = self.plain_from = self.done
@@ -374,10 +374,6 @@ def _rows(connection: sqlite3.Connection) -> Iterator[Sequence[Any]]:
     cursor = connection.execute(_ROWS)
     while rows := cursor.fetchmany(ROWS_AT_ONCE):
         yield rows
-
-
-def _log_of(file: Path) -> Path:
-    return file.with_name(f"{file.name}.cdb")
 
 
 def _say(line: str) -> None:
