@@ -115,6 +115,7 @@ typedef struct {
 typedef struct {
   uint64_t sequence; /* 0: nothing was ever written. It rises with writes, and never falls. */
   uint64_t ingests;  /* since the opening */
+  uint64_t n_spaces; /* that there are: late ones may be missing where nothing is written */
 } okv_stats;
 
 /* The library that does the work, such as "RocksDB 7.8.3". Never freed. */

@@ -34,6 +34,9 @@ endfunction()
 # Defines cdb::rocksdb: by RocksDB's own CMake package, else by pkg-config.
 function(cdb_find_rocksdb missing)
   set(${missing} "" PARENT_SCOPE)
+  if(TARGET cdb::rocksdb)
+    return()
+  endif()
   find_package(RocksDB CONFIG QUIET GLOBAL)
   if(RocksDB_FOUND)
     add_library(cdb::rocksdb ALIAS RocksDB::rocksdb-shared)
@@ -48,6 +51,33 @@ function(cdb_find_rocksdb missing)
     add_library(cdb::rocksdb ALIAS PkgConfig::rocksdb)
   else()
     set(${missing} "RocksDB (Debian: librocksdb-dev)" PARENT_SCOPE)
+  endif()
+endfunction()
+
+# Defines cdb::lmdb, which has no CMake package, and on Debian no file for pkg-config.
+function(cdb_find_lmdb missing)
+  set(${missing} "" PARENT_SCOPE)
+  find_path(CDB_LMDB_DIR lmdb.h)
+  find_library(CDB_LMDB_LIBRARY lmdb)
+  if(CDB_LMDB_DIR AND CDB_LMDB_LIBRARY)
+    add_library(cdb::lmdb UNKNOWN IMPORTED GLOBAL)
+    set_target_properties(cdb::lmdb PROPERTIES IMPORTED_LOCATION ${CDB_LMDB_LIBRARY}
+                                               INTERFACE_INCLUDE_DIRECTORIES ${CDB_LMDB_DIR})
+    message(STATUS "LMDB: ${CDB_LMDB_LIBRARY}")
+  else()
+    set(${missing} "LMDB (Debian: liblmdb-dev)" PARENT_SCOPE)
+  endif()
+endfunction()
+
+# Defines cdb::xxhash, of which its headers are all that is used.
+function(cdb_find_xxhash missing)
+  set(${missing} "" PARENT_SCOPE)
+  find_path(CDB_XXHASH_DIR xxhash.h)
+  if(NOT CDB_XXHASH_DIR)
+    set(${missing} "xxHash (Debian: libxxhash-dev)" PARENT_SCOPE)
+  elseif(NOT TARGET cdb::xxhash)
+    add_library(cdb::xxhash INTERFACE IMPORTED GLOBAL)
+    set_target_properties(cdb::xxhash PROPERTIES INTERFACE_INCLUDE_DIRECTORIES ${CDB_XXHASH_DIR})
   endif()
 endfunction()
 
@@ -115,6 +145,53 @@ function(cdb_add_extension module face library)
   cdb_sanitize(${name})
 
   cdb_place(${name} ${package})
+endfunction()
+
+# cdb_add_coin_set(LAYOUT ENGINE [CHECKSUMS FILE]): the coin set in engines/ENGINE.cpp, whose keys are
+# those of layouts/LAYOUT.h, as the extension module cdb.coin_set._LAYOUT_ENGINE, unless
+# CDB_ENGINE=OFF. What it needs but the coin set's own libraries: cdb::ENGINE, which
+# cdb_find_ENGINE(missing) defines, where there is such a function.
+# CHECKSUMS: the engine does not verify the values that it reads from FILE, so the coin set does.
+function(cdb_add_coin_set layout engine)
+  cmake_parse_arguments(PARSE_ARGV 2 of "" "CHECKSUMS" "")
+  string(TOUPPER CDB_${engine} option)
+  set(${option} AUTO CACHE STRING "Build the coin set in ${engine}: AUTO, ON or OFF")
+  set_property(CACHE ${option} PROPERTY STRINGS AUTO ON OFF)
+  if(NOT ${option})
+    return()
+  endif()
+  set(name _${layout}_${engine})
+  set(needs openssl ${engine})
+  if(of_CHECKSUMS)
+    list(APPEND needs xxhash)
+    set(checksums common/checksum.cpp)
+  endif()
+  set(missing ${missing_tool})
+  foreach(need IN LISTS needs)
+    if(NOT missing AND COMMAND cdb_find_${need})
+      cmake_language(CALL cdb_find_${need} missing)
+    endif()
+  endforeach()
+  if(missing)
+    cdb_do_without("${missing}" "the coin set in ${engine}" ${option})
+    return()
+  endif()
+  cdb_add_extension(cdb.coin_set.${name} coin_set/cdb_coin_set OpenSSL::Crypto
+                    coin_set/block_log.cpp coin_set/c_face.cpp coin_set/children.cpp
+                    coin_set/cursor.cpp coin_set/database.cpp coin_set/keys.cpp coin_set/marks.cpp
+                    coin_set/ordered_kv.cpp coin_set/pending.cpp coin_set/pending_keys.cpp
+                    coin_set/query.cpp coin_set/sorted_names.cpp coin_set/store.cpp
+                    coin_set/stored_keys.cpp coin_set/view.cpp engines/${engine}.cpp
+                    ${rules} ${checksums} common/chains.cpp common/coin_name.cpp
+                    common/failure.cpp common/lost_pages.cpp)
+  foreach(need IN LISTS needs)
+    if(TARGET cdb::${need})
+      target_link_libraries(${name} PRIVATE cdb::${need})
+    endif()
+  endforeach()
+  if(of_CHECKSUMS)
+    target_compile_definitions(${name} PRIVATE CDB_UNVERIFIED_FILE="${of_CHECKSUMS}")
+  endif()
 endfunction()
 
 # cdb_add_preload(package._NAME source.c): the file package/_NAME.so, for LD_PRELOAD.

@@ -8,7 +8,7 @@ from cdb.report.model import LOAD, REFERENCE_MODEL, Case, Group, Report, Row, Se
 
 BASELINE = "blockchain_v2"
 """What the full node has: speed is told against it, where it is among the contestants."""
-ENGINES = ("SQLite", "RocksDB")
+ENGINES = ("SQLite", "RocksDB", "LMDB")
 """A schema is built on an existing engine if its description names one of these."""
 USUAL_LOOKUPS: Mapping[str, str | int] = {
     "names": "existing",

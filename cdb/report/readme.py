@@ -23,6 +23,7 @@ PAGES = "docs/schemas"
 _TAKE_IT = {
     "coin_log": "to follow the tip and look coins up by name: loads fastest, and is smallest",
     "interval@rocksdb": "to build on an engine that others maintain, with its tools",
+    "interval@lmdb": "to look up much and load little, while all of it fits in memory",
     "rocks": "to query coins by SQL; loads stay fast when names outgrow memory",
     "sqlite_v3": "to query coins by SQL, with nothing but Python and its SQLite",
     "flat_file": "to query coins by SQL; loads stay fast, in plain Python",

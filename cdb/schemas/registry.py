@@ -68,7 +68,10 @@ OWN_SCHEMAS = tuple(
 )
 """The modules beside this one."""
 
-BY_ENGINE = {"interval@rocksdb": "rocks_kv"}
+BY_ENGINE = {
+    "interval@rocksdb": "rocks_kv",
+    "interval@lmdb": "lmdb_kv",
+}
 """Coin sets over ordered keys, as LAYOUT@ENGINE, and the modules that are theirs."""
 _NAMES = {module: name for name, module in BY_ENGINE.items()}
 

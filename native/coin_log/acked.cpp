@@ -1,6 +1,6 @@
 #include "acked.h"
 
-#include "checksum.h"
+#include "common/checksum.h"
 
 #include <algorithm>
 

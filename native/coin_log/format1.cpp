@@ -1,6 +1,6 @@
 #include "format1.h"
 
-#include "checksum.h"
+#include "common/checksum.h"
 #include "failure.h"
 #include "log.h"
 

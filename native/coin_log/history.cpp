@@ -1,6 +1,6 @@
 #include "history.h"
 
-#include "checksum.h"
+#include "common/checksum.h"
 #include "failure.h"
 
 namespace cdb::coin_log {

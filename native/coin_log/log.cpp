@@ -1,6 +1,6 @@
 #include "log.h"
 
-#include "checksum.h"
+#include "common/checksum.h"
 #include "failure.h"
 #include "record.h"
 

@@ -1,6 +1,6 @@
 #include "manifest.h"
 
-#include "checksum.h"
+#include "common/checksum.h"
 #include "failure.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 #include "record.h"
 
-#include "checksum.h"
+#include "common/checksum.h"
 #include "common/coin_name.h"
 #include "failure.h"
 

@@ -15,7 +15,7 @@
 // The checksums are checked once, on opening.
 #pragma once
 
-#include "checksum.h"
+#include "common/checksum.h"
 #include "cold_reads.h"
 #include "file.h"
 #include "common/huge_pages.h"

@@ -7,12 +7,24 @@
 #include "common/bytes.h"
 #include "common/failure.h"
 
+#include <array>
+#include <atomic>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace cdb::coin_set {
+
+// Whether the coin set puts a checksum behind each value, and verifies it whenever it is read:
+// where the engine does not verify what it reads from that file.
+#ifdef CDB_UNVERIFIED_FILE
+constexpr bool kAddsChecksums = true;
+constexpr const char *kUnverifiedFile = CDB_UNVERIFIED_FILE;
+#else
+constexpr bool kAddsChecksums = false;
+constexpr const char *kUnverifiedFile = "";
+#endif
 
 // Bytes that are somebody else's.
 struct Span {
@@ -36,6 +48,11 @@ class Items {
     bytes_.insert(bytes_.end(), item.bytes, item.bytes + item.n);
     ends_.push_back(bytes_.size());
   }
+  // Puts bytes behind the last one.
+  void extend(const Span &more) {
+    bytes_.insert(bytes_.end(), more.bytes, more.bytes + more.n);
+    ends_.back() = bytes_.size();
+  }
   void reserve(size_t n, size_t item_bytes) {
     bytes_.reserve(n * item_bytes);
     ends_.reserve(n);
@@ -52,6 +69,16 @@ class Items {
   Bytes bytes_;
   std::vector<uint64_t> ends_;
 };
+
+// Of a space, key and value: the leading bytes of their checksum.
+constexpr size_t kChecksumBytes = 4;
+using Checksum = std::array<uint8_t, kChecksumBytes>;
+Checksum checksum_of(uint8_t space, const Span &key, const Span &value);
+
+inline void add_value(uint8_t space, const Span &key, const Span &value, Items *values) {
+  values->add(value);
+  if constexpr (kAddsChecksums) values->extend(checksum_of(space, key, value));
+}
 
 class Engine {
  public:
@@ -73,23 +100,31 @@ class Engine {
   struct Closer {
     void operator()(okv *kv) const;
   };
+  void get_verified(uint8_t space, const okv_items &keys, okv_wanted *wanted,
+                    okv_reuse reuse) const;
+  Bytes get_whole(uint8_t space, const Span &key, size_t n_bytes, okv_reuse reuse) const;
+
   std::unique_ptr<okv, Closer> kv_;
+  // Of each space: so many bytes have its values that were looked up, at most.
+  mutable std::array<std::atomic<size_t>, 256> longest_{};
 };
 
 // What is written in one step; to be put in the order of spaces and keys.
 class Batch {
  public:
-  void put(uint8_t space, const Span &key, const Span &value) { add({space, 0}, key, value); }
-  void erase(uint8_t space, const Span &key) { add({space, 1}, key, {}); }
+  void put(uint8_t space, const Span &key, const Span &value) {
+    ops_.push_back({space, 0});
+    keys_.add(key);
+    add_value(space, key, value, &values_);
+  }
+  void erase(uint8_t space, const Span &key) {
+    ops_.push_back({space, 1});
+    keys_.add(key);
+    values_.add({});
+  }
   void commit(const Engine &to, okv_durability durability) const;
 
  private:
-  void add(const okv_op &op, const Span &key, const Span &value) {
-    ops_.push_back(op);
-    keys_.add(key);
-    values_.add(value);
-  }
-
   std::vector<okv_op> ops_;
   Items keys_, values_;
 };
@@ -100,7 +135,7 @@ class Run {
   Run(const Engine &of, uint8_t space);
   void put(const Span &key, const Span &value) {
     keys_.add(key);
-    values_.add(value);
+    add_value(space_, key, value, &values_);
     if (keys_.n() >= kPageEntries || values_.n_bytes() >= kPageBytes) write_page();
   }
   void finish();
@@ -115,6 +150,7 @@ class Run {
   struct Freer {
     void operator()(okv_run *run) const { okv_run_free(run); }
   };
+  const uint8_t space_;
   std::unique_ptr<okv_run, Freer> run_;
   Items keys_, values_;
 };
@@ -153,14 +189,17 @@ class Scan {
     return {bytes.data() + begin, ends[i] - begin};
   }
   void make_room(size_t most);
+  void verify(size_t first);
 
   struct Freer {
     void operator()(okv_scan *scan) const { okv_scan_free(scan); }
   };
+  const uint8_t space_;
   std::unique_ptr<okv_scan, Freer> scan_;
   okv_page page_{};
   Bytes keys_, values_;
   std::vector<uint64_t> key_ends_, value_ends_;
+  bool is_damaged_ = false;  // behind those that are in memory
 };
 
 }  // namespace cdb::coin_set

@@ -55,8 +55,9 @@ void install_handler() {
 
 }  // namespace
 
-void LostPages::note(const std::string &file) {
+void LostPages::note(const std::string &file, uint64_t offset) {
   if (any()) return;
+  offset_ = offset;
   std::memcpy(file_, file.c_str(), std::min(file.size(), sizeof file_ - 1));
   is_any_.store(true, std::memory_order_release);
 }
@@ -84,16 +85,18 @@ bool GuardedMapping::replace_at(const void *address) {
   const std::lock_guard<std::mutex> lock(registry_mutex());
   const auto mapping = std::find_if(registry().begin(), registry().end(),
                                     [address](const auto *each) { return each->has(address); });
-  return mapping != registry().end() && (*mapping)->replace();
+  return mapping != registry().end() && (*mapping)->replace(address);
 }
 
-bool GuardedMapping::has(const void *address) const {
-  return reinterpret_cast<uintptr_t>(address) - reinterpret_cast<uintptr_t>(address_) < n_;
+size_t GuardedMapping::offset_of(const void *address) const {
+  return reinterpret_cast<uintptr_t>(address) - reinterpret_cast<uintptr_t>(address_);
 }
+
+bool GuardedMapping::has(const void *address) const { return offset_of(address) < n_; }
 
 // Noted first: who reads zeros finds the note.
-bool GuardedMapping::replace() const {
-  lost_->note(file_);
+bool GuardedMapping::replace(const void *address) const {
+  lost_->note(file_, offset_of(address));
   return ::mmap(address_, n_, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED,
                 -1, 0) != MAP_FAILED;
 }

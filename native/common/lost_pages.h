@@ -21,13 +21,16 @@ class LostPages {
   bool any() const { return is_any_.load(std::memory_order_acquire); }
   // "" while there are none.
   const char *file() const { return any() ? file_ : ""; }
+  // Where in it, if its mapping begins where it does.
+  uint64_t offset() const { return any() ? offset_ : 0; }
 
  private:
   friend class GuardedMapping;
-  void note(const std::string &file);
+  void note(const std::string &file, uint64_t offset);
 
   std::atomic<bool> is_any_{false};
   char file_[64] = "";
+  uint64_t offset_ = 0;
 };
 
 // Throws a Failure when pages were lost: what was concluded from them must not count.
@@ -59,7 +62,8 @@ class GuardedMapping {
 
  private:
   bool has(const void *address) const;
-  bool replace() const;
+  bool replace(const void *address) const;
+  size_t offset_of(const void *address) const;
 
   void *const address_;
   const size_t n_;

@@ -2,8 +2,8 @@
 
 #include "cdb_ordered_kv.h"
 
-#include "common/c_face.h"
 #include "common/lost_pages.h"
+#include "packed.h"
 #include "rocksdb/common.h"
 #include "rocksdb/files.h"
 #include "rocksdb/log_file.h"
@@ -29,8 +29,11 @@
 #include <utility>
 #include <vector>
 
-using cdb::guarded;
 using cdb::LostPages;
+using cdb::engines::add_entry;
+using cdb::engines::copy_wanted;
+using cdb::engines::InTurn;
+using cdb::engines::Item;
 using rocksdb::ColumnFamilyHandle;
 using rocksdb::PinnableSlice;
 using rocksdb::Slice;
@@ -43,22 +46,11 @@ constexpr size_t kMemtableBytes = 32u << 20;
 constexpr size_t kLogBytes = 64u << 20;
 constexpr int kRunsAtOnce = 8;  // from so many on they are merged
 
-Slice slice(const uint8_t *bytes, size_t n) { return {reinterpret_cast<const char *>(bytes), n}; }
+Slice slice(const Item &item) { return {reinterpret_cast<const char *>(item.bytes), item.n}; }
 
-// Items, one after the other.
-class InTurn {
- public:
-  explicit InTurn(const okv_items &items) : items_(items) {}
-  Slice next() {
-    const uint64_t begin = std::exchange(end_, items_.ends[next_++]);
-    return slice(items_.bytes + begin, end_ - begin);
-  }
-
- private:
-  const okv_items &items_;
-  size_t next_ = 0;
-  uint64_t end_ = 0;
-};
+Item item(const Slice &slice) {
+  return {reinterpret_cast<const uint8_t *>(slice.data()), slice.size()};
+}
 
 rocksdb::DBOptions db_options_for(const okv_options &wanted) {
   rocksdb::DBOptions options;
@@ -114,13 +106,6 @@ Status remove_if_there(const std::string &path) {
   return Status::IOError("can't remove " + path, std::strerror(errno));
 }
 
-void copy_wanted(const Slice &value, okv_wanted *wanted) {
-  wanted->length = static_cast<uint32_t>(value.size());
-  if (wanted->from >= value.size() || wanted->most == 0) return;
-  const size_t n = std::min<size_t>(wanted->most, value.size() - wanted->from);
-  std::memcpy(wanted->to, value.data() + wanted->from, n);
-}
-
 }  // namespace
 
 struct okv {
@@ -130,9 +115,9 @@ struct okv {
   okv(const okv &) = delete;
   okv &operator=(const okv &) = delete;
 
-  void open(bool may_create);
+  void open(const okv_options &wanted);
   void close();
-  okv_stats stats() const { return {db_->GetLatestSequenceNumber(), ingests_}; }
+  okv_stats stats() const { return {db_->GetLatestSequenceNumber(), ingests_, families_.size()}; }
   void commit(const okv_op *ops, const okv_items &keys, const okv_items &values,
               okv_durability durability);
   void ingest(okv_run *const *runs, size_t n_runs);
@@ -210,7 +195,7 @@ struct okv_run {
   void add(const okv_items &keys, const okv_items &values) {
     if (std::exchange(is_empty_, is_empty_ && keys.n == 0) != is_empty_) begin();
     InTurn key(keys), value(values);
-    for (size_t i = 0; i < keys.n; ++i) check(writer_.Put(key.next(), value.next()));
+    for (size_t i = 0; i < keys.n; ++i) check(writer_.Put(slice(key.next()), slice(value.next())));
   }
   void finish() {
     if (!is_empty_) check(writer_.Finish());
@@ -242,7 +227,6 @@ struct okv_scan {
   void seek(const Slice &key);
   void begin();
   void step();
-  bool add_to(okv_page *page) const;
 
   okv *const kv_;
   const std::string first_, end_;
@@ -276,8 +260,8 @@ okv::okv(const char *path, const okv_options &wanted)
   }
 }
 
-void okv::open(bool may_create) {
-  if (!may_create && env_->FileExists(path_ + "/CURRENT").IsNotFound())
+void okv::open(const okv_options &wanted) {
+  if (wanted.create == 0 && env_->FileExists(path_ + "/CURRENT").IsNotFound())
     check(Status::NotFound("it has no file CURRENT"));
   Status status = is_read_only_ ? Status::OK() : remove_unfinished_runs();
   if (status.ok()) status = open_families();
@@ -363,7 +347,7 @@ void okv::commit(const okv_op *ops, const okv_items &keys, const okv_items &valu
   rocksdb::WriteBatch batch;
   InTurn next_key(keys), next_value(values);
   for (size_t i = 0; i < keys.n; ++i) {
-    const Slice key = next_key.next(), value = next_value.next();
+    const Slice key = slice(next_key.next()), value = slice(next_value.next());
     ColumnFamilyHandle *const to = family(ops[i].space);
     check(ops[i].is_delete != 0 ? batch.Delete(to, key) : batch.Put(to, key, value));
   }
@@ -402,14 +386,14 @@ void okv::get_many(uint8_t space, const okv_items &keys, okv_wanted *wanted, okv
   const ReadingInPlace in_place;
   for (size_t done = 0; done < keys.n; done += kReadChunk) {
     const size_t n = std::min(kReadChunk, keys.n - done);
-    std::generate_n(asked.begin(), n, [&] { return next_key.next(); });
+    std::generate_n(asked.begin(), n, [&] { return slice(next_key.next()); });
     db_->MultiGet(read_options(reuse), family(space), n, asked.data(), values.data(),
                   statuses.data(), /*sorted_input=*/true);
     for (size_t i = 0; i < n; ++i) {
       const Status &status = statuses[i];
       if (!status.ok() && !status.IsNotFound()) check(status);
       wanted[done + i].length = OKV_ABSENT;
-      if (status.ok()) copy_wanted(values[i], &wanted[done + i]);
+      if (status.ok()) copy_wanted(item(values[i]), &wanted[done + i]);
       values[i].Reset();
     }
   }
@@ -470,25 +454,6 @@ void okv_scan::step() {
   if (!has_end_ || start < end_) seek(start);
 }
 
-// Whether there was room for the entry.
-bool okv_scan::add_to(okv_page *page) const {
-  const Slice key = rows_->key(), value = rows_->value();
-  const size_t keys_end = page->n == 0 ? 0 : page->key_ends[page->n - 1];
-  const size_t values_end = page->n == 0 ? 0 : page->value_ends[page->n - 1];
-  if (keys_end + key.size() > page->keys_capacity ||
-      values_end + value.size() > page->values_capacity) {
-    page->keys_needed = keys_end + key.size();
-    page->values_needed = values_end + value.size();
-    return false;
-  }
-  std::memcpy(page->keys + keys_end, key.data(), key.size());
-  std::memcpy(page->values + values_end, value.data(), value.size());
-  page->key_ends[page->n] = keys_end + key.size();
-  page->value_ends[page->n] = values_end + value.size();
-  ++page->n;
-  return true;
-}
-
 void okv_scan::next(okv_page *page) {
   const size_t n_before = page->n;
   page->is_end = 0;
@@ -500,7 +465,7 @@ void okv_scan::next(okv_page *page) {
       page->is_end = rows_->status().ok() ? 1 : 0;
       return;
     }
-    if (!add_to(page)) return;
+    if (!add_entry(item(rows_->key()), item(rows_->value()), page)) return;
     is_given_ = true;
   }
 }
@@ -510,74 +475,4 @@ const char *okv_version(void) {
   return version.c_str();
 }
 
-cdb_status okv_open(const char *path, const okv_options *options, okv **kv, cdb_error *error) {
-  return guarded(error, [=] {
-    auto opened = std::make_unique<okv>(path, *options);
-    opened->reading([&] { opened->open(options->create != 0); });
-    *kv = opened.release();
-  });
-}
-
-cdb_status okv_close(okv *kv, cdb_error *error) {
-  return guarded(error, [=] {
-    const std::unique_ptr<okv> closed(kv);
-    closed->close();
-  });
-}
-
-cdb_status okv_get_stats(okv *kv, okv_stats *stats, cdb_error *error) {
-  return guarded(error, [=] { *stats = kv->stats(); });
-}
-
-cdb_status okv_commit(okv *kv, const okv_op *ops, okv_items keys, okv_items values,
-                      okv_durability durability, cdb_error *error) {
-  return guarded(error, [=] { kv->writing([=] { kv->commit(ops, keys, values, durability); }); });
-}
-
-cdb_status okv_run_begin(okv *kv, uint8_t space, okv_run **run, cdb_error *error) {
-  return guarded(error, [=] { kv->writing([=] { *run = new okv_run(kv, space); }); });
-}
-
-cdb_status okv_run_add(okv_run *run, okv_items keys, okv_items values, cdb_error *error) {
-  return guarded(error, [=] { run->add(keys, values); });
-}
-
-cdb_status okv_run_finish(okv_run *run, cdb_error *error) {
-  return guarded(error, [=] { run->finish(); });
-}
-
-void okv_run_free(okv_run *run) { delete run; }
-
-cdb_status okv_ingest(okv *kv, okv_run *const *runs, size_t n_runs, cdb_error *error) {
-  return guarded(error, [=] { kv->writing([=] { kv->ingest(runs, n_runs); }); });
-}
-
-cdb_status okv_get_many(okv *kv, uint8_t space, okv_items keys, okv_wanted *wanted, okv_reuse reuse,
-                        cdb_error *error) {
-  return guarded(error, [=] { kv->reading([=] { kv->get_many(space, keys, wanted, reuse); }); });
-}
-
-cdb_status okv_scan_begin(okv *kv, uint8_t space, const okv_bounds *bounds, int32_t is_reverse,
-                          okv_reuse reuse, okv_scan **scan, cdb_error *error) {
-  return guarded(error, [=] {
-    kv->reading([=] { *scan = new okv_scan(kv, space, *bounds, is_reverse != 0, reuse); });
-  });
-}
-
-cdb_status okv_scan_next(okv_scan *scan, okv_page *page, cdb_error *error) {
-  return guarded(error, [=] { scan->kv()->reading([=] { scan->next(page); }); });
-}
-
-void okv_scan_free(okv_scan *scan) { delete scan; }
-
-cdb_status okv_checkpoint(okv *kv, cdb_error *error) {
-  return guarded(error, [=] { kv->writing([=] { kv->checkpoint(); }); });
-}
-
-cdb_status okv_settle(okv *kv, cdb_error *error) {
-  return guarded(error, [=] { kv->writing([=] { kv->settle(); }); });
-}
-
-cdb_status okv_verify(okv *kv, cdb_error *error) {
-  return guarded(error, [=] { kv->reading([=] { kv->verify(); }); });
-}
+#include "face.h"

@@ -8,7 +8,7 @@
 #include "coin_log_calls.h"
 #include "chain.h"
 #include "common/bytes.h"
-#include "coin_log/checksum.h"
+#include "common/checksum.h"
 #include "input.h"
 #include "scratch.h"
 
@@ -21,9 +21,9 @@
 
 namespace {
 
+using cdb::checksum;
 using cdb::load;
 using cdb::store;
-using cdb::coin_log::checksum;
 using Bytes = std::vector<uint8_t>;
 
 constexpr std::array<const char *, 5> kFiles{"log", "acked", "derived/manifest", "derived/history",

@@ -37,7 +37,7 @@ FINE, BEYOND_REPAIR, USAGE, REPAIRABLE = 0, 1, 2, 3
 # What holds the coins and blocks; the rest can be made from it.
 TRUTH = re.compile(r"db|db/coins\.sqlite.*|db/log|db/db/.*")
 # Files whose loss costs nothing but time, or which a database does without.
-SPARE = re.compile(r".*/(IDENTITY|OPTIONS-\d+|\d+\.log)|db/derived/manifest")
+SPARE = re.compile(r".*/(IDENTITY|OPTIONS-\d+|\d+\.log|lock\.mdb|readers)|db/derived/manifest")
 # Whatever acked says, the database is found to be whole or not.
 WITNESS = re.compile(r"db/acked")
 INDEXED = sorted(index_factories())

@@ -32,6 +32,7 @@ BUDGETS: Mapping[str, Mapping[str, object]] = {
     "flat_file": {"limits": (), "most": HALF, "most_under_load": NO_LOADS},
     "rocks": {"most": HALF, "most_under_load": NO_LOADS},
     "rocks_kv": {"most": HALF},
+    "lmdb_kv": {"most": HALF},
     "coin_log": {"limits": (), "most": EVERY_CUT},
     "coin_log-keys": {"limits": (), "most": HALF, "most_under_load": NO_LOADS},
     "rocks_kv-keys": {"most": HALF, "most_under_load": NO_LOADS},

@@ -493,7 +493,7 @@ SEEN = (
     Mutant(
         "lost-page-not-noted",
         "native/common/lost_pages.cpp",
-        "lost_->note(file_);",
+        "lost_->note(file_, offset_of(address));",
         "",
         11,
         "zeros in place of a page that can't be read are never served",

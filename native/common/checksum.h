@@ -1,11 +1,11 @@
-// The one checksum of all files: XXH3, 64 bits. The seed ties the bytes to their place.
+// The one checksum of all files of ours: XXH3, 64 bits. The seed ties the bytes to their place.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 
-namespace cdb::coin_log {
+namespace cdb {
 
 uint64_t checksum(const uint8_t *bytes, size_t n, uint64_t seed);
 
@@ -22,4 +22,4 @@ class StreamChecksum {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace cdb::coin_log
+}  // namespace cdb

@@ -7,7 +7,7 @@
 #include <xxhash.h>
 #pragma GCC diagnostic pop
 
-namespace cdb::coin_log {
+namespace cdb {
 
 struct StreamChecksum::State {
   XXH3_state_t xxh3;
@@ -29,4 +29,4 @@ uint64_t checksum(const uint8_t *bytes, size_t n, uint64_t seed) {
   return XXH3_64bits_withSeed(bytes, n, seed);
 }
 
-}  // namespace cdb::coin_log
+}  // namespace cdb

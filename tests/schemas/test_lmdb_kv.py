@@ -1,0 +1,383 @@
+"""lmdb_kv: what LMDB and the checksums of its values are to the contract."""
+
+import os
+import resource
+import subprocess
+import sys
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from cdb.blocks import BlockSpendInfo, canonical
+from cdb.coin_set.binding import CoinSet, Options
+from cdb.durability import Durability
+from cdb.errors import (
+    CdbError,
+    CorruptDatabaseError,
+    DatabaseClosedError,
+    DatabaseLockedError,
+    DatabaseNotFoundError,
+    MissingEngineError,
+    StorageError,
+    UnsupportedError,
+)
+from cdb.packed import PackedBlocks
+from cdb.schemas import find_schema
+from cdb.schemas.lmdb_kv import KIND, LmdbKvSchema, check, missing
+from cdb.state import verify
+from cdb.testing.base import accept_all, expected_state
+from cdb.testing.chains import hash_of, reward, sample_chain
+from tests.conftest import largest_file
+from tests.in_fork import exit_code, forked
+
+needs_lmdb = pytest.mark.skipif(missing() is not None, reason=str(missing()))
+
+SMALL = partial(LmdbKvSchema, commit_entries=40, ingest_entries=15)
+CHAIN = sample_chain(30)
+MOST_ITERATIONS = 1000
+FEW_ADDRESSES = 900 << 20
+FIRST_MAP_BYTES = 64 << 20
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "database"
+
+
+def many_coins(index: int, n: int = 2_000) -> BlockSpendInfo:
+    return BlockSpendInfo(index, 0, [], [reward(index, each) for each in range(n)])
+
+
+def wait_for(its_end: int, end: int) -> None:
+    """Wait until the other end of a pipe is closed."""
+    os.close(end)
+    os.read(its_end, 1)
+
+
+def contents(path: Path) -> dict[str, tuple[bytes, int]]:
+    """Of all files but LMDB's table of readers."""
+    files = [file for file in path.rglob("*") if file.is_file() and file.name != "lock.mdb"]
+    return {str(file): (file.read_bytes(), file.stat().st_mtime_ns) for file in files}
+
+
+@needs_lmdb
+class TestReaders:
+    """Each sees what was there when it was opened, as long as it is open."""
+
+    def test_beside_the_writer(self, path: Path) -> None:
+        with pytest.raises(DatabaseNotFoundError):
+            LmdbKvSchema(path, read_only=True)
+        with SMALL(path) as writer:
+            accept_all(writer, CHAIN.blocks[:20])
+            writer.flush()
+            with LmdbKvSchema(path, read_only=True) as reader:
+                accept_all(writer, CHAIN.blocks[20:])
+                writer.rewind_to_block_index(CHAIN.blocks[3].index)
+                for index in range(1_000, 1_010):  # enough to use every free page again
+                    writer.accept_block(many_coins(index, 200))
+                    writer.flush()
+                assert verify(reader) == expected_state(CHAIN.blocks[:20])
+            with LmdbKvSchema(path, read_only=True) as reader:
+                assert reader.last_block_index == 1_009
+
+    def test_pages_are_used_again_when_nobody_reads_any_more(self, path: Path) -> None:
+        def rewrite(writer: LmdbKvSchema) -> int:
+            for index in range(100, 110):
+                writer.accept_block(many_coins(index))
+                writer.flush()
+            writer.rewind_to_block_index(99)
+            return (path / "db/data.mdb").stat().st_size
+
+        with SMALL(path) as writer:
+            accept_all(writer, CHAIN.blocks[:3])
+            rewrite(writer)
+            before = rewrite(writer)
+            with LmdbKvSchema(path, read_only=True):
+                held = rewrite(writer)
+            assert held > 1.3 * before
+            rewrite(writer)
+            assert rewrite(writer) < 1.2 * held
+
+    def test_of_a_writer_that_is_gone(self, path: Path) -> None:
+        """The next one does not know what it sees, and tells it so."""
+        with SMALL(path) as writer:
+            accept_all(writer, CHAIN.blocks[:10])
+            writer.flush()
+            reader = LmdbKvSchema(path, read_only=True)
+            accept_all(writer, CHAIN.blocks[10:20])
+            writer.flush()
+            later = LmdbKvSchema(path, read_only=True)
+        assert verify(reader) == expected_state(CHAIN.blocks[:10])
+        with LmdbKvSchema(path) as writer:
+            newest = LmdbKvSchema(path, read_only=True)
+            accept_all(writer, CHAIN.blocks[20:])
+            writer.flush()
+            for old in (reader, later):
+                with pytest.raises(DatabaseClosedError, match="does not keep what it shows"):
+                    verify(old)
+            assert verify(newest) == expected_state(CHAIN.blocks[:20])
+
+    def test_they_change_nothing_on_disk(self, path: Path) -> None:
+        with SMALL(path) as writer:
+            accept_all(writer, CHAIN.blocks)
+        before = contents(path)
+        (path / "db/lock.mdb").unlink()
+        with LmdbKvSchema(path, read_only=True) as reader:
+            assert verify(reader) == expected_state(CHAIN.blocks)
+        assert contents(path) == before
+        assert not (path / "db/lock.mdb").exists()
+
+    def test_a_copy_without_their_file_is_read_until_somebody_writes(self, path: Path) -> None:
+        with SMALL(path) as writer:
+            accept_all(writer, CHAIN.blocks)
+        (path / "db/readers").unlink()
+        with LmdbKvSchema(path, read_only=True) as reader:
+            assert verify(reader) == expected_state(CHAIN.blocks)
+            SMALL(path).close()
+            with pytest.raises(DatabaseClosedError, match="does not keep what it shows"):
+                verify(reader)
+
+    def test_a_child_of_one_holds_nothing(self, path: Path) -> None:
+        with SMALL(path) as writer:
+            accept_all(writer, CHAIN.blocks)
+        wait_for_end, end = os.pipe()
+        reader = LmdbKvSchema(path, read_only=True)
+        child = forked(partial(wait_for, wait_for_end, end))
+        reader.close()
+        try:
+            with SMALL(path) as writer:
+                accept_all(writer, [many_coins(1_000)])
+                writer.rewind_to_block_index(999)
+                size = (path / "db/data.mdb").stat().st_size
+                for _ in range(5):
+                    accept_all(writer, [many_coins(1_000)])
+                    writer.rewind_to_block_index(999)
+                assert (path / "db/data.mdb").stat().st_size < 1.5 * size
+        finally:
+            os.close(end)
+            os.waitpid(child, 0)
+
+
+@needs_lmdb
+class TestWriter:
+    def test_a_second_one_is_refused(self, path: Path) -> None:
+        options = Options(False, False, True, 1, 1, 1)
+        with LmdbKvSchema(path):
+            with pytest.raises(DatabaseLockedError, match="somebody has it open for writing"):
+                CoinSet(KIND.engine, path / "db", options)
+            with pytest.raises(DatabaseLockedError):
+                CoinSet(KIND.engine, path / "db", options)
+        CoinSet(KIND.engine, path / "db", options).close()
+
+    def test_a_child_does_not_keep_its_lock(self, path: Path) -> None:
+        wait_for_end, end = os.pipe()
+        schema = LmdbKvSchema(path)
+        child = forked(partial(wait_for, wait_for_end, end))
+        schema.close()
+        try:
+            LmdbKvSchema(path).close()
+        finally:
+            os.close(end)
+            os.waitpid(child, 0)
+
+    def test_a_making_that_was_cut_short_is_made_again(self, path: Path) -> None:
+        with LmdbKvSchema(path):
+            pass
+        (path / "NEWEST").unlink()
+        (path / "db/data.mdb").rename(path / "db/unfinished.mdb")
+        with SMALL(path) as schema:
+            accept_all(schema, CHAIN.blocks)
+        with SMALL(path) as schema:
+            assert verify(schema) == expected_state(CHAIN.blocks)
+
+    @pytest.mark.parametrize("durability", [Durability.POWER, Durability.PROCESS])
+    def test_what_was_flushed_survives_a_kill(self, path: Path, durability: Durability) -> None:
+        def load_and_die() -> None:
+            schema = SMALL(path, durability=durability)
+            accept_all(schema, CHAIN.blocks)
+            schema.flush()
+            os._exit(9)
+
+        assert exit_code(load_and_die) == 9
+        with SMALL(path) as schema:
+            assert verify(schema) == expected_state(CHAIN.blocks)
+
+    def test_a_file_that_may_not_grow_is_a_storage_error(self, path: Path) -> None:
+        with SMALL(path) as schema:
+            accept_all(schema, CHAIN.blocks)
+            schema.flush()
+            size = (path / "db/data.mdb").stat().st_size
+            with (
+                largest_file(size),
+                pytest.raises(StorageError, match=r"data\.mdb: .*; allow larger"),
+            ):
+                schema.accept_block(many_coins(1_000))
+            with pytest.raises(DatabaseClosedError):
+                schema.flush()
+        with SMALL(path) as schema:
+            assert verify(schema) == expected_state(CHAIN.blocks)
+
+    def test_other_levels_are_refused(self, path: Path) -> None:
+        with pytest.raises(UnsupportedError, match="it offers power, process"):
+            find_schema("interval@lmdb").open(path, durability=Durability.NONE)
+
+
+def grow_in_few_addresses(path: Path, *, is_iterating: bool) -> None:
+    """Load more than the first map holds, which is small where there are few addresses."""
+    with Path("/proc/self/status").open() as status:
+        [used_kib] = [int(line.split()[1]) for line in status if line.startswith("VmSize")]
+    most = (used_kib << 10) + FEW_ADDRESSES
+    resource.setrlimit(resource.RLIMIT_AS, (most, most))
+    blocks = [many_coins(index) for index in range(1, 210)]
+    with LmdbKvSchema(path, commit_entries=4_000, ingest_entries=3_000) as schema:
+        schema.accept_packed(PackedBlocks.of(blocks[:2]))
+        schema.flush()
+        iteration = schema.blocks()
+        assert next(iteration) == canonical(blocks[0])
+        if not is_iterating:
+            del iteration
+        for at in range(2, len(blocks), 40):
+            schema.accept_packed(PackedBlocks.of(blocks[at : at + 40]))
+            schema.flush()
+        assert verify(schema) == expected_state(blocks)
+
+
+@needs_lmdb
+class TestMap:
+    def _run(self, path: Path, *, is_iterating: bool) -> subprocess.CompletedProcess[str]:
+        code = f"import sys; sys.path[:0] = [{str(Path(__file__).parents[2])!r}]\n"
+        code += "from tests.schemas.test_lmdb_kv import *\n"
+        code += f"grow_in_few_addresses(Path({str(path)!r}), is_iterating={is_iterating})"
+        return subprocess.run(
+            [sys.executable, "-c", code], check=False, capture_output=True, text=True
+        )
+
+    def test_it_grows_by_itself(self, path: Path) -> None:
+        done = self._run(path, is_iterating=False)
+        assert done.returncode == 0, done.stderr
+        assert (path / "db/data.mdb").stat().st_size > FIRST_MAP_BYTES
+
+    def test_an_iteration_keeps_it_from_growing(self, path: Path) -> None:
+        done = self._run(path, is_iterating=True)
+        assert "end all iterations" in done.stderr
+        with LmdbKvSchema(path) as schema:
+            assert (verify(schema).newest_index or 0) > 1
+
+
+@needs_lmdb
+class TestIterations:
+    def test_too_many_are_one_clear_error(self, path: Path) -> None:
+        with SMALL(path) as schema:
+            accept_all(schema, CHAIN.blocks)
+            schema.flush()
+            iterations = [schema.blocks() for _ in range(MOST_ITERATIONS)]
+            for each in iterations[-3:]:
+                assert next(each) == canonical(CHAIN.blocks[0])
+            with pytest.raises(UnsupportedError, match="1000 iterations are open; end those that"):
+                schema.blocks()
+            schema.accept_block(many_coins(1_000))  # nor do they keep others out
+            schema.flush()
+            iterations.clear()
+            assert verify(schema).newest_index == 1_000
+
+    def test_one_sees_its_moment_and_costs_file(self, path: Path) -> None:
+        with SMALL(path) as schema:
+            accept_all(schema, CHAIN.blocks)
+            schema.flush()
+            blocks = schema.blocks()
+            schema.rewind_to_block_index(CHAIN.blocks[2].index)
+            for index in range(1_000, 1_005):
+                schema.accept_block(many_coins(index))
+                schema.flush()
+            assert list(blocks) == [canonical(block) for block in CHAIN.blocks]
+
+
+@needs_lmdb
+class TestDamage:
+    @pytest.fixture
+    def loaded(self, path: Path) -> Path:
+        with LmdbKvSchema(path) as schema:
+            accept_all(schema, CHAIN.blocks)
+        return path
+
+    def _change(self, path: Path, old: bytes, new: bytes) -> int:
+        """In each place where it is; how many."""
+        file = path / "db/data.mdb"
+        data = file.read_bytes()
+        file.write_bytes(data.replace(old, new))
+        return data.count(old)
+
+    def test_of_a_value_is_found_by_every_reading(self, loaded: Path) -> None:
+        coin = next(coin for block in CHAIN.blocks for coin in block.confirms)
+        damaged = hash_of("another one")
+        assert self._change(loaded, coin.puzzle_hash, damaged)
+        with LmdbKvSchema(loaded, read_only=True) as schema:
+            wrong = r"data\.mdb: an entry of it does not match its checksum; "
+            with pytest.raises(CorruptDatabaseError, match=wrong):
+                schema.coin_infos_for_coin_names([coin.name()])
+            with pytest.raises(CorruptDatabaseError, match=wrong):
+                list(schema.blocks())
+        with pytest.raises(CorruptDatabaseError, match=wrong):
+            list(check(loaded, lambda _: None))
+
+    def test_of_a_key_is_found_by_verify(self, loaded: Path) -> None:
+        """A look-up believes that there is no such coin."""
+        coin = next(coin for block in CHAIN.blocks for coin in block.confirms)
+        name = coin.name()
+        other = name[:-1] + bytes([name[-1] ^ 1])
+        assert self._change(loaded, name, other)
+        with LmdbKvSchema(loaded, read_only=True) as schema, pytest.raises(CdbError):
+            verify(schema)
+        with pytest.raises(CorruptDatabaseError):
+            list(check(loaded, lambda _: None))
+
+    def test_blocks_before_it_are_read(self, path: Path) -> None:
+        blocks = [many_coins(index, 40) for index in range(20)]
+        with LmdbKvSchema(path) as schema:
+            schema.accept_packed(PackedBlocks.of(blocks))
+        assert self._change(path, blocks[9].confirms[7].parent_coin_name, hash_of("another one"))
+        read: list[BlockSpendInfo] = []
+        with LmdbKvSchema(path, read_only=True) as schema, pytest.raises(CorruptDatabaseError):
+            read.extend(schema.blocks())
+        assert read == [canonical(block) for block in blocks[: len(read)]]
+        assert len(read) == 9
+
+    @pytest.mark.parametrize("is_writer", [True, False])
+    def test_a_file_that_is_cut_is_an_error(self, loaded: Path, is_writer: bool) -> None:
+        file = loaded / "db/data.mdb"
+        size = file.stat().st_size
+
+        def read_cut(left: int) -> None:
+            os.truncate(file, left)
+            try:
+                with LmdbKvSchema(loaded, read_only=not is_writer) as schema:
+                    assert verify(schema) == expected_state(CHAIN.blocks)
+            except (CorruptDatabaseError, StorageError):
+                pass
+
+        for left in range(size - 1, -1, -4_095):
+            assert exit_code(partial(read_cut, left)) == 0
+
+    def test_one_that_is_cut_while_it_is_open(self, loaded: Path) -> None:
+        def read_what_was_cut() -> None:
+            with LmdbKvSchema(loaded) as schema:
+                blocks = schema.blocks()
+                os.truncate(loaded / "db/data.mdb", 4_096)
+                for read in (lambda: verify(schema), lambda: next(blocks), schema.settle):
+                    with pytest.raises(StorageError, match=r"data\.mdb: a part of it cannot be"):
+                        read()
+
+        assert exit_code(read_what_was_cut) == 0
+
+
+class TestMissing:
+    @pytest.fixture(autouse=True)
+    def no_engine(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setitem(sys.modules, "cdb.coin_set._interval_lmdb", None)
+
+    def test_it_says_what_to_install(self, path: Path) -> None:
+        assert "liblmdb-dev" in str(missing())
+        with pytest.raises(MissingEngineError, match="liblmdb-dev"):
+            LmdbKvSchema(path)
+        assert not path.exists()
