@@ -1,7 +1,7 @@
 """Every schema of cdb's own keeps the contract, and its small twin, where it has one.
 
 There most names are in the index behind a tiny memtable, and runs are merged. What makes databases
-with secondary keys keeps the contract of these, too.
+with secondary keys keeps the contract of these, too, and what keeps history all of that.
 """
 
 from functools import partial
@@ -12,7 +12,7 @@ from cdb.coin_log.binding import Sizes
 from cdb.schemas import find_schema, rocks_kv
 from cdb.schemas.coin_log import coin_log
 from cdb.schemas.registry import OWN_SCHEMAS
-from cdb.testing import IndexedConformance, SchemaConformance
+from cdb.testing import HistoryConformance, IndexedConformance, SchemaConformance
 from tests.conftest import ROWS_WITH_INDEX, index_factories
 
 
@@ -61,5 +61,9 @@ for _name in OWN_SCHEMAS:
         if _found.small is not None:
             small = f"{_name}_small"
             _is_held_to(SchemaConformance, small, _found.small)
+    if _found.history is not None:
+        _is_held_to(HistoryConformance, f"{_name}_history", _name)
+        if _found.small is not None:
+            _is_held_to(HistoryConformance, f"{_name}_small_history", _found.small)
     if _found.indexed is not None:
         _is_held_to(IndexedConformance, f"{_name}_indexed", _found.indexed)

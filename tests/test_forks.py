@@ -5,6 +5,7 @@ import os
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from threading import Event, Thread
 from weakref import ref
@@ -15,7 +16,7 @@ from cdb.blocks import canonical
 from cdb.damage import Damage
 from cdb.errors import CdbError, DatabaseClosedError, UnsupportedError
 from cdb.native import threads_are_used
-from cdb.schemas import Schema, offer_of, open_schema
+from cdb.schemas import Schema, history_of, offer_of, open_schema
 from cdb.schemas.registry import SchemaInfo, find_schema
 from cdb.testing.base import accept_all
 from cdb.testing.chains import sample_chain
@@ -86,6 +87,30 @@ def test_a_child_goes_on_with_no_iteration(schema: Schema) -> None:
 
     assert in_a_child(schema, go_on) == 0
     assert [first, *iterations[0]] == list(iterations[1]) == list(schema.blocks())
+
+
+def test_a_child_goes_on_with_no_iteration_of_the_past(schema: Schema) -> None:
+    history = history_of(schema)
+    calls: list[Callable[[], Iterator[object]]] = [
+        partial(history.state_at, 20),
+        history.unspent,
+        partial(history.versions, 0, 99),
+    ]
+    iterations = [call() for call in calls]
+    first = [next(iteration) for iteration in iterations]
+
+    def go_on() -> None:
+        for iteration, call in zip(iterations, calls, strict=True):
+            with pytest.raises(DatabaseClosedError, match=ELSEWHERE):
+                next(iteration)
+            with pytest.raises(DatabaseClosedError, match=ELSEWHERE):
+                call()
+        with pytest.raises(DatabaseClosedError, match=ELSEWHERE):
+            history.coin_infos_as_of([], 1)
+
+    assert in_a_child(schema, go_on) == 0
+    rest = [[info, *iteration] for info, iteration in zip(first, iterations, strict=True)]
+    assert rest == [list(call()) for call in calls]
 
 
 def test_what_a_child_drops_is_as_it_was_in_its_parent(schema: Schema) -> None:

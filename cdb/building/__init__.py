@@ -20,6 +20,7 @@ The others are for within:
 - files: Home, Lock, checked_home, repaired_home, located, own, read_own, make_dir, replace_file,
   fsync_file, fsync_dir; file_marks, read_unchanged beside a writer;
 - calls of a Store or a Shared: reading, writing, whole, beside;
+- history: as_of, the mask, checked_height; BY_CREATION, an order for HISTORY in the module;
 - errors: those of cdb.errors that a store raises, and storage_errors, which makes them of OSError;
 - what the module says: Durability, Damage, Progress; sqlite_versions; Limit and those limits that
   we know.
@@ -52,6 +53,7 @@ from cdb.errors import (
     WrongDatabaseError,
     storage_errors,
 )
+from cdb.history import BY_CREATION, as_of, checked_height
 from cdb.limits import (
     COIN_ROWS,
     OLDER_INDEX,
@@ -70,6 +72,7 @@ from cdb.rows.sqlite import sqlite_versions
 from cdb.store import Backend, BackendFactory, Store, open_backend
 
 __all__ = [
+    "BY_CREATION",
     "COIN_ROWS",
     "EMPTY",
     "OLDER_INDEX",
@@ -102,6 +105,7 @@ __all__ = [
     "UnsupportedError",
     "Watermark",
     "WrongDatabaseError",
+    "as_of",
     "beside",
     "block_text",
     "bytes32",
@@ -109,6 +113,7 @@ __all__ = [
     "check_against_state",
     "check_canonical",
     "check_indexed",
+    "checked_height",
     "checked_home",
     "checked_index",
     "checked_names",

@@ -1,27 +1,21 @@
-"""coins: coins by puzzle hash, parent or block, of a database that has secondary keys."""
+"""coins: coins by puzzle hash, parent or block, of a database that has secondary keys; and all as
+of a height, of one that keeps history."""
 
-import csv
-import json
-import sys
-from collections.abc import Iterable, Iterator
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 
 import click
 
-from cdb.cmds.echo import echo
+from cdb.cmds.coin_lines import Form, show_coins
+from cdb.cmds.coin_questions import Keys, Past, at_most
+from cdb.cmds.echo import echo, echo_json
 from cdb.cmds.options import database_arguments, quiet_option
 from cdb.cmds.runner import run
 from cdb.cmds.table import table
-from cdb.coins import MAX_U32, NAME_BYTES, CoinInfo, bytes32
-from cdb.errors import SchemaError, UnsupportedError
+from cdb.coins import MAX_U32, NAME_BYTES, bytes32
+from cdb.history_digest import RowsDigest
 from cdb.plain import printable
-from cdb.schemas import IndexedSchema, SchemaInfo, find_schema, offer_of, schema_names
-
-_HEADS = ("name", "confirmed", "spent", "amount", "puzzle hash", "parent")
-_LEFT = frozenset({0, 4, 5})
-_FIELDS = ("name", "confirmed_index", "spent_index", "amount", "puzzle_hash", "parent")
-UNSPENT = "unspent"
+from cdb.schemas import SchemaInfo, history_of
 
 
 class HashType(click.ParamType[bytes32]):
@@ -79,7 +73,27 @@ _HEIGHT = click.IntRange(0, MAX_U32)
     metavar="H",
     help="The coins that the block at height H spent.",
 )
-@click.option("--unspent", is_flag=True, help="Only coins that are unspent.")
+@click.option("--unspent", is_flag=True, help="Only coins that are unspent; alone: all of them.")
+@click.option(
+    "--as-of",
+    "height",
+    type=click.IntRange(min=0),
+    metavar="H",
+    help="All coins as they were after the last block up to height H.",
+)
+@click.option(
+    "--versions",
+    "window",
+    type=(click.IntRange(min=0), click.IntRange(min=0)),
+    metavar="A B",
+    help="What each block from height A to B left of each coin that it confirmed or spent.",
+)
+@click.option(
+    "--digest",
+    "as_digest",
+    is_flag=True,
+    help="Of --as-of, --unspent or --versions only the number of rows, and their digest.",
+)
 @click.option("--limit", type=click.IntRange(min=0), metavar="N", help="Only the first N of them.")
 @click.option(
     "--json", "as_json", is_flag=True, help="Write each coin as a JSON object on its line."
@@ -95,11 +109,14 @@ def coins(
     confirmed: tuple[int, ...],
     spent: tuple[int, ...],
     unspent: bool,
+    height: int | None,
+    window: tuple[int, int] | None,
+    as_digest: bool,
     limit: int | None,
     as_json: bool,
     as_csv: bool,
 ) -> None:
-    """Find coins of a database by puzzle hash, by parent or by block.
+    """Find coins of a database by puzzle hash, by parent or by block; or tell all as of a height.
 
     Give one kind of key, once or more often. Coins come by the block that confirmed them and then
     by name; those of several blocks come block by block. Each coin is a line: its name, the heights
@@ -111,93 +128,69 @@ def coins(
     them, and those that blockchain_v2:INDEXED, coin_log:INDEXED and rocks_kv:INDEXED make; with
     blockchain_v2 it can be a full node's own. 'cdb schemas' lists what makes them.
 
+    --as-of, --versions and --unspent alone need no keys, but a schema that keeps history, as 'cdb
+    schemas' shows, too. The coins of a state come in the schema's own order; versions by height and
+    then by name. --digest tells whether two databases answer the same, whatever their schemas.
+
     \b
     Examples:
       cdb load_blocks blockchain_v2:INDEXED --db chain.sqlite --input replay.txt
       cdb coins chain.sqlite --confirmed-at 1 --json
       cdb coins chain.sqlite --spent-at 225700 --csv > spent.csv
       cdb coins chain.sqlite --unspent --puzzle-hash $(cat my-puzzle-hash.txt)
+      cdb coins coin_log --as-of 1000000 --unspent --csv > unspent.csv
+      cdb coins coin_log --versions 1000000 1000100
     """
-    given = [key for key in (puzzle_hashes, parents, confirmed, spent) if key]
-    if len(given) != 1:
-        names = "--puzzle-hash, --parent, --confirmed-at and --spent-at"
-        raise click.UsageError(f"give one of {names}; one kind at a time, as often as you like")
-    if spent and unspent:
+    keys = Keys(puzzle_hashes, parents, confirmed, spent, unspent)
+    past = Past(height, window, unspent)
+    _check_usage(keys, past, as_digest=as_digest, limit=limit, as_json=as_json, as_csv=as_csv)
+    schema.check_keeps_contract()
+    form = Form.CSV if as_csv else Form.JSON if as_json else Form.TABLE
+    with schema.open(path, read_only=True) as database:
+        if keys.n_kinds:
+            show_coins(keys.find(schema, path, database, limit), form)
+        elif as_digest:
+            _show_digest(past.digest(history_of(database, schema.name)), as_json=as_json)
+        else:
+            rows = past.rows(history_of(database, schema.name))
+            show_coins(islice(rows, at_most(limit)), form)
+
+
+def _check_usage(
+    keys: Keys,
+    past: Past,
+    *,
+    as_digest: bool,
+    limit: int | None,
+    as_json: bool,
+    as_csv: bool,
+) -> None:
+    """Raise UsageError for options that don't go together."""
+    names = "--puzzle-hash, --parent, --confirmed-at and --spent-at"
+    if keys.n_kinds > 1 or not (keys.n_kinds or past.is_asked):
+        advice = "or --as-of, --versions or --unspent without any"
+        raise click.UsageError(
+            f"give one of {names}; one kind at a time, as often as you like; {advice}"
+        )
+    if keys.n_kinds and (past.height is not None or past.window is not None or as_digest):
+        problem = "--as-of, --versions and --digest are of all coins"
+        raise click.UsageError(f"{problem}: leave out {names}")
+    if past.window is not None and (past.height is not None or past.unspent):
+        raise click.UsageError("--versions has its own heights: leave out --as-of and --unspent")
+    if keys.spent and keys.unspent:
         raise click.UsageError("--spent-at finds spent coins alone: leave out --unspent")
+    if as_digest and (as_csv or limit is not None):
+        raise click.UsageError("--digest is of all rows: leave out --limit and --csv")
     if as_json and as_csv:
         raise click.UsageError("give one of --json and --csv")
-    schema.check_keeps_contract()
-    with schema.open(path, read_only=True) as database:
-        keys = offer_of(database).indexed
-        if keys is None:
-            raise UnsupportedError(_no_keys(schema, path))
-        if puzzle_hashes:
-            infos = keys.coin_infos_for_puzzle_hashes(
-                [*puzzle_hashes], include_spent=not unspent, limit=limit
-            )
-        elif parents:
-            infos = keys.coin_infos_for_parents([*parents], include_spent=not unspent, limit=limit)
-        else:
-            found = _of_blocks(keys, confirmed, spent, unspent=unspent)
-            infos = list(islice(found, None if limit is None else min(limit, sys.maxsize)))
-    if as_csv:
-        _show_csv(infos)
-    elif as_json and infos:
-        echo("\n".join(json.dumps(_fields(info)) for info in infos))
-    elif infos:
-        echo(table([_HEADS, *map(_row, infos)], left=_LEFT))
 
 
-def _of_blocks(
-    keys: IndexedSchema, confirmed: Iterable[int], spent: Iterable[int], *, unspent: bool
-) -> Iterator[CoinInfo]:
-    of_blocks = chain(
-        map(keys.coin_infos_confirmed_at, sorted(set(confirmed))),
-        map(keys.coin_infos_spent_at, sorted(set(spent))),
-    )
-    return (info for infos in of_blocks for info in infos if not (unspent and info.spent_index))
-
-
-def _show_csv(infos: list[CoinInfo]) -> None:
-    """With its column names, also where there is no coin."""
-    writer = csv.DictWriter(sys.stdout, _FIELDS, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(map(_fields, infos))
-
-
-def _row(info: CoinInfo) -> list[str]:
-    coin = info.coin
-    heights = [str(info.confirmed_index), str(info.spent_index or UNSPENT)]
-    hashes = [coin.puzzle_hash.hex(), coin.parent_coin_name.hex()]
-    return [coin.name().hex(), *heights, str(coin.amount), *hashes]
-
-
-def _fields(info: CoinInfo) -> dict[str, str | int]:
-    return {
-        "name": info.coin.name().hex(),
-        "confirmed_index": info.confirmed_index,
-        "spent_index": info.spent_index,
-        "amount": info.coin.amount,
-        "puzzle_hash": info.coin.puzzle_hash.hex(),
-        "parent": info.coin.parent_coin_name.hex(),
-    }
-
-
-def _no_keys(schema: SchemaInfo, path: Path) -> str:
-    """What to say of a database without secondary keys."""
-    if schema.indexed is not None:
-        made = f"'cdb load_blocks {schema.indexed} --db NEW' makes one with them"
-        return f"{path}: this database has no secondary keys; {made}"
-    others = [found for name in schema_names() if (found := _keyed_spec(name)) is not None]
-    made = f"'cdb load_blocks SCHEMA --db NEW' makes one, where SCHEMA is {' or '.join(others)}"
-    return f"{path}: {schema.name} has no secondary keys; {made}"
-
-
-def _keyed_spec(name: str) -> str | None:
-    try:
-        return find_schema(name).indexed
-    except SchemaError:
-        return None
+def _show_digest(digest: RowsDigest, *, as_json: bool) -> None:
+    if as_json:
+        echo_json(digest._asdict())
+    else:
+        rows = [["rows", f"{digest.rows:,}"], ["digest", digest.digest]]
+        echo(table(rows, left=frozenset({0, 1})))
 
 
 if __name__ == "__main__":

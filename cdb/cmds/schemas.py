@@ -9,8 +9,8 @@ from cdb.cmds.table import table
 from cdb.errors import UnknownSchemaError
 from cdb.schemas import find_schema, schema_names
 
-NO_KEYS = "-"
-_FIELDS = ("name", "state", "indexed", "description")
+NONE = "-"
+_FIELDS = ("name", "state", "indexed", "history", "description")
 
 
 @click.command("schemas")
@@ -19,8 +19,9 @@ def schemas(*, as_json: bool) -> None:
     """List the schemas: cdb's own and those of installed packages (entry points cdb.schemas).
 
     Each line has the schema's name; whether it is ready; what to type for databases that find coins
-    by puzzle hash, parent and block, too (cdb coins), or - where there are none; what it is. With
-    --json they are a list of objects.
+    by puzzle hash, parent and block, too (cdb coins), or - where there are none; by what it orders
+    coins as of a height, or - where it keeps no history; what it is. With --json they are a list of
+    objects.
 
     \b
     Examples:
@@ -30,24 +31,25 @@ def schemas(*, as_json: bool) -> None:
     rows = [_row(name) for name in schema_names()]
     if as_json:
         objects = [dict(zip(_FIELDS, row, strict=True)) for row in rows]
-        echo_json([each | {"indexed": _known(each["indexed"])} for each in objects])
+        known = ("indexed", "history")
+        echo_json([each | {name: _known(each[name]) for name in known} for each in objects])
     else:
-        echo(table(rows, left=frozenset({0, 1, 2, 3})))
+        echo(table(rows, left=frozenset(range(len(_FIELDS)))))
 
 
-def _known(indexed: str) -> str | None:
-    return None if indexed == NO_KEYS else indexed
+def _known(cell: str) -> str | None:
+    return None if cell == NONE else cell
 
 
 def _row(name: str) -> list[str]:
     try:
         schema = find_schema(name)
     except UnknownSchemaError as error:
-        return [name, "broken", NO_KEYS, str(error)]
-    keys = schema.indexed or NO_KEYS
+        return [name, "broken", NONE, NONE, str(error)]
+    offers = [schema.indexed or NONE, schema.history or NONE]
     if schema.missing is not None:
-        return [name, "missing", keys, schema.missing]
-    return [name, "ready" if schema.keeps_contract else "meter", keys, schema.description]
+        return [name, "missing", *offers, schema.missing]
+    return [name, "ready" if schema.keeps_contract else "meter", *offers, schema.description]
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ from cdb.coin_query import CoinQuery, ask_natively
 from cdb.coins import MAX_U32, NAME_BYTES
 from cdb.durability import Durability
 from cdb.errors import DatabaseClosedError
+from cdb.history import ABOVE_ALL, Page
 from cdb.native import Ended, NativeEngine, NativeError, TakenBackError
 from cdb.packed import CONFIRM_BYTES, INFO_BYTES, PackedBlocks, native_blocks
 from cdb.progress import Progress
@@ -198,8 +199,11 @@ class CoinLog:
         self._end_readers()
         _engine.call(self.path, "rewind", self._open_handle(), max(-1, min(block_index, MAX_U32)))
 
-    def lookup(self, names: bytes | memoryview) -> tuple[bytearray, bytearray]:
-        """For each name a packed info, and a byte that is 1 where there is such a coin."""
+    def lookup(
+        self, names: bytes | memoryview, height: int = ABOVE_ALL
+    ) -> tuple[bytearray, bytearray]:
+        """For each name a packed info as of a height, and a byte that is 1 where there is such a
+        coin."""
         ffi = self._native.ffi
         count = len(names) // NAME_BYTES
         infos = bytearray(INFO_BYTES * count)
@@ -210,6 +214,7 @@ class CoinLog:
             self._open_handle(),
             ffi.from_buffer(names),
             count,
+            height,
             ffi.from_buffer("cdb_coin_info[]", infos),
             ffi.from_buffer(found),
         )
@@ -283,6 +288,7 @@ class Reader:
     def __init__(self, log: CoinLog, handle: Any, ended: Ended) -> None:
         self._log = log
         self._handle = handle
+        self._n_confirms = 0
         finalize(self, ended.add, handle)
 
     def next(self) -> PackedBlocks | None:
@@ -291,6 +297,23 @@ class Reader:
         counts = ffi.new("cdb_coin_log_counts *")
         _engine.call(self._log.path, "next", self._handle, _READ_CONFIRMS, counts)
         return _taken(ffi, counts, partial(lib.cdb_coin_log_take, self._handle))
+
+    def next_coins(self) -> int:
+        """Read the next blocks for states(): how many blocks; 0 at the end."""
+        counts = self._log._native.ffi.new("cdb_coin_log_counts *")
+        _engine.call(self._log.path, "next", self._handle, _READ_CONFIRMS, counts)
+        self._n_confirms = int(counts.confirms)
+        return int(counts.blocks)
+
+    def states(self, height: int, *, only_unspent: bool) -> Page:
+        """The coins of the blocks that were read, as of a height; see cdb_coin_log_states."""
+        ffi = self._log._native.ffi
+        names = bytearray(NAME_BYTES * self._n_confirms)
+        infos = bytearray(INFO_BYTES * self._n_confirms)
+        n = ffi.new("size_t *")
+        arrays = ffi.from_buffer(names), ffi.from_buffer("cdb_coin_info[]", infos)
+        _engine.call(self._log.path, "states", self._handle, height, only_unspent, *arrays, n)
+        return Page(memoryview(names)[: NAME_BYTES * n[0]], memoryview(infos)[: INFO_BYTES * n[0]])
 
     def __iter__(self) -> Iterator[PackedBlocks]:
         return iter(self.next, None)

@@ -24,10 +24,12 @@ from cdb.damage import Damage
 from cdb.disk.files import make_dir
 from cdb.disk.home import Home, extra_at
 from cdb.disk.paths import located
-from cdb.disk.sharing import Shared, beside, file_marks, read_unchanged, reading, whole, writing
+from cdb.disk.sharing import beside, file_marks, read_unchanged, reading, whole, writing
 from cdb.durability import Durability
 from cdb.errors import CorruptDatabaseError, DatabaseLockedError, WrongDatabaseError
+from cdb.history import PAGE_ROWS, PackedHistory, Page, checked_height, mask
 from cdb.indexed import EXTRAS, PUZZLE_HASH, Indexed, extra_for, how_to_index
+from cdb.moments import Moment, Moments, state_pages, unspent_pages, version_pages
 from cdb.native import NativeEngine
 from cdb.packed import (
     Packed,
@@ -86,8 +88,9 @@ class UnfinishedKeysError(WrongDatabaseError):
     """Secondary keys are not made yet, and a reader makes none."""
 
 
-class CoinSetSchema(Shared):
-    """Keeps coins, spends and blocks in an engine; see cdb.schemas.Schema for the methods.
+class CoinSetSchema(PackedHistory):
+    """Keeps coins, spends and blocks in an engine; see cdb.schemas.Schema for the methods. As of a
+    height it answers by the mask (cdb.history); states come by creation.
 
     kind: which one; a schema is a subclass that says so.
     commit_entries: coins that are collected in memory before they are committed and indexed.
@@ -119,6 +122,7 @@ class CoinSetSchema(Shared):
         self._path = located(path, read_only=read_only)
         super().__init__(self._path, read_only=read_only)
         self._durable = durability is Durability.POWER
+        self._moments = Moments()
         sizes = commit_entries, ingest_entries, cache_mb << 20
         with ExitStack() as undo:
             self._home = Home(
@@ -198,8 +202,9 @@ class CoinSetSchema(Shared):
         with self.guard.write():
             if self._promised.newest > block_index:
                 self._promise(Promise(-1, self._promised.sequence))
-            self._coins.begin_rewind(max(block_index, -1))
-            self._newest = self._coins.state.newest
+            with self._moments.rewinding(block_index, self._read_blocks):
+                self._coins.begin_rewind(max(block_index, -1))
+                self._newest = self._coins.state.newest
             self._end_rewind()
 
     def blocks(self) -> Iterator[BlockSpendInfo]:
@@ -210,6 +215,30 @@ class CoinSetSchema(Shared):
     def blocks_packed(self) -> Iterator[PackedBlocks]:
         """The blocks of blocks(), about 100,000 coins at a time."""
         return self.iteration(map(with_names, self._packs(PACK_ENTRIES)))
+
+    @beside
+    def coin_infos_as_of_packed(
+        self, coin_names: Packed, height: int
+    ) -> tuple[bytearray, bytearray]:
+        """See HistoryPacked."""
+        names, height = checked_packed_names(coin_names), checked_height(height)
+        infos, found = self._coins.find(names)
+        mask(infos, found, [height] * len(found))
+        return infos, found
+
+    def state_at_packed(self, height: int) -> Iterator[Page]:
+        """See HistoryPacked."""
+        height = checked_height(height)
+        return self.iteration(state_pages(self._path, *self._moment(0, height), height))
+
+    def unspent_packed(self) -> Iterator[Page]:
+        """See HistoryPacked."""
+        return self.iteration(unspent_pages(self.state_at_packed(MAX_U32)))
+
+    def versions_packed(self, first: int, last: int) -> Iterator[Page]:
+        """See HistoryPacked."""
+        first, last = checked_height(first), checked_height(last)
+        return self.iteration(version_pages(self._path, *self._moment(first, last)))
 
     @whole
     def close(self) -> None:
@@ -303,6 +332,23 @@ class CoinSetSchema(Shared):
         """All blocks as they are now, without names, in packs of so many coins + spends."""
         cursor = self._coins.cursor()
         return self.iteration(iter(partial(self._next_of, cursor, entries), None))
+
+    @beside
+    def _moment(self, first: int, last: int) -> tuple[Moment, Iterator[PackedBlocks]]:
+        """The moment of now, and its blocks first … last."""
+        with self._moments.opening(lambda: self._newest, self._find) as moment:
+            return moment, self._read_blocks(max(0, first), min(last, moment.newest))
+
+    def _read_blocks(self, first: int, last: int) -> Iterator[PackedBlocks]:
+        """The blocks first … last as they are now, with names."""
+        if first > last:
+            return iter(())
+        cursor = self._coins.cursor(first, last)
+        return map(with_names, iter(partial(self._next_of, cursor, PAGE_ROWS), None))
+
+    @beside
+    def _find(self, names: bytes) -> tuple[bytearray, bytearray]:
+        return self._coins.find(names)
 
     @beside
     def _next_of(self, cursor: Cursor, entries: int) -> PackedBlocks | None:

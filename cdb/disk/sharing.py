@@ -229,6 +229,11 @@ class _Iteration(Generic[T]):
             self._end = error  # after it the items may go on, or end, as if none were missing
             raise
 
+    def close(self) -> None:
+        """Let go of what the items are read from, as at their end."""
+        if not self.guard.disowned:
+            self._items = iter(())
+
     def _end_again(self, error: BaseException) -> NoReturn:
         if isinstance(error, DatabaseError):
             raise error.with_traceback(None)

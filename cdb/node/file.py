@@ -10,6 +10,7 @@ from cdb.blocks import BlockSpendInfo, canonical, checked_index, checked_names
 from cdb.coins import MAX_U32, CoinInfo, bytes32, bytes32_unchecked
 from cdb.disk.sharing import Shared, reading, whole
 from cdb.errors import CorruptDatabaseError, UnsupportedError
+from cdb.history import PAGE_ROWS, as_of, checked_height
 from cdb.node.table import COIN_COLUMNS, COIN_TABLE, TABLES
 from cdb.rows.snapshot import Snapshot
 from cdb.rows.sqlite import from_signed, select_in
@@ -77,6 +78,29 @@ class NodeFile(Shared):
         self.guard.closed = True
         self._snapshot.close()
 
+    def coin_infos_as_of(self, coin_names: list[bytes32], height: int) -> list[CoinInfo]:
+        """See HistorySchema."""
+        names, height = checked_names(coin_names), checked_height(height)
+        masked = (as_of(info, height) for info in self._infos(names))
+        return [info for info in masked if info is not None]
+
+    def state_at(self, height: int) -> Iterator[CoinInfo]:
+        """See HistorySchema: in the order of the rows, which is that of creation."""
+        height = checked_height(height)
+        self.guard.check()
+        return self.iteration(self._state_at(height))
+
+    def unspent(self) -> Iterator[CoinInfo]:
+        """See HistorySchema."""
+        infos = self.state_at(MAX_U32)
+        return self.iteration(info for info in infos if not info.spent_index)
+
+    def versions(self, first: int, last: int) -> Iterator[CoinInfo]:
+        """See HistorySchema."""
+        first, last = checked_height(first), checked_height(last)
+        self.guard.check()
+        return self.iteration(self._versions(first, last))
+
     @reading
     def _infos(self, coin_names: Sequence[bytes32]) -> list[CoinInfo]:
         with self._snapshot.reading():
@@ -90,6 +114,33 @@ class NodeFile(Shared):
         with self._snapshot.reading():
             return self._snapshot.connection.execute(query, parameters).fetchall()
 
+    def _state_at(self, height: int) -> Iterator[CoinInfo]:
+        # A + keeps SQLite from searching by an index, and sorting all that it finds.
+        query = f"{_SELECT} WHERE +confirmed_index <= ? ORDER BY rowid"
+        rows = self._snapshot.connection.execute(query, (height,))
+        while True:
+            with self._snapshot.reading():
+                page = [self._checked(row).info() for row in rows.fetchmany(PAGE_ROWS)]
+            if not page:
+                return
+            for info in page:
+                masked = as_of(info, height)
+                if masked is not None:
+                    yield masked
+
+    def _versions(self, first: int, last: int) -> Iterator[CoinInfo]:
+        heights = self._heights(max(first, 0), last)
+        while True:
+            with self._snapshot.reading():
+                index, confirms, spends = next(heights, (0, [], []))
+                coins = {row[_NAME]: self._checked(row).info() for row in (*confirms, *spends)}
+            if not coins:
+                return
+            for name in sorted(coins):
+                masked = as_of(coins[name], index)
+                if masked is not None:
+                    yield masked
+
     def _blocks(self) -> Iterator[BlockSpendInfo]:
         heights = self._heights()
         while True:
@@ -100,11 +151,15 @@ class NodeFile(Shared):
                 return
             yield block
 
-    def _heights(self) -> Iterator[tuple[int, list[Row], list[Row]]]:
+    def _heights(
+        self, first: int = -(2**63), last: int = 2**63 - 1
+    ) -> Iterator[tuple[int, list[Row], list[Row]]]:
         """Each block's index, the coins that it confirms, and those that it spends."""
-        query = self._snapshot.connection.execute
-        confirmed = query(f"{_SELECT} ORDER BY confirmed_index")
-        spent = query(f"{_SELECT} WHERE spent_index > 0 ORDER BY spent_index")
+        query, ends = self._snapshot.connection.execute, (first, last)
+        is_within = "BETWEEN ? AND ? ORDER BY"
+        confirmed = query(f"{_SELECT} WHERE confirmed_index {is_within} confirmed_index", ends)
+        ends = max(first, 1), last
+        spent = query(f"{_SELECT} WHERE spent_index {is_within} spent_index", ends)
         spends_by_index = groupby(spent, itemgetter(_SPENT))
         spending = next(spends_by_index, None)
         for index, confirms in groupby(confirmed, itemgetter(_CONFIRMED)):

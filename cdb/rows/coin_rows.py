@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 from cdb.blocks import BlockSpendInfo
 from cdb.coins import bytes32
@@ -23,6 +24,8 @@ from cdb.rows.sqlite import (
     transaction,
 )
 from cdb.rows.stored import BLOCK_COLUMNS, BlockRow, StoredCoin, block_checksum
+
+T = TypeVar("T")
 
 
 class CoinReader:
@@ -235,10 +238,14 @@ class CoinRows:
 
     def blocks(self) -> Iterator[BlockSpendInfo]:
         """Every committed block, in order, lazily, as of now; of a read-only object, as of then."""
+        return self.read_now(_blocks_of)
+
+    def read_now(self, read: Callable[[CoinReader], Iterator[T]]) -> Iterator[T]:
+        """What is read of all that is committed, lazily, as of now; read-only, as of then."""
         if self._snapshot is not None:
-            return _blocks_of(self.read)
+            return read(self.read)
         snapshot = Snapshot(self.path, self._table.tables)
-        return _closing(snapshot, _blocks_of(self._reader_of(snapshot)))
+        return _closing(snapshot, read(self._reader_of(snapshot)))
 
     def close(self) -> None:
         """Release the file. What was not committed is lost."""
@@ -271,6 +278,6 @@ def _blocks_of(reader: CoinReader) -> Iterator[BlockSpendInfo]:
     return map(reader.assemble, reader.blocks_above(-1))
 
 
-def _closing(snapshot: Snapshot, blocks: Iterator[BlockSpendInfo]) -> Iterator[BlockSpendInfo]:
+def _closing(snapshot: Snapshot, items: Iterator[T]) -> Iterator[T]:
     with snapshot:
-        yield from blocks
+        yield from items

@@ -3,22 +3,28 @@
 Shared by every schema whose coins are SQLite rows; docs/architecture.md says how the parts meet.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING
 
-from cdb.blocks import BlockSpendInfo, named_block
+from cdb.blocks import BlockSpendInfo, checked_names, named_block
+from cdb.coins import CoinInfo, bytes32
 from cdb.disk.sharing import reading, writing
 from cdb.facts import Facts
+from cdb.history import as_of, checked_height
 from cdb.packed import PackedBlocks, pack_named
 from cdb.packed_state import check_canonical
+from cdb.rows import history
 from cdb.rows.backend import NamedRows
-from cdb.rows.coin_rows import CoinRows
+from cdb.rows.coin_rows import CoinReader, CoinRows
 from cdb.rows.names import Names
 from cdb.store import Store
 
 
 class CoinStore(Store):
-    """Takes blocks in packs, and settles: see Store for all else.
+    """Takes blocks in packs, settles, and keeps history by the mask (cdb.history).
+
+    See Store for all else.
 
     One lock makes each call whole, so that reads from other threads are safe beside the writer.
     After a failed write nothing more can be done but to close it and open the database again.
@@ -45,10 +51,40 @@ class CoinStore(Store):
         with self.guard.write():
             self._named_rows.settle()
 
+    def coin_infos_as_of(self, coin_names: list[bytes32], height: int) -> list[CoinInfo]:
+        """See HistorySchema."""
+        return self._infos_as_of(checked_names(coin_names), checked_height(height))
+
+    @reading
+    def state_at(self, height: int) -> Iterator[CoinInfo]:
+        """See HistorySchema: in the order of the rows, which is that of creation."""
+        return self._read_now(partial(history.state_at, height=checked_height(height)))
+
+    @reading
+    def unspent(self) -> Iterator[CoinInfo]:
+        """See HistorySchema."""
+        return self._read_now(history.unspent)
+
+    @reading
+    def versions(self, first: int, last: int) -> Iterator[CoinInfo]:
+        """See HistorySchema."""
+        ends = checked_height(first), checked_height(last)
+        return self._read_now(partial(history.versions, first=ends[0], last=ends[1]))
+
     @reading
     def facts(self) -> Facts:
         """See TellsFacts."""
         return Facts(self._rows.row_count, self._named_rows.is_settled)
+
+    @reading
+    def _infos_as_of(self, coin_names: list[bytes32], height: int) -> list[CoinInfo]:
+        infos = self._named_rows.find(coin_names)
+        masked = (as_of(info, height) for info in infos if info is not None)
+        return [info for info in masked if info is not None]
+
+    def _read_now(self, read: Callable[[CoinReader], Iterator[CoinInfo]]) -> Iterator[CoinInfo]:
+        self._flush()
+        return self.iteration(self._rows.read_now(read))
 
     @writing
     def _accept_packed(self, packed: PackedBlocks) -> None:
@@ -78,9 +114,9 @@ class CoinStore(Store):
 
 
 if TYPE_CHECKING:
-    from cdb.schemas.protocol import AcceptsPacked, Schema, Settles, TellsFacts
+    from cdb.schemas.protocol import AcceptsPacked, HistorySchema, Settles, TellsFacts
 
-    _keeps: type[Schema] = CoinStore
+    _keeps: type[HistorySchema] = CoinStore
     _accepts: type[AcceptsPacked] = CoinStore
     _settles: type[Settles] = CoinStore
     _tells: type[TellsFacts] = CoinStore

@@ -3,6 +3,8 @@
 from cdb.schemas.protocol import (
     AcceptsPacked,
     Check,
+    HistoryPacked,
+    HistorySchema,
     IndexedSchema,
     Offer,
     QueriesPacked,
@@ -17,6 +19,7 @@ from cdb.schemas.protocol import (
 from cdb.schemas.registry import (
     SchemaInfo,
     find_schema,
+    history_of,
     known_schema,
     open_schema,
     schema_names,
@@ -25,6 +28,8 @@ from cdb.schemas.registry import (
 __all__ = [
     "AcceptsPacked",
     "Check",
+    "HistoryPacked",
+    "HistorySchema",
     "IndexedSchema",
     "Offer",
     "QueriesPacked",
@@ -36,6 +41,7 @@ __all__ = [
     "Settles",
     "TellsFacts",
     "find_schema",
+    "history_of",
     "known_schema",
     "offer_of",
     "open_schema",

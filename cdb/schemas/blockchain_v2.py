@@ -19,6 +19,7 @@ from cdb.disk.home import Format, Lock, writers_kept_out
 from cdb.disk.paths import located, own
 from cdb.durability import Durability
 from cdb.errors import WrongDatabaseError, storage_errors
+from cdb.history import BY_CREATION
 from cdb.limits import SQLITE_NOT_DURABLE, SQLITE_ROWS, SQLITE_WAL
 from cdb.node.file import NodeFile
 from cdb.node.keys import KeyedNodeFile, KeyedStore, has_indexes
@@ -85,6 +86,7 @@ def blockchain_v2(
 SCHEMA = blockchain_v2
 NODE = partial(blockchain_v2, index_set="node")
 INDEXED = NODE
+HISTORY = BY_CREATION
 LIMITS = (SQLITE_ROWS, SQLITE_WAL)
 NOT_DURABLE = SQLITE_NOT_DURABLE
 MANY = 40_000

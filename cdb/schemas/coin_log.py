@@ -43,7 +43,7 @@ from cdb.coins import MAX_U32, NAME_BYTES, CoinInfo, bytes32
 from cdb.damage import Damage
 from cdb.disk.home import Home, checked_home, extra_at, format_at, repaired_home
 from cdb.disk.paths import located, read_own
-from cdb.disk.sharing import Shared, beside, read_unchanged, reading, whole, writing
+from cdb.disk.sharing import beside, read_unchanged, reading, whole, writing
 from cdb.durability import Durability
 from cdb.errors import (
     BlockError,
@@ -54,8 +54,10 @@ from cdb.errors import (
     storage_errors,
 )
 from cdb.facts import Facts
+from cdb.history import BY_CREATION, PackedHistory, Page, checked_height
 from cdb.indexed import EXTRAS, PUZZLE_HASH, Indexed, extra_for, how_to_index
 from cdb.limits import OLDER_INDEX, OLDER_PROMISE, Limit
+from cdb.moments import Moment, Moments, cut, unspent_pages, version_pages
 from cdb.native import UnverifiedError
 from cdb.packed import (
     AMOUNT_BYTES,
@@ -71,6 +73,7 @@ from cdb.schemas.protocol import Former
 __all__ = [
     "CHECKSUMMED",
     "FORMER",
+    "HISTORY",
     "INDEXED",
     "LIMITS",
     "SCHEMA",
@@ -93,8 +96,9 @@ _WAIT_MILLISECONDS = 100
 """For a writer to verify something. It does so at the end of its call, which may take longer."""
 
 
-class CoinLogSchema(Shared):
-    """Keeps the coin set in a coin log; see cdb.schemas.Schema for the methods.
+class CoinLogSchema(PackedHistory):
+    """Keeps the coin set in a coin log; see cdb.schemas.Schema for the methods. As of a height it
+    answers by the mask (cdb.history); states come by creation.
 
     Reads from any number of threads go on beside the writer: they wait for no sync and no merge.
     Opened read_only it shows the state of its opening, also while another process writes; when that
@@ -118,6 +122,7 @@ class CoinLogSchema(Shared):
         super().__init__(self._path, read_only=read_only)
         self._damage: CorruptDatabaseError | None = None
         self._owed: BlockError | ValueError | None = None  # what the writer has to be told
+        self._moments = Moments()
         self._writer = object()  # what the thread of the last accept_packed has in _here
         with ExitStack() as undo:
             self._home = Home(
@@ -204,7 +209,7 @@ class CoinLogSchema(Shared):
         """See Schema."""
         block_index = checked_index(block_index)
         self._settle()
-        with self.guard.write():
+        with self.guard.write(), self._moments.rewinding(block_index, self._read_blocks):
             self._log.rewind(block_index)
 
     def blocks(self) -> Iterator[BlockSpendInfo]:
@@ -216,6 +221,33 @@ class CoinLogSchema(Shared):
     def blocks_packed(self, first_index: int = 0) -> Iterator[PackedBlocks]:
         """The blocks of blocks() from an index on, a few thousand coins at a time."""
         return self.iteration(self._read_on(self._read(self._log.read, first_index, MAX_U32)))
+
+    @beside
+    def coin_infos_as_of_packed(
+        self, coin_names: Packed, height: int
+    ) -> tuple[bytearray, bytearray]:
+        """See HistoryPacked."""
+        names, height = checked_packed_names(coin_names), checked_height(height)
+        self._end_before_damage()
+        return self._read(self._log.lookup, names, height)
+
+    def state_at_packed(self, height: int) -> Iterator[Page]:
+        """See HistoryPacked."""
+        height = checked_height(height)
+        moment, reader = self._moment(0, height)
+        return self.iteration(self._states(moment, reader, height, only_unspent=False))
+
+    def unspent_packed(self) -> Iterator[Page]:
+        """See HistoryPacked."""
+        moment, reader = self._moment(0, MAX_U32)
+        pages = self._states(moment, reader, moment.newest, only_unspent=True)
+        return self.iteration(unspent_pages(pages))
+
+    def versions_packed(self, first: int, last: int) -> Iterator[Page]:
+        """See HistoryPacked."""
+        first, last = checked_height(first), checked_height(last)
+        moment, reader = self._moment(first, last)
+        return self.iteration(version_pages(self._path, moment, self._packs_of(reader)))
 
     @whole
     def close(self) -> None:
@@ -289,6 +321,10 @@ class CoinLogSchema(Shared):
         if has_more_to_tell and self._writer is getattr(_here, "writer", None):
             with self.mutex:
                 self._settle()
+        return self._read_verified(read, *arguments, **options)
+
+    def _read_verified(self, read: Callable[P, T], *arguments: P.args, **options: P.kwargs) -> T:
+        """The same, and nobody is told of a refusal."""
         while True:
             try:
                 return read(*arguments, **options)
@@ -323,6 +359,45 @@ class CoinLogSchema(Shared):
         except BlockError as error:
             return error
         return ValueError(f"packed block {block.index} is not in canonical form")
+
+    @reading
+    def _moment(self, first: int, last: int) -> tuple[Moment, Reader]:
+        """The moment of now, and its blocks first … last. It waits for the one who writes."""
+        self._end_before_damage()
+        self._read(self._log.read, -1, -1)
+        with self._moments.opening(lambda: self._log.newest_index, self._find) as moment:
+            return moment, self._log.read(first, min(last, moment.newest))
+
+    def _read_blocks(self, first: int, last: int) -> Iterator[PackedBlocks]:
+        """The blocks first … last as they are now."""
+        return self._packs_of(self._log.read(first, last))
+
+    def _packs_of(self, reader: Reader) -> Iterator[PackedBlocks]:
+        return iter(partial(self._next_of, reader), None)
+
+    def _states(
+        self, moment: Moment, reader: Reader, height: int, *, only_unspent: bool
+    ) -> Iterator[Page]:
+        """The coins of a moment's blocks, as of a height up to which a reader goes.
+
+        only_unspent: most of the spent ones are left out.
+        """
+        height = min(height, moment.newest)
+        states_of = partial(self._states_of, reader, only_unspent=only_unspent)
+        while self._next_coins_of(reader):
+            yield from cut(moment.with_taken(moment.read(height, states_of), height))
+
+    @beside
+    def _next_coins_of(self, reader: Reader) -> int:
+        return reader.next_coins()
+
+    @beside
+    def _states_of(self, reader: Reader, height: int, *, only_unspent: bool) -> Page:
+        return reader.states(height, only_unspent=only_unspent)
+
+    @beside
+    def _find(self, names: bytes) -> tuple[bytearray, bytearray]:
+        return self._read_verified(self._log.lookup, names)
 
     def _read_on(self, reader: Reader) -> Iterator[PackedBlocks]:
         while (blocks := self._next_of(reader)) is not None:
@@ -454,6 +529,7 @@ def _packed(block: BlockSpendInfo) -> PackedBlocks | None:
 
 SCHEMA = coin_log
 INDEXED = partial(IndexedCoinLogSchema, index=PUZZLE_HASH)
+HISTORY = BY_CREATION
 FORMER = Former(FORMAT_VERSION, format1_blocks, DERIVED)
 SMALL = partial(
     SCHEMA,
@@ -482,6 +558,8 @@ if TYPE_CHECKING:
     from cdb.schemas.protocol import (
         AcceptsPacked,
         Check,
+        HistoryPacked,
+        HistorySchema,
         IndexedSchema,
         QueriesPacked,
         ReadsPacked,
@@ -492,6 +570,8 @@ if TYPE_CHECKING:
     _opens: SchemaFactory = coin_log
     _accepts: type[AcceptsPacked] = CoinLogSchema
     _reads: type[ReadsPacked] = CoinLogSchema
+    _keeps: type[HistorySchema] = CoinLogSchema
+    _packs: type[HistoryPacked] = CoinLogSchema
     _finds: type[IndexedSchema] = IndexedCoinLogSchema
     _queries: type[QueriesPacked] = IndexedCoinLogSchema
     _checks: Check = check

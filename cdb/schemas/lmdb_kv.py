@@ -10,6 +10,7 @@ from cdb.coin_set import schema
 from cdb.coin_set.binding import PREFIX
 from cdb.coin_set.schema import CoinSetSchema, IndexedCoinSetSchema, Kind, open_coin_set
 from cdb.durability import Durability
+from cdb.history import BY_CREATION
 from cdb.indexed import PUZZLE_HASH
 from cdb.limits import DAMAGES, OLDER_PROMISE, Limit
 from cdb.native import NativeEngine
@@ -18,6 +19,7 @@ __all__ = [
     "CHECKSUMMED",
     "DEFAULT_PATH",
     "DURABILITIES",
+    "HISTORY",
     "INDEXED",
     "KIND",
     "LIMITS",
@@ -62,6 +64,7 @@ class IndexedLmdbKvSchema(IndexedCoinSetSchema):
 
 SCHEMA = partial(open_coin_set, LmdbKvSchema, IndexedLmdbKvSchema)
 INDEXED = partial(IndexedLmdbKvSchema, index=PUZZLE_HASH)
+HISTORY = BY_CREATION
 SMALL = partial(SCHEMA, commit_entries=40, ingest_entries=15)
 CHECKSUMMED = "db/(FORMAT|NEWEST)"
 NOT_DURABLE = ("*/lock.mdb",)
@@ -112,6 +115,8 @@ if TYPE_CHECKING:
     from cdb.schemas.protocol import (
         AcceptsPacked,
         Check,
+        HistoryPacked,
+        HistorySchema,
         IndexedSchema,
         QueriesPacked,
         ReadsPacked,
@@ -124,6 +129,8 @@ if TYPE_CHECKING:
     _accepts: type[AcceptsPacked] = LmdbKvSchema
     _reads: type[ReadsPacked] = LmdbKvSchema
     _settles: type[Settles] = LmdbKvSchema
+    _keeps: type[HistorySchema] = LmdbKvSchema
+    _packs: type[HistoryPacked] = LmdbKvSchema
     _finds: type[IndexedSchema] = IndexedLmdbKvSchema
     _queries: type[QueriesPacked] = IndexedLmdbKvSchema
     _checks: Check = check

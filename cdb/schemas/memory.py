@@ -31,13 +31,15 @@ from cdb.disk.sharing import Shared, reading, whole, writing
 from cdb.durability import Durability
 from cdb.errors import storage_errors
 from cdb.facts import Facts
+from cdb.history import ABOVE_ALL, BY_CREATION, checked_height
 from cdb.indexed import Indexed
 from cdb.limits import Limit
 
 
 class MemorySchema(Shared, Indexed):
     """Keeps everything in dictionaries; see cdb.schemas.Schema for the methods. By secondary keys
-    it finds coins by going over all of them.
+    it finds coins by going over all of them, and as of a height by doing again what all blocks did:
+    so that no schema shares a way with it.
 
     path: where flush() keeps a copy; None keeps none, and then nothing survives.
     """
@@ -125,6 +127,30 @@ class MemorySchema(Shared, Indexed):
         """See Schema. Blocks never change once accepted, so a list of them is a snapshot."""
         return self.iteration(map(canonical, list(self._blocks.values())))
 
+    def coin_infos_as_of(self, coin_names: list[bytes32], height: int) -> list[CoinInfo]:
+        """See HistorySchema."""
+        names, coins = checked_names(coin_names), self._coins_at(checked_height(height))
+        return [coins[name] for name in names if name in coins]
+
+    @reading
+    def state_at(self, height: int) -> Iterator[CoinInfo]:
+        """See HistorySchema."""
+        blocks = self._blocks_up_to(checked_height(height))
+        return self.iteration(info for coins in _replayed(blocks) for info in coins.values())
+
+    @reading
+    def unspent(self) -> Iterator[CoinInfo]:
+        """See HistorySchema."""
+        states = _replayed(self._blocks_up_to(ABOVE_ALL))
+        infos = (info for coins in states for info in coins.values())
+        return self.iteration(info for info in infos if not info.spent_index)
+
+    @reading
+    def versions(self, first: int, last: int) -> Iterator[CoinInfo]:
+        """See HistorySchema."""
+        first = checked_height(first)
+        return self.iteration(_versions(self._blocks_up_to(checked_height(last)), first))
+
     @whole
     def close(self) -> None:
         """See Schema."""
@@ -142,6 +168,14 @@ class MemorySchema(Shared, Indexed):
             if self._path is not None and self._dirty:
                 replay_file.save(self._path, self._blocks.values(), durable=self._durable)
             self._dirty = False
+
+    @reading
+    def _coins_at(self, height: int) -> dict[bytes32, CoinInfo]:
+        return next(_replayed(self._blocks_up_to(height)))
+
+    def _blocks_up_to(self, height: int) -> list[BlockSpendInfo]:
+        """Blocks never change once accepted, so this is a snapshot."""
+        return [self._blocks[block_index] for block_index in self._blocks.irange(maximum=height)]
 
     @reading
     def _infos(self, coin_names: list[bytes32]) -> list[CoinInfo]:
@@ -207,7 +241,34 @@ class MemorySchema(Shared, Indexed):
             self._flock.release()
 
 
+def _replayed(blocks: Iterable[BlockSpendInfo]) -> Iterator[dict[bytes32, CoinInfo]]:
+    """What blocks leave of all coins, by name, in the order in which they came: one state."""
+    coins: dict[bytes32, CoinInfo] = {}
+    for block in blocks:
+        _replay(block, coins)
+    yield coins
+
+
+def _versions(blocks: Iterable[BlockSpendInfo], first: int) -> Iterator[CoinInfo]:
+    """What each block from an index on leaves of the coins that it touches."""
+    coins: dict[bytes32, CoinInfo] = {}
+    for block in blocks:
+        touched = _replay(block, coins)
+        if block.index >= first:
+            yield from [coins[name] for name in sorted(touched)]
+
+
+def _replay(block: BlockSpendInfo, coins: dict[bytes32, CoinInfo]) -> set[bytes32]:
+    """Do what a block does, and tell to which coins."""
+    confirmed = {coin.name(): CoinInfo(coin, block.index, 0) for coin in block.confirms}
+    coins.update(confirmed)
+    for name in block.spends:
+        coins[name] = CoinInfo(coins[name].coin, coins[name].confirmed_index, block.index)
+    return {*confirmed, *block.spends}
+
+
 SCHEMA = INDEXED = MemorySchema
+HISTORY = BY_CREATION
 CHECKSUMMED = "db"
 MANY = 10_000
 LIMITS = tuple(
@@ -228,6 +289,7 @@ def format_of(path: Path) -> Format | None:
 
 
 if TYPE_CHECKING:
-    from cdb.schemas.protocol import SchemaFactory
+    from cdb.schemas.protocol import HistorySchema, SchemaFactory
 
     _opens: SchemaFactory = MemorySchema
+    _keeps: type[HistorySchema] = MemorySchema

@@ -198,6 +198,64 @@ class QueriesPacked(Protocol):
         ...
 
 
+class HistorySchema(Schema, Protocol):
+    """Knows coins as of any height: docs/history.md. Who has none of this has none of the methods;
+    history_of() finds them.
+
+    Each answer as of a height is the plain answer of a copy that was rewound to it: a coin that
+    was confirmed later is absent, and one that was spent later has the spent index 0. No height is
+    an error: at or beyond the newest block's, however large, the answer is that of now; below the
+    first block's there is nothing. A height that is no integer is a TypeError, at the call.
+
+    The iterators are lazy, in bounded memory, and snapshots of the moment of their call, whatever
+    is written while they are read. close() of one lets go of its snapshot, as its end does.
+    """
+
+    def coin_infos_as_of(self, coin_names: list[bytes32], height: int) -> list[CoinInfo]:
+        """The coins of these names, in the order asked; those that are absent are skipped."""
+        ...
+
+    def state_at(self, height: int) -> Iterator[CoinInfo]:
+        """Every coin as of a height, each once, spent or not, in the schema's own order, which its
+        module tells (HISTORY)."""
+        ...
+
+    def unspent(self) -> Iterator[CoinInfo]:
+        """Every coin that is unspent now, in the order of state_at()."""
+        ...
+
+    def versions(self, first: int, last: int) -> Iterator[CoinInfo]:
+        """What each block with first ≤ index ≤ last leaves of each coin that it confirms or spends.
+
+        By height, which is the higher one of a version's indices, and then by name.
+        """
+        ...
+
+
+class HistoryPacked(Protocol):
+    """The same without an object for each coin. A schema with history may have any of them.
+
+    Iterators give the same rows in the same order, in pages of names without gaps and an info for
+    each (see cdb.packed): 1 … 4,096 rows, good until the next page is asked for.
+    """
+
+    def coin_infos_as_of_packed(self, coin_names: bytes, height: int, /) -> tuple[Packed, Packed]:
+        """Infos, and whether they were found, as coin_infos_packed() gives them."""
+        ...
+
+    def state_at_packed(self, height: int, /) -> Iterator[tuple[Packed, Packed]]:
+        """See HistorySchema.state_at."""
+        ...
+
+    def unspent_packed(self) -> Iterator[tuple[Packed, Packed]]:
+        """See HistorySchema.unspent."""
+        ...
+
+    def versions_packed(self, first: int, last: int, /) -> Iterator[tuple[Packed, Packed]]:
+        """See HistorySchema.versions."""
+        ...
+
+
 @runtime_checkable
 class TellsFacts(Protocol):
     """Tells `cdb info` what it knows of itself."""

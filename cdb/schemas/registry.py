@@ -17,6 +17,8 @@ A module may also have
 - SMALL: what SCHEMA is, with sizes so small that short tests reach what lies behind them;
 - INDEXED: what SCHEMA is, and a database that it makes offers IndexedSchema; SCHEMA itself, where
   each of its databases does;
+- HISTORY (str): its databases offer HistorySchema, and state_at() and unspent() give coins in the
+  order of this: "creation" or "name";
 - OPTIONS: by name, what reads the value of an option (a ValueError says what is wrong with it); it
   goes to the factory by that name;
 - KEEPS_CONTRACT = False: it measures something, and stores nothing;
@@ -43,6 +45,7 @@ import importlib
 import inspect
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import partial
@@ -56,7 +59,15 @@ from cdb.durability import Durability
 from cdb.errors import MissingEngineError, UnknownSchemaError, UnsupportedError
 from cdb.limits import Limit
 from cdb.progress import Progress
-from cdb.schemas.protocol import Check, FormatOf, Former, Repair, Schema, SchemaFactory
+from cdb.schemas.protocol import (
+    Check,
+    FormatOf,
+    Former,
+    HistorySchema,
+    Repair,
+    Schema,
+    SchemaFactory,
+)
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoints
@@ -83,8 +94,9 @@ class SchemaInfo:
     """A schema that was found.
 
     durabilities: the levels it offers, the strongest first. small: the spec of its small twin.
-    indexed: the spec of what makes databases with secondary keys. limits, not_durable, checksummed,
-    many: what tests have to know of its engine; see above.
+    indexed: the spec of what makes databases with secondary keys. history: the order in which a
+    database with history gives its coins. limits, not_durable, checksummed, many: what tests have
+    to know of its engine; see above.
     """
 
     name: str
@@ -99,6 +111,7 @@ class SchemaInfo:
     former: Former | None = None
     small: str | None = None
     indexed: str | None = None
+    history: str | None = None
     limits: tuple[Limit, ...] = ()
     not_durable: tuple[str, ...] = ()
     checksummed: str = ""
@@ -235,6 +248,31 @@ def open_schema(
     return find_schema(spec).open(path, durability=durability, read_only=read_only)
 
 
+HISTORY_METHODS = ("coin_infos_as_of", "state_at", "unspent", "versions")
+
+
+def history_of(schema: Schema, name: str | None = None) -> HistorySchema:
+    """An open schema as one that keeps history: the only way to that.
+
+    name: of the schema, for messages. Raises UnsupportedError where it keeps none, and TypeError
+    where it has some of the methods, but not all.
+    """
+    missing = [each for each in HISTORY_METHODS if not callable(getattr(schema, each, None))]
+    if not missing:
+        return cast(HistorySchema, schema)
+    name = name or type(schema).__name__
+    if len(missing) < len(HISTORY_METHODS):
+        raise TypeError(f"schema {name} keeps half a history: it has no {', '.join(missing)}")
+    keeping = ", ".join(each for each in schema_names() if _keeps_history(each))
+    raise UnsupportedError(f"schema {name} keeps no history; {keeping} do")
+
+
+def _keeps_history(name: str) -> bool:
+    with suppress(UnknownSchemaError):
+        return find_schema(name).history is not None
+    return False
+
+
 def _import(module_name: str, spec: str, folder: Path | None) -> ModuleType:
     if not all(part.isidentifier() for part in module_name.split(".")):
         raise _unknown(spec, folder)
@@ -312,6 +350,7 @@ def _describe(module: ModuleType, factory: SchemaFactory) -> SchemaInfo:
         former=getattr(module, "FORMER", None),
         small=f"{own_name}:SMALL" if hasattr(module, "SMALL") else None,
         indexed=None if indexed is None else indexed_spec,
+        history=getattr(module, "HISTORY", None),
         limits=getattr(module, "LIMITS", ()),
         not_durable=getattr(module, "NOT_DURABLE", ()),
         checksummed=getattr(module, "CHECKSUMMED", ""),

@@ -9,6 +9,7 @@ random keys become sequential writes.
 from functools import partial
 
 from cdb.building import (
+    BY_CREATION,
     COIN_ROWS,
     ROCKSDB,
     ROCKSDB_NOT_DURABLE,
@@ -22,6 +23,7 @@ from cdb.rows.rocks_index import RocksIndex, load, missing, version
 
 __all__ = [
     "CHECKSUMMED",
+    "HISTORY",
     "LIMITS",
     "NOT_DURABLE",
     "SCHEMA",
@@ -33,6 +35,7 @@ __all__ = [
 ]
 
 SCHEMA = partial(open_indexed, "rocks", RocksIndex, load_engine=load)
+HISTORY = BY_CREATION
 SMALL = partial(SCHEMA, memtable_coins=20)
 CHECKSUMMED = "db/FORMAT"
 NOT_DURABLE = (*SQLITE_NOT_DURABLE, *ROCKSDB_NOT_DURABLE)

@@ -14,6 +14,7 @@ from cdb.coin_set.schema import (
     Kind,
     open_coin_set,
 )
+from cdb.history import BY_CREATION
 from cdb.indexed import PUZZLE_HASH
 from cdb.limits import OLDER_PROMISE, ROCKSDB, ROCKSDB_NOT_DURABLE, Limit
 from cdb.native import rocksdb_engine
@@ -21,6 +22,7 @@ from cdb.native import rocksdb_engine
 __all__ = [
     "CHECKSUMMED",
     "DEFAULT_PATH",
+    "HISTORY",
     "INDEXED",
     "KIND",
     "LIMITS",
@@ -52,6 +54,7 @@ class IndexedRocksKvSchema(IndexedCoinSetSchema):
 
 SCHEMA = partial(open_coin_set, RocksKvSchema, IndexedRocksKvSchema)
 INDEXED = partial(IndexedRocksKvSchema, index=PUZZLE_HASH)
+HISTORY = BY_CREATION
 SMALL = partial(SCHEMA, commit_entries=40, ingest_entries=15)
 CHECKSUMMED = "db/(FORMAT|NEWEST)"
 NOT_DURABLE = ROCKSDB_NOT_DURABLE
@@ -85,6 +88,8 @@ if TYPE_CHECKING:
     from cdb.schemas.protocol import (
         AcceptsPacked,
         Check,
+        HistoryPacked,
+        HistorySchema,
         IndexedSchema,
         QueriesPacked,
         ReadsPacked,
@@ -97,6 +102,8 @@ if TYPE_CHECKING:
     _accepts: type[AcceptsPacked] = RocksKvSchema
     _reads: type[ReadsPacked] = RocksKvSchema
     _settles: type[Settles] = RocksKvSchema
+    _keeps: type[HistorySchema] = RocksKvSchema
+    _packs: type[HistoryPacked] = RocksKvSchema
     _finds: type[IndexedSchema] = IndexedRocksKvSchema
     _queries: type[QueriesPacked] = IndexedRocksKvSchema
     _checks: Check = check

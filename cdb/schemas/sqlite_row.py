@@ -9,6 +9,7 @@ See cdb.rows.lsm.tree for the tree, and cdb.rows.lsm.sqlite_run for the runs.
 from functools import partial
 
 from cdb.building import (
+    BY_CREATION,
     COIN_ROWS,
     OLDER_INDEX,
     SQLITE_NOT_DURABLE,
@@ -22,6 +23,7 @@ from cdb.rows.lsm.tree import LsmIndex
 
 _open_index = partial(LsmIndex, run_format=SQLITE)
 SCHEMA = partial(open_indexed, "sqlite_row", _open_index)
+HISTORY = BY_CREATION
 SMALL = partial(SCHEMA, memtable_coins=20)
 CHECKSUMMED = "db/(FORMAT|index/manifest)"
 NOT_DURABLE = SQLITE_NOT_DURABLE

@@ -9,6 +9,7 @@ blockchain_v2's, but the same kind of write amplification.
 from functools import partial
 
 from cdb.building import (
+    BY_CREATION,
     COIN_ROWS,
     SQLITE_NOT_DURABLE,
     Limit,
@@ -20,6 +21,7 @@ from cdb.building import (
 from cdb.rows.sqlite_lookup import SqliteLookup
 
 SCHEMA = partial(open_indexed, "sqlite_v3", SqliteLookup)
+HISTORY = BY_CREATION
 SMALL = partial(SCHEMA, memtable_coins=20)
 CHECKSUMMED = "db/FORMAT"
 NOT_DURABLE = SQLITE_NOT_DURABLE

@@ -5,7 +5,8 @@
     class TestMine(SchemaConformance):
         schema = MySchema          # a class or function, or the name of a registered schema
 
-IndexedConformance does the same for what a schema with secondary keys promises (IndexedSchema).
+IndexedConformance does the same for what a schema with secondary keys promises (IndexedSchema), and
+HistoryConformance for one that keeps history (HistorySchema).
 
 or, without a file: ``pytest --cdb-schema my_package.my_schema``. Needs pytest and hypothesis.
 """
@@ -14,9 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from cdb.testing.conformance import SchemaConformance
+    from cdb.testing.history import HistoryConformance
     from cdb.testing.indexed import IndexedConformance
 
-__all__ = ["IndexedConformance", "SchemaConformance"]
+__all__ = ["HistoryConformance", "IndexedConformance", "SchemaConformance"]
 
 
 def __getattr__(name: str) -> Any:
@@ -25,6 +27,10 @@ def __getattr__(name: str) -> Any:
         from cdb.testing.conformance import SchemaConformance
 
         return SchemaConformance
+    if name == "HistoryConformance":
+        from cdb.testing.history import HistoryConformance
+
+        return HistoryConformance
     if name == "IndexedConformance":
         from cdb.testing.indexed import IndexedConformance
 

@@ -153,11 +153,11 @@ cdb_status cdb_coin_log_rewind(cdb_coin_log *log, int64_t block_index, cdb_error
                  [=] { log->database->write([=](Store &store) { store.rewind(block_index); }); });
 }
 
-cdb_status cdb_coin_log_lookup(cdb_coin_log *log, const uint8_t *names, size_t n,
+cdb_status cdb_coin_log_lookup(cdb_coin_log *log, const uint8_t *names, size_t n, int64_t height,
                                cdb_coin_info *infos, uint8_t *found, cdb_error *error) {
   return guarded(error, [=] {
     log->database->read_verified([=](const Store &store) {
-      unless_rewound(store, [&] { store.state().lookup(names, n, infos, found); });
+      unless_rewound(store, [&] { store.state().lookup(names, n, height, infos, found); });
     });
   });
 }
@@ -208,6 +208,15 @@ void cdb_coin_log_take(const cdb_coin_log_reader *reader, uint64_t *indices, uin
                        uint8_t *confirms, uint8_t *names) {
   take(reader->reader->blocks(), indices, timestamps, spend_ends, confirm_ends, spends, confirms,
        names);
+}
+
+cdb_status cdb_coin_log_states(cdb_coin_log_reader *reader, int64_t height, int32_t only_unspent,
+                               uint8_t *names, cdb_coin_info *infos, size_t *n, cdb_error *error) {
+  return guarded(error, [=] {
+    reader->database->read([=](const Store &store) {
+      *n = reader->reader->states(store.state(), height, only_unspent != 0, names, infos);
+    });
+  });
 }
 
 void cdb_coin_log_end(cdb_coin_log_reader *reader) { delete reader; }

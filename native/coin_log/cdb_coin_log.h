@@ -136,8 +136,9 @@ cdb_status cdb_coin_log_flush(cdb_coin_log *log, cdb_error *error);
 cdb_status cdb_coin_log_rewind(cdb_coin_log *log, int64_t block_index, cdb_error *error);
 
 /* Set found[i] to 1 and infos[i] for the coin of names[i], or found[i] to 0 where there is
-   none. Any order; a name may be asked for more than once. */
-cdb_status cdb_coin_log_lookup(cdb_coin_log *log, const uint8_t *names, size_t n,
+   none: as of a height, with what blocks up to it have done. Any order; a name may be asked for
+   more than once. */
+cdb_status cdb_coin_log_lookup(cdb_coin_log *log, const uint8_t *names, size_t n, int64_t height,
                                cdb_coin_info *infos, uint8_t *found, cdb_error *error);
 
 /* The coins that are asked for, each once, in their order: by the block's index and then by name.
@@ -165,6 +166,13 @@ cdb_status cdb_coin_log_next(cdb_coin_log_reader *reader, uint64_t max_confirms,
 void cdb_coin_log_take(const cdb_coin_log_reader *reader, uint64_t *indices, uint64_t *timestamps,
                        uint64_t *spend_ends, uint64_t *confirm_ends, uint8_t *spends,
                        uint8_t *confirms, uint8_t *names);
+
+/* The confirms that the last cdb_coin_log_next has read, as coins as of a height: names and infos,
+   with the spends up to the height that there are now. only_unspent: without those that are spent
+   then. Set *n to how many; the arrays have room for all confirms. Where a rewind has gone below
+   the height since the reader was made, what it took is not of it. */
+cdb_status cdb_coin_log_states(cdb_coin_log_reader *reader, int64_t height, int32_t only_unspent,
+                               uint8_t *names, cdb_coin_info *infos, size_t *n, cdb_error *error);
 
 void cdb_coin_log_end(cdb_coin_log_reader *reader);
 

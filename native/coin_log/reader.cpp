@@ -18,6 +18,7 @@ Reader::~Reader() { readers_.remove(this); }
 void Reader::next(const Store &store, uint64_t max_coins) {
   const std::lock_guard<std::mutex> lock(mutex_);
   blocks_.clear();
+  first_rows_.clear();
   store.state().log.settle();
   try {
     while (offset_ < end_) {
@@ -36,7 +37,33 @@ void Reader::read_block(const State &state) {
   if (!read_record(state.log, offset_) || !is_current(state) ||
       !append_block(record_.data(), kinds_, &blocks_))
     throw corrupt(kLogFile, "damaged").at(offset_);
-  offset_ += read_header(record_.data()).length;
+  const RecordHeader header = read_header(record_.data());
+  first_rows_.push_back(header.first_row);
+  offset_ += header.length;
+}
+
+size_t Reader::states(const State &state, int64_t height, bool only_unspent, uint8_t *names,
+                      cdb_coin_info *infos) const {
+  const Blocks blocks = blocks_.view();
+  size_t n = 0;
+  for (size_t block = 0; block < blocks.n; ++block) {
+    const size_t begin = blocks.confirm_begin(block), end = blocks.confirm_ends[block];
+    for (size_t i = begin; i < end; ++i) {
+      const size_t row = first_rows_[block] + (i - begin);
+      const uint32_t spent = row < state.row_count ? state.spent[row] : 0;
+      const bool is_spent = spent != 0 && int64_t{spent} <= height;
+      if (is_spent && only_unspent) continue;
+      const uint8_t *const confirm = blocks.confirm(i);
+      std::memcpy(names + n * kNameBytes, blocks.name(i), kNameBytes);
+      std::memcpy(infos[n].parent, confirm, kNameBytes);
+      std::memcpy(infos[n].puzzle_hash, confirm + kNameBytes, kNameBytes);
+      infos[n].amount = load_big_endian(confirm + kAmountAt);
+      infos[n].confirmed_index = static_cast<uint32_t>(blocks.indices[block]);
+      infos[n].spent_index = is_spent ? spent : 0;
+      ++n;
+    }
+  }
+  return n;
 }
 
 bool Reader::read_record(const Log &log, uint64_t offset) {

@@ -24,6 +24,11 @@ class Reader {
   // block. What comes before a block that cannot be read is read first: the next call throws.
   void next(const Store &store, uint64_t max_coins);
   const OwnedBlocks &blocks() const { return blocks_; }
+  // Their confirms as coins as of a height: names and infos, which have room for all of them.
+  // Returns how many. A row that a rewind has taken, and another block has now, has spends above
+  // what that has left.
+  size_t states(const State &state, int64_t height, bool only_unspent, uint8_t *names,
+                cdb_coin_info *infos) const;
 
   // The bytes from offset on that the log itself still has, and that are still to be read.
   std::pair<uint64_t, uint64_t> needed_from(uint64_t offset);
@@ -46,6 +51,7 @@ class Reader {
   std::vector<std::shared_ptr<const Preserved>> preserved_;
   ReadAhead ahead_;
   OwnedBlocks blocks_;
+  std::vector<uint32_t> first_rows_;  // of the blocks
   Bytes record_;
 };
 

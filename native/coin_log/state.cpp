@@ -242,11 +242,14 @@ void State::visit(const uint8_t *names, size_t n, Found found) const {
   }
 }
 
-void State::lookup(const uint8_t *names, size_t n, cdb_coin_info *infos, uint8_t *found) const {
+void State::lookup(const uint8_t *names, size_t n, int64_t height, cdb_coin_info *infos,
+                   uint8_t *found) const {
   std::fill_n(found, n, uint8_t{0});
   visit(names, n, [&](size_t query, const CoinView &view) {
+    if (int64_t{blocks[view.block].index} > height) return;
     found[query] = 1;
     infos[query] = info_of(view);
+    if (int64_t{infos[query].spent_index} > height) infos[query].spent_index = 0;
   });
 }
 

@@ -64,8 +64,9 @@ class State {
  public:
   State(const Directory &directory, bool read_only, const NameBits &bits, bool has_keys);
 
-  // Everything must be verified.
-  void lookup(const uint8_t *names, size_t n, cdb_coin_info *infos, uint8_t *found) const;
+  // As of a height: with what blocks up to it have done. Everything must be verified.
+  void lookup(const uint8_t *names, size_t n, int64_t height, cdb_coin_info *infos,
+              uint8_t *found) const;
   // The rows of the coins with these names; kNoRow where there is none.
   void find_rows(const uint8_t *names, size_t n, uint32_t *rows) const;
   // Of the block that spent the coin; 0: it is unspent.

@@ -250,7 +250,8 @@ class Session {
     std::vector<uint8_t> found(names.size());
     cdb_error error{};
     const auto *bytes = reinterpret_cast<const uint8_t *>(names.data());
-    is_ok(cdb_coin_log_lookup(log, bytes, names.size(), infos.data(), found.data(), &error),
+    is_ok(cdb_coin_log_lookup(log, bytes, names.size(), INT64_MAX, infos.data(), found.data(),
+                              &error),
           &error);
     for (size_t i = 0; i < names.size(); ++i) chain_.check(names[i], found[i] != 0, infos[i]);
     cdb_coin_log_totals totals{};

@@ -199,8 +199,9 @@ void read_all(cdb_coin_log *log, const Chain &asked, bool must_be_right) {
   const std::vector<Name> names = asked.asked();
   std::vector<cdb_coin_info> infos(names.size());
   std::vector<uint8_t> found(names.size());
-  cdb_status status = cdb_coin_log_lookup(log, reinterpret_cast<const uint8_t *>(names.data()),
-                                          names.size(), infos.data(), found.data(), &error);
+  cdb_status status =
+      cdb_coin_log_lookup(log, reinterpret_cast<const uint8_t *>(names.data()), names.size(),
+                          INT64_MAX, infos.data(), found.data(), &error);
   require_fit(status, &error);
   if (status == CDB_OK && must_be_right)
     for (size_t i = 0; i < names.size(); ++i) asked.check(names[i], found[i] != 0, infos[i]);

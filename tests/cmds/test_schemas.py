@@ -15,10 +15,11 @@ def register(directory: Path, name: str, target: str) -> None:
     (info / "entry_points.txt").write_text(f"[cdb.schemas]\n{name} = {target}\n")
 
 
-def rows(out: bytes) -> dict[str, tuple[str, str, str]]:
-    """State, what makes databases with secondary keys, and description by name."""
-    lines = [line.split(None, 3) for line in out.decode().splitlines()]
-    return {name: (state, keys, text) for name, state, keys, text in lines}
+def rows(out: bytes) -> dict[str, tuple[str, str, str, str]]:
+    """State, what makes databases with secondary keys, the order of history, and description by
+    name."""
+    lines = [line.split(None, 4) for line in out.decode().splitlines()]
+    return {name: (state, keys, history, text) for name, state, keys, history, text in lines}
 
 
 def test_every_schema_is_listed(run_command: Commands) -> None:
@@ -28,14 +29,14 @@ def test_every_schema_is_listed(run_command: Commands) -> None:
     assert [*listed] == schema_names()
     for name, row in listed.items():
         found = find_schema(name)
-        keys = found.indexed or "-"
+        offers = (found.indexed or "-", found.history or "-")
         if found.missing is not None:
-            assert row == ("missing", keys, found.missing)
+            assert row == ("missing", *offers, found.missing)
         else:
-            assert row == ("ready" if found.keeps_contract else "meter", keys, found.description)
-    assert listed["null"][:2] == ("meter", "-")
-    assert listed["memory"][:2] == ("ready", "memory")
-    assert listed["blockchain_v2"][:2] == ("ready", "blockchain_v2:INDEXED")
+            assert row == ("ready" if found.keeps_contract else "meter", *offers, found.description)
+    assert listed["null"][:3] == ("meter", "-", "-")
+    assert listed["memory"][:3] == ("ready", "memory", "creation")
+    assert listed["blockchain_v2"][:3] == ("ready", "blockchain_v2:INDEXED", "creation")
 
 
 def test_as_json(run_command: Commands) -> None:
@@ -43,9 +44,10 @@ def test_as_json(run_command: Commands) -> None:
     objects = json.loads(run_command("schemas", "--json").fine().out)
     assert [each["name"] for each in objects] == [*lines]
     for each in objects:
-        state, keys, text = lines[each["name"]]
+        state, keys, history, text = lines[each["name"]]
         assert each["state"] == state
         assert each["indexed"] == (None if keys == "-" else keys)
+        assert each["history"] == (None if history == "-" else history)
         assert each["description"] == text
 
 
@@ -64,9 +66,9 @@ def test_installed_packages_add_theirs(run_command: Commands) -> None:
     register(here, "missing_one", "their_missing_schema:SCHEMA")
     listed = rows(run_command("schemas").fine().out)
     assert set(listed) == {*schema_names(), "theirs", "broken_one", "missing_one"}
-    assert listed["theirs"] == ("ready", "their_schema:INDEXED", "Theirs.")
-    assert listed["missing_one"] == ("missing", "-", "no engine; install it")
-    state, _, reason = listed["broken_one"]
+    assert listed["theirs"] == ("ready", "their_schema:INDEXED", "-", "Theirs.")
+    assert listed["missing_one"] == ("missing", "-", "-", "no engine; install it")
+    state, *_, reason = listed["broken_one"]
     assert state == "broken"
     assert "not_installed_anywhere" in reason
     error = run_command("load_blocks", "missing_one").error()

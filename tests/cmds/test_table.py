@@ -11,3 +11,4 @@ def test_columns_are_aligned() -> None:
         "longer      7",
     ]
     assert table(rows, left=frozenset({0, 2})).splitlines()[1] == "a       1,000  x"
+    assert table(rows, least=(2, 7, 0)).splitlines()[1] == "a         1,000     x"

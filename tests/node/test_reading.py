@@ -9,15 +9,26 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from random import Random
 from typing import TYPE_CHECKING
 
 import pytest
 
 from cdb.coins import bytes32
-from cdb.errors import DatabaseNotFoundError, UnsupportedError, WrongDatabaseError
+from cdb.errors import (
+    DatabaseClosedError,
+    DatabaseNotFoundError,
+    UnsupportedError,
+    WrongDatabaseError,
+)
 from cdb.replay import block_text
-from cdb.schemas import open_schema
+from cdb.schemas import history_of, open_schema
+from cdb.schemas.memory import MemorySchema
 from cdb.state import verify
+from cdb.testing.adversary import near
+from cdb.testing.base import accept_all
+from cdb.testing.chains import Chain
+from cdb.testing.past import check_history, check_versions
 
 if TYPE_CHECKING:
     from tests.node.conftest import NodeDatabase
@@ -50,6 +61,20 @@ def test_blocks_are_the_canonical_replay(
         assert_is_replay(b"".join(map(block_text, database.blocks())), node)
         assert database.last_block_index == node.state.newest_index
     assert contents() == before
+
+
+def test_the_past_is_that_of_its_blocks(small: NodeDatabase, tmp_path: Path) -> None:
+    path = small.copy_to(tmp_path / "node.sqlite")
+    blocks = small.state.blocks
+    chain = Chain.of(blocks)
+    with MemorySchema() as model, open_schema("blockchain_v2", path, read_only=True) as database:
+        accept_all(model, blocks)
+        check_history(database, model, [*chain.names, *near(chain.names[0])], Random(1), 20)
+        check_versions(database, model, -1, 2**32)
+        opened = history_of(database).state_at(2**32)
+        next(opened)
+    with pytest.raises(DatabaseClosedError):
+        list(opened)
 
 
 @pytest.mark.parametrize("options", [["--db", DEFAULT_NAME], []], ids=["named", "default"])

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cdb.building import (
+    BY_CREATION,
     COIN_ROWS,
     EMPTY,
     SQLITE_NOT_DURABLE,
@@ -96,6 +97,7 @@ class NameList:
 
 
 SCHEMA = partial(open_indexed, "their_schema", NameList)
+HISTORY = BY_CREATION
 SMALL = partial(SCHEMA, memtable_coins=20)
 check = partial(check_indexed, "their_schema", NameList)
 repair = partial(repair_indexed, "their_schema", NameList)

@@ -10,6 +10,7 @@ from cdb.state import verify
 from cdb.testing.faults.doing import run
 from cdb.testing.faults.script import script_of
 from cdb.testing.keys import check_by_scan
+from cdb.testing.past import check_past_by_scan
 
 
 @dataclass(frozen=True)
@@ -126,6 +127,7 @@ class Oracle:
             with self._open(path) as schema:
                 digest = verify(schema).digest
                 check_by_scan(schema)
+                check_past_by_scan(schema)
                 return digest
         except Exception as error:
             raise BrokenPromiseError(case, f"{when}, it fails: {error_text(error)}") from error

@@ -1,0 +1,243 @@
+"""Moments that somebody still reads as of, where look-ups tell only of now.
+
+A schema keeps, for each moment, the blocks as they were then; of a coin it knows what it is now.
+As long as nothing was taken back since, a coin now, masked by its height then, is the coin then:
+later blocks lie above. A rewind lowers the height up to which that holds; what the blocks above it
+had done is read from the blocks of then, by who still needs it.
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import compress
+from pathlib import Path
+from struct import Struct, iter_unpack
+from threading import Lock
+from typing import TypeVar
+from weakref import WeakSet
+
+from cdb.coins import NAME_BYTES
+from cdb.errors import CorruptDatabaseError
+from cdb.history import PAGE_ROWS, Page, indices_in, mask
+from cdb.packed import CONFIRM_BYTES, INFO_BYTES, INFO_FORMAT, Packed, PackedBlocks
+
+Find = Callable[[bytes], tuple[bytearray, bytearray]]
+"""Looks names up as of now: infos, and whether they were found; see cdb.packed."""
+ReadBlocks = Callable[[int, int], Iterable[PackedBlocks]]
+"""Blocks first … last as of the call, with names, some thousand coins at a time."""
+
+T = TypeVar("T")
+
+_INFO = Struct(INFO_FORMAT)
+_CONFIRM = Struct(">32s32sQ")
+
+
+class Moment:
+    """What look-ups would have given when it was made, whatever came or was taken back since.
+
+    newest: the index of the newest block then; -1 without one. One thread reads. What a rewind has
+    taken back of its blocks is held in memory, once it is needed: 300 bytes a coin.
+    """
+
+    def __init__(self, newest: int, find: Find) -> None:
+        self.newest = newest
+        self._find = find
+        self._kept = newest  # blocks up to this one are as they were
+        self._taken: deque[Iterable[PackedBlocks]] = deque()
+        self._confirms: dict[bytes, tuple[int, bytes]] = {}
+        self._spends: dict[bytes, int] = {}
+
+    def keep(self, block_index: int, read_blocks: ReadBlocks) -> None:
+        """Have the blocks that a rewind to this index is about to take."""
+        if block_index < self._kept:
+            self._taken.append(read_blocks(block_index + 1, self._kept))
+            self._kept = block_index
+
+    def read(self, height: int, read: Callable[[int], T]) -> T:
+        """What read() gives as of the height, or of the highest one below that was never taken
+        back. It is called again where a rewind goes lower meanwhile."""
+        while True:
+            kept = self._kept
+            found = read(min(height, kept))
+            # Now and not before: a rewind says so before it changes what is found.
+            if kept == self._kept:
+                return found
+
+    def find(self, names: bytes, heights: Sequence[int]) -> tuple[bytearray, bytearray]:
+        """A look-up as of heights, one for each name, none above the newest block of then."""
+        infos, found = self._find(names)
+        # Now and not before: a rewind says so before it changes what is found.
+        kept = self._kept
+        if not heights or max(heights) <= kept:
+            mask(infos, found, heights)
+        else:
+            mask(infos, found, [min(height, kept) for height in heights])
+            self._add_taken(names, heights, infos, found)
+        return infos, found
+
+    def with_taken(self, page: Page, height: int) -> Page:
+        """A page of what read() gave, as of the height itself."""
+        if height <= self._kept:
+            return page
+        names, infos = bytes(page.names), bytearray(page.infos)
+        n = len(names) // NAME_BYTES
+        self._add_taken(names, [height] * n, infos, bytearray(n))
+        return Page(names, infos)
+
+    def _add_taken(
+        self, names: bytes, heights: Sequence[int], infos: bytearray, found: bytearray
+    ) -> None:
+        """Add to a look-up what blocks did that were taken back."""
+        while self._taken:
+            self._read(self._taken[0])
+            self._taken.popleft()
+        for place, (name,) in enumerate(iter_unpack("32s", names)):
+            confirmed, confirm = self._confirms.get(name, (heights[place] + 1, b""))
+            if confirmed <= heights[place]:
+                info = _INFO.pack(*_CONFIRM.unpack(confirm), confirmed, 0)
+                infos[INFO_BYTES * place : INFO_BYTES * (place + 1)] = info
+                found[place] = 1
+            spent = self._spends.get(name, 0)
+            if 0 < spent <= heights[place]:
+                end = INFO_BYTES * (place + 1)
+                infos[end - 4 : end] = _SPENT.pack(spent)
+
+    def _read(self, packs: Iterable[PackedBlocks]) -> None:
+        for blocks in packs:
+            for place, block_index in enumerate(blocks.indices):
+                block = blocks.part(place, place + 1)
+                confirms = iter_unpack(f"{CONFIRM_BYTES}s", block.confirms)
+                for (name,), (confirm,) in zip(
+                    iter_unpack("32s", block.names), confirms, strict=True
+                ):
+                    self._confirms[name] = block_index, confirm
+                for (name,) in iter_unpack("32s", block.spends):
+                    self._spends[name] = block_index
+
+
+_SPENT = Struct("=I")
+
+
+class Moments:
+    """Those that are still read as of."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._open: WeakSet[Moment] = WeakSet()
+
+    @contextmanager
+    def opening(self, newest: Callable[[], int | None], find: Find) -> Iterator[Moment]:
+        """The moment of now. Within, blocks up to its newest one may come, but are not taken."""
+        with self._lock:
+            found = newest()
+            moment = Moment(-1 if found is None else found, find)
+            self._open.add(moment)
+            yield moment
+
+    @contextmanager
+    def rewinding(self, block_index: int, read_blocks: ReadBlocks) -> Iterator[None]:
+        """Within, blocks above an index are taken back."""
+        with self._lock:
+            for moment in list(self._open):
+                moment.keep(max(-1, block_index), read_blocks)
+            yield
+
+
+def state_pages(
+    path: Path, moment: Moment, packs: Iterable[PackedBlocks], height: int
+) -> Iterator[Page]:
+    """All coins as of a height, by creation. packs: the blocks up to it, of the moment.
+
+    Raises CorruptDatabaseError where a coin is not found as its block confirms it.
+    """
+    height = min(height, moment.newest)
+    for blocks in packs:
+        indices = _confirmed_in(blocks)
+        for start in range(0, len(indices), PAGE_ROWS):
+            rows = slice(start, start + PAGE_ROWS)
+            names = bytes(blocks.names[NAME_BYTES * rows.start : NAME_BYTES * rows.stop])
+            infos, found = moment.find(names, [height] * len(indices[rows]))
+            confirmed, _ = indices_in(infos)
+            _check(path, names, found, confirmed, indices[rows])
+            yield Page(names, infos)
+
+
+def cut(page: Page) -> Iterator[Page]:
+    """Pages of PAGE_ROWS, of one that may have more rows, or none."""
+    for start in range(0, len(page.names) // NAME_BYTES, PAGE_ROWS):
+        rows = slice(start, start + PAGE_ROWS)
+        yield Page(
+            page.names[NAME_BYTES * rows.start : NAME_BYTES * rows.stop],
+            page.infos[INFO_BYTES * rows.start : INFO_BYTES * rows.stop],
+        )
+
+
+def unspent_pages(pages: Iterable[Page]) -> Iterator[Page]:
+    """Of the pages of a state the rows that are unspent."""
+    for names, infos in pages:
+        _, spent = indices_in(infos)
+        unspent = [not each for each in spent]
+        if all(unspent):
+            yield Page(names, infos)
+        elif any(unspent):
+            yield Page(_chosen(names, NAME_BYTES, unspent), _chosen(infos, INFO_BYTES, unspent))
+
+
+def version_pages(path: Path, moment: Moment, packs: Iterable[PackedBlocks]) -> Iterator[Page]:
+    """What each block leaves of each coin that it touches: by height, and then by name.
+
+    packs: the blocks of the window, of the moment. Raises CorruptDatabaseError where a coin is not
+    found as the block leaves it.
+    """
+    for blocks in packs:
+        touched = [*_touched(blocks)]
+        for start in range(0, len(touched), PAGE_ROWS):
+            rows = touched[start : start + PAGE_ROWS]
+            heights = [block_index for block_index, _ in rows]
+            names = b"".join([name for _, name in rows])
+            infos, found = moment.find(names, heights)
+            _check(path, names, found, map(max, *indices_in(infos)), heights)
+            yield Page(names, infos)
+
+
+def _touched(blocks: PackedBlocks) -> Iterator[tuple[int, bytes]]:
+    """The coins that blocks confirm or spend, each with the block's index, as versions come."""
+    for place, block_index in enumerate(blocks.indices):
+        block = blocks.part(place, place + 1)
+        names = {name for names in (block.names, block.spends) for name in _names(names)}
+        for name in sorted(names):
+            yield block_index, name
+
+
+def _names(packed: Packed) -> Iterator[bytes]:
+    return (name for (name,) in iter_unpack("32s", packed))
+
+
+def _confirmed_in(blocks: PackedBlocks) -> list[int]:
+    """Of each coin the block that confirms it."""
+    ends = [0, *blocks.confirm_ends]
+    counts = [end - begin for begin, end in zip(ends, blocks.confirm_ends, strict=False)]
+    return [
+        each
+        for block_index, count in zip(blocks.indices, counts, strict=True)
+        for each in [block_index] * count
+    ]
+
+
+def _check(
+    path: Path, names: bytes, found: bytearray, told: Iterable[int], expected: Sequence[int]
+) -> None:
+    """Raise CorruptDatabaseError unless all coins are found, and of the blocks that did it."""
+    told = [*told]
+    if 0 not in found and told == expected:
+        return
+    answers = zip(_names(names), found, told, expected, strict=True)
+    for name, is_found, index, block_index in answers:
+        if not is_found or index != block_index:
+            problem = f"coin {name.hex()} is not as block {block_index} has it"
+            raise CorruptDatabaseError(path, problem)
+
+
+def _chosen(items: Packed, item_bytes: int, chosen: Sequence[bool]) -> bytes:
+    each = (item for (item,) in iter_unpack(f"{item_bytes}s", items))
+    return b"".join(compress(each, chosen))

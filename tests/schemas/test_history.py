@@ -1,0 +1,115 @@
+"""Who keeps history says so, and keeps all of it; scans of masses stay within their memory."""
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+from cdb.blocks import BlockSpendInfo
+from cdb.errors import UnsupportedError
+from cdb.history_digest import digest_of_state, state_rows, unspent_rows
+from cdb.loader import accept
+from cdb.packed import PackedBlocks
+from cdb.schemas import Schema, SchemaInfo, find_schema, history_of
+from cdb.schemas.memory import MemorySchema
+from cdb.schemas.null import NullSchema
+from cdb.schemas.registry import HISTORY_METHODS
+from cdb.testing import HistoryConformance
+from cdb.testing.base import accept_all
+from cdb.testing.chains import hash_of, reward, sample_chain
+from cdb.testing.faults.remote import RemoteSchema
+from tests.conftest import ready_schemas
+
+MASSES = 200_000
+SCAN_BYTES = 64 * 2**20
+WITH_HISTORY = [name for name in ready_schemas() if find_schema(name).history is not None]
+
+
+def test_a_module_says_what_its_databases_offer(own_schema: SchemaInfo, tmp_path: Path) -> None:
+    if own_schema.missing is not None:
+        pytest.skip(own_schema.missing)
+    with own_schema.open(tmp_path / "database") as schema:
+        offered = {method for method in HISTORY_METHODS if hasattr(schema, method)}
+        assert offered == (set(HISTORY_METHODS) if own_schema.history else set())
+
+
+def test_states_come_in_the_order_that_the_module_says(
+    own_schema: SchemaInfo, tmp_path: Path
+) -> None:
+    if own_schema.missing is not None:
+        pytest.skip(own_schema.missing)
+    if own_schema.history is None:
+        return
+    with own_schema.open(tmp_path / "database") as schema:
+        accept_all(schema, sample_chain().blocks)
+        rows = list(history_of(schema).state_at(100))
+        by_creation = [coin for block in schema.blocks() for coin in block.confirms]
+        orders = {
+            "creation": [coin for coin in by_creation if coin in {info.coin for info in rows}],
+            "name": sorted([info.coin for info in rows], key=lambda coin: coin.name()),
+        }
+        assert [info.coin for info in rows] == orders[own_schema.history]
+        unspent = [info.coin for info in history_of(schema).unspent()]
+        assert unspent == [coin for coin in by_creation if coin in {*unspent}]
+
+
+def test_half_a_history_is_a_type_error() -> None:
+    class Half(MemorySchema):
+        state_at = versions = None  # type: ignore[assignment]
+
+    with pytest.raises(TypeError, match="half a history: it has no state_at, versions"):
+        history_of(Half())
+
+
+def test_no_history_tells_who_keeps_one() -> None:
+    with pytest.raises(UnsupportedError, match=r"^schema null keeps no history; (.*) do$") as told:
+        history_of(NullSchema(), "null")
+    named = re.findall(r"[\w@]+", str(told.value).partition(";")[2])
+    assert {"memory", "coin_log", "interval@rocksdb"} <= {*named}
+    assert "null" not in named
+
+
+def test_a_digest_of_a_state_sees_a_row_that_comes_twice() -> None:
+    rows = [hash_of(n)[:32] + bytes(8) for n in range(3)]
+    digest = digest_of_state(rows)
+    assert digest == digest_of_state(rows[::-1])
+    assert digest.rows == 3
+    assert digest_of_state([*rows, rows[0], rows[0]]).digest != digest.digest
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", WITH_HISTORY)
+def test_masses(name: str, tmp_path: Path) -> None:
+    masses = {"schema": name, "many": MASSES // 2}
+    suite = type("Suite", (HistoryConformance,), masses)()
+    suite.test_masses_of_coins_in_a_block(tmp_path / "block")
+    suite.many = 2 * MASSES
+    suite.test_scans_hold_no_more_than_a_page_in_memory(tmp_path / "blocks")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", sorted({*WITH_HISTORY} - {"memory"}))
+def test_a_scan_takes_little_memory_above_the_open_database(name: str, tmp_path: Path) -> None:
+    with find_schema(name).open(tmp_path / "database") as schema:
+        for index in range(1, 201):
+            confirms = [reward(index, n) for n in range(MASSES // 200)]
+            accept(schema, PackedBlocks.of([BlockSpendInfo(index, 0, [], confirms)]))
+    with RemoteSchema(name, tmp_path / "database", read_only=True) as remote:
+        assert remote.do(scanned_bytes) < SCAN_BYTES
+
+
+def scanned_bytes(schema: Schema) -> int:
+    """How much more memory is resident at the worst while a process scans."""
+    history = history_of(schema)
+    before = _peak_bytes()
+    digest_of_state(state_rows(history, MASSES))
+    digest_of_state(unspent_rows(history))
+    return _peak_bytes() - before
+
+
+def _peak_bytes() -> int:
+    status = Path(f"/proc/{os.getpid()}/status").read_text()
+    found = re.search(r"VmHWM:\s+(\d+) kB", status)
+    assert found is not None
+    return 1024 * int(found[1])
