@@ -1,7 +1,6 @@
 """HistoryConformance notices each way to break the contract of history."""
 
 import inspect
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -38,18 +37,16 @@ def noticed_by(schema: type[MemorySchema], directory: Path) -> str | None:
     suite = type("Suite", (HistoryConformance,), {"schema": schema})()
     for name in QUICK:
         test = getattr(suite, name)
-        if "n_read" in inspect.signature(test).parameters:
-            test = partial(test, n_read=0)
-        (directory / name).mkdir(parents=True)
-        where = "tmp_path" if "tmp_path" in inspect.signature(test).parameters else "path"
-        try:
-            test(
-                **{where: directory / name / "database"}
-                if where == "path"
-                else {where: directory / name}
-            )
-        except (AssertionError, CdbError, ValueError, pytest.fail.Exception):
-            return name
+        takes = inspect.signature(test).parameters
+        for n_read in (0, 1) if "n_read" in takes else (None,):
+            place = directory / f"{name}-{n_read}"
+            place.mkdir(parents=True)
+            given = {} if n_read is None else {"n_read": n_read}
+            where = {"tmp_path": place} if "tmp_path" in takes else {"path": place / "database"}
+            try:
+                test(**where, **given)
+            except (AssertionError, CdbError, ValueError, pytest.fail.Exception):
+                return name
     return None
 
 
