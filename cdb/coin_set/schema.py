@@ -122,7 +122,7 @@ class CoinSetSchema(PackedHistory):
         self._path = located(path, read_only=read_only)
         super().__init__(self._path, read_only=read_only)
         self._durable = durability is Durability.POWER
-        self._moments = Moments()
+        self._moments = Moments(self._path)
         sizes = commit_entries, ingest_entries, cache_mb << 20
         with ExitStack() as undo:
             self._home = Home(
@@ -202,7 +202,7 @@ class CoinSetSchema(PackedHistory):
         with self.guard.write():
             if self._promised.newest > block_index:
                 self._promise(Promise(-1, self._promised.sequence))
-            with self._moments.rewinding(block_index, self._read_blocks):
+            with self._moments.rewinding(block_index, self._taken_blocks):
                 self._coins.begin_rewind(max(block_index, -1))
                 self._newest = self._coins.state.newest
             self._end_rewind()
@@ -345,6 +345,11 @@ class CoinSetSchema(PackedHistory):
             return iter(())
         cursor = self._coins.cursor(first, last)
         return map(with_names, iter(partial(self._next_of, cursor, PAGE_ROWS), None))
+
+    def _taken_blocks(self, first: int, last: int) -> Iterator[PackedBlocks]:
+        """The same, within a rewind, which is to take them."""
+        cursor = self._coins.cursor(first, last)
+        return map(with_names, iter(partial(cursor.next, PAGE_ROWS), None))
 
     @beside
     def _find(self, names: bytes) -> tuple[bytearray, bytearray]:

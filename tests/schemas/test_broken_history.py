@@ -30,6 +30,8 @@ QUICK = (
     "test_iterators_are_snapshots_of_their_calls",
     "test_a_rewind_takes_versions_away_at_every_height",
 )
+READ = (0, 9)
+"""So many rows of an iterator are read at a time."""
 
 
 def noticed_by(schema: type[MemorySchema], directory: Path) -> str | None:
@@ -37,14 +39,13 @@ def noticed_by(schema: type[MemorySchema], directory: Path) -> str | None:
     suite = type("Suite", (HistoryConformance,), {"schema": schema})()
     for name in QUICK:
         test = getattr(suite, name)
-        takes = inspect.signature(test).parameters
-        for n_read in (0, 1) if "n_read" in takes else (None,):
-            place = directory / f"{name}-{n_read}"
-            place.mkdir(parents=True)
-            given = {} if n_read is None else {"n_read": n_read}
-            where = {"tmp_path": place} if "tmp_path" in takes else {"path": place / "database"}
+        parameters = inspect.signature(test).parameters
+        for n_read in READ if "n_read" in parameters else [None]:
+            here = directory / f"{name}-{n_read}"
+            here.mkdir()
+            paths = {"path": here / "database"} if "path" in parameters else {"tmp_path": here}
             try:
-                test(**where, **given)
+                test(**paths, **({} if n_read is None else {"n_read": n_read}))
             except (AssertionError, CdbError, ValueError, pytest.fail.Exception):
                 return name
     return None
