@@ -35,6 +35,9 @@ def shown(limits: Iterable[Limit], trial: str, problem: str) -> Limit | None:
     return None
 
 
+DAMAGES = ("flip", "zero", "truncate", "swap", "stale", "fuzz")
+"""The trials that change bytes of a file: what a process does then, it must not do in others."""
+
 SQLITE_ROWS = Limit(
     "*",
     r"damage is served: db(/coins\.sqlite)?, .*verify finds it",
@@ -68,11 +71,14 @@ ROCKSDB = (
         "it fails: .* in file .*/MANIFEST-",
         "RocksDB takes a gap in what was appended last to its manifest for damage",
     ),
-    Limit(
-        "*",
-        "^its process ends with -6: ",
-        "RocksDB 7.8 parses a table's properties before it holds them against their checksum, and"
-        " as Debian builds it, with assertions, it ends the process",
+    *(
+        Limit(
+            damaged,
+            "^its process ends with -6: ",
+            "RocksDB 7.8 parses a table's properties before it holds them against their checksum,"
+            " and as Debian builds it, with assertions, it ends the process",
+        )
+        for damaged in DAMAGES
     ),
 )
 """Of any schema that has tables of RocksDB's."""

@@ -3,12 +3,12 @@
 A schema keeps, for each moment, the blocks as they were then; of a coin it knows what it is now.
 As long as nothing was taken back since, a coin now, masked by its height then, is the coin then:
 later blocks lie above. A rewind lowers the height up to which that holds; what the blocks above it
-had done is read from the blocks of then, by who still needs it.
+had done is read from the blocks of then, once for all who need it.
 """
 
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import partial
 from itertools import compress
 from pathlib import Path
 from struct import Struct, iter_unpack
@@ -17,41 +17,44 @@ from typing import TypeVar
 from weakref import WeakSet
 
 from cdb.coins import NAME_BYTES
-from cdb.errors import CorruptDatabaseError
+from cdb.errors import CdbError, CorruptDatabaseError, DatabaseClosedError
 from cdb.history import PAGE_ROWS, Page, indices_in, mask
 from cdb.packed import CONFIRM_BYTES, INFO_BYTES, INFO_FORMAT, Packed, PackedBlocks
 
 Find = Callable[[bytes], tuple[bytearray, bytearray]]
 """Looks names up as of now: infos, and whether they were found; see cdb.packed."""
-ReadBlocks = Callable[[int, int], Iterable[PackedBlocks]]
-"""Blocks first … last as of the call, with names, some thousand coins at a time."""
+ReadBlocks = Callable[[int, int], Iterator[PackedBlocks]]
+"""Blocks first … last as of the call, with names, some thousand coins at a time; also within a
+call. After an error it raises that again."""
 
 T = TypeVar("T")
 
 _INFO = Struct(INFO_FORMAT)
 _CONFIRM = Struct(">32s32sQ")
+_SPENT = Struct("=I")
 
 
 class Moment:
     """What look-ups would have given when it was made, whatever came or was taken back since.
 
-    newest: the index of the newest block then; -1 without one. One thread reads. What a rewind has
-    taken back of its blocks is held in memory, once it is needed: 300 bytes a coin.
+    newest: the index of the newest block then; -1 without one. One thread reads.
     """
 
     def __init__(self, newest: int, find: Find) -> None:
         self.newest = newest
         self._find = find
         self._kept = newest  # blocks up to this one are as they were
-        self._taken: deque[Iterable[PackedBlocks]] = deque()
-        self._confirms: dict[bytes, tuple[int, bytes]] = {}
-        self._spends: dict[bytes, int] = {}
+        self._taken: list[tuple[_Taken, int]] = []  # each with the highest block of it that counts
 
-    def keep(self, block_index: int, read_blocks: ReadBlocks) -> None:
-        """Have the blocks that a rewind to this index is about to take."""
-        if block_index < self._kept:
-            self._taken.append(read_blocks(block_index + 1, self._kept))
-            self._kept = block_index
+    @property
+    def kept(self) -> int:
+        """Blocks up to this index are as they were."""
+        return self._kept
+
+    def keep(self, block_index: int, taken: "_Taken") -> None:
+        """Have what a rewind to this index is about to take."""
+        self._taken.append((taken, self._kept))
+        self._kept = block_index
 
     def read(self, height: int, read: Callable[[int], T]) -> T:
         """What read() gives as of the height, or of the highest one below that was never taken
@@ -87,10 +90,35 @@ class Moment:
     def _add_taken(
         self, names: bytes, heights: Sequence[int], infos: bytearray, found: bytearray
     ) -> None:
-        """Add to a look-up what blocks did that were taken back."""
-        while self._taken:
-            self._read(self._taken[0])
-            self._taken.popleft()
+        """Add to a look-up what blocks did that were taken back: the lower ones were, later."""
+        for taken, newest in reversed(self._taken[:]):
+            taken.add(names, [min(height, newest) for height in heights], infos, found)
+
+
+class _Taken:
+    """What blocks did that a rewind took back, for all moments that they are of.
+
+    A few blocks are read at once, so that they keep nothing open; more by the first who needs them.
+    300 bytes a coin.
+    """
+
+    def __init__(self, path: Path, packs: Iterator[PackedBlocks]) -> None:
+        self._path = path
+        self._packs = packs
+        self._is_whole = False
+        self._is_between = True  # two packs
+        self._lock = Lock()
+        self._confirms: dict[bytes, tuple[int, bytes]] = {}
+        self._spends: dict[bytes, int] = {}
+        with suppress(CdbError):  # it is raised again where it matters
+            for _ in range(2):
+                self._read_on()
+
+    def add(self, names: bytes, heights: Sequence[int], infos: bytearray, found: bytearray) -> None:
+        """Add it to a look-up as of heights."""
+        with self._lock:
+            while not self._is_whole:
+                self._read_on()
         for place, (name,) in enumerate(iter_unpack("32s", names)):
             confirmed, confirm = self._confirms.get(name, (heights[place] + 1, b""))
             if confirmed <= heights[place]:
@@ -102,26 +130,30 @@ class Moment:
                 end = INFO_BYTES * (place + 1)
                 infos[end - 4 : end] = _SPENT.pack(spent)
 
-    def _read(self, packs: Iterable[PackedBlocks]) -> None:
-        for blocks in packs:
-            for place, block_index in enumerate(blocks.indices):
-                block = blocks.part(place, place + 1)
-                confirms = iter_unpack(f"{CONFIRM_BYTES}s", block.confirms)
-                for (name,), (confirm,) in zip(
-                    iter_unpack("32s", block.names), confirms, strict=True
-                ):
-                    self._confirms[name] = block_index, confirm
-                for (name,) in iter_unpack("32s", block.spends):
-                    self._spends[name] = block_index
-
-
-_SPENT = Struct("=I")
+    def _read_on(self) -> None:
+        if not self._is_between:
+            problem = "reading what a rewind took was interrupted; begin again"
+            raise DatabaseClosedError(self._path, problem)
+        blocks = next(self._packs, None)
+        if blocks is None:
+            self._is_whole = True
+            return
+        self._is_between = False
+        for place, block_index in enumerate(blocks.indices):
+            block = blocks.part(place, place + 1)
+            confirms = iter_unpack(f"{CONFIRM_BYTES}s", block.confirms)
+            for name, (confirm,) in zip(_names(block.names), confirms, strict=True):
+                self._confirms[name] = block_index, confirm
+            for name in _names(block.spends):
+                self._spends[name] = block_index
+        self._is_between = True
 
 
 class Moments:
-    """Those that are still read as of."""
+    """Those that are still read as of. path: what errors name."""
 
-    def __init__(self) -> None:
+    def __init__(self, path: Path) -> None:
+        self._path = path
         self._lock = Lock()
         self._open: WeakSet[Moment] = WeakSet()
 
@@ -137,10 +169,27 @@ class Moments:
     @contextmanager
     def rewinding(self, block_index: int, read_blocks: ReadBlocks) -> Iterator[None]:
         """Within, blocks above an index are taken back."""
+        block_index = max(-1, block_index)
         with self._lock:
-            for moment in list(self._open):
-                moment.keep(max(-1, block_index), read_blocks)
+            concerned = [moment for moment in list(self._open) if moment.kept > block_index]
+            if concerned:
+                newest = max(moment.kept for moment in concerned)
+                taken = _Taken(self._path, _opened(read_blocks, block_index + 1, newest))
+                for moment in concerned:
+                    moment.keep(block_index, taken)
             yield
+
+
+def _opened(read_blocks: ReadBlocks, first: int, last: int) -> Iterator[PackedBlocks]:
+    """Blocks that are about to be taken: an error is for who reads them, not for who rewinds."""
+    try:
+        return read_blocks(first, last)
+    except CdbError as error:
+        return iter(partial(_raise, error), None)
+
+
+def _raise(error: CdbError) -> None:
+    raise error.with_traceback(None)
 
 
 def state_pages(

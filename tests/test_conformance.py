@@ -45,6 +45,10 @@ LEFT_TO_LONG_TESTS = {*index_factories(), *(f"{name}_small" for name in index_fa
     f"{ROWS_WITH_INDEX}_small"
 }
 """They share a store, for which that one stands."""
+LEFT_TO_LONG_TESTS |= {"coin_log_indexed", "rocks_kv_indexed", "lmdb_kv_indexed"}
+"""The small twins above come to more of what keys are made of."""
+LEFT_TO_LONG_TESTS |= {"rocks_kv", "lmdb_kv"}
+"""Their own small twins come to more commits and runs."""
 
 
 def _is_held_to(suite: type, name: str, spec: str) -> None:

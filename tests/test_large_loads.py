@@ -23,7 +23,7 @@ from cdb.rows.indexed import MEMTABLE_COINS
 from cdb.schemas import SchemaInfo, find_schema, offer_of
 from cdb.schemas.coin_log import CoinLogSchema
 from cdb.testing.faults import scratch
-from tests.conftest import index_factories
+from tests.conftest import ROWS_WITH_INDEX, index_factories
 
 COINS = 100_000
 BLOCK_COINS = 10_000
@@ -34,7 +34,13 @@ def digests(what: bytes, count: int) -> list[bytes]:
     return [hashlib.sha256(what + n.to_bytes(4, "big")).digest() for n in range(count)]
 
 
-@pytest.mark.parametrize("name", sorted(index_factories()))
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[] if name == ROWS_WITH_INDEX else pytest.mark.long)
+        for name in sorted(index_factories())
+    ],
+)
 def test_an_index_finds_every_name_of_100_000(tmp_path: Path, name: str) -> None:
     names, absent = digests(b"coin", COINS), digests(b"nobody", ABSENT)
     open_index = index_factories()[name]

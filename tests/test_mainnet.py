@@ -162,6 +162,7 @@ def test_the_text_is_canonical() -> None:
     assert b"".join(map(block_text, read_blocks(io.BytesIO(text)))) == text
 
 
+@pytest.mark.long  # the pinned replay stands for it
 def test_the_shape_is_mainnets() -> None:
     shape = _Shape(mainnet_shaped_blocks(coins=400_000))
     assert shape.spends / shape.coins == pytest.approx(5_840_449 / MODEL_COINS, rel=0.1)

@@ -122,7 +122,7 @@ class CoinLogSchema(PackedHistory):
         super().__init__(self._path, read_only=read_only)
         self._damage: CorruptDatabaseError | None = None
         self._owed: BlockError | ValueError | None = None  # what the writer has to be told
-        self._moments = Moments()
+        self._moments = Moments(self._path)
         self._writer = object()  # what the thread of the last accept_packed has in _here
         with ExitStack() as undo:
             self._home = Home(
@@ -209,7 +209,7 @@ class CoinLogSchema(PackedHistory):
         """See Schema."""
         block_index = checked_index(block_index)
         self._settle()
-        with self.guard.write(), self._moments.rewinding(block_index, self._read_blocks):
+        with self.guard.write(), self._moments.rewinding(block_index, self._taken_blocks):
             self._log.rewind(block_index)
 
     def blocks(self) -> Iterator[BlockSpendInfo]:
@@ -368,9 +368,9 @@ class CoinLogSchema(PackedHistory):
         with self._moments.opening(lambda: self._log.newest_index, self._find) as moment:
             return moment, self._log.read(first, min(last, moment.newest))
 
-    def _read_blocks(self, first: int, last: int) -> Iterator[PackedBlocks]:
-        """The blocks first … last as they are now."""
-        return self._packs_of(self._log.read(first, last))
+    def _taken_blocks(self, first: int, last: int) -> Iterator[PackedBlocks]:
+        """Within a rewind the blocks first … last, which it is to take."""
+        return iter(self._log.read(first, last))
 
     def _packs_of(self, reader: Reader) -> Iterator[PackedBlocks]:
         return iter(partial(self._next_of, reader), None)

@@ -12,7 +12,7 @@ from cdb.coin_set.schema import CoinSetSchema, IndexedCoinSetSchema, Kind, open_
 from cdb.durability import Durability
 from cdb.history import BY_NAME
 from cdb.indexed import PUZZLE_HASH
-from cdb.limits import OLDER_PROMISE, Limit
+from cdb.limits import DAMAGES, OLDER_PROMISE, Limit
 from cdb.native import NativeEngine
 
 __all__ = [
@@ -76,10 +76,13 @@ LIMITS = (
         "LMDB has no checksums: a page of its B-trees that leads elsewhere hides keys, until verify"
         " asks for all that the blocks hold",
     ),
-    Limit(
-        "*",
-        "^its process ends with -11: ",
-        "LMDB believes what a page says of itself, and reads where that leads",
+    *(
+        Limit(
+            damaged,
+            "^its process ends with -11: ",
+            "LMDB believes what a page says of itself, and reads where that leads",
+        )
+        for damaged in DAMAGES
     ),
     Limit(
         "stale",

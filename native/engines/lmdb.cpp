@@ -8,6 +8,7 @@
 #include "common/lost_pages.h"
 #include "lmdb/common.h"
 #include "lmdb/kept.h"
+#include "lmdb/lock_file.h"
 #include "lmdb/map.h"
 #include "packed.h"
 
@@ -265,6 +266,7 @@ void okv::open_to_read(const okv_options &wanted) {
 }
 
 void okv::open_to_write(const okv_options &wanted) {
+  cdb::lmdb::reserve_lock_file(path_);
   open_file(wanted, is_synced_ ? 0 : MDB_NOMETASYNC);
   int n_stale;
   check(mdb_reader_check(env_.get(), &n_stale));

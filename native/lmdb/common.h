@@ -4,6 +4,7 @@
 #include "common/failure.h"
 
 #include <lmdb.h>
+#include <sys/statvfs.h>
 
 #include <cerrno>
 #include <memory>
@@ -13,6 +14,7 @@
 namespace cdb::lmdb {
 
 constexpr const char *kDataFile = "data.mdb";
+constexpr size_t kFullDiskBytes = size_t{1} << 20;  // fewer free bytes than these are no room
 
 // A transaction has no room left in the map.
 struct MapFull {};
@@ -34,8 +36,10 @@ inline void check(int status) {
       break;
   }
   if (status < 0) throw Failure(CDB_CORRUPT, kDataFile, mdb_strerror(status));
-  throw Failure(status == ENOSPC ? CDB_NO_SPACE : CDB_IO, kDataFile, mdb_strerror(status))
-      .because_of(status);
+  const std::string why = mdb_strerror(status);
+  if (status == ENOSPC || status == EDQUOT)
+    throw Failure(CDB_NO_SPACE, kDataFile, "the disk is full (" + why + ")").because_of(status);
+  throw Failure(CDB_IO, kDataFile, why).because_of(status);
 }
 
 struct Closer {
@@ -53,7 +57,19 @@ inline Transaction begin(const Environment &env, unsigned flags) {
   return Transaction(transaction);
 }
 
-inline void commit(Transaction transaction) { check(mdb_txn_commit(transaction.release())); }
+// A write that the disk took a part of is EIO to LMDB, whatever the reason.
+inline bool is_full(MDB_env *env) {
+  int descriptor;
+  struct statvfs disk;
+  return mdb_env_get_fd(env, &descriptor) == MDB_SUCCESS && ::fstatvfs(descriptor, &disk) == 0 &&
+         disk.f_bavail * disk.f_frsize < kFullDiskBytes;
+}
+
+inline void commit(Transaction transaction) {
+  MDB_env *const env = mdb_txn_env(transaction.get());
+  const int status = mdb_txn_commit(transaction.release());
+  check(status == EIO && is_full(env) ? ENOSPC : status);
+}
 
 inline Cursor open_cursor(MDB_txn *transaction, MDB_dbi space) {
   MDB_cursor *cursor = nullptr;

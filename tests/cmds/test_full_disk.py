@@ -106,7 +106,7 @@ def disk(tmp_path: Path) -> Iterator[Callable[[int], Path]]:
         subprocess.run(["umount", str(path)], check=True)
 
 
-@pytest.mark.parametrize("share", [0.1, 0.4, 0.9])
+@pytest.mark.parametrize("share", [0.1, 0.4, 0.8])
 def test_a_small_disk(
     run_command: Commands,
     own_schema: SchemaInfo,

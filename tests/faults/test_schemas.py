@@ -52,6 +52,7 @@ for _name in sorted(all_subjects().keys() & {*OWN_SCHEMAS, "coin_log-keys", "roc
     _is_tried(_name, all_subjects()[_name])
 
 
+@pytest.mark.long
 @pytest.mark.skipif(missing() is not None, reason=str(missing()))
 def test_coin_log_keeps_a_load_when_a_write_of_its_own_thread_fails() -> None:
     """At the default sizes, so that a large append is not followed by a checkpoint at once."""

@@ -380,6 +380,7 @@ index.settle()"""
 
 
 @needs_rocksdb
+@pytest.mark.long
 class TestCrash:
     @pytest.mark.parametrize("batches", [1, 9, 60, 90])
     def test_a_kill_leaves_a_prefix_of_the_batches(
@@ -458,6 +459,7 @@ print(index.find(names(range(1, rows + 501))) == [*range(1, rows + 1), *[None] *
 
 
 @needs_rocksdb
+@pytest.mark.long
 class TestDamage:
     ROWS = 5000
     DATA_BYTES = ROWS * 40  # at least so much of the file are blocks of entries, which come first

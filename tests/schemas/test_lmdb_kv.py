@@ -266,6 +266,21 @@ class TestMap:
 
 
 @needs_lmdb
+@pytest.mark.parametrize("sparse_bytes", [0, 96_128])
+def test_the_lock_file_has_all_of_its_pages(path: Path, sparse_bytes: int) -> None:
+    """A page that it lacks can't be had where the disk is full, and LMDB writes into a mapping."""
+    lock = path / "db/lock.mdb"
+    with SMALL(path) as schema:
+        accept_all(schema, CHAIN.blocks[:3])
+    os.truncate(lock, 0)
+    os.truncate(lock, sparse_bytes)
+    with SMALL(path) as schema:
+        status = lock.stat()
+        assert status.st_blocks * 512 >= status.st_size >= 96_128
+        assert verify(schema).newest_index == CHAIN.blocks[2].index
+
+
+@needs_lmdb
 class TestIterations:
     def test_too_many_are_one_clear_error(self, path: Path) -> None:
         with SMALL(path) as schema:

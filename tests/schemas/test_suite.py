@@ -35,3 +35,27 @@ def test_secondary_keys_are_held_to_their_contract_where_there_are_any(
     promise = "test_an_empty_database_has_no_coins"
     held = [each for each in done.stdout.splitlines() if promise in each]
     assert [each.partition(promise)[2] for each in held] == [f"[{name}]" for name in held_by_keys]
+
+
+def test_history_is_held_to_its_contract_where_a_database_has_any_of_it(tmp_path: Path) -> None:
+    (tmp_path / "half.py").write_text(
+        "from cdb.schemas.memory import MemorySchema\n"
+        "class SCHEMA(MemorySchema):\n"
+        "    state_at = None\n"
+    )
+    promise = "test_an_empty_database_has_no_past"
+    line = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", promise]
+    environment = {**os.environ, "PYTHONPATH": str(PACKAGE_PARENT)}
+    options = [f"--cdb-schema={name}" for name in ("half", "memory", "null")]
+    done = subprocess.run(
+        [*line, *options, "-rA"],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert f"::{promise}[memory]" in done.stdout
+    assert "half a history: it has no state_at" in done.stdout
+    assert f"{promise}[null]" not in done.stdout
+    assert "1 failed, 1 passed" in done.stdout

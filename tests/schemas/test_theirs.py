@@ -57,7 +57,8 @@ def test_all_that_is_there_for_builders_is_documented() -> None:
 @pytest.mark.parametrize(
     "chosen",
     [
-        "not no_fault",
+        # The starter stands for these where time is short: test_adding_a_schema types them.
+        pytest.param("not no_fault", marks=pytest.mark.long),
         # Where LIMITS counts: SQLite's files without checksums.
         pytest.param("no_fault and not load", marks=pytest.mark.long),
     ],

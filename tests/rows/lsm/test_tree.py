@@ -75,7 +75,7 @@ class IndexMachine(RuleBasedStateMachine):
     """An LsmIndex and the dict that it must equal."""
 
     run_format = FLAT
-    examples = 50
+    examples = 20
 
     def __init__(self) -> None:
         super().__init__()
@@ -129,7 +129,7 @@ class SqliteIndexMachine(IndexMachine):
     """The same with the other run format."""
 
     run_format = SQLITE
-    examples = 12
+    examples = 6
 
 
 @pytest.mark.parametrize("machine", [IndexMachine, SqliteIndexMachine])
