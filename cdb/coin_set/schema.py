@@ -202,7 +202,7 @@ class CoinSetSchema(PackedHistory):
         with self.guard.write():
             if self._promised.newest > block_index:
                 self._promise(Promise(-1, self._promised.sequence))
-            with self._moments.rewinding(block_index, self._taken_blocks):
+            with self._moments.rewinding(block_index, lambda: self._newest, self._taken_blocks):
                 self._coins.begin_rewind(max(block_index, -1))
                 self._newest = self._coins.state.newest
             self._end_rewind()

@@ -117,7 +117,8 @@ class NodeFile(Shared):
     def _state_at(self, height: int) -> Iterator[CoinInfo]:
         # A + keeps SQLite from searching by an index, and sorting all that it finds.
         query = f"{_SELECT} WHERE +confirmed_index <= ? ORDER BY rowid"
-        rows = self._snapshot.connection.execute(query, (height,))
+        with self._snapshot.reading():
+            rows = self._snapshot.connection.execute(query, (height,))
         while True:
             with self._snapshot.reading():
                 page = [self._checked(row).info() for row in rows.fetchmany(PAGE_ROWS)]
