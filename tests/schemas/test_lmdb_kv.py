@@ -316,7 +316,7 @@ def test_an_empty_file_is_no_new_database(path: Path, read_only: bool) -> None:
         accept_all(schema, CHAIN.blocks[:3])
     data = path / "db/data.mdb"
     os.truncate(data, 0)
-    with pytest.raises(CorruptDatabaseError, match="data.mdb: it is cut"):
+    with pytest.raises(CorruptDatabaseError, match=r"data\.mdb: it is cut"):
         SMALL(path, read_only=read_only)
     assert data.stat().st_size == 0
 
