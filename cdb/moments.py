@@ -56,6 +56,10 @@ class Moment:
         self._taken.append((taken, self._kept))
         self._kept = block_index
 
+    def keep_only(self, block_index: int) -> None:
+        """Blocks may come between the newest one left, which this is, and where the rewind led."""
+        self._kept = min(self._kept, block_index)
+
     def read(self, height: int, read: Callable[[int], T]) -> T:
         """What read() gives as of the height, or of the highest one below that was never taken
         back. It is called again where a rewind goes lower meanwhile."""
@@ -167,17 +171,22 @@ class Moments:
             yield moment
 
     @contextmanager
-    def rewinding(self, block_index: int, read_blocks: ReadBlocks) -> Iterator[None]:
-        """Within, blocks above an index are taken back."""
+    def rewinding(
+        self, block_index: int, newest: Callable[[], int | None], read_blocks: ReadBlocks
+    ) -> Iterator[None]:
+        """Within, blocks above an index are taken back; then newest() is that of those left."""
         block_index = max(-1, block_index)
         with self._lock:
             concerned = [moment for moment in list(self._open) if moment.kept > block_index]
             if concerned:
-                newest = max(moment.kept for moment in concerned)
-                taken = _Taken(self._path, _opened(read_blocks, block_index + 1, newest))
+                highest = max(moment.kept for moment in concerned)
+                taken = _Taken(self._path, _opened(read_blocks, block_index + 1, highest))
                 for moment in concerned:
                     moment.keep(block_index, taken)
             yield
+            left = newest()
+            for moment in concerned:
+                moment.keep_only(-1 if left is None else left)
 
 
 def _opened(read_blocks: ReadBlocks, first: int, last: int) -> Iterator[PackedBlocks]:

@@ -53,7 +53,8 @@ LEFT_TO_LONG_TESTS |= {"rocks_kv", "lmdb_kv"}
 
 def _is_held_to(suite: type, name: str, spec: str) -> None:
     tests = type(f"Test_{name}", (suite,), {"schema": spec})
-    globals()[f"Test_{name}"] = pytest.mark.long(tests) if name in LEFT_TO_LONG_TESTS else tests
+    is_long = name.removesuffix("_history") in LEFT_TO_LONG_TESTS
+    globals()[f"Test_{name}"] = pytest.mark.long(tests) if is_long else tests
 
 
 for _name in OWN_SCHEMAS:

@@ -26,7 +26,12 @@ from cdb.disk.home import Home, extra_at
 from cdb.disk.paths import located
 from cdb.disk.sharing import beside, file_marks, read_unchanged, reading, whole, writing
 from cdb.durability import Durability
-from cdb.errors import CorruptDatabaseError, DatabaseLockedError, WrongDatabaseError
+from cdb.errors import (
+    CorruptDatabaseError,
+    DatabaseClosedError,
+    DatabaseLockedError,
+    WrongDatabaseError,
+)
 from cdb.history import ABOVE_ALL, PAGE_ROWS, PackedHistory, Page, checked_height
 from cdb.indexed import EXTRAS, PUZZLE_HASH, Indexed, extra_for, how_to_index
 from cdb.native import NativeEngine
@@ -255,6 +260,7 @@ class CoinSetSchema(PackedHistory):
                 partial(file_marks, self._path / DB),
                 CorruptDatabaseError,
                 DatabaseLockedError,
+                DatabaseClosedError,  # LMDB's writers come and go, and keep nothing for it yet
             )
         else:
             self._open_once(options)

@@ -117,7 +117,8 @@ class NodeFile(Shared):
     def _state_at(self, height: int) -> Iterator[CoinInfo]:
         # A + keeps SQLite from searching by an index, and sorting all that it finds.
         query = f"{_SELECT} WHERE +confirmed_index <= ? ORDER BY rowid"
-        rows = self._snapshot.connection.execute(query, (height,))
+        with self._snapshot.reading():
+            rows = self._snapshot.connection.execute(query, (height,))
         while True:
             with self._snapshot.reading():
                 page = [self._checked(row).info() for row in rows.fetchmany(PAGE_ROWS)]
@@ -152,14 +153,24 @@ class NodeFile(Shared):
             yield block
 
     def _heights(
-        self, first: int = -(2**63), last: int = 2**63 - 1
+        self, first: int | None = None, last: int = 0
     ) -> Iterator[tuple[int, list[Row], list[Row]]]:
-        """Each block's index, the coins that it confirms, and those that it spends."""
-        query, ends = self._snapshot.connection.execute, (first, last)
-        is_within = "BETWEEN ? AND ? ORDER BY"
-        confirmed = query(f"{_SELECT} WHERE confirmed_index {is_within} confirmed_index", ends)
-        ends = max(first, 1), last
-        spent = query(f"{_SELECT} WHERE spent_index {is_within} spent_index", ends)
+        """Each block's index, the coins that it confirms, and those that it spends.
+
+        Without ends also what has no index, which is damage.
+        """
+        query = self._snapshot.connection.execute
+        if first is None:
+            confirmed = query(f"{_SELECT} ORDER BY confirmed_index")
+            spent = query(f"{_SELECT} WHERE spent_index > 0 ORDER BY spent_index")
+        else:
+            is_within = "BETWEEN ? AND ? ORDER BY"
+            confirmed = query(
+                f"{_SELECT} WHERE confirmed_index {is_within} confirmed_index", (first, last)
+            )
+            spent = query(
+                f"{_SELECT} WHERE spent_index {is_within} spent_index", (max(first, 1), last)
+            )
         spends_by_index = groupby(spent, itemgetter(_SPENT))
         spending = next(spends_by_index, None)
         for index, confirms in groupby(confirmed, itemgetter(_CONFIRMED)):

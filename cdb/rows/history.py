@@ -20,7 +20,10 @@ def state_at(reader: CoinReader, height: int) -> Iterator[CoinInfo]:
         reader.assembled(row, coins, spent)
         for coin in coins:
             info = as_of(coin.info(), height)
-            if info is None or not coin.has_possible_indices():
+            is_of_it = (
+                coin.has_possible_indices() and coin.info().confirmed_index == row.block_index
+            )
+            if info is None or not is_of_it:
                 raise reader.damaged(f"coin row {coin.row} is not of block {row.block_index}")
             yield info
 

@@ -11,7 +11,7 @@ All of derived/ is rebuilt from the log when it is missing. See docs/schemas/coi
 
 from array import array
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import AbstractContextManager, ExitStack, suppress
 from dataclasses import replace
 from functools import partial
 from os import PathLike
@@ -209,8 +209,13 @@ class CoinLogSchema(PackedHistory):
         """See Schema."""
         block_index = checked_index(block_index)
         self._settle()
-        with self.guard.write(), self._moments.rewinding(block_index, self._taken_blocks):
+        with self.guard.write(), self._rewinding(block_index):
             self._log.rewind(block_index)
+
+    def _rewinding(self, block_index: int) -> AbstractContextManager[None]:
+        return self._moments.rewinding(
+            block_index, lambda: self._log.newest_index, self._taken_blocks
+        )
 
     def blocks(self) -> Iterator[BlockSpendInfo]:
         """See Schema."""

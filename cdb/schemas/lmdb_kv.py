@@ -93,7 +93,8 @@ LIMITS = (
     *(
         Limit(
             trial,
-            r"it is noticed: .*data\.mdb: (MDB_INVALID|Input/output error|Interrupted system call)",
+            r"it is noticed: .*data\.mdb: "
+            "(MDB_INVALID|Input/output error|Interrupted system call|the disk is full)",
             "LMDB makes no second call for the rest, but refuses: its error costs nothing that was"
             " flushed",
         )

@@ -246,6 +246,27 @@ class HistoryConformance(SchemaTests):
                 each.read_all()
             assert not list(history_of(schema).state_at(MAX_U32))
 
+    @pytest.mark.parametrize("n_read", [0, 1])
+    def test_iterators_are_snapshots_where_a_rewind_leads_between_blocks(
+        self, path: Path, n_read: int
+    ) -> None:
+        first = [reward(10, n) for n in range(4)]
+        blocks = [
+            BlockSpendInfo(10, 0, [], first),
+            BlockSpendInfo(20, 0, [first[0].name()], [reward(20)]),
+            BlockSpendInfo(30, 0, [first[1].name()], [reward(30)]),
+        ]
+        with self.open(path) as schema:
+            accept_all(schema, blocks)
+            opened = _Opened(schema, n_read)
+            schema.rewind_to_block_index(25)
+            schema.accept_block(BlockSpendInfo(22, 0, [first[2].name()], [reward(22)]))
+            more = _Opened(schema, n_read)
+            schema.rewind_to_block_index(21)
+            schema.accept_block(BlockSpendInfo(30, 0, [first[3].name()], [reward(30)]))
+            for each in (opened, more):
+                each.read_all()
+
     def test_many_iterators_are_open_at_once(self, path: Path) -> None:
         chain = sample_chain(30)
         with self.open(path) as schema:

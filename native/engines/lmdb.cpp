@@ -305,16 +305,24 @@ void okv::open_file(const okv_options &wanted, unsigned flags) {
   env_ = cdb::lmdb::make_environment(wanted.n_spaces);
   check(mdb_env_set_maxreaders(env_.get(), kMostScans + kMostLookUps));
   opened_bytes_ = cdb::lmdb::file_bytes(path_ + "/" + kDataFile);
+  if (opened_bytes_ < cdb::lmdb::kLeastFileBytes)  // LMDB would begin a new database in it
+    throw Failure(CDB_CORRUPT, kDataFile, "it is cut").at(opened_bytes_);
   map_bytes_ = cdb::lmdb::first_map_bytes(opened_bytes_);
   check(mdb_env_set_mapsize(env_.get(), map_bytes_));
   check(mdb_env_open(env_.get(), path_.c_str(), flags | MDB_NOTLS | MDB_NORDAHEAD, 0644));
+  MDB_envinfo opened;
+  check(mdb_env_info(env_.get(), &opened));
+  map_bytes_ = opened.me_mapsize;  // more than was asked for, where the file has more pages
   guard_map();
 }
 
 // Where a page can't be read, or is behind the end of a file that was cut.
 void okv::guard_map() {
   void *const map = cdb::lmdb::find_map(map_bytes_);
-  if (map != nullptr) mapping_.emplace(map, map_bytes_, kDataFile, lost_pages_);
+  if (map != nullptr)
+    mapping_.emplace(map, map_bytes_, kDataFile, lost_pages_);
+  else if (::access("/proc/self/maps", F_OK) == 0)
+    throw Failure(CDB_IO, kDataFile, "where it is mapped can't be found").because_of(errno);
 }
 
 void okv::open_spaces(MDB_txn *transaction, const okv_options &wanted) {

@@ -11,6 +11,8 @@
 #include "common/bytes.h"
 #include "common/file_lock.h"
 
+#include <sys/stat.h>
+
 #include <optional>
 #include <string>
 
@@ -29,8 +31,9 @@ class Kept {
   void renew_if_nobody_reads() {
     if (!readers_.try_lock(LOCK_EX)) return;
     mdb_txn_reset(oldest_.get());
-    check(mdb_txn_renew(oldest_.get()));
+    const int status = mdb_txn_renew(oldest_.get());
     readers_.unlock();
+    check(status);
   }
   // Keeps nothing between the two, and only what is new from then on.
   void stop() { mdb_txn_reset(oldest_.get()); }
@@ -69,8 +72,14 @@ class Seen {
 
  private:
   bool is_there() const { return ::access(path_.c_str(), F_OK) == 0; }
+  bool is_the_same() const {
+    struct stat ours, theirs;
+    return ::fstat(readers_->descriptor(), &ours) == 0 && ::stat(path_.c_str(), &theirs) == 0 &&
+           ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino;
+  }
   uint64_t since() const {
     if (!readers_.has_value()) return is_there() ? UINT64_MAX : 0;
+    if (!is_the_same()) return UINT64_MAX;  // a writer can't know that it is locked
     uint64_t since = 0;
     return ::pread(readers_->descriptor(), &since, sizeof since, 0) == sizeof since ? since : 0;
   }

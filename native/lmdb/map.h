@@ -16,6 +16,7 @@ namespace cdb::lmdb {
 constexpr size_t kMostMapBytes = size_t{1} << 38;
 constexpr size_t kLeastMapBytes = size_t{1} << 20;
 constexpr size_t kPageBytes = 1u << 16;
+constexpr size_t kLeastFileBytes = 2u << 12;  // two pages that say where the roots are
 
 // Whether a process that may not have any number of addresses can have so many.
 inline bool has_addresses(size_t n_bytes) {

@@ -46,8 +46,8 @@ SEEN = (
     Mutant(
         "lmdb-map-not-guarded",
         "native/engines/lmdb.cpp",
-        "if (map != nullptr) mapping_.emplace(map, map_bytes_, kDataFile, lost_pages_);",
-        "",
+        "mapping_.emplace(map, map_bytes_, kDataFile, lost_pages_);",
+        ";",
         11,
         "a file that was cut is an error, and no process dies of it",
         _KV,

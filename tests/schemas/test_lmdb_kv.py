@@ -172,13 +172,21 @@ class TestWriter:
 
     def test_a_child_does_not_keep_its_lock(self, path: Path) -> None:
         wait_for_end, end = os.pipe()
+        wait_for_child, lives = os.pipe()
+
+        def live() -> None:
+            os.write(lives, b".")
+            wait_for(wait_for_end, end)
+
         schema = LmdbKvSchema(path)
-        child = forked(partial(wait_for, wait_for_end, end))
+        child = forked(live)
+        os.read(wait_for_child, 1)  # it has closed what it has of the parent's
         schema.close()
         try:
             LmdbKvSchema(path).close()
         finally:
-            os.close(end)
+            for each in (end, wait_for_end, wait_for_child, lives):
+                os.close(each)
             os.waitpid(child, 0)
 
     def test_a_making_that_was_cut_short_is_made_again(self, path: Path) -> None:
@@ -278,6 +286,39 @@ def test_the_lock_file_has_all_of_its_pages(path: Path, sparse_bytes: int) -> No
         status = lock.stat()
         assert status.st_blocks * 512 >= status.st_size >= 96_128
         assert verify(schema).newest_index == CHAIN.blocks[2].index
+
+
+@needs_lmdb
+@pytest.mark.parametrize("is_replaced", [False, True])
+def test_a_reader_whose_file_of_readers_is_gone_tells_nothing_wrong(
+    path: Path, is_replaced: bool
+) -> None:
+    """A later writer takes no notice of it, and uses its pages again."""
+    readers = path / "db/readers"
+    with SMALL(path) as schema:
+        accept_all(schema, CHAIN.blocks[:5])
+    with SMALL(path, read_only=True) as reader:
+        readers.unlink()
+        if is_replaced:
+            readers.write_bytes(bytes(8))
+        with SMALL(path) as schema:
+            for block in CHAIN.blocks[5:]:
+                schema.accept_block(block)
+                schema.flush()
+        with pytest.raises(DatabaseClosedError, match="open it again"):
+            list(reader.blocks())
+
+
+@needs_lmdb
+@pytest.mark.parametrize("read_only", [True, False])
+def test_an_empty_file_is_no_new_database(path: Path, read_only: bool) -> None:
+    with SMALL(path) as schema:
+        accept_all(schema, CHAIN.blocks[:3])
+    data = path / "db/data.mdb"
+    os.truncate(data, 0)
+    with pytest.raises(CorruptDatabaseError, match=r"data\.mdb: it is cut"):
+        SMALL(path, read_only=read_only)
+    assert data.stat().st_size == 0
 
 
 @needs_lmdb
