@@ -122,8 +122,9 @@ def test_calls_in_the_middle_of_a_call_are_refused(schema: Schema) -> None:
 SIGNALS = (signal.SIGUSR1, signal.SIGUSR2, signal.SIGWINCH)
 
 
-class StopError(Exception):
-    """What the handlers raise."""
+class StopError(BaseException):
+    """What the handlers raise: no more an Exception than KeyboardInterrupt is, which would be taken
+    for an error of what is imported."""
 
 
 @pytest.fixture
