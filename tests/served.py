@@ -54,8 +54,9 @@ def _serve(path: str) -> list[str]:
     """Serve until standard input ends. Returns in a child that is to run the command it gives."""
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # children leave nothing to be waited for
     server = socket.socket(socket.AF_UNIX)
-    server.bind(path)
+    server.bind(f"{path}.made")
     server.listen()
+    Path(f"{path}.made").rename(path)  # whoever sees it can connect
     while 0 not in select.select([server.fileno(), 0], [], [])[0]:
         connection, _ = server.accept()
         if os.fork() == 0:
