@@ -37,7 +37,7 @@ def schema_of(name: str, interval: ModuleType, options: Mapping[str, str]) -> Mo
         check=kind.check,
         repair=kind.repair,
         missing=kind.engine.missing,
-        versions=lambda: [kind.engine.version()],
+        versions=kind.versions,
     )
     return made
 

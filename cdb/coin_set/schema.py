@@ -12,7 +12,7 @@ from contextlib import ExitStack, suppress
 from functools import partial
 from os import PathLike
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, NoReturn
 
 from cdb.blocks import BlockSpendInfo, checked_index, checked_names, named_block
 from cdb.coin_query import CoinQuery
@@ -87,6 +87,10 @@ class Kind(NamedTuple):
         """See repair_coin_set()."""
         path = located(path, read_only=False)
         repair_coin_set(self.engine, self.name, self.layout, path, damages, progress)
+
+    def versions(self) -> list[str]:
+        """The engine's library, as cdb.schemas.registry says."""
+        return [self.engine.version()]
 
 
 class UnfinishedKeysError(WrongDatabaseError):
@@ -409,3 +413,23 @@ def open_coin_set(
         with suppress(UnfinishedKeysError):
             return indexed(path, read_only=read_only, index=PUZZLE_HASH, **options)
     return plain(path, read_only=read_only, **options)
+
+
+if TYPE_CHECKING:
+    from cdb.schemas.protocol import (
+        AcceptsPacked,
+        HistoryPacked,
+        HistorySchema,
+        IndexedSchema,
+        QueriesPacked,
+        ReadsPacked,
+        Settles,
+    )
+
+    _accepts: type[AcceptsPacked] = CoinSetSchema
+    _reads: type[ReadsPacked] = CoinSetSchema
+    _settles: type[Settles] = CoinSetSchema
+    _keeps: type[HistorySchema] = CoinSetSchema
+    _packs: type[HistoryPacked] = CoinSetSchema
+    _finds: type[IndexedSchema] = IndexedCoinSetSchema
+    _queries: type[QueriesPacked] = IndexedCoinSetSchema

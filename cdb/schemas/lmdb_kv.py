@@ -105,34 +105,11 @@ LIMITS = (
 check = KIND.check
 repair = KIND.repair
 missing = KIND.engine.missing
-
-
-def versions() -> list[str]:
-    """See cdb.schemas."""
-    return [KIND.engine.version()]
-
+versions = KIND.versions
 
 if TYPE_CHECKING:
-    from cdb.schemas.protocol import (
-        AcceptsPacked,
-        Check,
-        HistoryPacked,
-        HistorySchema,
-        IndexedSchema,
-        QueriesPacked,
-        ReadsPacked,
-        Repair,
-        SchemaFactory,
-        Settles,
-    )
+    from cdb.schemas.protocol import Check, Repair, SchemaFactory
 
     _opens: SchemaFactory = SCHEMA
-    _accepts: type[AcceptsPacked] = LmdbKvSchema
-    _reads: type[ReadsPacked] = LmdbKvSchema
-    _settles: type[Settles] = LmdbKvSchema
-    _keeps: type[HistorySchema] = LmdbKvSchema
-    _packs: type[HistoryPacked] = LmdbKvSchema
-    _finds: type[IndexedSchema] = IndexedLmdbKvSchema
-    _queries: type[QueriesPacked] = IndexedLmdbKvSchema
     _checks: Check = check
     _repairs: Repair = repair

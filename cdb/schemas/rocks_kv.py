@@ -77,34 +77,11 @@ LIMITS = (
 check = KIND.check
 repair = KIND.repair
 missing = KIND.engine.missing
-
-
-def versions() -> list[str]:
-    """See cdb.schemas."""
-    return [KIND.engine.version()]
-
+versions = KIND.versions
 
 if TYPE_CHECKING:
-    from cdb.schemas.protocol import (
-        AcceptsPacked,
-        Check,
-        HistoryPacked,
-        HistorySchema,
-        IndexedSchema,
-        QueriesPacked,
-        ReadsPacked,
-        Repair,
-        SchemaFactory,
-        Settles,
-    )
+    from cdb.schemas.protocol import Check, Repair, SchemaFactory
 
     _opens: SchemaFactory = SCHEMA
-    _accepts: type[AcceptsPacked] = RocksKvSchema
-    _reads: type[ReadsPacked] = RocksKvSchema
-    _settles: type[Settles] = RocksKvSchema
-    _keeps: type[HistorySchema] = RocksKvSchema
-    _packs: type[HistoryPacked] = RocksKvSchema
-    _finds: type[IndexedSchema] = IndexedRocksKvSchema
-    _queries: type[QueriesPacked] = IndexedRocksKvSchema
     _checks: Check = check
     _repairs: Repair = repair
