@@ -25,7 +25,8 @@ def schema_of(name: str, interval: ModuleType, options: Mapping[str, str]) -> Mo
     if kept:
         kind = kind._replace(name=name + kept)
     opened = partial(_open, kind)
-    made = ModuleType(f"cdb.schemas.{name}", f"Everything in {name}: {layout.what}.")
+    where = (interval.__doc__ or f"Everything in {name}").partition(":")[0]
+    made = ModuleType(f"cdb.schemas.{name}", f"{where}: {layout.what}.")
     vars(made).update(
         {key: value for key, value in vars(interval).items() if key.isupper()},
         DEFAULT_PATH=f"{name.replace('@', '_')}.cdb",
