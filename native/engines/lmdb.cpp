@@ -143,8 +143,9 @@ struct okv {
   // A transaction to read in, which keeps the map where it is.
   std::shared_ptr<MDB_txn> view();
   std::shared_ptr<MDB_txn> view(const okv_view *given);
+  // One that may last, with the place that tells a growing map not to wait for its end.
+  std::shared_ptr<MDB_txn> lasting_view(std::optional<ScanPlace> *place);
   MDB_dbi space(uint8_t number) const { return spaces_.at(number); }
-  std::atomic<size_t> *scans() { return &n_scans_; }
 
  private:
   void create(const okv_options &wanted) const;
@@ -158,6 +159,7 @@ struct okv {
   template <typename Fill>
   void write(okv_durability durability, Fill fill);
   void make_durable();
+  std::shared_ptr<MDB_txn> begin_view();
   void grow();
   void guard_map();
 
@@ -203,11 +205,11 @@ struct okv_run {
 
 struct okv_view {
  public:
-  explicit okv_view(okv *kv) : place_(kv->scans()), view_(kv->view()) {}
+  explicit okv_view(okv *kv) : view_(kv->lasting_view(&place_)) {}
   const std::shared_ptr<MDB_txn> &transaction() const { return view_; }
 
  private:
-  const ScanPlace place_;
+  std::optional<ScanPlace> place_;
   const std::shared_ptr<MDB_txn> view_;
 };
 
@@ -366,8 +368,19 @@ void okv::check_kept() const {
 okv_stats okv::stats() { return {mdb_txn_id(view().get()) - 1, ingests_, spaces_.size()}; }
 
 std::shared_ptr<MDB_txn> okv::view() {
-  if (opened_ != nullptr) return opened_;
   const std::shared_lock<std::shared_mutex> no_other_map(map_mutex_);
+  return begin_view();
+}
+
+std::shared_ptr<MDB_txn> okv::lasting_view(std::optional<ScanPlace> *place) {
+  const std::shared_lock<std::shared_mutex> no_other_map(map_mutex_);
+  place->emplace(&n_scans_);
+  return begin_view();
+}
+
+// The map must not change meanwhile.
+std::shared_ptr<MDB_txn> okv::begin_view() {
+  if (opened_ != nullptr) return opened_;
   if (map_bytes_ == 0) throw Failure(CDB_LIMIT, kDataFile, "it can't be mapped", "open it again");
   Transaction state = begin(env_, MDB_RDONLY);
   ++n_views_;
@@ -511,10 +524,8 @@ okv_scan::okv_scan(okv *kv, const okv_view *view, uint8_t space, const okv_bound
       first_(reinterpret_cast<const char *>(bounds.first), bounds.first_bytes),
       end_(reinterpret_cast<const char *>(bounds.end), bounds.end_bytes),
       is_reverse_(is_reverse),
-      view_(kv->view(view)),
-      cursor_(open_cursor(view_.get(), kv->space(space))) {
-  if (view == nullptr) place_.emplace(kv->scans());
-}
+      view_(view != nullptr ? view->transaction() : kv->lasting_view(&place_)),
+      cursor_(open_cursor(view_.get(), kv->space(space))) {}
 
 int okv_scan::seek(const std::string &key, MDB_cursor_op if_empty) {
   if (key.empty()) return move(if_empty);
