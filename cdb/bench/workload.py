@@ -33,6 +33,7 @@ F = TypeVar("F")
 Parameters = Mapping[str, str | int]
 
 CHECKED_NAMES, QUICK_CHECKED_NAMES = 5_000, 500
+SCANNED_COINS, QUICK_SCAN_SECONDS = 1_000_000, 0.05  # a second
 NO_HISTORY = "keeps no history"
 
 
@@ -99,6 +100,11 @@ class Database:
             settles.settle()
         return history
 
+    @property
+    def scan_seconds(self) -> float:
+        """How long to scan: so that it is about as much of a database in every size."""
+        return QUICK_SCAN_SECONDS if self.quick else max(self.truth.coins / SCANNED_COINS, 1.0)
+
     def fresh(self, function: Callable[[dict[str, Any]], F]) -> F:
         """What a function of asdict(self) returns in one more new process, in the same groups."""
         return fresh(function, asdict(self))
@@ -126,10 +132,11 @@ class Case:
 
 
 class Allowance:
-    """The time that a workload's cases have together: once it is over, none begins."""
+    """The time that a workload's cases have together, a second at least: once it is over, none
+    begins."""
 
     def __init__(self, seconds: float) -> None:
-        self._seconds = seconds
+        self._seconds = max(seconds, 1.0)
         self._start = perf_counter()
 
     def case(

@@ -19,9 +19,9 @@ from cdb.bench.workload import Allowance, Case, Cases, Database
 from cdb.lab.process import NotMeasuredError
 from cdb.meter import PeakMemory
 
-SECONDS: dict[int | str, float] = {1: 0.1, 100: 0.2, 10_000: 0.8, ALL: 2.0}
-QUICK_PART = 20  # of the seconds
-ALL_SECONDS, QUICK_ALL_SECONDS = 10.0, 1.0
+SHARES: dict[int | str, float] = {1: 0.1, 100: 0.15, 10_000: 0.5, ALL: 1}  # of a scan's time
+WARM_UP_SECONDS, QUICK_WARM_UP_SECONDS = 0.5, 0.02
+ALL_SCANS = 10  # the time that all cases have, checks included
 AS_OBJECTS = (10_000, "tip")
 
 
@@ -30,18 +30,18 @@ def measure(database: Database) -> Cases:
     windows = {(each.heights, each.place): each for each in database.truth.history().windows}
     asked: list[tuple[int | str, str]] = [(*each,) for each in product(HEIGHTS, PLACES)]
     asked.append((ALL, PLACES[0]))
-    allowance = Allowance(QUICK_ALL_SECONDS if database.quick else ALL_SECONDS)
-    part = QUICK_PART if database.quick else 1
 
     def case(way: Way, heights: int | str, place: str) -> Case:
         parameters = {"heights": heights, "place": place, "form": way.form}
-        window, seconds = windows.get((heights, place)), SECONDS[heights] / part
+        window, seconds = windows.get((heights, place)), SHARES[heights] * database.scan_seconds
         return allowance.case("archival", parameters, partial(_figures, way, window, seconds))
 
     with database.open() as schema:
         history = database.settled_history(schema)
         before = database.truth.questions("any", "warm_up")
-        warm_up(fastest_lookups(schema), Path(database.path), before, 0.5 / part)
+        seconds = QUICK_WARM_UP_SECONDS if database.quick else WARM_UP_SECONDS
+        warm_up(fastest_lookups(schema), Path(database.path), before, seconds)
+        allowance = Allowance(ALL_SCANS * database.scan_seconds)
         way, *others = ways_of(history, "versions")
         cases = [case(way, *window) for window in asked]
         cases += [case(other, *AS_OBJECTS) for other in others]

@@ -32,7 +32,7 @@ from cdb.bench.cold import cold_figures, opened_cold, pages_fetched
 from cdb.bench.figures import Figures
 from cdb.bench.history_truth import EARLY, TIP
 from cdb.bench.questions import SEED, Questions
-from cdb.bench.scans import OBJECTS, StateCheck, scan_figures, ways_of
+from cdb.bench.scans import OBJECTS, StateCheck, scan_figures, shared, ways_of
 from cdb.bench.workload import Allowance, Case, Cases, Database, Parameters, kept_history
 from cdb.lab.process import NotMeasuredError
 from cdb.schemas import HistorySchema, Schema, history_of
@@ -40,9 +40,8 @@ from cdb.schemas import HistorySchema, Schema, history_of
 BATCHES = (1, 100, BATCH_NAMES)
 BELOW_TIP = {"tip": 0, "tip - 1": 1, "tip - 10": 10}
 AROUND = ("creation", "spend")
-SECONDS, QUICK_SECONDS = 0.4, 0.02  # by name, both ways together
-SCAN_SECONDS, QUICK_SCAN_SECONDS = 2.0, 0.1
-ALL_SECONDS, QUICK_ALL_SECONDS = 16.0, 1.5
+SECONDS, QUICK_SECONDS = 0.3, 0.02  # by name, both ways together
+ALL_CASES, ALL_SCANS = 30, 10  # the time that all cases have, in that of one by name, and of a scan
 UNSETTLED_NAMES = 20_000
 COLD_NAMES = {1: 400, BATCH_NAMES: 5_000}
 
@@ -53,13 +52,14 @@ Rounds = Iterator[tuple[Questions, Questions]]
 
 def measure(database: Database) -> Cases:
     """See the module."""
-    allowance = Allowance(QUICK_ALL_SECONDS if database.quick else ALL_SECONDS)
     with database.open() as schema:
         history = database.settled_history(schema)
         before = database.truth.questions("any", "warm_up")
         warm_up(fastest_lookups(schema), Path(database.path), before, 2 * _seconds(database))
+        seconds = ALL_CASES * _seconds(database) + ALL_SCANS * database.scan_seconds
+        allowance = Allowance(seconds)
         asking = _Asking(database, history, allowance)
-        warm = [*asking.cases(), *_scans(database, history, allowance)]
+        warm = [*_scans(database, history, allowance), *asking.cases()]
     return Cases([*warm, *_cold(database, asking.form, allowance)])
 
 
@@ -160,10 +160,10 @@ def _rounds_around(questions: Questions, what: str) -> Rounds:
 def _scans(database: Database, history: HistorySchema, allowance: Allowance) -> Iterator[Case]:
     truth, order = database.truth.history(), database.info.history
     heights = {TIP: database.truth.newest_index, EARLY: truth.early_height}
-    for way in ways_of(history, "state_at"):
+    for way, share in shared(ways_of(history, "state_at")):
         for state, height in heights.items():
-            check = StateCheck(truth, state, order)
-            figures = partial(scan_figures, way, (height,), check, _scan_seconds(database))
+            check, seconds = StateCheck(truth, state, order), share * database.scan_seconds
+            figures = partial(scan_figures, way, (height,), check, seconds)
             yield allowance.case("historical", _scanned(state, way.form), figures)
 
 
@@ -197,7 +197,7 @@ def _cold_scan(database: Database) -> Figures:
     check = StateCheck(truth.history(), TIP, database.info.history)
     with opened_cold(database) as (schema, meter):
         way = ways_of(history_of(schema), "state_at")[0]
-        figures = scan_figures(way, (truth.newest_index,), check, _scan_seconds(database))
+        figures = scan_figures(way, (truth.newest_index,), check, database.scan_seconds)
         pages = pages_fetched(meter, must_fetch=True)
     return figures | {"pages_per_row": pages / (figures["rows"] or 1)}
 
@@ -219,7 +219,3 @@ def _scanned(state: str, form: str, cache: str = "warm") -> Parameters:
 
 def _seconds(database: Database) -> float:
     return QUICK_SECONDS if database.quick else SECONDS
-
-
-def _scan_seconds(database: Database) -> float:
-    return QUICK_SCAN_SECONDS if database.quick else SCAN_SECONDS
