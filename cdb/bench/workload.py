@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from importlib import import_module
 from pathlib import Path
-from time import perf_counter
+from time import process_time
 from typing import Any, Self, TypeVar
 
 from cdb.bench.answers import check_newest, check_questions
@@ -132,12 +132,12 @@ class Case:
 
 
 class Allowance:
-    """The time that a workload's cases have together, a second at least: once it is over, none
-    begins."""
+    """The CPU time that a workload's cases have together, a second at least: once it is over, none
+    begins. (Not the clock's: what is not measured is not to depend on who else is at work.)"""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = max(seconds, 1.0)
-        self._start = perf_counter()
+        self._start = process_time()
 
     def case(
         self,
@@ -146,8 +146,8 @@ class Allowance:
         figures: Callable[[], Mapping[str, float | None]],
     ) -> Case:
         """One of these figures, or why there are none."""
-        if perf_counter() - self._start >= self._seconds:
-            reason = f"the cases before it took the {self._seconds:g} s that there are for all"
+        if process_time() - self._start >= self._seconds:
+            reason = f"the cases before it took the {self._seconds:g} s of CPU that all have"
             return Case.not_measured(workload, parameters, reason)
         try:
             return Case(workload, parameters, figures=figures())

@@ -129,7 +129,7 @@ def _memory(group: Group) -> Iterator[FigureTable]:
     yield from figure_table(
         group,
         "Memory of a scan, above the open database",
-        [Column(label, case, "memory_bytes") for label, case in columns],
+        [Column(label, case, "memory_bytes", compared=False) for label, case in columns],
     )
 
 

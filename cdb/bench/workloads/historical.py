@@ -1,8 +1,8 @@
 """Coins as they were at a height: by name, and all of them.
 
 By name: names drawn evenly from all coins, or of no coin, each asked for as of a height and, in
-turns, as they are now, so that plain_ratio, how many times as long as of a height takes, is of one
-process, the same names and the same minute. Heights: the newest block's; one and ten below it;
+turns, as they are now, so that plain_ratio, that of the two medians of a call, is of one process
+and the same names. Heights: the newest block's; one and ten below it;
 random, another one each round; around creation and spend: coins that were created, or spent, at
 about the same time, as of the middle one's height or the one before.
 
@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from functools import partial
 from itertools import repeat
 from pathlib import Path
+from statistics import median
 
 from cdb.bench.answers import (
     BATCH_NAMES,
@@ -125,7 +126,7 @@ class _Asking:
             raise NotMeasuredError("the replay has too few coins")
         return as_of.figures() | {
             "plain_names_per_second": plain.names_per_second,
-            "plain_ratio": plain.names_per_second / as_of.names_per_second,
+            "plain_ratio": median(as_of.calls) / median(plain.calls),
         }
 
 
