@@ -103,6 +103,10 @@ def without_one(rows: Rows) -> Rows:
     return rows[1:]
 
 
+def without_the_last(rows: Rows) -> Rows:
+    return rows[:-1]
+
+
 def with_one_twice(rows: Rows) -> Rows:
     return [rows[0], *rows]
 
@@ -115,7 +119,7 @@ def with_another_one(rows: Rows) -> Rows:
     return [*rows, b"\xff" * 32 + rows[-1][32:]]
 
 
-WRONGS = (without_one, with_one_twice, with_one_spent, with_another_one)
+WRONGS = (without_one, without_the_last, with_one_twice, with_one_spent, with_another_one)
 
 
 @pytest.mark.parametrize("order", ORDERS)
