@@ -18,6 +18,7 @@ from cdb.bench.tail import packs_of
 from cdb.bench.truth import Truth
 from cdb.durability import Durability
 from cdb.errors import UnsupportedError
+from cdb.history import BY_CREATION
 from cdb.lab.process import (
     Limits,
     NotMeasuredError,
@@ -99,6 +100,14 @@ class Database:
         if settles is not None:
             settles.settle()
         return history
+
+    def order_of(self, schema: Schema) -> str | None:
+        """That of its states, once it is settled; None where that is not known.
+
+        By name what is in memory yet comes last, and stays there in a schema that can't settle.
+        """
+        order = self.info.history
+        return order if order == BY_CREATION or offer_of(schema).settles is not None else None
 
     @property
     def scan_seconds(self) -> float:

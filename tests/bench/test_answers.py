@@ -105,7 +105,7 @@ def test_two_ways_take_turns_with_the_same_names(model: MemorySchema, small: Tru
         right = lookups.ask
 
         def ask(names: Any, *height: int) -> Any:
-            asked.append((name, len(names), *height) if height else (name, len(names), -1))
+            asked.append((name, len(names), height[0] if height else -1))
             return right(names, *height)
 
         lookups.ask = ask

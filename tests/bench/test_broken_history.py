@@ -7,6 +7,7 @@ import pytest
 
 from cdb.bench.workload import NO_HISTORY, Case, measure, measure_here
 from cdb.blocks import BlockSpendInfo
+from cdb.history import BY_CREATION, BY_NAME
 from cdb.lab.process import NotMeasuredError, WorkloadError, WrongAnswerError
 from cdb.schemas.memory import MemorySchema
 from tests.bench.conftest import Databases
@@ -60,6 +61,28 @@ def test_no_history_is_not_measured(workload: str, database: Databases) -> None:
         measure_here(workload, asdict(without))
     if workload == "latest":
         assert measure(workload, without) == [Case.not_measured(workload, {}, NO_HISTORY)]
+
+
+@pytest.mark.parametrize(
+    ("schema", "told", "order"),
+    [
+        ("Settles", BY_NAME, BY_NAME),
+        ("KeepsSpends", BY_CREATION, BY_CREATION),
+        ("KeepsSpends", BY_NAME, None),  # what it has in memory may come last
+        ("Settles", None, None),
+    ],
+)
+def test_an_order_counts_where_all_coins_have_it(
+    schema: str,
+    told: str | None,
+    order: str | None,
+    database: Databases,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(OURS + ".HISTORY", told, raising=False)
+    made = database(f"{OURS}:{schema}")
+    with made.open() as opened:
+        assert made.order_of(opened) == order
 
 
 def test_a_load_without_history_has_no_case_of_it(database: Databases) -> None:

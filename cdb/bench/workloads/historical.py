@@ -159,7 +159,7 @@ def _rounds_around(questions: Questions, what: str) -> Rounds:
 
 
 def _scans(database: Database, history: HistorySchema, allowance: Allowance) -> Iterator[Case]:
-    truth, order = database.truth.history(), database.info.history
+    truth, order = database.truth.history(), database.order_of(history)
     heights = {TIP: database.truth.newest_index, EARLY: truth.early_height}
     for way, share in shared(ways_of(history, "state_at")):
         for state, height in heights.items():
@@ -195,8 +195,8 @@ def _lookups_as_of(form: str, schema: Schema) -> Lookups:
 
 def _cold_scan(database: Database) -> Figures:
     truth = database.truth
-    check = StateCheck(truth.history(), TIP, database.info.history)
     with opened_cold(database) as (schema, meter):
+        check = StateCheck(truth.history(), TIP, database.order_of(schema))
         way = ways_of(history_of(schema), "state_at")[0]
         figures = scan_figures(way, (truth.newest_index,), check, database.scan_seconds)
         pages = pages_fetched(meter, must_fetch=True)

@@ -22,10 +22,10 @@ ALL_SCANS = 6  # the time that all cases have, checks included, in that of a sca
 
 def measure(database: Database) -> Cases:
     """See the module."""
-    truth, order = database.truth.history(), database.info.history
+    truth = database.truth.history()
 
     def case(way: Way, share: float) -> Case:
-        check = StateCheck(truth, UNSPENT, order)
+        check = StateCheck(truth, UNSPENT, database.order_of(schema))
         figures = partial(scan_figures, way, (), check, share * database.scan_seconds)
         return allowance.case("latest", {"form": way.form}, figures)
 
