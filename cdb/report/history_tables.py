@@ -17,6 +17,7 @@ _SCAN: Notes = (
 )
 _FORMS = ("packed", "objects")
 _HEIGHTS = ("tip", "tip - 1", "tip - 10", "creation", "spend")
+_PLACES = ("start", "middle", "tip")
 _AROUND = {"creation": "around creation", "spend": "around the spend"}
 
 
@@ -64,12 +65,17 @@ def _by_name(group: Group, form: str) -> Iterator[FigureTable]:
     )
     yield from figure_table(
         group,
-        f"Names as of a random height, unsettled and cold · {form}",
+        f"Names as of a height, unsettled and cold · {form}",
         [
             *beside_plain("unsettled, in 1,000s", case(state="unsettled")),
             *beside_plain("unsettled, absent", case(names="absent", state="unsettled")),
             *(
-                Column(label, case(batch=n, cache="cold"), "names_per_second", (*_LATENCY, *_PAGES))
+                Column(
+                    label,
+                    case(batch=n, cache="cold", height="half"),
+                    "names_per_second",
+                    (*_LATENCY, *_PAGES),
+                )
                 for n, label in ((1, "cold, one by one"), (1000, "cold, in 1,000s"))
             ),
         ],
@@ -94,11 +100,9 @@ def _versions(group: Group) -> Iterator[FigureTable]:
     for form in _FORMS:
         for caption, windows in (("1 and 100", (1, 100)), ("10,000 and all", (10_000, "all"))):
             cases = [
-                case
-                for case in group.cases()
-                if case.workload == "archival"
-                and case.parameter("heights") in windows
-                and case.parameter("form") == form
+                Case.of("archival", {"heights": heights, "place": place, "form": form})
+                for heights in windows
+                for place in _PLACES
             ]
             yield from figure_table(
                 group,

@@ -89,7 +89,11 @@ def _history(seconds: float) -> Iterator[dict[str, Any]]:
         yield _case("historical", usual | settled | each, figures)
     for batch in (1, 1000):
         cold: Figures = {"names_per_second": 1e5 / seconds, "pages_per_name": 2.0, **_calls(9e4)}
-        yield _case("historical", usual | settled | {"cache": "cold", "batch": batch}, cold)
+        yield _case(
+            "historical",
+            usual | settled | {"cache": "cold", "height": "half", "batch": batch},
+            cold,
+        )
     for form in ("packed", "objects"):
         yield _case("latest", {"form": form}, scanned | page)
         for height in ("tip", "tenth"):

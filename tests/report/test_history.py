@@ -47,7 +47,7 @@ def test_all_that_is_measured_has_a_table(tables: dict[str, FigureTable]) -> Non
         "Names in 1,000s, by height · packed": [
             *("tip", "tip - 1", "tip - 10", "around creation", "around the spend"),
         ],
-        "Names as of a random height, unsettled and cold · packed": [
+        "Names as of a height, unsettled and cold · packed": [
             *("unsettled, in 1,000s", "× plain", "unsettled, absent", "× plain"),
             *("cold, one by one", "cold, in 1,000s"),
         ],

@@ -1,10 +1,12 @@
 """Coins as they were at a height: by name, and all of them.
 
-By name: names drawn evenly from all coins, or of no coin, each asked for as of a height and, in
-turns, as they are now, so that plain_ratio, that of the two medians of a call, is of one process
-and the same names. Heights: the newest block's; one and ten below it;
-random, another one each round; around creation and spend: coins that were created, or spent, at
-about the same time, as of the middle one's height or the one before.
+By name: names of coins, or of no coin, each asked for as of a height and, in turns, as they are
+now, so that plain_ratio, that of the two medians of a call, is of one process and the same names.
+Heights: the newest block's; one and ten below it; random, another one each round, of coins drawn
+evenly from those that were there then (a look-up that finds nothing would cost less); around
+creation and spend: coins that were created, or spent, at about the same time, as of the middle
+one's height or the one before; half, only cold: as of which half of the drawn coins were there,
+which are asked for.
 
 All of them: state_at() of the newest block's height, and of a tenth of it.
 
@@ -14,11 +16,12 @@ when its time is up.
 """
 
 import random
+from bisect import bisect_right
 from collections.abc import Iterator
 from functools import partial
 from itertools import repeat
 from pathlib import Path
-from statistics import median
+from statistics import median, median_low
 
 from cdb.bench.answers import (
     BATCH_NAMES,
@@ -44,7 +47,7 @@ AROUND = ("creation", "spend")
 SECONDS, QUICK_SECONDS = 0.3, 0.02  # by name, both ways together
 ALL_CASES, ALL_SCANS = 30, 10  # the time that all cases have, in that of one by name, and of a scan
 UNSETTLED_NAMES = 20_000
-COLD_NAMES = {1: 400, BATCH_NAMES: 5_000}
+COLD_NAMES = {1: 800, BATCH_NAMES: 6_000}  # of which half are asked for
 
 Ways = tuple[Lookups, Lookups]
 """As of a height, and plain."""
@@ -106,14 +109,15 @@ class _Asking:
             yield self._case(self._ways, _rounds_around(existing, label), height=label)
         yield self.case(Questions.absent(len(existing)), names="absent")
         if self.form != ObjectLookups.form:
-            rounds = _rounds(existing, BATCH_NAMES, random_heights(self._truth.newest_index))
-            yield self._case(self._in_objects, rounds)
+            heights = random_heights(self._truth.newest_index)
+            yield self._case(self._in_objects, _rounds_there(existing, BATCH_NAMES, heights))
 
     def case(self, questions: Questions, **others: str | int) -> Case:
         """As of random heights."""
         batch = int(others.get("batch", BATCH_NAMES))
         heights = random_heights(self._truth.newest_index)
-        return self._case(self._ways, _rounds(questions, batch, heights), **others)
+        rounds = _rounds_there if any(questions.found) else _rounds
+        return self._case(self._ways, rounds(questions, batch, heights), **others)
 
     def _case(self, ways: Ways, rounds: Rounds, **others: str | int) -> Case:
         parameters = _parameters(form=ways[0].form, **others)
@@ -142,6 +146,24 @@ def _rounds(questions: Questions, batch: int, heights: Iterator[int]) -> Rounds:
     for start in range(0, len(questions), size):
         plain = questions.part(start, start + size)
         yield plain.as_of(next(heights)), plain
+
+
+def _rounds_there(questions: Questions, batch: int, heights: Iterator[int]) -> Rounds:
+    """As many, of coins that were there; heights as of which there were few are left out."""
+    size = max(ROUND_BATCHES * batch, ROUND_NAMES)
+    confirmed = [index for index, _ in questions.indices()]
+    places = sorted(range(len(confirmed)), key=confirmed.__getitem__)
+    confirmed.sort()
+    rand = random.Random(SEED)  # noqa: S311 - reproducible, not secret
+    for _ in range(0, len(questions), size):
+        height, there = next(
+            (height, there)
+            for height in heights
+            if (there := bisect_right(confirmed, height)) >= min(batch, len(places) / 2)
+        )
+        chosen = rand.sample(range(there), min(size, there))
+        plain = questions.ordered(places[each] for each in chosen)
+        yield plain.as_of(height), plain
 
 
 def _rounds_around(questions: Questions, what: str) -> Rounds:
@@ -174,18 +196,27 @@ def _cold(database: Database, form: str, allowance: Allowance) -> Iterator[Case]
     start = max(len(questions) - sum(COLD_NAMES.values()), 0)
     share = min(len(questions) / sum(COLD_NAMES.values()), 1.0)
     lookups_of = partial(_lookups_as_of, form)
-    heights = random_heights(database.truth.newest_index)
     for batch, count in COLD_NAMES.items():
         stop = start + max(int(share * count), 1)
-        asked = questions.part(start, stop).as_of(next(heights))
+        asked = _half_there(questions.part(start, stop))
         start = stop
-        parameters = _parameters(batch=batch, cache="cold", form=form)
+        parameters = _parameters(batch=batch, height="half", cache="cold", form=form)
         figures = partial(cold_figures, database, asked, batch, lookups_of)
         yield allowance.case("historical", parameters, figures)
     with database.open() as schema:
         form = ways_of(history_of(schema), "state_at")[0].form
     figures = partial(_cold_scan, database)
     yield allowance.case("historical", _scanned(TIP, form, cache="cold"), figures)
+
+
+def _half_there(questions: Questions) -> Questions:
+    """Those that were there when half of them were."""
+    confirmed = [index for index, _ in questions.indices()]
+    if not confirmed:
+        return questions
+    height = median_low(confirmed)
+    there = (place for place, index in enumerate(confirmed) if index <= height)
+    return questions.ordered(there).as_of(height)
 
 
 def _lookups_as_of(form: str, schema: Schema) -> Lookups:
