@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -86,13 +87,17 @@ def ask_in_turns(
     """Ask for the same names in two ways, in rounds, as far as there is time for both.
 
     A round has the questions of each way. The one goes first in one round and last in the next, as
-    the second finds what the first has brought near.
+    the second finds what the first has brought near; it asks for as many names as that had time
+    for.
     """
     passes = [Pass(0, 0.0, []), Pass(0, 0.0, [])]
     for number, asked in enumerate(rounds):
-        for way in (0, 1) if number % 2 == 0 else (1, 0):
-            left = seconds - sum(each.seconds for each in passes)
-            passes[way] += ask(ways[way], asked[way], batch, max(left, 0.0))
+        first = number % 2
+        left = seconds - sum(each.seconds for each in passes)
+        done = ask(ways[first], asked[first], batch, left / 2)
+        passes[first] += done
+        same = asked[1 - first].part(0, done.names)
+        passes[1 - first] += ask(ways[1 - first], same, batch, inf)
         if sum(each.seconds for each in passes) >= seconds:
             break
     return passes[0], passes[1]
