@@ -70,12 +70,16 @@ def _rows(history: HistorySchema, method: str, *heights: int) -> Iterator[bytes]
     packed: Callable[..., Iterator[Page]] | None = getattr(history, f"{method}_packed", None)
     if packed is None:
         infos: Iterator[CoinInfo] = getattr(history, method)(*heights)
-        return (
-            _ROW.pack(info.coin.name(), info.confirmed_index, info.spent_index) for info in infos
-        )
-    return (row for page in packed(*heights) for row in _rows_of(Page(*page)))
+        return map(row_of, infos)
+    return (row for page in packed(*heights) for row in rows_of_page(Page(*page)))
 
 
-def _rows_of(page: Page) -> Iterator[bytes]:
+def row_of(info: CoinInfo) -> bytes:
+    """The row of a coin."""
+    return _ROW.pack(info.coin.name(), info.confirmed_index, info.spent_index)
+
+
+def rows_of_page(page: Page) -> Iterator[bytes]:
+    """The rows of a page."""
     names = (name for (name,) in iter_unpack("32s", page.names))
     return map(_ROW.pack, names, *indices_in(page.infos))

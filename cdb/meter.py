@@ -76,11 +76,40 @@ def peak_rss_bytes() -> int | None:
 
     (ru_maxrss won't do: it begins with what the parent process had.)
     """
-    status = Path("/proc/self/status")
-    if not status.exists():
+    return _memory()["VmHWM"] if Path("/proc/self/status").exists() else None
+
+
+class PeakMemory:
+    """How much more memory this process takes, at the worst, from when this was made.
+
+    Pages of files are not counted, which the system takes back when it needs them.
+    """
+
+    def __init__(self) -> None:
+        self._start = None if _reset_peak() is None else _memory()
+
+    def bytes_more(self) -> int | None:
+        """So far; None where the system doesn't tell."""
+        if self._start is None:
+            return None
+        start, now = self._start, _memory()
+        of_files = now["RssFile"] - start["RssFile"]
+        return max(now["VmHWM"] - start["VmRSS"] - of_files, 0)
+
+
+def _reset_peak() -> int | None:
+    """None where the system can't."""
+    try:
+        return Path("/proc/self/clear_refs").write_text("5")
+    except OSError:
         return None
-    fields = dict(line.split(":", 1) for line in status.read_text("ascii").splitlines())
-    return int(fields["VmHWM"].removesuffix("kB")) * 1024
+
+
+def _memory() -> dict[str, int]:
+    """What /proc tells of this process's memory, in bytes."""
+    lines = Path("/proc/self/status").read_text("ascii").splitlines()
+    fields = dict(line.split(":", 1) for line in lines if line.endswith(" kB"))
+    return {name: int(text.removesuffix("kB")) * 1024 for name, text in fields.items()}
 
 
 def size_bytes(path: Path) -> int:

@@ -1,25 +1,25 @@
 """Asks a database for coins, and holds every answer against the truth."""
 
 from collections.abc import Callable, Iterable
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 from cdb.bench.questions import Questions, names_of
 from cdb.coins import CoinInfo, bytes32
 from cdb.lab.process import WrongAnswerError
 from cdb.packed import PackedBlocks
-from cdb.schemas import ReadsPacked, Schema, offer_of
+from cdb.schemas import HistoryPacked, HistorySchema, ReadsPacked, Schema, offer_of
 
 BATCH_NAMES = 1_000
 
 
 class Lookups(Protocol):
-    """A way to ask for coins: ask(question(names)) is what is measured."""
+    """A way to ask for coins: ask(*arguments(questions)) is what is measured."""
 
     form: str
-    ask: Callable[[Any], Any]
+    ask: Callable[..., Any]
 
-    def question(self, names: bytes) -> Any:
-        """Names without gaps, in the form that ask() takes."""
+    def arguments(self, questions: Questions) -> tuple[Any, ...]:
+        """The questions in the form that ask() takes."""
 
     def is_right(self, questions: Questions, answer: Any) -> bool:
         """Whether every coin was found as it is, and nothing that is none."""
@@ -31,11 +31,11 @@ class ObjectLookups:
     form = "objects"
 
     def __init__(self, schema: Schema) -> None:
-        self.ask: Callable[[Any], Any] = schema.coin_infos_for_coin_names
+        self.ask: Callable[..., Any] = schema.coin_infos_for_coin_names
 
-    def question(self, names: bytes) -> list[bytes32]:
+    def arguments(self, questions: Questions) -> tuple[Any, ...]:
         """See Lookups."""
-        return names_of(names)
+        return (names_of(questions.names),)
 
     def is_right(self, questions: Questions, answer: list[CoinInfo]) -> bool:
         """See Lookups."""
@@ -48,18 +48,37 @@ class PackedLookups:
     form = "packed"
 
     def __init__(self, schema: ReadsPacked) -> None:
-        self.ask: Callable[[Any], Any] = schema.coin_infos_packed
+        self.ask: Callable[..., Any] = schema.coin_infos_packed
 
-    def question(self, names: bytes) -> bytes:
+    def arguments(self, questions: Questions) -> tuple[Any, ...]:
         """See Lookups."""
-        return names
+        return (questions.names,)
 
     def is_right(self, questions: Questions, answer: tuple[bytes, bytes]) -> bool:
         """See Lookups."""
-        infos, found = answer
-        if not questions.infos:
-            return not any(found) and len(found) == len(questions)
-        return infos == questions.infos and found == b"\1" * len(questions)
+        return answer[0] == questions.infos and answer[1] == questions.found
+
+
+class ObjectLookupsAsOf(ObjectLookups):
+    """Lookups by coin_infos_as_of."""
+
+    def __init__(self, history: HistorySchema) -> None:
+        self.ask = history.coin_infos_as_of
+
+    def arguments(self, questions: Questions) -> tuple[Any, ...]:
+        """See Lookups."""
+        return (names_of(questions.names), questions.height)
+
+
+class PackedLookupsAsOf(PackedLookups):
+    """Lookups by coin_infos_as_of_packed."""
+
+    def __init__(self, history: HistoryPacked) -> None:
+        self.ask = history.coin_infos_as_of_packed
+
+    def arguments(self, questions: Questions) -> tuple[Any, ...]:
+        """See Lookups."""
+        return (questions.names, questions.height)
 
 
 def fastest_lookups(schema: Schema) -> Lookups:
@@ -68,11 +87,20 @@ def fastest_lookups(schema: Schema) -> Lookups:
     return ObjectLookups(schema) if packed is None else PackedLookups(packed)
 
 
+def fastest_lookups_as_of(history: HistorySchema) -> Lookups:
+    """The same as of a height."""
+    if callable(getattr(history, "coin_infos_as_of_packed", None)):
+        return PackedLookupsAsOf(cast(HistoryPacked, history))
+    return ObjectLookupsAsOf(history)
+
+
 def check_right(lookups: Lookups, questions: Questions, answer: Any) -> None:
     """Raise WrongAnswerError unless this is the answer."""
     if not lookups.is_right(questions, answer):
-        problem = "gave a wrong answer" if questions.infos else "found a coin that does not exist"
-        raise WrongAnswerError(f"a lookup {problem}")
+        is_any = any(questions.found)
+        problem = "gave a wrong answer" if is_any else "found a coin that does not exist"
+        when = "" if questions.height is None else f" as of height {questions.height}"
+        raise WrongAnswerError(f"a lookup{when} {problem}")
 
 
 def check_questions(schema: Schema, questions: Questions, as_of: int | None = None) -> None:
@@ -82,7 +110,8 @@ def check_questions(schema: Schema, questions: Questions, as_of: int | None = No
     """
     for at in range(0, len(questions), BATCH_NAMES):
         part = questions.part(at, at + BATCH_NAMES)
-        if schema.coin_infos_for_coin_names(names_of(part.names)) != part.answers(as_of):
+        right = part if as_of is None else part.as_of(as_of)
+        if schema.coin_infos_for_coin_names(names_of(part.names)) != right.answers():
             raise WrongAnswerError("a lookup gave a wrong answer")
 
 

@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -25,10 +26,20 @@ class Pass:
     seconds: float
     calls: list[float]
 
+    def __add__(self, other: "Pass") -> "Pass":
+        return Pass(
+            self.names + other.names, self.seconds + other.seconds, self.calls + other.calls
+        )
+
+    @property
+    def names_per_second(self) -> float:
+        """All names, over all of the time."""
+        return self.names / self.seconds
+
     def figures(self) -> Figures:
         """Its figures, as results name them."""
         return {
-            "names_per_second": self.names / self.seconds,
+            "names_per_second": self.names_per_second,
             **latency_figures("call", self.calls),
         }
 
@@ -67,6 +78,31 @@ def ask(
     return Pass(names, taken, calls)
 
 
+def ask_in_turns(
+    ways: tuple[Lookups, Lookups],
+    rounds: Iterable[tuple[Questions, Questions]],
+    batch: int,
+    seconds: float,
+) -> tuple[Pass, Pass]:
+    """Ask for the same names in two ways, in rounds, as far as there is time for both.
+
+    A round has the questions of each way. The one goes first in one round and last in the next, as
+    the second finds what the first has brought near; it asks for as many names as that had time
+    for.
+    """
+    passes = [Pass(0, 0.0, []), Pass(0, 0.0, [])]
+    for number, asked in enumerate(rounds):
+        first = number % 2
+        left = seconds - sum(each.seconds for each in passes)
+        done = ask(ways[first], asked[first], batch, left / 2)
+        passes[first] += done
+        same = asked[1 - first].part(0, done.names)
+        passes[1 - first] += ask(ways[1 - first], same, batch, inf)
+        if sum(each.seconds for each in passes) >= seconds:
+            break
+    return passes[0], passes[1]
+
+
 Run = Callable[..., Iterable[Any]]
 Answered = list[tuple[Questions, Any, float]]
 
@@ -75,15 +111,15 @@ def _ask_each(
     run: Run, lookups: Lookups, shares: Sequence[Sequence[Questions]], seconds: float
 ) -> tuple[list[Answered], float]:
     """What each thread was answered, and the seconds that it took them all."""
-    prepared = [[(part, lookups.question(part.names)) for part in share] for share in shares]
+    prepared = [[(part, lookups.arguments(part)) for part in share] for share in shares]
     start = time.perf_counter()
     deadline = start + seconds
 
-    def ask_share(share: Sequence[tuple[Questions, Any]]) -> Answered:
+    def ask_share(share: Sequence[tuple[Questions, tuple[Any, ...]]]) -> Answered:
         answered = []
-        for part, question in share:
+        for part, arguments in share:
             begun = time.perf_counter()
-            answer = lookups.ask(question)
+            answer = lookups.ask(*arguments)
             ended = time.perf_counter()
             answered.append((part, answer, ended - begun))
             if ended > deadline:

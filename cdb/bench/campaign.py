@@ -20,8 +20,9 @@ from cdb.lab.places import Place, place
 from cdb.lab.process import NotMeasuredError
 from cdb.lab.profile import FAST, Profile
 
-# Of the largest schema; four at once: a workload's second one, and what a compaction needs.
-DATABASE_BYTES_PER_COIN = 4 * 250
+# Of the largest schema, dual_timeline@lmdb; four at once: a workload's second one, and what a
+# compaction needs.
+DATABASE_BYTES_PER_COIN = 4 * 310
 MORE_BYTES = 512 << 20
 
 

@@ -4,7 +4,8 @@ A file of them is records of a name (32 bytes) and its coin's info (INFO_FORMAT)
 """
 
 import random
-from dataclasses import dataclass, replace
+from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from struct import iter_unpack
 
@@ -13,22 +14,34 @@ from cdb.packed import INFO_BYTES, INFO_FORMAT
 
 SEED = 1
 RECORD_BYTES = NAME_BYTES + INFO_BYTES
+SPENT_BYTES = 4  # at the end of an info
 PURPOSES = {"warm_up": (0, 9), "warm": (9, 18), "cold": (18, 20)}  # from which twentieth to which
 FEW = 20
 
 
 @dataclass(frozen=True, slots=True)
 class Questions:
-    """Names without gaps, and the infos that are the right answers; none for names of no coin."""
+    """Names without gaps, and the right answers.
+
+    infos: of each name; zeros where there is no such coin. found: of each name 1 or 0. height: as
+    of which they are asked; None for now.
+    """
 
     names: bytes
     infos: bytes
+    found: bytes
+    height: int | None = None
+
+    @classmethod
+    def existing(cls, names: bytes, infos: bytes) -> "Questions":
+        """Names of coins, as they are now."""
+        return cls(names, infos, b"\1" * (len(names) // NAME_BYTES))
 
     @classmethod
     def absent(cls, count: int) -> "Questions":
         """Names of no coin."""
         rand = random.Random(SEED)  # noqa: S311 - reproducible, not secret
-        return cls(rand.randbytes(NAME_BYTES * count), b"")
+        return cls(rand.randbytes(NAME_BYTES * count), bytes(INFO_BYTES * count), bytes(count))
 
     def __len__(self) -> int:
         return len(self.names) // NAME_BYTES
@@ -38,18 +51,39 @@ class Questions:
         return Questions(
             self.names[NAME_BYTES * start : NAME_BYTES * stop],
             self.infos[INFO_BYTES * start : INFO_BYTES * stop],
+            self.found[start:stop],
+            self.height,
         )
 
-    def answers(self, as_of: int | None = None) -> list[CoinInfo]:
-        """The coins as they are; as_of: as they were when this was the newest block's index."""
-        infos = infos_of(self.infos)
-        if as_of is None:
-            return infos
-        return [
-            info if info.spent_index <= as_of else replace(info, spent_index=0)
-            for info in infos
-            if info.confirmed_index <= as_of
-        ]
+    def as_of(self, height: int) -> "Questions":
+        """The same names, asked as of a height: what was confirmed later is absent, and what was
+        spent later unspent."""
+        infos, found = bytearray(self.infos), bytearray(self.found)
+        for place, (confirmed, spent) in enumerate(self.indices()):
+            end = INFO_BYTES * (place + 1)
+            if confirmed > height:
+                infos[end - INFO_BYTES : end] = bytes(INFO_BYTES)
+                found[place] = 0
+            elif spent > height:
+                infos[end - SPENT_BYTES : end] = bytes(SPENT_BYTES)
+        return Questions(self.names, bytes(infos), bytes(found), height)
+
+    def ordered(self, places: Iterable[int]) -> "Questions":
+        """Those of these places, in their order."""
+        names, infos, found = bytearray(), bytearray(), bytearray()
+        for place in places:
+            names += self.names[NAME_BYTES * place : NAME_BYTES * (place + 1)]
+            infos += self.infos[INFO_BYTES * place : INFO_BYTES * (place + 1)]
+            found.append(self.found[place])
+        return Questions(bytes(names), bytes(infos), bytes(found), self.height)
+
+    def indices(self) -> list[tuple[int, int]]:
+        """The confirmed and the spent index of each; zeros where there is no such coin."""
+        return [(confirmed, spent) for *_, confirmed, spent in iter_unpack(INFO_FORMAT, self.infos)]
+
+    def answers(self) -> list[CoinInfo]:
+        """The coins that are there."""
+        return [info for info, found in zip(infos_of(self.infos), self.found, strict=True) if found]
 
 
 def read_questions(path: Path, purpose: str, count: int | None = None) -> Questions:
@@ -67,7 +101,7 @@ def read_questions(path: Path, purpose: str, count: int | None = None) -> Questi
         stream.seek(RECORD_BYTES * start)
         written = stream.read(RECORD_BYTES * (stop - start))
     records = [written[at : at + RECORD_BYTES] for at in range(0, len(written), RECORD_BYTES)]
-    return Questions(
+    return Questions.existing(
         b"".join(record[:NAME_BYTES] for record in records),
         b"".join(record[NAME_BYTES:] for record in records),
     )

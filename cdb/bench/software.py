@@ -8,6 +8,7 @@ from pathlib import Path
 
 import cdb
 from cdb.rows import rocks_index as rocks
+from cdb.schemas import find_schema
 
 
 def software_versions() -> dict[str, str | bool | None]:
@@ -21,10 +22,18 @@ def software_versions() -> dict[str, str | bool | None]:
         "python_version": platform.python_version(),
         "sqlite_version": sqlite3.sqlite_version,
         "rocksdb_version": None if rocks.missing() else rocks.version().split()[-1],
+        "lmdb_version": _lmdb_version(),
         "cdb_version": _cdb_version(),
         "git_commit": commit,
         "git_dirty": None if changes is None else changes != "",
     }
+
+
+def _lmdb_version() -> str | None:
+    schema = find_schema("interval@lmdb")
+    if schema.missing or schema.versions is None:
+        return None
+    return schema.versions()[0].split()[-1]
 
 
 def _cdb_version() -> str | None:

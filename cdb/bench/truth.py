@@ -6,6 +6,7 @@ Its directory holds what the workloads ask for, and what they accept:
                              the newest tenth; and of coins that lie side by side
     tail.txt                 the replay's last blocks, after one to begin at
     small.txt                what the last coins of it amount to, in small blocks (see tail.py)
+    history.json             digests of scans as of heights (see history_truth.py)
 """
 
 import hashlib
@@ -18,7 +19,8 @@ from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
 
-from cdb.bench.questions import SEED, Questions, read_questions
+from cdb.bench.history_truth import HistoryRecorder, HistoryTruth
+from cdb.bench.questions import SEED, Questions, names_of, read_questions
 from cdb.bench.tail import packs_of, small_blocks
 from cdb.coins import NAME_BYTES
 from cdb.errors import storage_errors
@@ -33,6 +35,7 @@ SEQUENCE_NAMES = 100_000
 RECENT_PART = 10  # the newest tenth
 ACCEPTED_COINS = 170_000
 REWOUND_HEIGHTS = (1, 10, 100, 1_000, 10_000, 100_000)
+HISTORY = "history.json"
 REWOUND_PART = 3  # at most a third of the blocks
 
 
@@ -69,6 +72,10 @@ class Truth:
         """Those of "any", "recent" or "sequence"; see read_questions."""
         return read_questions(Path(self.directory, names), purpose, count)
 
+    def history(self) -> HistoryTruth:
+        """What scans as of heights must give."""
+        return HistoryTruth.read(Path(self.directory, HISTORY))
+
 
 def find_truth(replay: str, directory: str) -> Truth:
     """Read a replay twice, and write the files. Takes about 200 bytes of RAM a spend."""
@@ -78,13 +85,17 @@ def find_truth(replay: str, directory: str) -> Truth:
     accepted = _accepted_place(coins)
     rewound = list(_rewound_places(indices))
     tail = min(accepted, *rewound)
+    spends, recorder = len(spent), HistoryRecorder(indices, coins)
     with storage_errors(Path(directory)):
-        digest = _write_files(Path(directory), replay, spent, _draw(sum(coins)), indices[tail])
+        digest = _write_files(
+            Path(directory), replay, spent, _draw(sum(coins)), indices[tail], recorder
+        )
+        recorder.truth().write(Path(directory, HISTORY))
     truth = Truth(
         directory=directory,
         blocks=len(indices),
         coins=sum(coins),
-        spends=len(spent),
+        spends=spends,
         newest_index=indices[-1],
         digest=digest,
         tail_index=indices[tail],
@@ -97,21 +108,29 @@ def find_truth(replay: str, directory: str) -> Truth:
 
 
 def _write_files(
-    directory: Path, replay: str, spent: dict[bytes, int], drawn: bytes, tail_index: int
+    directory: Path,
+    replay: str,
+    spent: dict[bytes, int],
+    drawn: bytes,
+    tail_index: int,
+    recorder: HistoryRecorder,
 ) -> str:
-    """Write tail.txt and the questions that were drawn; returns the digest."""
+    """Write tail.txt and the questions that were drawn, and tell the recorder of all blocks;
+    returns the digest. It takes from spent what it has made use of."""
     digest = hashlib.sha256()
     asked: dict[str, list[bytes]] = {kind: [] for kind in KINDS}
     number = 0
     with (directory / "tail.txt").open("wb") as tail:
         for packed in packs_of(replay):
             names, confirms = bytes(packed.names), bytes(packed.confirms)
+            spends = names_of(bytes(packed.spends))
+            spends_of = _blocks(packed, packed.spend_ends)
             for place, (index, start, stop) in enumerate(_blocks(packed, packed.confirm_ends)):
-                digest.update(struct.pack(">IQI", index, packed.timestamps[place], stop - start))
+                rows = []
                 for coin in range(start, stop):
                     name = names[NAME_BYTES * coin : NAME_BYTES * (coin + 1)]
-                    state = index, spent.get(name, 0)
-                    digest.update(name + struct.pack(">II", *state))
+                    state = index, spent.pop(name, 0)
+                    rows.append(name + struct.pack(">II", *state))
                     if drawn[number]:
                         confirm = confirms[CONFIRM_BYTES * coin : CONFIRM_BYTES * (coin + 1)]
                         question = name + _info(confirm, *state)
@@ -119,6 +138,10 @@ def _write_files(
                             if drawn[number] & mark:
                                 asked[kind].append(question)
                     number += 1
+                digest.update(struct.pack(">IQI", index, packed.timestamps[place], stop - start))
+                digest.update(b"".join(rows))
+                _, first, last = next(spends_of)
+                recorder.add(index, rows, spends[first:last])
                 if index >= tail_index:
                     tail.write(block_text(packed.block(place)))
     for kind, questions in asked.items():

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from importlib import import_module
 from pathlib import Path
+from time import process_time
 from typing import Any, Self, TypeVar
 
 from cdb.bench.answers import check_newest, check_questions
@@ -16,6 +17,8 @@ from cdb.bench.sync_calls import counting_syncs
 from cdb.bench.tail import packs_of
 from cdb.bench.truth import Truth
 from cdb.durability import Durability
+from cdb.errors import UnsupportedError
+from cdb.history import BY_CREATION
 from cdb.lab.process import (
     Limits,
     NotMeasuredError,
@@ -25,12 +28,14 @@ from cdb.lab.process import (
     fresh_within,
 )
 from cdb.loader import Loader
-from cdb.schemas import Schema, SchemaInfo, find_schema
+from cdb.schemas import HistorySchema, Schema, SchemaInfo, find_schema, history_of, offer_of
 
 F = TypeVar("F")
 Parameters = Mapping[str, str | int]
 
 CHECKED_NAMES, QUICK_CHECKED_NAMES = 5_000, 500
+SCANNED_COINS, QUICK_SCAN_SECONDS = 1_000_000, 0.05  # a second
+NO_HISTORY = "keeps no history"
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +90,30 @@ class Database:
         for names in ("any", "recent"):
             check_questions(schema, self.truth.questions(names, "warm", count), newest_index)
 
+    def settled_history(self, schema: Schema) -> HistorySchema:
+        """The schema as one that keeps history, with nothing left to compact.
+
+        Raises NotMeasuredError where it keeps none.
+        """
+        history = kept_history(schema)
+        settles = offer_of(schema).settles
+        if settles is not None:
+            settles.settle()
+        return history
+
+    def order_of(self, schema: Schema) -> str | None:
+        """That of its states, once it is settled; None where that is not known.
+
+        By name what is in memory yet comes last, and stays there in a schema that can't settle.
+        """
+        order = self.info.history
+        return order if order == BY_CREATION or offer_of(schema).settles is not None else None
+
+    @property
+    def scan_seconds(self) -> float:
+        """How long to scan: so that it is about as much of a database in every size."""
+        return QUICK_SCAN_SECONDS if self.quick else max(self.truth.coins / SCANNED_COINS, 1.0)
+
     def fresh(self, function: Callable[[dict[str, Any]], F]) -> F:
         """What a function of asdict(self) returns in one more new process, in the same groups."""
         return fresh(function, asdict(self))
@@ -111,11 +140,43 @@ class Case:
         return cls(workload, parameters, "not_measured", reason)
 
 
+class Allowance:
+    """The CPU time that a workload's cases have together, a second at least: once it is over, none
+    begins. (Not the clock's: what is not measured is not to depend on who else is at work.)"""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = max(seconds, 1.0)
+        self._start = process_time()
+
+    def case(
+        self,
+        workload: str,
+        parameters: Parameters,
+        figures: Callable[[], Mapping[str, float | None]],
+    ) -> Case:
+        """One of these figures, or why there are none."""
+        if process_time() - self._start >= self._seconds:
+            reason = f"the cases before it took the {self._seconds:g} s of CPU that all have"
+            return Case.not_measured(workload, parameters, reason)
+        try:
+            return Case(workload, parameters, figures=figures())
+        except NotMeasuredError as error:
+            return Case.not_measured(workload, parameters, str(error))
+
+
 @dataclass(frozen=True, slots=True)
 class Cases:
     """All cases of a workload, as a process gives them back."""
 
     cases: list[Case]
+
+
+def kept_history(schema: Schema) -> HistorySchema:
+    """An open schema as one that keeps history. Raises NotMeasuredError where it keeps none."""
+    try:
+        return history_of(schema)
+    except UnsupportedError as error:
+        raise NotMeasuredError(NO_HISTORY) from error
 
 
 def measure(workload: str, database: Database) -> list[Case]:

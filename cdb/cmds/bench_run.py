@@ -6,6 +6,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 import click
+from click.shell_completion import CompletionItem
 
 from cdb.bench.campaign import DATABASE_BYTES_PER_COIN, Campaign, Contestant
 from cdb.bench.machine import machine_name
@@ -32,24 +33,33 @@ from cdb.cmds.options import (
 )
 from cdb.cmds.runner import run
 from cdb.durability import Durability
-from cdb.errors import UnsupportedError
+from cdb.errors import MissingEngineError, UnsupportedError
 from cdb.lab.process import WorkloadError
 from cdb.lab.profile import FAST, Profile
 from cdb.loader import DEFAULT_FLUSH_COINS
 from cdb.report.model import FLOOR
-from cdb.schemas import schema_names
+from cdb.schemas import find_schema, schema_names
+from cdb.schemas.registry import BY_ENGINE, layout_names
 from cdb.termination import end_at_sigterm
 
 DEFAULT_SOURCE = Source(coins=1_000_000)
 QUICK_SOURCE = Source(coins=100_000)
 FLOOR_SCHEMA = "cdb.bench.floor"
+LAYOUTS = "layouts"
 ONE_THREAD = {f"{FLOOR}, 1 thread": Contestant(FLOOR_SCHEMA, threads=1)}
 
 
+def _words(
+    context: click.Context, parameter: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    """Names of schemas, and the two words that may stand in their place."""
+    words = [word for word in (FLOOR, LAYOUTS) if word.startswith(incomplete)]
+    names = SchemaType().shell_complete(context, parameter, incomplete)
+    return [*map(CompletionItem, words), *names]
+
+
 @click.command("run")
-@click.argument(
-    "specs", nargs=-1, metavar="[SCHEMA]...", shell_complete=SchemaType().shell_complete
-)
+@click.argument("specs", nargs=-1, metavar="[SCHEMA]...", shell_complete=_words)
 @source_options
 @click.option(
     "--runs",
@@ -118,7 +128,11 @@ def bench_run(
     quick: bool,
     restart: bool,
 ) -> None:
-    """Measure each SCHEMA (all that there are, unless some are named) in all workloads.
+    """Measure each SCHEMA in all workloads; unless some are named, cdb's own and registered ones.
+
+    In place of a SCHEMA, layouts stands for all layouts of coin sets on all engines that are there
+    (interval@rocksdb, mono_space@rocksdb, …, issue_196@lmdb), which are not all measured otherwise.
+    A layout may have options: interval@rocksdb,spends=in_row.
 
     A run loads the replay into a fresh database, checks what it holds, and then measures it in
     every workload; docs/benchmarks.md says what each is. In each round every schema has a run, and
@@ -138,6 +152,7 @@ def bench_run(
       cdb bench run --quick && cdb report
       sudo cdb bench run --profile FAST --profile SLOW
       cdb bench run coin_log my_package.my_schema --heights 800000 --dir /mnt/disk
+      cdb bench run layouts coin_log
       cdb bench run flat_file --loads-only --coins 1000000 --heights 800000
       cdb bench run floor --loads-only && cdb report --format terminal
     """
@@ -148,7 +163,7 @@ def bench_run(
     profiles = profiles or (FAST,)
     wanted = () if loads_only else workloads or AFTERWARDS
     workloads = tuple(each for each in AFTERWARDS if each in wanted)
-    contestants = _named(specs or schema_names()) | (ONE_THREAD if loads_only else {})
+    contestants = _named(_spelled_out(specs) or schema_names()) | (ONE_THREAD if loads_only else {})
     settings = {
         "contestants": {name: asdict(each) for name, each in contestants.items()},
         "sources": [str(source) for source in sources],
@@ -222,6 +237,23 @@ def _failures(document: Document) -> list[str]:
         for case in document["cases"]
         if case["outcome"] in ("wrong", "failed")
     ]
+
+
+def _spelled_out(specs: Sequence[str]) -> list[str]:
+    """With all layouts in place of the word for them. Raises MissingEngineError without any."""
+    spelled_out = []
+    for spec in specs:
+        spelled_out += _layouts() if spec == LAYOUTS else [spec]
+    return list(dict.fromkeys(spelled_out))
+
+
+def _layouts() -> list[str]:
+    names = (*BY_ENGINE, *layout_names())
+    missing = {name: find_schema(name).missing for name in names}
+    there = [name for name in names if missing[name] is None]
+    if not there:
+        raise MissingEngineError(f"no engine of {LAYOUTS} is there: {missing[names[0]]}")
+    return there
 
 
 def _named(specs: Iterable[str]) -> dict[str, Contestant]:

@@ -8,7 +8,7 @@ from cdb.report.model import LOAD, REFERENCE_MODEL, Case, Group, Report, Row, Se
 
 BASELINE = "blockchain_v2"
 """What the full node has: speed is told against it, where it is among the contestants."""
-ENGINES = ("SQLite", "RocksDB", "LMDB")
+ENGINES = ("sqlite", "rocksdb", "lmdb")
 """A schema is built on an existing engine if its description names one of these."""
 USUAL_LOOKUPS: Mapping[str, str | int] = {
     "names": "existing",
@@ -115,7 +115,7 @@ def _in_other_form(case: Case) -> Case:
 
 
 def _on_an_engine(ranked: list[Row]) -> list[str]:
-    built = [row for row in ranked if any(engine in row.description for engine in ENGINES)]
+    built = [row for row in ranked if any(engine in row.description.lower() for engine in ENGINES)]
     if not built or built[0] is ranked[0]:
         return []
     return [

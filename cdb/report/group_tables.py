@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from cdb.report.history_tables import history_tables
 from cdb.report.model import LOAD, SETTLE, TOTAL, Case, Group
 from cdb.report.tables import Column, FigureTable, Notes, figure_table
 
@@ -218,6 +219,7 @@ SECTIONS: Mapping[str, Callable[[Group], Iterator[FigureTable]]] = {
     "cost": cost_tables,
     "lookups": lookup_tables,
     "reading": reading_tables,
+    "history": history_tables,
     "tip": tip_tables,
 }
 """In the order of documents."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from cdb.bench.results import place_of, text_of
 from cdb.plain import printable
@@ -68,7 +68,11 @@ def page(report: Report) -> str:
         undefined=StrictUndefined,
         finalize=lambda value: printable(value) if type(value) is str else value,
     )
-    environment.filters |= {"times": units.times, "duration": units.duration}
+    environment.filters |= {
+        "times": units.times,
+        "duration": units.duration,
+        "breakable": _breakable,
+    }
     headlines = [each.group for each in answers(report)]
     schemas = sorted({row.schema for group in report.groups for row in group.rows})
     return environment.get_template("page.html").render(
@@ -109,6 +113,11 @@ def page(report: Report) -> str:
 
 def _file(name: str) -> Markup:
     return _safe(files("cdb.report").joinpath("templates", name).read_text("utf-8"))
+
+
+def _breakable(schema: str) -> Markup:
+    """A schema's name, which is broken first before its options."""
+    return escape(printable(schema)).replace(",", _safe(",<wbr>"))
 
 
 def _settings(setting: Setting) -> dict[str, str]:

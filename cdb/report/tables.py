@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from cdb.bench.workload import NO_HISTORY
 from cdb.report import units
 from cdb.report.model import (
     FLOOR,
@@ -16,6 +17,7 @@ from cdb.report.model import (
     Spread,
     is_more_better,
 )
+from cdb.report.units import NOT_TOLD
 
 NONE = "–"
 Notes = tuple[tuple[str, tuple[str, ...]], ...]
@@ -126,13 +128,17 @@ def _notes(row: Row, column: Column) -> Iterator[str]:
 
 
 def _problem(row: Row, case: Case) -> str:
-    """The outcome of this case, or of its whole workload; else that of the load."""
+    """The outcome of this case, or of its whole workload; else that of the load.
+
+    What a schema does not have is n/a.
+    """
     if row.mark is Mark.WRONG:
         return "✗ wrong"
     for wanted in (case, Case(case.workload), LOAD):
         for problem in row.problems:
             if problem.case == wanted:
-                return problem.outcome.replace("_", " ")
+                is_none = problem.reason == NO_HISTORY
+                return NOT_TOLD if is_none else problem.outcome.replace("_", " ")
     return ""
 
 

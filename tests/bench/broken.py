@@ -3,7 +3,7 @@
 import os
 import signal
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from cdb.blocks import BlockSpendInfo
@@ -125,3 +125,44 @@ class CannotSettle(MemorySchema):
     def settle(self) -> None:
         """See docs/adding-a-schema.md."""
         raise KeyError("settle")
+
+
+class KeepsNoHistory(MemorySchema):
+    """It has none of the methods of history, and breaks nothing."""
+
+    coin_infos_as_of = state_at = unspent = versions = None  # type: ignore[assignment]
+
+
+class TakesSpentForUnspent(MemorySchema):
+    """What is unspent are all coins."""
+
+    def unspent(self) -> Iterator[CoinInfo]:
+        """See HistorySchema."""
+        return self.state_at(self.last_block_index or 0)
+
+
+class ForgetsAsOfTheTip(MemorySchema):
+    """A look-up as of the newest block's height finds no coin spent."""
+
+    def coin_infos_as_of(self, coin_names: list[bytes32], height: int) -> list[CoinInfo]:
+        """See HistorySchema."""
+        infos = super().coin_infos_as_of(coin_names, height)
+        if height != self.last_block_index:
+            return infos
+        return [replace(info, spent_index=0) for info in infos]
+
+
+class KeepsHalfAHistory(MemorySchema):
+    """It has only some of the methods of history."""
+
+    versions = None  # type: ignore[assignment]
+
+
+class KnowsTooMuchAsOf(MemorySchema):
+    """A look-up of unknown names as of a height finds something."""
+
+    def coin_infos_as_of(self, coin_names: list[bytes32], height: int) -> list[CoinInfo]:
+        """See HistorySchema."""
+        some = next(iter(self._coins))
+        known = [name if name in self._coins else some for name in coin_names]
+        return super().coin_infos_as_of(known, height)

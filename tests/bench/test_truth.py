@@ -76,8 +76,8 @@ def test_answers_as_of_an_earlier_block(small: Truth, blocks: Blocks) -> None:
     with MemorySchema() as schema:
         load_all(schema, blocks[:middle])
         held = schema.coin_infos_for_coin_names(names_of(asked.names))
-    assert asked.answers(as_of=blocks[middle - 1].index) == held
-    assert asked.answers() == asked.answers(as_of=small.newest_index) != held
+    assert asked.as_of(blocks[middle - 1].index).answers() == held
+    assert asked.answers() == asked.as_of(small.newest_index).answers() != held
 
 
 def test_absent_names_have_no_answer() -> None:

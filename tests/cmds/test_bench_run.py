@@ -13,6 +13,8 @@ import pytest
 
 from cdb.bench.matrix import cell_of
 from cdb.bench.results import Document, read_results
+from cdb.schemas import find_schema
+from cdb.schemas.registry import BY_ENGINE, layout_names
 from tests.conftest import Commands, contents
 from tests.lab.processes import is_running
 
@@ -118,7 +120,8 @@ def test_some_workloads_alone(bench: Commands) -> None:
     chosen = ["--workload", "rewind", "--workload", "settle"]
     bench("bench_run", "memory", *OPTIONS, *chosen).fine()
     workloads = [case["workload"] for case in results(bench)[-1]["cases"]]
-    assert list(dict.fromkeys(each for each in workloads if each != "read_random")) == [
+    unsettled = ("read_random", "historical")
+    assert list(dict.fromkeys(each for each in workloads if each not in unsettled)) == [
         "load",
         "settle",
         "rewind",
@@ -134,7 +137,7 @@ def test_loads_only(bench: Commands, replay: bytes) -> None:
     assert told == {(number, name) for number in (1, 2) for name in names}
     assert {case["workload"] for each in results(bench) for case in each["cases"]} <= {
         "load",
-        "read_random",  # the unsettled ones are of the load
+        *("read_random", "historical"),  # the unsettled ones are of the load
     }
     printed = bench("report", "--format", "terminal").fine().out.decode()
     assert re.search(r"^Time +load +× floor ", printed, re.MULTILINE)
@@ -309,3 +312,18 @@ def test_errors(bench: Commands) -> None:
     assert "line 2: expected" in no_replay.err
     assert "Traceback" not in huge.err + no_replay.err
     assert contents(bench.cwd / "here") == {}
+
+
+def test_layouts_are_all_that_are_there(bench: Commands) -> None:
+    line = ["layouts", "interval@lmdb,spends=in_row", "--loads-only", "--runs", 1]
+    bench("bench_run", *line, "--coins", 300, "--dir", "here").fine()
+    names = {each["schema"]["name"] for each in results(bench)} - {"floor", "floor, 1 thread"}
+    assert names == {"interval@lmdb,spends=in_row", *ready_layouts()}
+    files = {path.name for path in (bench.cwd / "bench-results").rglob("*.json")}
+    assert all(re.fullmatch(r"[\w.-]+", name) for name in files)
+
+
+def ready_layouts() -> set[str]:
+    """All layouts on the engines of this machine."""
+    names = (*BY_ENGINE, *layout_names())
+    return {name for name in names if find_schema(name).missing is None}

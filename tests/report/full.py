@@ -41,6 +41,7 @@ def _cases(seconds: float) -> Iterator[dict[str, Any]]:
         yield _case("read_sequential", {"batch": 1000, "cache": cache}, figures)
     iterate: Figures = {"blocks_per_second": 9e4 / seconds, "coins_per_second": 3e6 / seconds}
     yield _case("read_iterate", {"blocks": 10_000}, iterate)
+    yield from _history(seconds)
     for coins in (45, 5000, 50_000):
         figures = {
             "commits": 50.0,
@@ -62,6 +63,50 @@ def _cases(seconds: float) -> Iterator[dict[str, Any]]:
     yield _case("read_beside", {"batch": 100}, beside | _calls(60.0 * seconds))
     limited: Figures = {"limited_seconds": 3 * seconds, "unlimited_seconds": seconds}
     yield _case("memory", {}, limited | {"ratio": 3.0, "limit_bytes": 3e8})
+
+
+def _history(seconds: float) -> Iterator[dict[str, Any]]:
+    """All cases of latest, historical and archival."""
+    scanned: Figures = {"rows": 1e6, "rows_per_second": 2e6 / seconds, "memory_bytes": 8e6}
+    page: Figures = {"first_page_microseconds": 300.0 * seconds}
+    usual: dict[str, Any] = {
+        "names": "existing",
+        "batch": 1000,
+        "height": "random",
+        "cache": "warm",
+    }
+    asked: list[dict[str, Any]] = [
+        *({"batch": batch} for batch in (1, 100, 1000)),
+        *({"height": each} for each in ("tip", "tip - 1", "tip - 10", "creation", "spend")),
+        *({"names": "absent", "state": state} for state in ("settled", "unsettled")),
+        {"state": "unsettled"},
+        {"form": "objects"},
+    ]
+    settled = {"state": "settled", "form": "packed"}
+    for each in asked:
+        figures = {"names_per_second": 1e6 / seconds, **_calls(1e3 * seconds)}
+        figures |= {"plain_names_per_second": 1.1e6 / seconds, "plain_ratio": 1.1}
+        yield _case("historical", usual | settled | each, figures)
+    for batch in (1, 1000):
+        cold: Figures = {"names_per_second": 1e5 / seconds, "pages_per_name": 2.0, **_calls(9e4)}
+        yield _case(
+            "historical",
+            usual | settled | {"cache": "cold", "height": "half", "batch": batch},
+            cold,
+        )
+    for form in ("packed", "objects"):
+        yield _case("latest", {"form": form}, scanned | page)
+        for height in ("tip", "tenth"):
+            way = {"scan": "state_at", "height": height, "cache": "warm", "form": form}
+            yield _case("historical", way, scanned | page)
+        windows: list[tuple[int | str, str]] = [
+            (n, place) for n in (1, 100, 10_000) for place in ("start", "middle", "tip")
+        ]
+        for heights, place in [*windows, ("all", "start")] if form == "packed" else windows[-1:]:
+            window: dict[str, Any] = {"heights": heights, "place": place, "form": form}
+            yield _case("archival", window, scanned | _calls(500.0 * seconds))
+    way = {"scan": "state_at", "height": "tip", "cache": "cold", "form": "packed"}
+    yield _case("historical", way, scanned | page | {"pages_per_row": 0.05})
 
 
 def _calls(microseconds: float) -> Figures:

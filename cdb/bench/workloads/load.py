@@ -2,8 +2,8 @@
 
 The text is in the page cache beforehand, and another thread reads, parses and names ahead. wall is
 the sum of what the storing thread does: open, wait for parsed blocks, accept them, flush, close.
-Between the last flush and the close, out of all that, coins are looked up: the unsettled
-read_random.
+Between the last flush and the close, out of all that, coins are looked up: the unsettled cases of
+read_random, and of historical.
 """
 
 from pathlib import Path
@@ -12,7 +12,7 @@ from cdb.bench import page_cache
 from cdb.bench.figures import on_disk, page_cache_bytes
 from cdb.bench.loading import load
 from cdb.bench.workload import Case, Cases, Database
-from cdb.bench.workloads import read_random
+from cdb.bench.workloads import historical, read_random
 from cdb.schemas import Schema
 
 
@@ -24,6 +24,7 @@ def measure(database: Database) -> Cases:
     def look_up(schema: Schema) -> None:
         if keeps_contract:
             more.append(read_random.unsettled(database, schema))
+            more.extend(historical.unsettled(database, schema))
 
     page_cache.fill(Path(database.replay))
     loaded = load(database, look_up)

@@ -20,11 +20,11 @@ from cdb.bench.figures import latency_figures
 from cdb.bench.questions import Questions, infos_of
 from cdb.bench.tail import packs_of
 from cdb.bench.workload import Case, Cases, Database
-from cdb.coins import NAME_BYTES, CoinInfo
+from cdb.coins import CoinInfo
 from cdb.lab.latencies import nearest_rank
 from cdb.lab.process import WrongAnswerError
 from cdb.loader import Loader
-from cdb.packed import INFO_BYTES, PackedBlocks
+from cdb.packed import PackedBlocks
 from cdb.schemas import Schema
 
 BATCH_NAMES = 100
@@ -88,17 +88,17 @@ class _Reader:
         parts = (
             questions.part(at, at + BATCH_NAMES) for at in range(0, len(questions), BATCH_NAMES)
         )
-        asked = [(lookups.question(part.names), part.answers()) for part in parts]
-        self._asked: Iterator[tuple[Any, list[CoinInfo]]] = cycle(asked)
+        asked = [(lookups.arguments(part), part.answers()) for part in parts]
+        self._asked: Iterator[tuple[tuple[Any, ...], list[CoinInfo]]] = cycle(asked)
         self._ask, self._as_of = lookups.ask, as_of
         self.calls: list[float] = []
 
     def ask_until(self, over: threading.Event) -> None:
         """Ask once at least."""
         while True:
-            question, newest = next(self._asked)
+            arguments, newest = next(self._asked)
             start = time.perf_counter()
-            answer = self._ask(question)
+            answer = self._ask(*arguments)
             self.calls.append(time.perf_counter() - start)
             infos = infos_of(answer[0]) if isinstance(answer, tuple) else answer
             if not _is_of_one_block(infos, newest, self._as_of):
@@ -126,8 +126,5 @@ def _is_of_one_block(infos: list[CoinInfo], newest: list[CoinInfo], as_of: int) 
 
 def _older(questions: Questions, newest_index: int) -> Questions:
     """Those for coins that a block up to this one confirmed."""
-    answers = enumerate(questions.answers())
-    kept = [place for place, info in answers if info.confirmed_index <= newest_index]
-    names = (questions.names[NAME_BYTES * n : NAME_BYTES * (n + 1)] for n in kept)
-    infos = (questions.infos[INFO_BYTES * n : INFO_BYTES * (n + 1)] for n in kept)
-    return Questions(b"".join(names), b"".join(infos))
+    indices = enumerate(questions.indices())
+    return questions.ordered(place for place, (index, _) in indices if index <= newest_index)

@@ -1,0 +1,134 @@
+"""What is asked, in which turns, and how answers are held against the truth."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from cdb.bench.answers import (
+    Lookups,
+    ObjectLookups,
+    ObjectLookupsAsOf,
+    PackedLookupsAsOf,
+    check_right,
+    fastest_lookups_as_of,
+)
+from cdb.bench.asking import ask_in_turns
+from cdb.bench.questions import Questions
+from cdb.bench.truth import Truth
+from cdb.blocks import BlockSpendInfo
+from cdb.lab.process import WrongAnswerError
+from cdb.packed import INFO_BYTES
+from cdb.schemas.memory import MemorySchema
+from tests.conftest import load_all
+
+HEIGHT = 100_000
+Answer = tuple[bytes, bytes]
+
+
+@pytest.fixture
+def model(blocks: tuple[BlockSpendInfo, ...]) -> Iterator[MemorySchema]:
+    """The reference model with the replay's blocks."""
+    with MemorySchema() as schema:
+        load_all(schema, blocks)
+        yield schema
+
+
+@pytest.fixture
+def questions(small: Truth) -> Questions:
+    """As of the middle of the replay."""
+    return small.questions("any", "warm").as_of(small.newest_index // 2)
+
+
+class Packed:
+    """Answers as it is told to."""
+
+    def __init__(self, answer: Answer) -> None:
+        self._answer = answer
+
+    def coin_infos_as_of_packed(self, coin_names: bytes, height: int) -> Answer:
+        """See HistoryPacked."""
+        return self._answer
+
+
+def not_found(questions: Questions) -> Answer:
+    """One coin is told to be absent, though its info is there."""
+    place = questions.found.index(1)
+    found = bytearray(questions.found)
+    found[place] = 0
+    return questions.infos, bytes(found)
+
+
+def spent(questions: Questions) -> Answer:
+    """One coin is spent at another height."""
+    end = INFO_BYTES * (questions.found.index(1) + 1)
+    infos = bytearray(questions.infos)
+    infos[end - 1] ^= 1
+    return bytes(infos), questions.found
+
+
+def too_few(questions: Questions) -> Answer:
+    """The last name has no answer."""
+    return questions.infos[:-INFO_BYTES], questions.found[:-1]
+
+
+def test_a_right_packed_answer(questions: Questions) -> None:
+    assert 0 < sum(questions.found) < len(questions)
+    lookups = fastest_lookups_as_of(Packed((questions.infos, questions.found)))  # type: ignore[arg-type]
+    assert isinstance(lookups, PackedLookupsAsOf)
+    check_right(lookups, questions, lookups.ask(*lookups.arguments(questions)))
+
+
+@pytest.mark.parametrize("wrong", [not_found, spent, too_few])
+def test_a_wrong_packed_answer(questions: Questions, wrong: Callable[[Questions], Answer]) -> None:
+    lookups = fastest_lookups_as_of(Packed(wrong(questions)))  # type: ignore[arg-type]
+    answer = lookups.ask(*lookups.arguments(questions))
+    with pytest.raises(WrongAnswerError, match=rf"^a lookup as of height {questions.height} gave"):
+        check_right(lookups, questions, answer)
+
+
+def test_objects_as_of_a_height(model: MemorySchema, questions: Questions) -> None:
+    lookups = fastest_lookups_as_of(model)
+    assert isinstance(lookups, ObjectLookupsAsOf)
+    answer = lookups.ask(*lookups.arguments(questions))
+    check_right(lookups, questions, answer)
+    with pytest.raises(WrongAnswerError):
+        check_right(lookups, questions, answer[1:])
+
+
+def test_two_ways_take_turns_with_the_same_names(model: MemorySchema, small: Truth) -> None:
+    plain = small.questions("any", "warm")
+    parts = [plain.part(start, start + 50) for start in range(0, 150, 50)]
+    asked: list[tuple[str, int, int]] = []
+
+    def noting(name: str, lookups: Lookups) -> Lookups:
+        right = lookups.ask
+
+        def ask(names: Any, *height: int) -> Any:
+            asked.append((name, len(names), height[0] if height else -1))
+            return right(names, *height)
+
+        lookups.ask = ask
+        return lookups
+
+    ways = (noting("as of", ObjectLookupsAsOf(model)), noting("plain", ObjectLookups(model)))
+    rounds = ((part.as_of(number), part) for number, part in enumerate(parts))
+    as_of, now = ask_in_turns(ways, rounds, batch=25, seconds=60)
+    assert as_of.names == now.names == 150
+    assert len(as_of.calls) == len(now.calls) == 6
+    assert asked == [
+        *2 * [("as of", 25, 0)],
+        *4 * [("plain", 25, -1)],
+        *2 * [("as of", 25, 1)],
+        *2 * [("as of", 25, 2)],
+        *2 * [("plain", 25, -1)],
+    ]
+
+
+def test_two_ways_are_asked_once_where_there_is_no_time(model: MemorySchema, small: Truth) -> None:
+    plain = small.questions("any", "warm")
+    ways = (ObjectLookupsAsOf(model), ObjectLookups(model))
+    rounds = iter([(plain.as_of(HEIGHT), plain)] * 3)
+    as_of, now = ask_in_turns(ways, rounds, batch=10, seconds=0)
+    assert (as_of.names, now.names) == (10, 10)  # as many, however slow the one is
+    assert len([*rounds]) == 2

@@ -1,0 +1,96 @@
+"""A wrong answer as of a height is found by the workload that gets it; no history is no failure."""
+
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+
+from cdb.bench.workload import NO_HISTORY, Case, measure, measure_here
+from cdb.blocks import BlockSpendInfo
+from cdb.history import BY_CREATION, BY_NAME
+from cdb.lab.process import NotMeasuredError, WorkloadError, WrongAnswerError
+from cdb.schemas.memory import MemorySchema
+from tests.bench.conftest import Databases
+from tests.conftest import load_all
+
+WORKLOADS = ("latest", "historical", "archival")
+OURS, THEIRS = "tests.bench.broken", "tests.schemas.broken_history"
+UNSPENT, TIP, TENTH = (f"a scan of {state} coins " for state in ("unspent", "tip", "tenth"))
+AS_OF, VERSIONS = "a lookup as of height ", r"versions\(\d+, \d+\) gave wrong rows"
+
+
+@pytest.fixture
+def loaded(blocks: tuple[BlockSpendInfo, ...], tmp_path: Path) -> None:
+    """A database that holds the replay, for all that inherit from memory."""
+    with MemorySchema(tmp_path / "db") as right:
+        load_all(right, blocks)
+
+
+@pytest.mark.usefixtures("loaded")
+@pytest.mark.parametrize(
+    ("schema", "workload", "problem"),
+    [
+        (f"{OURS}:TakesSpentForUnspent", "latest", UNSPENT),
+        (f"{OURS}:ForgetsAsOfTheTip", "historical", AS_OF),
+        (f"{THEIRS}:ForgetsToMaskSpends", "historical", TENTH),
+        (f"{THEIRS}:ForgetsToMaskCoins", "historical", TENTH),
+        (f"{THEIRS}:LeavesOutSpentCoins", "historical", TIP),
+        (f"{THEIRS}:SeeksBefore", "historical", TIP),
+        (f"{THEIRS}:TakesADeltaForAState", "historical", TIP),
+        (f"{THEIRS}:GivesStatesTwice", "historical", TIP),
+        (f"{OURS}:KnowsTooMuchAsOf", "historical", rf"{AS_OF}\d+ found a coin that does not exist"),
+        (f"{THEIRS}:OrdersVersionsByName", "archival", VERSIONS),
+        (f"{THEIRS}:LeavesOutAnEnd", "archival", VERSIONS),
+        (f"{THEIRS}:TellsVersionsAsOfNow", "archival", VERSIONS),
+        (f"{THEIRS}:GivesAHalfEmptyPage", "latest", UNSPENT),
+        (f"{THEIRS}:NamesOtherRows", "archival", VERSIONS),
+    ],
+)
+def test_a_wrong_answer_is_found(
+    schema: str, workload: str, problem: str, database: Databases
+) -> None:
+    with pytest.raises(WrongAnswerError, match=f"^{problem}"):
+        measure_here(workload, asdict(database(schema)))
+
+
+@pytest.mark.usefixtures("loaded")
+@pytest.mark.parametrize("workload", WORKLOADS)
+def test_no_history_is_not_measured(workload: str, database: Databases) -> None:
+    without = database(f"{OURS}:KeepsNoHistory")
+    with pytest.raises(NotMeasuredError, match=f"^{NO_HISTORY}$"):
+        measure_here(workload, asdict(without))
+    if workload == "latest":
+        assert measure(workload, without) == [Case.not_measured(workload, {}, NO_HISTORY)]
+
+
+@pytest.mark.parametrize(
+    ("schema", "told", "order"),
+    [
+        ("Settles", BY_NAME, BY_NAME),
+        ("KeepsSpends", BY_CREATION, BY_CREATION),
+        ("KeepsSpends", BY_NAME, None),  # what it has in memory may come last
+        ("Settles", None, None),
+    ],
+)
+def test_an_order_counts_where_all_coins_have_it(
+    schema: str,
+    told: str | None,
+    order: str | None,
+    database: Databases,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(OURS + ".HISTORY", told, raising=False)
+    made = database(f"{OURS}:{schema}")
+    with made.open() as opened:
+        assert made.order_of(opened) == order
+
+
+def test_a_load_without_history_has_no_case_of_it(database: Databases) -> None:
+    cases = measure_here("load", asdict(database(f"{OURS}:KeepsNoHistory"))).cases
+    assert [case.workload for case in cases] == ["load", "read_random"]
+
+
+@pytest.mark.usefixtures("loaded")
+def test_half_a_history_is_a_failure(database: Databases) -> None:
+    with pytest.raises((WorkloadError, TypeError), match="keeps half a history"):
+        measure_here("latest", asdict(database(f"{OURS}:KeepsHalfAHistory")))
