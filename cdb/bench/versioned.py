@@ -25,7 +25,7 @@ NO_LAYOUTS: Mapping[str, str] = MappingProxyType(
 )
 """Layouts of coins that general values can't be kept in, and why."""
 _PREFIX = "cdb_versioned_"
-ENGINES: Mapping[str, NativeEngine] = MappingProxyType(
+NATIVE_ENGINES: Mapping[str, NativeEngine] = MappingProxyType(
     {
         "rocksdb": rocksdb_engine("cdb.bench._versioned_rocksdb", _PREFIX),
         "lmdb": lmdb_engine("cdb.bench._versioned_lmdb", _PREFIX),
@@ -81,7 +81,7 @@ class Versioned:
     """
 
     def __init__(self, engine: str, path: Path, layout: str, shape: Shape, *, create: bool) -> None:
-        self._engine, self._path = ENGINES[engine], path
+        self._engine, self._path = NATIVE_ENGINES[engine], path
         ffi = self._ffi = self._engine.load().ffi
         text = ffi.new("char[]", layout.encode())
         options = ffi.new("cdb_versioned_options *", (text, create, CACHE_BYTES))

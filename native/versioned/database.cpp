@@ -89,6 +89,7 @@ void Database::scan(uint32_t as_of) {
   const size_t n = as_of == 0 ? size_t{model_.shape().keys} * model_.shape().versions
                               : size_t{model_.shape().keys};
   seen_.assign(n, false);
+  given_ = {};
   scan_ = as_of == 0 ? layout_->all(engine_) : layout_->state(engine_, as_of, is_newest(as_of));
 }
 
