@@ -16,14 +16,23 @@ from markupsafe import Markup
 
 from cdb.bench.results import place_of, text_of
 from cdb.plain import printable
-from cdb.report import node, units
+from cdb.report import layouts, node, units
 from cdb.report.answers import answer, answers, conditions
 from cdb.report.charts import Charts, runtime
 from cdb.report.group_tables import SECTIONS
 from cdb.report.growth import growth_tables
 from cdb.report.model import LOAD, Document, Group, Mark, Report, Row, Setting, Spread
 from cdb.report.published import SOURCE, published_table
-from cdb.report.rules import LIMITS, NODE_TITLE, NODE_WORDS, RULES, WEEK_TITLE, WEEK_WORDS
+from cdb.report.rules import (
+    LAYOUTS_TITLE,
+    LAYOUTS_WORDS,
+    LIMITS,
+    NODE_TITLE,
+    NODE_WORDS,
+    RULES,
+    WEEK_TITLE,
+    WEEK_WORDS,
+)
 from cdb.report.tables import busy_line
 
 _TICKS = (
@@ -81,6 +90,9 @@ def page(report: Report) -> str:
         growth=tuple(growth_tables(report.groups)),
         charts=Charts(schemas),
         conditions_of=conditions,
+        layouts=layouts,
+        layouts_title=LAYOUTS_TITLE,
+        layouts_words=LAYOUTS_WORDS,
         limits=LIMITS,
         node=node,
         node_title=NODE_TITLE,
@@ -127,10 +139,11 @@ def _choices(
 ) -> dict[str, list[Choice]]:
     """By dimension. Chosen are all machines, profiles, schemas; else what the answers are of."""
     told = [_settings(group.setting) for group in report.groups]
-    of_nodes = [
-        {"machine": each.setting.machine, "profile": each.setting.profile}
-        for each in (*report.node, *report.weeks)
-    ]
+    others = (
+        *(each.setting for each in (*report.node, *report.weeks)),
+        *(each.setting for each in report.layouts),
+    )
+    of_others = [{"machine": each.machine, "profile": each.profile} for each in others]
     answered = [_settings(group.setting) for group in headlines]
     choices = {
         dimension: [
@@ -140,7 +153,7 @@ def _choices(
                 or any(each[dimension] == value for each in answered),
             )
             for value in dict.fromkeys(
-                each[dimension] for each in (*told, *of_nodes) if dimension in each
+                each[dimension] for each in (*told, *of_others) if dimension in each
             )
         ]
         for dimension in (told[0] if told else ())
