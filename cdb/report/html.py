@@ -21,7 +21,18 @@ from cdb.report.answers import answer, answers, conditions
 from cdb.report.charts import Charts, runtime
 from cdb.report.group_tables import SECTIONS
 from cdb.report.growth import growth_tables
-from cdb.report.model import LOAD, Document, Group, Mark, Report, Row, Setting, Spread
+from cdb.report.model import (
+    LOAD,
+    Document,
+    Group,
+    LayoutSetting,
+    Mark,
+    NodeSetting,
+    Report,
+    Row,
+    Setting,
+    Spread,
+)
 from cdb.report.published import SOURCE, published_table
 from cdb.report.rules import (
     LAYOUTS_TITLE,
@@ -134,16 +145,20 @@ def _settings(setting: Setting) -> dict[str, str]:
     }
 
 
+def _where(setting: NodeSetting | LayoutSetting) -> dict[str, str]:
+    """What others than groups can be chosen by."""
+    return {"machine": setting.machine, "profile": setting.profile}
+
+
 def _choices(
     report: Report, headlines: Iterable[Group], schemas: Iterable[str]
 ) -> dict[str, list[Choice]]:
     """By dimension. Chosen are all machines, profiles, schemas; else what the answers are of."""
     told = [_settings(group.setting) for group in report.groups]
-    others = (
-        *(each.setting for each in (*report.node, *report.weeks)),
-        *(each.setting for each in report.layouts),
-    )
-    of_others = [{"machine": each.machine, "profile": each.profile} for each in others]
+    of_others = [
+        *(_where(each.setting) for each in (*report.node, *report.weeks)),
+        *(_where(each.setting) for each in report.layouts),
+    ]
     answered = [_settings(group.setting) for group in headlines]
     choices = {
         dimension: [
