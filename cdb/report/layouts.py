@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from cdb.report import units
@@ -21,8 +22,43 @@ from cdb.report.tables import NONE, Table
 
 WALL = "wall_seconds"
 AFTER = {"close": "As it was closed", "settle": "Settled"}
-PUBLISHED_CAPTION = "Published beside measured, by the clock"
 _NOT_HERE = "n/a"
+_WRITING = (
+    ("write", Case("write"), WALL),
+    ("CPU", Case("write"), "cpu_seconds"),
+    ("commit, p50", Case("write"), "commit_p50_microseconds"),
+    ("written", Case("write"), "written_bytes"),
+    ("device", Case("write"), "device_written_bytes"),
+    ("syncs", Case("write"), "syncs"),
+    ("size", Case("write"), "size_bytes"),
+    ("settle", Case("settle"), WALL),
+    ("size then", Case("settle"), "size_bytes"),
+)
+"""Columns: labels, cases, and names of figures."""
+
+
+@dataclass(frozen=True, slots=True)
+class LayoutTable:
+    """A line a layout and engine. cells: names of figures, spreads, and why there is none."""
+
+    caption: str
+    labels: tuple[str, ...]
+    rows: tuple[tuple[LayoutRow, tuple[tuple[str, Spread | None, str], ...]], ...]
+
+    def as_texts(self) -> Table:
+        """With min / median / max of each."""
+        rows = (
+            (
+                row.name,
+                mark_text(row),
+                *(
+                    problem if spread is None else spread.text(name)
+                    for name, spread, problem in cells
+                ),
+            )
+            for row, cells in self.rows
+        )
+        return Table(("layout", "", *self.labels), tuple(rows), texts=2)
 
 
 def layout_comparisons(documents: Iterable[Document]) -> tuple[LayoutComparison, ...]:
@@ -70,15 +106,25 @@ def busy_line(comparison: LayoutComparison) -> str | None:
     )
 
 
-def layout_tables(comparison: LayoutComparison) -> Iterator[tuple[str, Table]]:
-    """Captions and tables: what was published beside ours, and then all of ours."""
-    published = _published(comparison)
-    if published is not None:
-        yield PUBLISHED_CAPTION, _published_table(comparison, published)
-    yield "Writing, and merging what is owed", _writing_table(comparison)
+def mark_text(row: LayoutRow) -> str:
+    """Whether its answers were right, where anything was answered."""
+    return str(row.mark) if row.mark in (Mark.RIGHT, Mark.WRONG) else ""
+
+
+def layout_tables(comparison: LayoutComparison) -> Iterator[LayoutTable]:
+    """All that was measured: writing, and then reading."""
+    yield _table("Writing, and merging what is owed", comparison, _WRITING)
     for after, caption in AFTER.items():
+        cases = dict.fromkeys(
+            case
+            for row in comparison.rows
+            for case in row.figures
+            if case.parameter("after") == after
+        )
         for name, what in ((WALL, "by the clock"), ("cpu_seconds", "CPU")):
-            yield f"{caption}: {what}", _reading_table(comparison, after, name)
+            columns = [(_without_after(case), case, name) for case in cases]
+            if columns:
+                yield _table(f"{caption}: {what}", comparison, columns)
 
 
 def flaw_lines(comparison: LayoutComparison) -> tuple[str, ...]:
@@ -103,8 +149,11 @@ def _published(comparison: LayoutComparison) -> PublishedShape | None:
     return published_of(comparison.setting.name, dict(comparison.setting.shape))
 
 
-def _published_table(comparison: LayoutComparison, published: PublishedShape) -> Table:
-    """A line for each published time, with ours in each engine."""
+def published_table(comparison: LayoutComparison) -> Table | None:
+    """A line for each published time, with ours in each engine; None where there is none."""
+    published = _published(comparison)
+    if published is None:
+        return None
     engines = sorted({row.engine for row in comparison.rows}, reverse=True)
     header = ["what", "layout", "published"]
     for engine in engines:
@@ -123,43 +172,19 @@ def _published_table(comparison: LayoutComparison, published: PublishedShape) ->
     return Table((*header, "what was wrong with theirs"), tuple(rows), texts=2)
 
 
-def _writing_table(comparison: LayoutComparison) -> Table:
-    write, settle = Case("write"), Case("settle")
-    columns = (
-        ("write", write, WALL),
-        ("CPU", write, "cpu_seconds"),
-        ("commit, p50", write, "commit_p50_microseconds"),
-        ("written", write, "written_bytes"),
-        ("device", write, "device_written_bytes"),
-        ("syncs", write, "syncs"),
-        ("size", write, "size_bytes"),
-        ("settle", settle, WALL),
-        ("size then", settle, "size_bytes"),
-    )
-    return _table(comparison, columns)
-
-
-def _reading_table(comparison: LayoutComparison, after: str, name: str) -> Table:
-    cases = dict.fromkeys(
-        case for row in comparison.rows for case in row.figures if case.parameter("after") == after
-    )
-    return _table(comparison, [(_without_after(case), case, name) for case in cases])
-
-
-def _table(comparison: LayoutComparison, columns: Sequence[tuple[str, Case, str]]) -> Table:
+def _table(
+    caption: str, comparison: LayoutComparison, columns: Sequence[tuple[str, Case, str]]
+) -> LayoutTable:
     rows = (
         (
-            row.name,
-            str(row.mark) if row.mark in (Mark.RIGHT, Mark.WRONG) else "",
-            *(
-                _no_figure(row, case) if spread is None else spread.text(name)
-                for _, case, name in columns
-                for spread in (row.figure(case, name),)
+            row,
+            tuple(
+                (name, row.figure(case, name), _no_figure(row, case)) for _, case, name in columns
             ),
         )
         for row in comparison.rows
     )
-    return Table(("layout", "", *(label for label, _, _ in columns)), tuple(rows), texts=2)
+    return LayoutTable(caption, tuple(label for label, _, _ in columns), tuple(rows))
 
 
 def _no_figure(row: LayoutRow | None, case: Case) -> str:

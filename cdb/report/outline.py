@@ -144,11 +144,14 @@ def _layouts(comparison: LayoutComparison) -> Iterator[Part]:
     busy = layouts.busy_line(comparison)
     if busy is not None:
         yield Text(busy)
-    for caption, table in layouts.layout_tables(comparison):
-        yield Text(f"{caption}:")
-        yield table
-        if caption == layouts.PUBLISHED_CAPTION:
-            yield Items(layouts.flaw_lines(comparison))
+    published = layouts.published_table(comparison)
+    if published is not None:
+        yield Text("Published beside measured, by the clock:")
+        yield published
+        yield Items(layouts.flaw_lines(comparison))
+    for table in layouts.layout_tables(comparison):
+        yield Text(f"{table.caption}:")
+        yield table.as_texts()
     problems = layouts.problem_lines(comparison)
     if problems:
         yield Items(problems)

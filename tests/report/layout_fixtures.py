@@ -90,7 +90,12 @@ def case(
 
 def _cases(seconds: float) -> list[dict[str, Any]]:
     written = {"wall_seconds": 50 * seconds, "cpu_seconds": 20 * seconds, "written_bytes": 7e7}
-    more = {"size_bytes": 4e7, "syncs": 51.0, "commit_p50_microseconds": 1e6 * seconds}
+    more = {
+        "size_bytes": 4e7,
+        "device_written_bytes": 8e7,
+        "syncs": 51.0,
+        "commit_p50_microseconds": 1e6 * seconds,
+    }
     reads = [
         case(
             workload,
