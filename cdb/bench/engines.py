@@ -167,7 +167,7 @@ def _measured(contestant: Contestant, shape: Shape, there: Place) -> list[Case]:
         for what, arguments in (
             ("write", ()),
             ("read", (CLOSED,)),
-            (SETTLED, ()),
+            ("settle", ()),
             ("read", (SETTLED,)),
         ):
             made = _in_a_process(what, job, arguments, there)

@@ -122,6 +122,17 @@ def test_a_version_that_is_lost_is_seen(engine: str, layout: str, tmp_path: Path
         assert got(database, MIDDLE - 1).wrong == 0
 
 
+def test_a_row_that_comes_twice_is_seen(engine: str, tmp_path: Path) -> None:
+    with written(engine, tmp_path, "mono_space") as database:
+        for as_of in (SHAPE.versions, 0):
+            database.scan(as_of)
+            assert database.next(70) == 70
+            assert database.check()[:2] == (70, 0)
+            again = database.check()
+            assert again[:2] == (70, 70)
+            assert again.first_wrong.endswith(" comes twice")
+
+
 def test_the_same_numbers_make_the_same_and_others_do_not(engine: str, tmp_path: Path) -> None:
     with written(engine, tmp_path, "mono_space") as database:
         count = database.count()
