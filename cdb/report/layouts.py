@@ -17,20 +17,21 @@ from cdb.report.model import (
     Problem,
     Spread,
 )
-from cdb.report.published_layouts import BADGER, PublishedShape, published_of
+from cdb.report.published_layouts import Published, PublishedShape, published_of
 from cdb.report.tables import NONE, Table
 
-WALL = "wall_seconds"
+WALL, CPU = "wall_seconds", "cpu_seconds"
+WRITE = Case("write")
 AFTER = {"close": "As it was closed", "settle": "Settled"}
 _NOT_HERE = "n/a"
 _WRITING = (
-    ("write", Case("write"), WALL),
-    ("CPU", Case("write"), "cpu_seconds"),
-    ("commit, p50", Case("write"), "commit_p50_microseconds"),
-    ("written", Case("write"), "written_bytes"),
-    ("device", Case("write"), "device_written_bytes"),
-    ("syncs", Case("write"), "syncs"),
-    ("size", Case("write"), "size_bytes"),
+    ("write", WRITE, WALL),
+    ("CPU", WRITE, CPU),
+    ("commit, p50", WRITE, "commit_p50_microseconds"),
+    ("written", WRITE, "written_bytes"),
+    ("device", WRITE, "device_written_bytes"),
+    ("syncs", WRITE, "syncs"),
+    ("size", WRITE, "size_bytes"),
     ("settle", Case("settle"), WALL),
     ("size then", Case("settle"), "size_bytes"),
 )
@@ -121,7 +122,7 @@ def layout_tables(comparison: LayoutComparison) -> Iterator[LayoutTable]:
             for case in row.figures
             if case.parameter("after") == after
         )
-        for name, what in ((WALL, "by the clock"), ("cpu_seconds", "CPU")):
+        for name, what in ((WALL, "by the clock"), (CPU, "CPU")):
             columns = [(_without_after(case), case, name) for case in cases]
             if columns:
                 yield _table(f"{caption}: {what}", comparison, columns)
@@ -150,26 +151,47 @@ def _published(comparison: LayoutComparison) -> PublishedShape | None:
 
 
 def published_table(comparison: LayoutComparison) -> Table | None:
-    """A line for each published time, with ours in each engine; None where there is none."""
+    """A line for each published time, with ours in each engine; None where there is none.
+
+    A read is one thread's, in memory: its CPU is what it takes where nobody else is busy.
+    """
     published = _published(comparison)
     if published is None:
         return None
     engines = sorted({row.engine for row in comparison.rows}, reverse=True)
     header = ["what", "layout", "published"]
     for engine in engines:
-        header += [engine, f"published / {engine}"]
-    rows = []
-    for each in published.times:
-        cells = [f"{each.what}, {each.how}", each.layout, units.duration(each.seconds)]
-        for engine in engines:
-            row = comparison.row(each.layout, engine)
-            spread = None if row is None else row.figure(each.case, WALL)
-            if spread is None or not spread.median:
-                cells += [_no_figure(row, each.case) if each.layout != BADGER else NONE, NONE]
-            else:
-                cells += [spread.median_text(WALL), units.times(each.seconds / spread.median)]
-        rows.append((*cells, NONE if each.flaw is None else each.flaw.short))
+        header += [f"{engine}: clock", "CPU", f"published / {engine}"]
+    rows = (
+        (
+            f"{each.what}, {each.how}",
+            each.layout,
+            units.duration(each.seconds),
+            *(cell for engine in engines for cell in _ours(comparison, engine, each)),
+            NONE if each.flaw is None else each.flaw.short,
+        )
+        for each in published.times
+    )
     return Table((*header, "what was wrong with theirs"), tuple(rows), texts=2)
+
+
+def _ours(comparison: LayoutComparison, engine: str, theirs: Published) -> tuple[str, str, str]:
+    """By the clock, CPU, and how many times as long theirs took."""
+    row = comparison.row(theirs.layout, engine)
+    if row is None:
+        return NONE, NONE, NONE
+    wall, cpu = (row.figure(theirs.case, name) for name in (WALL, CPU))
+    if wall is None or cpu is None:
+        problem = _no_figure(row, theirs.case)
+        return problem, problem, NONE
+    compared = wall if theirs.case == WRITE else cpu
+    ratio = _times(theirs.seconds / compared.median) if compared.median else NONE
+    return wall.median_text(WALL), cpu.median_text(CPU), ratio
+
+
+def _times(ratio: float) -> str:
+    """Most are below 1."""
+    return units.times(ratio) if ratio >= 0.95 else f"×{ratio:.2g}"
 
 
 def _table(

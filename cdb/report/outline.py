@@ -146,7 +146,7 @@ def _layouts(comparison: LayoutComparison) -> Iterator[Part]:
         yield Text(busy)
     published = layouts.published_table(comparison)
     if published is not None:
-        yield Text("Published beside measured, by the clock:")
+        yield Text("Published beside measured:")
         yield published
         yield Items(layouts.flaw_lines(comparison))
     for table in layouts.layout_tables(comparison):

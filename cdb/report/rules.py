@@ -63,6 +63,7 @@ LAYOUTS_WORDS = (
     "whole workload, with files in memory. latest: all newest values, scanned. historical: each "
     "key got, as of a version, in batches of 1,000. absent: as many keys that are not there. "
     "state: all values as of a version, scanned. archival: all versions, scanned. published / X "
-    "is how many times as long theirs took as X here: of another machine, which is not told, by "
-    "reads that were partly wrong, so it says little; how layouts stand to each other says more."
+    "is how many times as long theirs took as X here: as its CPU, as reads are one thread's and in "
+    "memory, or, for writing, as it by the clock. Theirs is another machine, which is not told, "
+    "and partly read wrong: how layouts stand to each other says more than these ratios."
 )

@@ -8,6 +8,7 @@ from tests.report.fixtures import run
 
 LAYOUTS = ("mono_space", "dual_timeline", "option_1", "issue_196")
 _KEYS = {"canopy-10k": (10_000, 50), "canopy-100k": (100_000, 50), "option-1": (200_000, 4)}
+_SHARES = {"wall_seconds": 1.0, "cpu_seconds": 0.5}
 _READS: Sequence[tuple[str, Mapping[str, str]]] = (
     ("latest", {}),
     ("historical", {"as of": "the newest version"}),
@@ -100,7 +101,7 @@ def _cases(seconds: float) -> list[dict[str, Any]]:
         case(
             workload,
             {**parameters, "after": after},
-            {"wall_seconds": (n + 1) * seconds * faster, "cpu_seconds": n * seconds * faster},
+            {name: (n + 1) * seconds * faster * share for name, share in _SHARES.items()},
         )
         for after, faster in (("close", 1.0), ("settle", 0.5))
         for n, (workload, parameters) in enumerate(_READS)

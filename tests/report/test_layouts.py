@@ -120,17 +120,21 @@ def test_published_figures_stand_beside_ours() -> None:
     (found,) = build([engines()]).layouts
     table = published(found)
     assert table.header == (
-        *("what", "layout", "published", "rocksdb", "published / rocksdb"),
-        *("lmdb", "published / lmdb", "what was wrong with theirs"),
+        *("what", "layout", "published"),
+        *("rocksdb: clock", "CPU", "published / rocksdb"),
+        *("lmdb: clock", "CPU", "published / lmdb"),
+        "what was wrong with theirs",
     )
     assert len(table.rows) == 4 * 6
     rows = {row[:2]: row[2:] for row in table.rows}
-    # Medians of three: 1.02 and 2.04 hundredths of a second; in LMDB half of that.
-    ours = ("10.2 ms †", "×0.1", "5.1 ms †", "×0.3")
+    # Medians of three: 1.02 and 2.04 hundredths of a second; in LMDB half of that, and of CPU.
+    ours = ("10.2 ms †", "5.1 ms †", "×0.25", "5.1 ms †", "2.55 ms †", "×0.51")
     assert rows["latest, features off", "mono_space"] == ("1.3 ms", *ours, "seeks the wrong side")
-    ours = ("20.4 ms †", "×1.7", "10.2 ms †", "×3.3")
+    ours = ("20.4 ms †", "10.2 ms †", "×3.3", "10.2 ms †", "5.1 ms †", "×6.6")
     assert rows["latest, features off", "dual_timeline"] == ("33.9 ms", *ours, "–")
-    assert rows["latest, features off", "Badger"] == ("13.2 ms", *("–",) * 5)
+    assert rows["latest, features off", "Badger"] == ("13.2 ms", *("–",) * 7)
+    # By the clock.
+    assert rows["write, features on", "dual_timeline"][3] == "×0.43"
     assert rows["write, features on", "dual_timeline"][-1] == "not synced"
     assert len(flaw_lines(found)) == 3
 
