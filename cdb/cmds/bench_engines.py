@@ -94,7 +94,7 @@ def bench_engines(
     canopy-…-random           the same with values that don't
     option-1                  200,000 keys, 4 versions, all rewritten in each, values of 64 bytes
 
-    The default takes about ten minutes, canopy-100k some minutes a round. Each shape makes a file
+    The default takes five to ten minutes, canopy-100k some minutes a round. Each shape makes a file
     once all of it is measured, and Ctrl-C leaves nothing else. cdb report shows the results beside
     the published figures.
 
