@@ -247,5 +247,16 @@ def rocksdb_engine(module: str, prefix: str) -> NativeEngine:
     )
 
 
+def lmdb_engine(module: str, prefix: str) -> NativeEngine:
+    """An engine that is made of LMDB."""
+    return NativeEngine(
+        module,
+        "the LMDB engine",
+        "LMDB, OpenSSL and xxHash (Debian, Ubuntu: liblmdb-dev, libssl-dev and libxxhash-dev, with"
+        " g++ and python3-dev; Homebrew: lmdb, openssl and xxhash)",
+        prefix=prefix,
+    )
+
+
 def _text(raw: bytes) -> str:
     return raw.decode("utf-8", "replace")

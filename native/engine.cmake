@@ -148,7 +148,8 @@ function(cdb_add_extension module face library)
 endfunction()
 
 # cdb_add_coin_set(ENGINE [CHECKSUMS FILE]): the coin set in engines/ENGINE.cpp, by any of layouts/, as
-# the extension module cdb.coin_set._kv_ENGINE, unless CDB_ENGINE=OFF. What it needs but the coin set's own libraries: cdb::ENGINE, which
+# the extension module cdb.coin_set._kv_ENGINE, unless CDB_ENGINE=OFF; and cdb.bench._versioned_ENGINE,
+# the bench of layouts below it. What it needs but the coin set's own libraries: cdb::ENGINE, which
 # cdb_find_ENGINE(missing) defines, where there is such a function.
 # CHECKSUMS: the engine does not verify the values that it reads from FILE, so the coin set does.
 function(cdb_add_coin_set engine)
@@ -159,7 +160,6 @@ function(cdb_add_coin_set engine)
   if(NOT ${option})
     return()
   endif()
-  set(name _kv_${engine})
   set(needs openssl ${engine})
   if(of_CHECKSUMS)
     list(APPEND needs xxhash)
@@ -175,7 +175,7 @@ function(cdb_add_coin_set engine)
     cdb_do_without("${missing}" "the coin set in ${engine}" ${option})
     return()
   endif()
-  cdb_add_extension(cdb.coin_set.${name} coin_set/cdb_coin_set OpenSSL::Crypto
+  cdb_add_extension(cdb.coin_set._kv_${engine} coin_set/cdb_coin_set OpenSSL::Crypto
                     coin_set/block_log.cpp coin_set/c_face.cpp coin_set/children.cpp
                     coin_set/cursor.cpp coin_set/database.cpp coin_set/history.cpp
                     coin_set/keys.cpp coin_set/marks.cpp coin_set/ordered_kv.cpp
@@ -184,14 +184,20 @@ function(cdb_add_coin_set engine)
                     coin_set/stored_keys.cpp coin_set/view.cpp engines/${engine}.cpp
                     ${rules} ${checksums} common/chains.cpp common/coin_name.cpp
                     common/failure.cpp common/lost_pages.cpp)
-  foreach(need IN LISTS needs)
-    if(TARGET cdb::${need})
-      target_link_libraries(${name} PRIVATE cdb::${need})
+  cdb_add_extension(cdb.bench._versioned_${engine} versioned/cdb_versioned OpenSSL::Crypto
+                    versioned/c_face.cpp versioned/database.cpp versioned/layouts.cpp
+                    versioned/model.cpp coin_set/ordered_kv.cpp engines/${engine}.cpp
+                    ${checksums} common/failure.cpp common/lost_pages.cpp)
+  foreach(name _kv_${engine} _versioned_${engine})
+    foreach(need IN LISTS needs)
+      if(TARGET cdb::${need})
+        target_link_libraries(${name} PRIVATE cdb::${need})
+      endif()
+    endforeach()
+    if(of_CHECKSUMS)
+      target_compile_definitions(${name} PRIVATE CDB_UNVERIFIED_FILE="${of_CHECKSUMS}")
     endif()
   endforeach()
-  if(of_CHECKSUMS)
-    target_compile_definitions(${name} PRIVATE CDB_UNVERIFIED_FILE="${of_CHECKSUMS}")
-  endif()
 endfunction()
 
 # cdb_add_preload(package._NAME source.c): the file package/_NAME.so, for LD_PRELOAD.

@@ -4,6 +4,8 @@ MACHINE/DATE-SCHEMA-PROFILE-COINS-RUN.json    a run of a schema: result.schema.j
 MACHINE/DATE-node-PROFILE-COINS.json          a comparison of a node's coin stores, which says so in
                                               "kind": node.schema.json
 MACHINE/DATE-week-PROFILE-COINS.json          one of a node's week, which has the key "week"
+MACHINE/DATE-engines-PROFILE-SHAPE.json       layouts and engines below the coin set:
+                                              engines.schema.json
 """
 
 import json
@@ -22,7 +24,13 @@ RESULTS = Path("bench-results")
 VERSION = 1
 MAX_NAME = 80  # of a machine, a schema or a profile, in a path
 MAX_BYTES = 64 * 2**20
-NODE, WEEK = "node", "week"
+NODE, WEEK, ENGINES = "node", "week", "engines"
+_SCHEMAS = {
+    None: "result.schema.json",
+    NODE: "node.schema.json",
+    ENGINES: "engines.schema.json",
+}
+"""By what "kind" says."""
 
 Document = dict[str, Any]
 """A run or a comparison; its shape is that of its kind's schema."""
@@ -52,12 +60,12 @@ def write_result(directory: Path, document: Document) -> Path:
 def read_results(places: Iterable[Path]) -> list[Document]:
     """The runs in files, and in all .json files below directories, in the order of their beginning.
 
-    Comparisons are left out.
+    All else is left out.
 
     Raises ResultError, with the file and what is wrong.
     """
     documents = [read_result(path) for place in places for path in files_at(place)]
-    documents = [document for document in documents if not is_comparison(document)]
+    documents = [document for document in documents if is_run(document)]
     return sorted(documents, key=lambda each: (each["begun"], each["schema"]["name"]))
 
 
@@ -79,11 +87,13 @@ def read_result(path: Path) -> Document:
 
 
 def check(document: object, where: str) -> None:
-    """Raise ResultError unless a document is a run's, or a comparison's."""
-    if isinstance(document, dict) and "kind" in document and not is_comparison(document):
-        kind = str(document["kind"])[:MAX_NAME]
-        raise ResultError(f"{where}: $.kind: {kind!r} is no kind of result that this cdb knows")
-    name = "node.schema.json" if is_comparison(document) else "result.schema.json"
+    """Raise ResultError unless a document is of a kind that there is, and all that its kind is."""
+    kind = document.get("kind") if isinstance(document, dict) else None
+    is_known = isinstance(kind, str | None) and kind in _SCHEMAS
+    if not is_known or (kind is None and not is_run(document)):
+        problem = f"{str(kind)[:MAX_NAME]!r} is no kind of result that this cdb knows"
+        raise ResultError(f"{where}: $.kind: {problem}")
+    name = _SCHEMAS[kind]
     error = min(_validator(name).iter_errors(document), key=_depth, default=None)
     if error is not None:
         problem = " ".join(error.message.split())[:200]
@@ -95,9 +105,19 @@ def require_validator() -> None:
     _validator("result.schema.json")
 
 
+def is_run(document: object) -> bool:
+    """Whether it is of a schema, and so of no "kind"."""
+    return not (isinstance(document, dict) and "kind" in document)
+
+
 def is_comparison(document: object) -> bool:
-    """Whether it is of a node's coin stores, and not a run of a schema."""
+    """Whether it is of a node's coin stores."""
     return isinstance(document, dict) and document.get("kind") == NODE
+
+
+def is_of_engines(document: object) -> bool:
+    """Whether it is of layouts and engines below the coin set."""
+    return isinstance(document, dict) and document.get("kind") == ENGINES
 
 
 def _depth(error: Any) -> int:
@@ -112,7 +132,7 @@ def _validator(name: str) -> Any:
     except ImportError as error:
         problem = "results are checked by jsonschema: pip install 'cdb[bench]'"
         raise MissingEngineError(problem) from error
-    # What both kinds have in common is in the first.
+    # What all kinds have in common is in the first.
     common = "result.schema.json"
     registry = Registry().with_resource(common, Resource.from_contents(_schema(common)))
     return Draft202012Validator(_schema(name), registry=registry)
@@ -138,6 +158,9 @@ def place_of(document: Document) -> Path:
     if is_comparison(document):
         what = WEEK if WEEK in document else NODE
         return Path(folder, f"{date}-{what}-{profile}-{document['chain']['coins']}.json")
+    if is_of_engines(document):
+        shape = _plain(document["shape"]["name"])
+        return Path(folder, f"{date}-{ENGINES}-{profile}-{shape}.json")
     schema, coins = _plain(document["schema"]["name"]), document["replay"]["coins"]
     return Path(folder, f"{date}-{schema}-{profile}-{coins}-{document['run']}.json")
 
@@ -149,7 +172,7 @@ def _plain(name: str) -> str:
 
 def text_of(document: Document) -> str:
     """What a result's file says: a line a case, so that a difference between two can be read."""
-    if not is_comparison(document):
+    if is_run(document):
         return f"{_text(document, 'cases', map(_line, document['cases']))}\n"
     rounds = (_text(each, "cases", map(_line, each["cases"])) for each in document["rounds"])
     return f"{_text(document, 'rounds', rounds)}\n"

@@ -9,6 +9,7 @@ COMMANDS = {
     "run": "bench_run",
     "node": "bench_node",
     "week": "bench_week",
+    "engines": "bench_engines",
 }
 GONE = {
     "load": "cdb bench run --loads-only && cdb report --format terminal",
@@ -32,7 +33,8 @@ class BenchGroup(LazyGroup):
 def bench() -> None:
     """Measure what schemas cost: several runs, each in a fresh process, every answer checked.
 
-    Each command also runs as a module: python -m cdb.cmds.bench_run, bench_node, bench_week.
+    Each command also runs as a module: python -m cdb.cmds.bench_run, bench_node, bench_week,
+    bench_engines.
     """
 
 

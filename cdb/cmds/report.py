@@ -74,7 +74,7 @@ def report(
     node: Path | None,
     week: Path | None,
 ) -> None:
-    """Show what schemas cost, from the results of cdb bench run, and of cdb bench node and week.
+    """Show what schemas cost, from the results of cdb bench run, node, week and engines.
 
     RESULTS are files, or directories with results anywhere below; ./bench-results by default, where
     cdb bench puts them. Those of several machines make one report; machines of the first of RESULTS

@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from cdb.bench.results import is_comparison
+from cdb.bench.results import is_comparison, is_of_engines, is_run
 from cdb.report.cards import (
     cores_of,
     limits_of,
@@ -15,6 +15,7 @@ from cdb.report.cards import (
     matrix_key,
 )
 from cdb.report.derived import WRITTEN_FIGURES, FloorLoads, floor_loads, with_derived
+from cdb.report.layouts import layout_comparisons
 from cdb.report.model import (
     FLOOR,
     FLOOR_DESCRIPTION,
@@ -45,7 +46,7 @@ def build(documents: Iterable[Document], own: Collection[str] = ()) -> Report:
     own: machines that come first; all others were measured elsewhere, where it names any.
     """
     raw = tuple(documents)
-    of_schemas = [document for document in raw if not is_comparison(document)]
+    of_schemas = [document for document in raw if is_run(document)]
     runs: dict[Setting, dict[str, list[Document]]] = defaultdict(lambda: defaultdict(list))
     for document in of_schemas:
         runs[_setting(document)][document["schema"]["name"]].append(document)
@@ -65,12 +66,14 @@ def build(documents: Iterable[Document], own: Collection[str] = ()) -> Report:
         return tuple(sorted(parts, key=lambda each: machine(each) not in own))
 
     nodes = own_first(nodes, lambda each: each.setting.machine)
+    layouts = layout_comparisons(document for document in raw if is_of_engines(document))
     return Report(
         machines=own_first(machine_cards(raw), lambda card: card.name),
         groups=own_first(sorted(groups, key=_group_order), lambda group: group.setting.machine),
         matrices=own_first(matrix_cards(of_schemas, counted), lambda matrix: matrix.machine),
         node=tuple(each for each in nodes if each.setting.week is None),
         weeks=tuple(each for each in nodes if each.setting.week is not None),
+        layouts=own_first(layouts, lambda each: each.setting.machine),
         elsewhere=frozenset(names.difference(own) if own else ()),
         raw=raw,
     )

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from cdb.bench.results import is_comparison
+from cdb.bench.results import is_run
 from cdb.errors import CdbError
 from cdb.report import units
 from cdb.report.answers import conditions
@@ -35,7 +35,7 @@ def compare(documents: Sequence[Document], first: str, second: str) -> Iterator[
 
     Raises CompareError, at once.
     """
-    runs = [document for document in documents if not is_comparison(document)]
+    runs = [document for document in documents if is_run(document)]
     one, other = _side(runs, first), _side(runs, second)
     pairs = _pairs(one, other)
     if not pairs:

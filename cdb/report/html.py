@@ -16,14 +16,34 @@ from markupsafe import Markup, escape
 
 from cdb.bench.results import place_of, text_of
 from cdb.plain import printable
-from cdb.report import node, units
+from cdb.report import layouts, node, units
 from cdb.report.answers import answer, answers, conditions
 from cdb.report.charts import Charts, runtime
 from cdb.report.group_tables import SECTIONS
 from cdb.report.growth import growth_tables
-from cdb.report.model import LOAD, Document, Group, Mark, Report, Row, Setting, Spread
+from cdb.report.model import (
+    LOAD,
+    Document,
+    Group,
+    LayoutSetting,
+    Mark,
+    NodeSetting,
+    Report,
+    Row,
+    Setting,
+    Spread,
+)
 from cdb.report.published import SOURCE, published_table
-from cdb.report.rules import LIMITS, NODE_TITLE, NODE_WORDS, RULES, WEEK_TITLE, WEEK_WORDS
+from cdb.report.rules import (
+    LAYOUTS_TITLE,
+    LAYOUTS_WORDS,
+    LIMITS,
+    NODE_TITLE,
+    NODE_WORDS,
+    RULES,
+    WEEK_TITLE,
+    WEEK_WORDS,
+)
 from cdb.report.tables import busy_line
 
 _TICKS = (
@@ -85,6 +105,9 @@ def page(report: Report) -> str:
         growth=tuple(growth_tables(report.groups)),
         charts=Charts(schemas),
         conditions_of=conditions,
+        layouts=layouts,
+        layouts_title=LAYOUTS_TITLE,
+        layouts_words=LAYOUTS_WORDS,
         limits=LIMITS,
         node=node,
         node_title=NODE_TITLE,
@@ -131,14 +154,19 @@ def _settings(setting: Setting) -> dict[str, str]:
     }
 
 
+def _where(setting: NodeSetting | LayoutSetting) -> dict[str, str]:
+    """What others than groups can be chosen by."""
+    return {"machine": setting.machine, "profile": setting.profile}
+
+
 def _choices(
     report: Report, headlines: Iterable[Group], schemas: Iterable[str]
 ) -> dict[str, list[Choice]]:
     """By dimension. Chosen are all machines, profiles, schemas; else what the answers are of."""
     told = [_settings(group.setting) for group in report.groups]
-    of_nodes = [
-        {"machine": each.setting.machine, "profile": each.setting.profile}
-        for each in (*report.node, *report.weeks)
+    of_others = [
+        *(_where(each.setting) for each in (*report.node, *report.weeks)),
+        *(_where(each.setting) for each in report.layouts),
     ]
     answered = [_settings(group.setting) for group in headlines]
     choices = {
@@ -149,7 +177,7 @@ def _choices(
                 or any(each[dimension] == value for each in answered),
             )
             for value in dict.fromkeys(
-                each[dimension] for each in (*told, *of_nodes) if dimension in each
+                each[dimension] for each in (*told, *of_others) if dimension in each
             )
         ]
         for dimension in (told[0] if told else ())

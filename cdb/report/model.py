@@ -294,6 +294,59 @@ class NodeComparison:
 
 
 @dataclass(frozen=True, slots=True)
+class LayoutSetting:
+    """What results of layouts below the coin set must share to stand beside each other.
+
+    name: of the shape; shape: the numbers that it stands for.
+    """
+
+    machine: str
+    profile: str
+    limits: Facts
+    name: str
+    shape: tuple[tuple[str, int], ...]
+    durability: str
+    cache_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class LayoutRow:
+    """A layout in an engine: the runs of its newest result. Of wrong answers it has no figures."""
+
+    layout: str
+    engine: str
+    mark: Mark
+    figures: CaseFigures
+    problems: tuple[Problem, ...]
+    busy: bool
+
+    @property
+    def name(self) -> str:
+        """As it is called in commands."""
+        return f"{self.layout}@{self.engine}"
+
+    def figure(self, case: Case, name: str) -> Spread | None:
+        """A figure; None where there is none."""
+        return self.figures.get(case, {}).get(name)
+
+
+@dataclass(frozen=True, slots=True)
+class LayoutComparison:
+    """Layouts and engines beside each other, below the coin set, in one shape."""
+
+    setting: LayoutSetting
+    rows: tuple[LayoutRow, ...]
+    commands: tuple[str, ...]
+    begun: tuple[str, ...]
+    software: Facts
+
+    def row(self, layout: str, engine: str) -> LayoutRow | None:
+        """That of a layout in an engine."""
+        found = (row for row in self.rows if (row.layout, row.engine) == (layout, engine))
+        return next(found, None)
+
+
+@dataclass(frozen=True, slots=True)
 class ProfileCard:
     """A profile of a machine.
 
@@ -337,8 +390,9 @@ class Matrix:
 class Report:
     """All that a document shows.
 
-    node, weeks: comparisons of a node's coin stores, call by call, and through a week. elsewhere:
-    machines of others. raw: every result, in the order of reading.
+    node, weeks: comparisons of a node's coin stores, call by call, and through a week. layouts:
+    those below the coin set. elsewhere: machines of others. raw: every result, in the order of
+    reading.
     """
 
     machines: tuple[MachineCard, ...]
@@ -346,6 +400,7 @@ class Report:
     matrices: tuple[Matrix, ...]
     node: tuple[NodeComparison, ...]
     weeks: tuple[NodeComparison, ...]
+    layouts: tuple[LayoutComparison, ...]
     elsewhere: frozenset[str]
     raw: tuple[Document, ...]
 

@@ -3,13 +3,22 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from cdb.report import node
+from cdb.report import layouts, node
 from cdb.report.answers import answers, conditions
 from cdb.report.group_tables import SECTIONS
 from cdb.report.growth import growth_tables
-from cdb.report.model import LOAD, Group, MachineCard, NodeComparison, Report
+from cdb.report.model import LOAD, Group, LayoutComparison, MachineCard, NodeComparison, Report
 from cdb.report.published import SOURCE, published_table
-from cdb.report.rules import LIMITS, NODE_TITLE, NODE_WORDS, RULES, WEEK_TITLE, WEEK_WORDS
+from cdb.report.rules import (
+    LAYOUTS_TITLE,
+    LAYOUTS_WORDS,
+    LIMITS,
+    NODE_TITLE,
+    NODE_WORDS,
+    RULES,
+    WEEK_TITLE,
+    WEEK_WORDS,
+)
 from cdb.report.tables import (
     Table,
     all_figures_table,
@@ -77,6 +86,11 @@ def outline(report: Report) -> Iterator[Part]:
     if report.weeks:
         yield Heading(2, WEEK_TITLE)
         yield from node_parts(WEEK_WORDS, report.weeks)
+    if report.layouts:
+        yield Heading(2, LAYOUTS_TITLE)
+        yield Text(LAYOUTS_WORDS)
+        for comparison in report.layouts:
+            yield from _layouts(comparison)
     yield Heading(2, "What each schema does")
     yield schema_table(report.groups)
     yield Heading(2, "How it was measured")
@@ -122,6 +136,27 @@ def _compared(comparison: NodeComparison) -> Iterator[Part]:
         yield Text(f"{table.caption}:")
         yield table.as_texts()
     yield Command(comparison.command)
+
+
+def _layouts(comparison: LayoutComparison) -> Iterator[Part]:
+    yield Heading(3, f"{comparison.setting.machine}, {layouts.conditions(comparison)}")
+    yield Text(layouts.how(comparison))
+    busy = layouts.busy_line(comparison)
+    if busy is not None:
+        yield Text(busy)
+    published = layouts.published_table(comparison)
+    if published is not None:
+        yield Text("Published beside measured:")
+        yield published
+        yield Items(layouts.flaw_lines(comparison))
+    for table in layouts.layout_tables(comparison):
+        yield Text(f"{table.caption}:")
+        yield table.as_texts()
+    problems = layouts.problem_lines(comparison)
+    if problems:
+        yield Items(problems)
+    for line in comparison.commands:
+        yield Command(line)
 
 
 def _group(group: Group) -> Iterator[Part]:

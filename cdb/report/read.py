@@ -6,7 +6,15 @@ from pathlib import Path
 from typing import Any
 
 from cdb.bench.node_rounds import STORES, differing_answers
-from cdb.bench.results import Document, ResultError, files_at, is_comparison, read_result
+from cdb.bench.results import (
+    Document,
+    ResultError,
+    files_at,
+    is_comparison,
+    is_of_engines,
+    is_run,
+    read_result,
+)
 
 GREATEST = 10**18
 
@@ -23,10 +31,10 @@ def read(places: Iterable[Path]) -> list[Document]:
     for path in _files(places):
         document = read_result(path)
         _check_numbers(document, f"{path}: $")
-        if is_comparison(document):
-            _check_rounds(document, path)
-        else:
+        if is_run(document):
             _check_cases(document["cases"], f"{path}: $")
+        else:
+            _check_rounds(document, path)
         _check_seen(document, path, seen)
         _check_machine(document, path, processors)
         documents.append(document)
@@ -34,9 +42,9 @@ def read(places: Iterable[Path]) -> list[Document]:
 
 
 def _place(document: Document) -> tuple[str, str, int]:
-    if is_comparison(document):
-        return document["begun"], "", 0
-    return document["begun"], document["schema"]["name"], document["run"]
+    if is_run(document):
+        return document["begun"], document["schema"]["name"], document["run"]
+    return document["begun"], "", 0
 
 
 def _files(places: Iterable[Path]) -> list[Path]:
@@ -66,24 +74,31 @@ def _check_cases(cases: Sequence[Mapping[str, Any]], where: str) -> None:
 
 
 def _check_rounds(document: Document, path: Path) -> None:
-    """Both stores must have all rounds, and the same answers in each."""
-    for place, each in enumerate(document["rounds"]):
+    """All who are compared must have all rounds, and stores the same answers in each."""
+    rounds, runs = document["rounds"], document["runs"]
+    for place, each in enumerate(rounds):
         _check_cases(each["cases"], f"{path}: $.rounds[{place}]")
-    found = sorted((each["store"], each["run"]) for each in document["rounds"])
-    runs = document["runs"]
+    who: Sequence[object]
+    if is_of_engines(document):
+        named = [(each["layout"], each["engine"]) for each in rounds]
+        who, what = sorted(set(named)), "layout and engine"
+    else:
+        named = [each["store"] for each in rounds]
+        who, what = STORES, "store"
+    found = sorted(zip(named, (each["run"] for each in rounds), strict=True))
     # Counted first: who says 10**18 runs is not believed.
-    if len(found) != 2 * runs or found != sorted(product(STORES, range(1, runs + 1))):
-        raise ResultError(f"{path}: $.rounds: not {runs} of each store, numbered from 1")
-    problem = differing_answers(document["rounds"])
+    if len(found) != len(who) * runs or found != sorted(product(who, range(1, runs + 1))):
+        raise ResultError(f"{path}: $.rounds: not {runs} of each {what}, numbered from 1")
+    problem = differing_answers(rounds) if is_comparison(document) else None
     if problem is not None:
         raise ResultError(f"{path}: {problem}")
 
 
 def _check_seen(document: Document, path: Path, seen: dict[tuple[object, ...], Path]) -> None:
-    if is_comparison(document):
-        what, key = "comparison", _comparison_key(document)
-    else:
+    if is_run(document):
         what, key = "run", _run_key(document)
+    else:
+        what, key = "comparison", _comparison_key(document)
     if key in seen:
         raise ResultError(f"{path} is the same {what} as {seen[key]}; remove one of the two")
     seen[key] = path
@@ -91,7 +106,8 @@ def _check_seen(document: Document, path: Path, seen: dict[tuple[object, ...], P
 
 def _comparison_key(document: Document) -> tuple[object, ...]:
     names = (document["machine"]["name"], document["profile"]["name"])
-    return *names, document["begun"], document["chain"]["coins"]
+    of = document["chain"]["coins"] if is_comparison(document) else document["shape"]["name"]
+    return *names, document["begun"], of
 
 
 def _run_key(document: Document) -> tuple[object, ...]:

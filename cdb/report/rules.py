@@ -54,3 +54,16 @@ WEEK_WORDS = (
     "how much later than asked a task wakes that sleeps 5 ms again and again. Memory that a "
     "profile names includes the page cache."
 )
+LAYOUTS_TITLE = "Published layouts: their figures, and what the same costs here"
+LAYOUTS_WORDS = (
+    "Two comparisons of key layouts were published with wrong answers in them. Here the same "
+    "layouts read rightly, in the shapes that were published: many versions of a key, below the "
+    "coin set, whose coins have two. Each version is one commit that survives power loss; each "
+    "answer is held against a model, and a wrong or missing one voids the row (✗). Times are of a "
+    "whole workload, with files in memory. latest: all newest values, scanned. historical: each "
+    "key got, as of a version, in batches of 1,000. absent: as many keys that are not there. "
+    "state: all values as of a version, scanned. archival: all versions, scanned. published / X "
+    "is how many times as long theirs took as X here: as its CPU, as reads are one thread's and in "
+    "memory, or, for writing, as it by the clock. Theirs is another machine, which is not told, "
+    "and partly read wrong: how layouts stand to each other says more than these ratios."
+)

@@ -13,7 +13,7 @@ from cdb.durability import Durability
 from cdb.history import BY_NAME
 from cdb.indexed import PUZZLE_HASH
 from cdb.limits import DAMAGES, OLDER_PROMISE, Limit
-from cdb.native import NativeEngine
+from cdb.native import lmdb_engine
 
 __all__ = [
     "CHECKSUMMED",
@@ -38,16 +38,7 @@ DURABILITIES = (Durability.POWER, Durability.PROCESS)
 """Without any sync a power cut would leave a file that is no database any more."""
 OPTIONS = {name: value for name, value in schema.OPTIONS.items() if name != "cache_mb"}
 """The cache is the kernel's."""
-KIND = Kind(
-    "interval@lmdb",
-    NativeEngine(
-        "cdb.coin_set._kv_lmdb",
-        "the LMDB engine",
-        "LMDB, OpenSSL and xxHash (Debian, Ubuntu: liblmdb-dev, libssl-dev and libxxhash-dev, with"
-        " g++ and python3-dev; Homebrew: lmdb, openssl and xxhash)",
-        prefix=PREFIX,
-    ),
-)
+KIND = Kind("interval@lmdb", lmdb_engine("cdb.coin_set._kv_lmdb", PREFIX))
 
 
 class LmdbKvSchema(CoinSetSchema):

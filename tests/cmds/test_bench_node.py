@@ -22,7 +22,7 @@ def test_wrong_usage(options: tuple[str | int, ...], run_command: Commands) -> N
     run_command("bench", "node", *options).usage_error()
 
 
-@pytest.mark.parametrize("kind", ["run", "node", "week"])
+@pytest.mark.parametrize("kind", ["run", "node", "week", "engines"])
 def test_what_checks_results_is_looked_for_before_anything_is_measured(
     kind: str, run_command: Commands
 ) -> None:

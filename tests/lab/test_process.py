@@ -2,6 +2,7 @@
 
 import os
 import signal
+import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -14,6 +15,8 @@ from cdb.lab.process import (
     WorkloadError,
     WrongAnswerError,
     fresh,
+    module_command,
+    module_environment,
 )
 from tests.lab import workloads
 from tests.lab.processes import is_running, soon
@@ -47,6 +50,12 @@ def test_failures(kind: str, error: type[Exception], message: str) -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends them")
+def test_who_is_broken_off_before_there_is_a_job_leaves_no_traceback() -> None:
+    command = [*module_command("cdb.lab.worker"), str(os.getpid())]
+    done = subprocess.run(command, input=b"", capture_output=True, env=module_environment())
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+
+
 def test_what_a_workload_has_started_ends_with_it(tmp_path: Path) -> None:
     told = tmp_path / "told"
     with ThreadPoolExecutor(1) as pool:

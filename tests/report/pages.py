@@ -11,6 +11,7 @@ from pathlib import Path
 from cdb.bench.results import Document
 from tests.report.fixtures import HOSTILE, NEXT_MATRIX, every_failure, matrix
 from tests.report.full import full
+from tests.report.layout_fixtures import engines
 from tests.report.node_fixtures import comparison, week
 
 SCHEMAS = ("floor", "null", "coin_log", "rocks", "blockchain_v2")
@@ -31,7 +32,7 @@ def documents() -> list[Document]:
         each["machine"]["name"] = "old-box"
     failures[1]["load_average_before"] = 7.5
     nodes = [comparison(), comparison(profile="SLOW", load_average=5.5), week()]
-    return [*map(full, results), *unsafe, *failures, *nodes]
+    return [*map(full, results), *unsafe, *failures, *nodes, engines()]
 
 
 def harmless() -> list[Document]:

@@ -1,0 +1,157 @@
+"""bench_engines: the published key layouts and shapes, below the coin set."""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from cdb.bench.engines import (
+    SHAPES,
+    Contestant,
+    Setting,
+    compare,
+    needed_bytes,
+    quick_shape,
+)
+from cdb.bench.results import Document, write_result
+from cdb.bench.versioned import AS_PUBLISHED, LAYOUTS, NATIVE_ENGINES, NO_LAYOUTS
+from cdb.cmds.bench_options import (
+    check_free,
+    command_line,
+    machine_option,
+    note,
+    results_option,
+)
+from cdb.cmds.options import directory_option, quiet_option
+from cdb.cmds.runner import run
+from cdb.errors import MissingEngineError
+from cdb.lab.process import WorkloadError
+from cdb.termination import end_at_sigterm
+
+DEFAULT_SHAPES = ("canopy-10k", "option-1")
+DEFAULT_RUNS = 3
+ALL = "all"
+
+
+@click.command("engines")
+@click.option(
+    "--shape",
+    "shapes",
+    type=click.Choice([*SHAPES, ALL]),
+    multiple=True,
+    help="What is written: so many keys, versions and bytes. May be given several times.  "
+    f"[default: {', '.join(DEFAULT_SHAPES)}]",
+)
+@click.option(
+    "--layout",
+    "layouts",
+    type=click.Choice([*LAYOUTS, *NO_LAYOUTS, *(each + AS_PUBLISHED for each in LAYOUTS)]),
+    multiple=True,
+    help="Only this one; with reads=published it reads as it was published, which is wrong. May be "
+    "given several times.  [default: all that read rightly]",
+)
+@click.option(
+    "--engine",
+    "engines",
+    type=click.Choice(list(NATIVE_ENGINES)),
+    multiple=True,
+    help="Only this one. May be given several times.  [default: all]",
+)
+@click.option(
+    "--runs",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help=f"Measure everything so often, in turns.  [default: {DEFAULT_RUNS}; 1 with --quick]",
+)
+@directory_option("Put databases below this directory")
+@results_option
+@machine_option
+@click.option("--quick", is_flag=True, help="A tenth of the keys, for a first look in a minute.")
+@quiet_option
+def bench_engines(
+    *,
+    shapes: tuple[str, ...],
+    layouts: tuple[str, ...],
+    engines: tuple[str, ...],
+    runs: int | None,
+    parent: Path,
+    results: Path,
+    machine: str | None,
+    quick: bool,
+) -> None:
+    """Measure the published key layouts in each engine: many versions a key, values of any size.
+
+    A coin has two versions; what was published of layouts has many. So this goes below the coin
+    set: keys of 32 bytes, and of each so many versions, of which each is one durable commit. Then
+    the newest values are scanned (latest), each key is asked for as of a version (historical), and
+    all versions are scanned (archival), as the database was closed and again once it is settled.
+    Every answer is held against a model, and a wrong or missing one voids the row.
+
+    \b
+    canopy-10k, canopy-100k   10,000 and 100,000 keys, 50 versions, 5 % of the keys rewritten in
+                              each, values of 1,024 bytes that repeat themselves each 32 bytes
+    canopy-…-random           the same with values that don't
+    option-1                  200,000 keys, 4 versions, all rewritten in each, values of 64 bytes
+
+    The default takes five to ten minutes, canopy-100k some minutes a round. Each shape makes a file
+    once all of it is measured, and Ctrl-C leaves nothing else. cdb report shows the results beside
+    the published figures.
+
+    \b
+    Examples:
+      cdb bench engines --quick && cdb report
+      cdb bench engines --shape canopy-100k --runs 1 --dir /mnt/disk
+      cdb bench engines --shape canopy-10k --layout mono_space,reads=published --runs 1
+    """
+    names = tuple(SHAPES) if ALL in shapes else tuple(dict.fromkeys(shapes)) or DEFAULT_SHAPES
+    wanted = {
+        f"{each}-quick" if quick else each: quick_shape(SHAPES[each]) if quick else SHAPES[each]
+        for each in names
+    }
+    contestants = [
+        Contestant(layout, engine)
+        for engine in dict.fromkeys(engines or NATIVE_ENGINES)
+        for layout in dict.fromkeys(layouts or (*LAYOUTS, *NO_LAYOUTS))
+    ]
+    _check_engines({each.engine for each in contestants})
+    check_free(parent, max(map(needed_bytes, wanted.values())))
+    end_at_sigterm()
+    setting = Setting(
+        runs=runs or (1 if quick else DEFAULT_RUNS),
+        parent=parent,
+        machine=machine,
+        command=command_line(sys.argv, "engines"),
+        note=note,
+    )
+    failed = []
+    for name, shape in wanted.items():
+        document = compare(name, shape, contestants, setting)
+        note(f"{write_result(results, document)}; cdb report shows what it comes to")
+        failed += _failures(document)
+    if failed:
+        raise WorkloadError("; ".join(dict.fromkeys(failed)))
+
+
+def _check_engines(engines: Sequence[str] | set[str]) -> None:
+    """Say which are missing. Raises MissingEngineError where all are."""
+    missing = {each: NATIVE_ENGINES[each].missing() for each in sorted(engines)}
+    problems = [problem for problem in missing.values() if problem is not None]
+    if len(problems) == len(missing):
+        raise MissingEngineError("; ".join(problems))
+    for problem in problems:
+        note(f"not measured: {problem}")
+
+
+def _failures(document: Document) -> list[str]:
+    return [
+        f"{document['shape']['name']}, {each['layout']}@{each['engine']}: {case['workload']}: "
+        f"{case['reason']}"
+        for each in document["rounds"]
+        for case in each["cases"]
+        if case["outcome"] in ("wrong", "failed")
+    ]
+
+
+if __name__ == "__main__":
+    run(bench_engines)

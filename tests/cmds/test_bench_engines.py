@@ -1,0 +1,93 @@
+"""bench engines: a quick run from end to end, what it says of what it can't do, and Ctrl-C."""
+
+import json
+import signal
+import time
+
+import pytest
+
+from cdb.bench.results import check
+from cdb.bench.versioned import NATIVE_ENGINES
+from cdb.cmds import bench_engines
+from cdb.errors import MissingEngineError
+from tests.conftest import Commands, contents
+
+WAIT_SECONDS = 60
+QUICK = ("--quick", "--shape", "canopy-10k", "--dir", "here", "--machine", "m")
+needs_rocksdb = pytest.mark.skipif(
+    NATIVE_ENGINES["rocksdb"].missing() is not None, reason="RocksDB is missing"
+)
+
+
+@pytest.fixture
+def bench(run_command: Commands) -> Commands:
+    """A directory for databases."""
+    (run_command.cwd / "here").mkdir()
+    return run_command
+
+
+@needs_rocksdb
+def test_a_quick_run_is_checked_and_one_as_published_is_void(bench: Commands) -> None:
+    layouts = ("option_1", "mono_space,reads=published", "interval")
+    options = [word for each in layouts for word in ("--layout", each)]
+    result = bench("bench", "engines", *QUICK, "--engine", "rocksdb", *options)
+    assert result.code == 1
+    error = "canopy-10k-quick, mono_space,reads=published@rocksdb: historical: "
+    assert f"error: {error}1,000 of 1,000 answers are wrong: key " in result.err
+    [path] = (bench.cwd / "bench-results/m").iterdir()
+    document = json.loads(path.read_text("utf-8"))
+    check(document, "it")
+    assert contents(bench.cwd / "here") == {}
+    right, wrong, other = (each["cases"] for each in document["rounds"])
+    assert {case["outcome"] for case in right} == {"measured"}
+    names = {case["workload"] for case in right}
+    assert names == {"write", "settle", "latest", "historical", "absent", "state", "archival"}
+    assert len(right) == 2 + 2 * 6
+    write = right[0]["figures"]
+    assert write["syncs"] is None or write["syncs"] >= 50
+    assert write["size_bytes"] > 1_000 * 1_024
+    assert {case["outcome"] for case in wrong} == {"measured", "wrong"}
+    assert [case["outcome"] for case in other] == ["not_measured"]
+    printed = bench("report", "--format", "terminal").fine().out.decode()
+    assert "mono_space,reads=published@rocksdb  ✗" in printed
+    assert "interval@rocksdb: n/a: it has one row for where a coin begins" in printed
+
+
+@needs_rocksdb
+def test_an_interrupt_leaves_nothing(bench: Commands) -> None:
+    line = ("--shape", "canopy-10k", "--dir", "here", "--engine", "rocksdb")
+    process = bench.start("bench_engines", *line, "--runs", "9")
+    assert process.stderr is not None
+    deadline = time.monotonic() + WAIT_SECONDS
+    while b"run 1 of" not in process.stderr.readline():
+        assert time.monotonic() < deadline
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=WAIT_SECONDS)
+    assert process.returncode == 128 + signal.SIGINT
+    assert b"Traceback" not in err
+    assert contents(bench.cwd) == {"here": None}
+
+
+def test_a_missing_engine_is_told_and_all_are_an_error(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(NATIVE_ENGINES["rocksdb"], "missing", lambda: "no RocksDB; install it")
+    monkeypatch.setattr(NATIVE_ENGINES["lmdb"], "missing", lambda: None)
+    bench_engines._check_engines({"rocksdb", "lmdb"})
+    assert capsys.readouterr().err == "not measured: no RocksDB; install it\n"
+    with pytest.raises(MissingEngineError, match=r"^no RocksDB; install it$"):
+        bench_engines._check_engines({"rocksdb"})
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--shape", "canopy"),
+        ("--layout", "three_timelines"),
+        ("--engine", "badger"),
+        ("--runs", 0),
+        ("--dir", "nowhere"),
+    ],
+)
+def test_wrong_usage(options: tuple[str | int, ...], run_command: Commands) -> None:
+    run_command("bench", "engines", *options).usage_error()

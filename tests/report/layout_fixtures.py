@@ -1,0 +1,110 @@
+"""Plausible results of layouts and engines below the coin set."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from cdb.bench.results import Document, check
+from tests.report.fixtures import run
+
+LAYOUTS = ("mono_space", "dual_timeline", "option_1", "issue_196")
+_KEYS = {"canopy-10k": (10_000, 50), "canopy-100k": (100_000, 50), "option-1": (200_000, 4)}
+_SHARES = {"wall_seconds": 1.0, "cpu_seconds": 0.5}
+_READS: Sequence[tuple[str, Mapping[str, str]]] = (
+    ("latest", {}),
+    ("historical", {"as of": "the newest version"}),
+    ("historical", {"as of": "the middle version"}),
+    ("absent", {"as of": "the middle version"}),
+    ("state", {"as of": "the middle version"}),
+    ("archival", {}),
+)
+
+
+def engines(
+    shape: str = "canopy-10k",
+    *,
+    layouts: Sequence[str] = LAYOUTS,
+    machine: str = "epyc",
+    runs: int = 3,
+    begun: str = "2026-11-24T09:00:00Z",
+    seconds: float = 0.01,
+    load_average: float = 0.5,
+) -> Document:
+    """One in which all went well. seconds: of the first read of the first layout in RocksDB."""
+    like = run(machine=machine)
+    keys, versions = _KEYS[shape]
+    document = {
+        "kind": "engines",
+        "version": 1,
+        "command": f"cdb bench engines --shape {shape} --runs {runs}",
+        "runs": runs,
+        "begun": begun,
+        "seconds": 300.0,
+        "profile": like["profile"],
+        "machine": like["machine"],
+        "software": like["software"] | {"lmdb_engine": "LMDB 1", "rocksdb_engine": "RocksDB 2"},
+        "shape": {
+            "name": shape,
+            "keys": keys,
+            "versions": versions,
+            "value_bytes": 1024,
+            "period_bytes": 32,
+            "rewritten_per_million": 50_000,
+            "seed": 1,
+        },
+        "durability": "power",
+        "cache_bytes": 1 << 28,
+        "rounds": [
+            {
+                "layout": layout,
+                "engine": engine,
+                "run": number,
+                "load_average_before": load_average,
+                "load_average_after": None,
+                "cases": _cases(seconds * (1 + n) / (1 + m) * (1 + number / 100)),
+            }
+            for number in range(1, runs + 1)
+            for m, engine in enumerate(("rocksdb", "lmdb"))
+            for n, layout in enumerate(layouts)
+        ],
+    }
+    check(document, "a fixture")
+    return document
+
+
+def case(
+    workload: str,
+    parameters: Mapping[str, str] | None = None,
+    figures: Mapping[str, float] | None = None,
+    outcome: str = "measured",
+    reason: str | None = None,
+) -> dict[str, Any]:
+    """A case of a round."""
+    return {
+        "workload": workload,
+        "parameters": dict(parameters or {}),
+        "outcome": outcome,
+        "reason": reason,
+        "figures": dict(figures or {}),
+        "samples": [],
+    }
+
+
+def _cases(seconds: float) -> list[dict[str, Any]]:
+    written = {"wall_seconds": 50 * seconds, "cpu_seconds": 20 * seconds, "written_bytes": 7e7}
+    more = {
+        "size_bytes": 4e7,
+        "device_written_bytes": 8e7,
+        "syncs": 51.0,
+        "commit_p50_microseconds": 1e6 * seconds,
+    }
+    reads = [
+        case(
+            workload,
+            {**parameters, "after": after},
+            {name: (n + 1) * seconds * faster * share for name, share in _SHARES.items()},
+        )
+        for after, faster in (("close", 1.0), ("settle", 0.5))
+        for n, (workload, parameters) in enumerate(_READS)
+    ]
+    settled = case("settle", {}, {"wall_seconds": seconds, "size_bytes": 3e7})
+    return [case("write", {}, written | more), settled, *reads]
