@@ -35,7 +35,7 @@ PYTEST = .venv/bin/python -m pytest -n $$((2 * $$(getconf _NPROCESSORS_ONLN))) -
          --no-loadscope-reorder
 test test-long: export PYTHONDONTWRITEBYTECODE =
 test: lint types
-	$(PYTEST) -m 'not long'
+	scripts/in-memory $(PYTEST) -m 'not long'
 
 test-long: .venv/ready
 	$(PYTEST) -m long
