@@ -27,7 +27,7 @@ native:
 demo: .venv/ready
 	@.venv/bin/python -m cdb.cmds.demo
 
-# Two processes a core: the tests wait for fsync more than for the processor. Each takes whole modules and
+# Two processes a core: tests also wait for other processes, and for disks. Each takes whole modules and
 # classes, so that what their tests share is made once, in their own order: those with the most tests come
 # first otherwise, and in the end all wait for a module of few and long ones. Python starts hundreds of times,
 # which takes twice as long where no bytecode may be kept.
@@ -35,7 +35,7 @@ PYTEST = .venv/bin/python -m pytest -n $$((2 * $$(getconf _NPROCESSORS_ONLN))) -
          --no-loadscope-reorder
 test test-long: export PYTHONDONTWRITEBYTECODE =
 test: lint types
-	$(PYTEST) -m 'not long'
+	scripts/in-memory $(PYTEST) -m 'not long'
 
 test-long: .venv/ready
 	$(PYTEST) -m long

@@ -10,7 +10,7 @@ import pytest
 
 from cdb.ahead import ahead
 
-TIMEOUT_SECONDS = 30
+TIMEOUT_SECONDS = 60
 
 
 def test_all_items_come_in_order() -> None:

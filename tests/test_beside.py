@@ -95,11 +95,18 @@ def write(schema: Subject) -> None:
 def test_readers_see_whole_blocks(schema: Subject) -> None:
     schema.accept_block(CHAIN[0])
     schema.rewind_to_block_index(-1)
+    begun = threading.Barrier(3)  # on a busy machine the writer would be done before they begin
     with ThreadPoolExecutor(3) as threads:
-        writing = threads.submit(write, schema)
+
+        def begin_and_write() -> None:
+            begun.wait()
+            write(schema)
+
+        writing = threads.submit(begin_and_write)
 
         def look_up() -> int:
             looks = 0
+            begun.wait()
             while not writing.done():
                 newest_seen(schema)
                 looks += 1
@@ -107,6 +114,7 @@ def test_readers_see_whole_blocks(schema: Subject) -> None:
 
         def read() -> int:
             looks = 0
+            begun.wait()
             while not writing.done():
                 blocks = list(schema.blocks())
                 assert blocks == CHAIN[: len(blocks)]

@@ -5,6 +5,7 @@ with secondary keys keeps the contract of these, too, and what keeps history all
 """
 
 from functools import partial
+from pathlib import Path
 
 import pytest
 
@@ -13,6 +14,7 @@ from cdb.schemas import find_schema, rocks_kv
 from cdb.schemas.coin_log import coin_log
 from cdb.schemas.registry import OWN_SCHEMAS
 from cdb.testing import HistoryConformance, IndexedConformance, SchemaConformance
+from cdb.testing.machine import ContractMachine, run_machine
 from tests.conftest import ROWS_WITH_INDEX, index_factories
 
 
@@ -49,6 +51,16 @@ LEFT_TO_LONG_TESTS |= {"coin_log_indexed", "rocks_kv_indexed", "lmdb_kv_indexed"
 """The small twins above come to more of what keys are made of."""
 LEFT_TO_LONG_TESTS |= {"rocks_kv", "lmdb_kv"}
 """Their own small twins come to more commits and runs."""
+SHORT_EXAMPLES, SHORT_STEPS = 3, 20
+
+
+@pytest.mark.parametrize("name", sorted(LEFT_TO_LONG_TESTS & {*OWN_SCHEMAS}))
+def test_a_short_life_is_the_models(name: str, tmp_path: Path) -> None:
+    """Of those whose whole contract is left to long tests."""
+    found = find_schema(name)
+    if found.missing is not None:
+        pytest.skip(found.missing)
+    run_machine(ContractMachine, found.open, tmp_path, examples=SHORT_EXAMPLES, steps=SHORT_STEPS)
 
 
 def _is_held_to(suite: type, name: str, spec: str) -> None:

@@ -11,9 +11,12 @@ from cdb.info import schema_at
 from cdb.schemas import find_schema
 from cdb.schemas.registry import layout_names
 from cdb.testing import HistoryConformance, IndexedConformance, SchemaConformance
+from cdb.testing.history import PastMachine
+from cdb.testing.machine import run_machine
 
 ALWAYS = {"mono_space@rocksdb"}
-"""The others are left to long tests."""
+"""The others are left to long tests, but for a short life of each."""
+SHORT_EXAMPLES, SHORT_STEPS = 3, 20
 
 
 def _is_held_to(suite: type, name: str, spec: str) -> None:
@@ -36,10 +39,22 @@ for _name in layout_names():
     _is_held_to(SchemaConformance, _name, f"{_name}:SMALL")
     _is_held_to(HistoryConformance, f"{_name}_history", f"{_name}:SMALL")
     _is_held_to(IndexedConformance, f"{_name}_indexed", f"{_name}:INDEXED")
+_with_options: list[str] = []
 for _layout, _what in LAYOUTS.items():
     for _option in _what.options:
+        _with_options.append(_with(_layout, _option))
         _is_held_to(SchemaConformance, f"{_layout}_{_option}", _with(_layout, _option))
         _is_held_to(HistoryConformance, f"{_layout}_{_option}_history", _with(_layout, _option))
+
+
+@pytest.mark.parametrize(
+    "spec", [*(f"{name}:SMALL" for name in layout_names() if name not in ALWAYS), *_with_options]
+)
+def test_a_short_life_and_its_past_are_the_models(spec: str, tmp_path: Path) -> None:
+    found = find_schema(spec)
+    if found.missing is not None:
+        pytest.skip(found.missing)
+    run_machine(PastMachine, found.open, tmp_path, examples=SHORT_EXAMPLES, steps=SHORT_STEPS)
 
 
 needs_lmdb = pytest.mark.skipif(

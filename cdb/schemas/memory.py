@@ -56,7 +56,7 @@ class MemorySchema(Shared, Indexed):
         self._coins: dict[bytes32, Coin] = {}
         self._confirmed: dict[bytes32, int] = {}
         self._spent: dict[bytes32, int] = {}
-        self._blocks: SortedDict[int, BlockSpendInfo] = SortedDict()
+        self._blocks: SortedDict[int, NamedBlock] = SortedDict()
         self._durable = durability is Durability.POWER
         self._flock: Lock | None = None
         self._dirty = False
@@ -106,7 +106,7 @@ class MemorySchema(Shared, Indexed):
     def block_info_for_block_index(self, block_index: int) -> BlockSpendInfo | None:
         """See Schema."""
         block = self._blocks.get(checked_index(block_index))
-        return None if block is None else canonical(block)
+        return None if block is None else canonical(block.plain())
 
     @writing
     def rewind_to_block_index(self, block_index: int) -> None:
@@ -117,15 +117,15 @@ class MemorySchema(Shared, Indexed):
                 block = self._blocks.pop(index)
                 for name in block.spends:
                     del self._spent[name]
-                for coin in block.confirms:
-                    del self._coins[coin.name()], self._confirmed[coin.name()]
+                for name in block.names:
+                    del self._coins[name], self._confirmed[name]
                 self._dirty = True
         self._flush()
 
     @reading
     def blocks(self) -> Iterable[BlockSpendInfo]:
         """See Schema. Blocks never change once accepted, so a list of them is a snapshot."""
-        return self.iteration(map(canonical, list(self._blocks.values())))
+        return self.iteration(canonical(block.plain()) for block in list(self._blocks.values()))
 
     def coin_infos_as_of(self, coin_names: list[bytes32], height: int) -> list[CoinInfo]:
         """See HistorySchema."""
@@ -166,14 +166,15 @@ class MemorySchema(Shared, Indexed):
     def _flush(self) -> None:
         with self.guard.write():
             if self._path is not None and self._dirty:
-                replay_file.save(self._path, self._blocks.values(), durable=self._durable)
+                blocks = (block.plain() for block in self._blocks.values())
+                replay_file.save(self._path, blocks, durable=self._durable)
             self._dirty = False
 
     @reading
     def _coins_at(self, height: int) -> dict[bytes32, CoinInfo]:
         return next(_replayed(self._blocks_up_to(height)))
 
-    def _blocks_up_to(self, height: int) -> list[BlockSpendInfo]:
+    def _blocks_up_to(self, height: int) -> list[NamedBlock]:
         """Blocks never change once accepted, so this is a snapshot."""
         return [self._blocks[block_index] for block_index in self._blocks.irange(maximum=height)]
 
@@ -234,14 +235,14 @@ class MemorySchema(Shared, Indexed):
             self._coins[name] = coin
             self._confirmed[name] = block.index
         self._spent.update(dict.fromkeys(block.spends, block.index))
-        self._blocks[block.index] = block.plain()
+        self._blocks[block.index] = block
 
     def _release(self) -> None:
         if self._flock is not None:
             self._flock.release()
 
 
-def _replayed(blocks: Iterable[BlockSpendInfo]) -> Iterator[dict[bytes32, CoinInfo]]:
+def _replayed(blocks: Iterable[NamedBlock]) -> Iterator[dict[bytes32, CoinInfo]]:
     """What blocks leave of all coins, by name, in the order in which they came: one state."""
     coins: dict[bytes32, CoinInfo] = {}
     for block in blocks:
@@ -249,7 +250,7 @@ def _replayed(blocks: Iterable[BlockSpendInfo]) -> Iterator[dict[bytes32, CoinIn
     yield coins
 
 
-def _versions(blocks: Iterable[BlockSpendInfo], first: int) -> Iterator[CoinInfo]:
+def _versions(blocks: Iterable[NamedBlock], first: int) -> Iterator[CoinInfo]:
     """What each block from an index on leaves of the coins that it touches."""
     coins: dict[bytes32, CoinInfo] = {}
     for block in blocks:
@@ -258,9 +259,10 @@ def _versions(blocks: Iterable[BlockSpendInfo], first: int) -> Iterator[CoinInfo
             yield from [coins[name] for name in sorted(touched)]
 
 
-def _replay(block: BlockSpendInfo, coins: dict[bytes32, CoinInfo]) -> set[bytes32]:
+def _replay(block: NamedBlock, coins: dict[bytes32, CoinInfo]) -> set[bytes32]:
     """Do what a block does, and tell to which coins."""
-    confirmed = {coin.name(): CoinInfo(coin, block.index, 0) for coin in block.confirms}
+    named = zip(block.names, block.confirms, strict=True)
+    confirmed = {name: CoinInfo(coin, block.index, 0) for name, coin in named}
     coins.update(confirmed)
     for name in block.spends:
         coins[name] = CoinInfo(coins[name].coin, coins[name].confirmed_index, block.index)

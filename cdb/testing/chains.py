@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import lru_cache
 from random import Random
 
 from cdb.blocks import BlockSpendInfo
@@ -26,9 +27,12 @@ def hash_of(*parts: object) -> bytes32:
     return bytes32(hashlib.sha256(repr(parts).encode()).digest())
 
 
+FARMERS = [hash_of("farmer", n) for n in range(3)]
+
+
 def reward(index: int, n: int = 0, amount: int = 1) -> Coin:
     """A coin without a parent in the chain; each (index, n) gives another one."""
-    return Coin(hash_of("reward", index, n), hash_of("farmer", n % 3), amount)
+    return Coin(hash_of("reward", index, n), FARMERS[n % 3], amount)
 
 
 def paid(height: int, kind: int = 0, amount: int = 1) -> Coin:
@@ -38,9 +42,14 @@ def paid(height: int, kind: int = 0, amount: int = 1) -> Coin:
     return Coin(parent, hash_of("farmer", kind), amount)
 
 
+@lru_cache(maxsize=64)
+def _wallet(n: int) -> bytes32:
+    return hash_of("wallet", n)
+
+
 def child(parent: bytes32, n: int = 0, amount: int = 1) -> Coin:
     """The n-th child of a coin."""
-    return Coin(parent, hash_of("wallet", n), amount)
+    return Coin(parent, _wallet(n), amount)
 
 
 @dataclass

@@ -40,11 +40,11 @@ from cdb.testing.past import (
     NOBODY,
     PAST_CALLS,
     PastSideBySide,
-    by_name,
     check_as_of,
     check_history,
     check_versions,
     heights_of,
+    in_one_order,
     lays_over,
     pairs_of,
     plain_state,
@@ -109,9 +109,9 @@ class HistoryConformance(SchemaTests):
                 then = plain_state(copy, names)
                 infos = history.coin_infos_as_of(names, height)
                 assert infos == copy.coin_infos_for_coin_names(names), f"names as of {height}"
-                assert by_name(history.state_at(height)) == then, f"the state at {height}"
-                unspent = [row for row in then if not row[1].spent_index]
-                assert by_name(history_of(copy).unspent()) == unspent
+                assert in_one_order(history.state_at(height)) == then, f"the state at {height}"
+                unspent = [info for info in then if not info.spent_index]
+                assert in_one_order(history_of(copy).unspent()) == unspent
 
     def test_versions_lead_from_each_state_to_each_later_one(self, path: Path) -> None:
         chain = random_chain(Random(8), 20)  # noqa: S311 - reproducible, not secret
@@ -123,7 +123,7 @@ class HistoryConformance(SchemaTests):
                 places = [_place(info) for info in versions]
                 assert places == sorted(set(places)), "versions come by height and then by name"
                 state = lays_over(history.state_at(first), versions)
-                assert state == by_name(history.state_at(last)), f"{first} … {last}"
+                assert state == in_one_order(history.state_at(last)), f"{first} … {last}"
                 assert not list(history.versions(last + 1, first))
 
     def test_an_empty_database_has_no_past(self, path: Path) -> None:
@@ -493,7 +493,7 @@ class _States:
         return max(newest, self._always_there)
 
     def _check(self, infos: list[CoinInfo], expected: list[CoinInfo]) -> None:
-        assert by_name(infos) == by_name(expected), "a state of two moments"
+        assert in_one_order(infos) == in_one_order(expected), "a state of two moments"
 
 
 def _with_some_of(taken: BlockSpendInfo, block: BlockSpendInfo, chain: Chain) -> BlockSpendInfo:

@@ -19,7 +19,7 @@ from cdb.cmds.apart import apart
 from cdb.cmds.runner import EXIT_INTERRUPT
 from cdb.termination import end_with
 
-LIMIT_SECONDS = 10
+LIMIT_SECONDS = 30
 ENDINGS = [(signal.SIGTERM, -signal.SIGTERM), (signal.SIGINT, EXIT_INTERRUPT)]
 
 

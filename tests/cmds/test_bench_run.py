@@ -18,7 +18,7 @@ from cdb.schemas.registry import BY_ENGINE, layout_names
 from tests.conftest import Commands, contents
 from tests.lab.processes import is_running
 
-WAIT_SECONDS = 30
+WAIT_SECONDS = 60
 pytestmark = pytest.mark.long  # of the lab, not of what it looks at
 
 OPTIONS = ["--coins", 300, "--quick", "--dir", "here"]

@@ -23,7 +23,7 @@ from tests.cmds.terminals import shown_on_a_terminal
 from tests.conftest import Commands, contents, digest_of, load_all, own_schemas, text_of
 
 Blocks = tuple[BlockSpendInfo, ...]
-WAIT_SECONDS = 30
+WAIT_SECONDS = 60
 
 
 def figures(err: str) -> dict[str, str]:

@@ -90,7 +90,7 @@ class Good(MemorySchema):
 
     def _save(self) -> None:
         self._number += 1
-        data = b"".join(map(block_text, self._blocks.values()))
+        data = b"".join(block_text(block.plain()) for block in self._blocks.values())
         current = f"{self._number} {len(data)} {zlib.crc32(data)}\n".encode()
         files = [(str(self._number), data), ("CURRENT", current)]
         for name, contents in files if self.DATA_FIRST else reversed(files):

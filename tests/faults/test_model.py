@@ -24,7 +24,7 @@ FORGETFUL = "tests.faults.forgetful"
         (
             f"{FORGETFUL}:FlushesLater",
             "kill-load",
-            "(acknowledged|begun), (and the state of|but the database is back at) step",
+            r"step \d+ was (acknowledged|begun last), but the database is (back )?at step",
         ),
         (f"{FORGETFUL}:FlushesLater", "walk", "promised up to block"),
         (f"{FORGETFUL}:ForgetsThePack", "walk", "AssertionError"),

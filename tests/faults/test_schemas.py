@@ -1,6 +1,6 @@
 """Every schema of cdb's own keeps its promises under faults, with small memtables and runs."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import pytest
 
@@ -11,7 +11,8 @@ from cdb.testing.faults.power import record
 from cdb.testing.faults.recorder import Kind
 from cdb.testing.faults.script import FIRST_LOAD
 from cdb.testing.faults.shim import missing
-from cdb.testing.faults.suite import UNDER_LOAD, FaultTests
+from cdb.testing.faults.suite import UNDER_LOAD, Covered, FaultTests
+from cdb.testing.plugin import FAULT_COVERAGE
 
 EVERY_CUT: Mapping[str, int | None] = dict.fromkeys(
     name for name in CATALOGUE if name.startswith("power-")
@@ -24,6 +25,8 @@ HALF = {name: (kind.share + 1) // 2 for name, kind in CATALOGUE.items() if kind.
 """A soak makes the others."""
 ALWAYS = {"coin_log", "rocks_kv"}
 """The stores that mend by themselves what a crash leaves; the others are left to long tests."""
+LONG_LOADS = {"eio", "eio-sync", "kill-reopen"}
+"""Under load these are left to long tests; a small script meets them always."""
 BUDGETS: Mapping[str, Mapping[str, object]] = {
     "memory": {"most": {**HALF, **EVERY_CUT}, "most_under_load": NO_LOADS},
     "blockchain_v2": {"most": HALF, "most_under_load": NO_LOADS},
@@ -31,14 +34,20 @@ BUDGETS: Mapping[str, Mapping[str, object]] = {
     "sqlite_row": {"limits": (), "most": HALF, "most_under_load": NO_LOADS},
     "flat_file": {"limits": (), "most": HALF, "most_under_load": NO_LOADS},
     "rocks": {"most": HALF, "most_under_load": NO_LOADS},
-    "rocks_kv": {"most": HALF},
+    "rocks_kv": {"most": HALF, "most_under_load": dict.fromkeys(LONG_LOADS, 0)},
     "lmdb_kv": {"most": HALF},
-    "coin_log": {"limits": (), "most": EVERY_CUT},
+    "coin_log": {"limits": (), "most_under_load": dict.fromkeys(LONG_LOADS, 0)},
     "coin_log-keys": {"limits": (), "most": HALF, "most_under_load": NO_LOADS},
     "rocks_kv-keys": {"most": HALF, "most_under_load": NO_LOADS},
 }
 """Where more or less is tried than of any other schema. Limits are left out that its seed does not
 show."""
+
+
+@pytest.fixture
+def covered(record_property: Callable[[str, object], None]) -> Covered:
+    """Takes in what a trial covered."""
+    return lambda coverage: record_property(FAULT_COVERAGE, str(coverage))
 
 
 def _is_tried(name: str, subject: Subject) -> None:
@@ -50,6 +59,28 @@ def _is_tried(name: str, subject: Subject) -> None:
 
 for _name in sorted(all_subjects().keys() & {*OWN_SCHEMAS, "coin_log-keys", "rocks_kv-keys"}):
     _is_tried(_name, all_subjects()[_name])
+
+
+def _tests_of(name: str) -> FaultTests:
+    """The tests of one of ALWAYS, for what make test leaves out of them."""
+    subject = all_subjects()[name]
+    members = {"schema": subject.spec, **BUDGETS[name]}
+    tests: FaultTests = type("Tests", (FaultTests,), members)()
+    return tests
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("trial", sorted(LONG_LOADS))
+@pytest.mark.parametrize("name", sorted(ALWAYS))
+def test_no_fault_breaks_a_promise_under_load(name: str, trial: str, covered: Covered) -> None:
+    _tests_of(name)._try(trial, FIRST_LOAD, UNDER_LOAD[trial], covered)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("trial", EVERY_CUT)
+def test_no_cut_at_all_breaks_a_promise_of_coin_log(trial: str, covered: Covered) -> None:
+    seed = all_subjects()["coin_log"].seed
+    _tests_of("coin_log")._try(trial, seed, None, covered)
 
 
 @pytest.mark.long

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from cdb.lab.groups import groups_named
 
-GONE_SECONDS = 20
+GONE_SECONDS = 60
 
 
 def seen(folder: Path) -> str:

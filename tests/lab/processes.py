@@ -5,11 +5,11 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-WAIT_SECONDS = 30
+WAIT_SECONDS = 60
 
 
 def soon(is_so: Callable[[], bool]) -> bool:
-    """Whether it becomes so within half a minute."""
+    """Whether it becomes so within a minute."""
     deadline = time.monotonic() + WAIT_SECONDS
     while not is_so() and time.monotonic() < deadline:
         time.sleep(0.02)

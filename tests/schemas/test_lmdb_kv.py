@@ -237,17 +237,19 @@ def grow_in_few_addresses(path: Path, *, is_iterating: bool) -> None:
         [used_kib] = [int(line.split()[1]) for line in status if line.startswith("VmSize")]
     most = (used_kib << 10) + FEW_ADDRESSES
     resource.setrlimit(resource.RLIMIT_AS, (most, most))
-    blocks = [many_coins(index) for index in range(1, 210)]
+    blocks = [many_coins(1), many_coins(2)]
     with LmdbKvSchema(path, commit_entries=4_000, ingest_entries=3_000) as schema:
-        schema.accept_packed(PackedBlocks.of(blocks[:2]))
+        schema.accept_packed(PackedBlocks.of(blocks))
         schema.flush()
         iteration = schema.blocks()
         assert next(iteration) == canonical(blocks[0])
         if not is_iterating:
             del iteration
-        for at in range(2, len(blocks), 40):
-            schema.accept_packed(PackedBlocks.of(blocks[at : at + 40]))
+        while (path / "db/data.mdb").stat().st_size <= FIRST_MAP_BYTES:
+            more = [many_coins(len(blocks) + n) for n in range(1, 21)]
+            schema.accept_packed(PackedBlocks.of(more))
             schema.flush()
+            blocks += more
         assert verify(schema) == expected_state(blocks)
 
 
