@@ -36,8 +36,7 @@ void State::cut(size_t n_blocks) {
   spent.resize(row_count);
   block_hints.resize((size_t{row_count} + 63) / 64);
   kinds.cut(n_blocks);
-  keys.puzzle_hashes.cut(row_count);
-  keys.odd_parents.cut(static_cast<uint32_t>(n_blocks));
+  keys.cut(extent());
   checked_records.resize(n_blocks);
   log.set_end(offset);
 }
