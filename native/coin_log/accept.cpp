@@ -79,9 +79,10 @@ class Acceptance {
   size_t good_ = 0;      // those of them that break none at all
   std::vector<RecordHeader> headers_;
   Bytes records_;
-  std::vector<uint32_t> explicit_parents_;  // of prepared blocks, for NewBlocks
-  std::vector<uint32_t> doubtful_;      // coins of the call that may be there already, ascending
-  std::vector<uint32_t> duplicates_;    // those of them that do
+  // Of prepared blocks, for NewBlocks.
+  std::vector<uint32_t> explicit_parents_;
+  std::vector<uint32_t> doubtful_;    // coins of the call that may be there already, ascending
+  std::vector<uint32_t> duplicates_;  // those of them that do
   bool is_repeated_ = false;          // a coin of the last prepared block, which an earlier one has
   std::vector<uint32_t> spend_rows_;  // kNoRow: unknown
   std::vector<Claim> unverified_;     // spends of the call that were found by the index alone

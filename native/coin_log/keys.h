@@ -1,6 +1,6 @@
-// The secondary keys of a database that has them: a line of a table for each kind. A kind says which
-// places it leads to and which keys new blocks bring; memtables, runs, merges, rewinds, openings and
-// the manifest treat all alike.
+// The secondary keys of a database that has them: a line of a table for each kind. A kind says
+// which places it leads to and which keys new blocks bring; memtables, runs, merges, rewinds,
+// openings and the manifest treat all alike.
 #pragma once
 
 #include "common/packed_blocks.h"
@@ -26,11 +26,11 @@ struct Extent {
 // Blocks that are about to be there, behind those that are.
 struct NewBlocks {
   const Blocks &blocks;
-  size_t n;             // so many of them
-  Extent before;        // of those that are there
-  int64_t newest_index; // of those; -1: there are none
-  // By block, the first coin of each parent that the block does not spend; counted among all coins.
-  // There may be more, of blocks behind the n-th.
+  size_t n;              // so many of them
+  Extent before;         // of those that are there
+  int64_t newest_index;  // of the newest one there; -1: there is none
+  // By block, the first coin of each parent that it does not spend, ascending; numbered as in
+  // blocks. There may be more, of those behind the n-th.
   const std::vector<uint32_t> &explicit_parents;
 };
 
