@@ -38,8 +38,7 @@ class Acceptance {
   int64_t newest_before(size_t block) const;
   void check_limits(size_t block) const;
   void add_record(size_t block);
-  void introduce_kinds(size_t block);
-  void note_odd_parents(size_t block);
+  void note_explicit_parents(size_t block);
   void enter();
   void stop_behind(size_t repeated, std::vector<uint32_t> *known);
   void find_duplicates(const std::vector<uint32_t> &known);
@@ -57,7 +56,7 @@ class Acceptance {
   void take_back();
   void roll_back();
   void commit();
-  void enter_keys();
+  void add_blocks(uint64_t bytes);
 
   uint32_t row_of_coin(size_t coin) const { return first_row_ + static_cast<uint32_t>(coin); }
   // The rows before the block's coins, or before those of the one after it.
@@ -80,9 +79,10 @@ class Acceptance {
   size_t good_ = 0;      // those of them that break none at all
   std::vector<RecordHeader> headers_;
   Bytes records_;
-  std::vector<Candidate> odd_parents_;  // of prepared blocks, with their places among all
-  std::vector<uint32_t> doubtful_;      // coins of the call that may be there already, ascending
-  std::vector<uint32_t> duplicates_;    // those of them that do
+  // Of prepared blocks, for NewBlocks.
+  std::vector<uint32_t> explicit_parents_;
+  std::vector<uint32_t> doubtful_;    // coins of the call that may be there already, ascending
+  std::vector<uint32_t> duplicates_;  // those of them that do
   bool is_repeated_ = false;          // a coin of the last prepared block, which an earlier one has
   std::vector<uint32_t> spend_rows_;  // kNoRow: unknown
   std::vector<Claim> unverified_;     // spends of the call that were found by the index alone
@@ -124,8 +124,7 @@ void Acceptance::prepare() {
     if (!keeps_rules(blocks_, prepared_, newest_before(prepared_), joined_)) return;
     check_limits(prepared_);
     add_record(prepared_);
-    introduce_kinds(prepared_);
-    note_odd_parents(prepared_);
+    note_explicit_parents(prepared_);
     validation_.parents.examine(blocks_, prepared_, joined_, first_row_, &doubtful_);
   }
 }
@@ -155,20 +154,11 @@ void Acceptance::add_record(size_t block) {
       append_record(blocks_, block, joined_, kinds_, header, state_.log.seed(offset), &records_));
 }
 
-void Acceptance::introduce_kinds(size_t block) {
-  for (const uint32_t coin : joined_.explicit_parents)
-    kinds_.introduce(blocks_.confirm(blocks_.confirm_begin(block) + coin),
-                     state_.blocks.size() + block);
-}
-
-void Acceptance::note_odd_parents(size_t block) {
-  if (!state_.keys.is_on) return;
-  const int64_t before = newest_before(block);
-  const size_t place = state_.blocks.size() + block;
+void Acceptance::note_explicit_parents(size_t block) {
   for (const uint32_t coin : joined_.explicit_parents) {
-    const uint8_t *const parent = blocks_.confirm(blocks_.confirm_begin(block) + coin);
-    if (!tells_its_block(parent, before, blocks_.indices[block]))
-      odd_parents_.push_back({static_cast<uint32_t>(place), parent});
+    const size_t place = blocks_.confirm_begin(block) + coin;
+    kinds_.introduce(blocks_.confirm(place), state_.blocks.size() + block);
+    explicit_parents_.push_back(static_cast<uint32_t>(place));
   }
 }
 
@@ -326,7 +316,17 @@ void Acceptance::commit() {
   validation_.recent_names.add(blocks_.names, blocks_.confirm_begin(good_), first_row_);
   const Change change(access_);  // within it the blocks come to be there
   if (good_ < prepared_) roll_back();
-  if (state_.keys.is_on) enter_keys();
+  // Before the blocks are there: of those that were refused nothing is entered.
+  state_.keys.enter({blocks_, good_, state_.extent(), newest_before(0), explicit_parents_});
+  add_blocks(bytes);
+  state_.rule_probes = validation_.parents.probes();
+  for (const Claim &claim : unverified_)
+    if (claim.spend < spends)
+      validation_.unverified.add({claim.row, first_spend + claim.spend, claim.name});
+}
+
+// bytes: of their records.
+void Acceptance::add_blocks(uint64_t bytes) {
   uint64_t offset = state_.log.end();
   state_.log.extend(bytes);
   for (size_t block = 0; block < good_; ++block) {
@@ -335,19 +335,6 @@ void Acceptance::commit() {
   }
   kinds_.cut(state_.blocks.size());
   state_.kinds = std::move(kinds_);
-  state_.rule_probes = validation_.parents.probes();
-  for (const Claim &claim : unverified_)
-    if (claim.spend < spends)
-      validation_.unverified.add({claim.row, first_spend + claim.spend, claim.name});
-}
-
-// Before the blocks are there: of those that were refused nothing is entered.
-void Acceptance::enter_keys() {
-  const uint32_t end = static_cast<uint32_t>(state_.blocks.size() + good_);
-  if (const size_t n = blocks_.confirm_begin(good_); n > 0)
-    state_.keys.puzzle_hashes.insert(blocks_.confirms + kNameBytes, kConfirmBytes, n, first_row_);
-  for (const Candidate &each : odd_parents_)
-    if (each.place < end) state_.keys.odd_parents.insert(each.key, 0, 1, each.place);
 }
 
 }  // namespace cdb::coin_log

@@ -83,11 +83,10 @@ Checkpoints::Written Checkpoints::write(Manifest manifest, const Section &sectio
                                         const State &state) const {
   std::array<Runs, kIndexes> runs;
   Runs replaced;
+  const Extent covered = {manifest.covered_rows, manifest.covered_blocks};
   manifest.runs.clear();
   each_index(state, [&](IndexOf index, const auto &tables) {
-    const uint64_t places =
-        index == IndexOf::kOddParents ? manifest.covered_blocks : manifest.covered_rows;
-    Sealing sealing(directory_, index, tables.runs, static_cast<uint32_t>(places),
+    Sealing sealing(directory_, index, tables.runs, covered.end(places_of(index)),
                     manifest.next_run);
     sealing.add(tables.sealing);
     sealing.merge(options_.merge_runs);

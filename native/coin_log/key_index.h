@@ -46,17 +46,4 @@ class KeyIndex {
   mutable std::atomic<uint64_t> probes_{0};
 };
 
-// The secondary keys of a database that has them.
-struct Keys {
-  // is_on: whether it has.
-  Keys(const NameBits &bits, bool on) : is_on(on), puzzle_hashes(bits), odd_parents(bits) {}
-
-  uint64_t probes() const { return puzzle_hashes.probes() + odd_parents.probes(); }
-
-  bool is_on;
-  KeyIndex puzzle_hashes;
-  // Of coins whose parent neither their block spends nor, as a reward's, tells it (query.h).
-  KeyIndex odd_parents;
-};
-
 }  // namespace cdb::coin_log

@@ -67,7 +67,7 @@ Opening::Opening(const Directory &directory, const cdb_coin_log_options &options
     acked_.mend();
   }
   take_up_rewind();
-  if (has_all_derived_files() && manifest().has_keys == state_.keys.is_on)
+  if (has_all_derived_files() && manifest().has_keys == state_.keys.are_on())
     load_derived();
   else
     forget_derived();
@@ -92,7 +92,7 @@ void Opening::take_up_rewind() {
   state_.last_rewind = rewind;
   checkpoints_.take_up_rewind(rewind);
   if (is_of_before || manifest().covered_bytes > rewind.offset)
-    checkpoints_.uncover(state_.keys.is_on);
+    checkpoints_.uncover(state_.keys.are_on());
   if (store_.is_read_only()) return;
   acked_.set(rewind.offset, rewind.epoch);
   acked_.sync();
@@ -108,7 +108,7 @@ bool Opening::has_all_derived_files() const {
 
 // The files that are left must not be taken for those that are about to be made.
 void Opening::forget_derived() {
-  checkpoints_.uncover(state_.keys.is_on);
+  checkpoints_.uncover(state_.keys.are_on());
   if (!store_.is_read_only()) checkpoints_.write_manifest();
 }
 

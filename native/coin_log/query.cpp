@@ -25,7 +25,7 @@ Query::Query(const State &state, const cdb_query &query, const uint8_t *values, 
       query_(query),
       values_(distinct_names(values, n)),
       n_values_(values_.size() / kNameBytes) {
-  if (!state.keys.is_on && (query.key == CDB_PUZZLE_HASH || query.key == CDB_PARENT))
+  if (!state.keys.are_on() && (query.key == CDB_PUZZLE_HASH || query.key == CDB_PARENT))
     throw Failure(CDB_INVALID, "", "it was opened without secondary keys");
   first_row_ = state.first_row_of(block_from(query.first_confirmed));
   end_row_ = state.first_row_of(block_from(query.last_confirmed + 1));
@@ -70,7 +70,7 @@ void Query::choose_by_name(const uint8_t *names, size_t n) {
 
 void Query::choose_by_puzzle_hash() {
   std::vector<Candidate> candidates;
-  state_.keys.puzzle_hashes.find_all(values_.data(), n_values_, first_row_, end_row_, &candidates);
+  state_.keys.of(IndexOf::kPuzzleHashes).find_all(values_.data(), n_values_, first_row_, end_row_, &candidates);
   for (const Candidate &each : candidates) choose(each.place, each.key);
 }
 
@@ -78,7 +78,7 @@ void Query::choose_by_parent() {
   if (first_row_ >= end_row_) return;
   const uint32_t n_blocks = static_cast<uint32_t>(state_.blocks.size());
   std::vector<Candidate> blocks;
-  state_.keys.odd_parents.find_all(values_.data(), n_values_, 0, n_blocks, &blocks);
+  state_.keys.of(IndexOf::kOddParents).find_all(values_.data(), n_values_, 0, n_blocks, &blocks);
   std::vector<uint32_t> rows(n_values_);
   state_.find_rows(values_.data(), n_values_, rows.data());
   const auto add = [&](size_t block, const uint8_t *parent) {

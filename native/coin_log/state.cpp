@@ -11,6 +11,8 @@ namespace cdb::coin_log {
 
 namespace {
 
+constexpr size_t kMostCoinBytes = kNameBytes + 12;  // in a record
+
 // Each thread waits for its own reads.
 thread_local ColdReads cold_reads;
 
@@ -36,8 +38,7 @@ void State::cut(size_t n_blocks) {
   spent.resize(row_count);
   block_hints.resize((size_t{row_count} + 63) / 64);
   kinds.cut(n_blocks);
-  keys.puzzle_hashes.cut(row_count);
-  keys.odd_parents.cut(static_cast<uint32_t>(n_blocks));
+  keys.cut(extent());
   checked_records.resize(n_blocks);
   log.set_end(offset);
 }
@@ -77,7 +78,9 @@ std::pair<uint64_t, uint64_t> State::range(int64_t first_index, int64_t last_ind
 
 size_t State::block_of(uint32_t row) const {
   const size_t hint = row / 64;
-  const auto first = blocks.begin() + block_hints[hint];
+  const size_t likely = block_hints[hint];  // of most rows, where blocks are large
+  if (likely + 1 == blocks.size() || row < blocks[likely + 1].first_row) return likely;
+  const auto first = blocks.begin() + static_cast<ptrdiff_t>(likely);
   const auto last =
       hint + 1 < block_hints.size() ? blocks.begin() + block_hints[hint + 1] + 1 : blocks.end();
   const auto above = std::upper_bound(first, last, row, [](uint32_t wanted, const BlockLine &line) {
@@ -98,10 +101,9 @@ void State::fetch(const uint32_t *rows, size_t n, CoinView *views, bool passing)
     coins[i] = log.at(line.offset) + line.geometry.coins_at() + place * line.geometry.coin_bytes();
     views[i].row = rows[i];
     views[i].block = static_cast<uint32_t>(block);
-    prefetch(coins[i]);
-    prefetch(coins[i] + line.geometry.coin_bytes() - 1);
   }
-  if (!passing && cold_reads.are_likely(n)) cold_reads.announce(coins, n, kNameBytes + 12);
+  prefetch_all(coins, n, kMostCoinBytes);
+  if (!passing && cold_reads.are_likely(n)) cold_reads.announce(coins, n, kMostCoinBytes);
   for (size_t i = 0; i < n; ++i) {
     const BlockLine &line = blocks[views[i].block];
     const Geometry &geometry = line.geometry;
@@ -112,9 +114,8 @@ void State::fetch(const uint32_t *rows, size_t n, CoinView *views, bool passing)
     views[i].amount = load_narrow(amount, geometry.amount_bytes);
     views[i].parent = parents[i] = log.at(line.offset) + geometry.parent_at(parent);
     if (parent >= geometry.whole_parents()) rewards[n_rewards++] = i;
-    prefetch(parents[i]);
-    prefetch(parents[i] + kNameBytes - 1);
   }
+  prefetch_all(parents, n, kNameBytes);
   if (!passing && cold_reads.are_likely(n)) cold_reads.announce(parents, n, kNameBytes);
   for (size_t k = 0; k < n_rewards; ++k) compose_parent(parents[rewards[k]], &views[rewards[k]]);
 }

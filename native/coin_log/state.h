@@ -8,7 +8,7 @@
 #include "failure.h"
 #include "history.h"
 #include "index.h"
-#include "key_index.h"
+#include "keys.h"
 #include "log.h"
 #include "spent_rows.h"
 
@@ -88,6 +88,7 @@ class State {
   // Of the record before the block's; 0 for the first one.
   uint64_t checksum_before(size_t block) const;
   size_t block_of(uint32_t row) const;
+  Extent extent() const { return {row_count, blocks.size()}; }
   // 0 while there is no block.
   uint32_t newest_index() const { return blocks.empty() ? 0 : blocks.back().index; }
 
@@ -135,8 +136,7 @@ class State {
 template <typename State, typename Visit>
 void each_index(State &state, Visit visit) {
   visit(IndexOf::kNames, state.index.tables());
-  visit(IndexOf::kPuzzleHashes, state.keys.puzzle_hashes.tables());
-  visit(IndexOf::kOddParents, state.keys.odd_parents.tables());
+  for (const KeyKind &kind : kKeyKinds) visit(kind.index, state.keys.of(kind.index).tables());
 }
 
 }  // namespace cdb::coin_log

@@ -35,7 +35,7 @@ cdb_coin_log_totals Store::totals() const {
           state_.row_count,
           state_.newest_index(),
           state_.log.end(),
-          state_.keys.is_on ? uint64_t{1} : uint64_t{0},
+          state_.keys.are_on() ? uint64_t{1} : uint64_t{0},
           n_runs(state_),
           state_.checked_records.count(),
           state_.index.probes() + state_.keys.probes() + state_.rule_probes};
