@@ -244,6 +244,14 @@ def largest_file(size_bytes: int) -> Iterator[None]:
         signal.signal(signal.SIGXFSZ, handler)
 
 
+@pytest.fixture
+def disk_path() -> Iterator[Path]:
+    """An empty directory on a disk, also where scripts/in-memory has temporary files elsewhere."""
+    disk = Path("/var/tmp")  # noqa: S108 - of files that outlive a start of the machine
+    with tempfile.TemporaryDirectory(dir=disk if disk.is_dir() else None) as directory:
+        yield Path(directory)
+
+
 @pytest.fixture(scope="session")
 def command_server() -> Iterator[Path]:
     """The socket of a process that runs commands."""

@@ -25,9 +25,9 @@ def test_the_time_of_all_threads() -> None:
     assert Meter().cpu_seconds() < meter.cpu_seconds()
 
 
-def test_bytes_written(tmp_path: Path) -> None:
+def test_bytes_written(disk_path: Path) -> None:
     meter = Meter()
-    (tmp_path / "file").write_bytes(bytes(FILE_BYTES))
+    (disk_path / "file").write_bytes(bytes(FILE_BYTES))
     written = meter.bytes_written()
     assert written is not None
     assert FILE_BYTES <= written < 1.1 * FILE_BYTES
@@ -39,13 +39,13 @@ def test_the_peak_is_not_the_parents() -> None:
     assert 1_000_000 < peak_bytes < len(big)
 
 
-def test_filled_and_dropped(tmp_path: Path) -> None:
+def test_filled_and_dropped(disk_path: Path) -> None:
     mounts = [line.split() for line in Path("/proc/self/mounts").read_text().splitlines()]
     kinds = {where: kind for _, where, kind, *_ in mounts}
-    nearest = next(kinds[str(each)] for each in tmp_path.parents if str(each) in kinds)
+    nearest = next(kinds[str(each)] for each in disk_path.parents if str(each) in kinds)
     if nearest in ("tmpfs", "ramfs"):
         pytest.skip("its files are on no disk")
-    path = tmp_path / "file"
+    path = disk_path / "file"
     path.write_bytes(bytes(FILE_BYTES))
     page_cache.drop([path])
     meter = Meter()

@@ -47,8 +47,8 @@ def preloaded() -> Preloaded:
 
 
 @pytest.mark.skipif(not LIBRARY.exists(), reason="the sync counter isn't built")
-def test_sync_calls(tmp_path: Path) -> None:
-    calls = fresh_within(COUNTING, sync_often, str(tmp_path))
+def test_sync_calls(disk_path: Path) -> None:
+    calls = fresh_within(COUNTING, sync_often, str(disk_path))
     assert calls == SyncCalls(fsync=2, fdatasync=3, sync_file_range=0, msync=1)
 
 
@@ -69,9 +69,9 @@ def test_preloaded_beside_others(monkeypatch: pytest.MonkeyPatch) -> None:
     assert counting_syncs() == {}
 
 
-def test_the_disk_is_metered(tmp_path: Path) -> None:
-    path = tmp_path / "file"
-    meter = Meter(tmp_path)
+def test_the_disk_is_metered(disk_path: Path) -> None:
+    path = disk_path / "file"
+    meter = Meter(disk_path)
     with path.open("wb") as stream:
         stream.write(os.urandom(FILE_BYTES))
         stream.flush()
@@ -92,10 +92,10 @@ def test_a_meter_of_no_disk() -> None:
     assert meter.disk_bytes_written() is None
 
 
-def test_what_is_read(tmp_path: Path) -> None:
-    (tmp_path / "file").write_bytes(bytes(FILE_BYTES))
+def test_what_is_read(disk_path: Path) -> None:
+    (disk_path / "file").write_bytes(bytes(FILE_BYTES))
     meter = Meter()
-    (tmp_path / "file").read_bytes()
+    (disk_path / "file").read_bytes()
     read = meter.bytes_read()
     if read is None:
         pytest.skip("this system doesn't count it")
@@ -120,12 +120,12 @@ def test_allocated_bytes(tmp_path: Path) -> None:
     assert PAGE_BYTES <= allocated_bytes(tmp_path) < FILE_BYTES
 
 
-def test_what_of_a_file_is_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_of_a_file_is_in_memory(disk_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(page_cache, "_WINDOW_BYTES", FILE_BYTES // 4)
-    path = tmp_path / "file"
+    path = disk_path / "file"
     path.write_bytes(os.urandom(FILE_BYTES + 1))
-    (tmp_path / "empty").touch()
-    assert page_cache.resident_bytes([tmp_path / "empty"]) == 0
+    (disk_path / "empty").touch()
+    assert page_cache.resident_bytes([disk_path / "empty"]) == 0
     assert page_cache.resident_bytes([path]) == FILE_BYTES + PAGE_BYTES
     page_cache.drop([path])
     resident = page_cache.resident_bytes([path])

@@ -34,8 +34,8 @@ def made_block(index: int, random: Random) -> PackedBlocks:
 
 @pytest.mark.parametrize("key", [CoinKey.NAME, CoinKey.PUZZLE_HASH])
 @pytest.mark.parametrize("at_once", [True, False], ids=["at once", "one by one"])
-def test_a_record_is_read_at_once(tmp_path: Path, key: CoinKey, at_once: bool) -> None:
-    path, random, values = tmp_path / "database", Random(1), list[bytes]()
+def test_a_record_is_read_at_once(disk_path: Path, key: CoinKey, at_once: bool) -> None:
+    path, random, values = disk_path / "database", Random(1), list[bytes]()
     with INDEXED(path, sizes=Sizes(memtable_coins=COINS * BLOCKS)) as schema:
         for index in range(BLOCKS):
             block = made_block(index, random)
