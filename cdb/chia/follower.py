@@ -190,7 +190,7 @@ class Follower:
         """Apply an effect in the thread. A task of its own: nobody's end cuts it short."""
         try:
             self._check_open()
-            await asyncio.wrap_future(self._worker.submit(lambda: self._apply(effect)))
+            await self._worker.outcome(lambda: self._apply(effect))
             self._note(operations)
         finally:
             self._settling = None
