@@ -21,7 +21,7 @@ from cdb.chia.follower import Follower
 from cdb.chia.opening import follower_of
 from cdb.chia.operation import Block
 from cdb.chia.questions import ANY, UNSPENT, changes_above, lineages, n_unspent, page
-from cdb.chia.rules import check_additions, check_removals, merged
+from cdb.chia.rules import check, merged
 from cdb.chia.signatures import check_signatures
 from cdb.chia.worker import SMALL_COINS
 from cdb.coin_query import COIN_BYTES, MAX_INDEX, CoinKey, CoinQuery
@@ -114,8 +114,8 @@ class CoinStore:
             if timestamp is None:
                 timestamp = former.timestamp if former is not None else 0
             block = Block(int(height), int(timestamp), convert.joined(sorted(spends)), confirms)
-            check = partial(_check, view, block, len(spends))
-            await self._follower.read(check, block.n_coins)
+            checking = partial(check, view, block, len(spends))
+            await self._follower.read(checking, block.n_coins)
             if former is not None:
                 block = merged(former, block)
             await self._follower.stage(self.db_wrapper, connection, view, block.height, block)
@@ -308,19 +308,16 @@ class CoinStore:
     async def _hinted(self, hints: list[bytes]) -> bytes:
         """The names of the coins with these hints."""
         marks = ",".join("?" * len(hints))
-        # Joined by SQLite: tens of thousands of rows would cost more than the search.
+        # Tens of thousands of rows: SQLite joins them, and reads them in the order of its pages.
         select = (
-            "SELECT CAST(group_concat(coin_id, '') AS BLOB) FROM hints INDEXED BY hint_index"
-            f" WHERE hint IN ({marks}) AND length(coin_id) = {NAME_BYTES}"
+            "SELECT CAST(group_concat(coin_id, '') AS BLOB) FROM ("
+            f"SELECT rowid AS place FROM hints INDEXED BY hint_index WHERE hint IN ({marks})"
+            " ORDER BY place) CROSS JOIN hints ON hints.rowid = place"
+            f" WHERE length(coin_id) = {NAME_BYTES}"
         )
         async with self.db_wrapper.reader_no_transaction() as connection:
             [(names,)] = await connection.execute_fetchall(select, tuple(hints))
         return names or b""
-
-
-def _check(view: QueriesPacked, block: Block, n_removals: int) -> None:
-    check_additions(view, block)
-    check_removals(view, block, n_removals)
 
 
 def _assert(condition: bool) -> None:
