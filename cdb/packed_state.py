@@ -110,7 +110,11 @@ def ascending(ends: "array[int]", entries: Packed, entry_bytes: int) -> "array[i
 
 
 def gathered(order: "array[int]", items: Packed, item_bytes: int) -> bytearray:
-    """The items, without gaps, in the order of these places."""
+    """The items, without gaps, in the order of these places. Raises ValueError unless they are as
+    many."""
+    if len(items) != item_bytes * len(order):
+        problem = f"{len(items)} bytes, and {item_bytes * len(order)} belong there"
+        raise ValueError(f"items to put in order have {problem}")
     native = _native()
     if native is None:
         pieces = (items[item_bytes * place : item_bytes * (place + 1)] for place in order)

@@ -391,6 +391,9 @@ def test_entries_are_ordered_within_their_blocks() -> None:
     assert packed_state.gathered(order, b"012345", 1) == b"102354"
     assert packed_state.ascending(array("Q"), b"", 2).tolist() == []
     assert packed_state.gathered(array("I"), b"", 2) == b""
+    for items in (entries[:-1], entries + b"x"):
+        with pytest.raises(ValueError, match="items to put in order have"):
+            packed_state.gathered(order, items, 2)
 
 
 def test_a_spend_that_is_not_found_is_false_whatever_its_info_says() -> None:
