@@ -95,6 +95,38 @@ def check_canonical(blocks: PackedBlocks) -> PackedBlocks:
     return blocks
 
 
+def ascending(ends: "array[int]", entries: Packed, entry_bytes: int) -> "array[int]":
+    """The places of blocks' entries, block by block, within one as they ascend; 4 bytes each."""
+    native = _native()
+    if native is None:
+        return _ascending(ends, entries, entry_bytes)
+    order = array("I", bytes(4 * (ends[-1] if ends else 0)))
+    entry_array = native.ffi.from_buffer("uint8_t[]", entries)
+    places = native.ffi.from_buffer("uint32_t[]", order)
+    native.lib.cdb_order_entries(
+        len(ends), *_numbers(native, ends), entry_array, entry_bytes, places
+    )
+    return order
+
+
+def gathered(order: "array[int]", items: Packed, item_bytes: int) -> bytearray:
+    """The items, without gaps, in the order of these places. Raises ValueError unless they are as
+    many."""
+    if len(items) != item_bytes * len(order):
+        problem = f"{len(items)} bytes, and {item_bytes * len(order)} belong there"
+        raise ValueError(f"items to put in order have {problem}")
+    native = _native()
+    if native is None:
+        pieces = (items[item_bytes * place : item_bytes * (place + 1)] for place in order)
+        return bytearray(b"".join(pieces))
+    result = bytearray(item_bytes * len(order))
+    arrays = (native.ffi.from_buffer("uint8_t[]", each) for each in (items, result))
+    places = native.ffi.from_buffer("uint32_t[]", order)
+    item_array, result_array = arrays
+    native.lib.cdb_gather(len(order), places, item_array, item_bytes, result_array)
+    return result
+
+
 def first_false_spend(blocks: PackedBlocks, infos: Packed, found: Packed) -> int | None:
     """The place of the first block with a spend that is not found, or is not spent by that block.
 
@@ -154,6 +186,15 @@ def _first_unsorted(ends: "array[int]", entries: Packed, entry_bytes: int) -> in
             return place
         start = end
     return None
+
+
+def _ascending(ends: "array[int]", entries: Packed, entry_bytes: int) -> "array[int]":
+    order = array("I")
+    for start, end in pairwise([0, *ends]):
+        held = bytes(entries[entry_bytes * start : entry_bytes * end])
+        slices = [held[at : at + entry_bytes] for at in range(0, len(held), entry_bytes)]
+        order.extend(start + n for n in sorted(range(end - start), key=slices.__getitem__))
+    return order
 
 
 def _first_false_spend(blocks: PackedBlocks, infos: Packed, found: Packed) -> int | None:

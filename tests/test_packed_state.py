@@ -382,6 +382,20 @@ def test_what_ascends() -> None:
     assert packed_state.first_unsorted(array("Q"), b"", 72) is None
 
 
+def test_entries_are_ordered_within_their_blocks() -> None:
+    entries = b"".join([b"\x02b", b"\x02a", b"\xffa", b"\x00z", b"\x80y", b"\x01x"])
+    order = packed_state.ascending(array("Q", [0, 3, 3, 6]), entries, 2)
+    assert order.itemsize == 4
+    assert order.tolist() == [1, 0, 2, 3, 5, 4]
+    assert packed_state.gathered(order, entries, 2) == (b"\x02a\x02b\xffa\x00z\x01x\x80y")
+    assert packed_state.gathered(order, b"012345", 1) == b"102354"
+    assert packed_state.ascending(array("Q"), b"", 2).tolist() == []
+    assert packed_state.gathered(array("I"), b"", 2) == b""
+    for items in (entries[:-1], entries + b"x"):
+        with pytest.raises(ValueError, match="items to put in order have"):
+            packed_state.gathered(order, items, 2)
+
+
 def test_a_spend_that_is_not_found_is_false_whatever_its_info_says() -> None:
     block = replace(CHAIN[0], index=7, spends=[NAMES[0], NAMES[1]], confirms=[])
     blocks = PackedBlocks.of([CHAIN[2], block])

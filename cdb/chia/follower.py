@@ -19,11 +19,10 @@ from cdb.chia import ops_table
 from cdb.chia.keeping import are_kept
 from cdb.chia.log import Log, apply, block_of, tip_up_to
 from cdb.chia.operation import Block, Effect, Operation, Tip, effect_of
-from cdb.chia.overlay import Overlay
+from cdb.chia.overlay import Overlay, View
 from cdb.chia.worker import Worker
 from cdb.coins import MAX_U32
 from cdb.errors import CdbError, DatabaseClosedError
-from cdb.schemas.protocol import QueriesPacked
 
 T = TypeVar("T")
 
@@ -59,7 +58,7 @@ class Follower:
         self._flush_at = monotonic() + FLUSH_SECONDS
         self._unflushed = 0
 
-    async def view(self, wrapper: Any) -> QueriesPacked:
+    async def view(self, wrapper: Any) -> View:
         """The coins as the task that asks has to see them: committed, and its own."""
         self._check_open()
         if self._staged or self._settling is not None:
@@ -73,11 +72,11 @@ class Follower:
         self._check_open()
         return await self._worker.run(call, n_coins)
 
-    def newest(self, view: QueriesPacked) -> Tip:
+    def newest(self, view: View) -> Tip:
         """The newest block of a view that has coins."""
         return self._tip_below(view, MAX_U32 + 1)
 
-    def newest_block(self, view: QueriesPacked) -> Block:
+    def newest_block(self, view: View) -> Block:
         """The same with its contents."""
         if isinstance(view, Overlay) and view.newest is not None:
             return view.newest
@@ -87,7 +86,7 @@ class Follower:
         self,
         wrapper: Any,
         connection: Any,
-        view: QueriesPacked,
+        view: View,
         height: int,
         block: Block | None,
     ) -> None:
@@ -190,7 +189,7 @@ class Follower:
         """Apply an effect in the thread. A task of its own: nobody's end cuts it short."""
         try:
             self._check_open()
-            await asyncio.wrap_future(self._worker.submit(lambda: self._apply(effect)))
+            await self._worker.outcome(lambda: self._apply(effect))
             self._note(operations)
         finally:
             self._settling = None
@@ -227,7 +226,7 @@ class Follower:
 
     # What the writer sees.
 
-    async def _own_view(self, connection: Any) -> QueriesPacked:
+    async def _own_view(self, connection: Any) -> View:
         """What the writer's task sees: without what its transactions have undone."""
         newest = await ops_table.newest_number(connection)
         if self._staged[-1].number > newest:
@@ -239,7 +238,7 @@ class Follower:
             self._overlay = Overlay(self._log, self._staged)
         return self._overlay
 
-    def _tip_below(self, view: QueriesPacked, height: int) -> Tip:
+    def _tip_below(self, view: View, height: int) -> Tip:
         """The newest block of a view that has coins and is below a height."""
         if isinstance(view, Overlay):
             newest = view.newest_below(height)

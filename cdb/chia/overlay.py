@@ -6,13 +6,22 @@ writes reads here, and it asks for little.
 
 from collections.abc import Iterable, Iterator
 from struct import iter_unpack, pack
+from typing import Protocol
 
 from cdb.chia.operation import Block, Operation
 from cdb.chia.rows import CONFIRMED, NAME, PARENT, PUZZLE_HASH, SPENT, Row, changed_at, coin_rows
 from cdb.coin_query import COIN_FORMAT, CoinKey, CoinQuery
 from cdb.coins import MAX_U32, NAME_BYTES
-from cdb.packed import CONFIRM_BYTES, Packed
+from cdb.packed import CONFIRM_BYTES, INFO_BYTES, INFO_FORMAT, Packed
 from cdb.schemas.protocol import QueriesPacked
+
+
+class View(QueriesPacked, Protocol):
+    """The coins as one task has to see them: a log's, or an Overlay's."""
+
+    def coin_infos_packed(self, coin_names: bytes, /) -> tuple[Packed, Packed]:
+        """See ReadsPacked."""
+        ...
 
 
 class Overlay:
@@ -60,6 +69,14 @@ class Overlay:
         rows = [row for row in self._all(query) if _is_wanted(query, row)]
         rows.sort(key=_by_change if query.by_change else _by_confirm)
         return b"".join(pack(COIN_FORMAT, *row) for row in rows[: query.limit])
+
+    def coin_infos_packed(self, coin_names: bytes) -> tuple[bytes, bytes]:
+        """See ReadsPacked."""
+        coins = coin_rows(self.coins_packed(CoinQuery(CoinKey.NAME, coin_names)))
+        infos = {row[NAME]: pack(INFO_FORMAT, *row[PARENT : SPENT + 1]) for row in coins}
+        found = [infos.get(name) for name in _names(coin_names)]
+        unknown = bytes(INFO_BYTES)
+        return b"".join([info or unknown for info in found]), bytes(map(bool, found))
 
     def _put(self, block: Block) -> None:
         self._blocks.append(block)

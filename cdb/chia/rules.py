@@ -1,37 +1,33 @@
 """What chia's coin store refuses of a block, with chia's own errors."""
 
 import sqlite3
-from struct import calcsize
 
 from cdb.chia.operation import Block
-from cdb.coin_query import COIN_BYTES, CoinKey, CoinQuery
+from cdb.chia.overlay import View
 from cdb.coins import NAME_BYTES
-from cdb.packed import CONFIRM_BYTES
-from cdb.schemas.protocol import QueriesPacked
+from cdb.packed import CONFIRM_BYTES, INFO_BYTES
 
 _WORD = 4
-_SPENT_WORD = calcsize("=32s32s32sQI") // _WORD
-"""Where a packed coin has its spent index."""
+_SPENT_WORD = INFO_BYTES // _WORD - 1
+"""Where a packed info has its spent index."""
 
 
-def check_additions(view: QueriesPacked, block: Block) -> None:
-    """Raise sqlite3.IntegrityError if a coin is there already, or twice in the block."""
-    names = _separate(block.names)
-    known = CoinQuery(CoinKey.NAME, block.names, limit=1)
-    if len(set(names)) != len(names) or (names and view.coins_packed(known)):
-        raise sqlite3.IntegrityError("UNIQUE constraint failed: coin_record.coin_name")
+def check(view: View, block: Block, n_removals: int) -> None:
+    """Raise what chia does for a block that a view's coins don't allow, after one look-up of all.
 
-
-def check_removals(view: QueriesPacked, block: Block, n_removals: int) -> None:
-    """Raise ValueError if a coin is missing, spent, or named twice.
-
-    n_removals: how many were asked for, which may be more than the block's.
+    sqlite3.IntegrityError if a coin is there already, or twice in the block; ValueError if one that
+    it spends is missing, spent, or named twice. n_removals: how many were asked for, which may be
+    more than the block's.
     """
-    spends = set(_separate(block.spends))
-    outside = spends.difference(_separate(block.names))
-    found = view.coins_packed(CoinQuery(CoinKey.NAME, b"".join(outside)))
-    spent = memoryview(found).cast("I")[_SPENT_WORD :: COIN_BYTES // _WORD].tolist()
-    n_unspent = len(spends) - len(outside) + spent.count(0)
+    names, spends = _separate(block.names), set(_separate(block.spends))
+    own = set(names)
+    outside = spends - own
+    infos, found = view.coin_infos_packed(b"".join([block.names, *outside]))
+    if len(own) != len(names) or any(found[: len(names)]):
+        raise sqlite3.IntegrityError("UNIQUE constraint failed: coin_record.coin_name")
+    spent = memoryview(infos).cast("I")[_SPENT_WORD :: INFO_BYTES // _WORD].tolist()
+    n_spent = len(spent) - spent.count(0)
+    n_unspent = len(spends) - len(outside) + sum(found) - n_spent
     if n_unspent != n_removals:
         problem = f"total updates {n_unspent} expected {n_removals}"
         raise ValueError(f"Invalid operation to set spent, {problem}")

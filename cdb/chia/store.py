@@ -6,7 +6,7 @@ come in rising order; the newest may be extended.
 """
 
 import logging
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from functools import partial
 from time import monotonic
@@ -21,12 +21,12 @@ from cdb.chia.follower import Follower
 from cdb.chia.opening import follower_of
 from cdb.chia.operation import Block
 from cdb.chia.questions import ANY, UNSPENT, changes_above, lineages, n_unspent, page
-from cdb.chia.rows import Row, coin_rows
-from cdb.chia.rules import check_additions, check_removals, merged
+from cdb.chia.rules import check, merged
 from cdb.chia.signatures import check_signatures
 from cdb.chia.worker import SMALL_COINS
 from cdb.coin_query import COIN_BYTES, MAX_INDEX, CoinKey, CoinQuery
 from cdb.coins import MAX_U64, NAME_BYTES
+from cdb.packed import Packed
 from cdb.schemas.protocol import QueriesPacked
 
 log = logging.getLogger(__name__)
@@ -114,8 +114,8 @@ class CoinStore:
             if timestamp is None:
                 timestamp = former.timestamp if former is not None else 0
             block = Block(int(height), int(timestamp), convert.joined(sorted(spends)), confirms)
-            check = partial(_check, view, block, len(spends))
-            await self._follower.read(check, block.n_coins)
+            checking = partial(check, view, block, len(spends))
+            await self._follower.read(checking, block.n_coins)
             if former is not None:
                 block = merged(former, block)
             await self._follower.stage(self.db_wrapper, connection, view, block.height, block)
@@ -284,21 +284,21 @@ class CoinStore:
     async def _states(self, query: CoinQuery) -> list[CoinState]:
         return await self._answer(query, convert.states)
 
-    async def _answer(self, query: CoinQuery, make: Callable[[Iterable[Row]], list[T]]) -> list[T]:
+    async def _answer(self, query: CoinQuery, make: Callable[[Packed], list[T]]) -> list[T]:
         """The coins of a query, on the loop where they turn out to be few."""
         view = await self._follower.view(self.db_wrapper)
         read = self._follower.read
         n_values = len(query.values) // NAME_BYTES
         if query.key is CoinKey.NAME:
-            return await read(lambda: make(coin_rows(view.coins_packed(query))), n_values)
+            return await read(lambda: make(view.coins_packed(query)), n_values)
         few = query
         if query.limit is None or query.limit > SMALL_COINS:
             few = replace(query, limit=SMALL_COINS + 1)
         if n_values <= SMALL_COINS:
             coins = await read(lambda: view.coins_packed(few), n_values)
             if few is query or len(coins) <= SMALL_COINS * COIN_BYTES:
-                return make(coin_rows(coins))
-        return await read(lambda: make(coin_rows(view.coins_packed(query))), _MAX_ITEMS)
+                return make(coins)
+        return await read(lambda: make(view.coins_packed(query)), _MAX_ITEMS)
 
     async def _ask(self, question: Callable[[QueriesPacked], T]) -> T:
         """The answer to a question about any number of coins."""
@@ -308,15 +308,16 @@ class CoinStore:
     async def _hinted(self, hints: list[bytes]) -> bytes:
         """The names of the coins with these hints."""
         marks = ",".join("?" * len(hints))
-        select = f"SELECT coin_id FROM hints INDEXED BY hint_index WHERE hint IN ({marks})"
+        # Tens of thousands of rows: SQLite joins them, and reads them in the order of its pages.
+        select = (
+            "SELECT CAST(group_concat(coin_id, '') AS BLOB) FROM ("
+            f"SELECT rowid AS place FROM hints INDEXED BY hint_index WHERE hint IN ({marks})"
+            " ORDER BY place) CROSS JOIN hints ON hints.rowid = place"
+            f" WHERE length(coin_id) = {NAME_BYTES}"
+        )
         async with self.db_wrapper.reader_no_transaction() as connection:
-            rows = await connection.execute_fetchall(select, tuple(hints))
-        return convert.joined(name for (name,) in rows)
-
-
-def _check(view: QueriesPacked, block: Block, n_removals: int) -> None:
-    check_additions(view, block)
-    check_removals(view, block, n_removals)
+            [(names,)] = await connection.execute_fetchall(select, tuple(hints))
+        return names or b""
 
 
 def _assert(condition: bool) -> None:

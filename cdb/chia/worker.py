@@ -7,7 +7,8 @@ calls took lately has to tell.
 
 import asyncio
 from collections.abc import Callable
-from concurrent.futures import Future
+from contextlib import suppress
+from functools import partial
 from queue import SimpleQueue
 from threading import Thread
 from time import perf_counter
@@ -22,7 +23,8 @@ _QUICK_CALLS = 30
 """So many quick ones in a row, in the thread, and calls come back to the loop."""
 
 
-_Call = tuple["Future[Any]", Callable[[], Any]]
+_Call = tuple["asyncio.Future[Any] | None", Callable[[], Any]]
+"""What is told of its outcome, if anybody is, and the call."""
 
 
 class Worker:
@@ -65,26 +67,33 @@ class Worker:
             elif self._calls_to_prove:
                 self._calls_to_prove -= 1
 
-    def submit(self, call: Callable[[], T]) -> "Future[T]":
-        """Have the thread make a call, which is of no small number of coins."""
-        future: Future[T] = Future()
-        self._n_submitted += 1
-        self._calls.put((future, call))
-        return future
+    def submit(self, call: Callable[[], object]) -> None:
+        """Have the thread make a call, which is of no small number of coins; nobody is told."""
+        self._put(None, call)
+
+    async def outcome(self, call: Callable[[], T]) -> T:
+        """The same, and what it gives. Cancelled before the thread comes to it, it is not made."""
+        future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+        self._put(future, call)
+        return await future
 
     async def run(self, call: Callable[[], T], n_coins: int) -> T:
         """What a call gives, made where it belongs."""
         if self.is_small(n_coins):
             return self.timed(call)
         if n_coins <= SMALL_COINS:
-            return await asyncio.wrap_future(self.submit(lambda: self.timed(call)))
-        return await asyncio.wrap_future(self.submit(call))
+            return await self.outcome(lambda: self.timed(call))
+        return await self.outcome(call)
+
+    def _put(self, future: "asyncio.Future[Any] | None", call: Callable[[], object]) -> None:
+        self._n_submitted += 1
+        self._calls.put((future, call))
 
     def end(self, last: Callable[[], None]) -> None:
         """Make one more call, after those that are under way, and no other; waits for nothing."""
         if not self.has_ended:
             self.has_ended = True
-            self._calls.put((Future(), last))
+            self._calls.put((None, last))
             self._calls.put(None)
 
     def join(self) -> None:
@@ -95,10 +104,24 @@ class Worker:
 def _work(calls: "SimpleQueue[_Call | None]", n_done: list[int]) -> None:
     while (item := calls.get()) is not None:
         future, call = item
-        if future.set_running_or_notify_cancel():
+        tell: partial[None] | None = None
+        if future is None or not future.cancelled():
             try:
-                future.set_result(call())
+                tell = partial(_set_result, future, call())
             except BaseException as error:
-                future.set_exception(error)
+                tell = partial(_set_exception, future, error)
         n_done[0] += 1
-        del item, future, call  # nothing is kept alive until the next one
+        if future is not None and tell is not None:
+            with suppress(RuntimeError):  # the loop was closed: nobody waits any more
+                future.get_loop().call_soon_threadsafe(tell)
+        del item, future, call, tell  # nothing is kept alive until the next one
+
+
+def _set_result(future: "asyncio.Future[Any] | None", result: object) -> None:
+    if future is not None and not future.done():
+        future.set_result(result)
+
+
+def _set_exception(future: "asyncio.Future[Any] | None", error: BaseException) -> None:
+    if future is not None and not future.done():
+        future.set_exception(error)

@@ -26,6 +26,7 @@ from cdb.migrate.verifying import TableDigest, digest_of_log
 from cdb.node.table import TABLES
 from cdb.progress import StepBar
 from cdb.rows.snapshot import Snapshot
+from cdb.rows.sqlite import PAGE_CACHE_BYTES
 from cdb.schemas import coin_log
 
 SLICE_SECONDS = 10.0
@@ -212,6 +213,8 @@ def _snapshots(path: Path, standing: Standing) -> Slices:
     @contextmanager
     def slices() -> Iterator[NodeCoins]:
         with Snapshot(path, TABLES) as snapshot, snapshot.reading():
+            # Spent coins lie all over the table.
+            snapshot.connection.execute(f"PRAGMA cache_size = -{PAGE_CACHE_BYTES // 1024}")
             yield NodeCoins(snapshot.connection, left_out=standing.left_out)
 
     return slices

@@ -1,23 +1,24 @@
 """A node's coin table as packed blocks, a range of heights at a time.
 
-Rows are read by the node's own indexes, within the transaction of whoever opened the connection. A
-row becomes no object but SQLite's: columns are joined, and what is odd is looked for, in whole.
+Rows are read by the node's own indexes, within the transaction of whoever opened the connection.
+SQLite joins what a block's rows hold: no row becomes an object, unless one of its chunk is odd.
 """
 
+import json
 import sqlite3
 from array import array
-from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import compress
-from operator import lt
-from typing import Any
+from itertools import accumulate
+from operator import ne
+from typing import Any, NamedTuple
 
-from cdb.coins import MAX_U32
+from cdb.coins import MAX_U32, NAME_BYTES
+from cdb.errors import InvariantError
 from cdb.migrate.oddities import Oddities, Oddity
 from cdb.node.table import COIN_TABLE
 from cdb.packed import CONFIRM_BYTES, PackedBlocks
-from cdb.packed_state import names_of
+from cdb.packed_state import ascending, gathered, names_of
 from cdb.rows.sqlite import from_signed, tables_of
 
 _HIGHEST = MAX_U32 - 1
@@ -25,9 +26,36 @@ _HIGHEST = MAX_U32 - 1
 CHUNK_ROWS = 10_000
 _REWARD_ZEROS = range(16, 28)
 _IS_ZERO = bytes([1]) + bytes(255)
+_AS_DIGITS = bytes.maketrans(b"\x00\x01", b"01")
 
 _Row = tuple[Any, ...]
-_CONFIRMED, _CONTENT, _NAME, _SPENT, _TIMESTAMP, _COINBASE = range(6)
+_ROWID, _CONFIRMED, _CONTENT, _NAME, _SPENT = range(5)
+_FINE_SQL = (
+    "typeof(confirmed_index) = 'integer' AND typeof(coin_name) = 'blob'"
+    " AND typeof(spent_index) = 'integer' AND typeof(timestamp) = 'integer'"
+    " AND typeof(coinbase) = 'integer'"
+    f" AND spent_index <= {_HIGHEST} AND NOT spent_index BETWEEN 1 AND confirmed_index - 1"
+)
+"""What no name is needed to see; _flaw has it all."""
+
+
+class _Confirmed(NamedTuple):
+    """What a block confirms, as SQLite joins it; n_fine: of so many rows."""
+
+    height: int
+    n: int
+    n_fine: int
+    confirms: bytes
+    names: bytes
+    spent: str
+    flags: str
+    first_timestamp: int
+    last_timestamp: int
+
+    @property
+    def timestamp(self) -> int:
+        """The latest, of 64 bits without a sign."""
+        return max(from_signed(self.first_timestamp), from_signed(self.last_timestamp))
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,33 +107,59 @@ class NodeCoins:
 
     def chunks(self, first: int, last: int, *, with_spends: bool = True) -> Iterator[Chunk]:
         """The blocks from one height to another, which are there as a whole."""
-        select = (
-            "SELECT confirmed_index, CAST(coin_parent || puzzle_hash || amount AS BLOB), coin_name,"
-            f" spent_index, timestamp, coinbase FROM {self.table}"
-            " WHERE confirmed_index >= ? AND confirmed_index < ? ORDER BY confirmed_index"
-        )
-        # A height that is no whole number is read with the block below it, and then found odd.
-        cursor = self.connection.execute(select, (first, last + 1))
-        held: list[_Row] = []
-        while rows := cursor.fetchmany(CHUNK_ROWS):
-            held += rows
-            newest = int(held[-1][_CONFIRMED])
-            complete = bisect_left(held, newest, key=_confirmed)
-            if complete:
-                yield self._chunk(held[:complete], first, newest - 1, with_spends=with_spends)
-                first, held = newest, held[complete:]
+        held: list[_Confirmed] = []
+        n_coins = 0
+        for block in self._confirmed(first, last):
+            # A height that is no whole number is read with the one below it, and then found odd.
+            if n_coins >= CHUNK_ROWS and int(block.height) > int(held[-1].height):
+                before = int(block.height) - 1
+                yield self._chunk(held, first, before, with_spends=with_spends)
+                first, held, n_coins = before + 1, [], 0
+            held.append(block)
+            n_coins += block.n
         yield self._chunk(held, first, last, with_spends=with_spends)
 
-    def _chunk(self, rows: list[_Row], first: int, last: int, *, with_spends: bool) -> Chunk:
+    def _chunk(
+        self, confirmed: list[_Confirmed], first: int, last: int, *, with_spends: bool
+    ) -> Chunk:
         oddities = Oddities()
-        coins = _Coins.of(rows)
+        coins = _Coins.of(confirmed)
         if coins is None:
-            coins = _Coins.of([row for row in rows if self._is_kept(row, oddities)])
-            assert coins is not None  # noqa: S101 - each row was looked at
-        spends = self._spends(first, last) if with_spends else []
+            odd = self._odd_rows(first, last, oddities)
+            coins = _Coins.of([*self._confirmed(first, last, without=odd)])
+            if coins is None:
+                problem = f"rows of {self.table} of heights {first} … {last} are odd as a whole"
+                raise InvariantError(problem)
+        spends = self._spends(first, last) if with_spends else {}
         coins.note(oddities)
         blocks = _blocks(coins, spends, oddities)
         return Chunk(last, blocks, coins.spent, oddities)
+
+    def _confirmed(
+        self, first: int, last: int, without: list[int] | None = None
+    ) -> Iterator[_Confirmed]:
+        """What blocks confirm, without some rows."""
+        less = "" if without is None else "AND rowid NOT IN (SELECT value FROM json_each(?))"
+        select = (
+            f"SELECT confirmed_index, count(*), sum({_FINE_SQL}),"
+            " CAST(group_concat(coin_parent || puzzle_hash || amount, '') AS BLOB),"
+            " CAST(group_concat(coin_name, '') AS BLOB), group_concat(spent_index),"
+            " group_concat(coinbase <> 0, ''), min(timestamp), max(timestamp)"
+            f" FROM {self.table} WHERE confirmed_index >= ? AND confirmed_index < ? {less}"
+            " GROUP BY confirmed_index"
+        )
+        values = (first, last + 1) if without is None else (first, last + 1, json.dumps(without))
+        return map(_Confirmed._make, self.connection.execute(select, values))
+
+    def _odd_rows(self, first: int, last: int, oddities: Oddities) -> list[int]:
+        """The rows that can't be taken; they are noted."""
+        select = (
+            "SELECT rowid, confirmed_index, CAST(coin_parent || puzzle_hash || amount AS BLOB),"
+            " coin_name, spent_index, timestamp, coinbase FROM {table}"
+            " WHERE confirmed_index >= ? AND confirmed_index < ?"
+        )
+        rows = self._rows(select, first, last + 1)
+        return [row[_ROWID] for row in rows if not self._is_kept(row, oddities)]
 
     def _is_kept(self, row: _Row, oddities: Oddities) -> bool:
         """Whether a row can be taken; what can't is noted."""
@@ -117,15 +171,23 @@ class NodeCoins:
             self.left_out.add(row[_NAME])
         return False
 
-    def _spends(self, first: int, last: int) -> list[tuple[int, bytes]]:
+    def _spends(self, first: int, last: int) -> dict[int, bytes]:
+        """The names of what blocks spend, by height."""
         select = (
-            "SELECT spent_index, coin_name FROM {table} WHERE spent_index BETWEEN ? AND ?"
-            " AND confirmed_index BETWEEN 0 AND spent_index AND typeof(coin_name) = 'blob'"
+            "SELECT spent_index, CAST(group_concat(coin_name, '') AS BLOB) FROM {table}"
+            " WHERE spent_index BETWEEN ? AND ? AND typeof(spent_index) = 'integer'"
+            " AND +confirmed_index BETWEEN 0 AND spent_index"
+            f" AND typeof(coin_name) = 'blob' AND length(coin_name) = {NAME_BYTES}"
+            " GROUP BY spent_index"
         )
-        spends = self._rows(select, max(first, 1), last)
+        spends = dict(self._rows(select, max(first, 1), last))
         if self.left_out:
-            spends = [row for row in spends if row[1] not in self.left_out]
-        return sorted(spends)
+            spends = {height: self._without_left_out(names) for height, names in spends.items()}
+        return {height: names for height, names in spends.items() if names}
+
+    def _without_left_out(self, names: bytes) -> bytes:
+        each = (names[at : at + NAME_BYTES] for at in range(0, len(names), NAME_BYTES))
+        return b"".join([name for name in each if name not in self.left_out])
 
     def _newest(self, column: str) -> int:
         select = f"SELECT max({column}) FROM {{table}} WHERE {column} BETWEEN 0 AND {_HIGHEST}"
@@ -138,61 +200,50 @@ class NodeCoins:
 
 
 class _Coins:
-    """Rows that hold coins, in canonical order, by columns."""
+    """What blocks confirm, in canonical order, by columns."""
 
-    def __init__(self, rows: list[_Row]) -> None:
-        rows.sort()
-        columns = zip(*rows, strict=True) if rows else ((),) * 6
-        confirmed, contents, names, spent, timestamps, coinbase = columns
-        self.confirmed: array[int] = array("q", confirmed)
-        self.confirms = b"".join(contents)
-        self.names = b"".join(names)
-        self.spent: array[int] = array("q", spent)
-        self.timestamps: array[int] = array("q", timestamps)
-        self._coinbase: array[int] = array("q", coinbase)
+    def __init__(self, blocks: list[_Confirmed]) -> None:
+        self.blocks = blocks
+        self.ends = array("Q", accumulate(block.n for block in blocks))
+        confirms = b"".join([block.confirms for block in blocks])
+        names = b"".join([block.names for block in blocks])
+        if names != names_of(confirms):
+            raise ValueError("a name is not the coin's hash")
+        spent = array("q", [int(height) for block in blocks for height in block.spent.split(",")])
+        order = ascending(self.ends, confirms, CONFIRM_BYTES)
+        self.confirms = bytes(gathered(order, confirms, CONFIRM_BYTES))
+        self.names = bytes(gathered(order, names, NAME_BYTES))
+        self.spent: array[int] = array("q", bytes(gathered(order, spent.tobytes(), spent.itemsize)))
+        flags = "".join([block.flags for block in blocks]).encode()
+        shapes = _rewards(confirms).translate(_AS_DIGITS)
+        self._n_odd_flags = 0 if flags == shapes else sum(map(ne, flags, shapes))
 
     @classmethod
-    def of(cls, rows: list[_Row]) -> "_Coins | None":
-        """The coins of rows, if all of them can be taken."""
+    def of(cls, blocks: list[_Confirmed]) -> "_Coins | None":
+        """The coins of blocks, if each row of them can be taken."""
+        for block in blocks:
+            if block.n_fine != block.n or len(block.confirms) != CONFIRM_BYTES * block.n:
+                return None
         try:
-            coins = cls(rows)
-        except (TypeError, OverflowError):  # other types than a node writes
+            return cls(blocks)
+        except ValueError:
             return None
-        is_whole = len(coins.confirms) == CONFIRM_BYTES * len(rows)
-        if not is_whole or coins.names != names_of(coins.confirms) or coins._has_early_spends():
-            return None
-        return coins
-
-    def _has_early_spends(self) -> bool:
-        """Whether one is spent before it is confirmed, or beyond all heights: without a step of
-        Python's for each."""
-        is_spent = [*map((0).__lt__, self.spent)]
-        spent, confirmed = compress(self.spent, is_spent), compress(self.confirmed, is_spent)
-        return max(self.spent, default=0) > _HIGHEST or any(map(lt, spent, confirmed))
 
     def note(self, oddities: Oddities) -> None:
         """Count what is taken and odd."""
         if self.spent and min(self.spent) < -1:
             oddities[Oddity.MARK] += sum(spent < -1 for spent in self.spent)
-        genesis = bisect_right(self.confirmed, 0)
-        if genesis:
-            oddities[Oddity.GENESIS] += genesis
-        shapes = array("q", list(_rewards(self.confirms)))
-        if shapes != self._coinbase:
-            pairs = zip(shapes, self._coinbase, strict=True)
-            oddities[Oddity.FLAG] += sum(shape != bool(flag) for shape, flag in pairs)
-
-
-def _confirmed(row: _Row) -> int:
-    height: int = row[_CONFIRMED]
-    return height
+        oddities[Oddity.GENESIS] += sum(block.n for block in self.blocks if block.height == 0)
+        oddities[Oddity.FLAG] += self._n_odd_flags
+        several = [block.first_timestamp != block.last_timestamp for block in self.blocks]
+        oddities[Oddity.TIMES] += sum(several)
 
 
 def _flaw(row: _Row) -> Oddity | None:
     """Why a row can't be taken; None if it can."""
     content, name, spent, confirmed = row[_CONTENT], row[_NAME], row[_SPENT], row[_CONFIRMED]
     kinds = [type(value) for value in row]
-    if kinds != [int, bytes, bytes, int, int, int] or len(content) != CONFIRM_BYTES:
+    if kinds != [int, int, bytes, bytes, int, int, int] or len(content) != CONFIRM_BYTES:
         return Oddity.MALFORMED
     if names_of(content) != name:
         return Oddity.MISNAMED
@@ -209,23 +260,27 @@ def _rewards(confirms: bytes) -> bytes:
     return folded.to_bytes(len(confirms) // CONFIRM_BYTES, "big").translate(_IS_ZERO)
 
 
-def _blocks(coins: _Coins, spends: list[tuple[int, bytes]], oddities: Oddities) -> PackedBlocks:
-    indices, timestamps, spend_ends, confirm_ends = (array("Q") for _ in range(4))
-    confirmed, spent = coins.confirmed, array("q", [height for height, _ in spends])
-    confirm = spend = 0
-    while confirm < len(confirmed) or spend < len(spent):
-        index = min(*confirmed[confirm : confirm + 1], *spent[spend : spend + 1], MAX_U32)
-        start, confirm = confirm, bisect_right(confirmed, index, confirm)
-        spend = bisect_right(spent, index, spend)
-        times = coins.timestamps[start:confirm]
-        oddities[Oddity.SPENDS_ONLY] += not times
-        is_one = times[:-1] == times[1:]
-        oddities[Oddity.TIMES] += not is_one
-        indices.append(index)
-        timestamps.append(max(map(from_signed, times[:1] if is_one else times), default=0))
-        spend_ends.append(spend)
-        confirm_ends.append(confirm)
-    names = b"".join([name for _, name in spends])
+def _blocks(coins: _Coins, spends: dict[int, bytes], oddities: Oddities) -> PackedBlocks:
+    confirmed = {block.height: block for block in coins.blocks}
+    oddities[Oddity.SPENDS_ONLY] += len(spends.keys() - confirmed.keys())
+    indices = array("Q", sorted(confirmed.keys() | spends.keys()))
+    timestamps, spend_ends, confirm_ends = (array("Q") for _ in range(3))
+    n_spends = n_confirms = 0
+    for index in indices:
+        block = confirmed.get(index)
+        n_confirms += 0 if block is None else block.n
+        n_spends += len(spends.get(index, b"")) // NAME_BYTES
+        timestamps.append(0 if block is None else block.timestamp)
+        spend_ends.append(n_spends)
+        confirm_ends.append(n_confirms)
+    names = b"".join([spends[index] for index in indices if index in spends])
+    order = ascending(spend_ends, names, NAME_BYTES)
     return PackedBlocks(
-        indices, timestamps, spend_ends, confirm_ends, names, coins.confirms, coins.names
+        indices,
+        timestamps,
+        spend_ends,
+        confirm_ends,
+        bytes(gathered(order, names, NAME_BYTES)),
+        coins.confirms,
+        coins.names,
     )

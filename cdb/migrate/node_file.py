@@ -54,6 +54,9 @@ def keeper_of(connection: sqlite3.Connection, path: Path) -> Keeper:
     if versions != [(NODE_VERSION,)]:
         problem = f"a node's database of version {versions}, and cdb reads {NODE_VERSION}"
         raise WrongDatabaseError(path, problem)
+    [(encoding,)] = connection.execute("PRAGMA encoding")
+    if encoding != "UTF-8":  # SQLite would recode the blobs that it joins
+        raise WrongDatabaseError(path, f"its texts are in {encoding}, and a node's in UTF-8")
     is_marked = KEPT_COLUMN in columns_of(connection, COIN_TABLE)
     if is_marked != (OPS_TABLE in tables):
         raise WrongDatabaseError(path, "only some of its tables are a node's; see what made it")

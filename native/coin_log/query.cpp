@@ -64,7 +64,7 @@ void Query::choose_by_name(const uint8_t *names, size_t n) {
     const size_t group = std::min(kNames, n - done);
     state_.find_rows(names + done * kNameBytes, group, rows);
     for (size_t i = 0; i < group; ++i)
-      if (rows[i] != kNoRow) choose(rows[i], nullptr);
+      if (rows[i] != kNoRow) choose(rows[i], names + (done + i) * kNameBytes);
   }
 }
 
@@ -182,6 +182,7 @@ bool Query::has_all_before(uint32_t row) const {
 }
 
 void Query::take_choices() {
+  if (coins_.empty()) coins_.reserve(std::min<uint64_t>(query_.limit, choices_.size()));
   for (size_t begin = 0; begin < choices_.size();) {
     const size_t end = next_chunk(begin);
     if (end == begin) break;
@@ -234,6 +235,7 @@ void Query::take(size_t begin, size_t end) {
   const size_t n = end - begin;
   uint32_t rows[State::kFetch] = {};
   CoinView views[State::kFetch];
+  const bool is_by_hash = query_.key == CDB_PUZZLE_HASH;
   for (size_t i = 0; i < n; ++i) state_.spent.prefetch_row(rows[i] = chosen[i].row());
   announce(rows, n);
   state_.fetch(rows, n, views);
@@ -241,20 +243,23 @@ void Query::take(size_t begin, size_t end) {
     const CoinView &view = views[i];
     state_.check_record(view.block);
     if (view.row == last_row_ || view.amount < query_.least_amount) continue;
-    if (chosen[i].value != nullptr && !is_same_name(view.puzzle_hash, chosen[i].value)) continue;
+    if (is_by_hash && !is_same_name(view.puzzle_hash, chosen[i].value)) continue;
     if (const uint64_t group = group_of(chosen[i]); group != group_) {
       sort_group();
       group_ = group;
     }
     last_row_ = view.row;
-    add(view);
+    add(view, is_by_hash ? nullptr : chosen[i].value);
   }
 }
 
-void Query::add(const CoinView &view) {
+void Query::add(const CoinView &view, const uint8_t *name) {
   const BlockLine &line = state_.blocks[view.block];
   cdb_found_coin &coin = coins_.emplace_back();
-  name_coin(view.parent, view.puzzle_hash, view.amount, coin.name);
+  if (name != nullptr)
+    std::memcpy(coin.name, name, kNameBytes);
+  else
+    name_coin(view.parent, view.puzzle_hash, view.amount, coin.name);
   std::memcpy(coin.parent, view.parent, kNameBytes);
   std::memcpy(coin.puzzle_hash, view.puzzle_hash, kNameBytes);
   coin.amount = view.amount;

@@ -24,7 +24,8 @@ class Query {
   std::vector<cdb_found_coin> answer();
 
  private:
-  // A row that may hold what is asked for. value: that it must have; null: it has it for sure.
+  // A row that may hold what is asked for. value: the puzzle hash that it must have; or, where it
+  // was found by that, the name that it has; null: neither.
   struct Choice {
     uint64_t place;  // in the order: the index of the change, if that is the order; then the row
     const uint8_t *value;
@@ -55,7 +56,8 @@ class Query {
   size_t next_chunk(size_t begin);
   void announce(const uint32_t *rows, size_t n) const;
   void take(size_t begin, size_t end);
-  void add(const CoinView &view);
+  // name: the coin's; null: it is not known.
+  void add(const CoinView &view, const uint8_t *name);
   void sort_group();
 
   const State &state_;

@@ -95,3 +95,12 @@ size_t cdb_first_unsorted(size_t blocks, const uint64_t *ends, const uint8_t *en
    there is none. */
 size_t cdb_first_false_spend(size_t blocks, const uint64_t *indices, const uint64_t *spend_ends,
                              const cdb_info *infos, const uint8_t *found);
+
+/* Set `order` to the places of the entries, of which there are less than 2^32: block by block, and within
+   one as they ascend by all their bytes. */
+void cdb_order_entries(size_t blocks, const uint64_t *ends, const uint8_t *entries,
+                       size_t entry_bytes, uint32_t *order);
+
+/* Copy n items, without gaps: item order[i] to place i. */
+void cdb_gather(size_t n, const uint32_t *order, const uint8_t *items, size_t item_bytes,
+                uint8_t *gathered);

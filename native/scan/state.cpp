@@ -5,7 +5,9 @@
 #include "common/bytes.h"
 #include "common/coin_name.h"
 
+#include <algorithm>
 #include <cstring>
+#include <numeric>
 
 using namespace cdb;
 
@@ -80,4 +82,22 @@ size_t cdb_first_false_spend(size_t blocks, const uint64_t *indices, const uint6
     for (; spend < spend_ends[b]; ++spend)
       if (found[spend] == 0 || !is_spent_by(infos[spend], indices[b])) return b;
   return blocks;
+}
+
+void cdb_order_entries(size_t blocks, const uint64_t *ends, const uint8_t *entries,
+                       size_t entry_bytes, uint32_t *order) {
+  const auto is_before = [=](uint32_t a, uint32_t b) {
+    return std::memcmp(entries + a * entry_bytes, entries + b * entry_bytes, entry_bytes) < 0;
+  };
+  size_t start = 0;
+  for (size_t b = 0; b < blocks; start = ends[b++]) {
+    std::iota(order + start, order + ends[b], static_cast<uint32_t>(start));
+    std::sort(order + start, order + ends[b], is_before);
+  }
+}
+
+void cdb_gather(size_t n, const uint32_t *order, const uint8_t *items, size_t item_bytes,
+                uint8_t *gathered) {
+  for (size_t i = 0; i < n; ++i)
+    std::memcpy(gathered + i * item_bytes, items + order[i] * item_bytes, item_bytes);
 }

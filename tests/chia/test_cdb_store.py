@@ -14,6 +14,7 @@ import pytest
 pytest.importorskip("chia", reason="chia-blockchain is not installed here; make chia-tests has it")
 
 from chia.util.db_wrapper import DBWrapper2
+from chia_rs import Coin
 
 from cdb.chia import CoinStore, follower, ops_table, signatures
 from cdb.chia.store import _THEIRS
@@ -237,6 +238,34 @@ async def test_a_lower_block_is_refused(path: Path) -> None:
     async with opened(path) as node:
         with pytest.raises(ValueError, match="the newest block is 2; roll back"):
             await node.block(1)
+
+
+@pytest.mark.parametrize("is_committed", [True, False])
+async def test_a_block_that_its_coins_do_not_allow_is_refused_before_its_row_is_written(
+    path: Path, is_committed: bool
+) -> None:
+    """Also where only the transaction that is open has these coins."""
+    third = child(child(FIRST))
+    async with opened(path) as node:
+        async with node.wrapper.writer():
+            await node.block(3, [child(FIRST)], [third])
+            if not is_committed:
+                await refuse_all(node, third)
+        if is_committed:
+            await refuse_all(node, third)
+        assert [row[1:] for row in rows_of(path)][-1] == (3, "block")
+        await node.block(4, [third], [child(third)])
+        assert (await node.record(third)).spent_block_index == 4  # type: ignore[union-attr]
+
+
+async def refuse_all(node: Node, third: Coin) -> None:
+    """One that is spent, in the log or by the newest block; none; one twice; one that is there."""
+    for spends in ([FIRST], [child(FIRST)], [child(third)], [third, third]):
+        with pytest.raises(ValueError, match="total updates"):
+            await node.block(4, spends, [])
+    for coin in (FIRST, third):
+        with pytest.raises(sqlite3.IntegrityError, match="UNIQUE constraint failed"):
+            await node.block(4, [], [coin])
 
 
 async def test_another_chia_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -49,6 +49,7 @@ from cdb.schemas import find_schema
 from cdb.state import StateSummary, verify
 from tests.conftest import Commands, Result, digest_of, load_all
 from tests.in_fork import exit_code
+from tests.node import made
 from tests.node.made import MadeNode, indexes_of, rows_of
 
 pytestmark = pytest.mark.skipif(missing() is not None, reason=str(missing()))
@@ -367,6 +368,19 @@ def test_an_index_of_another_name_is_noticed_before_anything_is_copied(
         node.connection.execute("CREATE INDEX another ON coin_record(confirmed_index)")
     error = run_command("migrate", path).error()
     assert "lacks an index, coin_confirmed_index; start the node once" in error
+    assert not log_of(path).exists()
+
+
+def test_a_file_whose_blobs_sqlite_would_recode_is_refused(
+    run_command: Commands, tmp_path: Path
+) -> None:
+    path = tmp_path / "node.sqlite"
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("PRAGMA encoding = 'UTF-16le'")
+        connection.execute("CREATE TABLE first(x)")
+        for statement in made.TABLES:
+            connection.execute(statement)
+    assert "its texts are in UTF-16le" in run_command("migrate", path).error()
     assert not log_of(path).exists()
 
 

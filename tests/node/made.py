@@ -9,7 +9,7 @@ from cdb.blocks import BlockSpendInfo
 from cdb.coins import is_reward
 from cdb.node.table import INDEX_SETS
 
-_TABLES = (
+TABLES = (
     "CREATE TABLE coin_record(coin_name blob PRIMARY KEY, confirmed_index bigint,"
     " spent_index bigint, coinbase int, puzzle_hash blob, coin_parent blob, amount blob,"
     " timestamp bigint)",
@@ -38,7 +38,7 @@ class MadeNode:
         self.connection.execute("PRAGMA journal_mode=WAL")
         self.connection.execute("PRAGMA synchronous=OFF")
         if is_new:
-            for statement in _TABLES:
+            for statement in TABLES:
                 self.connection.execute(statement)
             self.add(*blocks)
 

@@ -159,6 +159,7 @@ async def _added(store: Store, blocks: Sequence[Any], cache: str) -> Case:
 
 async def _answered(store: Store, question: Question, cache: str) -> Case:
     watch, answers = Stopwatch(), []
+    _keep_out_of_garbage_collection()
     with watch.running():
         for each in question.arguments:
             answers.append(await question.call(store, each))
@@ -176,13 +177,15 @@ async def _answered(store: Store, question: Question, cache: str) -> Case:
 async def _stalled(
     what: str, call: Callable[[Any], Awaitable[Any]], arguments: Sequence[Any]
 ) -> Case:
-    """How late the event loop is while calls follow on each other.
-
-    What this bench holds, a node doesn't: it is not to be searched for garbage.
-    """
-    gc.collect()
-    gc.freeze()
+    """How late the event loop is while calls follow on each other."""
+    _keep_out_of_garbage_collection()
     async with watched_loop() as loop:
         for each in arguments:
             await call(each)
     return Case("event loop", {"beside": what}, latency_figures("late", loop.late))
+
+
+def _keep_out_of_garbage_collection() -> None:
+    """What this bench holds, a node doesn't: it is not to be searched for garbage."""
+    gc.collect()
+    gc.freeze()
