@@ -341,6 +341,25 @@ def test_a_rewind_takes_keys_back_as_fast_as_names(path: Path) -> None:
         assert len(schema.coin_infos_for_puzzle_hashes([PAYEE])) == 20_000
 
 
+def test_keys_that_were_rewound_lie_in_nobodys_way(path: Path) -> None:
+    blocks = masses(200)
+    with INDEXED(path) as schema:
+        accept_all(schema, blocks)
+        for key, value in (
+            (CoinKey.PUZZLE_HASH, PAYEE),
+            (CoinKey.PARENT, hash_of("payer", 199)),
+        ):
+            costs = []
+            for _ in range(2):
+                before = schema._log.probes
+                schema.coins_packed(CoinQuery(key, value))
+                costs.append(schema._log.probes - before)
+                for _ in range(5):
+                    schema.rewind_to_block_index(4)
+                    accept_all(schema, blocks[4:])
+            assert costs[0] == costs[1]
+
+
 def test_rewards_of_a_chain_take_no_index(path: Path) -> None:
     """Heights without a block pay theirs in the next one."""
     blocks = [
