@@ -7,8 +7,8 @@ made again without the fault.
 import re
 import shlex
 import threading
-from contextlib import ExitStack
 from dataclasses import dataclass
+from itertools import takewhile
 from time import monotonic
 
 from tests.mutants import processes
@@ -49,21 +49,19 @@ class Controls:
         self._locks: dict[str, threading.Lock] = {}
         self._mutex = threading.Lock()
 
-    def of(self, parts: list[Part], copy: WorkingCopy) -> list[float]:
-        """In a copy without a fault. Raises ControlError."""
-        for waiting in (False, True):  # first those that no other copy is busy with
-            for part in parts:
-                with self._mutex:
-                    lock = self._locks.setdefault(part.name, threading.Lock())
-                if lock.acquire(blocking=waiting):
-                    with ExitStack() as held:
-                        held.callback(lock.release)
-                        self._run(part, copy)
-        return [self.seconds[part.name] for part in parts]
+    def leading(self, parts: list[Part], copy: WorkingCopy) -> list[tuple[Part, float]]:
+        """Those parts that come first and are known, at least the first one: it is made in a copy
+        without a fault, unless another copy has made it. Raises ControlError."""
+        with self._mutex:
+            lock = self._locks.setdefault(parts[0].name, threading.Lock())
+        with lock:
+            if parts[0].name not in self.seconds:
+                self._run(parts[0], copy)
+        known = takewhile(lambda part: part.name in self.seconds, parts)
+        return [(part, self.seconds[part.name]) for part in known]
 
     def _run(self, part: Part, copy: WorkingCopy) -> None:
-        if part.name in self.seconds:
-            return
+        copy.build()
         since = monotonic()
         code, lines = _pytest(copy, part, _LIMIT_SECONDS)
         if code != _PASSED:
@@ -74,20 +72,22 @@ class Controls:
 
 def judge(mutant: Mutant, copy: WorkingCopy, controls: Controls) -> Verdict:
     """Try a mutant in a copy without a fault. Raises ControlError or StoppedError."""
-    copy.build()
-    parts = list(parts_of(mutant))
-    seconds_without = controls.of(parts, copy)
-    since = monotonic()
-    with copy.with_fault(mutant):
-        outcome, step, by = _try(mutant, list(zip(parts, seconds_without, strict=True)), copy)
-    seconds = round(monotonic() - since, 1)
+    parts, seconds, step = list(parts_of(mutant)), 0.0, ""
+    while parts and not step:
+        due = controls.leading(parts, copy)
+        del parts[: len(due)]
+        copy.build()
+        since = monotonic()
+        with copy.with_fault(mutant):
+            outcome, step, by = _try(mutant, due, copy, is_last=not parts)
+        seconds += monotonic() - since
     if step == "soak":
         _make_again(by, copy)
-    return Verdict(outcome, step, by, seconds)
+    return Verdict(outcome, step, by, round(seconds, 1))
 
 
 def _try(
-    mutant: Mutant, parts: list[tuple[Part, float]], copy: WorkingCopy
+    mutant: Mutant, parts: list[tuple[Part, float]], copy: WorkingCopy, *, is_last: bool
 ) -> tuple[str, str, str]:
     try:
         if copy.build() != mutant.file.startswith("native/"):
@@ -103,7 +103,7 @@ def _try(
             # Where pytest does not even begin, the fault is none that anyone would leave.
             outcome = "killed" if code < 0 or code == _FAILED else "invalid"
             return outcome, part.name, _what_failed(lines)
-    failure = _soak(mutant, copy)
+    failure = _soak(mutant, copy) if is_last else None
     return ("survived", "", "") if failure is None else ("killed", "soak", failure)
 
 

@@ -5,7 +5,6 @@
 from tests.mutants.mutant import Mutant
 
 _INTERVAL = ("rocks_kv",)
-_IN_ROW = ("interval@lmdb,spends=in_row",)
 _MONO = ("mono_space@lmdb",)
 _DUAL = ("dual_timeline@lmdb",)
 _OPTION_1 = ("option_1@lmdb",)
@@ -50,7 +49,7 @@ BLIND = (
         "",
         0,
         "a coin that is spent above the height is unspent",
-        (*_OPTION_1, *_IN_ROW),
+        _OPTION_1,
         blind=True,
     ),
     Mutant(
@@ -60,7 +59,7 @@ BLIND = (
         "coin.spent_index = state.spent_index;",
         0,
         "in a state a coin that is spent above the height is unspent",
-        (*_OPTION_1, *_IN_ROW),
+        _OPTION_1,
         blind=True,
     ),
     Mutant(
@@ -70,7 +69,7 @@ BLIND = (
         "",
         9,
         "what a rewound block has confirmed is absent, also at the heights of the blocks that follow",
-        (*_OPTION_1, *_IN_ROW),
+        _OPTION_1,
         blind=True,
     ),
     Mutant(
@@ -80,7 +79,7 @@ BLIND = (
         "find(source, names, kept < 0 ? kept : INT64_MAX, OKV_ONCE, found);",
         9,
         "what a rewound block has spent is unspent, also at the heights of the blocks that follow",
-        (*_OPTION_1, *_IN_ROW),
+        _OPTION_1,
         blind=True,
     ),
     Mutant(

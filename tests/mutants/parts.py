@@ -24,6 +24,8 @@ _UNITS = (
     (("native/name_index", "native/rocksdb"), "rows/test_rocks_index.py"),
     (("native/coin_log/", "native/coin_set", "native/common"), "schemas/test_crafted_names.py"),
     (("cdb/coin_set/promise",), "coin_set/test_promise.py"),
+    (("native/layouts/",), "coin_set/test_layout_model.py"),
+    (("cdb/history", "cdb/moments", "cdb/rows/history"), "schemas/test_history.py"),
     (
         ("native/coin_set/", "native/common/chains", "cdb/coin_set/", "cdb/schemas/rocks_kv"),
         "coin_set/test_keys.py test_conformance.py::TestRocksKvIndexedSmall",
@@ -59,10 +61,15 @@ _UNITS = (
 )
 """The unit tests of sources, in tests/: by how the sources' paths begin."""
 
+_OF_HISTORY = (
+    *("cdb/history", "cdb/moments", "cdb/rows/history", "native/coin_log/reader"),
+    *("native/coin_set/history", "native/layouts/"),
+)
+"""Sources whose faults the contract of history is likelier to find than that of all schemas."""
 _LATER = "faults/test_mended.py faults/test_loads.py test_large_loads.py"
 """Of no schema by name."""
-_APART = {"bench", "mutants", "report"}
-"""Of other things than schemas."""
+_APART = {"bench", "mutants", "report", "test_adding_an_engine.py"}
+"""Of other things than schemas, or in copies of their own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,22 +85,40 @@ def parts_of(mutant: Mutant) -> Iterator[Part]:
     for sources, tests in _UNITS:
         if mutant.file.startswith(sources):
             yield Part(f"tests of {tests}", _paths(tests))
+    with_history = [name for name in mutant.schemas if find_schema(name).history is not None]
+    history = [Part(f"history of {name}", _classes(name, "_history")) for name in with_history]
+    contract = [Part(f"contract of {name}", _contract(name)) for name in mutant.schemas]
+    if mutant.file.startswith(_OF_HISTORY):
+        yield from (*history, *contract)
+    else:
+        yield from (*contract, *history)
     for schema in mutant.schemas:
-        yield Part(f"contract of {schema}", _contract(schema))
+        yield Part(f"faults of {schema}", _faults(schema))
     for schema in mutant.schemas:
-        yield Part(f"faults of {schema}", _paths(f"faults/test_schemas.py::Test_{schema}"))
-    for schema in mutant.schemas:
-        only = f"{schema} and not rocks_kv" if schema == "rocks" else schema
-        yield Part(f"other tests of {schema}", (*_paths(" ".join(_others())), "-k", only))
+        if schema in OWN_SCHEMAS:
+            only = f"{schema} and not rocks_kv" if schema == "rocks" else schema
+            yield Part(f"other tests of {schema}", (*_paths(" ".join(_others())), "-k", only))
     yield Part("tests of faults that were found before, and of large loads", _paths(_LATER))
 
 
 def _contract(schema: str) -> tuple[str, ...]:
-    """The contract's tests of its small twin, if it has one, and what only it has."""
-    twin = schema if find_schema(schema).small is None else f"{schema}_small"
     own = _own_tests(schema)
-    tests = f"test_conformance.py::Test_{twin}"
-    return _paths(f"{tests} {own}" if (_TESTS / own).exists() else tests)
+    of_its_own = _paths(own) if (_TESTS / own).exists() else ()
+    return (*_classes(schema), *of_its_own)
+
+
+def _classes(schema: str, which: str = "") -> tuple[str, ...]:
+    """The contract's tests of its small twin, if it has one. which: how the classes' names end."""
+    if schema not in OWN_SCHEMAS:
+        return _paths(f"test_layouts.py::Test_{schema.replace('@', '_')}{which}")
+    twin = schema if find_schema(schema).small is None else f"{schema}_small"
+    return _paths(f"test_conformance.py::Test_{twin}{which}")
+
+
+def _faults(schema: str) -> tuple[str, ...]:
+    if schema not in OWN_SCHEMAS:
+        return _paths(f"faults/test_layouts.py::Test_{schema.replace('@', '_')}_SMALL")
+    return _paths(f"faults/test_schemas.py::Test_{schema}")
 
 
 def _own_tests(schema: str) -> str:
@@ -104,7 +129,7 @@ def _own_tests(schema: str) -> str:
 def _others() -> list[str]:
     """Files of tests that are made for each schema, and have its name in theirs."""
     done = ["test_conformance.py", "faults/test_schemas.py", *_LATER.split()]
-    known = {*done, *map(_own_tests, OWN_SCHEMAS)}
+    known = {*done, *map(_own_tests, OWN_SCHEMAS), "test_layouts.py", "faults/test_layouts.py"}
     found = (path.relative_to(_TESTS) for path in _TESTS.rglob("test_*.py"))
     return sorted(
         path.as_posix()
@@ -115,7 +140,8 @@ def _others() -> list[str]:
 
 def soaked(mutant: Mutant) -> list[str]:
     """The subjects of a soak: the harmed schemas, at all sizes and durabilities."""
-    return [name for name in all_subjects() if name.partition("-")[0] in mutant.schemas]
+    layouts = [f"{name}:SMALL" for name in mutant.schemas if name not in OWN_SCHEMAS]
+    return [name for name in all_subjects() if name.partition("-")[0] in mutant.schemas] + layouts
 
 
 def _paths(tests: str) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from cdb.schemas.registry import OWN_SCHEMAS
+from cdb.schemas.registry import OWN_SCHEMAS, layout_names
 from tests.mutants.catalogue import BLIND, MUTANTS
 from tests.mutants.judge import Verdict
 from tests.mutants.mutant import Mutant
@@ -35,7 +35,8 @@ def test_the_catalogue_is_sound() -> None:
     assert len(MUTANTS) >= 60
     assert len(BLIND) >= len(MUTANTS) / 3
     assert all(each.blind == (each in BLIND) for each in MUTANTS)
-    assert all(each.schemas and {*each.schemas} <= {*OWN_SCHEMAS} for each in MUTANTS)
+    known = {*OWN_SCHEMAS, *layout_names()}
+    assert all(each.schemas and {*each.schemas} <= known for each in MUTANTS)
     assert all(0 <= each.rule <= 16 and each.promise for each in MUTANTS)
 
 
