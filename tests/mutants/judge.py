@@ -22,6 +22,8 @@ _LIMIT_SECONDS = 1800.0
 """Of what nothing is known yet. A part is late after so many times what its control takes: """
 _LATE_FACTOR, _LATE_SECONDS = 5.0, 120.0
 _PASSED, _FAILED = 0, 1
+_SURVIVED = "survived", "", ""
+_NOT_SOAKED = "survived", "", "no soak was made"
 _AGAIN = "  again: python "
 _ended = re.compile(r"(?:FAILED|ERROR) (tests/.*)").match
 _begun = re.compile(r"(tests/\S+::\S+)").match
@@ -70,8 +72,11 @@ class Controls:
         self.seconds[part.name] = round(monotonic() - since, 1)
 
 
-def judge(mutant: Mutant, copy: WorkingCopy, controls: Controls) -> Verdict:
-    """Try a mutant in a copy without a fault. Raises ControlError or StoppedError."""
+def judge(mutant: Mutant, copy: WorkingCopy, controls: Controls, *, is_soaked: bool) -> Verdict:
+    """Try a mutant in a copy without a fault. Raises ControlError or StoppedError.
+
+    is_soaked: what gets past the tests has to get past a soak, too.
+    """
     parts, seconds, step = list(parts_of(mutant)), 0.0, ""
     while parts and not step:
         due = controls.leading(parts, copy)
@@ -79,7 +84,9 @@ def judge(mutant: Mutant, copy: WorkingCopy, controls: Controls) -> Verdict:
         copy.build()
         since = monotonic()
         with copy.with_fault(mutant):
-            outcome, step, by = _try(mutant, due, copy, is_last=not parts)
+            outcome, step, by = _try(mutant, due, copy)
+            if not step and not parts:
+                outcome, step, by = _soak(mutant, copy) if is_soaked else _NOT_SOAKED
         seconds += monotonic() - since
     if step == "soak":
         _make_again(by, copy)
@@ -87,7 +94,7 @@ def judge(mutant: Mutant, copy: WorkingCopy, controls: Controls) -> Verdict:
 
 
 def _try(
-    mutant: Mutant, parts: list[tuple[Part, float]], copy: WorkingCopy, *, is_last: bool
+    mutant: Mutant, parts: list[tuple[Part, float]], copy: WorkingCopy
 ) -> tuple[str, str, str]:
     try:
         if copy.build() != mutant.file.startswith("native/"):
@@ -103,8 +110,7 @@ def _try(
             # Where pytest does not even begin, the fault is none that anyone would leave.
             outcome = "killed" if code < 0 or code == _FAILED else "invalid"
             return outcome, part.name, _what_failed(lines)
-    failure = _soak(mutant, copy) if is_last else None
-    return ("survived", "", "") if failure is None else ("killed", "soak", failure)
+    return _SURVIVED
 
 
 def _pytest(copy: WorkingCopy, part: Part, limit_seconds: float) -> tuple[int | None, list[str]]:
@@ -121,8 +127,8 @@ def _what_failed(lines: list[str]) -> str:
     return f"{begun[-1]} (its process died)" if begun else "\n".join(lines[-20:])
 
 
-def _soak(mutant: Mutant, copy: WorkingCopy) -> str | None:
-    """What the soak said at its first failure, with the command that makes it again; or None."""
+def _soak(mutant: Mutant, copy: WorkingCopy) -> tuple[str, str, str]:
+    """By what the soak said at its first failure, with the command that makes it again."""
     arguments = ("--hours", str(SOAK_HOURS), "--seed", str(SOAK_SEED))
     code, lines = processes.run(
         [copy.python, "-m", "cdb.cmds.soak", *soaked(mutant), *arguments],
@@ -132,11 +138,11 @@ def _soak(mutant: Mutant, copy: WorkingCopy) -> str | None:
         is_enough=lambda line: line.startswith(_AGAIN),
     )
     if code == _PASSED:
-        return None
+        return _SURVIVED
     place = next((n for n, line in enumerate(lines) if line.startswith(_AGAIN)), None)
     if place is None:
         raise ControlError("a soak ends without a word:\n" + "\n".join(lines[-20:]))
-    return "\n".join(lines[place - 1 : place + 1])
+    return "killed", "soak", "\n".join(lines[place - 1 : place + 1])
 
 
 def _make_again(failure: str, copy: WorkingCopy) -> None:

@@ -78,7 +78,7 @@ class Results:
     def _line(self, mutant: Mutant) -> str:
         first, last = (self.mutants[mutant.name][when] for when in ("first", "last"))
         rule = f"rule {mutant.rule}: " if mutant.rule else ""
-        by = f"{last['step']}: {last['by']}" if last["step"] else ""
+        by = f"{last['step']}: {last['by']}" if last["step"] else last["by"]
         blind = "blind" if mutant.blind else ""
         cells = (
             *(f"`{mutant.name}`", rule + mutant.promise, blind, first["outcome"], last["outcome"]),
