@@ -25,7 +25,10 @@ _UNITS = (
     (("native/coin_log/", "native/coin_set", "native/common"), "schemas/test_crafted_names.py"),
     (("cdb/coin_set/promise",), "coin_set/test_promise.py"),
     (("native/layouts/",), "coin_set/test_layout_model.py"),
-    (("cdb/history", "cdb/moments", "cdb/rows/history"), "schemas/test_history.py"),
+    (
+        ("cdb/history_digest",),
+        "schemas/test_history.py::test_a_digest_of_a_state_sees_a_row_that_comes_twice",
+    ),
     (
         ("native/coin_set/", "native/common/chains", "cdb/coin_set/", "cdb/schemas/rocks_kv"),
         "coin_set/test_keys.py test_conformance.py::TestRocksKvIndexedSmall",
