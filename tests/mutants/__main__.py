@@ -25,7 +25,12 @@ INTERRUPTED = 130
 @click.command()
 @click.option("--only", "names", multiple=True, metavar="NAME", help="Try this one, done or not.")
 @click.option("--jobs", default=2, show_default=True, help="How many copies work at a time.")
-@click.option("--soak/--no-soak", default=True, help="Soak what gets past all tests.")
+@click.option(
+    "--parts",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Try no more than so many parts of the tests, and no soak.  [default: all, and a soak]",
+)
 @click.option(
     "--results",
     type=click.Path(file_okay=False, path_type=Path),
@@ -33,14 +38,14 @@ INTERRUPTED = 130
     show_default="reports/mutants",
     help="Where results.json and report.md are.",
 )
-def main(names: tuple[str, ...], jobs: int, soak: bool, results: Path) -> None:
+def main(names: tuple[str, ...], jobs: int, parts: int | None, results: Path) -> None:
     """Try the mutants that were not tried yet, and those that survived before the last change."""
     unknown = {*names} - {mutant.name for mutant in MUTANTS}
     if unknown:
         raise click.UsageError(f"no such mutant: {', '.join(sorted(unknown))}")
     found = Results.of(results, fingerprint(CHECKOUT))
     due = [each for each in MUTANTS if (each.name in names if names else found.is_due(each))]
-    run = Run(due, found, is_soaked=soak)
+    run = Run(due, found, parts or 0)
     # What a script runs in the background ignores Ctrl-C, and so would all that is started here.
     for each in (signal.SIGINT, signal.SIGTERM):
         signal.signal(each, signal.default_int_handler)
@@ -61,13 +66,13 @@ def main(names: tuple[str, ...], jobs: int, soak: bool, results: Path) -> None:
 class Run:
     """Goes through mutants, in several copies at a time."""
 
-    def __init__(self, due: list[Mutant], results: Results, *, is_soaked: bool) -> None:
+    def __init__(self, due: list[Mutant], results: Results, most_parts: int) -> None:
         self.problem: str | int = 0
         self._due: queue.SimpleQueue[Mutant] = queue.SimpleQueue()
         for mutant in due:
             self._due.put(mutant)
         self._total, self._done = len(due), 0
-        self._results, self._is_soaked = results, is_soaked
+        self._results, self._most_parts = results, most_parts
         self._controls = Controls(results.controls)
         self._since = monotonic()
         self._threads: list[threading.Thread] = []
@@ -92,7 +97,7 @@ class Run:
             copy.refresh()
             while True:
                 mutant = self._due.get_nowait()
-                verdict = judge(mutant, copy, self._controls, is_soaked=self._is_soaked)
+                verdict = judge(mutant, copy, self._controls, self._most_parts)
                 self._results.add(mutant, verdict)
                 self._done += 1
                 self._tell(f"{mutant.name}: {verdict.outcome} {verdict.step} {verdict.by}")

@@ -23,7 +23,6 @@ _LIMIT_SECONDS = 1800.0
 _LATE_FACTOR, _LATE_SECONDS = 5.0, 120.0
 _PASSED, _FAILED = 0, 1
 _SURVIVED = "survived", "", ""
-_NOT_SOAKED = "survived", "", "no soak was made"
 _AGAIN = "  again: python "
 _ended = re.compile(r"(?:FAILED|ERROR) (tests/.*)").match
 _begun = re.compile(r"(tests/\S+::\S+)").match
@@ -72,12 +71,14 @@ class Controls:
         self.seconds[part.name] = round(monotonic() - since, 1)
 
 
-def judge(mutant: Mutant, copy: WorkingCopy, controls: Controls, *, is_soaked: bool) -> Verdict:
+def judge(mutant: Mutant, copy: WorkingCopy, controls: Controls, most_parts: int = 0) -> Verdict:
     """Try a mutant in a copy without a fault. Raises ControlError or StoppedError.
 
-    is_soaked: what gets past the tests has to get past a soak, too.
+    most_parts: it has survived what gets past so many; 0: past all, and a soak.
     """
     parts, seconds, step = list(parts_of(mutant)), 0.0, ""
+    left_out = parts[most_parts:] if most_parts > 0 else []
+    del parts[len(parts) - len(left_out) :]
     while parts and not step:
         due = controls.leading(parts, copy)
         del parts[: len(due)]
@@ -85,9 +86,11 @@ def judge(mutant: Mutant, copy: WorkingCopy, controls: Controls, *, is_soaked: b
         since = monotonic()
         with copy.with_fault(mutant):
             outcome, step, by = _try(mutant, due, copy)
-            if not step and not parts:
-                outcome, step, by = _soak(mutant, copy) if is_soaked else _NOT_SOAKED
+            if not step and not parts and most_parts == 0:
+                outcome, step, by = _soak(mutant, copy)
         seconds += monotonic() - since
+    if not step and most_parts > 0:
+        by = f"not tried: {', '.join(part.name for part in left_out)}, and a soak"
     if step == "soak":
         _make_again(by, copy)
     return Verdict(outcome, step, by, round(seconds, 1))
