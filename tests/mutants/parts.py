@@ -11,6 +11,7 @@ from pathlib import Path
 
 from cdb.schemas.registry import OWN_SCHEMAS, find_schema
 from cdb.testing.faults import all_subjects
+from tests.mutants import history as of_history
 from tests.mutants.mutant import Mutant
 
 _TESTS = Path(__file__).parents[1]
@@ -64,11 +65,6 @@ _UNITS = (
 )
 """The unit tests of sources, in tests/: by how the sources' paths begin."""
 
-_OF_HISTORY = (
-    *("cdb/history", "cdb/moments", "cdb/rows/history", "native/coin_log/reader"),
-    *("native/coin_set/history", "native/layouts/"),
-)
-"""Sources whose faults the contract of history is likelier to find than that of all schemas."""
 _LATER = "faults/test_mended.py faults/test_loads.py test_large_loads.py"
 """Of no schema by name."""
 _APART = {"bench", "mutants", "report", "test_adding_an_engine.py"}
@@ -85,16 +81,18 @@ class Part:
 
 def parts_of(mutant: Mutant) -> Iterator[Part]:
     """What of the tests a mutant is held against, in this order."""
-    for sources, tests in _UNITS:
-        if mutant.file.startswith(sources):
-            yield Part(f"tests of {tests}", _paths(tests))
+    units = [
+        Part(f"tests of {tests}", _paths(tests))
+        for sources, tests in _UNITS
+        if mutant.file.startswith(sources)
+    ]
     with_history = [name for name in mutant.schemas if find_schema(name).history is not None]
     history = [Part(f"history of {name}", _classes(name, "_history")) for name in with_history]
     contract = [Part(f"contract of {name}", _contract(name)) for name in mutant.schemas]
-    if mutant.file.startswith(_OF_HISTORY):
-        yield from (*history, *contract)
+    if mutant in (*of_history.BLIND, *of_history.SEEN):
+        yield from (*history, *units, *contract)
     else:
-        yield from (*contract, *history)
+        yield from (*units, *contract, *history)
     for schema in mutant.schemas:
         yield Part(f"faults of {schema}", _faults(schema))
     for schema in mutant.schemas:
