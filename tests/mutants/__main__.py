@@ -12,7 +12,7 @@ import click
 
 from tests.mutants import processes
 from tests.mutants.catalogue import MUTANTS
-from tests.mutants.judge import ControlError, Controls, judge
+from tests.mutants.judge import ControlError, judge
 from tests.mutants.mutant import Mutant
 from tests.mutants.results import Results
 from tests.mutants.working_copy import BuildError, WorkingCopy, fingerprint
@@ -73,7 +73,6 @@ class Run:
             self._due.put(mutant)
         self._total, self._done = len(due), 0
         self._results, self._most_parts = results, most_parts
-        self._controls = Controls(results.controls)
         self._since = monotonic()
         self._threads: list[threading.Thread] = []
 
@@ -97,7 +96,7 @@ class Run:
             copy.refresh()
             while True:
                 mutant = self._due.get_nowait()
-                verdict = judge(mutant, copy, self._controls, self._most_parts)
+                verdict = judge(mutant, copy, self._most_parts)
                 self._results.add(mutant, verdict)
                 self._done += 1
                 self._tell(f"{mutant.name}: {verdict.outcome} {verdict.step} {verdict.by}")

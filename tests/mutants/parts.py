@@ -1,7 +1,6 @@
 """What a mutant is held against: parts of the tests, the likeliest and cheapest first, then a soak.
 
-A part is one run of pytest, the same for every mutant that it is made for, so that its control,
-without a fault, is run but once.
+A part is one run of pytest.
 """
 
 from collections.abc import Iterator

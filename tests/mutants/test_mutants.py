@@ -60,13 +60,10 @@ def test_the_first_result_is_kept_and_what_survived_is_tried_again_after_a_chang
     tmp_path: Path,
 ) -> None:
     results = Results.of(tmp_path, "before")
-    results.controls["tests"] = 1.5
     assert results.is_due(MUTANT)
     results.add(MUTANT, Verdict("survived", "", "", 600.0))
     assert not Results.of(tmp_path, "before").is_due(MUTANT)
-    assert Results.of(tmp_path, "before").controls == {"tests": 1.5}
     results = Results.of(tmp_path, "after")
-    assert results.controls == {}
     assert results.is_due(MUTANT)
     results.add(MUTANT, Verdict("killed", "tests", "a|b", 2.0))
     assert not Results.of(tmp_path, "later still").is_due(MUTANT)
