@@ -19,7 +19,10 @@ _LIMIT_SECONDS = 3600.0
 """Of a part. A test that hangs is ended long before, by pytest."""
 _PASSED, _FAILED = 0, 1
 _AGAIN = "  again: python "
-_PYTEST = ("-m", "pytest", "-v", "-x", "-rfE", "--tb=line", "-p", "no:cacheprovider")
+_PYTEST = (
+    *("-m", "pytest", "-v", "-x", "-rfE", "--tb=line", "-p", "no:cacheprovider"),
+    *("-p", "tests.first_failure"),
+)
 _ended = re.compile(r"(?:FAILED|ERROR) (tests/.*)").match
 _begun = re.compile(r"(tests/\S+::\S+)").match
 
