@@ -22,7 +22,6 @@ _UNITS = (
     ),
     (("cdb/upgrade", "cdb/disk/exchange", "native/coin_log/format1"), "cmds/test_upgrade.py"),
     (("native/name_index", "native/rocksdb"), "rows/test_rocks_index.py"),
-    (("native/coin_log/", "native/coin_set", "native/common"), "schemas/test_crafted_names.py"),
     (("cdb/coin_set/promise",), "coin_set/test_promise.py"),
     (("native/layouts/",), "coin_set/test_layout_model.py"),
     (
@@ -33,6 +32,7 @@ _UNITS = (
         ("native/coin_set/", "native/common/chains", "cdb/coin_set/", "cdb/schemas/rocks_kv"),
         "coin_set/test_keys.py test_conformance.py::TestRocksKvIndexedSmall",
     ),
+    (("native/coin_log/", "native/coin_set", "native/common"), "schemas/test_crafted_names.py"),
     (("cdb/schemas/memory", "cdb/disk/replay_file"), "faults/test_mended.py"),
     (
         (
