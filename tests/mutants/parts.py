@@ -29,6 +29,10 @@ _UNITS = (
         "schemas/test_history.py::test_a_digest_of_a_state_sees_a_row_that_comes_twice",
     ),
     (
+        ("native/coin_set/ordered_kv", "native/engines/lmdb", "native/lmdb"),
+        "schemas/test_lmdb_kv.py",
+    ),
+    (
         ("native/coin_set/", "native/common/chains", "cdb/coin_set/", "cdb/schemas/rocks_kv"),
         "coin_set/test_keys.py test_conformance.py::TestRocksKvIndexedSmall",
     ),
