@@ -259,6 +259,16 @@ BLIND = (
         ("rocks_kv", "lmdb_kv"),
         blind=True,
     ),
+    Mutant(
+        "option-1-log-then-the-block-again",
+        "native/coin_set/history.cpp",
+        "if (log_ != nullptr) first = stored + 1;",
+        "if (log_ != nullptr) first = stored;",
+        0,
+        "each version comes once, from the log or from the blocks in memory",
+        ("option_1@lmdb",),
+        blind=True,
+    ),
 )
 
 SEEN: tuple[Mutant, ...] = ()

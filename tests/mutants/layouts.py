@@ -203,16 +203,6 @@ BLIND = (
         blind=True,
     ),
     Mutant(
-        "option-1-log-then-the-block-again",
-        "native/coin_set/history.cpp",
-        "if (log_ != nullptr) first = stored + 1;",
-        "if (log_ != nullptr) first = stored;",
-        0,
-        "each version comes once, from the log or from the blocks in memory",
-        _OPTION_1,
-        blind=True,
-    ),
-    Mutant(
         "option-1-undo-leaves-the-log",
         "native/layouts/option_1.h",
         "for (const Touched &one : all) to->erase(kSecond, log_key(one.version, one.name));",
