@@ -11,7 +11,7 @@ BLIND = (
         "value-checksum-without-its-key",
         "native/coin_set/ordered_kv.cpp",
         "const uint64_t seed = checksum(key.bytes, key.n, space);",
-        "const uint64_t seed = space;",
+        "const uint64_t seed = checksum(key.bytes, 0, space);",
         11,
         "a value is never served under another key",
         _KV,
