@@ -30,16 +30,6 @@ BLIND = (
         blind=True,
     ),
     Mutant(
-        "history-digest-sees-no-twins",
-        "cdb/history_digest.py",
-        'total += int.from_bytes(hashlib.sha256(row).digest(), "big")',
-        'total ^= int.from_bytes(hashlib.sha256(row).digest(), "big")',
-        0,
-        "the digest of a state sees a row that comes twice",
-        ("memory",),
-        blind=True,
-    ),
-    Mutant(
         "history-memory-state-before-the-block",
         "cdb/schemas/memory.py",
         "return [self._blocks[block_index] for block_index in self._blocks.irange(maximum=height)]",
