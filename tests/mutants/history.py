@@ -210,16 +210,6 @@ BLIND = (
         blind=True,
     ),
     Mutant(
-        "history-kv-pages-remember-the-last",
-        "native/coin_set/history.cpp",
-        "older_.clear();",
-        "",
-        0,
-        "a window of more than one page is right to its end",
-        _KV,
-        blind=True,
-    ),
-    Mutant(
         "history-kv-confirmed-later-is-there",
         "native/coin_set/database.cpp",
         "if (coin == nullptr || !coin->is_confirmed || int64_t{coin->confirmed_index} > as_of)",
@@ -261,4 +251,14 @@ BLIND = (
     ),
 )
 
-SEEN: tuple[Mutant, ...] = ()
+SEEN = (
+    Mutant(
+        "history-kv-pages-have-names-of-the-last",
+        "native/coin_set/history.cpp",
+        "names_.clear();",
+        "",
+        0,
+        "a window of more than one page is right to its end",
+        _KV,
+    ),
+)
