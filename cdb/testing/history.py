@@ -354,11 +354,18 @@ class HistoryConformance(SchemaTests):
                 assert [info.coin.name() for info in infos] == names
                 assert {info.spent_index for info in infos} == {spent}
             assert history.coin_infos_as_of(names, 0) == []
-            versions = [info.coin.name() for info in history.versions(2, 2)]
-            assert versions == sorted([*names, reward(2, -1).name()])
+            versions = [_place(info) for info in history.versions(-1, 3)]
+            spent = sorted([*names, reward(2, -1).name()])
+            last = sorted([reward(2, -1).name(), reward(3, -1).name()])
+            assert versions == [
+                *((1, name) for name in sorted(names)),
+                *((2, name) for name in spent),
+                *((3, name) for name in last),
+            ]
+            assert [_place(info) for info in history.versions(2, 2)] == versions[many:-2]
             state = [info.coin.name() for info in history.state_at(1)]
             assert sorted(state) == sorted(names)
-            assert [info.coin for info in history.unspent()] == [reward(2, -1)]
+            assert [info.coin for info in history.unspent()] == [reward(3, -1)]
 
     def test_scans_hold_no_more_than_a_page_in_memory(self, path: Path) -> None:
         many = self.at_most(self.many) // 2
@@ -562,10 +569,14 @@ def _ends() -> list[bytes32]:
 
 @cache
 def _masses(n: int) -> tuple[list[BlockSpendInfo], list[bytes32]]:
-    """A block of coins, and one that spends them all; their names. Not to be changed."""
+    """A block of coins, one that spends them, a small one; their names. Not to be changed."""
     coins = [Coin(hash_of("payer", place), hash_of("payee"), 1) for place in range(n)]
     names = [coin.name() for coin in coins]
-    blocks = [BlockSpendInfo(1, 0, [], coins), BlockSpendInfo(2, 0, names, [reward(2, -1)])]
+    blocks = [
+        BlockSpendInfo(1, 0, [], coins),
+        BlockSpendInfo(2, 0, names, [reward(2, -1)]),
+        BlockSpendInfo(3, 0, [reward(2, -1).name()], [reward(3, -1)]),
+    ]
     return blocks, names
 
 

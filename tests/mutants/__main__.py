@@ -12,7 +12,7 @@ import click
 
 from tests.mutants import processes
 from tests.mutants.catalogue import MUTANTS
-from tests.mutants.judge import ControlError, Controls, judge
+from tests.mutants.judge import ControlError, judge
 from tests.mutants.mutant import Mutant
 from tests.mutants.results import Results
 from tests.mutants.working_copy import BuildError, WorkingCopy, fingerprint
@@ -26,20 +26,26 @@ INTERRUPTED = 130
 @click.option("--only", "names", multiple=True, metavar="NAME", help="Try this one, done or not.")
 @click.option("--jobs", default=2, show_default=True, help="How many copies work at a time.")
 @click.option(
+    "--parts",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Try no more than so many parts of the tests, and no soak.  [default: all, and a soak]",
+)
+@click.option(
     "--results",
     type=click.Path(file_okay=False, path_type=Path),
     default=CHECKOUT / "reports/mutants",
     show_default="reports/mutants",
     help="Where results.json and report.md are.",
 )
-def main(names: tuple[str, ...], jobs: int, results: Path) -> None:
+def main(names: tuple[str, ...], jobs: int, parts: int | None, results: Path) -> None:
     """Try the mutants that were not tried yet, and those that survived before the last change."""
     unknown = {*names} - {mutant.name for mutant in MUTANTS}
     if unknown:
         raise click.UsageError(f"no such mutant: {', '.join(sorted(unknown))}")
     found = Results.of(results, fingerprint(CHECKOUT))
     due = [each for each in MUTANTS if (each.name in names if names else found.is_due(each))]
-    run = Run(due, found)
+    run = Run(due, found, parts or 0)
     # What a script runs in the background ignores Ctrl-C, and so would all that is started here.
     for each in (signal.SIGINT, signal.SIGTERM):
         signal.signal(each, signal.default_int_handler)
@@ -60,14 +66,13 @@ def main(names: tuple[str, ...], jobs: int, results: Path) -> None:
 class Run:
     """Goes through mutants, in several copies at a time."""
 
-    def __init__(self, due: list[Mutant], results: Results) -> None:
+    def __init__(self, due: list[Mutant], results: Results, most_parts: int) -> None:
         self.problem: str | int = 0
         self._due: queue.SimpleQueue[Mutant] = queue.SimpleQueue()
         for mutant in due:
             self._due.put(mutant)
         self._total, self._done = len(due), 0
-        self._results = results
-        self._controls = Controls(results.controls)
+        self._results, self._most_parts = results, most_parts
         self._since = monotonic()
         self._threads: list[threading.Thread] = []
 
@@ -91,7 +96,7 @@ class Run:
             copy.refresh()
             while True:
                 mutant = self._due.get_nowait()
-                verdict = judge(mutant, copy, self._controls)
+                verdict = judge(mutant, copy, self._most_parts)
                 self._results.add(mutant, verdict)
                 self._done += 1
                 self._tell(f"{mutant.name}: {verdict.outcome} {verdict.step} {verdict.by}")

@@ -86,6 +86,16 @@ BLIND = (
         _ALL,
         blind=True,
     ),
+    Mutant(
+        "history-digest-sees-no-twins",
+        "cdb/history_digest.py",
+        'total += int.from_bytes(hashlib.sha256(row).digest(), "big")',
+        'total ^= int.from_bytes(hashlib.sha256(row).digest(), "big")',
+        0,
+        "the digest of a state sees a row that comes twice",
+        ("memory",),
+        blind=True,
+    ),
 )
 
 SEEN = (

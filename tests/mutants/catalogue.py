@@ -1,8 +1,8 @@
 """All faults."""
 
-from tests.mutants import around, coin_log, lmdb, rocksdb, runs, shared, sqlite
+from tests.mutants import around, coin_log, history, layouts, lmdb, rocksdb, runs, shared, sqlite
 
-_AREAS = (coin_log, rocksdb, lmdb, sqlite, runs, shared, around)
+_AREAS = (coin_log, rocksdb, lmdb, layouts, history, sqlite, runs, shared, around)
 
 BLIND = tuple(mutant for area in _AREAS for mutant in area.BLIND)
 """Chosen from the specification and the code, before a look at any test."""

@@ -1,13 +1,10 @@
 """Whether anything finds a mutant: the parts of the tests one after the other, and then a soak.
 
-Each part passes first without a fault: its control. A soak's control is the very trial that failed,
-made again without the fault.
+What finds it passes without the fault: its control.
 """
 
 import re
 import shlex
-import threading
-from contextlib import ExitStack
 from dataclasses import dataclass
 from time import monotonic
 
@@ -18,11 +15,14 @@ from tests.mutants.working_copy import BuildError, WorkingCopy
 
 SOAK_HOURS = 0.17
 SOAK_SEED = 1
-_LIMIT_SECONDS = 1800.0
-"""Of what nothing is known yet. A part is late after so many times what its control takes: """
-_LATE_FACTOR, _LATE_SECONDS = 5.0, 120.0
+_LIMIT_SECONDS = 3600.0
+"""Of a part. A test that hangs is ended long before, by pytest."""
 _PASSED, _FAILED = 0, 1
 _AGAIN = "  again: python "
+_PYTEST = (
+    *("-m", "pytest", "-v", "-x", "-rfE", "--tb=line", "-p", "no:cacheprovider"),
+    *("-p", "tests.first_failure"),
+)
 _ended = re.compile(r"(?:FAILED|ERROR) (tests/.*)").match
 _begun = re.compile(r"(tests/\S+::\S+)").match
 
@@ -37,92 +37,74 @@ class Verdict:
     seconds: float
 
 
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What finds a mutant. control: Python's arguments, which make it without the fault."""
+
+    outcome: str
+    step: str
+    by: str
+    control: tuple[str, ...] = ()
+
+
 class ControlError(Exception):
     """Without a fault something does not pass, so it tells nothing of one."""
 
 
-class Controls:
-    """How many seconds each part takes without a fault; made once, where they are not known yet."""
+def judge(mutant: Mutant, copy: WorkingCopy, most_parts: int = 0) -> Verdict:
+    """Try a mutant in a copy without a fault. Raises ControlError or StoppedError.
 
-    def __init__(self, seconds: dict[str, float]) -> None:
-        self.seconds = seconds
-        self._locks: dict[str, threading.Lock] = {}
-        self._mutex = threading.Lock()
-
-    def of(self, parts: list[Part], copy: WorkingCopy) -> list[float]:
-        """In a copy without a fault. Raises ControlError."""
-        for waiting in (False, True):  # first those that no other copy is busy with
-            for part in parts:
-                with self._mutex:
-                    lock = self._locks.setdefault(part.name, threading.Lock())
-                if lock.acquire(blocking=waiting):
-                    with ExitStack() as held:
-                        held.callback(lock.release)
-                        self._run(part, copy)
-        return [self.seconds[part.name] for part in parts]
-
-    def _run(self, part: Part, copy: WorkingCopy) -> None:
-        if part.name in self.seconds:
-            return
-        since = monotonic()
-        code, lines = _pytest(copy, part, _LIMIT_SECONDS)
-        if code != _PASSED:
-            said = "\n".join(lines[-60:])
-            raise ControlError(f"{part.name}: exit code {code} without a fault\n{said}")
-        self.seconds[part.name] = round(monotonic() - since, 1)
-
-
-def judge(mutant: Mutant, copy: WorkingCopy, controls: Controls) -> Verdict:
-    """Try a mutant in a copy without a fault. Raises ControlError or StoppedError."""
+    most_parts: it has survived what gets past so many; 0: past all, and a soak.
+    """
     copy.build()
     parts = list(parts_of(mutant))
-    seconds_without = controls.of(parts, copy)
     since = monotonic()
     with copy.with_fault(mutant):
-        outcome, step, by = _try(mutant, list(zip(parts, seconds_without, strict=True)), copy)
+        found = _try(mutant, parts[: most_parts or None], copy)
+        if found is None and most_parts == 0:
+            found = _soak(mutant, copy)
     seconds = round(monotonic() - since, 1)
-    if step == "soak":
-        _make_again(by, copy)
-    return Verdict(outcome, step, by, seconds)
+    if found is not None:
+        _control(found, copy)
+        return Verdict(found.outcome, found.step, found.by, seconds)
+    left_out = [*(part.name for part in parts[most_parts:]), "a soak"] if most_parts else []
+    return Verdict("survived", "", "; ".join(["not tried", *left_out] if left_out else []), seconds)
 
 
-def _try(
-    mutant: Mutant, parts: list[tuple[Part, float]], copy: WorkingCopy
-) -> tuple[str, str, str]:
+def _try(mutant: Mutant, parts: list[Part], copy: WorkingCopy) -> Found | None:
     try:
         if copy.build() != mutant.file.startswith("native/"):
             raise BuildError("what was built is not what the fault is in")
     except BuildError as error:
-        return "invalid", "build", str(error)
-    for part, seconds in parts:
-        limit = _LATE_FACTOR * seconds + _LATE_SECONDS
-        code, lines = _pytest(copy, part, limit)
+        return Found("invalid", "build", str(error))
+    for part in parts:
+        code, lines = _pytest(copy, part)
         if code is None:
-            return "killed", part.name, f"time-out after {limit:.0f} s, where {seconds} do"
+            by = f"time-out after {_LIMIT_SECONDS:.0f} s"
+            return Found("killed", part.name, by, (*_PYTEST, *part.arguments))
         if code != _PASSED:
             # Where pytest does not even begin, the fault is none that anyone would leave.
             outcome = "killed" if code < 0 or code == _FAILED else "invalid"
-            return outcome, part.name, _what_failed(lines)
-    failure = _soak(mutant, copy)
-    return ("survived", "", "") if failure is None else ("killed", "soak", failure)
+            test, how = _what_failed(lines)
+            return Found(outcome, part.name, test + how, (*_PYTEST, test) if test else ())
+    return None
 
 
-def _pytest(copy: WorkingCopy, part: Part, limit_seconds: float) -> tuple[int | None, list[str]]:
-    command = ("-m", "pytest", "-v", "-x", "-rfE", "--tb=line", "-p", "no:cacheprovider")
-    return copy.run_python(*command, *part.arguments, limit_seconds=limit_seconds)
+def _pytest(copy: WorkingCopy, part: Part) -> tuple[int | None, list[str]]:
+    return copy.run_python(*_PYTEST, *part.arguments, limit_seconds=_LIMIT_SECONDS)
 
 
-def _what_failed(lines: list[str]) -> str:
-    """The first test that failed, or the last that was begun, when its process died."""
-    failed = [found[1] for found in map(_ended, lines) if found]
+def _what_failed(lines: list[str]) -> tuple[str, str]:
+    """The first test that failed, or the last that was begun, when its process died; and how."""
+    failed = [found[1].partition(" - ")[0] for found in map(_ended, lines) if found]
     begun = [found[1] for found in map(_begun, lines) if found]
     if failed:
-        return failed[0]
-    return f"{begun[-1]} (its process died)" if begun else "\n".join(lines[-20:])
+        return failed[0], ""
+    return (begun[-1], " (its process died)") if begun else ("", "\n".join(lines[-20:]))
 
 
-def _soak(mutant: Mutant, copy: WorkingCopy) -> str | None:
-    """What the soak said at its first failure, with the command that makes it again; or None."""
+def _soak(mutant: Mutant, copy: WorkingCopy) -> Found | None:
+    """By what the soak said at its first failure, with the command that makes it again."""
     arguments = ("--hours", str(SOAK_HOURS), "--seed", str(SOAK_SEED))
     code, lines = processes.run(
         [copy.python, "-m", "cdb.cmds.soak", *soaked(mutant), *arguments],
@@ -136,14 +118,16 @@ def _soak(mutant: Mutant, copy: WorkingCopy) -> str | None:
     place = next((n for n, line in enumerate(lines) if line.startswith(_AGAIN)), None)
     if place is None:
         raise ControlError("a soak ends without a word:\n" + "\n".join(lines[-20:]))
-    return "\n".join(lines[place - 1 : place + 1])
+    control = tuple(shlex.split(lines[place].removeprefix(_AGAIN)))
+    return Found("killed", "soak", "\n".join(lines[place - 1 : place + 1]), control)
 
 
-def _make_again(failure: str, copy: WorkingCopy) -> None:
-    """Make the trial that failed once more, without the fault. Raises ControlError."""
+def _control(found: Found, copy: WorkingCopy) -> None:
+    """Make what finds a mutant once more, without the fault. Raises ControlError."""
     copy.build()
-    command = failure.rpartition(_AGAIN)[2]
-    code, lines = copy.run_python(*shlex.split(command), limit_seconds=_LIMIT_SECONDS)
+    if not found.control:
+        return
+    code, lines = copy.run_python(*found.control, limit_seconds=_LIMIT_SECONDS)
     if code != _PASSED:
-        said = "\n".join(lines[-20:])
-        raise ControlError(f"python {command} fails without the fault\n{said}")
+        said = "\n".join(lines[-60:])
+        raise ControlError(f"python {shlex.join(found.control)} fails without the fault\n{said}")

@@ -1,10 +1,63 @@
 """Faults in the coin set over LMDB, and in the checksums that the coin set adds for it."""
 
+# ruff: noqa: E501 - lines are quoted as they stand elsewhere.
+
 from tests.mutants.mutant import Mutant
 
 _KV = ("lmdb_kv",)
 
-BLIND: tuple[Mutant, ...] = ()
+BLIND = (
+    Mutant(
+        "value-checksum-without-its-key",
+        "native/coin_set/ordered_kv.cpp",
+        "const uint64_t seed = checksum(key.bytes, key.n, space);",
+        "const uint64_t seed = checksum(key.bytes, 0, space);",
+        11,
+        "a value is never served under another key",
+        _KV,
+        blind=True,
+    ),
+    Mutant(
+        "lmdb-map-never-grows",
+        "native/engines/lmdb.cpp",
+        "grow();",
+        'throw Failure(CDB_LIMIT, kDataFile, "it is full");',
+        0,
+        "a database outgrows the addresses that it was opened with",
+        _KV,
+        blind=True,
+    ),
+    Mutant(
+        "lmdb-look-ups-stay-under-way",
+        "native/engines/lmdb.cpp",
+        "--n_views_;",
+        "",
+        0,
+        "look-ups that have ended keep no write from growing the file",
+        _KV,
+        blind=True,
+    ),
+    Mutant(
+        "lmdb-scans-keep-their-places",
+        "native/engines/lmdb.cpp",
+        "~ScanPlace() { --*taken_; }",
+        "~ScanPlace() {}",
+        0,
+        "an iterator that has ended leaves its place to others",
+        _KV,
+        blind=True,
+    ),
+    Mutant(
+        "lmdb-nothing-kept-once-grown",
+        "native/engines/lmdb.cpp",
+        "kept_->begin_again();",
+        "",
+        14,
+        "who has it open for reading sees the state of one moment, also when it has outgrown its map",
+        _KV,
+        blind=True,
+    ),
+)
 
 SEEN = (
     Mutant(

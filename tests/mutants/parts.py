@@ -1,7 +1,6 @@
 """What a mutant is held against: parts of the tests, the likeliest and cheapest first, then a soak.
 
-A part is one run of pytest, the same for every mutant that it is made for, so that its control,
-without a fault, is run but once.
+A part is one run of pytest.
 """
 
 from collections.abc import Iterator
@@ -11,6 +10,7 @@ from pathlib import Path
 
 from cdb.schemas.registry import OWN_SCHEMAS, find_schema
 from cdb.testing.faults import all_subjects
+from tests.mutants import history as of_history
 from tests.mutants.mutant import Mutant
 
 _TESTS = Path(__file__).parents[1]
@@ -22,12 +22,21 @@ _UNITS = (
     ),
     (("cdb/upgrade", "cdb/disk/exchange", "native/coin_log/format1"), "cmds/test_upgrade.py"),
     (("native/name_index", "native/rocksdb"), "rows/test_rocks_index.py"),
-    (("native/coin_log/", "native/coin_set", "native/common"), "schemas/test_crafted_names.py"),
     (("cdb/coin_set/promise",), "coin_set/test_promise.py"),
+    (("native/layouts/",), "coin_set/test_layout_model.py"),
+    (
+        ("cdb/history_digest",),
+        "schemas/test_history.py::test_a_digest_of_a_state_sees_a_row_that_comes_twice",
+    ),
+    (
+        ("native/coin_set/ordered_kv", "native/engines/lmdb", "native/lmdb"),
+        "schemas/test_lmdb_kv.py",
+    ),
     (
         ("native/coin_set/", "native/common/chains", "cdb/coin_set/", "cdb/schemas/rocks_kv"),
         "coin_set/test_keys.py test_conformance.py::TestRocksKvIndexedSmall",
     ),
+    (("native/coin_log/", "native/coin_set", "native/common"), "schemas/test_crafted_names.py"),
     (("cdb/schemas/memory", "cdb/disk/replay_file"), "faults/test_mended.py"),
     (
         (
@@ -61,8 +70,8 @@ _UNITS = (
 
 _LATER = "faults/test_mended.py faults/test_loads.py test_large_loads.py"
 """Of no schema by name."""
-_APART = {"bench", "mutants", "report"}
-"""Of other things than schemas."""
+_APART = {"bench", "mutants", "report", "test_adding_an_engine.py"}
+"""Of other things than schemas, or in copies of their own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,15 +84,23 @@ class Part:
 
 def parts_of(mutant: Mutant) -> Iterator[Part]:
     """What of the tests a mutant is held against, in this order."""
-    for sources, tests in _UNITS:
-        if mutant.file.startswith(sources):
-            yield Part(f"tests of {tests}", _paths(tests))
+    units = [
+        Part(f"tests of {tests}", _paths(tests))
+        for sources, tests in _UNITS
+        if mutant.file.startswith(sources)
+    ]
+    with_history = [name for name in mutant.schemas if find_schema(name).history is not None]
+    history = [Part(f"history of {name}", _classes(name, "_history")) for name in with_history]
+    contract = [Part(f"contract of {name}", _contract(name)) for name in mutant.schemas]
+    if mutant in (*of_history.BLIND, *of_history.SEEN):
+        yield from (*history, *units, *contract)
+    else:
+        yield from (*units, *contract, *history)
     for schema in mutant.schemas:
-        yield Part(f"contract of {schema}", _contract(schema))
+        yield Part(f"faults of {schema}", _faults(schema))
     for schema in mutant.schemas:
-        yield Part(f"faults of {schema}", (*_paths("faults/test_schemas.py"), *_only(schema)))
-    for schema in mutant.schemas:
-        yield Part(f"other tests of {schema}", (*_paths(" ".join(_others())), *_only(schema)))
+        if schema in OWN_SCHEMAS:
+            yield Part(f"other tests of {schema}", (*_paths(" ".join(_others())), *_only(schema)))
     yield Part("tests of faults that were found before, and of large loads", _paths(_LATER))
 
 
@@ -93,11 +110,23 @@ def _only(schema: str) -> tuple[str, str]:
 
 
 def _contract(schema: str) -> tuple[str, ...]:
-    """The contract's tests of its small twin, if it has one, and what only it has."""
-    twin = schema if find_schema(schema).small is None else f"{schema}_small"
     own = _own_tests(schema)
-    tests = f"test_conformance.py::Test_{twin}"
-    return _paths(f"{tests} {own}" if (_TESTS / own).exists() else tests)
+    of_its_own = _paths(own) if (_TESTS / own).exists() else ()
+    return (*_classes(schema), *of_its_own)
+
+
+def _classes(schema: str, which: str = "") -> tuple[str, ...]:
+    """The contract's tests of its small twin, if it has one. which: how the classes' names end."""
+    if schema not in OWN_SCHEMAS:
+        return _paths(f"test_layouts.py::Test_{schema.replace('@', '_')}{which}")
+    twin = schema if find_schema(schema).small is None else f"{schema}_small"
+    return _paths(f"test_conformance.py::Test_{twin}{which}")
+
+
+def _faults(schema: str) -> tuple[str, ...]:
+    if schema not in OWN_SCHEMAS:
+        return _paths(f"faults/test_layouts.py::Test_{schema.replace('@', '_')}_SMALL")
+    return (*_paths("faults/test_schemas.py"), *_only(schema))
 
 
 def _own_tests(schema: str) -> str:
@@ -108,7 +137,7 @@ def _own_tests(schema: str) -> str:
 def _others() -> list[str]:
     """Files of tests that are made for each schema, and have its name in theirs."""
     done = ["test_conformance.py", "faults/test_schemas.py", *_LATER.split()]
-    known = {*done, *map(_own_tests, OWN_SCHEMAS)}
+    known = {*done, *map(_own_tests, OWN_SCHEMAS), "test_layouts.py", "faults/test_layouts.py"}
     found = (path.relative_to(_TESTS) for path in _TESTS.rglob("test_*.py"))
     return sorted(
         path.as_posix()
@@ -119,7 +148,8 @@ def _others() -> list[str]:
 
 def soaked(mutant: Mutant) -> list[str]:
     """The subjects of a soak: the harmed schemas, at all sizes and durabilities."""
-    return [name for name in all_subjects() if name.partition("-")[0] in mutant.schemas]
+    layouts = [f"{name}:SMALL" for name in mutant.schemas if name not in OWN_SCHEMAS]
+    return [name for name in all_subjects() if name.partition("-")[0] in mutant.schemas] + layouts
 
 
 def _paths(tests: str) -> tuple[str, ...]:

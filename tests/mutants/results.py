@@ -22,20 +22,16 @@ class Results:
 
     directory: Path
     source: str
-    controls: dict[str, float] = field(default_factory=dict)
     mutants: dict[str, dict[str, Any]] = field(default_factory=dict)
     _mutex: threading.Lock = field(default_factory=threading.Lock)
 
     @classmethod
     def of(cls, directory: Path, source: str) -> "Results":
-        """Those of a directory; controls count as long as the source is the same."""
+        """Those of a directory."""
         results = cls(directory, source)
         path = directory / RESULTS
         if path.exists():
-            document = json.loads(path.read_bytes())
-            results.mutants = document["mutants"]
-            if document["source"] == source:
-                results.controls = document["controls"]
+            results.mutants = json.loads(path.read_bytes())["mutants"]
         return results
 
     def add(self, mutant: Mutant, verdict: Verdict) -> None:
@@ -49,16 +45,20 @@ class Results:
             self.write()
 
     def is_due(self, mutant: Mutant) -> bool:
-        """Whether it was not tried yet, or not killed and the source is another one since."""
+        """Whether it was not tried yet, or not by all tests; or it was not killed, and the source
+        is another one since."""
         if mutant.name not in self.mutants:
             return True
         last = self.mutants[mutant.name]["last"]
-        return bool(last["outcome"] != "killed" and last["source"] != self.source)
+        was_cut_short = last["outcome"] == "survived" and last["by"]
+        return bool(
+            was_cut_short or (last["outcome"] != "killed" and last["source"] != self.source)
+        )
 
     def write(self) -> None:
         """Replace the file."""
         self.directory.mkdir(parents=True, exist_ok=True)
-        document = {"source": self.source, "controls": self.controls, "mutants": self.mutants}
+        document = {"source": self.source, "mutants": self.mutants}
         data = json.dumps(document, indent=1, ensure_ascii=False) + "\n"
         replace_file(self.directory / RESULTS, data.encode(), durable=False)
 
@@ -78,7 +78,7 @@ class Results:
     def _line(self, mutant: Mutant) -> str:
         first, last = (self.mutants[mutant.name][when] for when in ("first", "last"))
         rule = f"rule {mutant.rule}: " if mutant.rule else ""
-        by = f"{last['step']}: {last['by']}" if last["step"] else ""
+        by = f"{last['step']}: {last['by']}" if last["step"] else last["by"]
         blind = "blind" if mutant.blind else ""
         cells = (
             *(f"`{mutant.name}`", rule + mutant.promise, blind, first["outcome"], last["outcome"]),

@@ -11,6 +11,7 @@ import pytest
 
 from cdb.blocks import BlockSpendInfo, canonical
 from cdb.coin_set.binding import CoinSet, Options
+from cdb.coins import bytes32
 from cdb.durability import Durability
 from cdb.errors import (
     CdbError,
@@ -232,17 +233,19 @@ class TestWriter:
 
 
 def grow_in_few_addresses(path: Path, *, is_iterating: bool) -> None:
-    """Load more than the first map holds, which is small where there are few addresses."""
+    """Load more than the first map holds, which is small where there are few addresses. There may
+    be a block 0 already."""
     with Path("/proc/self/status").open() as status:
         [used_kib] = [int(line.split()[1]) for line in status if line.startswith("VmSize")]
     most = (used_kib << 10) + FEW_ADDRESSES
     resource.setrlimit(resource.RLIMIT_AS, (most, most))
     blocks = [many_coins(1), many_coins(2)]
     with LmdbKvSchema(path, commit_entries=4_000, ingest_entries=3_000) as schema:
+        before = list(schema.blocks())
         schema.accept_packed(PackedBlocks.of(blocks))
         schema.flush()
         iteration = schema.blocks()
-        assert next(iteration) == canonical(blocks[0])
+        assert next(iteration) == canonical([*before, *blocks][0])
         if not is_iterating:
             del iteration
         while (path / "db/data.mdb").stat().st_size <= FIRST_MAP_BYTES:
@@ -250,7 +253,7 @@ def grow_in_few_addresses(path: Path, *, is_iterating: bool) -> None:
             schema.accept_packed(PackedBlocks.of(more))
             schema.flush()
             blocks += more
-        assert verify(schema) == expected_state(blocks)
+        assert verify(schema) == expected_state([*before, *blocks])
 
 
 @needs_lmdb
@@ -263,10 +266,15 @@ class TestMap:
             [sys.executable, "-c", code], check=False, capture_output=True, text=True
         )
 
-    def test_it_grows_by_itself(self, path: Path) -> None:
-        done = self._run(path, is_iterating=False)
-        assert done.returncode == 0, done.stderr
-        assert (path / "db/data.mdb").stat().st_size > FIRST_MAP_BYTES
+    def test_it_grows_by_itself_and_tells_who_reads(self, path: Path) -> None:
+        with SMALL(path) as writer:
+            writer.accept_block(many_coins(0))
+        with LmdbKvSchema(path, read_only=True) as reader:
+            done = self._run(path, is_iterating=False)
+            assert done.returncode == 0, done.stderr
+            assert (path / "db/data.mdb").stat().st_size > FIRST_MAP_BYTES
+            with pytest.raises(DatabaseClosedError, match="does not keep what it shows"):
+                verify(reader)
 
     def test_an_iteration_keeps_it_from_growing(self, path: Path) -> None:
         done = self._run(path, is_iterating=True)
@@ -389,6 +397,18 @@ class TestDamage:
             verify(schema)
         with pytest.raises(CorruptDatabaseError):
             list(check(loaded, lambda _: None))
+
+    def test_of_a_key_makes_no_other_coin_of_it(self, loaded: Path) -> None:
+        coin = next(coin for block in CHAIN.blocks for coin in block.confirms)
+        name = coin.name()
+        other = bytes32(name[:-1] + bytes([name[-1] ^ 1]))
+        assert self._change(loaded, name, other)
+        wrong = r"data\.mdb: an entry of it does not match its checksum; "
+        with (
+            LmdbKvSchema(loaded, read_only=True) as schema,
+            pytest.raises(CorruptDatabaseError, match=wrong),
+        ):
+            schema.coin_infos_for_coin_names([other])
 
     def test_blocks_before_it_are_read(self, path: Path) -> None:
         blocks = [many_coins(index, 40) for index in range(20)]
