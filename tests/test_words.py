@@ -10,7 +10,14 @@ from tests.conftest import ROOT
 
 PAGES = [
     path
-    for pattern in ("*.md", "docs/*.md", "docs/schemas/*.md", "reports/soaks/*.md", "replays/*.md")
+    for pattern in (
+        "*.md",
+        "docs/*.md",
+        "docs/schemas/*.md",
+        "docs/layouts/*.md",
+        "reports/soaks/*.md",
+        "replays/*.md",
+    )
     for path in sorted(ROOT.glob(pattern))
     if path.name != "CHANGELOG.md"
 ]
