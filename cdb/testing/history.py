@@ -355,12 +355,12 @@ class HistoryConformance(SchemaTests):
                 assert {info.spent_index for info in infos} == {spent}
             assert history.coin_infos_as_of(names, 0) == []
             versions = [_place(info) for info in history.versions(-1, 3)]
-            spent = sorted([*names, reward(2, -1).name()])
-            last = sorted([reward(2, -1).name(), reward(3, -1).name()])
+            second = sorted([*names, reward(2, -1).name()])
+            third = sorted([reward(2, -1).name(), reward(3, -1).name()])
             assert versions == [
                 *((1, name) for name in sorted(names)),
-                *((2, name) for name in spent),
-                *((3, name) for name in last),
+                *((2, name) for name in second),
+                *((3, name) for name in third),
             ]
             assert [_place(info) for info in history.versions(2, 2)] == versions[many:-2]
             state = [info.coin.name() for info in history.state_at(1)]
