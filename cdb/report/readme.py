@@ -1,6 +1,6 @@
 """Tables of the documentation: drawn from results, and put between two lines of a file."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from cdb.report.model import LOAD, Case, Group, Mark, NodeComparison, Report, Ro
 from cdb.report.outline import node_parts
 from cdb.report.rules import NODE_WORDS, WEEK_WORDS
 from cdb.report.tables import NONE, busy_line
-from cdb.schemas.registry import BY_ENGINE
+from cdb.schemas.registry import BY_ENGINE, layout_names
 
 BEGIN = "<!-- cdb report --readme: begin -->"
 END = "<!-- cdb report --readme: end -->"
@@ -80,10 +80,19 @@ def _section(report: Report, pages: Path) -> str:
             escaped(_text(row, _LOOKUPS, "names_per_second") or NONE),
             escaped(_text(row, LOAD, "size_bytes_per_coin") or NONE),
         ]
-        for row in group.rows
-        if row.mark is not Mark.NOTHING
+        for row in _choices(group.rows)
     ]
     return f"{pipe_table(_HEADER, rows, 2)}\n\n{_notes(group)}\n"
+
+
+def _choices(rows: Sequence[Row]) -> Iterator[Row]:
+    """What a reader chooses from first. The page alone has all layouts and options, and a schema's
+    older name beside its newer one."""
+    names = {row.schema for row in rows}
+    left_out = {*layout_names(), *(module for name, module in BY_ENGINE.items() if name in names)}
+    for row in rows:
+        if row.mark is not Mark.NOTHING and row.schema not in left_out and "," not in row.schema:
+            yield row
 
 
 def _take_it(row: Row) -> str:

@@ -53,6 +53,14 @@ def test_a_layout_in_an_engine_has_the_page_of_its_module(tmp_path: Path) -> Non
     assert "| [interval@rocksdb](docs/schemas/rocks_kv.md) " in text
 
 
+def test_layouts_options_and_older_names_are_left_to_the_page(tmp_path: Path) -> None:
+    left_out = ("rocks_kv", "interval@rocksdb,spends=in_row", "mono_space@lmdb")
+    documents = matrix(("interval@rocksdb", *left_out, "theirs"), 1)
+    text = with_table(TEXT, build(documents), tmp_path / "README.md")
+    rows = [line.split("|")[1].strip() for line in text.splitlines() if line.startswith("| ")]
+    assert set(rows) == {"schema", "interval@rocksdb", "theirs"}
+
+
 def test_failures_have_their_mark_and_no_time(tmp_path: Path) -> None:
     text = with_table(TEXT, build(every_failure()), tmp_path / "README.md")
     assert "<script>" not in text
