@@ -47,16 +47,27 @@ class WantedParts {
   void read(const Source &source, uint8_t space, cdb_coin_info *infos) {
     confirms_.resize(n_bytes_);
     uint8_t *to = confirms_.data();
-    for (okv_wanted &one : wanted_) to = (one.to = to) + one.most;
+    for (size_t i = 0; i < wanted_.size(); ++i) {
+      okv_wanted &part = wanted_[i];
+      part.to = is_one(i) ? infos[places_[i]->tag].parent : std::exchange(to, to + part.most);
+    }
     source.get_many(space, keys_, &wanted_, OKV_OFTEN);
     for (size_t i = 0; i < wanted_.size(); ++i) {
       if (wanted_[i].length == OKV_ABSENT) throw damage("a coin's block is missing");
-      for (const Place *one = places_[i]; one != places_[i + 1]; ++one)
-        copy(*one, wanted_[i], infos);
+      for (const Place *one = places_[i]; one != places_[i + 1]; ++one) {
+        if (confirm_at(*one) + kConfirmBytes > wanted_[i].length) throw damage("a block is cut");
+        if (is_one(i))
+          take_confirm(&infos[one->tag]);
+        else
+          copy_confirm(wanted_[i].to + confirm_at(*one) - wanted_[i].from, &infos[one->tag]);
+      }
     }
   }
 
  private:
+  // Nearly all are: their bytes go straight to where they are wanted.
+  bool is_one(size_t part) const { return places_[part + 1] - places_[part] == 1; }
+
   const Place *ask_for_part(const Place *place, const Place *end) {
     const Place &first = *place;
     const uint32_t part = first.position / kPartCoins;
@@ -66,20 +77,14 @@ class WantedParts {
     keys_.add(block_key(first.index, 1 + part));
     wanted_.push_back({confirm_at(first), n_coins * uint32_t{kConfirmBytes}, nullptr, 0});
     places_.push_back(&first);
-    n_bytes_ += wanted_.back().most;
+    if (place - &first > 1) n_bytes_ += wanted_.back().most;
     return place;
-  }
-
-  static void copy(const Place &place, const okv_wanted &part, cdb_coin_info *infos) {
-    const uint32_t at = confirm_at(place);
-    if (at + kConfirmBytes > part.length) throw damage("a block is cut");
-    copy_confirm(part.to + at - part.from, &infos[place.tag]);
   }
 
   Items keys_;
   std::vector<okv_wanted> wanted_;
   std::vector<const Place *> places_;  // the first one in each part; then the one behind them all
-  size_t n_bytes_ = 0;
+  size_t n_bytes_ = 0;                 // of parts of which several coins are wanted
   Bytes confirms_;
 };
 

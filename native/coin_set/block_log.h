@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <vector>
 
 namespace cdb::coin_set {
@@ -58,6 +59,13 @@ void read_coins(const Source &source, uint8_t space, std::vector<Place> places,
 inline void copy_confirm(const uint8_t *confirm, cdb_coin_info *info) {
   std::memcpy(info->parent, confirm, sizeof info->parent + sizeof info->puzzle_hash);
   info->amount = load_big_endian(confirm + kAmountAt);
+}
+
+// The same where the confirm's bytes are the first of the info.
+static_assert(offsetof(cdb_coin_info, puzzle_hash) == kNameBytes &&
+              offsetof(cdb_coin_info, amount) == kAmountAt);
+inline void take_confirm(cdb_coin_info *info) {
+  info->amount = load_big_endian(reinterpret_cast<const uint8_t *>(&info->amount));
 }
 
 // The index of the newest block up to a limit, by the last key there is: no second place could
