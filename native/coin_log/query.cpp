@@ -70,7 +70,8 @@ void Query::choose_by_name(const uint8_t *names, size_t n) {
 
 void Query::choose_by_puzzle_hash() {
   std::vector<Candidate> candidates;
-  state_.keys.of(IndexOf::kPuzzleHashes).find_all(values_.data(), n_values_, first_row_, end_row_, &candidates);
+  state_.keys.of(IndexOf::kPuzzleHashes)
+      .find_all(values_.data(), n_values_, first_row_, end_row_, &candidates);
   for (const Candidate &each : candidates) choose(each.place, each.key);
 }
 

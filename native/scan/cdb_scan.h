@@ -96,8 +96,8 @@ size_t cdb_first_unsorted(size_t blocks, const uint64_t *ends, const uint8_t *en
 size_t cdb_first_false_spend(size_t blocks, const uint64_t *indices, const uint64_t *spend_ends,
                              const cdb_info *infos, const uint8_t *found);
 
-/* Set `order` to the places of the entries, of which there are less than 2^32: block by block, and within
-   one as they ascend by all their bytes. */
+/* Set `order` to the places of the entries, of which there are less than 2^32: block by block, and
+   within one as they ascend by all their bytes. */
 void cdb_order_entries(size_t blocks, const uint64_t *ends, const uint8_t *entries,
                        size_t entry_bytes, uint32_t *order);
 
