@@ -24,10 +24,9 @@ def rooms() -> dict[str, int]:
     return places
 
 
-def imports(module: str, *, at_once: bool) -> Iterator[str]:
-    """What of cdb a module imports: where it is imported itself, or also for types and in calls."""
-    tree = ast.parse(FILES[module].read_text("utf-8"))
-    for node in tree.body if at_once else ast.walk(tree):
+def imports(module: str) -> Iterator[str]:
+    """What of cdb a module imports: where it is imported itself, for types, and in calls."""
+    for node in ast.walk(ast.parse(FILES[module].read_text("utf-8"))):
         if isinstance(node, ast.Import):
             yield from (each.name for each in node.names if each.name in FILES)
         elif isinstance(node, ast.ImportFrom):
@@ -52,14 +51,14 @@ def test_each_room_imports_only_from_rooms_above_it() -> None:
     down = [
         f"{module} imports {other}"
         for module in modules
-        for other in imports(module, at_once=False)
+        for other in imports(module)
         if other != "cdb" and place(other) > place(module)
     ]
     assert down == []
 
 
 def test_no_imports_are_circular() -> None:
-    graph = {module: set(imports(module, at_once=True)) - {module} for module in FILES}
+    graph = {module: set(imports(module)) - {module} for module in FILES}
     assert [*TopologicalSorter(graph).static_order()]
 
 

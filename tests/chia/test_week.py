@@ -22,9 +22,9 @@ from cdb.bench.results import Document, check
 from cdb.chia.bench import week as weeks
 from cdb.chia.bench.feed import DEPTHS, Arrival, Feed, Reorg
 from cdb.chia.bench.measuring import Setting
+from cdb.chia.bench.terms import ASKED, END, FOLLOW, HINT, REST, SYNC
 from cdb.chia.bench.wallets import REQUESTS, as_of
 from cdb.chia.bench.week import Parts, Week, done
-from cdb.chia.bench.work import ASKED, END, FOLLOW, HINT, REST, SYNC
 from cdb.lab.process import WrongAnswerError, fresh_within
 from cdb.lab.profile import FAST
 from cdb.mainnet_shape import mainnet_shaped_blocks

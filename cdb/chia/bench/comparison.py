@@ -10,6 +10,7 @@ from cdb.bench.results import Document
 from cdb.bench.rounds import rotated
 from cdb.chia.bench import work
 from cdb.chia.bench.measuring import Setting, measured, round_of
+from cdb.chia.bench.terms import SYNCHRONOUS
 from cdb.chia.bench.work import Job
 from cdb.lab.places import Place
 from cdb.lab.process import Limits, fresh_within
@@ -30,7 +31,7 @@ class Comparison:
 
     def run(self) -> Document:
         """The document of it. Raises as measured()."""
-        chain = {"source": _SOURCE, "coins": self.coins, "synchronous": work.SYNCHRONOUS}
+        chain = {"source": _SOURCE, "coins": self.coins, "synchronous": SYNCHRONOUS}
         size_bytes = BYTES_A_COIN * self.coins + MORE_BYTES
         return measured(self.setting, size_bytes, self._rounds, {"chain": chain})
 

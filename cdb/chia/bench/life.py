@@ -19,9 +19,9 @@ from cdb.chia.bench.part import Part, timed
 from cdb.chia.bench.questions import digest
 from cdb.chia.bench.round import SEED, Case
 from cdb.chia.bench.stores import Store, opened
+from cdb.chia.bench.terms import ASKED, END, FOLLOW, HINT, REST, SYNC, WeekJob
 from cdb.chia.bench.timing import watched_loop
 from cdb.chia.bench.wallets import REQUESTS, Request, Wallets
-from cdb.chia.bench.work import ASKED, END, FOLLOW, HINT, REST, SYNC, Week
 from cdb.meter import peak_rss_bytes, size_bytes
 
 HINTED_BLOCKS = 11
@@ -32,7 +32,7 @@ NAP_SECONDS = 0.005
 _NOBODY = bytes32(bytes(32))
 
 
-async def lived(week: Week) -> list[Case]:
+async def lived(week: WeekJob) -> list[Case]:
     """All cases of a week, in a directory that this makes."""
     directory = Path(week["directory"])
     directory.mkdir()

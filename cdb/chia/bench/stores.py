@@ -12,7 +12,7 @@ from chia_rs.sized_ints import uint32, uint64
 
 from cdb.chia import CoinStore
 from cdb.chia.bench.chain import Block
-from cdb.chia.bench.work import SYNCHRONOUS
+from cdb.chia.bench.terms import SYNCHRONOUS
 from cdb.chia.opening import close_all
 
 _CLASSES = {"chia": TheirStore, "cdb": CoinStore}

@@ -16,6 +16,7 @@ from cdb.bench.rounds import rotated
 from cdb.bench.sync_calls import counting_syncs
 from cdb.chia.bench import work
 from cdb.chia.bench.measuring import Setting, measured, round_of
+from cdb.chia.bench.terms import ASKED, FOLLOW, HINT, SYNC, SYNCHRONOUS, WeekJob
 from cdb.coins import MAX_U32
 from cdb.errors import storage_errors
 from cdb.lab.places import Place, place
@@ -84,7 +85,7 @@ class Week:
             chain = {
                 "source": _SOURCE,
                 "coins": self._write(replay),
-                "synchronous": work.SYNCHRONOUS,
+                "synchronous": SYNCHRONOUS,
             }
             week = {"blocks": self.blocks, "part_seconds": self.part_seconds}
             rounds = partial(self._rounds, replay)
@@ -125,7 +126,7 @@ class Week:
         """The cases of a store, whose files are gone then."""
         directory, progress = there.directory / store, replay.with_name("progress")
         progress.unlink(missing_ok=True)
-        week: work.Week = {
+        week: WeekJob = {
             "store": store,
             "directory": str(directory),
             "replay": str(replay),
@@ -149,7 +150,7 @@ class Week:
         return cases
 
 
-def _plan(week: work.Week) -> str:
+def _plan(week: WeekJob) -> str:
     """What a store is about to do, and how long it may take."""
     parts = f"sync {week['synced']:,} blocks and then add hints, follow {week['followed']:,}"
     more = f", and {week['asked']:,} with wallets asking"
@@ -161,4 +162,4 @@ def _plan(week: work.Week) -> str:
 def done(cases: Sequence[Mapping[str, Any]]) -> Parts:
     """How far a store came in each part."""
     blocks = {case["workload"]: case["parameters"].get("blocks", 0) for case in cases}
-    return Parts(*(blocks[part] for part in (work.SYNC, work.HINT, work.FOLLOW, work.ASKED)))
+    return Parts(*(blocks[part] for part in (SYNC, HINT, FOLLOW, ASKED)))

@@ -5,20 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
+from cdb.chia.bench.terms import WeekJob
+
 if TYPE_CHECKING:
     from cdb.chia.bench.round import Files
-
-SYNCHRONOUS = "NORMAL"
-"""What SQLite has by `db_sync: auto`."""
-SYNC, HINT, FOLLOW, ASKED, END, REST = (
-    "sync",
-    "hints of the sync",
-    "follow the tip",
-    "follow the tip, wallets asking",
-    "in the end",
-    "sync of the rest",
-)
-"""What a week is made of: workloads of its cases. The rest is synced where there was no time."""
 
 
 class Job(TypedDict):
@@ -28,26 +18,6 @@ class Job(TypedDict):
     directory: str
     n_coins: int
     quick: bool
-
-
-class Week(TypedDict):
-    """What a store lives through: so many blocks of a replay to sync, of those to add the hints, to
-    follow, and to follow while wallets ask; and then, where it goes on, to sync again.
-
-    directory: the store's own. progress: the file in which blocks are counted. part_seconds: no
-    part goes on for longer; None: each to its end.
-    """
-
-    store: str
-    directory: str
-    replay: str
-    progress: str
-    synced: int
-    hinted: int
-    followed: int
-    asked: int
-    rest: int
-    part_seconds: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +41,7 @@ def measure(job: Job) -> Cases:
     return Cases(asyncio.run(round.measure(_files(job))))
 
 
-def live(week: Week) -> Cases:
+def live(week: WeekJob) -> Cases:
     """All cases of a week, on a new store."""
     from cdb.chia.bench import life
 
