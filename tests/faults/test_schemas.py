@@ -84,6 +84,7 @@ def test_no_cut_at_all_breaks_a_promise_of_coin_log(trial: str, covered: Covered
 
 
 @pytest.mark.long
+@pytest.mark.timeout(900)  # a minute by itself
 @pytest.mark.skipif(missing() is not None, reason=str(missing()))
 def test_coin_log_keeps_a_load_when_a_write_of_its_own_thread_fails() -> None:
     """At the default sizes, so that a large append is not followed by a checkpoint at once."""
