@@ -6,12 +6,14 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from math import inf
 from pathlib import Path
+from statistics import geometric_mean, median
 from typing import Any
 
 from cdb.bench import page_cache
 from cdb.bench.answers import BATCH_NAMES, Lookups, check_right
 from cdb.bench.figures import Figures, latency_figures
 from cdb.bench.questions import Questions
+from cdb.lab.process import NotMeasuredError
 from cdb.meter import database_files
 
 ROUND_NAMES = 1_000  # for each thread: few enough for their answers to be kept until the check
@@ -78,29 +80,50 @@ def ask(
     return Pass(names, taken, calls)
 
 
+@dataclass(frozen=True, slots=True)
+class Turns:
+    """Two ways in which the same was asked for.
+
+    ratio: how many times as long the one takes as the other. Who asks second finds what the first
+    has brought near, which may make more of a difference than the ways do: so it is the geometric
+    mean of two medians, of the rounds in which the one came first and of those in which the other
+    did.
+    """
+
+    one: Pass
+    other: Pass
+    ratio: float
+
+
 def ask_in_turns(
     ways: tuple[Lookups, Lookups],
     rounds: Iterable[tuple[Questions, Questions]],
     batch: int,
     seconds: float,
-) -> tuple[Pass, Pass]:
+) -> Turns:
     """Ask for the same names in two ways, in rounds, as far as there is time for both.
 
-    A round has the questions of each way. The one goes first in one round and last in the next, as
-    the second finds what the first has brought near; it asks for as many names as that had time
-    for.
+    A round has the questions of each way. The one goes first in one round and last in the next; the
+    second asks for as many names as the first had time for. There are two rounds at least, where
+    there are questions for them.
     """
     passes = [Pass(0, 0.0, []), Pass(0, 0.0, [])]
+    ratios: tuple[list[float], list[float]] = ([], [])  # by who came first
     for number, asked in enumerate(rounds):
         first = number % 2
         left = seconds - sum(each.seconds for each in passes)
         done = ask(ways[first], asked[first], batch, left / 2)
-        passes[first] += done
         same = asked[1 - first].part(0, done.names)
-        passes[1 - first] += ask(ways[1 - first], same, batch, inf)
-        if sum(each.seconds for each in passes) >= seconds:
+        again = ask(ways[1 - first], same, batch, inf)
+        passes[first] += done
+        passes[1 - first] += again
+        of_first = median(done.calls) / median(again.calls)
+        ratios[first].append(1 / of_first if first else of_first)
+        if number > 0 and sum(each.seconds for each in passes) >= seconds:
             break
-    return passes[0], passes[1]
+    if not passes[0].names:
+        raise NotMeasuredError("the replay has too few coins")
+    return Turns(*passes, geometric_mean(median(each) for each in ratios if each))
 
 
 Run = Callable[..., Iterable[Any]]

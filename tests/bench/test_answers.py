@@ -1,10 +1,12 @@
 """What is asked, in which turns, and how answers are held against the truth."""
 
 from collections.abc import Callable, Iterator
+from itertools import count
 from typing import Any
 
 import pytest
 
+from cdb.bench import asking
 from cdb.bench.answers import (
     Lookups,
     ObjectLookups,
@@ -13,11 +15,11 @@ from cdb.bench.answers import (
     check_right,
     fastest_lookups_as_of,
 )
-from cdb.bench.asking import ask_in_turns
+from cdb.bench.asking import Pass, ask_in_turns
 from cdb.bench.questions import Questions
 from cdb.bench.truth import Truth
 from cdb.blocks import BlockSpendInfo
-from cdb.lab.process import WrongAnswerError
+from cdb.lab.process import NotMeasuredError, WrongAnswerError
 from cdb.packed import INFO_BYTES
 from cdb.schemas.memory import MemorySchema
 from tests.conftest import load_all
@@ -113,9 +115,9 @@ def test_two_ways_take_turns_with_the_same_names(model: MemorySchema, small: Tru
 
     ways = (noting("as of", ObjectLookupsAsOf(model)), noting("plain", ObjectLookups(model)))
     rounds = ((part.as_of(number), part) for number, part in enumerate(parts))
-    as_of, now = ask_in_turns(ways, rounds, batch=25, seconds=60)
-    assert as_of.names == now.names == 150
-    assert len(as_of.calls) == len(now.calls) == 6
+    turns = ask_in_turns(ways, rounds, batch=25, seconds=60)
+    assert turns.one.names == turns.other.names == 150
+    assert len(turns.one.calls) == len(turns.other.calls) == 6
     assert asked == [
         *2 * [("as of", 25, 0)],
         *4 * [("plain", 25, -1)],
@@ -125,10 +127,36 @@ def test_two_ways_take_turns_with_the_same_names(model: MemorySchema, small: Tru
     ]
 
 
-def test_two_ways_are_asked_once_where_there_is_no_time(model: MemorySchema, small: Truth) -> None:
+@pytest.mark.parametrize("n_rounds", [2, 3, 4])
+def test_who_comes_first_makes_no_difference(
+    model: MemorySchema, small: Truth, monkeypatch: pytest.MonkeyPatch, n_rounds: int
+) -> None:
+    """The first call of each round takes three times as long here, whose ever it is."""
+    plain = small.questions("any", "warm").part(0, 10)
+    calls = count()
+
+    def ask(_: Lookups, questions: Questions, *_rest: object) -> Pass:
+        seconds = 1.0 if next(calls) % 2 else 3.0
+        return Pass(len(questions), seconds, [seconds])
+
+    monkeypatch.setattr(asking, "ask", ask)
+    rounds = [(plain.as_of(HEIGHT), plain)] * n_rounds
+    ways = (ObjectLookupsAsOf(model), ObjectLookups(model))
+    assert ask_in_turns(ways, rounds, batch=10, seconds=60).ratio == pytest.approx(1)
+
+
+def test_no_questions_are_not_measured(model: MemorySchema) -> None:
+    ways = (ObjectLookupsAsOf(model), ObjectLookups(model))
+    with pytest.raises(NotMeasuredError, match="too few coins"):
+        ask_in_turns(ways, [], batch=10, seconds=60)
+
+
+def test_two_ways_are_asked_once_each_in_front_where_there_is_no_time(
+    model: MemorySchema, small: Truth
+) -> None:
     plain = small.questions("any", "warm")
     ways = (ObjectLookupsAsOf(model), ObjectLookups(model))
     rounds = iter([(plain.as_of(HEIGHT), plain)] * 3)
-    as_of, now = ask_in_turns(ways, rounds, batch=10, seconds=0)
-    assert (as_of.names, now.names) == (10, 10)  # as many, however slow the one is
-    assert len([*rounds]) == 2
+    turns = ask_in_turns(ways, rounds, batch=10, seconds=0)
+    assert (turns.one.names, turns.other.names) == (20, 20)  # as many, however slow the one is
+    assert len([*rounds]) == 1

@@ -1,7 +1,7 @@
 """Coins as they were at a height: by name, and all of them.
 
 By name: names of coins, or of no coin, each asked for as of a height and, in turns, as they are
-now, so that plain_ratio, that of the two medians of a call, is of one process and the same names.
+now, so that plain_ratio is of one process and the same names; cdb.bench.asking says how it is made.
 Heights: the newest block's; one and ten below it; random, another one each round, of coins drawn
 evenly from those that were there then (a look-up that finds nothing would cost less); around
 creation and spend: coins that were created, or spent, at about the same time, as of the middle
@@ -21,7 +21,7 @@ from collections.abc import Iterator
 from functools import partial
 from itertools import repeat
 from pathlib import Path
-from statistics import median, median_low
+from statistics import median_low
 
 from cdb.bench.answers import (
     BATCH_NAMES,
@@ -125,12 +125,10 @@ class _Asking:
         return self._allowance.case("historical", parameters, figures)
 
     def _figures(self, ways: Ways, rounds: Rounds, batch: int) -> Figures:
-        as_of, plain = ask_in_turns(ways, rounds, batch, self._seconds)
-        if not as_of.names:
-            raise NotMeasuredError("the replay has too few coins")
-        return as_of.figures() | {
-            "plain_names_per_second": plain.names_per_second,
-            "plain_ratio": median(as_of.calls) / median(plain.calls),
+        turns = ask_in_turns(ways, rounds, batch, self._seconds)
+        return turns.one.figures() | {
+            "plain_names_per_second": turns.other.names_per_second,
+            "plain_ratio": turns.ratio,
         }
 
 
