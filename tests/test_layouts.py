@@ -1,5 +1,6 @@
 """Every layout keeps the contract and history in every engine, with small memtables and runs."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -55,6 +56,29 @@ def test_a_short_life_and_its_past_are_the_models(spec: str, tmp_path: Path) -> 
     if found.missing is not None:
         pytest.skip(found.missing)
     run_machine(PastMachine, found.open, tmp_path, examples=SHORT_EXAMPLES, steps=SHORT_STEPS)
+
+
+@pytest.mark.parametrize("spec", [*layout_names(), *_with_options])
+def test_spends_of_older_coins_that_only_the_block_log_has(
+    spec: str, tmp_path: Path, blocks: tuple[BlockSpendInfo, ...]
+) -> None:
+    """What a crash has taken from memory is indexed with where the older coins are."""
+    found = find_schema(spec)
+    if found.missing is not None:
+        pytest.skip(found.missing)
+    names = [coin.name() for block in blocks for coin in block.confirms]
+    half = len(blocks) // 2
+    with found.open(tmp_path / "db") as schema:
+        for i, block in enumerate(blocks):
+            if i == half:
+                schema.settle()
+            schema.accept_block(block)
+        schema.flush()
+        shutil.copytree(tmp_path / "db", tmp_path / "crashed")
+        infos = schema.coin_infos_for_coin_names(names)
+    with found.open(tmp_path / "crashed") as schema:
+        schema.settle()
+        assert schema.coin_infos_for_coin_names(names) == infos
 
 
 needs_lmdb = pytest.mark.skipif(

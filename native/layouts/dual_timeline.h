@@ -60,9 +60,7 @@ class DualTimeline : public LayoutOf<DualTimeline> {
   }
 
   void undo(const Source &source, const Blocks &blocks, int64_t kept, Batch *to) const override {
-    latest_.put_back(blocks, to, [&](const std::vector<Asked> &names, auto *found) {
-      timeline_.find(source, names, kept, OKV_ONCE, found);
-    });
+    latest_.undo(source, blocks, kept, to);
     timeline_.undo(blocks, to);
   }
 

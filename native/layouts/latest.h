@@ -28,15 +28,26 @@ struct NameKeys {
   }
 };
 
-// The names of a coin's block or blocks above one, sorted, each once.
-inline std::vector<const uint8_t *> names_in(const Blocks &blocks) {
-  std::vector<const uint8_t *> names;
-  for (size_t i = 0; i < blocks.confirm_count(); ++i) names.push_back(blocks.name(i));
-  for (size_t i = 0; i < blocks.spend_count(); ++i) names.push_back(blocks.spend(i));
-  std::sort(names.begin(), names.end(),
-            [](const uint8_t *a, const uint8_t *b) { return compare_names(a, b) < 0; });
-  names.erase(std::unique(names.begin(), names.end(), is_same_name), names.end());
-  return names;
+// What blocks have made of a coin: confirmed it, or else only spent it.
+struct TouchedCoin {
+  const uint8_t *name;
+  bool is_confirmed;
+};
+
+// The coins that blocks touch, by name, each once.
+inline std::vector<TouchedCoin> touched_by(const Blocks &blocks) {
+  std::vector<TouchedCoin> coins;
+  for (size_t i = 0; i < blocks.confirm_count(); ++i) coins.push_back({blocks.name(i), true});
+  for (size_t i = 0; i < blocks.spend_count(); ++i) coins.push_back({blocks.spend(i), false});
+  std::sort(coins.begin(), coins.end(), [](const TouchedCoin &a, const TouchedCoin &b) {
+    const int names = compare_names(a.name, b.name);
+    return names != 0 ? names < 0 : a.is_confirmed > b.is_confirmed;
+  });
+  const auto is_same = [](const TouchedCoin &a, const TouchedCoin &b) {
+    return is_same_name(a.name, b.name);
+  };
+  coins.erase(std::unique(coins.begin(), coins.end(), is_same), coins.end());
+  return coins;
 }
 
 template <typename Keys>
@@ -67,24 +78,19 @@ class Latest {
     });
   }
 
-  // Puts rows back as they were as of a block, by what they say themselves.
+  // Puts rows back as they were as of a block, by what they say themselves. What these blocks
+  // confirm was not there before: it goes, unread.
   void undo(const Source &source, const Blocks &blocks, int64_t kept, Batch *to) const {
-    put_back(blocks, to, [&](const std::vector<Asked> &names, std::vector<CoinState> *found) {
-      find(source, names, kept, OKV_ONCE, found);
-    });
-  }
-
-  // find(names, &found): gives them as they were.
-  template <typename Find>
-  void put_back(const Blocks &blocks, Batch *to, Find find) const {
-    std::vector<Asked> asked;
-    for (const uint8_t *name : names_in(blocks)) asked.push_back({name, 0});
+    const std::vector<TouchedCoin> touched = touched_by(blocks);
+    std::vector<Asked> older;
+    for (size_t i = 0; i < touched.size(); ++i)
+      if (!touched[i].is_confirmed) older.push_back({touched[i].name, i});
     std::vector<CoinState> found;
-    find(asked, &found);
+    find(source, older, kept, OKV_ONCE, &found);
     auto next = found.begin();
-    for (size_t i = 0; i < asked.size(); ++i) {
-      const Key key = keys_.key(asked[i].name);
-      if (next == found.end() || next->at != i) {
+    for (size_t i = 0; i < touched.size(); ++i) {
+      const Key key = keys_.key(touched[i].name);
+      if (next == found.end() || older[next->at].tag != i) {
         to->erase(space_, key);
         continue;
       }

@@ -75,8 +75,8 @@ BLIND = (
     Mutant(
         "latest-undo-puts-spends-back",
         "native/layouts/latest.h",
-        "find(source, names, kept, OKV_ONCE, found);",
-        "find(source, names, kept < 0 ? kept : INT64_MAX, OKV_ONCE, found);",
+        "find(source, older, kept, OKV_ONCE, &found);",
+        "find(source, older, kept < 0 ? kept : INT64_MAX, OKV_ONCE, &found);",
         9,
         "what a rewound block has spent is unspent, also at the heights of the blocks that follow",
         _OPTION_1,
@@ -234,4 +234,23 @@ BLIND = (
     ),
 )
 
-SEEN: tuple[Mutant, ...] = ()
+SEEN: tuple[Mutant, ...] = (
+    Mutant(
+        "coin-behind-the-end-of-its-block",
+        "native/coin_set/block_log.cpp",
+        'if (confirm_at(*one) + kConfirmBytes > wanted_[i].length) throw damage("a block is cut");',
+        "",
+        11,
+        "a coin that its block lacks is damage, also where the engine finds the block in order",
+        ("rocks_kv",),
+    ),
+    Mutant(
+        "latest-undo-erases-what-it-spends",
+        "native/layouts/latest.h",
+        "for (size_t i = 0; i < blocks.spend_count(); ++i) coins.push_back({blocks.spend(i), false});",
+        "for (size_t i = 0; i < blocks.spend_count(); ++i) coins.push_back({blocks.spend(i), true});",
+        9,
+        "an older coin that a rewound block has spent is there again, unspent",
+        _OPTION_1,
+    ),
+)

@@ -25,6 +25,11 @@ _UNITS = (
     (("cdb/coin_set/promise",), "coin_set/test_promise.py"),
     (("native/layouts/",), "coin_set/test_layout_model.py"),
     (
+        ("native/layouts/", "native/coin_set/database"),
+        "test_layouts.py::test_spends_of_older_coins_that_only_the_block_log_has",
+    ),
+    (("native/coin_set/block_log",), "coin_set/test_block_log.py"),
+    (
         ("cdb/history_digest",),
         "schemas/test_history.py::test_a_digest_of_a_state_sees_a_row_that_comes_twice",
     ),
