@@ -494,7 +494,7 @@ SEEN = (
         "lost-page-not-noted",
         "native/common/lost_pages.cpp",
         "lost_->note(file_, offset_of(address));",
-        "",
+        "static_cast<void>(address);",
         11,
         "zeros in place of a page that can't be read are never served",
         _BOTH,

@@ -42,7 +42,7 @@ BLIND = (
         "kv-spends-of-rewound-blocks",
         "native/layouts/interval.h",
         "if (is_visible(spent_index, as_of))",
-        "if (spent_index > 0)",
+        "if (spent_index > 0 || as_of < 0)",
         9,
         "coins spent by rewound blocks are unspent at once, erased or not",
         _KV,
