@@ -17,9 +17,9 @@ from operator import index
 from typing import NamedTuple
 
 from cdb.blocks import checked_names
-from cdb.coins import MAX_U32, CoinInfo, bytes32
-from cdb.disk.sharing import Shared
-from cdb.packed import INFO_BYTES, Packed, unpacked_infos
+from cdb.coins import MAX_U32, NAME_BYTES, CoinInfo, bytes32
+from cdb.disk.sharing import Shared, beside
+from cdb.packed import INFO_BYTES, Packed, checked_packed_names, unpacked_infos
 
 PAGE_ROWS = 4096
 BY_CREATION = "creation"
@@ -91,10 +91,11 @@ class PackedHistory(Shared):
     """The methods of HistorySchema, by the same in packed form. See cdb.schemas.protocol."""
 
     @abstractmethod
-    def coin_infos_as_of_packed(
-        self, coin_names: Packed, height: int
+    def _find_as_of(
+        self, coin_names: bytes | memoryview, height: int
     ) -> tuple[bytearray, bytearray]:
-        """See ReadsPacked.coin_infos_packed; as of a height."""
+        """See ReadsPacked.coin_infos_packed; as of a checked height, at most PAGE_ROWS names. It
+        is a part of a call that is @beside."""
 
     @abstractmethod
     def state_at_packed(self, height: int) -> Iterator[Page]:
@@ -107,6 +108,24 @@ class PackedHistory(Shared):
     @abstractmethod
     def versions_packed(self, first: int, last: int) -> Iterator[Page]:
         """The rows of versions() in pages."""
+
+    @beside
+    def coin_infos_as_of_packed(
+        self, coin_names: Packed, height: int
+    ) -> tuple[bytearray, bytearray]:
+        """See HistoryPacked. Between two pages of names signals are seen, and other readers have
+        their turn."""
+        names, height = checked_packed_names(coin_names), checked_height(height)
+        page_bytes = NAME_BYTES * PAGE_ROWS
+        if len(names) <= page_bytes:
+            return self._find_as_of(names, height)
+        view, infos, found = memoryview(names), bytearray(), bytearray()
+        with self.mutex:  # nobody writes: all is of one moment
+            for start in range(0, len(names), page_bytes):
+                page = self._find_as_of(view[start : start + page_bytes], height)
+                infos += page[0]
+                found += page[1]
+        return infos, found
 
     def coin_infos_as_of(self, coin_names: list[bytes32], height: int) -> list[CoinInfo]:
         """See HistorySchema."""

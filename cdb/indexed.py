@@ -28,7 +28,9 @@ def extra_for(schema: str, index: str) -> str:
 
 def how_to_index(schema: str, path: Path) -> str:
     """What to type for a database without an index."""
-    return f"'cdb load_blocks {schema}:INDEXED --db {path} --input /dev/null' gives it one"
+    name, comma, options = schema.partition(",")
+    spec = f"{name}:INDEXED{comma}{options}"
+    return f"'cdb load_blocks {spec} --db {path} --input /dev/null' gives it one"
 
 
 class Indexed(ABC):

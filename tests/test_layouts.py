@@ -2,16 +2,20 @@
 
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from cdb.blocks import BlockSpendInfo
 from cdb.coin_set.layouts import LAYOUTS
 from cdb.errors import UnknownSchemaError, WrongDatabaseError
+from cdb.history import PAGE_ROWS
 from cdb.info import schema_at
-from cdb.schemas import find_schema
+from cdb.native import NativeEngine
+from cdb.schemas import find_schema, history_of
 from cdb.schemas.registry import layout_names
 from cdb.testing import HistoryConformance, IndexedConformance, SchemaConformance
+from cdb.testing.chains import reward
 from cdb.testing.history import PastMachine
 from cdb.testing.machine import run_machine
 
@@ -79,6 +83,33 @@ def test_spends_of_older_coins_that_only_the_block_log_has(
     with found.open(tmp_path / "crashed") as schema:
         schema.settle()
         assert schema.coin_infos_for_coin_names(names) == infos
+
+
+@pytest.mark.parametrize("spec", [*layout_names(), "interval@lmdb", *_with_options])
+def test_a_page_of_few_rows_is_sought_in_short_calls(
+    spec: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody who writes waits for a scan of all that nobody wants to see."""
+    found = find_schema(spec)
+    if found.missing is not None:
+        pytest.skip(found.missing)
+    calls, call = [], NativeEngine.call
+
+    def counting(self: NativeEngine, path: Path, function: str, *arguments: Any) -> None:
+        calls.append(function)
+        call(self, path, function, *arguments)
+
+    monkeypatch.setattr(NativeEngine, "call", counting)
+    confirms = [reward(7, n) for n in range(3 * PAGE_ROWS)]
+    with found.open(tmp_path / "db") as schema:
+        schema.accept_block(BlockSpendInfo(7, 0, [], confirms))
+        schema.accept_block(BlockSpendInfo(9, 0, [coin.name() for coin in confirms[1:]], []))
+    with found.open(tmp_path / "db", read_only=True) as schema:
+        history = history_of(schema)
+        for rows, n_rows in ((history.unspent(), 1), (history.state_at(6), 0)):
+            calls.clear()
+            assert sum(1 for _ in rows) == n_rows
+            assert calls.count("coins_next") > 3
 
 
 needs_lmdb = pytest.mark.skipif(

@@ -3,18 +3,22 @@
 import shlex
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import click
 
 from cdb.bench.results import RESULTS, require_validator
 from cdb.cmds import echo
+from cdb.cmds.lazy_group import letters
 from cdb.cmds.options import PathType
 from cdb.disk.room import free_bytes_at
-from cdb.errors import StorageError
+from cdb.errors import StorageError, storage_errors
 from cdb.lab.profile import Profile, parse_profile
 from cdb.report.units import size
 
 DEFAULT_RUNS = 5
+_PLACES = ("--dir", "--results")
+"""Options of a directory, which is nobody else's."""
 
 Command = Callable[..., None]
 
@@ -48,8 +52,11 @@ def profile_option(default: str) -> Callable[[Command], Command]:
 
 
 def _writable(context: click.Context, parameter: click.Parameter, value: Path) -> Path:
+    """Raises what would come of a result: before hours of measuring."""
     require_validator()
-    return value
+    there = next(each for each in (value, *value.absolute().parents) if each.exists())
+    with storage_errors(value), TemporaryDirectory(dir=there):
+        return value
 
 
 results_option = click.option(
@@ -72,12 +79,13 @@ def command_line(arguments: Sequence[str], command: str) -> str:
     """What measures the same again by this bench command, wherever its user is."""
     program, *words = arguments
     if Path(program).stem != f"bench_{command}":
-        words = words[words.index(command) + 1 :]
+        words = words[[letters(word) for word in words].index(command) + 1 :]
     kept, skip = [], False
     for word in words:
-        if not skip and word not in ("--restart", "--dir") and not word.startswith("--dir="):
+        option, equals, _ = word.partition("=")
+        if not skip and option not in ("--restart", *_PLACES):
             kept.append(word)
-        skip = not skip and word == "--dir"
+        skip = not skip and option in _PLACES and not equals
     return shlex.join(["cdb", "bench", command, *kept])
 
 

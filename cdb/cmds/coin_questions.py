@@ -114,6 +114,8 @@ def _no_keys(schema: SchemaInfo, path: Path) -> str:
     """What to say of a database without secondary keys."""
     if schema.indexed is not None:
         made = f"'cdb load_blocks {schema.indexed} --db NEW' makes one with them"
+        if path.is_dir():  # its FORMAT can say that it has them from now on
+            made = f"'cdb load_blocks {schema.indexed} --db {path} --input /dev/null' gives it some"
         return f"{path}: this database has no secondary keys; {made}"
     others = [found for name in schema_names() if (found := _keyed_spec(name)) is not None]
     made = f"'cdb load_blocks SCHEMA --db NEW' makes one, where SCHEMA is {' or '.join(others)}"

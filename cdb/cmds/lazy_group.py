@@ -25,7 +25,7 @@ class LazyGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """As click has it; a name's words may be joined otherwise, or not at all."""
         asked = args[0]
-        name = {_letters(name): name for name in self._lazy}.get(_letters(asked))
+        name = {letters(name): name for name in self._lazy}.get(letters(asked))
         if name is None:
             near = get_close_matches(asked, self._lazy, n=1)
             hint = (
@@ -43,6 +43,6 @@ class LazyGroup(click.Group):
         return command if isinstance(command, click.Command) else None
 
 
-def _letters(name: str) -> str:
+def letters(name: str) -> str:
     """load_blocks, load-blocks and LoadBlocks have the same."""
     return re.sub("[-_ ]", "", name).lower()

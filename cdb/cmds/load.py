@@ -16,6 +16,7 @@ from cdb.errors import BlockError, CdbError, DatabaseError, ReplayError
 from cdb.loader import DEFAULT_FLUSH_COINS, Loader
 from cdb.meter import Meter, size_bytes
 from cdb.packed import PackedBlocks
+from cdb.plain import printable
 from cdb.report.units import size
 from cdb.scanner import scan_packed
 from cdb.schemas import SchemaInfo
@@ -105,14 +106,15 @@ def load_stream(
     return replace(summary, digest=digest, digest_seconds=meter.seconds())
 
 
-def summary_table(summary: LoadSummary) -> str:
-    """The summary, a line a figure."""
+def summary_table(summary: LoadSummary, path: Path | None) -> str:
+    """The summary, a line a figure. path: of the database, if one was loaded."""
     newest = "none" if summary.newest_index is None else str(summary.newest_index)
+    rows = [] if path is None else [["database", printable(str(path))]]
     if not summary.blocks:
-        rows = [["blocks", "0"], ["newest block", newest], ["note", _why_nothing(summary)]]
+        rows += [["blocks", "0"], ["newest block", newest], ["note", _why_nothing(summary)]]
         return table(rows, left=frozenset({0, 1}))
     rate = summary.coins / summary.seconds if summary.seconds else 0.0
-    rows = [
+    rows += [
         ["blocks", f"{summary.blocks:,}"],
         ["coins", f"{summary.coins:,}"],
         ["spends", f"{summary.spends:,}"],

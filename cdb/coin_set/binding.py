@@ -221,9 +221,9 @@ class CoinSet:
         """The blocks first … last of this moment."""
         return self._cursor("cursor_open", first, last)
 
-    def rewound(self) -> "Cursor":
-        """Within a rewind: the blocks that are to be erased."""
-        return self._cursor("rewound_open")
+    def rewound(self, first: int) -> "Cursor":
+        """Within a rewind: the blocks that are to be erased, from this index on."""
+        return self._cursor("rewound_open", first)
 
     def begin_rewind(self, newest: int) -> None:
         """Commit, index, and put everything above ``newest`` out of sight, durably."""
@@ -237,6 +237,10 @@ class CoinSet:
     def end_rewind(self) -> None:
         """Nothing is left to erase."""
         self._call("end_rewind")
+
+    def end_reading(self) -> None:
+        """End all cursors and coins, so that nothing that they hold is in the way of a close."""
+        self._call("end_reading")
 
     def close(self) -> None:
         """Release all files, also when it fails. What is not committed is lost."""
@@ -348,12 +352,13 @@ class CoinPages:
         """At most so many names, and their packed infos; None at the end."""
         database, ffi = self._database, self._database._ffi
         names, infos = bytearray(NAME_BYTES * rows), bytearray(INFO_BYTES * rows)
-        n = ffi.new("size_t *")
+        n, is_over = ffi.new("size_t *"), ffi.new("int32_t *")
         to = ffi.from_buffer("uint8_t[]", names), ffi.from_buffer("cdb_coin_info[]", infos)
-        database._engine.call(database.path, "coins_next", self._handle, rows, *to, n)
+        while not n[0] and not is_over[0]:
+            database._engine.call(database.path, "coins_next", self._handle, rows, *to, n, is_over)
         for buffer in to:
             ffi.release(buffer)
-        if n[0] == 0:
+        if not n[0]:
             self.end()
             return None
         del names[NAME_BYTES * n[0] :], infos[INFO_BYTES * n[0] :]

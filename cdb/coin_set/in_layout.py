@@ -17,9 +17,9 @@ def schema_of(name: str, interval: ModuleType, options: Mapping[str, str]) -> Mo
     options: those that are given, by name."""
     layout_name = name.partition("@")[0]
     layout = LAYOUTS[layout_name]
-    plain = Kind(name, interval.KIND.engine, layout_name)
-    if layout_name == "interval":
-        plain = interval.KIND
+    plain: Kind = interval.KIND
+    if layout_name != "interval":
+        plain = plain._replace(name=name)
     kept, others = layout.text_of(options)
     kind = plain._replace(layout=layout_name + kept + others)
     if kept:

@@ -34,6 +34,7 @@ from cdb.errors import (
 )
 from cdb.history import ABOVE_ALL, PAGE_ROWS, PackedHistory, Page, checked_height
 from cdb.indexed import EXTRAS, PUZZLE_HASH, Indexed, extra_for, how_to_index
+from cdb.memory import memory_bytes
 from cdb.native import NativeEngine
 from cdb.packed import (
     Packed,
@@ -47,8 +48,11 @@ from cdb.packed_state import with_names
 from cdb.progress import Progress
 
 COMMIT_ENTRIES = 3_000_000
+"""Where there is memory for them; see Kind.commit_entries()."""
 INGEST_ENTRIES = 10_000
 CACHE_MB = 64
+ENTRY_BYTES = 300
+"""What a coin in memory takes at most while a commit writes it, vectors that grow included."""
 BATCH_ENTRIES = 50_000
 READ_ENTRIES = 1_000
 PACK_ENTRIES = 200_000
@@ -72,11 +76,27 @@ OPTIONS: Mapping[str, Callable[[str], object]] = {
 
 
 class Kind(NamedTuple):
-    """A layout in an engine. name: what FORMAT says. layout: with its options."""
+    """A layout in an engine. name: what FORMAT says. layout: with its options.
+
+    page_bytes: the pages that a coin changes, one in each space, and that a commit holds in memory
+    until it writes them; of all coins together at most most_page_bytes.
+    """
 
     name: str
     engine: NativeEngine
     layout: str = "interval"
+    page_bytes: int = 0
+    most_page_bytes: int = 0
+
+    def commit_entries(self) -> int:
+        """How many coins are collected where nobody says: as many as a commit writes within half
+        of the memory, but no more than are of use."""
+        half = memory_bytes() // 2
+        fitting = max(
+            half // (ENTRY_BYTES + self.page_bytes),
+            (half - self.most_page_bytes) // ENTRY_BYTES,
+        )
+        return max(INGEST_ENTRIES, min(fitting, COMMIT_ENTRIES))
 
     def check(self, path: Path, progress: Progress) -> Iterator[Damage]:
         """See check_coin_set()."""
@@ -102,7 +122,8 @@ class CoinSetSchema(PackedHistory):
     height the layout answers; states come by name.
 
     kind: which one; a schema is a subclass that says so.
-    commit_entries: coins that are collected in memory before they are committed and indexed.
+    commit_entries: coins that are collected in memory before they are committed and indexed; as
+    Kind.commit_entries() says unless it is given.
     ingest_entries: a write of at least so many builds sorted runs, a smaller one a write batch.
     cache_mb: what the engine may hold of what it has read, in units of 2^20 bytes.
     index: "puzzle_hash" gives it secondary keys, by one pass over the blocks that there are;
@@ -119,7 +140,7 @@ class CoinSetSchema(PackedHistory):
         *,
         durability: Durability = Durability.POWER,
         read_only: bool = False,
-        commit_entries: int = COMMIT_ENTRIES,
+        commit_entries: int | None = None,
         ingest_entries: int = INGEST_ENTRIES,
         cache_mb: int = CACHE_MB,
         index: str = "",
@@ -131,7 +152,8 @@ class CoinSetSchema(PackedHistory):
         self._path = located(path, read_only=read_only)
         super().__init__(self._path, read_only=read_only)
         self._durable = durability is Durability.POWER
-        sizes = commit_entries, ingest_entries, cache_mb << 20
+        entries = self.kind.commit_entries() if commit_entries is None else commit_entries
+        sizes = entries, ingest_entries, cache_mb << 20
         with ExitStack() as undo:
             self._home = Home(
                 self._path,
@@ -224,12 +246,10 @@ class CoinSetSchema(PackedHistory):
         """The blocks of blocks(), about 100,000 coins at a time."""
         return self.iteration(map(with_names, self._packs(PACK_ENTRIES)))
 
-    @beside
-    def coin_infos_as_of_packed(
-        self, coin_names: Packed, height: int
+    def _find_as_of(
+        self, coin_names: bytes | memoryview, height: int
     ) -> tuple[bytearray, bytearray]:
-        """See HistoryPacked."""
-        return self._coins.find_as_of(checked_packed_names(coin_names), checked_height(height))
+        return self._coins.find_as_of(coin_names, height)
 
     def state_at_packed(self, height: int) -> Iterator[Page]:
         """See HistoryPacked."""
@@ -254,6 +274,7 @@ class CoinSetSchema(PackedHistory):
             stack.callback(self._home.close)
             stack.callback(self._coins.close)
             if is_first and not self.guard.failed and not self.read_only:
+                self._coins.end_reading()
                 self._coins.checkpoint()
                 self._promise(self._reached())
 
@@ -366,16 +387,18 @@ class CoinSetSchema(PackedHistory):
         """Erase what a rewind has put out of sight, also one that a crash has cut short."""
         if not self._coins.state.is_rewinding:
             return
-        cursor = self._coins.rewound()
-        while rewound := cursor.next(BATCH_ENTRIES):
+        first = 0
+        # Each batch by a cursor of its own: what LMDB frees while one is open it can't use again.
+        while rewound := self._coins.rewound(first).next(BATCH_ENTRIES):
             self._coins.erase(with_names(rewound))
+            first = rewound.indices[-1] + 1
         self._coins.end_rewind()
 
     def _make_keys(self, progress: Progress | None) -> None:
         """Give the database the secondary keys that FORMAT says it has, or go on with that."""
         if not self._home.extra or self._coins.state.has_keys:
             return
-        for coins in self._coins.make_keys(STEP_COINS):
+        for coins in self._coins.make_keys(min(STEP_COINS, self.kind.commit_entries())):
             if progress is not None:
                 progress(coins)
         self._promise_what_was_ingested()

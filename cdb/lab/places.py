@@ -134,7 +134,9 @@ def kept(
             yield tuple(map(Path, answer["join"]))
         finally:
             keeper.stdin.close()
-            left = keeper.stdout.read()
+            # Its answer is among these where Ctrl-C came before it.
+            told = [json.loads(line) for line in keeper.stdout]
             keeper.wait()
-            if left:
-                raise CdbError(json.loads(left)["left"])
+            for each in told:
+                if "left" in each:
+                    raise CdbError(each["left"])

@@ -5,13 +5,14 @@ Shared by every schema whose coins are SQLite rows; docs/architecture.md says ho
 
 from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from cdb.blocks import BlockSpendInfo, checked_names, named_block
 from cdb.coins import CoinInfo, bytes32
 from cdb.disk.sharing import reading, writing
 from cdb.facts import Facts
-from cdb.history import as_of, checked_height
+from cdb.history import PAGE_ROWS, as_of, checked_height
 from cdb.packed import PackedBlocks, pack_named
 from cdb.packed_state import check_canonical
 from cdb.rows import history
@@ -78,7 +79,10 @@ class CoinStore(Store):
 
     @reading
     def _infos_as_of(self, coin_names: list[bytes32], height: int) -> list[CoinInfo]:
-        infos = self._named_rows.find(coin_names)
+        pages = (
+            coin_names[start : start + PAGE_ROWS] for start in range(0, len(coin_names), PAGE_ROWS)
+        )
+        infos = chain.from_iterable(map(self._named_rows.find, pages))
         masked = (as_of(info, height) for info in infos if info is not None)
         return [info for info in masked if info is not None]
 

@@ -227,14 +227,11 @@ class CoinLogSchema(PackedHistory):
         """The blocks of blocks() from an index on, a few thousand coins at a time."""
         return self.iteration(self._read_on(self._read(self._log.read, first_index, MAX_U32)))
 
-    @beside
-    def coin_infos_as_of_packed(
-        self, coin_names: Packed, height: int
+    def _find_as_of(
+        self, coin_names: bytes | memoryview, height: int
     ) -> tuple[bytearray, bytearray]:
-        """See HistoryPacked."""
-        names, height = checked_packed_names(coin_names), checked_height(height)
         self._end_before_damage()
-        return self._read(self._log.lookup, names, height)
+        return self._read(self._log.lookup, coin_names, height)
 
     def state_at_packed(self, height: int) -> Iterator[Page]:
         """See HistoryPacked."""

@@ -38,7 +38,12 @@ DURABILITIES = (Durability.POWER, Durability.PROCESS)
 """Without any sync a power cut would leave a file that is no database any more."""
 OPTIONS = {name: value for name, value in schema.OPTIONS.items() if name != "cache_mb"}
 """The cache is the kernel's."""
-KIND = Kind("interval@lmdb", lmdb_engine("cdb.coin_set._kv_lmdb", PREFIX))
+KIND = Kind(
+    "interval@lmdb",
+    lmdb_engine("cdb.coin_set._kv_lmdb", PREFIX),
+    page_bytes=2 * 4096,
+    most_page_bytes=512 << 20,
+)
 
 
 class LmdbKvSchema(CoinSetSchema):

@@ -258,7 +258,9 @@ def _with_options(
         return schema
     factory: Callable[..., Schema] = schema.factory
     factory = cast(SchemaFactory, partial(factory, **values))
-    return replace(schema, name=",".join([schema.name, *sorted(options)]), factory=factory)
+    name = ",".join([schema.name, *sorted(options)])
+    indexed = None if schema.indexed is None else ",".join([schema.indexed, *sorted(options)])
+    return replace(schema, name=name, indexed=indexed, factory=factory)
 
 
 def _registered() -> "EntryPoints":

@@ -52,6 +52,10 @@ cdb_status cdb_set_open(const char *path, const cdb_set_options *options, cdb_se
   return guarded(error, [=] { *set = new cdb_set{std::make_shared<Database>(path, *options)}; });
 }
 
+cdb_status cdb_set_end_reading(cdb_set *set, cdb_error *error) {
+  return guarded(error, [=] { set->database->end_reading(); });
+}
+
 cdb_status cdb_set_close(cdb_set *set, cdb_error *error) {
   return guarded(error, [=] { set->database->close(); });
 }
@@ -112,9 +116,13 @@ cdb_status cdb_set_versions_open(cdb_set *set, int64_t first, int64_t last, cdb_
 }
 
 cdb_status cdb_set_coins_next(cdb_set_coins *coins, size_t most, uint8_t *names,
-                              cdb_coin_info *infos, size_t *n, cdb_error *error) {
-  return guarded(error,
-                 [=] { *n = coins->database->next(coins->reader.get(), most, names, infos); });
+                              cdb_coin_info *infos, size_t *n, int32_t *is_over, cdb_error *error) {
+  return guarded(error, [=] {
+    const std::optional<size_t> given =
+        coins->database->next(coins->reader.get(), most, names, infos);
+    *n = given.value_or(0);
+    *is_over = given.has_value() ? 0 : 1;
+  });
 }
 
 void cdb_set_coins_close(cdb_set_coins *coins) { delete coins; }
@@ -162,10 +170,11 @@ cdb_status cdb_set_cursor_open(cdb_set *set, uint32_t first, uint32_t last, cdb_
   });
 }
 
-cdb_status cdb_set_rewound_open(cdb_set *set, cdb_set_cursor **cursor, cdb_error *error) {
+cdb_status cdb_set_rewound_open(cdb_set *set, uint64_t first, cdb_set_cursor **cursor,
+                                cdb_error *error) {
   return guarded(error, [=] {
     auto opened = std::make_unique<cdb_set_cursor>(set->database);
-    opened->blocks = set->database->read_rewound();
+    opened->blocks = set->database->read_rewound(first);
     *cursor = opened.release();
   });
 }

@@ -79,6 +79,10 @@ const char *cdb_set_version(void);
 cdb_status cdb_set_open(const char *path, const cdb_set_options *options, cdb_set **set,
                         cdb_error *error);
 
+/* End all cursors and coins, and let go of what they hold: calls on them fail with CDB_CLOSED, and
+   none can be opened any more. It comes before the last commit of who is about to close. */
+cdb_status cdb_set_end_reading(cdb_set *set, cdb_error *error);
+
 /* Close all files, also when it fails. What is not committed is lost. A write that has failed is
    not told again. All other calls fail with CDB_CLOSED from then on, those of cursors, too. A
    second one does nothing. */
@@ -129,10 +133,11 @@ cdb_status cdb_set_state_open(cdb_set *set, int64_t height, int32_t unspent, cdb
 cdb_status cdb_set_versions_open(cdb_set *set, int64_t first, int64_t last, cdb_set_coins **coins,
                                  cdb_error *error);
 
-/* Set the names and infos of the next coins, at most so many, and *n to how many: 0 at the end. One
-   call at a time. */
+/* Set the names and infos of the next coins, at most so many, and *n to how many. It goes over
+   about as many entries, wanted or not, so that nobody waits for long: *n may be 0 before *is_over
+   is 1. One call at a time. */
 cdb_status cdb_set_coins_next(cdb_set_coins *coins, size_t most, uint8_t *names,
-                              cdb_coin_info *infos, size_t *n, cdb_error *error);
+                              cdb_coin_info *infos, size_t *n, int32_t *is_over, cdb_error *error);
 
 void cdb_set_coins_close(cdb_set_coins *coins);
 
@@ -164,8 +169,10 @@ cdb_status cdb_set_sum_keys(cdb_set *set, cdb_set_key_sum *sum, cdb_error *error
 cdb_status cdb_set_cursor_open(cdb_set *set, uint32_t first, uint32_t last, cdb_set_cursor **cursor,
                                cdb_error *error);
 
-/* Within a rewind, for the one who writes: a cursor over the blocks that are to be erased. */
-cdb_status cdb_set_rewound_open(cdb_set *set, cdb_set_cursor **cursor, cdb_error *error);
+/* Within a rewind, for the one who writes: a cursor over the blocks that are to be erased, from an
+   index on. */
+cdb_status cdb_set_rewound_open(cdb_set *set, uint64_t first, cdb_set_cursor **cursor,
+                                cdb_error *error);
 
 /* Set *block to the next block, good until the next call with this cursor, and *found to 1; to
    0 at the end. */

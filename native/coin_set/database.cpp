@@ -54,12 +54,18 @@ Database::Database(const std::string &path, const cdb_set_options &options)
   visible_ = store_->newest();
 }
 
+void Database::end_reading() {
+  const Change change(access_);
+  const std::lock_guard<std::mutex> lock(readers_mutex_);
+  for (Reader *reader : readers_) reader->release();
+  are_readers_ended_ = true;
+}
+
 void Database::close() {
+  end_reading();
   std::unique_ptr<Store> store;
   {
     const Change change(access_);
-    const std::lock_guard<std::mutex> lock(readers_mutex_);
-    for (Reader *reader : readers_) reader->release();
     store = std::move(store_);
   }
   if (store != nullptr) store->close();
@@ -68,6 +74,10 @@ void Database::close() {
 void Database::check_usable() const {
   if (store_ == nullptr) throw Failure(CDB_CLOSED, "", "it is closed", "open it again");
   access_.check();
+}
+
+void Database::check_readers() const {
+  if (are_readers_ended_) throw Failure(CDB_CLOSED, "", "it is closed", "open it again");
 }
 
 void Database::doubt(const std::string &why) {
@@ -296,19 +306,19 @@ std::unique_ptr<Cursor> Database::read(uint32_t first, uint32_t last) {
   return reading([&] { return registered(view().cursor(first, last)); });
 }
 
-std::unique_ptr<Cursor> Database::read_rewound() {
+std::unique_ptr<Cursor> Database::read_rewound(uint64_t first) {
   return reading([&] {
     if (!store_->is_rewinding()) throw Failure(CDB_INVALID, "", "no rewind is under way");
-    const bool has_none = store_->newest() >= int64_t{UINT32_MAX};
-    auto blocks = has_none
-                      ? store_->cursor(1, 0)
-                      : store_->cursor(static_cast<uint32_t>(store_->newest() + 1), UINT32_MAX);
+    first = std::max(first, static_cast<uint64_t>(store_->newest() + 1));
+    auto blocks = first > UINT32_MAX ? store_->cursor(1, 0)
+                                     : store_->cursor(static_cast<uint32_t>(first), UINT32_MAX);
     return registered(std::make_unique<Cursor>(std::move(blocks), pending_.shared_blocks(), 0, 0));
   });
 }
 
 template <typename Made>
 std::unique_ptr<Made> Database::registered(std::unique_ptr<Made> reader) {
+  check_readers();
   const std::lock_guard<std::mutex> lock(readers_mutex_);
   readers_.insert(reader.get());
   return reader;
@@ -328,12 +338,19 @@ std::unique_ptr<CoinReader> Database::read_versions(int64_t first, int64_t last)
   });
 }
 
-size_t Database::next(CoinReader *coins, size_t most, uint8_t *names, cdb_coin_info *infos) {
-  return reading([&] { return coins->next(most, names, infos); });
+std::optional<size_t> Database::next(CoinReader *coins, size_t most, uint8_t *names,
+                                     cdb_coin_info *infos) {
+  return reading([&] {
+    check_readers();
+    return coins->next(most, names, infos);
+  });
 }
 
 bool Database::next(Cursor *cursor, cdb_set_block *block) {
-  return reading([&] { return cursor->next(block); });
+  return reading([&] {
+    check_readers();
+    return cursor->next(block);
+  });
 }
 
 // Inside, so that a change that comes next knows who has gone.

@@ -14,6 +14,7 @@
 
 #include <atomic>
 #include <mutex>
+#include <optional>
 #include <set>
 
 namespace cdb::coin_set {
@@ -21,6 +22,8 @@ namespace cdb::coin_set {
 class Database {
  public:
   Database(const std::string &path, const cdb_set_options &options);
+  // Readers let go of the engine, and fail from then on.
+  void end_reading();
   // Everything else fails from then on. A second one does nothing.
   void close();
 
@@ -36,14 +39,15 @@ class Database {
   void sum_keys(cdb_set_key_sum *sum);
   // The blocks first … last of this moment. end() must follow.
   std::unique_ptr<Cursor> read(uint32_t first, uint32_t last);
-  // Within a rewind: those that are to be erased.
-  std::unique_ptr<Cursor> read_rewound();
+  // Within a rewind: those that are to be erased, from an index on.
+  std::unique_ptr<Cursor> read_rewound(uint64_t first);
   bool next(Cursor *cursor, cdb_set_block *block);
   // All coins as of a block, or those that are unspent then; and the versions of a range of blocks.
   // Both are of this moment, and end() must follow.
   std::unique_ptr<CoinReader> read_state(int64_t height, bool only_unspent);
   std::unique_ptr<CoinReader> read_versions(int64_t first, int64_t last);
-  size_t next(CoinReader *coins, size_t most, uint8_t *names, cdb_coin_info *infos);
+  // See CoinReader.
+  std::optional<size_t> next(CoinReader *coins, size_t most, uint8_t *names, cdb_coin_info *infos);
   void end(std::unique_ptr<Reader> reader);
   void verify();
 
@@ -66,6 +70,7 @@ class Database {
   void writing(Body body);
   // Throws where it is not.
   void check_usable() const;
+  void check_readers() const;
   void doubt(const std::string &why);
   void restore();
   size_t add_until_bad(const Blocks &chunk, std::vector<size_t> *sizes);
@@ -93,6 +98,7 @@ class Database {
   std::atomic<uint64_t> key_entries_{0}, query_coins_{0};
   std::mutex readers_mutex_;
   std::set<Reader *> readers_;
+  bool are_readers_ended_ = false;
 };
 
 }  // namespace cdb::coin_set

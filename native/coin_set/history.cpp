@@ -77,9 +77,9 @@ void StateReader::release() {
   moment_.reset();
 }
 
-size_t StateReader::next(size_t most, uint8_t *names, cdb_coin_info *infos) {
+std::optional<size_t> StateReader::next(size_t most, uint8_t *names, cdb_coin_info *infos) {
   coins_.clear();
-  while (coins_.empty() && (read_stored(most) || read_pending(most))) continue;
+  if (!read_stored(most) && !read_pending(most)) return std::nullopt;
   std::vector<Place> places;
   for (size_t i = 0; i < coins_.size(); ++i) {
     std::memcpy(names + i * kNameBytes, coins_[i].name.data(), kNameBytes);
@@ -147,13 +147,13 @@ void VersionReader::release() {
   moment_.reset();
 }
 
-size_t VersionReader::next(size_t most, uint8_t *names, cdb_coin_info *infos) {
+std::optional<size_t> VersionReader::next(size_t most, uint8_t *names, cdb_coin_info *infos) {
   if (given_ == infos_.size()) {
     names_.clear();
     infos_.clear();
     older_.clear();
     given_ = 0;
-    while (infos_.empty() && (read_log(most) || read_blocks(most))) continue;
+    if (!read_log(most) && !read_blocks(most)) return std::nullopt;
   }
   const size_t n = std::min(most, infos_.size() - given_);
   std::copy_n(names_.begin() + static_cast<ptrdiff_t>(given_ * kNameBytes), n * kNameBytes, names);
@@ -182,7 +182,7 @@ bool VersionReader::read_log(size_t most) {
 bool VersionReader::read_blocks(size_t most) {
   if (blocks_ == nullptr) return false;
   cdb_set_block block;
-  while (infos_.size() < most && blocks_ != nullptr) {
+  for (size_t n = 0; n < most && infos_.size() < most && blocks_ != nullptr; ++n) {
     if (blocks_->next(&block))
       add_block(block);
     else

@@ -7,6 +7,8 @@
 #include "cursor.h"
 #include "store.h"
 
+#include <optional>
+
 namespace cdb::coin_set {
 
 // What there is at one moment, while it is held.
@@ -36,8 +38,9 @@ class Moment {
 // Coins, a page at a time.
 class CoinReader : public Reader {
  public:
-  // Sets at most so many names and infos, and gives how many; 0: there are no more.
-  virtual size_t next(size_t most, uint8_t *names, cdb_coin_info *infos) = 0;
+  // Sets at most so many names and infos, and gives how many: none, too, of about as many entries
+  // that it goes over. No number: there are no more.
+  virtual std::optional<size_t> next(size_t most, uint8_t *names, cdb_coin_info *infos) = 0;
 };
 
 // All coins as of a block, or those that are unspent then: by name; then those that were in memory,
@@ -45,7 +48,7 @@ class CoinReader : public Reader {
 class StateReader : public CoinReader {
  public:
   StateReader(std::unique_ptr<Moment> moment, int64_t as_of, bool only_unspent);
-  size_t next(size_t most, uint8_t *names, cdb_coin_info *infos) override;
+  std::optional<size_t> next(size_t most, uint8_t *names, cdb_coin_info *infos) override;
   void release() override;
 
  private:
@@ -65,7 +68,7 @@ class StateReader : public CoinReader {
 class VersionReader : public CoinReader {
  public:
   VersionReader(std::unique_ptr<Moment> moment, int64_t first, int64_t last);
-  size_t next(size_t most, uint8_t *names, cdb_coin_info *infos) override;
+  std::optional<size_t> next(size_t most, uint8_t *names, cdb_coin_info *infos) override;
   void release() override;
 
  private:

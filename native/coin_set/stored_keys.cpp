@@ -132,6 +132,7 @@ bool StoredKeys::erase_some_of(uint8_t space) {
     const Span last = entries.key(entries.n() - 1);
     erased_.assign(last.bytes, last.bytes + last.n);
   }
+  entries.release();  // what is read holds pages, and keeps a map from growing
   if (n > 0)
     batch.commit(engine_, OKV_PROCESS);
   else

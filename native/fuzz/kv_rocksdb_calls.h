@@ -58,7 +58,7 @@ inline std::vector<Block> rewound_blocks(cdb_set *set, size_t most, const Chain 
                                          cdb_status other = CDB_OK) {
   cdb_set_cursor *cursor = nullptr;
   cdb_error error{};
-  if (!is_ok(cdb_set_rewound_open(set, &cursor, &error), &error, other)) return {};
+  if (!is_ok(cdb_set_rewound_open(set, 0, &cursor, &error), &error, other)) return {};
   return blocks_of(cursor, most, chain, other);
 }
 

@@ -93,17 +93,18 @@ class Interval : public LayoutOf<Interval> {
       has_spend_ = spends_.next();
     }
     bool next(size_t most, std::vector<NamedCoin> *coins) override {
-      while (coins->size() < most) {
+      for (size_t row = 0; row < most; ++row) {
         if (!coins_.next()) return false;
         const Span key = coins_.key(), value = coins_.value();
         if (key.n != kNameBytes || value.n != kCoinBytes) throw damage("a coin's place is cut");
         const Place place = place_in(value.bytes);
+        const uint32_t spent_index = spent_index_of(key.bytes);
         if (!is_visible(place.index, as_of_)) continue;
         NamedCoin &coin = coins->emplace_back();
         std::memcpy(coin.name.data(), key.bytes, kNameBytes);
         coin.confirmed_index = place.index;
         coin.position = place.position;
-        coin.spent_index = spent_index_of(coin.name.data());
+        coin.spent_index = spent_index;
       }
       return true;
     }

@@ -109,7 +109,7 @@ class Latest {
     AllAsOf(const Keys &keys, RowsInTurn rows, int64_t as_of)
         : keys_(keys), rows_(std::move(rows)), as_of_(as_of) {}
     bool next(size_t most, std::vector<NamedCoin> *coins) override {
-      while (coins->size() < most) {
+      for (size_t row = 0; row < most; ++row) {
         if (!rows_.next()) return false;
         const CoinState state = version_in(rows_.value(), 0);
         if (!is_visible(state.confirmed_index, as_of_)) continue;

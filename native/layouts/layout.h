@@ -69,7 +69,8 @@ inline Failure damage(const char *what) { return {CDB_CORRUPT, "", what}; }
 class CoinScan {
  public:
   virtual ~CoinScan() = default;
-  // Appends coins until there are `most`, or no more: false.
+  // Goes over `most` rows, each of one coin at most, and appends those that are there; or to the
+  // end: false.
   virtual bool next(size_t most, std::vector<NamedCoin> *coins) = 0;
 };
 

@@ -75,7 +75,7 @@ class Option1 : public LayoutOf<Option1> {
    public:
     explicit Log(RowsInTurn rows) : rows_(std::move(rows)) {}
     bool next(size_t most, std::vector<NamedCoin> *coins) override {
-      while (coins->size() < most) {
+      for (size_t row = 0; row < most; ++row) {
         if (!rows_.next()) return false;
         if (rows_.key().n != kLogKeyBytes) throw damage("a version's key makes no sense");
         const CoinState state = version_in(rows_.value(), 0);

@@ -124,7 +124,7 @@ class Versions {
     NewestOfEach(const Keys &keys, RowsInTurn rows, int64_t as_of)
         : keys_(keys), rows_(std::move(rows)), as_of_(as_of) {}
     bool next(size_t most, std::vector<NamedCoin> *coins) override {
-      while (coins->size() < most) {
+      for (size_t row = 0; row < most; ++row) {
         if (!rows_.next()) {
           if (newest_) coins->push_back(*newest_);
           newest_.reset();

@@ -1,10 +1,12 @@
 """What a replay's text says of coins as of heights, held against the reference model."""
 
+import struct
 from collections.abc import Callable, Iterator
 
 import pytest
 
 from cdb.bench.history_truth import ALL, EARLY, HEIGHTS, PLACES, TIP, UNSPENT, HistoryTruth
+from cdb.bench.questions import Questions
 from cdb.bench.scans import (
     OBJECTS,
     PACKED,
@@ -16,7 +18,9 @@ from cdb.bench.scans import (
     ways_of,
 )
 from cdb.bench.truth import Truth
+from cdb.bench.workloads.historical import _rounds_there, random_heights
 from cdb.blocks import BlockSpendInfo
+from cdb.coins import MAX_U32
 from cdb.history import BY_CREATION, BY_NAME
 from cdb.history_digest import (
     digest_of_state,
@@ -26,6 +30,7 @@ from cdb.history_digest import (
     version_rows,
 )
 from cdb.lab.process import WrongAnswerError
+from cdb.packed import INFO_FORMAT
 from cdb.schemas.memory import MemorySchema
 from tests.conftest import load_all
 
@@ -199,3 +204,11 @@ def test_ways(model: MemorySchema) -> None:
     assert way.form == OBJECTS
     found = [row for page in way.start(newest) for row in way.rows_of(page)]
     assert found == [*state_rows(model, newest)]
+
+
+def test_heights_are_not_drawn_for_ever() -> None:
+    """Nearly all coins of a replay may come in its last block, far above the others."""
+    infos = b"".join(struct.pack(INFO_FORMAT, bytes(32), bytes(32), 1, MAX_U32, 0) for _ in "abc")
+    asked = Questions.existing(bytes(32 * 3), infos)
+    [(as_of, plain)] = _rounds_there(asked, 2, random_heights(MAX_U32))
+    assert (as_of.height, len(plain)) == (MAX_U32, 3)

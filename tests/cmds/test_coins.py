@@ -193,6 +193,30 @@ def test_a_schema_without_keys_says_who_has_them_and_what_to_type(
     assert result.out == b""
 
 
+@pytest.mark.parametrize(
+    ("spec", "indexed"),
+    [
+        ("coin_log", "coin_log:INDEXED"),
+        ("mono_space@lmdb,name32=yes", "mono_space@lmdb:INDEXED,name32=yes"),
+        ("interval@rocksdb,spends=in_row", "interval@rocksdb:INDEXED,spends=in_row"),
+    ],
+)
+def test_what_is_told_gives_a_database_its_keys(
+    spec: str, indexed: str, run_command: Commands, blocks: Blocks
+) -> None:
+    found = find_schema(spec)
+    if found.missing is not None:
+        pytest.skip(found.missing)
+    with found.open(run_command.cwd / "db") as schema:
+        load_all(schema, blocks)
+    question = ("coins", spec, "--db", "db", "--confirmed-at", blocks[0].index, "--json")
+    error = run_command(*question).error()
+    told = f"load_blocks {indexed} --db db --input /dev/null"
+    assert error.endswith(f"no secondary keys; 'cdb {told}' gives it some")
+    run_command(*told.split()).fine()
+    assert run_command(*question).fine().out
+
+
 def test_what_cannot_be_asked(run_command: Commands) -> None:
     error = run_command("coins", "null", "--spent-at=3").error()
     assert error == "schema null keeps nothing that could be read"

@@ -48,6 +48,7 @@ def test_the_historical_command_line(
     assert result.out == b""
     printed = figures(result.err)
     spends = sum(len(block.spends) for block in blocks)
+    assert printed["database"] == find_schema(spec).default_path
     assert printed["blocks"] == str(len(blocks))
     assert printed["coins"] == "2,000"
     assert printed["spends"] == f"{spends:,}"
@@ -55,7 +56,7 @@ def test_the_historical_command_line(
     assert printed["digest"] == digest
     assert float(printed["seconds"]) > 0
     assert list(printed) == [
-        *("blocks", "coins", "spends", "seconds", "coins/s", "bytes written", "size"),
+        *("database", "blocks", "coins", "spends", "seconds", "coins/s", "bytes written", "size"),
         *("newest block", "digest", "digest took"),
     ]
     assert re.fullmatch(r"\d+\.\d\d s more; --no-digest skips it", printed["digest took"])
@@ -105,6 +106,7 @@ def test_null_measures_and_keeps_nothing(run_command: Commands, replay: bytes) -
     printed = figures(run_command("load_blocks", "null", input=replay).fine().err)
     assert (printed["coins"], printed["size"]) == ("2,000", "0 B")
     assert "digest" not in printed
+    assert "database" not in printed
     assert contents(run_command.cwd) == {}
 
 
@@ -118,6 +120,7 @@ def test_no_digest(run_command: Commands, replay: bytes) -> None:
 def test_an_empty_replay_makes_an_empty_database(run_command: Commands, text: bytes) -> None:
     printed = figures(run_command("load_blocks", "sqlite_v3", input=text).fine().err)
     assert printed == {
+        "database": "sqlite_v3.cdb",
         "blocks": "0",
         "newest block": "none",
         "note": "nothing was loaded: there is no block to load",
@@ -199,6 +202,7 @@ def test_loading_again_changes_nothing_and_digests_nothing(
     before = path.read_bytes()
     printed = figures(run_command("load_blocks", "memory", "--db", path, input=replay).fine().err)
     assert printed == {
+        "database": str(path),
         "blocks": "0",
         "newest block": str(blocks[-1].index),
         "note": "nothing was loaded, because all is there already; cdb verify gives the digest",

@@ -4,6 +4,7 @@ import os
 import shutil
 import signal
 import sys
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -161,6 +162,20 @@ def test_unfit_memory(tmp_path: Path, memory_bytes: int, problem: str) -> None:
         place(Profile("m", memory_bytes=memory_bytes), tmp_path, MB),
     ):
         pass
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("seconds", [0.02, 0.05, 0.1, 0.2])
+def test_an_interrupt_while_a_place_is_made(seconds: float, tmp_path: Path) -> None:
+    """Whether it comes before the keeper's answer or after it."""
+    previous = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        with pytest.raises(KeyboardInterrupt), place(FAST, tmp_path, MB):
+            time.sleep(10)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, previous)
     assert not list(tmp_path.iterdir())
 
 

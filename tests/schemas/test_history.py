@@ -3,13 +3,16 @@
 import os
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from cdb.blocks import BlockSpendInfo
 from cdb.errors import UnsupportedError
+from cdb.history import PAGE_ROWS
 from cdb.history_digest import digest_of_state, state_rows, unspent_rows
 from cdb.loader import accept
+from cdb.native import NativeEngine
 from cdb.packed import PackedBlocks
 from cdb.schemas import Schema, SchemaInfo, find_schema, history_of
 from cdb.schemas.memory import MemorySchema
@@ -74,6 +77,29 @@ def test_a_digest_of_a_state_sees_a_row_that_comes_twice() -> None:
     assert digest == digest_of_state(rows[::-1])
     assert digest.rows == 3
     assert digest_of_state([*rows, rows[0], rows[0]]).digest != digest.digest
+
+
+@pytest.mark.parametrize("name", WITH_HISTORY)
+def test_names_come_to_native_code_a_page_at_a_time(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between two pages Ctrl-C is seen, and others have their turn."""
+    most, call = [], NativeEngine.call
+
+    def counting(self: NativeEngine, path: Path, function: str, *arguments: Any) -> None:
+        most.append(max([0, *(each for each in arguments if type(each) is int)]))
+        call(self, path, function, *arguments)
+
+    confirms = [reward(1, n) for n in range(2 * PAGE_ROWS + 1)]
+    names = [name for coin in confirms for name in (coin.name(), hash_of(coin.amount))][::-1]
+    with find_schema(name).open(tmp_path / "database") as schema:
+        accept(schema, PackedBlocks.of([BlockSpendInfo(1, 0, [], confirms)]))
+        expected = schema.coin_infos_for_coin_names(names)
+        with monkeypatch.context() as patched:
+            patched.setattr(NativeEngine, "call", counting)
+            assert history_of(schema).coin_infos_as_of(names, 1) == expected
+        assert not history_of(schema).coin_infos_as_of(names, 0)
+    assert max(most, default=0) <= PAGE_ROWS
 
 
 @pytest.mark.long

@@ -4,6 +4,7 @@ import os
 import resource
 import subprocess
 import sys
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -235,10 +236,7 @@ class TestWriter:
 def grow_in_few_addresses(path: Path, *, is_iterating: bool) -> None:
     """Load more than the first map holds, which is small where there are few addresses. There may
     be a block 0 already."""
-    with Path("/proc/self/status").open() as status:
-        [used_kib] = [int(line.split()[1]) for line in status if line.startswith("VmSize")]
-    most = (used_kib << 10) + FEW_ADDRESSES
-    resource.setrlimit(resource.RLIMIT_AS, (most, most))
+    have_few_addresses()
     blocks = [many_coins(1), many_coins(2)]
     with LmdbKvSchema(path, commit_entries=4_000, ingest_entries=3_000) as schema:
         before = list(schema.blocks())
@@ -256,12 +254,63 @@ def grow_in_few_addresses(path: Path, *, is_iterating: bool) -> None:
         assert verify(schema) == expected_state([*before, *blocks])
 
 
+def have_few_addresses() -> None:
+    """Let this process have so few that the first map is FIRST_MAP_BYTES."""
+    with Path("/proc/self/status").open() as status:
+        [used_kib] = [int(line.split()[1]) for line in status if line.startswith("VmSize")]
+    most = (used_kib << 10) + FEW_ADDRESSES
+    resource.setrlimit(resource.RLIMIT_AS, (most, most))
+
+
+def fill_first_map(schema: LmdbKvSchema, path: Path, left_bytes: int) -> list[BlockSpendInfo]:
+    """Blocks, until the map has no more bytes left than these."""
+    blocks: list[BlockSpendInfo] = []
+    while (path / "db/data.mdb").stat().st_size < FIRST_MAP_BYTES - left_bytes:
+        blocks.append(many_coins(len(blocks) + 1))
+        schema.accept_block(blocks[-1])
+        schema.flush()
+    return blocks
+
+
+def close_within_an_iteration(path: Path) -> None:
+    """The close has to write more than the map holds."""
+    have_few_addresses()
+    schema = LmdbKvSchema(path, commit_entries=40_000, ingest_entries=3_000)
+    blocks = fill_first_map(schema, path, 20 << 20)
+    iterations = (schema.blocks(), schema.unspent(), schema.versions(0, 9))
+    assert [next(each) for each in iterations]
+    for index in range(len(blocks) + 1, len(blocks) + 19):
+        blocks.append(many_coins(index))
+        schema.accept_block(blocks[-1])
+    schema.close()
+    assert (path / "db/data.mdb").stat().st_size > FIRST_MAP_BYTES
+    for each in iterations:
+        with pytest.raises(DatabaseClosedError):
+            list(each)
+    with LmdbKvSchema(path) as schema:
+        assert schema.last_block_index == len(blocks)
+
+
+def rewind_in_a_full_map(path: Path) -> None:
+    """What a rewind erases takes new pages before it frees old ones."""
+    have_few_addresses()
+    with LmdbKvSchema(path, commit_entries=4_000, ingest_entries=3_000) as schema:
+        blocks = fill_first_map(schema, path, 3 << 20)
+        schema.rewind_to_block_index(2)
+        assert (path / "db/data.mdb").stat().st_size > FIRST_MAP_BYTES
+        assert verify(schema) == expected_state(blocks[:2])
+
+
 @needs_lmdb
 class TestMap:
     def _run(self, path: Path, *, is_iterating: bool) -> subprocess.CompletedProcess[str]:
+        return self._done(f"grow_in_few_addresses({path!r}, is_iterating={is_iterating})")
+
+    def _done(self, call: str) -> subprocess.CompletedProcess[str]:
         code = f"import sys; sys.path[:0] = [{str(Path(__file__).parents[2])!r}]\n"
+        code += "from pathlib import PosixPath\n"
         code += "from tests.schemas.test_lmdb_kv import *\n"
-        code += f"grow_in_few_addresses(Path({str(path)!r}), is_iterating={is_iterating})"
+        code += call
         return subprocess.run(
             [sys.executable, "-c", code], check=False, capture_output=True, text=True
         )
@@ -275,6 +324,11 @@ class TestMap:
             assert (path / "db/data.mdb").stat().st_size > FIRST_MAP_BYTES
             with pytest.raises(DatabaseClosedError, match="does not keep what it shows"):
                 verify(reader)
+
+    @pytest.mark.parametrize("what", [close_within_an_iteration, rewind_in_a_full_map])
+    def test_it_grows_for(self, what: Callable[[Path], None], path: Path) -> None:
+        done = self._done(f"{what.__name__}({path!r})")
+        assert done.returncode == 0, done.stderr
 
     def test_an_iteration_keeps_it_from_growing(self, path: Path) -> None:
         done = self._run(path, is_iterating=True)

@@ -19,7 +19,7 @@ import random
 from bisect import bisect_right
 from collections.abc import Iterator
 from functools import partial
-from itertools import repeat
+from itertools import islice, repeat
 from pathlib import Path
 from statistics import median_low
 
@@ -47,6 +47,7 @@ AROUND = ("creation", "spend")
 SECONDS, QUICK_SECONDS = 0.3, 0.02  # by name, both ways together
 ALL_CASES, ALL_SCANS = 30, 10  # the time that all cases have, in that of one by name, and of a scan
 UNSETTLED_NAMES = 20_000
+MOST_DRAWN = 1_000  # heights, until there is one as of which enough coins were there
 COLD_NAMES = {1: 800, BATCH_NAMES: 6_000}  # of which half are asked for
 
 Ways = tuple[Lookups, Lookups]
@@ -154,11 +155,12 @@ def _rounds_there(questions: Questions, batch: int, heights: Iterator[int]) -> R
     confirmed.sort()
     rand = random.Random(SEED)  # noqa: S311 - reproducible, not secret
     for _ in range(0, len(questions), size):
-        height, there = next(
+        drawn = (
             (height, there)
-            for height in heights
+            for height in islice(heights, MOST_DRAWN)
             if (there := bisect_right(confirmed, height)) >= min(batch, len(places) / 2)
         )
+        height, there = next(drawn, (confirmed[-1], len(confirmed)))
         chosen = rand.sample(range(there), min(size, there))
         plain = questions.ordered(places[each] for each in chosen)
         yield plain.as_of(height), plain
