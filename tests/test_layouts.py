@@ -1,7 +1,7 @@
 """Every layout keeps the contract and history in every engine, with small memtables and runs."""
 
 import shutil
-from functools import partial
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
 
@@ -9,10 +9,11 @@ import pytest
 
 from cdb.blocks import BlockSpendInfo
 from cdb.coin_set.layouts import LAYOUTS
+from cdb.coins import bytes32
 from cdb.errors import CorruptDatabaseError, UnknownSchemaError, WrongDatabaseError
 from cdb.info import schema_at
 from cdb.packed import CONFIRM_BYTES
-from cdb.schemas import find_schema, history_of
+from cdb.schemas import Schema, find_schema, history_of
 from cdb.schemas.memory import MemorySchema
 from cdb.schemas.registry import layout_names
 from cdb.testing import HistoryConformance, IndexedConformance, SchemaConformance
@@ -131,6 +132,16 @@ SPACES_OF = {
 """The layout's two, and what a row of the first one is."""
 
 
+def _reads_of(schema: Schema, coin_names: list[bytes32]) -> list[Callable[[], object]]:
+    history = history_of(schema)
+    return [
+        lambda: schema.coin_infos_for_coin_names(coin_names),
+        lambda: history.coin_infos_as_of(coin_names, 1),
+        lambda: list(history.state_at(1)),
+        lambda: list(history.unspent()),
+    ]
+
+
 @pytest.mark.parametrize("name", SPACES_OF)
 def test_a_row_of_another_length_is_damage(name: str, tmp_path: Path) -> None:
     _skip_without(name)
@@ -145,12 +156,7 @@ def test_a_row_of_another_length_is_damage(name: str, tmp_path: Path) -> None:
             key, value = families.rows(first)[7]
             families.put(first, key, (value + bytes(CONFIRM_BYTES))[: max(len(value) + change, 0)])
         with opened(path) as schema:
-            for ask in (
-                partial(schema.coin_infos_for_coin_names, coin_names),
-                partial(history_of(schema).coin_infos_as_of, coin_names, 1),
-                lambda schema=schema: [*history_of(schema).state_at(1)],
-                lambda schema=schema: [*history_of(schema).unspent()],
-            ):
+            for ask in _reads_of(schema, coin_names):
                 with pytest.raises(CorruptDatabaseError, match=f"a coin's {row} is cut"):
                     ask()
         with Families(path / "db", ("default", first, second, "blocks")) as families:
