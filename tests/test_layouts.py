@@ -1,98 +1,178 @@
 """Every layout keeps the contract and history in every engine, with small memtables and runs."""
 
 import shutil
+from collections.abc import Callable
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
 
 from cdb.blocks import BlockSpendInfo
 from cdb.coin_set.layouts import LAYOUTS
-from cdb.errors import UnknownSchemaError, WrongDatabaseError
+from cdb.coins import bytes32
+from cdb.errors import CorruptDatabaseError, UnknownSchemaError, WrongDatabaseError
 from cdb.history import PAGE_ROWS
 from cdb.info import schema_at
 from cdb.native import NativeEngine
-from cdb.schemas import find_schema, history_of
+from cdb.packed import CONFIRM_BYTES
+from cdb.schemas import Schema, find_schema, history_of
+from cdb.schemas.memory import MemorySchema
 from cdb.schemas.registry import layout_names
 from cdb.testing import HistoryConformance, IndexedConformance, SchemaConformance
-from cdb.testing.chains import reward
+from cdb.testing.base import accept_all
+from cdb.testing.chains import Chain, child, reward
 from cdb.testing.history import PastMachine
 from cdb.testing.machine import run_machine
+from cdb.testing.past import NOBODY, check_history
+from tests.coin_set.rocksdb_rows import Families
 
 ALWAYS = {"mono_space@rocksdb"}
 """The others are left to long tests, but for a short life of each."""
-SHORT_EXAMPLES, SHORT_STEPS = 3, 20
+SHORT_EXAMPLES, SHORT_STEPS, SHORT_HEIGHTS = 3, 20, 4
+FURTHER = (
+    "interval@rocksdb,payload=inline,spends=in_row",
+    "mono_space@lmdb,payload=inline",
+    "mono_space@rocksdb,name32=yes,payload=inline",
+)
+"""Beside each layout's options one by one, in RocksDB."""
 
 
-def _is_held_to(suite: type, name: str, spec: str) -> None:
-    tests = type(f"Test_{name.replace('@', '_')}", (suite,), {"schema": spec})
+def _small(name: str) -> str:
+    """The small twin: ``a@b,c=d`` as ``a@b:SMALL,c=d``."""
+    schema, comma, options = name.partition(",")
+    return f"{schema}:SMALL{comma}{options}"
+
+
+def _with_options() -> list[str]:
+    """Each layout with the other value of each of its options."""
+    return [
+        f"{layout}@rocksdb,{option}={values[-1]}"
+        for layout, what in LAYOUTS.items()
+        for option, values in {**what.bytes_by, **what.others}.items()
+    ]
+
+
+def _is_held_to(suite: type, name: str, spec: str, which: str = "") -> None:
+    class_name = f"Test_{name}{which}".translate(str.maketrans("@,=", "___"))
+    tests = type(class_name, (suite,), {"schema": spec})
     problem = find_schema(spec).missing
     if problem is not None:
         tests = pytest.mark.skip(reason=problem)(tests)
-    globals()[f"Test_{name.replace('@', '_')}"] = (
-        tests if name in ALWAYS else pytest.mark.long(tests)
-    )
+    always = name in ALWAYS and not which
+    globals()[class_name] = tests if always else pytest.mark.long(tests)
 
 
-def _with(layout: str, option: str) -> str:
-    """The layout with the other value of an option."""
-    value = {**LAYOUTS[layout].bytes_by, **LAYOUTS[layout].others}[option][-1]
-    return f"{layout}@rocksdb:SMALL,{option}={value}"
-
-
+VARIANTS = [*_with_options(), *FURTHER]
+for _name in (*layout_names(), *VARIANTS):
+    _is_held_to(SchemaConformance, _name, _small(_name))
+    _is_held_to(HistoryConformance, _name, _small(_name), "_history")
 for _name in layout_names():
-    _is_held_to(SchemaConformance, _name, f"{_name}:SMALL")
-    _is_held_to(HistoryConformance, f"{_name}_history", f"{_name}:SMALL")
-    _is_held_to(IndexedConformance, f"{_name}_indexed", f"{_name}:INDEXED")
-_with_options: list[str] = []
-for _layout, _what in LAYOUTS.items():
-    for _option in _what.options:
-        _with_options.append(_with(_layout, _option))
-        _is_held_to(SchemaConformance, f"{_layout}_{_option}", _with(_layout, _option))
-        _is_held_to(HistoryConformance, f"{_layout}_{_option}_history", _with(_layout, _option))
+    _is_held_to(IndexedConformance, _name, f"{_name}:INDEXED", "_indexed")
+
+
+def _skip_without(name: str) -> None:
+    missing = find_schema(name).missing
+    if missing is not None:
+        pytest.skip(missing)
 
 
 @pytest.mark.parametrize(
-    "spec", [*(f"{name}:SMALL" for name in layout_names() if name not in ALWAYS), *_with_options]
+    "name", [*(name for name in layout_names() if name not in ALWAYS), *VARIANTS]
 )
-def test_a_short_life_and_its_past_are_the_models(spec: str, tmp_path: Path) -> None:
-    found = find_schema(spec)
-    if found.missing is not None:
-        pytest.skip(found.missing)
-    run_machine(PastMachine, found.open, tmp_path, examples=SHORT_EXAMPLES, steps=SHORT_STEPS)
+def test_a_short_life_and_its_past_are_the_models(name: str, tmp_path: Path) -> None:
+    _skip_without(name)
+    opened = find_schema(_small(name)).open
+    run_machine(PastMachine, opened, tmp_path, examples=SHORT_EXAMPLES, steps=SHORT_STEPS)
 
 
-@pytest.mark.parametrize("spec", [*layout_names(), *_with_options])
-def test_spends_of_older_coins_that_only_the_block_log_has(
-    spec: str, tmp_path: Path, blocks: tuple[BlockSpendInfo, ...]
-) -> None:
-    """What a crash has taken from memory is indexed with where the older coins are."""
-    found = find_schema(spec)
-    if found.missing is not None:
-        pytest.skip(found.missing)
-    names = [coin.name() for block in blocks for coin in block.confirms]
-    half = len(blocks) // 2
-    with found.open(tmp_path / "db") as schema:
-        for i, block in enumerate(blocks):
-            if i == half:
-                schema.settle()
+def _killed() -> list[BlockSpendInfo]:
+    """Blocks of which a small twin has indexed the first one when it is killed. The others spend
+    its coins, and their own."""
+    old = [reward(1, n, amount=n) for n in range(60)]
+    new = [child(coin.name(), amount=n) for n, coin in enumerate(old[:18])]
+    return [
+        BlockSpendInfo(1, 0, [], old),
+        BlockSpendInfo(3, 0, [coin.name() for coin in old[:10]], new[:10]),
+        BlockSpendInfo(4, 0, [coin.name() for coin in [*old[10:18], *new[:5]]], new[10:]),
+    ]
+
+
+@pytest.mark.parametrize("name", [*layout_names(), *VARIANTS])
+def test_what_a_kill_takes_from_memory_comes_back_whole(name: str, tmp_path: Path) -> None:
+    """Spends of older coins that are committed, and not indexed yet: their rows come later."""
+    _skip_without(name)
+    found, path, blocks = find_schema(_small(name)), tmp_path / "db", _killed()
+    with found.open(tmp_path / "alive") as schema:
+        for block in blocks:
             schema.accept_block(block)
-        schema.flush()
-        shutil.copytree(tmp_path / "db", tmp_path / "crashed")
-        infos = schema.coin_infos_for_coin_names(names)
-    with found.open(tmp_path / "crashed") as schema:
-        schema.settle()
-        assert schema.coin_infos_for_coin_names(names) == infos
+            schema.flush()
+        shutil.copytree(tmp_path / "alive", path)  # what there is if it is killed now
+    names = [*Chain.of(blocks).names, NOBODY]
+    with MemorySchema() as model:
+        accept_all(model, blocks)
+        for _ in range(2):  # what the opening has made, and what it has indexed at its close
+            with found.open(path) as schema:
+                check_history(schema, model, names, Random(1), SHORT_HEIGHTS)
+        with found.open(path) as schema:
+            for each in (schema, model):
+                each.rewind_to_block_index(3)
+            check_history(schema, model, names, Random(1), SHORT_HEIGHTS)
+            left = [coin.name() for coin in blocks[0].confirms[15:25]]
+            accept_all(schema, [BlockSpendInfo(5, 0, left, [])])
+            accept_all(model, [BlockSpendInfo(5, 0, left, [])])
+        with found.open(path) as schema:
+            check_history(schema, model, names, Random(1), SHORT_HEIGHTS)
 
 
-@pytest.mark.parametrize("spec", [*layout_names(), "interval@lmdb", *_with_options])
+SPACES_OF = {
+    "interval@rocksdb": (("coins", "spends"), "place"),
+    "interval@rocksdb,payload=inline": (("coins_inline", "spends"), "place"),
+    "interval@rocksdb,payload=inline,spends=in_row": (("rows_inline", "unused"), "version"),
+    "mono_space@rocksdb": (("versions", "unused"), "version"),
+    "mono_space@rocksdb,payload=inline": (("versions_inline", "unused"), "version"),
+}
+"""The layout's two, and what a row of the first one is."""
+
+
+def _reads_of(schema: Schema, coin_names: list[bytes32]) -> list[Callable[[], object]]:
+    history = history_of(schema)
+    return [
+        lambda: schema.coin_infos_for_coin_names(coin_names),
+        lambda: history.coin_infos_as_of(coin_names, 1),
+        lambda: list(history.state_at(1)),
+        lambda: list(history.unspent()),
+    ]
+
+
+@pytest.mark.parametrize("name", SPACES_OF)
+def test_a_row_of_another_length_is_damage(name: str, tmp_path: Path) -> None:
+    _skip_without(name)
+    (first, second), row = SPACES_OF[name]
+    path, block = tmp_path / "db", _killed()[0]
+    coin_names = [coin.name() for coin in block.confirms]
+    opened = find_schema(name).open
+    with opened(path) as schema:
+        accept_all(schema, [block])
+    for change in (-1, 1, -CONFIRM_BYTES, CONFIRM_BYTES):
+        with Families(path / "db", ("default", first, second, "blocks")) as families:
+            key, value = families.rows(first)[7]
+            families.put(first, key, (value + bytes(CONFIRM_BYTES))[: max(len(value) + change, 0)])
+        with opened(path) as schema:
+            for ask in _reads_of(schema, coin_names):
+                with pytest.raises(CorruptDatabaseError, match=f"a coin's {row} is cut"):
+                    ask()
+        with Families(path / "db", ("default", first, second, "blocks")) as families:
+            families.put(first, key, value)
+
+
+@pytest.mark.parametrize("name", [*layout_names(), "interval@lmdb", *VARIANTS])
 def test_a_page_of_few_rows_is_sought_in_short_calls(
-    spec: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nobody who writes waits for a scan of all that nobody wants to see."""
-    found = find_schema(spec)
-    if found.missing is not None:
-        pytest.skip(found.missing)
+    _skip_without(name)
+    found = find_schema(name)
     calls, call = [], NativeEngine.call
 
     def counting(self: NativeEngine, path: Path, function: str, *arguments: Any) -> None:
@@ -122,6 +202,10 @@ KEPT = (
     "dual_timeline@lmdb,name32=yes",
     "option_1@lmdb",
     "issue_196@lmdb",
+    "interval@lmdb,payload=inline",
+    "interval@lmdb,payload=inline,spends=in_row",
+    "mono_space@lmdb,payload=inline",
+    "mono_space@lmdb,name32=yes,payload=inline",
 )
 """What FORMAT says of a layout with its options."""
 
@@ -183,6 +267,7 @@ def test_what_no_bytes_depend_on_may_change(
             "option name32 of schema mono_space@rocksdb: '1' is",
         ),
         ("interval@rocksdb,spends=no", "option spends of schema interval@rocksdb: 'no' is not own"),
+        ("option_1@rocksdb,payload=yes", "option payload of schema option_1@rocksdb: 'yes' is not"),
         ("option_1@rocksdb,name32=yes", "schema option_1@rocksdb has no option 'name32'"),
         ("mono_space@other", "no engine 'other' for mono_space; there is rocksdb, lmdb"),
     ],

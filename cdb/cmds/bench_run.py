@@ -46,6 +46,8 @@ DEFAULT_SOURCE = Source(coins=1_000_000)
 QUICK_SOURCE = Source(coins=100_000)
 FLOOR_SCHEMA = "cdb.bench.floor"
 LAYOUTS = "layouts"
+INLINE = ("interval@rocksdb,payload=inline", "mono_space@rocksdb,payload=inline")
+"""With coins in their rows: what that gains a scan of both rows of a coin, and of versions."""
 ONE_THREAD = {f"{FLOOR}, 1 thread": Contestant(FLOOR_SCHEMA, threads=1)}
 
 
@@ -131,7 +133,8 @@ def bench_run(
     """Measure each SCHEMA in all workloads; unless some are named, cdb's own and registered ones.
 
     In place of a SCHEMA, layouts stands for all layouts of coin sets on all engines that are there
-    (interval@rocksdb, mono_space@rocksdb, …, issue_196@lmdb), which are not all measured otherwise.
+    (interval@rocksdb, mono_space@rocksdb, …, issue_196@lmdb), which are not all measured otherwise,
+    and for some with coins in their rows (mono_space@rocksdb,payload=inline).
     A layout may have options: interval@rocksdb,spends=in_row.
 
     A run loads the replay into a fresh database, checks what it holds, and then measures it in
@@ -248,7 +251,7 @@ def _spelled_out(specs: Sequence[str]) -> list[str]:
 
 
 def _layouts() -> list[str]:
-    names = (*BY_ENGINE, *layout_names())
+    names = (*BY_ENGINE, *layout_names(), *INLINE)
     missing = {name: find_schema(name).missing for name in names}
     there = [name for name in names if missing[name] is None]
     if not there:

@@ -10,12 +10,15 @@ from typing import NamedTuple
 
 _NONE: Mapping[str, Sequence[str]] = MappingProxyType({})
 _NO_YES, _YES_NO = ("no", "yes"), ("yes", "no")
+_PAYLOAD: Mapping[str, Sequence[str]] = MappingProxyType({"payload": ("place", "inline")})
+"""Whether rows say where a coin is, or have the coin, too; see native/layouts/payload.h."""
 
 
 class Layout(NamedTuple):
     """What it is, in a line; and the values of its options, the first one where nobody says.
 
-    bytes_by: those that keys or values depend on, so FORMAT keeps them; others: all others.
+    bytes_by: those that keys or values depend on, so FORMAT keeps them, in the order of names;
+    others: all others.
     """
 
     what: str
@@ -35,7 +38,7 @@ class Layout(NamedTuple):
         kept, others = (
             "".join(
                 f",{name}={options[name]}"
-                for name, values in known.items()
+                for name, values in sorted(known.items())
                 if options.get(name, values[0]) != values[0]
             )
             for known in (self.bytes_by, self.others)
@@ -51,20 +54,25 @@ def _one_of(values: Sequence[str], text: str) -> str:
 
 LAYOUTS: Mapping[str, Layout] = {
     "interval": Layout(
-        "where a coin is confirmed, and where it is spent", {"spends": ("own_row", "in_row")}
+        "where a coin is confirmed, and where it is spent",
+        {**_PAYLOAD, "spends": ("own_row", "in_row")},
     ),
     "mono_space": Layout(
         "versions of each coin in one keyspace, the newest first",
-        {"name32": _NO_YES},
+        {**_PAYLOAD, "name32": _NO_YES},
         {"prefix_filter": _YES_NO},
     ),
     "dual_timeline": Layout(
         "the newest version of each coin, and beside it all of them",
-        {"name32": _NO_YES},
+        {**_PAYLOAD, "name32": _NO_YES},
         {"prefix_filter": _YES_NO},
     ),
-    "option_1": Layout("the newest version of each coin, and a log of what each block changed"),
+    "option_1": Layout(
+        "the newest version of each coin, and a log of what each block changed", _PAYLOAD
+    ),
     "issue_196": Layout(
-        "versions of each coin in one keyspace, the oldest first", others={"prefix_filter": _YES_NO}
+        "versions of each coin in one keyspace, the oldest first",
+        _PAYLOAD,
+        {"prefix_filter": _YES_NO},
     ),
 }

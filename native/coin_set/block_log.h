@@ -8,6 +8,7 @@
 
 #include "cdb_coin_set_api.h"
 #include "ordered_kv.h"
+#include "with_confirms.h"
 
 #include <algorithm>
 #include <array>
@@ -52,6 +53,8 @@ struct Place {
   uint32_t position;
 };
 
+using Placed = WithConfirms<Place>;
+
 // Sets what blocks hold of the coins at these places in infos[tag].
 void read_coins(const Source &source, uint8_t space, std::vector<Place> places,
                 cdb_coin_info *infos);
@@ -66,6 +69,16 @@ static_assert(offsetof(cdb_coin_info, puzzle_hash) == kNameBytes &&
               offsetof(cdb_coin_info, amount) == kAmountAt);
 inline void take_confirm(cdb_coin_info *info) {
   info->amount = load_big_endian(reinterpret_cast<const uint8_t *>(&info->amount));
+}
+
+// Copies a coin's confirm where it is at hand; adds its place to those that have to be read where
+// it is not.
+inline void take_coin(const Span &confirm, const Place &place, std::vector<Place> *unread,
+                      cdb_coin_info *infos) {
+  if (confirm.n == 0)
+    unread->push_back(place);
+  else
+    copy_confirm(confirm.bytes, &infos[place.tag]);
 }
 
 // The index of the newest block up to a limit, by the last key there is: no second place could

@@ -50,6 +50,7 @@ Database::Database(const std::string &path, const cdb_set_options &options)
     : options_(options), store_(std::make_unique<Store>(path, options)) {
   pending_.restore_parents(store_->read_parents());
   if (store_->keys() != nullptr) pending_.keep_keys(store_->keys()->bits());
+  if (store_->layout().is_inline()) pending_.keep_confirms();
   restore();
   visible_ = store_->newest();
 }
@@ -143,11 +144,11 @@ size_t Database::accept(const Blocks &chunk) {
       const Change change(access_);
       first_bad = add_until_bad(chunk, &sizes);
     }
-    std::vector<Place> places;  // of older coins that are spent, by their number
-    first_bad = check(first_coin, sizes, first_bad, &places);
+    std::vector<Placed> older;  // coins that are spent, by their number
+    first_bad = check(first_coin, sizes, first_bad, &older);
     {
       const Change change(access_);
-      for (const Place &place : places) pending_.set_place(place.tag, place.index, place.position);
+      for (const Placed &some : older) pending_.set_older(some);
       if (first_bad > 0) visible_ = static_cast<int64_t>(chunk.indices[first_bad - 1]);
       if (first_bad < chunk.n) pending_.keep(blocks_before + first_bad, sizes[first_bad], visible_);
     }
@@ -178,11 +179,11 @@ void Database::know_older_coins() {
   std::vector<Asked> older;
   for (size_t i = 0; i < pending_.coins().size(); ++i)
     if (!pending_.coins()[i].is_confirmed) older.push_back({pending_.coins()[i].name, i});
-  std::vector<Place> places;
-  store_->find_places(sorted_part(older, 0, 1), &places);
-  if (places.size() < older.size())
+  Placed known;
+  store_->find_places(sorted_part(older, 0, 1), &known);
+  if (known.coins.size() < older.size())
     throw Failure(CDB_CORRUPT, "", "a coin is missing that a block spends");
-  for (const Place &place : places) pending_.set_place(place.tag, place.index, place.position);
+  pending_.set_older(known);
 }
 
 // The number of blocks that break no rule that shows without the database.
@@ -197,7 +198,7 @@ size_t Database::add_until_bad(const Blocks &chunk, std::vector<size_t> *sizes) 
 // Asks the database about the chunk's coins, those from first_coin on, and gives the first block
 // that it finds to be bad, or the one that is known to be.
 size_t Database::check(size_t first_coin, const std::vector<size_t> &sizes, size_t first_bad,
-                       std::vector<Place> *places) const {
+                       std::vector<Placed> *older) const {
   const size_t n_coins = pending_.coins().size();
   std::vector<Asked> new_names, old_spends;
   for (size_t i = first_coin; i < n_coins; ++i) {
@@ -207,14 +208,12 @@ size_t Database::check(size_t first_coin, const std::vector<size_t> &sizes, size
   }
   const size_t n_parts = parts_for(new_names.size() + old_spends.size(), kCheckParts);
   std::vector<size_t> bad(n_parts, n_coins);
-  std::vector<std::vector<Place>> known(n_parts);
+  std::vector<Placed> known(n_parts);
   run_parts(n_parts, [&](size_t part) {
     store_->check_absent(sorted_part(new_names, part, n_parts), &bad[part]);
     store_->check_spendable(sorted_part(old_spends, part, n_parts), &bad[part], &known[part]);
   });
-  if (store_->layout().repeats_places())
-    for (const std::vector<Place> &some : known)
-      places->insert(places->end(), some.begin(), some.end());
+  if (store_->layout().repeats_places()) older->swap(known);
   const size_t first_bad_coin = *std::min_element(bad.begin(), bad.end());
   if (first_bad_coin == n_coins) return first_bad;
   const auto behind = std::upper_bound(sizes.begin(), sizes.end(), first_bad_coin);

@@ -42,26 +42,32 @@ void Moment::read_coins(const std::vector<Place> &places, cdb_coin_info *infos) 
   coin_set::read_coins(source_, kBlocks, std::move(logged), infos);
 }
 
-std::vector<Place> Moment::places_of(std::vector<Asked> names) const {
-  std::vector<Place> places;
+void Moment::read_older(const std::vector<Asked> &names, cdb_coin_info *infos) const {
+  std::vector<Place> unread;
+  const auto take = [&](const Span &confirm, const Place &place) {
+    infos[place.tag].confirmed_index = place.index;
+    take_coin(confirm, place, &unread, infos);
+  };
   std::vector<Asked> stored;
   uint64_t probes = 0;
   for (const Asked &each : names) {
     const PendingCoin *const coin = coins_->find(each.name, &probes);
     if (coin != nullptr && coin->is_confirmed)
-      places.push_back({each.tag, coin->confirmed_index, coin->position});
+      take({}, {each.tag, coin->confirmed_index, coin->position});
     else
       stored.push_back(each);
   }
   std::sort(stored.begin(), stored.end(),
             [](const Asked &a, const Asked &b) { return compare_names(a.name, b.name) < 0; });
-  std::vector<CoinState> found;
+  Found found;
   layout_.find(source_, stored, layouts::kPlace, {indexed_, true}, OKV_ONCE, &found);
-  if (found.size() < stored.size())
+  if (found.coins.size() < stored.size())
     throw Failure(CDB_CORRUPT, "", "a coin is missing that a block spends");
-  for (const CoinState &coin : found)
-    places.push_back({stored[coin.at].tag, coin.confirmed_index, coin.position});
-  return places;
+  for (size_t i = 0; i < found.coins.size(); ++i) {
+    const CoinState &coin = found.coins[i];
+    take(found.confirm(i), {stored[coin.at].tag, coin.confirmed_index, coin.position});
+  }
+  read_coins(unread, infos);
 }
 
 StateReader::StateReader(std::unique_ptr<Moment> moment, int64_t as_of, bool only_unspent)
@@ -78,32 +84,45 @@ void StateReader::release() {
 }
 
 std::optional<size_t> StateReader::next(size_t most, uint8_t *names, cdb_coin_info *infos) {
-  coins_.clear();
-  if (!read_stored(most) && !read_pending(most)) return std::nullopt;
-  std::vector<Place> places;
-  for (size_t i = 0; i < coins_.size(); ++i) {
-    std::memcpy(names + i * kNameBytes, coins_[i].name.data(), kNameBytes);
-    infos[i].confirmed_index = coins_[i].confirmed_index;
-    infos[i].spent_index = coins_[i].spent_index;
-    places.push_back({i, coins_[i].confirmed_index, coins_[i].position});
-  }
-  moment_->read_coins(places, infos);
-  return coins_.size();
+  if (!read_page(most)) return std::nullopt;
+  return give(names, infos);
 }
 
-// Whether there was something left to read, wanted or not. Those in memory know of later spends.
+// Whether there was something left to read, wanted or not.
+bool StateReader::read_page(size_t most) {
+  coins_.clear();
+  return read_stored(most) || read_pending(most);
+}
+
+// Those of the page that are wanted.
+size_t StateReader::give(uint8_t *names, cdb_coin_info *infos) const {
+  std::vector<Place> unread;
+  size_t n = 0;
+  for (size_t i = 0; i < coins_.coins.size(); ++i) {
+    const layouts::NamedCoin &coin = coins_.coins[i];
+    if (only_unspent_ && coin.spent_index != 0) continue;
+    std::memcpy(names + n * kNameBytes, coin.name.data(), kNameBytes);
+    infos[n].confirmed_index = coin.confirmed_index;
+    infos[n].spent_index = coin.spent_index;
+    take_coin(coins_.confirm(i), {n, coin.confirmed_index, coin.position}, &unread, infos);
+    ++n;
+  }
+  moment_->read_coins(unread, infos);
+  return n;
+}
+
+// Those in memory know of later spends.
 bool StateReader::read_stored(size_t most) {
   if (stored_ == nullptr) return false;
   if (!stored_->next(most, &coins_)) stored_.reset();
   uint64_t probes = 0;
   if (as_of_ > moment_->indexed())
-    for (layouts::NamedCoin &coin : coins_) {
+    for (layouts::NamedCoin &coin : coins_.coins) {
       if (coin.spent_index != 0) continue;
       const PendingCoin *const known = moment_->coins().find(coin.name.data(), &probes);
       if (known != nullptr && int64_t{known->spent_index} <= as_of_)
         coin.spent_index = known->spent_index;
     }
-  drop_unwanted();
   return true;
 }
 
@@ -112,21 +131,15 @@ bool StateReader::read_pending(size_t most) {
   const size_t end =
       as_of_ < 0 ? 0 : moment_->coins().first_from(static_cast<uint64_t>(as_of_ + 1));
   if (next_pending_ >= end) return false;
-  for (; next_pending_ < end && coins_.size() < most; ++next_pending_) {
+  for (; next_pending_ < end && coins_.coins.size() < most; ++next_pending_) {
     const PendingCoin &coin = all[next_pending_];
     if (!coin.is_confirmed || int64_t{coin.confirmed_index} <= moment_->indexed()) continue;
     const bool is_spent = int64_t{coin.spent_index} <= as_of_;
-    coins_.push_back({{}, coin.confirmed_index, coin.position, is_spent ? coin.spent_index : 0});
-    std::memcpy(coins_.back().name.data(), coin.name, kNameBytes);
+    coins_.add({{}, coin.confirmed_index, coin.position, is_spent ? coin.spent_index : 0},
+               moment_->coins().confirm(next_pending_));
+    std::memcpy(coins_.coins.back().name.data(), coin.name, kNameBytes);
   }
-  drop_unwanted();
   return true;
-}
-
-void StateReader::drop_unwanted() {
-  if (!only_unspent_) return;
-  const auto is_spent = [](const layouts::NamedCoin &coin) { return coin.spent_index != 0; };
-  coins_.erase(std::remove_if(coins_.begin(), coins_.end(), is_spent), coins_.end());
 }
 
 VersionReader::VersionReader(std::unique_ptr<Moment> moment, int64_t first, int64_t last)
@@ -165,17 +178,19 @@ std::optional<size_t> VersionReader::next(size_t most, uint8_t *names, cdb_coin_
 // Whether there was something left to read.
 bool VersionReader::read_log(size_t most) {
   if (log_ == nullptr) return false;
-  std::vector<layouts::NamedCoin> coins;
+  layouts::Scanned coins;
   if (!log_->next(most, &coins)) log_.reset();
-  std::vector<Place> places;
-  for (const layouts::NamedCoin &coin : coins) {
-    places.push_back({infos_.size(), coin.confirmed_index, coin.position});
+  std::vector<Place> unread;
+  for (size_t i = 0; i < coins.coins.size(); ++i) {
+    const layouts::NamedCoin &coin = coins.coins[i];
     cdb_coin_info info{};
     info.confirmed_index = coin.confirmed_index;
     info.spent_index = coin.spent_index;
     add(coin.name.data(), info);
+    take_coin(coins.confirm(i), {infos_.size() - 1, coin.confirmed_index, coin.position}, &unread,
+              infos_.data());
   }
-  moment_->read_coins(places, infos_.data());
+  moment_->read_coins(unread, infos_.data());
   return true;
 }
 
@@ -230,9 +245,7 @@ void VersionReader::add_block(const cdb_set_block &block) {
 void VersionReader::fill_older() {
   std::vector<Asked> asked;
   for (const size_t i : older_) asked.push_back({&names_[i * kNameBytes], i});
-  const std::vector<Place> places = moment_->places_of(std::move(asked));
-  for (const Place &place : places) infos_[place.tag].confirmed_index = place.index;
-  moment_->read_coins(places, infos_.data());
+  moment_->read_older(asked, infos_.data());
 }
 
 }  // namespace cdb::coin_set

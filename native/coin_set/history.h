@@ -24,8 +24,9 @@ class Moment {
   std::unique_ptr<Cursor> cursor(uint32_t first, int64_t last) const;
   // Sets what blocks hold of the coins at these places in infos[tag].
   void read_coins(const std::vector<Place> &places, cdb_coin_info *infos) const;
-  // Where older coins are. Throws where one is missing. In any order.
-  std::vector<Place> places_of(std::vector<Asked> names) const;
+  // Sets where older coins are confirmed, and what they are, in infos[tag]. Throws where one is
+  // missing.
+  void read_older(const std::vector<Asked> &names, cdb_coin_info *infos) const;
 
  private:
   const Snapshot source_;
@@ -52,16 +53,17 @@ class StateReader : public CoinReader {
   void release() override;
 
  private:
+  bool read_page(size_t most);
   bool read_stored(size_t most);
   bool read_pending(size_t most);
-  void drop_unwanted();
+  size_t give(uint8_t *names, cdb_coin_info *infos) const;
 
   std::unique_ptr<Moment> moment_;
   const int64_t as_of_;
   const bool only_unspent_;
   std::unique_ptr<layouts::CoinScan> stored_;  // null at its end
   size_t next_pending_ = 0;
-  std::vector<layouts::NamedCoin> coins_;  // of a page
+  layouts::Scanned coins_;  // of a page
 };
 
 // What each block from one on leaves of the coins that it touches, by block and name.

@@ -151,6 +151,9 @@ bool Pending::add(const Blocks &blocks, size_t block, int64_t newest) {
   parents_.examine(blocks, block, joined_, static_cast<uint32_t>(known_->coins.size() - first),
                    &doubtful_);
   const uint32_t *doubtful = doubtful_.data(), *const end = doubtful + doubtful_.size();
+  if (keeps_confirms_)
+    known_->confirms.insert(known_->confirms.end(), blocks.confirm(first),
+                            blocks.confirm(first) + n_confirms * kConfirmBytes);
   HashesAhead name_hashes(known_->table, blocks.name(first), n_confirms);
   for (size_t i = 0; i < n_confirms; ++i) {
     const bool may_exist = doubtful != end && *doubtful == first + i;
@@ -179,6 +182,7 @@ bool Pending::spend(const uint8_t *name, uint64_t hash, uint32_t index) {
   const size_t i = known_->table.find(known_->coins, name, hash, &probes_);
   if (i == NameTable::kNone) {
     add_coin(name, hash, {{}, 0, 0, index, false, false});
+    resize_confirms(known_->coins.size());
     return true;
   }
   if (known_->coins[i].spent_index != 0) return false;
@@ -192,9 +196,25 @@ void Pending::add_coin(const uint8_t *name, uint64_t hash, const PendingCoin &fi
   known_->table.add_last(known_->coins, hash);
 }
 
+void Pending::resize_confirms(size_t n_coins) {
+  if (keeps_confirms_) known_->confirms.resize(n_coins * kConfirmBytes);
+}
+
+void Pending::set_older(const Placed &older) {
+  for (size_t i = 0; i < older.coins.size(); ++i) {
+    const Place &place = older.coins[i];
+    known_->coins[place.tag].confirmed_index = place.index;
+    known_->coins[place.tag].position = place.position;
+    const Span confirm = older.confirm(i);
+    if (confirm.n > 0)
+      std::memcpy(known_->confirms.data() + place.tag * kConfirmBytes, confirm.bytes, confirm.n);
+  }
+}
+
 void Pending::keep(size_t n_blocks, size_t n_coins, int64_t newest) {
   for (; known_->coins.size() > n_coins; known_->coins.pop_back())
     known_->table.remove_last(known_->coins);
+  resize_confirms(n_coins);
   parents_.cut(static_cast<uint32_t>(n_coins));
   if (keys_) keys_->cut(static_cast<uint32_t>(n_coins));
   PendingBlocks &from = *blocks_;
@@ -224,7 +244,7 @@ void Pending::drop_indexed_coins() {
     probes_ += known_->table.probes();
     known_ = std::make_shared<PendingCoins>();
   }
-  known_->coins.clear();
+  known_->clear();
   known_->table.clear();
   parents_.forget_rows();
   if (keys_) keys_->clear();

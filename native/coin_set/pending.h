@@ -2,10 +2,12 @@
 // coins and spends until they are indexed.
 #pragma once
 
+#include "block_log.h"
 #include "cdb_coin_set_api.h"
 #include "common/parents.h"
 #include "pending_coin.h"
 #include "pending_keys.h"
+#include "with_confirms.h"
 
 #include <cstring>
 #include <memory>
@@ -73,8 +75,7 @@ struct PendingBlocks {
 
 // Coins that are not indexed. Who reads them goes on with these when they are, and new ones come to
 // others.
-struct PendingCoins {
-  std::vector<PendingCoin> coins;
+struct PendingCoins : WithConfirms<PendingCoin> {
   NameTable table;
 
   const PendingCoin *find(const uint8_t *name, uint64_t *probes) const;
@@ -89,6 +90,8 @@ class Pending {
   std::shared_ptr<const PendingBlocks> shared_blocks() const { return blocks_; }
   // Those that are not indexed.
   const std::vector<PendingCoin> &coins() const { return known_->coins; }
+  // The same with their confirms, if these are kept.
+  const WithConfirms<PendingCoin> &with_confirms() const { return *known_; }
   std::shared_ptr<const PendingCoins> shared_coins() const { return known_; }
   const PendingCoin *find(const uint8_t *name, uint64_t *probes) const {
     return known_->find(name, probes);
@@ -96,14 +99,13 @@ class Pending {
   cdb_set_block block(size_t i) const { return blocks_->at(i); }
   const cdb_set_block *find_block(uint32_t index, cdb_set_block *block) const;
   const Parents &parents() const { return parents_; }
-  // Where an older coin is, which a block in memory spends.
-  void set_place(size_t coin, uint32_t confirmed_index, uint32_t position) {
-    known_->coins[coin].confirmed_index = confirmed_index;
-    known_->coins[coin].position = position;
-  }
+  // What is known of older coins, which blocks in memory spend, by their numbers.
+  void set_older(const Placed &older);
   void restore_parents(Parents parents) { parents_ = std::move(parents); }
   // From here on secondary keys are kept, too.
   void keep_keys(const NameBits &bits) { keys_.emplace(bits); }
+  // From here on each coin has a confirm; that of an older one comes by set_older().
+  void keep_confirms() { keeps_confirms_ = true; }
   // Null: they are not.
   const PendingKeys *keys() const { return keys_ ? &*keys_ : nullptr; }
   uint32_t first_coin_from(uint64_t index) const { return known_->first_from(index); }
@@ -122,11 +124,13 @@ class Pending {
   bool confirm(const uint8_t *name, uint64_t hash, const PendingCoin &fields);
   bool spend(const uint8_t *name, uint64_t hash, uint32_t index);
   void add_coin(const uint8_t *name, uint64_t hash, const PendingCoin &fields);
+  void resize_confirms(size_t n_coins);
 
   std::shared_ptr<PendingBlocks> blocks_ = std::make_shared<PendingBlocks>();
   std::shared_ptr<PendingCoins> known_ = std::make_shared<PendingCoins>();
   Parents parents_;  // it calls an early child by its place among the coins
   std::optional<PendingKeys> keys_;
+  bool keeps_confirms_ = false;
   Joined joined_;
   std::vector<uint32_t> doubtful_;
   uint64_t probes_ = 0;

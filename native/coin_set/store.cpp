@@ -55,9 +55,9 @@ Store::Store(const std::string &path, const cdb_set_options &options)
 }
 
 // What lies above the newest block counts for nothing.
-std::vector<CoinState> Store::look_up(const std::vector<Asked> &sorted, layouts::Wanted wanted,
-                                      int64_t as_of, okv_reuse reuse) const {
-  std::vector<CoinState> found;
+Found Store::look_up(const std::vector<Asked> &sorted, layouts::Wanted wanted, int64_t as_of,
+                     okv_reuse reuse) const {
+  Found found;
   const layouts::AsOf counts{std::min(as_of, newest_), as_of >= newest_};
   layout_->find(engine_, sorted, wanted, counts, reuse, &found);
   return found;
@@ -65,25 +65,30 @@ std::vector<CoinState> Store::look_up(const std::vector<Asked> &sorted, layouts:
 
 void Store::find(const std::vector<Asked> &sorted, int64_t as_of, cdb_coin_info *infos,
                  uint8_t *found) const {
-  std::vector<Place> places;
-  for (const CoinState &coin : look_up(sorted, layouts::kBoth, as_of, OKV_OFTEN)) {
+  std::vector<Place> unread;
+  const Found all = look_up(sorted, layouts::kBoth, as_of, OKV_OFTEN);
+  for (size_t i = 0; i < all.coins.size(); ++i) {
+    const CoinState &coin = all.coins[i];
     const size_t tag = sorted[coin.at].tag;
     found[tag] = 1;
     infos[tag].confirmed_index = coin.confirmed_index;
     if (coin.spent_index != 0) infos[tag].spent_index = coin.spent_index;
-    places.push_back({tag, coin.confirmed_index, coin.position});
+    take_coin(all.confirm(i), {tag, coin.confirmed_index, coin.position}, &unread, infos);
   }
-  read_coins(std::move(places), infos);
+  read_coins(std::move(unread), infos);
 }
 
 void Store::find_spent(const std::vector<Asked> &sorted, uint32_t *spent) const {
-  for (const CoinState &coin : look_up(sorted, layouts::kSpent, newest_, OKV_OFTEN))
+  for (const CoinState &coin : look_up(sorted, layouts::kSpent, newest_, OKV_OFTEN).coins)
     if (coin.spent_index != 0) spent[sorted[coin.at].tag] = coin.spent_index;
 }
 
-void Store::find_places(const std::vector<Asked> &sorted, std::vector<Place> *places) const {
-  for (const CoinState &coin : look_up(sorted, layouts::kPlace, newest_, OKV_OFTEN))
-    places->push_back({sorted[coin.at].tag, coin.confirmed_index, coin.position});
+void Store::find_places(const std::vector<Asked> &sorted, Placed *places) const {
+  const Found found = look_up(sorted, layouts::kPlace, newest_, OKV_OFTEN);
+  for (size_t i = 0; i < found.coins.size(); ++i) {
+    const CoinState &coin = found.coins[i];
+    places->add({sorted[coin.at].tag, coin.confirmed_index, coin.position}, found.confirm(i));
+  }
 }
 
 void Store::read_coins(std::vector<Place> places, cdb_coin_info *infos) const {
@@ -91,17 +96,19 @@ void Store::read_coins(std::vector<Place> places, cdb_coin_info *infos) const {
 }
 
 void Store::check_absent(const std::vector<Asked> &new_names, size_t *first_bad) const {
-  for (const CoinState &coin : look_up(new_names, layouts::kPlace, newest_, OKV_ONCE))
+  for (const CoinState &coin : look_up(new_names, layouts::kPlace, newest_, OKV_ONCE).coins)
     *first_bad = std::min(*first_bad, new_names[coin.at].tag);
 }
 
 void Store::check_spendable(const std::vector<Asked> &spends, size_t *first_bad,
-                            std::vector<Place> *places) const {
+                            Placed *known) const {
   size_t next = 0;
-  for (const CoinState &coin : look_up(spends, layouts::kBoth, newest_, OKV_ONCE)) {
+  const Found found = look_up(spends, layouts::kBoth, newest_, OKV_ONCE);
+  for (size_t i = 0; i < found.coins.size(); ++i) {
+    const CoinState &coin = found.coins[i];
     for (; next < coin.at; ++next) *first_bad = std::min(*first_bad, spends[next].tag);
     if (coin.spent_index != 0) *first_bad = std::min(*first_bad, spends[coin.at].tag);
-    places->push_back({spends[coin.at].tag, coin.confirmed_index, coin.position});
+    known->add({spends[coin.at].tag, coin.confirmed_index, coin.position}, found.confirm(i));
     next = coin.at + 1;
   }
   for (; next < spends.size(); ++next) *first_bad = std::min(*first_bad, spends[next].tag);
@@ -132,7 +139,7 @@ void Store::index(const Pending &pending) {
   const KeyRows keys = key_rows(pending);
   Batch batch;
   put_marks(pending.parents(), newest_, into(&batch, kMarks));
-  for (const Space space : {kFirst, kSecond}) layout_->put(space, pending.coins(), &batch);
+  for (const Space space : {kFirst, kSecond}) layout_->put(space, pending.with_confirms(), &batch);
   keys.put_hashes(into(&batch, kHashes));
   keys.put_parents(into(&batch, kParents));
   batch.commit(engine_, durability_);
@@ -141,7 +148,7 @@ void Store::index(const Pending &pending) {
 void Store::index_by_runs(const Pending &pending) {
   Run marks(engine_, kMarks), first(engine_, kFirst), second(engine_, kSecond);
   std::future<void> first_built = std::async(std::launch::async, [&] {
-    layout_->put(kFirst, pending.coins(), &first);
+    layout_->put(kFirst, pending.with_confirms(), &first);
     first.finish();
   });
   std::optional<Run> hashes, parents;
@@ -152,7 +159,7 @@ void Store::index_by_runs(const Pending &pending) {
     for (Run *run : {&*hashes, &*parents}) run->finish();
     runs.insert(runs.end(), {&*hashes, &*parents});
   }
-  layout_->put(kSecond, pending.coins(), &second);
+  layout_->put(kSecond, pending.with_confirms(), &second);
   second.finish();
   put_marks(pending.parents(), newest_, into(&marks));
   marks.finish();

@@ -17,6 +17,7 @@ namespace cdb::coin_set {
 
 using layouts::Asked;
 using layouts::CoinState;
+using layouts::Found;
 
 class Store {
  public:
@@ -35,15 +36,14 @@ class Store {
   // Sets spent[tag] for each of these coins that is spent. The names must be sorted.
   void find_spent(const std::vector<Asked> &sorted, uint32_t *spent) const;
   // Appends where these coins are, as far as there are some. The names must be sorted.
-  void find_places(const std::vector<Asked> &sorted, std::vector<Place> *places) const;
+  void find_places(const std::vector<Asked> &sorted, Placed *places) const;
   // Sets what blocks hold of the coins at these places in infos[tag].
   void read_coins(std::vector<Place> places, cdb_coin_info *infos) const;
   // Set *first_bad to the smallest tag of a name that is a coin's (new_names), or that is not an
   // unspent coin's (spends), if that is smaller. Both must be sorted. Of spends all that is known
   // is appended, by their tags.
   void check_absent(const std::vector<Asked> &new_names, size_t *first_bad) const;
-  void check_spendable(const std::vector<Asked> &spends, size_t *first_bad,
-                       std::vector<Place> *places) const;
+  void check_spendable(const std::vector<Asked> &spends, size_t *first_bad, Placed *known) const;
   const layouts::Layout &layout() const { return *layout_; }
   std::unique_ptr<BlockCursor> cursor(uint32_t first, uint32_t last) const;
   const Engine &engine() const { return engine_; }
@@ -79,8 +79,8 @@ class Store {
   // Entries of what is pending, where secondary keys are kept.
   KeyRows key_rows(const Pending &pending) const;
   void erase_keys(const Blocks &blocks, Batch *batch) const;
-  std::vector<CoinState> look_up(const std::vector<Asked> &sorted, layouts::Wanted wanted,
-                                 int64_t as_of, okv_reuse reuse) const;
+  Found look_up(const std::vector<Asked> &sorted, layouts::Wanted wanted, int64_t as_of,
+                okv_reuse reuse) const;
 
   const std::unique_ptr<const layouts::Layout> layout_;
   Engine engine_;

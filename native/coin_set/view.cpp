@@ -76,7 +76,9 @@ std::vector<Place> View::find_places(const std::vector<Asked> &names) const {
       places.push_back({each.tag, coin->confirmed_index, coin->position});
   }
   sort_by_name(&asked);
-  store_.find_places(asked, &places);
+  Placed stored;
+  store_.find_places(asked, &stored);
+  places.insert(places.end(), stored.coins.begin(), stored.coins.end());
   return places;
 }
 

@@ -20,20 +20,31 @@
 namespace {
 
 using cdb::coin_set::PendingCoin;
+using cdb::coin_set::Span;
 using cdb::layouts::Asked;
 using cdb::layouts::CoinState;
+using cdb::layouts::Found;
 using cdb::layouts::NamedCoin;
+using cdb::layouts::Scanned;
 using Name = std::array<uint8_t, cdb::kNameBytes>;
+using Confirm = std::array<uint8_t, cdb::kConfirmBytes>;
 
-constexpr std::array<const char *, 9> kChoices{"interval",
-                                               "mono_space",
-                                               "mono_space,name32=yes",
-                                               "dual_timeline",
-                                               "dual_timeline,name32=yes",
-                                               "option_1",
-                                               "issue_196",
-                                               "mono_space,prefix_filter=no",
-                                               "interval,spends=in_row"};
+constexpr std::array<const char *, 16> kChoices{"interval",
+                                                "mono_space",
+                                                "mono_space,name32=yes",
+                                                "dual_timeline",
+                                                "dual_timeline,name32=yes",
+                                                "option_1",
+                                                "issue_196",
+                                                "mono_space,prefix_filter=no",
+                                                "interval,spends=in_row",
+                                                "interval,payload=inline",
+                                                "interval,payload=inline,spends=in_row",
+                                                "mono_space,payload=inline",
+                                                "mono_space,name32=yes,payload=inline",
+                                                "dual_timeline,payload=inline",
+                                                "option_1,payload=inline",
+                                                "issue_196,payload=inline"};
 constexpr size_t kNames = 12;
 constexpr size_t kMostSteps = 40;
 constexpr uint32_t kMostGap = 3;
@@ -50,6 +61,14 @@ struct Interval {
   }
 };
 using State = std::map<Name, Interval>;
+
+// What a block holds of a coin: of another one that confirms it, something else.
+Confirm confirm_of(const Name &name, uint32_t confirmed) {
+  Confirm confirm;
+  for (size_t i = 0; i < confirm.size(); ++i)
+    confirm[i] = static_cast<uint8_t>(name[i % name.size()] + confirmed + i);
+  return confirm;
+}
 
 // Names that are hard to tell apart.
 std::vector<Name> names_from(Input *input) {
@@ -152,12 +171,14 @@ class Session {
   void write_blocks() {
     const int64_t indexed = newest();
     for (size_t n = 1 + input_.below(4); n > 0; --n) blocks_.push_back(next_block());
-    std::vector<PendingCoin> coins;
+    cdb::layouts::Coins coins;
     for (const auto &[name, coin] : state_at(newest())) {
       const bool is_new = int64_t{coin.confirmed} > indexed;
       if (!is_new && (coin.spent == 0 || int64_t{coin.spent} <= indexed)) continue;
-      coins.push_back({{}, coin.confirmed, coin.position, coin.spent, is_new, false});
-      std::copy(name.begin(), name.end(), coins.back().name);
+      PendingCoin pending{{}, coin.confirmed, coin.position, coin.spent, is_new, false};
+      std::copy(name.begin(), name.end(), pending.name);
+      const Confirm confirm = confirm_of(name, coin.confirmed);
+      coins.add(pending, layout_->is_inline() ? Span(confirm) : Span());
     }
     if (input_.below(2) == 0) {
       cdb::coin_set::Batch batch;
@@ -211,28 +232,32 @@ class Session {
     std::set<Name> all(names_.begin(), names_.end());
     std::vector<Asked> asked;
     for (const Name &name : all) asked.push_back({name.data(), asked.size()});
-    std::vector<CoinState> found;
+    Found found;
     layout_->find(engine_, asked, cdb::layouts::kBoth, as_of, OKV_OFTEN, &found);
     State seen;
-    for (const CoinState &coin : found) {
+    for (size_t i = 0; i < found.coins.size(); ++i) {
+      const CoinState &coin = found.coins[i];
       Name name;
       std::copy_n(asked.at(coin.at).name, name.size(), name.begin());
       seen[name] = {coin.confirmed_index, coin.position, coin.spent_index};
+      require_confirm(found.confirm(i), name, coin.confirmed_index);
     }
-    require(seen.size() == found.size(), "a coin is found once");
+    require(seen.size() == found.coins.size(), "a coin is found once");
     require(seen == expected, "names lead to what coins were as of a block");
   }
 
   void check_scan(const State &expected, int64_t height) const {
     const auto scan = layout_->scan(engine_, height);
-    std::vector<NamedCoin> coins;
-    while (scan->next(coins.size() + 3, &coins)) continue;
-    require(coins.size() == expected.size(), "a scan has each coin once");
+    Scanned found;
+    while (scan->next(found.coins.size() + 3, &found)) continue;
+    require(found.coins.size() == expected.size(), "a scan has each coin once");
     auto next = expected.begin();
-    for (const NamedCoin &coin : coins) {
+    for (size_t i = 0; i < found.coins.size(); ++i) {
+      const NamedCoin &coin = found.coins[i];
       require(coin.name == next->first, "a scan is by name");
       require(next->second == Interval{coin.confirmed_index, coin.position, coin.spent_index},
               "a scan is as of a block");
+      require_confirm(found.confirm(i), coin.name, coin.confirmed_index);
       ++next;
     }
   }
@@ -241,9 +266,9 @@ class Session {
     if (first > last) return;
     const auto log = layout_->log(engine_, first, last);
     if (log == nullptr) return;
-    std::vector<NamedCoin> coins;
-    while (log->next(coins.size() + 3, &coins)) continue;
-    auto next = coins.begin();
+    Scanned found;
+    while (log->next(found.coins.size() + 3, &found)) continue;
+    auto next = found.coins.begin();
     for (const Block &block : blocks_) {
       const auto index = static_cast<int64_t>(block.index);
       if (index < first || index > last) continue;
@@ -251,14 +276,21 @@ class Session {
       touched.insert(block.spends.begin(), block.spends.end());
       const State state = state_at(index);
       for (const Name &name : touched) {
-        require(next != coins.end() && next->name == name, "a log is by block and name");
+        require(next != found.coins.end() && next->name == name, "a log is by block and name");
         require(
             state.at(name) == Interval{next->confirmed_index, next->position, next->spent_index},
             "a version is what its block has left");
+        require_confirm(found.confirm(static_cast<size_t>(next - found.coins.begin())), name,
+                        next->confirmed_index);
         ++next;
       }
     }
-    require(next == coins.end(), "a log has no more than blocks have done");
+    require(next == found.coins.end(), "a log has no more than blocks have done");
+  }
+
+  void require_confirm(const Span &found, const Name &name, uint32_t confirmed) const {
+    if (!layout_->is_inline()) return require(found.n == 0, "blocks alone have what coins are");
+    require(found == Span(confirm_of(name, confirmed)), "a row has its coin");
   }
 
   Input &input_;

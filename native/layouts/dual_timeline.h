@@ -4,8 +4,8 @@
 //   timeline  Enc(name), 00 00, ~version (8)  each version
 //
 // Enc and ~ are as in mono_space.h, and so is name32, with which the spaces are latest32 and
-// timeline32. As of the newest block one look-up in `latest` answers, and else a seek in
-// `timeline`. docs/layouts/dual_timeline.md draws it.
+// timeline32; with payload=inline all of these end in _inline. As of the newest block one look-up
+// in `latest` answers, and else a seek in `timeline`. docs/layouts/dual_timeline.md draws it.
 #pragma once
 
 #include "latest.h"
@@ -34,17 +34,24 @@ class DualLatestKeys {
 class DualTimeline : public LayoutOf<DualTimeline> {
  public:
   explicit DualTimeline(const Options &options)
-      : keys_(options), latest_(kFirst, DualLatestKeys(keys_)), timeline_(kSecond, keys_) {}
+      : keys_(options),
+        payload_(options),
+        latest_(kFirst, DualLatestKeys(keys_), payload_),
+        timeline_(kSecond, keys_, payload_) {}
 
   LayoutSpaces spaces() const override {
     okv_space timeline = keys_.space();
-    timeline.name = keys_.is_name32() ? "timeline32" : "timeline";
-    return {{{keys_.is_name32() ? "latest32" : "latest", OKV_RANDOM, 0, 0}, timeline}};
+    timeline.name = keys_.is_name32() ? payload_.choose("timeline32", "timeline32_inline")
+                                      : payload_.choose("timeline", "timeline_inline");
+    const char *latest = keys_.is_name32() ? payload_.choose("latest32", "latest32_inline")
+                                           : payload_.choose("latest", "latest_inline");
+    return {{{latest, OKV_RANDOM, 0, 0}, timeline}};
   }
   bool repeats_places() const override { return true; }
+  bool is_inline() const override { return payload_.is_inline(); }
 
   void find(const Source &source, const std::vector<Asked> &sorted, Wanted, const AsOf &as_of,
-            okv_reuse reuse, std::vector<CoinState> *found) const override {
+            okv_reuse reuse, Found *found) const override {
     if (as_of.is_newest)
       latest_.find(source, sorted, as_of.index, reuse, found);
     else
@@ -70,6 +77,7 @@ class DualTimeline : public LayoutOf<DualTimeline> {
 
  private:
   const MonoSpaceKeys keys_;
+  const Payload payload_;
   const Latest<DualLatestKeys> latest_;
   const Versions<MonoSpaceKeys> timeline_;
 };

@@ -3,6 +3,7 @@
 //
 //   rows  name (32)   the newest version; see versions.h
 //
+// With payload=inline the space is rows_inline.
 // A spend replaces it, by what the check of the spend has read. docs/layouts/interval.md says more.
 #pragma once
 
@@ -12,12 +13,17 @@ namespace cdb::layouts {
 
 class IntervalInRow : public LayoutOf<IntervalInRow> {
  public:
+  explicit IntervalInRow(const Options &options)
+      : payload_(options), rows_(kFirst, NameKeys(), payload_) {}
+
   LayoutSpaces spaces() const override {
-    return {{{"rows", OKV_RANDOM, 0, 0}, {"unused", OKV_ASCENDING, 0, 0}}};
+    return {{{payload_.choose("rows", "rows_inline"), OKV_RANDOM, 0, 0},
+             {"unused", OKV_ASCENDING, 0, 0}}};
   }
   bool repeats_places() const override { return true; }
+  bool is_inline() const override { return payload_.is_inline(); }
   void find(const Source &source, const std::vector<Asked> &sorted, Wanted, const AsOf &as_of,
-            okv_reuse reuse, std::vector<CoinState> *found) const override {
+            okv_reuse reuse, Found *found) const override {
     rows_.find(source, sorted, as_of.index, reuse, found);
   }
   template <typename Put>
@@ -32,7 +38,8 @@ class IntervalInRow : public LayoutOf<IntervalInRow> {
   }
 
  private:
-  const Latest<NameKeys> rows_{kFirst, NameKeys()};
+  const Payload payload_;
+  const Latest<NameKeys> rows_;
 };
 
 }  // namespace cdb::layouts

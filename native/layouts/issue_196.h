@@ -2,6 +2,7 @@
 //
 //   ascending   name (32), version (8), 00   a version; see versions.h
 //
+// With payload=inline the space is ascending_inline.
 // version is the index of the block that wrote it, big endian. The version as of block h is the
 // last one before h + 1. docs/layouts/issue_196.md draws it.
 #pragma once
@@ -19,7 +20,7 @@ class Issue196Keys {
   static constexpr bool kIsNewestFirst = false;
 
   explicit Issue196Keys(const Options &options)
-      : has_filter_(options.is_set("prefix_filter", true)) {}
+      : has_filter_(options.is_set("prefix_filter", true)), payload_(options) {}
 
   Key key(const uint8_t *name, uint64_t version) const {
     Key key;
@@ -42,16 +43,19 @@ class Issue196Keys {
     return true;
   }
   okv_space space() const {
-    return {"ascending", OKV_RANDOM, has_filter_ ? uint32_t{kNameBytes} : 0, 0};
+    return {payload_.choose("ascending", "ascending_inline"), OKV_RANDOM,
+            has_filter_ ? uint32_t{kNameBytes} : 0, 0};
   }
 
  private:
   bool has_filter_;
+  Payload payload_;  // of the rows
 };
 
 class Issue196 : public OnlyVersions<Issue196Keys> {
  public:
-  explicit Issue196(const Options &options) : OnlyVersions(Issue196Keys(options)) {}
+  explicit Issue196(const Options &options)
+      : OnlyVersions(Issue196Keys(options), Payload(options)) {}
 };
 
 }  // namespace cdb::layouts

@@ -53,28 +53,29 @@ inline std::vector<TouchedCoin> touched_by(const Blocks &blocks) {
 template <typename Keys>
 class Latest {
  public:
-  Latest(Space space, const Keys &keys) : space_(space), keys_(keys) {}
+  Latest(Space space, const Keys &keys, const Payload &payload)
+      : space_(space), keys_(keys), payload_(payload) {}
 
   void find(const Source &source, const std::vector<Asked> &sorted, int64_t as_of, okv_reuse reuse,
-            std::vector<CoinState> *found) const {
+            Found *found) const {
     Items keys;
     keys.reserve(sorted.size(), Keys::kMostBytes);
     for (const Asked &one : sorted) keys.add(keys_.key(one.name));
-    const Values<kVersionBytes> values(source, space_, keys, reuse, "a coin's version is cut");
+    const Values values(source, space_, keys, kVersionBytes + payload_.n_bytes(), reuse,
+                        "a coin's version is cut");
     for (size_t i = 0; i < sorted.size(); ++i) {
-      if (values.at(i) == nullptr) continue;
-      CoinState state = version_in({values.at(i), kVersionBytes}, i);
+      if (!values.has(i)) continue;
+      auto [state, confirm] = version_in(values.at(i), i, payload_);
       if (!is_visible(state.confirmed_index, as_of)) continue;
       if (!is_visible(state.spent_index, as_of)) state.spent_index = 0;
-      found->push_back(state);
+      found->add(state, confirm);
     }
   }
 
   template <typename Put>
   void put_rows(const Coins &coins, Put put) const {
-    for_each_sorted(coins, is_any, [this, &put](const PendingCoin &coin) {
-      put(keys_.key(coin.name),
-          version_value(coin.confirmed_index, coin.spent_index, coin.position));
+    for_each_sorted(coins, is_any, [this, &put](const PendingCoin &coin, const Span &confirm) {
+      put(keys_.key(coin.name), version_value(coin, coin.spent_index, confirm));
     });
   }
 
@@ -85,52 +86,56 @@ class Latest {
     std::vector<Asked> older;
     for (size_t i = 0; i < touched.size(); ++i)
       if (!touched[i].is_confirmed) older.push_back({touched[i].name, i});
-    std::vector<CoinState> found;
+    Found found;
     find(source, older, kept, OKV_ONCE, &found);
-    auto next = found.begin();
+    size_t next = 0;
     for (size_t i = 0; i < touched.size(); ++i) {
       const Key key = keys_.key(touched[i].name);
-      if (next == found.end() || older[next->at].tag != i) {
+      if (next == found.coins.size() || older[found.coins[next].at].tag != i) {
         to->erase(space_, key);
         continue;
       }
-      to->put(space_, key, version_value(next->confirmed_index, next->spent_index, next->position));
+      const CoinState &coin = found.coins[next];
+      to->put(space_, key, version_value(coin, coin.spent_index, found.confirm(next)));
       ++next;
     }
   }
 
   std::unique_ptr<CoinScan> scan(const Source &source, int64_t as_of) const {
-    return std::make_unique<AllAsOf>(keys_, RowsInTurn(source, space_), as_of);
+    return std::make_unique<AllAsOf>(keys_, payload_, RowsInTurn(source, space_), as_of);
   }
 
  private:
   class AllAsOf : public CoinScan {
    public:
-    AllAsOf(const Keys &keys, RowsInTurn rows, int64_t as_of)
-        : keys_(keys), rows_(std::move(rows)), as_of_(as_of) {}
-    bool next(size_t most, std::vector<NamedCoin> *coins) override {
+    AllAsOf(const Keys &keys, const Payload &payload, RowsInTurn rows, int64_t as_of)
+        : keys_(keys), payload_(payload), rows_(std::move(rows)), as_of_(as_of) {}
+    bool next(size_t most, Scanned *coins) override {
       for (size_t row = 0; row < most; ++row) {
         if (!rows_.next()) return false;
-        const CoinState state = version_in(rows_.value(), 0);
+        const auto [state, confirm] = version_in(rows_.value(), 0, payload_);
         if (!is_visible(state.confirmed_index, as_of_)) continue;
-        NamedCoin &coin = coins->emplace_back();
+        NamedCoin coin;
         if (!keys_.read(rows_.key(), coin.name.data()))
           throw damage("a version's key makes no sense");
         coin.confirmed_index = state.confirmed_index;
         coin.position = state.position;
         coin.spent_index = is_visible(state.spent_index, as_of_) ? state.spent_index : 0;
+        coins->add(coin, confirm);
       }
       return true;
     }
 
    private:
     const Keys keys_;
+    const Payload payload_;
     RowsInTurn rows_;
     const int64_t as_of_;
   };
 
   const Space space_;
   const Keys keys_;
+  const Payload payload_;
 };
 
 }  // namespace cdb::layouts

@@ -8,6 +8,7 @@
 #include "coin_set/ordered_kv.h"
 #include "coin_set/pending_coin.h"
 #include "coin_set/spaces.h"
+#include "coin_set/with_confirms.h"
 #include "common/packed_blocks.h"
 
 #include <memory>
@@ -26,8 +27,9 @@ using coin_set::Scan;
 using coin_set::Source;
 using coin_set::Space;
 using coin_set::Span;
+using coin_set::WithConfirms;
 
-using Coins = std::vector<PendingCoin>;
+using Coins = WithConfirms<PendingCoin>;
 
 // A name that is looked up, and what the asker calls it.
 struct Asked {
@@ -63,6 +65,9 @@ struct AsOf {
   bool is_newest;
 };
 
+using Found = WithConfirms<CoinState>;
+using Scanned = WithConfirms<NamedCoin>;
+
 inline Failure damage(const char *what) { return {CDB_CORRUPT, "", what}; }
 
 // Coins, each at most once a block.
@@ -71,7 +76,7 @@ class CoinScan {
   virtual ~CoinScan() = default;
   // Goes over `most` rows, each of one coin at most, and appends those that are there; or to the
   // end: false.
-  virtual bool next(size_t most, std::vector<NamedCoin> *coins) = 0;
+  virtual bool next(size_t most, Scanned *coins) = 0;
 };
 
 class Layout {
@@ -85,9 +90,13 @@ class Layout {
   // up, then, when the spend is checked.
   virtual bool repeats_places() const = 0;
 
+  // Whether it keeps confirms with the places of coins. What is written needs them then, and what
+  // tells a place gives them: no block has to be read for what a coin is.
+  virtual bool is_inline() const = 0;
+
   // Appends what counts as of a block of these coins, in their order. The names must be sorted.
   virtual void find(const Source &source, const std::vector<Asked> &sorted, Wanted wanted,
-                    const AsOf &as_of, okv_reuse reuse, std::vector<CoinState> *found) const = 0;
+                    const AsOf &as_of, okv_reuse reuse, Found *found) const = 0;
 
   // Puts what one of the two spaces gets of coins that are confirmed, or spent, or both.
   virtual void put(Space space, const Coins &coins, Batch *to) const = 0;

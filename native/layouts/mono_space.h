@@ -3,6 +3,8 @@
 //   versions    Enc(name), 00 00, ~version (8)   a version; see versions.h
 //   versions32  name (32), ~version (8)          the same, with name32
 //
+// With payload=inline they are versions_inline and versions32_inline.
+//
 // Enc(name) has 00 FF for each 00: so 00 00 ends it, and names sort as they do by themselves. ~ is
 // the complement, and version the index of the block that wrote it, big endian. The version as of
 // block h is the first one at or behind ~h. docs/layouts/mono_space.md draws it.
@@ -23,7 +25,8 @@ class MonoSpaceKeys {
 
   explicit MonoSpaceKeys(const Options &options)
       : is_name32_(options.is_set("name32", false)),
-        has_filter_(options.is_set("prefix_filter", true)) {}
+        has_filter_(options.is_set("prefix_filter", true)),
+        payload_(options) {}
 
   Key key(const uint8_t *name, uint64_t version) const {
     Key key;
@@ -40,8 +43,9 @@ class MonoSpaceKeys {
   }
 
   okv_space space() const {
-    return {is_name32_ ? "versions32" : "versions", OKV_RANDOM, 0,
-            has_filter_ ? uint32_t{kSuffixBytes} : 0};
+    const char *name = is_name32_ ? payload_.choose("versions32", "versions32_inline")
+                                  : payload_.choose("versions", "versions_inline");
+    return {name, OKV_RANDOM, 0, has_filter_ ? uint32_t{kSuffixBytes} : 0};
   }
 
   bool is_name32() const { return is_name32_; }
@@ -67,7 +71,12 @@ class MonoSpaceKeys {
       return true;
     }
     size_t at = 0;
-    for (size_t i = 0; i < kNameBytes; ++i) {
+    // Most names have no 00.
+    if (encoded.n == kNameBytes + 2 && std::memchr(encoded.bytes, 0, kNameBytes) == nullptr) {
+      std::memcpy(name, encoded.bytes, kNameBytes);
+      at = kNameBytes;
+    }
+    for (size_t i = at; i < kNameBytes; ++i) {
       if (at >= encoded.n) return false;
       name[i] = encoded.bytes[at++];
       if (name[i] == 0 && (at >= encoded.n || encoded.bytes[at++] != kEscape)) return false;
@@ -80,11 +89,13 @@ class MonoSpaceKeys {
 
   bool is_name32_;
   bool has_filter_;
+  Payload payload_;  // of the rows
 };
 
 class MonoSpace : public OnlyVersions<MonoSpaceKeys> {
  public:
-  explicit MonoSpace(const Options &options) : OnlyVersions(MonoSpaceKeys(options)) {}
+  explicit MonoSpace(const Options &options)
+      : OnlyVersions(MonoSpaceKeys(options), Payload(options)) {}
 };
 
 }  // namespace cdb::layouts

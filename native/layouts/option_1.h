@@ -3,6 +3,7 @@
 //   latest_by_name  name (32)               the newest version; see versions.h
 //   heights         version (8), name (32)  each version
 //
+// With payload=inline they are latest_by_name_inline and heights_inline.
 // version is the index of the block that wrote it, big endian. The log has no seek by a name: as of
 // any block the newest version answers, as far as it counts. docs/layouts/option_1.md draws it.
 #pragma once
@@ -16,7 +17,8 @@ class Option1 : public LayoutOf<Option1> {
  public:
   static constexpr size_t kLogKeyBytes = kHeightBytes + kNameBytes;
 
-  explicit Option1(const Options &) : latest_(kFirst, NameKeys()) {}
+  explicit Option1(const Options &options)
+      : payload_(options), latest_(kFirst, NameKeys(), payload_) {}
 
   static Key log_key(uint64_t version, const uint8_t *name) {
     Key key;
@@ -26,12 +28,14 @@ class Option1 : public LayoutOf<Option1> {
   }
 
   LayoutSpaces spaces() const override {
-    return {{{"latest_by_name", OKV_RANDOM, 0, 0}, {"heights", OKV_ASCENDING, 0, 0}}};
+    return {{{payload_.choose("latest_by_name", "latest_by_name_inline"), OKV_RANDOM, 0, 0},
+             {payload_.choose("heights", "heights_inline"), OKV_ASCENDING, 0, 0}}};
   }
   bool repeats_places() const override { return true; }
+  bool is_inline() const override { return payload_.is_inline(); }
 
   void find(const Source &source, const std::vector<Asked> &sorted, Wanted, const AsOf &as_of,
-            okv_reuse reuse, std::vector<CoinState> *found) const override {
+            okv_reuse reuse, Found *found) const override {
     latest_.find(source, sorted, as_of.index, reuse, found);
   }
 
@@ -48,9 +52,9 @@ class Option1 : public LayoutOf<Option1> {
     std::vector<Touched> all;
     for (size_t b = 0; b < blocks.n; ++b) {
       for (size_t i = blocks.confirm_begin(b); i < blocks.confirm_ends[b]; ++i)
-        all.push_back({blocks.indices[b], blocks.name(i), nullptr});
+        all.push_back({blocks.indices[b], blocks.name(i), i});
       for (size_t i = blocks.spend_begin(b); i < blocks.spend_ends[b]; ++i)
-        all.push_back({blocks.indices[b], blocks.spend(i), nullptr});
+        all.push_back({blocks.indices[b], blocks.spend(i), i});
     }
     sort(&all);
     // An ephemeral coin is in its block twice, and has one version.
@@ -67,36 +71,35 @@ class Option1 : public LayoutOf<Option1> {
     Key begin, end;
     begin.add_height(static_cast<uint64_t>(first));
     end.add_height(static_cast<uint64_t>(last + 1));
-    return std::make_unique<Log>(RowsInTurn(source, kSecond, begin, end));
+    return std::make_unique<Log>(payload_, RowsInTurn(source, kSecond, begin, end));
   }
 
  private:
   class Log : public CoinScan {
    public:
-    explicit Log(RowsInTurn rows) : rows_(std::move(rows)) {}
-    bool next(size_t most, std::vector<NamedCoin> *coins) override {
+    Log(const Payload &payload, RowsInTurn rows) : payload_(payload), rows_(std::move(rows)) {}
+    bool next(size_t most, Scanned *coins) override {
       for (size_t row = 0; row < most; ++row) {
         if (!rows_.next()) return false;
         if (rows_.key().n != kLogKeyBytes) throw damage("a version's key makes no sense");
-        const CoinState state = version_in(rows_.value(), 0);
-        NamedCoin &coin = coins->emplace_back();
+        const auto [state, confirm] = version_in(rows_.value(), 0, payload_);
+        NamedCoin coin{{}, state.confirmed_index, state.position, state.spent_index};
         std::memcpy(coin.name.data(), rows_.key().bytes + kHeightBytes, kNameBytes);
-        coin.confirmed_index = state.confirmed_index;
-        coin.position = state.position;
-        coin.spent_index = state.spent_index;
+        coins->add(coin, confirm);
       }
       return true;
     }
 
    private:
+    const Payload payload_;
     RowsInTurn rows_;
   };
 
-  // What a block touched.
+  // What a block touched: the coin at this place among all.
   struct Touched {
     uint64_t version;
     const uint8_t *name;
-    const PendingCoin *coin;
+    size_t at;
     bool operator<(const Touched &other) const {
       return version != other.version ? version < other.version
                                       : compare_names(name, other.name) < 0;
@@ -108,20 +111,21 @@ class Option1 : public LayoutOf<Option1> {
   template <typename Put>
   static void put_log(const Coins &coins, Put put) {
     std::vector<Touched> all;
-    for (const PendingCoin &coin : coins) {
+    for (size_t i = 0; i < coins.coins.size(); ++i) {
+      const PendingCoin &coin = coins.coins[i];
       const bool is_ephemeral = coin.is_confirmed && coin.spent_index == coin.confirmed_index;
-      if (coin.is_confirmed) all.push_back({coin.confirmed_index, coin.name, &coin});
-      if (is_spent(coin) && !is_ephemeral) all.push_back({coin.spent_index, coin.name, &coin});
+      if (coin.is_confirmed) all.push_back({coin.confirmed_index, coin.name, i});
+      if (is_spent(coin) && !is_ephemeral) all.push_back({coin.spent_index, coin.name, i});
     }
     sort(&all);
     for (const Touched &one : all) {
-      const PendingCoin &coin = *one.coin;
+      const PendingCoin &coin = coins.coins[one.at];
       const uint32_t spent = coin.spent_index == one.version ? coin.spent_index : 0;
-      put(log_key(one.version, one.name),
-          version_value(coin.confirmed_index, spent, coin.position));
+      put(log_key(one.version, one.name), version_value(coin, spent, coins.confirm(one.at)));
     }
   }
 
+  const Payload payload_;
   const Latest<NameKeys> latest_;
 };
 

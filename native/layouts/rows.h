@@ -3,23 +3,58 @@
 
 #include "coin_set/sorted_names.h"
 #include "layout.h"
+#include "payload.h"
+
+#include <array>
 
 namespace cdb::layouts {
 
+// The bytes of a key or a value, few.
+class ShortBytes {
+ public:
+  void add(const uint8_t *bytes, size_t n) {
+    std::memcpy(bytes_.data() + n_, bytes, n);
+    n_ += n;
+  }
+  void add(const Span &bytes) {
+    if (bytes.n > 0) add(bytes.bytes, bytes.n);
+  }
+  void add(uint8_t byte) { bytes_[n_++] = byte; }
+  template <typename Number>
+  void add_number(Number number) {
+    store_big_endian(bytes_.data() + n_, number);
+    n_ += sizeof number;
+  }
+  const uint8_t *data() const { return bytes_.data(); }
+  size_t size() const { return n_; }
+
+ private:
+  std::array<uint8_t, 88> bytes_;
+  size_t n_ = 0;
+};
+
 inline Span name_at(const uint8_t *name) { return {name, kNameBytes}; }
 
-// Calls row(coin) for each coin that is wanted, in the order of names.
+// Calls row(coin, confirm) for each coin that is wanted, in the order of names.
 template <typename IsWanted, typename Row>
-void for_each_sorted(const Coins &coins, IsWanted is_wanted, Row row) {
+void for_each_sorted(const Coins &all, IsWanted is_wanted, Row row) {
   constexpr size_t kPrefetched = 16;  // coins
+  const std::vector<PendingCoin> &coins = all.coins;
   std::vector<coin_set::NameAt> sorted;
   sorted.reserve(coins.size());
   for (uint32_t i = 0; i < coins.size(); ++i)
     if (is_wanted(coins[i])) sorted.emplace_back(coins[i].name, i);
   sort_by_name(&sorted, [&coins](uint32_t i) { return coins[i].name; });
   for (size_t i = 0; i < sorted.size(); ++i) {
-    if (i + kPrefetched < sorted.size()) prefetch(&coins[sorted[i + kPrefetched].at]);
-    row(coins[sorted[i].at]);
+    if (i + kPrefetched < sorted.size()) {
+      const uint32_t ahead = sorted[i + kPrefetched].at;
+      prefetch(&coins[ahead]);
+      if (const Span confirm = all.confirm(ahead); confirm.n > 0) {
+        prefetch(confirm.bytes);
+        prefetch(confirm.bytes + confirm.n - 1);
+      }
+    }
+    row(coins[sorted[i].at], all.confirm(sorted[i].at));
   }
 }
 
@@ -36,22 +71,20 @@ inline Items names_of(const std::vector<Asked> &asked) {
   return names;
 }
 
-// The values of keys, kBytes each, one after the other; and which keys are there.
-template <size_t kBytes>
+// The values of keys, n_bytes each, one after the other; and which keys are there.
 class Values {
  public:
-  Values(const Source &source, Space space, const Items &keys, okv_reuse reuse, const char *if_cut)
-      : bytes_(keys.n() * kBytes), wanted_(keys.n()) {
+  Values(const Source &source, Space space, const Items &keys, size_t n_bytes, okv_reuse reuse,
+         const char *if_cut)
+      : bytes_(keys.n() * n_bytes), wanted_(keys.n()) {
     for (size_t i = 0; i < wanted_.size(); ++i)
-      wanted_[i] = {0, kBytes, bytes_.data() + i * kBytes, 0};
+      wanted_[i] = {0, static_cast<uint32_t>(n_bytes), bytes_.data() + i * n_bytes, 0};
     source.get_many(space, keys, &wanted_, reuse);
     for (const okv_wanted &one : wanted_)
-      if (one.length != OKV_ABSENT && one.length != kBytes) throw damage(if_cut);
+      if (one.length != OKV_ABSENT && one.length != n_bytes) throw damage(if_cut);
   }
-  // Null where the key is absent.
-  const uint8_t *at(size_t i) const {
-    return wanted_[i].length == OKV_ABSENT ? nullptr : wanted_[i].to;
-  }
+  bool has(size_t i) const { return wanted_[i].length != OKV_ABSENT; }
+  Span at(size_t i) const { return {wanted_[i].to, wanted_[i].length}; }
 
  private:
   Bytes bytes_;

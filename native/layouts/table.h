@@ -22,8 +22,9 @@ std::unique_ptr<Layout> make(const Options &options) {
 
 template <>
 inline std::unique_ptr<Layout> make<Interval>(const Options &options) {
-  if (options.value("spends", "own_row") == "in_row") return std::make_unique<IntervalInRow>();
-  return std::make_unique<Interval>();
+  if (options.value("spends", "own_row") == "in_row")
+    return std::make_unique<IntervalInRow>(options);
+  return std::make_unique<Interval>(options);
 }
 
 struct Named {

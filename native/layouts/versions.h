@@ -1,7 +1,8 @@
 // What layouts with versions share: a row for each block that confirms or spends a coin, which says
 // what the coin is from that block on.
 //
-//   a version   confirmed index (4), spent index (4) or 0, position among the block's confirms (4)
+//   a version   confirmed index (4), spent index (4) or 0, position among the block's confirms (4);
+//               and with payload=inline the confirm (72)
 //
 // Numbers are big endian. What keys look like, and how the version as of a block is sought, the
 // layout says by a class Keys:
@@ -18,7 +19,6 @@
 #include "rows.h"
 
 #include <algorithm>
-#include <array>
 #include <optional>
 
 namespace cdb::layouts {
@@ -26,70 +26,70 @@ namespace cdb::layouts {
 constexpr size_t kVersionBytes = 12;
 constexpr size_t kHeightBytes = 8;
 
-// Bytes of a key, few.
-class Key {
+class Key : public ShortBytes {
  public:
-  void add(const uint8_t *bytes, size_t n) {
-    std::memcpy(bytes_.data() + n_, bytes, n);
-    n_ += n;
-  }
-  void add(uint8_t byte) { bytes_[n_++] = byte; }
-  void add_height(uint64_t height) {
-    store_big_endian(bytes_.data() + n_, height);
-    n_ += kHeightBytes;
-  }
-  const uint8_t *data() const { return bytes_.data(); }
-  size_t size() const { return n_; }
-
- private:
-  std::array<uint8_t, 88> bytes_;
-  size_t n_ = 0;
+  void add_height(uint64_t height) { add_number(height); }
 };
 
-inline std::array<uint8_t, kVersionBytes> version_value(uint32_t confirmed, uint32_t spent,
-                                                        uint32_t position) {
-  std::array<uint8_t, kVersionBytes> value;
-  store_big_endian(value.data(), confirmed);
-  store_big_endian(value.data() + 4, spent);
-  store_big_endian(value.data() + 8, position);
+// The value of a coin's version. spent: 0, where that does not tell of a spend. confirm: nothing,
+// or the coin's with payload=inline.
+template <typename Coin>
+ShortBytes version_value(const Coin &coin, uint32_t spent, const Span &confirm) {
+  ShortBytes value;
+  value.add_number(coin.confirmed_index);
+  value.add_number(spent);
+  value.add_number(coin.position);
+  value.add(confirm);
   return value;
 }
 
+struct Version {
+  CoinState coin;
+  Span confirm;
+};
+
 // at: what the asker calls the coin.
-inline CoinState version_in(const Span &value, size_t at) {
-  if (value.n != kVersionBytes) throw damage("a coin's version is cut");
-  return {static_cast<uint32_t>(at), load_big_endian<uint32_t>(value.bytes),
-          load_big_endian<uint32_t>(value.bytes + 8), load_big_endian<uint32_t>(value.bytes + 4)};
+inline Version version_in(const Span &value, size_t at, const Payload &payload) {
+  if (value.n != kVersionBytes + payload.n_bytes()) throw damage("a coin's version is cut");
+  return {{static_cast<uint32_t>(at), load_big_endian<uint32_t>(value.bytes),
+           load_big_endian<uint32_t>(value.bytes + 8), load_big_endian<uint32_t>(value.bytes + 4)},
+          {value.bytes + kVersionBytes, payload.n_bytes()}};
 }
 
 // The versions in one space.
 template <typename Keys>
 class Versions {
  public:
-  Versions(Space space, const Keys &keys) : space_(space), keys_(keys) {}
+  Versions(Space space, const Keys &keys, const Payload &payload)
+      : space_(space), keys_(keys), payload_(payload) {}
 
   void find(const Source &source, const std::vector<Asked> &sorted, int64_t as_of, okv_reuse reuse,
-            std::vector<CoinState> *found) const {
+            Found *found) const {
     if (as_of < 0) return;
     Items sought;
     sought.reserve(sorted.size(), Keys::kMostBytes);
     for (const Asked &one : sorted)
       sought.add(keys_.sought(one.name, static_cast<uint64_t>(as_of)));
-    const coin_set::Seek how{Keys::kSuffixBytes, Keys::kIsBefore, kVersionBytes};
+    const size_t version_bytes = kVersionBytes + payload_.n_bytes();
+    const coin_set::Seek how{Keys::kSuffixBytes, Keys::kIsBefore, version_bytes};
     source.seek_many(space_, sought, how, reuse)
-        .for_each([found](size_t i, const Span &, const Span &value) {
-          found->push_back(version_in(value, i));
+        .for_each([this, found](size_t i, const Span &, const Span &value) {
+          const Version version = version_in(value, i, payload_);
+          found->add(version.coin, version.confirm);
         });
   }
 
   template <typename Put>
   void put_rows(const Coins &coins, Put put) const {
-    for_each_sorted(coins, is_any, [this, &put](const PendingCoin &coin) {
+    for_each_sorted(coins, is_any, [this, &put](const PendingCoin &coin, const Span &confirm) {
       const bool is_ephemeral = coin.is_confirmed && coin.spent_index == coin.confirmed_index;
       const bool has_spend = is_spent(coin) && !is_ephemeral;
-      if (has_spend && Keys::kIsNewestFirst) put_spend(coin, put);
-      if (coin.is_confirmed) put_confirm(coin, is_ephemeral ? coin.spent_index : 0, put);
-      if (has_spend && !Keys::kIsNewestFirst) put_spend(coin, put);
+      const auto put_version = [&](uint32_t version, uint32_t spent) {
+        put(keys_.key(coin.name, version), version_value(coin, spent, confirm));
+      };
+      if (has_spend && Keys::kIsNewestFirst) put_version(coin.spent_index, coin.spent_index);
+      if (coin.is_confirmed) put_version(coin.confirmed_index, is_ephemeral ? coin.spent_index : 0);
+      if (has_spend && !Keys::kIsNewestFirst) put_version(coin.spent_index, coin.spent_index);
     });
   }
 
@@ -114,19 +114,19 @@ class Versions {
   }
 
   std::unique_ptr<CoinScan> scan(const Source &source, int64_t as_of) const {
-    return std::make_unique<NewestOfEach>(keys_, RowsInTurn(source, space_), as_of);
+    return std::make_unique<NewestOfEach>(keys_, payload_, RowsInTurn(source, space_), as_of);
   }
 
  private:
   // Of each coin the newest version up to a block.
   class NewestOfEach : public CoinScan {
    public:
-    NewestOfEach(const Keys &keys, RowsInTurn rows, int64_t as_of)
-        : keys_(keys), rows_(std::move(rows)), as_of_(as_of) {}
-    bool next(size_t most, std::vector<NamedCoin> *coins) override {
+    NewestOfEach(const Keys &keys, const Payload &payload, RowsInTurn rows, int64_t as_of)
+        : keys_(keys), payload_(payload), rows_(std::move(rows)), as_of_(as_of) {}
+    bool next(size_t most, Scanned *coins) override {
       for (size_t row = 0; row < most; ++row) {
         if (!rows_.next()) {
-          if (newest_) coins->push_back(*newest_);
+          if (newest_) coins->add(*newest_, confirm_);
           newest_.reset();
           return false;
         }
@@ -136,7 +136,7 @@ class Versions {
     }
 
    private:
-    void take_row(std::vector<NamedCoin> *coins) {
+    void take_row(Scanned *coins) {
       NamedCoin coin;
       uint64_t version = 0;
       if (!keys_.read(rows_.key(), coin.name.data(), &version))
@@ -144,47 +144,42 @@ class Versions {
       if (version > UINT32_MAX || !is_visible(static_cast<uint32_t>(version), as_of_)) return;
       const bool is_same = newest_ && is_same_name(newest_->name.data(), coin.name.data());
       if (is_same && Keys::kIsNewestFirst) return;
-      const CoinState state = version_in(rows_.value(), 0);
+      const auto [state, confirm] = version_in(rows_.value(), 0, payload_);
       coin.confirmed_index = state.confirmed_index;
       coin.position = state.position;
       coin.spent_index = state.spent_index;
-      if (newest_ && !is_same) coins->push_back(*newest_);
+      if (newest_ && !is_same) coins->add(*newest_, confirm_);
       newest_ = coin;
+      confirm_.assign(confirm.bytes, confirm.bytes + confirm.n);
     }
 
     const Keys keys_;
+    const Payload payload_;
     RowsInTurn rows_;
     const int64_t as_of_;
     std::optional<NamedCoin> newest_;  // of the coin whose rows come
+    Bytes confirm_;                    // its confirm, where rows have that
   };
-
-  template <typename Put>
-  void put_confirm(const PendingCoin &coin, uint32_t spent, Put &put) const {
-    put(keys_.key(coin.name, coin.confirmed_index),
-        version_value(coin.confirmed_index, spent, coin.position));
-  }
-  template <typename Put>
-  void put_spend(const PendingCoin &coin, Put &put) const {
-    put(keys_.key(coin.name, coin.spent_index),
-        version_value(coin.confirmed_index, coin.spent_index, coin.position));
-  }
 
   const Space space_;
   const Keys keys_;
+  const Payload payload_;
 };
 
 // A layout that has nothing but versions, in its first space.
 template <typename Keys>
 class OnlyVersions : public LayoutOf<OnlyVersions<Keys>> {
  public:
-  explicit OnlyVersions(const Keys &keys) : keys_(keys), versions_(kFirst, keys) {}
+  explicit OnlyVersions(const Keys &keys, const Payload &payload = {})
+      : keys_(keys), payload_(payload), versions_(kFirst, keys, payload) {}
 
   LayoutSpaces spaces() const override {
     return {{keys_.space(), {"unused", OKV_ASCENDING, 0, 0}}};
   }
   bool repeats_places() const override { return true; }
+  bool is_inline() const override { return payload_.is_inline(); }
   void find(const Source &source, const std::vector<Asked> &sorted, Wanted, const AsOf &as_of,
-            okv_reuse reuse, std::vector<CoinState> *found) const override {
+            okv_reuse reuse, Found *found) const override {
     versions_.find(source, sorted, as_of.index, reuse, found);
   }
   template <typename Put>
@@ -200,6 +195,7 @@ class OnlyVersions : public LayoutOf<OnlyVersions<Keys>> {
 
  private:
   const Keys keys_;
+  const Payload payload_;
   const Versions<Keys> versions_;
 };
 

@@ -1,6 +1,7 @@
 """The rows of a closed coin set in RocksDB, read and changed by RocksDB's own C library."""
 
 import ctypes
+from collections.abc import Sequence
 from ctypes import POINTER, byref, c_char_p, c_int, c_size_t, c_ubyte, c_void_p
 from ctypes.util import find_library
 from pathlib import Path
@@ -32,13 +33,14 @@ def _library() -> Any:
 
 
 class Families:
-    """The column families of a database that has secondary keys."""
+    """The column families of a database, by default of interval's with secondary keys."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, spaces: Sequence[str] = SPACES) -> None:
         self._library = _library()
+        self._spaces = spaces
         options = c_void_p(self._library.rocksdb_options_create())
-        n = len(SPACES)
-        names = (c_char_p * n)(*(name.encode() for name in SPACES))
+        n = len(spaces)
+        names = (c_char_p * n)(*(name.encode() for name in spaces))
         self._handles = (c_void_p * n)()
         each_options = (c_void_p * n)(*[options.value] * n)
         error = c_char_p()
@@ -75,7 +77,7 @@ class Families:
         self._call("delete_cf", self._of(space), key, c_size_t(len(key)))
 
     def _of(self, space: str) -> c_void_p:
-        return c_void_p(self._handles[SPACES.index(space)])
+        return c_void_p(self._handles[self._spaces.index(space)])
 
     def _call(self, function: str, *arguments: Any) -> None:
         error = c_char_p()

@@ -16,6 +16,10 @@ SPECS = [
     "interval@rocksdb:SMALL,spends=in_row",
     "interval@lmdb:SMALL,spends=in_row",
     "mono_space@rocksdb:SMALL,name32=yes",
+    "mono_space@rocksdb:SMALL,payload=inline",
+    "mono_space@lmdb:SMALL,payload=inline",
+    "interval@rocksdb:SMALL,payload=inline,spends=in_row",
+    "interval@lmdb:SMALL,payload=inline",
 ]
 
 

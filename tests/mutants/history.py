@@ -182,8 +182,8 @@ BLIND = (
     Mutant(
         "history-kv-ephemeral-is-unspent",
         "native/coin_set/history.cpp",
-        "const auto is_spent = [](const layouts::NamedCoin &coin) { return coin.spent_index != 0; };",
-        "const auto is_spent = [](const layouts::NamedCoin &coin) { return coin.spent_index > coin.confirmed_index; };",
+        "if (only_unspent_ && coin.spent_index != 0) continue;",
+        "if (only_unspent_ && coin.spent_index > coin.confirmed_index) continue;",
         0,
         "at no height is a coin unspent that its own block spends",
         _KV,

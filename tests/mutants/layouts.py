@@ -10,6 +10,8 @@ _DUAL = ("dual_timeline@lmdb",)
 _OPTION_1 = ("option_1@lmdb",)
 _ASCENDING = ("issue_196@lmdb",)
 _VERSIONS = (*_MONO, *_ASCENDING)
+_INLINE = ("mono_space@lmdb,payload=inline",)
+_IN_ROW_INLINE = ("interval@rocksdb,payload=inline,spends=in_row",)
 
 BLIND = (
     Mutant(
@@ -175,7 +177,7 @@ BLIND = (
     Mutant(
         "versions-last-coin-lost",
         "native/layouts/versions.h",
-        "if (newest_) coins->push_back(*newest_);",
+        "if (newest_) coins->add(*newest_, confirm_);",
         "",
         0,
         "in a state each coin is there once",
@@ -185,8 +187,8 @@ BLIND = (
     Mutant(
         "versions-creation-knows-of-the-spend",
         "native/layouts/versions.h",
-        "if (coin.is_confirmed) put_confirm(coin, is_ephemeral ? coin.spent_index : 0, put);",
-        "if (coin.is_confirmed) put_confirm(coin, coin.spent_index, put);",
+        "if (coin.is_confirmed) put_version(coin.confirmed_index, is_ephemeral ? coin.spent_index : 0);",
+        "if (coin.is_confirmed) put_version(coin.confirmed_index, coin.spent_index);",
         0,
         "a coin that is spent above the height is unspent",
         _VERSIONS,
@@ -252,5 +254,32 @@ SEEN: tuple[Mutant, ...] = (
         9,
         "an older coin that a rewound block has spent is there again, unspent",
         _OPTION_1,
+    ),
+    Mutant(
+        "older-confirms-not-taken-over",
+        "native/coin_set/pending.cpp",
+        "const Span confirm = older.confirm(i);",
+        "const Span confirm;",
+        0,
+        "a version of an older coin that is spent has what the coin is",
+        _INLINE,
+    ),
+    Mutant(
+        "refusal-leaves-confirms",
+        "native/coin_set/pending.cpp",
+        "resize_confirms(n_coins);",
+        "",
+        4,
+        "what a refused block has confirmed is no part of the coins that follow",
+        _INLINE,
+    ),
+    Mutant(
+        "latest-undo-puts-another-coin-back",
+        "native/layouts/latest.h",
+        "to->put(space_, key, version_value(coin, coin.spent_index, found.confirm(next)));",
+        "to->put(space_, key, version_value(coin, coin.spent_index, found.confirm(0)));",
+        9,
+        "what a rewound block has spent is unspent, and what it was",
+        _IN_ROW_INLINE,
     ),
 )

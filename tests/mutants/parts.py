@@ -25,8 +25,8 @@ _UNITS = (
     (("cdb/coin_set/promise",), "coin_set/test_promise.py"),
     (("native/layouts/",), "coin_set/test_layout_model.py"),
     (
-        ("native/layouts/", "native/coin_set/database"),
-        "test_layouts.py::test_spends_of_older_coins_that_only_the_block_log_has",
+        ("native/coin_set/pending", "native/coin_set/database", "native/layouts/latest"),
+        "test_layouts.py::test_what_a_kill_takes_from_memory_comes_back_whole",
     ),
     (("native/coin_set/block_log",), "coin_set/test_block_log.py"),
     (
@@ -123,15 +123,26 @@ def _contract(schema: str) -> tuple[str, ...]:
 def _classes(schema: str, which: str = "") -> tuple[str, ...]:
     """The contract's tests of its small twin, if it has one. which: how the classes' names end."""
     if schema not in OWN_SCHEMAS:
-        return _paths(f"test_layouts.py::Test_{schema.replace('@', '_')}{which}")
+        return _paths(f"test_layouts.py::{_class_of(schema)}{which}")
     twin = schema if find_schema(schema).small is None else f"{schema}_small"
     return _paths(f"test_conformance.py::Test_{twin}{which}")
 
 
 def _faults(schema: str) -> tuple[str, ...]:
     if schema not in OWN_SCHEMAS:
-        return _paths(f"faults/test_layouts.py::Test_{schema.replace('@', '_')}_SMALL")
+        return _paths(f"faults/test_layouts.py::{_class_of(_small(schema))}")
     return (*_paths("faults/test_schemas.py"), *_only(schema))
+
+
+def _small(layout: str) -> str:
+    """The spec of a layout's small twin; it may have options."""
+    name, comma, options = layout.partition(",")
+    return f"{name}:SMALL{comma}{options}"
+
+
+def _class_of(layout: str) -> str:
+    """The class of its tests."""
+    return f"Test_{layout}".translate(str.maketrans("@:,=", "____"))
 
 
 def _own_tests(schema: str) -> str:
@@ -153,7 +164,7 @@ def _others() -> list[str]:
 
 def soaked(mutant: Mutant) -> list[str]:
     """The subjects of a soak: the harmed schemas, at all sizes and durabilities."""
-    layouts = [f"{name}:SMALL" for name in mutant.schemas if name not in OWN_SCHEMAS]
+    layouts = [_small(name) for name in mutant.schemas if name not in OWN_SCHEMAS]
     return [name for name in all_subjects() if name.partition("-")[0] in mutant.schemas] + layouts
 
 
