@@ -24,6 +24,7 @@ from cdb.testing.chains import sample_chain
 from tests.conftest import contents
 
 BLOCKS = sample_chain(12).blocks
+FORKS = 40
 ELSEWHERE = "the process that this one was forked from has it open"
 
 
@@ -209,12 +210,13 @@ def test_a_child_opens_a_database_of_its_own_or_is_refused_at_once(
     assert in_a_child(schema, open_one_or_be_refused) == 0
 
 
+@pytest.mark.long
 @pytest.mark.skipif(coin_log.missing() is not None, reason=str(coin_log.missing()))
 def test_a_child_maps_files_whatever_its_parents_threads_were_doing(tmp_path: Path) -> None:
-    """Those map and unmap a third of the time, with a lock that is the process's."""
-    sizes = Sizes(memtable_coins=1, merge_runs=99)
+    """Where those may hold the lock of what is mapped, one of twelve children waits for ever."""
+    sizes = Sizes(memtable_coins=1, merge_runs=999)
     mapped, own = tmp_path / "mapped", tmp_path / "own"
-    for path, blocks in ((mapped, BLOCKS), (own, BLOCKS[:2])):
+    for path, blocks in ((mapped, sample_chain(70).blocks), (own, BLOCKS[:2])):
         with coin_log.INDEXED(path, sizes=sizes) as schema:
             accept_all(schema, blocks)
     is_over = Event()
@@ -225,18 +227,18 @@ def test_a_child_maps_files_whatever_its_parents_threads_were_doing(tmp_path: Pa
 
     with ExitStack() as stack:
         # Many: so that to find one among them takes time.
-        for _ in range(50):
+        for _ in range(100):
             stack.enter_context(coin_log.coin_log(mapped, read_only=True))
-        threads = [Thread(target=map_and_unmap) for _ in range(1)]
+        threads = [Thread(target=map_and_unmap) for _ in range(2)]
         for thread in threads:
             thread.start()
         try:
-            codes = [child_that_opens(own) for _ in range(20)]
+            codes = [child_that_opens(own) for _ in range(FORKS)]
         finally:
             is_over.set()
             for thread in threads:
                 thread.join()
-    assert codes == [0] * 20
+    assert codes == [0] * FORKS
 
 
 def child_that_opens(path: Path) -> int:
