@@ -24,7 +24,7 @@ from cdb.testing.chains import sample_chain
 from tests.conftest import contents
 
 BLOCKS = sample_chain(12).blocks
-FORKS = 40
+FORKS = 25
 ELSEWHERE = "the process that this one was forked from has it open"
 
 
