@@ -122,7 +122,7 @@ def checked_index(block_index: int) -> int:
     -1 stands for all that are below every block, and 2^32 for all that are above: a store need not
     hold any others. Raises ValueError for what is no integer.
     """
-    return max(-1, min(_integer(block_index, "a block's index"), MAX_U32 + 1))
+    return max(-1, min(plain_integer(block_index, "a block's index"), MAX_U32 + 1))
 
 
 def with_plain_fields(block: BlockSpendInfo) -> BlockSpendInfo:
@@ -144,14 +144,15 @@ def with_plain_fields(block: BlockSpendInfo) -> BlockSpendInfo:
     if is_changed or not _are_all(confirms, Coin):
         confirms = [Coin(*fields) for fields in zip(*plain, strict=True)]
     return BlockSpendInfo(
-        _integer(block.index, "a block's index"),
-        _integer(block.timestamp, "a block's timestamp"),
+        plain_integer(block.index, "a block's index"),
+        plain_integer(block.timestamp, "a block's timestamp"),
         _plain_bytes(list(block.spends), "a spend"),
         confirms,
     )
 
 
-def _integer(value: int, what: str) -> int:
+def plain_integer(value: int, what: str) -> int:
+    """Whatever Python takes for an integer, as a plain one. Raises ValueError for anything else."""
     try:
         return index(value)
     except TypeError:
@@ -166,7 +167,7 @@ def _are_all(values: Iterable[object], *kinds: type) -> bool:
 def _plain_integers(values: list[int], what: str) -> list[int]:
     if _are_all(values, int):
         return values
-    return [_integer(value, what) for value in values]
+    return [plain_integer(value, what) for value in values]
 
 
 def _plain_bytes(values: list[bytes32], what: str) -> list[bytes32]:

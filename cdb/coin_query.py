@@ -13,7 +13,7 @@ from pathlib import Path
 from struct import calcsize, iter_unpack
 from typing import Any
 
-from cdb.blocks import checked_names
+from cdb.blocks import checked_names, plain_integer
 from cdb.coins import MAX_U32, MAX_U64, NAME_BYTES, Coin, CoinInfo, bytes32, bytes32_unchecked
 from cdb.native import NativeEngine
 from cdb.packed import Packed, checked_packed_names
@@ -24,6 +24,10 @@ COIN_FORMAT = "=32s32s32sQIIQ"
 """name, parent, puzzle hash, amount, confirmed index, spent index (0: unspent), timestamp of the
 block that confirmed it"""
 COIN_BYTES = calcsize(COIN_FORMAT)
+
+
+_NOTHING = (1, 0)
+"""A range of indices without any."""
 
 
 class CoinKey(IntEnum):
@@ -59,23 +63,25 @@ class CoinQuery:
         """The same with values that nobody changes and numbers in range.
 
         Raises ValueError for values that are not bytes, or not 32 each, or that are there without a
-        key, and for a negative limit.
+        key, for what is no integer, and for a negative limit.
         """
         key = CoinKey(self.key)
         values = checked_packed_names(self.values, "the values of a coin query")
         if key is CoinKey.NONE and values:
             raise ValueError("the values of a coin query are of no key")
-        if self.limit is not None and self.limit < 0:
-            raise ValueError(f"a limit is 0 or more, not {self.limit}")
+        limit = None if self.limit is None else plain_integer(self.limit, "a limit")
+        if limit is not None and limit < 0:
+            raise ValueError(f"a limit is 0 or more, not {limit}")
+        least_amount = plain_integer(self.least_amount, "a least amount")
         return CoinQuery(
             key,
             values,
-            _in_range(self.confirmed),
+            _in_range(self.confirmed) if least_amount <= MAX_U64 else _NOTHING,
             _in_range(self.spent),
-            _clamped(self.changed_from, MAX_INDEX + 1),
-            _clamped(self.least_amount, MAX_U64),
+            _clamped(plain_integer(self.changed_from, "a block's index"), MAX_INDEX + 1),
+            _clamped(least_amount, MAX_U64),
             bool(self.by_change),
-            None if self.limit is None else _clamped(self.limit, MAX_U64 - 1),
+            None if limit is None else _clamped(limit, MAX_U64 - 1),
         )
 
     def separate_values(self) -> set[bytes]:
@@ -127,11 +133,11 @@ def _info(
 
 
 def _in_range(bounds: tuple[int, int]) -> tuple[int, int]:
-    first, last = bounds
+    first, last = (plain_integer(bound, "a block's index") for bound in bounds)
     if first > last or last < 0:
-        return (1, 0)
+        return _NOTHING
     return (_clamped(first, MAX_INDEX + 1), _clamped(last, MAX_INDEX))
 
 
 def _clamped(value: int, most: int) -> int:
-    return max(0, min(int(value), most))
+    return max(0, min(value, most))

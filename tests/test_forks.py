@@ -4,7 +4,7 @@ import gc
 import os
 import signal
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from functools import partial
 from pathlib import Path
 from threading import Event, Thread
@@ -13,16 +13,18 @@ from weakref import ref
 import pytest
 
 from cdb.blocks import canonical
+from cdb.coin_log.binding import Sizes
 from cdb.damage import Damage
 from cdb.errors import CdbError, DatabaseClosedError, UnsupportedError
 from cdb.native import threads_are_used
-from cdb.schemas import Schema, history_of, offer_of, open_schema
+from cdb.schemas import Schema, coin_log, history_of, offer_of, open_schema
 from cdb.schemas.registry import SchemaInfo, find_schema
 from cdb.testing.base import accept_all
 from cdb.testing.chains import sample_chain
 from tests.conftest import contents
 
 BLOCKS = sample_chain(12).blocks
+FORKS = 25
 ELSEWHERE = "the process that this one was forked from has it open"
 
 
@@ -206,3 +208,46 @@ def test_a_child_opens_a_database_of_its_own_or_is_refused_at_once(
         be_refused() if is_refused else open_one()
 
     assert in_a_child(schema, open_one_or_be_refused) == 0
+
+
+@pytest.mark.long
+@pytest.mark.skipif(coin_log.missing() is not None, reason=str(coin_log.missing()))
+def test_a_child_maps_files_whatever_its_parents_threads_were_doing(tmp_path: Path) -> None:
+    """Where those may hold the lock of what is mapped, one of twelve children waits for ever."""
+    sizes = Sizes(memtable_coins=1, merge_runs=999)
+    mapped, own = tmp_path / "mapped", tmp_path / "own"
+    for path, blocks in ((mapped, sample_chain(70).blocks), (own, BLOCKS[:2])):
+        with coin_log.INDEXED(path, sizes=sizes) as schema:
+            accept_all(schema, blocks)
+    is_over = Event()
+
+    def map_and_unmap() -> None:
+        while not is_over.is_set():
+            coin_log.coin_log(mapped, read_only=True).close()
+
+    with ExitStack() as stack:
+        # Many: so that to find one among them takes time.
+        for _ in range(100):
+            stack.enter_context(coin_log.coin_log(mapped, read_only=True))
+        threads = [Thread(target=map_and_unmap) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        try:
+            codes = [child_that_opens(own) for _ in range(FORKS)]
+        finally:
+            is_over.set()
+            for thread in threads:
+                thread.join()
+    assert codes == [0] * FORKS
+
+
+def child_that_opens(path: Path) -> int:
+    child = os.fork()
+    if child == 0:
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        signal.alarm(10)
+        with suppress(BaseException):
+            coin_log.coin_log(path, read_only=True).close()
+            os._exit(0)
+        os._exit(1)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])

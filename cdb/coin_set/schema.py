@@ -180,6 +180,7 @@ class CoinSetSchema(PackedHistory):
             elif index and not self._coins.state.has_keys:
                 advice = how_to_index(self.kind.name, self._path)
                 raise UnfinishedKeysError(self._path, f"its index is not made yet; {advice}")
+            self.end_with(self._coins.close, self._home.close)
             undo.pop_all()
 
     @property

@@ -15,13 +15,13 @@ import os
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import wraps
 from os import PathLike
 from pathlib import Path
 from threading import get_ident
 from typing import Any, Concatenate, Generic, NoReturn, ParamSpec, Self, TypeVar
-from weakref import WeakSet
+from weakref import WeakSet, finalize
 
 from cdb.errors import DatabaseClosedError, DatabaseError, UnsupportedError, storage_errors
 
@@ -111,7 +111,8 @@ class Shared(Closing):
     doesn't take the lock.
 
     For subclasses: guard, in whose write() all is changed that is stored; read_only, as it was
-    given; iteration(), through which each iterator is handed out; mutex, the lock.
+    given; iteration(), through which each iterator is handed out; mutex, the lock; end_with(), for
+    what is open beyond Python's own objects.
     """
 
     def __init__(self, path: str | PathLike[str], *, read_only: bool) -> None:
@@ -125,6 +126,14 @@ class Shared(Closing):
     def iteration(self, items: Iterable[T]) -> Iterator[T]:
         """The items, to hand out: they end with an error in a child made by fork()."""
         return _Iteration(self.guard.path, iter(items))
+
+    def end_with(self, *ends: Callable[[], object]) -> None:
+        """Have these called, in this order, where it is dropped without close(): as in a crash.
+
+        They may find their work done. Of native code's threads and files Python knows nothing: they
+        would go on behind a lock that is gone.
+        """
+        finalize(self, _end, ends).atexit = False
 
     def _check_outside(self, thread: int) -> None:
         """Raise UnsupportedError if this thread is in the middle of a call."""
@@ -143,6 +152,12 @@ class Shared(Closing):
         self._inside = set()
         self._is_taken = False
         self.guard.disown()
+
+
+def _end(ends: Iterable[Callable[[], object]]) -> None:
+    for end in ends:
+        with suppress(DatabaseError):  # there is nobody to tell
+            end()
 
 
 S = TypeVar("S", bound=Shared)

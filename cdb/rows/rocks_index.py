@@ -6,11 +6,12 @@ optional: importing this module always works, and missing() says why the engine 
 
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
+from weakref import finalize
 
 from cdb.disk.files import make_dir
 from cdb.disk.sharing import file_marks, read_unchanged
@@ -65,6 +66,8 @@ class RocksIndex:
             if read_only
             else self._open(read_only=False)
         )
+        self._drop = finalize(self, _end_dropped, path, self._handle)
+        self._drop.atexit = False
         self._covered = self._read_covered()
 
     @property
@@ -114,6 +117,7 @@ class RocksIndex:
 
         Raises what a flush can, unless an earlier write has failed; all is released even so.
         """
+        self._drop.detach()
         handle, self._handle = self._handle, None
         if handle is None:
             return
@@ -164,6 +168,12 @@ class RocksIndex:
         except BaseException:
             self._failed = True
             raise
+
+
+def _end_dropped(path: Path, handle: Any) -> None:
+    """Of an index that nobody has any more, and nobody has closed: else its lock would stay."""
+    with suppress(DatabaseError):
+        _engine.call(path, "close", handle)
 
 
 def _joined(names: Sequence[bytes]) -> bytes:

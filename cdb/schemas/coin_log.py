@@ -140,6 +140,7 @@ class CoinLogSchema(PackedHistory):
                 advice = how_to_index("coin_log", self._path)
                 raise WrongDatabaseError(self._path, f"it has no index by {index}; {advice}")
             self._log = self._open(durability, sizes, progress)
+            self.end_with(partial(self._log.close, abandon=True), self._home.close)
             undo.pop_all()
 
     @property

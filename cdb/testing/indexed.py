@@ -14,15 +14,15 @@ from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 from random import Random
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import precondition, rule
 
 from cdb.blocks import BlockSpendInfo
-from cdb.coin_query import MAX_INDEX, CoinKey, CoinQuery
-from cdb.coins import Coin, CoinInfo, bytes32
+from cdb.coin_query import COIN_BYTES, MAX_INDEX, CoinKey, CoinQuery
+from cdb.coins import MAX_U64, Coin, CoinInfo, bytes32
 from cdb.errors import UnknownCoinError
 from cdb.loader import accept
 from cdb.packed import PackedBlocks
@@ -125,10 +125,17 @@ class IndexedConformance(SchemaTests):
                 for values in ([], [NOBODY]):
                     with pytest.raises(ValueError, match="a limit is 0 or more, not -1"):
                         ask(values, limit=-1)
-            for value in NO_INTEGERS:
+            no_integers: Any = NO_INTEGERS
+            for value in no_integers:
                 for ask_at in (keys.coin_infos_confirmed_at, keys.coin_infos_spent_at):
                     with pytest.raises(ValueError, match="a block's index is an integer, not "):
                         ask_at(value)
+                for ends in ({"first": value}, {"last": value}):
+                    with pytest.raises(ValueError, match="a block's index is an integer, not "):
+                        keys.coin_infos_for_puzzle_hashes([NOBODY], **ends)
+                if value is not None:
+                    with pytest.raises(ValueError, match="a limit is an integer, not "):
+                        keys.coin_infos_for_parents([NOBODY], limit=value)
             check_keys(schema, _model([BlockSpendInfo(1, 0, [], [reward(1)])]), ALL)
 
     def test_any_index_may_be_asked_for(self, path: Path) -> None:
@@ -285,9 +292,25 @@ class IndexedConformance(SchemaTests):
                 CoinQuery(values=bytes(32)),
                 CoinQuery(limit=-1),
                 CoinQuery(9),  # type: ignore[arg-type]
+                *(
+                    replace(CoinQuery(), **{field: value})
+                    for field in ("limit", "least_amount", "changed_from")
+                    for value in NO_INTEGERS
+                    if value is not None
+                ),
             ):
-                with pytest.raises(ValueError, match=r"quer|limit|CoinKey"):
+                with pytest.raises(ValueError, match=r"quer|limit|CoinKey|is an integer"):
                     queries.coins_packed(query)
+
+    def test_no_coin_has_more_than_the_greatest_amount(self, path: Path) -> None:
+        with self.open(path) as schema:
+            self._skip_without_queries(schema)
+            queries = queries_of(schema)
+            assert queries is not None
+            schema.accept_block(BlockSpendInfo(1, 0, [], [Coin(NOBODY, PAYEE, MAX_U64)]))
+            assert len(queries.coins_packed(CoinQuery(least_amount=MAX_U64))) == COIN_BYTES
+            for amount in (MAX_U64 + 1, 10**30):
+                assert len(queries.coins_packed(CoinQuery(least_amount=amount))) == 0
 
     def test_readers_beside_the_writer_find_whole_blocks(self, path: Path) -> None:
         chain = sample_chain(80)

@@ -22,7 +22,7 @@ bool Database::replay(uint64_t max_coins, uint64_t *coins) {
 }
 
 void Database::close(bool abandon) {
-  opening_.reset();
+  if (opening_ != nullptr) opening_.reset();  // once it is open, readers look at that
   if (store_ == nullptr) return;
   std::exception_ptr failure;
   try {

@@ -149,8 +149,9 @@ std::vector<std::string> list_directory(const Directory &directory, const std::s
   return names;
 }
 
-Bytes read_whole(const Directory &directory, const std::string &name) {
+Bytes read_whole(const Directory &directory, const std::string &name, uint64_t most) {
   const File file(directory, name, Open::kRead);
+  if (file.size() > most) throw corrupt(name, "it is longer than such a file can be");
   Bytes bytes(file.size());
   file.read(bytes.data(), bytes.size(), 0);
   return bytes;

@@ -52,7 +52,8 @@ void remove_file(const Directory &directory, const std::string &name);
 void sync_directory(const Directory &directory, const std::string &name);
 void make_directory(const Directory &directory, const std::string &name);
 std::vector<std::string> list_directory(const Directory &directory, const std::string &name);
-Bytes read_whole(const Directory &directory, const std::string &name);
+// Of one that can't be longer than `most`: a longer one may be a hole of any length, and is damage.
+Bytes read_whole(const Directory &directory, const std::string &name, uint64_t most);
 // Durable, and whole or not at all.
 void replace_whole(const Directory &directory, const std::string &folder, const std::string &name,
                    const Bytes &bytes);

@@ -10,6 +10,7 @@ namespace cdb::coin_log {
 namespace {
 constexpr size_t kManifestBytes = 184, kRunBytes = 24, kKindBytes = 20;
 constexpr uint32_t kManifestMagic = 0x344d4c43;  // "CLM4"
+constexpr uint64_t kMostBytes = uint64_t{16} << 20;
 
 using Prefix = std::array<uint8_t, 16>;
 
@@ -47,7 +48,7 @@ bool Manifest::is_sound() const {
 
 bool read_manifest(const Directory &directory, Manifest *manifest) {
   if (!exists(directory, kManifestFile)) return false;
-  const Bytes bytes = read_whole(directory, kManifestFile);
+  const Bytes bytes = read_whole(directory, kManifestFile, kMostBytes);
   const uint8_t *const from = bytes.data();
   if (bytes.size() < kManifestBytes || load<uint32_t>(from + 8) != kManifestMagic ||
       load<uint64_t>(from) != checksum(from + 8, bytes.size() - 8, 0) ||

@@ -12,29 +12,41 @@ namespace {
 constexpr size_t kHeadBytes = 40;
 constexpr uint32_t kRunMagic = 0x32494c43;  // "CLI2"
 constexpr uint8_t kLargeCount = 255;
+constexpr size_t kLargeCountBytes = 4;  // behind that
 constexpr size_t kLineBytes = 64;
 
-const uint8_t *checked(const uint8_t *bytes, uint64_t size, const RunName &name) {
-  const bool is_whole =
-      size >= kHeadBytes + kEntryBytes * uint64_t{name.entries} &&
-      load<uint32_t>(bytes + 8) == kRunMagic && load<uint64_t>(bytes) == name.checksum &&
-      name.checksum == checksum(bytes + 8, kHeadBytes - 8, name.number) &&
-      load<uint64_t>(bytes + 24) == name.entries &&
-      load<uint64_t>(bytes + 32) == checksum(bytes + kHeadBytes, size - kHeadBytes, name.number);
-  if (!is_whole) throw corrupt_derived(run_file(name.number));
-  return bytes;
+RunShape shape_of(const uint8_t *head) {
+  return RunShape::of_file(load<uint32_t>(head + 16), load<uint16_t>(head + 12));
+}
+
+uint64_t entry_bytes(const RunName &name) { return kEntryBytes * uint64_t{name.entries}; }
+
+// It vouches for the rest, and for its length: behind a file that was made longer there may be a
+// hole of any size, which nobody is to read.
+bool has_head(const Mapping &run, const RunName &name) {
+  const uint8_t *const head = run.data();
+  const uint64_t least = kHeadBytes + entry_bytes(name);
+  if (run.size() < least || load<uint32_t>(head + 8) != kRunMagic ||
+      load<uint64_t>(head) != name.checksum ||
+      name.checksum != checksum(head + 8, kHeadBytes - 8, name.number) ||
+      load<uint64_t>(head + 24) != name.entries || !shape_of(head).is_sound())
+    return false;
+  const uint64_t large_counts = name.entries / kLargeCount;
+  return run.size() - least <= shape_of(head).buckets() + kLargeCountBytes * large_counts;
+}
+
+bool has_body(const Mapping &run, const RunName &name) {
+  return load<uint64_t>(run.data() + 32) ==
+         checksum(run.data() + kHeadBytes, run.size() - kHeadBytes, name.number);
 }
 
 std::unique_ptr<Mapping> mapped(const Directory &directory, const RunName &name) {
   const File file(directory, run_file(name.number), Open::kRead);
   auto mapping = std::make_unique<Mapping>(file, file.size());
+  if (!has_head(*mapping, name)) throw corrupt_derived(run_file(name.number));
   mapping->read_ahead(0, mapping->size());
-  checked(mapping->data(), mapping->size(), name);
+  if (!has_body(*mapping, name)) throw corrupt_derived(run_file(name.number));
   return mapping;
-}
-
-RunShape shape_of(const uint8_t *head) {
-  return RunShape::of_file(load<uint32_t>(head + 16), load<uint16_t>(head + 12));
 }
 
 }  // namespace
@@ -50,7 +62,6 @@ Run::Run(const Directory &directory, const RunName &name)
       mapping_(mapped(directory, name)),
       shape_(shape_of(mapping_->data())),
       entries_(mapping_->data() + kHeadBytes) {
-  if (!shape_.is_sound()) throw corrupt_derived(run_file(name.number));
   read_counts(place(name.entries), mapping_->data() + mapping_->size());
   if (starts_.back() != name.entries) throw corrupt_derived(run_file(name.number));
 }
@@ -64,9 +75,9 @@ void Run::read_counts(const uint8_t *from, const uint8_t *end) {
     if (from == end) fail();
     uint64_t count = *from++;
     if (count == kLargeCount) {
-      if (end - from < 4) fail();
+      if (static_cast<size_t>(end - from) < kLargeCountBytes) fail();
       count = load<uint32_t>(from);
-      from += 4;
+      from += kLargeCountBytes;
     }
     start += count;
     if (start > name_.entries) fail();
@@ -159,8 +170,8 @@ RunBuilder::RunBuilder(const Directory &directory, uint64_t number, IndexOf inde
 void RunBuilder::end_bucket() {
   counts_.push_back(static_cast<uint8_t>(std::min<uint64_t>(count_, kLargeCount)));
   if (count_ >= kLargeCount) {
-    counts_.resize(counts_.size() + 4);
-    store(counts_.data() + counts_.size() - 4, static_cast<uint32_t>(count_));
+    counts_.resize(counts_.size() + kLargeCountBytes);
+    store(counts_.data() + counts_.size() - kLargeCountBytes, static_cast<uint32_t>(count_));
   }
   n_ += count_;
   count_ = 0;

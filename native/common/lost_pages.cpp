@@ -7,6 +7,7 @@
 #include <csignal>
 #include <cstring>
 #include <mutex>
+#include <pthread.h>
 #include <sys/mman.h>
 #include <utility>
 #include <vector>
@@ -16,6 +17,7 @@ namespace cdb {
 namespace {
 
 // The handler locks it, too: it runs where mapped bytes are read, and nobody does that holding it.
+// A child made by fork() opens files of its own: no thread that the child has not may hold it then.
 std::mutex &registry_mutex() {
   static auto *const mutex = new std::mutex;
   return *mutex;
@@ -46,6 +48,8 @@ void on_bus_error(int signal, siginfo_t *info, void *context) {
 }
 
 void install_handler() {
+  const auto unlock = [] { registry_mutex().unlock(); };
+  ::pthread_atfork([] { registry_mutex().lock(); }, unlock, unlock);
   struct sigaction action = {};
   action.sa_sigaction = on_bus_error;
   action.sa_flags = SA_SIGINFO | SA_ONSTACK;

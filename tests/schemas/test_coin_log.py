@@ -646,6 +646,17 @@ def test_a_log_longer_than_any_can_be_is_damage() -> None:
                 CoinLogSchema(path, read_only=read_only)
 
 
+@pytest.mark.parametrize("name", ["manifest", "run-*"])
+def test_a_derived_file_that_a_hole_was_added_to_is_damage_at_once(loaded: Path, name: str) -> None:
+    """It is not read: it has a thousand times the memory of a machine."""
+    file = next((loaded / "derived").glob(name))
+    os.truncate(file, 2**42)
+    for read_only in (False, True):
+        with pytest.raises(CorruptDatabaseError, match=f"{file.name}: "):
+            CoinLogSchema(loaded, read_only=read_only)
+    assert [damage.path for damage in check(loaded, lambda coins: None)] == [file]
+
+
 @pytest.mark.parametrize("read_only", [True, False])
 @pytest.mark.parametrize("acked", ["as it was", None, b""])
 @pytest.mark.parametrize("n", [0, 2])
