@@ -4,11 +4,13 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from enum import Enum
+from os import PathLike
 from pathlib import Path
 
 from cdb.chia.ops_table import OPS_TABLE
 from cdb.chia.service import RUNNING, service_stopped
 from cdb.disk.files import fsync_dir
+from cdb.disk.paths import located
 from cdb.errors import DatabaseLockedError, WrongDatabaseError
 from cdb.node.keys import has_indexes
 from cdb.node.table import (
@@ -33,6 +35,8 @@ OLD_TABLE = "cdb_coin_record"
 """A node's table, put aside."""
 NEW_TABLE, NOTE_TABLE = "cdb_reverted", "cdb_reverting"
 """The table that a revert writes, and what it notes of it."""
+MARKED_INDEX = "coin_record_ph_ff_unspent_idx"
+"""A node's own, of marked coins alone: only those have it that were made lately."""
 _OURS = {OLD_TABLE, NEW_TABLE, NOTE_TABLE, OPS_TABLE}
 
 
@@ -85,17 +89,19 @@ def _check_names(connection: sqlite3.Connection, path: Path) -> None:
 
 
 @contextmanager
-def alone_with(path: Path) -> Iterator[sqlite3.Connection]:
+def alone_with(path: str | PathLike[str]) -> Iterator[sqlite3.Connection]:
     """A connection to a node's file that nobody else has open, nor can open, meanwhile.
 
-    Each commit is durable when it returns. Raises DatabaseLockedError while a node runs.
+    path: as it was given. Each commit is durable when it returns. Raises DatabaseLockedError while
+    a node runs.
     """
-    with service_stopped(path), closing(open_uri(path, "mode=rw")) as connection:
-        with sqlite_errors(path):
-            _take(connection, path)
+    place = located(path, read_only=False)
+    with service_stopped(path), closing(open_uri(place, "mode=rw")) as connection:
+        with sqlite_errors(place):
+            _take(connection, place)
             yield connection
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-        fsync_dir(path.parent)
+        fsync_dir(place.parent)
 
 
 @contextmanager
