@@ -17,6 +17,7 @@ from cdb.node.table import (
     COIN_TABLE,
     FORMAT_TABLE,
     KEPT_COLUMN,
+    NODE_COLUMNS,
     NODE_INDEXES,
     NODE_VERSION,
     TABLES,
@@ -61,7 +62,8 @@ def keeper_of(connection: sqlite3.Connection, path: Path) -> Keeper:
     [(encoding,)] = connection.execute("PRAGMA encoding")
     if encoding != "UTF-8":  # SQLite would recode the blobs that it joins
         raise WrongDatabaseError(path, f"its texts are in {encoding}, and a node's in UTF-8")
-    is_marked = KEPT_COLUMN in columns_of(connection, COIN_TABLE)
+    columns = columns_of(connection, COIN_TABLE)
+    is_marked = KEPT_COLUMN in columns
     if is_marked != (OPS_TABLE in tables):
         raise WrongDatabaseError(path, "only some of its tables are a node's; see what made it")
     if is_marked:
@@ -69,6 +71,11 @@ def keeper_of(connection: sqlite3.Connection, path: Path) -> Keeper:
     if others := _OURS & tables:
         problem = f"its table {min(others)} has a name that cdb needs; rename it"
         raise WrongDatabaseError(path, problem)
+    if columns != NODE_COLUMNS:
+        more = sorted(columns - NODE_COLUMNS)
+        problem = "has a column that no node has" if more else "lacks a column"
+        which = [*more, *sorted(NODE_COLUMNS - columns)][0]
+        raise WrongDatabaseError(path, f"its table {COIN_TABLE} {problem}, {which}")
     indexes = {name for _, name, *_ in connection.execute(f"PRAGMA main.index_list({COIN_TABLE})")}
     lacking = sorted(NODE_INDEXES.keys() - indexes)
     if lacking or not has_indexes(connection):

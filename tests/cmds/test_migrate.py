@@ -383,6 +383,24 @@ def test_an_index_of_another_name_is_noticed_before_anything_is_copied(
     assert not log_of(path).exists()
 
 
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ("ADD COLUMN another INT", "has a column that no node has, another"),
+        ("RENAME COLUMN timestamp TO time", "has a column that no node has, time"),
+        ("DROP COLUMN timestamp", "lacks a column, timestamp"),
+    ],
+)
+def test_columns_that_would_not_come_back_are_noticed_before_anything_is_copied(
+    run_command: Commands, path: Path, change: str, problem: str
+) -> None:
+    with MadeNode(path) as node:
+        node.connection.execute(f"ALTER TABLE coin_record {change}")
+    for option in ([], ["--force"], ["--activate"]):
+        assert problem in run_command("migrate", *option, path).error()
+    assert not log_of(path).exists()
+
+
 def test_a_file_whose_blobs_sqlite_would_recode_is_refused(
     run_command: Commands, tmp_path: Path
 ) -> None:
