@@ -35,9 +35,10 @@ _BLOBS = {
     "puzzle_hash": NAME_BYTES,
     "amount": AMOUNT_BYTES,
 }
+# Only blobs are not below the empty one, which is sooner found than the name of a type.
 _WELL_FORMED_SQL = " AND ".join(
     [f"typeof({name}) = 'integer'" for name in _NUMBERS]
-    + [f"typeof({name}) = 'blob' AND length({name}) = {n}" for name, n in _BLOBS.items()]
+    + [f"{name} >= x'' AND length({name}) = {n}" for name, n in _BLOBS.items()]
     + [f"spent_index <= {_HIGHEST}"]
 )
 _FINE_SQL = f"{_WELL_FORMED_SQL} AND NOT spent_index BETWEEN 1 AND confirmed_index - 1"

@@ -247,7 +247,8 @@ async def test_heights_without_blocks_cost_no_query_when_unspent_coins_are_count
         class Counted:
             def coins_packed(self, query: CoinQuery) -> Packed:
                 next(left)
-                return log.coins_packed(query)
+                coins: Packed = log.coins_packed(query)
+                return coins
 
         assert n_unspent(Counted()) == 7
 
