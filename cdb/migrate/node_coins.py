@@ -46,8 +46,8 @@ _FINE_SQL = f"{_WELL_FORMED_SQL} AND NOT spent_index BETWEEN 1 AND confirmed_ind
 
 
 class _Row(NamedTuple):
-    """One that may be odd; name: None where it is no blob. Of a malformed one the rest says
-    nothing: it is cast, as not every text is one to Python."""
+    """One that may be odd; name: None where it is none. Of a malformed one the rest says nothing:
+    it is cast, as not every text is one to Python."""
 
     rowid: int
     is_well_formed: int
@@ -177,7 +177,7 @@ class NodeCoins:
         """The rows that can't be taken; they are noted."""
         select = (
             f"SELECT rowid, {_WELL_FORMED_SQL},"
-            " CASE typeof(coin_name) WHEN 'blob' THEN coin_name END,"
+            f" CASE WHEN coin_name >= x'' AND length(coin_name) = {NAME_BYTES} THEN coin_name END,"
             " CAST(coin_parent || puzzle_hash || amount AS BLOB),"
             " CAST(confirmed_index AS INTEGER), CAST(spent_index AS INTEGER) FROM {table}"
             " WHERE confirmed_index >= ? AND confirmed_index < ?"

@@ -701,6 +701,7 @@ ODD: dict[str, tuple[str, tuple[Any, ...] | str]] = {
         " timestamp = CAST(x'fd' AS TEXT) WHERE rowid ="
         " (SELECT max(rowid) FROM coin_record WHERE spent_index = 0)",
     ),
+    "long-name": ("other types or lengths", odd_coin(9, 0, 0, bytes(9 << 20))),
     "height": ("without a height that a block", odd_coin(-1, 0, 0)),
     "early": ("spent before they are confirmed", odd_coin(2**20, 9, 0)),
     "flag": ("coinbase flags", "UPDATE coin_record SET coinbase = 1 - coinbase WHERE rowid = 9"),
