@@ -11,9 +11,10 @@ from cdb.chia.rows import CONFIRMED, coin_rows
 from cdb.coin_query import CoinQuery
 from cdb.disk.files import fsync_dir, fsync_file
 from cdb.disk.paths import own
-from cdb.errors import WrongDatabaseError, storage_errors
+from cdb.errors import BlockError, CorruptDatabaseError, WrongDatabaseError, storage_errors
 from cdb.node.table import LOG_SUFFIX
 from cdb.packed import PackedBlocks, pack_unnamed
+from cdb.packed_state import check_canonical
 from cdb.schemas.protocol import AcceptsPacked, QueriesPacked, ReadsPacked, Schema
 
 _HEAD_BYTES = 24
@@ -37,11 +38,23 @@ def catch_up(log: Log, path: Path, file: Path | None, rows: list[Operation]) -> 
     """Bring a log to where the rows of its SQLite file say that it has to be, durably.
 
     Blocks that it has already stay: most often that is all of them, and nothing is written.
-    Raises WrongDatabaseError, and nothing has happened, where it is another log.
+    Raises WrongDatabaseError, and nothing has happened, where it is another log; and
+    CorruptDatabaseError for rows with a block that can't follow.
     """
     effect = _remaining(log, fitting_effect(log, path, file, rows))
-    apply(log, effect, effect.tip, file)
-    log.flush()
+    try:
+        check_canonical(packed(effect.blocks))  # before anything is taken away
+        apply(log, effect, effect.tip, file)
+        log.flush()
+    except (BlockError, ValueError) as error:
+        problem = f"its table cdb_ops is damaged: {error}"
+        raise CorruptDatabaseError(file or path, problem, RESTORE) from error
+
+
+def is_there(log: Log, effect: Effect) -> bool:
+    """Whether a log is where an effect has it, block by block."""
+    rest, newest = _remaining(log, effect), log.last_block_index
+    return not rest.blocks and (newest is None or newest < rest.height)
 
 
 def fitting_effect(log: Log, path: Path, file: Path | None, rows: list[Operation]) -> Effect:

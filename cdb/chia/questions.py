@@ -9,7 +9,7 @@ from struct import iter_unpack, unpack
 from chia_rs import CoinRecord, CoinState
 
 from cdb.chia import convert
-from cdb.chia.rows import AMOUNT, NAME, PARENT, PUZZLE_HASH, Row, coin_rows
+from cdb.chia.rows import AMOUNT, CONFIRMED, NAME, PARENT, PUZZLE_HASH, Row, coin_rows
 from cdb.coin_query import COIN_BYTES, MAX_INDEX, CoinKey, CoinQuery
 from cdb.coins import MAX_U32, NAME_BYTES, is_reward
 from cdb.packed import Packed
@@ -74,14 +74,13 @@ def changes_above(view: QueriesPacked, height: int) -> dict[bytes, CoinRecord]:
 
 def n_unspent(view: QueriesPacked) -> int:
     """How many coins are unspent, counted by so many heights at a time."""
-    newest = view.coins_packed(CoinQuery(limit=1))
-    count, first = 0, 0
-    while newest:
-        heights = (first, first + _COUNTED_HEIGHTS - 1)
+    count = first = 0
+    while following := view.coins_packed(CoinQuery(confirmed=(first, MAX_U32), limit=1)):
+        [coin] = coin_rows(following)
+        first = coin[CONFIRMED] + _COUNTED_HEIGHTS
+        heights = (coin[CONFIRMED], first - 1)
         unspent = view.coins_packed(CoinQuery(confirmed=heights, spent=UNSPENT))
         count += len(unspent) // COIN_BYTES
-        first += _COUNTED_HEIGHTS
-        newest = view.coins_packed(CoinQuery(confirmed=(first, MAX_U32), limit=1))
     return count
 
 

@@ -24,7 +24,7 @@ from cdb.chia.backup_directory import (
     log_in,
     size_bytes,
 )
-from cdb.chia.log import fitting_effect, log_path_of
+from cdb.chia.log import fitting_effect, is_there, log_path_of
 from cdb.chia.node_database import TABLES, check_in_log, operations_of
 from cdb.chia.service import service_stopped
 from cdb.disk.exchange import rename_new
@@ -61,8 +61,7 @@ def restore(directory: str | PathLike[str], file: str | PathLike[str], bar: Step
     """
     source = located(directory, read_only=True)
     place = located(file, read_only=False)
-    # As it was given: the directory of a root may be a link to one on another disk.
-    with service_stopped(Path(file).absolute()):
+    with service_stopped(file):
         return _Restore(source, place, bar).run()
 
 
@@ -169,7 +168,9 @@ def check_backup(directory: Path, bar: StepBar) -> None:
                 raise CorruptDatabaseError(file, problem, _ANOTHER)
         rows = operations_of(snapshot.connection, file)
     with coin_log.INDEXED(log_path, read_only=True) as log:
-        fitting_effect(log, log_path, file, rows)
+        if not is_there(log, fitting_effect(log, log_path, file, rows)):
+            problem = "its table cdb_ops says other than the coins, and a backup has all of it"
+            raise CorruptDatabaseError(file, problem, _ANOTHER)
         with bar("check each coin", None, " coins") as progress:
             try:
                 verify(log, progress)

@@ -4,12 +4,14 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from os import PathLike
 from pathlib import Path
 
 from cdb.chia.log import RESTORE, Log, catch_up, log_path_of, tip_up_to
 from cdb.chia.node_database import operations_of
 from cdb.chia.operation import Tip
 from cdb.coins import MAX_U32
+from cdb.disk.paths import located
 from cdb.errors import WrongDatabaseError
 from cdb.migrate.migration import opened_log
 from cdb.migrate.node_file import Keeper, alone_with, keeper_of
@@ -28,13 +30,14 @@ class Activated:
 
 
 @contextmanager
-def activated(path: Path) -> Iterator[Activated]:
+def activated(given: str | PathLike[str]) -> Iterator[Activated]:
     """The file and its log, while nobody else has them.
 
-    Raises DatabaseLockedError while a node runs, and WrongDatabaseError for a file whose coins are
-    in its own table, or whose log is another's.
+    given: the file's path, as it was. Raises DatabaseLockedError while a node runs, and
+    WrongDatabaseError for a file whose coins are in its own table, or whose log is another's.
     """
-    with alone_with(path) as connection:
+    path = located(given, read_only=False)
+    with alone_with(given) as connection:
         if keeper_of(connection, path) is Keeper.NODE:
             raise WrongDatabaseError(path, "its coins are in its own table; nothing to do")
         log_path = log_path_of(path)

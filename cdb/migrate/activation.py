@@ -40,7 +40,7 @@ def activate(
     power cut, the file is as it was, or switched.
     """
     place = located(path, read_only=False)
-    with alone_with(place) as connection:
+    with alone_with(path) as connection:
         if keeper_of(connection, place) is Keeper.LOG:
             forget(log_path_of(place))
             return None

@@ -9,7 +9,7 @@ from pathlib import Path
 from cdb.disk.paths import located
 from cdb.migrate.activated import activated
 from cdb.migrate.migration import Plan, Tell, checked_plan
-from cdb.migrate.node_file import NEW_TABLE, NOTE_TABLE, OLD_TABLE, transaction
+from cdb.migrate.node_file import MARKED_INDEX, NEW_TABLE, NOTE_TABLE, OLD_TABLE, transaction
 from cdb.progress import StepBar
 from cdb.rows.sqlite import quoted, tables_of
 
@@ -32,7 +32,7 @@ def drop(path: str | PathLike[str], *, vacuum: bool = False, tell: Tell, bar: St
     activated() does, or StorageError. Killed in the middle, the same call goes on.
     """
     place = located(path, read_only=False)
-    with activated(place) as held:
+    with activated(path) as held:
         connection = held.connection
         point_temporary_files_at(place.parent)
         tell(_plan(place, connection, vacuum=vacuum))
@@ -48,8 +48,11 @@ def drop_tables(connection: sqlite3.Connection, bar: StepBar, *names: str) -> No
     for table in names:
         if table not in tables_of(connection):
             continue
-        query = "SELECT name FROM sqlite_master WHERE type = 'index' AND tbl_name = ? AND sql <> ''"
-        for (index,) in connection.execute(query, (table,)).fetchall():
+        query = (
+            "SELECT name FROM sqlite_master WHERE type = 'index' AND tbl_name = ? AND sql <> ''"
+            " ORDER BY name = ?"
+        )
+        for (index,) in connection.execute(query, (table, MARKED_INDEX)).fetchall():
             with bar(f"drop {index}"), transaction(connection):
                 connection.execute(f"DROP INDEX {quoted(index)}")
         with bar(f"drop {table}"), transaction(connection):

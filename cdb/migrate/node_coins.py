@@ -17,9 +17,9 @@ from cdb.coins import MAX_U32, NAME_BYTES
 from cdb.errors import InvariantError
 from cdb.migrate.oddities import Oddities, Oddity
 from cdb.node.table import COIN_TABLE
-from cdb.packed import CONFIRM_BYTES, PackedBlocks
+from cdb.packed import AMOUNT_BYTES, CONFIRM_BYTES, PackedBlocks
 from cdb.packed_state import ascending, gathered, names_of
-from cdb.rows.sqlite import from_signed, tables_of
+from cdb.rows.sqlite import from_signed
 
 _HIGHEST = MAX_U32 - 1
 """Height of a block: one more is there for what is rolled back above it."""
@@ -28,26 +28,45 @@ _REWARD_ZEROS = range(16, 28)
 _IS_ZERO = bytes([1]) + bytes(255)
 _AS_DIGITS = bytes.maketrans(b"\x00\x01", b"01")
 
-_Row = tuple[Any, ...]
-_ROWID, _CONFIRMED, _CONTENT, _NAME, _SPENT = range(5)
-_FINE_SQL = (
-    "typeof(confirmed_index) = 'integer' AND typeof(coin_name) = 'blob'"
-    " AND typeof(spent_index) = 'integer' AND typeof(timestamp) = 'integer'"
-    " AND typeof(coinbase) = 'integer'"
-    f" AND spent_index <= {_HIGHEST} AND NOT spent_index BETWEEN 1 AND confirmed_index - 1"
+_NUMBERS = ("confirmed_index", "spent_index", "coinbase", "timestamp")
+_BLOBS = {
+    "coin_name": NAME_BYTES,
+    "coin_parent": NAME_BYTES,
+    "puzzle_hash": NAME_BYTES,
+    "amount": AMOUNT_BYTES,
+}
+# Only blobs are not below the empty one, which is sooner found than the name of a type.
+_WELL_FORMED_SQL = " AND ".join(
+    [f"typeof({name}) = 'integer'" for name in _NUMBERS]
+    + [f"{name} >= x'' AND length({name}) = {n}" for name, n in _BLOBS.items()]
+    + [f"spent_index <= {_HIGHEST}"]
 )
+_FINE_SQL = f"{_WELL_FORMED_SQL} AND NOT spent_index BETWEEN 1 AND confirmed_index - 1"
 """What no name is needed to see; _flaw has it all."""
 
 
+class _Row(NamedTuple):
+    """One that may be odd; name: None where it is none. Of a malformed one the rest says nothing:
+    it is cast, as not every text is one to Python."""
+
+    rowid: int
+    is_well_formed: int
+    name: bytes | None
+    content: bytes
+    confirmed: int
+    spent: int
+
+
 class _Confirmed(NamedTuple):
-    """What a block confirms, as SQLite joins it; n_fine: of so many rows."""
+    """What a block confirms, as SQLite joins it; n_fine: of so many rows. Where not all are, the
+    rest says nothing."""
 
     height: int
     n: int
     n_fine: int
     confirms: bytes
     names: bytes
-    spent: str
+    spent: bytes
     flags: str
     first_timestamp: int
     last_timestamp: int
@@ -89,7 +108,9 @@ class NodeCoins:
 
         Blocks of two chains may have the same coins above one where they part. These hashes differ.
         """
-        if "full_blocks" not in tables_of(self.connection):
+        # A view is a program of whoever made the file: it may say anything, or run for ever.
+        table = "SELECT 1 FROM sqlite_master WHERE name = 'full_blocks' AND rootpage > 0"
+        if not self._rows(table):
             return ""
         query = "SELECT hex(header_hash) FROM full_blocks WHERE in_main_chain = 1 AND height = ?"
         return "".join(str(found) for (found,) in self._rows(query, height))
@@ -111,8 +132,8 @@ class NodeCoins:
         n_coins = 0
         for block in self._confirmed(first, last):
             # A height that is no whole number is read with the one below it, and then found odd.
-            if n_coins >= CHUNK_ROWS and int(block.height) > int(held[-1].height):
-                before = int(block.height) - 1
+            if n_coins >= CHUNK_ROWS and block.height > held[-1].height:
+                before = block.height - 1
                 yield self._chunk(held, first, before, with_spends=with_spends)
                 first, held, n_coins = before + 1, [], 0
             held.append(block)
@@ -141,10 +162,11 @@ class NodeCoins:
         """What blocks confirm, without some rows."""
         less = "" if without is None else "AND rowid NOT IN (SELECT value FROM json_each(?))"
         select = (
-            f"SELECT confirmed_index, count(*), sum({_FINE_SQL}),"
+            f"SELECT CAST(confirmed_index AS INTEGER), count(*), sum({_FINE_SQL}),"
             " CAST(group_concat(coin_parent || puzzle_hash || amount, '') AS BLOB),"
-            " CAST(group_concat(coin_name, '') AS BLOB), group_concat(spent_index),"
-            " group_concat(coinbase <> 0, ''), min(timestamp), max(timestamp)"
+            " CAST(group_concat(coin_name, '') AS BLOB),"
+            " CAST(group_concat(spent_index) AS BLOB), group_concat(coinbase <> 0, ''),"
+            " CAST(min(timestamp) AS INTEGER), CAST(max(timestamp) AS INTEGER)"
             f" FROM {self.table} WHERE confirmed_index >= ? AND confirmed_index < ? {less}"
             " GROUP BY confirmed_index"
         )
@@ -154,12 +176,14 @@ class NodeCoins:
     def _odd_rows(self, first: int, last: int, oddities: Oddities) -> list[int]:
         """The rows that can't be taken; they are noted."""
         select = (
-            "SELECT rowid, confirmed_index, CAST(coin_parent || puzzle_hash || amount AS BLOB),"
-            " coin_name, spent_index, timestamp, coinbase FROM {table}"
+            f"SELECT rowid, {_WELL_FORMED_SQL},"
+            f" CASE WHEN coin_name >= x'' AND length(coin_name) = {NAME_BYTES} THEN coin_name END,"
+            " CAST(coin_parent || puzzle_hash || amount AS BLOB),"
+            " CAST(confirmed_index AS INTEGER), CAST(spent_index AS INTEGER) FROM {table}"
             " WHERE confirmed_index >= ? AND confirmed_index < ?"
         )
-        rows = self._rows(select, first, last + 1)
-        return [row[_ROWID] for row in rows if not self._is_kept(row, oddities)]
+        rows = map(_Row._make, self._rows(select, first, last + 1))
+        return [row.rowid for row in rows if not self._is_kept(row, oddities)]
 
     def _is_kept(self, row: _Row, oddities: Oddities) -> bool:
         """Whether a row can be taken; what can't is noted."""
@@ -167,8 +191,8 @@ class NodeCoins:
         if oddity is None:
             return True
         oddities[oddity] += 1
-        if type(row[_NAME]) is bytes:
-            self.left_out.add(row[_NAME])
+        if row.name is not None:
+            self.left_out.add(row.name)
         return False
 
     def _spends(self, first: int, last: int) -> dict[int, bytes]:
@@ -190,8 +214,9 @@ class NodeCoins:
         return b"".join([name for name in each if name not in self.left_out])
 
     def _newest(self, column: str) -> int:
-        select = f"SELECT max({column}) FROM {{table}} WHERE {column} BETWEEN 0 AND {_HIGHEST}"
-        [(newest,)] = self._rows(select)
+        is_placed = f"{column} BETWEEN 0 AND {_HIGHEST}"
+        query = f"SELECT CAST(max({column}) AS INTEGER) FROM {{table}} WHERE {is_placed}"
+        [(newest,)] = self._rows(query)
         # An unspent coin's spent height is 0, which is no block's.
         return -1 if newest is None or (column == "spent_index" and not newest) else int(newest)
 
@@ -209,7 +234,7 @@ class _Coins:
         names = b"".join([block.names for block in blocks])
         if names != names_of(confirms):
             raise ValueError("a name is not the coin's hash")
-        spent = array("q", [int(height) for block in blocks for height in block.spent.split(",")])
+        spent = array("q", [int(height) for block in blocks for height in block.spent.split(b",")])
         order = ascending(self.ends, confirms, CONFIRM_BYTES)
         self.confirms = bytes(gathered(order, confirms, CONFIRM_BYTES))
         self.names = bytes(gathered(order, names, NAME_BYTES))
@@ -221,9 +246,8 @@ class _Coins:
     @classmethod
     def of(cls, blocks: list[_Confirmed]) -> "_Coins | None":
         """The coins of blocks, if each row of them can be taken."""
-        for block in blocks:
-            if block.n_fine != block.n or len(block.confirms) != CONFIRM_BYTES * block.n:
-                return None
+        if any(block.n_fine != block.n for block in blocks):
+            return None
         try:
             return cls(blocks)
         except ValueError:
@@ -241,15 +265,11 @@ class _Coins:
 
 def _flaw(row: _Row) -> Oddity | None:
     """Why a row can't be taken; None if it can."""
-    content, name, spent, confirmed = row[_CONTENT], row[_NAME], row[_SPENT], row[_CONFIRMED]
-    kinds = [type(value) for value in row]
-    if kinds != [int, int, bytes, bytes, int, int, int] or len(content) != CONFIRM_BYTES:
+    if not row.is_well_formed:
         return Oddity.MALFORMED
-    if names_of(content) != name:
+    if names_of(row.content) != row.name:
         return Oddity.MISNAMED
-    if spent > _HIGHEST:
-        return Oddity.MALFORMED
-    return Oddity.EARLY_SPEND if 0 < spent < confirmed else None
+    return Oddity.EARLY_SPEND if 0 < row.spent < row.confirmed else None
 
 
 def _rewards(confirms: bytes) -> bytes:

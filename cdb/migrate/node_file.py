@@ -4,17 +4,20 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from enum import Enum
+from os import PathLike
 from pathlib import Path
 
 from cdb.chia.ops_table import OPS_TABLE
 from cdb.chia.service import RUNNING, service_stopped
 from cdb.disk.files import fsync_dir
+from cdb.disk.paths import located
 from cdb.errors import DatabaseLockedError, WrongDatabaseError
 from cdb.node.keys import has_indexes
 from cdb.node.table import (
     COIN_TABLE,
     FORMAT_TABLE,
     KEPT_COLUMN,
+    NODE_COLUMNS,
     NODE_INDEXES,
     NODE_VERSION,
     TABLES,
@@ -33,6 +36,8 @@ OLD_TABLE = "cdb_coin_record"
 """A node's table, put aside."""
 NEW_TABLE, NOTE_TABLE = "cdb_reverted", "cdb_reverting"
 """The table that a revert writes, and what it notes of it."""
+MARKED_INDEX = "coin_record_ph_ff_unspent_idx"
+"""A node's own, of marked coins alone: only those have it that were made lately."""
 _OURS = {OLD_TABLE, NEW_TABLE, NOTE_TABLE, OPS_TABLE}
 
 
@@ -57,7 +62,8 @@ def keeper_of(connection: sqlite3.Connection, path: Path) -> Keeper:
     [(encoding,)] = connection.execute("PRAGMA encoding")
     if encoding != "UTF-8":  # SQLite would recode the blobs that it joins
         raise WrongDatabaseError(path, f"its texts are in {encoding}, and a node's in UTF-8")
-    is_marked = KEPT_COLUMN in columns_of(connection, COIN_TABLE)
+    columns = columns_of(connection, COIN_TABLE)
+    is_marked = KEPT_COLUMN in columns
     if is_marked != (OPS_TABLE in tables):
         raise WrongDatabaseError(path, "only some of its tables are a node's; see what made it")
     if is_marked:
@@ -65,6 +71,11 @@ def keeper_of(connection: sqlite3.Connection, path: Path) -> Keeper:
     if others := _OURS & tables:
         problem = f"its table {min(others)} has a name that cdb needs; rename it"
         raise WrongDatabaseError(path, problem)
+    if columns != NODE_COLUMNS:
+        more = sorted(columns - NODE_COLUMNS)
+        problem = "has a column that no node has" if more else "lacks a column"
+        which = [*more, *sorted(NODE_COLUMNS - columns)][0]
+        raise WrongDatabaseError(path, f"its table {COIN_TABLE} {problem}, {which}")
     indexes = {name for _, name, *_ in connection.execute(f"PRAGMA main.index_list({COIN_TABLE})")}
     lacking = sorted(NODE_INDEXES.keys() - indexes)
     if lacking or not has_indexes(connection):
@@ -85,17 +96,19 @@ def _check_names(connection: sqlite3.Connection, path: Path) -> None:
 
 
 @contextmanager
-def alone_with(path: Path) -> Iterator[sqlite3.Connection]:
+def alone_with(path: str | PathLike[str]) -> Iterator[sqlite3.Connection]:
     """A connection to a node's file that nobody else has open, nor can open, meanwhile.
 
-    Each commit is durable when it returns. Raises DatabaseLockedError while a node runs.
+    path: as it was given. Each commit is durable when it returns. Raises DatabaseLockedError while
+    a node runs.
     """
-    with service_stopped(path), closing(open_uri(path, "mode=rw")) as connection:
-        with sqlite_errors(path):
-            _take(connection, path)
+    place = located(path, read_only=False)
+    with service_stopped(path), closing(open_uri(place, "mode=rw")) as connection:
+        with sqlite_errors(place):
+            _take(connection, place)
             yield connection
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-        fsync_dir(path.parent)
+        fsync_dir(place.parent)
 
 
 @contextmanager

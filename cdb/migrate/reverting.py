@@ -19,7 +19,7 @@ from cdb.migrate.dropping import drop_tables, point_temporary_files_at, used_byt
 from cdb.migrate.migration import Plan, Tell, checked_plan
 from cdb.migrate.new_table import NewTable
 from cdb.migrate.node_coins import NodeCoins
-from cdb.migrate.node_file import NEW_TABLE, NOTE_TABLE, OLD_TABLE, transaction
+from cdb.migrate.node_file import MARKED_INDEX, NEW_TABLE, NOTE_TABLE, OLD_TABLE, transaction
 from cdb.migrate.standing import Standing
 from cdb.migrate.verifying import TableDigest, digest_of_log
 from cdb.node.table import COIN_TABLE, NODE_INDEXES, create_index
@@ -31,9 +31,10 @@ _TABLE_BYTES_A_COIN = 320
 _WAL_BYTES_A_COIN = 70
 """An index is made in one transaction, and until its end the -wal holds it."""
 _COINS_A_SECOND = 20_000
+_INDEXED_COINS_A_SECOND = 500_000
 _MARKED_INDEX = (
-    "CREATE INDEX IF NOT EXISTS coin_record_ph_ff_unspent_idx"
-    f" ON {NEW_TABLE}(puzzle_hash, spent_index) WHERE spent_index = -1"
+    f"CREATE INDEX IF NOT EXISTS {MARKED_INDEX}"
+    " ON {table}(puzzle_hash, spent_index) WHERE spent_index = -1"
 )
 
 
@@ -43,13 +44,14 @@ def revert(path: str | PathLike[str], *, tell: Tell, bar: StepBar) -> Path:
     Raises as activated() does, InvariantError, or StorageError where there is no room.
     """
     place = located(path, read_only=False)
-    with activated(place) as held:
+    with activated(path) as held:
         point_temporary_files_at(place.parent)
         is_unused = held.number == FIRST_NUMBER and OLD_TABLE in tables_of(held.connection)
         tell(_plan(held, is_unused=is_unused))
         if is_unused:
             # The old table may hold what no chain has: another migration counts that again.
             Standing().save(held.log_path)
+            _make_indexes(held.connection, OLD_TABLE, bar)  # which a drop that was killed has taken
             _take_back(held.connection)
         else:
             drop_tables(held.connection, bar, OLD_TABLE)
@@ -69,7 +71,10 @@ def _plan(held: Activated, *, is_unused: bool) -> Plan:
     with_log = (held.log_path / "log").stat().st_size
     coins = with_log // _LOG_BYTES_A_COIN
     if is_unused:
-        return Plan.at(held.path, "take the old table back", coins / 1e6, coins * 30)
+        entries = coins * len(_lacking_indexes(held.connection, OLD_TABLE))
+        seconds = coins / 1e6 + entries / _INDEXED_COINS_A_SECOND
+        needed = coins * 30 + entries * _WAL_BYTES_A_COIN
+        return Plan.at(held.path, "take the old table back", seconds, needed)
     file_bytes = held.path.stat().st_size
     free_inside = file_bytes - used_bytes(held.connection)
     needed = max(0, coins * _TABLE_BYTES_A_COIN - free_inside) + coins * _WAL_BYTES_A_COIN
@@ -90,11 +95,7 @@ def _write_again(held: Activated, bar: StepBar) -> None:
     table.begin(held.tip)
     with bar("write") as progress:
         table.fill(progress)
-    for name in NODE_INDEXES.keys() - {INTERLOCK_INDEX}:
-        with bar(name), transaction(connection):
-            connection.execute(create_index(name, NEW_TABLE))
-    with transaction(connection):
-        connection.execute(_MARKED_INDEX)
+    _make_indexes(connection, NEW_TABLE, bar)
     _note(held)
     try:
         with transaction(connection):
@@ -105,6 +106,27 @@ def _write_again(held: Activated, bar: StepBar) -> None:
     except InvariantError:
         drop_tables(connection, bar, NOTE_TABLE, NEW_TABLE)  # the next call writes it again
         raise
+
+
+def _make_indexes(connection: sqlite3.Connection, table: str, bar: StepBar) -> None:
+    """Make the indexes of a node's table that this one lacks, but for the one that _name() makes.
+
+    With them, and first, comes the one of marks, which a drop takes last: where only that is
+    lacking it never was there.
+    """
+    lacking = _lacking_indexes(connection, table)
+    if lacking:
+        with transaction(connection):
+            connection.execute(_MARKED_INDEX.format(table=table))
+    for name in lacking:
+        with bar(name), transaction(connection):
+            connection.execute(create_index(name, table))
+
+
+def _lacking_indexes(connection: sqlite3.Connection, table: str) -> list[str]:
+    query = "SELECT name FROM sqlite_master WHERE type = 'index' AND tbl_name = ?"
+    there = {name for (name,) in connection.execute(query, (table,))}
+    return sorted(NODE_INDEXES.keys() - there - {INTERLOCK_INDEX})
 
 
 def _name(connection: sqlite3.Connection, table: str) -> None:

@@ -35,6 +35,16 @@ COIN_COLUMNS = "rowid, coin_parent, puzzle_hash, amount, confirmed_index, max(sp
 UNSPENT = 0
 UNSPENT_LIKE_PARENT = -1
 
+NODE_COLUMNS = {
+    "coin_name",
+    "confirmed_index",
+    "spent_index",
+    "coinbase",
+    "puzzle_hash",
+    "coin_parent",
+    "amount",
+    "timestamp",
+}
 NODE_INDEXES = {
     "coin_confirmed_index": "confirmed_index",
     "coin_spent_index": "spent_index",

@@ -17,9 +17,11 @@ from chia.util.db_wrapper import DBWrapper2
 from chia_rs import Coin
 
 from cdb.chia import CoinStore, follower, ops_table, signatures
+from cdb.chia.questions import n_unspent
 from cdb.chia.store import _THEIRS
 from cdb.chia.worker import Worker
 from cdb.coin_log.binding import CoinLog
+from cdb.coin_query import CoinQuery
 from cdb.errors import (
     CdbError,
     DatabaseClosedError,
@@ -27,7 +29,7 @@ from cdb.errors import (
     UnsupportedError,
     WrongDatabaseError,
 )
-from cdb.packed import PackedBlocks
+from cdb.packed import Packed, PackedBlocks
 from tests.chia.node import FIRST, LAUNCHER, Node, child, rewards
 
 pytestmark = pytest.mark.anyio
@@ -234,6 +236,23 @@ async def test_of_two_wrappers_of_a_file_the_second_has_it(path: Path) -> None:
         assert (await second.record(child(FIRST))).spent_block_index == 3  # type: ignore[union-attr]
 
 
+async def test_heights_without_blocks_cost_no_query_when_unspent_coins_are_counted(
+    path: Path,
+) -> None:
+    async with opened(path) as node:
+        await node.block(2**32 - 2)
+        assert await node.store.num_unspent() == 7
+        log, left = await node.store._follower.view(node.wrapper), iter(range(10))
+
+        class Counted:
+            def coins_packed(self, query: CoinQuery) -> Packed:
+                next(left)
+                coins: Packed = log.coins_packed(query)
+                return coins
+
+        assert n_unspent(Counted()) == 7
+
+
 async def test_a_lower_block_is_refused(path: Path) -> None:
     async with opened(path) as node:
         with pytest.raises(ValueError, match="the newest block is 2; roll back"):
@@ -310,6 +329,11 @@ async def test_the_thread_is_busy_also_behind_a_call_that_was_cancelled() -> Non
         "UPDATE cdb_ops SET record = substr(record, 1, 3) WHERE number = 3",
         "UPDATE cdb_ops SET record = substr(record, 1, 70) WHERE number = 3",
         "UPDATE cdb_ops SET height = 'x' WHERE number = 3",
+        "UPDATE cdb_ops SET record = CAST(substr(record, 1, 56) || substr(record, 129, 72)"
+        " || substr(record, 57, 72) AS BLOB) WHERE number = 4",
+        "UPDATE cdb_ops SET record = (SELECT CAST(substr(cdb_ops.record, 1, 56)"
+        " || substr(former.record, 57) AS BLOB) FROM cdb_ops AS former WHERE number = 3)"
+        " WHERE number = 4",
     ],
 )
 async def test_rows_that_do_not_follow_on_each_other_are_damage(

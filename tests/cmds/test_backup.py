@@ -250,6 +250,15 @@ def flip_hint(copy: Path) -> None:
     file_in(copy).write_bytes(data.replace(hint, hint.upper(), 1))
 
 
+def flip_row(copy: Path) -> None:
+    """The amount of a coin of the newest block: nothing else tells that it was another one."""
+    with closing(sqlite3.connect(file_in(copy))) as connection:
+        [(record,)] = connection.execute("SELECT record FROM cdb_ops WHERE kind = 'block'")
+        changed = record[:-1] + bytes([record[-1] ^ 1])
+        connection.execute("UPDATE cdb_ops SET record = ?", (changed,))
+        connection.commit()
+
+
 def cut_file(copy: Path) -> None:
     os.truncate(file_in(copy), file_in(copy).stat().st_size - 4096)
 
@@ -282,6 +291,7 @@ def write_later_head(copy: Path) -> None:
         (flip_coin_index, "node.sqlite.cdb/derived/manifest: "),
         (flip_acked, "node.sqlite.cdb/acked: "),
         (flip_hint, "backup/node.sqlite: row 1 missing from index"),
+        (flip_row, "backup/node.sqlite: its table cdb_ops says other than the coins"),
         (cut_file, "backup/node.sqlite: "),
         (exchange_log, "goes on from block"),
         (lose_log, "node.sqlite.cdb: no database is here"),

@@ -350,14 +350,26 @@ def test_a_node_that_runs_is_noticed(run_command: Commands, path: Path) -> None:
             assert "stop the node" in run_command("migrate", option, path).error()
 
 
-def test_chias_own_lock_is_noticed(run_command: Commands, tmp_path: Path, path: Path) -> None:
-    for directory in ("db", "run"):
-        (tmp_path / "root" / directory).mkdir(parents=True)
-    node_db = Path(shutil.copy(path, tmp_path / "root" / "db"))
-    with (tmp_path / "root" / "run" / "full_node.lock").open("wb") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        assert "stop the node" in run_command("migrate", "--activate", node_db).error()
-    run_command("migrate", "--activate", node_db).fine()
+@pytest.mark.parametrize("linked", ["nothing", "directory", "file"])
+def test_chias_own_lock_is_noticed(
+    run_command: Commands, tmp_path: Path, path: Path, linked: str
+) -> None:
+    root, other = tmp_path / "root", tmp_path / "other" / "disk"
+    (root / "run").mkdir(parents=True)
+    other.mkdir(parents=True)
+    if linked == "directory":
+        (root / "db").symlink_to(other)
+    else:
+        (root / "db").mkdir()
+    node_db = Path(shutil.copy(path, root / "db"))
+    if linked == "file":
+        (other / "link").symlink_to(node_db)
+        node_db = other / "link"
+    for option in ("--activate", "--drop", "--revert"):
+        with (root / "run" / "full_node.lock").open("wb") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            assert "stop the node" in run_command("migrate", option, node_db).error()
+        run_command("migrate", option, node_db).fine()
 
 
 def test_an_index_of_another_name_is_noticed_before_anything_is_copied(
@@ -368,6 +380,24 @@ def test_an_index_of_another_name_is_noticed_before_anything_is_copied(
         node.connection.execute("CREATE INDEX another ON coin_record(confirmed_index)")
     error = run_command("migrate", path).error()
     assert "lacks an index, coin_confirmed_index; start the node once" in error
+    assert not log_of(path).exists()
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ("ADD COLUMN another INT", "has a column that no node has, another"),
+        ("RENAME COLUMN timestamp TO time", "has a column that no node has, time"),
+        ("DROP COLUMN timestamp", "lacks a column, timestamp"),
+    ],
+)
+def test_columns_that_would_not_come_back_are_noticed_before_anything_is_copied(
+    run_command: Commands, path: Path, change: str, problem: str
+) -> None:
+    with MadeNode(path) as node:
+        node.connection.execute(f"ALTER TABLE coin_record {change}")
+    for option in ([], ["--force"], ["--activate"]):
+        assert problem in run_command("migrate", *option, path).error()
     assert not log_of(path).exists()
 
 
@@ -512,6 +542,25 @@ def place(tmp_path: Path, blocks: tuple[BlockSpendInfo, ...]) -> Path:
     return tmp_path / "place" / "node.sqlite"
 
 
+def test_a_table_whose_drop_was_killed_comes_back_with_its_indexes(
+    place: Path, tmp_path: Path
+) -> None:
+    expected = rows_of(place)
+    activate(place)
+    drop(place)
+    revert(place)  # its indexes were made in another order
+    activate(place)
+    state = tmp_path / "state"
+    shutil.copytree(place.parent, state)
+    kills = 0
+    for _ in kill_points(place, state, drop):
+        kills += 1
+        revert(place)
+        assert rows_of(place) == expected
+        assert indexes_of(place) == INDEXES
+    assert kills >= 5
+
+
 @pytest.mark.parametrize("kind", ["activate", "drop", "revert", "revert at once"])
 def test_killed_at_any_statement(place: Path, tmp_path: Path, kind: str) -> None:
     expected = rows_of(place)
@@ -632,10 +681,27 @@ def odd_coin(height: int, spent: int, coinbase: int, name: bytes | None = None) 
     return (*row, (5).to_bytes(8, "big"), 1)
 
 
+def odd_columns(parent: object, puzzle_hash: object, amount: object) -> tuple[Any, ...]:
+    """The only coin of a block, with the name that its columns give, were they of other types."""
+    name = coin_name(b"a" * 32, b"b" * 32, int.from_bytes(b"c" * 8, "big"))
+    return (name, 2**20, 0, 0, puzzle_hash, parent, amount, 1)
+
+
 ODD: dict[str, tuple[str, tuple[Any, ...] | str]] = {
     "name": ("coins whose name is not their hash (left out)", odd_coin(9, 0, 0, bytes(32))),
     "name-spent": ("name is not their hash (left out)", odd_coin(9, 2**20, 0, bytes(32))),
     "type": ("other types or lengths", "UPDATE coin_record SET amount = 5 WHERE rowid = 9"),
+    "null": ("other types or lengths", odd_columns(b"a" * 32, b"b" * 32, None)),
+    "text": ("other types or lengths", odd_columns("a" * 32, b"b" * 32, b"c" * 8)),
+    "length": ("types or lengths", odd_columns(b"a" * 32 + b"b", b"b" * 31, b"c" * 8)),
+    "amount": ("types or lengths", odd_columns(b"a" * 32, b"b" * 31, b"b" + b"c" * 8)),
+    "no-text": (
+        "other types or lengths",
+        "UPDATE coin_record SET coin_name = CAST(x'ff' AS TEXT), spent_index = CAST(x'fe' AS TEXT),"
+        " timestamp = CAST(x'fd' AS TEXT) WHERE rowid ="
+        " (SELECT max(rowid) FROM coin_record WHERE spent_index = 0)",
+    ),
+    "long-name": ("other types or lengths", odd_coin(9, 0, 0, bytes(9 << 20))),
     "height": ("without a height that a block", odd_coin(-1, 0, 0)),
     "early": ("spent before they are confirmed", odd_coin(2**20, 9, 0)),
     "flag": ("coinbase flags", "UPDATE coin_record SET coinbase = 1 - coinbase WHERE rowid = 9"),
@@ -798,6 +864,19 @@ def test_a_fork_below_blocks_that_are_the_same_is_noticed(tmp_path: Path, has_bl
     with pytest.raises(InvariantError, match="have not got the same coins"):
         activate(path)
     assert rows_of(path)
+
+
+def test_a_view_tells_no_chain(path: Path) -> None:
+    """As one may run for ever."""
+    with MadeNode(path) as node:
+        node.connection.execute(
+            "CREATE VIEW full_blocks(header_hash, height, in_main_chain) AS"
+            " WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i, i, 1 FROM n"
+        )
+    migrate(path)
+    done = activate(path)
+    assert done is not None
+    assert done.digest is not None
 
 
 @pytest.mark.parametrize("is_same_chain", [True, False])

@@ -106,6 +106,7 @@ def indexes_of(path: Path) -> set[str]:
 
 def _fetched(path: Path, select: str) -> list[tuple[Any, ...]]:
     connection = sqlite3.connect(path)
+    connection.text_factory = bytes if select is _ROWS else str  # where a text is no text
     try:
         return connection.execute(select).fetchall()
     finally:
