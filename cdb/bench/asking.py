@@ -123,7 +123,8 @@ def ask_in_turns(
             break
     if not passes[0].names:
         raise NotMeasuredError("the replay has too few coins")
-    return Turns(*passes, geometric_mean(median(each) for each in ratios if each))
+    one, other = passes
+    return Turns(one, other, geometric_mean(median(each) for each in ratios if each))
 
 
 Run = Callable[..., Iterable[Any]]

@@ -111,8 +111,8 @@ BLIND = (
     Mutant(
         "run-checksum-not-compared",
         "native/coin_log/run.cpp",
-        "load<uint64_t>(bytes + 32) == checksum(bytes + kHeadBytes, size - kHeadBytes, name.number);",
-        "size > 0;",
+        "checksum(run.data() + kHeadBytes, run.size() - kHeadBytes, name.number);",
+        "(name.number, load<uint64_t>(run.data() + 32));",
         11,
         "a run that was altered is never used",
         _ONLY,
