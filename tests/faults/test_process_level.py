@@ -17,6 +17,7 @@ pytestmark = pytest.mark.skipif(missing() is not None, reason=str(missing()))
         ("coin_log-process", "kill"),
         ("flat_file-process", "power-ext4"),
         ("rocks_kv-process", "power-strict"),
+        ("lmdb_kv-process", "power-strict"),
     ],
 )
 def test_what_was_flushed_survives_a_kill_and_whole_blocks_a_power_cut(

@@ -441,6 +441,18 @@ class TestDamage:
         with pytest.raises(CorruptDatabaseError, match=wrong):
             list(check(loaded, lambda _: None))
 
+    def test_of_the_first_entry_is_not_the_end_of_the_blocks(self, path: Path) -> None:
+        timestamp = 0x1122334455667788
+        with LmdbKvSchema(path) as schema:
+            schema.accept_block(BlockSpendInfo(1, timestamp, [], [reward(1)]))
+        assert self._change(path, timestamp.to_bytes(8), bytes(8))
+        wrong = r"data\.mdb: an entry of it does not match its checksum; "
+        with (
+            LmdbKvSchema(path, read_only=True) as schema,
+            pytest.raises(CorruptDatabaseError, match=wrong),
+        ):
+            list(schema.blocks())
+
     def test_of_a_key_is_found_by_verify(self, loaded: Path) -> None:
         """A look-up believes that there is no such coin."""
         coin = next(coin for block in CHAIN.blocks for coin in block.confirms)
