@@ -188,6 +188,8 @@ struct okv {
   Status allow_for_late();
   Status remove_unfinished_runs() const;
   std::string manifest_state() const;
+  bool has_tables() const;
+  void leave_sequence_0();
   void release_families();
   // Takes note of how a write ended.
   void written(const Status &status);
@@ -319,6 +321,22 @@ void okv::open(const okv_options &wanted) {
   // A column family is missing, or a file that another one names.
   const bool is_damaged = status.IsInvalidArgument() || status.IsPathNotFound();
   check(is_damaged ? Status::Corruption(status.ToString()) : status);
+  if (!is_read_only_ && has_tables()) leave_sequence_0();
+}
+
+bool okv::has_tables() const {
+  return std::any_of(families_.begin(), families_.end(), [this](ColumnFamilyHandle *family) {
+    rocksdb::ColumnFamilyMetaData data;
+    db_->GetColumnFamilyMetaData(family, &data);
+    return data.file_count > 0;
+  });
+}
+
+// A compaction beside a snapshot of number 0 drops what has that number (facebook/rocksdb#13155),
+// and so have the runs that a new database takes in. From the next number on no snapshot is of 0.
+void okv::leave_sequence_0() {
+  if (db_->GetLatestSequenceNumber() == 0)
+    written(db_->Delete(rocksdb::WriteOptions(), family(0), Slice()));
 }
 
 // Have the last families made where they are missing; or, read_only, do without them. RocksDB
@@ -426,6 +444,7 @@ void okv::ingest(okv_run *const *runs, size_t n_runs) {
   if (arguments.empty()) return;
   written(db_->IngestExternalFiles(arguments));
   ++ingests_;
+  leave_sequence_0();
 }
 
 void okv::get_many(const okv_view *view, uint8_t space, const okv_items &keys, okv_wanted *wanted,

@@ -395,4 +395,13 @@ SEEN = (
         "verify finds secondary keys that the blocks do not make",
         _KV,
     ),
+    Mutant(
+        "kv-snapshots-of-number-0",
+        "native/engines/rocksdb.cpp",
+        "if (db_->GetLatestSequenceNumber() == 0)",
+        "if (is_read_only_)",
+        11,
+        "a merge beside an iterator keeps all coins, those of a database's first runs, too",
+        _KV,
+    ),
 )

@@ -244,6 +244,22 @@ class TestOpening:
             accept_all(schema, sample_chain(30).blocks)
         assert (path / "NEWEST").exists()
 
+    @pytest.mark.parametrize("lost", [[], ["*.log"]])
+    def test_a_merge_beside_an_iterator_keeps_the_coins(self, path: Path, lost: list[str]) -> None:
+        """RocksDB drops rows of sequence number 0 beside a snapshot of that number, which a
+        database with nothing but its first runs has; lost: of one that was written without care."""
+        chain = sample_chain(30)
+        with RocksKvSchema(path, ingest_entries=1) as schema:
+            accept_all(schema, chain.blocks)
+        for pattern in lost:
+            for file in (path / "db").glob(pattern):
+                file.unlink()
+        with RocksKvSchema(path) as schema:
+            states = schema.state_at(chain.newest_index)
+            schema.settle()
+            assert verify(schema) == expected_state(chain.blocks)
+            assert len([*states]) == sum(len(block.confirms) for block in chain.blocks)
+
     @pytest.mark.parametrize("names", [["MANIFEST-*"], ["CURRENT"], ["*.sst"]])
     def test_a_file_cut_anywhere_never_gives_an_older_state(
         self, path: Path, tmp_path: Path, names: list[str]
