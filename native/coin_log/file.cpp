@@ -16,6 +16,8 @@ namespace {
 
 constexpr uint64_t kPageBytes = 4096;
 constexpr uint64_t kSampleBytes = uint64_t{1} << 18;
+// Of what a call asks for Linux reads no more ahead than its setting for the disk, which is this.
+constexpr uint64_t kAheadBytes = uint64_t{128} << 10;
 constexpr size_t kZeroBytes = size_t{1} << 16;
 
 // By samples: to have the kernel look for each page costs more than what that saves. Not at the
@@ -184,8 +186,9 @@ Mapping::Mapping(const File &file, uint64_t n) : data_(nullptr), size_(n) {
 void Mapping::read_ahead(uint64_t begin, uint64_t end) const {
   begin = begin / kPageBytes * kPageBytes;
   end = std::min(end, size_);
-  if (begin < end && !seems_resident(data_ + begin, end - begin))
-    ::madvise(data_ + begin, end - begin, MADV_WILLNEED);
+  if (begin >= end || seems_resident(data_ + begin, end - begin)) return;
+  for (; begin < end; begin += kAheadBytes)
+    ::madvise(data_ + begin, std::min(kAheadBytes, end - begin), MADV_WILLNEED);
 }
 
 void Mapping::release(uint64_t begin, uint64_t end) const {
