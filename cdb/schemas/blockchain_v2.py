@@ -128,13 +128,15 @@ def check(path: Path, progress: Progress) -> Iterator[Damage]:
 
 def _open_own(path: Path, durability: Durability, index_set: str, *, read_only: bool) -> CoinStore:
     with ExitStack() as held:
-        if not read_only:
-            held.callback(Lock(_lock_path(path), path).release)
+        # What lets go of the lock, and may be called again: the first call may be interrupted.
+        release = (lambda: None) if read_only else Lock(_lock_path(path), path).release
+        held.callback(release)
         rows = CoinRows(path, NodeTable(index_set), durability, read_only=read_only)
         with rows.read.reading():
             kind = KeyedStore if has_indexes(rows.connection) else CoinStore
-        release = held.pop_all().close
-        return kind(rows, NodeNames(rows.connection, path), release, read_only=read_only)
+        store = kind(rows, NodeNames(rows.connection, path), release, read_only=read_only)
+        held.pop_all()
+        return store
 
 
 def _open_nodes_own(path: Path) -> NodeFile:
