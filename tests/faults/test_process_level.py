@@ -10,25 +10,25 @@ pytestmark = pytest.mark.skipif(missing() is not None, reason=str(missing()))
 
 
 @pytest.mark.parametrize(
-    ("name", "trial"),
+    ("name", "trial", "most"),
     [
-        ("sqlite_v3-process", "kill"),
-        ("rocks_kv-process", "kill"),
-        ("coin_log-process", "kill"),
-        ("flat_file-process", "power-ext4"),
-        ("rocks_kv-process", "power-strict"),
-        ("lmdb_kv-process", "power-strict"),
+        ("sqlite_v3-process", "kill", 6),
+        ("rocks_kv-process", "kill", 6),
+        ("coin_log-process", "kill", 6),
+        ("flat_file-process", "power-ext4", 6),
+        ("rocks_kv-process", "power-strict", 6),
+        ("lmdb_kv-process", "power-strict", 60),
     ],
 )
 def test_what_was_flushed_survives_a_kill_and_whole_blocks_a_power_cut(
-    name: str, trial: str
+    name: str, trial: str, most: int
 ) -> None:
     spec = all_subjects()[name].spec
     problem = find_schema(spec).missing
     if problem is not None:
         pytest.skip(problem)
     with scratch() as directory:
-        coverage = CATALOGUE[trial].trial(spec, 1, directory, most=6, only=None)
+        coverage = CATALOGUE[trial].trial(spec, 1, directory, most=most, only=None)
     assert coverage.points
 
 
