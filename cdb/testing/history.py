@@ -312,6 +312,18 @@ class HistoryConformance(SchemaTests):
             both.schema = self.open(path, read_only=True)
             both.agree_on_history(ALL)
 
+    def test_what_settles_beside_an_open_iterator_is_still_there(self, path: Path) -> None:
+        """Also what a closed database has of its first writes alone."""
+        chain = sample_chain(20)
+        with self.open(path) as schema:
+            accept_all(schema, chain.blocks)
+        with self.open(path) as schema:
+            opened = _Opened(schema, 1)
+            settle(schema)
+            opened.read_all()
+            coins = {coin.name() for block in chain.blocks for coin in block.confirms}
+            assert {info.coin.name() for info in history_of(schema).state_at(MAX_U32)} == coins
+
     def test_what_is_no_name_or_no_height_is_an_error_at_the_call(self, path: Path) -> None:
         heights: Any = NO_INTEGERS
         with self.open(path) as schema:
