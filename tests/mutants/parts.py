@@ -64,7 +64,7 @@ _UNITS = (
         ("cdb/disk/paths", "cdb/disk/home", "cdb/disk/sharing"),
         "disk/test_own.py test_forks.py test_interrupted.py",
     ),
-    (("cdb/store",), "test_store.py schemas/test_starter.py"),
+    (("cdb/store",), "test_store.py schemas/test_starter.py test_interrupted.py"),
     (("cdb/loader",), "test_loader.py"),
     (("cdb/packed.py",), "test_packed.py"),
     (("cdb/state", "cdb/packed_", "native/scan/state"), "test_state.py test_packed_state.py"),
