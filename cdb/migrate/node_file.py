@@ -71,10 +71,10 @@ def keeper_of(connection: sqlite3.Connection, path: Path) -> Keeper:
     if others := _OURS & tables:
         problem = f"its table {min(others)} has a name that cdb needs; rename it"
         raise WrongDatabaseError(path, problem)
-    if columns != NODE_COLUMNS:
-        more = sorted(columns - NODE_COLUMNS)
+    if columns != NODE_COLUMNS.keys():
+        more = sorted(columns - NODE_COLUMNS.keys())
         problem = "has a column that no node has" if more else "lacks a column"
-        which = [*more, *sorted(NODE_COLUMNS - columns)][0]
+        which = [*more, *sorted(NODE_COLUMNS.keys() - columns)][0]
         raise WrongDatabaseError(path, f"its table {COIN_TABLE} {problem}, {which}")
     indexes = {name for _, name, *_ in connection.execute(f"PRAGMA main.index_list({COIN_TABLE})")}
     lacking = sorted(NODE_INDEXES.keys() - indexes)

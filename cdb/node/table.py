@@ -36,15 +36,16 @@ UNSPENT = 0
 UNSPENT_LIKE_PARENT = -1
 
 NODE_COLUMNS = {
-    "coin_name",
-    "confirmed_index",
-    "spent_index",
-    "coinbase",
-    "puzzle_hash",
-    "coin_parent",
-    "amount",
-    "timestamp",
+    "coin_name": "blob PRIMARY KEY",
+    "confirmed_index": "bigint",
+    "spent_index": "bigint",
+    "coinbase": "int",
+    "puzzle_hash": "blob",
+    "coin_parent": "blob",
+    "amount": "blob",
+    "timestamp": "bigint",
 }
+"""Of a node's coin table, in its order, with their types."""
 NODE_INDEXES = {
     "coin_confirmed_index": "confirmed_index",
     "coin_spent_index": "spent_index",
@@ -56,15 +57,8 @@ NODE_INDEXES = {
 
 def create_coin_table(table: str = COIN_TABLE) -> str:
     """SQL that makes a node's coin table."""
-    return f"""CREATE TABLE IF NOT EXISTS {table}(
-        coin_name blob PRIMARY KEY,
-        confirmed_index bigint,
-        spent_index bigint,
-        coinbase int,
-        puzzle_hash blob,
-        coin_parent blob,
-        amount blob,
-        timestamp bigint)"""
+    columns = ",".join(f"\n        {name} {kind}" for name, kind in NODE_COLUMNS.items())
+    return f"CREATE TABLE IF NOT EXISTS {table}({columns})"
 
 
 def create_index(name: str, table: str = COIN_TABLE) -> str:

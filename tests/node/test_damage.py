@@ -19,6 +19,7 @@ import pytest
 from cdb.blocks import BlockSpendInfo
 from cdb.coins import Coin, CoinInfo, bytes32
 from cdb.errors import CorruptDatabaseError, DatabaseError
+from cdb.node.table import NODE_COLUMNS
 from cdb.schemas import Schema, find_schema, open_schema
 
 if TYPE_CHECKING:
@@ -27,16 +28,6 @@ if TYPE_CHECKING:
 PAGE_BYTES = 4096
 FLIPS = 12
 INTERIOR, LEAF = 5, 13
-COLUMNS = (
-    "coin_name",
-    "confirmed_index",
-    "spent_index",
-    "coinbase",
-    "puzzle_hash",
-    "coin_parent",
-    "amount",
-    "timestamp",
-)
 NAMED_BY_HASH = ("coin_name", "puzzle_hash", "coin_parent", "amount")
 UNNOTICED = ("confirmed_index", "spent_index", "timestamp")
 FIXED_SIZES = {0: 0, 5: 6, 6: 8, 7: 8, 8: 0, 9: 0}
@@ -100,7 +91,7 @@ def spans_of_page(data: bytes, start: int) -> Iterator[Span]:
         yield Span("record header", header, header + header_bytes)
         value = header + header_bytes
         name = data[value : value + 32]
-        for column in COLUMNS:
+        for column in NODE_COLUMNS:
             serial_type, at = varint(data, at)
             yield Span(column, value, value + size_of(serial_type), name)
             value += size_of(serial_type)
