@@ -14,12 +14,14 @@ In the last two nothing keeps a writer from coming, so every read finds out whet
 that is not in WAL mode is opened with mode=ro.
 """
 
+import os
 import sqlite3
 import struct
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Self
+from typing import NamedTuple, Self
+from weakref import finalize
 
 from cdb.disk.paths import own
 from cdb.errors import (
@@ -31,6 +33,7 @@ from cdb.errors import (
 )
 from cdb.rows.sqlite import Tables, check_tables, open_uri, sqlite_errors, stored_data
 
+_DIRECTORY = os.O_DIRECTORY | getattr(os, "O_PATH", os.O_RDONLY)
 _WAL_MODE_OFFSET = 18
 _WAL_MODE = 2
 _WAL_HEADER = struct.Struct(">8I")
@@ -62,7 +65,8 @@ class Snapshot:
     def __init__(self, path: Path, tables: Tables) -> None:
         self._path = path
         with storage_errors(path):
-            self._state = _state(path)
+            self._files = _Files(path)
+            self._state = self._files.state()
             parameters = _parameters(path)
         try:
             self.connection = _begun(path, parameters, tables)
@@ -71,7 +75,7 @@ class Snapshot:
                 raise
             # So no writer is alive, who would have made it; SQLite has tried to.
             with storage_errors(path):
-                self._state = _state(path)
+                self._state = self._files.state()
                 parameters = _parameters_alone(path)
             self.connection = _begun(path, parameters, tables)
         self._needs_check = parameters != "mode=ro"
@@ -80,8 +84,9 @@ class Snapshot:
     def reading(self) -> Iterator[None]:
         """Read in this block; its errors are stored_data's.
 
-        Raises StorageError if a writer has come since the snapshot was made: what was read may be
-        mixed then, and what looks like damage need not be any.
+        Raises StorageError if a writer has come since the snapshot was made, or if the file was
+        removed or replaced: what was read may be mixed then, and what looks like damage need not be
+        any. Where its directory was moved, it goes on.
         """
         try:
             with stored_data(self._path):
@@ -96,9 +101,18 @@ class Snapshot:
         self.connection.close()
 
     def _check_unchanged(self) -> None:
-        if self._needs_check and _state(self._path) != self._state:
+        if not self._needs_check:
+            return
+        with storage_errors(self._path):
+            state = self._files.state()
+        if state == self._state:
+            return
+        file, before = state[0], self._state[0]
+        if file is None or before is None or file.inode != before.inode:
+            problem = "it was removed or replaced while it was read; open it again"
+        else:
             problem = "another program began to write to it while it was read; read it again"
-            raise StorageError(self._path, problem)
+        raise StorageError(self._path, problem)
 
     def __del__(self) -> None:
         # An iteration that is never begun never ends either.
@@ -156,17 +170,35 @@ def _in_wal_mode(path: Path) -> bool:
         return file.read(1) == bytes([_WAL_MODE])
 
 
-def _state(path: Path) -> list[tuple[int, int, int] | None]:
-    """What a writer could not leave as it is: the files' identities, times and sizes."""
-    return [_stamp(file) for file in (path, _beside(path, "-wal"), _beside(path, "-shm"))]
+class _Stamp(NamedTuple):
+    """What a writer could not leave as it is of a file."""
+
+    inode: int
+    changed_ns: int
+    n_bytes: int
 
 
-def _stamp(path: Path) -> tuple[int, int, int] | None:
-    try:
-        status = path.stat()
-    except FileNotFoundError:
-        return None
-    return status.st_ino, status.st_mtime_ns, status.st_size
+class _Files:
+    """An SQLite file and those beside it, wherever their directory is moved to."""
+
+    def __init__(self, path: Path) -> None:
+        self._names = [each.name for each in (path, _beside(path, "-wal"), _beside(path, "-shm"))]
+        try:
+            self._directory = os.open(path.parent, _DIRECTORY)
+        except (FileNotFoundError, NotADirectoryError):
+            raise DatabaseNotFoundError(path, "no database is here") from None
+        finalize(self, os.close, self._directory)
+
+    def state(self) -> list[_Stamp | None]:
+        """Of the file, its -wal and its -shm; None for one that is not there. Raises OSError."""
+        return [self._stamp(name) for name in self._names]
+
+    def _stamp(self, name: str) -> _Stamp | None:
+        try:
+            status = os.stat(name, dir_fd=self._directory)
+        except FileNotFoundError:
+            return None
+        return _Stamp(status.st_ino, status.st_mtime_ns, status.st_size)
 
 
 def _beside(path: Path, suffix: str) -> Path:

@@ -10,6 +10,7 @@ Where it has packed forms, too (HistoryPacked), those are held to the same.
 
 import tracemalloc
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import cache, partial
@@ -24,7 +25,7 @@ from hypothesis.stateful import precondition, rule
 
 from cdb.blocks import BlockSpendInfo, canonical
 from cdb.coins import MAX_U32, Coin, CoinInfo, bytes32
-from cdb.errors import DatabaseClosedError, UnknownCoinError
+from cdb.errors import DatabaseClosedError, DuplicateCoinError, UnknownCoinError
 from cdb.loader import accept
 from cdb.packed import PackedBlocks
 from cdb.schemas import HistorySchema, Schema, history_of
@@ -60,6 +61,7 @@ N_READERS = 2
 LEAST_READS = 3
 N_OPEN = 64
 MANY_BLOCKS = 20
+REFUSED_COINS, REFUSALS = 600, 6
 SCAN_BYTES = 24 * 2**20
 EDGE_HEIGHTS = [
     edge + step
@@ -267,6 +269,31 @@ class HistoryConformance(SchemaTests):
             for each in (opened, more):
                 each.read_all()
 
+    @pytest.mark.parametrize("n_read", [0, 1])
+    @pytest.mark.parametrize("empty", [[], [3]])
+    def test_iterators_are_snapshots_where_another_branch_has_their_coins(
+        self, path: Path, empty: list[int], n_read: int
+    ) -> None:
+        """What is in memory when they begin are blocks without coins, or nothing at all."""
+        coins = [reward(1, n) for n in range(6)]
+        names = [coin.name() for coin in coins]
+        others = [reward(1, n) for n in range(50, 74)]
+        with self.open(path) as schema:
+            schema.accept_block(BlockSpendInfo(1, 0, [], coins))
+            schema.accept_block(BlockSpendInfo(2, 0, names[1:], [reward(2)]))
+            settle(schema)
+            for index in empty:
+                schema.accept_block(BlockSpendInfo(index, 0, [], []))
+            opened = _Opened(schema, n_read)
+            if empty:
+                schema.rewind_to_block_index(2)
+            else:
+                schema.rewind_to_block_index(0)
+                schema.accept_block(BlockSpendInfo(1, 7, [], [*others[:8], *coins[:3]]))
+                schema.accept_block(BlockSpendInfo(2, 7, [], [*others[8:16], *coins[3:]]))
+            schema.accept_block(BlockSpendInfo(3, 7, names[:1], others[16:]))
+            opened.read_all()
+
     def test_many_iterators_are_open_at_once(self, path: Path) -> None:
         chain = sample_chain(30)
         with self.open(path) as schema:
@@ -353,6 +380,25 @@ class HistoryConformance(SchemaTests):
             write_beside_readers(schema, chain, readers, LEAST_READS)
             model = _model(chain)
             check_history(schema, model, chain.names, Random(1), 3)  # noqa: S311
+
+    def test_readers_beside_refusals_see_nothing_of_these(self, path: Path) -> None:
+        """Blocks that confirm anew what was spent before, while each is being looked at."""
+        blocks, _ = _masses(REFUSED_COINS)
+        again = PackedBlocks.of([BlockSpendInfo(9, 0, [], blocks[0].confirms)])
+        with self.open(path) as schema, ThreadPoolExecutor(1) as thread:
+            accept(schema, PackedBlocks.of(blocks))
+            settle(schema)
+            expected = list(_model(Chain.of(blocks)).versions(2, 2))
+
+            def write() -> None:
+                for _ in range(REFUSALS):
+                    with pytest.raises(DuplicateCoinError):
+                        _give(schema, again)
+
+            writing = thread.submit(write)
+            while not writing.done():
+                assert list(history_of(schema).versions(2, 2)) == expected
+            writing.result()
 
     def test_masses_of_coins_in_a_block(self, path: Path) -> None:
         many = self.at_most(self.many)
@@ -513,6 +559,12 @@ class _States:
 
     def _check(self, infos: list[CoinInfo], expected: list[CoinInfo]) -> None:
         assert in_one_order(infos) == in_one_order(expected), "a state of two moments"
+
+
+def _give(schema: Schema, blocks: PackedBlocks) -> None:
+    """Have them accepted, and what a pack has deferred said."""
+    accept(schema, blocks)
+    schema.flush()
 
 
 def _with_some_of(taken: BlockSpendInfo, block: BlockSpendInfo, chain: Chain) -> BlockSpendInfo:

@@ -1,7 +1,10 @@
 """What a schema promises of openings with read_only; where it takes no such option, nothing."""
 
-from contextlib import suppress
+import re
+import shutil
+from collections.abc import Callable, Mapping
 from fnmatch import fnmatch
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -24,6 +27,7 @@ from cdb.testing.side_by_side import settle
 TAKEN_AWAY = (DatabaseClosedError, StorageError)
 N_SHOWN, N_KEPT = 20, 5
 """How many blocks are there when a reader comes, and how many a rewind leaves of them later."""
+TOLD = re.compile("rewound|removed|replaced|began to write|a writer that came later")
 
 
 class ReadOnlyTests(SchemaTests):
@@ -100,6 +104,30 @@ class ReadOnlyTests(SchemaTests):
                 accept_all(writer, chain.blocks[N_SHOWN:])
             _check_moment(reader, shown)
 
+    def test_opened_read_only_it_outlives_its_directory(self, path: Path) -> None:
+        """It shows its moment, or says what others have done, and never calls that damage."""
+        self._skip_without_read_only()
+        chain = sample_chain()
+        shown = expected_state(chain.blocks)
+        for fate, is_sound in FATES.items():
+            place = path.parent / fate.__name__ / "place"
+            place.mkdir(parents=True)
+            with self.open(place / "database") as schema:
+                accept_all(schema, chain.blocks)
+            with RemoteSchema(self.spec(), place / "database", read_only=True) as reader:
+                fate(place, self._open_and_write)
+                told = _told(partial(reader.do, verify), shown)
+            assert TOLD.search(told) if told else True, f"{fate.__name__}: {told}"
+            assert not told or not is_sound, f"{fate.__name__}: what is sound can be read: {told}"
+
+    def _open_and_write(self, path: Path) -> None:
+        """Take blocks away, and have others in their places."""
+        kept = sample_chain().up_to(sample_chain().blocks[N_KEPT].index)
+        with self.open(path) as schema:
+            schema.rewind_to_block_index(kept.newest_index)
+            accept_all(schema, [block_at(kept.newest_index + n, n) for n in range(1, N_SHOWN)])
+            settle(schema)
+
     def _skip_without_read_only(self) -> None:
         schema = type(self).schema
         factory = find_schema(schema).factory if isinstance(schema, str) else schema
@@ -122,6 +150,42 @@ class ReadOnlyTests(SchemaTests):
         }
 
 
+def _told(read: Callable[[], StateSummary], shown: StateSummary) -> str:
+    """Why it shows nothing; "" where it shows its moment."""
+    try:
+        found = read()
+    except TAKEN_AWAY as error:
+        return error.problem
+    assert found == shown, "it shows another moment than that of its opening"
+    return ""
+
+
+def _moved(place: Path, write: Callable[[Path], None]) -> None:
+    place.rename(place.with_name("elsewhere"))
+
+
+def _moved_and_written(place: Path, write: Callable[[Path], None]) -> None:
+    write(place.rename(place.with_name("elsewhere")) / "database")
+
+
+def _removed(place: Path, write: Callable[[Path], None]) -> None:
+    shutil.rmtree(place)
+
+
+def _replaced(place: Path, write: Callable[[Path], None]) -> None:
+    place.rename(place.with_name("elsewhere"))
+    place.mkdir()
+    write(place / "database")
+
+
+FATES: Mapping[Callable[[Path, Callable[[Path], None]], None], bool] = {
+    _moved: True,
+    _moved_and_written: False,
+    _removed: False,
+    _replaced: True,
+}
+"""What becomes of a directory, and whether who has its files open must be able to go on."""
+
+
 def _check_moment(reader: RemoteSchema, shown: StateSummary) -> None:
-    with suppress(*TAKEN_AWAY):
-        assert reader.do(verify) == shown, "it shows another moment than that of its opening"
+    _told(partial(reader.do, verify), shown)

@@ -59,16 +59,10 @@ void take(const cdb::OwnedBlocks &blocks, uint64_t *indices, uint64_t *timestamp
   copy(blocks.names, names);
 }
 
-// Calls body. What it reads, or can't make sense of, counts for nothing where the one who writes
-// has rewound.
+// Calls body. What it reads counts for nothing where the one who writes has rewound.
 template <typename Body>
 void unless_rewound(const Store &store, Body body) {
-  try {
-    body();
-  } catch (const cdb::Failure &) {
-    store.check_not_rewound();
-    throw;
-  }
+  body();
   store.check_not_rewound();
 }
 

@@ -5,7 +5,7 @@
 namespace cdb::coin_log {
 
 Database::Database(const char *path, const cdb_coin_log_options &options) {
-  const Directory directory{path};
+  const Directory directory(path);
   lost_ = directory.lost;
   with_readable_mappings(
       *lost_, [&] { opening_ = std::make_unique<Opening>(directory, options, access_, readers_); });

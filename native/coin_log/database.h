@@ -18,7 +18,13 @@ class Database {
   template <typename Body>
   void read(Body body) {
     const Reading reading(access_);
-    with_readable_mappings(*lost_, [&] { body(static_cast<const Store &>(opened())); });
+    const Store &store = opened();
+    try {
+      with_readable_mappings(*lost_, [&] { body(store); });
+    } catch (const Failure &failure) {
+      store.check_undisturbed(failure);
+      throw;
+    }
   }
   // The same, with everything verified.
   template <typename Body>

@@ -38,7 +38,47 @@ int flags_of(Open mode) {
   return O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_CREAT | (mode == Open::kReplace ? O_TRUNC : 0);
 }
 
+#ifdef O_PATH
+constexpr int kDirectoryFlags = O_PATH | O_DIRECTORY | O_CLOEXEC;
+#else
+constexpr int kDirectoryFlags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
+#endif
+
+int opened_directory(const std::string &path) {
+  const int descriptor = ::open(path.c_str(), kDirectoryFlags);
+  if (descriptor < 0) throw_errno("", errno);
+  return descriptor;
+}
+
+// "": the database's own.
+int opened_folder(const Directory &directory, const std::string &name) {
+  const int descriptor = ::openat(directory.descriptor(), name.empty() ? "." : name.c_str(),
+                                  O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+  if (descriptor < 0) throw_errno(name, errno);
+  return descriptor;
+}
+
+bool is_same_file(const struct stat &one, const struct stat &other) {
+  return one.st_dev == other.st_dev && one.st_ino == other.st_ino;
+}
+
 }  // namespace
+
+Directory::Directory(const std::string &path)
+    : path_(path), descriptor_(new int(opened_directory(path)), [](const int *descriptor) {
+        ::close(*descriptor);
+        delete descriptor;
+      }) {}
+
+std::string Directory::fate() const {
+  struct stat here, there;
+  if (::fstat(descriptor(), &here) != 0) throw_errno("", errno);
+  const bool is_there = ::stat(path_.c_str(), &there) == 0;
+  if (is_there && is_same_file(here, there)) return "";
+  const std::string fate =
+      here.st_nlink == 0 ? "its directory was removed" : "its directory was moved";
+  return is_there ? fate + ", and another is in its place" : fate;
+}
 
 void throw_errno(const std::string &file, int number) {
   const bool full = number == ENOSPC || number == EDQUOT;
@@ -51,7 +91,7 @@ void throw_errno(const std::string &file, int number) {
 File::File(const Directory &directory, const std::string &name, Open mode)
     : name_(name),
       lost_(directory.lost),
-      descriptor_(::open(directory.full(name).c_str(), flags_of(mode), 0644)) {
+      descriptor_(::openat(directory.descriptor(), name.c_str(), flags_of(mode), 0644)) {
   if (descriptor_ < 0) throw_errno(name, errno);
 }
 
@@ -61,6 +101,13 @@ uint64_t File::size() const {
   struct stat status;
   if (::fstat(descriptor_, &status) != 0) throw_errno(name_, errno);
   return static_cast<uint64_t>(status.st_size);
+}
+
+bool File::is_in(const Directory &directory) const {
+  struct stat mine, named;
+  if (::fstat(descriptor_, &mine) != 0) throw_errno(name_, errno);
+  return ::fstatat(directory.descriptor(), name_.c_str(), &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+         is_same_file(mine, named);
 }
 
 void File::read(uint8_t *to, size_t n, uint64_t offset) const {
@@ -117,26 +164,25 @@ void File::erase_from(uint64_t offset) {
 
 bool exists(const Directory &directory, const std::string &name) {
   struct stat status;
-  if (::stat(directory.full(name).c_str(), &status) == 0) return true;
+  if (::fstatat(directory.descriptor(), name.c_str(), &status, 0) == 0) return true;
   if (errno == ENOENT) return false;
   throw_errno(name, errno);
 }
 
 void remove_file(const Directory &directory, const std::string &name) {
-  if (::unlink(directory.full(name).c_str()) != 0 && errno != ENOENT) throw_errno(name, errno);
+  if (::unlinkat(directory.descriptor(), name.c_str(), 0) != 0 && errno != ENOENT)
+    throw_errno(name, errno);
 }
 
 void sync_directory(const Directory &directory, const std::string &name) {
-  const int descriptor =
-      ::open(directory.full(name).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-  if (descriptor < 0) throw_errno(name, errno);
+  const int descriptor = opened_folder(directory, name);
   const int failed = ::fsync(descriptor) == 0 ? 0 : errno;
   ::close(descriptor);
   if (failed != 0) throw_errno(name, failed);
 }
 
 void make_directory(const Directory &directory, const std::string &name) {
-  if (::mkdir(directory.full(name).c_str(), 0755) == 0)
+  if (::mkdirat(directory.descriptor(), name.c_str(), 0755) == 0)
     sync_directory(directory, "");
   else if (errno != EEXIST)
     throw_errno(name, errno);
@@ -144,8 +190,13 @@ void make_directory(const Directory &directory, const std::string &name) {
 
 std::vector<std::string> list_directory(const Directory &directory, const std::string &name) {
   std::vector<std::string> names;
-  DIR *const stream = ::opendir(directory.full(name).c_str());
-  if (stream == nullptr) throw_errno(name, errno);
+  const int descriptor = opened_folder(directory, name);
+  DIR *const stream = ::fdopendir(descriptor);
+  if (stream == nullptr) {
+    const int failed = errno;
+    ::close(descriptor);
+    throw_errno(name, failed);
+  }
   while (const dirent *entry = ::readdir(stream)) names.emplace_back(entry->d_name);
   ::closedir(stream);
   return names;
@@ -168,7 +219,8 @@ void replace_whole(const Directory &directory, const std::string &folder, const 
     file.write(bytes.data(), bytes.size(), 0);
     file.sync();
   }
-  if (::rename(directory.full(unfinished).c_str(), directory.full(path).c_str()) != 0)
+  if (::renameat(directory.descriptor(), unfinished.c_str(), directory.descriptor(),
+                 path.c_str()) != 0)
     throw_errno(path, errno);
   sync_directory(directory, folder);
 }

@@ -10,11 +10,21 @@
 
 namespace cdb::coin_log {
 
-// Where the database is: failures name files relative to it.
-struct Directory {
-  std::string path;
+// Where the database is: failures name files relative to it. Its files are its own also when it is
+// moved, or removed, and when another one has come to its path.
+class Directory {
+ public:
+  explicit Directory(const std::string &path);
+
+  int descriptor() const { return *descriptor_; }
+  // What others have done with it since; "" where its path leads to it still.
+  std::string fate() const;
+
   std::shared_ptr<LostPages> lost = std::make_shared<LostPages>();  // of all mappings of its files
-  std::string full(const std::string &file) const { return path + "/" + file; }
+
+ private:
+  std::string path_;
+  std::shared_ptr<const int> descriptor_;
 };
 
 // kReplace: created, or emptied.
@@ -33,6 +43,8 @@ class File {
   int descriptor() const { return descriptor_; }
   const std::shared_ptr<LostPages> &lost() const { return lost_; }
   uint64_t size() const;
+  // Whether it is the file that has its name now.
+  bool is_in(const Directory &directory) const;
   void read(uint8_t *to, size_t n, uint64_t offset) const;
   void write(const uint8_t *from, size_t n, uint64_t offset);
   void sync();

@@ -66,6 +66,13 @@ void Log::read_head() {
   key_ = load<uint64_t>(head.data() + 8);
 }
 
+bool Log::is_itself() const {
+  Bytes head(kLogHeadBytes);
+  if (file_.size() < end_) return false;
+  file_.read(head.data(), head.size(), 0);
+  return load<uint64_t>(head.data() + 8) == key_;
+}
+
 void Log::map_up_to(uint64_t offset) {
   if (mapping_ != nullptr && offset <= mapping_->size()) return;
   uint64_t size = kSmallestMapping;

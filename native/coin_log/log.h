@@ -36,6 +36,11 @@ class Log {
   uint64_t end() const { return end_; }
   void set_end(uint64_t end) { end_ = end; }
   uint64_t file_bytes() const { return file_.size(); }
+  // Whether the directory has this file, or another in its place, or none. To one that has no name
+  // nobody comes to write.
+  bool is_in_place() const { return file_.is_in(directory_); }
+  // Whether it begins as it did when it was opened, and is as long: no writer changes that.
+  bool is_itself() const;
 
   // Write bytes behind the end. They are in the file, and may be read, when settle() has returned.
   void append(Bytes bytes);

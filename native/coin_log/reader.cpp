@@ -27,7 +27,6 @@ void Reader::next(const Store &store, uint64_t max_coins) {
       if (coins + blocks_.indices.size() >= max_coins) break;
     }
   } catch (const Failure &) {
-    store.check_not_rewound();
     if (blocks_.indices.empty()) throw;
   }
   store.check_not_rewound();

@@ -12,6 +12,8 @@ size_t n_runs(const State &state) {
   return n;
 }
 
+Failure disturbed(const std::string &how) { return {CDB_REWOUND, "", how, "open it again"}; }
+
 }  // namespace
 
 Store::Store(const Directory &directory, const cdb_coin_log_options &options, Access &access,
@@ -45,8 +47,22 @@ void Store::check_not_rewound() const {
   if (!is_read_only() || options_.before_damage != 0) return;
   const uint32_t epoch = checkpoints_.manifest().epoch;
   Manifest now = checkpoints_.manifest();
-  if (read_manifest(directory_, &now) && now.epoch != epoch_on_opening_ && now.epoch != epoch)
-    throw Failure(CDB_REWOUND, "", "the one who writes has rewound it", "open it again");
+  if (!read_manifest(directory_, &now) || now.epoch == epoch_on_opening_ || now.epoch == epoch)
+    return;
+  if (!state_.log.is_in_place()) return;  // it is another one's manifest
+  const std::string fate = directory_.fate();
+  throw disturbed("the one who writes has rewound it" + (fate.empty() ? fate : ", and " + fate));
+}
+
+void Store::check_undisturbed(const Failure &failure) const {
+  if (!is_read_only() || options_.before_damage != 0) return;
+  if (failure.status() != CDB_CORRUPT && failure.status() != CDB_IO) return;
+  if (!state_.log.is_in_place()) {
+    const std::string fate = directory_.fate();
+    throw disturbed(fate.empty() ? "its log was removed or replaced" : fate);
+  }
+  if (!state_.log.is_itself()) throw disturbed("its log was overwritten");
+  check_not_rewound();
 }
 
 void Store::sync_log() {

@@ -43,6 +43,9 @@ class Store {
   bool is_read_only() const { return options_.read_only != 0; }
   // Throws when the one who writes has rewound since this was opened.
   void check_not_rewound() const;
+  // A read has failed. Throws what others have done to the files since these were opened, if that
+  // is why.
+  void check_undisturbed(const Failure &failure) const;
   // With options.before_damage: where the log is damaged, if it is.
   const std::optional<Failure> &damage() const { return damage_; }
 

@@ -410,6 +410,7 @@ void Database::begin_rewind(int64_t newest) {
     const int64_t kept = store_->begin_rewind(std::max(newest, int64_t{-1}));
     const Change change(access_);
     store_->set_rewinding(kept);
+    pending_.begin_branch();
     visible_ = kept;
   });
 }

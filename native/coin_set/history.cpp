@@ -52,7 +52,7 @@ void Moment::read_older(const std::vector<Asked> &names, cdb_coin_info *infos) c
   uint64_t probes = 0;
   for (const Asked &each : names) {
     const PendingCoin *const coin = coins_->find(each.name, &probes);
-    if (coin != nullptr && coin->is_confirmed)
+    if (coin != nullptr && coin->is_confirmed && int64_t{coin->confirmed_index} <= newest_)
       take({}, {each.tag, coin->confirmed_index, coin->position});
     else
       stored.push_back(each);

@@ -1,7 +1,8 @@
 // Coins as they were: all of them as of a block, or what each block of a range has made of them.
 //
-// Each is of one moment: the engine's of then, and, in front of it, what was in memory then. Blocks
-// in memory only grow, and of a coin there no more counts than the moment's newest block tells.
+// Each is of one moment: the engine's of then, and, in front of it, what was in memory then. That
+// only grows, also by blocks that are being examined, and nothing of it counts but what blocks up
+// to the moment's newest one have done.
 #pragma once
 
 #include "cursor.h"

@@ -250,4 +250,10 @@ void Pending::drop_indexed_coins() {
   if (keys_) keys_->clear();
 }
 
+// Where nothing is in memory readers share what is empty, and would take the branch for theirs.
+void Pending::begin_branch() {
+  drop_committed_blocks();
+  drop_indexed_coins();
+}
+
 }  // namespace cdb::coin_set

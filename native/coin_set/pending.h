@@ -62,7 +62,7 @@ struct PendingBlock {
 };
 
 // Blocks that are not committed. Who reads them goes on with these when they are, and new ones come
-// to others.
+// to others. While somebody else has them, they only grow, upwards: what was there stays as it was.
 struct PendingBlocks {
   std::vector<PendingBlock> blocks;
   std::vector<uint8_t> spends;
@@ -74,7 +74,7 @@ struct PendingBlocks {
 };
 
 // Coins that are not indexed. Who reads them goes on with these when they are, and new ones come to
-// others.
+// others. While somebody else has them, only blocks above those that he sees add coins and spends.
 struct PendingCoins : WithConfirms<PendingCoin> {
   NameTable table;
 
@@ -119,6 +119,8 @@ class Pending {
   void keep(size_t n_blocks, size_t n_coins, int64_t newest);
   void drop_committed_blocks();
   void drop_indexed_coins();
+  // Other blocks come in the place of some that readers see. All must be committed and indexed.
+  void begin_branch();
 
  private:
   bool confirm(const uint8_t *name, uint64_t hash, const PendingCoin &fields);

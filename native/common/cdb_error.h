@@ -25,7 +25,7 @@ typedef enum {
   CDB_TAKEN_BACK, /* blocks that were accepted on trust, and not acknowledged, are gone */
   CDB_UNVERIFIED, /* something was accepted on trust, and is not verified yet */
   CDB_CLOSED,     /* it was closed, or a write failed */
-  CDB_REWOUND,    /* opened for reading, and the writer has rewound since */
+  CDB_REWOUND,    /* opened for reading, and rewound or replaced since */
   CDB_LIMIT,      /* one of the engine's limits is reached */
   CDB_INVALID,    /* the caller broke the contract */
   CDB_NO_MEMORY,

@@ -58,8 +58,9 @@ class Kept {
 // it, nobody keeps anything, and the first writer ends it.
 class Seen {
  public:
-  explicit Seen(const std::string &directory) : path_(directory + "/" + kReadersFile) {
-    if (is_there()) readers_.emplace(path_, O_RDONLY, kReadersFile).lock(LOCK_SH);
+  explicit Seen(const std::string &directory) : directory_(directory, O_RDONLY | O_DIRECTORY, "") {
+    const std::string path = directory + "/" + kReadersFile;
+    if (find().has_value()) readers_.emplace(path, O_RDONLY, kReadersFile).lock(LOCK_SH);
     since_ = since();
   }
   // What was read before counts only if it was kept until now.
@@ -71,20 +72,26 @@ class Seen {
   }
 
  private:
-  bool is_there() const { return ::access(path_.c_str(), F_OK) == 0; }
-  bool is_the_same() const {
-    struct stat ours, theirs;
-    return ::fstat(readers_->descriptor(), &ours) == 0 && ::stat(path_.c_str(), &theirs) == 0 &&
-           ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino;
+  // The file that the next writer takes, wherever the directory is now.
+  std::optional<struct stat> find() const {
+    struct stat found;
+    if (::fstatat(directory_.descriptor(), kReadersFile, &found, 0) != 0) return std::nullopt;
+    return found;
+  }
+  bool is_ours(const struct stat &found) const {
+    struct stat ours;
+    return ::fstat(readers_->descriptor(), &ours) == 0 && ours.st_dev == found.st_dev &&
+           ours.st_ino == found.st_ino;
   }
   uint64_t since() const {
-    if (!readers_.has_value()) return is_there() ? UINT64_MAX : 0;
-    if (!is_the_same()) return UINT64_MAX;  // a writer can't know that it is locked
+    const std::optional<struct stat> found = find();
+    if (!readers_.has_value()) return found ? UINT64_MAX : 0;
+    if (found && !is_ours(*found)) return UINT64_MAX;  // a writer can't know that ours is locked
     uint64_t since = 0;
     return ::pread(readers_->descriptor(), &since, sizeof since, 0) == sizeof since ? since : 0;
   }
 
-  const std::string path_;
+  const FileLock directory_;  // which is not locked
   std::optional<FileLock> readers_;
   uint64_t since_;
 };

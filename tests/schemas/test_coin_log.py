@@ -1369,6 +1369,87 @@ def test_a_reader_of_a_rewind_that_a_crash_cut_short_is_told_of_no_other_one(
             verify(reader)
 
 
+def replace_log(path: Path, other: Path) -> None:
+    (other / "log").replace(path / "log")
+    shutil.copytree(other / "derived", path / "derived", dirs_exist_ok=True)
+
+
+def overwrite(path: Path, other: Path) -> None:
+    shutil.copytree(other, path, dirs_exist_ok=True)
+
+
+def remove_and_replace(path: Path, other: Path) -> None:
+    shutil.rmtree(path)
+    other.rename(path)
+
+
+def move_and_rewind(path: Path, other: Path) -> None:
+    path.rename(path.with_name("moved"))
+    other.rename(path)
+    with open_small(path.with_name("moved")) as schema:
+        schema.rewind_to_block_index(3)
+        accept_all(schema, [BlockSpendInfo(n, 9, [], [reward(n, 99)]) for n in range(4, 60)])
+
+
+@pytest.mark.parametrize(
+    ("happens", "told"),
+    [
+        (replace_log, None),
+        (remove_and_replace, None),
+        (overwrite, "its log was overwritten; open it again"),
+        (
+            move_and_rewind,
+            "the one who writes has rewound it, and its directory was moved, and another is in its"
+            " place; open it again",
+        ),
+    ],
+)
+def test_a_reader_says_what_others_have_done_to_the_files(
+    path: Path, chain: Chain, happens: Callable[[Path, Path], None], told: str | None
+) -> None:
+    other = path.with_name("other")
+    with open_small(path) as schema, open_small(other) as another:
+        accept_all(schema, chain.blocks)
+        accept_all(another, [BlockSpendInfo(n, 9, [], [reward(n, 99)]) for n in range(4, 60)])
+        another.rewind_to_block_index(50)
+    with open_small(path, read_only=True) as reader:
+        opened = reader.blocks()
+        happens(path, other)
+        if told is None:
+            assert verify(reader) == expected_state(chain.blocks)
+            assert list(opened) == [canonical(block) for block in chain.blocks]
+            return
+        for read in (
+            lambda: verify(reader),
+            lambda: list(opened),
+            lambda: reader.coin_infos_for_coin_names(chain.names),
+            lambda: reader.block_info_for_block_index(chain.newest_index),
+            lambda: list(reader.state_at(chain.newest_index)),
+            lambda: list(reader.versions(0, chain.newest_index)),
+        ):
+            with pytest.raises(DatabaseClosedError) as error:
+                read()
+            assert str(error.value) == f"{path}: {told}"
+
+
+def test_a_writer_goes_on_where_its_directory_was_moved(path: Path, chain: Chain) -> None:
+    """And does nothing to the database that has its place now."""
+    moved = path.with_name("moved")
+    with open_small(path) as schema:
+        accept_all(schema, chain.blocks[:9])
+        path.rename(moved)
+        with open_small(path) as another:
+            accept_all(another, chain.blocks[:1])
+            before = contents(path)
+            accept_all(schema, chain.blocks[9:])
+            schema.rewind_to_block_index(chain.blocks[-2].index)
+            schema.accept_block(chain.blocks[-1])
+            assert contents(path) == before
+    for where, blocks in ((moved, chain.blocks), (path, chain.blocks[:1])):
+        with open_small(where) as schema:
+            assert verify(schema) == expected_state(blocks)
+
+
 def test_iterations_keep_what_rewinds_take(path: Path) -> None:
     chain = sample_chain(40)
     expected = [canonical(block) for block in chain.blocks]
