@@ -1,6 +1,5 @@
 """What a schema promises of openings with read_only; where it takes no such option, nothing."""
 
-import re
 import shutil
 from collections.abc import Callable, Mapping
 from fnmatch import fnmatch
@@ -10,9 +9,7 @@ from pathlib import Path
 import pytest
 
 from cdb.errors import (
-    DatabaseClosedError,
     DatabaseNotFoundError,
-    StorageError,
     UnsupportedError,
 )
 from cdb.packed import PackedBlocks
@@ -22,12 +19,11 @@ from cdb.state import StateSummary, verify
 from cdb.testing.base import SchemaTests, accept_all, block_at, expected_state
 from cdb.testing.chains import sample_chain
 from cdb.testing.faults.remote import RemoteSchema
+from cdb.testing.held import TAKEN_AWAY, TOLD
 from cdb.testing.side_by_side import settle
 
-TAKEN_AWAY = (DatabaseClosedError, StorageError)
 N_SHOWN, N_KEPT = 20, 5
 """How many blocks are there when a reader comes, and how many a rewind leaves of them later."""
-TOLD = re.compile("rewound|removed|replaced|began to write|a writer that came later")
 
 
 class ReadOnlyTests(SchemaTests):

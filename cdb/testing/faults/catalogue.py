@@ -18,6 +18,7 @@ from cdb.testing.faults.memory_slope import memory_slope
 from cdb.testing.faults.memory_slope import missing as memory_missing
 from cdb.testing.faults.power import cut_power
 from cdb.testing.faults.random_walk import walk
+from cdb.testing.faults.readers import readers
 from cdb.testing.faults.real_cuts import GROUNDS, cut_really
 from cdb.testing.faults.reopened import ENDS, cut_after_reopening
 from cdb.testing.faults.rivals import rivals
@@ -93,6 +94,7 @@ CATALOGUE: Mapping[str, Kind] = {
     "kill-load": Kind("SIGKILL at any moment of a load", kill_load, 1, _anywhere),
     "attack": Kind("a peer that means harm: crafted coins, in masses", attack, 0, _anywhere),
     "walk": Kind("a long random walk, with kills, beside the model", walk, 60, _anywhere),
+    "readers": Kind("readers that stay open, beside the model", readers, 0, _anywhere),
     "replay": Kind("a long replay ends in the model's state", long_replay, 100, _anywhere),
     "hostile": Kind("a byte of the text that is loaded is bad", hostile, 10, _anywhere),
     "beside": Kind("readers in threads and processes beside a writer", beside, 2, _anywhere),

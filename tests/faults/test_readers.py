@@ -1,0 +1,49 @@
+"""Readers that stay open show their own moment, whatever comes; a short dose of a long walk.
+
+`cdb soak --trial readers --hours 1` takes longer ones.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from cdb.schemas import find_schema
+from cdb.schemas.registry import OWN_SCHEMAS, layout_names
+from cdb.testing.faults import BrokenPromiseError
+from cdb.testing.faults.readers import readers
+from cdb.testing.plugin import FAULT_COVERAGE
+from tests.schemas import broken_history
+
+STEPS, SEED = 100, 7
+"""This walk finds what coin sets share with readers where a rewind leaves it to the writer, too."""
+KEYED = ("cdb.testing.faults.keyed:COIN_LOG", "cdb.testing.faults.keyed:ROCKS_KV")
+SPECS = [find_schema(name).small or name for name in (*OWN_SCHEMAS, *layout_names())]
+
+
+@pytest.mark.parametrize(
+    "spec", [*(spec for spec in SPECS if find_schema(spec).keeps_contract), *KEYED]
+)
+def test_each_shows_its_own_moment(
+    spec: str, tmp_path: Path, record_property: Callable[[str, object], None]
+) -> None:
+    if find_schema(spec).missing is not None:
+        pytest.skip(str(find_schema(spec).missing))
+    coverage = readers(spec, SEED, tmp_path, most=STEPS)
+    assert coverage.found["held"] + coverage.found["held on little"] > STEPS // 10
+    record_property(FAULT_COVERAGE, str(coverage))
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        broken_history.ReadsLive,
+        broken_history.BeginsLate,
+        broken_history.ReadsUnspentLive,
+        broken_history.KeepsVersionsOfRewound,
+    ],
+)
+def test_who_shows_another_is_caught(broken: type, tmp_path: Path) -> None:
+    spec = f"{broken.__module__}:{broken.__name__}"
+    with pytest.raises(BrokenPromiseError, match=r"of two moments|lacks what|another moment"):
+        readers(spec, SEED, tmp_path, most=4 * STEPS)
