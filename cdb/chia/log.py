@@ -13,7 +13,7 @@ from cdb.disk.files import fsync_dir, fsync_file
 from cdb.disk.paths import own
 from cdb.errors import BlockError, CorruptDatabaseError, WrongDatabaseError, storage_errors
 from cdb.node.table import LOG_SUFFIX
-from cdb.packed import PackedBlocks, pack_unnamed
+from cdb.packed import PackedBlocks
 from cdb.packed_state import check_canonical
 from cdb.schemas.protocol import AcceptsPacked, QueriesPacked, ReadsPacked, Schema
 
@@ -126,8 +126,7 @@ def root_of(path: Path) -> Tip:
 
 def block_of(log: Log, height: int) -> Block:
     """The block at a height, where there is one."""
-    block = log.block_info_for_block_index(height)
-    return Block.of_packed(pack_unnamed([] if block is None else [block]))
+    return next(Block.each_of(log.blocks_packed(height)))
 
 
 def sync_wal(file: Path | None) -> None:

@@ -16,7 +16,7 @@ from chia.full_node import coin_store as chia_coin_store
 from chia.types.mempool_item import UnspentLineageInfo
 from chia_rs import Coin, CoinRecord, CoinState
 
-from cdb.chia import convert, marked_table
+from cdb.chia import convert, marked_table, worker
 from cdb.chia.follower import Follower
 from cdb.chia.marked_table import Changes, Marked
 from cdb.chia.opening import follower_of
@@ -24,7 +24,6 @@ from cdb.chia.operation import Block
 from cdb.chia.questions import ANY, UNSPENT, changes_above, lineages, n_unspent, page
 from cdb.chia.rules import check, merged
 from cdb.chia.signatures import check_signatures
-from cdb.chia.worker import SMALL_COINS
 from cdb.coin_query import COIN_BYTES, MAX_INDEX, CoinKey, CoinQuery
 from cdb.coins import MAX_U64, NAME_BYTES
 from cdb.packed import Packed
@@ -318,11 +317,11 @@ class CoinStore:
         if query.key is CoinKey.NAME:
             return await read(lambda view: make(view.coins_packed(query)), n_values)
         few = query
-        if query.limit is None or query.limit > SMALL_COINS:
-            few = replace(query, limit=SMALL_COINS + 1)
-        if n_values <= SMALL_COINS:
+        if query.limit is None or query.limit > worker.SMALL_COINS:
+            few = replace(query, limit=worker.SMALL_COINS + 1)
+        if n_values <= worker.SMALL_COINS:
             coins = await read(lambda view: view.coins_packed(few), n_values)
-            if few is query or len(coins) <= SMALL_COINS * COIN_BYTES:
+            if few is query or len(coins) <= worker.SMALL_COINS * COIN_BYTES:
                 return make(coins)
         return await read(lambda view: make(view.coins_packed(query)), _MAX_ITEMS)
 

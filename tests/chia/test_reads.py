@@ -122,6 +122,23 @@ async def test_marks_that_are_lost_are_made_again(tmp_path: Path) -> None:
         assert connection.execute("SELECT * FROM cdb_marked").fetchall() == before != []
 
 
+async def test_a_rollback_makes_no_objects_of_what_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def makes_objects(log: Log, block_index: int) -> None:
+        raise AssertionError(block_index)
+
+    monkeypatch.setattr(Log, "block_info_for_block_index", makes_objects)
+    async with opened(tmp_path / "node.sqlite") as node:
+        for height in range(1, 5):
+            await node.block(height)
+        await node.store.rollback_to_block(3)
+        async with node.wrapper.writer():
+            await node.store.rollback_to_block(2)
+            await node.block(3)
+        assert len(await node.store.get_coins_added_at_height(3)) == 2
+
+
 @asynccontextmanager
 async def peers_ask(
     node: Node, monkeypatch: pytest.MonkeyPatch
