@@ -110,8 +110,9 @@ class Chain:
         """Many coins of one puzzle hash, of a parent that the block spends."""
         _, parent, _ = self._random.choice(made.additions)
         puzzle = self._random.choice(PUZZLES)
-        dust = [Coin(parent.parent_coin_info, puzzle, 1_000 + n) for n in range(40)]
-        made.additions += [(coin.name(), coin, False) for coin in dust]
+        dust = {Coin(parent.parent_coin_info, puzzle, 1_000 + n) for n in range(40)}
+        dust -= {coin for _, coin, _ in made.additions}  # dust that is spent may come again
+        made.additions += [(coin.name(), coin, False) for coin in sorted(dust, key=bytes)]
 
     def _spend(self, made: Made, name: bytes, puzzle: bytes, amount: int) -> None:
         """Spend a coin, recreate it or not, and perhaps spend its child in the same block."""
