@@ -99,7 +99,9 @@ def n_unspent(view: QueriesPacked) -> int:
 def _unspent(view: QueriesPacked) -> Iterator[Packed]:
     """All unspent coins, of so many heights at a time."""
     first = 0
-    while following := view.coins_packed(CoinQuery(confirmed=(first, MAX_U32), limit=1)):
+    while following := view.coins_packed(
+        CoinQuery(confirmed=(first, MAX_U32), limit=1, any_of_block=True)
+    ):
         [coin] = coin_rows(following)
         first = coin[CONFIRMED] + _COUNTED_HEIGHTS
         heights = (coin[CONFIRMED], first - 1)

@@ -283,12 +283,24 @@ class CoinStore:
             least_amount=min_amount,
             by_change=True,
             limit=max_items + 1,
+            any_of_block=True,
         )
-        # Hints first: those that are seen belong to coins that the log has by the next line.
+        before = self._follower.n_begun
         names = await self._hinted(puzzle_hashes) if include_hinted else b""
-        asked = partial(page, query=query, names=names)
-        in_steps = bool(names)
-        return await self._follower.read(self.db_wrapper, asked, _MAX_ITEMS, in_steps=in_steps)
+        while True:
+            found = await self._follower.read(
+                self.db_wrapper,
+                partial(page, query=query, names=names),
+                _MAX_ITEMS,
+                in_steps=bool(names),
+            )
+            if not include_hinted or self._follower.n_begun == before:
+                return found
+            # Coins may have come behind the hints that were read: theirs have to be among them.
+            before, former = self._follower.n_begun, names
+            names = await self._hinted(puzzle_hashes)
+            if names == former:
+                return found
 
     async def get_unspent_lineage_info_for_puzzle_hash(
         self, puzzle_hash: bytes
@@ -311,7 +323,8 @@ class CoinStore:
         return await self._answer(query, convert.states)
 
     async def _answer(self, query: CoinQuery, make: Callable[[Packed], list[T]]) -> list[T]:
-        """The coins of a query, on the loop where they turn out to be few."""
+        """The coins of a query, on the loop where they turn out to be few, in any order."""
+        query = replace(query, any_of_block=True)
         read = partial(self._follower.read, self.db_wrapper)
         n_values = len(query.values) // NAME_BYTES
         if query.key is CoinKey.NAME:

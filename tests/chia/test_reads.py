@@ -17,6 +17,7 @@ from chia_rs import Coin
 from chia_rs.sized_bytes import bytes32
 from chia_rs.sized_ints import uint64
 
+from cdb.chia import CoinStore
 from cdb.coin_log.binding import CoinLog
 from cdb.coin_query import COIN_BYTES, CoinKey, CoinQuery
 from cdb.coins import NAME_BYTES
@@ -227,6 +228,32 @@ async def test_an_answer_is_of_one_moment(tmp_path: Path, monkeypatch: pytest.Mo
             hinted.name(): 3,
             child(second).name(): None,
         }
+
+
+async def test_coins_come_with_their_hints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also those of a block, and of the hints with it, that come when hints were read."""
+    hinted, hinted_of = child(FIRST, OTHER), CoinStore._hinted
+    async with opened(tmp_path / "node.sqlite") as node:
+        hints = await HintStore.create(node.wrapper)
+        await node.block(1, [], [FIRST])
+
+        async def arrive() -> None:
+            async with node.wrapper.writer():
+                await node.block(2, [FIRST], [child(FIRST), hinted])
+                await hints.add_hints([(hinted.name(), SINGLETON)])
+
+        arriving = [arrive]
+
+        async def between(store: CoinStore, values: list[bytes]) -> bytes:
+            names = await hinted_of(store, values)
+            while arriving:
+                await asyncio.create_task(arriving.pop()())
+            return names
+
+        monkeypatch.setattr(CoinStore, "_hinted", between)
+        states, _ = await node.store.batch_coin_states_by_puzzle_hashes([SINGLETON])
+        found = {state.coin.name() for state in states}
+        assert found == {FIRST.name(), child(FIRST).name(), hinted.name()}
 
 
 async def test_no_read_sees_a_reorg_half_done(
