@@ -167,20 +167,22 @@ class Size:
         self.spent_hash = self.hash(b"of spent coins")
         self.hint = self.hash(b"a hint")
         self.dusty, self.busy = self.hash(b"a singleton's"), self.hash(b"of marked coins")
-        payer, launcher = (Coin(self.hash(word), self.hash(word), 1) for word in (b"pay", b"run"))
+        payer, other, launcher = (
+            Coin(self.hash(word), self.hash(word), 1) for word in (b"pay", b"more", b"run")
+        )
         first = Coin(launcher.name(), self.dusty, 1)
-        busy = [self._coin(payer, self.busy, each) for each in range(n)]
+        busy = [self._coin(other, self.busy, each) for each in range(n)]
         self.parent = payer.name()
         self.coins = [self._coin(payer, self.puzzle_hash, each) for each in range(n)]
-        self.spent = [self._coin(payer, self.spent_hash, each) for each in range(n)]
-        dust = [self._coin(payer, self.dusty, 2 + each) for each in range(DUST * n)]
+        self.spent = [self._coin(other, self.spent_hash, each) for each in range(n)]
+        dust = [self._coin(other, self.dusty, 2 + each) for each in range(DUST * n)]
         self.names = [coin.name() for coin in self.coins]
         self.hashes = [self.puzzle_hash, *(self.hash(b"no coin's %d" % n) for n in range(1, n))]
         self.added, self.removed = self._first + 2, self._first + 4
         parts = [dust[at : at + _BLOCK_COINS] for at in range(0, len(dust), _BLOCK_COINS)]
         again = [self._coin(coin, self.busy, coin.amount) for coin in busy]
         self._blocks = [
-            self._block(0, [payer, launcher], []),
+            self._block(0, [payer, other, launcher], []),
             self._block(1, [first, *busy], [launcher]),
             self._block(2, self.coins, [payer]),
             self._block(3, self.spent, []),
