@@ -47,7 +47,9 @@ class CoinQuery:
     values: of 32 bytes each, without gaps. Ranges include both their ends. A coin that is unspent
     has the spent index 0: (0, 0) are the unspent ones, and (1, MAX_INDEX) the spent ones.
     changed_from: only coins whose confirmed or spent index is as high.
-    by_change: the order; see the module. limit: the first so many in it; None: all.
+    by_change: the order; see the module. limit: the first so many in it; None: all. any_of_block:
+    those of a block may come in any order, and of the block that the limit is in any ones may: a
+    store need not compute the names of all others in it. It may do as without.
     """
 
     key: CoinKey = CoinKey.NONE
@@ -58,6 +60,7 @@ class CoinQuery:
     least_amount: int = 0
     by_change: bool = False
     limit: int | None = None
+    any_of_block: bool = False
 
     def checked(self) -> "CoinQuery":
         """The same with values that nobody changes and numbers in range.
@@ -82,6 +85,7 @@ class CoinQuery:
             _clamped(least_amount, MAX_U64),
             bool(self.by_change),
             None if limit is None else _clamped(limit, MAX_U64 - 1),
+            bool(self.any_of_block),
         )
 
     def separate_values(self) -> set[bytes]:
@@ -103,6 +107,7 @@ def ask_natively(engine: NativeEngine, path: Path, handle: Any, query: CoinQuery
     asked.first_spent, asked.last_spent = query.spent
     asked.changed_from, asked.least_amount = query.changed_from, query.least_amount
     asked.limit = MAX_U64 if query.limit is None else query.limit
+    asked.any_of_block = query.any_of_block
     values, count = ffi.from_buffer(query.values), ffi.new("size_t *")
     arguments = handle, asked, values, len(query.values) // NAME_BYTES, count
     take, end = (getattr(native.lib, f"{engine.prefix}answer_{step}") for step in ("take", "end"))

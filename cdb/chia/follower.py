@@ -11,13 +11,15 @@ import shutil
 import sqlite3
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from time import monotonic
 from typing import Any, TypeVar
 
-from cdb.chia import ops_table
+from cdb.chia import marked_table, ops_table
 from cdb.chia.keeping import are_kept
 from cdb.chia.log import Log, apply, block_of, tip_up_to
+from cdb.chia.marked_table import Changes
 from cdb.chia.operation import Block, Effect, Operation, Tip, effect_of
 from cdb.chia.overlay import Overlay, View
 from cdb.chia.worker import Worker
@@ -28,11 +30,19 @@ T = TypeVar("T")
 
 FLUSH_OPERATIONS = 64
 FLUSH_SECONDS = 5.0
+READERS = 4
+"""As many as DBWrapper2 has connections for them."""
+_TRIES = 3
+"""So often a read begins beside the blocks, before one that they change is made in turn with them.
+"""
 _NOT_COMMITTED = -1
 
 
 class Follower:
     """The coins of one DBWrapper2: the log, and what it has not seen yet.
+
+    Blocks and what they need have a thread of their own, and what others ask has others: a block
+    waits for no call of a peer, but for the one query of the log that is under way.
 
     file: the SQLite file; None for one in memory, whose log lies in a directory that goes with it.
     All methods are for the event loop's thread. They take the wrapper, which they do not keep: when
@@ -47,11 +57,14 @@ class Follower:
         self._file = file
         self._look = None if file is None else _looking_at(file)
         self._worker = Worker()
+        self._readers = Worker(READERS, "cdb-reads")
         self._staged: list[Operation] = []
         self._overlay: Overlay | None = None
         self._settling: asyncio.Task[None] | None = None
         self._behind: asyncio.Task[None] | None = None
         self._log_tip = tip_up_to(log, log_path, MAX_U32)
+        self.n_begun = self._n_rewound = 0
+        """Effects that were begun to be applied, and those of them that take blocks away."""
         self._flushed = operations[-1].number
         self._deleted = -1
         self._next = self._flushed + 1
@@ -67,10 +80,44 @@ class Follower:
                 return await self._own_view(wrapper._write_connection)
         return self._log
 
-    async def read(self, call: Callable[[], T], n_coins: int) -> T:
-        """What a call gives that reads so many coins of a view."""
+    async def read(
+        self,
+        wrapper: Any,
+        question: Callable[[View], T],
+        n_coins: int,
+        *,
+        in_steps: bool = False,
+    ) -> T:
+        """What a question gives about coins as the task that asks has to see them, as of a moment.
+
+        n_coins: how many it reads. in_steps: by more than one query. It is asked beside the blocks,
+        and again where they have changed what it saw.
+        """
+        view = await self.view(wrapper)
+        for _ in range(_TRIES):
+            if view is not self._log:
+                break  # the writer's own
+            before = self._changes(in_steps=in_steps)
+            answer = await self._run(self._readers, partial(question, view), n_coins)
+            if self._changes(in_steps=in_steps) == before:
+                return answer
+            view = await self.view(wrapper)
+        return await self.in_turn(partial(question, view), n_coins)
+
+    async def in_turn(self, call: Callable[[], T], n_coins: int) -> T:
+        """What a call gives that reads so many coins of a view, in turn with the blocks."""
+        return await self._run(self._worker, call, n_coins)
+
+    async def _run(self, worker: Worker, call: Callable[[], T], n_coins: int) -> T:
         self._check_open()
-        return await self._worker.run(call, n_coins)
+        if self._worker.is_idle or self._readers.is_idle:
+            return await worker.run(call, n_coins)
+        # Who reads now may wait for one who waits to change the log: not on the loop.
+        return await worker.outcome(call)
+
+    def _changes(self, *, in_steps: bool) -> int:
+        """How often what a read sees has changed. One query sees all of a block, or nothing."""
+        return self.n_begun if in_steps else self._n_rewound
 
     def newest(self, view: View) -> Tip:
         """The newest block of a view that has coins."""
@@ -89,12 +136,14 @@ class Follower:
         view: View,
         height: int,
         block: Block | None,
+        marked: Changes,
     ) -> None:
         """Go back to below a height, and add a block there or none, in the writer's transaction.
 
-        view: the writer's, as it is now. Cancelled or not, the row decides: the operation is here
-        before SQLite may have it.
+        view: the writer's, as it is now. marked: the coins that this marks, and others. Cancelled
+        or not, the row decides: the operation is here before SQLite may have it.
         """
+        await marked_table.add(connection, marked.added)
         operation = Operation(self._next, height, self._tip_below(view, height), block)
         self._next += 1
         self._staged.append(operation)
@@ -103,6 +152,7 @@ class Follower:
         try:
             await ops_table.insert(connection, operation)
             await self._delete_flushed(connection)
+            await marked_table.take_away(connection, marked.gone)
         finally:
             if self._file is None:
                 self._settle_behind(wrapper)
@@ -128,6 +178,7 @@ class Follower:
 
     def end(self) -> None:
         """Begin to close the log. What it has not seen yet is applied on opening."""
+        self._readers.end()
         self._worker.end(self._close)
 
     def close(self) -> None:
@@ -136,6 +187,7 @@ class Follower:
         self._worker.join()
 
     def _close(self) -> None:
+        self._readers.join()
         if self._look is not None:
             self._look.close()
         with suppress(CdbError):  # nobody is there to be told, and the rows are
@@ -178,7 +230,10 @@ class Follower:
         effect = effect_of(operations)
         n_coins = sum(block.n_coins for block in effect.blocks)
         rewinds = self._log_tip.height >= effect.height
-        if self._worker.is_small(n_coins) and self._worker.is_idle and not rewinds:
+        self.n_begun += 1
+        self._n_rewound += rewinds
+        is_idle = self._worker.is_idle and self._readers.is_idle
+        if self._worker.is_small(n_coins) and is_idle and not rewinds:
             self._worker.timed(lambda: self._apply(effect))
             self._note(operations)
         else:

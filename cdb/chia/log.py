@@ -13,7 +13,7 @@ from cdb.disk.files import fsync_dir, fsync_file
 from cdb.disk.paths import own
 from cdb.errors import BlockError, CorruptDatabaseError, WrongDatabaseError, storage_errors
 from cdb.node.table import LOG_SUFFIX
-from cdb.packed import PackedBlocks, pack_unnamed
+from cdb.packed import PackedBlocks
 from cdb.packed_state import check_canonical
 from cdb.schemas.protocol import AcceptsPacked, QueriesPacked, ReadsPacked, Schema
 
@@ -66,7 +66,8 @@ def fitting_effect(log: Log, path: Path, file: Path | None, rows: list[Operation
     if not rows:
         raise WrongDatabaseError(file or path, "its table cdb_ops is empty", RESTORE)
     effect = effect_of(rows)
-    unknown = CoinQuery(confirmed=(effect.tip.height + 1, max(0, effect.height - 1)), limit=1)
+    between = (effect.tip.height + 1, max(0, effect.height - 1))
+    unknown = CoinQuery(confirmed=between, limit=1, any_of_block=True)
     for coin in coin_rows(log.coins_packed(unknown)):
         effect = replace(effect, height=coin[CONFIRMED])
     found = tip_up_to(log, path, effect.height - 1)
@@ -126,8 +127,7 @@ def root_of(path: Path) -> Tip:
 
 def block_of(log: Log, height: int) -> Block:
     """The block at a height, where there is one."""
-    block = log.block_info_for_block_index(height)
-    return Block.of_packed(pack_unnamed([] if block is None else [block]))
+    return next(Block.each_of(log.blocks_packed(height)))
 
 
 def sync_wal(file: Path | None) -> None:
@@ -140,7 +140,8 @@ def sync_wal(file: Path | None) -> None:
 
 
 def _has_coins(log: Log, first: int, last: int) -> bool:
-    return bool(log.coins_packed(CoinQuery(confirmed=(first, last), limit=1)))
+    any_one = CoinQuery(confirmed=(first, last), limit=1, any_of_block=True)
+    return bool(log.coins_packed(any_one))
 
 
 def _difference(file: Path | None, wanted: Tip, found: Tip) -> str:

@@ -10,10 +10,12 @@ from pathlib import Path
 from typing import Any, TypeVar
 from weakref import WeakValueDictionary, finalize
 
-from cdb.chia import ops_table
+from cdb.chia import marked_table, ops_table
 from cdb.chia.follower import Follower
 from cdb.chia.log import RESTORE, Log, catch_up, log_path_of, root_of, sync_wal
+from cdb.chia.marked_table import Marked
 from cdb.chia.operation import Operation
+from cdb.chia.questions import all_marked
 from cdb.disk.paths import located
 from cdb.durability import Durability
 from cdb.errors import WrongDatabaseError
@@ -61,6 +63,8 @@ async def follower_of(wrapper: Any, *, interlock: bool) -> Follower:
         try:
             rows = await _rows(connection, log, log_path, file, is_new=is_new)
             await _in_thread(partial(catch_up, log, log_path, file, rows))
+            if not await marked_table.is_there(connection):
+                await marked_table.create(connection, await _in_thread(partial(_marked, log)))
             if interlock:
                 await ops_table.mark(connection)
         except BaseException:
@@ -112,6 +116,11 @@ def _log_at(log_path: Path, file: Path | None) -> Log:
 def _remove(log_path: Path, file: Path | None) -> None:
     if file is None:
         shutil.rmtree(log_path.parent, ignore_errors=True)
+
+
+def _marked(log: Log) -> list[Marked]:
+    """The coins of a log that may be fast-forwarded. They are few, of however many."""
+    return [each for part in all_marked(log) for each in part]
 
 
 async def _in_thread(call: Callable[[], T]) -> T:

@@ -1,7 +1,7 @@
 """Questions about coins that take more than one query, or more than a list of them to answer."""
 
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import chain
 from struct import iter_unpack, unpack
@@ -9,6 +9,7 @@ from struct import iter_unpack, unpack
 from chia_rs import CoinRecord, CoinState
 
 from cdb.chia import convert
+from cdb.chia.marked_table import Changes, Marked
 from cdb.chia.rows import AMOUNT, CONFIRMED, NAME, PARENT, PUZZLE_HASH, Row, coin_rows
 from cdb.coin_query import COIN_BYTES, MAX_INDEX, CoinKey, CoinQuery
 from cdb.coins import MAX_U32, NAME_BYTES, is_reward
@@ -42,46 +43,69 @@ def page(view: QueriesPacked, query: CoinQuery, names: bytes) -> tuple[list[Coin
     return convert.states(coins[: COIN_BYTES * bisect_left(changes, following)]), following
 
 
-def lineages(view: QueriesPacked, puzzle_hash: bytes) -> list[tuple[bytes, bytes, bytes]]:
-    """The names of coins of a puzzle hash that could be fast-forwarded, their parents', and theirs.
+def lineages(view: QueriesPacked, names: bytes) -> list[tuple[bytes, bytes, bytes]]:
+    """Those of some coins that may be fast-forwarded; the names of each, its parent, and theirs.
 
     Such a coin is unspent and no reward, and its parent, which is spent, has the same puzzle hash
     and amount.
     """
-    query = CoinQuery(CoinKey.PUZZLE_HASH, convert.joined([puzzle_hash]), spent=UNSPENT)
-    coins = [row for row in coin_rows(view.coins_packed(query)) if not is_reward(row[PARENT])]
-    if not coins:
-        return []
-    names = convert.by_name([row[PARENT] for row in coins], spent=(1, MAX_INDEX))
-    parents = {row[NAME]: row for row in coin_rows(view.coins_packed(names))}
+    unspent = view.coins_packed(CoinQuery(CoinKey.NAME, names, spent=UNSPENT))
     return [
-        (row[NAME], row[PARENT], parents[row[PARENT]][PARENT])
-        for row in coins
-        if row[PARENT] in parents and _is_same(row, parents[row[PARENT]])
+        (row[NAME], row[PARENT], parent[PARENT])
+        for row, parent in _recreated(view, coin_rows(unspent))
     ]
 
 
-def changes_above(view: QueriesPacked, height: int) -> dict[bytes, CoinRecord]:
-    """By name, what a rollback makes of the coins of the blocks at a height and above."""
+def marked(view: QueriesPacked, coins: Packed) -> list[Marked]:
+    """Those of some coins that chia marks as soon as they are unspent: see lineages()."""
+    return [(row[PUZZLE_HASH], row[NAME]) for row, _ in _recreated(view, coin_rows(coins))]
+
+
+def all_marked(view: QueriesPacked) -> Iterator[list[Marked]]:
+    """All of the unspent ones, part by part. It goes over all unspent coins."""
+    return (marked(view, coins) for coins in _unspent(view))
+
+
+def _recreated(view: QueriesPacked, coins: Iterable[Row]) -> Iterator[tuple[Row, Row]]:
+    """Those of some coins that are their spent parent again, each with that."""
+    rows = [row for row in coins if not is_reward(row[PARENT])]
+    names = convert.by_name([row[PARENT] for row in rows], spent=(1, MAX_INDEX))
+    parents = {row[NAME]: row for row in coin_rows(view.coins_packed(names))}
+    for row in rows:
+        parent = parents.get(row[PARENT])
+        if parent is not None and _is_same(row, parent):
+            yield row, parent
+
+
+def changes_above(view: QueriesPacked, height: int) -> tuple[dict[bytes, CoinRecord], Changes]:
+    """What a rollback makes of the coins of the blocks at a height and above, by name; and which
+    coins it marks, and which it takes away."""
     new = view.coins_packed(CoinQuery(confirmed=(height, MAX_U32)))
     spent = view.coins_packed(CoinQuery(confirmed=(0, height - 1), spent=(height, MAX_U32)))
-    return {
+    records = {
         name: record
         for coins in (new, spent)
         for name, record in convert.rolled_back(coins, height)
     }
+    gone = [(row[PUZZLE_HASH], row[NAME]) for row in coin_rows(new)]
+    return records, Changes(marked(view, spent), gone)
 
 
 def n_unspent(view: QueriesPacked) -> int:
-    """How many coins are unspent, counted by so many heights at a time."""
-    count = first = 0
-    while following := view.coins_packed(CoinQuery(confirmed=(first, MAX_U32), limit=1)):
+    """How many coins are unspent."""
+    return sum(len(coins) // COIN_BYTES for coins in _unspent(view))
+
+
+def _unspent(view: QueriesPacked) -> Iterator[Packed]:
+    """All unspent coins, of so many heights at a time."""
+    first = 0
+    while following := view.coins_packed(
+        CoinQuery(confirmed=(first, MAX_U32), limit=1, any_of_block=True)
+    ):
         [coin] = coin_rows(following)
         first = coin[CONFIRMED] + _COUNTED_HEIGHTS
         heights = (coin[CONFIRMED], first - 1)
-        unspent = view.coins_packed(CoinQuery(confirmed=heights, spent=UNSPENT))
-        count += len(unspent) // COIN_BYTES
-    return count
+        yield view.coins_packed(CoinQuery(confirmed=heights, spent=UNSPENT))
 
 
 def _is_same(coin: Row, parent: Row) -> bool:

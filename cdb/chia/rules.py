@@ -1,27 +1,31 @@
 """What chia's coin store refuses of a block, with chia's own errors."""
 
 import sqlite3
+from struct import iter_unpack
 
+from cdb.chia.marked_table import Marked
 from cdb.chia.operation import Block
 from cdb.chia.overlay import View
 from cdb.coins import NAME_BYTES
 from cdb.packed import CONFIRM_BYTES, INFO_BYTES
 
+_PUZZLE_HASH = f"32x32s{INFO_BYTES - 64}x"
+"""Of a packed info."""
 _WORD = 4
 _SPENT_WORD = INFO_BYTES // _WORD - 1
 """Where a packed info has its spent index."""
 
 
-def check(view: View, block: Block, n_removals: int) -> None:
+def check(view: View, block: Block, n_removals: int) -> list[Marked]:
     """Raise what chia does for a block that a view's coins don't allow, after one look-up of all.
 
-    sqlite3.IntegrityError if a coin is there already, or twice in the block; ValueError if one that
-    it spends is missing, spent, or named twice. n_removals: how many were asked for, which may be
-    more than the block's.
+    Gives the coins of the view that the block spends. Raises sqlite3.IntegrityError if a coin is
+    there already, or twice in the block; ValueError if one that it spends is missing, spent, or
+    named twice. n_removals: how many were asked for, which may be more than the block's.
     """
     names, spends = _separate(block.names), set(_separate(block.spends))
     own = set(names)
-    outside = spends - own
+    outside = [*(spends - own)]
     infos, found = view.coin_infos_packed(b"".join([block.names, *outside]))
     if len(own) != len(names) or any(found[: len(names)]):
         raise sqlite3.IntegrityError("UNIQUE constraint failed: coin_record.coin_name")
@@ -31,6 +35,10 @@ def check(view: View, block: Block, n_removals: int) -> None:
     if n_unspent != n_removals:
         problem = f"total updates {n_unspent} expected {n_removals}"
         raise ValueError(f"Invalid operation to set spent, {problem}")
+    puzzle_hashes = iter_unpack(_PUZZLE_HASH, memoryview(infos)[len(names) * INFO_BYTES :])
+    return [
+        (puzzle_hash, name) for (puzzle_hash,), name in zip(puzzle_hashes, outside, strict=True)
+    ]
 
 
 def merged(one: Block, other: Block) -> Block:

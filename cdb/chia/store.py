@@ -16,18 +16,17 @@ from chia.full_node import coin_store as chia_coin_store
 from chia.types.mempool_item import UnspentLineageInfo
 from chia_rs import Coin, CoinRecord, CoinState
 
-from cdb.chia import convert
+from cdb.chia import convert, marked_table, worker
 from cdb.chia.follower import Follower
+from cdb.chia.marked_table import Changes, Marked
 from cdb.chia.opening import follower_of
 from cdb.chia.operation import Block
 from cdb.chia.questions import ANY, UNSPENT, changes_above, lineages, n_unspent, page
 from cdb.chia.rules import check, merged
 from cdb.chia.signatures import check_signatures
-from cdb.chia.worker import SMALL_COINS
 from cdb.coin_query import COIN_BYTES, MAX_INDEX, CoinKey, CoinQuery
 from cdb.coins import MAX_U64, NAME_BYTES
 from cdb.packed import Packed
-from cdb.schemas.protocol import QueriesPacked
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -74,7 +73,11 @@ class CoinStore:
         _assert(n_rewards == 0 if height == 0 else n_rewards >= 2)
         _assert(not tx_removals or height > 0)
         coins = [*included_reward_coins, *(coin for _, coin, _ in tx_additions)]
-        await self._add(height, timestamp, b"".join(sorted(map(bytes, coins))), tx_removals)
+        marked = [
+            (bytes(coin.puzzle_hash), bytes(name)) for name, coin, same in tx_additions if same
+        ]
+        confirms = b"".join(sorted(map(bytes, coins)))
+        await self._add(height, timestamp, confirms, tx_removals, marked)
         seconds = monotonic() - started
         log.log(
             logging.WARNING if seconds > _SLOW_BLOCK_SECONDS else logging.DEBUG,
@@ -94,14 +97,23 @@ class CoinStore:
             if self._follower.newest(view).height <= block_index:
                 return {}
             above = max(0, int(block_index) + 1)
-            changes = await self._follower.read(partial(changes_above, view, above), _MAX_ITEMS)
-            await self._follower.stage(self.db_wrapper, connection, view, above, None)
-        return changes
+            asked = partial(changes_above, view, above)
+            records, marked = await self._follower.in_turn(asked, _MAX_ITEMS)
+            await self._follower.stage(self.db_wrapper, connection, view, above, None, marked)
+        return records
 
     async def _add(
-        self, height: int, timestamp: int | None, confirms: bytes, spends: list[bytes]
+        self,
+        height: int,
+        timestamp: int | None,
+        confirms: bytes,
+        spends: list[bytes],
+        marked: Collection[Marked] = (),
     ) -> None:
-        """Add a block above the newest one, or more to that; timestamp: None if it has one."""
+        """Add a block above the newest one, or more to that; timestamp: None if it has one.
+
+        marked: those of its coins that are their parent again.
+        """
         if not 0 <= height <= MAX_INDEX or not 0 <= (timestamp or 0) <= MAX_U64:
             raise ValueError(f"a block at height {height} with timestamp {timestamp} can't be kept")
         async with self.db_wrapper.writer_maybe_transaction() as connection:
@@ -115,16 +127,20 @@ class CoinStore:
                 timestamp = former.timestamp if former is not None else 0
             block = Block(int(height), int(timestamp), convert.joined(sorted(spends)), confirms)
             checking = partial(check, view, block, len(spends))
-            await self._follower.read(checking, block.n_coins)
+            spent = await self._follower.in_turn(checking, block.n_coins)
+            own_spends = {*spends} if marked else ()
+            changes = Changes([each for each in marked if each[1] not in own_spends], spent)
             if former is not None:
                 block = merged(former, block)
-            await self._follower.stage(self.db_wrapper, connection, view, block.height, block)
+            await self._follower.stage(
+                self.db_wrapper, connection, view, block.height, block, changes
+            )
 
     # Reading
 
     async def num_unspent(self) -> int:
         """The number of unspent coins. It goes over all of them."""
-        return await self._ask(n_unspent)
+        return await self._follower.read(self.db_wrapper, n_unspent, _MAX_ITEMS, in_steps=True)
 
     async def is_empty(self) -> bool:
         """Whether there are no coins."""
@@ -132,11 +148,19 @@ class CoinStore:
 
     async def get_coin_record(self, coin_name: bytes) -> CoinRecord | None:
         """The coin of a name."""
-        return next(iter(await self.get_coin_records([coin_name])), None)
+        return next(iter(await self._records(convert.by_name([coin_name]))), None)
 
     async def get_coin_records(self, names: Collection[bytes]) -> list[CoinRecord]:
-        """The coins of these names that there are."""
-        return await self._records(convert.by_name(names))
+        """The coins of these names that there are.
+
+        A block is validated with them: so they are read in turn with blocks, and wait for nobody
+        else's reads.
+        """
+        query = convert.by_name(names)
+        view = await self._follower.view(self.db_wrapper)
+        return await self._follower.in_turn(
+            lambda: convert.records(view.coins_packed(query)), len(names)
+        )
 
     async def get_coins_added_at_height(self, height: int) -> list[CoinRecord]:
         """What the block at a height confirmed."""
@@ -259,16 +283,30 @@ class CoinStore:
             least_amount=min_amount,
             by_change=True,
             limit=max_items + 1,
+            any_of_block=True,
         )
-        # Hints first: those that are seen belong to coins that the log has by the next line.
+        before = self._follower.n_begun
         names = await self._hinted(puzzle_hashes) if include_hinted else b""
-        return await self._ask(partial(page, query=query, names=names))
+        while True:
+            found = await self._follower.read(
+                self.db_wrapper,
+                partial(page, query=query, names=names),
+                _MAX_ITEMS,
+                in_steps=bool(names),
+            )
+            if not include_hinted or self._follower.n_begun == before:
+                return found
+            # Coins may have come behind the hints that were read: theirs have to be among them.
+            before, former = self._follower.n_begun, names
+            names = await self._hinted(puzzle_hashes)
+            if names == former:
+                return found
 
     async def get_unspent_lineage_info_for_puzzle_hash(
         self, puzzle_hash: bytes
     ) -> UnspentLineageInfo | None:
         """The one unspent coin of a puzzle hash whose spent parent had the same, and its amount."""
-        found = await self._ask(partial(lineages, puzzle_hash=puzzle_hash))
+        found = await self._lineages(puzzle_hash)
         if len(found) != 1:
             problem = f"Expected 1 unspent with puzzle hash {puzzle_hash.hex()}"
             log.debug(f"{problem}, but found {len(found)}")
@@ -285,25 +323,34 @@ class CoinStore:
         return await self._answer(query, convert.states)
 
     async def _answer(self, query: CoinQuery, make: Callable[[Packed], list[T]]) -> list[T]:
-        """The coins of a query, on the loop where they turn out to be few."""
-        view = await self._follower.view(self.db_wrapper)
-        read = self._follower.read
+        """The coins of a query, on the loop where they turn out to be few, in any order."""
+        query = replace(query, any_of_block=True)
+        read = partial(self._follower.read, self.db_wrapper)
         n_values = len(query.values) // NAME_BYTES
         if query.key is CoinKey.NAME:
-            return await read(lambda: make(view.coins_packed(query)), n_values)
+            return await read(lambda view: make(view.coins_packed(query)), n_values)
         few = query
-        if query.limit is None or query.limit > SMALL_COINS:
-            few = replace(query, limit=SMALL_COINS + 1)
-        if n_values <= SMALL_COINS:
-            coins = await read(lambda: view.coins_packed(few), n_values)
-            if few is query or len(coins) <= SMALL_COINS * COIN_BYTES:
+        if query.limit is None or query.limit > worker.SMALL_COINS:
+            few = replace(query, limit=worker.SMALL_COINS + 1)
+        if n_values <= worker.SMALL_COINS:
+            coins = await read(lambda view: view.coins_packed(few), n_values)
+            if few is query or len(coins) <= worker.SMALL_COINS * COIN_BYTES:
                 return make(coins)
-        return await read(lambda: make(view.coins_packed(query)), _MAX_ITEMS)
+        return await read(lambda view: make(view.coins_packed(query)), _MAX_ITEMS)
 
-    async def _ask(self, question: Callable[[QueriesPacked], T]) -> T:
-        """The answer to a question about any number of coins."""
-        view = await self._follower.view(self.db_wrapper)
-        return await self._follower.read(lambda: question(view), _MAX_ITEMS)
+    async def _lineages(self, puzzle_hash: bytes) -> list[tuple[bytes, bytes, bytes]]:
+        """See lineages(); of the marked coins of a puzzle hash."""
+        while True:
+            before = self._follower.n_begun
+            async with self.db_wrapper.reader_no_transaction() as connection:
+                names = await marked_table.names_of(connection, puzzle_hash)
+            n_names = len(names) // NAME_BYTES
+            found = await self._follower.read(
+                self.db_wrapper, partial(lineages, names=names), 2 * n_names, in_steps=True
+            )
+            # Else a block that came in between may have spent one, and marked another.
+            if len(found) == n_names or self._follower.n_begun == before:
+                return found
 
     async def _hinted(self, hints: list[bytes]) -> bytes:
         """The names of the coins with these hints."""

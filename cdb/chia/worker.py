@@ -1,4 +1,4 @@
-"""Where a call runs: on the event loop while that is quick, else in one thread beside it.
+"""Where a call runs: on the event loop while that is quick, else in a thread beside it.
 
 A hop to a thread and back costs as much as a hundred look-ups whose pages are in memory. A page of
 a spinning disk costs more than a hundred hops. Whether pages are in memory nobody can ask, so what
@@ -28,29 +28,32 @@ _Call = tuple["asyncio.Future[Any] | None", Callable[[], Any]]
 
 
 class Worker:
-    """One thread, whose calls follow on each other.
+    """One thread, whose calls follow on each other; or several, of which each takes the next call.
 
     No executor: its end takes locks, and a finalizer, which may come in the middle of anything,
     must not. A SimpleQueue is made for that.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, n_threads: int = 1, name: str = "cdb-coins") -> None:
         self._calls: SimpleQueue[_Call | None] = SimpleQueue()
         self._n_submitted = 0
-        self._n_done = [0]  # the thread's to change
+        self._n_done = [0] * n_threads  # each thread has one of its own to change
         self._calls_to_prove = 0
         self.has_ended = False
-        arguments = self._calls, self._n_done
-        self._thread = Thread(target=_work, args=arguments, name="cdb-coins", daemon=True)
-        self._thread.start()
+        self._threads = [
+            Thread(target=_work, args=(self._calls, self._n_done, place), name=name, daemon=True)
+            for place in range(n_threads)
+        ]
+        for thread in self._threads:
+            thread.start()
 
     @property
     def is_idle(self) -> bool:
-        """Whether the thread has nothing to do.
+        """Whether no thread has anything to do.
 
         Futures don't tell: one that is cancelled is done while the call before it still runs.
         """
-        return self._n_done[0] == self._n_submitted
+        return sum(self._n_done) == self._n_submitted
 
     def is_small(self, n_coins: int) -> bool:
         """Whether a call for so many coins belongs on the loop."""
@@ -68,11 +71,11 @@ class Worker:
                 self._calls_to_prove -= 1
 
     def submit(self, call: Callable[[], object]) -> None:
-        """Have the thread make a call, which is of no small number of coins; nobody is told."""
+        """Have a thread make a call, which is of no small number of coins; nobody is told."""
         self._put(None, call)
 
     async def outcome(self, call: Callable[[], T]) -> T:
-        """The same, and what it gives. Cancelled before the thread comes to it, it is not made."""
+        """The same, and what it gives. Cancelled before a thread comes to it, it is not made."""
         future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         self._put(future, call)
         return await future
@@ -89,19 +92,24 @@ class Worker:
         self._n_submitted += 1
         self._calls.put((future, call))
 
-    def end(self, last: Callable[[], None]) -> None:
-        """Make one more call, after those that are under way, and no other; waits for nothing."""
+    def end(self, last: Callable[[], None] = lambda: None) -> None:
+        """Make one more call, and no other; waits for nothing.
+
+        One thread makes it after all others; of several, each ends after what it is making by then.
+        """
         if not self.has_ended:
             self.has_ended = True
             self._calls.put((None, last))
-            self._calls.put(None)
+            for _ in self._threads:
+                self._calls.put(None)
 
     def join(self) -> None:
         """Wait until all that was begun has ended."""
-        self._thread.join()
+        for thread in self._threads:
+            thread.join()
 
 
-def _work(calls: "SimpleQueue[_Call | None]", n_done: list[int]) -> None:
+def _work(calls: "SimpleQueue[_Call | None]", n_done: list[int], place: int) -> None:
     while (item := calls.get()) is not None:
         future, call = item
         tell: partial[None] | None = None
@@ -110,7 +118,7 @@ def _work(calls: "SimpleQueue[_Call | None]", n_done: list[int]) -> None:
                 tell = partial(_set_result, future, call())
             except BaseException as error:
                 tell = partial(_set_exception, future, error)
-        n_done[0] += 1
+        n_done[place] += 1
         if future is not None and tell is not None:
             with suppress(RuntimeError):  # the loop was closed: nobody waits any more
                 future.get_loop().call_soon_threadsafe(tell)

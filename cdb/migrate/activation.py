@@ -12,12 +12,14 @@ from os import PathLike
 from pathlib import Path
 from sqlite3 import Connection
 
-from cdb.chia import ops_table
+from cdb.chia import marked_table, ops_table
 from cdb.chia.log import log_path_of, tip_up_to
+from cdb.chia.marked_table import MARKED_TABLE
 from cdb.chia.operation import Operation
 from cdb.coins import MAX_U32
 from cdb.disk.paths import located
 from cdb.migrate.copying import Copy
+from cdb.migrate.marks import MARK
 from cdb.migrate.migration import Migrated, Migration, Plan, Tell, opened_copy, plan_of
 from cdb.migrate.node_coins import NodeCoins
 from cdb.migrate.node_file import OLD_TABLE, Keeper, alone_with, keeper_of, transaction
@@ -29,6 +31,10 @@ FIRST_NUMBER = 0
 """Of the row that says where the log is on the day of activation."""
 _DROPPED_ENTRIES_A_SECOND = 5_000_000
 INTERLOCK_INDEX = "coin_confirmed_index"
+_TAKE_MARKED = (
+    f"INSERT INTO {MARKED_TABLE} SELECT puzzle_hash, coin_name FROM {OLD_TABLE}"
+    f" INDEXED BY coin_spent_index WHERE spent_index = {MARK} ORDER BY puzzle_hash, coin_name"
+)
 
 
 def activate(
@@ -75,5 +81,7 @@ def _switch(connection: Connection, copy: Copy) -> None:
         connection.execute(f"DROP INDEX {INTERLOCK_INDEX}")
         connection.execute(f"ALTER TABLE {COIN_TABLE} RENAME TO {OLD_TABLE}")
         connection.execute(ops_table.CREATE_MARK)
+        connection.execute(marked_table.CREATE)
+        connection.execute(_TAKE_MARKED)
         connection.execute(ops_table.CREATE)
         connection.execute(ops_table.INSERT, (row.number, row.height, row.kind, row.record))

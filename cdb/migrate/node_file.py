@@ -7,6 +7,7 @@ from enum import Enum
 from os import PathLike
 from pathlib import Path
 
+from cdb.chia.marked_table import MARKED_TABLE
 from cdb.chia.ops_table import OPS_TABLE
 from cdb.chia.service import RUNNING, service_stopped
 from cdb.disk.files import fsync_dir
@@ -38,7 +39,7 @@ NEW_TABLE, NOTE_TABLE = "cdb_reverted", "cdb_reverting"
 """The table that a revert writes, and what it notes of it."""
 MARKED_INDEX = "coin_record_ph_ff_unspent_idx"
 """A node's own, of marked coins alone: only those have it that were made lately."""
-_OURS = {OLD_TABLE, NEW_TABLE, NOTE_TABLE, OPS_TABLE}
+_OURS = {OLD_TABLE, NEW_TABLE, NOTE_TABLE, OPS_TABLE, MARKED_TABLE}
 
 
 class Keeper(Enum):

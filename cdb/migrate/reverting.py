@@ -10,6 +10,7 @@ import sqlite3
 from os import PathLike
 from pathlib import Path
 
+from cdb.chia.marked_table import MARKED_TABLE
 from cdb.chia.ops_table import OPS_TABLE
 from cdb.disk.paths import located
 from cdb.errors import InvariantError
@@ -84,7 +85,8 @@ def _plan(held: Activated, *, is_unused: bool) -> Plan:
 
 def _take_back(connection: sqlite3.Connection) -> None:
     with transaction(connection):
-        for table in {COIN_TABLE, OPS_TABLE, NEW_TABLE, NOTE_TABLE} & tables_of(connection):
+        ours = {COIN_TABLE, OPS_TABLE, MARKED_TABLE, NEW_TABLE, NOTE_TABLE}
+        for table in ours & tables_of(connection):
             connection.execute(f"DROP TABLE {table}")
         _name(connection, OLD_TABLE)
 
@@ -99,7 +101,7 @@ def _write_again(held: Activated, bar: StepBar) -> None:
     _note(held)
     try:
         with transaction(connection):
-            for name in (COIN_TABLE, OPS_TABLE, NOTE_TABLE):
+            for name in {COIN_TABLE, OPS_TABLE, MARKED_TABLE, NOTE_TABLE} & tables_of(connection):
                 connection.execute(f"DROP TABLE {name}")
             _name(connection, NEW_TABLE)
             _verify(held, bar)

@@ -208,6 +208,25 @@ class IndexedConformance(SchemaTests):
                             both.agree_on(replace(query, spent=(height, MAX_INDEX)))
                 both.reopen()
 
+    def test_where_any_coins_of_a_block_will_do_there_are_as_many_of_each(self, path: Path) -> None:
+        coins = [Coin(hash_of("parent", n % 2), hash_of("payee", n % 2), n) for n in range(3_000)]
+        names = [coin.name() for coin in coins]
+        asked: tuple[tuple[CoinKey, list[bytes32]], ...] = (
+            (CoinKey.NONE, []),
+            (CoinKey.NAME, names),
+            (CoinKey.PUZZLE_HASH, [coins[0].puzzle_hash]),
+            (CoinKey.PARENT, [coins[0].parent_coin_name]),
+        )
+        with self._both(path) as both:
+            both.accept([BlockSpendInfo(1, 0, [], coins[:1_000])], packed=True)
+            both.accept([BlockSpendInfo(2, 0, names[:700], coins[1_000:])], packed=True)
+            for _ in range(2):
+                for key, values in asked:
+                    for by_change in (False, True):
+                        query = CoinQuery(key, b"".join(values), by_change=by_change)
+                        both.agree_on_any_of_blocks(query, (0, 1, 699, 1_000, 1_001, 2_999, None))
+                both.reopen()
+
     def test_random_chains_are_found_open_reopened_and_read_only(self, path: Path) -> None:
         random = Random(1)  # noqa: S311 - reproducible, not secret
         with self._both(path) as both:

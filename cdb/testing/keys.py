@@ -1,11 +1,13 @@
 """What secondary keys find, held against the reference model's coins."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from random import Random
+from struct import iter_unpack
 from typing import ClassVar, TypeVar
 
 from cdb.blocks import BlockSpendInfo
-from cdb.coin_query import MAX_INDEX, CoinKey, CoinQuery, unpacked_coins
+from cdb.coin_query import COIN_FORMAT, MAX_INDEX, CoinKey, CoinQuery, unpacked_coins
 from cdb.coins import MAX_U64, Coin, CoinInfo, bytes32
 from cdb.schemas.memory import MemorySchema
 from cdb.schemas.protocol import IndexedSchema, QueriesPacked, Schema, offer_of
@@ -71,6 +73,26 @@ class KeyedSideBySide(SideBySide):
         queries = queries_of(self.schema)
         if queries is not None:
             assert bytes(queries.coins_packed(query)) == self.model.coins_packed(query), query
+
+    def agree_on_any_of_blocks(self, query: CoinQuery, limits: Sequence[int | None]) -> None:
+        """Compare how many coins of each block there are, where any of a block will do."""
+        queries = queries_of(self.schema)
+        if queries is None:
+            return
+        everything = {*iter_unpack(COIN_FORMAT, self.model.coins_packed(query))}
+        for limit in limits:
+            asked = replace(query, limit=limit, any_of_block=True)
+            found, expected = (
+                [*iter_unpack(COIN_FORMAT, each.coins_packed(asked))]
+                for each in (queries, self.model)
+            )
+            assert everything.issuperset(found), asked
+            assert len({*found}) == len(found), asked
+            blocks, others = (
+                [max(coin[4:6]) if query.by_change else coin[4] for coin in coins]
+                for coins in (found, expected)
+            )
+            assert blocks == others, asked
 
 
 def check_by_scan(schema: Schema) -> None:

@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kFirstOrdered = 512;
 constexpr size_t kNames = 4096;       // that are looked up at a time
-constexpr uint32_t kSlice = 1 << 14;  // rows that are chosen at a time
+constexpr uint32_t kSlice = 1 << 14;  // rows that are chosen at a time, at most
 // Looking a name up takes as long as looking at so many rows in memory.
 constexpr uint64_t kRowsPerName = 64;
 constexpr uint64_t kFewNames = 16;
@@ -131,11 +131,13 @@ void Query::choose_by_ranges() {
   }
   if (query_.by_change != 0) return choose_rows(first_row_, end_row_);
   // Rows are in their order: no more of them are looked at than are needed.
+  uint32_t slice{kFirstOrdered};
   for (uint32_t row = first_row_; row < end_row_ && !has_all_before(row);) {
-    const uint32_t end = row + std::min(kSlice, end_row_ - row);
+    const uint32_t end = row + std::min(slice, end_row_ - row);
     choose_rows(row, end);
     take_choices();
     row = end;
+    slice = std::min(2 * slice, kSlice);
   }
 }
 
@@ -179,7 +181,8 @@ uint64_t Query::group_of(const Choice &choice) const {
 }
 
 bool Query::has_all_before(uint32_t row) const {
-  return coins_.size() >= query_.limit && state_.block_of(row) != group_;
+  return coins_.size() >= query_.limit &&
+         (query_.any_of_block != 0 || state_.block_of(row) != group_);
 }
 
 void Query::take_choices() {
@@ -209,9 +212,11 @@ void Query::order_up_to(size_t n) {
 }
 
 // Where the choices end that are to be fetched next: no more than may be needed, but always a whole
-// group where the limit ends within it. The same as begin: no more are needed.
+// group where the limit ends within it, unless any of it will do. The same as begin: no more are
+// needed.
 size_t Query::next_chunk(size_t begin) {
   const bool is_full = coins_.size() >= query_.limit;
+  if (is_full && query_.any_of_block != 0) return begin;
   const uint64_t missing = is_full ? 0 : query_.limit - coins_.size();
   const size_t most = std::min(State::kFetch, choices_.size() - begin);
   order_up_to(begin + most);

@@ -16,7 +16,7 @@ inline std::vector<uint8_t> values_of(const Chain &chain, size_t place) {
 
 // For all coins with one of the values.
 inline cdb_query query_by(int32_t key) {
-  return {key, /*by_change=*/0, 0, UINT32_MAX, 0, UINT32_MAX, /*changed_from=*/0, 0, UINT64_MAX};
+  return {key, /*by_change=*/0, 0, UINT32_MAX, 0, UINT32_MAX, /*changed_from=*/0, 0, UINT64_MAX, 0};
 }
 
 // Each coin of the chain is there, once.

@@ -42,7 +42,7 @@ class Chain:
         self._rows = rows
         self._unspent = [row for row in rows if row[_SPENT] <= 0]
         spends = [row[_SPENT] for row in rows]
-        self.height = max([-1, *spends, *(row[4] for row in rows)])
+        self.height: int = max([-1, *spends, *(row[4] for row in rows)])
 
     def block(self, *, more: bool = False) -> Made:
         """A block above the newest, or more of that one."""
@@ -56,9 +56,27 @@ class Chain:
         made = Made(height, timestamp, rewards, [], [])
         for row in random.sample(self._unspent, min(len(self._unspent), random.randint(0, 5))):
             self._spend(made, row[0], row[2], int.from_bytes(row[3], "big"))
+        if made.additions and random.random() < 0.1:
+            self._add_dust(made)
         random.shuffle(made.additions)
         random.shuffle(made.removals)
         return made
+
+    def fork(self, most_coins: int) -> int:
+        """A height to go back to: of a block, or beside one, above all or below all; with more than
+        so many coins far below."""
+        random = self._random
+        if self.n_coins > most_coins:
+            return self.height // 2
+        if random.random() < 0.05:
+            return random.choice([-2, -1, 0, self.height + 3])
+        near: list[int] = sorted({row[4] for row in self._rows})[-6:] or [0]
+        return random.choice(near) + random.choice([-1, 0, 0, 1])
+
+    def more_spends(self) -> list[bytes]:
+        """Names of some coins that are unspent, or of none."""
+        unspent = self._unspent
+        return [row[0] for row in self._random.sample(unspent, min(len(unspent), 2))]
 
     def wrong_block(self) -> Made:
         """One that spends what can't be spent, or confirms what is there."""
@@ -87,6 +105,14 @@ class Chain:
     def _reward(self, height: int) -> Coin:
         parent = self._random.randbytes(16) + height.to_bytes(16, "big")
         return Coin(parent, self._random.choice(PUZZLES), self._random.choice(AMOUNTS))
+
+    def _add_dust(self, made: Made) -> None:
+        """Many coins of one puzzle hash, of a parent that the block spends."""
+        _, parent, _ = self._random.choice(made.additions)
+        puzzle = self._random.choice(PUZZLES)
+        dust = {Coin(parent.parent_coin_info, puzzle, 1_000 + n) for n in range(40)}
+        dust -= {coin for _, coin, _ in made.additions}  # dust that is spent may come again
+        made.additions += [(coin.name(), coin, False) for coin in sorted(dust, key=bytes)]
 
     def _spend(self, made: Made, name: bytes, puzzle: bytes, amount: int) -> None:
         """Spend a coin, recreate it or not, and perhaps spend its child in the same block."""

@@ -2,7 +2,8 @@
 
 import asyncio
 import sqlite3
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -10,9 +11,10 @@ from typing import Any
 from chia.full_node.coin_store import CoinStore as TheirStore
 from chia.full_node.hint_store import HintStore
 from chia.util.db_wrapper import DBWrapper2
+from chia_rs.sized_ints import uint32
 
-from cdb.chia import CoinStore, follower
-from tests.chia.answers import compare
+from cdb.chia import CoinStore, follower, worker
+from tests.chia.answers import Commits, compare
 from tests.chia.chain import Chain, Made
 
 MOST_COINS = 3_000
@@ -52,6 +54,8 @@ async def _live(
 ) -> None:
     # Often, so that short lives have some: flushes, with rows that go, and checkpoints.
     follower.FLUSH_OPERATIONS = random.choice([1, 3, 10])
+    # Few coins are many, so that calls go to threads; or they stay on the loop.
+    worker.SMALL_COINS = random.choice([1, 20, 300])
     async with DBWrapper2.managed(
         path, db_version=2, synchronous=random.choice(synchronous)
     ) as wrapper:
@@ -75,6 +79,7 @@ class Twins:
         self.theirs: Any = None
         self.ours: Any = None
         self.hints: Any = None
+        self.commits = Commits()
 
     @classmethod
     async def create(cls, wrapper: Any, random: Random) -> "Twins":
@@ -86,19 +91,49 @@ class Twins:
         return twins
 
     async def transaction(self) -> None:
-        """One transaction of some steps, which may be undone, or cut short by a cancellation."""
-        chance = self.random.random()
-        if chance < 0.15:
-            await self._cancelled(self._steps(compares=False))
-        elif chance < 0.3:
-            await self._undone(self._steps())
-        else:
-            await self._steps()
+        """One transaction of some steps, which may be undone, or cut short by a cancellation;
+        beside it, perhaps, others ask."""
+        async with self._others_ask(self.random.choice([0, 0, 1, 2])):
+            chance = self.random.random()
+            if chance < 0.15:
+                await self._cancelled(self._steps(compares=False))
+            elif chance < 0.3:
+                await self._undone()
+            else:
+                await self._steps()
         await compare(self, everything=False)
 
-    async def _steps(self, *, compares: bool = True) -> None:
+    @asynccontextmanager
+    async def _others_ask(self, number: int) -> AsyncIterator[None]:
+        """So many tasks compare the stores meanwhile, again and again."""
+        is_over = False
+
+        async def ask() -> None:
+            while not is_over:
+                await compare(self, everything=False)
+
+        tasks = [asyncio.ensure_future(ask()) for _ in range(number)]
+        try:
+            yield
+        finally:
+            is_over = True
+            await asyncio.gather(*tasks)
+
+    @asynccontextmanager
+    async def _transaction(self) -> AsyncIterator[None]:
+        """Write, and commit what was written. It counts from before it is, to behind that."""
+        try:
+            async with self.wrapper.writer():
+                try:
+                    yield
+                finally:
+                    self.commits.begun += 1
+        finally:
+            self.commits.ended = self.commits.begun
+
+    async def _steps(self, *, compares: bool = True, is_undone: bool = False) -> None:
         """compares: not where it may be cancelled, which leaves chia's readers in the past."""
-        async with self.wrapper.writer():
+        async with self._transaction():
             for _ in range(self.random.randint(1, 4)):
                 await self.random.choice(
                     [self._block, self._block, self._block, self._fork, self._nested, self._wrong]
@@ -107,14 +142,12 @@ class Twins:
                     await compare(self, everything=False)
                 if compares and self.random.random() < 0.2:
                     await asyncio.create_task(compare(self, everything=False))
-
-    async def _undone(self, steps: Awaitable[None]) -> None:
-        try:
-            async with self.wrapper.writer():
-                await steps
+            if is_undone:
                 raise UndoneError
-        except UndoneError:
-            pass
+
+    async def _undone(self) -> None:
+        with suppress(UndoneError):
+            await self._steps(is_undone=True)
 
     async def _cancelled(self, steps: Any) -> None:
         task = asyncio.ensure_future(steps)
@@ -123,7 +156,7 @@ class Twins:
         await asyncio.wait([task])
         if not task.cancelled():
             task.result()
-        async with self.wrapper.writer():
+        async with self._transaction():
             pass  # behind a commit that was begun, which others may see at any time until then
 
     async def _nested(self) -> None:
@@ -131,7 +164,7 @@ class Twins:
         try:
             async with self.wrapper.writer():
                 for _ in range(self.random.randint(1, 3)):
-                    await self.random.choice([self._block, self._fork])()
+                    await self.random.choice([self._block, self._fork, self._nested])()
                 if self.random.random() < 0.6:
                     raise UndoneError
         except UndoneError:
@@ -146,14 +179,19 @@ class Twins:
             await store.new_block(*made.arguments)
         if made.hints:
             await self.hints.add_hints(made.hints)
+        if self.random.random() < 0.1:
+            await self._spend_more(made.height)
+
+    async def _spend_more(self, height: int) -> None:
+        """More spends of the newest block."""
+        names = (await self._chain()).more_spends()
+        for each in (self.theirs, self.ours):
+            await each._set_spent(names if height else [], uint32(height))
 
     async def _fork(self) -> None:
         """Go back, and on with other blocks."""
         chain = await self._chain()
-        depth = self.random.choice([0, 1, 2, 5, 20, chain.height + 2])
-        if chain.n_coins > MOST_COINS:
-            depth = chain.height // 2
-        height = chain.height - depth
+        height = chain.fork(MOST_COINS)
         theirs = await self.theirs.rollback_to_block(height)
         ours = await self.ours.rollback_to_block(height)
         assert theirs == ours, f"a rollback to {height} changes other coins"

@@ -1,13 +1,18 @@
 """A coin store with blocks that are made by hand."""
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from chia.types.mempool_item import UnspentLineageInfo
+from chia.util.db_wrapper import DBWrapper2
 from chia_rs import Coin, CoinRecord
 from chia_rs.sized_bytes import bytes32
 from chia_rs.sized_ints import uint32, uint64
+
+from cdb.chia import CoinStore
 
 SINGLETON = bytes32(b"\x51" * 32)
 OTHER = bytes32(b"\x07" * 32)
@@ -42,6 +47,15 @@ class Node:
     async def record(self, coin: Coin) -> CoinRecord | None:
         """Of a coin."""
         return await self.store.get_coin_record(coin.name())
+
+
+@asynccontextmanager
+async def opened(path: Path) -> AsyncIterator[Node]:
+    """cdb's store of a file, and its end, for which others would not wait."""
+    async with DBWrapper2.managed(path, db_version=2) as wrapper:
+        store = await CoinStore.create(wrapper)
+        yield Node(store, wrapper)
+    store._follower.close()
 
 
 def _is_same(parents: dict[bytes32, Coin], coin: Coin) -> bool:

@@ -26,8 +26,8 @@ from cdb.chia.restore import restore
 from cdb.chia.status import status_of
 from cdb.errors import WrongDatabaseError
 from cdb.progress import no_bar
-from tests.chia.node import FIRST, child
-from tests.chia.test_cdb_store import opened, rows_of
+from tests.chia.node import FIRST, child, opened
+from tests.chia.test_cdb_store import rows_of
 
 ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.anyio

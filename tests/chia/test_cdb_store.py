@@ -3,8 +3,7 @@
 import asyncio
 import shutil
 import sqlite3
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, closing, suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -30,7 +29,7 @@ from cdb.errors import (
     WrongDatabaseError,
 )
 from cdb.packed import Packed, PackedBlocks
-from tests.chia.node import FIRST, LAUNCHER, Node, child, rewards
+from tests.chia.node import FIRST, LAUNCHER, Node, child, opened, rewards
 
 pytestmark = pytest.mark.anyio
 
@@ -45,15 +44,6 @@ class Beside(CoinStore):
     """cdb's store in a file that has chia's own, too."""
 
     interlock = False
-
-
-@asynccontextmanager
-async def opened(path: Path) -> AsyncIterator[Node]:
-    """cdb's store of a file, and its end, for which others would not wait."""
-    async with DBWrapper2.managed(path, db_version=2) as wrapper:
-        store = await CoinStore.create(wrapper)
-        yield Node(store, wrapper)
-    store._follower.close()
 
 
 def rows_of(path: Path) -> list[tuple[Any, ...]]:

@@ -22,7 +22,8 @@ from cdb.chia.store import _THEIRS
 from cdb.errors import CdbError, WrongDatabaseError
 from cdb.migrate import activation, dropping, migration, node_coins, reverting
 from cdb.progress import no_bar
-from tests.chia.chain import Chain
+from cdb.rows.sqlite import tables_of
+from tests.chia.chain import PUZZLES, Chain
 from tests.node.made import indexes_of, rows_of
 
 pytestmark = pytest.mark.anyio
@@ -83,6 +84,21 @@ async def path(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
     return path
 
 
+OURS = "SELECT puzzle_hash, coin_name FROM cdb_marked"
+THEIRS = "SELECT puzzle_hash, coin_name FROM coin_record WHERE spent_index = -1"
+
+
+def marked_in(path: Path, query: str) -> set[tuple[bytes, bytes]]:
+    """The coins that a file has marked."""
+    with closing(sqlite3.connect(path)) as connection:
+        return {*connection.execute(query)}
+
+
+async def lineages(store: Any) -> list[Any]:
+    """Of all puzzle hashes."""
+    return [await store.get_unspent_lineage_info_for_puzzle_hash(each) for each in PUZZLES]
+
+
 @pytest.mark.parametrize("seed", range(3))
 async def test_there_on_and_back(path: Path, tmp_path: Path, seed: int) -> None:
     """It goes on with cdb's store and, in another file, with chia's; what comes back is equal."""
@@ -91,13 +107,21 @@ async def test_there_on_and_back(path: Path, tmp_path: Path, seed: int) -> None:
     done = migration.migrate(path, **OPTIONS)
     assert done.coins == len(rows_of(path)) > 100
     assert activation.activate(path, **OPTIONS) is not None
+    assert marked_in(path, OURS) == marked_in(twin, THEIRS) != set()
     for part in range(3):
         async with store_of(CoinStore, path) as ours, store_of(_THEIRS, twin) as theirs:
             await grow(random, twin, [theirs, ours], TRANSACTIONS // 3)
             assert await ours.num_unspent() == await theirs.num_unspent()
+            assert await lineages(ours) == await lineages(theirs)
+        assert marked_in(path, OURS) == marked_in(twin, THEIRS)
         if part == 1 and seed % 2:
             dropping.drop(path, vacuum=True, **OPTIONS)
+        if part == 1:  # what is lost is made again from the log
+            with closing(sqlite3.connect(path)) as connection, connection:
+                connection.execute("DROP TABLE cdb_marked")
     reverting.revert(path, **OPTIONS)
+    with closing(sqlite3.connect(path)) as connection:
+        assert not {name for name in tables_of(connection) if name.startswith("cdb_")}
     assert rows_of(path) == rows_of(twin)
     assert indexes_of(path) == indexes_of(twin)
     with pytest.raises(WrongDatabaseError, match="'cdb migrate' moves them"):

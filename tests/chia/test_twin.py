@@ -16,10 +16,11 @@ pytest.importorskip("chia", reason="chia-blockchain is not installed here; make 
     "trial",
     [
         ["twin", "--seed", "15", "--kills", "30"],
+        ["twin", "--seed", "15", "--walks", "4"],
         ["faults", "kill", "--seed", "15", "--times", "20"],
         ["faults", "power", "--seed", "15", "--times", "60"],
     ],
-    ids=["kills at any time", "kills before a call", "power cuts"],
+    ids=["kills at any time", "a walk", "kills before a call", "power cuts"],
 )
 def test_twins_are_equal_after(trial: list[str]) -> None:
     module, *options = trial

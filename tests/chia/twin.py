@@ -1,10 +1,14 @@
 """chia's coin store and cdb's in one SQLite file: the same blocks, the same answers, after kill -9.
 
     python -m tests.chia.twin --seed 1 --kills 100
+    python -m tests.chia.twin --seed 1 --walks 10
+    python -m tests.chia.twin --seed 1 --minutes 60
 
 Each life of the pair is a process. It compares the two as it finds them, and then goes on with
-random transactions (tests/chia/lives.py) until it is killed, at a random moment. Whatever differs,
-or fails, ends the test with the seed and the number of the life.
+random transactions (tests/chia/lives.py): until it is killed, at a random moment; or, where it
+walks, through some of them, while other tasks ask both, and it closes the pair. With --minutes each
+other life walks. Whatever differs, or fails, ends the test with the seed and the number of the
+life.
 """
 
 import argparse
@@ -15,15 +19,19 @@ import signal
 import sys
 import tempfile
 import time
+from collections import Counter
+from collections.abc import Iterator
 from functools import partial
+from itertools import cycle
 from pathlib import Path
 from random import Random
 
 from tests.chia.lives import live
-from tests.in_fork import forked
+from tests.in_fork import exit_code, forked
 
 LIVES_A_FILE = 25
 LONGEST_SECONDS = 0.6
+WALK_TRANSACTIONS = 10
 COMPARE_SECONDS = 120
 FOREVER = sys.maxsize
 
@@ -34,22 +42,50 @@ def main() -> int:
     started = time.monotonic()
     random = Random(arguments.seed)
     directory = Path(tempfile.mkdtemp(prefix="cdb-twin-", dir=arguments.dir))
-    for number in range(arguments.kills + 1):
+    path, lived = directory / "twins.sqlite", Counter[str]()
+    for number, kind in enumerate(_kinds(arguments)):
         if number % LIVES_A_FILE == 0:
             shutil.rmtree(directory)
             directory.mkdir()
-        is_last = number == arguments.kills
-        seconds = 0.0 if is_last else random.random() * LONGEST_SECONDS
-        problem = _one_life(directory / "twins.sqlite", f"{arguments.seed}:{number}", seconds)
+        seed = f"{arguments.seed}:{number}"
+        if kind == "walks":
+            problem = _walked(path, seed)
+        else:
+            problem = _killed(path, seed, random.random() * LONGEST_SECONDS)
         if problem:
             _say(f"life {number} of seed {arguments.seed}: {problem}; see {directory}")
             return 1
+        lived[kind] += 1
         if number % LIVES_A_FILE == LIVES_A_FILE - 1:
-            took = time.monotonic() - started
-            _say(f"{number + 1} kills, {took:.0f} s, no difference")
+            _say(f"{_said(lived, started)}, no difference")
+    if _killed(path, f"{arguments.seed}:last", 0.0):
+        _say(f"what seed {arguments.seed} has left differs; see {directory}")
+        return 1
     shutil.rmtree(directory)
-    _say(f"{arguments.kills} kills, {time.monotonic() - started:.0f} s: no difference")
+    _say(f"{_said(lived, started)}: no difference")
     return 0
+
+
+def _kinds(arguments: argparse.Namespace) -> Iterator[str]:
+    """What becomes of each life."""
+    if arguments.minutes is None:
+        yield from ["kills"] * arguments.kills + ["walks"] * arguments.walks
+        return
+    end = time.monotonic() + 60 * arguments.minutes
+    kinds = cycle(["walks", "kills"])
+    while time.monotonic() < end:
+        yield next(kinds)
+
+
+def _said(lived: Counter[str], started: float) -> str:
+    numbers = ", ".join(f"{number} {kind}" for kind, number in lived.items())
+    return f"{numbers}, {time.monotonic() - started:.0f} s"
+
+
+def _walked(path: Path, seed: str) -> str | None:
+    """Fork a life that ends by itself."""
+    walk = partial(live, path, seed, transactions=WALK_TRANSACTIONS)
+    return None if exit_code(walk) == 0 else "the stores differ, or failed, in a walk"
 
 
 def _say(line: str) -> None:
@@ -61,12 +97,14 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m tests.chia.twin", description=__doc__)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--kills", type=int, default=20)
+    parser.add_argument("--kills", type=int, default=0, help="so many lives are killed")
+    parser.add_argument("--walks", type=int, default=0, help="so many more walk")
+    parser.add_argument("--minutes", type=float, help="instead, go on for so long, with both")
     parser.add_argument("--dir", type=Path, help="where to put the files; default: where others do")
     return parser
 
 
-def _one_life(path: Path, seed: str, seconds: float) -> str | None:
+def _killed(path: Path, seed: str, seconds: float) -> str | None:
     """Fork a life, wait until it has compared the stores, let it live on, and kill it."""
     readable, writable = os.pipe()
     child = forked(partial(_live, path, seed, writable, goes_on=seconds > 0))
