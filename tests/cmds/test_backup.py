@@ -178,6 +178,41 @@ def test_a_restore_that_is_killed_at_its_end_is_finished(here: Path) -> None:
     assert not (here / "new.sqlite.restore").exists()
 
 
+@pytest.mark.parametrize("moment", ["before the coins", "at the end"])
+def test_a_killed_restore_is_finished_without_its_backup(
+    run_command: Commands, here: Path, moment: str
+) -> None:
+    """All was copied before: the disk with the backup may be back on its shelf."""
+    file = here / "new.sqlite"
+    _restore_until(here, file, log_path_of(file) if moment == "before the coins" else None)
+    shutil.move(here / "backup", here / "shelf")
+    assert "no database is here" in run_command("restore", "another", "new.sqlite").error()
+    out = run_command("restore", "backup", "new.sqlite").fine().out.decode()
+    assert "new.sqlite is restored up to block" in out
+    assert status_of(file).problems == []
+    assert not (here / "new.sqlite.restore").exists()
+    assert "no database is here" in run_command("restore", "backup", "newer.sqlite").error()
+
+
+def test_a_killed_restore_is_finished_on_a_device_of_another_number(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A start of the system may give it one."""
+    file = here / "new.sqlite"
+    _restore_until(here, file, file)
+    lstat = Path.lstat
+
+    def changed(path: Path) -> os.stat_result:
+        status = [*lstat(path)]
+        status[2] += 1
+        return os.stat_result(status)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "lstat", changed)
+        restore(here / "backup", file, no_bar)
+    assert status_of(file).problems == []
+
+
 def test_of_another_backup_a_restore_does_not_go_on(here: Path, blocks: Blocks) -> None:
     file = here / "new.sqlite"
     _restore_until(here, file, file)
