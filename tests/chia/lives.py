@@ -3,6 +3,8 @@
 import asyncio
 import sqlite3
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -35,51 +37,85 @@ def live(
     *,
     transactions: int = 0,
     synchronous: Sequence[str] = ("NORMAL", "FULL", "OFF"),
+    say_done: Callable[[int], object] | None = None,
+    has_reorgs: bool = False,
 ) -> None:
     """Compare the stores, say that they are equal, do so many transactions, and compare and close.
 
-    synchronous: SQLite's, one of these. Raises AssertionError where they differ.
+    synchronous: SQLite's, one of these. say_done: is told the number of each transaction, from 1,
+    once it is committed, and the file says so, too. has_reorgs: more than as a rule. Raises
+    AssertionError where the stores differ.
     """
-    asyncio.run(_live(path, Random(seed), say_equal, transactions, synchronous))
+    life = _Life(Random(seed), transactions, synchronous, say_equal, say_done, has_reorgs)
+    asyncio.run(life.live(path))
 
 
-async def _live(
-    path: Path,
-    random: Random,
-    say_equal: Callable[[], object],
-    transactions: int,
-    synchronous: Sequence[str],
-) -> None:
-    # Often, so that short lives have some: flushes, with rows that go, and checkpoints.
-    follower.FLUSH_OPERATIONS = random.choice([1, 3, 10])
-    async with DBWrapper2.managed(
-        path, db_version=2, synchronous=random.choice(synchronous)
-    ) as wrapper:
-        async with wrapper.writer() as connection:
-            await connection.execute(f"PRAGMA wal_autocheckpoint = {random.choice([5, 50, 1000])}")
-        twins = await Twins.create(wrapper, random)
-        await compare(twins, everything=True)
-        say_equal()
-        for _ in range(transactions):
-            await twins.transaction()
-        await compare(twins, everything=True)
-    twins.ours._follower.close()
+def newest_done(path: Path) -> int:
+    """The number of the newest transaction that a file knows to be done; 0: none."""
+    with closing(sqlite3.connect(path)) as connection:
+        if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'done'").fetchall():
+            return 0
+        [(number,)] = connection.execute("SELECT max(number) FROM done")
+        return number or 0
+
+
+@dataclass(frozen=True)
+class _Life:
+    random: Random
+    transactions: int
+    synchronous: Sequence[str]
+    say_equal: Callable[[], object]
+    say_done: Callable[[int], object] | None
+    has_reorgs: bool
+
+    async def live(self, path: Path) -> None:
+        """See live()."""
+        random = self.random
+        # Often, so that short lives have some: flushes, with rows that go, and checkpoints.
+        follower.FLUSH_OPERATIONS = random.choice([1, 3, 10])
+        async with DBWrapper2.managed(
+            path, db_version=2, synchronous=random.choice(self.synchronous)
+        ) as wrapper:
+            pages = random.choice([5, 50, 1000])
+            async with wrapper.writer() as connection:
+                await connection.execute(f"PRAGMA wal_autocheckpoint = {pages}")
+            twins = await Twins.create(wrapper, random, has_reorgs=self.has_reorgs)
+            await compare(twins, everything=True)
+            self.say_equal()
+            for number in range(1, self.transactions + 1):
+                await twins.transaction()
+                if self.say_done is not None:
+                    await _note(wrapper, number)
+                    self.say_done(number)
+            await compare(twins, everything=True)
+        twins.ours._follower.close()
+
+
+async def _note(wrapper: Any, number: int) -> None:
+    """Commit the number of the newest transaction that is done."""
+    async with wrapper.writer() as connection:
+        await connection.execute("CREATE TABLE IF NOT EXISTS done(number INTEGER PRIMARY KEY)")
+        await connection.execute("INSERT OR REPLACE INTO done VALUES(?)", (number,))
 
 
 class Twins:
     """Both stores, and what is on their chain as far as it is committed."""
 
-    def __init__(self, wrapper: Any, random: Random) -> None:
+    def __init__(self, wrapper: Any, random: Random, *, has_reorgs: bool = False) -> None:
         self.wrapper = wrapper
         self.random = random
+        self._steps_to_choose = [
+            *(self._block, self._block, self._block, self._fork, self._nested, self._wrong),
+            *[self._fork] * (3 if has_reorgs else 0),
+        ]
         self.theirs: Any = None
         self.ours: Any = None
         self.hints: Any = None
 
     @classmethod
-    async def create(cls, wrapper: Any, random: Random) -> "Twins":
+    async def create(cls, wrapper: Any, random: Random, *, has_reorgs: bool = False) -> "Twins":
         """Open both."""
-        twins = cls(wrapper, random)
+        twins = cls(wrapper, random, has_reorgs=has_reorgs)
         twins.theirs = await TheirStore.create(wrapper)
         twins.ours = await OurStore.create(wrapper)
         twins.hints = await HintStore.create(wrapper)
@@ -100,9 +136,7 @@ class Twins:
         """compares: not where it may be cancelled, which leaves chia's readers in the past."""
         async with self.wrapper.writer():
             for _ in range(self.random.randint(1, 4)):
-                await self.random.choice(
-                    [self._block, self._block, self._block, self._fork, self._nested, self._wrong]
-                )()
+                await self.random.choice(self._steps_to_choose)()
                 if compares and self.random.random() < 0.2:
                     await compare(self, everything=False)
                 if compares and self.random.random() < 0.2:

@@ -7,7 +7,6 @@ import fcntl
 import os
 import shutil
 import sqlite3
-import sys
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -29,9 +28,8 @@ from cdb.errors import CdbError, WrongDatabaseError
 from cdb.progress import no_bar
 from cdb.schemas import coin_log
 from cdb.state import summarize
-from cdb.testing.faults.shim import missing as no_faults
 from tests.cmds.nodes import make_node
-from tests.conftest import ROOT, Commands, contents, digest_of, file_limit
+from tests.conftest import Commands, contents, digest_of, file_limit
 from tests.in_fork import dies_at
 
 pytestmark = pytest.mark.skipif(missing() is not None, reason=str(missing()))
@@ -434,13 +432,3 @@ def test_a_killed_restore_leaves_nothing_and_the_next_one_finishes(
         n += EACH
     assert n > 50
     assert seen == {False, True}
-
-
-@pytest.mark.skipif(no_faults() is not None, reason=str(no_faults()))
-@pytest.mark.parametrize("kind", ["backup", "restore"])
-def test_a_power_cut_costs_no_coin(run_command: Commands, kind: str) -> None:
-    line = [sys.executable, "-m", "tests.cmds.cuts", kind, "--places", "5", "--seed", "16"]
-    process = run_command.popen(line, cwd=ROOT)
-    out, errors = process.communicate(timeout=300)
-    assert process.returncode == 0, errors.decode()
-    assert b"all is well" in out
