@@ -21,10 +21,12 @@ class Follow(Operation):
     """A new file, blocks, and some reorgs."""
 
     has_reorgs = False
+    levels = ("NORMAL", "FULL")
+    """SQLite's synchronous, for even seeds and for odd ones."""
 
     def __init__(self, root: Path, seed: int) -> None:
         super().__init__(root, seed)
-        self.synchronous = ("NORMAL", "FULL")[seed % 2]
+        self.synchronous = self.levels[seed % 2]
 
     def prepare(self) -> None:
         """Nothing is there before."""
@@ -58,6 +60,7 @@ class Reorganize(Follow):
     """The same, and half of all steps are reorgs."""
 
     has_reorgs = True
+    levels = ("FULL", "NORMAL")
 
 
 OPERATIONS: dict[str, type[Operation]] = {"follow": Follow, "reorg": Reorganize}

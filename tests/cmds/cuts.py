@@ -30,7 +30,7 @@ from cdb.testing.faults.power import Recording, fingerprint, points
 from cdb.testing.faults.recorder import Kind, read_trace
 from cdb.testing.faults.shim import Shim
 from cdb.testing.faults.trial import new_directory, scratch
-from tests.cmds.operations import OPERATIONS, Operation, telling
+from tests.cmds.operations import OPERATIONS, Operation, take_small_steps, telling
 from tests.in_fork import exit_code
 from tests.preloaded import record, start_preloaded
 
@@ -114,6 +114,7 @@ class Trial:
         root, shim = self.operation.root, Shim()
         shim.watch(root)
         tell = telling(record(shim, trace))
+        take_small_steps()
         self.operation.prepare()
         for path in (root, *root.rglob("*")):
             (fsync_dir if path.is_dir() else fsync_file)(path)

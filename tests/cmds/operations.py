@@ -12,6 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from cdb.blocks import BlockSpendInfo
@@ -19,7 +20,7 @@ from cdb.chia.backup import back_up
 from cdb.chia.backup_directory import file_in, log_in
 from cdb.chia.log import log_path_of
 from cdb.chia.ops_table import OLD_TABLE
-from cdb.chia.restore import READY, WORK_SUFFIX, check_backup, restore
+from cdb.chia.restore import READY, WORK_SUFFIX, restore
 from cdb.chia.status import status_of
 from cdb.coin_log import binding
 from cdb.mainnet_shape import mainnet_shaped_blocks
@@ -54,9 +55,6 @@ class Operation(ABC):
         self.root = root
         self.seed = seed
         self.file = root / "node.sqlite"
-        # So many steps that a cut can come between them.
-        node_coins.CHUNK_ROWS = new_table.PART_COINS = binding._READ_CONFIRMS = 40
-        migration.SLICE_SECONDS = 0.0
 
     @abstractmethod
     def prepare(self) -> None:
@@ -81,12 +79,19 @@ class Operation(ABC):
         with activated(self.file) as held:
             assert summarize(held.log).digest == digest_of(blocks)
 
-    def check_table(self, rows: list[tuple[Any, ...]]) -> None:
-        """The node's own table has these rows, and all indexes; and it can be migrated again."""
-        assert self.keeper() is Keeper.NODE
-        assert rows_of(self.file) == rows
-        assert len(indexes_of(self.file)) == 6
-        check_copy(self.file, len(rows))
+
+def take_small_steps() -> None:
+    """So many in this process that cuts can come between them."""
+    node_coins.CHUNK_ROWS = new_table.PART_COINS = binding._READ_CONFIRMS = 40
+    migration.SLICE_SECONDS = 0.0
+
+
+def rows_of_node(blocks: tuple[BlockSpendInfo, ...]) -> list[tuple[Any, ...]]:
+    """What a node's table has after these blocks."""
+    with TemporaryDirectory() as directory:
+        path = Path(directory) / "node.sqlite"
+        MadeNode(path, blocks).close()
+        return rows_of(path)
 
 
 def digest_of(blocks: Sequence[BlockSpendInfo]) -> str:
@@ -155,8 +160,27 @@ class Migrate(Operation):
         assert rows_of(self.file) == rows
 
 
-class Activate(Operation):
+class Moved(Operation):
+    """One that moves coins between a node's table and a log. blocks: of all that there are."""
+
+    def __init__(self, root: Path, seed: int, blocks: tuple[BlockSpendInfo, ...]) -> None:
+        super().__init__(root, seed)
+        self.blocks = blocks
+        self.rows = rows_of_node(blocks)
+
+    def check_table(self) -> None:
+        """The node's own table has all, and its indexes; and it can be migrated again."""
+        assert self.keeper() is Keeper.NODE
+        assert rows_of(self.file) == self.rows
+        assert len(indexes_of(self.file)) == 6
+        check_copy(self.file, len(self.rows))
+
+
+class Activate(Moved):
     """Copies the rest, and switches."""
+
+    def __init__(self, root: Path, seed: int) -> None:
+        super().__init__(root, seed, BLOCKS)
 
     def prepare(self) -> None:
         """A node's file, half of which is copied."""
@@ -175,22 +199,25 @@ class Activate(Operation):
         keeper = self.keeper()
         assert keeper is Keeper.LOG or not progress.kept
         if keeper is Keeper.NODE:
-            check_copy(self.file, sum(len(block.confirms) for block in BLOCKS))
+            check_copy(self.file, len(self.rows))
         activation.activate(self.file, **OPTIONS)
         assert Standing.read(log_path_of(self.file)) is None
         self.check_log(BLOCKS)
         reverting.revert(self.file, **OPTIONS)
-        self.check_table(_rows_of_node(self.root, BLOCKS))
+        self.check_table()
 
 
-class Drop(Operation):
+class Drop(Moved):
     """Drops the old table, of a node that went on or did not."""
+
+    def __init__(self, root: Path, seed: int) -> None:
+        super().__init__(root, seed, BLOCKS if seed % 2 else BLOCKS[:HALF])
 
     def prepare(self) -> None:
         """An active file."""
         MadeNode(self.file, BLOCKS[:HALF]).close()
         activation.activate(self.file, **OPTIONS)
-        if self.seed % 2:
+        if self.blocks is BLOCKS:
             go_on(self.file, BLOCKS[HALF:], tip_of(BLOCKS[HALF - 1]))
 
     def do(self, tell: Tell) -> None:
@@ -200,30 +227,28 @@ class Drop(Operation):
 
     def check(self, progress: Progress) -> None:
         """It is active, with or without the table; the other one can be written from the log."""
-        blocks = BLOCKS if self.seed % 2 else BLOCKS[:HALF]
-        self.check_log(blocks)
+        self.check_log(self.blocks)
         with closing(sqlite3.connect(self.file)) as connection:
             assert OLD_TABLE not in tables_of(connection) or not progress.kept
         if progress.kept or self.seed % 4 < 2:
             dropping.drop(self.file, vacuum=True, **OPTIONS)
         reverting.revert(self.file, **OPTIONS)
-        self.check_table(_rows_of_node(self.root, blocks))
+        self.check_table()
 
 
-class Revert(Operation):
+class Revert(Moved):
     """Brings the old table back, or a new one, of a node that went on; also where it is dropped."""
 
     def __init__(self, root: Path, seed: int) -> None:
-        super().__init__(root, seed)
-        self.is_used, self.is_dropped = seed % 3 > 0, seed % 3 == 2
+        super().__init__(root, seed, BLOCKS if seed % 3 else BLOCKS[:HALF])
 
     def prepare(self) -> None:
         """An active file."""
         MadeNode(self.file, BLOCKS[:HALF]).close()
         activation.activate(self.file, **OPTIONS)
-        if self.is_dropped:
+        if self.seed % 3 == 2:
             dropping.drop(self.file, **OPTIONS)
-        if self.is_used:
+        if self.blocks is BLOCKS:
             go_on(self.file, BLOCKS[HALF:], tip_of(BLOCKS[HALF - 1]))
 
     def do(self, tell: Tell) -> None:
@@ -233,19 +258,11 @@ class Revert(Operation):
 
     def check(self, progress: Progress) -> None:
         """It is active, and the log has all, or the table has; the same call goes on."""
-        blocks = BLOCKS if self.is_used else BLOCKS[:HALF]
         if self.keeper() is Keeper.LOG:
             assert not progress.kept
-            self.check_log(blocks)
+            self.check_log(self.blocks)
             reverting.revert(self.file, **OPTIONS)
-        self.check_table(_rows_of_node(self.root, blocks))
-
-
-def _rows_of_node(root: Path, blocks: Sequence[BlockSpendInfo]) -> list[tuple[Any, ...]]:
-    """What a node's table has after these blocks."""
-    path = root / "expected.sqlite"
-    MadeNode(path, blocks).close()
-    return rows_of(path)
+        self.check_table()
 
 
 class BackUp(Operation):
@@ -269,9 +286,9 @@ class BackUp(Operation):
         assert backup.exists() or not progress.kept
         if not backup.exists():
             back_up(self.file, backup, no_bar)
-        check_backup(backup, no_bar)
-        with coin_log.INDEXED(log_in(backup), read_only=True) as log:
-            assert summarize(log).digest == digest_of(BLOCKS)
+        self.file = self.root / "restored.sqlite"
+        restore(backup, self.file, no_bar)
+        self.check_log(BLOCKS)
 
 
 class Restore(Operation):
