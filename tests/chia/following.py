@@ -6,13 +6,20 @@ so whatever commit a cut takes SQLite back to, each coin of cdb's has to be what
 
 import time
 from pathlib import Path
+from random import Random
 
 from cdb.schemas.coin_log import CoinLogSchema
 from cdb.testing.faults.oracle import Progress
+from cdb.testing.faults.shim import KILL, Calls, Shim
 from tests.chia.lives import live, newest_done
 from tests.cmds.operations import Operation, Tell
+from tests.in_fork import exit_code
 
 TRANSACTIONS = 12
+FLUSH_OPERATIONS = 1, 2
+CHECKPOINT_PAGES = 40, 120
+"""So few that rows of cdb_ops go for good, and so many that later commits are not durable yet."""
+KILLED_CALLS = 60, 400
 FLUSH_SECONDS = 0.02
 """So long a disk takes for a flush that other threads go on beside it."""
 
@@ -33,6 +40,10 @@ class Follow(Operation):
 
     def do(self, tell: Tell) -> None:
         """Live."""
+        self.live(tell)
+
+    def live(self, tell: Tell, first: int = 1) -> None:
+        """Live through transactions, of which the first one has this number."""
         flush = CoinLogSchema.flush
 
         def flush_slowly(log: CoinLogSchema) -> None:
@@ -42,17 +53,20 @@ class Follow(Operation):
         CoinLogSchema.flush = flush_slowly  # type: ignore[method-assign]
         live(
             self.file,
-            str(self.seed),
+            f"{self.seed}:{first}",
             transactions=TRANSACTIONS,
             synchronous=[self.synchronous],
             say_done=lambda number: tell("kept", number),
+            first=first,
             has_reorgs=self.has_reorgs,
+            flush_operations=FLUSH_OPERATIONS,
+            checkpoint_pages=CHECKPOINT_PAGES,
         )
 
     def check(self, progress: Progress) -> None:
         """Both stores have the same coins, of a transaction that is not too old, and go on."""
         if self.synchronous == "FULL":
-            assert newest_done(self.file) >= progress.kept if progress.kept else True
+            assert not progress.kept or newest_done(self.file) >= progress.kept
         live(self.file, str(self.seed), transactions=1, synchronous=[self.synchronous])
 
 
@@ -63,4 +77,23 @@ class Reorganize(Follow):
     levels = ("FULL", "NORMAL")
 
 
-OPERATIONS: dict[str, type[Operation]] = {"follow": Follow, "reorg": Reorganize}
+class Reopen(Reorganize):
+    """The first process is killed, and another one goes on with what that has left unsynced."""
+
+    def do(self, tell: Tell) -> None:
+        """Live, be killed, and live on."""
+        call = Random(self.seed).randint(*KILLED_CALLS)
+
+        def live_until_killed() -> None:
+            Shim().arm(Calls.CHANGE, call, call, KILL)
+            self.live(tell)
+
+        exit_code(live_until_killed)  # the end may come before that call
+        self.live(tell, first=TRANSACTIONS + 1)
+
+
+OPERATIONS: dict[str, type[Operation]] = {
+    "follow": Follow,
+    "reorg": Reorganize,
+    "reopen": Reopen,
+}

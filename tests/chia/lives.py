@@ -38,15 +38,30 @@ def live(
     transactions: int = 0,
     synchronous: Sequence[str] = ("NORMAL", "FULL", "OFF"),
     say_done: Callable[[int], object] | None = None,
+    first: int = 1,
     has_reorgs: bool = False,
+    flush_operations: Sequence[int] = (1, 3, 10),
+    checkpoint_pages: Sequence[int] = (5, 50, 1000),
 ) -> None:
     """Compare the stores, say that they are equal, do so many transactions, and compare and close.
 
-    synchronous: SQLite's, one of these. say_done: is told the number of each transaction, from 1,
-    once it is committed, and the file says so, too. has_reorgs: more than as a rule. Raises
+    synchronous: SQLite's, one of these. say_done: is told the number of each transaction, of which
+    the first one has this, once it is committed, and the file says so, too. has_reorgs: more than
+    as a rule. flush_operations, checkpoint_pages: the log is flushed after so many, and SQLite
+    makes a checkpoint, each one of these; often, so that short lives have some. Raises
     AssertionError where the stores differ.
     """
-    life = _Life(Random(seed), transactions, synchronous, say_equal, say_done, has_reorgs)
+    random = Random(seed)
+    follower.FLUSH_OPERATIONS = random.choice(flush_operations)
+    life = _Life(
+        random,
+        range(first, first + transactions),
+        random.choice(synchronous),
+        random.choice(checkpoint_pages),
+        say_equal,
+        say_done,
+        has_reorgs,
+    )
     asyncio.run(life.live(path))
 
 
@@ -62,27 +77,23 @@ def newest_done(path: Path) -> int:
 @dataclass(frozen=True)
 class _Life:
     random: Random
-    transactions: int
-    synchronous: Sequence[str]
+    numbers: range
+    synchronous: str
+    checkpoint_pages: int
     say_equal: Callable[[], object]
     say_done: Callable[[int], object] | None
     has_reorgs: bool
 
     async def live(self, path: Path) -> None:
         """See live()."""
-        random = self.random
-        # Often, so that short lives have some: flushes, with rows that go, and checkpoints.
-        follower.FLUSH_OPERATIONS = random.choice([1, 3, 10])
-        async with DBWrapper2.managed(
-            path, db_version=2, synchronous=random.choice(self.synchronous)
-        ) as wrapper:
-            pages = random.choice([5, 50, 1000])
+        async with DBWrapper2.managed(path, db_version=2, synchronous=self.synchronous) as wrapper:
             async with wrapper.writer() as connection:
+                pages = self.checkpoint_pages
                 await connection.execute(f"PRAGMA wal_autocheckpoint = {pages}")
-            twins = await Twins.create(wrapper, random, has_reorgs=self.has_reorgs)
+            twins = await Twins.create(wrapper, self.random, has_reorgs=self.has_reorgs)
             await compare(twins, everything=True)
             self.say_equal()
-            for number in range(1, self.transactions + 1):
+            for number in self.numbers:
                 await twins.transaction()
                 if self.say_done is not None:
                     await _note(wrapper, number)

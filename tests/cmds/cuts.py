@@ -36,7 +36,7 @@ from tests.preloaded import record, start_preloaded
 
 LEAST_CUTS = 10
 """Of one recording."""
-WITH_CHIA = ("follow", "reorg")
+WITH_CHIA = ("follow", "reorg", "reopen")
 _SYNCS = (Kind.SYNC, Kind.DATA_SYNC, Kind.MARK)
 
 
