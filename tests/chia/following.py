@@ -4,10 +4,15 @@ It lives as the twins do (tests/chia/lives.py): chia's coin store and cdb's in o
 so whatever commit a cut takes SQLite back to, each coin of cdb's has to be what chia's own says.
 """
 
-import time
+import os
+import signal
+from itertools import count
 from pathlib import Path
 from random import Random
+from threading import Event
 
+from cdb.chia.follower import Follower
+from cdb.chia.operation import Effect
 from cdb.schemas.coin_log import CoinLogSchema
 from cdb.testing.faults.oracle import Progress
 from cdb.testing.faults.shim import KILL, Calls, Shim
@@ -20,8 +25,8 @@ FLUSH_OPERATIONS = 1, 2
 CHECKPOINT_PAGES = 40, 120
 """So few that rows of cdb_ops go for good, and so many that later commits are not durable yet."""
 KILLED_CALLS = 60, 400
-FLUSH_SECONDS = 0.02
-"""So long a disk takes for a flush that other threads go on beside it."""
+FLUSH_SECONDS = 0.3
+"""So long a flush waits for a transaction that is committed beside it, as on a slow disk."""
 
 
 class Follow(Operation):
@@ -44,11 +49,16 @@ class Follow(Operation):
 
     def live(self, tell: Tell, first: int = 1) -> None:
         """Live through transactions, of which the first one has this number."""
-        flush = CoinLogSchema.flush
+        flush, done = CoinLogSchema.flush, Event()
 
         def flush_slowly(log: CoinLogSchema) -> None:
-            time.sleep(FLUSH_SECONDS)
+            done.clear()
+            done.wait(FLUSH_SECONDS)
             flush(log)
+
+        def say_done(number: int) -> None:
+            done.set()
+            tell("kept", number)
 
         CoinLogSchema.flush = flush_slowly  # type: ignore[method-assign]
         live(
@@ -56,8 +66,9 @@ class Follow(Operation):
             f"{self.seed}:{first}",
             transactions=TRANSACTIONS,
             synchronous=[self.synchronous],
-            say_done=lambda number: tell("kept", number),
+            say_done=say_done,
             first=first,
+            compares=False,
             has_reorgs=self.has_reorgs,
             flush_operations=FLUSH_OPERATIONS,
             checkpoint_pages=CHECKPOINT_PAGES,
@@ -82,14 +93,32 @@ class Reopen(Reorganize):
 
     def do(self, tell: Tell) -> None:
         """Live, be killed, and live on."""
-        call = Random(self.seed).randint(*KILLED_CALLS)
+        random = Random(self.seed)
 
         def live_until_killed() -> None:
-            Shim().arm(Calls.CHANGE, call, call, KILL)
+            if self.seed % 4 > 1:
+                kill_before_applying(random.randint(2, TRANSACTIONS // 2))
+            else:
+                call = random.randint(*KILLED_CALLS)
+                Shim().arm(Calls.CHANGE, call, call, KILL)
             self.live(tell)
 
-        exit_code(live_until_killed)  # the end may come before that call
+        exit_code(live_until_killed)  # the end may come before
         self.live(tell, first=TRANSACTIONS + 1)
+
+
+def kill_before_applying(n: int) -> None:
+    """Have this process die when it is about to apply to the log what was committed last, for the
+    n-th time."""
+    times = count(1)
+    apply = Follower._apply
+
+    def die(following: Follower, effect: Effect) -> None:
+        if next(times) == n:
+            os.kill(os.getpid(), signal.SIGKILL)
+        apply(following, effect)
+
+    Follower._apply = die  # type: ignore[assignment, method-assign]
 
 
 OPERATIONS: dict[str, type[Operation]] = {
