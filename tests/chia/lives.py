@@ -3,8 +3,6 @@
 import asyncio
 import sqlite3
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -37,99 +35,51 @@ def live(
     *,
     transactions: int = 0,
     synchronous: Sequence[str] = ("NORMAL", "FULL", "OFF"),
-    say_done: Callable[[int], object] | None = None,
-    first: int = 1,
-    compares: bool = True,
-    has_reorgs: bool = False,
-    flush_operations: Sequence[int] = (1, 3, 10),
-    checkpoint_pages: Sequence[int] = (5, 50, 1000),
 ) -> None:
     """Compare the stores, say that they are equal, do so many transactions, and compare and close.
 
-    synchronous: SQLite's, one of these. say_done: is told the number of each transaction, of which
-    the first one has this, once it is committed, and the file says so, too. compares: also
-    meanwhile, which has everything wait for the log. has_reorgs: more than as a rule.
-    flush_operations, checkpoint_pages: the log is flushed, and SQLite makes a checkpoint, each one
-    of these; often, so that short lives have some. Raises AssertionError where the stores differ.
+    synchronous: SQLite's, one of these. Raises AssertionError where they differ.
     """
-    random = Random(seed)
-    follower.FLUSH_OPERATIONS = random.choice(flush_operations)
-    life = _Life(
-        random,
-        range(first, first + transactions),
-        random.choice(synchronous),
-        random.choice(checkpoint_pages),
-        say_equal,
-        say_done,
-        compares,
-        has_reorgs,
-    )
-    asyncio.run(life.live(path))
+    asyncio.run(_live(path, Random(seed), say_equal, transactions, synchronous))
 
 
-def newest_done(path: Path) -> int:
-    """The number of the newest transaction that a file knows to be done; 0: none."""
-    with closing(sqlite3.connect(path)) as connection:
-        if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'done'").fetchall():
-            return 0
-        [(number,)] = connection.execute("SELECT max(number) FROM done")
-        return number or 0
-
-
-@dataclass(frozen=True)
-class _Life:
-    random: Random
-    numbers: range
-    synchronous: str
-    checkpoint_pages: int
-    say_equal: Callable[[], object]
-    say_done: Callable[[int], object] | None
-    compares: bool
-    has_reorgs: bool
-
-    async def live(self, path: Path) -> None:
-        """See live()."""
-        async with DBWrapper2.managed(path, db_version=2, synchronous=self.synchronous) as wrapper:
-            async with wrapper.writer() as connection:
-                pages = self.checkpoint_pages
-                await connection.execute(f"PRAGMA wal_autocheckpoint = {pages}")
-            twins = await Twins.create(wrapper, self.random, has_reorgs=self.has_reorgs)
-            await compare(twins, everything=True)
-            self.say_equal()
-            for number in self.numbers:
-                await twins.transaction(compares=self.compares)
-                if self.say_done is not None:
-                    await _note(wrapper, number)
-                    self.say_done(number)
-            await compare(twins, everything=True)
-        twins.ours._follower.close()
-
-
-async def _note(wrapper: Any, number: int) -> None:
-    """Commit the number of the newest transaction that is done."""
-    async with wrapper.writer() as connection:
-        await connection.execute("CREATE TABLE IF NOT EXISTS done(number INTEGER PRIMARY KEY)")
-        await connection.execute("INSERT OR REPLACE INTO done VALUES(?)", (number,))
+async def _live(
+    path: Path,
+    random: Random,
+    say_equal: Callable[[], object],
+    transactions: int,
+    synchronous: Sequence[str],
+) -> None:
+    # Often, so that short lives have some: flushes, with rows that go, and checkpoints.
+    follower.FLUSH_OPERATIONS = random.choice([1, 3, 10])
+    async with DBWrapper2.managed(
+        path, db_version=2, synchronous=random.choice(synchronous)
+    ) as wrapper:
+        async with wrapper.writer() as connection:
+            await connection.execute(f"PRAGMA wal_autocheckpoint = {random.choice([5, 50, 1000])}")
+        twins = await Twins.create(wrapper, random)
+        await compare(twins, everything=True)
+        say_equal()
+        for _ in range(transactions):
+            await twins.transaction()
+        await compare(twins, everything=True)
+    twins.ours._follower.close()
 
 
 class Twins:
     """Both stores, and what is on their chain as far as it is committed."""
 
-    def __init__(self, wrapper: Any, random: Random, *, has_reorgs: bool = False) -> None:
+    def __init__(self, wrapper: Any, random: Random) -> None:
         self.wrapper = wrapper
         self.random = random
-        self._steps_to_choose = [
-            *(self._block, self._block, self._block, self._fork, self._nested, self._wrong),
-            *[self._fork] * (3 if has_reorgs else 0),
-        ]
         self.theirs: Any = None
         self.ours: Any = None
         self.hints: Any = None
 
     @classmethod
-    async def create(cls, wrapper: Any, random: Random, *, has_reorgs: bool = False) -> "Twins":
+    async def create(cls, wrapper: Any, random: Random) -> "Twins":
         """Open both."""
-        twins = cls(wrapper, random, has_reorgs=has_reorgs)
+        twins = cls(wrapper, random)
         twins.theirs = await TheirStore.create(wrapper)
         twins.ours = await OurStore.create(wrapper)
         twins.hints = await HintStore.create(wrapper)
@@ -151,7 +101,9 @@ class Twins:
         """compares: not where it may be cancelled, which leaves chia's readers in the past."""
         async with self.wrapper.writer():
             for _ in range(self.random.randint(1, 4)):
-                await self.random.choice(self._steps_to_choose)()
+                await self.random.choice(
+                    [self.block, self.block, self.block, self.fork, self._nested, self._wrong]
+                )()
                 if compares and self.random.random() < 0.2:
                     await compare(self, everything=False)
                 if compares and self.random.random() < 0.2:
@@ -180,13 +132,14 @@ class Twins:
         try:
             async with self.wrapper.writer():
                 for _ in range(self.random.randint(1, 3)):
-                    await self.random.choice([self._block, self._fork])()
+                    await self.random.choice([self.block, self.fork])()
                 if self.random.random() < 0.6:
                     raise UndoneError
         except UndoneError:
             pass
 
-    async def _block(self) -> None:
+    async def block(self) -> None:
+        """Add one."""
         chain = await self._chain()
         await self._add(chain.block(more=self.random.random() < 0.1))
 
@@ -196,10 +149,11 @@ class Twins:
         if made.hints:
             await self.hints.add_hints(made.hints)
 
-    async def _fork(self) -> None:
-        """Go back, and on with other blocks."""
+    async def fork(self, depth: int | None = None) -> None:
+        """Go back, by so many heights, and on with other blocks, or none."""
         chain = await self._chain()
-        depth = self.random.choice([0, 1, 2, 5, 20, chain.height + 2])
+        if depth is None:
+            depth = self.random.choice([0, 1, 2, 5, 20, chain.height + 2])
         if chain.n_coins > MOST_COINS:
             depth = chain.height // 2
         height = chain.height - depth
@@ -207,7 +161,7 @@ class Twins:
         ours = await self.ours.rollback_to_block(height)
         assert theirs == ours, f"a rollback to {height} changes other coins"
         for _ in range(self.random.randint(0, 3)):
-            await self._block()
+            await self.block()
 
     async def _wrong(self) -> None:
         """What both have to refuse, with the same kind of error, and nothing happens."""

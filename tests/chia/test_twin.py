@@ -1,6 +1,6 @@
 """A share of what chia's store and cdb's go through together; the whole of it is by command line:
 `python -m tests.chia.twin --kills 5000`, `python -m tests.chia.kills --times 500`,
-`python -m tests.cmds.cuts follow reorg --cuts 5000`."""
+`python -m tests.cmds.cuts follow reorg reopen --cuts 5000`."""
 
 import subprocess
 import sys
@@ -18,10 +18,11 @@ pytest.importorskip("chia", reason="chia-blockchain is not installed here; make 
     [
         ("chia.twin --seed 15 --kills 30", "30 kills, "),
         ("chia.kills --seed 15 --times 20", "20 kills, "),
-        ("cmds.cuts follow --seed 1 --places 4", " cuts: all is well"),
-        ("cmds.cuts reorg --seed 1 --places 4", " cuts: all is well"),
+        ("cmds.cuts follow --seed 1 --places 3", " cuts: all is well"),
+        ("cmds.cuts reorg --seed 1 --places 3", " cuts: all is well"),
+        ("cmds.cuts reopen --seed 2 --places 3", " cuts: all is well"),
     ],
-    ids=["kills at any time", "kills before a call", "power cuts", "power cuts of reorgs"],
+    ids=["kills at any time", "kills before a call", "power cuts", "of reorgs", "after a kill"],
 )
 def test_twins_are_equal_after(trial: str, told: str) -> None:
     module, *options = trial.split()

@@ -19,8 +19,13 @@ pytestmark = pytest.mark.skipif(_REASON is not None, reason=str(_REASON))
 @pytest.mark.parametrize(
     "operation",
     [
-        *("migrate --seed 1", "migrate --seed 2", "activate --seed 1", "drop --seed 1"),
-        *("revert --seed 1", "revert --seed 3", "backup --seed 1", "restore --seed 16"),
+        "migrate --seed 2",
+        "activate --seed 1",
+        "drop --seed 1",
+        "revert --seed 1",
+        "revert --seed 3",
+        "backup --seed 1",
+        "restore --seed 16",
     ],
 )
 def test_a_power_cut_costs_no_coin(run_command: Commands, operation: str) -> None:
