@@ -17,7 +17,9 @@ def start_preloaded(module: str) -> None:
         os.execve(sys.executable, line, os.environ | {"LD_PRELOAD": str(LIBRARY)})  # noqa: S606
 
 
-def record(shim: Shim, trace: Path) -> None:
-    """Write what is done to files, from now on, to a trace."""
+def record(shim: Shim, trace: Path) -> int:
+    """Write what is done to files, from now on, to a trace; the descriptor for marks in it."""
     descriptor = os.open(trace, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
-    shim.record(descriptor, os.open(os.devnull, os.O_WRONLY))
+    marks = os.open(os.devnull, os.O_WRONLY)
+    shim.record(descriptor, marks)
+    return marks

@@ -31,8 +31,8 @@ from cdb.chia.backup_directory import (
     write_contents,
 )
 from cdb.chia.keeping import rows_kept
-from cdb.chia.log import RESTORE, catch_up, log_path_of, root_of
-from cdb.chia.node_database import TABLES, check_in_log, operations_of
+from cdb.chia.log import catch_up, log_path_of, lost_log, root_of
+from cdb.chia.node_database import TABLES, check_in_log, is_unused, operations_of
 from cdb.chia.operation import Operation, Tip
 from cdb.disk.files import fsync_dir, fsync_file, temporary
 from cdb.disk.home import LOCK_FILE
@@ -64,8 +64,8 @@ def back_up(file: str | PathLike[str], directory: str | PathLike[str], bar: Step
     log_path = log_path_of(file)
     with _snapshot(file) as snapshot:
         check_in_log(snapshot.connection, file)
-    if not log_path.is_dir():
-        raise WrongDatabaseError(log_path, f"the coins of {file} are not there", RESTORE)
+        if not log_path.is_dir():
+            raise lost_log(file, is_unused=is_unused(snapshot.connection))
     target = located(directory, read_only=False)
     with _work_directory(target) as work:
         check_room(work, "the backup", size_bytes(file) + size_bytes(log_path) + SPARE_BYTES)

@@ -81,8 +81,13 @@ def contents_of(directory: Path) -> Contents:
         raise WrongDatabaseError(directory, "this is no backup, or one that was never finished")
     if not text.startswith(_HEAD):
         raise WrongDatabaseError(path, "it is of no backup that this cdb knows; use a newer one")
+    return contents_of_line(text[len(_HEAD) :], path)
+
+
+def contents_of_line(line: bytes, path: Path) -> Contents:
+    """What line_of() has made. path: where that is read. Raises CorruptDatabaseError."""
     try:
-        contents = Contents(**json.loads(text[len(_HEAD) :]))
+        contents = Contents(**json.loads(line))
         if not _is_possible(contents):
             raise ValueError("what it says can't be")
         return contents

@@ -74,6 +74,12 @@ def check_in_log(connection: sqlite3.Connection, file: Path) -> None:
             raise WrongDatabaseError(file, "this is no node's database; name one")
 
 
+def is_unused(connection: sqlite3.Connection) -> bool:
+    """See ops_table.IS_UNUSED. Raises sqlite3.Error."""
+    [(value,)] = connection.execute(ops_table.IS_UNUSED)
+    return bool(value)
+
+
 def operations_of(connection: sqlite3.Connection, file: Path) -> list[Operation]:
     """The operations in cdb_ops. Raises sqlite3.Error and CorruptDatabaseError."""
     return ops_table.checked(connection.execute(ops_table.SELECT), file)

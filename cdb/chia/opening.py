@@ -12,7 +12,7 @@ from weakref import WeakValueDictionary, finalize
 
 from cdb.chia import marked_table, ops_table
 from cdb.chia.follower import Follower
-from cdb.chia.log import RESTORE, Log, catch_up, log_path_of, root_of, sync_wal
+from cdb.chia.log import RESTORE, Log, catch_up, log_path_of, lost_log, root_of, sync_wal
 from cdb.chia.marked_table import Marked
 from cdb.chia.operation import Operation
 from cdb.chia.questions import all_marked
@@ -58,7 +58,8 @@ async def follower_of(wrapper: Any, *, interlock: bool) -> Follower:
             problem = "its coins are in chia's own table; 'cdb migrate' moves them"
             raise WrongDatabaseError(file or "memory", problem)
         if not is_new and not log_path.exists():
-            raise WrongDatabaseError(log_path, f"the coins of {file} are not there", RESTORE)
+            [(is_unused,)] = await ops_table.fetched(connection, ops_table.IS_UNUSED)
+            raise lost_log(file or Path("memory"), is_unused=bool(is_unused))
         log = await _in_thread(partial(_log_at, log_path, file))
         try:
             rows = await _rows(connection, log, log_path, file, is_new=is_new)

@@ -19,6 +19,15 @@ from cdb.errors import CorruptDatabaseError
 from cdb.node.table import COIN_TABLE, KEPT_COLUMN
 
 OPS_TABLE = "cdb_ops"
+FIRST_NUMBER = 0
+"""Of the row that says where the log is at first: in a new file, or on the day of activation."""
+OLD_TABLE = "cdb_coin_record"
+"""chia's own table, which activation puts aside."""
+IS_UNUSED = (
+    f"SELECT (SELECT max(number) FROM {OPS_TABLE}) IS {FIRST_NUMBER} AND EXISTS"
+    f" (SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = '{OLD_TABLE}')"
+)
+"""Whether that table still has all coins: nothing was done to them since activation."""
 CREATE = (
     f"CREATE TABLE {OPS_TABLE}("
     "number INTEGER PRIMARY KEY, height INTEGER NOT NULL, kind TEXT NOT NULL, record BLOB NOT NULL)"
@@ -57,7 +66,7 @@ async def lock(connection: Connection) -> bool:
 
 async def create(connection: Connection, root: Tip) -> list[Operation]:
     """Make the table; its first row, as operations() has it, stands for an empty log."""
-    first = Operation(0, 0, root, None)
+    first = Operation(FIRST_NUMBER, 0, root, None)
     await connection.execute(CREATE)
     await insert(connection, first)
     return [first]

@@ -5,7 +5,7 @@
 
 Nothing that is there is touched: names are only given where nothing has them. First the coins come,
 and then the file, so no node starts on half of it. With FILE.restore/READY there the same command
-finishes what was begun, wherever it was killed.
+finishes what was begun, wherever it was killed, and needs the backup no more.
 """
 
 import os
@@ -19,6 +19,7 @@ from cdb.chia.backup_directory import (
     SIDE_SUFFIXES,
     Contents,
     contents_of,
+    contents_of_line,
     file_in,
     line_of,
     log_in,
@@ -34,6 +35,7 @@ from cdb.disk.paths import located, own, read_own
 from cdb.disk.room import SPARE_BYTES, check_room
 from cdb.errors import (
     CorruptDatabaseError,
+    DatabaseNotFoundError,
     InvariantError,
     StorageError,
     WrongDatabaseError,
@@ -59,21 +61,21 @@ def restore(directory: str | PathLike[str], file: str | PathLike[str], bar: Step
     Raises WrongDatabaseError where something is there already, CorruptDatabaseError for a backup
     that is damaged, DatabaseLockedError beside another restore or a node, and StorageError.
     """
-    source = located(directory, read_only=True)
     place = located(file, read_only=False)
     with service_stopped(file):
-        return _Restore(source, place, bar).run()
+        return _Restore(directory, place, bar).run()
 
 
 class _Restore:
-    def __init__(self, source: Path, file: Path, bar: StepBar) -> None:
-        self._source, self._file, self._bar = source, file, bar
+    def __init__(self, source: str | PathLike[str], file: Path, bar: StepBar) -> None:
+        self._source, self._file, self._bar = Path(os.path.realpath(source)), file, bar
+        self._given = source
         self._log = log_path_of(file)
         self._work = _beside(file, WORK_SUFFIX)
         self._ready = self._work / READY
 
     def run(self) -> Contents:
-        contents = contents_of(self._source)
+        contents = self._contents()
         with ExitStack() as held:
             held.callback(self._take_work_directory().release)
             if not self._is_ready(contents):
@@ -88,6 +90,17 @@ class _Restore:
             self._put_in_place()
             self._remove_work_directory()
         return contents
+
+    def _contents(self) -> Contents:
+        """Of the backup; where that is gone, and its copies were made, as READY tells it."""
+        try:
+            return contents_of(located(self._given, read_only=True))
+        except DatabaseNotFoundError:
+            with storage_errors(self._work):
+                mark = read_own(self._ready)
+            if mark is None or not mark.startswith(os.fsencode(self._source) + b"\n"):
+                raise
+            return contents_of_line(mark.splitlines()[-1], self._ready)
 
     def _take_work_directory(self) -> Lock:
         paths = (self._ready, temporary(self._ready), file_in(self._work), log_in(self._work))
@@ -205,11 +218,9 @@ def _chunks(path: Path) -> Iterator[bytes]:
 
 
 def _identity(path: Path) -> str:
-    """Which file or directory this is; empty where none is there."""
-    if not os.path.lexists(path):
-        return ""
-    status = path.lstat()
-    return f"{status.st_dev}:{status.st_ino}"
+    """Which file or directory this is, also after a start of the system, which may number devices
+    anew; empty where none is there."""
+    return str(path.lstat().st_ino) if os.path.lexists(path) else ""
 
 
 def _beside(file: Path, suffix: str) -> Path:

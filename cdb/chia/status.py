@@ -14,8 +14,16 @@ from pathlib import Path
 
 from cdb.chia.backup_directory import size_bytes
 from cdb.chia.keeping import are_kept, rows_kept
-from cdb.chia.log import RESTORE, fitting_effect, log_path_of
-from cdb.chia.node_database import TABLES, Coins, Peak, coins_of, operations_of, peak_of
+from cdb.chia.log import RESTORE, fitting_effect, log_path_of, lost_log
+from cdb.chia.node_database import (
+    TABLES,
+    Coins,
+    Peak,
+    coins_of,
+    is_unused,
+    operations_of,
+    peak_of,
+)
 from cdb.chia.operation import Operation
 from cdb.disk.paths import located
 from cdb.errors import (
@@ -34,12 +42,14 @@ _ACKED_FILE = "acked"
 
 @dataclass(frozen=True, slots=True)
 class FileState:
-    """What the SQLite file says. heights: the lowest and the newest that rows of cdb_ops touch."""
+    """What the SQLite file says. heights: the lowest and the newest that rows of cdb_ops touch.
+    is_unused: whether chia's own table, put aside, still has all coins."""
 
     coins: Coins
     peak: Peak | None = None
     n_rows: int = 0
     heights: tuple[int, int] | None = None
+    is_unused: bool = False
 
 
 @dataclass(slots=True)
@@ -81,8 +91,7 @@ def status_of(file: str | PathLike[str]) -> Status:
         state, _ = _state_of(path)
         status = Status(path, log_path, state)
         if state.coins in (Coins.IN_LOG, Coins.LOST):
-            problem = f"the coins of {path} are not there"
-            status.problems.append(str(WrongDatabaseError(log_path, problem, RESTORE)))
+            status.problems.append(str(lost_log(path, is_unused=state.is_unused)))
     if status.file.coins is not Coins.IN_LOG:
         status.problems.append(f"{path}: its coins are {status.file.coins.value}")
     status.file_bytes, status.wal_bytes = _size(path), _size(path.with_name(path.name + "-wal"))
@@ -145,9 +154,10 @@ def _state_of(path: Path) -> tuple[FileState, list[Operation]]:
         if coins is not Coins.IN_LOG:
             return FileState(coins, peak), []
         rows = operations_of(snapshot.connection, path)
+        is_whole = is_unused(snapshot.connection)
     touched = [row.height for row in rows]
     heights = (min(touched), max(touched)) if touched else None
-    return FileState(coins, peak, len(rows), heights), rows
+    return FileState(coins, peak, len(rows), heights, is_whole), rows
 
 
 def _size(path: Path) -> int | None:

@@ -12,6 +12,7 @@ from cdb.cmds.options import PathType, json_option, quiet_option
 from cdb.cmds.runner import run
 from cdb.migrate import activation, dropping, migration, reverting
 from cdb.migrate.migration import Migrated, Plan
+from cdb.migrate.reverting import Reverted
 
 
 @click.command("migrate")
@@ -67,9 +68,9 @@ def migrate(
         done = activation.activate(node_db, force=force, tell=_tell, bar=step_bar)
         facts, lines = _copied(done), _active_lines(done, node_db)
     elif revert:
-        log_path = reverting.revert(node_db, tell=_tell, bar=step_bar)
-        facts = {"log_path": str(log_path)}
-        lines = [f"{node_db} has its own table again; remove {log_path} when you need it no more"]
+        reverted = reverting.revert(node_db, tell=_tell, bar=step_bar)
+        facts = {**asdict(reverted), "log_path": str(reverted.log_path)}
+        lines = _reverted_lines(reverted, node_db)
     elif drop:
         dropped = dropping.drop(node_db, vacuum=vacuum, tell=_tell, bar=step_bar)
         facts = {"free_bytes": dropped.free_bytes}
@@ -118,6 +119,11 @@ def _active_lines(done: Migrated | None, node_db: Path) -> list[str]:
         f"{node_db} is active: start the node as cdb_full_node",
         "the old table is still in it: --drop drops it, --revert brings it back",
     ]
+
+
+def _reverted_lines(reverted: Reverted, node_db: Path) -> list[str]:
+    left = reverted.problem or f"remove {reverted.log_path} when you need it no more"
+    return [f"{node_db} has its own table again; {left}"]
 
 
 if __name__ == "__main__":

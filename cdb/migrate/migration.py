@@ -19,7 +19,7 @@ from cdb.durability import Durability
 from cdb.errors import InvariantError, WrongDatabaseError
 from cdb.migrate.copying import Copy, until
 from cdb.migrate.node_coins import NodeCoins
-from cdb.migrate.node_file import Keeper, keeper_of
+from cdb.migrate.node_file import Keeper, check_log, keeper_of
 from cdb.migrate.oddities import Oddity, told
 from cdb.migrate.standing import Standing
 from cdb.migrate.verifying import TableDigest, digest_of_log
@@ -81,9 +81,9 @@ def migrate(
     """
     place = located(path, read_only=True)
     with Snapshot(place, {}) as snapshot, snapshot.reading():
-        keeper = keeper_of(snapshot.connection, place)
-    if keeper is Keeper.LOG:
-        raise WrongDatabaseError(place, f"its coins are in {log_path_of(place)} already")
+        if keeper_of(snapshot.connection, place) is Keeper.LOG:
+            log_path = check_log(snapshot.connection, place)
+            raise WrongDatabaseError(place, f"its coins are in {log_path} already")
     with opened_copy(place) as copy:
         slices = _snapshots(place, copy.standing)
         with slices() as coins:

@@ -1,26 +1,29 @@
 """Brings a node's own table back, with the node stopped.
 
 While nothing was done to the coins since activation, the table that was put aside is whole, and
-gets its name back. Else it is dropped, for the log knows better and its space is needed, and a new
-one is written from the log. In one last transaction that one takes its name, once it is verified.
-Until then the node runs on the log; killed at any moment, the same call goes on.
+gets its name back, whatever has become of the log. Else it is dropped, for the log knows better
+and its space is needed, and a new one is written from the log. In one last transaction that one
+takes its name, once it is verified. Until then the node runs on the log; killed at any moment, the
+same call goes on.
 """
 
 import sqlite3
+from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 
+from cdb.chia.log import RESTORE, log_path_of
 from cdb.chia.marked_table import MARKED_TABLE
-from cdb.chia.ops_table import OPS_TABLE
-from cdb.disk.paths import located
-from cdb.errors import InvariantError
-from cdb.migrate.activated import Activated, activated
-from cdb.migrate.activation import FIRST_NUMBER, INTERLOCK_INDEX
+from cdb.chia.node_database import is_unused
+from cdb.chia.ops_table import OLD_TABLE, OPS_TABLE
+from cdb.errors import CdbError, DatabaseLockedError, InvariantError, WrongDatabaseError
+from cdb.migrate.activated import Activated, active_file, with_log
+from cdb.migrate.activation import INTERLOCK_INDEX
 from cdb.migrate.dropping import drop_tables, point_temporary_files_at, used_bytes
 from cdb.migrate.migration import Plan, Tell, checked_plan
 from cdb.migrate.new_table import NewTable
 from cdb.migrate.node_coins import NodeCoins
-from cdb.migrate.node_file import MARKED_INDEX, NEW_TABLE, NOTE_TABLE, OLD_TABLE, transaction
+from cdb.migrate.node_file import MARKED_INDEX, NEW_TABLE, NOTE_TABLE, transaction
 from cdb.migrate.standing import Standing
 from cdb.migrate.verifying import TableDigest, digest_of_log
 from cdb.node.table import COIN_TABLE, NODE_INDEXES, create_index
@@ -39,25 +42,65 @@ _MARKED_INDEX = (
 )
 
 
-def revert(path: str | PathLike[str], *, tell: Tell, bar: StepBar) -> Path:
-    """Bring the table back, verified; gives the path of the log, which is a copy from then on.
+@dataclass(frozen=True, slots=True)
+class Reverted:
+    """problem: why the log is no copy that another migration goes on with; None where it is one."""
 
-    Raises as activated() does, InvariantError, or StorageError where there is no room.
+    log_path: Path
+    problem: str | None = None
+
+
+def revert(path: str | PathLike[str], *, tell: Tell, bar: StepBar) -> Reverted:
+    """Bring the table back, verified; the log is a copy from then on.
+
+    Raises as active_file() does, DatabaseLockedError where somebody else has the log,
+    InvariantError, or StorageError where there is no room. While nothing was done to the coins the
+    log may be damaged, another's or lost; else it raises as with_log() does.
     """
-    place = located(path, read_only=False)
-    with activated(path) as held:
+    with active_file(path) as (connection, place):
         point_temporary_files_at(place.parent)
-        is_unused = held.number == FIRST_NUMBER and OLD_TABLE in tables_of(held.connection)
-        tell(_plan(held, is_unused=is_unused))
-        if is_unused:
-            # The old table may hold what no chain has: another migration counts that again.
-            Standing().save(held.log_path)
-            _make_indexes(held.connection, OLD_TABLE, bar)  # which a drop that was killed has taken
-            _take_back(held.connection)
-        else:
-            drop_tables(held.connection, bar, OLD_TABLE)
+        if is_unused(connection):
+            tell(_plan_to_take_back(connection, place))
+            problem = _problem_as_copy(connection, place)
+            _make_indexes(connection, OLD_TABLE, bar)  # which a drop that was killed has taken
+            _take_back(connection)
+            return Reverted(log_path_of(place), problem)
+        _check_coins(connection, place)
+        with with_log(connection, place) as held:
+            tell(_plan(held))
+            drop_tables(connection, bar, OLD_TABLE)
             _write_again(held, bar)
-        return held.log_path
+            return Reverted(held.log_path)
+
+
+def _problem_as_copy(connection: sqlite3.Connection, path: Path) -> str | None:
+    """Note that the log is a copy, or say why it is none; it is not needed."""
+    log_path = log_path_of(path)
+    if not log_path.exists():
+        return f"{log_path} is not there, and was not needed"
+    try:
+        with with_log(connection, path):
+            # The old table may hold what no chain has: another migration counts that again.
+            Standing().save(log_path)
+    except DatabaseLockedError:
+        raise
+    except CdbError as error:
+        return f"{log_path} was not needed; move it away before you migrate again: {error}"
+    return None
+
+
+def _check_coins(connection: sqlite3.Connection, path: Path) -> None:
+    """Raise WrongDatabaseError, which says what is lost, where the log is not there."""
+    log_path = log_path_of(path)
+    if log_path.exists() or OLD_TABLE not in tables_of(connection):
+        return
+    newest = f"SELECT confirmed_index FROM {OLD_TABLE} ORDER BY rowid DESC LIMIT 1"
+    height = next(iter(connection.execute(newest)), (-1,))[0]
+    problem = (
+        "it is not there, and a node has run since activation: what blocks did to coins above"
+        f" height {height} is lost"
+    )
+    raise WrongDatabaseError(log_path, problem, RESTORE)
 
 
 def _note(held: Activated) -> None:
@@ -68,14 +111,17 @@ def _note(held: Activated) -> None:
     Standing(-1 if newest is None else newest, coins).save(held.log_path)
 
 
-def _plan(held: Activated, *, is_unused: bool) -> Plan:
-    with_log = (held.log_path / "log").stat().st_size
-    coins = with_log // _LOG_BYTES_A_COIN
-    if is_unused:
-        entries = coins * len(_lacking_indexes(held.connection, OLD_TABLE))
-        seconds = coins / 1e6 + entries / _INDEXED_COINS_A_SECOND
-        needed = coins * 30 + entries * _WAL_BYTES_A_COIN
-        return Plan.at(held.path, "take the old table back", seconds, needed)
+def _plan_to_take_back(connection: sqlite3.Connection, path: Path) -> Plan:
+    [(rows,)] = connection.execute(f"SELECT max(rowid) FROM {OLD_TABLE}")
+    coins = rows or 0
+    entries = coins * len(_lacking_indexes(connection, OLD_TABLE))
+    seconds = coins / 1e6 + entries / _INDEXED_COINS_A_SECOND
+    needed = coins * 30 + entries * _WAL_BYTES_A_COIN
+    return Plan.at(path, "take the old table back", seconds, needed)
+
+
+def _plan(held: Activated) -> Plan:
+    coins = (held.log_path / "log").stat().st_size // _LOG_BYTES_A_COIN
     file_bytes = held.path.stat().st_size
     free_inside = file_bytes - used_bytes(held.connection)
     needed = max(0, coins * _TABLE_BYTES_A_COIN - free_inside) + coins * _WAL_BYTES_A_COIN

@@ -90,18 +90,19 @@ class Twins:
         twins.hints = await HintStore.create(wrapper)
         return twins
 
-    async def transaction(self) -> None:
+    async def transaction(self, *, compares: bool = True) -> None:
         """One transaction of some steps, which may be undone, or cut short by a cancellation;
         beside it, perhaps, others ask."""
-        async with self._others_ask(self.random.choice([0, 0, 1, 2])):
+        async with self._others_ask(self.random.choice([0, 0, 1, 2]) if compares else 0):
             chance = self.random.random()
             if chance < 0.15:
                 await self._cancelled(self._steps(compares=False))
             elif chance < 0.3:
-                await self._undone()
+                await self._undone(compares=compares)
             else:
-                await self._steps()
-        await compare(self, everything=False)
+                await self._steps(compares=compares)
+        if compares:
+            await compare(self, everything=False)
 
     @asynccontextmanager
     async def _others_ask(self, number: int) -> AsyncIterator[None]:
@@ -136,7 +137,7 @@ class Twins:
         async with self._transaction():
             for _ in range(self.random.randint(1, 4)):
                 await self.random.choice(
-                    [self._block, self._block, self._block, self._fork, self._nested, self._wrong]
+                    [self.block, self.block, self.block, self.fork, self._nested, self._wrong]
                 )()
                 if compares and self.random.random() < 0.2:
                     await compare(self, everything=False)
@@ -145,9 +146,9 @@ class Twins:
             if is_undone:
                 raise UndoneError
 
-    async def _undone(self) -> None:
+    async def _undone(self, *, compares: bool) -> None:
         with suppress(UndoneError):
-            await self._steps(is_undone=True)
+            await self._steps(compares=compares, is_undone=True)
 
     async def _cancelled(self, steps: Any) -> None:
         task = asyncio.ensure_future(steps)
@@ -164,13 +165,14 @@ class Twins:
         try:
             async with self.wrapper.writer():
                 for _ in range(self.random.randint(1, 3)):
-                    await self.random.choice([self._block, self._fork, self._nested])()
+                    await self.random.choice([self.block, self.fork, self._nested])()
                 if self.random.random() < 0.6:
                     raise UndoneError
         except UndoneError:
             pass
 
-    async def _block(self) -> None:
+    async def block(self) -> None:
+        """Add one."""
         chain = await self._chain()
         await self._add(chain.block(more=self.random.random() < 0.1))
 
@@ -188,15 +190,15 @@ class Twins:
         for each in (self.theirs, self.ours):
             await each._set_spent(names if height else [], uint32(height))
 
-    async def _fork(self) -> None:
-        """Go back, and on with other blocks."""
+    async def fork(self, depth: int | None = None) -> None:
+        """Go back, by so many heights, and on with other blocks, or none."""
         chain = await self._chain()
-        height = chain.fork(MOST_COINS)
+        height = chain.height - depth if depth is not None else chain.fork(MOST_COINS)
         theirs = await self.theirs.rollback_to_block(height)
         ours = await self.ours.rollback_to_block(height)
         assert theirs == ours, f"a rollback to {height} changes other coins"
         for _ in range(self.random.randint(0, 3)):
-            await self._block()
+            await self.block()
 
     async def _wrong(self) -> None:
         """What both have to refuse, with the same kind of error, and nothing happens."""

@@ -56,6 +56,17 @@ def make_node(
         connection.commit()
 
 
+def go_on(file: Path, blocks: Sequence[BlockSpendInfo], tip: Tip) -> None:
+    """Add rows of blocks that follow on the tip, as a node does it that was killed just then."""
+    with closing(sqlite3.connect(file)) as connection, connection:
+        [(number,)] = connection.execute("SELECT max(number) FROM cdb_ops")
+        for block in (Block.of_packed(pack_unnamed([each])) for each in blocks):
+            number += 1
+            operation = Operation(number, block.height, tip, block)
+            connection.execute(ops_table.INSERT, ops_table.values_of(operation))
+            tip = block.tip
+
+
 def set_peak(connection: sqlite3.Connection, height: int, transaction_height: int) -> None:
     """Make this the peak; records of blocks are as long as chia's, and zeros but for two fields."""
     has_output = height % 2

@@ -7,7 +7,6 @@ import fcntl
 import os
 import shutil
 import sqlite3
-import sys
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -29,9 +28,8 @@ from cdb.errors import CdbError, WrongDatabaseError
 from cdb.progress import no_bar
 from cdb.schemas import coin_log
 from cdb.state import summarize
-from cdb.testing.faults.shim import missing as no_faults
 from tests.cmds.nodes import make_node
-from tests.conftest import ROOT, Commands, contents, digest_of, file_limit
+from tests.conftest import Commands, contents, digest_of, file_limit
 from tests.in_fork import dies_at
 
 pytestmark = pytest.mark.skipif(missing() is not None, reason=str(missing()))
@@ -176,6 +174,41 @@ def test_a_restore_that_is_killed_at_its_end_is_finished(here: Path) -> None:
     restore(here / "backup", file, no_bar)
     assert status_of(file).problems == []
     assert not (here / "new.sqlite.restore").exists()
+
+
+@pytest.mark.parametrize("moment", ["before the coins", "at the end"])
+def test_a_killed_restore_is_finished_without_its_backup(
+    run_command: Commands, here: Path, moment: str
+) -> None:
+    """All was copied before: the disk with the backup may be back on its shelf."""
+    file = here / "new.sqlite"
+    _restore_until(here, file, log_path_of(file) if moment == "before the coins" else None)
+    shutil.move(here / "backup", here / "shelf")
+    assert "no database is here" in run_command("restore", "another", "new.sqlite").error()
+    out = run_command("restore", "backup", "new.sqlite").fine().out.decode()
+    assert "new.sqlite is restored up to block" in out
+    assert status_of(file).problems == []
+    assert not (here / "new.sqlite.restore").exists()
+    assert "no database is here" in run_command("restore", "backup", "newer.sqlite").error()
+
+
+def test_a_killed_restore_is_finished_on_a_device_of_another_number(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A start of the system may give it one."""
+    file = here / "new.sqlite"
+    _restore_until(here, file, file)
+    lstat = Path.lstat
+
+    def changed(path: Path) -> os.stat_result:
+        status = [*lstat(path)]
+        status[2] += 1
+        return os.stat_result(status)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "lstat", changed)
+        restore(here / "backup", file, no_bar)
+    assert status_of(file).problems == []
 
 
 def test_of_another_backup_a_restore_does_not_go_on(here: Path, blocks: Blocks) -> None:
@@ -399,13 +432,3 @@ def test_a_killed_restore_leaves_nothing_and_the_next_one_finishes(
         n += EACH
     assert n > 50
     assert seen == {False, True}
-
-
-@pytest.mark.skipif(no_faults() is not None, reason=str(no_faults()))
-@pytest.mark.parametrize("kind", ["backup", "restore"])
-def test_a_power_cut_costs_no_coin(run_command: Commands, kind: str) -> None:
-    line = [sys.executable, "-m", "tests.cmds.cuts", kind, "--places", "5", "--seed", "16"]
-    process = run_command.popen(line, cwd=ROOT)
-    out, errors = process.communicate(timeout=300)
-    assert process.returncode == 0, errors.decode()
-    assert b"all is well" in out

@@ -20,6 +20,7 @@ import pytest
 from cdb.blocks import BlockSpendInfo
 from cdb.chia.log import tip_up_to
 from cdb.chia.operation import Operation
+from cdb.chia.ops_table import OLD_TABLE
 from cdb.coin_log import binding
 from cdb.coin_log.binding import missing
 from cdb.coins import Coin, bytes32, coin_name
@@ -43,6 +44,7 @@ from cdb.migrate import (
 )
 from cdb.migrate.activated import activated
 from cdb.migrate.migration import Migrated, Plan
+from cdb.migrate.reverting import Reverted
 from cdb.progress import Progress, StepBar, no_bar
 from cdb.rows.sqlite import open_uri, tables_of
 from cdb.schemas import find_schema
@@ -64,6 +66,7 @@ INDEXES = {
     "coin_record_ph_ff_unspent_idx",
 }
 Rows = list[tuple[Any, ...]]
+HASH = bytes32(b"\5" * 32)
 
 
 @pytest.fixture
@@ -106,7 +109,7 @@ def drop(path: Path) -> object:
     return dropping.drop(path, vacuum=True, tell=lambda plan: None, bar=no_bar)
 
 
-def revert(path: Path) -> Path:
+def revert(path: Path) -> Reverted:
     return reverting.revert(path, tell=lambda plan: None, bar=no_bar)
 
 
@@ -190,7 +193,7 @@ def test_what_was_done_since_comes_back(
     revert(path)
     assert rows_of(path) == expected
     assert indexes_of(path) == INDEXES
-    assert node_file.OLD_TABLE not in tables(path)
+    assert OLD_TABLE not in tables(path)
 
 
 def tables(path: Path) -> set[str]:
@@ -813,23 +816,95 @@ def test_no_room(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert not told
 
 
-def test_a_log_of_another_file_is_noticed(
-    run_command: Commands, path: Path, tmp_path: Path
-) -> None:
-    activate(path)
-    other = tmp_path / "other.sqlite"
+def lose_log(path: Path) -> None:
+    shutil.rmtree(log_of(path))
+
+
+def take_anothers_log(path: Path) -> None:
+    other = path.with_name("other.sqlite")
     MadeNode(other).close()
     activate(other)
-    shutil.rmtree(log_of(path))
-    for option in ("--revert", "--drop"):
-        assert "are not there" in run_command("migrate", option, path).error()
+    lose_log(path)
     shutil.copytree(log_of(other), log_of(path))
-    for option in ("--revert", "--drop"):
-        assert "up to there it holds no coins" in run_command("migrate", option, path).error()
-    assert node_file.OLD_TABLE in tables(path)
 
 
-HASH = bytes32(b"\5" * 32)
+def damage_log(path: Path) -> None:
+    log = log_of(path) / "log"
+    log.write_bytes(log.read_bytes()[:500])
+
+
+def lose_all_in_log(path: Path) -> None:
+    lose_log(path)
+    log_of(path).mkdir()
+
+
+LOSSES: dict[Callable[[Path], None], str] = {
+    lose_log: "are not there",
+    take_anothers_log: "up to there it holds no coins",
+    damage_log: "damaged",
+    lose_all_in_log: "up to there it holds no coins",
+}
+losses = pytest.mark.parametrize("lose", LOSSES, ids=lambda lose: lose.__name__)
+
+
+@losses
+@pytest.mark.parametrize("is_killed", [False, True])
+def test_no_log_is_needed_while_nothing_was_done(
+    run_command: Commands, path: Path, rows: Rows, lose: Callable[[Path], None], is_killed: bool
+) -> None:
+    """is_killed: a drop, that is, which has taken an index."""
+    activate(path)
+    if is_killed:
+        with closing(sqlite3.connect(path)) as connection:
+            connection.execute("DROP INDEX coin_spent_index")
+    lose(path)
+    theirs = (log_of(path) / "log").read_bytes() if lose is take_anothers_log else None
+    assert LOSSES[lose] in run_command("migrate", "--drop", path).error()
+    out = run_command("migrate", "--revert", path).fine().out.decode()
+    assert f"its own table again; {log_of(path)} " in out
+    assert "not needed" in out
+    assert rows_of(path) == rows
+    assert indexes_of(path) == INDEXES
+    if theirs is not None:
+        assert (log_of(path) / "log").read_bytes() == theirs
+        assert not (log_of(path) / "MIGRATION").exists()
+    shutil.rmtree(log_of(path), ignore_errors=True)
+    run_command("migrate", path).fine()
+
+
+@losses
+def test_without_its_log_no_table_comes_back_that_a_node_has_gone_on_from(
+    run_command: Commands, path: Path, blocks: tuple[BlockSpendInfo, ...], lose: Callable[..., None]
+) -> None:
+    activate(path)
+    height = blocks[-1].index
+    add_in_log(
+        path, *blocks, BlockSpendInfo(height + 1, 1, [], [Coin(bytes32(bytes(32)), HASH, 1)])
+    )
+    lose(path)
+    error = run_command("migrate", "--revert", path).error()
+    assert "put both back from the same backup" in error or "cdb verify" in error
+    if lose is lose_log:
+        assert f"what blocks did to coins above height {height} is lost" in error
+    assert tables(path) >= {OLD_TABLE, "cdb_ops"}
+
+
+def test_whoever_misses_the_log_says_what_brings_the_coins_back(
+    run_command: Commands, path: Path
+) -> None:
+    activate(path)
+    lose_log(path)
+    for line in (
+        ("migrate", path),
+        ("migrate", "--activate", path),
+        ("migrate", "--drop", path),
+        ("backup", path, path.with_name("backup")),
+    ):
+        error = run_command(*line).error()
+        assert "the coins of" in error
+        assert "--revert' brings chia's own table back" in error
+    assert "--revert' brings chia's own table back" in run_command("node", "status", path).err
+    assert not log_of(path).exists()
 
 
 def farmed(height: int) -> BlockSpendInfo:

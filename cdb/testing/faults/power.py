@@ -148,7 +148,7 @@ def cut_power(
     def cuts(places: Collection[int] | None) -> Iterator[tuple[str, Point]]:
         for point in points(recording, seed, file_system, places):
             if only in (None, point.name):
-                yield _fingerprint(point.tree), point
+                yield fingerprint(point.tree), point
 
     most = most_of(seed, most)
     possible = range(len(recording.operations))
@@ -198,7 +198,8 @@ def _torn(seed: str) -> Iterator[Survival]:
         yield Survival(f"torn-{n}", keep_names=True, keep_contents=True, torn=random)
 
 
-def _fingerprint(tree: Tree) -> str:
+def fingerprint(tree: Tree) -> str:
+    """The same for the same tree alone."""
     digest = hashlib.blake2b(digest_size=16)
     for name, contents in tree.items():
         digest.update(f"{name}\0{-1 if contents is None else len(contents)}\0".encode())
