@@ -1,7 +1,7 @@
 """Runs a command as users expect: one line for an error, and exit codes that scripts can use.
 
 0 fine · 1 data or store error, or stores differ · 2 usage · 3 damage that verify --repair mends ·
-130 interrupt. When the reader of our output goes away (``| head``), the command ends quietly, with
+4 only the blocks before damage are dumped · 130 interrupt. When the reader of our output goes away (``| head``), the command ends quietly, with
 1.
 """
 
@@ -21,6 +21,7 @@ from cdb.termination import end_at_interrupts, raise_interrupts
 
 EXIT_ERROR = 1
 EXIT_REPAIRABLE = 3
+EXIT_PARTIAL = 4
 EXIT_INTERRUPT = 130
 
 
