@@ -66,8 +66,8 @@ def dump_blocks(
 
 
 def _to_write(readable: ReadableBlocks, output: Path | None) -> Iterator[BlockSpendInfo]:
-    """The blocks. Raises, so that no file is written, where damage left none, or left some and there
-    is a file already.
+    """The blocks. Raises, so that no file is written, where damage left none, or some where a file
+    is already.
     """
     yield from readable
     if readable.damage is None:

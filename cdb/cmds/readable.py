@@ -1,4 +1,4 @@
-"""The blocks of a database before its first damage: verify counts them, and dump_blocks writes them."""
+"""A database's blocks before its first damage: verify counts them, and dump_blocks writes them."""
 
 from collections.abc import Iterator
 

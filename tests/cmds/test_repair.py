@@ -19,7 +19,7 @@ from cdb.cmds.dump_blocks import dump_blocks
 from cdb.cmds.verify import verify
 from cdb.coin_log.binding import Sizes
 from cdb.disk.home import Lock
-from cdb.errors import CdbError, CorruptDatabaseError, DatabaseLockedError, WrongDatabaseError
+from cdb.errors import CdbError, DatabaseLockedError, WrongDatabaseError
 from cdb.mainnet_shape import mainnet_shaped_blocks
 from cdb.schemas import SchemaInfo, find_schema
 from cdb.schemas.coin_log import CoinLogSchema
@@ -129,7 +129,10 @@ def keeps_its_word(schema: str, out: str, chain: Sequence[BlockSpendInfo]) -> in
     line = [schema if word == "SCHEMA" else word for word in shlex.split(promise[3])[2:]]
     end, code = "", FINE
     if n_blocks < len(chain):
-        end, code = f"; the {promise[1]} blocks up to {promise[2]}, before that, are written\n", PARTIAL
+        end, code = (
+            f"; the {promise[1]} blocks up to {promise[2]}, before that, are written\n",
+            PARTIAL,
+        )
     database = Path(line[line.index("--db") + 1])
     file = database.with_name("it's what was saved.txt")
     for words in (line[: line.index("--output")], [str(file) if w == "FILE" else w for w in line]):
@@ -137,7 +140,9 @@ def keeps_its_word(schema: str, out: str, chain: Sequence[BlockSpendInfo]) -> in
         assert (result.return_value, result.exception) == (code, None)
         assert result.stderr.endswith(end)
         assert result.stderr.count("\n") == (1 if end else 0)
-        written = result.stdout_bytes if file not in database.parent.iterdir() else file.read_bytes()
+        written = (
+            result.stdout_bytes if file not in database.parent.iterdir() else file.read_bytes()
+        )
         assert written == text_of(chain[:n_blocks])
     file.unlink()
     return n_blocks
