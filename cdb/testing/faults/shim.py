@@ -6,7 +6,9 @@ import sys
 from enum import IntFlag
 from pathlib import Path
 
-LIBRARY = Path(__file__).with_name("_shim.so")
+from cdb.built import built_file
+
+LIBRARY = built_file("testing/faults/_shim.so")
 
 KILL = -1
 CUT_SHORT = -2
