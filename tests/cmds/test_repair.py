@@ -67,6 +67,12 @@ schema.repair(path, list(schema.check(path, lambda coins: None)), progress)
 Loaded = Callable[[str], Path]
 
 
+@pytest.fixture(autouse=True)
+def _small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the check of an index: row 7 is the last of one, and row 8 the first of the next."""
+    monkeypatch.setattr("cdb.rows.check.CHECKED_NAMES", 7)
+
+
 @pytest.fixture(scope="module")
 def chain() -> tuple[BlockSpendInfo, ...]:
     return tuple(mainnet_shaped_blocks(coins=600))
@@ -391,6 +397,7 @@ def test_pages_that_only_a_merge_would_read(tmp_path: Path) -> None:
         ("UPDATE covered SET last_name = zeroblob(32)", "its watermark has another name"),
         ("INSERT INTO coin_lookup VALUES (zeroblob(32), 7)", "it holds 601 names"),
         ("UPDATE coin_lookup SET id = 8 WHERE id = 7", "which is row 7, at row 8"),
+        ("UPDATE coin_lookup SET id = 7 WHERE id = 8", "which is row 8, at row 7"),
         ("DROP TABLE coin_lookup", "not the tables that belong here"),
         ("UPDATE covered SET rows = 'x'", "the watermark has values of other types"),
     ],
