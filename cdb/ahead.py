@@ -22,12 +22,15 @@ def ahead(items: Iterable[T], depth: int = 2) -> Generator[T, None, None]:
 
     What making them raises is raised in its place. Both sides run at the same time as far as they
     release the interpreter's lock. When the consumer stops early, the thread ends with the item
-    that it is at, or, if that never comes, with the process.
+    that it is at, or, if that never comes, with the process. Where the system has no thread to
+    give, each item is made when it is asked for.
     """
     made: Queue[T | _End] = Queue(depth)
     stopped = Event()
     # A daemon, because a read of a silent pipe would otherwise outlast the end of the program.
-    Thread(target=_make, args=(items, made, stopped), name="ahead", daemon=True).start()
+    if not _starts(Thread(target=_make, args=(items, made, stopped), name="ahead", daemon=True)):
+        yield from items
+        return
     try:
         while not isinstance(item := made.get(), _End):
             yield item
@@ -38,6 +41,15 @@ def ahead(items: Iterable[T], depth: int = 2) -> Generator[T, None, None]:
         with suppress(Empty):
             while True:
                 made.get_nowait()
+
+
+def _starts(thread: Thread) -> bool:
+    """Start a thread; whether there was one to be had."""
+    try:
+        thread.start()
+    except RuntimeError:
+        return False
+    return True
 
 
 def _make(items: Iterable[T], made: "Queue[T | _End]", stopped: Event) -> None:

@@ -201,6 +201,11 @@ def advice_on(system_errno: int) -> str:
     return _ADVICE.get(system_errno, _OTHERWISE)
 
 
+def memory_problem(error: MemoryError) -> str:
+    """What a command says of it."""
+    return f"{error if error.args else 'out of memory'}; free some, or allow more (ulimit -v)"
+
+
 def storage_error(path: Path, error: OSError) -> StorageError:
     """The StorageError that names the file and says why."""
     return StorageError(path, f"{explained(error)}, then open it again")

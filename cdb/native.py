@@ -43,7 +43,7 @@ class NativeModule:
         if module is not None:
             return module
         try:
-            return import_module(self._module)
+            return _imported(self._module)
         except ImportError as error:
             problem = f"{self._what} is missing ({error}); install {self._install}"
             raise MissingEngineError(f"{problem}, then install cdb again") from error
@@ -55,6 +55,21 @@ class NativeModule:
         except SchemaError as error:
             return str(error)
         return None
+
+
+def _imported(name: str) -> ModuleType:
+    """An extension module, also where cdb is imported from a checkout that pip has installed."""
+    try:
+        return import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name != name:
+            raise
+        from cdb.built import built_module  # which takes long to import, and is seldom needed
+
+        module = built_module(name)
+        if module is None:
+            raise
+        return sys.modules.setdefault(name, module)
 
 
 native_scanner = NativeModule(

@@ -1,7 +1,7 @@
 """Loads of more coins than any buffer holds: after it is opened again, every name is found.
 
 At the default sizes: small ones, with which other tests reach what is behind a buffer, never fill
-one that has no size to be set.
+one that has no size to be set. The largest of those is that of coin_log's runs.
 """
 
 import hashlib
@@ -24,9 +24,11 @@ from cdb.schemas import SchemaInfo, find_schema, offer_of
 from cdb.schemas.coin_log import CoinLogSchema
 from cdb.testing.faults import scratch
 from tests.conftest import ROWS_WITH_INDEX, index_factories
+from tests.native_sizes import native_size
 
-COINS = 100_000
+BUFFER_COINS = native_size("coin_log/run.h", "kBufferBytes", unit="kEntryBytes")
 BLOCK_COINS = 10_000
+COINS = (BUFFER_COINS // BLOCK_COINS + 1) * BLOCK_COINS
 ABSENT = 20_000
 
 
@@ -41,7 +43,7 @@ def digests(what: bytes, count: int) -> list[bytes]:
         for name in sorted(index_factories())
     ],
 )
-def test_an_index_finds_every_name_of_100_000(tmp_path: Path, name: str) -> None:
+def test_an_index_finds_every_name_of_a_large_load(tmp_path: Path, name: str) -> None:
     names, absent = digests(b"coin", COINS), digests(b"nobody", ABSENT)
     open_index = index_factories()[name]
     open_now = partial(open_index, tmp_path / "index", durability=Durability.POWER)
@@ -56,7 +58,7 @@ def test_an_index_finds_every_name_of_100_000(tmp_path: Path, name: str) -> None
     index.close()
 
 
-def test_what_reads_packed_finds_every_coin_of_100_000(
+def test_what_reads_packed_finds_every_coin_of_a_large_load(
     tmp_path: Path, own_schema: SchemaInfo
 ) -> None:
     if own_schema.missing is not None:

@@ -6,9 +6,10 @@ native/preload/sync_counter.c counts, preloaded into the processes of workloads.
 import ctypes
 import os
 from dataclasses import dataclass
-from pathlib import Path
 
-LIBRARY = Path(__file__).with_name("_sync_counter.so")
+from cdb.built import built_file
+
+LIBRARY = built_file("bench/_sync_counter.so")
 _SANITIZERS = ("libasan", "libtsan", "libubsan", "libclang_rt")
 
 

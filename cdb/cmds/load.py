@@ -12,7 +12,7 @@ from cdb.cmds.echo import note
 from cdb.cmds.interrupt import DeferredInterrupt
 from cdb.cmds.table import table
 from cdb.durability import Durability
-from cdb.errors import BlockError, CdbError, DatabaseError, ReplayError
+from cdb.errors import BlockError, CdbError, DatabaseError, ReplayError, memory_problem
 from cdb.loader import DEFAULT_FLUSH_COINS, Loader
 from cdb.meter import Meter, size_bytes
 from cdb.packed import PackedBlocks
@@ -188,6 +188,8 @@ def _told(loader: Loader) -> Iterator[None]:
         yield
     except DatabaseError as error:
         raise LoadStoppedError(f"{error}; {_kept(loader)}") from error
+    except MemoryError as error:
+        raise LoadStoppedError(f"{memory_problem(error)}; {_kept(loader)}") from error
 
 
 def _kept(loader: Loader) -> str:

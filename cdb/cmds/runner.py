@@ -1,8 +1,8 @@
 """Runs a command as users expect: one line for an error, and exit codes that scripts can use.
 
 0 fine · 1 data or store error, or stores differ · 2 usage · 3 damage that verify --repair mends ·
-130 interrupt. When the reader of our output goes away (``| head``), the command ends quietly, with
-1.
+4 only the blocks before damage are dumped · 130 interrupt. When the reader of our output goes away
+(``| head``), the command ends quietly, with 1.
 """
 
 import os
@@ -16,11 +16,12 @@ import click
 
 from cdb.cmds.echo import echo, echo_line
 from cdb.disk.paths import keep_standard_descriptors
-from cdb.errors import CdbError, explained
+from cdb.errors import CdbError, explained, memory_problem
 from cdb.termination import end_at_interrupts, raise_interrupts
 
 EXIT_ERROR = 1
 EXIT_REPAIRABLE = 3
+EXIT_PARTIAL = 4
 EXIT_INTERRUPT = 130
 
 
@@ -62,6 +63,8 @@ def _exit_code(command: click.Command) -> int:
         return error.exit_code
     except CdbError as error:
         return fail(str(error))
+    except MemoryError as error:
+        return fail(memory_problem(error))
     except BrokenPipeError:
         _give_up_output()
         return EXIT_ERROR

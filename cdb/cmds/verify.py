@@ -1,8 +1,9 @@
 """verify: find what is damaged in a database, mend what can be, and compare two databases."""
 
-from contextlib import suppress
+from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import click
@@ -17,6 +18,7 @@ from cdb.cmds.options import (
     json_option,
     quiet_option,
 )
+from cdb.cmds.readable import ReadableBlocks
 from cdb.cmds.runner import EXIT_REPAIRABLE, fail, run
 from cdb.cmds.table import table
 from cdb.damage import Damage
@@ -226,29 +228,30 @@ def _explain(schema: SchemaInfo, path: Path, damages: list[Damage]) -> int:
     if _are_repairable(damages):
         fail(f"{path}: damaged; --repair mends all of it")
         return EXIT_REPAIRABLE
-    blocks, newest = _readable(schema, path)
-    readable = "no block can be read"
-    if newest is not None:
-        readable = f"{blocks:,} blocks up to {newest} can be read, and dump_blocks prints them"
-    return fail(f"{path}: damaged beyond repair; {readable}; load a new database")
+    told = _readable(schema, path)
+    return fail(f"{path}: damaged beyond repair; {told}; load a new database")
 
 
 def _are_repairable(damages: list[Damage]) -> bool:
     return all(damage.repairable_from is not None for damage in damages)
 
 
-def _readable(schema: SchemaInfo, path: Path) -> tuple[int, int | None]:
-    """How many blocks can be read before the first damage, and the newest of them."""
-    blocks, newest = 0, None
-    with (
-        suppress(CdbError),
-        schema.open(path, read_only=True) as database,
-        step_bar(f"{path}: what can be read") as progress,
-    ):
-        for block in database.blocks():
-            blocks, newest = blocks + 1, block.index
+def _readable(schema: SchemaInfo, path: Path) -> str:
+    """What can be read before the first damage, and what to type for it."""
+    none = "no block can be read"
+    with ExitStack() as opened:
+        try:
+            database = opened.enter_context(schema.open(path, read_only=True))
+        except CdbError:
+            return none
+        progress = opened.enter_context(step_bar(f"{path}: what can be read"))
+        blocks = ReadableBlocks(database)
+        for block in blocks:
             progress(len(block.confirms))
-    return blocks, newest
+    if not blocks.n_blocks:
+        return none
+    command = f"cdb dump_blocks SCHEMA --db {quote(str(path))} --output FILE"
+    return f"{blocks} can be read, and '{command}' writes them"
 
 
 def _compare(schema: SchemaInfo, path: Path, against: SchemaInfo, path2: Path) -> None:

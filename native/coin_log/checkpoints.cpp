@@ -1,5 +1,7 @@
 #include "checkpoints.h"
 
+#include "common/beside.h"
+
 #include <algorithm>
 #include <chrono>
 #include <set>
@@ -11,8 +13,8 @@ namespace {
 constexpr size_t kWorthwhileDivisor = 16;  // of the memtable's coins: quickly replayed
 
 template <typename T>
-bool is_ready(const std::future<T> &future) {
-  return future.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+std::future_status status_of(const std::future<T> &future) {
+  return future.wait_for(std::chrono::seconds(0));
 }
 
 // Of the early children.
@@ -58,8 +60,10 @@ void Checkpoints::start(State &state, Access &access, const Parents &parents) {
     const Change change(access);
     each_index(state, [](IndexOf, auto &tables) { tables.set_aside(); });
   }
-  under_way_ = std::async(std::launch::async, &Checkpoints::write, this, manifest_,
-                          std::move(section), std::cref(state));
+  under_way_ = beside([this, manifest = manifest_, section = std::move(section), &state] {
+    return write(manifest, section, state);
+  });
+  if (status_of(under_way_) == std::future_status::deferred) finish(state, access);
 }
 
 void Checkpoints::finish(State &state, Access &access) {
@@ -76,7 +80,8 @@ void Checkpoints::finish(State &state, Access &access) {
 }
 
 void Checkpoints::finish_if_ready(State &state, Access &access) {
-  if (under_way_.valid() && is_ready(under_way_)) finish(state, access);
+  if (under_way_.valid() && status_of(under_way_) == std::future_status::ready)
+    finish(state, access);
 }
 
 Checkpoints::Written Checkpoints::write(Manifest manifest, const Section &section,

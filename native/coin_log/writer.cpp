@@ -1,5 +1,7 @@
 #include "writer.h"
 
+#include "common/beside.h"
+
 #include <algorithm>
 
 namespace cdb::coin_log {
@@ -24,11 +26,12 @@ void Writer::throw_failure() const {
 
 void Writer::write(Bytes bytes, uint64_t offset) {
   std::unique_lock<std::mutex> lock(mutex_);
-  if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
+  if (!thread_.joinable()) thread_ = thread_if_any([this] { run(); });
   changed_.wait(lock, [this] { return pieces_.size() < kMostPieces || failure_; });
   throw_failure();
   pieces_.push_back({std::move(bytes), offset});
   under_way_.fetch_add(1, std::memory_order_relaxed);
+  if (!thread_.joinable()) return write_first(&lock);
   changed_.notify_all();
 }
 
@@ -54,23 +57,26 @@ void Writer::run() {
   while (true) {
     changed_.wait(lock, [this] { return !pieces_.empty() || is_stopping_; });
     if (pieces_.empty() || failure_) return;
-    const Piece &piece = pieces_.front();
-    lock.unlock();
-    std::exception_ptr failure;
-    try {
-      write_piece(piece);
-    } catch (...) {
-      failure = std::current_exception();
-    }
-    lock.lock();
-    failure_ = failure;
-    buffers_.push_back(std::move(pieces_.front().bytes));
-    pieces_.pop_front();
-    ++written_;
-    if (!failure_) under_way_.fetch_sub(1, std::memory_order_release);
-    changed_.notify_all();
-    if (failure_) return;
+    write_first(&lock);
   }
+}
+
+void Writer::write_first(std::unique_lock<std::mutex> *lock) {
+  const Piece &piece = pieces_.front();
+  lock->unlock();
+  std::exception_ptr failure;
+  try {
+    write_piece(piece);
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  lock->lock();
+  failure_ = failure;
+  buffers_.push_back(std::move(pieces_.front().bytes));
+  pieces_.pop_front();
+  ++written_;
+  if (!failure_) under_way_.fetch_sub(1, std::memory_order_release);
+  changed_.notify_all();
 }
 
 // The disk begins early, so that the sync to come has less to wait for.

@@ -1,5 +1,5 @@
 // Writes to a file in a thread of its own, in order: what was accepted is copied to the kernel
-// while the next blocks are checked.
+// while the next blocks are checked. Where there is no thread to be had, write() writes itself.
 #pragma once
 
 #include "file.h"
@@ -38,6 +38,8 @@ class Writer {
   static constexpr size_t kMostPieces = 4;
 
   void run();
+  // The lock is given up while it is written.
+  void write_first(std::unique_lock<std::mutex> *lock);
   void write_piece(const Piece &piece);
   void throw_failure() const;
 

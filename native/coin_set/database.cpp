@@ -1,5 +1,6 @@
 #include "database.h"
 
+#include "common/beside.h"
 #include "common/failure.h"
 #include "query.h"
 
@@ -30,11 +31,11 @@ size_t parts_for(size_t n_entries, size_t most) {
   return std::clamp(n_entries / kPartEntries, size_t{1}, most);
 }
 
-// Runs part(0) … part(n - 1) at the same time, and throws the first failure.
+// Runs part(0) … part(n - 1), at the same time where there are threads for it, and throws the first failure.
 template <typename Part>
 void run_parts(size_t n, Part part) {
   std::vector<std::future<void>> others;
-  for (size_t i = 1; i < n; ++i) others.push_back(std::async(std::launch::async, part, i));
+  for (size_t i = 1; i < n; ++i) others.push_back(beside([=] { part(i); }));
   part(0);
   for (std::future<void> &other : others) other.get();
 }

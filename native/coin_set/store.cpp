@@ -1,5 +1,6 @@
 #include "store.h"
 
+#include "common/beside.h"
 #include "layouts/table.h"
 #include "marks.h"
 #include "spaces.h"
@@ -147,7 +148,7 @@ void Store::index(const Pending &pending) {
 
 void Store::index_by_runs(const Pending &pending) {
   Run marks(engine_, kMarks), first(engine_, kFirst), second(engine_, kSecond);
-  std::future<void> first_built = std::async(std::launch::async, [&] {
+  std::future<void> first_built = beside([&] {
     layout_->put(kFirst, pending.with_confirms(), &first);
     first.finish();
   });

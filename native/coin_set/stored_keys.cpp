@@ -68,7 +68,7 @@ uint64_t StoredKeys::make(int64_t indexed, uint64_t max_coins, uint64_t ingest_e
     made_ = kErasing;
   }
   if (made_ == kErasing) {
-    if (erase_some()) return 0;
+    if (erase_some(std::min<uint64_t>(max_coins, kErasedAtOnce))) return 0;
     made_ = -1;
   }
   if (made_ >= indexed) {
@@ -118,19 +118,22 @@ int64_t StoredKeys::read_blocks(int64_t before, int64_t last, uint64_t max_coins
   return before;
 }
 
-// Whether there was anything left to erase.
-bool StoredKeys::erase_some() { return erase_some_of(kHashes) || erase_some_of(kParents); }
+// At most so many entries. Whether there was anything left to erase.
+bool StoredKeys::erase_some(size_t most) {
+  return erase_some_of(kHashes, most) || erase_some_of(kParents, most);
+}
 
 // From where it was: to look at all again that was erased before would take long.
-bool StoredKeys::erase_some_of(uint8_t space) {
+bool StoredKeys::erase_some_of(uint8_t space, size_t most) {
   Scan entries(engine_, space, erased_, {}, /*is_reverse=*/false, OKV_ONCE, kPageBytes);
   Batch batch;
   size_t n = 0;
-  for (; n < kErasedAtOnce && entries.read(kPageEntries); entries.drop(entries.n())) {
+  while (n < most && entries.read(std::min(kPageEntries, most - n))) {
     n += entries.n();
     for (size_t i = 0; i < entries.n(); ++i) batch.erase(space, entries.key(i));
     const Span last = entries.key(entries.n() - 1);
     erased_.assign(last.bytes, last.bytes + last.n);
+    entries.drop(entries.n());
   }
   entries.release();  // what is read holds pages, and keeps a map from growing
   if (n > 0)

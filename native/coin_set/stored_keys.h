@@ -49,8 +49,8 @@ class StoredKeys {
 
   Bytes mark(int64_t made) const;
   void write_mark(int64_t made, okv_durability durability) const;
-  bool erase_some();
-  bool erase_some_of(uint8_t space);
+  bool erase_some(size_t most);
+  bool erase_some_of(uint8_t space, size_t most);
   // Calls each(block, before) for blocks with about so many coins; gives the last one's index.
   template <typename Each>
   int64_t read_blocks(int64_t before, int64_t last, uint64_t max_coins, uint64_t *coins,

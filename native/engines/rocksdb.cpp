@@ -9,6 +9,7 @@
 #include "rocksdb/log_file.h"
 #include "rocksdb/mapped_tables.h"
 #include "rocksdb/table_starts.h"
+#include "rocksdb/threads.h"
 #include "rocksdb/turns.h"
 
 #include <rocksdb/cache.h>
@@ -62,6 +63,7 @@ rocksdb::DBOptions db_options_for(const okv_options &wanted) {
   // A new database is about to be loaded, which reads little, and mapped pages count as its memory.
   options.allow_mmap_reads = wanted.create == 0;
   options.max_background_jobs = 2;
+  options.max_file_opening_threads = opening_threads();
   options.bytes_per_sync = 1u << 20;
   options.max_total_wal_size = kLogBytes;
   options.max_bgerror_resume_count = 0;  // what has failed stays failed until it is reopened

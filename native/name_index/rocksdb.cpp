@@ -15,6 +15,7 @@
 #include "common/c_face.h"
 #include "rocksdb/common.h"
 #include "rocksdb/files.h"
+#include "rocksdb/threads.h"
 #include "rocksdb/turns.h"
 
 #include <rocksdb/cache.h>
@@ -119,6 +120,7 @@ rocksdb::Options options_for(const cdb_options &wanted, rocksdb::Env *env) {
   // merge. Universal compaction merges runs of like size.
   options.compaction_style = rocksdb::kCompactionStyleUniversal;
   options.max_background_jobs = 2;
+  options.max_file_opening_threads = opening_threads();
   options.avoid_flush_during_shutdown = false;
   options.max_bgerror_resume_count = 0;  // what has failed stays failed until it is reopened
   options.info_log = std::make_shared<SilentLogger>();

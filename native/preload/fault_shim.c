@@ -4,7 +4,7 @@
 // Recording: each call that changes a file or a directory goes to a trace, in the order in which
 // they happened: one lock is held while a call is made and recorded. recorder.py there reads it.
 // Interfering: calls of chosen classes are counted, and those from a first to a last one kill the
-// process, fail with an errno, or are cut short.
+// process, fail with an errno, or are cut short. Threads are counted whatever they do to files.
 //
 // Not seen: stores through shared mappings and stdio. Both are recorded as kUnseen. sync_file_range
 // promises nothing and is let through; sync() and syncfs() are not known here.
@@ -18,6 +18,7 @@
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -56,6 +57,7 @@ enum call_class {
   kNaming = 8,  // also opening, where that creates or empties
   kSizing = 16,
   kReading = 32,
+  kThreading = 64,  // beginning a thread
 };
 enum { kKill = -1, kCutShort = -2 };
 
@@ -75,7 +77,7 @@ static size_t root_bytes;
 static unsigned char is_tracked[MOST_FILES];
 static int trace = -1, mark = -1;
 static unsigned armed_classes;
-static long armed_first, armed_last, calls;
+static long armed_first, armed_last, calls, threads;
 static int armed_action;
 
 static void record(struct header header, const char *path, const void *data, size_t data_bytes) {
@@ -494,6 +496,49 @@ EXPORT int mkdirat(int directory, const char *path, mode_t mode) {
 }
 EXPORT int mkdir(const char *path, mode_t mode) { return mkdirat(AT_FDCWD, path, mode); }
 
+// Threads
+
+struct begun {
+  void *(*body)(void *);
+  void *argument;
+};
+
+static void one_less(void *unused) {
+  (void)unused;
+  lock();
+  --threads;
+  unlock();
+}
+
+static void *run_thread(void *given) {
+  const struct begun begun = *(struct begun *)given;
+  free(given);
+  void *result = NULL;
+  pthread_cleanup_push(one_less, NULL);
+  result = begun.body(begun.argument);
+  pthread_cleanup_pop(1);
+  return result;
+}
+
+EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
+                          void *(*body)(void *), void *argument) {
+  static int (*real)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+  struct begun *const begun = malloc(sizeof *begun);
+  if (begun == NULL) return EAGAIN;
+  *begun = (struct begun){body, argument};
+  lock();
+  if (real == NULL) *(void **)&real = dlsym(RTLD_NEXT, "pthread_create");
+  const int is_armed = (armed_classes & kThreading) != 0;
+  calls += is_armed;
+  const int failure = is_armed && threads + 1 >= armed_first ? armed_action : 0;
+  threads += failure == 0;
+  unlock();
+  const int result = failure != 0 ? failure : real(thread, attributes, run_thread, begun);
+  if (result != 0) free(begun);
+  if (result != 0 && failure == 0) one_less(NULL);
+  return result;
+}
+
 // What cdb/testing/faults/shim.py calls, before the process has a second thread
 
 // The directory whose files count: an absolute path without links.
@@ -511,13 +556,14 @@ EXPORT void cdb_fault_record(int trace_descriptor, int mark_descriptor) {
 }
 
 // Interfere with the calls number first to last (from 1) of these classes. action: an errno, kKill,
-// kCutShort, or 0 to do nothing but count.
+// kCutShort, or 0 to do nothing but count. kThreading stands alone, and an errno fails what would be
+// the thread number first, or a later one, of those that are alive at a time.
 void cdb_fault_arm(unsigned classes, long first, long last, int action);
 EXPORT void cdb_fault_arm(unsigned classes, long first, long last, int action) {
   armed_first = first;
   armed_last = last;
   armed_action = action;
-  calls = 0;
+  calls = threads = 0;
   armed_classes = classes;
 }
 

@@ -54,6 +54,12 @@ def here(made: Path, tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.fixture(autouse=True)
+def _many_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files are copied in more than one chunk."""
+    monkeypatch.setattr("cdb.chia.restore._CHUNK_BYTES", 1_000)
+
+
 def coins_of(file: Path) -> str:
     """The digest of the coins that belong to a file, once operations are applied."""
     assert status_of(file).problems == []

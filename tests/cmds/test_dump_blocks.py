@@ -108,3 +108,28 @@ def test_a_full_disk_behind_the_dump_is_one_line(run_command: Commands, loaded: 
         options = ["--db", loaded("memory")]
         result = run_command("dump_blocks", "memory", *options, stdout=stdout)
     assert result.error() == "standard output: disk full (ENOSPC); free some space"
+
+
+def test_a_part_takes_no_whole_dumps_place(run_command: Commands, loaded: Loaded) -> None:
+    path = loaded("coin_log")
+    saved = run_command.cwd / "saved.txt"
+    run_command("dump_blocks", path, "--output", saved).fine()
+    whole = saved.read_bytes()
+    with (path / "log").open("r+b") as log:
+        log.seek((path / "log").stat().st_size // 2)
+        log.write(bytes(512))
+    problem = run_command("dump_blocks", path, "--output", saved).error()
+    told = re.search(r"; the (\d+) blocks up to (\d+), before that, can be read; (.*)", problem)
+    assert told is not None
+    assert told[3] == f"{saved} stays as it was: name a new file for them"
+    assert saved.read_bytes() == whole
+    part = run_command("dump_blocks", path, "--output", "part.txt")
+    assert part.code == 4
+    assert part.err.endswith(f"; the {told[1]} blocks up to {told[2]}, before that, are written\n")
+    text = run_command.cwd.joinpath("part.txt").read_bytes()
+    assert text
+    assert whole.startswith(text)
+    assert run_command("dump_blocks", path, "--heights", told[2], "--output", saved).fine()
+    assert text.startswith(saved.read_bytes())
+    assert {file.name for file in run_command.cwd.iterdir()} >= {"saved.txt", "part.txt"}
+    assert not [*run_command.cwd.glob("*.tmp")]

@@ -65,3 +65,20 @@ def test_who_ignores_interrupts_goes_on_doing_so() -> None:
     with DeferredInterrupt():
         signal.raise_signal(signal.SIGINT)
     assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+
+
+@pytest.mark.usefixtures("_interrupts")
+@pytest.mark.parametrize("told", [(), ("my.cdb: out of memory",)])
+def test_too_little_memory_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], told: tuple[str, ...]
+) -> None:
+    @click.command()
+    def command() -> None:
+        raise MemoryError(*told)
+
+    monkeypatch.setattr(sys, "argv", ["command"])
+    with pytest.raises(SystemExit) as ended:
+        run(command)
+    assert ended.value.code == 1
+    what = "".join(told) or "out of memory"
+    assert capsys.readouterr().err == f"error: {what}; free some, or allow more (ulimit -v)\n"

@@ -40,9 +40,11 @@ from cdb.testing.chains import child, hash_of, paid, random_chain, reward
 from cdb.upgrade import Upgraded, upgrade
 from tests.conftest import Commands, contents, largest_file, ready_schemas
 from tests.in_fork import dies_at
+from tests.native_sizes import native_size
 
 pytestmark = pytest.mark.skipif(missing() is not None, reason=str(missing()))
 
+LOOKED_AT_ONCE = native_size("coin_log/format1.cpp", "kPieceBytes")
 FIXTURE = Path(__file__).parents[1] / "schemas" / "data" / "coin_log_1"
 DIGEST = "35d8593028ec63a20bd052a3ed82d969f9be9c6b9436291f190e1f191beceac5"
 HELD = StateSummary(24, 242, 84, 70, DIGEST)
@@ -223,6 +225,11 @@ def change(path: Path, place: int, by: int = 0x10) -> None:
     path.write_bytes(data)
 
 
+def append(path: Path, data: bytes) -> None:
+    with path.open("ab") as file:
+        file.write(data)
+
+
 def log_end(path: Path) -> int:
     log = (path / "log").read_bytes()
     return len(log.rstrip(b"\0"))
@@ -238,8 +245,9 @@ def log_end(path: Path) -> int:
         lambda path: (path / "acked").unlink(),
         lambda path: (path / "acked").write_bytes(b"x" * 48),
         lambda path: change(path / "log", (path / "log").stat().st_size - 1),
+        lambda path: append(path / "log", bytes(2 * LOOKED_AT_ONCE) + b"x"),
     ],
-    ids=["first", "last", "cut", "emptied", "acked", "acked-bytes", "torn"],
+    ids=["first", "last", "cut", "emptied", "acked", "acked-bytes", "torn", "torn-far"],
 )
 def test_of_a_damaged_one_nothing_is_made(path: Path, damage: Callable[[Path], object]) -> None:
     damage(path)

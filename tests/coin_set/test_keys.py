@@ -270,6 +270,21 @@ def test_what_the_blocks_do_not_make_is_found_and_made_anew(
         check_keys(schema, model, ALL)
 
 
+@pytest.mark.parametrize("space", ["hashes", "parents"])
+def test_all_that_there_was_is_erased_before_keys_are_made_anew(
+    unindexed: Path, monkeypatch: pytest.MonkeyPatch, space: str
+) -> None:
+    """Also what comes last of many steps."""
+    INDEXED(unindexed).close()
+    with Families(unindexed / "db") as families:
+        key, value = families.rows(space)[-1]
+        families.put(space, key[:-1] + bytes([key[-1] ^ 1]), value)
+    assert damages_of(unindexed) != []
+    monkeypatch.setattr("cdb.coin_set.check.STEP_COINS", 500)
+    repair(unindexed, [*check(unindexed, lambda coins: None)], lambda coins: None)
+    assert damages_of(unindexed) == []
+
+
 def test_an_entry_that_leads_to_another_coin_is_damage(path: Path) -> None:
     coins = [Coin(hash_of("payer", n), PAYEE, n) for n in range(5)]
     with open_indexed(path) as schema:

@@ -371,7 +371,7 @@ SEEN = (
     Mutant(
         "kv-keys-of-before-stay",
         "native/coin_set/stored_keys.cpp",
-        "if (erase_some()) return 0;",
+        "if (erase_some(std::min<uint64_t>(max_coins, kErasedAtOnce))) return 0;",
         "",
         0,
         "secondary keys that are made anew are those that the blocks make",

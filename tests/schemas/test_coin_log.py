@@ -45,6 +45,7 @@ from cdb.testing.faults import missing as faults_missing
 from cdb.testing.faults import scratch
 from cdb.testing.faults.reopened import cut_after_reopening
 from tests.conftest import PACKAGE_PARENT, contents
+from tests.native_sizes import native_size
 
 preloads = pytest.mark.skipif(faults_missing() is not None, reason=str(faults_missing()))
 pytestmark = pytest.mark.skipif(missing() is not None, reason=str(missing()))
@@ -1259,6 +1260,20 @@ def test_what_is_flushed_is_in_the_file_and_not_on_its_way(
         schema.flush()
         at_flush = (path / "log").stat().st_size
     assert at_flush >= records_end(path)
+
+
+def test_what_a_rewind_takes_from_a_reader_is_kept_for_it_however_much_it_is(path: Path) -> None:
+    """It is copied in pieces."""
+    copied = native_size("coin_log/readers.cpp", "kCopyBytes")
+    coins = [Coin(hash_of("p", n), hash_of("h", n), n) for n in range(3 * copied // 64)]
+    blocks = [canonical(BlockSpendInfo(n, 0, [], coins[n::30])) for n in range(30)]
+    with CoinLogSchema(path) as schema:
+        schema.accept_packed(PackedBlocks.of(blocks))
+        reader = iter(schema.blocks())
+        first = next(reader)
+        schema.rewind_to_block_index(0)
+        schema.accept_packed(PackedBlocks.of(replace(block, timestamp=1) for block in blocks[1:]))
+        assert [first, *reader] == blocks
 
 
 def test_a_checkpoint_that_fails_is_told_and_loses_nothing(path: Path, chain: Chain) -> None:

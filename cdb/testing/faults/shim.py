@@ -1,11 +1,14 @@
 """The preloaded library (native/preload/fault_shim.c): where it is, and its switches."""
 
 import ctypes
+import errno
 import sys
 from enum import IntFlag
 from pathlib import Path
 
-LIBRARY = Path(__file__).with_name("_shim.so")
+from cdb.built import built_file
+
+LIBRARY = built_file("testing/faults/_shim.so")
 
 KILL = -1
 CUT_SHORT = -2
@@ -13,7 +16,7 @@ FOREVER = 2**62
 
 
 class Calls(IntFlag):
-    """Classes of system calls, as the library numbers them."""
+    """Classes of calls, as the library numbers them. THREAD: see allow_threads()."""
 
     OPEN = 1
     WRITE = 2
@@ -21,6 +24,7 @@ class Calls(IntFlag):
     NAME = 8
     SIZE = 16
     READ = 32
+    THREAD = 64
     CHANGE = WRITE | SYNC | NAME | SIZE
 
 
@@ -54,6 +58,10 @@ class Shim:
     def arm(self, calls: Calls, first: int, last: int, action: int) -> None:
         """Let the calls first to last (from 1) fail: an errno, KILL or CUT_SHORT; 0 only counts."""
         self._library.cdb_fault_arm(calls, first, last, action)
+
+    def allow_threads(self, most: int) -> None:
+        """Let at most so many threads, of any code, be alive beside those that are."""
+        self.arm(Calls.THREAD, most + 1, FOREVER, errno.EAGAIN)
 
     def calls(self) -> int:
         """How many calls there were since arm()."""
