@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import pytest
 
 from cdb.schemas import find_schema
-from cdb.testing.faults import CATALOGUE, all_subjects, missing, scratch
+from cdb.testing.faults import CATALOGUE, Coverage, all_subjects, missing, scratch
 from cdb.testing.faults.boundaries import WAYS
 from cdb.testing.faults.suite import Covered
 
@@ -31,17 +31,32 @@ DATABASES: Mapping[str, int] = {
 }
 """So many are opened of each engine, at POWER and at PROCESS."""
 
+ENGINES = [name for name in DATABASES if not name.endswith("-process")]
+OFTEN_FLUSHED = 2
+"""A seed whose script has steps without a block between them."""
+
 
 @pytest.mark.parametrize("name", DATABASES)
 def test_no_cut_at_a_boundary_breaks_a_promise(name: str, covered: Covered) -> None:
-    subject = all_subjects()[name]
-    problem = find_schema(subject.spec).missing
-    if problem is not None:
-        pytest.skip(problem)
-    with scratch() as directory:
-        coverage = CATALOGUE["power-strict"].trial(
-            subject.spec, subject.seed, directory, most=DATABASES[name], only=None
-        )
+    coverage = _tried(name, "power-strict", all_subjects()[name].seed, DATABASES[name])
     covered(coverage)
     assert coverage.databases == DATABASES[name]
     assert coverage.found.keys() == {*WAYS}
+
+
+@pytest.mark.parametrize("name", ENGINES)
+def test_nothing_is_promised_that_a_process_at_the_level_below_had_not_synced(
+    name: str, covered: Covered
+) -> None:
+    coverage = _tried(name, "below-reopen", OFTEN_FLUSHED, None)
+    covered(coverage)
+    assert coverage.points == coverage.possible == 4
+
+
+def _tried(name: str, trial: str, seed: int, most: int | None) -> Coverage:
+    spec = all_subjects()[name].spec
+    problem = find_schema(spec).missing
+    if problem is not None:
+        pytest.skip(problem)
+    with scratch() as directory:
+        return CATALOGUE[trial].trial(spec, seed, directory, most=most, only=None)
