@@ -32,13 +32,15 @@ DATABASES: Mapping[str, int] = {
 """So many are opened of each engine, at POWER and at PROCESS."""
 
 ENGINES = [name for name in DATABASES if not name.endswith("-process")]
+REWINDS_WHAT_WAS_CLOSED = 66
+"""A seed whose script flushes often, and rewinds behind a close: what is taken back is durable."""
 OFTEN_FLUSHED = 2
 """A seed whose script has steps without a block between them."""
 
 
 @pytest.mark.parametrize("name", DATABASES)
 def test_no_cut_at_a_boundary_breaks_a_promise(name: str, covered: Covered) -> None:
-    coverage = _tried(name, "power-strict", all_subjects()[name].seed, DATABASES[name])
+    coverage = _tried(name, "power-strict", REWINDS_WHAT_WAS_CLOSED, DATABASES[name])
     covered(coverage)
     assert coverage.databases == DATABASES[name]
     assert coverage.found.keys() == {*WAYS}

@@ -30,7 +30,7 @@ from cdb.testing.faults.recorder import Kind, Operation
 
 T = TypeVar("T")
 _SYNCS = {Kind.SYNC, Kind.DATA_SYNC}
-_NAMES = {Kind.OPEN, Kind.RENAME, Kind.UNLINK, Kind.MKDIR, Kind.RMDIR, Kind.LINK}
+_NAMES = {Kind.RENAME, Kind.UNLINK, Kind.MKDIR, Kind.RMDIR, Kind.LINK}
 HEAD_BYTES = 8192
 """Where files have what says which of the rest counts."""
 ACKNOWLEDGED, SYNCED, TORN = "acknowledged", "synced", "torn"
@@ -89,6 +89,8 @@ def _way(operation: Operation, survival: Survival) -> str | None:
         return ACKNOWLEDGED if is_promise else None
     if survival.torn is not None:
         return TORN
+    if operation.kind is Kind.OPEN:  # a file that is new, and empty
+        return None
     if operation.kind in _SYNCS:
         return SYNCED if survival is NOTHING else None
     overtaking = (NEWEST_NAME, NAMES) if operation.kind in _NAMES else (NEWEST_CONTENTS,)
