@@ -169,7 +169,11 @@ def soak(
         echo(markdown(document))
     if not rotation.pairs:
         raise UnsupportedError("nothing can be tried here; what was left out says why")
-    return EXIT_ERROR if soaked.totals["failed"] else 0
+    if soaked.totals["failed"]:
+        return EXIT_ERROR
+    if not soaked.totals["points"]:
+        raise UnsupportedError("nothing was tried: it ended before the first fault")
+    return 0
 
 
 class Watch:

@@ -24,7 +24,7 @@ from cdb.blocks import (
 from cdb.coin_query import COIN_FORMAT, CoinKey, CoinQuery
 from cdb.coins import Coin, CoinInfo, bytes32
 from cdb.disk import replay_file
-from cdb.disk.files import fsync_dir, temporary
+from cdb.disk.files import fsync_dir, fsync_file, temporary
 from cdb.disk.home import Format, Lock
 from cdb.disk.paths import check_file, located
 from cdb.disk.sharing import Shared, reading, whole, writing
@@ -222,7 +222,9 @@ class MemorySchema(Shared, Indexed):
             if not self.read_only and not path.exists():
                 replay_file.save(path, [], durable=self._durable)
             elif not self.read_only and self._durable:
-                # A process that was killed may have replaced it just before.
+                # A process that was killed may have replaced it just before, and below POWER
+                # without a sync.
+                fsync_file(path)
                 fsync_dir(path.parent)
             for block in replay_file.load(path):
                 self._apply(named_block(block, self.last_block_index))

@@ -19,18 +19,20 @@ from cdb.chia import restore as restore_module
 from cdb.chia import work_directory
 from cdb.chia.backup import back_up
 from cdb.chia.backup_directory import file_in, log_in
-from cdb.chia.log import log_path_of
+from cdb.chia.keeping import are_kept
+from cdb.chia.log import catch_up, log_path_of
+from cdb.chia.node_database import operations_of
 from cdb.chia.restore import check_backup, restore
 from cdb.chia.status import status_of
 from cdb.coin_log.binding import missing
 from cdb.disk.exchange import rename_new
 from cdb.errors import CdbError, WrongDatabaseError
-from cdb.progress import no_bar
+from cdb.progress import StepBar, no_bar
 from cdb.schemas import coin_log
 from cdb.state import summarize
 from tests.cmds.nodes import make_node
 from tests.conftest import Commands, contents, digest_of, file_limit
-from tests.in_fork import dies_at
+from tests.in_fork import dies_at, exit_code
 
 pytestmark = pytest.mark.skipif(missing() is not None, reason=str(missing()))
 
@@ -390,12 +392,10 @@ EACH = 14
 
 def test_a_killed_backup_is_none_and_the_next_one_is_whole(here: Path, blocks: Blocks) -> None:
     before = contents(here)
-    n, whole = 1, 0
+    n = 1
     while dies_at(n, lambda: back_up(here / "node.sqlite", here / "new", no_bar), TRACED):
         assert {name: contents(here)[name] for name in before} == before
-        if (here / "new").exists():
-            whole += 1
-        else:
+        if not (here / "new").exists():
             if not (here / "new.partial" / "BACKUP").exists():
                 with pytest.raises(CdbError):
                     restore(here / "new.partial", here / "restored", no_bar)
@@ -410,7 +410,48 @@ def test_a_killed_backup_is_none_and_the_next_one_is_whole(here: Path, blocks: B
         shutil.rmtree(here / "new")
         n += EACH
     assert n > 50
-    assert whole >= 1
+
+
+def test_a_backup_that_is_killed_once_it_has_its_name_is_whole(here: Path, blocks: Blocks) -> None:
+    real = Path.rename
+
+    def die_once_renamed(one: Path, other: Path) -> None:
+        real(one, other)
+        os._exit(9)
+
+    def back_up_and_die() -> None:
+        Path.rename = die_once_renamed  # type: ignore[method-assign, assignment]
+        back_up(here / "node.sqlite", here / "new", no_bar)
+
+    assert exit_code(back_up_and_die) == 9
+    check_backup(here / "new", no_bar)
+    with coin_log.INDEXED(log_in(here / "new"), read_only=True) as log:
+        assert summarize(log).digest == digest_of(blocks)
+    with pytest.raises(WrongDatabaseError, match="is there already"):
+        back_up(here / "node.sqlite", here / "new", no_bar)
+
+
+def test_a_backup_has_the_rows_that_the_log_takes_in_meanwhile(
+    here: Path, blocks: Blocks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A node goes on between the two copies: it deletes what its log has for sure, if it may."""
+    file, copy_file = here / "node.sqlite", backup_module._copy_file
+
+    def go_on(source: Path, target: Path, bar: StepBar) -> None:
+        with closing(sqlite3.connect(file)) as node:
+            with coin_log.INDEXED(log_path_of(file)) as log:
+                catch_up(log, log_path_of(file), file, operations_of(node, file))
+                assert log.last_block_index == blocks[-1].index
+            if not are_kept(log_path_of(file)):
+                node.execute("DELETE FROM cdb_ops WHERE number < (SELECT max(number) FROM cdb_ops)")
+                node.commit()
+        copy_file(source, target, bar)
+
+    monkeypatch.setattr(backup_module, "_copy_file", go_on)
+    back_up(file, here / "new", no_bar)
+    check_backup(here / "new", no_bar)
+    with coin_log.INDEXED(log_in(here / "new"), read_only=True) as log:
+        assert summarize(log).digest == digest_of(blocks)
 
 
 def test_a_killed_restore_leaves_nothing_and_the_next_one_finishes(

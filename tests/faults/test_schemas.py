@@ -1,6 +1,6 @@
 """Every schema of cdb's own keeps its promises under faults, with small memtables and runs."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 import pytest
 
@@ -12,7 +12,6 @@ from cdb.testing.faults.recorder import Kind
 from cdb.testing.faults.script import FIRST_LOAD
 from cdb.testing.faults.shim import missing
 from cdb.testing.faults.suite import UNDER_LOAD, Covered, FaultTests
-from cdb.testing.plugin import FAULT_COVERAGE
 
 EVERY_CUT: Mapping[str, int | None] = dict.fromkeys(
     name for name in CATALOGUE if name.startswith("power-")
@@ -42,12 +41,6 @@ BUDGETS: Mapping[str, Mapping[str, object]] = {
 }
 """Where more or less is tried than of any other schema. Limits are left out that its seed does not
 show."""
-
-
-@pytest.fixture
-def covered(record_property: Callable[[str, object], None]) -> Covered:
-    """Takes in what a trial covered."""
-    return lambda coverage: record_property(FAULT_COVERAGE, str(coverage))
 
 
 def _is_tried(name: str, subject: Subject) -> None:

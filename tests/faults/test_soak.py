@@ -118,7 +118,8 @@ def test_what_is_interrupted_ends_its_trials_and_leaves_its_report(twins: Comman
     assert json.loads(report.read_bytes())["state"] == "running"
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
-    assert process.returncode == 0, err
+    assert process.returncode == 1
+    assert err.decode().endswith("error: nothing was tried: it ended before the first fault\n")
     document = json.loads(report.read_bytes())
     assert document["state"] == "interrupted"
     assert document["totals"]["trials"] == 0

@@ -44,7 +44,7 @@ from cdb.testing.chains import Chain, child, hash_of, paid, reward, sample_chain
 from cdb.testing.faults import missing as faults_missing
 from cdb.testing.faults import scratch
 from cdb.testing.faults.reopened import cut_after_reopening
-from tests.conftest import PACKAGE_PARENT, contents
+from tests.conftest import PACKAGE_PARENT, contents, largest_file
 from tests.native_sizes import native_size
 
 preloads = pytest.mark.skipif(faults_missing() is not None, reason=str(faults_missing()))
@@ -1714,3 +1714,32 @@ def test_a_child_that_is_forked_between_two_steps_of_an_opening_goes_on_with_non
     assert list(check(path, lambda coins: None)) == []
     with CoinLogSchema(path, read_only=True) as schema:
         assert schema.last_block_index == blocks[-1].index
+
+
+@pytest.mark.parametrize("level", [Durability.POWER, Durability.PROCESS])
+@pytest.mark.parametrize("coins", [100, 3_000], ids=["at once", "by a thread"])
+def test_no_flush_returns_when_a_write_of_the_log_has_failed(
+    path: Path, level: Durability, coins: int
+) -> None:
+    """The writing thread takes what is large, and fails when the block has been accepted long ago.
+
+    Only the log is as long as what may be written, so nothing else meets the limit.
+    """
+    chain = Chain()
+    for index in range(2):
+        rewards = [reward(index, 1_000 * index + n) for n in range(coins)]
+        chain.append(BlockSpendInfo(index, 0, [], rewards))
+    with CoinLogSchema(path, durability=level) as schema:
+
+        def accept_and_flush(blocks: list[BlockSpendInfo]) -> None:
+            schema.accept_packed(PackedBlocks.of(blocks))
+            schema.flush()
+
+        accept_and_flush(chain.blocks[:1])
+        with largest_file((path / "log").stat().st_size), pytest.raises(StorageError, match="log"):
+            accept_and_flush(chain.blocks[1:])
+        crash(schema)
+    with CoinLogSchema(path) as schema:
+        assert schema.last_block_index == 0
+        accept_all(schema, chain.blocks[1:])
+        assert summarize(schema) == expected_state(chain.blocks)

@@ -52,6 +52,7 @@ def faults(
     problem = kind.missing()
     if problem is not None:
         raise CannotTry(problem)
+    points = 0
     for each in range(seed, seed + seeds):
         with scratch(on_disk=kind.needs_disk) as directory:
             try:
@@ -60,10 +61,12 @@ def faults(
                 raise CannotTry(str(error)) from error
             except (BrokenPromiseError, CdbError) as error:
                 raise click.ClickException(str(error)) from error
-        # A script may have nothing for a kind, as no file that was ever written again. It is told.
         if only is not None and not coverage.points:
             raise click.ClickException(f"there is no {trial} {only} of {schema} at seed {each}")
         click.echo(_json(coverage) if as_json else coverage)
+        points += coverage.points
+    if not points:  # as where no file was ever written again
+        raise CannotTry(f"nothing was tried: {trial} found nothing to do")
 
 
 def _json(coverage: Coverage) -> str:

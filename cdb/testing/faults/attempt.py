@@ -90,7 +90,8 @@ class Attempt:
         return self._verdict(process.returncode, _text(out), _text(err))
 
     def _verdict(self, exit_code: int, out: str, err: str) -> Verdict:
-        if exit_code == 0:
+        tried_nothing = exit_code == EXIT_UNSUPPORTED and out  # another seed may have something
+        if exit_code == 0 or tried_nothing:
             try:
                 return Coverage(**json.loads(out.splitlines()[-1]))
             except (IndexError, TypeError, ValueError):

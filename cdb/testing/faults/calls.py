@@ -106,7 +106,8 @@ def interfere(
             write_tree(_synced(root, trace), place)
             oracle.check(case, place / DATABASE, oracle.after_power_cut(ended.progress))
         oracle.check(case, root / DATABASE, ended.progress)
-    return Coverage(how, spec, seed, len(chosen), count, len(chosen), dict(found))
+    met = len(chosen) - found[NOT_MET]
+    return Coverage(how, spec, seed, met, count, len(chosen), dict(found))
 
 
 def calls_of(oracle: Oracle, case: Case, root: Path, calls: Calls) -> int:

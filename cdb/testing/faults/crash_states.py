@@ -8,7 +8,7 @@ from random import Random
 from typing import TypeVar
 
 from cdb.testing.faults.disk import Disk, FileSystem
-from cdb.testing.faults.inodes import Inode
+from cdb.testing.faults.inodes import Inode, NameChange
 
 T = TypeVar("T")
 IN_ORDER = ("prefix",)
@@ -20,25 +20,32 @@ Tree = dict[str, bytes | None]
 
 @dataclass(frozen=True)
 class Survival:
-    """What a cut leaves of the names and of the contents that were not synced."""
+    """What a cut leaves of the names and of the contents that were not synced.
+
+    torn: if given, a part of them, of its choice. is_newest: of a kind that is not kept, the newest
+    change alone, where that was the disk's last.
+    """
 
     name: str
     keep_names: bool
     keep_contents: bool
     torn: Random | None = None
-    """If given: a part of them, of its choice."""
+    is_newest: bool = False
 
 
 NOTHING = Survival("nothing", keep_names=False, keep_contents=False)
 EVERYTHING = Survival("everything", keep_names=True, keep_contents=True)
 NAMES = Survival("names", keep_names=True, keep_contents=False)
 CONTENTS = Survival("contents", keep_names=False, keep_contents=True)
+NEWEST_NAME = Survival("newest-name", keep_names=False, keep_contents=True, is_newest=True)
+NEWEST_CONTENTS = Survival("newest-contents", keep_names=True, keep_contents=False, is_newest=True)
+"""What came last overtakes all before it of its kind, as where a sync between them is missing."""
 
 
 def crash_state(disk: Disk, survival: Survival) -> Tree:
     """What a cut leaves now."""
     entries = _entries_after(disk, survival)
-    contents = _contents_after(survival, disk.file_system is FileSystem.UNORDERED)
+    contents = _contents_after(disk, survival)
     tree: Tree = {}
     pending = [("", disk.root)]
     while pending:
@@ -70,25 +77,43 @@ def write_tree(tree: Tree, place: Path) -> None:
 def _entries_after(disk: Disk, survival: Survival) -> Callable[[Inode], dict[str, Inode]]:
     if survival.torn is None and survival.keep_names:
         return lambda directory: directory.entries
-    if survival.torn is None:
-        return lambda directory: directory.durable_entries
+    part = set(map(id, _kept_names(disk, survival)))
     entries = cache(lambda directory: dict(directory.durable_entries))
-    order = IN_ORDER if disk.file_system is FileSystem.EXT4 else ANY_PART
-    part = set(map(id, _part(disk.names, order, survival.torn)))
     for change in disk.names:
-        if change.is_firm or id(change) in part:
+        if id(change) in part or (part and change.is_firm):
             change.do(entries)
     return entries
 
 
-def _contents_after(survival: Survival, has_gaps: bool) -> Callable[[Inode], bytes]:
-    torn = survival.torn
-    if torn is None and survival.keep_contents:
+def _kept_names(disk: Disk, survival: Survival) -> Sequence[NameChange]:
+    if survival.torn is not None:
+        order = IN_ORDER if disk.file_system is FileSystem.EXT4 else ANY_PART
+        return _part(disk.names, order, survival.torn)
+    return disk.names[-1:] if survival.is_newest else ()
+
+
+def _contents_after(disk: Disk, survival: Survival) -> Callable[[Inode], bytes]:
+    torn, has_gaps = survival.torn, disk.file_system is FileSystem.UNORDERED
+    if torn is not None:
+        # One file may have several names.
+        return cache(lambda inode: _torn_contents(inode, torn, has_gaps))
+    if survival.keep_contents:
         return lambda inode: bytes(inode.contents)
-    if torn is None:
-        return lambda inode: inode.durable
-    # One file may have several names.
-    return cache(lambda inode: _torn_contents(inode, torn, has_gaps))
+    if survival.is_newest:
+        return lambda inode: _newest_contents(inode) if inode is disk.newest else inode.durable
+    return lambda inode: inode.durable
+
+
+def _newest_contents(inode: Inode) -> bytes:
+    """What is durable and the newest change; where that would leave a gap, all that was changed."""
+    if not inode.pending:
+        return inode.durable
+    newest = inode.pending[-1]
+    if newest.at > len(inode.durable):
+        return bytes(inode.contents)
+    contents = bytearray(inode.durable)
+    newest.do(contents)
+    return bytes(contents)
 
 
 def _torn_contents(inode: Inode, random: Random, has_gaps: bool) -> bytes:

@@ -40,6 +40,8 @@ class Disk:
         self.root = Inode(is_directory=True)
         self.names: list[NameChange] = []
         """Changes of names that are not durable yet, in order."""
+        self.newest: Inode | None = None
+        """The file whose contents were changed last."""
         self._root_path = normpath(root)
         self._files: dict[int, tuple[Inode, Operation]] = {}
 
@@ -47,6 +49,19 @@ class Disk:
         """Do what the operation did. Returns whether a cut after it may leave something else."""
         do = getattr(self, f"_{operation.kind.name.lower()}")
         return bool(do(operation))
+
+    def unsynced(self) -> dict[str, int]:
+        """How many changes a cut may take from each file's contents and each directory's names."""
+        unsynced = {}
+        pending = [("", self.root)]
+        while pending:
+            path, inode = pending.pop()
+            entries = inode.entries.items()
+            changes = len(inode.pending) + len(entries ^ inode.durable_entries.items())
+            if changes:
+                unsynced[path] = changes
+            pending += [(f"{path}/{name}", each) for name, each in entries]
+        return unsynced
 
     # Names
 
@@ -62,7 +77,7 @@ class Disk:
             inode = Inode(is_directory=False)
             self._change_names([(directory, name, inode)])
         if flags & O_TRUNC and inode.contents:
-            inode.change(Effect(0, None))
+            self._change(inode, Effect(0, None))
             changed = True
         self._files[operation.descriptor] = (inode, operation)
         return changed
@@ -113,28 +128,36 @@ class Disk:
 
     # Contents
 
+    def _change(self, inode: Inode, effect: Effect) -> None:
+        inode.change(effect)
+        self.newest = inode
+
     def _write(self, operation: Operation) -> bool:
         inode, opened = self._files[operation.descriptor]
-        inode.change(Effect(operation.at, operation.data))
+        grows = len(inode.durable) < operation.at + len(operation.data)
+        if opened.at & O_DSYNC and not grows:
+            inode.change_durably(Effect(operation.at, operation.data))
+            return True
+        self._change(inode, Effect(operation.at, operation.data))
         if opened.at & O_DSYNC:
-            self._make_durable(inode, takes_names=len(inode.contents) != len(inode.durable))
+            self._make_durable(inode, takes_names=True)
         return True
 
     def _truncate(self, operation: Operation) -> bool:
         inode, _ = self._files[operation.descriptor]
         if len(inode.contents) == operation.at:
             return False
-        inode.change(Effect(operation.at, None))
+        self._change(inode, Effect(operation.at, None))
         return True
 
     def _allocate(self, operation: Operation) -> bool:
         inode, _ = self._files[operation.descriptor]
         end = operation.at + operation.length
         if not operation.flags & KEEP_SIZE and end > len(inode.contents):
-            inode.change(Effect(end, None))
+            self._change(inode, Effect(end, None))
         if operation.flags & (PUNCH_HOLE | ZERO_RANGE):
             zeroed = min(end, len(inode.contents)) - operation.at
-            inode.change(Effect(operation.at, bytes(max(0, zeroed))))
+            self._change(inode, Effect(operation.at, bytes(max(0, zeroed))))
         return True
 
     def _unseen(self, operation: Operation) -> None:

@@ -22,6 +22,17 @@ class Effect:
         contents.extend(bytes(max(0, self.at - len(contents))))
         contents[self.at : self.at + len(self.data)] = self.data
 
+    def overwritten(self, at: int, data: bytes) -> "Effect":
+        """The same change with other bytes where it meets these."""
+        if self.data is None:
+            return self
+        first, last = max(at, self.at), min(at + len(data), self.at + len(self.data))
+        if first >= last:
+            return self
+        mine = bytearray(self.data)
+        mine[first - self.at : last - self.at] = data[first - at : last - at]
+        return Effect(self.at, bytes(mine))
+
     def sectors(self) -> Iterable["Effect"]:
         """The parts that a disk writes in one piece each."""
         if self.data is None:
@@ -49,6 +60,15 @@ class Inode:
         """Change the contents."""
         effect.do(self.contents)
         self.pending.append(effect)
+
+    def change_durably(self, effect: Effect) -> None:
+        """Overwrite a part, and make nothing else durable: what is pending there is this now."""
+        assert effect.data is not None
+        durable = bytearray(self.durable)
+        for contents in (self.contents, durable):
+            effect.do(contents)
+        self.durable = bytes(durable)
+        self.pending = [each.overwritten(effect.at, effect.data) for each in self.pending]
 
     def sync(self) -> None:
         """Make what is pending durable."""

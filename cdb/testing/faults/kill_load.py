@@ -42,8 +42,7 @@ def kill_load(
         opening.listen_until(last)
         _kill(case, opening, moment.opening_us)
         oracle.check(case, path, run.progress)
-    found = {"while it ran": hits}
-    return Coverage(TRIAL, spec, seed, len(chosen), len(chosen), len(chosen), found)
+    return Coverage(TRIAL, spec, seed, hits, len(chosen), len(chosen))
 
 
 def _kill(case: Case, run: Run, wait_us: int) -> bool:

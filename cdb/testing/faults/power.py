@@ -1,24 +1,32 @@
 """Power cuts by replay: one run is recorded, and cut after every operation in several ways.
 
 A cut leaves, on each model of a file system: nothing that was not synced; everything; of that only
-the names, or only the contents; and torn states, where a seeded choice of names and of 512-byte
-sectors has reached the disk.
+the names, or only the contents; of the names or the contents only what came last; and torn states,
+where a seeded choice of names and of 512-byte sectors has reached the disk.
+
+A trial that makes only some of the cuts makes those that show a durable step that is missing, or
+comes too late (boundaries.py).
 """
 
 import hashlib
+from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatch
+from functools import partial
+from itertools import islice
 from pathlib import Path
 from random import Random
 
 from cdb.errors import UnsupportedError
-from cdb.testing.faults.calls import choose
+from cdb.testing.faults.boundaries import Boundaries, Boundary, in_turns
 from cdb.testing.faults.coverage import Coverage
 from cdb.testing.faults.crash_states import (
     CONTENTS,
     EVERYTHING,
     NAMES,
+    NEWEST_CONTENTS,
+    NEWEST_NAME,
     NOTHING,
     Survival,
     Tree,
@@ -35,19 +43,26 @@ from cdb.testing.faults.subjects import subject_of
 from cdb.testing.faults.trial import DATABASE, new_directory
 
 TORN_STATES = 2
-PLACES_A_CUT = 4
 WHOLE = (NOTHING, EVERYTHING, NAMES, CONTENTS)
-"""What UNORDERED leaves of these is what STRICT leaves."""
+ELSEWHERE = "elsewhere"
+"""What a cut is counted as that is at no boundary."""
+SURVIVALS = {
+    FileSystem.EXT4: (*WHOLE, NEWEST_CONTENTS),
+    FileSystem.STRICT: (*WHOLE, NEWEST_CONTENTS, NEWEST_NAME),
+    FileSystem.UNORDERED: (),
+}
+"""What a cut leaves on each beside torn states: what UNORDERED leaves of these STRICT leaves."""
 
 
 @dataclass(frozen=True)
 class Point:
-    """One cut, behind the operation at a place, and what it leaves."""
+    """One cut, behind the operation at a place, and what it leaves. shown: see boundaries.py."""
 
     name: str
     place: int
     progress: Progress
     tree: Tree
+    shown: Boundary | None = None
 
 
 @dataclass(frozen=True)
@@ -95,29 +110,37 @@ def record(spec: str, seed: int, directory: Path) -> Recording:
 
 
 def points(
-    recording: Recording, seed: int, file_system: FileSystem, places: Collection[int] | None = None
+    recording: Recording,
+    seed: int,
+    file_system: FileSystem,
+    places: Collection[int] | None = None,
+    *,
+    only_boundaries: bool = False,
 ) -> Iterator[Point]:
     """Every cut of a recording. The torn ones are drawn from the seed.
 
-    places: only behind the operations at these.
+    places: only behind the operations at these. only_boundaries: only those at boundaries.
     """
-    disk = Disk(str(recording.root), file_system)
+    disk, boundaries = Disk(str(recording.root), file_system), Boundaries(recording.root)
     progress = Progress(0, 0)
     for n, operation in enumerate(recording.operations):
         changed = disk.apply(operation)
+        boundaries.pass_by(operation, disk)
         if operation.kind is Kind.MARK:
             progress = after_mark(progress, operation.data)
         elif not changed:
             continue
         if places is not None and n not in places:
             continue
+        survivals = list(SURVIVALS[file_system])
         # An acknowledgement changes no disk, so it tears nothing anew.
-        name = str(n)
-        survivals = [] if file_system is FileSystem.UNORDERED else list(WHOLE)
         if changed:
-            survivals += _torn(f"{seed}:{name}:{file_system.value}")
+            survivals += _torn(f"{seed}:{n}:{file_system.value}")
         for survival in survivals:
-            yield Point(f"{name}:{survival.name}", n, progress, crash_state(disk, survival))
+            shown = boundaries.shown_by(survival)
+            if shown is not None or not only_boundaries:
+                tree = crash_state(disk, survival)
+                yield Point(f"{n}:{survival.name}", n, progress, tree, shown)
 
 
 def trial_on(file_system: FileSystem) -> str:
@@ -142,36 +165,35 @@ def cut_power(
     trial = trial_on(file_system)
     recording = record(spec, seed, directory)
     recording.check_complete(subject_of(spec).not_durable)
+    if not any(operation.kind is not Kind.MARK for operation in recording.operations):
+        raise UnsupportedError("its script changes no file that a power cut could take")
     oracle = Oracle(spec, seed)
     oracle.check_whole(Case(trial, spec, seed, "none"), recording.root / DATABASE)
 
-    def cuts(places: Collection[int] | None) -> Iterator[tuple[str, Point]]:
-        for point in points(recording, seed, file_system, places):
-            if only in (None, point.name):
-                yield fingerprint(point.tree), point
-
     most = most_of(seed, most)
-    possible = range(len(recording.operations))
-    places = _places(possible, most, only, seed)
-    found = [(each, point.place) for each, point in cuts(places)]
-    chosen = _choose([each for each, _ in found], most, seed)
+    cuts = partial(points, recording, seed, file_system, only_boundaries=most is not None)
+    found = [
+        (point.shown, fingerprint(point.tree), point.place)
+        for point in cuts(_places(only))
+        if only in (None, point.name)
+    ]
+    chosen = _choose([(shown, state) for shown, state, _ in found], most)
     digests: dict[str, str] = {}
-    covered = 0
-    for each, point in cuts({place for each, place in found if each in chosen}):
-        if each not in chosen:
+    made = Counter[str]()
+    for point in cuts({place for _, state, place in found if state in chosen}):
+        state = fingerprint(point.tree)
+        if state not in chosen or only not in (None, point.name):
             continue
-        covered += 1
+        made[ELSEWHERE if point.shown is None else point.shown.way] += 1
         case = Case(trial, spec, seed, point.name)
         progress = oracle.after_power_cut(point.progress)
-        if each in digests:
-            oracle.check_digest(case, digests[each], progress)
+        if state in digests:
+            oracle.check_digest(case, digests[state], progress)
             continue
         place = new_directory(directory / "cut")
         write_tree(point.tree, place)
-        digests[each] = oracle.check(case, place / DATABASE, progress)
-    is_choice = only is None and most is not None
-    whole = len(found) * len(possible) // max(1, len(places)) if is_choice else len(found)
-    return Coverage(trial, spec, seed, covered, whole, len(digests))
+        digests[state] = oracle.check(case, place / DATABASE, progress)
+    return Coverage(trial, spec, seed, made.total(), len(found), len(digests), made)
 
 
 def after_mark(progress: Progress, mark: bytes) -> Progress:
@@ -182,14 +204,12 @@ def after_mark(progress: Progress, mark: bytes) -> Progress:
     return Progress(int(step), progress.begun) if word == b"kept" else progress
 
 
-def _places(
-    operations: Sequence[int], most: int | None, only: str | None, seed: int
-) -> Collection[int]:
-    """Behind which operations it is cut: more than `most`, as many cuts leave the same state."""
-    if only is not None:
-        place = only.partition(":")[0]
-        return [int(place)] if place.isdigit() else []
-    return operations if most is None else set(choose(operations, PLACES_A_CUT * most, seed))
+def _places(only: str | None) -> Collection[int] | None:
+    """Behind which operations it is cut, as a failure names one; None: behind all."""
+    if only is None:
+        return None
+    place = only.partition(":")[0]
+    return [int(place)] if place.isdigit() else []
 
 
 def _torn(seed: str) -> Iterator[Survival]:
@@ -207,8 +227,9 @@ def fingerprint(tree: Tree) -> str:
     return digest.hexdigest()
 
 
-def _choose(prints: Sequence[str], most: int | None, seed: int) -> set[str]:
-    distinct = list(dict.fromkeys(prints))
-    if most is None or len(distinct) <= most:
-        return set(distinct)
-    return set(Random(seed).sample(distinct, most))  # noqa: S311 - reproducible, not secret
+def _choose(found: Sequence[tuple[Boundary | None, str]], most: int | None) -> Collection[str]:
+    """At most so many of the states, of as many boundaries as can be."""
+    if most is None:
+        return {state for _, state in found}
+    at_boundaries = [(shown, state) for shown, state in found if shown is not None]
+    return set(islice(dict.fromkeys(in_turns(at_boundaries)), most))

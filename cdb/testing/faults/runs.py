@@ -9,10 +9,11 @@ import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, Self
 
+from cdb.durability import Durability
 from cdb.errors import CdbError, UnsupportedError
 from cdb.schemas import SchemaInfo, find_schema
 from cdb.testing.faults.doing import run
@@ -32,17 +33,20 @@ _READ_BYTES = 65_536
 class Request:
     """A run of a script, see script_of, on the database at `path`.
 
-    done: how many of its steps are left out. groups: control groups to join, of each its file
-    cgroup.procs. file_bytes: the most that a file may have. open_files: how many may be opened
-    beyond those that are open. trace: where to record what it does to the files beside `path`.
-    calls, first, last, action: see Shim.arm; these files count.
+    durability: the level, if not the schema's strongest. done: how many of its steps are left out.
+    dies_at: a step that it is killed at, once it was acknowledged. groups: control groups to join,
+    of each its file cgroup.procs. file_bytes: the most that a file may have. open_files: how many
+    may be opened beyond those that are open. trace: where to record what it does to the files
+    beside `path`. calls, first, last, action: see Shim.arm; these files count.
     """
 
     spec: str
     seed: int
     path: Path
     length: int = 1
+    durability: Durability | None = None
     done: int = 0
+    dies_at: int | None = None
     groups: tuple[Path, ...] = ()
     file_bytes: int | None = None
     open_files: int | None = None
@@ -201,9 +205,16 @@ def _run(info: SchemaInfo, script: Script, request: Request, pipe: int, tell: Te
             _limit(info, request)
         if request.needs_shim:
             shim = _armed(request, pipe)
-        run(script, request.done, lambda: info.open(request.path), tell)
+        open_schema = partial(info.open, request.path, durability=request.durability)
+        run(script, request.done, open_schema, partial(_tell_or_die, request, tell))
     if shim is not None:
         tell("calls", shim.calls())
+
+
+def _tell_or_die(request: Request, tell: Tell, word: str, step: int) -> None:
+    tell(word, step)
+    if word == "kept" and step == request.dies_at:
+        os.kill(os.getpid(), signal.SIGKILL)
 
 
 def _limit(info: SchemaInfo, request: Request) -> None:
