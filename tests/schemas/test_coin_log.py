@@ -529,6 +529,33 @@ def test_a_derived_file_of_an_earlier_time_is_never_served(path: Path, tmp_path:
     assert detected >= {"history", "run"}
 
 
+def test_all_derived_files_of_two_rewinds_ago_are_made_anew(path: Path, tmp_path: Path) -> None:
+    """Whether these led below where the files end, or above; those of one ago may be damage."""
+    derived, kept = path / "derived", (-1, 0, 9, 12)
+    former = [tmp_path / str(n) for n in range(2 * len(kept))]
+    chain: list[BlockSpendInfo] = []
+    for n, blocks in enumerate(forks_of_one_shape(len(kept))):
+        chain = [*chain[: kept[n] + 1], *blocks[kept[n] + 1 :]]
+        middle = kept[n] + 3
+        with open_small(path) as schema:
+            schema.rewind_to_block_index(kept[n])
+            accept_all(schema, chain[kept[n] + 1 : middle])
+        shutil.copytree(derived, former[2 * n])
+        with open_small(path) as schema:
+            accept_all(schema, chain[middle:])
+        shutil.copytree(derived, former[2 * n + 1])
+    copy, damaged = copies(path, tmp_path / "copy"), []
+    for n, files in enumerate(former):
+        shutil.rmtree(copy() / "derived")
+        shutil.copytree(files, tmp_path / "copy" / "derived")
+        try:
+            with open_small(tmp_path / "copy") as schema:
+                assert verify(schema) == expected_state(chain)
+        except CorruptDatabaseError:
+            damaged.append(n)
+    assert {*damaged} <= {4, 5}
+
+
 @pytest.fixture
 def acked_last(path: Path, chain: Chain) -> Path:
     """A database whose last two blocks only `acked` says to be durable, each flushed alone."""
