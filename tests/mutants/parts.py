@@ -42,7 +42,10 @@ _UNITS = (
         "coin_set/test_keys.py test_conformance.py::TestRocksKvIndexedSmall",
     ),
     (("native/coin_log/", "native/coin_set", "native/common"), "schemas/test_crafted_names.py"),
-    (("cdb/schemas/memory", "cdb/disk/replay_file"), "faults/test_mended.py"),
+    (
+        ("cdb/schemas/memory", "cdb/disk/replay_file"),
+        "fuzz/test_own_files.py faults/test_mended.py",
+    ),
     (
         (
             *("cdb/rows/batch", "cdb/rows/coin_table", "cdb/rows/names"),

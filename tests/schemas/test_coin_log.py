@@ -167,18 +167,20 @@ def everything(schema: CoinLogSchema, chain: Chain) -> object:
     )
 
 
-@pytest.mark.long
-def test_every_changed_byte_is_found_or_harmless(path: Path) -> None:
+@pytest.mark.parametrize("step", [15, pytest.param(1, marks=pytest.mark.long)])
+def test_every_changed_byte_is_found_or_harmless(path: Path, step: int) -> None:
+    """Of the log, which is long and all alike, each fifteenth; of all else each, always."""
     chain, loaded = sample_chain(5), path
     with CoinLogSchema(path, sizes=Sizes(memtable_coins=12)) as schema:
         accept_all(schema, chain.blocks)
     with CoinLogSchema(loaded, read_only=True) as schema:
         expected = everything(schema, chain)
-    found = {}
+    missed = {}
     for name in own_files(loaded):
         original = (loaded / name).read_bytes()
-        found[name.name] = 0
-        for place in range(len(original)):
+        places = range(0, len(original), step if name.name == "log" else 1)
+        missed[name.name] = len(places)
+        for place in places:
             changed = bytearray(original)
             changed[place] ^= 1 << place % 8
             (loaded / name).write_bytes(changed)
@@ -186,10 +188,11 @@ def test_every_changed_byte_is_found_or_harmless(path: Path) -> None:
                 with CoinLogSchema(loaded, read_only=True) as schema:
                     assert everything(schema, chain) == expected, (name, place)
             except (CorruptDatabaseError, WrongDatabaseError):
-                found[name.name] += 1
+                missed[name.name] -= 1
         (loaded / name).write_bytes(original)
         # One slot of `acked` makes up for the other.
-        assert name.name == "acked" or found[name.name] == len(original)
+        assert name.name == "acked" or missed[name.name] == 0
+    assert missed.keys() >= {"log", "acked", "manifest", "history", "run-00000001"}
 
 
 def test_a_changed_byte_is_found_by_whoever_may_write(
@@ -525,6 +528,33 @@ def test_a_derived_file_of_an_earlier_time_is_never_served(path: Path, tmp_path:
                 with open_small(tmp_path / "copy") as schema:
                     assert schema.coin_infos_for_coin_names(names) == expected
     assert detected >= {"history", "run"}
+
+
+def test_all_derived_files_of_two_rewinds_ago_are_made_anew(path: Path, tmp_path: Path) -> None:
+    """Whether these led below where the files end, or above; those of one ago may be damage."""
+    derived, kept = path / "derived", (-1, 0, 9, 12)
+    former = [tmp_path / str(n) for n in range(2 * len(kept))]
+    chain: list[BlockSpendInfo] = []
+    for n, blocks in enumerate(forks_of_one_shape(len(kept))):
+        chain = [*chain[: kept[n] + 1], *blocks[kept[n] + 1 :]]
+        middle = kept[n] + 3
+        with open_small(path) as schema:
+            schema.rewind_to_block_index(kept[n])
+            accept_all(schema, chain[kept[n] + 1 : middle])
+        shutil.copytree(derived, former[2 * n])
+        with open_small(path) as schema:
+            accept_all(schema, chain[middle:])
+        shutil.copytree(derived, former[2 * n + 1])
+    copy, damaged = copies(path, tmp_path / "copy"), []
+    for n, files in enumerate(former):
+        shutil.rmtree(copy() / "derived")
+        shutil.copytree(files, tmp_path / "copy" / "derived")
+        try:
+            with open_small(tmp_path / "copy") as schema:
+                assert verify(schema) == expected_state(chain)
+        except CorruptDatabaseError:
+            damaged.append(n)
+    assert {*damaged} <= {4, 5}
 
 
 @pytest.fixture
