@@ -86,9 +86,9 @@ def index_factories() -> dict[str, IndexFactory]:
 def set_version(path: Path, version: int) -> None:
     """Have a closed database say that it is of this version of its format."""
     if path.is_dir():
-        written = (path / "FORMAT").read_text()
-        (path / "FORMAT").write_text(f"{written.rpartition(' ')[0]} {version}\n")
-        assert (path / "FORMAT").read_text() != written
+        cdb, schema, before, *extra = (path / "FORMAT").read_text().split()
+        assert before != str(version)
+        (path / "FORMAT").write_text(" ".join([cdb, schema, str(version), *extra]) + "\n")
     elif path.read_bytes().startswith(b"SQLite"):
         with closing(sqlite3.connect(path)) as connection, connection:
             changed = connection.execute("UPDATE cdb_format SET version = ?", (version,))
