@@ -377,8 +377,7 @@ def test_what_is_not_ours_is_left_alone(
     assert contents(run_command.cwd) == before
 
 
-@pytest.mark.parametrize("version", [0, 99])
-@pytest.mark.parametrize("name", ["load_blocks", "dump_blocks"])
+@pytest.mark.parametrize(("name", "version"), [("load_blocks", 0), ("dump_blocks", 99)])
 def test_another_version(
     run_command: Commands,
     own_schema: SchemaInfo,
