@@ -29,7 +29,7 @@ from cdb.mainnet_shape import mainnet_shaped_blocks
 from cdb.packed import PackedBlocks
 from cdb.replay import block_text
 from cdb.rows.index import IndexFactory
-from cdb.rows.indexed import index_factory_of
+from cdb.rows.indexed import open_indexed
 from cdb.schemas import Schema, SchemaInfo, find_schema
 from cdb.schemas.registry import OWN_SCHEMAS
 from tests import served
@@ -81,6 +81,14 @@ def index_factories() -> dict[str, IndexFactory]:
     """What opens the index of each schema that can be used here and is coin rows with an index."""
     found = {name: index_factory_of(find_schema(name).factory) for name in ready_schemas()}
     return {name: factory for name, factory in found.items() if factory is not None}
+
+
+def index_factory_of(schema: object) -> IndexFactory | None:
+    """What opens the index of a schema that is a partial of open_indexed; of any other one None."""
+    if isinstance(schema, partial) and schema.func is open_indexed:
+        factory: IndexFactory = schema.args[1]
+        return factory
+    return None
 
 
 def set_version(path: Path, version: int) -> None:
