@@ -17,7 +17,7 @@
     └── DatabaseError            the database at one path
         ├── DatabaseNotFoundError  nothing is there
         ├── DatabaseLockedError    another process writes to it
-        ├── WrongDatabaseError     another schema's, a newer version's, or nobody's we know
+        ├── WrongDatabaseError     another schema's, another version's, or nobody's we know
         ├── CorruptDatabaseError   damage was found
         ├── StorageError           the disk is full, read-only or failing
         └── DatabaseClosedError    it was closed, or failed earlier, and has to be opened again
@@ -146,7 +146,7 @@ class DatabaseLockedError(DatabaseError):
 
 
 class WrongDatabaseError(DatabaseError):
-    """The path holds another schema's data, a newer format, or something that is not ours."""
+    """The path holds another schema's data, another format, or something that is not ours."""
 
 
 class CorruptDatabaseError(DatabaseError):
@@ -209,6 +209,13 @@ def memory_problem(error: MemoryError) -> str:
 def storage_error(path: Path, error: OSError) -> StorageError:
     """The StorageError that names the file and says why."""
     return StorageError(path, f"{explained(error)}, then open it again")
+
+
+def wrong_version(path: Path, found: str, known: str) -> WrongDatabaseError:
+    """The error for a database, or a file of one, of another format than the one that is known."""
+    problem = f"its format is {found}, and this cdb reads {known}"
+    advice = "use the cdb that wrote it, or load the replay text again; a node syncs again"
+    return WrongDatabaseError(path, problem, advice)
 
 
 @contextmanager

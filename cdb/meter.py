@@ -40,10 +40,6 @@ class Meter:
         """Time of all threads in the kernel."""
         return resource.getrusage(resource.RUSAGE_SELF).ru_stime - self._start_usage.ru_stime
 
-    def bytes_read(self) -> int | None:
-        """What read calls gave, from memory or from the disk."""
-        return self._bytes_since("rchar")
-
     def bytes_written(self) -> int | None:
         """What was handed to write calls."""
         return self._bytes_since("wchar")

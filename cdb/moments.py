@@ -201,25 +201,6 @@ def _raise(error: CdbError) -> None:
     raise error.with_traceback(None)
 
 
-def state_pages(
-    path: Path, moment: Moment, packs: Iterable[PackedBlocks], height: int
-) -> Iterator[Page]:
-    """All coins as of a height, by creation. packs: the blocks up to it, of the moment.
-
-    Raises CorruptDatabaseError where a coin is not found as its block confirms it.
-    """
-    height = min(height, moment.newest)
-    for blocks in packs:
-        indices = _confirmed_in(blocks)
-        for start in range(0, len(indices), PAGE_ROWS):
-            rows = slice(start, start + PAGE_ROWS)
-            names = bytes(blocks.names[NAME_BYTES * rows.start : NAME_BYTES * rows.stop])
-            infos, found = moment.find(names, [height] * len(indices[rows]))
-            confirmed, _ = indices_in(infos)
-            _check(path, names, found, confirmed, indices[rows])
-            yield Page(names, infos)
-
-
 def cut(page: Page) -> Iterator[Page]:
     """Pages of PAGE_ROWS, of one that may have more rows, or none."""
     for start in range(0, len(page.names) // NAME_BYTES, PAGE_ROWS):
@@ -269,17 +250,6 @@ def _touched(blocks: PackedBlocks) -> Iterator[tuple[int, bytes]]:
 
 def _names(packed: Packed) -> Iterator[bytes]:
     return (name for (name,) in iter_unpack("32s", packed))
-
-
-def _confirmed_in(blocks: PackedBlocks) -> list[int]:
-    """Of each coin the block that confirms it."""
-    ends = [0, *blocks.confirm_ends]
-    counts = [end - begin for begin, end in zip(ends, blocks.confirm_ends, strict=False)]
-    return [
-        each
-        for block_index, count in zip(blocks.indices, counts, strict=True)
-        for each in [block_index] * count
-    ]
 
 
 def _check(

@@ -29,7 +29,7 @@ from cdb.mainnet_shape import mainnet_shaped_blocks
 from cdb.packed import PackedBlocks
 from cdb.replay import block_text
 from cdb.rows.index import IndexFactory
-from cdb.rows.indexed import index_factory_of
+from cdb.rows.indexed import open_indexed
 from cdb.schemas import Schema, SchemaInfo, find_schema
 from cdb.schemas.registry import OWN_SCHEMAS
 from tests import served
@@ -83,12 +83,20 @@ def index_factories() -> dict[str, IndexFactory]:
     return {name: factory for name, factory in found.items() if factory is not None}
 
 
+def index_factory_of(schema: object) -> IndexFactory | None:
+    """What opens the index of a schema that is a partial of open_indexed; of any other one None."""
+    if isinstance(schema, partial) and schema.func is open_indexed:
+        factory: IndexFactory = schema.args[1]
+        return factory
+    return None
+
+
 def set_version(path: Path, version: int) -> None:
     """Have a closed database say that it is of this version of its format."""
     if path.is_dir():
-        written = (path / "FORMAT").read_text()
-        (path / "FORMAT").write_text(f"{written.rpartition(' ')[0]} {version}\n")
-        assert (path / "FORMAT").read_text() != written
+        cdb, schema, before, *extra = (path / "FORMAT").read_text().split()
+        assert before != str(version)
+        (path / "FORMAT").write_text(" ".join([cdb, schema, str(version), *extra]) + "\n")
     elif path.read_bytes().startswith(b"SQLite"):
         with closing(sqlite3.connect(path)) as connection, connection:
             changed = connection.execute("UPDATE cdb_format SET version = ?", (version,))

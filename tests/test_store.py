@@ -183,7 +183,7 @@ def test_the_directory_says_whose_it_is(tmp_path: Path) -> None:
     path = tmp_path / "db"
     open_starter(path, version=3).close()
     assert schema_at(path) == ("theirs", 3)
-    with pytest.raises(WrongDatabaseError, match="version 3, and this cdb reads 2"):
+    with pytest.raises(WrongDatabaseError, match="theirs 3, and this cdb reads theirs 2"):
         open_starter(path, version=2)
     with pytest.raises(WrongDatabaseError, match="open it with that schema, not with others"):
         open_backend("others", starter.Blocks, path)

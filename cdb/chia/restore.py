@@ -28,10 +28,10 @@ from cdb.chia.backup_directory import (
 from cdb.chia.log import fitting_effect, is_there, log_path_of
 from cdb.chia.node_database import TABLES, check_in_log, operations_of
 from cdb.chia.service import service_stopped
-from cdb.disk.exchange import rename_new
 from cdb.disk.files import fsync_dir, fsync_file, replace_file, temporary
 from cdb.disk.home import Lock
 from cdb.disk.paths import located, own, read_own
+from cdb.disk.rename import rename_new
 from cdb.disk.room import SPARE_BYTES, check_room
 from cdb.errors import (
     CorruptDatabaseError,

@@ -7,7 +7,7 @@ from cdb.cmds.runner import run
 
 COMMANDS = (
     *("backup", "bench", "coins", "demo", "dump_blocks", "info", "load_blocks", "make_replay"),
-    *("migrate", "new_schema", "node", "report", "restore", "schemas", "soak", "upgrade", "verify"),
+    *("migrate", "new_schema", "node", "report", "restore", "schemas", "soak", "verify"),
 )
 
 

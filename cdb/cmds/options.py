@@ -122,7 +122,6 @@ def _is_path(word: str) -> bool:
     return os.sep in word or os.path.lexists(word)
 
 
-schema_argument = click.argument("schema", type=SchemaType())
 db_option = click.option(
     "--db",
     type=_PATH,

@@ -355,28 +355,6 @@ def inspect(path: Path, progress: Progress) -> Iterator[FoundDamage]:
         end(inspection)
 
 
-def format1_blocks(path: Path) -> Iterator[PackedBlocks]:
-    """The blocks of a database of format 1, to which nobody writes. Nothing is changed.
-
-    Raises CorruptDatabaseError, also for what a crash has left, or StorageError.
-    """
-    native = _engine.load()
-    ffi, lib = native.ffi, native.lib
-    end = lib.cdb_coin_log_format1_end
-    kind = "cdb_coin_log_format1"
-    handle = _engine.open(path, "format1_open", os.fsencode(path), kind=kind, close=end)
-    try:
-        counts = ffi.new("cdb_coin_log_counts *")
-        while True:
-            _engine.call(path, "format1_next", handle, _READ_CONFIRMS, counts)
-            blocks = _taken(ffi, counts, partial(lib.cdb_coin_log_format1_take, handle))
-            if blocks is None:
-                return
-            yield blocks
-    finally:
-        end(handle)
-
-
 def _taken(ffi: Any, counts: Any, take: Callable[..., object]) -> PackedBlocks | None:
     """What a reader has read; None where that is nothing."""
     if not counts.blocks:

@@ -25,6 +25,7 @@ from cdb.errors import (
     DatabaseNotFoundError,
     WrongDatabaseError,
     storage_errors,
+    wrong_version,
 )
 
 FORMAT_FILE = "FORMAT"
@@ -107,7 +108,6 @@ class Home:
     """A database directory that is checked, created where it is missing, and locked.
 
     path: as located() gives it. folder: the one directory in it, if there is one.
-    upgrades: whether `cdb upgrade` knows the version before this one.
     extras: those that may be there. extra: one of them that is to be there from now on, or "".
     read_only: nothing is created or locked. Raises DatabaseNotFoundError, WrongDatabaseError
     (nothing is changed then), CorruptDatabaseError, DatabaseLockedError or StorageError.
@@ -121,7 +121,6 @@ class Home:
         *,
         read_only: bool,
         folder: str = "",
-        upgrades: bool = False,
         extras: Collection[str] = (),
         extra: str = "",
     ) -> None:
@@ -129,9 +128,7 @@ class Home:
         self._lock: Lock | None = None
         if not read_only:
             _create(path)
-        found = _check_contents(
-            path, schema, version, extras, may_be_empty=not read_only, upgrades=upgrades
-        )
+        found = _check_contents(path, schema, version, extras, may_be_empty=not read_only)
         _check_files(path, folder, read_only=read_only)
         self.extra = "" if found is None else found.extra
         """The one that is there."""
@@ -188,7 +185,6 @@ def checked_home(
     truth: str,
     *,
     folder: str,
-    upgrades: bool = False,
     extras: Collection[str] = (),
 ) -> Iterator[Sequence[Damage]]:
     """Keep writers out; gives the damage to FORMAT.
@@ -197,7 +193,7 @@ def checked_home(
     DatabaseLockedError, DatabaseNotFoundError, WrongDatabaseError or StorageError.
     """
     with writers_kept_out(path / LOCK_FILE, path):
-        damages = list(_format_damage(path, schema, version, truth, extras, upgrades))
+        damages = list(_format_damage(path, schema, version, truth, extras))
         _check_files(path, folder, read_only=True)
         yield damages
 
@@ -229,10 +225,10 @@ def repaired_home(
 
 
 def _format_damage(
-    path: Path, schema: str, version: int, truth: str, extras: Collection[str], upgrades: bool
+    path: Path, schema: str, version: int, truth: str, extras: Collection[str]
 ) -> Iterator[Damage]:
     try:
-        _check_contents(path, schema, version, extras, may_be_empty=False, upgrades=upgrades)
+        _check_contents(path, schema, version, extras, may_be_empty=False)
     except CorruptDatabaseError as error:
         yield Damage.of(error, truth)
     except WrongDatabaseError:
@@ -263,20 +259,6 @@ def _create(path: Path) -> None:
     fsync_dir(path.parent)
 
 
-def wrong_version(
-    path: Path, schema: str, found: int, version: int, *, upgrades: bool = False
-) -> WrongDatabaseError:
-    """What to say of a database of another version than this cdb's."""
-    problem = f"its {schema} format is version {found}, and this cdb reads {version}"
-    if found > version:
-        advice = "use the cdb that wrote it, a newer one"
-    elif upgrades and found == version - 1:
-        advice = f"cdb upgrade {schema} --db {path} makes it one of that version"
-    else:
-        advice = "use the cdb that wrote it, or load a new database"
-    return WrongDatabaseError(path, f"{problem}; {advice}")
-
-
 def _check_contents(
     path: Path,
     schema: str,
@@ -284,7 +266,6 @@ def _check_contents(
     extras: Collection[str],
     *,
     may_be_empty: bool,
-    upgrades: bool = False,
 ) -> Format | None:
     if not path.exists():
         raise DatabaseNotFoundError(path, "no database is here")
@@ -292,14 +273,14 @@ def _check_contents(
         raise WrongDatabaseError(path, f"this is a file, and a {schema} database is a directory")
     found = format_at(path)
     if found is None:
-        if may_be_empty and is_unused(path):
+        if may_be_empty and _is_unused(path):
             return None
         raise WrongDatabaseError(path, "this directory holds no cdb database; name a new path")
     if found.schema != schema:
         problem = f"this is a {found.schema} database; open it with that schema, not with {schema}"
         raise WrongDatabaseError(path, problem)
     if found.version != version:
-        raise wrong_version(path, schema, found.version, version, upgrades=upgrades)
+        raise wrong_version(path, f"{schema} {found.version}", f"{schema} {version}")
     if found.extra and found.extra not in extras:
         problem = f"it is kept with {found.extra}, which this cdb does not know"
         raise WrongDatabaseError(path, f"{problem}; use the cdb that wrote it, a newer one")
@@ -311,7 +292,7 @@ def _check_files(path: Path, folder: str, *, read_only: bool) -> None:
         check_directory(path, read_only=read_only, folders=(folder,))
 
 
-def is_unused(path: Path) -> bool:
+def _is_unused(path: Path) -> bool:
     """Whether a directory without FORMAT holds nothing but what a crash has left that was faster.
 
     That is a lock, and perhaps an unfinished FORMAT.

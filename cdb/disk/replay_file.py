@@ -22,6 +22,7 @@ from cdb.errors import (
     ReplayError,
     WrongDatabaseError,
     storage_errors,
+    wrong_version,
 )
 from cdb.replay import block_text, read_blocks
 
@@ -56,9 +57,8 @@ def check_format(path: Path) -> None:
         with open(path, "rb", opener=own) as file:
             first_line = file.readline(_MAX_FIRST_LINE_BYTES)
     if first_line != _FIRST_LINE:
-        if _any_version(first_line):
-            problem = "its format is of another version; use the cdb that wrote it"
-            raise WrongDatabaseError(path, problem)
+        if version := _any_version(first_line):
+            raise wrong_version(path, f"memory {version[1].decode()}", "memory 1")
         raise WrongDatabaseError(path, "this is not a memory database; name a new path")
 
 

@@ -36,8 +36,8 @@ def _by_name(group: Group, form: str) -> Iterator[FigureTable]:
         way = {"cache": "warm", "state": "settled", "form": form}
         return Case.of("historical", usual | way | others)
 
-    def beside_plain(label: str, asked: Case, notes: Notes = _LATENCY) -> Iterator[Column]:
-        yield Column(label, asked, "names_per_second", notes)
+    def beside_plain(label: str, asked: Case) -> Iterator[Column]:
+        yield Column(label, asked, "names_per_second", _LATENCY)
         yield Column("× plain", asked, "plain_ratio", compared=False)
 
     yield from figure_table(

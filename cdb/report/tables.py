@@ -207,8 +207,3 @@ def mark_text(row: Row) -> str:
     """A row's mark, but for the floor, which gives no answers; and how many runs it has."""
     is_floor = row.schema == FLOOR and row.mark is Mark.NOTHING
     return row.runs_text if is_floor else f"{row.mark}, {row.runs_text}"
-
-
-def told_columns(columns: Sequence[Column], group: Group) -> list[Column]:
-    """Those that any row has a figure in."""
-    return [column for column in columns if any(map(column.spread, group.lines))]

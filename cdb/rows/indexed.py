@@ -64,14 +64,6 @@ def open_indexed(
     return open_all()
 
 
-def index_factory_of(schema: object) -> IndexFactory | None:
-    """What opens the index of a schema that is a partial of open_indexed; of any other one None."""
-    if isinstance(schema, partial) and schema.func is open_indexed:
-        factory: IndexFactory = schema.args[1]
-        return factory
-    return None
-
-
 def _open_once(
     path: Path,
     schema: str,

@@ -18,7 +18,7 @@ from cdb.damage import Damage
 from cdb.disk.home import Format, Lock, writers_kept_out
 from cdb.disk.paths import located, own
 from cdb.durability import Durability
-from cdb.errors import WrongDatabaseError, storage_errors
+from cdb.errors import WrongDatabaseError, storage_errors, wrong_version
 from cdb.history import BY_CREATION
 from cdb.limits import SQLITE_NOT_DURABLE, SQLITE_ROWS, SQLITE_WAL
 from cdb.node.file import NodeFile
@@ -184,9 +184,8 @@ def _own_index_set(path: Path) -> str | None:
             problem = "this SQLite file is not a blockchain_v2 database; name a new path"
             raise WrongDatabaseError(path, problem)
         version, index_set = snapshot.connection.execute(_SELECT_FORMAT).fetchone()
-    if version != FORMAT_VERSION or index_set not in INDEX_SETS:
-        problem = f"its format is version {version}, and this cdb reads {FORMAT_VERSION}"
-        raise WrongDatabaseError(
-            path, f"{problem}; use the cdb that wrote it, or load a new database"
-        )
+    if version != FORMAT_VERSION:
+        raise wrong_version(path, f"blockchain_v2 {version}", f"blockchain_v2 {FORMAT_VERSION}")
+    if index_set not in INDEX_SETS:
+        raise wrong_version(path, f"with indexes {index_set}", " or ".join(INDEX_SETS))
     return str(index_set)

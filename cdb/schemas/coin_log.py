@@ -25,7 +25,6 @@ from cdb.coin_log.binding import (
     CoinLog,
     Reader,
     Sizes,
-    format1_blocks,
     has_keys,
     load,
     missing,
@@ -68,11 +67,9 @@ from cdb.packed import (
     unpacked_infos,
 )
 from cdb.progress import Progress
-from cdb.schemas.protocol import Former
 
 __all__ = [
     "CHECKSUMMED",
-    "FORMER",
     "HISTORY",
     "INDEXED",
     "LIMITS",
@@ -131,7 +128,6 @@ class CoinLogSchema(PackedHistory):
                 FORMAT_VERSION,
                 read_only=read_only,
                 folder=DERIVED,
-                upgrades=True,
                 extras=EXTRAS,
                 extra=extra,
             )
@@ -455,7 +451,7 @@ def check(path: Path, progress: Progress) -> Iterator[Damage]:
     """Damage to the log, which nothing repairs, and to what is derived. See cdb.schemas."""
     path = located(path, read_only=True)
     with checked_home(
-        path, "coin_log", FORMAT_VERSION, "log", folder=DERIVED, upgrades=True, extras=EXTRAS
+        path, "coin_log", FORMAT_VERSION, "log", folder=DERIVED, extras=EXTRAS
     ) as damages:
         yield from (_telling_of_index(path, damage) for damage in damages)
         yield from check_coin_log(path, progress)
@@ -533,7 +529,6 @@ def _packed(block: BlockSpendInfo) -> PackedBlocks | None:
 SCHEMA = coin_log
 INDEXED = partial(IndexedCoinLogSchema, index=PUZZLE_HASH)
 HISTORY = BY_CREATION
-FORMER = Former(FORMAT_VERSION, format1_blocks, DERIVED)
 SMALL = partial(
     SCHEMA,
     sizes=Sizes(memtable_coins=20, merge_runs=2, recent_bits=2, unverified_spends=5),

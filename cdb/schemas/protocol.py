@@ -5,7 +5,7 @@ it may have or not. mypy holds a schema to their signatures where it says what i
 cdb.schemas.coin_log does at its end; cdb.testing.SchemaConformance holds it to what they mean.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -319,16 +319,3 @@ class FormatOf(Protocol):
         """The format of the file at a path; None where it is no database of this schema. It changes
         no byte. Raises a DatabaseError where it can't be read."""
         ...
-
-
-@dataclass(frozen=True, slots=True)
-class Former:
-    """A schema module's FORMER: what `cdb upgrade` needs for databases of the format before.
-
-    version: this format's, 1 above that. blocks: reads such a database, to which nobody writes, and
-    raises CorruptDatabaseError. folder: the directory within a database, if there is one.
-    """
-
-    version: int
-    blocks: Callable[[Path], Iterator[PackedBlocks]]
-    folder: str = ""

@@ -28,7 +28,6 @@ A module may also have
   no directory with a FORMAT file;
 - check(path, progress) and repair(path, damages, progress): see Check and Repair in
   cdb.schemas.protocol;
-- FORMER: how to read its databases of the format before; see Former in cdb.schemas.protocol;
 - LIMITS (tuple of cdb.limits.Limit): what its engine can't do, however it is used; faults and
   soaks try it all the same, and report it as known when it fails so.
 
@@ -63,7 +62,6 @@ from cdb.progress import Progress
 from cdb.schemas.protocol import (
     Check,
     FormatOf,
-    Former,
     HistorySchema,
     Repair,
     Schema,
@@ -121,7 +119,6 @@ class SchemaInfo:
     missing: str | None
     check: Check | None = None
     repair: Repair | None = None
-    former: Former | None = None
     small: str | None = None
     indexed: str | None = None
     history: str | None = None
@@ -379,7 +376,6 @@ def _describe(module: ModuleType, factory: SchemaFactory) -> SchemaInfo:
         missing=None if missing is None else missing(),
         check=getattr(module, "check", None),
         repair=getattr(module, "repair", None),
-        former=getattr(module, "FORMER", None),
         small=f"{own_name}:SMALL" if hasattr(module, "SMALL") else None,
         indexed=None if indexed is None else indexed_spec,
         history=getattr(module, "HISTORY", None),

@@ -10,10 +10,6 @@ namespace {
 
 constexpr size_t kSlotBytes = 24, kSlots = 2;
 
-bool is_zeros(const uint8_t *from, size_t n) {
-  return std::all_of(from, from + n, [](uint8_t byte) { return byte == 0; });
-}
-
 }  // namespace
 
 Acked::Acked(const Directory &directory, bool read_only) : directory_(directory) {
@@ -27,13 +23,11 @@ Acked::Acked(const Directory &directory, bool read_only) : directory_(directory)
 Acked::State Acked::read(const Bytes &bytes) {
   Bytes slots = bytes;
   slots.resize(kSlots * kSlotBytes);
-  const uint8_t *const second = slots.data() + kSlotBytes;
-  const bool has_first = read_slot(slots.data()), has_second = read_slot(second);
+  const bool has_first = read_slot(slots.data());
+  const bool has_second = read_slot(slots.data() + kSlotBytes);
   if (!has_first && !has_second) return State::kLost;
-  // Earlier versions left the first slot out at first.
-  const bool is_begun = has_second && sequence_ == 1 && is_zeros(slots.data(), kSlotBytes);
-  const bool is_complete = bytes.size() == slots.size() && ((has_first && has_second) || is_begun);
-  return is_complete ? State::kWhole : State::kDamaged;
+  const bool is_whole = bytes.size() == slots.size() && has_first && has_second;
+  return is_whole ? State::kWhole : State::kDamaged;
 }
 
 bool Acked::read_slot(const uint8_t *slot) {

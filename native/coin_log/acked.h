@@ -4,8 +4,8 @@
 //
 // Two slots of 24 bytes: length (8), epoch (4), sequence number (4), checksum of these (8). Both
 // are written each time, in one sector, so that damage to one costs nothing; of slots that differ
-// the one with the higher number counts, as earlier versions wrote them in turn. Written after the
-// log's own sync and not synced itself, other than by a rewind: it may lag behind, never lead.
+// the one with the higher number counts. Written after the log's own sync and not synced itself,
+// other than by a rewind: it may lag behind, never lead.
 #pragma once
 
 #include "file.h"

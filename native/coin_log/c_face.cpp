@@ -2,7 +2,6 @@
 #include "common/c_face.h"
 #include "common/coin_name.h"
 #include "database.h"
-#include "format1.h"
 #include "inspection.h"
 #include "query.h"
 #include "reader.h"
@@ -29,10 +28,6 @@ struct cdb_coin_log_answer {
 
 struct cdb_coin_log_inspection {
   coin_log::Inspection inspection;
-};
-
-struct cdb_coin_log_format1 {
-  coin_log::Format1 reader;
 };
 
 namespace {
@@ -236,30 +231,6 @@ cdb_status cdb_coin_log_inspect_next(cdb_coin_log_inspection *inspection, uint64
 }
 
 void cdb_coin_log_inspect_end(cdb_coin_log_inspection *inspection) { delete inspection; }
-
-cdb_status cdb_coin_log_format1_open(const char *path, cdb_coin_log_format1 **reader,
-                                     cdb_error *error) {
-  return guarded(error, [=] {
-    *reader = new cdb_coin_log_format1{coin_log::Format1(coin_log::Directory{path})};
-  });
-}
-
-cdb_status cdb_coin_log_format1_next(cdb_coin_log_format1 *reader, uint64_t max_confirms,
-                                     cdb_coin_log_counts *counts, cdb_error *error) {
-  return guarded(error, [=] {
-    reader->reader.next(max_confirms);
-    *counts = counts_of(reader->reader.blocks());
-  });
-}
-
-void cdb_coin_log_format1_take(const cdb_coin_log_format1 *reader, uint64_t *indices,
-                               uint64_t *timestamps, uint64_t *spend_ends, uint64_t *confirm_ends,
-                               uint8_t *spends, uint8_t *confirms, uint8_t *names) {
-  take(reader->reader.blocks(), indices, timestamps, spend_ends, confirm_ends, spends, confirms,
-       names);
-}
-
-void cdb_coin_log_format1_end(cdb_coin_log_format1 *reader) { delete reader; }
 
 void cdb_coin_log_name(const uint8_t *confirms, size_t n, uint8_t *names) {
   cdb::name_coins(confirms, n, names);

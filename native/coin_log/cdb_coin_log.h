@@ -73,7 +73,6 @@ typedef struct cdb_coin_log cdb_coin_log;
 typedef struct cdb_coin_log_reader cdb_coin_log_reader;
 typedef struct cdb_coin_log_answer cdb_coin_log_answer;
 typedef struct cdb_coin_log_inspection cdb_coin_log_inspection;
-typedef struct cdb_coin_log_format1 cdb_coin_log_format1;
 
 /* Begin to open the log in the existing directory `path` (in the file system's own encoding), of
    which the caller has made sure that nobody else writes to it. An empty one is created,
@@ -191,18 +190,6 @@ cdb_status cdb_coin_log_inspect_next(cdb_coin_log_inspection *inspection, uint64
                                      cdb_coin_log_step *step, cdb_error *error);
 
 void cdb_coin_log_inspect_end(cdb_coin_log_inspection *inspection);
-
-/* A reader of all blocks of a database of format 1, which nobody writes to: for its upgrade.
-   Nothing is changed. The others are as those without "format1". Damage is CDB_CORRUPT; so is what
-   a crash has left, which the cdb that wrote it mends. */
-cdb_status cdb_coin_log_format1_open(const char *path, cdb_coin_log_format1 **reader,
-                                     cdb_error *error);
-cdb_status cdb_coin_log_format1_next(cdb_coin_log_format1 *reader, uint64_t max_confirms,
-                                     cdb_coin_log_counts *counts, cdb_error *error);
-void cdb_coin_log_format1_take(const cdb_coin_log_format1 *reader, uint64_t *indices,
-                               uint64_t *timestamps, uint64_t *spend_ends, uint64_t *confirm_ends,
-                               uint8_t *spends, uint8_t *confirms, uint8_t *names);
-void cdb_coin_log_format1_end(cdb_coin_log_format1 *reader);
 
 /* Set names[i] to the SHA-256 name of confirms[i]. */
 void cdb_coin_log_name(const uint8_t *confirms, size_t n, uint8_t *names);

@@ -23,7 +23,6 @@ constexpr uint64_t kFewBytes = 2 * kPageBytes;
 constexpr uint64_t kCopyBytes = uint64_t{1} << 20;
 constexpr uint32_t kLogMagic = 0x474f4c43;  // "CLOG"
 constexpr uint32_t kLogFormat = 2;
-constexpr uint32_t kFormat1Magic = 0x31524c43;  // "CLR1": of its first record
 }  // namespace
 
 void make_log(const Directory &directory) {
@@ -56,13 +55,13 @@ void Log::read_head() {
   file_.read(head.data(), std::min(file_.size(), kLogHeadBytes), 0);
   const bool is_whole = load<uint32_t>(head.data()) == kLogMagic &&
                         load<uint64_t>(head.data() + 16) == checksum(head.data(), 16, 0);
-  const bool is_of_format_1 = file_.size() == 1 || load<uint32_t>(head.data() + 8) == kFormat1Magic;
-  if (!is_whole && is_of_format_1)
-    throw Failure(CDB_FOREIGN, kLogFile, "it is of format 1, and FORMAT is not",
-                  "have that read 'cdb coin_log 1', then take cdb upgrade");
   if (!is_whole) throw corrupt(kLogFile, "damaged").at(0);
-  if (load<uint32_t>(head.data() + 4) != kLogFormat)
-    throw Failure(CDB_FOREIGN, kLogFile, "a newer cdb wrote it", "use that one");
+  const uint32_t format = load<uint32_t>(head.data() + 4);
+  if (format != kLogFormat)
+    throw Failure(CDB_FOREIGN, kLogFile,
+                  "its format is " + std::to_string(format) + ", and this cdb reads " +
+                      std::to_string(kLogFormat),
+                  "use the cdb that wrote it, or load the replay text again; a node syncs again");
   key_ = load<uint64_t>(head.data() + 8);
 }
 

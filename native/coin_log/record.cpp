@@ -184,11 +184,7 @@ bool compose_reward(const uint8_t *from, const Geometry &geometry, uint32_t bloc
 }
 
 bool append_block(const uint8_t *record, const RewardKinds &kinds, OwnedBlocks *blocks) {
-  return append_block(read_header(record), record, kinds, blocks);
-}
-
-bool append_block(const RecordHeader &header, const uint8_t *record, const RewardKinds &kinds,
-                  OwnedBlocks *blocks) {
+  const RecordHeader header = read_header(record);
   const Geometry &geometry = header.geometry;
   Bytes rewards(kNameBytes * geometry.rewards);
   for (size_t i = 0; i < geometry.rewards; ++i)

@@ -91,9 +91,6 @@ RecordHeader append_record(const Blocks &blocks, size_t block, const Joined &joi
 // Append the block of an intact record; false, and nothing is appended, when a parent's number, or
 // a kind's, is out of range. kinds: those before it, and perhaps later ones.
 bool append_block(const uint8_t *record, const RewardKinds &kinds, OwnedBlocks *blocks);
-// The same with a header that was read otherwise.
-bool append_block(const RecordHeader &header, const uint8_t *record, const RewardKinds &kinds,
-                  OwnedBlocks *blocks);
 
 // Take note of the kinds that an intact record introduces. block: its number.
 void introduce_kinds(const uint8_t *record, size_t block, RewardKinds *kinds);

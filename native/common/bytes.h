@@ -35,10 +35,6 @@ inline uint64_t load_narrow(const uint8_t *from, unsigned bytes) {
   return value;
 }
 
-inline void store_narrow(uint8_t *to, uint64_t value, unsigned bytes) {
-  std::memcpy(to, &value, bytes);
-}
-
 inline uint32_t swapped(uint32_t value) { return __builtin_bswap32(value); }
 inline uint64_t swapped(uint64_t value) { return __builtin_bswap64(value); }
 

@@ -1,13 +1,16 @@
 """A small replay as a file, with what is true of it, and databases that hold it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from cdb.bench.truth import Truth, find_truth
 from cdb.bench.workload import Database
+from cdb.blocks import BlockSpendInfo
 from cdb.durability import Durability
+from cdb.schemas.memory import MemorySchema
+from tests.conftest import load_all
 
 Databases = Callable[..., Database]
 
@@ -20,6 +23,14 @@ def small(tmp_path: Path, replay: bytes) -> Truth:
     directory = tmp_path / "truth"
     directory.mkdir()
     return find_truth(str(path), str(directory))
+
+
+@pytest.fixture
+def model(blocks: tuple[BlockSpendInfo, ...]) -> Iterator[MemorySchema]:
+    """The reference model with the replay's blocks."""
+    with MemorySchema() as schema:
+        load_all(schema, blocks)
+        yield schema
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 """What is asked, in which turns, and how answers are held against the truth."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import count
 from typing import Any
 
@@ -18,22 +18,12 @@ from cdb.bench.answers import (
 from cdb.bench.asking import Pass, ask_in_turns
 from cdb.bench.questions import Questions
 from cdb.bench.truth import Truth
-from cdb.blocks import BlockSpendInfo
 from cdb.lab.process import NotMeasuredError, WrongAnswerError
 from cdb.packed import INFO_BYTES
 from cdb.schemas.memory import MemorySchema
-from tests.conftest import load_all
 
 HEIGHT = 100_000
 Answer = tuple[bytes, bytes]
-
-
-@pytest.fixture
-def model(blocks: tuple[BlockSpendInfo, ...]) -> Iterator[MemorySchema]:
-    """The reference model with the replay's blocks."""
-    with MemorySchema() as schema:
-        load_all(schema, blocks)
-        yield schema
 
 
 @pytest.fixture

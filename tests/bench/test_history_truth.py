@@ -32,7 +32,6 @@ from cdb.history_digest import (
 from cdb.lab.process import WrongAnswerError
 from cdb.packed import INFO_FORMAT
 from cdb.schemas.memory import MemorySchema
-from tests.conftest import load_all
 
 Blocks = tuple[BlockSpendInfo, ...]
 Rows = list[bytes]
@@ -48,14 +47,6 @@ def few_rows_a_mark(monkeypatch: pytest.MonkeyPatch) -> None:
 def truth(small: Truth) -> HistoryTruth:
     """As workloads read it."""
     return small.history()
-
-
-@pytest.fixture
-def model(blocks: Blocks) -> Iterator[MemorySchema]:
-    """The reference model with the same blocks."""
-    with MemorySchema() as schema:
-        load_all(schema, blocks)
-        yield schema
 
 
 def test_states(truth: HistoryTruth, model: MemorySchema) -> None:

@@ -36,7 +36,6 @@ FOREVER = sys.maxsize
 BACKUPS_A_FILE = 20
 SETTLE_SECONDS = 0.4
 STATUSES = 5
-PATIENCE_SECONDS = 120
 FILE = "twins.sqlite"
 
 

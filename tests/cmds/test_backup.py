@@ -25,7 +25,7 @@ from cdb.chia.node_database import operations_of
 from cdb.chia.restore import check_backup, restore
 from cdb.chia.status import status_of
 from cdb.coin_log.binding import missing
-from cdb.disk.exchange import rename_new
+from cdb.disk.rename import rename_new
 from cdb.errors import CdbError, WrongDatabaseError
 from cdb.progress import StepBar, no_bar
 from cdb.schemas import coin_log

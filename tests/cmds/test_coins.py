@@ -17,7 +17,6 @@ from cdb.schemas.memory import MemorySchema
 from tests.conftest import Commands, contents, load_all, ready_schemas
 
 Blocks = tuple[BlockSpendInfo, ...]
-Asked = Callable[..., list[CoinInfo]]
 HASHES = ("name", "puzzle_hash", "parent")
 INDEXED = [found for found in map(find_schema, ready_schemas()) if found.indexed is not None]
 

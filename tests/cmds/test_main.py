@@ -217,7 +217,7 @@ def test_examples_can_be_typed(typed: str) -> None:
 def test_what_shows_progress_can_be_quiet() -> None:
     telling = {
         *("backup", "demo", "dump_blocks", "info", "load_blocks", "make_replay", "migrate"),
-        *("restore", "upgrade", "verify", "coins", "bench run"),
+        *("restore", "verify", "coins", "bench run"),
     }
     commands = all_commands()
     for name in telling:

@@ -23,7 +23,7 @@ from cdb.coin_log.binding import missing
 from cdb.errors import MissingEngineError, UnsupportedError, WrongDatabaseError
 from cdb.schemas import coin_log
 from tests.cmds.nodes import make_node, roll_back, set_peak, tip_of
-from tests.conftest import Commands, contents
+from tests.conftest import Commands, contents, set_version
 
 pytestmark = pytest.mark.skipif(missing() is not None, reason=str(missing()))
 
@@ -182,6 +182,10 @@ def lose_rows(file: Path) -> None:
     change(file, "DROP TABLE cdb_ops")
 
 
+def say_other_format(file: Path) -> None:
+    set_version(log_path_of(file), 1)
+
+
 def lower_peak(file: Path) -> None:
     with closing(sqlite3.connect(file)) as connection:
         set_peak(connection, 8, 7)
@@ -209,6 +213,7 @@ def make_plain(file: Path) -> None:
             r"node\.sqlite\.cdb: .* goes on from block \d+, and up to there block 9 is",
         ),
         (lose_rows, r"node\.sqlite: its coins are in cdb, and the table cdb_ops, .* is lost"),
+        (say_other_format, r"node\.sqlite\.cdb: its format is coin_log 1, .*; a node syncs again"),
         (lower_peak, r"the newest transaction block is 7, and the newest of the coins is \d+"),
         (make_plain, r"node\.sqlite: its coins are in chia's own table"),
     ],

@@ -3,7 +3,6 @@
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -32,16 +31,16 @@ from cdb.schemas.rocks_kv import (
     repair,
 )
 from cdb.testing.base import accept_all
-from cdb.testing.chains import Chain, hash_of, paid, sample_chain
+from cdb.testing.chains import Chain, hash_of
 from cdb.testing.indexed import ALL
-from cdb.testing.keys import check_keys, kin
+from cdb.testing.keys import check_keys
 from tests.coin_set.rocksdb_rows import Families
 from tests.conftest import contents
+from tests.keyed import PAYEE, chain_with_kin, late_rewards, masses
 
 pytestmark = pytest.mark.skipif(missing() is not None, reason=str(missing()))
 
 PLAIN_FORMAT, INDEXED_FORMAT = b"cdb rocks_kv 3\n", b"cdb rocks_kv 3 index=puzzle_hash\n"
-PAYEE = hash_of("payee")
 SIZES: dict[str, Any] = {"commit_entries": 40, "ingest_entries": 15}
 
 open_plain = partial(SCHEMA, **SIZES)
@@ -55,12 +54,7 @@ def path(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def chain() -> Chain:
-    """With children of every kind."""
-    chain = sample_chain(15)
-    before = chain.newest_index + 1
-    for block in kin():
-        chain.append(replace(block, index=before + block.index))
-    return chain
+    return chain_with_kin()
 
 
 @pytest.fixture
@@ -334,19 +328,6 @@ def test_coins_whose_keys_have_the_same_bits_are_held_apart(path: Path) -> None:
         assert schema._coins.state.key_entries > 1_000
 
 
-def masses(n: int) -> list[BlockSpendInfo]:
-    """n coins of one puzzle hash, 20 a block, and one that is alone with its own."""
-    coins = [Coin(hash_of("payer", place), PAYEE, 1) for place in range(n)]
-    return [
-        BlockSpendInfo(index, 0, [], [*coins[20 * index - 20 : 20 * index], lonely(index)])
-        for index in range(1, n // 20 + 1)
-    ]
-
-
-def lonely(n: int) -> Coin:
-    return Coin(hash_of("lonely", n), hash_of("only", n), 1)
-
-
 def costs(schema: IndexedRocksKvSchema, ask: Callable[[], object]) -> tuple[int, int]:
     """The entries of keys, and the coins, that a question looks at."""
     before = schema._coins.state
@@ -456,11 +437,7 @@ def test_a_rewind_takes_keys_back(path: Path) -> None:
 
 
 def test_parents_that_tell_where_their_children_are_take_no_entry(path: Path) -> None:
-    """Heights without a block pay their rewards in the next one."""
-    blocks = [
-        BlockSpendInfo(index, 0, [], [paid(height) for height in range(index - 3, index)])
-        for index in range(3, 300, 3)
-    ]
+    blocks = late_rewards()
     with open_indexed(path) as schema:
         accept_all(schema, blocks)
         for block in blocks:

@@ -302,33 +302,6 @@ BLIND = (
 
 SEEN = (
     Mutant(
-        "upgrade-compares-nothing",
-        "cdb/upgrade.py",
-        "if found.digests() != content.digests():",
-        "if not found.digests():",
-        0,
-        "a database whose blocks are not the old one's never takes its place",
-        _ONLY,
-    ),
-    Mutant(
-        "upgrade-renames-twice",
-        "cdb/upgrade.py",
-        "exchange(self._path, self._new)",
-        "aside = self._path.with_name('aside'); self._path.rename(aside); self._new.rename(self._path); aside.rename(self._new)",
-        6,
-        "whenever an upgrade is killed, there is a whole database at the path",
-        _ONLY,
-    ),
-    Mutant(
-        "upgrade-takes-what-is-left",
-        "native/coin_log/format1.cpp",
-        'if (offset_ < acked_bytes_) throw corrupt(kLogFile, "damaged").at(offset_);',
-        "",
-        11,
-        "of a log of format 1 that has lost its end no new database is made",
-        _ONLY,
-    ),
-    Mutant(
         "rewind-keeps-kinds",
         "native/coin_log/state.cpp",
         "kinds.cut(n_blocks);",

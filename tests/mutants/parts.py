@@ -20,7 +20,7 @@ _UNITS = (
         ("native/coin_log/", "cdb/coin_log/", "cdb/schemas/coin_log", "cdb/disk/home"),
         "schemas/test_coin_log_keys.py test_conformance.py::TestCoinLogIndexedSmall",
     ),
-    (("cdb/upgrade", "cdb/disk/exchange", "native/coin_log/format1"), "cmds/test_upgrade.py"),
+    (("cdb/disk/rename",), "disk/test_rename.py"),
     (("native/name_index", "native/rocksdb"), "rows/test_rocks_index.py"),
     (("cdb/coin_set/promise",), "coin_set/test_promise.py"),
     (("native/layouts/",), "coin_set/test_layout_model.py"),

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cdb.replay import block_text
-from cdb.rows.indexed import index_factory_of
 from cdb.schemas import Schema, SchemaInfo, find_schema
+from tests.conftest import index_factory_of
 from tests.node.conftest import NODE_DATABASES, SCHEMAS
 
 if TYPE_CHECKING:

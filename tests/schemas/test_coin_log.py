@@ -54,12 +54,6 @@ LOG_HEAD_BYTES = 24
 SMALL = Sizes(memtable_coins=20, merge_runs=2, recent_bits=2, unverified_spends=5)
 COLLIDING = Sizes(memtable_coins=20, merge_runs=3, name_bits=5, unverified_spends=0)
 SOMETIMES_COLLIDING = Sizes(memtable_coins=20, merge_runs=3, name_bits=11, unverified_spends=0)
-# After one flush and two: lengths 72 and 144, epoch 0.
-OLD_ACKED = {
-    1: "00" * 24 + "48000000000000000000000001000000715dfaa7b290c5fe",
-    2: "900000000000000000000000020000006bd5bfcb8f3a866f"
-    "48000000000000000000000001000000715dfaa7b290c5fe",
-}
 # Length 0, and the last sequence number of all, or the last epoch.
 ACKED_NOTHING = 2 * bytes.fromhex("000000000000000000000000ffffffff2d8dd53f5d4f2957")
 REWOUND_OFTEN = 2 * bytes.fromhex("0000000000000000ffffffff010000009c84619237ff45cb")
@@ -649,21 +643,16 @@ def test_a_crash_while_a_database_is_made_is_no_damage(path: Path, left: bytes |
     assert damaged_files(path) == []
 
 
-@pytest.mark.parametrize("flushes", OLD_ACKED)
-def test_slots_of_acked_that_were_written_in_turn(path: Path, flushes: int) -> None:
-    """As earlier versions did: of what their first flushes of an empty block each left."""
-    blocks = [BlockSpendInfo(index, 0, [], []) for index in range(2)]
-    with CoinLogSchema(path) as schema:
-        accept_all(schema, blocks)
-    whole = (path / "log").read_bytes()
-    (path / "acked").write_bytes(bytes.fromhex(OLD_ACKED[flushes]))
-    assert damaged_files(path) == []
-    with CoinLogSchema(path) as schema:
-        assert verify(schema) == expected_state(blocks)
-    (path / "acked").write_bytes(bytes.fromhex(OLD_ACKED[flushes]))
-    (path / "log").write_bytes(whole[: 72 * flushes - 1])
-    with pytest.raises(CorruptDatabaseError, match=r"log: .*damaged at byte"):
-        CoinLogSchema(path)
+def test_a_log_of_another_format_is_refused_whatever_format_says(loaded: Path) -> None:
+    log = bytearray((loaded / "log").read_bytes())
+    struct.pack_into("<I", log, 4, 3)
+    struct.pack_into("<Q", log, 16, xxhash.xxh3_64_intdigest(log[:16]))
+    (loaded / "log").write_bytes(log)
+    before = contents(loaded)
+    for read_only in (False, True):
+        with pytest.raises(WrongDatabaseError, match="log: its format is 3, and this cdb reads 2;"):
+            CoinLogSchema(loaded, read_only=read_only)
+    assert contents(loaded) == before
 
 
 def test_a_log_longer_than_any_can_be_is_damage() -> None:
@@ -1607,7 +1596,8 @@ def test_rewards_of_more_kinds_than_are_numbered(
 
 def test_rewards_of_heights_that_are_far_off(path: Path) -> None:
     heights = [0, 1, 4_999, 5_000, 5_001, 70_000, 2**31, 2**32 - 1]
-    block = BlockSpendInfo(5_000, 0, [], [paid(height) for height in heights])
+    of_zeros = Coin(bytes32(bytes(32)), bytes32(bytes(32)), 0)
+    block = BlockSpendInfo(5_000, 0, [], [of_zeros, *(paid(height) for height in heights)])
     blocks = [BlockSpendInfo(1, 0, [], [paid(7)]), canonical(block)]
     with CoinLogSchema(path) as schema:
         accept_all(schema, blocks)

@@ -27,10 +27,11 @@ from cdb.schemas.coin_log import (
 )
 from cdb.schemas.memory import MemorySchema
 from cdb.testing.base import accept_all
-from cdb.testing.chains import Chain, hash_of, paid, reward, sample_chain
+from cdb.testing.chains import Chain, hash_of, reward
 from cdb.testing.indexed import ALL
-from cdb.testing.keys import check_keys, kin
+from cdb.testing.keys import check_keys
 from tests.conftest import contents
+from tests.keyed import PAYEE, chain_with_kin, late_rewards, masses
 
 pytestmark = pytest.mark.skipif(missing() is not None, reason=str(missing()))
 
@@ -38,7 +39,6 @@ SMALL = Sizes(memtable_coins=20, merge_runs=2, recent_bits=2, unverified_spends=
 PLAIN_FORMAT, INDEXED_FORMAT = b"cdb coin_log 2\n", b"cdb coin_log 2 index=puzzle_hash\n"
 TIMESTAMP_AT = 32
 LOG_HEAD_BYTES = 24
-PAYEE = hash_of("payee")
 
 open_plain = partial(coin_log, sizes=SMALL)
 open_indexed = partial(INDEXED, sizes=SMALL)
@@ -51,12 +51,7 @@ def path(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def chain() -> Chain:
-    """With children of every kind."""
-    chain = sample_chain(15)
-    before = chain.newest_index + 1
-    for block in kin():
-        chain.append(replace(block, index=before + block.index))
-    return chain
+    return chain_with_kin()
 
 
 @pytest.fixture
@@ -274,19 +269,6 @@ def test_ctrl_c_ends_the_making_of_an_index_behind_its_step(unindexed: Path) -> 
     assert [*check(unindexed, lambda coins: None)] == []
 
 
-def masses(n: int) -> list[BlockSpendInfo]:
-    """n coins of one puzzle hash, 20 a block, and one that is alone with its own."""
-    coins = [Coin(hash_of("payer", place), PAYEE, 1) for place in range(n)]
-    return [
-        BlockSpendInfo(index, 0, [], [*coins[20 * index - 20 : 20 * index], lonely(index)])
-        for index in range(1, n // 20 + 1)
-    ]
-
-
-def lonely(n: int) -> Coin:
-    return Coin(hash_of("lonely", n), hash_of("only", n), 1)
-
-
 @pytest.mark.parametrize("sizes", [Sizes(), Sizes(memtable_coins=3_000, merge_runs=2)])
 def test_a_busy_hash_lies_in_nobodys_way(path: Path, sizes: Sizes) -> None:
     """Neither in memory nor in runs do others pass over its coins; and a page reads no more."""
@@ -361,11 +343,7 @@ def test_keys_that_were_rewound_lie_in_nobodys_way(path: Path) -> None:
 
 
 def test_rewards_of_a_chain_take_no_index(path: Path) -> None:
-    """Heights without a block pay theirs in the next one."""
-    blocks = [
-        BlockSpendInfo(index, 0, [], [paid(height) for height in range(index - 3, index)])
-        for index in range(3, 300, 3)
-    ]
+    blocks = late_rewards()
     with open_indexed(path) as schema:
         accept_all(schema, blocks)
         for block in blocks:

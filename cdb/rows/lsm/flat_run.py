@@ -33,9 +33,15 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from cdb.disk.paths import own
-from cdb.errors import CorruptDatabaseError, DatabaseNotFoundError, storage_error, storage_errors
+from cdb.errors import (
+    CorruptDatabaseError,
+    DatabaseNotFoundError,
+    storage_error,
+    storage_errors,
+    wrong_version,
+)
 from cdb.rows.lsm.filter import Filter, FilterBuilder, filter_bytes
-from cdb.rows.lsm.manifest import RunEntry, wrong_version
+from cdb.rows.lsm.manifest import RunEntry
 from cdb.rows.lsm.search import (
     KEY_BYTES,
     RECORD_BYTES,
@@ -108,7 +114,7 @@ class FlatRun:
         magic, version, *_ = _HEADER.unpack_from(found)
         checksum = _CHECKSUM.pack(zlib.crc32(found[: _HEADER.size]))
         if magic == MAGIC and version != VERSION and found.startswith(checksum, _HEADER.size):
-            raise wrong_version(self.path, f"version {version}", f"version {VERSION}")
+            raise wrong_version(self.path, f"run {version}", f"run {VERSION}")
         if found != _header_page(header):
             raise CorruptDatabaseError(self.path, "the header is damaged, or it is another run's")
 

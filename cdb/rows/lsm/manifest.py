@@ -28,8 +28,8 @@ from cdb.disk.paths import read_own
 from cdb.errors import (
     CorruptDatabaseError,
     DatabaseNotFoundError,
-    WrongDatabaseError,
     storage_errors,
+    wrong_version,
 )
 from cdb.rows.index import EMPTY, Watermark
 
@@ -93,12 +93,6 @@ class Manifest:
         return f"{RUN_PREFIX}{run.number:08}.{self.run_format}"
 
 
-def wrong_version(path: Path, found: str, expected: str) -> WrongDatabaseError:
-    """The error for an undamaged file of another version."""
-    problem = f"its format is {found}, and this cdb reads {expected}; use the cdb that wrote it"
-    return WrongDatabaseError(path, problem)
-
-
 def write_manifest(directory: Path, manifest: Manifest, *, durable: bool) -> None:
     """Replace the directory's manifest atomically."""
     fields = {
@@ -138,9 +132,9 @@ def _checksum(body: bytes) -> bytes:
 
 
 def _parse(path: Path, fields: dict[str, Any]) -> Manifest:
-    found = f"{fields['format']} version {fields['version']}"
-    if found != f"{FORMAT} version {VERSION}":
-        raise wrong_version(path, found, f"{FORMAT} version {VERSION}")
+    found, known = f"{fields['format']} {fields['version']}", f"{FORMAT} {VERSION}"
+    if found != known:
+        raise wrong_version(path, found, known)
     manifest = Manifest(
         run_format=fields["run_format"],
         covered=Watermark(fields["rows"], bytes.fromhex(fields["last_name"])),

@@ -21,9 +21,9 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from cdb.errors import CorruptDatabaseError
+from cdb.errors import CorruptDatabaseError, wrong_version
 from cdb.rows.lsm.filter import Filter, FilterBuilder
-from cdb.rows.lsm.manifest import RunEntry, wrong_version
+from cdb.rows.lsm.manifest import RunEntry
 from cdb.rows.lsm.search import RECORD, RunFormat, first_key, packed_keys, paged, unpacked_keys
 from cdb.rows.sqlite import check_tables, open_uri, sqlite_errors, stored_data
 
@@ -85,7 +85,7 @@ class SqliteRun:
         if checksum != _meta_checksum(identity, keys, bits, checksums):
             raise CorruptDatabaseError(self.path, "meta is damaged")
         if identity[0] != VERSION:
-            raise wrong_version(self.path, f"version {identity[0]}", f"version {VERSION}")
+            raise wrong_version(self.path, f"run {identity[0]}", f"run {VERSION}")
         if identity != _identity(entry):
             raise CorruptDatabaseError(self.path, "it is another run")
         self.first_keys = unpacked_keys(keys)

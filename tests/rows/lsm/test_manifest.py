@@ -80,7 +80,7 @@ def test_newer_version_is_not_damage(tmp_path: Path, monkeypatch: pytest.MonkeyP
     with monkeypatch.context() as newer:
         newer.setattr(manifest, "VERSION", 2)
         write_manifest(tmp_path, SAMPLE, durable=False)
-    with pytest.raises(WrongDatabaseError, match="version 2, and this cdb reads cdb-lsm version 1"):
+    with pytest.raises(WrongDatabaseError, match="cdb-lsm 2, and this cdb reads cdb-lsm 1"):
         read_manifest(tmp_path)
 
 

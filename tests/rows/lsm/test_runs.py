@@ -182,7 +182,7 @@ def test_newer_version_is_not_damage(
     with monkeypatch.context() as newer:
         newer.setattr(module, "VERSION", 3)
         path = written(tmp_path, run_format)
-    with pytest.raises(WrongDatabaseError, match="version 3, and this cdb reads version 2"):
+    with pytest.raises(WrongDatabaseError, match="run 3, and this cdb reads run 2"):
         run_format.open(path, ENTRY)
 
 
