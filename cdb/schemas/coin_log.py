@@ -98,9 +98,10 @@ class CoinLogSchema(PackedHistory):
     answers by the mask (cdb.history); states come by creation.
 
     Reads from any number of threads go on beside the writer: they wait for no sync and no merge.
-    Opened read_only it shows the state of its opening, also while another process writes; when that
-    one rewinds, reads raise DatabaseClosedError, and opening it again helps. Of a damaged log the
-    blocks before the first damage can be read so; anything else raises CorruptDatabaseError.
+    Opened read_only it shows the state of its opening, also while another process writes, and where
+    its directory is moved or removed. When that one rewinds, or others overwrite its files, reads
+    raise DatabaseClosedError, and opening it again helps. Of a damaged log the blocks before the
+    first damage can be read so; anything else raises CorruptDatabaseError.
     """
 
     def __init__(
