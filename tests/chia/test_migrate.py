@@ -80,7 +80,7 @@ async def path(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
             await set_db_version_async(connection, 2)
         await HintStore.create(wrapper)
         store = await _THEIRS.create(wrapper)
-        await grow(Random(1), path, [store], TRANSACTIONS)
+        await grow(Random(2), path, [store], TRANSACTIONS)
     return path
 
 
