@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from shlex import quote
 from typing import NamedTuple
 from weakref import WeakSet
 
@@ -271,7 +272,7 @@ def wrong_version(
     if found > version:
         advice = "use the cdb that wrote it, a newer one"
     elif upgrades and found == version - 1:
-        advice = f"cdb upgrade {schema} --db {path} makes it one of that version"
+        advice = f"cdb upgrade {schema} --db {quote(str(path))} makes it one of that version"
     else:
         advice = "use the cdb that wrote it, or load a new database"
     return WrongDatabaseError(path, f"{problem}; {advice}")
