@@ -3,6 +3,7 @@ call them."""
 
 from abc import ABC, abstractmethod
 from pathlib import Path
+from shlex import quote
 
 from cdb.blocks import checked_index
 from cdb.coin_query import MAX_INDEX, CoinKey, CoinQuery, joined_values, unpacked_coins
@@ -30,7 +31,7 @@ def how_to_index(schema: str, path: Path) -> str:
     """What to type for a database without an index."""
     name, comma, options = schema.partition(",")
     spec = f"{name}:INDEXED{comma}{options}"
-    return f"'cdb load_blocks {spec} --db {path} --input /dev/null' gives it one"
+    return f"'cdb load_blocks {spec} --db {quote(str(path))} --input /dev/null' gives it one"
 
 
 class Indexed(ABC):

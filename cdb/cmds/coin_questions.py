@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
+from shlex import quote
 from typing import TypedDict
 
 from cdb.coins import CoinInfo, bytes32
@@ -113,12 +114,14 @@ def at_most(limit: int | None) -> int | None:
 def _no_keys(schema: SchemaInfo, path: Path) -> str:
     """What to say of a database without secondary keys."""
     if schema.indexed is not None:
-        made = f"'cdb load_blocks {schema.indexed} --db NEW' makes one with them"
+        made = f"'cdb load_blocks {schema.indexed} --db NEW --input REPLAY' makes one with them"
         if path.is_dir():  # its FORMAT can say that it has them from now on
-            made = f"'cdb load_blocks {schema.indexed} --db {path} --input /dev/null' gives it some"
+            line = f"cdb load_blocks {schema.indexed} --db {quote(str(path))} --input /dev/null"
+            made = f"'{line}' gives it some"
         return f"{path}: this database has no secondary keys; {made}"
     others = [found for name in schema_names() if (found := _keyed_spec(name)) is not None]
-    made = f"'cdb load_blocks SCHEMA --db NEW' makes one, where SCHEMA is {' or '.join(others)}"
+    line = "cdb load_blocks SCHEMA --db NEW --input REPLAY"
+    made = f"'{line}' makes one, where SCHEMA is {' or '.join(others)}"
     return f"{path}: {schema.name} has no secondary keys; {made}"
 
 

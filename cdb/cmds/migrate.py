@@ -2,6 +2,7 @@
 
 from dataclasses import asdict
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import click
@@ -80,7 +81,7 @@ def migrate(
     else:
         done = migration.migrate(node_db, force=force, tell=_tell, bar=step_bar)
         facts, lines = _copied(done), _copied_lines(done)
-        note_line(f"next: stop the node, and cdb migrate --activate {node_db}")
+        note_line(f"next: stop the node, and cdb migrate --activate {quote(str(node_db))}")
     if as_json:
         echo_json({"path": str(node_db), **facts})
     else:

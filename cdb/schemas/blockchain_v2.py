@@ -13,6 +13,7 @@ from contextlib import ExitStack, closing
 from functools import partial
 from os import PathLike
 from pathlib import Path
+from shlex import quote
 
 from cdb.damage import Damage
 from cdb.disk.home import Format, Lock, writers_kept_out
@@ -155,7 +156,8 @@ def _check_coins_are_here(path: Path) -> None:
         is_kept = KEPT_COLUMN in columns_of(snapshot.connection, COIN_TABLE)
     if is_kept:
         log = f"{path}{LOG_SUFFIX}"
-        raise WrongDatabaseError(path, f"its coins are in {log}; use coin_log with --db {log}")
+        advice = f"use coin_log with --db {quote(log)}"
+        raise WrongDatabaseError(path, f"its coins are in {log}; {advice}")
 
 
 def _is_nodes_own(path: Path) -> bool:

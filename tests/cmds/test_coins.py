@@ -2,6 +2,8 @@
 
 import csv
 import json
+import shlex
+import shutil
 import subprocess
 from collections.abc import Callable
 from io import StringIO
@@ -175,21 +177,28 @@ def test_usage_errors(run_command: Commands, options: list[str], problem: str) -
 
 
 def test_a_schema_without_keys_says_who_has_them_and_what_to_type(
-    run_command: Commands, loaded: Callable[[str], Path]
+    run_command: Commands, loaded: Callable[[str], Path], replay: bytes
 ) -> None:
+    made = "load_blocks blockchain_v2:INDEXED --db NEW --input REPLAY"
     schemas = " or ".join(str(found.indexed) for found in INDEXED)
     result = run_command("coins", "sqlite_v3", "--db", loaded("sqlite_v3"), "--spent-at=3")
     error = result.error()
     assert error.endswith(
-        ": sqlite_v3 has no secondary keys; 'cdb load_blocks SCHEMA --db NEW' makes one, where"
-        f" SCHEMA is {schemas}"
+        ": sqlite_v3 has no secondary keys; 'cdb load_blocks SCHEMA --db NEW --input REPLAY' makes"
+        f" one, where SCHEMA is {schemas}"
     )
     result = run_command("coins", "blockchain_v2", "--db", loaded("blockchain_v2"), "--spent-at=3")
     assert result.error().endswith(
-        ": this database has no secondary keys; 'cdb load_blocks blockchain_v2:INDEXED --db NEW'"
-        " makes one with them"
+        f": this database has no secondary keys; 'cdb {made}' makes one with them"
     )
     assert result.out == b""
+    run_command.cwd.joinpath("REPLAY").write_bytes(replay)
+    for name in (made.split()[1], *schemas.split(" or ")):
+        line = [name if word == made.split()[1] else word for word in made.split()]
+        run_command(*line, "--no-digest").fine()
+        run_command("coins", name, "--db", "NEW", "--spent-at=3").fine()
+        new = run_command.cwd / "NEW"
+        shutil.rmtree(new) if new.is_dir() else new.unlink()
 
 
 @pytest.mark.parametrize(
@@ -206,13 +215,13 @@ def test_what_is_told_gives_a_database_its_keys(
     found = find_schema(spec)
     if found.missing is not None:
         pytest.skip(found.missing)
-    with found.open(run_command.cwd / "db") as schema:
+    with found.open(run_command.cwd / "a db") as schema:
         load_all(schema, blocks)
-    question = ("coins", spec, "--db", "db", "--confirmed-at", blocks[0].index, "--json")
+    question = ("coins", spec, "--db", "a db", "--confirmed-at", blocks[0].index, "--json")
     error = run_command(*question).error()
-    told = f"load_blocks {indexed} --db db --input /dev/null"
+    told = f"load_blocks {indexed} --db 'a db' --input /dev/null"
     assert error.endswith(f"no secondary keys; 'cdb {told}' gives it some")
-    run_command(*told.split()).fine()
+    run_command(*shlex.split(told)).fine()
     assert run_command(*question).fine().out
 
 

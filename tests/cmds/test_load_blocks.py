@@ -424,3 +424,27 @@ def test_a_disk_that_is_full_at_the_end(
     kept = f"full; blocks up to {blocks[-1].index} are loaded and flushed"
     with pytest.raises(LoadStoppedError, match=kept):
         load_stream(find_schema("memory"), tmp_path / "db", BytesIO(replay), LoadOptions())
+
+
+SMALL = """
+from cdb.schemas.memory import MemorySchema
+
+class Small(MemorySchema):
+    accept_packed = None
+
+    def accept_block(self, block):
+        if block.index > 20:
+            raise MemoryError
+        super().accept_block(block)
+"""
+
+
+def test_too_little_memory_is_one_line_that_says_what_is_durable(
+    run_command: Commands, replay: bytes
+) -> None:
+    run_command.cwd.joinpath("small.py").write_text(SMALL)
+    line = ("load_blocks", "small:Small", "--db", "db", "--flush-every", "1")
+    problem = run_command(*line, input=replay).error()
+    told = "out of memory; free some, or allow more (ulimit -v); blocks up to "
+    assert problem.startswith(told)
+    assert problem.endswith(" are loaded and flushed")
