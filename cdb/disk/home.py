@@ -13,7 +13,6 @@ import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from shlex import quote
 from typing import NamedTuple
 from weakref import WeakSet
 

@@ -3,14 +3,22 @@
 A soak, or python -m cdb.testing.faults power-strict without --most, makes all of them.
 """
 
+from collections import Counter
 from collections.abc import Mapping
+from pathlib import Path
 
 import pytest
 
+from cdb.durability import Durability
 from cdb.schemas import find_schema
 from cdb.testing.faults import CATALOGUE, Coverage, all_subjects, missing, scratch
-from cdb.testing.faults.boundaries import WAYS
+from cdb.testing.faults.boundaries import SYNCED, WAYS, Boundaries
+from cdb.testing.faults.crash_states import NOTHING
+from cdb.testing.faults.disk import Disk, FileSystem
+from cdb.testing.faults.recorder import read_trace
+from cdb.testing.faults.runs import Request, Run
 from cdb.testing.faults.suite import Covered
+from cdb.testing.faults.trial import DATABASE, new_directory
 
 pytestmark = pytest.mark.skipif(missing() is not None, reason=str(missing()))
 
@@ -31,6 +39,7 @@ DATABASES: Mapping[str, int] = {
 }
 """So many are opened of each engine, at POWER and at PROCESS."""
 
+BY_THREADS = ("DATA_SYNC db/db/MANIFEST-N", "DATA_SYNC db/db/N.sst", "SYNC db/db")
 ENGINES = [name for name in DATABASES if not name.endswith("-process")]
 REWINDS_WHAT_WAS_CLOSED = 66
 """A seed whose script flushes often, and rewinds behind a close: what is taken back is durable."""
@@ -62,3 +71,38 @@ def _tried(name: str, trial: str, seed: int, most: int | None) -> Coverage:
         pytest.skip(problem)
     with scratch() as directory:
         return CATALOGUE[trial].trial(spec, seed, directory, most=most, only=None)
+
+
+@pytest.mark.parametrize("name", ["coin_log", "rocks_kv", "memory"])
+def test_at_none_is_synced_what_is_at_process(name: str) -> None:
+    """So what a power cut leaves at PROCESS it leaves at NONE, too."""
+    spec = all_subjects()[name].spec
+    problem = find_schema(spec).missing
+    if problem is not None:
+        pytest.skip(problem)
+    with scratch() as directory:
+        at_none, at_process, at_power = (
+            _syncs_by_file(spec, level, new_directory(directory / level.value))
+            for level in (Durability.NONE, Durability.PROCESS, Durability.POWER)
+        )
+    assert at_none == at_process
+    assert at_process != at_power
+
+
+def _syncs_by_file(spec: str, level: Durability, directory: Path) -> Counter[str]:
+    """How often files were synced, but those that RocksDB's threads write when they come to it."""
+    trace = directory / "trace"
+    request = Request(spec, 1, directory / DATABASE, durability=level, trace=trace)
+    ended = Run(request).listen_to_end()
+    assert ended.error is None
+    boundaries, syncs = Boundaries(directory), Counter[str]()
+    disk = Disk(str(directory), FileSystem.STRICT)
+    for operation in read_trace(trace):
+        disk.apply(operation)
+        boundaries.pass_by(operation, disk)
+        shown = boundaries.shown_by(NOTHING)
+        if shown is not None and shown.way == SYNCED:
+            syncs[shown.kind] += 1
+    for kind in BY_THREADS:
+        del syncs[kind]
+    return syncs

@@ -35,7 +35,7 @@ _UNITS = (
     ),
     (
         ("native/coin_set/ordered_kv", "native/engines/lmdb", "native/lmdb"),
-        "schemas/test_lmdb_kv.py faults/test_process_level.py",
+        "schemas/test_lmdb_kv.py faults/test_power_cuts.py",
     ),
     (
         ("native/coin_set/", "native/common/chains", "cdb/coin_set/", "cdb/schemas/rocks_kv"),
