@@ -18,6 +18,7 @@ from chia.util.db_version import set_db_version_async
 from chia.util.db_wrapper import DBWrapper2
 
 from cdb.chia import CoinStore
+from cdb.chia.log import log_path_of
 from cdb.chia.store import _THEIRS
 from cdb.errors import CdbError, WrongDatabaseError
 from cdb.migrate import activation, dropping, migration, node_coins, reverting
@@ -177,3 +178,20 @@ async def test_a_plain_node_starts_neither_on_it_nor_on_a_copy(
                 pass
     async with store_of(CoinStore, path) as ours:
         assert await ours.num_unspent() > 0
+
+
+@pytest.mark.parametrize("has_run", [False, True])
+async def test_a_node_without_its_log_says_what_brings_the_coins_back(
+    path: Path, has_run: bool
+) -> None:
+    activation.activate(path, **OPTIONS)
+    expected = "--revert' brings chia's own table back"
+    if has_run:
+        async with store_of(CoinStore, path) as ours:
+            await ours.rollback_to_block(10)
+        expected = "put both back from the same backup"
+    shutil.rmtree(log_path_of(path))
+    with pytest.raises(WrongDatabaseError, match=expected):
+        async with store_of(CoinStore, path):
+            pass
+    assert not log_path_of(path).exists()
