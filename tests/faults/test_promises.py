@@ -52,7 +52,7 @@ def test_nothing_that_is_promised_waits_for_a_sync(name: str) -> None:
         pytest.skip(problem)
     with scratch() as directory:
         recording = record(subject.spec, subject.seed, directory)
-    disk = Disk(recording.root, FileSystem.STRICT)
+    disk = Disk(str(recording.root), FileSystem.STRICT)
     for n, operation in enumerate(recording.operations):
         disk.apply(operation)
         if _is_promise(operation):
