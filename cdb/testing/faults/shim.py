@@ -21,6 +21,7 @@ class Calls(IntFlag):
     NAME = 8
     SIZE = 16
     READ = 32
+    SYNC_NAMES = 64  # of a directory; SYNC has these, too
     CHANGE = WRITE | SYNC | NAME | SIZE
 
 
