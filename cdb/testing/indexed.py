@@ -55,6 +55,8 @@ N_READERS = 2
 LEAST_READS = 5
 PAYEE = hash_of("payee")
 MANY_BLOCKS = 20
+NUMBERS = (1, 127, 128, 254, 255, 256, 257)
+"""Of coins with one key: about the counts that one byte, and pages, have room for."""
 
 
 class IndexedConformance(SchemaTests):
@@ -357,6 +359,26 @@ class IndexedConformance(SchemaTests):
             assert keys.coin_infos_for_parents(parents[::-1]) == infos
             assert keys.coin_infos_confirmed_at(2) == infos[step : 2 * step]
             assert keys.coin_infos_for_puzzle_hashes(parents) == []
+
+    def test_any_number_of_coins_have_one_key(self, tmp_path: Path) -> None:
+        """Also one that is what a count of entries has room for."""
+        for n in NUMBERS:
+            blocks = [
+                BlockSpendInfo(1, 0, [], [Coin(hash_of("payer", k), PAYEE, k) for k in range(n)]),
+                BlockSpendInfo(2, 0, [], [Coin(NOBODY, hash_of("payee", k), k) for k in range(n)]),
+            ]
+            model = _model(blocks)
+            with self.open(tmp_path / str(n)) as schema:
+                accept_all(schema, blocks)
+            with self.open(tmp_path / str(n), read_only=True) as schema:
+                keys = keys_of(schema)
+                for find, value in (
+                    ("coin_infos_for_puzzle_hashes", PAYEE),
+                    ("coin_infos_for_parents", NOBODY),
+                ):
+                    found = getattr(keys, find)([value])
+                    assert found == getattr(model, find)([value]), f"{find}, {n} coins"
+                    assert len(found) == n
 
     @contextmanager
     def _both(self, path: Path) -> Iterator[KeyedSideBySide]:

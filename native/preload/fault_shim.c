@@ -57,7 +57,8 @@ enum call_class {
   kNaming = 8,  // also opening, where that creates or empties
   kSizing = 16,
   kReading = 32,
-  kThreading = 64,  // beginning a thread
+  kThreading = 64,      // beginning a thread
+  kSyncingNames = 128,  // of a directory; it is kSyncing, too
 };
 enum { kKill = -1, kCutShort = -2 };
 
@@ -99,9 +100,9 @@ static void record_path(enum operation operation, const char *path, const char *
          other == NULL ? 0 : strlen(other));
 }
 
-// Whether a call fails, with errno; it may never return, or have fewer bytes to do.
-static int interferes(enum call_class class, size_t *bytes) {
-  if ((armed_classes & (unsigned)class) == 0) return 0;
+// Whether a call of these classes fails, with errno; it may never return, or have fewer bytes to do.
+static int interferes(unsigned classes, size_t *bytes) {
+  if ((armed_classes & classes) == 0) return 0;
   ++calls;
   if (calls < armed_first || calls > armed_last) return 0;
   if (armed_action == kKill) {
@@ -374,8 +375,11 @@ int posix_fallocate64(int descriptor, off_t at, off_t n) ALIAS("posix_fallocate"
 
 static int synced(enum operation operation, long call, int descriptor) {
   if (!is_ours(descriptor)) return (int)syscall(call, descriptor);
+  struct stat status;
+  const int is_directory = fstat(descriptor, &status) == 0 && S_ISDIR(status.st_mode);
+  const unsigned classes = kSyncing | (is_directory ? kSyncingNames : 0);
   lock();
-  const int result = interferes(kSyncing, NULL) ? -1 : (int)syscall(call, descriptor);
+  const int result = interferes(classes, NULL) ? -1 : (int)syscall(call, descriptor);
   if (result != 0) operation = kSyncFailed;
   record((struct header){.operation = (int32_t)operation, .descriptor = descriptor}, NULL, NULL, 0);
   unlock();

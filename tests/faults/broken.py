@@ -8,6 +8,7 @@ PATH/CURRENT    "N BYTES CRC32": which of them counts; replaced as a whole
 import mmap
 import os
 import zlib
+from contextlib import suppress
 from io import BytesIO
 from os import PathLike
 from pathlib import Path
@@ -135,6 +136,14 @@ class NoDirectoryFsync(Good):
     """Files are synced, but not their names."""
 
     FSYNC_DIRECTORY = False
+
+
+class IgnoresLostNames(Good):
+    """Believes a directory's fsync whatever it says."""
+
+    def _fsync_directory(self, path: Path) -> None:
+        with suppress(OSError):
+            super()._fsync_directory(path)
 
 
 class SyncsNothing(NoFsync, NoDirectoryFsync):

@@ -35,6 +35,7 @@ class TestGood(FaultTests):
         ),
         ("CommitFirst", "power-strict", "CorruptDatabaseError"),
         ("SyncsAgain", "eio", "CorruptDatabaseError"),
+        ("IgnoresLostNames", "eio-sync-names", "the database is back at step 0"),
         ("NoChecksum", "flip", "damage is served"),
         ("NoLock", "rivals", "it is opened for writing twice"),
     ],

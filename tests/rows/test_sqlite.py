@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from cdb.blocks import BlockSpendInfo
-from cdb.errors import CorruptDatabaseError
+from cdb.errors import CorruptDatabaseError, StorageError
 from cdb.rows import sqlite
+from cdb.rows.snapshot import Snapshot
 from cdb.rows.store import CoinStore
 from cdb.schemas import open_schema
 from cdb.schemas.blockchain_v2 import check
@@ -185,3 +186,24 @@ def test_a_path_that_begins_with_two_slashes(tmp_path: Path, name: str) -> None:
             schema.accept_block(block)
         with open_schema(name, Path(path), read_only=True) as schema:
             assert len(list(schema.blocks())) == n
+
+
+def test_a_writer_that_has_come_and_gone_and_changed_no_size_is_noticed(tmp_path: Path) -> None:
+    """What stands beside the file is gone with it, too: only the time tells."""
+    path = tmp_path / "file.sqlite"
+
+    def write(statement: str) -> None:
+        with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+            connection.execute("PRAGMA journal_mode=WAL")
+            connection.execute(statement)
+
+    write("CREATE TABLE each(n INTEGER)")
+    write("INSERT INTO each VALUES (1)")
+    before = path.stat()
+    with Snapshot(path, {"each": None}) as snapshot:
+        write("UPDATE each SET n = 2")
+        assert path.stat().st_size == before.st_size
+        assert {each.name for each in tmp_path.iterdir()} == {path.name}
+        noticed = pytest.raises(StorageError, match="another program began to write")
+        with noticed, snapshot.reading():
+            snapshot.connection.execute("SELECT n FROM each").fetchone()

@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from cdb.blocks import BlockSpendInfo, canonical
+from cdb.coin_query import COIN_BYTES, CoinKey, CoinQuery
 from cdb.coin_set.binding import CoinSet, Options
-from cdb.coins import bytes32
+from cdb.coins import Coin, bytes32
 from cdb.durability import Durability
 from cdb.errors import (
     CdbError,
@@ -26,7 +27,7 @@ from cdb.errors import (
 )
 from cdb.packed import PackedBlocks
 from cdb.schemas import find_schema
-from cdb.schemas.lmdb_kv import KIND, LmdbKvSchema, check, missing
+from cdb.schemas.lmdb_kv import INDEXED, KIND, LmdbKvSchema, check, missing
 from cdb.state import verify
 from cdb.testing.base import accept_all, expected_state
 from cdb.testing.chains import hash_of, reward, sample_chain
@@ -452,6 +453,26 @@ class TestDamage:
             pytest.raises(CorruptDatabaseError, match=wrong),
         ):
             list(schema.blocks())
+
+    @pytest.mark.parametrize("n_spends", [0, 1, 100, 2_000])
+    def test_of_a_value_of_any_length_is_found_by_who_reads_a_part(
+        self, path: Path, n_spends: int
+    ) -> None:
+        """A coin's answer has its block's timestamp, and of a block's head nothing else."""
+        timestamp = 0x1122334455667788
+        coins = [reward(1, n) for n in range(n_spends)]
+        paid = Coin(hash_of("payer"), hash_of("payee"), 1)
+        query = CoinQuery(CoinKey.PUZZLE_HASH, paid.puzzle_hash)
+        with INDEXED(path) as schema:
+            spends = [coin.name() for coin in coins]
+            accept_all(schema, [BlockSpendInfo(1, 0, [], coins)])
+            accept_all(schema, [BlockSpendInfo(2, timestamp, spends, [paid])])
+        with INDEXED(path, read_only=True) as schema:
+            assert len(schema.coins_packed(query)) == COIN_BYTES
+        assert self._change(path, timestamp.to_bytes(8), bytes(8))
+        wrong = pytest.raises(CorruptDatabaseError, match="does not match its checksum; ")
+        with INDEXED(path, read_only=True) as schema, wrong:
+            schema.coins_packed(query)
 
     def test_of_a_key_is_found_by_verify(self, loaded: Path) -> None:
         """A look-up believes that there is no such coin."""

@@ -55,6 +55,12 @@ INTERFERENCES = {
     "eio": Interference("the n-th call fails with EIO", _ANY, errno.EIO),
     "eio-sticky": Interference("from the n-th on all calls do", _ANY, errno.EIO, True),
     "eio-sync": Interference("the n-th fsync fails with EIO", Calls.SYNC, errno.EIO),
+    "eio-sync-names": Interference(
+        "from the n-th on each fsync of a directory fails with EIO",
+        Calls.SYNC_NAMES,
+        errno.EIO,
+        is_sticky=True,
+    ),
     "enospc": Interference("the n-th call that needs space finds none", _SPACE, errno.ENOSPC),
     "enospc-sticky": Interference(
         "from the n-th on none does", _SPACE, errno.ENOSPC, is_sticky=True

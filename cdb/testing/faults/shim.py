@@ -25,6 +25,7 @@ class Calls(IntFlag):
     SIZE = 16
     READ = 32
     THREAD = 64
+    SYNC_NAMES = 128  # of a directory; SYNC has these, too
     CHANGE = WRITE | SYNC | NAME | SIZE
 
 

@@ -1,0 +1,59 @@
+"""What changes a node's file wants it alone: whoever uses it is noticed before anything is."""
+
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from cdb.blocks import BlockSpendInfo
+from cdb.coin_log.binding import missing
+from cdb.errors import DatabaseLockedError
+from cdb.migrate import activation, dropping, reverting
+from cdb.migrate.migration import Plan
+from cdb.progress import no_bar
+from tests.conftest import contents
+from tests.node.made import MadeNode
+
+pytestmark = pytest.mark.skipif(missing() is not None, reason=str(missing()))
+
+
+def told(plan: Plan) -> None:
+    """Nobody."""
+
+
+CALLS: dict[str, Callable[[Path], object]] = {
+    "activate": lambda path: activation.activate(path, tell=told, bar=no_bar),
+    "drop": lambda path: dropping.drop(path, tell=told, bar=no_bar),
+    "revert": lambda path: reverting.revert(path, tell=told, bar=no_bar),
+}
+USES = {"reads": "SELECT version FROM database_version", "writes": "DELETE FROM hints"}
+
+
+@pytest.mark.parametrize("mode", ["wal", "delete"])
+@pytest.mark.parametrize("use", USES)
+@pytest.mark.parametrize("name", CALLS)
+def test_a_file_that_is_in_use_is_left_alone(
+    tmp_path: Path, blocks: tuple[BlockSpendInfo, ...], name: str, use: str, mode: str
+) -> None:
+    path = tmp_path / "node.sqlite"
+    call = CALLS[name]
+    MadeNode(path, blocks[:5]).close()
+    if name != "activate":
+        CALLS["activate"](path)
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        assert other.execute(f"PRAGMA journal_mode={mode}").fetchone() == (mode,)
+        other.execute("BEGIN")
+        other.execute(USES[use]).fetchone()
+        before = kept(tmp_path)
+        with pytest.raises(DatabaseLockedError):
+            call(path)
+        assert kept(tmp_path) == before
+        other.execute("ROLLBACK")
+    call(path)
+
+
+def kept(directory: Path) -> dict[str, bytes | None]:
+    """All but SQLite's index of a -wal."""
+    return {name: data for name, data in contents(directory).items() if not name.endswith("-shm")}
