@@ -1,7 +1,7 @@
 // Checkpoints: what was derived from the log since the last one is written down, so that opening
 // need not replay that: first the run and the history section, then the manifest that names them,
-// then what the manifest no longer names is removed. That takes place in a thread of its own, if there is one to be had, from
-// copies and from what does not change meanwhile.
+// then what the manifest no longer names is removed. That takes place in a thread of its own, if
+// there is one to be had, from copies and from what does not change meanwhile.
 //
 // The writer's alone. Of what readers see they change the index, and only in start() and finish().
 #pragma once

@@ -31,7 +31,8 @@ size_t parts_for(size_t n_entries, size_t most) {
   return std::clamp(n_entries / kPartEntries, size_t{1}, most);
 }
 
-// Runs part(0) … part(n - 1), at the same time where there are threads for it, and throws the first failure.
+// Runs part(0) … part(n - 1), at the same time where there are threads for it, and throws the first
+// failure.
 template <typename Part>
 void run_parts(size_t n, Part part) {
   std::vector<std::future<void>> others;

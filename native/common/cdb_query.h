@@ -14,7 +14,7 @@ typedef struct {
   uint64_t first_spent, last_spent; /* of an unspent coin it is 0 */
   uint64_t changed_from; /* no coin that was neither confirmed nor spent at this index or above */
   uint64_t least_amount;
-  uint64_t limit; /* as many of the first ones */
+  uint64_t limit;       /* as many of the first ones */
   int32_t any_of_block; /* in any order within a block, and any ones of the block that the limit is
                            in; an engine may do as without */
 } cdb_query;

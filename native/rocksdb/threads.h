@@ -13,8 +13,8 @@
 #include <thread>
 #include <vector>
 
-constexpr size_t kPoolThreads = 2;      // for flushes and compactions of all databases, once begun
-constexpr size_t kTimerThreads = 1;     // while a database is open
+constexpr size_t kPoolThreads = 2;       // for flushes and compactions of all databases, once begun
+constexpr size_t kTimerThreads = 1;      // while a database is open
 constexpr uint8_t kOpeningThreads = 16;  // that open tables, as many as by RocksDB's own default
 
 // How many threads can be alive at a time beside those that are; at most so many.
