@@ -19,6 +19,7 @@ from cdb.cmds.bench_options import (
     profile_option,
     results_option,
 )
+from cdb.cmds.echo import echo_line
 from cdb.cmds.options import directory_option
 from cdb.cmds.runner import run
 from cdb.lab.profile import FAST, Profile
@@ -107,9 +108,9 @@ def _print_growth(parent: Path) -> int:
     end_at_sigterm()
     grows = False
     with tempfile.TemporaryDirectory(prefix="cdb-growth-", dir=parent) as directory:
-        click.echo(heading())
+        echo_line(heading())
         for line in lines(Path(directory)):
-            click.echo(line)
+            echo_line(line)
             grows |= line.grows
     return int(grows)
 
