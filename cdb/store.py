@@ -174,6 +174,7 @@ class Store(Shared):
             stack.callback(self._release)
             stack.callback(self._backend.close)
             if is_first and not self.guard.failed and not self.read_only:
+                self.guard.check_place()
                 self._finish()
 
     @reading
@@ -231,7 +232,9 @@ def open_backend(
         else:
             backend = open_it()
         undo.pop_all()
-        return Store(path, backend, home.close, read_only=read_only)
+        store = Store(path, backend, home.close, read_only=read_only)
+        store.guard.check_place = home.check_in_place
+        return store
 
 
 if TYPE_CHECKING:

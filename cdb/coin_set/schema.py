@@ -165,6 +165,7 @@ class CoinSetSchema(PackedHistory):
                 extra=extra,
             )
             undo.callback(self._home.close)
+            self.guard.check_place = self._home.check_in_place
             if extra and not self._home.extra:
                 advice = how_to_index(self.kind.name, self._path)
                 raise WrongDatabaseError(self._path, f"it has no index by {index}; {advice}")
@@ -275,6 +276,7 @@ class CoinSetSchema(PackedHistory):
             stack.callback(self._home.close)
             stack.callback(self._coins.close)
             if is_first and not self.guard.failed and not self.read_only:
+                self.guard.check_place()
                 self._coins.end_reading()
                 self._coins.checkpoint()
                 self._promise(self._reached())

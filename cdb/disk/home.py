@@ -23,6 +23,7 @@ from cdb.errors import (
     CorruptDatabaseError,
     DatabaseLockedError,
     DatabaseNotFoundError,
+    StorageError,
     WrongDatabaseError,
     storage_errors,
     wrong_version,
@@ -54,6 +55,7 @@ class Lock:
     """
 
     def __init__(self, lock_path: Path, database_path: Path) -> None:
+        self._paths = lock_path, database_path
         # A file, not a number: one that a signal has cut off closes itself, and once.
         with storage_errors(lock_path):
             self._file = open(lock_path, "ab", buffering=0, opener=own)  # noqa: SIM115
@@ -64,6 +66,16 @@ class Lock:
             problem = "another process has this database open for writing; wait until it is done"
             raise DatabaseLockedError(database_path, problem) from None
         _held.add(self)
+
+    def check_in_place(self) -> None:
+        """Raise StorageError where the path no longer leads to what is locked: a writer that goes
+        by it would leave its files in another database."""
+        lock_path, database_path = self._paths
+        with suppress(FileNotFoundError):
+            if os.path.samestat(lock_path.stat(), os.fstat(self._file.fileno())):
+                return
+        problem = "it was moved or removed while it was open for writing"
+        raise StorageError(database_path, f"{problem}; open it where it is now")
 
     def release(self) -> None:
         """Release the lock. A second call does nothing."""
@@ -144,6 +156,11 @@ class Home:
         except BaseException:
             self._lock.release()
             raise
+
+    def check_in_place(self) -> None:
+        """See Lock."""
+        if self._lock is not None:
+            self._lock.check_in_place()
 
     def close(self) -> None:
         """Let the next writer in."""

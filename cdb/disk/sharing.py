@@ -45,6 +45,9 @@ class Guard:
         self._end = "it is closed; open it again"
         self.closed = False
         self.disowned = False
+        self.check_place: Callable[[], None] = _anywhere
+        """Raises where the path leads elsewhere by now. It is called before each write, for those
+        that write by their path; a write that it prevents has not failed."""
 
     @property
     def failed(self) -> bool:
@@ -77,6 +80,7 @@ class Guard:
         short whatever would say so later.
         """
         self.check()
+        self.check_place()
         self._problem = "it was interrupted"
         try:
             yield
@@ -84,6 +88,10 @@ class Guard:
             self._problem = str(error) or type(error).__name__
             raise
         self._problem = None
+
+
+def _anywhere() -> None:
+    pass
 
 
 class Closing(ABC):

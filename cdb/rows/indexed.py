@@ -95,7 +95,9 @@ def _open_once(
             read_only=read_only,
         )
         undo.pop_all()
-        return CoinStore(rows, names, home.close, read_only=read_only)
+        store = CoinStore(rows, names, home.close, read_only=read_only)
+        store.guard.check_place = home.check_in_place
+        return store
 
 
 def check_indexed(

@@ -218,6 +218,7 @@ class MemorySchema(Shared, Indexed):
                 for file in (path, temporary(path)):
                     check_file(file, read_only=False)
             self._flock = Lock(path.with_name(path.name + ".lock"), path)
+            self.guard.check_place = self._flock.check_in_place
         try:
             if not self.read_only and not path.exists():
                 replay_file.save(path, [], durable=self._durable)
