@@ -110,7 +110,7 @@ def _print_growth(parent: Path) -> int:
     with tempfile.TemporaryDirectory(prefix="cdb-growth-", dir=parent) as directory:
         echo_line(heading())
         for line in lines(Path(directory)):
-            echo_line(line)
+            echo_line(str(line))
             grows |= line.grows
     return int(grows)
 
