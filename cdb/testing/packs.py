@@ -17,7 +17,15 @@ from cdb.packed import PackedBlocks, pack_unnamed
 from cdb.packed_state import with_names
 from cdb.schemas.protocol import Schema, offer_of
 from cdb.testing.base import SchemaTests
-from cdb.testing.chains import BREACHES, Chain, child, random_block, reward, sample_chain
+from cdb.testing.chains import (
+    BREACHES,
+    Chain,
+    child,
+    paid,
+    random_block,
+    reward,
+    sample_chain,
+)
 from cdb.testing.faults.remote import RemoteSchema, remotely
 from cdb.testing.side_by_side import CALLS, CLOSE, SideBySide
 
@@ -157,6 +165,17 @@ class PackTests(SchemaTests):
                 bad = BlockSpendInfo(6, 0, [], [reward(6), coin])
                 assert both.offer([good, bad], packed=True) is DuplicateCoinError
                 both.rewind(4)
+            both.agree()
+
+    def test_rewards_whose_heights_fall_are_confirmed_once(self, path: Path) -> None:
+        """Who keeps a newest height of rewards takes the highest, not the last."""
+        high, low = paid(9), paid(3)
+        with self._both(path) as both:
+            pack = [BlockSpendInfo(10, 0, [], [high]), BlockSpendInfo(11, 0, [], [low])]
+            assert both.offer(pack, packed=True) is None
+            for coin in (high, low):
+                again = [BlockSpendInfo(12, 0, [], [coin])]
+                assert both.offer(again, packed=True) is DuplicateCoinError
             both.agree()
 
     def test_a_block_that_is_not_canonical_is_a_value_error(self, path: Path) -> None:
