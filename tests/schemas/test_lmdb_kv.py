@@ -442,6 +442,18 @@ class TestDamage:
         with pytest.raises(CorruptDatabaseError, match=wrong):
             list(check(loaded, lambda _: None))
 
+    @pytest.mark.parametrize("place", range(0, 1_000, 111))
+    def test_of_a_value_is_found_by_look_ups_of_many(self, path: Path, place: int) -> None:
+        """They go to several threads, each with a part of the names in their order."""
+        blocks = [BlockSpendInfo(index, 0, [], [reward(index)]) for index in range(1, 1_002)]
+        *coins, _newest = [coin for block in blocks for coin in block.confirms]
+        coins.sort(key=lambda coin: coin.name())
+        with LmdbKvSchema(path) as schema:
+            accept_all(schema, blocks)
+        assert self._change(path, coins[place].parent_coin_name, hash_of("another one"))
+        with LmdbKvSchema(path, read_only=True) as schema, pytest.raises(CorruptDatabaseError):
+            schema.coin_infos_for_coin_names([coin.name() for coin in coins])
+
     def test_of_the_first_entry_is_not_the_end_of_the_blocks(self, path: Path) -> None:
         timestamp = 0x1122334455667788
         with LmdbKvSchema(path) as schema:
