@@ -190,12 +190,7 @@ class IndexedConformance(SchemaTests):
     def test_a_spend_is_a_change(self, path: Path) -> None:
         coins = [Coin(hash_of("parent", n % 4), hash_of("payee", n % 2), n) for n in range(12)]
         names = [coin.name() for coin in coins]
-        asked: tuple[tuple[CoinKey, list[bytes32]], ...] = (
-            (CoinKey.NONE, []),
-            (CoinKey.NAME, names),
-            (CoinKey.PUZZLE_HASH, [coins[0].puzzle_hash]),
-            (CoinKey.PARENT, [coins[0].parent_coin_name]),
-        )
+        asked = _by_each_key(coins)
         with self._both(path) as both:
             both.accept([BlockSpendInfo(1, 0, [], coins[:8])], packed=True)
             both.accept([BlockSpendInfo(3, 0, names[:3], coins[8:])], packed=True)
@@ -213,12 +208,7 @@ class IndexedConformance(SchemaTests):
     def test_where_any_coins_of_a_block_will_do_there_are_as_many_of_each(self, path: Path) -> None:
         coins = [Coin(hash_of("parent", n % 2), hash_of("payee", n % 2), n) for n in range(3_000)]
         names = [coin.name() for coin in coins]
-        asked: tuple[tuple[CoinKey, list[bytes32]], ...] = (
-            (CoinKey.NONE, []),
-            (CoinKey.NAME, names),
-            (CoinKey.PUZZLE_HASH, [coins[0].puzzle_hash]),
-            (CoinKey.PARENT, [coins[0].parent_coin_name]),
-        )
+        asked = _by_each_key(coins)
         with self._both(path) as both:
             both.accept([BlockSpendInfo(1, 0, [], coins[:1_000])], packed=True)
             both.accept([BlockSpendInfo(2, 0, names[:700], coins[1_000:])], packed=True)
@@ -412,6 +402,16 @@ class KeyedMachine(ContractMachine):
     def refuse_the_abandoned_by_keys(self, data: st.DataObject, packed: bool, then: str) -> None:
         """Nor do questions by keys hide that coins of a rewound branch are unknown."""
         self.refuse_one_of_the_abandoned(data, packed=packed, then=then)
+
+
+def _by_each_key(coins: list[Coin]) -> tuple[tuple[CoinKey, list[bytes32]], ...]:
+    """All coins, these by their names, and those that share a key with the first."""
+    return (
+        (CoinKey.NONE, []),
+        (CoinKey.NAME, [coin.name() for coin in coins]),
+        (CoinKey.PUZZLE_HASH, [coins[0].puzzle_hash]),
+        (CoinKey.PARENT, [coins[0].parent_coin_name]),
+    )
 
 
 def _model(blocks: list[BlockSpendInfo]) -> MemorySchema:
