@@ -170,7 +170,8 @@ class CoinRows:
                     self._check_unmade(read_only=read_only, was_made=was_made)
                 if not read_only:
                     create_tables(self.connection, table.create)
-                self._read_ends()
+                with self.read.reading():
+                    self._read_ends()
             if not read_only:
                 self._check_ends()
         except BaseException:

@@ -3,7 +3,9 @@
 It has no row ids of its own, which would make it two B-trees: one by row id, one by hash.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from functools import partial
 from itertools import islice
 from pathlib import Path
 
@@ -45,11 +47,13 @@ class SqliteLookup:
         self._snapshot = Snapshot(self._path, _TABLES) if read_only else None
         if self._snapshot:
             self._connection = self._snapshot.connection
+            self._reading: Callable[[], AbstractContextManager[None]] = self._snapshot.reading
         else:
             make_dir(path, durable=durability is Durability.POWER)
             self._connection = connect(self._path, durability, _TABLES)
+            self._reading = partial(stored_data, self._path)
         try:
-            with stored_data(self._path):
+            with self._reading():
                 if not read_only:
                     create_tables(self._connection, _CREATE)
                 found = self._connection.execute("SELECT rows, last_name FROM covered").fetchone()
@@ -71,7 +75,7 @@ class SqliteLookup:
     def find(self, names: Sequence[bytes]) -> list[int | None]:
         """See NameIndex."""
         rows: list[int | None] = [None] * len(names)
-        with stored_data(self._path):
+        with self._reading():
             for start, *part in parts(b"".join(names), NAME_BYTES):
                 for place, row in self._connection.execute(_FIND, part):
                     rows[start + place] = row
@@ -99,7 +103,7 @@ class SqliteLookup:
 
     def check(self) -> None:
         """See NameIndex."""
-        with stored_data(self._path):
+        with self._reading():
             problems = integrity_problems(self._connection)
             (count,) = self._connection.execute("SELECT count(*) FROM coin_lookup").fetchone()
         if problems:

@@ -8,9 +8,12 @@ from typing import Any
 import pytest
 
 from cdb.blocks import BlockSpendInfo
+from cdb.durability import Durability
 from cdb.errors import CorruptDatabaseError, StorageError
 from cdb.rows import sqlite
+from cdb.rows.index import Watermark
 from cdb.rows.snapshot import Snapshot
+from cdb.rows.sqlite_lookup import SqliteLookup
 from cdb.rows.store import CoinStore
 from cdb.schemas import open_schema
 from cdb.schemas.blockchain_v2 import check
@@ -207,3 +210,21 @@ def test_a_writer_that_has_come_and_gone_and_changed_no_size_is_noticed(tmp_path
         noticed = pytest.raises(StorageError, match="another program began to write")
         with noticed, snapshot.reading():
             snapshot.connection.execute("SELECT n FROM each").fetchone()
+
+
+def test_an_index_is_not_read_as_it_was_of_a_time_without_writers_once_one_came(
+    tmp_path: Path,
+) -> None:
+    names = [hash_of("name", n) for n in range(3)]
+    with closing(SqliteLookup(tmp_path, durability=Durability.POWER, read_only=False)) as writer:
+        writer.write(names[:2], Watermark(2, names[1]))
+    with closing(SqliteLookup(tmp_path, durability=Durability.POWER, read_only=True)) as reader:
+        assert reader.find(names) == [1, 2, None]
+        with closing(
+            SqliteLookup(tmp_path, durability=Durability.POWER, read_only=False)
+        ) as writer:
+            writer.rewind(Watermark(1, names[0]), iter(names[1:2]))
+            writer.write(names[2:], Watermark(2, names[2]))
+            for read in (lambda: reader.find(names), reader.check):
+                with pytest.raises(StorageError, match="another program began to write"):
+                    read()

@@ -346,7 +346,8 @@ class _Walk:
         again = self._random.sample(gone, min(len(gone), self._random.randint(0, AGAIN)))
         new.update((name, self._coins[name]) for name in again)
         # A child that came again before its parent is spent is no ephemeral coin any more.
-        spends = [name for name in block.spends if name in new or name in chain.unspent]
+        possible = dict.fromkeys(block.spends)  # one that came again may be of both kinds
+        spends = [name for name in possible if name in new or name in chain.unspent]
         if block.index:
             young = [*chain.unspent][-YOUNG:] + again[: self._random.randint(0, 1)]
             spends += [name for name in young if name not in spends]
