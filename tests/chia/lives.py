@@ -122,15 +122,20 @@ class Twins:
 
     @asynccontextmanager
     async def _transaction(self) -> AsyncIterator[None]:
-        """Write, and commit what was written. It counts from before it is, to behind that."""
+        """Write, and commit what was written. It counts from before it is, to behind that; where
+        that is cut short, to behind the next one: the commit goes on in SQLite's thread."""
         try:
             async with self.wrapper.writer():
                 try:
                     yield
                 finally:
                     self.commits.begun += 1
-        finally:
+        except asyncio.CancelledError:
+            raise
+        except BaseException:
             self.commits.ended = self.commits.begun
+            raise
+        self.commits.ended = self.commits.begun
 
     async def _steps(self, *, compares: bool = True, is_undone: bool = False) -> None:
         """compares: not where it may be cancelled, which leaves chia's readers in the past."""
