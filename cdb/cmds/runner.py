@@ -69,24 +69,20 @@ def _exit_code(command: click.Command) -> int:
         _give_up_output()
         return EXIT_ERROR
     except OSError as error:
-        # Errors of files name the file; of standard output, none: but it fails again.
-        stream = None if _give_up_output() else "standard output"
-        return fail(f"{error.filename or stream or 'the system'}: {explained(error)}")
+        _give_up_output()
+        # Errors of files name the file; of streams, only the output's end here.
+        return fail(f"{error.filename or 'standard output'}: {explained(error)}")
     except (KeyboardInterrupt, click.Abort):
         return EXIT_INTERRUPT
     return result if isinstance(result, int) else 0
 
 
-def _give_up_output() -> bool:
-    """Whether standard output takes what waits. Else keep the interpreter from trying again when it
-    exits.
-    """
+def _give_up_output() -> None:
+    """Where standard output takes no more, keep the interpreter from trying again when it exits."""
     try:
         sys.stdout.flush()
     except OSError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return False
-    return True
 
 
 def fail(problem: str) -> int:

@@ -1,7 +1,5 @@
 """What Ctrl-C does before, in and after a command, and what becomes of what a command returns."""
 
-import errno
-import os
 import signal
 import subprocess
 import sys
@@ -84,19 +82,3 @@ def test_too_little_memory_is_one_line(
     assert ended.value.code == 1
     what = "".join(told) or "out of memory"
     assert capsys.readouterr().err == f"error: {what}; free some, or allow more (ulimit -v)\n"
-
-
-@pytest.mark.usefixtures("_interrupts")
-def test_what_the_system_refuses_is_not_said_of_standard_output(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    @click.command()
-    def command() -> None:
-        raise OSError(errno.ENOMEM, os.strerror(errno.ENOMEM))
-
-    monkeypatch.setattr(sys, "argv", ["command"])
-    with pytest.raises(SystemExit) as ended:
-        run(command)
-    assert ended.value.code == 1
-    refused = "the system: Cannot allocate memory (ENOMEM); free some memory"
-    assert capsys.readouterr().err == f"error: {refused}\n"
