@@ -32,7 +32,9 @@ from contextlib import contextmanager
 from os import PathLike, fspath
 from pathlib import Path
 
-_VERIFY = "cdb verify SCHEMA --db PATH says what is damaged, and --repair mends what is derived"
+VERIFY = "cdb verify SCHEMA --db PATH"
+"""What to type of any database; commands, which know theirs, name it."""
+_VERIFY_ADVICE = f"{VERIFY} says what is damaged, and --repair mends what is derived"
 
 
 _READABLE_BITS = 128
@@ -156,7 +158,7 @@ class CorruptDatabaseError(DatabaseError):
     """
 
     def __init__(self, path: str | PathLike[str], problem: str, advice: str = "") -> None:
-        super().__init__(path, problem, advice or _VERIFY)
+        super().__init__(path, problem, advice or _VERIFY_ADVICE)
 
 
 class StorageError(DatabaseError):
@@ -181,6 +183,7 @@ _ADVICE = {
     errno.EMFILE: "allow more open files (ulimit -n)",
     errno.ENAMETOOLONG: "name a shorter path",
     errno.ENFILE: "close other programs, which have all open files that the system allows",
+    errno.ENOLCK: "name a path on a file system that has locks",
     errno.ENOENT: "see what was moved, or which link leads nowhere",
     errno.ENOMEM: "free some memory",
     errno.ENOTDIR: "see which directory of this path is a file",

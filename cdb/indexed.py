@@ -3,13 +3,13 @@ call them."""
 
 from abc import ABC, abstractmethod
 from pathlib import Path
-from shlex import quote
 
 from cdb.blocks import checked_index
 from cdb.coin_query import MAX_INDEX, CoinKey, CoinQuery, joined_values, unpacked_coins
 from cdb.coins import CoinInfo, bytes32
 from cdb.errors import UnsupportedError
 from cdb.packed import Packed
+from cdb.plain import shell_word
 
 PUZZLE_HASH = "puzzle_hash"
 """The index that a database can be made with."""
@@ -31,7 +31,7 @@ def how_to_index(schema: str, path: Path) -> str:
     """What to type for a database without an index."""
     name, comma, options = schema.partition(",")
     spec = f"{name}:INDEXED{comma}{options}"
-    return f"'cdb load_blocks {spec} --db {quote(str(path))} --input /dev/null' gives it one"
+    return f"'cdb load_blocks {spec} --db {shell_word(path)} --input /dev/null' gives it one"
 
 
 class Indexed(ABC):

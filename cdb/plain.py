@@ -1,5 +1,8 @@
 """Texts of any origin, made fit for one line."""
 
+from os import PathLike, fsencode, fspath
+from shlex import quote
+
 CELL_LENGTH = 300
 
 
@@ -15,6 +18,23 @@ def plain(text: str, longest: int = 2000) -> str:
 def printable(text: str) -> str:
     """The text with � for each control character."""
     return "".join(each if each.isprintable() else "�" for each in text)
+
+
+def shell_word(text: str | PathLike[str]) -> str:
+    """The text as one word to type in a shell.
+
+    What can't be printed is escaped in the way of bash and zsh: on one line it reads as it is.
+    """
+    word = fspath(text)
+    if word.isprintable():
+        return quote(word)
+    return f"$'{''.join(map(_escaped, word))}'"
+
+
+def _escaped(character: str) -> str:
+    if character.isprintable():
+        return f"\\{character}" if character in "\\'" else character
+    return "".join(f"\\x{byte:02x}" for byte in fsencode(character))
 
 
 def printable_lines(text: str) -> str:

@@ -2,7 +2,9 @@
 
 import asyncio
 import atexit
+import logging
 import shutil
+import sqlite3
 import tempfile
 from collections.abc import Callable
 from functools import partial
@@ -10,7 +12,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 from weakref import WeakValueDictionary, finalize
 
-from cdb.chia import marked_table, ops_table
+from cdb.chia import marked_table, ops_table, own_tables
 from cdb.chia.follower import Follower
 from cdb.chia.log import RESTORE, Log, catch_up, log_path_of, lost_log, root_of, sync_wal
 from cdb.chia.marked_table import Marked
@@ -22,6 +24,7 @@ from cdb.errors import WrongDatabaseError
 from cdb.node.table import LOG_SUFFIX
 from cdb.schemas import coin_log
 
+logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 _ATTRIBUTE = "cdb_follower"
@@ -43,11 +46,12 @@ async def follower_of(wrapper: Any, *, interlock: bool) -> Follower:
     """
     async with wrapper.writer_maybe_transaction() as connection:
         # Nobody else adds a row from now on.
-        is_new = not await ops_table.lock(connection)
+        is_new = not await _lock(connection)
         found: Follower | None = getattr(wrapper, _ATTRIBUTE, None)
         if found is not None and not is_new:
             return found
         file = await _file_of(connection)
+        await _check_own(connection, file)
         log_path = _log_path(file)
         former = _open.pop(log_path, None)
         if former is not None:
@@ -64,8 +68,10 @@ async def follower_of(wrapper: Any, *, interlock: bool) -> Follower:
         try:
             rows = await _rows(connection, log, log_path, file, is_new=is_new)
             await _in_thread(partial(catch_up, log, log_path, file, rows))
-            if not await marked_table.is_there(connection):
-                await marked_table.create(connection, await _in_thread(partial(_marked, log)))
+            if not await marked_table.is_whole(connection):
+                if not is_new:
+                    logger.warning(f"{file}: its table cdb_marked lacks rows; it is made again")
+                await marked_table.make(connection, await _in_thread(partial(_marked, log)))
             if interlock:
                 await ops_table.mark(connection)
         except BaseException:
@@ -78,6 +84,19 @@ async def follower_of(wrapper: Any, *, interlock: bool) -> Follower:
     _open[log_path] = follower
     finalize(wrapper, follower.end).atexit = False
     return follower
+
+
+async def _lock(connection: Any) -> bool:
+    """See ops_table.lock(). Raises WrongDatabaseError where something else has the table's name."""
+    try:
+        return await ops_table.lock(connection)
+    except sqlite3.OperationalError:
+        await _check_own(connection, await _file_of(connection))
+        raise
+
+
+async def _check_own(connection: Any, file: Path | None) -> None:
+    own_tables.check(await ops_table.fetched(connection, own_tables.SELECT), file or Path("memory"))
 
 
 async def _file_of(connection: Any) -> Path | None:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from cdb.cmds.echo import note_line
 from cdb.cmds.runner import fail
 from cdb.native import threads_are_used
 from cdb.termination import end_with
@@ -22,20 +23,26 @@ _WHY = {
     signal.SIGKILL: "is there memory enough?",
 }
 
+_NOT_APART = "there is no other process to read it in, so what can't be read may end this one"
+
 
 def apart(path: Path, work: Callable[[], int]) -> int:
     """Do work in a child process: its exit code. path: the database that it reads.
 
     Returns in the child, too, which goes on as this process would. Where a caller of the command
-    takes what it prints, or has used a library whose threads a child would lack, all is done here.
+    takes what it prints, or has used a library whose threads a child would lack, or the system has
+    no process to give, all is done here.
     """
     sys.stdout.flush()  # a child would print what waits, too
     if sys.stdout is not sys.__stdout__ or threads_are_used():
         return work()
     with _signals_held():
         command = os.getpid()
-        child = os.fork()
+        child = _forked()
         status = _status_of(child) if child else 0
+    if child is None:
+        note_line(f"{path}: {_NOT_APART}")
+        return work()
     if child == 0:
         end_with(command)
         return work()
@@ -48,6 +55,14 @@ def apart(path: Path, work: Callable[[], int]) -> int:
     died = signal.Signals(-code)
     why = _WHY.get(died, "damage that its engine can't survive; load a new database")
     return fail(f"{path}: the process that read it was killed by {died.name}: {why}")
+
+
+def _forked() -> int | None:
+    """What os.fork() gives; None where the system has no process, or no memory for one, to give."""
+    try:
+        return os.fork()
+    except OSError:
+        return None
 
 
 @contextmanager

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
-from shlex import quote
 from typing import TypedDict
 
 from cdb.coins import CoinInfo, bytes32
@@ -19,6 +18,7 @@ from cdb.history_digest import (
     unspent_rows,
     version_rows,
 )
+from cdb.plain import shell_word
 from cdb.schemas import (
     HistorySchema,
     IndexedSchema,
@@ -116,7 +116,7 @@ def _no_keys(schema: SchemaInfo, path: Path) -> str:
     if schema.indexed is not None:
         made = f"'cdb load_blocks {schema.indexed} --db NEW --input REPLAY' makes one with them"
         if path.is_dir():  # its FORMAT can say that it has them from now on
-            line = f"cdb load_blocks {schema.indexed} --db {quote(str(path))} --input /dev/null"
+            line = f"cdb load_blocks {schema.indexed} --db {shell_word(path)} --input /dev/null"
             made = f"'{line}' gives it some"
         return f"{path}: this database has no secondary keys; {made}"
     others = [found for name in schema_names() if (found := _keyed_spec(name)) is not None]

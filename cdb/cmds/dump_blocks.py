@@ -10,6 +10,7 @@ import click
 
 from cdb.blocks import BlockSpendInfo
 from cdb.cmds.bar import step_bar
+from cdb.cmds.naming import named
 from cdb.cmds.options import database_arguments, first_heights_option, output_option, quiet_option
 from cdb.cmds.output import write_replay
 from cdb.cmds.readable import ReadableBlocks
@@ -61,7 +62,8 @@ def dump_blocks(
         write_replay(blocks, output_path, total=newest, unit=" heights", done=done)
     if readable.damage is None:
         return 0
-    fail(f"{readable.damage}; the {readable}, before that, are written")
+    damage = named(str(readable.damage), schema, path)
+    fail(f"{damage}; the {readable}, before that, are written")
     return EXIT_PARTIAL
 
 

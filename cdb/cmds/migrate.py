@@ -2,7 +2,6 @@
 
 from dataclasses import asdict
 from pathlib import Path
-from shlex import quote
 from typing import Any
 
 import click
@@ -14,6 +13,7 @@ from cdb.cmds.runner import run
 from cdb.migrate import activation, dropping, migration, reverting
 from cdb.migrate.migration import Migrated, Plan
 from cdb.migrate.reverting import Reverted
+from cdb.plain import shell_word
 
 
 @click.command("migrate")
@@ -81,7 +81,7 @@ def migrate(
     else:
         done = migration.migrate(node_db, force=force, tell=_tell, bar=step_bar)
         facts, lines = _copied(done), _copied_lines(done)
-        note_line(f"next: stop the node, and cdb migrate --activate {quote(str(node_db))}")
+        note_line(f"next: stop the node, and cdb migrate --activate {shell_word(node_db)}")
     if as_json:
         echo_json({"path": str(node_db), **facts})
     else:

@@ -1,6 +1,5 @@
 """node install: have `chia start node` start a node with its coins in cdb."""
 
-import shlex
 from pathlib import Path
 
 import click
@@ -9,6 +8,7 @@ from cdb.chia import launcher
 from cdb.cmds.echo import echo_line
 from cdb.cmds.options import PathType
 from cdb.cmds.runner import run
+from cdb.plain import shell_word
 
 
 @click.command("install")
@@ -34,7 +34,7 @@ def node_install(directory: Path) -> None:
     found = launcher.found_first()
     first = "nothing of its name is" if found is None else f"{found} comes first"
     echo_line(f"note: {first} on PATH, so chia would not run it; before chia starts, say")
-    echo_line(f"  export PATH={shlex.quote(str(path.parent))}:$PATH")
+    echo_line(f"  export PATH={shell_word(path.parent)}:$PATH")
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from cdb.cmds.echo import be_quiet
+from cdb.cmds.naming import database_named
 from cdb.schemas import SchemaInfo, find_schema, schema_names
 from cdb.schemas.registry import OWN_SCHEMAS, layout_names
 
@@ -89,7 +90,8 @@ def database_arguments(command: F) -> F:
     @wraps(command)
     def with_database(*, words: tuple[str, ...], db: Path | None, **others: Any) -> Any:
         schema, path = _database(words, db)
-        return command(schema=schema, path=path, **others)
+        with database_named(schema, path):
+            return command(schema=schema, path=path, **others)
 
     return cast(F, with_database)
 

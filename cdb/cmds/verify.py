@@ -3,7 +3,6 @@
 from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
-from shlex import quote
 from typing import Any
 
 import click
@@ -11,6 +10,7 @@ import click
 from cdb.cmds.apart import apart
 from cdb.cmds.bar import step_bar
 from cdb.cmds.echo import echo, echo_json, echo_line, note_line
+from cdb.cmds.naming import database_named
 from cdb.cmds.options import (
     PathType,
     SchemaType,
@@ -23,7 +23,7 @@ from cdb.cmds.runner import EXIT_REPAIRABLE, fail, run
 from cdb.cmds.table import table
 from cdb.damage import Damage
 from cdb.errors import CdbError, CorruptDatabaseError, DatabaseLockedError, InvariantError
-from cdb.plain import printable
+from cdb.plain import printable, shell_word
 from cdb.schemas import SchemaInfo, offer_of
 from cdb.state import StateSummary, compare
 from cdb.state import verify as verify_state
@@ -167,7 +167,9 @@ class _Json(_Lines):
 def _verify_both(
     schema: SchemaInfo, path: Path, against: SchemaInfo, path2: Path, told: _Lines
 ) -> int:
-    code = _verify(schema, path, told) or _verify(against, path2, told)
+    code = _verify(schema, path, told)
+    with database_named(against, path2):
+        code = code or _verify(against, path2, told)
     if not code:
         _compare(schema, path, against, path2)
         told.same(path, path2)
@@ -250,7 +252,7 @@ def _readable(schema: SchemaInfo, path: Path) -> str:
             progress(len(block.confirms))
     if not blocks.n_blocks:
         return none
-    command = f"cdb dump_blocks SCHEMA --db {quote(str(path))} --output FILE"
+    command = f"cdb dump_blocks {schema.name} --db {shell_word(path)} --output FILE"
     return f"{blocks} can be read, and '{command}' writes them"
 
 

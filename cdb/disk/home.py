@@ -32,7 +32,7 @@ from cdb.errors import (
 FORMAT_FILE = "FORMAT"
 LOCK_FILE = "LOCK"
 _format_line = re.compile(
-    r"cdb ([a-z0-9_]+(?:@[a-z0-9_]+(?:,[a-z0-9_]+=[a-z0-9_]+)*)?) ([0-9]{1,9})"
+    r"cdb ([a-z0-9_]+(?:@[a-z0-9_]+(?:,[a-z0-9_]+=[a-z0-9_]+)*)?) (0|[1-9][0-9]{0,8})"
     r"(?: ([a-z_]{1,99}=[a-z_]{1,99}))?\n"
 ).fullmatch
 
@@ -60,11 +60,11 @@ class Lock:
         with storage_errors(lock_path):
             self._file = open(lock_path, "ab", buffering=0, opener=own)  # noqa: SIM115
         try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+            with _lock_errors(lock_path, database_path):
+                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BaseException:
             self._file.close()
-            problem = "another process has this database open for writing; wait until it is done"
-            raise DatabaseLockedError(database_path, problem) from None
+            raise
         _held.add(self)
 
     def check_in_place(self) -> None:
@@ -105,15 +105,22 @@ def writers_kept_out(lock_path: Path, database_path: Path) -> Iterator[None]:
     with storage_errors(lock_path):
         descriptor = own(lock_path, os.O_RDONLY)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(descriptor)
-        problem = "another process has it open for writing; wait until it is done"
-        raise DatabaseLockedError(database_path, problem) from None
-    try:
+        with _lock_errors(lock_path, database_path):
+            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
         yield
     finally:
         os.close(descriptor)
+
+
+@contextmanager
+def _lock_errors(lock_path: Path, database_path: Path) -> Iterator[None]:
+    """Some file systems have no locks; and others may have this one."""
+    with storage_errors(lock_path):
+        try:
+            yield
+        except BlockingIOError:
+            problem = "another process has this database open for writing; wait until it is done"
+            raise DatabaseLockedError(database_path, problem) from None
 
 
 class Home:

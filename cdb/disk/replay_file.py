@@ -27,7 +27,7 @@ from cdb.errors import (
 from cdb.replay import block_text, read_blocks
 
 _FIRST_LINE = b"# cdb memory 1\n"
-_any_version = re.compile(rb"# cdb memory ([0-9]{1,9})\n").fullmatch
+_any_version = re.compile(rb"# cdb memory (0|[1-9][0-9]{0,8})\n").fullmatch
 _MAX_FIRST_LINE_BYTES = 80
 _LAST_LINE_BYTES = len(b"# sha256 \n") + 64
 

@@ -12,9 +12,9 @@ from os import PathLike
 from pathlib import Path
 from sqlite3 import Connection
 
-from cdb.chia import marked_table, ops_table
+from cdb.chia import marked_table, ops_table, own_tables
 from cdb.chia.log import log_path_of, tip_up_to
-from cdb.chia.marked_table import MARKED_TABLE
+from cdb.chia.marked_table import MARKED_TABLE, SELECT_ROWS, Sum
 from cdb.chia.operation import Operation
 from cdb.chia.ops_table import FIRST_NUMBER, OLD_TABLE
 from cdb.coins import MAX_U32
@@ -81,7 +81,14 @@ def _switch(connection: Connection, copy: Copy) -> None:
         connection.execute(f"DROP INDEX {INTERLOCK_INDEX}")
         connection.execute(f"ALTER TABLE {COIN_TABLE} RENAME TO {OLD_TABLE}")
         connection.execute(ops_table.CREATE_MARK)
-        connection.execute(marked_table.CREATE)
+        for create in own_tables.KEPT.values():
+            connection.execute(create)
         connection.execute(_TAKE_MARKED)
-        connection.execute(ops_table.CREATE)
+        connection.execute(marked_table.INSERT_SUM, _sum_of_marked(connection).values)
         connection.execute(ops_table.INSERT, (row.number, row.height, row.kind, row.record))
+
+
+def _sum_of_marked(connection: Connection) -> Sum:
+    return Sum.of_parts(
+        connection.execute(SELECT_ROWS, each).fetchone() for each in marked_table.RANGES
+    )

@@ -7,10 +7,11 @@ from os import PathLike
 from pathlib import Path
 
 from cdb.chia.ops_table import OLD_TABLE
+from cdb.chia.own_tables import NEW_TABLE, NOTE_TABLE
 from cdb.disk.paths import located
 from cdb.migrate.activated import activated
 from cdb.migrate.migration import Plan, Tell, checked_plan
-from cdb.migrate.node_file import MARKED_INDEX, NEW_TABLE, NOTE_TABLE, transaction
+from cdb.migrate.node_file import MARKED_INDEX, transaction
 from cdb.progress import StepBar
 from cdb.rows.sqlite import quoted, tables_of
 

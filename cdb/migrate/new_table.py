@@ -13,9 +13,10 @@ from typing import Any
 
 from cdb.chia.log import Log
 from cdb.chia.operation import Tip
+from cdb.chia.own_tables import NEW_TABLE, NOTE_TABLE
 from cdb.coins import is_reward
 from cdb.migrate.marks import MARK, marked
-from cdb.migrate.node_file import NEW_TABLE, NOTE_TABLE, transaction
+from cdb.migrate.node_file import transaction
 from cdb.migrate.verifying import spent_of
 from cdb.node.table import create_coin_table
 from cdb.packed import PackedBlocks

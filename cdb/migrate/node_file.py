@@ -7,10 +7,10 @@ from enum import Enum
 from os import PathLike
 from pathlib import Path
 
+from cdb.chia import own_tables
 from cdb.chia.log import log_path_of, lost_log
-from cdb.chia.marked_table import MARKED_TABLE
 from cdb.chia.node_database import is_unused
-from cdb.chia.ops_table import OLD_TABLE, OPS_TABLE
+from cdb.chia.ops_table import OPS_TABLE
 from cdb.chia.service import RUNNING, service_stopped
 from cdb.disk.files import fsync_dir
 from cdb.disk.paths import located
@@ -35,11 +35,8 @@ from cdb.rows.sqlite import (
     tables_of,
 )
 
-NEW_TABLE, NOTE_TABLE = "cdb_reverted", "cdb_reverting"
-"""The table that a revert writes, and what it notes of it."""
 MARKED_INDEX = "coin_record_ph_ff_unspent_idx"
 """A node's own, of marked coins alone: only those have it that were made lately."""
-_OURS = {OLD_TABLE, NEW_TABLE, NOTE_TABLE, OPS_TABLE, MARKED_TABLE}
 
 
 class Keeper(Enum):
@@ -53,7 +50,7 @@ def keeper_of(connection: sqlite3.Connection, path: Path) -> Keeper:
     """Who keeps the coins. Raises WrongDatabaseError for a file that is no node's, and
     CorruptDatabaseError for one with views, triggers or the like in the place of its tables."""
     tables = tables_of(connection)
-    _check_names(connection, path)
+    own_tables.check(connection.execute(own_tables.SELECT), path)
     if COIN_TABLE not in tables or FORMAT_TABLE in tables or VERSION_TABLE not in tables:
         raise WrongDatabaseError(path, "this is not a full node's own database; name one")
     versions = connection.execute(f"SELECT version FROM {VERSION_TABLE}").fetchall()
@@ -69,7 +66,7 @@ def keeper_of(connection: sqlite3.Connection, path: Path) -> Keeper:
         raise WrongDatabaseError(path, "only some of its tables are a node's; see what made it")
     if is_marked:
         return Keeper.LOG
-    if others := _OURS & tables:
+    if others := own_tables.NAMES & tables:
         problem = f"its table {min(others)} has a name that cdb needs; rename it"
         raise WrongDatabaseError(path, problem)
     if columns != NODE_COLUMNS.keys():
@@ -93,15 +90,6 @@ def check_log(connection: sqlite3.Connection, path: Path) -> Path:
     if not log_path.exists():
         raise lost_log(path, is_unused=is_unused(connection))
     return log_path
-
-
-def _check_names(connection: sqlite3.Connection, path: Path) -> None:
-    """Raise WrongDatabaseError where other things than cdb's own tables have their names, for
-    which SQLite takes them in capitals, too."""
-    for kind, name in connection.execute("SELECT type, name FROM sqlite_master"):
-        if name.lower() in _OURS and (kind != "table" or name not in _OURS):
-            problem = f"its {kind} {name} has a name that cdb needs; rename it"
-            raise WrongDatabaseError(path, problem)
 
 
 @contextmanager

@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 
+from cdb.chia import own_tables
 from cdb.chia.log import RESTORE, log_path_of
-from cdb.chia.marked_table import MARKED_TABLE
 from cdb.chia.node_database import is_unused
-from cdb.chia.ops_table import OLD_TABLE, OPS_TABLE
+from cdb.chia.ops_table import OLD_TABLE
+from cdb.chia.own_tables import NEW_TABLE, NOTE_TABLE
 from cdb.errors import CdbError, DatabaseLockedError, InvariantError, WrongDatabaseError
 from cdb.migrate.activated import Activated, active_file, with_log
 from cdb.migrate.activation import INTERLOCK_INDEX
@@ -23,7 +24,7 @@ from cdb.migrate.dropping import drop_tables, point_temporary_files_at, used_byt
 from cdb.migrate.migration import Plan, Tell, checked_plan
 from cdb.migrate.new_table import NewTable
 from cdb.migrate.node_coins import NodeCoins
-from cdb.migrate.node_file import MARKED_INDEX, NEW_TABLE, NOTE_TABLE, transaction
+from cdb.migrate.node_file import MARKED_INDEX, transaction
 from cdb.migrate.standing import Standing
 from cdb.migrate.verifying import TableDigest, digest_of_log
 from cdb.node.table import COIN_TABLE, NODE_INDEXES, create_index
@@ -131,7 +132,7 @@ def _plan(held: Activated) -> Plan:
 
 def _take_back(connection: sqlite3.Connection) -> None:
     with transaction(connection):
-        ours = {COIN_TABLE, OPS_TABLE, MARKED_TABLE, NEW_TABLE, NOTE_TABLE}
+        ours = {COIN_TABLE, *own_tables.KEPT, NEW_TABLE, NOTE_TABLE}
         for table in ours & tables_of(connection):
             connection.execute(f"DROP TABLE {table}")
         _name(connection, OLD_TABLE)
@@ -147,7 +148,7 @@ def _write_again(held: Activated, bar: StepBar) -> None:
     _note(held)
     try:
         with transaction(connection):
-            for name in {COIN_TABLE, OPS_TABLE, MARKED_TABLE, NOTE_TABLE} & tables_of(connection):
+            for name in {COIN_TABLE, *own_tables.KEPT, NOTE_TABLE} & tables_of(connection):
                 connection.execute(f"DROP TABLE {name}")
             _name(connection, NEW_TABLE)
             _verify(held, bar)

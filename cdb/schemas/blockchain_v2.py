@@ -13,7 +13,6 @@ from contextlib import ExitStack, closing
 from functools import partial
 from os import PathLike
 from pathlib import Path
-from shlex import quote
 
 from cdb.damage import Damage
 from cdb.disk.home import Format, Lock, writers_kept_out
@@ -37,6 +36,7 @@ from cdb.node.table import (
     NodeNames,
     NodeTable,
 )
+from cdb.plain import shell_word
 from cdb.progress import Progress
 from cdb.rows.check import check_rows
 from cdb.rows.coin_rows import CoinRows
@@ -156,7 +156,7 @@ def _check_coins_are_here(path: Path) -> None:
         is_kept = KEPT_COLUMN in columns_of(snapshot.connection, COIN_TABLE)
     if is_kept:
         log = f"{path}{LOG_SUFFIX}"
-        advice = f"use coin_log with --db {quote(log)}"
+        advice = f"use coin_log with --db {shell_word(log)}"
         raise WrongDatabaseError(path, f"its coins are in {log}; {advice}")
 
 

@@ -8,12 +8,15 @@
 Where it answers packed queries, too (QueriesPacked), those are held to the same model.
 """
 
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache, partial
+from itertools import count, islice
 from pathlib import Path
 from random import Random
+from struct import iter_unpack
 from typing import Any, ClassVar
 
 import pytest
@@ -21,7 +24,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import precondition, rule
 
 from cdb.blocks import BlockSpendInfo
-from cdb.coin_query import COIN_BYTES, MAX_INDEX, CoinKey, CoinQuery
+from cdb.coin_query import COIN_BYTES, COIN_FORMAT, MAX_INDEX, CoinKey, CoinQuery
 from cdb.coins import MAX_U64, Coin, CoinInfo, bytes32
 from cdb.errors import UnknownCoinError
 from cdb.loader import accept
@@ -57,6 +60,9 @@ PAYEE = hash_of("payee")
 MANY_BLOCKS = 20
 NUMBERS = (1, 127, 128, 254, 255, 256, 257)
 """Of coins with one key: about the counts that one byte, and pages, have room for."""
+
+LARGE = (3, 600, 1, 1_100, 2)
+"""How many coins blocks have: about 512 and 1,024, of which stores read slices and pages."""
 
 
 class IndexedConformance(SchemaTests):
@@ -370,6 +376,20 @@ class IndexedConformance(SchemaTests):
                     assert found == getattr(model, find)([value]), f"{find}, {n} coins"
                     assert len(found) == n
 
+    def test_a_limit_ends_anywhere_in_blocks_of_any_size(self, path: Path) -> None:
+        """Also in blocks that are larger than what a store reads at a time."""
+        blocks, answers = _large_blocks()
+        with self.open(path) as schema:
+            accept(schema, PackedBlocks.of(blocks))
+            self._skip_without_queries(schema)
+            queries = queries_of(schema)
+            assert queries is not None
+            for query, answer in answers:
+                for limit in _limits(answer):
+                    asked = replace(query, limit=limit)
+                    found = bytes(queries.coins_packed(asked))
+                    assert found == answer[: limit * COIN_BYTES], asked
+
     @contextmanager
     def _both(self, path: Path) -> Iterator[KeyedSideBySide]:
         """The schema beside the model."""
@@ -442,6 +462,47 @@ def _masses(n: int) -> tuple[list[BlockSpendInfo], list[CoinInfo]]:
         of_block = sorted(of_block, key=lambda coin: coin.name())
         infos += [CoinInfo(coin, place + 1, 0) for coin in of_block]
     return blocks, infos
+
+
+@cache
+def _large_blocks() -> tuple[list[BlockSpendInfo], list[tuple[CoinQuery, bytes]]]:
+    """Blocks of LARGE coins, some spent by the last one, and what the model answers to queries
+    without a limit. Not to be changed."""
+    numbers = count(1)
+    confirms = [
+        [
+            Coin(hash_of("payer", n % 7), PAYEE if n % 3 else NOBODY, n)
+            for n in islice(numbers, size)
+        ]
+        for size in LARGE
+    ]
+    spends = sorted(coin.name() for coins in confirms for coin in coins[::5])
+    blocks = [BlockSpendInfo(index, 0, [], coins) for index, coins in enumerate(confirms, 1)]
+    blocks.append(BlockSpendInfo(len(LARGE) + 1, 0, spends, [reward(9)]))
+    names = b"".join(coin.name() for coins in confirms for coin in coins[::2])
+    parents = b"".join(hash_of("payer", n) for n in range(3))
+    queries = [
+        CoinQuery(CoinKey.NAME, names),
+        *(
+            CoinQuery(key, values, spent=spent, by_change=by_change)
+            for key, values, spent in (
+                (CoinKey.NONE, b"", (0, MAX_INDEX)),
+                (CoinKey.NONE, b"", (0, 0)),
+                (CoinKey.PUZZLE_HASH, PAYEE, (0, MAX_INDEX)),
+                (CoinKey.PARENT, parents, (0, MAX_INDEX)),
+            )
+            for by_change in (False, True)
+        ),
+    ]
+    model = _model(blocks)
+    return blocks, [(query, bytes(model.coins_packed(query))) for query in queries]
+
+
+def _limits(answer: bytes) -> list[int]:
+    """About the beginnings and the middles of blocks of which an answer has many coins."""
+    indices = [confirmed for *_, confirmed, _, _ in iter_unpack(COIN_FORMAT, answer)]
+    blocks = [(indices.index(index), n) for index, n in Counter(indices).items() if n > 100]
+    return sorted({place for first, n in blocks for place in (first + 1, first + n // 2)})
 
 
 STRANGERS = [bytes32(n.to_bytes(4, "big") + hash_of("nobody")[4:]) for n in range(1_000)]

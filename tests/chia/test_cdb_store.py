@@ -15,7 +15,7 @@ pytest.importorskip("chia", reason="chia-blockchain is not installed here; make 
 from chia.util.db_wrapper import DBWrapper2
 from chia_rs import Coin
 
-from cdb.chia import CoinStore, follower, ops_table, signatures
+from cdb.chia import CoinStore, follower, ops_table, own_tables, signatures
 from cdb.chia.questions import n_unspent
 from cdb.chia.store import _THEIRS
 from cdb.chia.worker import Worker
@@ -345,6 +345,42 @@ async def test_a_marked_file_without_rows_is_none_that_is_new(path: Path) -> Non
         connection.execute("DROP TABLE cdb_ops")
     shutil.rmtree(f"{path}.cdb")
     with pytest.raises(WrongDatabaseError, match="its table cdb_ops is lost; put both back"):
+        async with opened(path):
+            pass
+
+
+@pytest.mark.parametrize("is_new", [True, False])
+@pytest.mark.parametrize("name", [*own_tables.KEPT])
+@pytest.mark.parametrize(
+    "other",
+    [
+        "CREATE VIEW {name} AS SELECT 1 AS number",
+        "CREATE TABLE {name}(x)",
+        "CREATE TABLE {upper}(x)",
+        "CREATE INDEX {name} ON other(x)",
+        "CREATE VIRTUAL TABLE {name} USING fts5(x)",
+    ],
+)
+async def test_what_others_have_under_names_of_ours_is_told(
+    path: Path, tmp_path: Path, *, is_new: bool, name: str, other: str
+) -> None:
+    if is_new:
+        path = tmp_path / "new.sqlite"
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("CREATE TABLE other(x)")
+        connection.execute(f"DROP TABLE IF EXISTS {name}")
+        connection.execute(other.format(name=name, upper=name.upper()))
+    problem = rf"{path.name}: its (view|table|index) {name} has a name that cdb needs; rename it$"
+    with pytest.raises(WrongDatabaseError, match=f"(?i){problem}"):
+        async with opened(path):
+            pass
+
+
+@pytest.mark.parametrize("name", [*own_tables.KEPT])
+async def test_a_trigger_on_a_table_of_ours_is_told(path: Path, name: str) -> None:
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute(f"CREATE TRIGGER t AFTER INSERT ON {name} BEGIN SELECT 1; END")
+    with pytest.raises(WrongDatabaseError, match=r"its trigger t changes a table of cdb's; drop"):
         async with opened(path):
             pass
 

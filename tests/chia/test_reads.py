@@ -3,7 +3,7 @@
 import asyncio
 import sqlite3
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, closing
+from contextlib import asynccontextmanager, closing, suppress
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -16,8 +16,11 @@ from chia.full_node.hint_store import HintStore
 from chia_rs import Coin
 from chia_rs.sized_bytes import bytes32
 from chia_rs.sized_ints import uint64
+from hypothesis import given
+from hypothesis import strategies as st
 
-from cdb.chia import CoinStore
+from cdb.chia import CoinStore, marked_table
+from cdb.chia.marked_table import ROW_BYTES, Sum
 from cdb.coin_log.binding import CoinLog
 from cdb.coin_query import COIN_BYTES, CoinKey, CoinQuery
 from cdb.coins import NAME_BYTES
@@ -107,20 +110,73 @@ async def test_a_spent_coin_of_a_singleton_is_not_looked_at_again(
             assert sum(asked) == 0
 
 
-async def test_marks_that_are_lost_are_made_again(tmp_path: Path) -> None:
+@pytest.fixture
+async def with_marks(tmp_path: Path) -> Path:
+    """A closed file in which coins were marked, spent, and taken back."""
     path = tmp_path / "node.sqlite"
-    second = child(FIRST)
+    second, other = child(FIRST), Coin(FIRST.name(), OTHER, uint64(3))
     async with opened(path) as node:
         await node.block(1, [], [FIRST])
-        await node.block(2, [FIRST], [second, child(FIRST, OTHER)])
+        await node.block(2, [FIRST], [second, other])
+        with suppress(ZeroDivisionError):
+            async with node.wrapper.writer():
+                await node.block(3, [second, other], [child(second), child(other)])
+                raise ZeroDivisionError
         await node.block(3, [second], [child(second)])
-    with closing(sqlite3.connect(path)) as connection, connection:
-        before = connection.execute("SELECT * FROM cdb_marked").fetchall()
-        connection.execute("DROP TABLE cdb_marked")
-    async with opened(path) as node:
-        assert await node.lineage() == info(child(second), second)
-    with closing(sqlite3.connect(path)) as connection:
-        assert connection.execute("SELECT * FROM cdb_marked").fetchall() == before != []
+        await node.store.rollback_to_block(2)
+        await node.block(3, [second, other], [child(second), child(other)])
+    return path
+
+
+async def test_marks_that_are_whole_are_not_made_again(
+    with_marks: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However they came to be there."""
+
+    async def makes(*_: Any) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr(marked_table, "make", makes)
+    async with opened(with_marks) as node:
+        assert await node.lineage() is not None
+
+
+@pytest.mark.parametrize(
+    "loss",
+    [
+        "DROP TABLE cdb_marked",
+        "DELETE FROM cdb_marked",
+        "UPDATE cdb_marked SET coin_name = zeroblob(32) WHERE puzzle_hash = x'SINGLETON'",
+        "DELETE FROM cdb_marked WHERE puzzle_hash = x'SINGLETON'",
+        "UPDATE cdb_marked SET puzzle_hash = x'FF' WHERE puzzle_hash = x'SINGLETON'",
+        "UPDATE cdb_marked SET puzzle_hash = 'text' WHERE puzzle_hash = x'SINGLETON'",
+        "DROP TABLE cdb_marked_sum",
+        "DELETE FROM cdb_marked_sum",
+        "UPDATE cdb_marked_sum SET digest = 'text'",
+        "INSERT INTO cdb_marked_sum VALUES(0, x'')",
+    ],
+)
+async def test_marks_that_are_lost_are_made_again(
+    with_marks: Path, caplog: pytest.LogCaptureFixture, loss: str
+) -> None:
+    third = child(child(FIRST))
+    with closing(sqlite3.connect(with_marks)) as connection, connection:
+        before = [*connection.execute("SELECT * FROM cdb_marked")]
+        connection.execute(loss.replace("SINGLETON", SINGLETON.hex()))
+    async with opened(with_marks) as node:
+        assert await node.lineage() == info(third, child(FIRST))
+    assert "its table cdb_marked lacks rows; it is made again" in caplog.text
+    with closing(sqlite3.connect(with_marks)) as connection:
+        assert [*connection.execute("SELECT * FROM cdb_marked")] == before
+    assert len(before) == 2
+
+
+@given(st.lists(st.binary(min_size=ROW_BYTES, max_size=ROW_BYTES), max_size=40))
+def test_a_sum_is_of_all_rows_in_any_order(rows: list[bytes]) -> None:
+    total = Sum()
+    for row in rows:
+        total = total.changed(Sum(1, int.from_bytes(row, "big")), 1)
+    assert Sum.of(b"".join(rows)) == Sum.of(b"".join(reversed(rows))) == total
 
 
 async def test_a_rollback_makes_no_objects_of_what_stays(

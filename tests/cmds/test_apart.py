@@ -3,6 +3,7 @@
 Each command is a child of the test's own, and its hooks of a fork send the signals.
 """
 
+import errno
 import os
 import select
 import signal
@@ -142,3 +143,16 @@ def test_where_a_child_would_lack_threads_all_is_done_here(monkeypatch: pytest.M
     monkeypatch.setattr(native, "_threads_used", {"RocksDB"})
     monkeypatch.setattr(os, "fork", lambda: pytest.fail("it forks"))
     assert apart(Path("db"), answer) == 7
+
+
+def test_where_there_is_no_process_all_is_done_here(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def refuse() -> int:
+        raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+
+    monkeypatch.setattr(sys, "stdout", sys.__stdout__)
+    monkeypatch.setattr(native, "_threads_used", set())
+    monkeypatch.setattr(os, "fork", refuse)
+    assert apart(Path("db"), answer) == 7
+    assert "db: there is no other process to read it in" in capfd.readouterr().err

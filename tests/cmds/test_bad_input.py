@@ -399,7 +399,10 @@ def test_another_version(
     assert contents(run_command.cwd) == before
 
 
-@pytest.mark.parametrize("text", ["", "cdb\n", "cdb sqlite_v3 one\n", "cdb sqlite_v3 1", "\xff\n"])
+@pytest.mark.parametrize(
+    "text",
+    ["", "cdb\n", "cdb sqlite_v3 one\n", "cdb sqlite_v3 1", "\xff\n", "cdb sqlite_v3 01\n"],
+)
 def test_a_damaged_format_file(run_command: Commands, loaded: Loaded, text: str) -> None:
     path = loaded("sqlite_v3")
     (path / "FORMAT").write_text(text, "latin-1")
@@ -407,6 +410,7 @@ def test_a_damaged_format_file(run_command: Commands, loaded: Loaded, text: str)
     for name in ("load_blocks", "dump_blocks"):  # verify: see test_repair
         error = run_command(name, "sqlite_v3", "--db", path).error()
         assert "FORMAT: damaged" in error
+        assert f"cdb verify sqlite_v3 --db {path} says" in error
     assert contents(run_command.cwd) == before
 
 

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from cdb.blocks import BlockSpendInfo
-from cdb.chia.marked_table import MARKED_TABLE
-from cdb.chia.ops_table import OPS_TABLE
+from cdb.chia import own_tables
 from cdb.coin_log.binding import missing
 from cdb.migrate import reverting
 from cdb.rows.sqlite import tables_of
@@ -45,7 +44,7 @@ def test_behind_a_revert_that_was_cut_short_no_other_tables_are_left(
     for step in steps:
         CALLS[step](path)
     is_in_table = steps[-1] == "revert"
-    assert tables(path) == (a_nodes_own if is_in_table else a_nodes_own | {OPS_TABLE, MARKED_TABLE})
+    assert tables(path) == (a_nodes_own if is_in_table else a_nodes_own | own_tables.KEPT.keys())
 
 
 def interrupted(function: Callable[..., object]) -> Callable[..., object]:

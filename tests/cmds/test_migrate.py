@@ -21,6 +21,7 @@ from cdb.blocks import BlockSpendInfo
 from cdb.chia.log import tip_up_to
 from cdb.chia.operation import Operation
 from cdb.chia.ops_table import OLD_TABLE
+from cdb.chia.own_tables import NEW_TABLE, NOTE_TABLE
 from cdb.coin_log import binding
 from cdb.coin_log.binding import missing
 from cdb.coins import Coin, bytes32, coin_name
@@ -611,7 +612,7 @@ def test_a_node_that_ran_between_two_reverts(
         patch.setattr(reverting, "_verify", None)
         with pytest.raises(TypeError):
             revert(path)
-    assert node_file.NOTE_TABLE in tables(path)
+    assert NOTE_TABLE in tables(path)
     with LOG.open(log_of(path)) as database:
         database.rewind_to_block_index(blocks[third - 1].index)
     add_in_log(path, *blocks[:third], *later(blocks[third:]))
@@ -1017,7 +1018,7 @@ def test_what_was_left_out_is_told_again_after_a_revert(path: Path) -> None:
 def test_a_revert_that_drop_has_cut_short_starts_again(path: Path, rows: Rows) -> None:
     activate(path)
     drop(path)
-    for table in (node_file.NEW_TABLE, node_file.NOTE_TABLE):
+    for table in (NEW_TABLE, NOTE_TABLE):
         with closing(sqlite3.connect(path)) as connection, connection:
             connection.execute(f"CREATE TABLE {table}(height, digest)")
         revert(path)

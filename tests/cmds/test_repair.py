@@ -132,7 +132,8 @@ def keeps_its_word(schema: str, out: str, chain: Sequence[BlockSpendInfo]) -> in
         return 0
     n_blocks = int(promise[1].replace(",", ""))
     assert chain[n_blocks - 1].index == int(promise[2])
-    line = [schema if word == "SCHEMA" else word for word in shlex.split(promise[3])[2:]]
+    line = shlex.split(promise[3])[2:]
+    assert line[0] == find_schema(schema).name
     end, code = "", FINE
     if n_blocks < len(chain):
         end, code = (

@@ -1,11 +1,15 @@
-"""Own files are opened without following a link, also one that came after the look at it."""
+"""Own files are opened without following a link, also one that came after the look; and locked."""
 
+import errno
+import fcntl
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from cdb.coin_log.binding import CoinLog, missing
+from cdb.disk import home
 from cdb.disk import paths as own_files
 from cdb.disk.files import replace_file, write_output
 from cdb.disk.paths import own, read_own
@@ -89,3 +93,18 @@ def test_a_hole_is_not_read_to_its_end(tmp_path: Path) -> None:
         file.truncate(1 << 40)
     with pytest.raises(CorruptDatabaseError, match="longer than such a file can be"):
         read_own(tmp_path / "file")
+
+
+@pytest.mark.parametrize(
+    "locked", [home.Lock, lambda *paths: home.writers_kept_out(*paths).__enter__()]
+)
+def test_a_file_system_without_locks_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, locked: Callable[[Path, Path], object]
+) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    (tmp_path / "LOCK").touch()
+    monkeypatch.setattr(fcntl, "flock", refuse)
+    with pytest.raises(StorageError, match=r"LOCK: No locks available \(ENOLCK\); name a path on"):
+        locked(tmp_path / "LOCK", tmp_path)

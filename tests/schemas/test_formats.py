@@ -1,6 +1,7 @@
 """Databases of other versions, and what no schema made: an error, and not a byte is changed."""
 
 import os
+import re
 import shutil
 from collections.abc import Callable
 from contextlib import suppress
@@ -48,6 +49,17 @@ def test_an_earlier_or_a_later_version(
     set_version(path, version)
     path.with_name(f"{path.name}.lock").touch()
     assert_refused(own_schema, path, (WrongDatabaseError,), OTHER.format(version))
+
+
+def test_a_version_is_written_in_one_way(own_schema: SchemaInfo, loaded: Loaded) -> None:
+    """Else what a bad hand or disk has made of it would pass."""
+    path = loaded(own_schema.name)
+    if not path.is_dir() and own_schema.name != "memory":
+        pytest.skip("SQLite keeps a number")
+    file = path / "FORMAT" if path.is_dir() else path
+    head, newline, rest = file.read_bytes().partition(b"\n")
+    file.write_bytes(re.sub(rb" (\d+)( |$)", rb" 0\1\2", head) + newline + rest)
+    assert_refused(own_schema, path, (WrongDatabaseError, CorruptDatabaseError), path.name)
 
 
 @pytest.mark.parametrize(
