@@ -6,6 +6,7 @@
 #include "packed.h"
 #include "rocksdb/common.h"
 #include "rocksdb/files.h"
+#include "rocksdb/held_directory.h"
 #include "rocksdb/log_file.h"
 #include "rocksdb/mapped_tables.h"
 #include "rocksdb/table_starts.h"
@@ -196,7 +197,8 @@ struct okv {
   // Takes note of how a write ended.
   void written(const Status &status);
 
-  const std::string path_;
+  const HeldDirectory directory_;  // is closed when db_ is
+  const std::string &path_ = directory_.path();
   const bool is_read_only_;
   const size_t n_late_;
   const std::shared_ptr<LostPages> lost_pages_ = std::make_shared<LostPages>();
@@ -294,7 +296,7 @@ struct okv_scan {
 };
 
 okv::okv(const char *path, const okv_options &wanted)
-    : path_(path),
+    : directory_(path),
       is_read_only_(wanted.read_only != 0),
       n_late_(wanted.n_late_spaces),
       db_options_(db_options_for(wanted)),

@@ -15,6 +15,7 @@
 #include "common/c_face.h"
 #include "rocksdb/common.h"
 #include "rocksdb/files.h"
+#include "rocksdb/held_directory.h"
 #include "rocksdb/threads.h"
 #include "rocksdb/turns.h"
 
@@ -140,6 +141,7 @@ rocksdb::WriteOptions write_options_for(cdb_log log) {
 
 struct cdb_engine {
  public:
+  explicit cdb_engine(const std::string &path) : directory_(path) {}
   static Status open(const std::string &path, const cdb_options &options, cdb_engine **engine);
   Status close();
   Status find(const uint8_t *names, size_t n, uint64_t *rows);
@@ -161,6 +163,7 @@ struct cdb_engine {
   template <typename Write>
   Status move_watermark(const cdb_watermark &covered, bool rewinding, Write write);
 
+  const HeldDirectory directory_;  // is closed when db_ is
   std::string run_path_;
   std::unique_ptr<rocksdb::Env> env_;  // outlives db_
   std::unique_ptr<rocksdb::DB> db_;
@@ -171,8 +174,9 @@ struct cdb_engine {
   std::atomic<uint64_t> limit_{0};  // covered_.rows, for readers in other threads
 };
 
-Status cdb_engine::open(const std::string &path, const cdb_options &wanted, cdb_engine **engine) {
-  auto opened = std::make_unique<cdb_engine>();
+Status cdb_engine::open(const std::string &given, const cdb_options &wanted, cdb_engine **engine) {
+  auto opened = std::make_unique<cdb_engine>(given);
+  const std::string &path = opened->directory_.path();
   opened->writing_ = write_options_for(wanted.log);
   opened->read_only_ = wanted.read_only != 0;
   opened->run_path_ = path + "/run.new";

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "common/failure.h"
+#include "rocksdb/held_directory.h"
 
 #include <rocksdb/db.h>
 #include <rocksdb/env.h>
@@ -44,7 +45,7 @@ inline int errno_in(const std::string &text) {
 }
 
 inline cdb::Failure failure_of(const rocksdb::Status &status) {
-  const std::string text = status.ToString();
+  const std::string text = without_descriptors(status.ToString());
   const std::string why = " (" + text + ")";
   if (status.IsCorruption()) return {CDB_CORRUPT, "", "damage was found" + why};
   if (status.IsTryAgain() || (status.IsIOError() && is_lock_failure(text)))

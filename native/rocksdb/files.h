@@ -14,9 +14,12 @@
 #include "turns.h"
 
 #include <rocksdb/file_system.h>
+#include <sys/stat.h>
 
 #include <atomic>
 #include <memory>
+#include <mutex>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -98,6 +101,42 @@ class WatchedManifest : public rocksdb::FSWritableFileOwnerWrapper {
   Failures *failures_;
 };
 
+// The one writer in this process that a directory may have.
+class Writer {
+ public:
+  Writer() = default;
+  ~Writer() {
+    const std::lock_guard<std::mutex> guard(mutex());
+    if (is_claimed_) claimed().erase(directory_);
+  }
+  Writer(const Writer &) = delete;
+  Writer &operator=(const Writer &) = delete;
+
+  // Whether it is this one's from now on.
+  bool claim(const std::string &directory) {
+    struct stat about = {};
+    if (::stat(directory.c_str(), &about) != 0) return true;  // as opening its files will tell
+    const std::lock_guard<std::mutex> guard(mutex());
+    directory_ = {about.st_dev, about.st_ino};
+    is_claimed_ = claimed().insert(directory_).second;
+    return is_claimed_;
+  }
+
+ private:
+  using Directory = std::pair<dev_t, ino_t>;
+  static std::mutex &mutex() {
+    static auto *const mutex = new std::mutex;
+    return *mutex;
+  }
+  static std::set<Directory> &claimed() {
+    static auto *const all = new std::set<Directory>;
+    return *all;
+  }
+
+  Directory directory_{};
+  bool is_claimed_ = false;
+};
+
 class CarefulFiles : public rocksdb::FileSystemWrapper {
  public:
   using rocksdb::FileSystemWrapper::FileSystemWrapper;
@@ -124,6 +163,14 @@ class CarefulFiles : public rocksdb::FileSystemWrapper {
     return status;
   }
 
+  // RocksDB's own lock is one of processes, and within this one goes by the file's path.
+  rocksdb::IOStatus LockFile(const std::string &path, const rocksdb::IOOptions &options,
+                             rocksdb::FileLock **lock, rocksdb::IODebugContext *debug) override {
+    if (!writer_.claim(path.substr(0, path.rfind('/'))))
+      return rocksdb::IOStatus::IOError("lock hold by current process", path);
+    return rocksdb::FileSystemWrapper::LockFile(path, options, lock, debug);
+  }
+
   rocksdb::IOStatus DeleteFile(const std::string &path, const rocksdb::IOOptions &options,
                                rocksdb::IODebugContext *debug) override {
     if (failures_.of_manifest && ends_with(path, ".sst"))
@@ -133,4 +180,5 @@ class CarefulFiles : public rocksdb::FileSystemWrapper {
 
  private:
   Failures failures_;
+  Writer writer_;
 };

@@ -90,6 +90,8 @@ def left(
         "os.mkdir('d'); d = os.open('d', os.O_RDONLY); a = os.open('a', os.O_CREAT, dir_fd=d)\n"
         "os.mkdir('f', dir_fd=d); os.rename('a', 'f/b', src_dir_fd=d, dst_dir_fd=d)\n"
         "new('c'); os.remove('c')",
+        "d = f'/proc/self/fd/{os.open(\".\", os.O_RDONLY)}'; a = new(f'{d}/a'); os.write(a, b'x')\n"
+        "os.mkdir(f'{d}/e'); os.rename(f'{d}/a', f'{d}/e/b'); new(f'{d}/c'); os.remove(f'{d}/c')",
         "Path('a').write_bytes(b'data' * 5000); shutil.copyfile('a', 'b'); shutil.copy('a', 'c')",
         "a = os.open('.', os.O_RDWR | os.O_TMPFILE); os.write(a, b'nameless'); new('a')",
     ],

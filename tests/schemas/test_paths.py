@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from cdb.blocks import BlockSpendInfo, canonical
+from cdb.disk.home import Lock
 from cdb.errors import (
     DatabaseError,
     DatabaseLockedError,
@@ -21,12 +22,12 @@ from cdb.meter import size_bytes
 from cdb.schemas import Schema, SchemaInfo, find_schema
 from cdb.testing.base import accept_all
 from cdb.testing.chains import sample_chain
+from cdb.testing.side_by_side import settle
 from tests.conftest import contents, own_schemas
 
 BLOCKS = list(map(canonical, sample_chain().blocks))
 HALF = len(BLOCKS) // 2
 NOBODY = 65_534
-BY_PATH = {"rocks", "interval@rocksdb"}
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
 
 
@@ -180,9 +181,56 @@ def test_a_writer_whose_database_was_moved_changes_no_other_one(
     found = blocks_at(schema, moved / real.name)
     assert found == BLOCKS[: len(found)]
     assert len(found) >= acknowledged
-    if schema.name in BY_PATH:
-        pytest.xfail("RocksDB removes old files by their paths, also as it closes")
     assert blocks_at(schema, real) == BLOCKS[:3]
+    assert damages_at(schema, real) == damages_at(schema, moved / real.name) == []
+
+
+def test_a_moved_writer_beside_the_one_that_has_its_place(schema: SchemaInfo, real: Path) -> None:
+    moved = real.parent.with_name("moved")
+    database = schema.open(real)
+    accept_all(database, BLOCKS[:HALF])
+    database.flush()
+    real.parent.rename(moved)
+    real.parent.mkdir()
+    with opened(schema, real) as others:
+        accept_all(others, BLOCKS[:3])
+        others.flush()
+        with suppress(StorageError):
+            accept_all(database, BLOCKS[HALF:])
+        with suppress(StorageError):
+            database.close()
+        accept_all(others, BLOCKS[3:4])
+    for path, n_least in (real, 4), (moved / real.name, HALF):
+        found = blocks_at(schema, path)
+        assert found == BLOCKS[: len(found)]
+        assert len(found) >= n_least
+        assert damages_at(schema, path) == []
+
+
+@pytest.mark.parametrize("spec", ["rocks:SMALL", "interval@rocksdb:SMALL"])
+def test_rocksdb_goes_on_where_its_directory_was_moved(
+    spec: str, real: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It merges in the background, and would write even if no guard refused to."""
+    schema = find_schema(spec)
+    if schema.missing is not None:
+        pytest.skip(schema.missing)
+    moved, other = real.parent.with_name("moved"), real.parent.with_name("other")
+    other.mkdir()
+    with opened(schema, other / real.name) as others:
+        accept_all(others, BLOCKS[:3])
+    (of_others,) = (contents(current.parent) for current in other.rglob("CURRENT"))
+    monkeypatch.setattr(Lock, "check_in_place", lambda lock: None)
+    with opened(schema, real) as database:
+        accept_all(database, BLOCKS[:HALF])
+        real.parent.rename(moved)
+        other.rename(real.parent)
+        accept_all(database, BLOCKS[HALF:])
+        database.rewind_to_block_index(BLOCKS[-3].index)
+        accept_all(database, BLOCKS[-2:])
+        settle(database)
+    assert [contents(current.parent) for current in real.rglob("CURRENT")] == [of_others]
+    assert blocks_at(schema, moved / real.name) == BLOCKS
 
 
 def test_a_link_is_read_beside_a_living_writer(
