@@ -32,7 +32,7 @@
 
 // recorder.py has the same numbers.
 enum operation {
-  kOpen = 1,   // at: flags
+  kOpen = 1,  // at: flags
   kClose,
   kDuplicate,  // at: the new descriptor
   kWrite,      // at: offset; data
@@ -42,12 +42,12 @@ enum operation {
   kUnlink,
   kMkdir,
   kRmdir,
-  kLink,       // path, data: new path
+  kLink,  // path, data: new path
   kSync,
   kDataSync,
-  kUnseen,     // what is written to the descriptor, or else the path, cannot be seen
-  kMark,       // data: what was written to the mark descriptor
-  kSyncFailed, // fsync or fdatasync
+  kUnseen,      // what is written to the descriptor, or else the path, cannot be seen
+  kMark,        // data: what was written to the mark descriptor
+  kSyncFailed,  // fsync or fdatasync
 };
 
 enum call_class {
@@ -100,7 +100,8 @@ static void record_path(enum operation operation, const char *path, const char *
          other == NULL ? 0 : strlen(other));
 }
 
-// Whether a call of these classes fails, with errno; it may never return, or have fewer bytes to do.
+// Whether a call of these classes fails, with errno; it may never return, or have fewer bytes to
+// do.
 static int interferes(unsigned classes, size_t *bytes) {
   if ((armed_classes & classes) == 0) return 0;
   ++calls;
@@ -137,8 +138,8 @@ static const char *below_root(int directory, const char *path, char *buffer) {
     strcpy(buffer + n + 1, path);
     path = buffer;
   }
-  const int is_below = strncmp(path, root, root_bytes) == 0 &&
-                       (path[root_bytes] == '/' || path[root_bytes] == '\0');
+  const int is_below =
+      strncmp(path, root, root_bytes) == 0 && (path[root_bytes] == '/' || path[root_bytes] == '\0');
   return is_below ? path : NULL;
 }
 
@@ -165,13 +166,13 @@ static int do_open(int directory, const char *path, int flags, mode_t mode) {
   return result;
 }
 
-#define MODE_AFTER(last)                           \
-  mode_t mode = 0;                                 \
-  if (flags & (O_CREAT | O_TMPFILE)) {             \
-    va_list more;                                  \
-    va_start(more, last);                          \
-    mode = va_arg(more, mode_t);                   \
-    va_end(more);                                  \
+#define MODE_AFTER(last)               \
+  mode_t mode = 0;                     \
+  if (flags & (O_CREAT | O_TMPFILE)) { \
+    va_list more;                      \
+    va_start(more, last);              \
+    mode = va_arg(more, mode_t);       \
+    va_end(more);                      \
   }
 
 EXPORT int open(const char *path, int flags, ...) {
@@ -456,9 +457,9 @@ EXPORT int renameat2(int from_directory, const char *from, int to_directory, con
   char first[PATH_MAX], second[PATH_MAX];
   const char *const other = below_root(to_directory, to, second);
   const char *const path = other == NULL ? NULL : below_root(from_directory, from, first);
-  return do_named(kRename, path, other,
-                  CALL(SYS_renameat2, from_directory, AS_LONG(from), to_directory, AS_LONG(to),
-                       flags));
+  return do_named(
+      kRename, path, other,
+      CALL(SYS_renameat2, from_directory, AS_LONG(from), to_directory, AS_LONG(to), flags));
 }
 EXPORT int renameat(int from_directory, const char *from, int to_directory, const char *to) {
   return renameat2(from_directory, from, to_directory, to, 0);
@@ -472,9 +473,9 @@ EXPORT int linkat(int from_directory, const char *from, int to_directory, const 
   char first[PATH_MAX], second[PATH_MAX];
   const char *const other = below_root(to_directory, to, second);
   const char *const path = other == NULL ? NULL : below_root(from_directory, from, first);
-  return do_named(kLink, path, other,
-                  CALL(SYS_linkat, from_directory, AS_LONG(from), to_directory, AS_LONG(to),
-                       flags));
+  return do_named(
+      kLink, path, other,
+      CALL(SYS_linkat, from_directory, AS_LONG(from), to_directory, AS_LONG(to), flags));
 }
 EXPORT int link(const char *from, const char *to) {
   return linkat(AT_FDCWD, from, AT_FDCWD, to, 0);
@@ -560,8 +561,8 @@ EXPORT void cdb_fault_record(int trace_descriptor, int mark_descriptor) {
 }
 
 // Interfere with the calls number first to last (from 1) of these classes. action: an errno, kKill,
-// kCutShort, or 0 to do nothing but count. kThreading stands alone, and an errno fails what would be
-// the thread number first, or a later one, of those that are alive at a time.
+// kCutShort, or 0 to do nothing but count. kThreading stands alone, and an errno fails what would
+// be the thread number first, or a later one, of those that are alive at a time.
 void cdb_fault_arm(unsigned classes, long first, long last, int action);
 EXPORT void cdb_fault_arm(unsigned classes, long first, long last, int action) {
   armed_first = first;
