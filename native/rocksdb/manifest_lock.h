@@ -15,21 +15,21 @@
 #include <string>
 #include <thread>
 
-class Turn {
+class ManifestLock {
  public:
   // operation: LOCK_SH or LOCK_EX.
-  Turn(const std::string &directory, int operation)
+  ManifestLock(const std::string &directory, int operation)
       : directory_(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
     const auto latest = std::chrono::steady_clock::now() + std::chrono::seconds(1);
     while (directory_ >= 0 && flock(directory_, operation | LOCK_NB) != 0 &&
            std::chrono::steady_clock::now() < latest)
       std::this_thread::sleep_for(std::chrono::microseconds(200));
   }
-  ~Turn() {
+  ~ManifestLock() {
     if (directory_ >= 0) ::close(directory_);  // which unlocks it
   }
-  Turn(const Turn &) = delete;
-  Turn &operator=(const Turn &) = delete;
+  ManifestLock(const ManifestLock &) = delete;
+  ManifestLock &operator=(const ManifestLock &) = delete;
 
  private:
   const int directory_;

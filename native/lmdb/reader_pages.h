@@ -21,9 +21,9 @@ namespace cdb::lmdb {
 constexpr const char *kReadersFile = "readers";
 
 // Of a writer.
-class Kept {
+class ReaderPages {
  public:
-  Kept(const Environment &env, const std::string &directory)
+  ReaderPages(const Environment &env, const std::string &directory)
       : readers_(directory + "/" + kReadersFile, O_RDWR | O_CREAT, kReadersFile),
         oldest_(begin(env, MDB_RDONLY)) {
     tell();
