@@ -18,7 +18,7 @@ help:
 
 # cdb and its tools; made again when what they are made from changes.
 .venv/ready: pyproject.toml scripts/make-venv native/CMakeLists.txt native/engine.cmake \
-             $(wildcard native/*.h native/*/*.h native/*/*.cpp native/*/*.c)
+             $(wildcard native/*.h native/*/*.h native/*/*.cpp native/*/*.c native/*/*/*.h native/*/*/*.cpp)
 	@scripts/make-venv
 
 native:

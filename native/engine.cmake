@@ -178,15 +178,15 @@ function(cdb_add_coin_set engine)
   cdb_add_extension(cdb.coin_set._kv_${engine} coin_set/cdb_coin_set OpenSSL::Crypto
                     coin_set/block_log.cpp coin_set/c_face.cpp coin_set/children.cpp
                     coin_set/cursor.cpp coin_set/database.cpp coin_set/history.cpp
-                    coin_set/keys.cpp coin_set/marks.cpp coin_set/ordered_kv.cpp
+                    coin_set/keys.cpp coin_set/marks.cpp ordered_kv/ordered_kv.cpp
                     coin_set/pending.cpp coin_set/pending_keys.cpp
-                    coin_set/query.cpp coin_set/sorted_names.cpp coin_set/store.cpp
+                    coin_set/query.cpp layouts/sorted_names.cpp coin_set/store.cpp
                     coin_set/stored_keys.cpp coin_set/view.cpp engines/${engine}.cpp
                     ${rules} ${checksums} common/chains.cpp common/coin_name.cpp
                     common/failure.cpp common/lost_pages.cpp)
   cdb_add_extension(cdb.bench._versioned_${engine} versioned/cdb_versioned OpenSSL::Crypto
                     versioned/c_face.cpp versioned/database.cpp versioned/layouts.cpp
-                    versioned/model.cpp coin_set/ordered_kv.cpp engines/${engine}.cpp
+                    versioned/model.cpp ordered_kv/ordered_kv.cpp engines/${engine}.cpp
                     ${checksums} common/failure.cpp common/lost_pages.cpp)
   foreach(name _kv_${engine} _versioned_${engine})
     foreach(need IN LISTS needs)

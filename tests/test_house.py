@@ -1,9 +1,10 @@
-"""The house is as docs/architecture.md draws it: each room imports only from rooms above it."""
-
+"""Rooms are as docs/architecture.md says: each imports, or includes, only from rooms above it."""
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from graphlib import TopologicalSorter
+from pathlib import Path
 
 from tests.conftest import ROOT
 
@@ -65,3 +66,55 @@ def test_no_imports_are_circular() -> None:
 def test_every_room_is_there() -> None:
     assert rooms().keys() <= FILES.keys()
     assert len(rooms()) > 25
+
+
+def native_rooms() -> dict[str, int]:
+    """The place of each room of native code in the table; "" is native/ itself."""
+    table = ROOMS.findall((ROOT / "docs/architecture.md").read_text("utf-8"))
+    return {
+        name.strip("/"): place
+        for place, row in enumerate(table)
+        for name in re.findall(r"`native/([a-z_/]*)`", row)
+    }
+
+
+@cache
+def native_sources() -> dict[str, Path]:
+    """By what an #include calls it."""
+    folder = ROOT / "native"
+    files = (path for room in native_rooms() for path in (folder / room).iterdir())
+    return {
+        path.relative_to(folder).as_posix(): path for path in files if path.suffix in {".h", ".cpp"}
+    }
+
+
+def includes(source: str) -> Iterator[str]:
+    """What a file includes of native/: said from its own room, or from native/."""
+    sources = native_sources()
+    room = source.rpartition("/")[0]
+    for name in re.findall(r'#include "([^"]+)"', sources[source].read_text("utf-8")):
+        beside = f"{room}/{name}".strip("/")
+        included = beside if beside in sources else name
+        assert included in sources, f"{source} includes {name}, which no room has"
+        yield included
+
+
+def test_each_native_room_includes_only_from_rooms_above_it() -> None:
+    places = native_rooms()
+    down = [
+        f"{source} includes {included}"
+        for source in native_sources()
+        for included in includes(source)
+        if places[included.rpartition("/")[0]] > places[source.rpartition("/")[0]]
+    ]
+    assert down == []
+
+
+def test_every_folder_of_native_code_is_a_room() -> None:
+    found = {
+        path.parent.relative_to(ROOT / "native").as_posix()
+        for path in (ROOT / "native").rglob("*.h")
+    }
+    assert {folder for folder in found if "CMakeFiles" not in folder} - {
+        "."
+    } <= native_rooms().keys()

@@ -26,7 +26,7 @@ from cdb.testing.faults import scratch
 from tests.conftest import ROWS_WITH_INDEX, index_factories
 from tests.native_sizes import native_size
 
-BUFFER_COINS = native_size("coin_log/run.h", "kBufferBytes", unit="kEntryBytes")
+BUFFER_COINS = native_size("coin_log/index/run.h", "kBufferBytes", unit="kEntryBytes")
 BLOCK_COINS = 10_000
 COINS = (BUFFER_COINS // BLOCK_COINS + 1) * BLOCK_COINS
 ABSENT = 20_000

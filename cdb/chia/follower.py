@@ -60,7 +60,7 @@ class Follower:
         self._readers = Worker(READERS, "cdb-reads")
         self._staged: list[Operation] = []
         self._overlay: Overlay | None = None
-        self._settling: asyncio.Task[None] | None = None
+        self._applying: asyncio.Task[None] | None = None
         self._behind: asyncio.Task[None] | None = None
         self._log_tip = tip_up_to(log, log_path, MAX_U32)
         self.n_begun = self._n_rewound = 0
@@ -74,8 +74,8 @@ class Follower:
     async def view(self, wrapper: Any) -> View:
         """The coins as the task that asks has to see them: committed, and its own."""
         self._check_open()
-        if self._staged or self._settling is not None:
-            await self._settle(wrapper)
+        if self._staged or self._applying is not None:
+            await self._apply_committed(wrapper)
             if self._staged and _is_writer(wrapper):
                 return await self._own_view(wrapper._write_connection)
         return self._log
@@ -155,7 +155,7 @@ class Follower:
             await marked_table.take_away(connection, marked.gone)
         finally:
             if self._file is None:
-                self._settle_behind(wrapper)
+                self._apply_behind(wrapper)
 
     async def _delete_flushed(self, connection: Any) -> None:
         """Delete what the log has for sure. A newer row is there: the newest has to stay.
@@ -197,16 +197,16 @@ class Follower:
 
     # What is committed is applied.
 
-    async def _settle(self, wrapper: Any) -> None:
+    async def _apply_committed(self, wrapper: Any) -> None:
         """Apply all that is committed; where that is under way, wait for it."""
         while True:
-            if self._settling is not None:
-                await asyncio.shield(self._settling)
+            if self._applying is not None:
+                await asyncio.shield(self._applying)
             elif not self._staged:
                 return
             else:
                 committed = await self._committed(wrapper)
-                if self._settling is None and not self._apply_up_to(committed):
+                if self._applying is None and not self._apply_up_to(committed):
                     return
 
     async def _committed(self, wrapper: Any) -> int:
@@ -237,7 +237,7 @@ class Follower:
             self._worker.timed(lambda: self._apply(effect))
             self._note(operations)
         else:
-            self._settling = asyncio.ensure_future(self._apply_beside(operations, effect))
+            self._applying = asyncio.ensure_future(self._apply_beside(operations, effect))
         return True
 
     async def _apply_beside(self, operations: list[Operation], effect: Effect) -> None:
@@ -247,7 +247,7 @@ class Follower:
             await self._worker.outcome(lambda: self._apply(effect))
             self._note(operations)
         finally:
-            self._settling = None
+            self._applying = None
 
     def _apply(self, effect: Effect) -> None:
         self._log_tip = apply(self._log, effect, self._log_tip, self._file)
@@ -267,16 +267,16 @@ class Follower:
         self._log.flush()
         self._flushed = number
 
-    def _settle_behind(self, wrapper: Any) -> None:
+    def _apply_behind(self, wrapper: Any) -> None:
         """In memory what is committed can't be told while anybody writes: ask between two."""
         if self._behind is None or self._behind.done():
-            self._behind = asyncio.ensure_future(self._settle_in_turn(wrapper))
+            self._behind = asyncio.ensure_future(self._apply_in_turn(wrapper))
 
-    async def _settle_in_turn(self, wrapper: Any) -> None:
+    async def _apply_in_turn(self, wrapper: Any) -> None:
         with suppress(sqlite3.Error, ValueError):  # ValueError: it was closed meanwhile
             async with wrapper.writer_maybe_transaction() as connection:
                 committed = await ops_table.newest_number(connection)
-                if self._settling is None:
+                if self._applying is None:
                     self._apply_up_to(committed)
 
     # What the writer sees.

@@ -64,8 +64,8 @@ def names_of(confirms: bytes) -> bytes:
 class CoinLog:
     """The coin log in a directory that exists and that nobody else writes to.
 
-    One thread at a time accepts, settles, flushes, rewinds or closes. Any number read beside it,
-    each call in one state, and get UnverifiedError where settle() has to come first. After an error
+    One thread at a time accepts, verifies, flushes, rewinds or closes. Any number read beside it,
+    each call in one state, and get UnverifiedError where verify_spends() has to come first. After an error
     in a write, only close(abandon=True) is left.
 
     keys: whether coins are found by puzzle hash and parent, too; where it was otherwise, what is
@@ -90,8 +90,8 @@ class CoinLog:
         progress: Progress | None = None,
     ) -> None:
         self.path = path
-        self.is_settled = True
-        """Whether settle() has nothing to do; for the one who writes."""
+        self.is_verified = True
+        """Whether verify_spends() has nothing to do; for the one who writes."""
         self._native = _engine.load()
         self._ended = Ended(self._native.lib.cdb_coin_log_end)
         ffi = self._native.ffi
@@ -153,11 +153,11 @@ class CoinLog:
         """Add blocks. None when all were; else the one that breaks a rule.
 
         The blocks before that one were accepted, and of it and those after it nothing was.
-        trusting: it may be one of an earlier call, and settle() may refuse one that was accepted.
+        trusting: it may be one of an earlier call, and verify_spends() may refuse one that was accepted.
         """
         accepted = self._native.ffi.new("size_t *")
         packed = native_blocks(self._native.ffi, blocks)
-        self.is_settled = self.is_settled and not trusting
+        self.is_verified = self.is_verified and not trusting
         log = self._open_handle()
         try:
             _engine.call(self.path, "accept", log, packed.pointer, trusting, accepted)
@@ -166,28 +166,28 @@ class CoinLog:
         place = int(accepted[0])
         return None if place == len(blocks) else blocks.part(place, place + 1)
 
-    def settle(self) -> PackedBlocks | None:
+    def verify_spends(self) -> PackedBlocks | None:
         """Verify what was accepted trusting, as has to be done before anything is read.
 
         Returns the first block that breaks a rule; it and those after it are gone.
         """
         try:
-            _engine.call(self.path, "settle", self._open_handle())
+            _engine.call(self.path, "verify_spends", self._open_handle())
         except TakenBackError:
             return self._taken_back()
         finally:
-            self.is_settled = True
+            self.is_verified = True
         return None
 
     def verify(self) -> None:
-        """Do the same for one who reads: the next accept() or settle() tells of the block."""
+        """Do the same for one who reads: the next accept() or verify_spends() tells of the block."""
         _engine.call(self.path, "verify", self._open_handle())
 
-    def await_settled(self, most_milliseconds: int) -> bool:
+    def await_verified(self, most_milliseconds: int) -> bool:
         """Wait for the one who writes to verify, for so long at most. Whether anybody writes."""
         is_writing = self._native.ffi.new("int32_t *")
         log = self._open_handle()
-        _engine.call(self.path, "await_settled", log, most_milliseconds, is_writing)
+        _engine.call(self.path, "await_verified", log, most_milliseconds, is_writing)
         return bool(is_writing[0])
 
     def flush(self) -> None:

@@ -153,7 +153,7 @@ class CoinLogSchema(PackedHistory):
         """See Schema."""
         packed = _packed(with_plain_fields(block_spend_info))
         if packed is None:
-            self._settle()
+            self._verify_spends()
             raise self._refusal_of(block_spend_info)
         self._accept(packed, trusting=False)
 
@@ -172,7 +172,7 @@ class CoinLogSchema(PackedHistory):
     @reading
     def flush(self) -> None:
         """See Schema."""
-        self._settle()
+        self._verify_spends()
         if not self.read_only:
             with self.guard.write():
                 self._log.flush()
@@ -206,7 +206,7 @@ class CoinLogSchema(PackedHistory):
     def rewind_to_block_index(self, block_index: int) -> None:
         """See Schema."""
         block_index = checked_index(block_index)
-        self._settle()
+        self._verify_spends()
         with self.guard.write(), self._rewinding(block_index):
             self._log.rewind(block_index)
 
@@ -258,7 +258,7 @@ class CoinLogSchema(PackedHistory):
             stack.callback(self._home.close)
             stack.callback(self._end_log)
             if not self.guard.closed and not self.guard.failed:
-                self._settle()
+                self._verify_spends()
 
     def _end_log(self) -> None:
         self.guard.closed = True
@@ -305,11 +305,11 @@ class CoinLogSchema(PackedHistory):
             self._owe_refusal(self._log.accept(blocks, trusting=trusting))
         self._tell_owed()
 
-    def _settle(self) -> None:
+    def _verify_spends(self) -> None:
         """Verify what accept_packed has put off. Raises the refusal that the writer is owed."""
-        if not self._log.is_settled:
+        if not self._log.is_verified:
             with self.guard.write():
-                self._owe_refusal(self._log.settle())
+                self._owe_refusal(self._log.verify_spends())
         self._tell_owed()
 
     def _read(self, read: Callable[P, T], *arguments: P.args, **options: P.kwargs) -> T:
@@ -317,10 +317,10 @@ class CoinLogSchema(PackedHistory):
 
         The writer's own thread is told of a refusal; to others the block is gone.
         """
-        has_more_to_tell = self._owed is not None or not self._log.is_settled
+        has_more_to_tell = self._owed is not None or not self._log.is_verified
         if has_more_to_tell and self._writer is getattr(_here, "writer", None):
             with self.mutex:
-                self._settle()
+                self._verify_spends()
         return self._read_verified(read, *arguments, **options)
 
     def _read_verified(self, read: Callable[P, T], *arguments: P.args, **options: P.kwargs) -> T:
@@ -330,7 +330,7 @@ class CoinLogSchema(PackedHistory):
                 return read(*arguments, **options)
             except UnverifiedError:
                 # Who writes verifies it at the end of the call; where nobody does, it is done here.
-                if not self._log.await_settled(_WAIT_MILLISECONDS):
+                if not self._log.await_verified(_WAIT_MILLISECONDS):
                     with self.mutex:
                         self._log.verify()
 

@@ -8,14 +8,14 @@
  * Conventions
  *
  * - A name is 32 bytes. Names that come with blocks are taken on trust.
- * - Calls that can fail are as cdb_error.h says. CDB_UNVERIFIED: settle, or await that, and ask
- *   again. CDB_CLOSED and CDB_REWOUND: open it again.
+ * - Calls that can fail are as cdb_error.h says. CDB_UNVERIFIED: verify_spends, or await that, and
+ * ask again. CDB_CLOSED and CDB_REWOUND: open it again.
  * - A write that fails with anything but CDB_TAKEN_BACK leaves the log in doubt: close it and
  *   open it again.
- * - Threads: accept, settle, taken_back, flush, rewind and close write: one of them at a time. The
- *   others are for any number of threads at once, beside the one that writes. Each sees the state
- *   of one moment, with whole blocks, and waits only while a state changes hands: for no sync, no
- *   merge and no other reader. On one reader one call at a time.
+ * - Threads: accept, verify_spends, taken_back, flush, rewind and close write: one of them at a
+ * time. The others are for any number of threads at once, beside the one that writes. Each sees the
+ * state of one moment, with whole blocks, and waits only while a state changes hands: for no sync,
+ * no merge and no other reader. On one reader one call at a time.
  * - No call keeps a pointer that it was given.
  *
  * Limits, each checked: 2^32 - 1 coins, a block index below 2^32, 2^32 - 1 bytes a record
@@ -110,16 +110,16 @@ cdb_status cdb_coin_log_accept(cdb_coin_log *log, const cdb_blocks *blocks, int3
 
 /* Verify what was accepted trusting. After this, and until such blocks are accepted again, no other
    call fails with CDB_TAKEN_BACK. */
-cdb_status cdb_coin_log_settle(cdb_coin_log *log, cdb_error *error);
+cdb_status cdb_coin_log_verify_spends(cdb_coin_log *log, cdb_error *error);
 
 /* The same for one who reads, where nobody writes: that a block is refused is told by the next
-   accept or settle. */
+   accept or verify_spends. */
 cdb_status cdb_coin_log_verify(cdb_coin_log *log, cdb_error *error);
 
 /* Set *is_writing to whether a writing call is under way; if so, wait until it has verified what
    was accepted, which it does at its end then, or has ended, or for so long. */
-cdb_status cdb_coin_log_await_settled(cdb_coin_log *log, uint32_t most_milliseconds,
-                                      int32_t *is_writing, cdb_error *error);
+cdb_status cdb_coin_log_await_verified(cdb_coin_log *log, uint32_t most_milliseconds,
+                                       int32_t *is_writing, cdb_error *error);
 
 /* After CDB_TAKEN_BACK, once: a reader of just the block that was refused. */
 cdb_status cdb_coin_log_taken_back(cdb_coin_log *log, cdb_coin_log_reader **reader,

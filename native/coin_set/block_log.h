@@ -7,8 +7,8 @@
 #pragma once
 
 #include "cdb_coin_set_api.h"
-#include "ordered_kv.h"
-#include "with_confirms.h"
+#include "ordered_kv/ordered_kv.h"
+#include "layouts/with_confirms.h"
 
 #include <algorithm>
 #include <array>

@@ -1,7 +1,7 @@
 #include "history.h"
 
 #include "common/coin_name.h"
-#include "spaces.h"
+#include "layouts/spaces.h"
 
 #include <algorithm>
 #include <numeric>

@@ -1,7 +1,7 @@
 #include "keys.h"
 
 #include "common/reward_parents.h"
-#include "sorted_names.h"
+#include "layouts/sorted_names.h"
 
 #include <algorithm>
 

@@ -14,7 +14,7 @@
 
 #include "common/block_rules.h"
 #include "common/name_bits.h"
-#include "ordered_kv.h"
+#include "ordered_kv/ordered_kv.h"
 
 #include <array>
 

@@ -9,7 +9,7 @@
 #pragma once
 
 #include "common/parents.h"
-#include "ordered_kv.h"
+#include "ordered_kv/ordered_kv.h"
 
 #include <array>
 

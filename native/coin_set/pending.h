@@ -5,9 +5,9 @@
 #include "block_log.h"
 #include "cdb_coin_set_api.h"
 #include "common/parents.h"
-#include "pending_coin.h"
+#include "layouts/pending_coin.h"
 #include "pending_keys.h"
-#include "with_confirms.h"
+#include "layouts/with_confirms.h"
 
 #include <cstring>
 #include <memory>

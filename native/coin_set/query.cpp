@@ -3,7 +3,7 @@
 #include "common/coin_name.h"
 #include "common/distinct_names.h"
 #include "common/reward_parents.h"
-#include "spaces.h"
+#include "layouts/spaces.h"
 
 #include <algorithm>
 

@@ -3,7 +3,7 @@
 #include "common/beside.h"
 #include "layouts/table.h"
 #include "marks.h"
-#include "spaces.h"
+#include "layouts/spaces.h"
 
 #include <algorithm>
 #include <future>

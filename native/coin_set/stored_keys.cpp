@@ -2,7 +2,7 @@
 
 #include "common/coin_name.h"
 #include "marks.h"
-#include "spaces.h"
+#include "layouts/spaces.h"
 
 #include <algorithm>
 #include <deque>

@@ -1,6 +1,6 @@
 #include "view.h"
 
-#include "spaces.h"
+#include "layouts/spaces.h"
 
 #include <algorithm>
 

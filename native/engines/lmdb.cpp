@@ -1,13 +1,14 @@
 // The functions of cdb_ordered_kv.h over LMDB: a space is a named database of one file.
 //
 // LMDB's own lock file is for the threads of the one process that writes. Other openings are read
-// only: each reads one transaction as long as it lives, and lmdb/kept.h sees to it that it can.
+// only: each reads one transaction as long as it lives, and lmdb/reader_pages.h sees to it that it
+// can.
 
 #include "cdb_ordered_kv.h"
 
 #include "common/lost_pages.h"
 #include "lmdb/common.h"
-#include "lmdb/kept.h"
+#include "lmdb/reader_pages.h"
 #include "lmdb/lock_file.h"
 #include "lmdb/map.h"
 #include "packed.h"
@@ -173,7 +174,7 @@ struct okv {
   size_t map_bytes_ = 0;  // 0: it is lost
   cdb::lmdb::Environment env_;
   std::optional<cdb::GuardedMapping> mapping_;  // goes first, for the environment unmaps it
-  std::optional<cdb::lmdb::Kept> kept_;
+  std::optional<cdb::lmdb::ReaderPages> reader_pages_;
   std::shared_ptr<MDB_txn> opened_;  // of a reader, which sees nothing else
   std::vector<MDB_dbi> spaces_;
   std::shared_mutex map_mutex_;
@@ -272,7 +273,7 @@ void okv::open_to_write(const okv_options &wanted) {
   open_file(wanted, is_synced_ ? 0 : MDB_NOMETASYNC);
   int n_stale;
   check(mdb_reader_check(env_.get(), &n_stale));
-  kept_.emplace(env_, path_);
+  reader_pages_.emplace(env_, path_);
   make_durable();
   Transaction opening = begin(env_, wanted.n_late_spaces > 0 ? 0 : MDB_RDONLY);
   open_spaces(opening.get(), wanted);
@@ -443,7 +444,7 @@ void okv::write(okv_durability durability, Fill fill) {
     }
   }
   if (durability == OKV_POWER && !is_synced_) checkpoint();
-  kept_->renew_if_nobody_reads();
+  reader_pages_->renew_if_nobody_reads();
 }
 
 void okv::commit(const okv_op *ops, const okv_items &keys, const okv_items &values,
@@ -477,13 +478,13 @@ void okv::grow() {
                   "end all iterations, allow the process more addresses (ulimit -v), and open it"
                   " again");
   while (n_views_ > 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  kept_->stop();
+  reader_pages_->stop();
   mapping_.reset();
   map_bytes_ = 0;
   check(mdb_env_set_mapsize(env_.get(), n_bytes));
   map_bytes_ = n_bytes;
   guard_map();
-  kept_->begin_again();
+  reader_pages_->begin_again();
 }
 
 // LMDB has no checksums; the coin set holds its own against all values.

@@ -11,7 +11,7 @@
 #include "rocksdb/mapped_tables.h"
 #include "rocksdb/table_starts.h"
 #include "rocksdb/threads.h"
-#include "rocksdb/turns.h"
+#include "rocksdb/manifest_lock.h"
 
 #include <rocksdb/cache.h>
 #include <rocksdb/filter_policy.h>
@@ -364,8 +364,8 @@ Status okv::allow_for_late() {
 
 Status okv::open_families() {
   rocksdb::DB *db = nullptr;
-  std::unique_ptr<Turn> turn;
-  if (is_read_only_) turn = std::make_unique<Turn>(path_, LOCK_SH);
+  std::unique_ptr<ManifestLock> lock;
+  if (is_read_only_) lock = std::make_unique<ManifestLock>(path_, LOCK_SH);
   const std::string manifest = is_read_only_ ? manifest_state() : "";
   if (const Status status = allow_for_late(); !status.ok()) return status;
   const Status status =

@@ -121,11 +121,11 @@ class Session {
     }
     is_ok(status, &error);
     if (accepted < packed.indices.size()) return accepted;
-    return is_trusting ? settle(packed) : std::nullopt;
+    return is_trusting ? verify_spends(packed) : std::nullopt;
   }
 
   // Returns the block that is refused only now. It may be killed instead: then opening refuses it.
-  std::optional<uint64_t> settle(const Packed &packed) {
+  std::optional<uint64_t> verify_spends(const Packed &packed) {
     if (input_.below(8) == 0) {
       end_reading();
       reopen_after_kill();
@@ -136,7 +136,8 @@ class Session {
       return static_cast<uint64_t>(above - packed.indices.begin());
     }
     cdb_error error{};
-    if (is_ok(cdb_coin_log_settle(log_, &error), &error, CDB_TAKEN_BACK)) return std::nullopt;
+    if (is_ok(cdb_coin_log_verify_spends(log_, &error), &error, CDB_TAKEN_BACK))
+      return std::nullopt;
     return taken_back(packed);
   }
 
@@ -150,7 +151,7 @@ class Session {
     cdb_coin_log_end(reader);
     require(blocks.size() == 1, "one block is refused");
     const auto place = std::find(packed.indices.begin(), packed.indices.end(), blocks[0].index);
-    require(place != packed.indices.end(), "it is of this call, as those before were settled");
+    require(place != packed.indices.end(), "it is of this call, as those before were verified");
     return static_cast<uint64_t>(place - packed.indices.begin());
   }
 

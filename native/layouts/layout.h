@@ -5,10 +5,10 @@
 // does not count. (-1: as of no block; nothing counts.)
 #pragma once
 
-#include "coin_set/ordered_kv.h"
-#include "coin_set/pending_coin.h"
-#include "coin_set/spaces.h"
-#include "coin_set/with_confirms.h"
+#include "ordered_kv/ordered_kv.h"
+#include "layouts/pending_coin.h"
+#include "layouts/spaces.h"
+#include "layouts/with_confirms.h"
 #include "common/packed_blocks.h"
 
 #include <memory>

@@ -1,7 +1,7 @@
 // What layouts share: coins, names and values in the order of keys.
 #pragma once
 
-#include "coin_set/sorted_names.h"
+#include "layouts/sorted_names.h"
 #include "layout.h"
 #include "payload.h"
 

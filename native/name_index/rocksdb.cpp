@@ -17,7 +17,7 @@
 #include "rocksdb/files.h"
 #include "rocksdb/held_directory.h"
 #include "rocksdb/threads.h"
-#include "rocksdb/turns.h"
+#include "rocksdb/manifest_lock.h"
 
 #include <rocksdb/cache.h>
 #include <rocksdb/db.h>
@@ -186,11 +186,11 @@ Status cdb_engine::open(const std::string &given, const cdb_options &wanted, cdb
   if (opened->read_only_ && options.env->FileExists(path + "/CURRENT").IsNotFound())
     return Status::NotFound("it has no file CURRENT");
   rocksdb::DB *db = nullptr;
-  std::unique_ptr<Turn> turn;
-  if (opened->read_only_) turn = std::make_unique<Turn>(path, LOCK_SH);
+  std::unique_ptr<ManifestLock> lock;
+  if (opened->read_only_) lock = std::make_unique<ManifestLock>(path, LOCK_SH);
   Status status = opened->read_only_ ? rocksdb::DB::OpenForReadOnly(options, path, &db)
                                      : rocksdb::DB::Open(options, path, &db);
-  turn.reset();
+  lock.reset();
   opened->db_.reset(db);
   // Another comparator, or options of a RocksDB that we do not know.
   if (status.IsInvalidArgument() || status.IsNotSupported()) throw foreign(status.ToString());

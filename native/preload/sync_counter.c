@@ -18,14 +18,13 @@ _Atomic unsigned long cdb_sync_calls[KINDS];
 
 /* A function of the C library that counts before it goes on to the next of its name. That one is
    looked up each time: any of these calls takes longer. */
-#define COUNTED(KIND, NAME, PARAMETERS, ARGUMENTS)                                \
-    int NAME PARAMETERS                                                           \
-    {                                                                             \
-        int(*next) PARAMETERS;                                                    \
-        atomic_fetch_add_explicit(&cdb_sync_calls[KIND], 1, memory_order_relaxed); \
-        *(void **)&next = dlsym(RTLD_NEXT, #NAME);                                \
-        return next ARGUMENTS;                                                    \
-    }
+#define COUNTED(KIND, NAME, PARAMETERS, ARGUMENTS)                             \
+  int NAME PARAMETERS {                                                        \
+    int(*next) PARAMETERS;                                                     \
+    atomic_fetch_add_explicit(&cdb_sync_calls[KIND], 1, memory_order_relaxed); \
+    *(void **)&next = dlsym(RTLD_NEXT, #NAME);                                 \
+    return next ARGUMENTS;                                                     \
+  }
 
 COUNTED(FSYNC, fsync, (int file), (file))
 COUNTED(FDATASYNC, fdatasync, (int file), (file))

@@ -8,10 +8,11 @@
 // a
 //   manifest once a read has failed.
 //
-// And a manifest changes only while nobody opens the database for reading (rocksdb_turns.h).
+// And a manifest changes only while nobody opens the database for reading
+// (rocksdb/manifest_lock.h).
 #pragma once
 
-#include "turns.h"
+#include "manifest_lock.h"
 
 #include <rocksdb/file_system.h>
 #include <sys/stat.h>
@@ -69,14 +70,14 @@ class WatchedManifest : public rocksdb::FSWritableFileOwnerWrapper {
   rocksdb::IOStatus Append(const rocksdb::Slice &data, const rocksdb::IOOptions &options,
                            rocksdb::IODebugContext *debug) override {
     if (failures_->of_read) return refused();
-    const Turn turn(directory_, LOCK_EX);
+    const ManifestLock lock(directory_, LOCK_EX);
     return rocksdb::FSWritableFileOwnerWrapper::Append(data, options, debug);
   }
   rocksdb::IOStatus Append(const rocksdb::Slice &data, const rocksdb::IOOptions &options,
                            const rocksdb::DataVerificationInfo &verification,
                            rocksdb::IODebugContext *debug) override {
     if (failures_->of_read) return refused();
-    const Turn turn(directory_, LOCK_EX);
+    const ManifestLock lock(directory_, LOCK_EX);
     return rocksdb::FSWritableFileOwnerWrapper::Append(data, options, verification, debug);
   }
   rocksdb::IOStatus Sync(const rocksdb::IOOptions &options,

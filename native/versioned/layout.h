@@ -5,7 +5,7 @@
 
 #include "layouts/options.h"
 
-#include "coin_set/ordered_kv.h"
+#include "ordered_kv/ordered_kv.h"
 #include "common/bytes.h"
 
 #include <memory>

@@ -4,7 +4,7 @@
 
 #include "cdb_versioned_api.h"
 
-#include "coin_set/ordered_kv.h"
+#include "ordered_kv/ordered_kv.h"
 
 #include <vector>
 

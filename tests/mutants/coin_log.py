@@ -10,7 +10,7 @@ _BOTH = ("coin_log", "rocks_kv")
 BLIND = (
     Mutant(
         "log-not-synced",
-        "native/coin_log/log.cpp",
+        "native/coin_log/log/log.cpp",
         "file_.sync();",
         "",
         6,
@@ -20,7 +20,7 @@ BLIND = (
     ),
     Mutant(
         "acked-before-log",
-        "native/coin_log/store.cpp",
+        "native/coin_log/store/store.cpp",
         "state_.log.sync();",
         "acked_.set(state_.log.end(), epoch_), state_.log.sync();",
         6,
@@ -30,7 +30,7 @@ BLIND = (
     ),
     Mutant(
         "fdatasync-error-swallowed",
-        "native/coin_log/file.cpp",
+        "native/coin_log/format/file.cpp",
         "if (::fdatasync(descriptor_) != 0) throw_errno(name_, errno);",
         "static_cast<void>(::fdatasync(descriptor_));",
         6,
@@ -40,7 +40,7 @@ BLIND = (
     ),
     Mutant(
         "manifest-not-synced",
-        "native/coin_log/file.cpp",
+        "native/coin_log/format/file.cpp",
         "file.sync();",
         "",
         6,
@@ -50,7 +50,7 @@ BLIND = (
     ),
     Mutant(
         "run-not-synced",
-        "native/coin_log/run.cpp",
+        "native/coin_log/index/run.cpp",
         "file_.sync();",
         "",
         6,
@@ -60,7 +60,7 @@ BLIND = (
     ),
     Mutant(
         "history-not-synced",
-        "native/coin_log/history.cpp",
+        "native/coin_log/format/history.cpp",
         "file.sync();",
         "",
         6,
@@ -70,7 +70,7 @@ BLIND = (
     ),
     Mutant(
         "found-is-not-written-again",
-        "native/coin_log/recovery.cpp",
+        "native/coin_log/store/recovery.cpp",
         "if (!store_.is_read_only()) state_.log.write_again(std::max(offset, acknowledged()), end);",
         "",
         6,
@@ -80,7 +80,7 @@ BLIND = (
     ),
     Mutant(
         "torn-tail-not-cut",
-        "native/coin_log/recovery.cpp",
+        "native/coin_log/store/recovery.cpp",
         "if (!store_.is_read_only()) state_.log.erase_tail();",
         "",
         6,
@@ -90,7 +90,7 @@ BLIND = (
     ),
     Mutant(
         "acknowledged-end-not-compared",
-        "native/coin_log/recovery.cpp",
+        "native/coin_log/store/recovery.cpp",
         "if (end < acked || (end < file_bytes && is_acknowledged_behind(end, file_bytes))) {",
         "if (static_cast<void>(acked), end < file_bytes && is_acknowledged_behind(end, file_bytes)) {",
         11,
@@ -100,7 +100,7 @@ BLIND = (
     ),
     Mutant(
         "record-checksum-not-compared",
-        "native/coin_log/record.cpp",
+        "native/coin_log/format/record.cpp",
         "header.checksum == checksum(bytes + 8, header.length - 8, seed);",
         "header.checksum != seed;",
         11,
@@ -110,7 +110,7 @@ BLIND = (
     ),
     Mutant(
         "run-checksum-not-compared",
-        "native/coin_log/run.cpp",
+        "native/coin_log/index/run.cpp",
         "checksum(run.data() + kHeadBytes, run.size() - kHeadBytes, name.number);",
         "load<uint64_t>(run.data() + 32 + 0 * name.number);",
         11,
@@ -120,7 +120,7 @@ BLIND = (
     ),
     Mutant(
         "rewind-keeps-block-hints",
-        "native/coin_log/state.cpp",
+        "native/coin_log/state/state.cpp",
         "block_hints.resize((size_t{row_count} + 63) / 64);",
         "",
         9,
@@ -130,7 +130,7 @@ BLIND = (
     ),
     Mutant(
         "rewind-half-unspends-covered",
-        "native/coin_log/checkpoints.cpp",
+        "native/coin_log/store/checkpoints.cpp",
         "while (block < manifest_.covered_blocks) uncover_section(state);",
         "while (block + 1 < manifest_.covered_blocks) uncover_section(state);",
         9,
@@ -140,7 +140,7 @@ BLIND = (
     ),
     Mutant(
         "rewind-taken-up-by-half",
-        "native/coin_log/opening.cpp",
+        "native/coin_log/store/opening.cpp",
         "if (is_of_before || manifest().covered_bytes > rewind.offset)",
         "if (is_of_before)",
         9,
@@ -150,7 +150,7 @@ BLIND = (
     ),
     Mutant(
         "readers-not-preserved",
-        "native/coin_log/readers.cpp",
+        "native/coin_log/store/readers.cpp",
         "for (Reader *reader : readers_) reader->keep(copy, offset);",
         "",
         8,
@@ -190,7 +190,7 @@ BLIND = (
     ),
     Mutant(
         "rewards-forgotten-by-checkpoint",
-        "native/coin_log/checkpoints.cpp",
+        "native/coin_log/store/checkpoints.cpp",
         "manifest_.rewards = parents.rewards();",
         "",
         3,
@@ -200,7 +200,7 @@ BLIND = (
     ),
     Mutant(
         "merge-loses-newest-row",
-        "native/coin_log/seal.cpp",
+        "native/coin_log/index/seal.cpp",
         "if (row < rows_) items->push_back(shape_.entry_behind(slice_bits, run_bits, row));",
         "if (row + 1 < rows_) items->push_back(shape_.entry_behind(slice_bits, run_bits, row));",
         7,
@@ -210,7 +210,7 @@ BLIND = (
     ),
     Mutant(
         "seek-behind-row-0",
-        "native/coin_log/run.cpp",
+        "native/coin_log/index/run.cpp",
         "if (entry(middle) < wanted)",
         "if (entry(middle) <= wanted)",
         7,
@@ -220,7 +220,7 @@ BLIND = (
     ),
     Mutant(
         "refusal-hides-neighbours",
-        "native/coin_log/memtable.cpp",
+        "native/coin_log/index/memtable.cpp",
         "if (home(slots_[place].bits()) > gap) continue;",
         "if (home(slots_[place].bits()) >= gap) continue;",
         4,
@@ -230,7 +230,7 @@ BLIND = (
     ),
     Mutant(
         "index-is-believed",
-        "native/coin_log/state.cpp",
+        "native/coin_log/state/state.cpp",
         "if (has_name(views[i], names + queries[i] * kNameBytes))",
         "if (queries[i] < n)",
         7,
@@ -240,7 +240,7 @@ BLIND = (
     ),
     Mutant(
         "lost-acked-forgiven",
-        "native/coin_log/opening.cpp",
+        "native/coin_log/store/opening.cpp",
         "check_acked();",
         "",
         11,
@@ -250,7 +250,7 @@ BLIND = (
     ),
     Mutant(
         "last-covered-not-checked",
-        "native/coin_log/opening.cpp",
+        "native/coin_log/store/opening.cpp",
         "check_last_covered();",
         "",
         11,
@@ -260,7 +260,7 @@ BLIND = (
     ),
     Mutant(
         "log-follows-links",
-        "native/coin_log/file.cpp",
+        "native/coin_log/format/file.cpp",
         "return O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_CREAT | (mode == Open::kReplace ? O_TRUNC : 0);",
         "return O_RDWR | O_CLOEXEC | O_CREAT | (mode == Open::kReplace ? O_TRUNC : 0);",
         16,
@@ -270,7 +270,7 @@ BLIND = (
     ),
     Mutant(
         "bulk-spends-twice",
-        "native/coin_log/verify.cpp",
+        "native/coin_log/store/verify.cpp",
         "if (row == kNoRow || (state_.spent[row] != 0 && state_.spent[row] <= index)) return block;",
         "if (row == kNoRow) return block;",
         2,
@@ -280,7 +280,7 @@ BLIND = (
     ),
     Mutant(
         "wrong-claim-stays-spent",
-        "native/coin_log/verify.cpp",
+        "native/coin_log/store/verify.cpp",
         "for (const Claim &claim : wrong) state_.spent.set(claim.row, 0);",
         "",
         15,
@@ -303,7 +303,7 @@ BLIND = (
 SEEN = (
     Mutant(
         "rewind-keeps-kinds",
-        "native/coin_log/state.cpp",
+        "native/coin_log/state/state.cpp",
         "kinds.cut(n_blocks);",
         "",
         9,
@@ -312,7 +312,7 @@ SEEN = (
     ),
     Mutant(
         "refusal-keeps-kinds",
-        "native/coin_log/accept.cpp",
+        "native/coin_log/store/accept.cpp",
         "kinds_.cut(state_.blocks.size());",
         "",
         4,
@@ -321,7 +321,7 @@ SEEN = (
     ),
     Mutant(
         "checkpoint-forgets-kinds",
-        "native/coin_log/checkpoints.cpp",
+        "native/coin_log/store/checkpoints.cpp",
         "manifest_.kinds = state.kinds.all();",
         "",
         7,
@@ -330,7 +330,7 @@ SEEN = (
     ),
     Mutant(
         "reader-has-later-kinds",
-        "native/coin_log/reader.cpp",
+        "native/coin_log/store/reader.cpp",
         "kinds_(state.kinds),",
         "kinds_((static_cast<void>(state), RewardKinds())),",
         8,
@@ -339,7 +339,7 @@ SEEN = (
     ),
     Mutant(
         "every-log-has-one-key",
-        "native/coin_log/log.cpp",
+        "native/coin_log/log/log.cpp",
         "store(head.data() + 8, uint64_t{device()} << 32 | device());",
         "store(head.data() + 8, uint64_t{0});",
         11,
@@ -348,7 +348,7 @@ SEEN = (
     ),
     Mutant(
         "large-count-cut-off",
-        "native/coin_log/run.cpp",
+        "native/coin_log/index/run.cpp",
         "if (count == kLargeCount) {",
         "if (count > kLargeCount) {",
         7,
@@ -357,7 +357,7 @@ SEEN = (
     ),
     Mutant(
         "writer-error-swallowed",
-        "native/coin_log/writer.cpp",
+        "native/coin_log/log/writer.cpp",
         "failure_ = failure;",
         "failure_ = nullptr;",
         6,
@@ -366,7 +366,7 @@ SEEN = (
     ),
     Mutant(
         "sync-waits-for-no-writer",
-        "native/coin_log/log.cpp",
+        "native/coin_log/log/log.cpp",
         "settle();",
         "",
         6,
@@ -375,7 +375,7 @@ SEEN = (
     ),
     Mutant(
         "checkpoint-forgets-early-children",
-        "native/coin_log/checkpoints.cpp",
+        "native/coin_log/store/checkpoints.cpp",
         "early_rows_from(first_row, parents)};",
         "early_rows_from(first_row | UINT32_MAX, parents)};",
         3,
@@ -384,7 +384,7 @@ SEEN = (
     ),
     Mutant(
         "run-loses-an-entry",
-        "native/coin_log/run.h",
+        "native/coin_log/index/run.h",
         "if (filled_ == kBufferBytes) write_buffer();",
         "if (filled_ == kBufferBytes) filled_ -= kEntryBytes, --count_, write_buffer();",
         7,
@@ -393,7 +393,7 @@ SEEN = (
     ),
     Mutant(
         "spend-of-a-later-block",
-        "native/coin_log/accept.cpp",
+        "native/coin_log/store/accept.cpp",
         "} else if (row < limit) {",
         "} else {",
         15,
@@ -402,7 +402,7 @@ SEEN = (
     ),
     Mutant(
         "claims-are-never-verified",
-        "native/coin_log/verify.cpp",
+        "native/coin_log/store/verify.cpp",
         "if (!state_.has_name(views[i], claims[done + i].name)) wrong.push_back(claims[done + i]);",
         "if (views[i].parent == nullptr) wrong.push_back(claims[done + i]);",
         15,
@@ -411,7 +411,7 @@ SEEN = (
     ),
     Mutant(
         "opening-raises-a-late-refusal",
-        "native/coin_log/recovery.cpp",
+        "native/coin_log/store/recovery.cpp",
         "if (failure.status() != CDB_TAKEN_BACK) throw;",
         "throw;",
         15,
@@ -420,7 +420,7 @@ SEEN = (
     ),
     Mutant(
         "before-damage-nothing-is-read",
-        "native/coin_log/recovery.cpp",
+        "native/coin_log/store/recovery.cpp",
         "if (options_.before_damage == 0) throw damaged_at(end);",
         "if (options_.before_damage == 0 || !state_.blocks.empty()) throw damaged_at(end);",
         0,
@@ -429,7 +429,7 @@ SEEN = (
     ),
     Mutant(
         "before-damage-derived-is-believed",
-        "native/coin_log/opening.cpp",
+        "native/coin_log/store/opening.cpp",
         "if (options.before_damage != 0) manifest.uncover();",
         "",
         0,
@@ -438,7 +438,7 @@ SEEN = (
     ),
     Mutant(
         "new-log-has-no-durable-name",
-        "native/coin_log/file.cpp",
+        "native/coin_log/format/file.cpp",
         "sync_directory(directory, folder);",
         "",
         6,
@@ -447,7 +447,7 @@ SEEN = (
     ),
     Mutant(
         "rewind-not-told-to-acked",
-        "native/coin_log/rewind.cpp",
+        "native/coin_log/store/rewind.cpp",
         "acked_.set(rewind.offset, epoch_);",
         "",
         9,
@@ -456,7 +456,7 @@ SEEN = (
     ),
     Mutant(
         "record-checked-each-time",
-        "native/coin_log/state.cpp",
+        "native/coin_log/state/state.cpp",
         "if (checked_records.has(block)) return;",
         "",
         0,
@@ -474,7 +474,7 @@ SEEN = (
     ),
     Mutant(
         "manifest-checksum-not-compared",
-        "native/coin_log/manifest.cpp",
+        "native/coin_log/store/manifest.cpp",
         "load<uint64_t>(from) != checksum(from + 8, bytes.size() - 8, 0) ||",
         "",
         11,
@@ -483,7 +483,7 @@ SEEN = (
     ),
     Mutant(
         "history-checksum-not-compared",
-        "native/coin_log/history.cpp",
+        "native/coin_log/format/history.cpp",
         "if (length > available || load<uint64_t>(from) != checksum(from + 8, length - 8, seed))",
         "if (length > available)",
         11,
@@ -492,7 +492,7 @@ SEEN = (
     ),
     Mutant(
         "found-acked-is-durable",
-        "native/coin_log/acked.cpp",
+        "native/coin_log/log/acked.cpp",
         "if (is_durable_) return;",
         "if (is_durable_ || is_whole()) return;",
         6,
@@ -501,7 +501,7 @@ SEEN = (
     ),
     Mutant(
         "acked-checksum-not-compared",
-        "native/coin_log/acked.cpp",
+        "native/coin_log/log/acked.cpp",
         "if (sequence == 0 || load<uint64_t>(slot + 16) != checksum(slot, 16, 0)) return false;",
         "if (sequence == 0) return false;",
         11,
@@ -510,7 +510,7 @@ SEEN = (
     ),
     Mutant(
         "reader-overlooks-rewind",
-        "native/coin_log/store.cpp",
+        "native/coin_log/store/store.cpp",
         "if (!state_.log.is_in_place()) return;  // it is another one's manifest",
         "return;",
         8,
@@ -519,7 +519,7 @@ SEEN = (
     ),
     Mutant(
         "last-record-is-believed",
-        "native/coin_log/state.cpp",
+        "native/coin_log/state/state.cpp",
         "if (next == log.end()) return header.checksum == last_checksum;",
         "if (next == log.end()) return true;",
         11,
@@ -555,7 +555,7 @@ SEEN = (
     ),
     Mutant(
         "emptied-log-is-new",
-        "native/coin_log/log.cpp",
+        "native/coin_log/log/log.cpp",
         'if (file_.size() == 0) throw corrupt(kLogFile, "it is empty, and a log never is");',
         "",
         11,
@@ -564,7 +564,7 @@ SEEN = (
     ),
     Mutant(
         "history-never-shrinks",
-        "native/coin_log/checkpoints.cpp",
+        "native/coin_log/store/checkpoints.cpp",
         "manifest_.history_bytes = place.offset;",
         "",
         9,
@@ -573,7 +573,7 @@ SEEN = (
     ),
     Mutant(
         "repeated-coin-in-a-pack",
-        "native/coin_log/accept.cpp",
+        "native/coin_log/store/accept.cpp",
         "(is_repeated_ && block + 1 == prepared_);",
         "(is_repeated_ && block == prepared_);",
         3,
@@ -582,7 +582,7 @@ SEEN = (
     ),
     Mutant(
         "damage-is-told-once",
-        "native/coin_log/state.cpp",
+        "native/coin_log/state/state.cpp",
         "if (checked_records.has(block)) return;",
         "if (checked_records.has(block)) return;\n  checked_records.add(block);",
         11,
@@ -591,7 +591,7 @@ SEEN = (
     ),
     Mutant(
         "history-of-another-time",
-        "native/coin_log/opening.cpp",
+        "native/coin_log/store/opening.cpp",
         "if (checkpoints_.history_checksum() != manifest().history_checksum)",
         "if (checkpoints_.history_checksum() == 1)",
         11,
@@ -600,7 +600,7 @@ SEEN = (
     ),
     Mutant(
         "manifest-misses-rewinds",
-        "native/coin_log/opening.cpp",
+        "native/coin_log/store/opening.cpp",
         "const bool is_of_before = acked_.epoch() > manifest().epoch + 1;",
         "const bool is_of_before = false;",
         11,
@@ -609,7 +609,7 @@ SEEN = (
     ),
     Mutant(
         "history-behind-its-end",
-        "native/coin_log/history.cpp",
+        "native/coin_log/format/history.cpp",
         "File(directory, kHistoryFile, Open::kCreate).erase_from(n);",
         "static_cast<void>(n);",
         11,
@@ -618,7 +618,7 @@ SEEN = (
     ),
     Mutant(
         "unverified-is-read",
-        "native/coin_log/database.h",
+        "native/coin_log/store/database.h",
         "if (!store.is_verified())",
         "if (store.is_read_only() && !store.is_verified())",
         15,
@@ -627,7 +627,7 @@ SEEN = (
     ),
     Mutant(
         "spends-of-no-block-are-read",
-        "native/coin_log/state.cpp",
+        "native/coin_log/state/state.cpp",
         "return spent_index <= newest_index() ? spent_index : 0;",
         "return spent_index;",
         14,
@@ -645,7 +645,7 @@ SEEN = (
     ),
     Mutant(
         "children-of-late-rewards-not-found",
-        "native/coin_log/query.cpp",
+        "native/coin_log/state/query.cpp",
         "add(next, parent);",
         "",
         0,
@@ -654,7 +654,7 @@ SEEN = (
     ),
     Mutant(
         "children-of-prompt-rewards-not-found",
-        "native/coin_log/query.cpp",
+        "native/coin_log/state/query.cpp",
         "if (next > 0) add(next - 1, parent);",
         "",
         0,
@@ -663,7 +663,7 @@ SEEN = (
     ),
     Mutant(
         "odd-parent-taken-for-a-reward",
-        "native/coin_log/keys.cpp",
+        "native/coin_log/index/keys.cpp",
         "if (!tells_its_block(parent, before, block_index)) index->insert(parent, 0, 1, place);",
         "if (!is_reward_parent(parent) && before < INT64_MAX) index->insert(parent, 0, 1, place);",
         0,
@@ -672,7 +672,7 @@ SEEN = (
     ),
     Mutant(
         "odd-parents-of-the-last-block",
-        "native/coin_log/keys.cpp",
+        "native/coin_log/index/keys.cpp",
         "for (size_t block = 0; block < blocks.n; ++block) {",
         "for (size_t block = 0; block + 1 < blocks.n; ++block) {",
         0,
@@ -681,7 +681,7 @@ SEEN = (
     ),
     Mutant(
         "hashes-that-share-bits-are-mixed",
-        "native/coin_log/query.cpp",
+        "native/coin_log/state/query.cpp",
         "if (is_by_hash && !is_same_name(view.puzzle_hash, chosen[i].value)) continue;",
         "",
         0,
@@ -690,7 +690,7 @@ SEEN = (
     ),
     Mutant(
         "page-that-ends-within-a-block",
-        "native/coin_log/query.cpp",
+        "native/coin_log/state/query.cpp",
         "while (end < begin + most && group_of(choices_[end]) == group_) ++end;",
         "while (end < begin && group_of(choices_[end]) == group_) ++end;",
         0,
@@ -699,7 +699,7 @@ SEEN = (
     ),
     Mutant(
         "coin-that-is-chosen-twice",
-        "native/coin_log/query.cpp",
+        "native/coin_log/state/query.cpp",
         "if (view.row == last_row_ || view.amount < query_.least_amount) continue;",
         "if (view.amount < query_.least_amount) continue;",
         0,
@@ -708,7 +708,7 @@ SEEN = (
     ),
     Mutant(
         "query-believes-records",
-        "native/coin_log/query.cpp",
+        "native/coin_log/state/query.cpp",
         "state_.check_record(view.block);",
         "",
         0,
@@ -717,7 +717,7 @@ SEEN = (
     ),
     Mutant(
         "spent-range-begins-too-late",
-        "native/coin_log/query.cpp",
+        "native/coin_log/state/query.cpp",
         "if (spent < query_.first_spent || spent > query_.last_spent) return;",
         "if (spent <= query_.first_spent || spent > query_.last_spent) return;",
         0,
@@ -726,7 +726,7 @@ SEEN = (
     ),
     Mutant(
         "changed-from-forgets-spends",
-        "native/coin_log/query.cpp",
+        "native/coin_log/state/query.cpp",
         "if (row < changed_row_ && spent < query_.changed_from) return;",
         "if (row < changed_row_) return;",
         0,
@@ -735,7 +735,7 @@ SEEN = (
     ),
     Mutant(
         "keys-not-in-runs",
-        "native/coin_log/checkpoints.cpp",
+        "native/coin_log/store/checkpoints.cpp",
         "sealing.add(tables.sealing);",
         "if (index == IndexOf::kNames) sealing.add(tables.sealing);",
         0,
@@ -744,7 +744,7 @@ SEEN = (
     ),
     Mutant(
         "derived-without-keys-believed",
-        "native/coin_log/opening.cpp",
+        "native/coin_log/store/opening.cpp",
         "if (has_all_derived_files() && manifest().has_keys == state_.keys.are_on())",
         "if (has_all_derived_files())",
         0,

@@ -131,7 +131,7 @@ BLIND = (
     ),
     Mutant(
         "history-log-state-has-spends-late",
-        "native/coin_log/reader.cpp",
+        "native/coin_log/store/reader.cpp",
         "const bool is_spent = spent != 0 && int64_t{spent} <= height;",
         "const bool is_spent = spent != 0 && int64_t{spent} < height;",
         0,
@@ -141,7 +141,7 @@ BLIND = (
     ),
     Mutant(
         "history-log-lookup-not-masked",
-        "native/coin_log/state.cpp",
+        "native/coin_log/state/state.cpp",
         "if (int64_t{infos[query].spent_index} > height) infos[query].spent_index = 0;",
         "",
         0,
@@ -221,7 +221,7 @@ BLIND = (
     ),
     Mutant(
         "history-kv-snapshot-is-none",
-        "native/coin_set/ordered_kv.cpp",
+        "native/ordered_kv/ordered_kv.cpp",
         "call(okv_view_begin, kv_, &view_);",
         "",
         0,

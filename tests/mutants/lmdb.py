@@ -9,7 +9,7 @@ _KV = ("lmdb_kv",)
 BLIND = (
     Mutant(
         "value-checksum-without-its-key",
-        "native/coin_set/ordered_kv.cpp",
+        "native/ordered_kv/ordered_kv.cpp",
         "const uint64_t seed = checksum(key.bytes, key.n, space);",
         "const uint64_t seed = checksum(key.bytes, 0, space);",
         11,
@@ -134,7 +134,7 @@ SEEN = (
     ),
     Mutant(
         "value-checksum-not-compared",
-        "native/coin_set/ordered_kv.cpp",
+        "native/ordered_kv/ordered_kv.cpp",
         "if (std::memcmp(value.bytes + value.n, sum.data(), sum.size()) != 0) throw damage();",
         "if (sum.empty()) throw damage();",
         11,
@@ -143,7 +143,7 @@ SEEN = (
     ),
     Mutant(
         "damaged-entry-ends-the-blocks",
-        "native/coin_set/ordered_kv.cpp",
+        "native/ordered_kv/ordered_kv.cpp",
         "if (i == first) throw;",
         "",
         11,

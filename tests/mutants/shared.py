@@ -127,7 +127,7 @@ SEEN = (
     ),
     Mutant(
         "lookups-take-no-lock",
-        "native/coin_log/database.h",
+        "native/coin_log/store/database.h",
         "const Reading reading(access_);",
         "",
         14,

@@ -1283,7 +1283,7 @@ def test_what_is_flushed_is_in_the_file_and_not_on_its_way(
 
 def test_what_a_rewind_takes_from_a_reader_is_kept_for_it_however_much_it_is(path: Path) -> None:
     """It is copied in pieces."""
-    copied = native_size("coin_log/readers.cpp", "kCopyBytes")
+    copied = native_size("coin_log/store/readers.cpp", "kCopyBytes")
     coins = [Coin(hash_of("p", n), hash_of("h", n), n) for n in range(3 * copied // 64)]
     blocks = [canonical(BlockSpendInfo(n, 0, [], coins[n::30])) for n in range(30)]
     with CoinLogSchema(path) as schema:

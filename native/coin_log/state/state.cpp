@@ -1,0 +1,262 @@
+// Look-ups: the index gives candidates; each is held against its record, so that what is found is
+// right. Memory is fetched for a group of names at a time, one step after the other.
+#include "coin_log/state/state.h"
+
+#include "coin_log/index/cold_reads.h"
+#include "common/coin_name.h"
+
+#include <algorithm>
+
+namespace cdb::coin_log {
+
+namespace {
+
+constexpr size_t kMostCoinBytes = kNameBytes + 12;  // in a record
+
+// Each thread waits for its own reads.
+thread_local ColdReads cold_reads;
+
+}  // namespace
+
+State::State(const Directory &directory, bool read_only, const NameBits &bits, bool has_keys)
+    : log(directory, read_only), index(bits), keys(bits, has_keys) {}
+
+void State::add_block(const RecordHeader &header, uint64_t offset) {
+  const uint32_t block = static_cast<uint32_t>(blocks.size());
+  blocks.push_back({offset, header.block_index, row_count, header.geometry});
+  row_count += header.geometry.coins;
+  while (64 * block_hints.size() < row_count) block_hints.push_back(block);
+  checked_records.resize(blocks.size());
+  last_checksum = header.checksum;
+}
+
+void State::cut(size_t n_blocks) {
+  const uint64_t offset = offset_of(n_blocks);
+  last_checksum = checksum_before(n_blocks);
+  row_count = first_row_of(n_blocks);
+  blocks.resize(n_blocks);
+  spent.resize(row_count);
+  block_hints.resize((size_t{row_count} + 63) / 64);
+  kinds.cut(n_blocks);
+  keys.cut(extent());
+  checked_records.resize(n_blocks);
+  log.set_end(offset);
+}
+
+uint64_t State::offset_of(size_t block) const {
+  return block < blocks.size() ? blocks[block].offset : log.end();
+}
+
+uint32_t State::first_row_of(size_t block) const {
+  return block < blocks.size() ? blocks[block].first_row : row_count;
+}
+
+uint64_t State::checksum_before(size_t block) const {
+  if (block == blocks.size()) return last_checksum;
+  return block == 0 ? 0 : read_header(log.at(blocks[block - 1].offset)).checksum;
+}
+
+size_t State::block_at(uint64_t offset) const {
+  const auto line =
+      std::lower_bound(blocks.begin(), blocks.end(), offset,
+                       [](const BlockLine &each, uint64_t wanted) { return each.offset < wanted; });
+  return static_cast<size_t>(line - blocks.begin());
+}
+
+size_t State::blocks_up_to(int64_t block_index) const {
+  const auto above = std::upper_bound(
+      blocks.begin(), blocks.end(), block_index,
+      [](int64_t wanted, const BlockLine &line) { return wanted < int64_t{line.index}; });
+  return static_cast<size_t>(above - blocks.begin());
+}
+
+std::pair<uint64_t, uint64_t> State::range(int64_t first_index, int64_t last_index) const {
+  if (first_index > last_index) return {0, 0};
+  const size_t first = first_index < 0 ? 0 : blocks_up_to(first_index - 1);
+  return {offset_of(first), offset_of(blocks_up_to(last_index))};
+}
+
+size_t State::block_of(uint32_t row) const {
+  const size_t hint = row / 64;
+  const size_t likely = block_hints[hint];  // of most rows, where blocks are large
+  if (likely + 1 == blocks.size() || row < blocks[likely + 1].first_row) return likely;
+  const auto first = blocks.begin() + static_cast<ptrdiff_t>(likely);
+  const auto last =
+      hint + 1 < block_hints.size() ? blocks.begin() + block_hints[hint + 1] + 1 : blocks.end();
+  const auto above = std::upper_bound(first, last, row, [](uint32_t wanted, const BlockLine &line) {
+    return wanted < line.first_row;
+  });
+  return static_cast<size_t>(above - blocks.begin()) - 1;
+}
+
+void State::fetch(const uint32_t *rows, size_t n, CoinView *views, bool passing) const {
+  const uint8_t *coins[kFetch] = {}, *parents[kFetch] = {};
+  size_t rewards[kFetch], n_rewards = 0;
+  for (size_t i = 0; i < n; ++i) prefetch(&block_hints[rows[i] / 64]);
+  for (size_t i = 0; i < n; ++i) prefetch(&blocks[block_hints[rows[i] / 64]]);
+  for (size_t i = 0; i < n; ++i) {
+    const size_t block = block_of(rows[i]);
+    const BlockLine &line = blocks[block];
+    const size_t place = rows[i] - line.first_row;
+    coins[i] = log.at(line.offset) + line.geometry.coins_at() + place * line.geometry.coin_bytes();
+    views[i].row = rows[i];
+    views[i].block = static_cast<uint32_t>(block);
+  }
+  prefetch_all(coins, n, kMostCoinBytes);
+  if (!passing && cold_reads.are_likely(n)) cold_reads.announce(coins, n, kMostCoinBytes);
+  for (size_t i = 0; i < n; ++i) {
+    const BlockLine &line = blocks[views[i].block];
+    const Geometry &geometry = line.geometry;
+    const uint8_t *const amount = coins[i] + kNameBytes;
+    const uint64_t parent = load_narrow(amount + geometry.amount_bytes, geometry.parent_bytes);
+    if (parent >= geometry.parents()) throw damaged(views[i].block);
+    views[i].puzzle_hash = coins[i];
+    views[i].amount = load_narrow(amount, geometry.amount_bytes);
+    views[i].parent = parents[i] = log.at(line.offset) + geometry.parent_at(parent);
+    if (parent >= geometry.whole_parents()) rewards[n_rewards++] = i;
+  }
+  prefetch_all(parents, n, kNameBytes);
+  if (!passing && cold_reads.are_likely(n)) cold_reads.announce(parents, n, kNameBytes);
+  for (size_t k = 0; k < n_rewards; ++k) compose_parent(parents[rewards[k]], &views[rewards[k]]);
+}
+
+void State::compose_parent(const uint8_t *from, CoinView *view) const {
+  const BlockLine &line = blocks[view->block];
+  if (!compose_reward(from, line.geometry, line.index, kinds, view->composed))
+    throw damaged(view->block);
+  view->parent = view->composed;
+}
+
+bool State::has_name(const CoinView &view, const uint8_t *name) const {
+  uint8_t computed[kNameBytes];
+  name_coin(view.parent, view.puzzle_hash, view.amount, computed);
+  if (is_same_name(computed, name)) {
+    check_alive(view.block);
+    return true;
+  }
+  // Another coin, which looks the same to the index; or one that has a rewound coin's row; or this
+  // very coin, and damaged.
+  if (!index.looks_the_same(computed, name)) check_record(view.block);
+  return false;
+}
+
+Failure State::damaged(size_t block) const {
+  return corrupt(kLogFile, "damaged in block " + std::to_string(blocks[block].index))
+      .at(blocks[block].offset);
+}
+
+// The index knows names that were rewound: they must not be found in a record that should be gone.
+void State::check_alive(size_t block) const {
+  const uint64_t offset = blocks[block].offset;
+  const bool is_behind_rewind = last_rewind.epoch > 0 && offset >= last_rewind.offset;
+  if (is_behind_rewind && last_rewind.has_removed(read_header(log.at(offset)), offset))
+    throw damaged(block);
+}
+
+// Once: after a rewind a peer can have many names lead to one large record, in as many calls.
+void State::check_record(size_t block) const {
+  if (checked_records.has(block)) return;
+  announce_record(block);
+  const uint64_t offset = blocks[block].offset;
+  const uint8_t *const record = log.at(offset);
+  if (!is_intact(record, offset_of(block + 1) - offset, log.seed(offset)) ||
+      !is_current(block, record))
+    throw damaged(block);
+  checked_records.add(block);
+}
+
+void State::announce_record(size_t block) const {
+  if (!checked_records.has(block)) log.announce(offset_of(block), offset_of(block + 1));
+}
+
+// The record behind it says which one it follows on, unless it is damaged itself.
+bool State::is_current(size_t block, const uint8_t *record) const {
+  const RecordHeader header = read_header(record);
+  const uint64_t next = offset_of(block + 1);
+  if (header.block_index != blocks[block].index || blocks[block].offset + header.length != next)
+    return false;
+  if (next == log.end()) return header.checksum == last_checksum;
+  const uint64_t length = offset_of(block + 2) - next;
+  return read_header(log.at(next)).previous_checksum == header.checksum ||
+         !is_intact(log.at(next), length, log.seed(next));
+}
+
+uint32_t State::find_exactly(const uint8_t *name, uint32_t limit) const {
+  for (const uint32_t row : index.find_all(name)) {
+    if (row >= std::min(limit, row_count)) continue;
+    CoinView view;
+    fetch(&row, 1, &view);
+    if (has_name(view, name)) return row;
+  }
+  return kNoRow;
+}
+
+// A spend of a block that is not there yet is none.
+uint32_t State::spent_index_of(uint32_t row) const {
+  const uint32_t spent_index = spent[row];
+  return spent_index <= newest_index() ? spent_index : 0;
+}
+
+cdb_coin_info State::info_of(const CoinView &view) const {
+  cdb_coin_info info;
+  std::memcpy(info.parent, view.parent, kNameBytes);
+  std::memcpy(info.puzzle_hash, view.puzzle_hash, kNameBytes);
+  info.amount = view.amount;
+  info.confirmed_index = blocks[view.block].index;
+  info.spent_index = spent_index_of(view.row);
+  return info;
+}
+
+// Calls found(query, view) for each name that a coin has.
+template <typename Found>
+void State::visit(const uint8_t *names, size_t n, Found found) const {
+  uint32_t rows[kFetch];
+  size_t queries[kFetch];
+  CoinView views[kFetch];
+  const auto visit_exactly = [&](size_t query) {
+    const uint32_t row = find_exactly(names + query * kNameBytes, row_count);
+    if (row == kNoRow) return;
+    CoinView view;
+    fetch(&row, 1, &view);
+    found(query, view);
+  };
+  for (size_t done = 0; done < n; done += kFetch) {
+    const size_t group = std::min(kFetch, n - done);
+    index.find(names + done * kNameBytes, group, rows);
+    size_t known = 0;
+    for (size_t i = 0; i < group; ++i) {
+      if (rows[i] < row_count) {
+        spent.prefetch_row(rows[i]);
+        queries[known] = done + i;
+        rows[known++] = rows[i];
+      } else if (rows[i] != kNoRow) {
+        visit_exactly(done + i);
+      }
+    }
+    fetch(rows, known, views);
+    for (size_t i = 0; i < known; ++i) {
+      if (has_name(views[i], names + queries[i] * kNameBytes))
+        found(queries[i], views[i]);
+      else
+        visit_exactly(queries[i]);
+    }
+  }
+}
+
+void State::lookup(const uint8_t *names, size_t n, int64_t height, cdb_coin_info *infos,
+                   uint8_t *found) const {
+  std::fill_n(found, n, uint8_t{0});
+  visit(names, n, [&](size_t query, const CoinView &view) {
+    if (int64_t{blocks[view.block].index} > height) return;
+    found[query] = 1;
+    infos[query] = info_of(view);
+    if (int64_t{infos[query].spent_index} > height) infos[query].spent_index = 0;
+  });
+}
+
+void State::find_rows(const uint8_t *names, size_t n, uint32_t *rows) const {
+  std::fill_n(rows, n, kNoRow);
+  visit(names, n, [&](size_t query, const CoinView &view) { rows[query] = view.row; });
+}
+
+}  // namespace cdb::coin_log

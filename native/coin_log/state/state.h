@@ -1,0 +1,142 @@
+// What readers see: the blocks of the log, the coins in them and what is spent.
+//
+// common/access.h says who may touch it when.
+#pragma once
+
+#include "coin_log/cdb_coin_log_api.h"
+#include "common/access.h"
+#include "coin_log/format/failure.h"
+#include "coin_log/format/history.h"
+#include "coin_log/index/index.h"
+#include "coin_log/index/keys.h"
+#include "coin_log/log/log.h"
+#include "coin_log/state/spent_rows.h"
+
+#include <atomic>
+
+namespace cdb::coin_log {
+
+// A coin as its record has it.
+struct CoinView {
+  uint32_t row;
+  uint32_t block;  // number in the block table
+  const uint8_t *parent;
+  const uint8_t *puzzle_hash;
+  uint64_t amount;
+  uint8_t composed[kNameBytes];  // the parent of a reward, which the record has in short
+
+  CoinView() = default;
+  CoinView(const CoinView &) = delete;
+  CoinView &operator=(const CoinView &) = delete;
+};
+
+// Where the last rewind went back to: records there need its epoch.
+struct LastRewind {
+  uint32_t epoch = 0;
+  uint64_t offset = 0;
+
+  bool has_removed(const RecordHeader &header, uint64_t at) const {
+    return at >= offset && header.epoch < epoch;
+  }
+};
+
+// The blocks whose records were held against their checksums since the opening: those to which the
+// index led for another coin, and those of which a query gives coins.
+class CheckedRecords {
+ public:
+  // Any number of readers at once.
+  bool has(size_t block) const { return __atomic_load_n(&are_[block], __ATOMIC_RELAXED) != 0; }
+  void add(size_t block) {
+    __atomic_store_n(&are_[block], uint8_t{1}, __ATOMIC_RELAXED);
+    ++count_;
+  }
+  uint64_t count() const { return count_; }  // so far
+
+  // Have so many blocks. Nobody may read.
+  void resize(size_t blocks) { are_.resize(blocks); }
+
+ private:
+  Bytes are_;  // one each: 1 if it was
+  std::atomic<uint64_t> count_{0};
+};
+
+class State {
+ public:
+  State(const Directory &directory, bool read_only, const NameBits &bits, bool has_keys);
+
+  // As of a height: with what blocks up to it have done. Everything must be verified.
+  void lookup(const uint8_t *names, size_t n, int64_t height, cdb_coin_info *infos,
+              uint8_t *found) const;
+  // The rows of the coins with these names; kNoRow where there is none.
+  void find_rows(const uint8_t *names, size_t n, uint32_t *rows) const;
+  // Of the block that spent the coin; 0: it is unspent.
+  uint32_t spent_index_of(uint32_t row) const;
+
+  // The bytes of the log that hold the blocks with first_index ≤ index ≤ last_index.
+  std::pair<uint64_t, uint64_t> range(int64_t first_index, int64_t last_index) const;
+  // The block whose record begins there.
+  size_t block_at(uint64_t offset) const;
+  // Whether an intact record is the block's, and not what a rewind has taken from its place: a
+  // write may have been lost. record: as the log has it, or a copy.
+  bool is_current(size_t block, const uint8_t *record) const;
+
+  // How many blocks have an index up to this one.
+  size_t blocks_up_to(int64_t block_index) const;
+  // Where the block begins, and its coins; behind the last one, where the next would.
+  uint64_t offset_of(size_t block) const;
+  uint32_t first_row_of(size_t block) const;
+  // Of the record before the block's; 0 for the first one.
+  uint64_t checksum_before(size_t block) const;
+  size_t block_of(uint32_t row) const;
+  Extent extent() const { return {row_count, blocks.size()}; }
+  // 0 while there is no block.
+  uint32_t newest_index() const { return blocks.empty() ? 0 : blocks.back().index; }
+
+  // The coins of rows that the log holds; at most kFetch of them. passing: they follow on those of
+  // the last call, and the log was told to read on.
+  static constexpr size_t kFetch = 256;
+  void fetch(const uint32_t *rows, size_t n, CoinView *views, bool passing = false) const;
+  // Whether it is the coin of this name. Throws when its record is damaged.
+  bool has_name(const CoinView &view, const uint8_t *name) const;
+  // That its record is intact and the one that should be there. Throws when it is not.
+  void check_record(size_t block) const;
+  // It is about to be checked; of several, all are to be announced first.
+  void announce_record(size_t block) const;
+  // The row before limit that has the name, or kNoRow: all candidates are held against it.
+  uint32_t find_exactly(const uint8_t *name, uint32_t limit) const;
+
+  // These change it.
+  void add_block(const RecordHeader &header, uint64_t offset);
+  // Have the log end behind so many blocks. What they alone have spent must be unspent.
+  void cut(size_t n_blocks);
+
+  Log log;
+  Index index;
+  Keys keys;
+  std::vector<BlockLine> blocks;
+  std::vector<uint32_t> block_hints;  // of each 64th row
+  RewardKinds kinds;                  // that the blocks have introduced
+  SpentRows spent;                    // of row_count rows, and more while a block is examined
+  uint32_t row_count = 0;
+  uint64_t last_checksum = 0;
+  LastRewind last_rewind;
+  uint64_t rule_probes = 0;  // that examining blocks has taken so far
+  mutable CheckedRecords checked_records;
+
+ private:
+  template <typename Found>
+  void visit(const uint8_t *names, size_t n, Found found) const;
+  cdb_coin_info info_of(const CoinView &view) const;
+  void compose_parent(const uint8_t *from, CoinView *view) const;
+  void check_alive(size_t block) const;
+  Failure damaged(size_t block) const;
+};
+
+// Calls visit(which, tables) for each index of a state.
+template <typename State, typename Visit>
+void each_index(State &state, Visit visit) {
+  visit(IndexOf::kNames, state.index.tables());
+  for (const KeyKind &kind : kKeyKinds) visit(kind.index, state.keys.of(kind.index).tables());
+}
+
+}  // namespace cdb::coin_log
