@@ -7,9 +7,7 @@ from enum import Enum
 from os import PathLike
 from pathlib import Path
 
-from cdb.chia.log import log_path_of, lost_log
 from cdb.chia.marked_table import MARKED_TABLE
-from cdb.chia.node_database import is_unused
 from cdb.chia.ops_table import OLD_TABLE, OPS_TABLE
 from cdb.chia.service import RUNNING, service_stopped
 from cdb.disk.files import fsync_dir
@@ -85,14 +83,6 @@ def keeper_of(connection: sqlite3.Connection, path: Path) -> Keeper:
         raise WrongDatabaseError(path, problem)
     check_tables(connection, path, TABLES)
     return Keeper.NODE
-
-
-def check_log(connection: sqlite3.Connection, path: Path) -> Path:
-    """The path of the log of a file that has one. Raises WrongDatabaseError where none is there."""
-    log_path = log_path_of(path)
-    if not log_path.exists():
-        raise lost_log(path, is_unused=is_unused(connection))
-    return log_path
 
 
 def _check_names(connection: sqlite3.Connection, path: Path) -> None:
