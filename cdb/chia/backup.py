@@ -31,9 +31,10 @@ from cdb.chia.backup_directory import (
     write_contents,
 )
 from cdb.chia.keeping import rows_kept
-from cdb.chia.log import catch_up, log_path_of, lost_log, root_of
-from cdb.chia.node_database import TABLES, check_in_log, is_unused, operations_of
+from cdb.chia.log import catch_up, log_path_of, root_of
+from cdb.chia.node_database import TABLES, check_in_log, operations_of
 from cdb.chia.operation import Operation, Tip
+from cdb.chia.status import check_log
 from cdb.disk.files import fsync_dir, fsync_file, temporary
 from cdb.disk.home import LOCK_FILE
 from cdb.disk.paths import located
@@ -64,8 +65,7 @@ def back_up(file: str | PathLike[str], directory: str | PathLike[str], bar: Step
     log_path = log_path_of(file)
     with _snapshot(file) as snapshot:
         check_in_log(snapshot.connection, file)
-        if not log_path.is_dir():
-            raise lost_log(file, is_unused=is_unused(snapshot.connection))
+    check_log(file)
     target = located(directory, read_only=False)
     with _work_directory(target) as work:
         check_room(work, "the backup", size_bytes(file) + size_bytes(log_path) + SPARE_BYTES)

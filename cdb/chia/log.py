@@ -19,7 +19,6 @@ from cdb.schemas.protocol import AcceptsPacked, QueriesPacked, ReadsPacked, Sche
 
 _HEAD_BYTES = 24
 RESTORE = "put both back from the same backup, or sync again without both"
-_REVERT = "put it back, or 'cdb migrate --revert' brings chia's own table back, which has them all"
 
 
 class Log(Schema, AcceptsPacked, ReadsPacked, QueriesPacked, Protocol):
@@ -33,12 +32,6 @@ class Log(Schema, AcceptsPacked, ReadsPacked, QueriesPacked, Protocol):
 def log_path_of(file: Path) -> Path:
     """Where the coins of a node's SQLite file are."""
     return file.with_name(file.name + LOG_SUFFIX)
-
-
-def lost_log(file: Path, *, is_unused: bool) -> WrongDatabaseError:
-    """What a file lacks that has no log beside it. is_unused: see ops_table.IS_UNUSED."""
-    problem = f"the coins of {file} are not there"
-    return WrongDatabaseError(log_path_of(file), problem, _REVERT if is_unused else RESTORE)
 
 
 def catch_up(log: Log, path: Path, file: Path | None, rows: list[Operation]) -> None:

@@ -6,7 +6,8 @@ import logging
 import shutil
 import sqlite3
 import tempfile
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -14,7 +15,8 @@ from weakref import WeakValueDictionary, finalize
 
 from cdb.chia import marked_table, ops_table, own_tables
 from cdb.chia.follower import Follower
-from cdb.chia.log import RESTORE, Log, catch_up, log_path_of, lost_log, root_of, sync_wal
+from cdb.chia.log import RESTORE, Log, catch_up, log_path_of, root_of, sync_wal
+from cdb.chia.lost_log import log_needed
 from cdb.chia.marked_table import Marked
 from cdb.chia.operation import Operation
 from cdb.chia.questions import all_marked
@@ -61,13 +63,12 @@ async def follower_of(wrapper: Any, *, interlock: bool) -> Follower:
         if (is_new or interlock) and await ops_table.has_coins(connection):
             problem = "its coins are in chia's own table; 'cdb migrate' moves them"
             raise WrongDatabaseError(file or "memory", problem)
-        if not is_new and not log_path.exists():
-            [(is_unused,)] = await ops_table.fetched(connection, ops_table.IS_UNUSED)
-            raise lost_log(file or Path("memory"), is_unused=bool(is_unused))
-        log = await _in_thread(partial(_log_at, log_path, file))
+        log: Log | None = None
         try:
-            rows = await _rows(connection, log, log_path, file, is_new=is_new)
-            await _in_thread(partial(catch_up, log, log_path, file, rows))
+            async with _log_needed(connection, log_path, file, is_new=is_new):
+                log = await _in_thread(partial(_log_at, log_path, file))
+                rows = await _rows(connection, log, log_path, file, is_new=is_new)
+                await _in_thread(partial(catch_up, log, log_path, file, rows))
             if not await marked_table.is_whole(connection):
                 if not is_new:
                     logger.warning(f"{file}: its table cdb_marked lacks rows; it is made again")
@@ -75,7 +76,8 @@ async def follower_of(wrapper: Any, *, interlock: bool) -> Follower:
             if interlock:
                 await ops_table.mark(connection)
         except BaseException:
-            log.close()
+            if log is not None:
+                log.close()
             _remove(log_path, file)
             raise
     follower = Follower(log, log_path, file, rows)
@@ -123,13 +125,22 @@ async def _rows(
     return await ops_table.create(connection, root_of(log_path))
 
 
+@asynccontextmanager
+async def _log_needed(
+    connection: Any, log_path: Path, file: Path | None, *, is_new: bool
+) -> AsyncIterator[None]:
+    """What opens the log; one that a file with rows needs is not made here."""
+    if is_new:
+        yield
+        return
+    [(is_unused,)] = await ops_table.fetched(connection, ops_table.IS_UNUSED)
+    with log_needed(log_path, file, lambda: bool(is_unused)):
+        yield
+
+
 def _log_at(log_path: Path, file: Path | None) -> Log:
     durability = Durability.NONE if file is None else Durability.POWER
-    try:
-        log: Log = coin_log.INDEXED(log_path, durability=durability)
-    except BaseException:
-        _remove(log_path, file)
-        raise
+    log: Log = coin_log.INDEXED(log_path, durability=durability)
     return log
 
 

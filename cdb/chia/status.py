@@ -5,16 +5,18 @@ running node does between the two.
 """
 
 import sqlite3
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from os import PathLike
 from pathlib import Path
 
 from cdb.chia.backup_directory import size_bytes
 from cdb.chia.keeping import are_kept, rows_kept
-from cdb.chia.log import RESTORE, fitting_effect, log_path_of, lost_log
+from cdb.chia.log import RESTORE, fitting_effect, log_path_of
+from cdb.chia.lost_log import log_needed
 from cdb.chia.node_database import (
     TABLES,
     Coins,
@@ -24,7 +26,7 @@ from cdb.chia.node_database import (
     operations_of,
     peak_of,
 )
-from cdb.chia.operation import Operation
+from cdb.chia.operation import Effect, Operation
 from cdb.disk.paths import located
 from cdb.errors import (
     CdbError,
@@ -57,7 +59,8 @@ class Status:
     """Of one node's database; sizes in bytes, None where nothing is.
 
     log_height: the newest block of the log; next_height: the same once the rows are applied, where
-    they can be. problems: what is wrong, a line each; none where all is well.
+    they can be. log_error: why the log is not that of the file. problems: what is wrong, a line
+    each; none where all is well.
     """
 
     path: Path
@@ -70,6 +73,7 @@ class Status:
     file_bytes: int | None = None
     wal_bytes: int | None = None
     log_bytes: int | None = None
+    log_error: CdbError | None = None
     problems: list[str] = field(default_factory=list)
 
 
@@ -88,14 +92,20 @@ def status_of(file: str | PathLike[str]) -> Status:
         status.log_bytes = size_bytes(log_path)
         status.last_flush = _changed_at(log_path / _ACKED_FILE)
     else:
-        state, _ = _state_of(path)
-        status = Status(path, log_path, state)
-        if state.coins in (Coins.IN_LOG, Coins.LOST):
-            status.problems.append(str(lost_log(path, is_unused=state.is_unused)))
+        status = _look(path, log_path)
+    if status.log_error is not None:
+        status.problems.append(str(status.log_error))
     if status.file.coins is not Coins.IN_LOG:
         status.problems.append(f"{path}: its coins are {status.file.coins.value}")
     status.file_bytes, status.wal_bytes = _size(path), _size(path.with_name(path.name + "-wal"))
     return status
+
+
+def check_log(file: Path) -> None:
+    """Raise what keeps anybody from the log of a file; a node may run. See log_needed()."""
+    error = status_of(file).log_error
+    if error is not None:
+        raise error
 
 
 def versions() -> dict[str, str | None]:
@@ -118,31 +128,46 @@ def _looked(path: Path, log_path: Path) -> Status:
 
 
 def _look(path: Path, log_path: Path) -> Status:
-    try:
-        log = coin_log.INDEXED(log_path, read_only=True)
-    except CdbError as error:
-        state, _ = _state_of(path)
-        return Status(path, log_path, state, problems=[str(error)])
-    with log:
+    with ExitStack() as held:
+        needed = partial(log_needed, log_path, path, partial(_is_unused, path))
+        log, error = None, None
+        try:
+            with needed():
+                log = held.enter_context(coin_log.INDEXED(log_path, read_only=True))
+        except CdbError as found:
+            error = found
         state, rows = _state_of(path)
         status = Status(path, log_path, state)
-        if state.coins is not Coins.IN_LOG:
+        if log is None and state.coins in (Coins.IN_LOG, Coins.LOST):
+            status.log_error = error
+        if log is None or state.coins is not Coins.IN_LOG:
             return status
         try:
-            status.log_height = log.last_block_index
-            effect = fitting_effect(log, log_path, path, rows)
+            with needed():
+                status.log_height = log.last_block_index
+                effect = fitting_effect(log, log_path, path, rows)
         except DatabaseClosedError:
             raise
-        except CdbError as error:
-            status.problems.append(str(error))
+        except CdbError as found:
+            status.log_error = found
             return status
-        newest = effect.blocks[-1].height if effect.blocks else effect.tip.height
-        status.next_height = newest if newest >= 0 else None
-        if state.peak is not None and state.peak.transaction_height != max(newest, 0):
-            peak = f"the newest transaction block is {state.peak.transaction_height}"
-            problem = f"{peak}, and the newest of the coins is {newest}"
-            status.problems.append(str(WrongDatabaseError(path, problem, RESTORE)))
+        _hold_against_peak(status, effect)
         return status
+
+
+def _hold_against_peak(status: Status, effect: Effect) -> None:
+    """Tell where the coins will be, and whether that is where the node is."""
+    newest = effect.blocks[-1].height if effect.blocks else effect.tip.height
+    status.next_height = newest if newest >= 0 else None
+    peak = status.file.peak
+    if peak is not None and peak.transaction_height != max(newest, 0):
+        told = f"the newest transaction block is {peak.transaction_height}"
+        problem = f"{told}, and the newest of the coins is {newest}"
+        status.problems.append(str(WrongDatabaseError(status.path, problem, RESTORE)))
+
+
+def _is_unused(path: Path) -> bool:
+    return _state_of(path)[0].is_unused
 
 
 def _state_of(path: Path) -> tuple[FileState, list[Operation]]:

@@ -2,19 +2,21 @@
 
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 
-from cdb.chia.log import Log, catch_up, tip_up_to
-from cdb.chia.node_database import operations_of
+from cdb.chia.log import Log, catch_up, fitting_effect, log_path_of, tip_up_to
+from cdb.chia.lost_log import log_needed
+from cdb.chia.node_database import is_unused, operations_of
 from cdb.chia.operation import Tip
 from cdb.coins import MAX_U32
 from cdb.disk.paths import located
 from cdb.errors import WrongDatabaseError
 from cdb.migrate.migration import opened_log
-from cdb.migrate.node_file import Keeper, alone_with, check_log, keeper_of
+from cdb.migrate.node_file import Keeper, alone_with, keeper_of
+from cdb.schemas import coin_log
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,13 +48,18 @@ def active_file(given: str | PathLike[str]) -> Iterator[tuple[sqlite3.Connection
 def with_log(connection: sqlite3.Connection, path: Path) -> Iterator[Activated]:
     """An active file, and its log, which nobody else has meanwhile.
 
-    Raises WrongDatabaseError where the log is not there, or is another's.
+    Raises as log_needed() does.
     """
-    log_path = check_log(connection, path)
-    rows = operations_of(connection, path)
-    with closing(opened_log(log_path)) as log:
-        catch_up(log, log_path, path, rows)
-        yield Activated(path, connection, log, log_path, tip_up_to(log, log_path, MAX_U32))
+    log_path = log_path_of(path)
+    with ExitStack() as held:
+        with log_needed(log_path, path, lambda: is_unused(connection)):
+            rows = operations_of(connection, path)
+            with coin_log.INDEXED(log_path, read_only=True) as found:  # a writer changes any log
+                fitting_effect(found, log_path, path, rows)
+            log = held.enter_context(closing(opened_log(log_path)))
+            catch_up(log, log_path, path, rows)
+            tip = tip_up_to(log, log_path, MAX_U32)
+        yield Activated(path, connection, log, log_path, tip)
 
 
 @contextmanager

@@ -13,17 +13,18 @@ from pathlib import Path
 from sqlite3 import Connection
 
 from cdb.chia import marked_table, ops_table, own_tables
-from cdb.chia.log import log_path_of, tip_up_to
+from cdb.chia.log import tip_up_to
 from cdb.chia.marked_table import MARKED_TABLE, SELECT_ROWS, Sum
 from cdb.chia.operation import Operation
 from cdb.chia.ops_table import FIRST_NUMBER, OLD_TABLE
 from cdb.coins import MAX_U32
 from cdb.disk.paths import located
+from cdb.migrate.activated import with_log
 from cdb.migrate.copying import Copy
 from cdb.migrate.marks import MARK
 from cdb.migrate.migration import Migrated, Migration, Plan, Tell, opened_copy, plan_of
 from cdb.migrate.node_coins import NodeCoins
-from cdb.migrate.node_file import Keeper, alone_with, check_log, keeper_of, transaction
+from cdb.migrate.node_file import Keeper, alone_with, keeper_of, transaction
 from cdb.migrate.standing import forget
 from cdb.node.table import COIN_TABLE
 from cdb.progress import StepBar
@@ -47,8 +48,8 @@ def activate(
     place = located(path, read_only=False)
     with alone_with(path) as connection:
         if keeper_of(connection, place) is Keeper.LOG:
-            check_log(connection, place)
-            forget(log_path_of(place))
+            with with_log(connection, place) as held:
+                forget(held.log_path)
             return None
         with opened_copy(place) as copy:
             migration = Migration(copy, lambda: _as_it_is(connection, copy), bar)

@@ -13,13 +13,14 @@ from pathlib import Path
 from time import monotonic
 
 from cdb.chia.log import Log, log_path_of
+from cdb.chia.status import check_log
 from cdb.disk.paths import located
 from cdb.disk.room import SPARE_BYTES, check_room, free_bytes_at
 from cdb.durability import Durability
 from cdb.errors import InvariantError, WrongDatabaseError
 from cdb.migrate.copying import Copy, until
 from cdb.migrate.node_coins import NodeCoins
-from cdb.migrate.node_file import Keeper, check_log, keeper_of
+from cdb.migrate.node_file import Keeper, keeper_of
 from cdb.migrate.oddities import Oddity, told
 from cdb.migrate.standing import Standing
 from cdb.migrate.verifying import TableDigest, digest_of_log
@@ -82,8 +83,8 @@ def migrate(
     place = located(path, read_only=True)
     with Snapshot(place, {}) as snapshot, snapshot.reading():
         if keeper_of(snapshot.connection, place) is Keeper.LOG:
-            log_path = check_log(snapshot.connection, place)
-            raise WrongDatabaseError(place, f"its coins are in {log_path} already")
+            check_log(place)
+            raise WrongDatabaseError(place, f"its coins are in {log_path_of(place)} already")
     with opened_copy(place) as copy:
         slices = _snapshots(place, copy.standing)
         with slices() as coins:

@@ -8,8 +8,6 @@ from os import PathLike
 from pathlib import Path
 
 from cdb.chia import own_tables
-from cdb.chia.log import log_path_of, lost_log
-from cdb.chia.node_database import is_unused
 from cdb.chia.ops_table import OPS_TABLE
 from cdb.chia.service import RUNNING, service_stopped
 from cdb.disk.files import fsync_dir
@@ -84,12 +82,6 @@ def keeper_of(connection: sqlite3.Connection, path: Path) -> Keeper:
     return Keeper.NODE
 
 
-def check_log(connection: sqlite3.Connection, path: Path) -> Path:
-    """The path of the log of a file that has one. Raises WrongDatabaseError where none is there."""
-    log_path = log_path_of(path)
-    if not log_path.exists():
-        raise lost_log(path, is_unused=is_unused(connection))
-    return log_path
 
 
 @contextmanager

@@ -14,10 +14,17 @@ from pathlib import Path
 
 from cdb.chia import own_tables
 from cdb.chia.log import RESTORE, log_path_of
+from cdb.chia.lost_log import is_gone
 from cdb.chia.node_database import is_unused
 from cdb.chia.ops_table import OLD_TABLE
 from cdb.chia.own_tables import NEW_TABLE, NOTE_TABLE
-from cdb.errors import CdbError, DatabaseLockedError, InvariantError, WrongDatabaseError
+from cdb.errors import (
+    CdbError,
+    DatabaseError,
+    DatabaseLockedError,
+    InvariantError,
+    WrongDatabaseError,
+)
 from cdb.migrate.activated import Activated, active_file, with_log
 from cdb.migrate.activation import INTERLOCK_INDEX
 from cdb.migrate.dropping import drop_tables, point_temporary_files_at, used_bytes
@@ -77,7 +84,7 @@ def revert(path: str | PathLike[str], *, tell: Tell, bar: StepBar) -> Reverted:
 def _problem_as_copy(connection: sqlite3.Connection, path: Path) -> str | None:
     """Note that the log is a copy, or say why it is none; it is not needed."""
     log_path = log_path_of(path)
-    if not log_path.exists():
+    if is_gone(log_path):
         return f"{log_path} is not there, and was not needed"
     try:
         with with_log(connection, path):
@@ -86,20 +93,25 @@ def _problem_as_copy(connection: sqlite3.Connection, path: Path) -> str | None:
     except DatabaseLockedError:
         raise
     except CdbError as error:
-        return f"{log_path} was not needed; move it away before you migrate again: {error}"
+        return f"{log_path} was not needed; move it away before you migrate again: {_told(error)}"
     return None
+
+
+def _told(error: CdbError) -> str:
+    """Without its advice, which is for whoever needs the log."""
+    return f"{error.path}: {error.problem}" if isinstance(error, DatabaseError) else str(error)
 
 
 def _check_coins(connection: sqlite3.Connection, path: Path) -> None:
     """Raise WrongDatabaseError, which says what is lost, where the log is not there."""
     log_path = log_path_of(path)
-    if log_path.exists() or OLD_TABLE not in tables_of(connection):
+    if not is_gone(log_path) or OLD_TABLE not in tables_of(connection):
         return
     newest = f"SELECT confirmed_index FROM {OLD_TABLE} ORDER BY rowid DESC LIMIT 1"
     height = next(iter(connection.execute(newest)), (-1,))[0]
     problem = (
-        "it is not there, and a node has run since activation: what blocks did to coins above"
-        f" height {height} is lost"
+        f"the coins of {path} are not there, and a node has run since activation: what blocks did"
+        f" to coins above height {height} is lost"
     )
     raise WrongDatabaseError(log_path, problem, RESTORE)
 

@@ -821,91 +821,32 @@ def lose_log(path: Path) -> None:
     shutil.rmtree(log_of(path))
 
 
-def take_anothers_log(path: Path) -> None:
-    other = path.with_name("other.sqlite")
-    MadeNode(other).close()
-    activate(other)
-    lose_log(path)
-    shutil.copytree(log_of(other), log_of(path))
-
-
-def damage_log(path: Path) -> None:
-    log = log_of(path) / "log"
-    log.write_bytes(log.read_bytes()[:500])
-
-
-def lose_all_in_log(path: Path) -> None:
-    lose_log(path)
-    log_of(path).mkdir()
-
-
-LOSSES: dict[Callable[[Path], None], str] = {
-    lose_log: "are not there",
-    take_anothers_log: "up to there it holds no coins",
-    damage_log: "damaged",
-    lose_all_in_log: "up to there it holds no coins",
-}
-losses = pytest.mark.parametrize("lose", LOSSES, ids=lambda lose: lose.__name__)
-
-
-@losses
 @pytest.mark.parametrize("is_killed", [False, True])
-def test_no_log_is_needed_while_nothing_was_done(
-    run_command: Commands, path: Path, rows: Rows, lose: Callable[[Path], None], is_killed: bool
-) -> None:
-    """is_killed: a drop, that is, which has taken an index."""
+def test_no_log_is_needed_while_nothing_was_done(path: Path, rows: Rows, is_killed: bool) -> None:
+    """is_killed: a drop, that is, which has taken an index. See tests/cmds/test_lost_log.py."""
     activate(path)
     if is_killed:
         with closing(sqlite3.connect(path)) as connection:
             connection.execute("DROP INDEX coin_spent_index")
-    lose(path)
-    theirs = (log_of(path) / "log").read_bytes() if lose is take_anothers_log else None
-    assert LOSSES[lose] in run_command("migrate", "--drop", path).error()
-    out = run_command("migrate", "--revert", path).fine().out.decode()
-    assert f"its own table again; {log_of(path)} " in out
-    assert "not needed" in out
+    lose_log(path)
+    assert revert(path).problem == f"{log_of(path)} is not there, and was not needed"
     assert rows_of(path) == rows
     assert indexes_of(path) == INDEXES
-    if theirs is not None:
-        assert (log_of(path) / "log").read_bytes() == theirs
-        assert not (log_of(path) / "MIGRATION").exists()
-    shutil.rmtree(log_of(path), ignore_errors=True)
-    run_command("migrate", path).fine()
+    migrate(path)
 
 
-@losses
 def test_without_its_log_no_table_comes_back_that_a_node_has_gone_on_from(
-    run_command: Commands, path: Path, blocks: tuple[BlockSpendInfo, ...], lose: Callable[..., None]
+    run_command: Commands, path: Path, blocks: tuple[BlockSpendInfo, ...]
 ) -> None:
     activate(path)
     height = blocks[-1].index
     add_in_log(
         path, *blocks, BlockSpendInfo(height + 1, 1, [], [Coin(bytes32(bytes(32)), HASH, 1)])
     )
-    lose(path)
-    error = run_command("migrate", "--revert", path).error()
-    assert "put both back from the same backup" in error or "cdb verify" in error
-    if lose is lose_log:
-        assert f"what blocks did to coins above height {height} is lost" in error
-    assert tables(path) >= {OLD_TABLE, "cdb_ops"}
-
-
-def test_whoever_misses_the_log_says_what_brings_the_coins_back(
-    run_command: Commands, path: Path
-) -> None:
-    activate(path)
     lose_log(path)
-    for line in (
-        ("migrate", path),
-        ("migrate", "--activate", path),
-        ("migrate", "--drop", path),
-        ("backup", path, path.with_name("backup")),
-    ):
-        error = run_command(*line).error()
-        assert "the coins of" in error
-        assert "--revert' brings chia's own table back" in error
-    assert "--revert' brings chia's own table back" in run_command("node", "status", path).err
-    assert not log_of(path).exists()
+    error = run_command("migrate", "--revert", path).error()
+    assert f"what blocks did to coins above height {height} is lost; put both back" in error
+    assert tables(path) >= {OLD_TABLE, "cdb_ops"}
 
 
 def farmed(height: int) -> BlockSpendInfo:
