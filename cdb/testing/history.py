@@ -9,7 +9,7 @@ Where it has packed forms, too (HistoryPacked), those are held to the same.
 """
 
 import tracemalloc
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager, suppress
 from functools import cache, partial
@@ -341,6 +341,21 @@ class HistoryConformance(SchemaTests):
             opened.read_all()
             coins = {coin.name() for block in chain.blocks for coin in block.confirms}
             assert {info.coin.name() for info in history_of(schema).state_at(MAX_U32)} == coins
+
+    @pytest.mark.parametrize("n_read", [0, 1])
+    @pytest.mark.parametrize("keep", [settle, Schema.flush])
+    def test_what_a_rewind_takes_of_a_first_load_is_there_for_iterators(
+        self, path: Path, keep: Callable[[Schema], None], n_read: int
+    ) -> None:
+        """Nothing else was ever written, and what it wrote is settled without what is gone."""
+        chain = sample_chain(40)
+        with self.open(path) as schema:
+            accept(schema, PackedBlocks.of(chain.blocks))
+            keep(schema)
+            opened = _Opened(schema, n_read)
+            schema.rewind_to_block_index(chain.blocks[5].index)
+            settle(schema)
+            opened.read_all()
 
     def test_what_is_no_name_or_no_height_is_an_error_at_the_call(self, path: Path) -> None:
         heights: Any = NO_INTEGERS

@@ -10,7 +10,7 @@ Where it answers packed queries, too (QueriesPacked), those are held to the same
 
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import cache, partial
 from itertools import count, islice
@@ -36,6 +36,7 @@ from cdb.testing.adversary import ATTACKS, FAR_INDICES, FEW, crafted_block
 from cdb.testing.base import SchemaTests, accept_all
 from cdb.testing.chains import Chain, hash_of, random_chain, reward, sample_chain
 from cdb.testing.faults.beside import REWOUND_BLOCKS, write_beside_readers
+from cdb.testing.held import TAKEN_AWAY
 from cdb.testing.keys import (
     KEYED_CALLS,
     NOBODY,
@@ -55,6 +56,8 @@ MACHINE_STEPS = 20
 ALL = 1_000
 """More values than any small chain has."""
 N_READERS = 2
+N_BESIDE = 6
+"""Queries that each have a reader and a rewind."""
 LEAST_READS = 5
 PAYEE = hash_of("payee")
 MANY_BLOCKS = 20
@@ -337,6 +340,33 @@ class IndexedConformance(SchemaTests):
             readers = [partial(_read, schema, possible, random) for random in choices]
             write_beside_readers(schema, chain, readers, LEAST_READS)
             check_keys(schema, _model(chain.blocks), ALL)
+
+    def test_a_reader_finds_what_was_there_when_it_came_or_nothing_any_more(
+        self, path: Path
+    ) -> None:
+        """Whatever a writer beside it has taken back, and put in its place."""
+        random = Random(3)  # noqa: S311 - reproducible, not secret
+        chain = random_chain(random, 20)
+        kept = chain.up_to(chain.blocks[10].index)
+        others = _next_blocks(kept, random)
+        with self.open(path) as writer:
+            accept_all(writer, kept.blocks)
+            for query in random_queries(chain, random, N_BESIDE):
+                accept_all(writer, chain.blocks[len(kept.blocks) :])
+                writer.flush()
+                with self.open(path, read_only=True) as reader:
+                    queries = queries_of(reader)
+                    if queries is None:
+                        pytest.skip("it takes no packed queries")
+                    before = queries.coins_packed(query)
+                    writer.rewind_to_block_index(kept.newest_index)
+                    with suppress(*TAKEN_AWAY):
+                        assert queries.coins_packed(query) == before
+                    accept_all(writer, others)
+                    writer.flush()
+                    with suppress(*TAKEN_AWAY):
+                        assert queries.coins_packed(query) == before
+                writer.rewind_to_block_index(kept.newest_index)
 
     def test_masses_of_coins_have_one_puzzle_hash(self, path: Path) -> None:
         many = self.at_most(self.many)
