@@ -107,7 +107,7 @@ async def _rows(
 def _log_at(log_path: Path, file: Path | None) -> Log:
     durability = Durability.NONE if file is None else Durability.POWER
     try:
-        log: Log = coin_log.INDEXED(log_path, durability=durability)
+        log: Log = coin_log.indexed(log_path, durability=durability)
     except BaseException:
         _remove(log_path, file)
         raise

@@ -119,7 +119,7 @@ def _looked(path: Path, log_path: Path) -> Status:
 
 def _look(path: Path, log_path: Path) -> Status:
     try:
-        log = coin_log.INDEXED(log_path, read_only=True)
+        log = coin_log.indexed(log_path, read_only=True)
     except CdbError as error:
         state, _ = _state_of(path)
         return Status(path, log_path, state, problems=[str(error)])
