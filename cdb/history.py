@@ -23,7 +23,7 @@ from cdb.packed import INFO_BYTES, Packed, checked_packed_names, unpacked_infos
 
 PAGE_ROWS = 4096
 BY_CREATION = "creation"
-"""An order of states, as a module's HISTORY has it: by the block that confirms a coin, and then as
+"""An order of states, as SchemaSpec.history has it: by the block that confirms a coin, and then as
 that block has it."""
 BY_NAME = "name"
 """Another order: by name; and what is in memory yet behind what is stored, by creation."""

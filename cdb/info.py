@@ -62,7 +62,9 @@ def database_info(path: str | PathLike[str], schema: SchemaInfo | None = None) -
     info = DatabaseInfo(place, schema, None, _files(place), [])
     try:
         info = replace(info, format=_format(place, schema))
-        info = replace(info, versions=[] if schema.versions is None else schema.versions())
+        info = replace(
+            info, versions=[] if schema.spec.versions is None else schema.spec.versions()
+        )
         with schema.open(place, read_only=True) as database:
             offer = offer_of(database)
             return replace(
@@ -90,7 +92,7 @@ def schema_at(path: str | PathLike[str]) -> SchemaInfo:
     for name in schema_names():
         with suppress(UnknownSchemaError):  # somebody's, and broken
             schema = find_schema(name)
-            if schema.format_of is not None and schema.format_of(place) is not None:
+            if schema.spec.format_of is not None and schema.spec.format_of(place) is not None:
                 return schema
     raise WrongDatabaseError(path, "no schema knows this file; name the schema before the path")
 
@@ -109,7 +111,7 @@ def _by_format(place: Path) -> SchemaInfo:
 def _format(place: Path, schema: SchemaInfo) -> Format | None:
     if place.is_dir():
         return format_at(place)
-    return None if schema.format_of is None else schema.format_of(place)
+    return None if schema.spec.format_of is None else schema.spec.format_of(place)
 
 
 def _files(place: Path) -> dict[str, FileKind]:

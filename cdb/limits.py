@@ -1,6 +1,6 @@
 """What engines can't do, however they are used: tests try it all the same, and count it apart.
 
-A schema's module names its own as LIMITS; see cdb.schemas.registry.
+A schema's module names its own; see cdb.schemas.spec. Those of an engine are in cdb/engines/.
 """
 
 import re
@@ -65,27 +65,8 @@ OLDER_PROMISE = Limit(
     "damage is overlooked: db/(acked|NEWEST), ",
     "it promised less then, and that is kept, too; of coin_log what was closed is in the manifest",
 )
-ROCKSDB = (
-    Limit(
-        "power-unordered",
-        "it fails: .* in file .*/MANIFEST-",
-        "RocksDB takes a gap in what was appended last to its manifest for damage",
-    ),
-    *(
-        Limit(
-            damaged,
-            "^its process ends with -6: ",
-            "RocksDB 7.8 parses a table's properties before it holds them against their checksum,"
-            " and as Debian builds it, with assertions, it ends the process",
-        )
-        for damaged in DAMAGES
-    ),
-)
-"""Of any schema that has tables of RocksDB's."""
 COIN_ROWS = (SQLITE_ROWS, SQLITE_WAL, OLDER_ROWS)
 """Of any schema whose coins are SQLite rows in a directory, whatever finds them by name."""
 
 SQLITE_NOT_DURABLE = ("*-shm",)
 """SQLite's index of a -wal, which it makes again."""
-ROCKSDB_NOT_DURABLE = ("*/LOG", "*/LOG.old.*")
-"""RocksDB's logs for people."""

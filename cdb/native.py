@@ -250,28 +250,5 @@ def threads_are_used() -> bool:
     return bool(_threads_used)
 
 
-def rocksdb_engine(module: str, prefix: str) -> NativeEngine:
-    """An engine that is made of RocksDB; see NativeEngine."""
-    return NativeEngine(
-        module,
-        "the RocksDB engine",
-        "RocksDB and OpenSSL (Debian, Ubuntu: librocksdb-dev and libssl-dev, with g++ and"
-        " python3-dev; Homebrew: rocksdb and openssl)",
-        prefix=prefix,
-        with_threads="RocksDB",
-    )
-
-
-def lmdb_engine(module: str, prefix: str) -> NativeEngine:
-    """An engine that is made of LMDB."""
-    return NativeEngine(
-        module,
-        "the LMDB engine",
-        "LMDB, OpenSSL and xxHash (Debian, Ubuntu: liblmdb-dev, libssl-dev and libxxhash-dev, with"
-        " g++ and python3-dev; Homebrew: lmdb, openssl and xxhash)",
-        prefix=prefix,
-    )
-
-
 def _text(raw: bytes) -> str:
     return raw.decode("utf-8", "replace")

@@ -60,10 +60,10 @@ def _schema_parameter(name: str) -> list[ParameterSet]:
         found = find_schema(name)
     except SchemaError as error:  # test_registry fails then
         return [pytest.param(name, marks=pytest.mark.skip(reason=f"{name}: {error}"))]
-    if not found.keeps_contract:
+    if not found.spec.keeps_contract:
         return []
     marks = [pytest.mark.skip(reason=f"{name}: {found.missing}")] if found.missing else []
-    if index_factory_of(found.factory) is not None and name != ROWS_WITH_INDEX:
+    if index_factory_of(found.spec.factory) is not None and name != ROWS_WITH_INDEX:
         marks.append(pytest.mark.long)
     return [pytest.param(name, marks=marks)]
 
@@ -79,7 +79,7 @@ def ready_schemas() -> list[str]:
 
 def index_factories() -> dict[str, IndexFactory]:
     """What opens the index of each schema that can be used here and is coin rows with an index."""
-    found = {name: index_factory_of(find_schema(name).factory) for name in ready_schemas()}
+    found = {name: index_factory_of(find_schema(name).spec.factory) for name in ready_schemas()}
     return {name: factory for name, factory in found.items() if factory is not None}
 
 

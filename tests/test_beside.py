@@ -11,15 +11,15 @@ import pytest
 
 from cdb.blocks import BlockSpendInfo, canonical
 from cdb.coin_log.binding import Sizes
+from cdb.coin_set.schema import CoinSetSchema
 from cdb.coins import Coin, bytes32
 from cdb.errors import DatabaseClosedError, UnknownCoinError
 from cdb.packed import INFO_FORMAT, PackedBlocks
 from cdb.schemas import find_schema, open_schema
 from cdb.schemas.coin_log import CoinLogSchema
-from cdb.schemas.rocks_kv import RocksKvSchema
 from cdb.testing.chains import child, hash_of, paid, reward
 
-Subject = CoinLogSchema | RocksKvSchema
+Subject = CoinLogSchema | CoinSetSchema
 COINS = 40  # of each block, which spends those of the one before
 BLOCKS = 120
 
@@ -47,7 +47,7 @@ def schema(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Subject]:
     if info.missing is not None:
         pytest.skip(info.missing)
     with info.open(tmp_path / "database") as opened:
-        assert isinstance(opened, CoinLogSchema | RocksKvSchema)
+        assert isinstance(opened, CoinLogSchema | CoinSetSchema)
         yield opened
 
 

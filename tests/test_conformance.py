@@ -10,9 +10,12 @@ from pathlib import Path
 import pytest
 
 from cdb.coin_log.binding import Sizes
-from cdb.schemas import find_schema, rocks_kv
+from cdb.coin_set.schema import open_coin_set
+from cdb.coin_set.spec import SMALL_SIZES
+from cdb.schemas import find_schema
 from cdb.schemas.coin_log import coin_log
 from cdb.schemas.registry import OWN_SCHEMAS
+from cdb.schemas.rocks_kv import KIND
 from cdb.testing import HistoryConformance, IndexedConformance, SchemaConformance
 from cdb.testing.machine import ContractMachine, run_machine
 from tests.conftest import ROWS_WITH_INDEX, index_factories
@@ -35,11 +38,11 @@ class TestCoinLogIndexedSmall(IndexedConformance):
     many = 10_000
 
 
-@pytest.mark.skipif(rocks_kv.missing() is not None, reason=str(rocks_kv.missing()))
+@pytest.mark.skipif(KIND.engine.missing() is not None, reason=str(KIND.engine.missing()))
 class TestRocksKvIndexedSmall(IndexedConformance):
     """Keys are in memory, in batches and in runs; and other keys often have their bits."""
 
-    schema = partial(rocks_kv.SMALL, index="puzzle_hash", name_bits=7)
+    schema = partial(open_coin_set, KIND, **SMALL_SIZES, index="puzzle_hash", name_bits=7)
     many = 10_000
 
 
@@ -71,12 +74,12 @@ def _is_held_to(suite: type, name: str, spec: str) -> None:
 
 for _name in OWN_SCHEMAS:
     _found = find_schema(_name)
-    if _found.keeps_contract:
+    if _found.spec.keeps_contract:
         _is_held_to(SchemaConformance, _name, _name)
         if _found.small is not None:
             small = f"{_name}_small"
             _is_held_to(SchemaConformance, small, _found.small)
-    if _found.history is not None:
+    if _found.spec.history is not None:
         _is_held_to(HistoryConformance, f"{_name}_history", _name)
         if _found.small is not None:
             _is_held_to(HistoryConformance, f"{_name}_small_history", _found.small)

@@ -189,17 +189,17 @@ def test_a_child_opens_a_database_of_its_own_or_is_refused_at_once(
         with pytest.raises(UnsupportedError, match="start a new process"):
             open_one()
         with pytest.raises(UnsupportedError, match="start a new process"):
-            own_schema.factory(path)
+            own_schema.spec.factory(path)
         assert "start a new process" in str(find_schema(own_schema.name).missing)
         assert not path.exists()
         files = contents(tmp_path)
-        assert own_schema.check is not None
-        assert own_schema.repair is not None
+        assert own_schema.spec.check is not None
+        assert own_schema.spec.repair is not None
         with suppress(CdbError):
-            assert not list(own_schema.check(tmp_path / "database", lambda _: None))
+            assert not list(own_schema.spec.check(tmp_path / "database", lambda _: None))
         damage = Damage(tmp_path / "database" / "index", "made up", "coins.sqlite")
         with suppress(CdbError):
-            own_schema.repair(tmp_path / "database", [damage], lambda _: None)
+            own_schema.spec.repair(tmp_path / "database", [damage], lambda _: None)
         assert contents(tmp_path) == files
 
     def open_one_or_be_refused() -> None:
@@ -217,7 +217,7 @@ def test_a_child_maps_files_whatever_its_parents_threads_were_doing(tmp_path: Pa
     sizes = Sizes(memtable_coins=1, merge_runs=999)
     mapped, own = tmp_path / "mapped", tmp_path / "own"
     for path, blocks in ((mapped, sample_chain(70).blocks), (own, BLOCKS[:2])):
-        with coin_log.INDEXED(path, sizes=sizes) as schema:
+        with coin_log.indexed(path, sizes=sizes) as schema:
             accept_all(schema, blocks)
     is_over = Event()
 

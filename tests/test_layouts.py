@@ -231,16 +231,16 @@ def test_format_is_made_anew_with_its_options(
     name: str, tmp_path: Path, blocks: tuple[BlockSpendInfo, ...]
 ) -> None:
     found, path = find_schema(name), tmp_path / "db"
-    assert found.check is not None
-    assert found.repair is not None
+    assert found.spec.check is not None
+    assert found.spec.repair is not None
     with found.open(path) as schema:
         schema.accept_block(blocks[0])
-    assert [*found.check(path, lambda coins: None)] == []
+    assert [*found.spec.check(path, lambda coins: None)] == []
     written = (path / "FORMAT").read_bytes()
     (path / "FORMAT").unlink()
-    damages = [*found.check(path, lambda coins: None)]
+    damages = [*found.spec.check(path, lambda coins: None)]
     assert [damage.path for damage in damages] == [path / "FORMAT"]
-    found.repair(path, damages, lambda coins: None)
+    found.spec.repair(path, damages, lambda coins: None)
     assert (path / "FORMAT").read_bytes() == written
 
 

@@ -389,7 +389,8 @@ class Interrupted(Recorder):
 
 
 def info_of(factory: Callable[..., MemorySchema]) -> SchemaInfo:
-    return replace(find_schema("memory"), factory=factory)
+    found = find_schema("memory")
+    return replace(found, spec=replace(found.spec, factory=factory))
 
 
 def load(

@@ -18,7 +18,7 @@ from cdb.errors import (
 )
 from cdb.native import _EXCEPTIONS, Ended, NativeError, TakenBackError
 from cdb.rows import rocks_index
-from cdb.schemas.rocks_kv import KIND, missing
+from cdb.schemas.rocks_kv import KIND
 
 ENGINES = {
     "coin_log": coin_log.load,
@@ -86,7 +86,7 @@ def test_what_fields_say(
     assert str(error_of(native, status, **fields)) == str(expected)
 
 
-@pytest.mark.skipif(missing() is not None, reason=str(missing()))
+@pytest.mark.skipif(KIND.engine.missing() is not None, reason=str(KIND.engine.missing()))
 def test_a_text_that_is_too_long_lacks_its_middle(tmp_path: Path) -> None:
     path = tmp_path.joinpath(*("d" * 200 for _ in range(10)))
     path.mkdir(parents=True)

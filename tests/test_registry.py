@@ -19,11 +19,12 @@ from cdb.errors import (
     UnsupportedError,
 )
 from cdb.packed import PackedBlocks
-from cdb.schemas import SchemaInfo, find_schema, schema_names
+from cdb.schemas import SchemaInfo, SchemaSpec, find_schema, schema_names
 from cdb.schemas.blockchain_v2 import blockchain_v2
 from cdb.schemas.memory import MemorySchema
 from cdb.schemas.null import NullSchema
-from cdb.schemas.registry import ALL_DURABILITIES, OWN_SCHEMAS
+from cdb.schemas.registry import OWN_SCHEMAS
+from cdb.schemas.spec import ALL_DURABILITIES
 from cdb.testing.chains import reward
 from tests.conftest import PACKAGE_PARENT, contents
 
@@ -77,6 +78,10 @@ class Theirs(MemorySchema):
 SCHEMA = Theirs
 NUMBER = 7
 '''
+READY = """
+from cdb.schemas import SchemaSpec
+SCHEMA = SchemaSpec(Theirs, missing=lambda: None)
+"""
 
 
 # By name, module and attribute
@@ -88,7 +93,7 @@ def test_every_own_schema_is_found_and_described(name: str) -> None:
     assert found.name == name
     assert found.description.endswith(".")
     assert "\n" not in found.description
-    assert len(found.durabilities) >= 1
+    assert len(found.spec.durabilities) >= 1
     assert found.missing is None or ("\n" not in found.missing and "install" in found.missing)
 
 
@@ -105,12 +110,12 @@ def test_default_paths() -> None:
 
 
 def test_a_module_and_an_attribute() -> None:
-    assert find_schema("memory").factory is MemorySchema
+    assert find_schema("memory").spec.factory is MemorySchema
     assert find_schema("cdb.schemas.memory:MemorySchema") == find_schema("memory")
     assert find_schema("memory:SCHEMA") == find_schema("memory")
-    assert find_schema("blockchain_v2").factory is blockchain_v2
+    assert find_schema("blockchain_v2").spec.factory is blockchain_v2
     node = find_schema("cdb.schemas.blockchain_v2:NODE")
-    assert node.factory is not blockchain_v2
+    assert node.spec.factory is not blockchain_v2
     assert (node.name, node.missing) == ("blockchain_v2", None)
 
 
@@ -120,8 +125,8 @@ def test_anybodys_module(make_module: MakeModule, tmp_path: Path) -> None:
     assert found.name == module
     assert found.description == "Somebody's schema, in one line."
     assert found.default_path == f"{module}.cdb"
-    assert found.durabilities == ALL_DURABILITIES
-    assert found.keeps_contract
+    assert found.spec.durabilities == ALL_DURABILITIES
+    assert found.spec.keeps_contract
     assert find_schema(f"{module}:Theirs") == found == find_schema(f"{module}:REPLAY")
     with found.open(tmp_path / "db") as schema:
         assert type(schema).__name__ == "Theirs"
@@ -129,20 +134,21 @@ def test_anybodys_module(make_module: MakeModule, tmp_path: Path) -> None:
 
 def test_anybodys_module_says_more(make_module: MakeModule) -> None:
     more = (
-        "from cdb.durability import Durability\n"
-        "DEFAULT_PATH = 'my.data'\nDURABILITIES = (Durability.PROCESS,)\nKEEPS_CONTRACT = False\n"
-        "def missing(): return 'no engine; make one'\n"
+        "from cdb.durability import Durability\nfrom cdb.schemas import SchemaSpec\n"
+        "SCHEMA = SchemaSpec(\n"
+        "    Theirs, default_path='my.data', durabilities=(Durability.PROCESS,),\n"
+        "    keeps_contract=False, missing=lambda: 'no engine; make one',\n)\n"
     )
     found = find_schema(make_module(THEIRS + more, "a_package.a_schema"))
     assert found.name == "a_schema"
     assert found.default_path == "my.data"
-    assert found.durabilities == (Durability.PROCESS,)
-    assert not found.keeps_contract
+    assert found.spec.durabilities == (Durability.PROCESS,)
+    assert not found.spec.keeps_contract
     assert found.missing == "no engine; make one"
 
 
 def test_a_module_that_is_ready_has_nothing_missing(make_module: MakeModule) -> None:
-    assert find_schema(make_module(THEIRS + "def missing(): return None\n")).missing is None
+    assert find_schema(make_module(THEIRS + READY)).missing is None
 
 
 # By layout and engine
@@ -152,19 +158,22 @@ def test_a_layout_in_an_engine_may_have_two_names() -> None:
     found = find_schema("interval@rocksdb")
     assert found == find_schema("rocks_kv") == find_schema("interval@rocksdb:SCHEMA")
     assert found.name == "interval@rocksdb"
-    assert [name for name in schema_names() if find_schema(name).factory is found.factory] == [
-        "interval@rocksdb"
-    ]
+    assert [
+        name for name in schema_names() if find_schema(name).spec.factory is found.spec.factory
+    ] == ["interval@rocksdb"]
 
 
 def test_options_go_to_the_factory_and_into_the_name(make_module: MakeModule) -> None:
     module = make_module(f"{THEIRS}\ndef SCHEMA(path, **options): return options\n")
     with pytest.raises(UnknownSchemaError, match="has no option 'a', nor any other"):
         find_schema(f"{module},a=1")
-    module = make_module(f"{THEIRS}\nOPTIONS = {{'a': int, 'b': str}}\nSCHEMA = dict\n")
+    module = make_module(
+        f"{THEIRS}\nfrom cdb.schemas import SchemaSpec\n"
+        "SCHEMA = SchemaSpec(dict, options={'a': int, 'b': str})\n"
+    )
     found = find_schema(f"{module},b=x,a=7")
     assert found.name == f"{module},a=7,b=x"
-    assert found.factory(()) == {"a": 7, "b": "x"}  # type: ignore[arg-type, comparison-overlap]
+    assert found.spec.factory(()) == {"a": 7, "b": "x"}  # type: ignore[arg-type, comparison-overlap]
 
 
 def test_an_engine_takes_options(tmp_path: Path) -> None:
@@ -308,10 +317,10 @@ def test_an_entry_point_is_a_name(
     module, own = make_module(THEIRS), schema_names()
     make_entry_point("theirs", f"{module}:Theirs")
     assert schema_names() == [*own, "theirs"]
-    assert find_schema("theirs").factory.__name__ == "Theirs"  # type: ignore[attr-defined]
+    assert find_schema("theirs").spec.factory.__name__ == "Theirs"  # type: ignore[attr-defined]
     with open_schema("theirs", tmp_path / "db") as schema:
         assert isinstance(schema, MemorySchema)
-    assert find_schema("theirs:SCHEMA").factory is find_schema("theirs").factory
+    assert find_schema("theirs:SCHEMA").spec.factory is find_schema("theirs").spec.factory
     with pytest.raises(UnknownSchemaError, match="did you mean theirs"):
         find_schema("their")
 
@@ -331,7 +340,7 @@ def test_an_entry_point_does_not_take_an_own_name(
     make_entry_point("memory", f"{make_module(THEIRS)}:Theirs")
     make_entry_point("rocks_kv", f"{make_module(THEIRS)}:Theirs")
     assert schema_names() == own
-    assert find_schema("memory").factory is MemorySchema
+    assert find_schema("memory").spec.factory is MemorySchema
 
 
 def test_a_broken_entry_point_says_so_and_spoils_no_other(
@@ -339,7 +348,7 @@ def test_a_broken_entry_point_says_so_and_spoils_no_other(
 ) -> None:
     make_entry_point("broken", make_module("import not_installed_anywhere\n"))
     assert "broken" in schema_names()
-    assert find_schema("memory").factory is MemorySchema
+    assert find_schema("memory").spec.factory is MemorySchema
     with pytest.raises(UnknownSchemaError, match=r"can't be imported.*not_installed_anywhere"):
         find_schema("broken")
 
@@ -367,17 +376,13 @@ def factory_that_notes(calls: list[dict[str, object]]) -> Callable[..., NullSche
     return open_it
 
 
-def info(factory: Callable[..., object], **changes: object) -> SchemaInfo:
-    fields: dict[str, object] = {
-        "name": "test",
-        "factory": factory,
-        "description": "",
-        "default_path": "test.cdb",
-        "durabilities": ALL_DURABILITIES,
-        "keeps_contract": True,
-        "missing": None,
-    }
-    return SchemaInfo(**fields | changes)  # type: ignore[arg-type]
+def info(
+    factory: Callable[..., NullSchema],
+    durabilities: tuple[Durability, ...] = ALL_DURABILITIES,
+    missing: str | None = None,
+) -> SchemaInfo:
+    spec = SchemaSpec(factory, durabilities=durabilities)
+    return SchemaInfo("test", spec, "", "test.cdb", missing)
 
 
 def test_options_reach_the_factory() -> None:
@@ -500,4 +505,4 @@ def test_importing_cdb_imports_no_schema() -> None:
     env = {"PYTHONPATH": str(PACKAGE_PARENT)}
     line = [sys.executable, "-c", script]
     out = subprocess.run(line, env=env, check=True, capture_output=True, text=True)
-    assert out.stdout == "['cdb.schemas.protocol', 'cdb.schemas.registry']\n"
+    assert out.stdout == "['cdb.schemas.protocol', 'cdb.schemas.spec', 'cdb.schemas.registry']\n"

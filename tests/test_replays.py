@@ -19,7 +19,7 @@ from cdb.schemas.registry import find_schema, schema_names
 from cdb.state import summarize, verify
 
 REPLAYS = Path(__file__).parents[1] / "replays"
-SCHEMAS = [name for name in schema_names() if find_schema(name).keeps_contract]
+SCHEMAS = [name for name in schema_names() if find_schema(name).spec.keeps_contract]
 
 # SHA-256 of the canonical replay, and the state digest.
 PINNED = {

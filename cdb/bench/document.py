@@ -59,7 +59,7 @@ class Surroundings:
             "schema": {
                 "name": cell.schema,
                 "description": info.description,
-                "keeps_contract": info.keeps_contract,
+                "keeps_contract": info.spec.keeps_contract,
             },
             **self._described,
             "replay": _replay(cell.source, database.truth),

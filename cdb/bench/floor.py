@@ -14,6 +14,7 @@ from cdb.blocks import BlockSpendInfo
 from cdb.durability import Durability
 from cdb.packed import PackedBlocks
 from cdb.schemas.null import NullSchema
+from cdb.schemas.spec import SchemaSpec
 
 KEY_BYTES = 8
 WRITE_BACK_BYTES = 8 << 20
@@ -73,5 +74,4 @@ def _find_sync_file_range() -> Callable[[int, int, int, int], int] | None:
 
 _sync_file_range = _find_sync_file_range()
 
-SCHEMA = Floor
-KEEPS_CONTRACT = False
+SCHEMA = SchemaSpec(Floor, keeps_contract=False)  # type: ignore[arg-type]

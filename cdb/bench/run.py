@@ -37,7 +37,7 @@ def run(database: Database, workloads: Sequence[str], note: Note) -> list[Case]:
         return [Case.not_measured(LOAD, {}, problem)]
     note(f"{database.schema}: {LOAD}")
     cases = measure(LOAD, database)
-    if not database.info.keeps_contract:
+    if not database.info.spec.keeps_contract:
         return cases
     if failure(cases) is None:
         cases = _checked(cases, database, note)
@@ -61,7 +61,7 @@ def _doubt(made: list[Case], database: Database, note: Note) -> Case | None:
 def _hindrance(database: Database) -> str | None:
     """Why the schema can't be measured on this machine, or not so."""
     info = database.info
-    if info.keeps_contract and Durability(database.durability) not in info.durabilities:
+    if info.spec.keeps_contract and Durability(database.durability) not in info.spec.durabilities:
         return f"it has no durability '{database.durability}'"
     return info.missing
 

@@ -31,9 +31,9 @@ def software_versions() -> dict[str, str | bool | None]:
 
 def _lmdb_version() -> str | None:
     schema = find_schema("interval@lmdb")
-    if schema.missing or schema.versions is None:
+    if schema.missing or schema.spec.versions is None:
         return None
-    return schema.versions()[0].split()[-1]
+    return schema.spec.versions()[0].split()[-1]
 
 
 def _cdb_version() -> str | None:

@@ -10,10 +10,11 @@ from pathlib import Path
 from types import MappingProxyType, TracebackType
 from typing import Any, NamedTuple, Self
 
-from cdb.native import NativeEngine, lmdb_engine, rocksdb_engine
+from cdb.engines import ENGINES
+from cdb.native import NativeEngine
 
 CACHE_BYTES = 256 << 20
-"""Of decoded blocks, in RocksDB; LMDB's cache is the kernel's."""
+"""Of decoded blocks, in engines that have a cache of their own."""
 LAYOUTS = ("mono_space", "dual_timeline", "option_1", "issue_196")
 AS_PUBLISHED = ",reads=published"
 """Behind a layout's name: it reads as it was published, and the answers are wrong."""
@@ -27,8 +28,8 @@ NO_LAYOUTS: Mapping[str, str] = MappingProxyType(
 _PREFIX = "cdb_versioned_"
 NATIVE_ENGINES: Mapping[str, NativeEngine] = MappingProxyType(
     {
-        "rocksdb": rocksdb_engine("cdb.bench._versioned_rocksdb", _PREFIX),
-        "lmdb": lmdb_engine("cdb.bench._versioned_lmdb", _PREFIX),
+        name: engine.native(f"cdb.bench._versioned_{name}", _PREFIX)
+        for name, engine in ENGINES.items()
     }
 )
 _NO_VERSION = 2**32 - 1

@@ -73,7 +73,7 @@ class Database:
         """Open it; create it, where it is missing."""
         info, level = self.info, Durability(self.durability)
         # One that stores nothing may have no durability to compare.
-        has_level = info.keeps_contract or level in info.durabilities
+        has_level = info.spec.keeps_contract or level in info.spec.durabilities
         return info.open(self.path, durability=level if has_level else None)
 
     def accept_tail(self, schema: Schema) -> None:
@@ -106,7 +106,7 @@ class Database:
 
         By name what is in memory yet comes last, and stays there in a schema that can't settle.
         """
-        order = self.info.history
+        order = self.info.spec.history
         return order if order == BY_CREATION or offer_of(schema).settles is not None else None
 
     @property

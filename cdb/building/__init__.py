@@ -8,8 +8,8 @@ Begin with one of these:
 
 - Backend, open_backend(): you keep coins and blocks in any way, by eight methods, and the checks,
   the locks, FORMAT, threads, fork() and failed writes are seen to. cdb.building.starter is one.
-- NameIndex, open_indexed(): coins are SQLite rows, and you find a row by its coin's name. Then
-  check_indexed() and repair_indexed() make `cdb verify --repair`.
+- NameIndex, rows_spec(): coins are SQLite rows, and you find a row by its coin's name; the checks
+  and repairs of `cdb verify`, history and packs come with it.
 - Shared: you keep the whole contract (cdb.schemas.Schema) yourself, and it makes your calls whole.
 
 The others are for within:
@@ -20,10 +20,9 @@ The others are for within:
 - files: Home, Lock, checked_home, repaired_home, located, own, read_own, make_dir, replace_file,
   fsync_file, fsync_dir; file_marks, read_unchanged beside a writer;
 - calls of a Store or a Shared: reading, writing, whole, beside;
-- history: as_of, the mask, checked_height; BY_CREATION, an order for HISTORY in the module;
+- history: as_of, the mask, checked_height; BY_CREATION, an order of states;
 - errors: those of cdb.errors that a store raises, and storage_errors, which makes them of OSError;
-- what the module says: Durability, Damage, Progress; sqlite_versions; Limit and those limits that
-  we know.
+- what the module says: SchemaSpec; Durability, Damage, Progress; Limit, and one that we know.
 """
 
 from cdb.blocks import (
@@ -54,31 +53,20 @@ from cdb.errors import (
     storage_errors,
 )
 from cdb.history import BY_CREATION, as_of, checked_height
-from cdb.limits import (
-    COIN_ROWS,
-    OLDER_INDEX,
-    ROCKSDB,
-    ROCKSDB_NOT_DURABLE,
-    SQLITE_NOT_DURABLE,
-    Limit,
-)
+from cdb.limits import OLDER_INDEX, Limit
 from cdb.packed import PackedBlocks
 from cdb.packed_state import check_canonical
 from cdb.progress import Progress
 from cdb.replay import block_text, read_blocks
 from cdb.rows.index import EMPTY, IndexFactory, NameIndex, Watermark
-from cdb.rows.indexed import check_indexed, open_indexed, repair_indexed
-from cdb.rows.sqlite import sqlite_versions
+from cdb.rows.spec import rows_spec
+from cdb.schemas.spec import SchemaSpec
 from cdb.store import Backend, BackendFactory, Store, open_backend
 
 __all__ = [
     "BY_CREATION",
-    "COIN_ROWS",
     "EMPTY",
     "OLDER_INDEX",
-    "ROCKSDB",
-    "ROCKSDB_NOT_DURABLE",
-    "SQLITE_NOT_DURABLE",
     "Backend",
     "BackendFactory",
     "BlockSpendInfo",
@@ -99,6 +87,7 @@ __all__ = [
     "NamedBlock",
     "PackedBlocks",
     "Progress",
+    "SchemaSpec",
     "Shared",
     "StorageError",
     "Store",
@@ -112,7 +101,6 @@ __all__ = [
     "canonical",
     "check_against_state",
     "check_canonical",
-    "check_indexed",
     "checked_height",
     "checked_home",
     "checked_index",
@@ -124,16 +112,14 @@ __all__ = [
     "make_dir",
     "named_block",
     "open_backend",
-    "open_indexed",
     "own",
     "read_blocks",
     "read_own",
     "read_unchanged",
     "reading",
-    "repair_indexed",
     "repaired_home",
     "replace_file",
-    "sqlite_versions",
+    "rows_spec",
     "storage_errors",
     "whole",
     "writing",

@@ -75,4 +75,4 @@ class Blocks:
         return data[32:]
 
 
-SCHEMA = partial(building.open_backend, "starter", Blocks)
+SCHEMA = building.SchemaSpec(partial(building.open_backend, "starter", Blocks))

@@ -102,10 +102,10 @@ def _work_directory(target: Path) -> Iterator[Path]:
 
 def _copy_log(source: Path, file: Path, target: Path, bar: StepBar) -> None:
     """Make a log of the blocks of another one, beside its writer."""
-    with coin_log.INDEXED(target, durability=Durability.POWER) as copy:
+    with coin_log.indexed(target, durability=Durability.POWER) as copy:
         while True:
             try:
-                with coin_log.INDEXED(source, read_only=True) as log:
+                with coin_log.indexed(source, read_only=True) as log:
                     _copy_blocks(log, copy, bar)
                     copy.flush()
                     return
@@ -165,7 +165,7 @@ def _apply_rows(file: Path, log_path: Path, former_root: Tip) -> int:
         rows = [
             _on_root(row, former_root, root_of(log_path)) for row in operations_of(connection, file)
         ]
-        with coin_log.INDEXED(log_path, durability=Durability.POWER) as log:
+        with coin_log.indexed(log_path, durability=Durability.POWER) as log:
             catch_up(log, log_path, file, rows)
             height = log.last_block_index
         connection.execute("BEGIN IMMEDIATE")

@@ -140,7 +140,7 @@ async def _log_needed(
 
 def _log_at(log_path: Path, file: Path | None) -> Log:
     durability = Durability.NONE if file is None else Durability.POWER
-    log: Log = coin_log.INDEXED(log_path, durability=durability)
+    log: Log = coin_log.indexed(log_path, durability=durability)
     return log
 
 

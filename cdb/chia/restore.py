@@ -180,7 +180,7 @@ def check_backup(directory: Path, bar: StepBar) -> None:
             for problem in integrity_problems(snapshot.connection):
                 raise CorruptDatabaseError(file, problem, _ANOTHER)
         rows = operations_of(snapshot.connection, file)
-    with coin_log.INDEXED(log_path, read_only=True) as log:
+    with coin_log.indexed(log_path, read_only=True) as log:
         if not is_there(log, fitting_effect(log, log_path, file, rows)):
             problem = "its table cdb_ops says other than the coins, and a backup has all of it"
             raise CorruptDatabaseError(file, problem, _ANOTHER)

@@ -133,7 +133,7 @@ def _look(path: Path, log_path: Path) -> Status:
         log, error = None, None
         try:
             with needed():
-                log = held.enter_context(coin_log.INDEXED(log_path, read_only=True))
+                log = held.enter_context(coin_log.indexed(log_path, read_only=True))
         except CdbError as found:
             error = found
         state, rows = _state_of(path)

@@ -55,7 +55,7 @@ def _object(found: DatabaseInfo) -> dict[str, Any]:
         "schema": found.schema.name,
         "format_version": None if format is None else format.version,
         "format_extra": None if format is None else format.extra or None,
-        "durabilities": [level.value for level in found.schema.durabilities],
+        "durabilities": [level.value for level in found.schema.spec.durabilities],
         "newest_index": found.newest_index,
         "coins": found.facts.coins,
         "has_secondary_keys": found.has_keys,
@@ -71,7 +71,7 @@ def _object(found: DatabaseInfo) -> dict[str, Any]:
 
 
 def _rows(found: DatabaseInfo) -> list[list[str]]:
-    levels = [level.value for level in found.schema.durabilities]
+    levels = [level.value for level in found.schema.spec.durabilities]
     others = f"; {' or '.join(levels[1:])} if asked for" if levels[1:] else ""
     newest = "none" if found.newest_index is None else str(found.newest_index)
     coins = found.facts.coins

@@ -91,10 +91,10 @@ def load_stream(
         spends=done.spends,
         seconds=seconds,
         bytes_written=bytes_written,
-        size_bytes=size_bytes(path) if schema.keeps_contract else 0,
+        size_bytes=size_bytes(path) if schema.spec.keeps_contract else 0,
         newest_index=done.flushed_index,
     )
-    if not (options.digest and schema.keeps_contract and done.blocks):
+    if not (options.digest and schema.spec.keeps_contract and done.blocks):
         return summary
     meter = Meter()
     try:

@@ -81,7 +81,7 @@ def load_blocks(
     if as_json:
         echo_json(summary_object(summary))
     else:
-        note(summary_table(summary, path if schema.keeps_contract else None))
+        note(summary_table(summary, path if schema.spec.keeps_contract else None))
 
 
 if __name__ == "__main__":

@@ -47,10 +47,10 @@ def _row(name: str) -> list[str]:
         schema = find_schema(name)
     except UnknownSchemaError as error:
         return [name, "broken", NONE, NONE, str(error)]
-    offers = [schema.indexed or NONE, schema.history or NONE]
+    offers = [schema.indexed or NONE, schema.spec.history or NONE]
     if schema.missing is not None:
         return [name, "missing", *offers, schema.missing]
-    return [name, "ready" if schema.keeps_contract else "meter", *offers, schema.description]
+    return [name, "ready" if schema.spec.keeps_contract else "meter", *offers, schema.description]
 
 
 if __name__ == "__main__":

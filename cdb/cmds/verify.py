@@ -179,9 +179,9 @@ def _verify_both(
 def _verify(schema: SchemaInfo, path: Path, told: _Lines, *, repair: bool = False) -> int:
     schema.check_keeps_contract()
     damages = _check_files(schema, path, told, repair=repair)
-    if repair and damages and _are_repairable(damages) and schema.repair is not None:
+    if repair and damages and _are_repairable(damages) and schema.spec.repair is not None:
         with step_bar(f"{path}: repair") as progress:
-            schema.repair(path, damages, progress)
+            schema.spec.repair(path, damages, progress)
         told.repaired(damages)
         damages = _check_files(schema, path, told, repair=repair)
     if not damages:
@@ -196,12 +196,12 @@ def _verify(schema: SchemaInfo, path: Path, told: _Lines, *, repair: bool = Fals
 
 def _check_files(schema: SchemaInfo, path: Path, told: _Lines, *, repair: bool) -> list[Damage]:
     """Tell and return all damage to the files, as far as the schema can tell."""
-    if schema.check is None:
+    if schema.spec.check is None:
         return []
     damages: list[Damage] = []
     try:
         with step_bar(f"{path}: files") as progress:
-            damages.extend(schema.check(path, progress))
+            damages.extend(schema.spec.check(path, progress))
     except CorruptDatabaseError as error:
         damages.append(Damage.of(error))
     except DatabaseLockedError:

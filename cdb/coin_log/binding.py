@@ -153,7 +153,7 @@ class CoinLog:
         """Add blocks. None when all were; else the one that breaks a rule.
 
         The blocks before that one were accepted, and of it and those after it nothing was.
-        trusting: it may be one of an earlier call, and verify_spends() may refuse one that was accepted.
+        trusting: it may be one of an earlier call; verify_spends() may refuse one that was accepted.
         """
         accepted = self._native.ffi.new("size_t *")
         packed = native_blocks(self._native.ffi, blocks)
@@ -180,7 +180,7 @@ class CoinLog:
         return None
 
     def verify(self) -> None:
-        """Do the same for one who reads: the next accept() or verify_spends() tells of the block."""
+        """The same for one who reads: the next accept() or verify_spends() tells of the block."""
         _engine.call(self.path, "verify", self._open_handle())
 
     def await_verified(self, most_milliseconds: int) -> bool:

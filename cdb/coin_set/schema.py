@@ -6,13 +6,12 @@ my.cdb/
 └── NEWEST          how far db/ had come when it was last closed or given a large commit
 """
 
-import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, suppress
 from functools import partial
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from cdb.blocks import BlockSpendInfo, checked_index, checked_names, named_block
 from cdb.coin_query import CoinQuery
@@ -60,21 +59,6 @@ PACK_ENTRIES = 200_000
 (5.5 µs a coin by 10,000, 4.0 by 65,536, 3.4 by 262,144.) A pack of these takes some 20 MB."""
 
 
-def count(text: str) -> int:
-    """An option's whole number. Raises ValueError."""
-    if not re.fullmatch("[1-9][0-9]{0,8}", text):
-        raise ValueError(f"'{text}' is no whole number from 1 to 999999999")
-    return int(text)
-
-
-OPTIONS: Mapping[str, Callable[[str], object]] = {
-    "cache_mb": count,
-    "commit_entries": count,
-    "ingest_entries": count,
-}
-"""Of such a schema; see cdb.schemas.registry."""
-
-
 class Kind(NamedTuple):
     """A layout in an engine. name: what FORMAT says. layout: with its options.
 
@@ -109,7 +93,7 @@ class Kind(NamedTuple):
         repair_coin_set(self.engine, self.name, self.layout, path, damages, progress)
 
     def versions(self) -> list[str]:
-        """The engine's library, as cdb.schemas.registry says."""
+        """The engine's library; see SchemaSpec."""
         return [self.engine.version()]
 
 
@@ -121,7 +105,7 @@ class CoinSetSchema(PackedHistory):
     """Keeps coins, spends and blocks in an engine; see cdb.schemas.Schema for the methods. As of a
     height the layout answers; states come by name.
 
-    kind: which one; a schema is a subclass that says so.
+    kind: the layout, and its engine.
     commit_entries: coins that are collected in memory before they are committed and indexed; as
     Kind.commit_entries() says unless it is given.
     ingest_entries: a write of at least so many builds sorted runs, a smaller one a write batch.
@@ -132,10 +116,9 @@ class CoinSetSchema(PackedHistory):
     raise.
     """
 
-    kind: ClassVar[Kind]
-
     def __init__(
         self,
+        kind: Kind,
         path: str | PathLike[str],
         *,
         durability: Durability = Durability.POWER,
@@ -147,6 +130,7 @@ class CoinSetSchema(PackedHistory):
         name_bits: int = 64,
         progress: Progress | None = None,
     ) -> None:
+        self.kind = kind
         self.kind.engine.load()
         extra = extra_for(self.kind.name, index)
         self._path = located(path, read_only=read_only)
@@ -288,7 +272,7 @@ class CoinSetSchema(PackedHistory):
                 partial(file_marks, self._path / DB),
                 CorruptDatabaseError,
                 DatabaseLockedError,
-                DatabaseClosedError,  # LMDB's writers come and go, and keep nothing for it yet
+                DatabaseClosedError,  # writers come and go, and may keep nothing for it yet
             )
         else:
             self._open_once(options)
@@ -391,7 +375,7 @@ class CoinSetSchema(PackedHistory):
         if not self._coins.state.is_rewinding:
             return
         first = 0
-        # Each batch by a cursor of its own: what LMDB frees while one is open it can't use again.
+        # Each batch by a cursor of its own: while one is open, engines may reuse no freed space.
         while rewound := self._coins.rewound(first).next(BATCH_ENTRIES):
             self._coins.erase(with_names(rewound))
             first = rewound.indices[-1] + 1
@@ -420,8 +404,7 @@ class IndexedCoinSetSchema(CoinSetSchema, Indexed):
 
 
 def open_coin_set(
-    plain: type[CoinSetSchema],
-    indexed: type[IndexedCoinSetSchema],
+    kind: Kind,
     path: str | PathLike[str],
     *,
     read_only: bool = False,
@@ -433,12 +416,14 @@ def open_coin_set(
     A reader of a database whose keys are not made yet finds coins by their names.
     """
     if index:
-        return indexed(path, read_only=read_only, index=index, **options)
-    found = extra_at(located(path, read_only=read_only), plain.kind.name)
+        return IndexedCoinSetSchema(kind, path, read_only=read_only, index=index, **options)
+    found = extra_at(located(path, read_only=read_only), kind.name)
     if found in EXTRAS:
         with suppress(UnfinishedKeysError):
-            return indexed(path, read_only=read_only, index=PUZZLE_HASH, **options)
-    return plain(path, read_only=read_only, **options)
+            return IndexedCoinSetSchema(
+                kind, path, read_only=read_only, index=PUZZLE_HASH, **options
+            )
+    return CoinSetSchema(kind, path, read_only=read_only, **options)
 
 
 if TYPE_CHECKING:

@@ -54,7 +54,7 @@ def with_log(connection: sqlite3.Connection, path: Path) -> Iterator[Activated]:
     with ExitStack() as held:
         with log_needed(log_path, path, lambda: is_unused(connection)):
             rows = operations_of(connection, path)
-            with coin_log.INDEXED(log_path, read_only=True) as found:  # a writer changes any log
+            with coin_log.indexed(log_path, read_only=True) as found:  # a writer changes any log
                 fitting_effect(found, log_path, path, rows)
             log = held.enter_context(closing(opened_log(log_path)))
             catch_up(log, log_path, path, rows)

@@ -192,7 +192,7 @@ def opened_copy(path: Path) -> Iterator[Copy]:
 
 def opened_log(log_path: Path) -> Log:
     """The log as a node has it."""
-    log: Log = coin_log.INDEXED(log_path, durability=Durability.POWER)
+    log: Log = coin_log.indexed(log_path, durability=Durability.POWER)
     return log
 
 

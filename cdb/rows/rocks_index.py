@@ -16,20 +16,20 @@ from weakref import finalize
 from cdb.disk.files import make_dir
 from cdb.disk.sharing import file_marks, read_unchanged
 from cdb.durability import Durability
+from cdb.engines import rocksdb
 from cdb.errors import (
     CorruptDatabaseError,
     DatabaseClosedError,
     DatabaseError,
     DatabaseLockedError,
 )
-from cdb.native import rocksdb_engine
 from cdb.rows.index import EMPTY, Watermark
 
 CACHE_BYTES = 64 << 20
 BUFFER_BYTES = 64 << 20
 ERASE_BATCH = 50_000  # names: 2 MB of tombstones
 
-_engine = rocksdb_engine("cdb.rows._rocksdb", "cdb_engine_")
+_engine = rocksdb.ENGINE.native("cdb.rows._rocksdb", "cdb_engine_")
 load = _engine.load
 missing = _engine.missing
 version = _engine.version

@@ -1,6 +1,8 @@
-"""The schemas: one contract (protocol), one way to find them (registry), one file each."""
+"""The schemas: one contract (protocol), what each says of itself (spec), one way to find them
+(registry), one file each."""
 
 from cdb.schemas.protocol import (
+    HISTORY_METHODS,
     AcceptsPacked,
     Check,
     HistoryPacked,
@@ -24,8 +26,10 @@ from cdb.schemas.registry import (
     open_schema,
     schema_names,
 )
+from cdb.schemas.spec import SchemaSpec
 
 __all__ = [
+    "HISTORY_METHODS",
     "AcceptsPacked",
     "Check",
     "HistoryPacked",
@@ -38,6 +42,7 @@ __all__ = [
     "Schema",
     "SchemaFactory",
     "SchemaInfo",
+    "SchemaSpec",
     "Settles",
     "TellsFacts",
     "find_schema",

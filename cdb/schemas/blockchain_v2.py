@@ -50,9 +50,9 @@ from cdb.rows.sqlite import (
     undo_unfinished_making,
 )
 from cdb.rows.store import CoinStore
-from cdb.schemas.protocol import Schema
+from cdb.schemas.protocol import AcceptsPacked, Schema, Settles, TellsFacts
+from cdb.schemas.spec import SchemaSpec
 
-DEFAULT_PATH = "blockchain_v2_mainnet.sqlite"
 _SQLITE_MAGIC = b"SQLite format 3\0"
 _SELECT_FORMAT = f"SELECT version, index_set FROM {FORMAT_TABLE}"
 
@@ -84,20 +84,8 @@ def blockchain_v2(
     return _open_own(path, durability, index_set, read_only=False)
 
 
-SCHEMA = blockchain_v2
-NODE = partial(blockchain_v2, index_set="node")
-INDEXED = NODE
-HISTORY = BY_CREATION
-LIMITS = (SQLITE_ROWS, SQLITE_WAL)
-NOT_DURABLE = SQLITE_NOT_DURABLE
-MANY = 40_000
-
-
-versions = sqlite_versions
-
-
 def format_of(path: Path) -> Format | None:
-    """See cdb.schemas: an SQLite file with a node's coin table, of ours or of a node."""
+    """See FormatOf: an SQLite file with a node's coin table, of ours or of a node."""
     with storage_errors(path), open(path, "rb", opener=own) as file:
         if file.read(len(_SQLITE_MAGIC)) != _SQLITE_MAGIC:
             return None
@@ -191,3 +179,19 @@ def _own_index_set(path: Path) -> str | None:
     if index_set not in INDEX_SETS:
         raise wrong_version(path, f"with indexes {index_set}", " or ".join(INDEX_SETS))
     return str(index_set)
+
+
+NODE = partial(blockchain_v2, index_set="node")
+SCHEMA = SchemaSpec(
+    blockchain_v2,
+    default_path="blockchain_v2_mainnet.sqlite",
+    versions=sqlite_versions,
+    offers=(AcceptsPacked, Settles, TellsFacts),
+    indexed=NODE,
+    history=BY_CREATION,
+    check=check,
+    format_of=format_of,
+    limits=(SQLITE_ROWS, SQLITE_WAL),
+    not_durable=SQLITE_NOT_DURABLE,
+    many=40_000,
+)

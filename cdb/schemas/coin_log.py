@@ -67,18 +67,16 @@ from cdb.packed import (
     unpacked_infos,
 )
 from cdb.progress import Progress
+from cdb.schemas.protocol import AcceptsPacked, HistoryPacked, ReadsPacked, TellsFacts
+from cdb.schemas.spec import SchemaSpec
 
 __all__ = [
-    "CHECKSUMMED",
-    "HISTORY",
-    "INDEXED",
-    "LIMITS",
     "SCHEMA",
-    "SMALL",
     "CoinLogSchema",
     "IndexedCoinLogSchema",
     "check",
     "coin_log",
+    "indexed",
     "missing",
     "repair",
 ]
@@ -449,7 +447,7 @@ def coin_log(
 
 
 def check(path: Path, progress: Progress) -> Iterator[Damage]:
-    """Damage to the log, which nothing repairs, and to what is derived. See cdb.schemas."""
+    """Damage to the log, which nothing repairs, and to what is derived. See Check."""
     path = located(path, read_only=True)
     with checked_home(
         path, "coin_log", FORMAT_VERSION, "log", folder=DERIVED, extras=EXTRAS
@@ -459,7 +457,7 @@ def check(path: Path, progress: Progress) -> Iterator[Damage]:
 
 
 def repair(path: Path, damages: Sequence[Damage], progress: Progress) -> None:
-    """Make FORMAT and what is derived again; the log is only read. See cdb.schemas."""
+    """Make FORMAT and what is derived again; the log is only read. See Repair."""
     path = located(path, read_only=False)
     with repaired_home(
         path,
@@ -527,51 +525,46 @@ def _packed(block: BlockSpendInfo) -> PackedBlocks | None:
     )
 
 
-SCHEMA = coin_log
-INDEXED = partial(IndexedCoinLogSchema, index=PUZZLE_HASH)
-HISTORY = BY_CREATION
-SMALL = partial(
-    SCHEMA,
-    sizes=Sizes(memtable_coins=20, merge_runs=2, recent_bits=2, unverified_spends=5),
-)
-CHECKSUMMED = "db/(FORMAT|acked|log|derived/.*)"
-LIMITS = (
-    OLDER_INDEX,
-    OLDER_PROMISE,
-    Limit(
-        "*",
-        "damage is served: db/log, .*verify is silent",
-        "at PROCESS nothing says how much of the log is durable: where a crash left it open, damage"
-        " is taken for its torn end",
-        Durability.PROCESS,
+indexed = partial(IndexedCoinLogSchema, index=PUZZLE_HASH)
+"""coin_log() of a database that has secondary keys, or gets them."""
+SCHEMA = SchemaSpec(
+    coin_log,
+    missing=missing,
+    offers=(AcceptsPacked, ReadsPacked, HistoryPacked, TellsFacts),
+    indexed=indexed,
+    history=BY_CREATION,
+    check=check,
+    repair=repair,
+    small=partial(
+        coin_log,
+        sizes=Sizes(memtable_coins=20, merge_runs=2, recent_bits=2, unverified_spends=5),
     ),
-    Limit(
-        "fuzz",
-        "damage is served: db/log, ",
-        "the same, and of several changes at once verify finds another",
-        Durability.PROCESS,
+    limits=(
+        OLDER_INDEX,
+        OLDER_PROMISE,
+        Limit(
+            "*",
+            "damage is served: db/log, .*verify is silent",
+            "at PROCESS nothing says how much of the log is durable: where a crash left it open,"
+            " damage is taken for its torn end",
+            Durability.PROCESS,
+        ),
+        Limit(
+            "fuzz",
+            "damage is served: db/log, ",
+            "the same, and of several changes at once verify finds another",
+            Durability.PROCESS,
+        ),
     ),
+    checksummed="db/(FORMAT|acked|log|derived/.*)",
 )
 
 if TYPE_CHECKING:
-    from cdb.schemas.protocol import (
-        AcceptsPacked,
-        Check,
-        HistoryPacked,
-        HistorySchema,
-        IndexedSchema,
-        QueriesPacked,
-        ReadsPacked,
-        Repair,
-        SchemaFactory,
-    )
+    from cdb.schemas.protocol import HistorySchema, IndexedSchema, QueriesPacked
 
-    _opens: SchemaFactory = coin_log
     _accepts: type[AcceptsPacked] = CoinLogSchema
     _reads: type[ReadsPacked] = CoinLogSchema
     _keeps: type[HistorySchema] = CoinLogSchema
     _packs: type[HistoryPacked] = CoinLogSchema
     _finds: type[IndexedSchema] = IndexedCoinLogSchema
     _queries: type[QueriesPacked] = IndexedCoinLogSchema
-    _checks: Check = check
-    _repairs: Repair = repair

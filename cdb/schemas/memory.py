@@ -34,6 +34,8 @@ from cdb.facts import Facts
 from cdb.history import ABOVE_ALL, BY_CREATION, checked_height
 from cdb.indexed import Indexed
 from cdb.limits import Limit
+from cdb.schemas.protocol import TellsFacts
+from cdb.schemas.spec import SchemaSpec
 
 
 class MemorySchema(Shared, Indexed):
@@ -272,29 +274,33 @@ def _replay(block: NamedBlock, coins: dict[bytes32, CoinInfo]) -> set[bytes32]:
     return {*confirmed, *block.spends}
 
 
-SCHEMA = INDEXED = MemorySchema
-HISTORY = BY_CREATION
-CHECKSUMMED = "db"
-MANY = 10_000
-LIMITS = tuple(
-    Limit(
-        after_a_power_cut,
-        r"opened, it fails: (Corrupt|Wrong)DatabaseError: \S+/db: ",
-        "of a file that is replaced without a sync a power cut may take all; then it is refused",
-        Durability.PROCESS,
-    )
-    for after_a_power_cut in ("power-*", "cut-*", "e*", "kill-reopen")
-)
-
-
 def format_of(path: Path) -> Format | None:
-    """See cdb.schemas: by the first line."""
+    """See FormatOf: by the first line."""
     version = replay_file.version_of(path)
     return None if version is None else Format("memory", version)
 
 
-if TYPE_CHECKING:
-    from cdb.schemas.protocol import HistorySchema, SchemaFactory
+SCHEMA = SchemaSpec(
+    MemorySchema,
+    offers=(TellsFacts,),
+    indexed=MemorySchema,
+    history=BY_CREATION,
+    format_of=format_of,
+    limits=tuple(
+        Limit(
+            after_a_power_cut,
+            r"opened, it fails: (Corrupt|Wrong)DatabaseError: \S+/db: ",
+            "of a file that is replaced without a sync a power cut may take all; then it is"
+            " refused",
+            Durability.PROCESS,
+        )
+        for after_a_power_cut in ("power-*", "cut-*", "e*", "kill-reopen")
+    ),
+    checksummed="db",
+    many=10_000,
+)
 
-    _opens: SchemaFactory = MemorySchema
+if TYPE_CHECKING:
+    from cdb.schemas.protocol import HistorySchema
+
     _keeps: type[HistorySchema] = MemorySchema

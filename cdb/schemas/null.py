@@ -13,6 +13,8 @@ from cdb.disk.sharing import Closing
 from cdb.durability import Durability
 from cdb.errors import BlockOrderError
 from cdb.packed import PackedBlocks
+from cdb.schemas.protocol import AcceptsPacked
+from cdb.schemas.spec import SchemaSpec
 
 
 class NullSchema(Closing):
@@ -65,12 +67,9 @@ class NullSchema(Closing):
         """Nothing to do."""
 
 
-SCHEMA = NullSchema
-DURABILITIES = (Durability.NONE,)
-KEEPS_CONTRACT = False
+SCHEMA = SchemaSpec(
+    NullSchema, durabilities=(Durability.NONE,), keeps_contract=False, offers=(AcceptsPacked,)
+)
 
 if TYPE_CHECKING:
-    from cdb.schemas.protocol import AcceptsPacked, SchemaFactory
-
-    _opens: SchemaFactory = NullSchema
     _accepts: type[AcceptsPacked] = NullSchema

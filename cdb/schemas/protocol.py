@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
-from typing import Protocol, Self, runtime_checkable
+from typing import Protocol, Self, cast, runtime_checkable
 
 from cdb.blocks import BlockSpendInfo
 from cdb.coin_query import MAX_INDEX, CoinQuery
@@ -78,7 +78,7 @@ class Schema(Protocol):
 
 
 class SchemaFactory(Protocol):
-    """What a schema module's SCHEMA is: a class or a function that opens a database."""
+    """A class or a function that opens a database."""
 
     def __call__(
         self,
@@ -91,8 +91,8 @@ class SchemaFactory(Protocol):
 
         With read_only the object shows one moment, that of its opening, as long as it is open. All
         that was flushed by then is there, and perhaps more: whole blocks. It takes no lock, neither
-        makes nor changes a byte on disk (but in files that count for nothing, NOT_DURABLE in the
-        registry), and may be opened beside a writer. What changes something
+        makes nor changes a byte on disk (but in files that count for nothing, not_durable in
+        SchemaSpec), and may be opened beside a writer. What changes something
         (accept_block, accept_packed, rewind_to_block_index, settle) raises UnsupportedError; flush
         does nothing. Where a writer takes away what it shows, as by a rewind, a read may raise
         DatabaseClosedError or StorageError instead, and then one opens it again; it never answers
@@ -199,8 +199,7 @@ class QueriesPacked(Protocol):
 
 
 class HistorySchema(Schema, Protocol):
-    """Knows coins as of any height: docs/history.md. Who has none of this has none of the methods;
-    history_of() finds them.
+    """Knows coins as of any height: docs/history.md. Who has none of this has none of the methods.
 
     Each answer as of a height is the plain answer of a copy that was rewound to it: a coin that
     was confirmed later is absent, and one that was spent later has the spent index 0. No height is
@@ -217,7 +216,7 @@ class HistorySchema(Schema, Protocol):
 
     def state_at(self, height: int) -> Iterator[CoinInfo]:
         """Every coin as of a height, each once, spent or not, in the schema's own order, which its
-        module tells (HISTORY)."""
+        SchemaSpec tells (history)."""
         ...
 
     def unspent(self) -> Iterator[CoinInfo]:
@@ -232,6 +231,7 @@ class HistorySchema(Schema, Protocol):
         ...
 
 
+@runtime_checkable
 class HistoryPacked(Protocol):
     """The same without an object for each coin. A schema with history may have any of them.
 
@@ -275,10 +275,15 @@ class Offer:
     indexed: IndexedSchema | None
     queries_packed: QueriesPacked | None
     tells_facts: TellsFacts | None
+    history: HistorySchema | None
+
+
+HISTORY_METHODS = ("coin_infos_as_of", "state_at", "unspent", "versions")
 
 
 def offer_of(schema: Schema) -> Offer:
     """What an open schema offers. It takes some 50 µs: ask once, not for each block."""
+    has_history = all(callable(getattr(schema, each, None)) for each in HISTORY_METHODS)
     return Offer(
         schema if isinstance(schema, AcceptsPacked) else None,
         schema if isinstance(schema, ReadsPacked) else None,
@@ -286,11 +291,12 @@ def offer_of(schema: Schema) -> Offer:
         schema if isinstance(schema, IndexedSchema) else None,
         schema if isinstance(schema, QueriesPacked) else None,
         schema if isinstance(schema, TellsFacts) else None,
+        cast(HistorySchema, schema) if has_history else None,
     )
 
 
 class Check(Protocol):
-    """A schema module's check(): what is wrong with a database's files, also where it can't be
+    """A schema's check: what is wrong with a database's files, also where it can't be
     opened."""
 
     def __call__(self, path: Path, progress: Progress, /) -> Iterator[Damage]:
@@ -302,7 +308,7 @@ class Check(Protocol):
 
 
 class Repair(Protocol):
-    """A schema module's repair(): mends what check() has found, all of which is repairable."""
+    """A schema's repair: mends what check() has found, all of which is repairable."""
 
     def __call__(self, path: Path, damages: Sequence[Damage], progress: Progress, /) -> None:
         """Hold the database's lock, and make derived files again; touch no other one.
@@ -313,7 +319,7 @@ class Repair(Protocol):
 
 
 class FormatOf(Protocol):
-    """A schema module's format_of(): recognizes a database that has no FORMAT file."""
+    """A schema's format_of: recognizes a database that has no FORMAT file."""
 
     def __call__(self, path: Path, /) -> Format | None:
         """The format of the file at a path; None where it is no database of this schema. It changes

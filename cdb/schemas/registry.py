@@ -1,49 +1,21 @@
 """Finds schemas by name, lazily: nothing is imported before it is asked for.
 
-A schema is one module with a constant SCHEMA: a class or a function that opens a database. It is
-found
+A schema is one module with a constant SCHEMA: a SchemaSpec (cdb.schemas.spec), or just a class or a
+function that opens a database. It is found
 
 - by name: ``rocks`` (cdb's own, or an entry point of the group ``cdb.schemas``);
 - by module: ``cdb.schemas.rocks``, ``my_package.my_schema``;
-- by module and attribute: ``my_package.my_schema:MySchema``. The attribute REPLAY of older replay
-  commands means SCHEMA.
+- by module and attribute: ``my_package.my_schema:MySchema``, where the module's SCHEMA says the
+  rest; ``rocks:SMALL`` and ``coin_log:INDEXED`` are what SCHEMA has as small and indexed. The
+  attribute REPLAY of older replay commands means SCHEMA.
 
 Options may follow, where a module has some: ``interval@rocksdb,cache_mb=256``.
-
-A module may also have
-
-- DEFAULT_PATH (str): where its database is when nobody says; ``NAME.cdb`` otherwise;
-- DURABILITIES (tuple of Durability, the strongest first): all levels otherwise;
-- SMALL: what SCHEMA is, with sizes so small that short tests reach what lies behind them;
-- INDEXED: what SCHEMA is, and a database that it makes offers IndexedSchema; SCHEMA itself, where
-  each of its databases does;
-- HISTORY (str): its databases offer HistorySchema, and state_at() and unspent() give coins in the
-  order of this: "creation" or "name";
-- OPTIONS: by name, what reads the value of an option (a ValueError says what is wrong with it); it
-  goes to the factory by that name;
-- KEEPS_CONTRACT = False: it measures something, and stores nothing;
-- missing() -> str | None: why it can't be used on this machine, and what to do; None when it can;
-- versions() -> list[str]: the libraries beneath it, such as "RocksDB 7.8.3";
-- format_of(path) -> Format | None: see FormatOf in cdb.schemas.protocol; only where a database is
-  no directory with a FORMAT file;
-- check(path, progress) and repair(path, damages, progress): see Check and Repair in
-  cdb.schemas.protocol;
-- LIMITS (tuple of cdb.limits.Limit): what its engine can't do, however it is used; faults and
-  soaks try it all the same, and report it as known when it fails so.
-
-In these three the database is called db: ``db/index/run-1``, or ``db`` and ``db-wal`` of one file.
-
-- NOT_DURABLE (tuple of patterns, as of fnmatch): its files whose contents count for nothing, such
-  as a lock that the engine maps or a log for people; power cuts may do with them what they like;
-- CHECKSUMMED (a regular expression of whole names): its files in which verify finds any change;
-- MANY (int): how many coins tests make where they make masses, and names where they ask for many;
-  fewer than they would by themselves, where each takes long.
 """
 
 import importlib
 import inspect
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
@@ -56,78 +28,55 @@ from typing import TYPE_CHECKING, cast
 
 from cdb.coin_set.layouts import LAYOUTS
 from cdb.durability import Durability
+from cdb.engines import ENGINES
 from cdb.errors import MissingEngineError, UnknownSchemaError, UnsupportedError
-from cdb.limits import Limit
 from cdb.progress import Progress
 from cdb.schemas.protocol import (
-    Check,
-    FormatOf,
+    HISTORY_METHODS,
     HistorySchema,
-    Repair,
     Schema,
     SchemaFactory,
+    offer_of,
 )
+from cdb.schemas.spec import SchemaSpec
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoints
 
 ENTRY_POINT_GROUP = "cdb.schemas"
-_NO_SCHEMAS = {"protocol", "registry"}
+_NO_SCHEMAS = {"protocol", "registry", "spec"}
 OWN_SCHEMAS = tuple(
     sorted({each.name for each in iter_modules([str(Path(__file__).parent)])} - _NO_SCHEMAS)
 )
 """The modules beside this one."""
 
-BY_ENGINE = {
-    "interval@rocksdb": "rocks_kv",
-    "interval@lmdb": "lmdb_kv",
-}
+BY_ENGINE = {f"interval@{name}": engine.schema for name, engine in ENGINES.items()}
 """Coin sets over ordered keys, as LAYOUT@ENGINE, and the modules that are theirs."""
 _NAMES = {module: name for name, module in BY_ENGINE.items()}
 
 
 def layout_names() -> list[str]:
     """Coin sets over ordered keys by other layouts than interval, as LAYOUT@ENGINE."""
-    engines = [name.partition("@")[2] for name in BY_ENGINE]
-    return [
-        name
-        for layout in LAYOUTS
-        for engine in engines
-        if (name := f"{layout}@{engine}") not in BY_ENGINE
-    ]
-
-
-ALL_DURABILITIES = (Durability.POWER, Durability.PROCESS, Durability.NONE)
+    names = (f"{layout}@{engine}" for layout in LAYOUTS for engine in ENGINES)
+    return [name for name in names if name not in BY_ENGINE]
 
 
 @dataclass(frozen=True)
 class SchemaInfo:
     """A schema that was found.
 
-    durabilities: the levels it offers, the strongest first. small: the spec of its small twin.
-    indexed: the spec of what makes databases with secondary keys. history: the order in which a
-    database with history gives its coins. limits, not_durable, checksummed, many: what tests have
-    to know of its engine; see above.
+    spec: what its module says; of its options those that were given are in its factory. missing:
+    what spec.missing() said. small, indexed: the names by which spec.small and spec.indexed are
+    found.
     """
 
     name: str
-    factory: SchemaFactory
+    spec: SchemaSpec
     description: str
     default_path: str
-    durabilities: tuple[Durability, ...]
-    keeps_contract: bool
-    missing: str | None
-    check: Check | None = None
-    repair: Repair | None = None
+    missing: str | None = None
     small: str | None = None
     indexed: str | None = None
-    history: str | None = None
-    limits: tuple[Limit, ...] = ()
-    not_durable: tuple[str, ...] = ()
-    checksummed: str = ""
-    many: int | None = None
-    versions: Callable[[], list[str]] | None = None
-    format_of: FormatOf | None = None
 
     def open(
         self,
@@ -144,20 +93,21 @@ class SchemaInfo:
         """
         if self.missing is not None:
             raise MissingEngineError(f"schema {self.name}: {self.missing}")
-        level = self.durabilities[0] if durability is None else durability
-        if level not in self.durabilities:
-            offered = ", ".join(each.value for each in self.durabilities)
+        levels = self.spec.durabilities
+        level = levels[0] if durability is None else durability
+        if level not in levels:
+            offered = ", ".join(each.value for each in levels)
             problem = f"has no durability '{level.value}'; it offers {offered}"
             raise UnsupportedError(f"schema {self.name} {problem}")
         options = {"durability": level, "read_only": read_only}
         if progress is not None:
             options["progress"] = progress
-        taken = {key: value for key, value in options.items() if takes(self.factory, key)}
-        return self.factory(self.default_path if path is None else path, **taken)  # type: ignore[arg-type]
+        taken = {key: value for key, value in options.items() if takes(self.spec.factory, key)}
+        return self.spec.factory(self.default_path if path is None else path, **taken)  # type: ignore[arg-type]
 
     def check_keeps_contract(self) -> None:
         """Raise UnsupportedError for a schema that stores nothing."""
-        if not self.keeps_contract:
+        if not self.spec.keeps_contract:
             raise UnsupportedError(f"schema {self.name} keeps nothing that could be read")
 
 
@@ -198,18 +148,17 @@ def find_schema(spec: str, *, folder: Path | None = None) -> SchemaInfo:
             module_name, attribute = entry.module, attribute or entry.attr or ""
             spec = f"{spec}, which is {entry.value}"
     module = _import(module_name, spec, folder)
-    if in_layout is not None:
-        from cdb.coin_set.in_layout import schema_of  # what the module has imported by now
-
+    own_name, own = module.__name__.removeprefix("cdb.schemas."), _declared(module, "SCHEMA")
+    if in_layout is not None and own is not None and own.in_layout is not None:
         given = {name: value for name, _, value in (each.partition("=") for each in options)}
-        module = schema_of(in_layout, module, given)
+        own_name, own = in_layout, own.in_layout(own, in_layout, given)
     if attribute in ("", "REPLAY"):
         attribute = "SCHEMA"
-    factory = getattr(module, attribute, None)
-    if not callable(factory):
-        problem = f"module {module_name} has no class or function {attribute} that opens a database"
-        raise UnknownSchemaError(problem)
-    return _with_options(_describe(module, factory), getattr(module, "OPTIONS", {}), options)
+    said = own if attribute == "SCHEMA" else _by_attribute(module, own, attribute)
+    if said is None:
+        problem = f"has no class or function {attribute} that opens a database"
+        raise UnknownSchemaError(f"module {module_name} {problem}")
+    return _with_options(_described(own_name, said, own), options)
 
 
 def _has_layout_options(name: str, options: Sequence[str]) -> bool:
@@ -219,22 +168,18 @@ def _has_layout_options(name: str, options: Sequence[str]) -> bool:
 
 
 def _module_by_engine(name: str) -> str:
-    if name in BY_ENGINE:
-        return BY_ENGINE[name]
     layout, _, engine = name.partition("@")
     layouts = sorted(LAYOUTS)
     if layout not in layouts:
         raise UnknownSchemaError(f"no layout '{layout}'; there is {', '.join(layouts)}")
-    if layout != "interval" and f"interval@{engine}" in BY_ENGINE:
-        return BY_ENGINE[f"interval@{engine}"]
-    engines = [each.partition("@")[2] for each in BY_ENGINE]
-    raise UnknownSchemaError(f"no engine '{engine}' for {layout}; there is {', '.join(engines)}")
+    if engine in ENGINES:
+        return ENGINES[engine].schema
+    raise UnknownSchemaError(f"no engine '{engine}' for {layout}; there is {', '.join(ENGINES)}")
 
 
-def _with_options(
-    schema: SchemaInfo, known: Mapping[str, Callable[[str], object]], options: Sequence[str]
-) -> SchemaInfo:
+def _with_options(schema: SchemaInfo, options: Sequence[str]) -> SchemaInfo:
     """The same with ``NAME=VALUE`` each, which its name says, too."""
+    known = schema.spec.options
     values: dict[str, object] = {}
     for option in options:
         name, equals, value = option.partition("=")
@@ -253,11 +198,12 @@ def _with_options(
             raise UnknownSchemaError(problem) from error
     if not values:
         return schema
-    factory: Callable[..., Schema] = schema.factory
-    factory = cast(SchemaFactory, partial(factory, **values))
+    opened: Callable[..., Schema] = schema.spec.factory
+    factory = cast(SchemaFactory, partial(opened, **values))
     name = ",".join([schema.name, *sorted(options)])
     indexed = None if schema.indexed is None else ",".join([schema.indexed, *sorted(options)])
-    return replace(schema, name=name, indexed=indexed, factory=factory)
+    spec = replace(schema.spec, factory=factory)
+    return replace(schema, name=name, indexed=indexed, spec=spec)
 
 
 def _registered() -> "EntryPoints":
@@ -277,19 +223,17 @@ def open_schema(
     return find_schema(spec).open(path, durability=durability, read_only=read_only)
 
 
-HISTORY_METHODS = ("coin_infos_as_of", "state_at", "unspent", "versions")
-
-
 def history_of(schema: Schema, name: str | None = None) -> HistorySchema:
-    """An open schema as one that keeps history: the only way to that.
+    """An open schema as one that keeps history; see offer_of().
 
     name: of the schema, for messages. Raises UnsupportedError where it keeps none, and TypeError
     where it has some of the methods, but not all.
     """
-    missing = [each for each in HISTORY_METHODS if not callable(getattr(schema, each, None))]
-    if not missing:
-        return cast(HistorySchema, schema)
+    history = offer_of(schema).history
+    if history is not None:
+        return history
     name = name or type(schema).__name__
+    missing = [each for each in HISTORY_METHODS if not callable(getattr(schema, each, None))]
     if len(missing) < len(HISTORY_METHODS):
         raise TypeError(f"schema {name} keeps half a history: it has no {', '.join(missing)}")
     keeping = ", ".join(each for each in schema_names() if _keeps_history(each))
@@ -298,7 +242,7 @@ def history_of(schema: Schema, name: str | None = None) -> HistorySchema:
 
 def _keeps_history(name: str) -> bool:
     with suppress(UnknownSchemaError):
-        return find_schema(name).history is not None
+        return find_schema(name).spec.history is not None
     return False
 
 
@@ -360,31 +304,39 @@ def _broken(module_name: str, error: Exception) -> UnknownSchemaError:
     return UnknownSchemaError(f"{module_name} can't be imported: {reason}")
 
 
-def _describe(module: ModuleType, factory: SchemaFactory) -> SchemaInfo:
-    name = module.__name__.rpartition(".")[2]
-    own_name = module.__name__.removeprefix("cdb.schemas.")
-    missing = getattr(module, "missing", None)
-    indexed = getattr(module, "INDEXED", None)
-    indexed_spec = own_name if indexed is module.__dict__.get("SCHEMA") else f"{own_name}:INDEXED"
+def _declared(module: ModuleType, attribute: str) -> SchemaSpec | None:
+    """What an attribute says. All that opens a database is a schema that says nothing more."""
+    found = getattr(module, attribute, None)
+    said = (
+        found if isinstance(found, SchemaSpec) else SchemaSpec(found) if callable(found) else None
+    )
+    if said is None or said.description:
+        return said
+    return replace(said, description=(inspect.getdoc(module) or "").partition("\n")[0])
+
+
+def _by_attribute(module: ModuleType, own: SchemaSpec | None, attribute: str) -> SchemaSpec | None:
+    """What a module's own SCHEMA says, of another factory."""
+    found = _declared(module, attribute)
+    if own is None or isinstance(getattr(module, attribute, None), SchemaSpec):
+        return found
+    twins = {"SMALL": own.small, "INDEXED": own.indexed}
+    factory = twins.get(attribute) if found is None else found.factory
+    return None if factory is None else replace(own, factory=factory)
+
+
+def _described(own_name: str, said: SchemaSpec, own: SchemaSpec | None) -> SchemaInfo:
+    name = own_name.rpartition(".")[2]
+    has_all_keys = own is not None and own.indexed is own.factory
+    indexed = own_name if has_all_keys else f"{own_name}:INDEXED"
     return SchemaInfo(
         name=_NAMES.get(own_name, name),
-        factory=factory,
-        description=(inspect.getdoc(module) or "").partition("\n")[0],
-        default_path=getattr(module, "DEFAULT_PATH", f"{name}.cdb"),
-        durabilities=getattr(module, "DURABILITIES", ALL_DURABILITIES),
-        keeps_contract=getattr(module, "KEEPS_CONTRACT", True),
-        missing=None if missing is None else missing(),
-        check=getattr(module, "check", None),
-        repair=getattr(module, "repair", None),
-        small=f"{own_name}:SMALL" if hasattr(module, "SMALL") else None,
-        indexed=None if indexed is None else indexed_spec,
-        history=getattr(module, "HISTORY", None),
-        limits=getattr(module, "LIMITS", ()),
-        not_durable=getattr(module, "NOT_DURABLE", ()),
-        checksummed=getattr(module, "CHECKSUMMED", ""),
-        many=getattr(module, "MANY", None),
-        versions=getattr(module, "versions", None),
-        format_of=getattr(module, "format_of", None),
+        spec=said,
+        description=said.description,
+        default_path=said.default_path or f"{name}.cdb",
+        missing=None if said.missing is None else said.missing(),
+        small=None if said.small is None else f"{own_name}:SMALL",
+        indexed=None if said.indexed is None else indexed,
     )
 
 

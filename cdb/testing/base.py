@@ -38,12 +38,12 @@ class SchemaTests:
         return found.open(path, read_only=read_only)
 
     def at_most(self, many: int) -> int:
-        """So many, or fewer where each takes long: its module says so (MANY), or it is small."""
+        """So many, or fewer where each takes long: its module says so, or it is small."""
         schema = type(self).schema
         if not isinstance(schema, str):
             return many
         found = find_schema(schema)
-        fewer = [most for most in (many, found.many) if most is not None]
+        fewer = [most for most in (many, found.spec.many) if most is not None]
         return min(*fewer, SMALL_MANY) if schema == found.small else min(fewer)
 
     @pytest.fixture
@@ -77,7 +77,7 @@ class SchemaTests:
             return schema
         spec = f"{schema.__module__}:{getattr(schema, '__qualname__', '')}"
         try:
-            found = find_schema(spec).factory
+            found = find_schema(spec).spec.factory
         except CdbError:
             found = None
         if found is not schema:

@@ -2,6 +2,17 @@
 
 from pathlib import Path
 
+import pytest
+
+from cdb.schemas import (
+    AcceptsPacked,
+    HistoryPacked,
+    ReadsPacked,
+    Settles,
+    TellsFacts,
+    find_schema,
+    offer_of,
+)
 from cdb.testing.accepting import AcceptingTests
 from cdb.testing.attacked import AttackTests
 from cdb.testing.machine import ContractMachine, run_machine
@@ -12,6 +23,7 @@ from cdb.testing.surviving import SurvivingTests
 
 MACHINE_EXAMPLES = 25
 MACHINE_STEPS = 25
+DECLARED = (AcceptsPacked, HistoryPacked, ReadsPacked, Settles, TellsFacts)
 
 
 class SchemaConformance(
@@ -23,3 +35,14 @@ class SchemaConformance(
         run_machine(
             ContractMachine, self.open, tmp_path, examples=MACHINE_EXAMPLES, steps=MACHINE_STEPS
         )
+
+    def test_it_offers_what_its_module_declares(self, path: Path) -> None:
+        schema = type(self).schema
+        said = find_schema(schema).spec if isinstance(schema, str) else None
+        if said is None or said.offers is None:
+            pytest.skip("nobody declares what it offers")
+        with self.open(path) as database:
+            found = {each for each in DECLARED if isinstance(database, each)}
+            assert found == {*said.offers}
+            assert (offer_of(database).history is not None) == (said.history is not None)
+            assert offer_of(database).indexed is None or said.indexed is not None

@@ -13,8 +13,7 @@ from unittest.mock import patch
 from cdb.coins import MAX_U32
 from cdb.errors import DatabaseClosedError, StorageError
 from cdb.history import Page, unpacked_page
-from cdb.schemas.protocol import Schema
-from cdb.schemas.registry import HISTORY_METHODS
+from cdb.schemas.protocol import HISTORY_METHODS, Schema
 
 TAKEN_AWAY = (DatabaseClosedError, StorageError)
 TOLD = re.compile("rewound|removed|replaced|began to write|a writer that came later")

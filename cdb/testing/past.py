@@ -12,7 +12,7 @@ from cdb.history import PAGE_ROWS, Page, unpacked_page
 from cdb.packed import unpacked_infos
 from cdb.schemas import HistorySchema, Schema, history_of
 from cdb.schemas.memory import MemorySchema
-from cdb.schemas.registry import HISTORY_METHODS
+from cdb.schemas.protocol import HISTORY_METHODS
 from cdb.testing.chains import Chain, hash_of
 from cdb.testing.side_by_side import CALLS, SideBySide
 

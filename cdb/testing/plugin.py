@@ -1,6 +1,6 @@
 """The pytest plugin: ``pytest --cdb-schema NAME`` holds a schema to the contract, under faults too.
 
-Where its module names what makes databases with secondary keys (INDEXED), that is held to the
+Where its module says what makes databases with secondary keys, that is held to the
 contract of these; and where databases have a method of HistorySchema, they are held to all of it.
 
 NAME is what the commands take: a name, a module (also of the directory where pytest was started),
@@ -73,7 +73,7 @@ def schemas_with_history(config: pytest.Config) -> list[str]:
 
 
 def _has_history(name: str) -> bool:
-    from cdb.schemas.registry import HISTORY_METHODS, find_schema  # not in each run of pytest
+    from cdb.schemas import HISTORY_METHODS, find_schema  # not in each run of pytest
 
     with TemporaryDirectory() as directory:
         try:

@@ -126,14 +126,14 @@ class ReadOnlyTests(SchemaTests):
 
     def _skip_without_read_only(self) -> None:
         schema = type(self).schema
-        factory = find_schema(schema).factory if isinstance(schema, str) else schema
+        factory = find_schema(schema).spec.factory if isinstance(schema, str) else schema
         if not takes(factory, "read_only"):
             pytest.skip("it can't be opened only for reading")
 
     def _files(self, path: Path) -> dict[str, bytes]:
         """All that is in the database or beside it, but for files that count for nothing."""
         schema = type(self).schema
-        not_durable = find_schema(schema).not_durable if isinstance(schema, str) else ()
+        not_durable = find_schema(schema).spec.not_durable if isinstance(schema, str) else ()
         files = {
             str(file).replace(str(path), "db", 1): file.read_bytes()
             for file in path.parent.rglob("*")

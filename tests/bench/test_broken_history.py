@@ -9,6 +9,7 @@ from cdb.bench.workload import NO_HISTORY, Case, measure, measure_here
 from cdb.blocks import BlockSpendInfo
 from cdb.history import BY_CREATION, BY_NAME
 from cdb.lab.process import NotMeasuredError, WorkloadError, WrongAnswerError
+from cdb.schemas import SchemaSpec
 from cdb.schemas.memory import MemorySchema
 from tests.bench.conftest import Databases
 from tests.conftest import load_all
@@ -79,7 +80,7 @@ def test_an_order_counts_where_all_coins_have_it(
     database: Databases,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(OURS + ".HISTORY", told, raising=False)
+    monkeypatch.setattr(OURS + ".SCHEMA", SchemaSpec(MemorySchema, history=told), raising=False)
     made = database(f"{OURS}:{schema}")
     with made.open() as opened:
         assert made.order_of(opened) == order

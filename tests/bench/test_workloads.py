@@ -114,7 +114,7 @@ def test_a_load(schema: str, database: Databases) -> None:
     assert phases == pytest.approx(figures["wall_seconds"])
     assert figures["flushes"] > 1
     assert load.samples == []  # none of 50,000 coins
-    if find_schema(schema).keeps_contract:
+    if find_schema(schema).spec.keeps_contract:
         assert {case.parameters["state"] for case in unsettled} == {"unsettled"}
         assert {case.workload for case in unsettled} == {"read_random", "historical"}
         assert figures["size_bytes"] > 0

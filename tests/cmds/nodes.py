@@ -38,7 +38,7 @@ def make_node(
     node's peak is two heights above the newest of them, without transactions.
     """
     log_path = log_path_of(file)
-    with coin_log.INDEXED(log_path, durability=Durability.PROCESS) as log:
+    with coin_log.indexed(log_path, durability=Durability.PROCESS) as log:
         for block in blocks[: len(blocks) - n_behind]:
             log.accept_block(block)
     of_log = [Block.of_packed(pack_unnamed([block])) for block in blocks]

@@ -107,7 +107,7 @@ def check_copy(file: Path, n_coins: int) -> None:
     log_path = log_path_of(file)
     standing = Standing.read(log_path) if log_path.exists() else None
     if standing is not None and standing.height >= BLOCKS[0].index:
-        with coin_log.INDEXED(log_path, read_only=True) as log:
+        with coin_log.indexed(log_path, read_only=True) as log:
             promised = max(each.index for each in BLOCKS if each.index <= standing.height)
             newest = log.last_block_index
             assert newest is not None
@@ -155,7 +155,7 @@ class Migrate(Operation):
             assert standing is not None
             assert standing.height == standing.verified == BLOCKS[HALF - 1].index
         check_copy(self.file, len(rows))
-        with coin_log.INDEXED(log_path_of(self.file), read_only=True) as log:
+        with coin_log.indexed(log_path_of(self.file), read_only=True) as log:
             assert summarize(log).digest == digest_of(chain)
         assert rows_of(self.file) == rows
 

@@ -65,7 +65,7 @@ def _many_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
 def coins_of(file: Path) -> str:
     """The digest of the coins that belong to a file, once operations are applied."""
     assert status_of(file).problems == []
-    with coin_log.INDEXED(log_path_of(file), read_only=True) as log:
+    with coin_log.indexed(log_path_of(file), read_only=True) as log:
         return summarize(log).digest
 
 
@@ -404,7 +404,7 @@ def test_a_killed_backup_is_none_and_the_next_one_is_whole(here: Path, blocks: B
                 left.write_bytes(b"no log")
             back_up(here / "node.sqlite", here / "new", no_bar)
         check_backup(here / "new", no_bar)
-        with coin_log.INDEXED(log_in(here / "new"), read_only=True) as log:
+        with coin_log.indexed(log_in(here / "new"), read_only=True) as log:
             assert summarize(log).digest == digest_of(blocks)
         assert names(here) - {"new"} == {name for name in before if "/" not in name}
         shutil.rmtree(here / "new")
@@ -425,7 +425,7 @@ def test_a_backup_that_is_killed_once_it_has_its_name_is_whole(here: Path, block
 
     assert exit_code(back_up_and_die) == 9
     check_backup(here / "new", no_bar)
-    with coin_log.INDEXED(log_in(here / "new"), read_only=True) as log:
+    with coin_log.indexed(log_in(here / "new"), read_only=True) as log:
         assert summarize(log).digest == digest_of(blocks)
     with pytest.raises(WrongDatabaseError, match="is there already"):
         back_up(here / "node.sqlite", here / "new", no_bar)
@@ -439,7 +439,7 @@ def test_a_backup_has_the_rows_that_the_log_takes_in_meanwhile(
 
     def go_on(source: Path, target: Path, bar: StepBar) -> None:
         with closing(sqlite3.connect(file)) as node:
-            with coin_log.INDEXED(log_path_of(file)) as log:
+            with coin_log.indexed(log_path_of(file)) as log:
                 catch_up(log, log_path_of(file), file, operations_of(node, file))
                 assert log.last_block_index == blocks[-1].index
             if not are_kept(log_path_of(file)):
@@ -450,7 +450,7 @@ def test_a_backup_has_the_rows_that_the_log_takes_in_meanwhile(
     monkeypatch.setattr(backup_module, "_copy_file", go_on)
     back_up(file, here / "new", no_bar)
     check_backup(here / "new", no_bar)
-    with coin_log.INDEXED(log_in(here / "new"), read_only=True) as log:
+    with coin_log.indexed(log_in(here / "new"), read_only=True) as log:
         assert summarize(log).digest == digest_of(blocks)
 
 

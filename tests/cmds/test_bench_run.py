@@ -25,6 +25,7 @@ pytestmark = pytest.mark.long  # of the lab, not of what it looks at
 OPTIONS = ["--coins", 300, "--quick", "--dir", "here"]
 SLEEPY = """
 import os, pathlib, time
+from cdb.schemas import SchemaSpec
 from cdb.schemas.null import NullSchema
 
 class Sleepy(NullSchema):
@@ -35,8 +36,7 @@ class Sleepy(NullSchema):
             pathlib.Path("sleeping").write_text(str(os.getpid()))
             time.sleep(600)
 
-SCHEMA = Sleepy
-KEEPS_CONTRACT = False
+SCHEMA = SchemaSpec(Sleepy, keeps_contract=False)
 """
 WRONG = """
 import os, pathlib, time

@@ -18,7 +18,7 @@ from cdb.schemas.memory import MemorySchema
 from tests.cmds.test_coins import as_columns, as_json
 from tests.conftest import Commands, contents, load_all, ready_schemas
 
-WITH_HISTORY = [name for name in ready_schemas() if find_schema(name).history is not None]
+WITH_HISTORY = [name for name in ready_schemas() if find_schema(name).spec.history is not None]
 Loaded = Callable[[str], Path]
 
 

@@ -31,7 +31,7 @@ def test_what_is_at_a_path(
     before = contents(run_command.cwd)
     found = told(run_command, path)
     assert (found["path"], found["schema"]) == (str(path), own_schema.name)
-    assert found["durabilities"] == [level.value for level in own_schema.durabilities]
+    assert found["durabilities"] == [level.value for level in own_schema.spec.durabilities]
     assert found["newest_index"] == blocks[-1].index
     assert found["coins"] in (2_000, None)
     assert found["format_version"] >= 1

@@ -80,7 +80,7 @@ def put_file(log: Path) -> None:
 
 def put_new(log: Path) -> None:
     lose(log)
-    coin_log.INDEXED(log).close()
+    coin_log.indexed(log).close()
 
 
 def put_another_schemas(log: Path) -> None:

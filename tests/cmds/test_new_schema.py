@@ -23,10 +23,10 @@ def test_it_writes_a_schema_of_that_name(run_command: Commands, tmp_path: Path) 
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     blocks = sample_chain(10).blocks
-    with module.SCHEMA(tmp_path / "db") as schema:
+    with module.SCHEMA.factory(tmp_path / "db") as schema:
         accept_all(schema, blocks)
     assert schema_at(tmp_path / "db") == ("my_idea", 1)
-    with module.SCHEMA(tmp_path / "db", read_only=True) as schema:
+    with module.SCHEMA.factory(tmp_path / "db", read_only=True) as schema:
         assert verify(schema) == expected_state(blocks)
 
 

@@ -170,11 +170,11 @@ def damage_log(file: Path) -> None:
 
 def empty_log(file: Path) -> None:
     remove_log(file)
-    coin_log.INDEXED(log_path_of(file)).close()
+    coin_log.indexed(log_path_of(file)).close()
 
 
 def end_log_early(file: Path) -> None:
-    with coin_log.INDEXED(log_path_of(file)) as log:
+    with coin_log.indexed(log_path_of(file)) as log:
         log.rewind_to_block_index(9)
 
 

@@ -35,7 +35,7 @@ def test_a_damaged_newest_row_takes_nothing_from_the_log(
     newest = "number = (SELECT max(number) FROM cdb_ops)"
     with closing(sqlite3.connect(file)) as connection, connection:
         connection.execute(f"UPDATE cdb_ops SET {change} WHERE {newest}")  # noqa: S608
-    with coin_log.INDEXED(log_path_of(file)) as log, closing(sqlite3.connect(file)) as connection:
+    with coin_log.indexed(log_path_of(file)) as log, closing(sqlite3.connect(file)) as connection:
         with pytest.raises(CorruptDatabaseError, match="its table cdb_ops is damaged"):
             catch_up(log, log_path_of(file), file, operations_of(connection, file))
         assert log.last_block_index == blocks[29].index

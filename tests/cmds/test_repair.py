@@ -175,7 +175,7 @@ def expected_codes(file: str, what: str, schema: str) -> set[int]:
     found = {BEYOND_REPAIR} if TRUTH.fullmatch(file) else {REPAIRABLE}
     if file == "db/FORMAT" and what != "removed":
         return {BEYOND_REPAIR, REPAIRABLE}  # it may read like another schema's now
-    is_checksummed = re.fullmatch(find_schema(schema).checksummed, file)
+    is_checksummed = re.fullmatch(find_schema(schema).spec.checksummed, file)
     certain = what in ("truncated", "removed") or is_checksummed
     return found if certain else found | {FINE}
 
@@ -315,7 +315,7 @@ def test_beside_a_writer(db: Path, own_schema: SchemaInfo, chain_digest: str) ->
         code, out = run(own_schema.name, db)
         assert code == FINE
         assert chain_digest in out
-        if own_schema.repair is not None:
+        if own_schema.spec.repair is not None:
             assert f"note: {db} is being written to" in out
             code, out = run(own_schema.name, db, "--repair")
             assert code == BEYOND_REPAIR
@@ -598,17 +598,17 @@ def test_a_repair_writes_nothing_before_it_has_the_lock(
     info, path = find_schema(schema), tmp_path / "db"
     shutil.copytree(originals(schema), tmp_path, dirs_exist_ok=True)
     (path / "FORMAT").unlink()
-    assert info.check is not None
-    assert info.repair is not None
-    damages = list(info.check(path, lambda coins: None))
+    assert info.spec.check is not None
+    assert info.spec.repair is not None
+    damages = list(info.spec.check(path, lambda coins: None))
     before = contents(path)
     lock = Lock(path / "LOCK", path)
     with pytest.raises(DatabaseLockedError):
-        info.repair(path, damages, lambda coins: None)
+        info.spec.repair(path, damages, lambda coins: None)
     lock.release()
     assert contents(path) == before
     (path / "FORMAT").write_text("cdb somebodys_own 1\n")
     before = contents(path)
     with pytest.raises(WrongDatabaseError, match="somebodys_own"):
-        info.repair(path, damages, lambda coins: None)
+        info.spec.repair(path, damages, lambda coins: None)
     assert contents(path) == before

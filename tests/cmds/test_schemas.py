@@ -30,11 +30,15 @@ def test_every_schema_is_listed(run_command: Commands) -> None:
     assert [*listed] == [*schema_names(), *layout_names()]
     for name, row in listed.items():
         found = find_schema(name)
-        offers = (found.indexed or "-", found.history or "-")
+        offers = (found.indexed or "-", found.spec.history or "-")
         if found.missing is not None:
             assert row == ("missing", *offers, found.missing)
         else:
-            assert row == ("ready" if found.keeps_contract else "meter", *offers, found.description)
+            assert row == (
+                "ready" if found.spec.keeps_contract else "meter",
+                *offers,
+                found.description,
+            )
     assert listed["null"][:3] == ("meter", "-", "-")
     assert listed["memory"][:3] == ("ready", "memory", "creation")
     assert listed["blockchain_v2"][:3] == ("ready", "blockchain_v2:INDEXED", "creation")
@@ -56,13 +60,16 @@ def test_installed_packages_add_theirs(run_command: Commands) -> None:
     """``python -m`` has the current directory on its path."""
     here = run_command.cwd
     here.joinpath("their_schema.py").write_text(
-        "'''Theirs.'''\nfrom cdb.schemas.memory import SCHEMA\nINDEXED = dict\n"
+        "'''Theirs.'''\nfrom cdb.schemas import SchemaSpec\n"
+        "from cdb.schemas.memory import MemorySchema\n"
+        "SCHEMA = SchemaSpec(MemorySchema, indexed=dict)\n"
     )
     register(here, "theirs", "their_schema:SCHEMA")
     here.joinpath("their_broken_schema.py").write_text("import not_installed_anywhere\n")
     register(here, "broken_one", "their_broken_schema:SCHEMA")
     here.joinpath("their_missing_schema.py").write_text(
-        "def SCHEMA(path): ...\ndef missing(): return 'no engine; install it'\n"
+        "from cdb.schemas import SchemaSpec\n"
+        "SCHEMA = SchemaSpec(dict, missing=lambda: 'no engine; install it')\n"
     )
     register(here, "missing_one", "their_missing_schema:SCHEMA")
     listed = rows(run_command("schemas").fine().out)

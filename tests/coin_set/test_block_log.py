@@ -5,13 +5,16 @@ from pathlib import Path
 import pytest
 
 from cdb.blocks import BlockSpendInfo
+from cdb.coin_set.schema import open_coin_set
 from cdb.coins import Coin, bytes32
 from cdb.errors import CorruptDatabaseError
-from cdb.schemas.rocks_kv import INDEXED, missing
+from cdb.schemas.rocks_kv import KIND
 from cdb.testing.chains import hash_of
 from tests.coin_set.rocksdb_rows import Families
 
-pytestmark = pytest.mark.skipif(missing() is not None, reason=str(missing()))
+pytestmark = pytest.mark.skipif(
+    KIND.engine.missing() is not None, reason=str(KIND.engine.missing())
+)
 
 COINS = [Coin(hash_of("payer", n), hash_of("payee"), n) for n in range(5)]
 CONFIRM_BYTES = 72
@@ -22,7 +25,7 @@ CONFIRM_BYTES = 72
 def test_a_coin_behind_the_end_of_its_block_is_damage(
     tmp_path: Path, n_asked: int, lost_bytes: int
 ) -> None:
-    with INDEXED(tmp_path) as schema:
+    with open_coin_set(KIND, tmp_path, index="puzzle_hash") as schema:
         schema.accept_block(BlockSpendInfo(1, 0, [], COINS))
         schema.settle()
     with Families(tmp_path / "db") as families:
@@ -33,5 +36,8 @@ def test_a_coin_behind_the_end_of_its_block_is_damage(
         Coin(bytes32(row[:32]), bytes32(row[32:64]), int.from_bytes(row[64:])).name()
         for row in rows[-n_asked:]
     ]
-    with INDEXED(tmp_path) as schema, pytest.raises(CorruptDatabaseError, match="a block is cut"):
+    with (
+        open_coin_set(KIND, tmp_path, index="puzzle_hash") as schema,
+        pytest.raises(CorruptDatabaseError, match="a block is cut"),
+    ):
         schema.coin_infos_for_coin_names(names)

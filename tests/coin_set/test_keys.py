@@ -11,6 +11,7 @@ import pytest
 
 from cdb.blocks import BlockSpendInfo
 from cdb.coin_query import COIN_BYTES, CoinKey, CoinQuery
+from cdb.coin_set.schema import CoinSetSchema, IndexedCoinSetSchema, open_coin_set
 from cdb.coins import Coin
 from cdb.errors import (
     CorruptDatabaseError,
@@ -18,18 +19,11 @@ from cdb.errors import (
     UnsupportedError,
     WrongDatabaseError,
 )
+from cdb.indexed import PUZZLE_HASH
 from cdb.packed import PackedBlocks
 from cdb.schemas import offer_of
 from cdb.schemas.memory import MemorySchema
-from cdb.schemas.rocks_kv import (
-    INDEXED,
-    SCHEMA,
-    IndexedRocksKvSchema,
-    RocksKvSchema,
-    check,
-    missing,
-    repair,
-)
+from cdb.schemas.rocks_kv import KIND
 from cdb.testing.base import accept_all
 from cdb.testing.chains import Chain, hash_of
 from cdb.testing.indexed import ALL
@@ -38,13 +32,17 @@ from tests.coin_set.rocksdb_rows import Families
 from tests.conftest import contents
 from tests.keyed import PAYEE, chain_with_kin, late_rewards, masses
 
-pytestmark = pytest.mark.skipif(missing() is not None, reason=str(missing()))
+pytestmark = pytest.mark.skipif(
+    KIND.engine.missing() is not None, reason=str(KIND.engine.missing())
+)
 
 PLAIN_FORMAT, INDEXED_FORMAT = b"cdb rocks_kv 3\n", b"cdb rocks_kv 3 index=puzzle_hash\n"
 SIZES: dict[str, Any] = {"commit_entries": 40, "ingest_entries": 15}
 
-open_plain = partial(SCHEMA, **SIZES)
-open_indexed = partial(INDEXED, **SIZES)
+opened, any_opened = partial(CoinSetSchema, KIND), partial(open_coin_set, KIND)
+opened_with_keys = partial(IndexedCoinSetSchema, KIND, index=PUZZLE_HASH)
+open_plain = partial(any_opened, **SIZES)
+open_indexed = partial(opened_with_keys, **SIZES)
 
 
 @pytest.fixture
@@ -73,7 +71,7 @@ def indexed(path: Path, chain: Chain) -> Path:
 
 
 def damages_of(path: Path) -> list[str]:
-    return [str(damage) for damage in check(path, lambda coins: None)]
+    return [str(damage) for damage in KIND.check(path, lambda coins: None)]
 
 
 def test_an_index_is_made_once_and_every_writer_keeps_it(
@@ -86,7 +84,7 @@ def test_an_index_is_made_once_and_every_writer_keeps_it(
     with open_indexed(path):
         pass
     assert (path / "FORMAT").read_bytes() == INDEXED_FORMAT
-    for opener, blocks in ((RocksKvSchema, chain.blocks[-9:-4]), (SCHEMA, chain.blocks[-4:])):
+    for opener, blocks in ((opened, chain.blocks[-9:-4]), (any_opened, chain.blocks[-4:])):
         with opener(path, **SIZES) as schema:
             accept_all(schema, blocks)
     assert damages_of(path) == []
@@ -122,7 +120,7 @@ def test_a_reader_makes_no_index(path: Path, chain: Chain) -> None:
 
 def test_another_index_is_refused(path: Path) -> None:
     with pytest.raises(UnsupportedError, match="no index by 'amount'; it has 'puzzle_hash'"):
-        SCHEMA(path, index="amount")
+        any_opened(path, index="amount")
     assert not path.exists()
 
 
@@ -130,7 +128,7 @@ def test_another_index_is_refused(path: Path) -> None:
 def test_what_a_newer_version_keeps_is_left_alone(indexed: Path, line: bytes) -> None:
     (indexed / "FORMAT").write_bytes(b"cdb rocks_kv 3 " + line + b"\n")
     before = contents(indexed)
-    for opener in (SCHEMA, INDEXED, RocksKvSchema, partial(SCHEMA, read_only=True)):
+    for opener in (any_opened, opened_with_keys, opened, partial(any_opened, read_only=True)):
         with pytest.raises(WrongDatabaseError, match=f"{line.decode()}, which this cdb does not"):
             opener(indexed)
     assert contents(indexed) == before
@@ -159,7 +157,7 @@ def unindexed(path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A closed database of 6,000 coins, of which keys are made in short steps."""
     coins = [Coin(hash_of("payer", n), PAYEE, n) for n in range(6_000)]
     blocks = [BlockSpendInfo(n + 1, 0, [], coins[n::60]) for n in range(60)]
-    with SCHEMA(path) as schema:
+    with any_opened(path) as schema:
         schema.accept_packed(PackedBlocks.of(blocks))
     monkeypatch.setattr("cdb.coin_set.schema.STEP_COINS", 500)
     return path
@@ -167,10 +165,10 @@ def unindexed(path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_those_who_ask_are_told_how_far_opening_has_come(unindexed: Path) -> None:
     told: list[int] = []
-    with INDEXED(unindexed, progress=told.append):
+    with opened_with_keys(unindexed, progress=told.append):
         assert sum(told) == 6_000
         assert max(told) <= 600
-    with INDEXED(unindexed, progress=told.append):
+    with opened_with_keys(unindexed, progress=told.append):
         assert sum(told) == 6_000
 
 
@@ -184,12 +182,12 @@ def test_what_cuts_the_making_short_costs_a_step(unindexed: Path, sizes: dict[st
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        INDEXED(unindexed, progress=tell_and_interrupt, **sizes)
-    with SCHEMA(unindexed, read_only=True) as schema:
+        opened_with_keys(unindexed, progress=tell_and_interrupt, **sizes)
+    with any_opened(unindexed, read_only=True) as schema:
         assert offer_of(schema).indexed is None
     rest = list[int]()
-    with SCHEMA(unindexed, progress=rest.append, **sizes) as schema:
-        assert isinstance(schema, IndexedRocksKvSchema)
+    with any_opened(unindexed, progress=rest.append, **sizes) as schema:
+        assert isinstance(schema, IndexedCoinSetSchema)
         assert sum(told) + sum(rest) == 6_000
         assert sum(told) > 0
         found = schema.coins_packed(CoinQuery(CoinKey.PUZZLE_HASH, PAYEE))
@@ -200,7 +198,7 @@ def test_what_cuts_the_making_short_costs_a_step(unindexed: Path, sizes: dict[st
 KILLED = """
 import os, sys
 from cdb.coin_set import schema
-from cdb.schemas.rocks_kv import INDEXED
+from cdb.schemas.rocks_kv import SCHEMA
 
 schema.STEP_COINS = 500
 left = int(sys.argv[2])
@@ -211,7 +209,7 @@ def die_at_last(coins):
     if left < 0:
         os.kill(os.getpid(), 9)
 
-INDEXED(sys.argv[1], progress=die_at_last)
+SCHEMA.indexed(sys.argv[1], progress=die_at_last)
 """
 
 
@@ -219,8 +217,8 @@ INDEXED(sys.argv[1], progress=die_at_last)
 def test_a_kill_in_the_making_costs_nothing(unindexed: Path, steps: int) -> None:
     died = subprocess.run([sys.executable, "-c", KILLED, unindexed, str(steps)], check=False)
     assert died.returncode == -9
-    with SCHEMA(unindexed) as schema:
-        assert isinstance(schema, IndexedRocksKvSchema)
+    with any_opened(unindexed) as schema:
+        assert isinstance(schema, IndexedCoinSetSchema)
         assert len(schema.coin_infos_for_puzzle_hashes([PAYEE])) == 6_000
     assert damages_of(unindexed) == []
 
@@ -257,7 +255,7 @@ def test_what_the_blocks_do_not_make_is_found_and_made_anew(
     (said,) = damages_of(indexed)
     assert "the secondary keys are not those of its blocks; --repair rebuilds" in said
     told = list[int]()
-    repair(indexed, [*check(indexed, lambda coins: None)], told.append)
+    KIND.repair(indexed, [*KIND.check(indexed, lambda coins: None)], told.append)
     assert sum(told) > 0
     assert damages_of(indexed) == []
     with open_plain(indexed, read_only=True) as schema:
@@ -269,13 +267,13 @@ def test_all_that_there_was_is_erased_before_keys_are_made_anew(
     unindexed: Path, monkeypatch: pytest.MonkeyPatch, space: str
 ) -> None:
     """Also what comes last of many steps."""
-    INDEXED(unindexed).close()
+    opened_with_keys(unindexed).close()
     with Families(unindexed / "db") as families:
         key, value = families.rows(space)[-1]
         families.put(space, key[:-1] + bytes([key[-1] ^ 1]), value)
     assert damages_of(unindexed) != []
     monkeypatch.setattr("cdb.coin_set.check.STEP_COINS", 500)
-    repair(unindexed, [*check(unindexed, lambda coins: None)], lambda coins: None)
+    KIND.repair(unindexed, [*KIND.check(unindexed, lambda coins: None)], lambda coins: None)
     assert damages_of(unindexed) == []
 
 
@@ -287,14 +285,14 @@ def test_an_entry_that_leads_to_another_coin_is_damage(path: Path) -> None:
         (first, at), (second, other) = families.rows("hashes")[:2]
         families.put("hashes", first, other)
         families.put("hashes", second, at)
-    with INDEXED(path) as schema, pytest.raises(CorruptDatabaseError, match="another one"):
+    with opened_with_keys(path) as schema, pytest.raises(CorruptDatabaseError, match="another one"):
         schema.coin_infos_for_puzzle_hashes([PAYEE])
 
 
 def test_a_lost_format_comes_back_with_the_index(indexed: Path, model: MemorySchema) -> None:
     for lose in (Path.unlink, lambda file: file.write_bytes(b"cdb rocks_k")):
         lose(indexed / "FORMAT")
-        repair(indexed, [*check(indexed, lambda coins: None)], lambda coins: None)
+        KIND.repair(indexed, [*KIND.check(indexed, lambda coins: None)], lambda coins: None)
         assert (indexed / "FORMAT").read_bytes() == INDEXED_FORMAT
         assert damages_of(indexed) == []
     with open_plain(indexed) as schema:
@@ -307,7 +305,7 @@ def test_a_lost_format_comes_back_without_an_index_that_was_not_there(
     with open_plain(path) as schema:
         accept_all(schema, chain.blocks)
     (path / "FORMAT").unlink()
-    repair(path, [*check(path, lambda coins: None)], lambda coins: None)
+    KIND.repair(path, [*KIND.check(path, lambda coins: None)], lambda coins: None)
     assert (path / "FORMAT").read_bytes() == PLAIN_FORMAT
 
 
@@ -328,7 +326,7 @@ def test_coins_whose_keys_have_the_same_bits_are_held_apart(path: Path) -> None:
         assert schema._coins.state.key_entries > 1_000
 
 
-def costs(schema: IndexedRocksKvSchema, ask: Callable[[], object]) -> tuple[int, int]:
+def costs(schema: IndexedCoinSetSchema, ask: Callable[[], object]) -> tuple[int, int]:
     """The entries of keys, and the coins, that a question looks at."""
     before = schema._coins.state
     ask()
@@ -340,7 +338,7 @@ def costs(schema: IndexedRocksKvSchema, ask: Callable[[], object]) -> tuple[int,
 def test_a_busy_hash_lies_in_nobodys_way(path: Path, sizes: dict[str, Any]) -> None:
     """Neither in memory nor in the engine do others pass over its coins."""
     blocks = masses(20_000)
-    with INDEXED(path, **sizes) as schema:
+    with opened_with_keys(path, **sizes) as schema:
         schema.accept_packed(PackedBlocks.of(blocks))
         schema.flush()
         for block in blocks[::100]:
@@ -352,10 +350,10 @@ def test_a_busy_hash_lies_in_nobodys_way(path: Path, sizes: dict[str, Any]) -> N
 
 
 def test_a_page_costs_what_it_gives(path: Path) -> None:
-    with INDEXED(path) as schema:
+    with opened_with_keys(path) as schema:
         schema.accept_packed(PackedBlocks.of(masses(20_000)))
-    with SCHEMA(path) as schema:
-        assert isinstance(schema, IndexedRocksKvSchema)
+    with any_opened(path) as schema:
+        assert isinstance(schema, IndexedCoinSetSchema)
         for first, limit in ((0, 1), (600, 70), (999, 40)):
             query = CoinQuery(CoinKey.PUZZLE_HASH, PAYEE, (first, 2**32 - 1), limit=limit)
             entries, coins = costs(schema, partial(schema.coins_packed, query))
@@ -366,11 +364,11 @@ def test_a_page_costs_what_it_gives(path: Path) -> None:
 def test_what_is_spent_is_filtered_before_a_coin_is_read(path: Path) -> None:
     blocks = masses(10_000)
     names = [coin.name() for block in blocks[:-1] for coin in block.confirms]
-    with INDEXED(path) as schema:
+    with opened_with_keys(path) as schema:
         schema.accept_packed(PackedBlocks.of(blocks))
         schema.accept_block(BlockSpendInfo(1_000, 0, names, []))
-    with SCHEMA(path) as schema:
-        assert isinstance(schema, IndexedRocksKvSchema)
+    with any_opened(path) as schema:
+        assert isinstance(schema, IndexedCoinSetSchema)
         ask = partial(schema.coin_infos_for_puzzle_hashes, [PAYEE], include_spent=False)
         assert len(ask()) == 20
         entries, coins = costs(schema, ask)
@@ -391,7 +389,7 @@ def test_the_first_of_many_hashes_are_the_first_of_all(
     blocks.append(BlockSpendInfo(100, 0, spends, []))
     hashes = b"".join(coin.puzzle_hash for coin in coins)
     query = CoinQuery(CoinKey.PUZZLE_HASH, hashes, by_change=by_change, limit=limit)
-    with MemorySchema() as model, INDEXED(path) as schema:
+    with MemorySchema() as model, opened_with_keys(path) as schema:
         for each in (model, schema):
             accept_all(each, blocks)
         for _ in ("in memory", "in the engine"):
@@ -402,7 +400,7 @@ def test_the_first_of_many_hashes_are_the_first_of_all(
 @pytest.mark.parametrize("key", [CoinKey.PUZZLE_HASH, CoinKey.PARENT])
 def test_what_is_asked_twice_costs_once(path: Path, key: CoinKey) -> None:
     value = PAYEE if key is CoinKey.PUZZLE_HASH else hash_of("payer", 7)
-    with INDEXED(path) as schema:
+    with opened_with_keys(path) as schema:
         schema.accept_packed(PackedBlocks.of(masses(2_000)))
         found = [
             costs(schema, partial(schema.coins_packed, CoinQuery(key, repeated * value)))
@@ -414,7 +412,7 @@ def test_what_is_asked_twice_costs_once(path: Path, key: CoinKey) -> None:
 def test_a_refused_block_leaves_no_keys(path: Path) -> None:
     """The same coins come again, at the same places in memory."""
     coins = [Coin(hash_of("payer", n), PAYEE, 1) for n in range(9)]
-    with INDEXED(path) as schema:
+    with opened_with_keys(path) as schema:
         with pytest.raises(UnknownCoinError):
             schema.accept_block(BlockSpendInfo(1, 0, [hash_of("nobody")], coins))
         assert schema.coin_infos_for_puzzle_hashes([PAYEE]) == []
@@ -426,7 +424,7 @@ def test_a_refused_block_leaves_no_keys(path: Path) -> None:
 
 def test_a_rewind_takes_keys_back(path: Path) -> None:
     blocks = masses(4_000)
-    with INDEXED(path, commit_entries=500) as schema:
+    with opened_with_keys(path, commit_entries=500) as schema:
         schema.accept_packed(PackedBlocks.of(blocks))
         for _ in range(3):
             schema.rewind_to_block_index(100)

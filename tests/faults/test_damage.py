@@ -125,11 +125,11 @@ def test_an_index_of_rows_that_are_gone_is_damage_unless_power_loss_may_take_the
 
 
 def _repaired(info: SchemaInfo, path: Path) -> bool:
-    assert info.check is not None
-    assert info.repair is not None
-    damages = list(info.check(path, lambda coins: None))
-    info.repair(path, damages, lambda coins: None)
-    return bool(damages) and not list(info.check(path, lambda coins: None))
+    assert info.spec.check is not None
+    assert info.spec.repair is not None
+    damages = list(info.spec.check(path, lambda coins: None))
+    info.spec.repair(path, damages, lambda coins: None)
+    return bool(damages) and not list(info.spec.check(path, lambda coins: None))
 
 
 @pytest.mark.parametrize("spent_index", ["'x'", "x'00'", "-1", "1 << 32", "1.5"])

@@ -20,8 +20,9 @@ needs_shim = pytest.mark.skipif(missing() is not None, reason=str(missing()))
 
 UNSUMMED = "from tests.faults.broken import NoChecksum as SCHEMA\n"
 SAYS_SO = """
-from cdb.limits import Limit
-LIMITS = (Limit("flip", "damage is served: .*verify is silent", "it has no checksums"),)
+from cdb.building import Limit, SchemaSpec
+LIMIT = Limit("flip", "damage is served: .*verify is silent", "it has no checksums")
+SCHEMA = SchemaSpec(SCHEMA, limits=(LIMIT,))
 """
 MAPS_ITS_LOCK = """
 import mmap
@@ -64,7 +65,7 @@ def test_a_limit_is_shown_by_its_kind_of_trial_and_its_problem() -> None:
 def test_a_limit_of_one_level_is_none_at_another() -> None:
     subjects = all_subjects()
     assert {*subjects["coin_log"].limits} < {*subjects["coin_log-process"].limits}
-    own = find_schema("coin_log").limits
+    own = find_schema("coin_log").spec.limits
     assert {each.durability for each in own} == {None, Durability.PROCESS}
     assert {*subjects["coin_log-process"].limits} == {*own}
 
@@ -80,11 +81,11 @@ def test_below_power_memory_may_lose_its_file_to_a_power_cut_but_to_no_kill() ->
 @pytest.mark.parametrize("name", OWN_SCHEMAS)
 def test_what_is_tried_of_our_own_is_what_their_modules_say(name: str) -> None:
     found = find_schema(name)
-    if found.keeps_contract:
+    if found.spec.keeps_contract:
         subject = all_subjects()[name]
-        assert subject.checksummed == found.checksummed
-        assert subject.not_durable == found.not_durable
-        assert {*subject.limits} <= {*found.limits}
+        assert subject.checksummed == found.spec.checksummed
+        assert subject.not_durable == found.spec.not_durable
+        assert {*subject.limits} <= {*found.spec.limits}
 
 
 def test_known_limits_of_anybodys_are_counted_and_of_others_break_a_promise(
@@ -119,7 +120,10 @@ def test_a_known_limit_is_an_expected_failure(
 @needs_shim
 def test_only_what_is_said_to_count_for_nothing_may_be_written_unseen(module: Made) -> None:
     silent = module("maps", MAPS_ITS_LOCK)
-    said = module("maps_and_says_so", f'{MAPS_ITS_LOCK}\nNOT_DURABLE = ("db/mapped",)\n')
+    saying = 'SCHEMA = SchemaSpec(SCHEMA, not_durable=("db/mapped",))\n'
+    said = module(
+        "maps_and_says_so", f"{MAPS_ITS_LOCK}\nfrom cdb.building import SchemaSpec\n{saying}"
+    )
     with scratch() as directory, pytest.raises(UnsupportedError, match=r"\['db/mapped'\]"):
         CATALOGUE["power-strict"].trial(silent, 1, directory, most=5, only=None)
     with scratch() as directory:
@@ -134,7 +138,10 @@ def test_masses_are_as_many_as_the_module_says(module: Made) -> None:
 
     any_number = module("any_number", "from cdb.schemas.memory import MemorySchema as SCHEMA\n")
     assert most(any_number, 100_000) == 100_000
-    few = "from cdb.schemas.memory import MemorySchema as SCHEMA\nMANY = 70\nSMALL = SCHEMA\n"
+    few = (
+        "from cdb.building import SchemaSpec\nfrom cdb.schemas.memory import MemorySchema as Mine\n"
+        "SCHEMA = SchemaSpec(Mine, many=70, small=Mine)\n"
+    )
     assert most(module("few", few), 100_000) == 70
     assert most(module("few_more", few.replace("70", "7_000")), 100_000) == 7_000
     assert most("few_more:SMALL", 100_000) == 5_000

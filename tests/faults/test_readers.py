@@ -22,7 +22,7 @@ SPECS = [find_schema(name).small or name for name in (*OWN_SCHEMAS, *layout_name
 
 
 @pytest.mark.parametrize(
-    "spec", [*(spec for spec in SPECS if find_schema(spec).keeps_contract), *KEYED]
+    "spec", [*(spec for spec in SPECS if find_schema(spec).spec.keeps_contract), *KEYED]
 )
 def test_each_shows_its_own_moment(
     spec: str, tmp_path: Path, record_property: Callable[[str, object], None]

@@ -37,6 +37,6 @@ def test_a_coin_that_is_spent_by_no_number_is_damage(
             f" (SELECT max(spent_index) FROM {table})",
             (value,),
         )
-    check = find_schema(schema).check
+    check = find_schema(schema).spec.check
     assert check is not None
     assert list(check(path, lambda coins: None))

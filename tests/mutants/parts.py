@@ -97,7 +97,7 @@ def parts_of(mutant: Mutant) -> Iterator[Part]:
         for sources, tests in _UNITS
         if mutant.file.startswith(sources)
     ]
-    with_history = [name for name in mutant.schemas if find_schema(name).history is not None]
+    with_history = [name for name in mutant.schemas if find_schema(name).spec.history is not None]
     history = [Part(f"history of {name}", _classes(name, "_history")) for name in with_history]
     contract = [Part(f"contract of {name}", _contract(name)) for name in mutant.schemas]
     if mutant in (*of_history.BLIND, *of_history.SEEN):

@@ -24,7 +24,7 @@ from tests.conftest import own_schemas
 DATA = Path(__file__).parents[2].parent / "shared" / "data" / "node-databases"
 NODE_DATABASES = ("mainnet_0_63", "node_small", "node_live_wal")
 SUFFIXES = ("", "-wal", "-shm")
-SCHEMAS = [name for name in schema_names() if find_schema(name).keeps_contract]
+SCHEMAS = [name for name in schema_names() if find_schema(name).spec.keeps_contract]
 
 
 class RawCoin(NamedTuple):

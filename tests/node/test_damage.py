@@ -357,7 +357,7 @@ def test_a_page_that_is_lost(
 
 def test_the_check_of_files_finds_a_lost_page(original: bytes, tmp_path: Path) -> None:
     path = tmp_path / "node.sqlite"
-    check = find_schema("blockchain_v2").check
+    check = find_schema("blockchain_v2").spec.check
     assert check is not None
     path.write_bytes(original)
     assert list(check(path, lambda coins: None)) == []

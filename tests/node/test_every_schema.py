@@ -23,7 +23,7 @@ Loaded = Callable[[SchemaInfo, "NodeDatabase"], Path]
 
 def open_fast(schema: SchemaInfo, path: Path) -> Schema:
     """With no fsync where the schema allows it."""
-    return schema.open(path, durability=schema.durabilities[-1])
+    return schema.open(path, durability=schema.spec.durabilities[-1])
 
 
 @pytest.fixture(scope="session")
@@ -98,7 +98,9 @@ def test_it_holds_what_the_node_held(
 @pytest.fixture
 def in_turn(schema: SchemaInfo, node: NodeDatabase) -> None:
     """Schemas that keep their coins in the same rows take turns: each goes back in one database."""
-    turns = [name for name in SCHEMAS if index_factory_of(find_schema(name).factory) is not None]
+    turns = [
+        name for name in SCHEMAS if index_factory_of(find_schema(name).spec.factory) is not None
+    ]
     if schema.name in turns:
         place = turns.index(schema.name) % len(NODE_DATABASES)
         if node.name != NODE_DATABASES[place]:

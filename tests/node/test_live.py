@@ -300,7 +300,7 @@ def test_verify_beside_a_writer(path: Path, writer: Writer) -> None:
 
 def test_the_check_of_files_beside_a_writer(path: Path, writer: Writer, contents: Contents) -> None:
     writer.step()
-    check = find_schema("blockchain_v2").check
+    check = find_schema("blockchain_v2").spec.check
     assert check is not None
     before = contents()
     assert list(check(path, lambda coins: None)) == []

@@ -9,8 +9,7 @@ import pytest
 
 from cdb.durability import Durability
 from cdb.errors import CorruptDatabaseError
-from cdb.schemas import open_schema
-from cdb.schemas.sqlite_v3 import check
+from cdb.schemas import find_schema, open_schema
 from cdb.testing.chains import Chain, sample_chain
 
 
@@ -90,6 +89,8 @@ def test_a_spend_that_no_block_made_is_damage(path: Path) -> None:
         select = "SELECT max(id) FROM coin WHERE id NOT IN (SELECT id FROM spend)"
         ((unspent,),) = connection.execute(select)
     change(path, f"INSERT INTO spend SELECT {unspent}, max(block_index) FROM block")  # noqa: S608
+    check = find_schema("sqlite_v3").spec.check
+    assert check is not None
     problems = [damage.problem for damage in check(path, lambda coins: None)]
     assert any("coins say that they are spent, and blocks spend" in each for each in problems)
 

@@ -12,7 +12,7 @@ from cdb.coin_log.binding import Sizes, missing, names_of
 from cdb.coin_query import COIN_BYTES, CoinKey, CoinQuery
 from cdb.coins import NAME_BYTES
 from cdb.packed import CONFIRM_BYTES, PackedBlocks
-from cdb.schemas.coin_log import INDEXED
+from cdb.schemas.coin_log import indexed
 from cdb.testing.chains import paid
 
 pytestmark = pytest.mark.skipif(missing() is not None, reason=str(missing()))
@@ -36,7 +36,7 @@ def made_block(index: int, random: Random) -> PackedBlocks:
 @pytest.mark.parametrize("at_once", [True, False], ids=["at once", "one by one"])
 def test_a_record_is_read_at_once(disk_path: Path, key: CoinKey, at_once: bool) -> None:
     path, random, values = disk_path / "database", Random(1), list[bytes]()
-    with INDEXED(path, sizes=Sizes(memtable_coins=COINS * BLOCKS)) as schema:
+    with indexed(path, sizes=Sizes(memtable_coins=COINS * BLOCKS)) as schema:
         for index in range(BLOCKS):
             block = made_block(index, random)
             place = random.randrange(COINS)
@@ -48,7 +48,7 @@ def test_a_record_is_read_at_once(disk_path: Path, key: CoinKey, at_once: bool) 
     log = path / "log"
     assert log.stat().st_size > BLOCKS * RECORD_PAGES * resource.getpagesize()
     queries = [CoinQuery(key, b"".join(values))] if at_once else [CoinQuery(key, v) for v in values]
-    with INDEXED(path, read_only=True) as schema:
+    with indexed(path, read_only=True) as schema:
         drop([log])
         left = resident_bytes([log])
         if left is None or left > log.stat().st_size // 10:

@@ -15,10 +15,10 @@ from cdb.coin_log.binding import Sizes, missing
 from cdb.coin_query import COIN_BYTES, CoinKey, CoinQuery
 from cdb.coins import Coin
 from cdb.errors import CorruptDatabaseError, UnsupportedError, WrongDatabaseError
+from cdb.indexed import PUZZLE_HASH
 from cdb.packed import PackedBlocks
 from cdb.schemas import offer_of
 from cdb.schemas.coin_log import (
-    INDEXED,
     CoinLogSchema,
     IndexedCoinLogSchema,
     check,
@@ -41,7 +41,8 @@ TIMESTAMP_AT = 32
 LOG_HEAD_BYTES = 24
 
 open_plain = partial(coin_log, sizes=SMALL)
-open_indexed = partial(INDEXED, sizes=SMALL)
+coin_log_with_keys = partial(IndexedCoinLogSchema, index=PUZZLE_HASH)
+open_indexed = partial(coin_log_with_keys, sizes=SMALL)
 
 
 @pytest.fixture
@@ -121,7 +122,7 @@ def test_another_index_is_refused(path: Path) -> None:
 def test_what_a_newer_version_keeps_is_left_alone(indexed: Path, line: bytes) -> None:
     (indexed / "FORMAT").write_bytes(b"cdb coin_log 2 " + line + b"\n")
     before = contents(indexed)
-    for opener in (coin_log, INDEXED, CoinLogSchema, partial(coin_log, read_only=True)):
+    for opener in (coin_log, coin_log_with_keys, CoinLogSchema, partial(coin_log, read_only=True)):
         with pytest.raises(WrongDatabaseError, match=f"{line.decode()}, which this cdb does not"):
             opener(indexed)
     assert contents(indexed) == before
@@ -214,7 +215,7 @@ def mended(path: Path, damaged: list[Path], model: MemorySchema) -> None:
 def test_damage_that_no_name_tells_is_no_answer(path: Path, key: CoinKey) -> None:
     """A timestamp is in no coin's name; nor does a query by anything else know the right name."""
     coin = reward(1)
-    with INDEXED(path) as schema:
+    with coin_log_with_keys(path) as schema:
         schema.accept_block(BlockSpendInfo(1, 9, [], [coin]))
         schema.accept_block(BlockSpendInfo(2, 9, [], [reward(2)]))
         schema.flush()
@@ -244,7 +245,7 @@ def unindexed(path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_those_who_ask_are_told_how_far_opening_has_come(unindexed: Path) -> None:
     told: list[int] = []
-    with INDEXED(unindexed, progress=told.append):
+    with coin_log_with_keys(unindexed, progress=told.append):
         assert sum(told) == 60_000
         assert max(told) < 10_000
 
@@ -258,7 +259,7 @@ def test_ctrl_c_ends_the_making_of_an_index_behind_its_step(unindexed: Path) -> 
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        INDEXED(unindexed, sizes=sizes, progress=tell_and_interrupt)
+        coin_log_with_keys(unindexed, sizes=sizes, progress=tell_and_interrupt)
     assert len(told) == 4
     told.clear()
     with coin_log(unindexed, sizes=sizes, progress=told.append) as schema:
@@ -273,7 +274,7 @@ def test_ctrl_c_ends_the_making_of_an_index_behind_its_step(unindexed: Path) -> 
 def test_a_busy_hash_lies_in_nobodys_way(path: Path, sizes: Sizes) -> None:
     """Neither in memory nor in runs do others pass over its coins; and a page reads no more."""
     blocks = masses(20_000)
-    with INDEXED(path, sizes=sizes) as schema:
+    with coin_log_with_keys(path, sizes=sizes) as schema:
         schema.accept_packed(PackedBlocks.of(blocks))
         schema.flush()
         before = schema._log.probes
@@ -291,7 +292,7 @@ def test_a_busy_hash_lies_in_nobodys_way(path: Path, sizes: Sizes) -> None:
 def test_what_is_asked_twice_costs_once(path: Path) -> None:
     """Neither hashes nor parents: else 32 KB of one busy hash would take minutes, and memory."""
     blocks = masses(2_000)
-    with INDEXED(path) as schema:
+    with coin_log_with_keys(path) as schema:
         schema.accept_packed(PackedBlocks.of(blocks))
         for key, value in ((CoinKey.PUZZLE_HASH, PAYEE), (CoinKey.PARENT, hash_of("payer", 7))):
             costs = []
@@ -304,7 +305,7 @@ def test_what_is_asked_twice_costs_once(path: Path) -> None:
 
 @pytest.mark.parametrize("sizes", [Sizes(), Sizes(memtable_coins=3_000, merge_runs=2)])
 def test_a_page_at_the_end_passes_over_no_other(path: Path, sizes: Sizes) -> None:
-    with INDEXED(path, sizes=sizes) as schema:
+    with coin_log_with_keys(path, sizes=sizes) as schema:
         schema.accept_packed(PackedBlocks.of(masses(20_000)))
         before = schema._log.probes
         assert len(schema.coin_infos_for_puzzle_hashes([PAYEE], first=991)) == 200
@@ -314,7 +315,7 @@ def test_a_page_at_the_end_passes_over_no_other(path: Path, sizes: Sizes) -> Non
 def test_a_rewind_takes_keys_back_as_fast_as_names(path: Path) -> None:
     """Of a busy hash the newest entries go first: nothing is passed over to find them."""
     blocks = masses(20_000)
-    with INDEXED(path) as schema:
+    with coin_log_with_keys(path) as schema:
         schema.accept_packed(PackedBlocks.of(blocks))
         for _ in range(5):
             schema.rewind_to_block_index(500)
@@ -325,7 +326,7 @@ def test_a_rewind_takes_keys_back_as_fast_as_names(path: Path) -> None:
 
 def test_keys_that_were_rewound_lie_in_nobodys_way(path: Path) -> None:
     blocks = masses(200)
-    with INDEXED(path) as schema:
+    with coin_log_with_keys(path) as schema:
         accept_all(schema, blocks)
         for key, value in (
             (CoinKey.PUZZLE_HASH, PAYEE),

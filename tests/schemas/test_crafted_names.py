@@ -5,6 +5,7 @@ The crafter knows the code and not the keys.
 """
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -12,26 +13,29 @@ import pytest
 from cdb.blocks import BlockSpendInfo
 from cdb.coin_log import binding as log_engine
 from cdb.coin_log.binding import Sizes
+from cdb.coin_set.schema import CoinSetSchema
 from cdb.coins import Coin, bytes32
 from cdb.errors import DuplicateCoinError, UnknownCoinError
 from cdb.packed import PackedBlocks
 from cdb.schemas.coin_log import CoinLogSchema
-from cdb.schemas.rocks_kv import RocksKvSchema
-from cdb.schemas.rocks_kv import missing as rocks_kv_missing
+from cdb.schemas.rocks_kv import KIND
 from cdb.testing.chains import child, hash_of, reward
 
-needs_rocks_kv = pytest.mark.skipif(rocks_kv_missing() is not None, reason=str(rocks_kv_missing()))
+needs_rocks_kv = pytest.mark.skipif(
+    KIND.engine.missing() is not None, reason=str(KIND.engine.missing())
+)
 needs_coin_log = pytest.mark.skipif(
     log_engine.missing() is not None, reason=str(log_engine.missing())
 )
 
-Opener = type[CoinLogSchema | RocksKvSchema]
+Opener = Callable[..., CoinLogSchema | CoinSetSchema]
+opened = partial(CoinSetSchema, KIND)
 # 4, but for chance: the keys differ. What is wrong gives 16.
 MOST_GROWTH = 5
 SMALL_RUNS = Sizes(memtable_coins=200, merge_runs=4)
 
 
-def probes(schema: CoinLogSchema | RocksKvSchema) -> int:
+def probes(schema: CoinLogSchema | CoinSetSchema) -> int:
     if isinstance(schema, CoinLogSchema):
         return schema._log.probes
     return schema._coins.state.probes
@@ -71,7 +75,7 @@ CRAFTED = [differing_in_top_bits, with_zeros_in_two_words, meeting_in_one_bucket
 @pytest.fixture(
     params=[
         pytest.param(CoinLogSchema, marks=needs_coin_log),
-        pytest.param(RocksKvSchema, marks=needs_rocks_kv),
+        pytest.param(opened, marks=needs_rocks_kv),
     ]
 )
 def opener(request: pytest.FixtureRequest) -> Opener:
@@ -187,7 +191,7 @@ def test_blocks_that_are_refused_leave_no_marks(tmp_path: Path) -> None:
     n = 2_000
     sizes = []
     for name, refused in (("none", 0), ("many", 8)):
-        with RocksKvSchema(tmp_path / name) as schema:
+        with opened(tmp_path / name) as schema:
             schema.accept_block(BlockSpendInfo(1, 0, [], [reward(1)]))
             for block in range(refused):
                 early = [child(hash_of(block, i)) for i in range(n)]

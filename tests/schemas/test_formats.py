@@ -35,9 +35,9 @@ def assert_refused(
             info.open(path, read_only=read_only)
         assert str(path) in str(caught.value)
         assert contents(path.parent) == before
-    if info.check is not None:
+    if info.spec.check is not None:
         with suppress(DatabaseError):
-            assert list(info.check(path, lambda coins: None))
+            assert list(info.spec.check(path, lambda coins: None))
         assert contents(path.parent) == before
 
 

@@ -17,7 +17,7 @@ from cdb.packed import PackedBlocks
 from cdb.schemas import Schema, SchemaInfo, find_schema, history_of
 from cdb.schemas.memory import MemorySchema
 from cdb.schemas.null import NullSchema
-from cdb.schemas.registry import HISTORY_METHODS
+from cdb.schemas.protocol import HISTORY_METHODS
 from cdb.testing import HistoryConformance
 from cdb.testing.base import accept_all
 from cdb.testing.chains import hash_of, reward, sample_chain
@@ -26,7 +26,7 @@ from tests.conftest import ready_schemas
 
 MASSES = 200_000
 SCAN_BYTES = 64 * 2**20
-WITH_HISTORY = [name for name in ready_schemas() if find_schema(name).history is not None]
+WITH_HISTORY = [name for name in ready_schemas() if find_schema(name).spec.history is not None]
 
 
 def test_a_module_says_what_its_databases_offer(own_schema: SchemaInfo, tmp_path: Path) -> None:
@@ -34,7 +34,7 @@ def test_a_module_says_what_its_databases_offer(own_schema: SchemaInfo, tmp_path
         pytest.skip(own_schema.missing)
     with own_schema.open(tmp_path / "database") as schema:
         offered = {method for method in HISTORY_METHODS if hasattr(schema, method)}
-        assert offered == (set(HISTORY_METHODS) if own_schema.history else set())
+        assert offered == (set(HISTORY_METHODS) if own_schema.spec.history else set())
 
 
 def test_states_come_in_the_order_that_the_module_says(
@@ -42,7 +42,7 @@ def test_states_come_in_the_order_that_the_module_says(
 ) -> None:
     if own_schema.missing is not None:
         pytest.skip(own_schema.missing)
-    if own_schema.history is None:
+    if own_schema.spec.history is None:
         return
     with own_schema.open(tmp_path / "database") as schema:
         accept_all(schema, sample_chain().blocks)
@@ -52,7 +52,7 @@ def test_states_come_in_the_order_that_the_module_says(
         orders = {"creation": by_creation, "name": by_name}
         for infos in (history_of(schema).state_at(100), history_of(schema).unspent()):
             coins = [info.coin for info in infos]
-            assert coins == [coin for coin in orders[own_schema.history] if coin in {*coins}]
+            assert coins == [coin for coin in orders[own_schema.spec.history] if coin in {*coins}]
 
 
 def test_half_a_history_is_a_type_error() -> None:

@@ -13,6 +13,7 @@ import pytest
 from cdb.blocks import BlockSpendInfo, canonical
 from cdb.coin_query import COIN_BYTES, CoinKey, CoinQuery
 from cdb.coin_set.binding import CoinSet, Options
+from cdb.coin_set.schema import CoinSetSchema, IndexedCoinSetSchema
 from cdb.coins import Coin, bytes32
 from cdb.durability import Durability
 from cdb.errors import (
@@ -25,18 +26,23 @@ from cdb.errors import (
     StorageError,
     UnsupportedError,
 )
+from cdb.indexed import PUZZLE_HASH
 from cdb.packed import PackedBlocks
 from cdb.schemas import find_schema
-from cdb.schemas.lmdb_kv import INDEXED, KIND, LmdbKvSchema, check, missing
+from cdb.schemas.lmdb_kv import KIND
 from cdb.state import verify
 from cdb.testing.base import accept_all, expected_state
 from cdb.testing.chains import hash_of, reward, sample_chain
 from tests.conftest import largest_file
 from tests.in_fork import exit_code, forked
 
-needs_lmdb = pytest.mark.skipif(missing() is not None, reason=str(missing()))
+needs_lmdb = pytest.mark.skipif(
+    KIND.engine.missing() is not None, reason=str(KIND.engine.missing())
+)
 
-SMALL = partial(LmdbKvSchema, commit_entries=40, ingest_entries=15)
+opened = partial(CoinSetSchema, KIND)
+SMALL = partial(opened, commit_entries=40, ingest_entries=15)
+indexed = partial(IndexedCoinSetSchema, KIND, index=PUZZLE_HASH)
 CHAIN = sample_chain(30)
 MOST_ITERATIONS = 1000
 FEW_ADDRESSES = 900 << 20
@@ -70,22 +76,22 @@ class TestReaders:
 
     def test_beside_the_writer(self, path: Path) -> None:
         with pytest.raises(DatabaseNotFoundError):
-            LmdbKvSchema(path, read_only=True)
+            opened(path, read_only=True)
         with SMALL(path) as writer:
             accept_all(writer, CHAIN.blocks[:20])
             writer.flush()
-            with LmdbKvSchema(path, read_only=True) as reader:
+            with opened(path, read_only=True) as reader:
                 accept_all(writer, CHAIN.blocks[20:])
                 writer.rewind_to_block_index(CHAIN.blocks[3].index)
                 for index in range(1_000, 1_010):  # enough to use every free page again
                     writer.accept_block(many_coins(index, 200))
                     writer.flush()
                 assert verify(reader) == expected_state(CHAIN.blocks[:20])
-            with LmdbKvSchema(path, read_only=True) as reader:
+            with opened(path, read_only=True) as reader:
                 assert reader.last_block_index == 1_009
 
     def test_pages_are_used_again_when_nobody_reads_any_more(self, path: Path) -> None:
-        def rewrite(writer: LmdbKvSchema) -> int:
+        def rewrite(writer: CoinSetSchema) -> int:
             for index in range(100, 110):
                 writer.accept_block(many_coins(index))
                 writer.flush()
@@ -96,7 +102,7 @@ class TestReaders:
             accept_all(writer, CHAIN.blocks[:3])
             rewrite(writer)
             before = rewrite(writer)
-            with LmdbKvSchema(path, read_only=True):
+            with opened(path, read_only=True):
                 held = rewrite(writer)
             assert held > 1.3 * before
             rewrite(writer)
@@ -107,13 +113,13 @@ class TestReaders:
         with SMALL(path) as writer:
             accept_all(writer, CHAIN.blocks[:10])
             writer.flush()
-            reader = LmdbKvSchema(path, read_only=True)
+            reader = opened(path, read_only=True)
             accept_all(writer, CHAIN.blocks[10:20])
             writer.flush()
-            later = LmdbKvSchema(path, read_only=True)
+            later = opened(path, read_only=True)
         assert verify(reader) == expected_state(CHAIN.blocks[:10])
-        with LmdbKvSchema(path) as writer:
-            newest = LmdbKvSchema(path, read_only=True)
+        with opened(path) as writer:
+            newest = opened(path, read_only=True)
             accept_all(writer, CHAIN.blocks[20:])
             writer.flush()
             for old in (reader, later):
@@ -126,7 +132,7 @@ class TestReaders:
             accept_all(writer, CHAIN.blocks)
         before = contents(path)
         (path / "db/lock.mdb").unlink()
-        with LmdbKvSchema(path, read_only=True) as reader:
+        with opened(path, read_only=True) as reader:
             assert verify(reader) == expected_state(CHAIN.blocks)
         assert contents(path) == before
         assert not (path / "db/lock.mdb").exists()
@@ -135,7 +141,7 @@ class TestReaders:
         with SMALL(path) as writer:
             accept_all(writer, CHAIN.blocks)
         (path / "db/readers").unlink()
-        with LmdbKvSchema(path, read_only=True) as reader:
+        with opened(path, read_only=True) as reader:
             assert verify(reader) == expected_state(CHAIN.blocks)
             SMALL(path).close()
             with pytest.raises(DatabaseClosedError, match="does not keep what it shows"):
@@ -145,7 +151,7 @@ class TestReaders:
         with SMALL(path) as writer:
             accept_all(writer, CHAIN.blocks)
         wait_for_end, end = os.pipe()
-        reader = LmdbKvSchema(path, read_only=True)
+        reader = opened(path, read_only=True)
         child = forked(partial(wait_for, wait_for_end, end))
         reader.close()
         try:
@@ -166,7 +172,7 @@ class TestReaders:
 class TestWriter:
     def test_a_second_one_is_refused(self, path: Path) -> None:
         options = Options("interval", False, False, True, 1, 1, 1)
-        with LmdbKvSchema(path):
+        with opened(path):
             with pytest.raises(DatabaseLockedError, match="somebody has it open for writing"):
                 CoinSet(KIND.engine, path / "db", options)
             with pytest.raises(DatabaseLockedError):
@@ -181,19 +187,19 @@ class TestWriter:
             os.write(lives, b".")
             wait_for(wait_for_end, end)
 
-        schema = LmdbKvSchema(path)
+        schema = opened(path)
         child = forked(live)
         os.read(wait_for_child, 1)  # it has closed what it has of the parent's
         schema.close()
         try:
-            LmdbKvSchema(path).close()
+            opened(path).close()
         finally:
             for each in (end, wait_for_end, wait_for_child, lives):
                 os.close(each)
             os.waitpid(child, 0)
 
     def test_a_making_that_was_cut_short_is_made_again(self, path: Path) -> None:
-        with LmdbKvSchema(path):
+        with opened(path):
             pass
         (path / "NEWEST").unlink()
         (path / "db/data.mdb").rename(path / "db/unfinished.mdb")
@@ -239,7 +245,7 @@ def grow_in_few_addresses(path: Path, *, is_iterating: bool) -> None:
     be a block 0 already."""
     have_few_addresses()
     blocks = [many_coins(1), many_coins(2)]
-    with LmdbKvSchema(path, commit_entries=4_000, ingest_entries=3_000) as schema:
+    with opened(path, commit_entries=4_000, ingest_entries=3_000) as schema:
         before = list(schema.blocks())
         schema.accept_packed(PackedBlocks.of(blocks))
         schema.flush()
@@ -263,7 +269,7 @@ def have_few_addresses() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (most, most))
 
 
-def fill_first_map(schema: LmdbKvSchema, path: Path, left_bytes: int) -> list[BlockSpendInfo]:
+def fill_first_map(schema: CoinSetSchema, path: Path, left_bytes: int) -> list[BlockSpendInfo]:
     """Blocks, until the map has no more bytes left than these."""
     blocks: list[BlockSpendInfo] = []
     while (path / "db/data.mdb").stat().st_size < FIRST_MAP_BYTES - left_bytes:
@@ -276,7 +282,7 @@ def fill_first_map(schema: LmdbKvSchema, path: Path, left_bytes: int) -> list[Bl
 def close_within_an_iteration(path: Path) -> None:
     """The close has to write more than the map holds."""
     have_few_addresses()
-    schema = LmdbKvSchema(path, commit_entries=40_000, ingest_entries=3_000)
+    schema = opened(path, commit_entries=40_000, ingest_entries=3_000)
     blocks = fill_first_map(schema, path, 20 << 20)
     iterations = (schema.blocks(), schema.unspent(), schema.versions(0, 9))
     assert [next(each) for each in iterations]
@@ -288,14 +294,14 @@ def close_within_an_iteration(path: Path) -> None:
     for each in iterations:
         with pytest.raises(DatabaseClosedError):
             list(each)
-    with LmdbKvSchema(path) as schema:
+    with opened(path) as schema:
         assert schema.last_block_index == len(blocks)
 
 
 def rewind_in_a_full_map(path: Path) -> None:
     """What a rewind erases takes new pages before it frees old ones."""
     have_few_addresses()
-    with LmdbKvSchema(path, commit_entries=4_000, ingest_entries=3_000) as schema:
+    with opened(path, commit_entries=4_000, ingest_entries=3_000) as schema:
         blocks = fill_first_map(schema, path, 3 << 20)
         schema.rewind_to_block_index(2)
         assert (path / "db/data.mdb").stat().st_size > FIRST_MAP_BYTES
@@ -319,7 +325,7 @@ class TestMap:
     def test_it_grows_by_itself_and_tells_who_reads(self, path: Path) -> None:
         with SMALL(path) as writer:
             writer.accept_block(many_coins(0))
-        with LmdbKvSchema(path, read_only=True) as reader:
+        with opened(path, read_only=True) as reader:
             done = self._run(path, is_iterating=False)
             assert done.returncode == 0, done.stderr
             assert (path / "db/data.mdb").stat().st_size > FIRST_MAP_BYTES
@@ -334,7 +340,7 @@ class TestMap:
     def test_an_iteration_keeps_it_from_growing(self, path: Path) -> None:
         done = self._run(path, is_iterating=True)
         assert "end all iterations" in done.stderr
-        with LmdbKvSchema(path) as schema:
+        with opened(path) as schema:
             assert (verify(schema).newest_index or 0) > 1
 
 
@@ -418,7 +424,7 @@ class TestIterations:
 class TestDamage:
     @pytest.fixture
     def loaded(self, path: Path) -> Path:
-        with LmdbKvSchema(path) as schema:
+        with opened(path) as schema:
             accept_all(schema, CHAIN.blocks)
         return path
 
@@ -433,14 +439,14 @@ class TestDamage:
         coin = next(coin for block in CHAIN.blocks for coin in block.confirms)
         damaged = hash_of("another one")
         assert self._change(loaded, coin.puzzle_hash, damaged)
-        with LmdbKvSchema(loaded, read_only=True) as schema:
+        with opened(loaded, read_only=True) as schema:
             wrong = r"data\.mdb: an entry of it does not match its checksum; "
             with pytest.raises(CorruptDatabaseError, match=wrong):
                 schema.coin_infos_for_coin_names([coin.name()])
             with pytest.raises(CorruptDatabaseError, match=wrong):
                 list(schema.blocks())
         with pytest.raises(CorruptDatabaseError, match=wrong):
-            list(check(loaded, lambda _: None))
+            list(KIND.check(loaded, lambda _: None))
 
     @pytest.mark.parametrize("place", range(0, 1_000, 111))
     def test_of_a_value_is_found_by_look_ups_of_many(self, path: Path, place: int) -> None:
@@ -448,20 +454,20 @@ class TestDamage:
         blocks = [BlockSpendInfo(index, 0, [], [reward(index)]) for index in range(1, 1_002)]
         *coins, _newest = [coin for block in blocks for coin in block.confirms]
         coins.sort(key=lambda coin: coin.name())
-        with LmdbKvSchema(path) as schema:
+        with opened(path) as schema:
             accept_all(schema, blocks)
         assert self._change(path, coins[place].parent_coin_name, hash_of("another one"))
-        with LmdbKvSchema(path, read_only=True) as schema, pytest.raises(CorruptDatabaseError):
+        with opened(path, read_only=True) as schema, pytest.raises(CorruptDatabaseError):
             schema.coin_infos_for_coin_names([coin.name() for coin in coins])
 
     def test_of_the_first_entry_is_not_the_end_of_the_blocks(self, path: Path) -> None:
         timestamp = 0x1122334455667788
-        with LmdbKvSchema(path) as schema:
+        with opened(path) as schema:
             schema.accept_block(BlockSpendInfo(1, timestamp, [], [reward(1)]))
         assert self._change(path, timestamp.to_bytes(8), bytes(8))
         wrong = r"data\.mdb: an entry of it does not match its checksum; "
         with (
-            LmdbKvSchema(path, read_only=True) as schema,
+            opened(path, read_only=True) as schema,
             pytest.raises(CorruptDatabaseError, match=wrong),
         ):
             list(schema.blocks())
@@ -475,15 +481,15 @@ class TestDamage:
         coins = [reward(1, n) for n in range(n_spends)]
         paid = Coin(hash_of("payer"), hash_of("payee"), 1)
         query = CoinQuery(CoinKey.PUZZLE_HASH, paid.puzzle_hash)
-        with INDEXED(path) as schema:
+        with indexed(path) as schema:
             spends = [coin.name() for coin in coins]
             accept_all(schema, [BlockSpendInfo(1, 0, [], coins)])
             accept_all(schema, [BlockSpendInfo(2, timestamp, spends, [paid])])
-        with INDEXED(path, read_only=True) as schema:
+        with indexed(path, read_only=True) as schema:
             assert len(schema.coins_packed(query)) == COIN_BYTES
         assert self._change(path, timestamp.to_bytes(8), bytes(8))
         wrong = pytest.raises(CorruptDatabaseError, match="does not match its checksum; ")
-        with INDEXED(path, read_only=True) as schema, wrong:
+        with indexed(path, read_only=True) as schema, wrong:
             schema.coins_packed(query)
 
     def test_of_a_key_is_found_by_verify(self, loaded: Path) -> None:
@@ -492,10 +498,10 @@ class TestDamage:
         name = coin.name()
         other = name[:-1] + bytes([name[-1] ^ 1])
         assert self._change(loaded, name, other)
-        with LmdbKvSchema(loaded, read_only=True) as schema, pytest.raises(CdbError):
+        with opened(loaded, read_only=True) as schema, pytest.raises(CdbError):
             verify(schema)
         with pytest.raises(CorruptDatabaseError):
-            list(check(loaded, lambda _: None))
+            list(KIND.check(loaded, lambda _: None))
 
     def test_of_a_key_makes_no_other_coin_of_it(self, loaded: Path) -> None:
         coin = next(coin for block in CHAIN.blocks for coin in block.confirms)
@@ -504,18 +510,18 @@ class TestDamage:
         assert self._change(loaded, name, other)
         wrong = r"data\.mdb: an entry of it does not match its checksum; "
         with (
-            LmdbKvSchema(loaded, read_only=True) as schema,
+            opened(loaded, read_only=True) as schema,
             pytest.raises(CorruptDatabaseError, match=wrong),
         ):
             schema.coin_infos_for_coin_names([other])
 
     def test_blocks_before_it_are_read(self, path: Path) -> None:
         blocks = [many_coins(index, 40) for index in range(20)]
-        with LmdbKvSchema(path) as schema:
+        with opened(path) as schema:
             schema.accept_packed(PackedBlocks.of(blocks))
         assert self._change(path, blocks[9].confirms[7].parent_coin_name, hash_of("another one"))
         read: list[BlockSpendInfo] = []
-        with LmdbKvSchema(path, read_only=True) as schema, pytest.raises(CorruptDatabaseError):
+        with opened(path, read_only=True) as schema, pytest.raises(CorruptDatabaseError):
             read.extend(schema.blocks())
         assert read == [canonical(block) for block in blocks[: len(read)]]
         assert len(read) == 9
@@ -528,7 +534,7 @@ class TestDamage:
         def read_cut(left: int) -> None:
             os.truncate(file, left)
             try:
-                with LmdbKvSchema(loaded, read_only=not is_writer) as schema:
+                with opened(loaded, read_only=not is_writer) as schema:
                     assert verify(schema) == expected_state(CHAIN.blocks)
             except (CorruptDatabaseError, StorageError):
                 pass
@@ -538,7 +544,7 @@ class TestDamage:
 
     def test_one_that_is_cut_while_it_is_open(self, loaded: Path) -> None:
         def read_what_was_cut() -> None:
-            with LmdbKvSchema(loaded) as schema:
+            with opened(loaded) as schema:
                 blocks = schema.blocks()
                 os.truncate(loaded / "db/data.mdb", 4_096)
                 for read in (lambda: verify(schema), lambda: next(blocks), schema.settle):
@@ -554,7 +560,7 @@ class TestMissing:
         monkeypatch.setitem(sys.modules, "cdb.coin_set._kv_lmdb", None)
 
     def test_it_says_what_to_install(self, path: Path) -> None:
-        assert "liblmdb-dev" in str(missing())
+        assert "liblmdb-dev" in str(KIND.engine.missing())
         with pytest.raises(MissingEngineError, match="liblmdb-dev"):
-            LmdbKvSchema(path)
+            opened(path)
         assert not path.exists()

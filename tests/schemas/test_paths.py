@@ -66,7 +66,7 @@ def crashed(_crashed: Path, real: Path) -> Path:
 
 def opened(schema: SchemaInfo, path: Path | str, *, read_only: bool = False) -> Schema:
     """A database, with no fsync where the schema allows it: nothing here is about the disk."""
-    return schema.open(path, durability=schema.durabilities[-1], read_only=read_only)
+    return schema.open(path, durability=schema.spec.durabilities[-1], read_only=read_only)
 
 
 def blocks_at(schema: SchemaInfo, path: Path | str) -> list[BlockSpendInfo]:
@@ -92,7 +92,11 @@ def stored(directory: Path) -> dict[str, bytes | None]:
 
 def damages_at(schema: SchemaInfo, path: Path) -> list[str]:
     """What verify finds in the files there."""
-    return [] if schema.check is None else [str(each) for each in schema.check(path, no_progress)]
+    return (
+        []
+        if schema.spec.check is None
+        else [str(each) for each in schema.spec.check(path, no_progress)]
+    )
 
 
 # Links that lead to a database
@@ -408,7 +412,7 @@ def test_what_is_planted_in_place_of_any_file(
     for entry in all_in(crashed):
         with planted(entry, tmp_path / "outside", plant):
             before = contents(tmp_path / "outside")
-            assert schema.check is None or str(entry) in found_at(schema, crashed)
+            assert schema.spec.check is None or str(entry) in found_at(schema, crashed)
             for read_only in (True, False):
                 if read_only and entry.name == "db.lock":  # which is for writers
                     assert blocks_at(schema, crashed) == BLOCKS
@@ -515,9 +519,9 @@ def test_a_whole_database_of_another_user(schema: SchemaInfo, crashed: Path) -> 
     before = stored(crashed.parent)
     with pytest.raises(WrongDatabaseError, match="belongs to user"):
         opened(schema, crashed)
-    if schema.repair is not None:
+    if schema.spec.repair is not None:
         with pytest.raises(WrongDatabaseError, match="belongs to user"):
-            schema.repair(crashed, [], no_progress)
+            schema.spec.repair(crashed, [], no_progress)
     assert stored(crashed.parent) == before
     assert blocks_at(schema, crashed) == BLOCKS
 
@@ -526,13 +530,13 @@ def test_a_whole_database_of_another_user(schema: SchemaInfo, crashed: Path) -> 
 def test_a_repair_of_another_users_database_writes_nothing(
     schema: SchemaInfo, crashed: Path
 ) -> None:
-    if schema.check is None or schema.repair is None or not crashed.is_dir():
+    if schema.spec.check is None or schema.spec.repair is None or not crashed.is_dir():
         pytest.skip("nothing of it can be repaired")
     (crashed / "FORMAT").unlink()
     os.chown(crashed, NOBODY, -1)
     before = stored(crashed.parent)
-    damages = list(schema.check(crashed, no_progress))
+    damages = list(schema.spec.check(crashed, no_progress))
     assert [damage.path for damage in damages] == [crashed / "FORMAT"]
     with pytest.raises(WrongDatabaseError, match="belongs to user"):
-        schema.repair(crashed, damages, no_progress)
+        schema.spec.repair(crashed, damages, no_progress)
     assert stored(crashed.parent) == before

@@ -16,6 +16,7 @@ import pytest
 
 from cdb.blocks import BlockSpendInfo, canonical
 from cdb.coin_set.binding import CoinSet
+from cdb.coin_set.schema import CoinSetSchema
 from cdb.coins import Coin, bytes32
 from cdb.disk import paths
 from cdb.errors import (
@@ -33,15 +34,18 @@ from cdb.errors import (
 )
 from cdb.packed import INFO_FORMAT, PackedBlocks
 from cdb.schemas.memory import MemorySchema
-from cdb.schemas.rocks_kv import RocksKvSchema, check, missing, repair
+from cdb.schemas.rocks_kv import KIND
 from cdb.state import summarize, verify
 from cdb.testing.base import accept_all, expected_state
 from cdb.testing.chains import BREACHES, Chain, child, hash_of, reward, sample_chain
 from tests.conftest import largest_file
 
-needs_rocksdb = pytest.mark.skipif(missing() is not None, reason=str(missing()))
+needs_rocksdb = pytest.mark.skipif(
+    KIND.engine.missing() is not None, reason=str(KIND.engine.missing())
+)
 
-SMALL = partial(RocksKvSchema, commit_entries=40, ingest_entries=15)
+opened = partial(CoinSetSchema, KIND)
+SMALL = partial(opened, commit_entries=40, ingest_entries=15)
 
 
 @pytest.fixture
@@ -51,10 +55,10 @@ def path(tmp_path: Path) -> Path:
 
 @needs_rocksdb
 class TestPackedBlocks:
-    @pytest.mark.parametrize("open_schema", [RocksKvSchema, SMALL])
+    @pytest.mark.parametrize("open_schema", [opened, SMALL])
     @pytest.mark.parametrize("chunk", [1, 7, 200])
     def test_chunks_give_the_state_of_single_blocks(
-        self, path: Path, open_schema: Callable[[Path], RocksKvSchema], chunk: int
+        self, path: Path, open_schema: Callable[[Path], CoinSetSchema], chunk: int
     ) -> None:
         chain = sample_chain(100)
         with open_schema(path) as schema:
@@ -80,7 +84,7 @@ class TestPackedBlocks:
             packed = PackedBlocks.of([*before[flushed:], broken, *after])
         except OverflowError:
             pytest.skip("such a field has no packed form")
-        with RocksKvSchema(path) as schema:
+        with opened(path) as schema:
             accept_all(schema, before[:flushed])
             schema.flush()
             with pytest.raises(type(by_model.value)) as by_schema:
@@ -93,7 +97,7 @@ class TestPackedBlocks:
 
     def test_an_index_of_more_than_32_bits_is_refused(self, path: Path) -> None:
         blocks = [BlockSpendInfo(index, 0, [], [reward(index)]) for index in (5, 2**32 + 6)]
-        with RocksKvSchema(path) as schema:
+        with opened(path) as schema:
             with pytest.raises(InvalidBlockError):
                 schema.accept_packed(PackedBlocks.of(blocks))
             assert schema.last_block_index == 5
@@ -102,7 +106,7 @@ class TestPackedBlocks:
         coin = reward(1)
         again = [BlockSpendInfo(index, 0, [coin.name()], []) for index in (2, 3, 4)]
         unknown = BlockSpendInfo(3, 0, [hash_of("nobody")], [])
-        with RocksKvSchema(path) as schema:
+        with opened(path) as schema:
             schema.accept_packed(PackedBlocks.of([BlockSpendInfo(1, 0, [], [coin])]))
             schema.flush()
             with pytest.raises(BlockError, match="block 3 refused: it spends a coin that does"):
@@ -111,7 +115,7 @@ class TestPackedBlocks:
                 schema.accept_packed(PackedBlocks.of(again[1:]))
 
     def test_an_iteration_that_is_dropped_ends_with_the_next_call(self, path: Path) -> None:
-        with RocksKvSchema(path) as schema:
+        with opened(path) as schema:
             accept_all(schema, sample_chain(3).blocks)
             iteration = schema.blocks()
             next(iteration)
@@ -122,7 +126,7 @@ class TestPackedBlocks:
 
     def test_lookups_without_objects(self, path: Path) -> None:
         coin, other = reward(1), reward(1, 1)
-        with RocksKvSchema(path) as schema:
+        with opened(path) as schema:
             schema.accept_block(BlockSpendInfo(1, 0, [], [coin, other]))
             schema.flush()
             schema.accept_block(BlockSpendInfo(4, 0, [coin.name()], [child(coin.name())]))
@@ -141,7 +145,7 @@ class TestPackedBlocks:
     def test_more_parts_and_threads_than_one(self, path: Path) -> None:
         coins = [reward(1, n) for n in range(5_000)]
         names = [coin.name() for coin in coins]
-        with RocksKvSchema(path, ingest_entries=4_000) as schema:
+        with opened(path, ingest_entries=4_000) as schema:
             schema.accept_block(BlockSpendInfo(1, 0, [], coins))
             schema.flush()
             schema.accept_block(BlockSpendInfo(2, 0, names[::2], []))
@@ -156,27 +160,27 @@ class TestOpening:
     def test_a_reader_beside_the_writer_sees_what_was_committed(self, path: Path) -> None:
         chain = sample_chain(30)
         with pytest.raises(DatabaseNotFoundError):
-            RocksKvSchema(path, read_only=True)
+            opened(path, read_only=True)
         with SMALL(path) as writer:
             accept_all(writer, chain.blocks[:20])
             writer.flush()
-            with RocksKvSchema(path, read_only=True) as reader:
+            with opened(path, read_only=True) as reader:
                 accept_all(writer, chain.blocks[20:])
                 writer.rewind_to_block_index(chain.blocks[3].index)
                 assert verify(reader) == expected_state(chain.blocks[:20])
                 with pytest.raises(UnsupportedError):
                     reader.accept_block(chain.blocks[20])
-            with RocksKvSchema(path, read_only=True) as reader:
+            with opened(path, read_only=True) as reader:
                 assert verify(reader) == expected_state(chain.blocks[:4])
 
     def test_a_reader_opens_while_the_manifest_rests(self, path: Path) -> None:
-        with RocksKvSchema(path) as writer, ThreadPoolExecutor(1) as thread:
+        with opened(path) as writer, ThreadPoolExecutor(1) as thread:
             accept_all(writer, sample_chain(3).blocks)
             writer.flush()
             directory = os.open(path / "db", os.O_RDONLY)
             try:
                 fcntl.flock(directory, fcntl.LOCK_EX)  # as a writer has it that appends to it
-                opening = thread.submit(RocksKvSchema, path, read_only=True)
+                opening = thread.submit(opened, path, read_only=True)
                 assert not wait([opening], timeout=0.3).done
             finally:
                 os.close(directory)
@@ -185,17 +189,17 @@ class TestOpening:
 
     def test_blocks_after_a_rewind_are_found_without_a_close(self, path: Path) -> None:
         chain = sample_chain(30)
-        with RocksKvSchema(path) as writer:
+        with opened(path) as writer:
             accept_all(writer, chain.blocks)
-        with RocksKvSchema(path) as writer:
+        with opened(path) as writer:
             writer.rewind_to_block_index(chain.blocks[9].index)
             accept_all(writer, chain.blocks[10:20])
             writer.flush()
-            with RocksKvSchema(path, read_only=True) as reader:
+            with opened(path, read_only=True) as reader:
                 assert verify(reader) == expected_state(chain.blocks[:20])
 
     def test_an_iteration_ends_with_its_database(self, path: Path) -> None:
-        with RocksKvSchema(path) as schema:
+        with opened(path) as schema:
             schema.accept_block(BlockSpendInfo(1, 0, [], [reward(1)]))
             blocks = schema.blocks()
         with pytest.raises(DatabaseClosedError):
@@ -213,7 +217,7 @@ class TestOpening:
             with pytest.raises(KeyboardInterrupt):
                 schema.rewind_to_block_index(kept[-1].index)
         monkeypatch.undo()
-        with RocksKvSchema(path, read_only=True) as reader:
+        with opened(path, read_only=True) as reader:
             assert verify(reader) == expected_state(kept)
         with SMALL(path) as schema:
             assert verify(schema) == expected_state(kept)
@@ -230,17 +234,17 @@ class TestOpening:
         for read_only in (False, True):
             with pytest.raises(CorruptDatabaseError, match="NEWEST: it is missing; cdb verify"):
                 SMALL(path, read_only=read_only)
-        damages = list(check(path, lambda _: None))
+        damages = list(KIND.check(path, lambda _: None))
         assert [damage.path for damage in damages] == [path / "NEWEST"]
-        repair(path, damages, lambda _: None)
+        KIND.repair(path, damages, lambda _: None)
         with SMALL(path) as schema:
             assert verify(schema) == expected_state(chain.blocks[:kept])
 
     def test_a_making_that_ended_before_its_promise_is_no_damage(self, path: Path) -> None:
-        RocksKvSchema(path).close()
+        opened(path).close()
         (path / "NEWEST").unlink()
-        assert not list(check(path, lambda _: None))
-        with RocksKvSchema(path) as schema:
+        assert not list(KIND.check(path, lambda _: None))
+        with opened(path) as schema:
             accept_all(schema, sample_chain(30).blocks)
         assert (path / "NEWEST").exists()
 
@@ -249,12 +253,12 @@ class TestOpening:
         """RocksDB drops rows of sequence number 0 beside a snapshot of that number, which a
         database with nothing but its first runs has; lost: of one that was written without care."""
         chain = sample_chain(30)
-        with RocksKvSchema(path, ingest_entries=1) as schema:
+        with opened(path, ingest_entries=1) as schema:
             accept_all(schema, chain.blocks)
         for pattern in lost:
             for file in (path / "db").glob(pattern):
                 file.unlink()
-        with RocksKvSchema(path) as schema:
+        with opened(path) as schema:
             states = schema.state_at(chain.newest_index)
             schema.settle()
             assert verify(schema) == expected_state(chain.blocks)
@@ -281,7 +285,7 @@ class TestOpening:
 
     def test_a_flipped_byte_in_a_row_is_never_served(self, path: Path, tmp_path: Path) -> None:
         chain = sample_chain(30)
-        with RocksKvSchema(path, ingest_entries=15) as schema:
+        with opened(path, ingest_entries=15) as schema:
             accept_all(schema, chain.blocks)
         for file in (path / "db").glob("*.sst"):
             for at in range(0, file.stat().st_size, 500):
@@ -290,7 +294,7 @@ class TestOpening:
                 shutil.copytree(path, damaged)
                 _flip(damaged / "db" / file.name, at)
                 try:
-                    with RocksKvSchema(damaged) as schema:
+                    with opened(damaged) as schema:
                         assert verify(schema) == expected_state(chain.blocks)
                 except CorruptDatabaseError:
                     pass
@@ -300,7 +304,7 @@ class TestOpening:
     ) -> None:
         """RocksDB before 8.6 believes that it is, when it gets there from the table before."""
         blocks = [BlockSpendInfo(index, 0, [], [reward(index)]) for index in range(50)]
-        with RocksKvSchema(path, ingest_entries=1) as schema:
+        with opened(path, ingest_entries=1) as schema:
             for at in range(0, len(blocks), 10):
                 accept_all(schema, blocks[at : at + 10])
                 schema.flush()
@@ -312,7 +316,7 @@ class TestOpening:
             _flip(damaged / "db" / file.name, 5)
             read: list[BlockSpendInfo] = []
             try:
-                with RocksKvSchema(damaged, read_only=True) as schema:
+                with opened(damaged, read_only=True) as schema:
                     read.extend(schema.blocks())
             except CorruptDatabaseError:
                 outcomes.append(len(read))
@@ -325,11 +329,11 @@ class TestOpening:
             BlockSpendInfo(index, 0, [], [reward(index, n) for n in range(40)])
             for index in range(20)
         ]
-        with RocksKvSchema(path, ingest_entries=15) as schema:
+        with opened(path, ingest_entries=15) as schema:
             schema.accept_packed(PackedBlocks.of(blocks))
         largest = max((path / "db").glob("*.sst"), key=lambda file: file.stat().st_size)
         _flip(largest, largest.stat().st_size // 2)
-        with RocksKvSchema(path, read_only=True) as schema:
+        with opened(path, read_only=True) as schema:
             read: list[BlockSpendInfo] = []
             with pytest.raises(CorruptDatabaseError):
                 read.extend(schema.blocks())
@@ -338,10 +342,10 @@ class TestOpening:
 
 
 # Accepted blocks stay in memory, or each is indexed at once: by a batch, or by sorted runs.
-OPENINGS: dict[str, Callable[[Path], RocksKvSchema]] = {
-    "memory": RocksKvSchema,
-    "batches": partial(RocksKvSchema, commit_entries=1),
-    "runs": partial(RocksKvSchema, commit_entries=1, ingest_entries=1),
+OPENINGS: dict[str, Callable[[Path], CoinSetSchema]] = {
+    "memory": opened,
+    "batches": partial(opened, commit_entries=1),
+    "runs": partial(opened, commit_entries=1, ingest_entries=1),
 }
 
 PARENT = child(hash_of("a coin that only the first block spends"))
@@ -354,14 +358,14 @@ LATER = [
 AGAIN = BlockSpendInfo(4, 0, [PARENT.name()], [EARLY])
 
 
-def check_again_is_refused(schema: RocksKvSchema) -> None:
+def check_again_is_refused(schema: CoinSetSchema) -> None:
     """It confirms EARLY, which is there, and spends its parent."""
     with pytest.raises(DuplicateCoinError) as refused:
         schema.accept_block(AGAIN)
     assert refused.value.coin_name == EARLY.name()
 
 
-def check_parent_is_spendable(schema: RocksKvSchema) -> None:
+def check_parent_is_spendable(schema: CoinSetSchema) -> None:
     """A block that confirms another child may spend it."""
     schema.accept_block(BlockSpendInfo(4, 0, [PARENT.name()], [child(PARENT.name(), 1)]))
 
@@ -503,7 +507,7 @@ def test_a_block_that_is_refused_after_the_table_grew_hides_no_coin(path: Path) 
     kept = [reward(1, n) for n in range(400)]
     refused = BlockSpendInfo(2, 0, [hash_of()], [reward(2, n) for n in range(400)])
     for attempt in range(50):
-        with RocksKvSchema(path / str(attempt)) as schema:
+        with opened(path / str(attempt)) as schema:
             schema.accept_block(BlockSpendInfo(1, 0, [], kept))
             with pytest.raises(UnknownCoinError):
                 schema.accept_block(refused)
@@ -513,7 +517,7 @@ def test_a_block_that_is_refused_after_the_table_grew_hides_no_coin(path: Path) 
 
 def settle_and_die(path: Path) -> None:
     """End by SIGKILL after a chain was settled that was never flushed."""
-    schema = RocksKvSchema(path)
+    schema = opened(path)
     accept_all(schema, sample_chain(30).blocks)
     schema.settle()
     os.kill(os.getpid(), signal.SIGKILL)
@@ -540,15 +544,15 @@ class TestSettle:
         code += f"from test_rocks_kv import *\nsettle_and_die(Path({str(path)!r}))"
         done = subprocess.run([sys.executable, "-c", code], check=False)
         assert done.returncode == -signal.SIGKILL
-        with RocksKvSchema(path, read_only=True) as reader:
+        with opened(path, read_only=True) as reader:
             assert verify(reader) == expected_state(sample_chain(30).blocks)
 
     def test_it_is_refused_read_only_and_after_closing(self, path: Path) -> None:
-        with RocksKvSchema(path) as schema:
+        with opened(path) as schema:
             schema.settle()
         with pytest.raises(DatabaseClosedError):
             schema.settle()
-        with RocksKvSchema(path, read_only=True) as reader, pytest.raises(UnsupportedError):
+        with opened(path, read_only=True) as reader, pytest.raises(UnsupportedError):
             reader.settle()
 
     def test_a_failure_is_final_and_costs_nothing(self, path: Path) -> None:
@@ -568,7 +572,7 @@ class TestSettle:
 
 def read_what_was_cut(path: Path) -> None:
     """Read a database whose tables somebody cuts while it is open."""
-    with RocksKvSchema(path) as schema:
+    with opened(path) as schema:
         blocks = schema.blocks()
         for table in (path / "db").glob("*.sst"):
             os.truncate(table, 0)
@@ -589,7 +593,7 @@ def test_a_mapped_page_that_cannot_be_read_is_an_error(path: Path) -> None:
 @needs_rocksdb
 class TestFailedWrites:
     def test_close_says_why_it_failed(self, path: Path) -> None:
-        schema = RocksKvSchema(path)
+        schema = opened(path)
         schema.accept_block(BlockSpendInfo(1, 0, [], [reward(1, n) for n in range(50)]))
         schema.flush()
         with largest_file(1024), pytest.raises(StorageError, match=r"large\)?; allow larger"):
@@ -598,13 +602,13 @@ class TestFailedWrites:
     def test_an_opening_that_ends_a_rewind_says_why_it_failed(
         self, path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        with RocksKvSchema(path) as schema:
+        with opened(path) as schema:
             accept_all(schema, sample_chain(30).blocks)
-            monkeypatch.setattr(RocksKvSchema, "_end_rewind", lambda _: None)
+            monkeypatch.setattr(CoinSetSchema, "_end_rewind", lambda _: None)
             schema.rewind_to_block_index(0)
         monkeypatch.undo()
         with largest_file(1024), pytest.raises(StorageError, match=r"large\)?; allow larger"):
-            RocksKvSchema(path)
+            opened(path)
 
 
 def _once(erase: Callable[..., None]) -> Callable[..., None]:
@@ -635,7 +639,7 @@ class TestReadersThatOpenBesideAWriter:
     ) -> None:
         """Blocks that a writer moved from the log to tables in between were missing."""
         chain = sample_chain(5)
-        with RocksKvSchema(path) as schema:
+        with opened(path) as schema:
             accept_all(schema, chain.blocks)
             schema.flush()
             copy = path.with_name("copy")
@@ -655,7 +659,7 @@ class TestReadersThatOpenBesideAWriter:
 
         with ThreadPoolExecutor() as writer:
             changed = writer.submit(change)
-            with RocksKvSchema(copy, read_only=True) as schema:
+            with opened(copy, read_only=True) as schema:
                 assert [*schema.blocks()] == [canonical(block) for block in chain.blocks]
             changed.result()
 
@@ -676,11 +680,11 @@ class TestMissing:
         monkeypatch.setitem(sys.modules, "cdb.coin_set._kv_rocksdb", None)
 
     def test_it_says_what_to_install(self, path: Path) -> None:
-        assert "librocksdb-dev" in str(missing())
+        assert "librocksdb-dev" in str(KIND.engine.missing())
         with pytest.raises(MissingEngineError, match="librocksdb-dev"):
-            RocksKvSchema(path)
+            opened(path)
 
     def test_nothing_is_left_that_stops_a_later_opening(self, path: Path) -> None:
         with pytest.raises(CdbError):
-            RocksKvSchema(path)
+            opened(path)
         assert not path.exists()

@@ -8,26 +8,19 @@ package of its own, and holds it to the contract.
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from cdb.building import (
-    BY_CREATION,
-    COIN_ROWS,
     EMPTY,
-    SQLITE_NOT_DURABLE,
     CorruptDatabaseError,
     DatabaseNotFoundError,
     Durability,
     Limit,
     Watermark,
-    check_indexed,
     make_dir,
-    open_indexed,
     read_own,
-    repair_indexed,
     replace_file,
+    rows_spec,
     storage_errors,
 )
 
@@ -96,27 +89,15 @@ class NameList:
         replace_file(self._file, hashlib.sha256(listed).digest() + listed, durable=self._durable)
 
 
-SCHEMA = partial(open_indexed, "their_schema", NameList)
-HISTORY = BY_CREATION
-SMALL = partial(SCHEMA, memtable_coins=20)
-check = partial(check_indexed, "their_schema", NameList)
-repair = partial(repair_indexed, "their_schema", NameList)
-CHECKSUMMED = "db/(FORMAT|index/names)"
-NOT_DURABLE = SQLITE_NOT_DURABLE
-LIMITS = (
-    *COIN_ROWS,
-    Limit(
-        "stale",
-        "damage is overlooked: db/index/names, whole",
-        "an older list covers less, and the rest comes from the rows",
+SCHEMA = rows_spec(
+    "their_schema",
+    NameList,
+    checksummed="db/(FORMAT|index/names)",
+    limits=(
+        Limit(
+            "stale",
+            "damage is overlooked: db/index/names, whole",
+            "an older list covers less, and the rest comes from the rows",
+        ),
     ),
 )
-
-if TYPE_CHECKING:
-    from cdb.building import IndexFactory
-    from cdb.schemas import Check, Repair, SchemaFactory
-
-    _index: IndexFactory = NameList
-    _opens: SchemaFactory = SCHEMA
-    _checks: Check = check
-    _repairs: Repair = repair

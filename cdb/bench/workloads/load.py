@@ -18,7 +18,7 @@ from cdb.schemas import Schema
 
 def measure(database: Database) -> Cases:
     """See the module."""
-    keeps_contract = database.info.keeps_contract
+    keeps_contract = database.info.spec.keeps_contract
     more: list[Case] = []
 
     def look_up(schema: Schema) -> None:

@@ -61,7 +61,7 @@ def beside(
             "blocks": lambda: check_blocks(schema, chain),
             "lookups": partial(History(chain).check_lookup, schema, random),
         }
-        if takes(info.factory, "read_only"):
+        if takes(info.spec.factory, "read_only"):
             ways["processes"] = lambda: found.update([_read_in_a_process(spec, path, chain)])
         ways = {way: read for way, read in ways.items() if only in (None, way)}
         readers = [partial(_told, Case(TRIAL, spec, seed, way), ways[way]) for way in ways]

@@ -1,9 +1,16 @@
 """Schemas with secondary keys, small, so that their indexes are in runs and batches, too."""
 
+from collections.abc import Callable
 from functools import partial
 
 from cdb.indexed import PUZZLE_HASH
-from cdb.schemas import coin_log, rocks_kv
+from cdb.schemas import Schema, find_schema
 
-COIN_LOG = partial(coin_log.SMALL, index=PUZZLE_HASH)
-ROCKS_KV = partial(rocks_kv.SMALL, index=PUZZLE_HASH)
+
+def _keyed(name: str) -> Callable[..., Schema]:
+    opened: Callable[..., Schema] = find_schema(f"{name}:SMALL").spec.factory
+    return partial(opened, index=PUZZLE_HASH)
+
+
+COIN_LOG = _keyed("coin_log")
+ROCKS_KV = _keyed("rocks_kv")

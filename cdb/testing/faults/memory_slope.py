@@ -50,7 +50,7 @@ def memory_slope(
     most: so early there is no verdict, if memory still grows; only: the steps until the verdict.
     """
     info = usable(spec)
-    if isinstance(info.factory, type) and issubclass(info.factory, MemorySchema):
+    if isinstance(info.spec.factory, type) and issubclass(info.spec.factory, MemorySchema):
         raise UnsupportedError("it keeps everything in memory, as the reference model does")
     verdict_steps = length(None, only, MOST_STEPS)
     most_steps = min(most or verdict_steps, verdict_steps)

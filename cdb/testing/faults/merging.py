@@ -1,8 +1,14 @@
 """Sorted runs of any size, written at every commit: enough of them in one script to be merged."""
 
+from collections.abc import Callable
 from functools import partial
 
-from cdb.schemas import flat_file, sqlite_row
+from cdb.schemas import Schema, flat_file, sqlite_row
 
-FLAT_FILE = partial(flat_file.SCHEMA, memtable_coins=1)
-SQLITE_ROW = partial(sqlite_row.SCHEMA, memtable_coins=1)
+
+def _merging(factory: Callable[..., Schema]) -> Callable[..., Schema]:
+    return partial(factory, memtable_coins=1)
+
+
+FLAT_FILE = _merging(flat_file.SCHEMA.factory)
+SQLITE_ROW = _merging(sqlite_row.SCHEMA.factory)

@@ -66,7 +66,7 @@ class Oracle:
 
     def after_power_cut(self, progress: Progress) -> Progress:
         """What counts as kept once the power has gone: at a level below POWER nothing need be."""
-        is_promised = self._info.durabilities[0] is Durability.POWER
+        is_promised = self._info.spec.durabilities[0] is Durability.POWER
         return progress if is_promised else Progress(0, progress.begun)
 
     def check(self, case: Case, path: Path, progress: Progress) -> str:

@@ -2,13 +2,12 @@
 is new. They have the sizes at which they are tried at POWER."""
 
 from cdb.durability import Durability
-from cdb.schemas import SchemaFactory, find_schema
+from cdb.schemas import SchemaSpec, find_schema
 from cdb.testing.faults.subjects import all_subjects
 
-DURABILITIES = (Durability.PROCESS,)
 
-
-def __getattr__(name: str) -> SchemaFactory:
+def __getattr__(name: str) -> SchemaSpec:
     if f"{name}-process" not in all_subjects():
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return find_schema(all_subjects()[name].spec).factory
+    found = find_schema(all_subjects()[name].spec)
+    return SchemaSpec(found.spec.factory, durabilities=(Durability.PROCESS,))

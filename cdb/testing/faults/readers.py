@@ -128,7 +128,7 @@ class _Walk:
 
     def step(self) -> None:
         """One of the steps."""
-        steps = _STEPS if takes(self._info.factory, "read_only") else _ALONE
+        steps = _STEPS if takes(self._info.spec.factory, "read_only") else _ALONE
         (name,) = self._random.choices(tuple(steps), [weight for weight, _ in steps.values()])
         steps[name][1](self)
         self.done[name] += 1
@@ -254,7 +254,7 @@ class _Walk:
     def reopen(self) -> None:
         """Between two writers a reader may come."""
         with self._between_writers():
-            if len(self._readers) < MOST_READERS and takes(self._info.factory, "read_only"):
+            if len(self._readers) < MOST_READERS and takes(self._info.spec.factory, "read_only"):
                 self._open_reader()
 
     def move(self) -> None:

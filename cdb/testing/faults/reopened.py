@@ -71,7 +71,7 @@ def cut_after_reopening(
     trial: one of ENDS, only: the number of a call, or of a step.
     """
     end, oracle = ENDS[trial], Oracle(spec, seed)
-    if end.is_below and Durability.PROCESS not in usable(spec).durabilities[1:]:
+    if end.is_below and Durability.PROCESS not in usable(spec).spec.durabilities[1:]:
         raise UnsupportedError("it does not offer PROCESS beside POWER")
     root = directory / "root"
     count = calls_of(oracle, Case(trial, spec, seed, "none"), root, end.calls)

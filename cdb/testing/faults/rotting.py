@@ -224,7 +224,7 @@ def _read_at_rest(directory: Path) -> Tree:
 
 def _as_verified(info: SchemaInfo, path: Path) -> SchemaInfo:
     """The schema by whose name `cdb verify` checks a database: a variant writes another's."""
-    named = schema_at(path) if info.check is None else None
+    named = schema_at(path) if info.spec.check is None else None
     if named is not None:
         with suppress(UnknownSchemaError):
             return find_schema(named[0])
@@ -233,7 +233,9 @@ def _as_verified(info: SchemaInfo, path: Path) -> SchemaInfo:
 
 def _is_detected(info: SchemaInfo, path: Path) -> bool:
     try:
-        if info.check is not None and any(True for _ in info.check(path, lambda coins: None)):
+        if info.spec.check is not None and any(
+            True for _ in info.spec.check(path, lambda coins: None)
+        ):
             return True
         with info.open(path, read_only=True) as schema:
             verify(schema)

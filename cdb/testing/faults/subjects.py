@@ -26,8 +26,8 @@ class Subject:
     @classmethod
     def of(cls, schema: SchemaInfo, spec: str, level: Durability, seed: int = 1) -> "Subject":
         """A schema with what its module says of its engine at a level."""
-        limits = tuple(each for each in schema.limits if each.durability in (None, level))
-        return cls(spec, seed, limits, schema.checksummed, schema.not_durable)
+        limits = tuple(each for each in schema.spec.limits if each.durability in (None, level))
+        return cls(spec, seed, limits, schema.spec.checksummed, schema.spec.not_durable)
 
     def limit(self, trial: str, problem: str) -> Limit | None:
         """The known limit that a failed trial shows, if it is one."""
@@ -46,11 +46,11 @@ def _subjects() -> Iterator[tuple[str, Subject]]:
     """Each of cdb's schemas, and at PROCESS, too, where it offers that."""
     for name in OWN_SCHEMAS:
         found = find_schema(name)
-        if not found.keeps_contract:
+        if not found.spec.keeps_contract:
             continue
         spec, seed = _MERGING.get(name, (found.small or name, 1))
-        yield name, Subject.of(found, spec, found.durabilities[0], seed)
-        if Durability.PROCESS in found.durabilities[1:]:
+        yield name, Subject.of(found, spec, found.spec.durabilities[0], seed)
+        if Durability.PROCESS in found.spec.durabilities[1:]:
             at_process = f"{_PROCESS_LEVEL}:{name}"
             yield f"{name}-process", Subject.of(found, at_process, Durability.PROCESS, seed)
 
@@ -80,4 +80,4 @@ def subject_of(spec: str) -> Subject:
         found = find_schema(spec)
     except SchemaError:  # whoever opens it is told
         return Subject(spec)
-    return Subject.of(found, spec, found.durabilities[0])
+    return Subject.of(found, spec, found.spec.durabilities[0])

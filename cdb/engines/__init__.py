@@ -1,0 +1,20 @@
+"""The ordered key-value engines beneath coin sets: one table, and a file for each.
+
+An engine's name stands in its own files and in this table; the other half of the table is native:
+a line cdb_add_coin_set() in native/CMakeLists.txt.
+"""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from cdb.engines import lmdb, rocksdb
+from cdb.engines.engine import Engine
+
+__all__ = ["ENGINES", "Engine"]
+
+ENGINES: Mapping[str, Engine] = MappingProxyType(
+    {
+        "rocksdb": rocksdb.ENGINE,
+        "lmdb": lmdb.ENGINE,
+    }
+)

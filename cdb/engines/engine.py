@@ -1,0 +1,29 @@
+"""What is known of an ordered key-value engine, whatever is kept in it."""
+
+from typing import NamedTuple
+
+from cdb.native import NativeEngine
+
+
+class Engine(NamedTuple):
+    """An engine of the table.
+
+    schema: the module in cdb/schemas that is the layout interval in it; every other layout has its
+    schema without a module. library: its name to users. install: what it needs to be built.
+    with_threads: whether the library keeps threads of its own; see NativeEngine.
+    """
+
+    schema: str
+    library: str
+    install: str
+    with_threads: bool = False
+
+    def native(self, module: str, prefix: str) -> NativeEngine:
+        """An extension module that is made of it. prefix: of its functions' names."""
+        return NativeEngine(
+            module,
+            f"the {self.library} engine",
+            self.install,
+            prefix=prefix,
+            with_threads=self.library if self.with_threads else "",
+        )
