@@ -1,4 +1,5 @@
 """Rooms are as docs/architecture.md says: each imports, or includes, only from rooms above it."""
+
 import ast
 import re
 from collections.abc import Iterator

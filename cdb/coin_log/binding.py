@@ -65,8 +65,8 @@ class CoinLog:
     """The coin log in a directory that exists and that nobody else writes to.
 
     One thread at a time accepts, verifies, flushes, rewinds or closes. Any number read beside it,
-    each call in one state, and get UnverifiedError where verify_spends() has to come first. After an error
-    in a write, only close(abandon=True) is left.
+    each call in one state, and get UnverifiedError where verify_spends() has to come first. After an
+    error in a write, only close(abandon=True) is left.
 
     keys: whether coins are found by puzzle hash and parent, too; where it was otherwise, what is
     derived is made again. None: as it was. progress: is told of the coins that opening goes over.
@@ -153,7 +153,7 @@ class CoinLog:
         """Add blocks. None when all were; else the one that breaks a rule.
 
         The blocks before that one were accepted, and of it and those after it nothing was.
-        trusting: it may be one of an earlier call; verify_spends() may refuse one that was accepted.
+        trusting: it may be of an earlier call; verify_spends() may refuse one that was accepted.
         """
         accepted = self._native.ffi.new("size_t *")
         packed = native_blocks(self._native.ffi, blocks)

@@ -82,8 +82,6 @@ def keeper_of(connection: sqlite3.Connection, path: Path) -> Keeper:
     return Keeper.NODE
 
 
-
-
 @contextmanager
 def alone_with(path: str | PathLike[str]) -> Iterator[sqlite3.Connection]:
     """A connection to a node's file that nobody else has open, nor can open, meanwhile.
