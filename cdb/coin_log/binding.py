@@ -65,8 +65,8 @@ class CoinLog:
     """The coin log in a directory that exists and that nobody else writes to.
 
     One thread at a time accepts, verifies, flushes, rewinds or closes. Any number read beside it,
-    each call in one state, and get UnverifiedError where verify_spends() has to come first. After an
-    error in a write, only close(abandon=True) is left.
+    each call in one state, and get UnverifiedError where verify_spends() has to come first. After
+    an error in a write, only close(abandon=True) is left.
 
     keys: whether coins are found by puzzle hash and parent, too; where it was otherwise, what is
     derived is made again. None: as it was. progress: is told of the coins that opening goes over.
