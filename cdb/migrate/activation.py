@@ -53,7 +53,7 @@ def activate(
             return None
         with opened_copy(place) as copy:
             migration = Migration(copy, lambda: _as_it_is(connection, copy), bar)
-            tell(_plan(place, connection, copy, is_verified=migration.is_verified()))
+            tell(_plan(place, connection, copy, is_verified=migration.first_unverified() > 0))
             done = migration.run(force=force, only_once=True)
             _switch(connection, copy)
     forget(done.log_path)
@@ -68,8 +68,8 @@ def _as_it_is(connection: Connection, copy: Copy) -> Iterator[NodeCoins]:
 
 def _plan(path: Path, connection: Connection, copy: Copy, *, is_verified: bool) -> Plan:
     total = NodeCoins(connection).about()
-    unverified = 0 if is_verified else total
-    plan = plan_of(path, "activate", total - copy.standing.coins, unverified)
+    copied = total - copy.standing.coins
+    plan = plan_of(path, "activate", copied, copied if is_verified else total)
     return replace(plan, seconds=plan.seconds + total / _DROPPED_ENTRIES_A_SECOND)
 
 

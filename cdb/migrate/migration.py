@@ -107,24 +107,30 @@ class Migration:
         only_once: where nobody changes the table meanwhile. What is verified, on the chain that the
         table has now, is not verified again.
         """
-        skips = only_once and self.is_verified()
-        self.catch_up()
-        digest = None
-        if not skips:
-            while (digest := self._verify()) is None:
-                self.catch_up()
         standing = self._copy.standing
-        self._check_oddities(force=force)
         self.catch_up()
+        first = self.first_unverified() if only_once else 0
+        digest = None
+        if first <= standing.height or not first:
+            while (digest := self._verify(first)) is None:
+                self.catch_up()
+        self._check_oddities(force=force)
+        if not only_once:
+            self.catch_up()
+        of_all = None if first else digest
         odd = told(standing.oddities)
-        return Migrated(self._copy.log_path, standing.coins, standing.height, digest, odd)
+        return Migrated(self._copy.log_path, standing.coins, standing.height, of_all, odd)
 
-    def is_verified(self) -> bool:
-        """Whether all that is copied was verified on the chain that the table has now."""
+    def first_unverified(self) -> int:
+        """The height up to which all was verified on the chain that the table has now, and 1 more.
+
+        0 also where marks were odd: blocks that came since may have spent such a coin.
+        """
         standing = self._copy.standing
         with self._slices() as coins:
             chain = coins.chain(standing.verified)
-        return bool(chain) and chain == standing.chain and standing.verified == standing.height
+        is_same_chain = bool(chain) and chain == standing.chain
+        return 0 if standing.oddities[Oddity.ORPHAN] or not is_same_chain else standing.verified + 1
 
     def catch_up(self) -> None:
         """Copy until the newest block."""
@@ -138,21 +144,22 @@ class Migration:
                     is_done = self._copy.step(coins, SLICE_SECONDS, progress)
                 self._copy.commit()
 
-    def _verify(self) -> str | None:
-        """Hold the log against the table; its digest. None: the chain has changed meanwhile."""
+    def _verify(self, first: int) -> str | None:
+        """Hold the log against the table, from a height on; the digest of that. None: the chain has
+        changed meanwhile."""
         copy = self._copy
         last = copy.standing.height
-        table = TableDigest(copy.log, last)
+        table = TableDigest(copy.log, last, first)
         with self._slices() as coins:
             chain = coins.chain(last)
         with self._bar("verify copy", copy.standing.coins) as progress:
-            log = digest_of_log(copy.log, progress)
+            log = digest_of_log(copy.log, progress, first)
         with self._bar("verify table", copy.standing.coins) as progress:
             while not table.is_complete:
                 with self._slices() as coins:
                     if copy.fork(coins) < last or coins.chain(last) != chain:
                         return None
-                    chunks = coins.chunks(table.next_height, last, with_spends=False)
+                    chunks = coins.chunks(table.next_height, last, with_spends=table.has_spends)
                     table.add(until(monotonic() + SLICE_SECONDS, chunks), progress)
         if log.hex() != table.digest.hex():
             counts = f"{log.coins:,} and {table.digest.coins:,} of them"

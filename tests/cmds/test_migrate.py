@@ -6,6 +6,7 @@ import os
 import shutil
 import signal
 import sqlite3
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
@@ -46,11 +47,13 @@ from cdb.migrate import (
 from cdb.migrate.activated import activated
 from cdb.migrate.migration import Migrated, Plan
 from cdb.migrate.reverting import Reverted
+from cdb.packed import pack_unnamed
+from cdb.packed_state import with_names
 from cdb.progress import Progress, StepBar, no_bar
 from cdb.rows.sqlite import open_uri, tables_of
 from cdb.schemas import find_schema
 from cdb.state import StateSummary, verify
-from tests.conftest import Commands, Result, digest_of, load_all
+from tests.conftest import SMALL_COINS, Commands, Result, digest_of, load_all
 from tests.in_fork import exit_code
 from tests.node import made
 from tests.node.made import MadeNode, indexes_of, rows_of
@@ -910,6 +913,91 @@ def test_what_was_verified_is_not_verified_again_on_the_same_chain(
     done = activate(path)
     assert done is not None
     assert (done.digest is None) == is_same_chain
+
+
+def _at_another_time(block: BlockSpendInfo) -> BlockSpendInfo:
+    return replace(block, timestamp=block.timestamp + 1)
+
+
+def _without_spend(block: BlockSpendInfo) -> BlockSpendInfo:
+    return replace(block, spends=block.spends[1:])
+
+
+def _without_coin(block: BlockSpendInfo) -> BlockSpendInfo:
+    """The farmer's, which nobody spends."""
+    return replace(block, confirms=[coin for coin in block.confirms if coin.puzzle_hash != HASH])
+
+
+@pytest.fixture
+def ahead_of_copy(tmp_path: Path, blocks: tuple[BlockSpendInfo, ...]) -> Path:
+    """The file of a node that names its chain and has gone on since its copy was verified."""
+    half = len(blocks) // 2
+    with MadeNode(tmp_path / "node.sqlite", blocks[:half]) as node:
+        node.connection.execute("CREATE TABLE full_blocks(header_hash BLOB, height, in_main_chain)")
+        rows = [(bytes([n % 256]), each.index) for n, each in enumerate(blocks)]
+        node.connection.executemany("INSERT INTO full_blocks VALUES(?, ?, 1)", rows)
+        migrate(node.path)
+        first, *others = blocks[half:]
+        farmed = Coin(farmer_coin(first.index, HASH).parent_coin_name, HASH, 1)
+        node.add(replace(first, confirms=[*first.confirms, farmed]), *others)
+    return node.path
+
+
+@pytest.mark.parametrize("spoil", [_at_another_time, _without_spend, _without_coin])
+def test_what_is_copied_behind_what_was_verified_is_verified(
+    ahead_of_copy: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    spoil: Callable[[BlockSpendInfo], BlockSpendInfo],
+) -> None:
+    """A wrong block so far below the newest that no look for a fork comes upon it."""
+    accept, spoilt = copying.Copy._accept, list[int]()
+
+    def accept_spoilt(copy: copying.Copy, chunk: node_coins.Chunk) -> None:
+        each = [chunk.blocks.block(place) for place in range(len(chunk.blocks))]
+        if not spoilt:
+            spoilt.append(chunk.last)
+            chunk = replace(chunk, blocks=with_names(pack_unnamed([spoil(each[0]), *each[1:]])))
+        accept(copy, chunk)
+
+    monkeypatch.setattr(copying, "_COMPARED_HEIGHTS", 1)
+    monkeypatch.setattr(copying.Copy, "_accept", accept_spoilt)
+    with pytest.raises(InvariantError, match="have not got the same coins"):
+        activate(ahead_of_copy)
+    assert spoilt
+    assert not is_active(ahead_of_copy)
+
+
+def test_only_what_is_copied_behind_what_was_verified_is_verified(
+    ahead_of_copy: Path, blocks: tuple[BlockSpendInfo, ...]
+) -> None:
+    counts = Counter[str]()
+
+    @contextmanager
+    def bar(what: str, total: int | None = None, unit: str = " coins") -> Iterator[Progress]:
+        yield lambda n: counts.update({what: n})
+
+    n_new = sum(len(each.confirms) for each in blocks[len(blocks) // 2 :]) + 1
+    done = activation.activate(ahead_of_copy, tell=lambda plan: None, bar=bar)
+    assert done is not None
+    assert done.digest is None
+    assert counts["copy"] == counts["verify copy"] == counts["verify table"] == n_new
+    assert held(ahead_of_copy).coins == done.coins == SMALL_COINS + 1
+
+
+def test_what_no_chain_has_is_counted_behind_what_was_verified(ahead_of_copy: Path) -> None:
+    with MadeNode(ahead_of_copy) as node:
+        columns = odd_coin(_newest(ahead_of_copy) + 1, -1, 0)
+        node.connection.execute(f"INSERT INTO coin_record VALUES({'?,' * 7}?)", columns)
+    with pytest.raises(WrongDatabaseError, match="1 marks -1 without a spent parent"):
+        activate(ahead_of_copy)
+    assert not is_active(ahead_of_copy)
+    activation.activate(ahead_of_copy, force=True, tell=lambda plan: None, bar=no_bar)
+
+
+def _newest(path: Path) -> int:
+    with closing(sqlite3.connect(path)) as connection:
+        [(newest,)] = connection.execute("SELECT max(confirmed_index) FROM coin_record")
+    return int(newest)
 
 
 def test_a_newest_block_that_only_spends_is_there_after_activation(path: Path) -> None:
