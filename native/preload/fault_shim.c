@@ -1,10 +1,10 @@
 // Sees what a process does to the files below one directory, and interferes: cdb.testing.faults
-// preloads it (LD_PRELOAD, Linux, 64 bits) and drives it by the four functions at the end.
+// preloads it (LD_PRELOAD, Linux, 64 bits) and drives it by the functions at the end.
 //
 // Recording: each call that changes a file or a directory goes to a trace, in the order in which
 // they happened: one lock is held while a call is made and recorded. recorder.py there reads it.
 // Interfering: calls of chosen classes are counted, and those from a first to a last one kill the
-// process, fail with an errno, or are cut short. Threads are counted whatever they do to files.
+// process, fail with an errno, are cut short, or wait until they are let go. Threads are counted whatever they do to files.
 //
 // Not seen: stores through shared mappings and stdio. Both are recorded as kUnseen. sync_file_range
 // promises nothing and is let through; sync() and syncfs() are not known here.
@@ -59,8 +59,9 @@ enum call_class {
   kReading = 32,
   kThreading = 64,      // beginning a thread
   kSyncingNames = 128,  // of a directory; it is kSyncing, too
+  kBeginning = 256,     // a transaction of LMDB, which begins by no system call; only to be held
 };
-enum { kKill = -1, kCutShort = -2 };
+enum { kKill = -1, kCutShort = -2, kHold = -3 };
 
 struct header {
   int32_t operation;
@@ -80,6 +81,8 @@ static int trace = -1, mark = -1;
 static unsigned armed_classes;
 static long armed_first, armed_last, calls, threads;
 static int armed_action;
+static int is_held;
+static pthread_cond_t let_go = PTHREAD_COND_INITIALIZER;
 
 static void record(struct header header, const char *path, const void *data, size_t data_bytes) {
   if (trace < 0) return;
@@ -112,6 +115,11 @@ static int interferes(unsigned classes, size_t *bytes) {
   }
   if (armed_action == kCutShort) {
     if (bytes != NULL && *bytes > 1) *bytes /= 2;
+    return 0;
+  }
+  if (armed_action == kHold) {
+    // Others make their calls meanwhile.
+    for (is_held = 1; is_held != 0;) pthread_cond_wait(&let_go, &mutex);
     return 0;
   }
   if (armed_action == 0) return 0;
@@ -555,6 +563,30 @@ EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
   return result;
 }
 
+// LMDB, where it is a library of its own
+
+struct MDB_env;
+struct MDB_txn;
+
+// It waits behind the beginning: from then on a writer may write where it is read.
+int mdb_txn_begin(struct MDB_env *env, struct MDB_txn *parent, unsigned flags,
+                  struct MDB_txn **transaction);
+EXPORT int mdb_txn_begin(struct MDB_env *env, struct MDB_txn *parent, unsigned flags,
+                         struct MDB_txn **transaction) {
+  static int (*real)(struct MDB_env *, struct MDB_txn *, unsigned, struct MDB_txn **);
+  lock();
+  if (real == NULL) {
+    void *const library = dlopen("liblmdb.so.0", RTLD_LAZY | RTLD_NOLOAD);
+    *(void **)&real = dlsym(library == NULL ? RTLD_NEXT : library, "mdb_txn_begin");
+  }
+  unlock();
+  const int result = real(env, parent, flags, transaction);
+  lock();
+  if (armed_action == kHold) interferes(kBeginning, NULL);
+  unlock();
+  return result;
+}
+
 // What cdb/testing/faults/shim.py calls, before the process has a second thread
 
 // The directory whose files count: an absolute path without links.
@@ -572,8 +604,8 @@ EXPORT void cdb_fault_record(int trace_descriptor, int mark_descriptor) {
 }
 
 // Interfere with the calls number first to last (from 1) of these classes. action: an errno, kKill,
-// kCutShort, or 0 to do nothing but count. kThreading stands alone, and an errno fails what would
-// be the thread number first, or a later one, of those that are alive at a time.
+// kCutShort, kHold, or 0 to do nothing but count. kThreading stands alone, and an errno fails what
+// would be the thread number first, or a later one, of those that are alive at a time.
 void cdb_fault_arm(unsigned classes, long first, long last, int action);
 EXPORT void cdb_fault_arm(unsigned classes, long first, long last, int action) {
   armed_first = first;
@@ -586,3 +618,19 @@ EXPORT void cdb_fault_arm(unsigned classes, long first, long last, int action) {
 // How many calls of the armed classes there were.
 long cdb_fault_calls(void);
 EXPORT long cdb_fault_calls(void) { return calls; }
+
+// Whether a call waits, and to let it go on.
+int cdb_fault_is_held(void);
+EXPORT int cdb_fault_is_held(void) {
+  lock();
+  const int found = is_held;
+  unlock();
+  return found;
+}
+void cdb_fault_let_go(void);
+EXPORT void cdb_fault_let_go(void) {
+  lock();
+  is_held = 0;
+  pthread_cond_broadcast(&let_go);
+  unlock();
+}

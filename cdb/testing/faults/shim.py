@@ -12,6 +12,7 @@ LIBRARY = built_file("testing/faults/_shim.so")
 
 KILL = -1
 CUT_SHORT = -2
+HOLD = -3
 FOREVER = 2**62
 
 
@@ -26,6 +27,7 @@ class Calls(IntFlag):
     READ = 32
     THREAD = 64
     SYNC_NAMES = 128  # of a directory; SYNC has these, too
+    BEGIN = 256  # a transaction of LMDB; only to be held
     CHANGE = WRITE | SYNC | NAME | SIZE
 
 
@@ -57,12 +59,21 @@ class Shim:
         self._library.cdb_fault_record(trace_descriptor, mark_descriptor)
 
     def arm(self, calls: Calls, first: int, last: int, action: int) -> None:
-        """Let the calls first to last (from 1) fail: an errno, KILL or CUT_SHORT; 0 only counts."""
+        """Let the calls first to last (from 1) fail: an errno, KILL or CUT_SHORT; or HOLD
+        them, one at a time, until let_go(). 0 only counts."""
         self._library.cdb_fault_arm(calls, first, last, action)
 
     def allow_threads(self, most: int) -> None:
         """Let at most so many threads, of any code, be alive beside those that are."""
         self.arm(Calls.THREAD, most + 1, FOREVER, errno.EAGAIN)
+
+    def is_held(self) -> bool:
+        """Whether a call waits to be let go."""
+        return bool(self._library.cdb_fault_is_held())
+
+    def let_go(self) -> None:
+        """Have the call that waits go on."""
+        self._library.cdb_fault_let_go()
 
     def calls(self) -> int:
         """How many calls there were since arm()."""
