@@ -79,7 +79,9 @@ def _in_layout(
     layout = LAYOUTS[layout_name]
     kept, others = layout.text_of(options)
     plain = interval if layout_name == "interval" else interval._replace(name=name)
-    kind = plain._replace(name=plain.name + kept, layout=layout_name + kept + others)
+    kind = plain._replace(
+        name=name + kept if kept else plain.name, layout=layout_name + kept + others
+    )
     where = said.description.partition(":")[0] or f"Everything in {name}"
     described = replace(
         said,

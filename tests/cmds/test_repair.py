@@ -60,7 +60,7 @@ def progress(coins):
     if len(calls) == int(sys.argv[3]):
         os.kill(os.getpid(), signal.SIGKILL)
 
-schema, path = find_schema(sys.argv[1]), Path(sys.argv[2])
+schema, path = find_schema(sys.argv[1]).spec, Path(sys.argv[2])
 schema.repair(path, list(schema.check(path, lambda coins: None)), progress)
 """
 

@@ -87,8 +87,8 @@ def test_a_schema_that_is_not_here_is_not_run(tmp_path: Path) -> None:
 
 
 ABSENT = """
-from cdb.schemas.memory import SCHEMA
+from cdb.schemas import SchemaSpec
+from cdb.schemas.memory import MemorySchema
 
-def missing():
-    return "no such engine"
+SCHEMA = SchemaSpec(MemorySchema, missing=lambda: "no such engine")
 """
