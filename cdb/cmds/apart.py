@@ -9,9 +9,9 @@ import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 from cdb.cmds.runner import fail
+from cdb.location import Location
 from cdb.native import threads_are_used
 from cdb.termination import end_with
 
@@ -23,8 +23,8 @@ _WHY = {
 }
 
 
-def apart(path: Path, work: Callable[[], int]) -> int:
-    """Do work in a child process: its exit code. path: the database that it reads.
+def apart(location: Location, work: Callable[[], int]) -> int:
+    """Do work in a child process: its exit code. location: of the database that it reads.
 
     Returns in the child, too, which goes on as this process would. Where a caller of the command
     takes what it prints, or has used a library whose threads a child would lack, all is done here.
@@ -47,7 +47,7 @@ def apart(path: Path, work: Callable[[], int]) -> int:
         signal.raise_signal(-code)
     died = signal.Signals(-code)
     why = _WHY.get(died, "damage that its engine can't survive; load a new database")
-    return fail(f"{path}: the process that read it was killed by {died.name}: {why}")
+    return fail(f"{location}: the process that read it was killed by {died.name}: {why}")
 
 
 @contextmanager
