@@ -10,6 +10,7 @@ from cdb.disk.home import Format, format_at
 from cdb.disk.paths import located
 from cdb.errors import CdbError, UnknownSchemaError, WrongDatabaseError, storage_errors
 from cdb.facts import Facts
+from cdb.location import Location, Url, location_of
 from cdb.meter import database_files
 from cdb.schemas import SchemaInfo, find_schema, known_schema, offer_of, schema_names
 
@@ -35,7 +36,7 @@ class DatabaseInfo:
     problem: why it can't be opened, and then nothing is known that opening tells; or None.
     """
 
-    path: Path
+    location: Location
     schema: SchemaInfo
     format: Format | None
     files: dict[str, FileKind]
@@ -46,22 +47,29 @@ class DatabaseInfo:
     problem: str | None = None
 
     @property
-    def size_bytes(self) -> int:
-        """Of all its files."""
+    def size_bytes(self) -> int | None:
+        """Of all its files; None where it has none of its own, at a URL."""
+        if isinstance(self.location, Url):
+            return None
         return sum(kind.size_bytes for kind in self.files.values())
 
 
-def database_info(path: str | PathLike[str], schema: SchemaInfo | None = None) -> DatabaseInfo:
+def database_info(
+    path: str | PathLike[str] | Url, schema: SchemaInfo | None = None
+) -> DatabaseInfo:
     """Look at a database, also beside its writer. Nothing is created, and no byte changes.
 
     schema: whose it is; by default what schema_at() finds, and raises. Raises StorageError where
     its files can't be looked at. What else is wrong with it is its `problem`.
     """
-    place = located(path, read_only=True)
+    place = _place(path)
     schema = schema_at(place) if schema is None else schema
-    info = DatabaseInfo(place, schema, None, _files(place), [])
+    info = DatabaseInfo(place, schema, None, {}, [])
+    if isinstance(place, Path):
+        info = replace(info, files=_files(place))
     try:
-        info = replace(info, format=_format(place, schema))
+        if isinstance(place, Path):
+            info = replace(info, format=_format(place, schema))
         info = replace(
             info, versions=[] if schema.spec.versions is None else schema.spec.versions()
         )
@@ -77,14 +85,23 @@ def database_info(path: str | PathLike[str], schema: SchemaInfo | None = None) -
         return replace(info, problem=str(error))
 
 
-def schema_at(path: str | PathLike[str]) -> SchemaInfo:
+def _place(path: str | PathLike[str] | Url) -> Location:
+    if isinstance(path, Url):
+        return path
+    location = location_of(path)
+    return location if isinstance(location, Url) else located(path, read_only=True)
+
+
+def schema_at(path: str | PathLike[str] | Url) -> SchemaInfo:
     """The schema whose database is at a path, by its FORMAT or by a file's head.
 
     It is one of cdb's own or of an installed package: no module is imported because a file names
-    it. Raises DatabaseNotFoundError, WrongDatabaseError where nobody knows what is there, or
-    CorruptDatabaseError for a damaged FORMAT.
+    it. Raises DatabaseNotFoundError, WrongDatabaseError where nobody knows what is there, as of any
+    URL, or CorruptDatabaseError for a damaged FORMAT.
     """
-    place = located(path, read_only=True)
+    place = _place(path)
+    if isinstance(place, Url):
+        raise WrongDatabaseError(str(place), "a URL names no schema; name it before the URL")
     with storage_errors(place):
         is_directory = place.is_dir()
     if is_directory:
@@ -94,7 +111,7 @@ def schema_at(path: str | PathLike[str]) -> SchemaInfo:
             schema = find_schema(name)
             if schema.spec.format_of is not None and schema.spec.format_of(place) is not None:
                 return schema
-    raise WrongDatabaseError(path, "no schema knows this file; name the schema before the path")
+    raise WrongDatabaseError(place, "no schema knows this file; name the schema before the path")
 
 
 def _by_format(place: Path) -> SchemaInfo:

@@ -9,10 +9,10 @@ import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 from cdb.cmds.echo import note_line
 from cdb.cmds.runner import fail
+from cdb.location import Location
 from cdb.native import threads_are_used
 from cdb.termination import end_with
 
@@ -26,8 +26,8 @@ _WHY = {
 _NOT_APART = "there is no other process to read it in, so what can't be read may end this one"
 
 
-def apart(path: Path, work: Callable[[], int]) -> int:
-    """Do work in a child process: its exit code. path: the database that it reads.
+def apart(location: Location, work: Callable[[], int]) -> int:
+    """Do work in a child process: its exit code. location: of the database that it reads.
 
     Returns in the child, too, which goes on as this process would. Where a caller of the command
     takes what it prints, or has used a library whose threads a child would lack, or the system has
@@ -41,7 +41,7 @@ def apart(path: Path, work: Callable[[], int]) -> int:
         child = _forked()
         status = _status_of(child) if child else 0
     if child is None:
-        note_line(f"{path}: {_NOT_APART}")
+        note_line(f"{location}: {_NOT_APART}")
         return work()
     if child == 0:
         end_with(command)
@@ -54,7 +54,7 @@ def apart(path: Path, work: Callable[[], int]) -> int:
         signal.raise_signal(-code)
     died = signal.Signals(-code)
     why = _WHY.get(died, "damage that its engine can't survive; load a new database")
-    return fail(f"{path}: the process that read it was killed by {died.name}: {why}")
+    return fail(f"{location}: the process that read it was killed by {died.name}: {why}")
 
 
 def _forked() -> int | None:

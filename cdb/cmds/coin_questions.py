@@ -18,6 +18,7 @@ from cdb.history_digest import (
     unspent_rows,
     version_rows,
 )
+from cdb.location import Location
 from cdb.plain import shell_word
 from cdb.schemas import (
     HistorySchema,
@@ -47,12 +48,12 @@ class Keys:
         return sum(map(bool, kinds))
 
     def find(
-        self, schema: SchemaInfo, path: Path, database: Schema, limit: int | None
+        self, schema: SchemaInfo, location: Location, database: Schema, limit: int | None
     ) -> list[CoinInfo]:
         """The coins. Raises UnsupportedError where the database has no secondary keys."""
         keys = offer_of(database).indexed
         if keys is None:
-            raise UnsupportedError(_no_keys(schema, path))
+            raise UnsupportedError(_no_keys(schema, location))
         options: _Options = {"include_spent": not self.unspent, "limit": limit}
         if self.puzzle_hashes:
             return keys.coin_infos_for_puzzle_hashes([*self.puzzle_hashes], **options)
@@ -111,18 +112,19 @@ def at_most(limit: int | None) -> int | None:
     return None if limit is None else min(limit, sys.maxsize)
 
 
-def _no_keys(schema: SchemaInfo, path: Path) -> str:
+def _no_keys(schema: SchemaInfo, location: Location) -> str:
     """What to say of a database without secondary keys."""
     if schema.indexed is not None:
         made = f"'cdb load_blocks {schema.indexed} --db NEW --input REPLAY' makes one with them"
-        if path.is_dir():  # its FORMAT can say that it has them from now on
-            line = f"cdb load_blocks {schema.indexed} --db {shell_word(path)} --input /dev/null"
+        if isinstance(location, Path) and location.is_dir():
+            # its FORMAT can say that it has them from now on
+            line = f"cdb load_blocks {schema.indexed} --db {shell_word(location)} --input /dev/null"
             made = f"'{line}' gives it some"
-        return f"{path}: this database has no secondary keys; {made}"
+        return f"{location}: this database has no secondary keys; {made}"
     others = [found for name in schema_names() if (found := _keyed_spec(name)) is not None]
     line = "cdb load_blocks SCHEMA --db NEW --input REPLAY"
     made = f"'{line}' makes one, where SCHEMA is {' or '.join(others)}"
-    return f"{path}: {schema.name} has no secondary keys; {made}"
+    return f"{location}: {schema.name} has no secondary keys; {made}"
 
 
 def _keyed_spec(name: str) -> str | None:

@@ -2,7 +2,6 @@
 of a height, of one that keeps history."""
 
 from itertools import islice
-from pathlib import Path
 
 import click
 
@@ -14,6 +13,7 @@ from cdb.cmds.runner import run
 from cdb.cmds.table import table
 from cdb.coins import MAX_U32, NAME_BYTES, bytes32
 from cdb.history_digest import RowsDigest
+from cdb.location import Location
 from cdb.plain import printable
 from cdb.schemas import SchemaInfo, history_of
 
@@ -102,7 +102,7 @@ _HEIGHT = click.IntRange(0, MAX_U32)
 @quiet_option
 def coins(
     schema: SchemaInfo,
-    path: Path,
+    location: Location,
     *,
     puzzle_hashes: tuple[bytes32, ...],
     parents: tuple[bytes32, ...],
@@ -146,9 +146,9 @@ def coins(
     _check_usage(keys, past, as_digest=as_digest, limit=limit, as_json=as_json, as_csv=as_csv)
     schema.check_keeps_contract()
     form = Form.CSV if as_csv else Form.JSON if as_json else Form.TABLE
-    with schema.open(path, read_only=True) as database:
+    with schema.open(location, read_only=True) as database:
         if keys.n_kinds:
-            show_coins(keys.find(schema, path, database, limit), form)
+            show_coins(keys.find(schema, location, database, limit), form)
         elif as_digest:
             _show_digest(past.digest(history_of(database, schema.name)), as_json=as_json)
         else:

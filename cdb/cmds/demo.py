@@ -51,7 +51,11 @@ def demo(*, coins: int, parent: Path, as_json: bool) -> None:
         note(f"making a replay of {coins:,} coins …")
         blocks, done = mainnet_shaped_blocks(coins=coins), CoinsSoFar()
         write_replay(blocks, replay, total=coins, unit=" coins", done=done)
-        schemas = [find_schema(name) for name in schema_names()]
+        schemas = [
+            schema
+            for schema in map(find_schema, schema_names())
+            if not schema.spec.takes_url  # it is in no directory of ours
+        ]
         ready = [schema for schema in schemas if schema.missing is None]
         results = [(schema, _load(schema, directory, replay)) for schema in ready]
     digests = {result.digest for _, result in results if result.digest is not None}
@@ -95,7 +99,7 @@ def _results_table(results: list[tuple[SchemaInfo, LoadSummary]]) -> str:
                 duration(result.seconds),
                 f"{result.coins / result.seconds:,.0f}",
                 size(result.bytes_written),
-                f"{result.size_bytes / result.coins:.0f} B",
+                f"{(result.size_bytes or 0) / result.coins:.0f} B",
                 mark,
             ]
         )

@@ -16,6 +16,7 @@ from cdb.cmds.output import write_replay
 from cdb.cmds.readable import ReadableBlocks
 from cdb.cmds.runner import EXIT_PARTIAL, fail, run
 from cdb.errors import CdbError, CorruptDatabaseError
+from cdb.location import Location
 from cdb.schemas import Schema, SchemaInfo
 
 
@@ -25,7 +26,7 @@ from cdb.schemas import Schema, SchemaInfo
 @output_option
 @quiet_option
 def dump_blocks(
-    schema: SchemaInfo, path: Path, *, heights: int | None, output_path: Path | None
+    schema: SchemaInfo, location: Location, *, heights: int | None, output_path: Path | None
 ) -> int:
     """Write a database as canonical replay text.
 
@@ -49,8 +50,8 @@ def dump_blocks(
       cdb dump_blocks rocks --db my.cdb | sha256sum
     """
     schema.check_keeps_contract()
-    with step_bar(f"{path}: opening") as progress:
-        database = schema.open(path, read_only=True, progress=progress)
+    with step_bar(f"{location}: opening") as progress:
+        database = schema.open(location, read_only=True, progress=progress)
     with database:
         readable = ReadableBlocks(database)
         blocks = _to_write(readable, output_path)
@@ -62,7 +63,7 @@ def dump_blocks(
         write_replay(blocks, output_path, total=newest, unit=" heights", done=done)
     if readable.damage is None:
         return 0
-    damage = named(str(readable.damage), schema, path)
+    damage = named(str(readable.damage), schema, location)
     fail(f"{damage}; the {readable}, before that, are written")
     return EXIT_PARTIAL
 

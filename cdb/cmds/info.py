@@ -1,6 +1,5 @@
 """info: what is at a path."""
 
-from pathlib import Path
 from typing import Any
 
 import click
@@ -10,6 +9,7 @@ from cdb.cmds.options import database_arguments, json_option, quiet_option
 from cdb.cmds.runner import fail, run
 from cdb.cmds.table import table
 from cdb.info import DatabaseInfo, database_info
+from cdb.location import Location
 from cdb.plain import printable
 from cdb.report.units import size
 from cdb.schemas import SchemaInfo
@@ -21,7 +21,7 @@ UNKNOWN = "not known"
 @database_arguments
 @json_option
 @quiet_option
-def info(schema: SchemaInfo, path: Path, *, as_json: bool) -> int:
+def info(schema: SchemaInfo, location: Location, *, as_json: bool) -> int:
     """Show what is at PATH: whose database, how far it has come, and what its bytes are.
 
     SCHEMA is needed only where a database's files don't name it. The command reads as little as
@@ -40,7 +40,7 @@ def info(schema: SchemaInfo, path: Path, *, as_json: bool) -> int:
       cdb info ~/.chia/mainnet/db/blockchain_v2_mainnet.sqlite
       cdb info my.cdb --json | jq .newest_index
     """
-    found = database_info(path, schema)
+    found = database_info(location, schema)
     if as_json:
         echo_json(_object(found))
     else:
@@ -51,7 +51,7 @@ def info(schema: SchemaInfo, path: Path, *, as_json: bool) -> int:
 def _object(found: DatabaseInfo) -> dict[str, Any]:
     format = found.format
     return {
-        "path": str(found.path),
+        "path": str(found.location),
         "schema": found.schema.name,
         "format_version": None if format is None else format.version,
         "format_extra": None if format is None else format.extra or None,
@@ -76,7 +76,7 @@ def _rows(found: DatabaseInfo) -> list[list[str]]:
     newest = "none" if found.newest_index is None else str(found.newest_index)
     coins = found.facts.coins
     return [
-        ["database", printable(str(found.path))],
+        ["database", printable(str(found.location))],
         ["schema", found.schema.name],
         ["format", _format(found)],
         ["a flush survives", f"{_SURVIVES[levels[0]]}{others}"],

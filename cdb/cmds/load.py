@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
 from typing import Any, BinaryIO
 
 from cdb.ahead import ahead
@@ -14,6 +13,7 @@ from cdb.cmds.table import table
 from cdb.durability import Durability
 from cdb.errors import BlockError, CdbError, DatabaseError, ReplayError, memory_problem
 from cdb.loader import DEFAULT_FLUSH_COINS, Loader
+from cdb.location import Location, Url
 from cdb.meter import Meter, size_bytes
 from cdb.packed import PackedBlocks
 from cdb.plain import printable
@@ -39,6 +39,7 @@ class LoadOptions:
 class LoadSummary:
     """What was loaded and what that took.
 
+    size_bytes: of its files; None where it has none, at a URL.
     newest_index: of the database's blocks, loaded now or before; None where it has none.
     digest: of the database's state; None where it was not wanted or not possible, and where nothing
     was loaded: then it is what it was. digest_seconds: what it took.
@@ -49,7 +50,7 @@ class LoadSummary:
     spends: int
     seconds: float
     bytes_written: int | None
-    size_bytes: int
+    size_bytes: int | None
     newest_index: int | None
     digest: str | None = None
     digest_seconds: float = 0.0
@@ -60,7 +61,7 @@ class LoadStoppedError(CdbError):
 
 
 def load_stream(
-    schema: SchemaInfo, path: Path, stream: BinaryIO, options: LoadOptions
+    schema: SchemaInfo, location: Location, stream: BinaryIO, options: LoadOptions
 ) -> LoadSummary:
     """Load, close, and digest what the database holds then.
 
@@ -73,8 +74,8 @@ def load_stream(
     """
     meter = Meter()
     with DeferredInterrupt() as interrupt, ExitStack() as opened:
-        with step_bar(f"{path}: opening") as progress:
-            database = schema.open(path, durability=options.durability, progress=progress)
+        with step_bar(f"{location}: opening") as progress:
+            database = schema.open(location, durability=options.durability, progress=progress)
         opened.enter_context(database)
         loader = Loader(
             database, flush_coins=options.flush_coins, uninterrupted=interrupt.uninterrupted
@@ -91,14 +92,14 @@ def load_stream(
         spends=done.spends,
         seconds=seconds,
         bytes_written=bytes_written,
-        size_bytes=size_bytes(path) if schema.spec.keeps_contract else 0,
+        size_bytes=_size_bytes(schema, location),
         newest_index=done.flushed_index,
     )
     if not (options.digest and schema.spec.keeps_contract and done.blocks):
         return summary
     meter = Meter()
     try:
-        digest = _digest(schema, path, replay_coins)
+        digest = _digest(schema, location, replay_coins)
     except KeyboardInterrupt:
         only = "only the digest is missing, and cdb verify gives it"
         note(f"interrupted; {_kept(loader)}; {only}")
@@ -106,10 +107,10 @@ def load_stream(
     return replace(summary, digest=digest, digest_seconds=meter.seconds())
 
 
-def summary_table(summary: LoadSummary, path: Path | None) -> str:
-    """The summary, a line a figure. path: of the database, if one was loaded."""
+def summary_table(summary: LoadSummary, location: Location | None) -> str:
+    """The summary, a line a figure. location: of the database, if one was loaded."""
     newest = "none" if summary.newest_index is None else str(summary.newest_index)
-    rows = [] if path is None else [["database", printable(str(path))]]
+    rows = [] if location is None else [["database", printable(str(location))]]
     if not summary.blocks:
         rows += [["blocks", "0"], ["newest block", newest], ["note", _why_nothing(summary)]]
         return table(rows, left=frozenset({0, 1}))
@@ -201,10 +202,16 @@ def _kept(loader: Loader) -> str:
     )
 
 
-def _digest(schema: SchemaInfo, path: Path, coins: int) -> str:
+def _size_bytes(schema: SchemaInfo, location: Location) -> int | None:
+    if isinstance(location, Url):
+        return None
+    return size_bytes(location) if schema.spec.keeps_contract else 0
+
+
+def _digest(schema: SchemaInfo, location: Location, coins: int) -> str:
     """The state's digest. coins: about how many there are, for the bar."""
     with (
-        schema.open(path, read_only=True) as database,
+        schema.open(location, read_only=True) as database,
         progress_bar(
             total=coins, unit=" coins", what=f"{schema.name} digest, or --no-digest", leave=False
         ) as bar,

@@ -20,6 +20,7 @@ from cdb.cmds.options import (
 from cdb.cmds.runner import run
 from cdb.durability import Durability
 from cdb.loader import DEFAULT_FLUSH_COINS
+from cdb.location import Location
 from cdb.schemas import SchemaInfo
 
 
@@ -41,7 +42,7 @@ from cdb.schemas import SchemaInfo
 @quiet_option
 def load_blocks(
     schema: SchemaInfo,
-    path: Path,
+    location: Location,
     *,
     heights: int | None,
     input_path: Path | None,
@@ -72,16 +73,18 @@ def load_blocks(
         if sys.stdin is None or sys.stdin.isatty():
             raise click.UsageError("pipe a replay into this command, or name one with --input")
         with open(sys.stdin.fileno(), "rb", buffering=0, closefd=False) as stream:
-            summary = load_stream(schema, path, stream, options)
+            summary = load_stream(schema, location, stream, options)
     else:
         with input_path.open("rb", buffering=0) as stream:
             status = input_path.stat()
             total_bytes = status.st_size if S_ISREG(status.st_mode) else None
-            summary = load_stream(schema, path, stream, replace(options, total_bytes=total_bytes))
+            summary = load_stream(
+                schema, location, stream, replace(options, total_bytes=total_bytes)
+            )
     if as_json:
         echo_json(summary_object(summary))
     else:
-        note(summary_table(summary, path if schema.spec.keeps_contract else None))
+        note(summary_table(summary, location if schema.spec.keeps_contract else None))
 
 
 if __name__ == "__main__":

@@ -2,23 +2,23 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 from cdb.errors import VERIFY, CdbError
+from cdb.location import Location
 from cdb.plain import shell_word
 from cdb.schemas import SchemaInfo
 
 
 @contextmanager
-def database_named(schema: SchemaInfo, path: Path) -> Iterator[None]:
+def database_named(schema: SchemaInfo, location: Location) -> Iterator[None]:
     """In errors that leave the block."""
     try:
         yield
     except CdbError as error:
-        error.args = (named(str(error), schema, path),)
+        error.args = (named(str(error), schema, location),)
         raise
 
 
-def named(problem: str, schema: SchemaInfo, path: Path) -> str:
+def named(problem: str, schema: SchemaInfo, location: Location) -> str:
     """In the text of an error."""
-    return problem.replace(VERIFY, f"cdb verify {schema.name} --db {shell_word(path)}")
+    return problem.replace(VERIFY, f"cdb verify {schema.name} --db {shell_word(str(location))}")

@@ -12,6 +12,7 @@ from click.shell_completion import CompletionItem
 
 from cdb.cmds.echo import be_quiet
 from cdb.cmds.naming import database_named
+from cdb.location import Location, Url, location_of
 from cdb.schemas import SchemaInfo, find_schema, schema_names
 from cdb.schemas.registry import OWN_SCHEMAS, layout_names
 
@@ -60,6 +61,26 @@ class PathType(click.Path):
         return cast(Path, super().convert(value, param, ctx))
 
 
+class LocationType(click.ParamType[Location]):
+    """Where a database is: a path as PathType takes it, or a URL."""
+
+    name = "path"
+
+    def convert(
+        self, value: str | Location, param: click.Parameter | None, ctx: click.Context | None
+    ) -> Location:
+        """Parse it."""
+        if isinstance(location := location_of(value), Url):
+            return location
+        return PathType().convert(cast(str | Path, value), param, ctx)
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """Paths."""
+        return PathType().shell_complete(ctx, param, incomplete)
+
+
 class _SchemaOrPath(click.ParamType[str]):
     """What database_arguments takes; completes names of schemas, and paths."""
 
@@ -76,11 +97,11 @@ class _SchemaOrPath(click.ParamType[str]):
 
 
 _WORDS = "words"
-_PATH = PathType()
+_LOCATION = LocationType()
 
 
 def database_arguments(command: F) -> F:
-    """Gives a command `schema` and `path`, by [SCHEMA] [PATH] or --db PATH.
+    """Gives a command `schema` and `location`, by [SCHEMA] [PATH] or --db PATH.
 
     PATH alone names the schema of the database there; SCHEMA alone is at its default path.
     """
@@ -88,31 +109,32 @@ def database_arguments(command: F) -> F:
     @click.argument(_WORDS, metavar="[SCHEMA] [PATH]", nargs=-1, type=_SchemaOrPath())
     @db_option
     @wraps(command)
-    def with_database(*, words: tuple[str, ...], db: Path | None, **others: Any) -> Any:
-        schema, path = _database(words, db)
-        with database_named(schema, path):
-            return command(schema=schema, path=path, **others)
+    def with_database(*, words: tuple[str, ...], db: Location | None, **others: Any) -> Any:
+        schema, location = _database(words, db)
+        with database_named(schema, location):
+            return command(schema=schema, location=location, **others)
 
     return cast(F, with_database)
 
 
-def _database(words: Sequence[str], db: Path | None) -> tuple[SchemaInfo, Path]:
-    spec, path = None, db
+def _database(words: Sequence[str], db: Location | None) -> tuple[SchemaInfo, Location]:
+    spec, location = None, db
     words = list(words)
     if words and (len(words) > 1 or db is not None or not _is_path(words[0])):
         spec = words.pop(0)
     if words and db is None:
-        path = _PATH.convert(words.pop(0), None, click.get_current_context())
+        location = _LOCATION.convert(words.pop(0), None, click.get_current_context())
     if words:
         raise click.UsageError(f"Got unexpected extra argument ({words[0]})")
     if spec is not None:
         schema = find_asked_schema(spec)
-        return schema, Path(schema.default_path) if path is None else path
-    if path is None:
+        return schema, schema.location(location)
+    if location is None:
         raise click.UsageError("Missing argument 'SCHEMA', or the PATH of a database")
     from cdb.info import schema_at  # not in each command that is given a schema
 
-    return schema_at(path), path
+    schema = schema_at(location)
+    return schema, location
 
 
 def _is_path(word: str) -> bool:
@@ -126,9 +148,10 @@ def _is_path(word: str) -> bool:
 
 db_option = click.option(
     "--db",
-    type=_PATH,
+    type=_LOCATION,
     metavar="PATH",
-    help="The database.  [default: SCHEMA.cdb in the current directory; for blockchain_v2 "
+    help="The database: a path, or a URL where the schema takes that.  "
+    "[default: SCHEMA.cdb in the current directory; for blockchain_v2 "
     "blockchain_v2_mainnet.sqlite]",
 )
 input_option = click.option(

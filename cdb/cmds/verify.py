@@ -12,7 +12,7 @@ from cdb.cmds.bar import step_bar
 from cdb.cmds.echo import echo, echo_json, echo_line, note_line
 from cdb.cmds.naming import database_named
 from cdb.cmds.options import (
-    PathType,
+    LocationType,
     SchemaType,
     database_arguments,
     json_option,
@@ -23,6 +23,7 @@ from cdb.cmds.runner import EXIT_REPAIRABLE, fail, run
 from cdb.cmds.table import table
 from cdb.damage import Damage
 from cdb.errors import CdbError, CorruptDatabaseError, DatabaseLockedError, InvariantError
+from cdb.location import Location, Url
 from cdb.plain import printable, shell_word
 from cdb.schemas import SchemaInfo, offer_of
 from cdb.state import StateSummary, compare
@@ -40,16 +41,16 @@ SHOWN_DAMAGES = 20
     "never touched. Nothing is changed while any damage that was found is beyond repair.",
 )
 @click.option("--against", type=SchemaType(), metavar="SCHEMA2", help="A second database's schema.")
-@click.option("--db2", type=PathType(), metavar="PATH2", help="The second database.")
+@click.option("--db2", type=LocationType(), metavar="PATH2", help="The second database.")
 @json_option
 @quiet_option
 def verify(
     schema: SchemaInfo,
-    path: Path,
+    location: Location,
     *,
     repair: bool,
     against: SchemaInfo | None,
-    db2: Path | None,
+    db2: Location | None,
     as_json: bool,
 ) -> int:
     """Check a database, say what is damaged, and print its state digest if nothing is.
@@ -82,9 +83,11 @@ def verify(
         raise click.UsageError("--repair mends one database: leave out --against")
     told = _Json() if as_json else _Lines()
     if against is None:
-        return apart(path, lambda: told.end(_verify(schema, path, told, repair=repair)))
-    path2 = Path(against.default_path) if db2 is None else db2
-    return apart(path, lambda: told.end(_verify_both(schema, path, against, path2, told)))
+        return apart(location, lambda: told.end(_verify(schema, location, told, repair=repair)))
+    location2 = against.location(db2)
+    return apart(
+        location, lambda: told.end(_verify_both(schema, location, against, location2, told))
+    )
 
 
 class _Lines:
@@ -102,10 +105,10 @@ class _Lines:
         for damage in damages:
             echo_line(f"repaired  {damage.path}")
 
-    def sound(self, schema: SchemaInfo, path: Path, summary: StateSummary) -> None:
+    def sound(self, schema: SchemaInfo, location: Location, summary: StateSummary) -> None:
         """Nothing is damaged."""
         rows = [
-            ["database", printable(f"{path} ({schema.name})")],
+            ["database", printable(f"{location} ({schema.name})")],
             ["blocks", f"{summary.blocks:,}"],
             ["coins", f"{summary.coins:,}"],
             ["spends", f"{summary.spends:,}"],
@@ -114,9 +117,9 @@ class _Lines:
         ]
         echo(table(rows, left=frozenset({0, 1})))
 
-    def same(self, path: Path, path2: Path) -> None:
+    def same(self, location: Location, location2: Location) -> None:
         """Both hold the same."""
-        echo_line(f"{path} and {path2} hold the same blocks and coins")
+        echo_line(f"{location} and {location2} hold the same blocks and coins")
 
     def end(self, code: int) -> int:
         """All is told; the exit code."""
@@ -149,12 +152,12 @@ class _Json(_Lines):
         """See _Lines."""
         self._told["repaired"] += [str(damage.path) for damage in damages]
 
-    def sound(self, schema: SchemaInfo, path: Path, summary: StateSummary) -> None:
+    def sound(self, schema: SchemaInfo, location: Location, summary: StateSummary) -> None:
         """See _Lines."""
-        found = {"path": str(path), "schema": schema.name, **asdict(summary)}
+        found = {"path": str(location), "schema": schema.name, **asdict(summary)}
         self._told["databases"].append(found)
 
-    def same(self, path: Path, path2: Path) -> None:
+    def same(self, location: Location, location2: Location) -> None:
         """See _Lines."""
         self._told["are_the_same"] = True
 
@@ -165,101 +168,110 @@ class _Json(_Lines):
 
 
 def _verify_both(
-    schema: SchemaInfo, path: Path, against: SchemaInfo, path2: Path, told: _Lines
+    schema: SchemaInfo, location: Location, against: SchemaInfo, location2: Location, told: _Lines
 ) -> int:
-    code = _verify(schema, path, told)
-    with database_named(against, path2):
-        code = code or _verify(against, path2, told)
+    code = _verify(schema, location, told)
+    with database_named(against, location2):
+        code = code or _verify(against, location2, told)
     if not code:
-        _compare(schema, path, against, path2)
-        told.same(path, path2)
+        _compare(schema, location, against, location2)
+        told.same(location, location2)
     return code
 
 
-def _verify(schema: SchemaInfo, path: Path, told: _Lines, *, repair: bool = False) -> int:
+def _verify(schema: SchemaInfo, location: Location, told: _Lines, *, repair: bool = False) -> int:
     schema.check_keeps_contract()
-    damages = _check_files(schema, path, told, repair=repair)
-    if repair and damages and _are_repairable(damages) and schema.spec.repair is not None:
-        with step_bar(f"{path}: repair") as progress:
-            schema.spec.repair(path, damages, progress)
+    damages = _check_files(schema, location, told, repair=repair)
+    mend = schema.spec.repair
+    if repair and _are_repairable(damages) and mend is not None and isinstance(location, Path):
+        with step_bar(f"{location}: repair") as progress:
+            mend(location, damages, progress)
         told.repaired(damages)
-        damages = _check_files(schema, path, told, repair=repair)
+        damages = _check_files(schema, location, told, repair=repair)
     if not damages:
-        state = _check_state(schema, path)
+        state = _check_state(schema, location)
         if isinstance(state, StateSummary):
-            told.sound(schema, path, state)
+            told.sound(schema, location, state)
             return 0
         damages = [state]
         told.damaged(damages)
-    return _explain(schema, path, damages)
+    return _explain(schema, location, damages)
 
 
-def _check_files(schema: SchemaInfo, path: Path, told: _Lines, *, repair: bool) -> list[Damage]:
+def _check_files(
+    schema: SchemaInfo, location: Location, told: _Lines, *, repair: bool
+) -> list[Damage]:
     """Tell and return all damage to the files, as far as the schema can tell."""
-    if schema.spec.check is None:
+    if schema.spec.check is None or isinstance(location, Url):
         return []
     damages: list[Damage] = []
     try:
-        with step_bar(f"{path}: files") as progress:
-            damages.extend(schema.spec.check(path, progress))
+        with step_bar(f"{location}: files") as progress:
+            damages.extend(schema.spec.check(location, progress))
     except CorruptDatabaseError as error:
         damages.append(Damage.of(error))
     except DatabaseLockedError:
         if repair:
             raise
-        note_line(f"note: {path} is being written to: verified as any reader sees it")
+        note_line(f"note: {location} is being written to: verified as any reader sees it")
     told.damaged(damages)
     return damages
 
 
-def _check_state(schema: SchemaInfo, path: Path) -> StateSummary | Damage:
+def _check_state(schema: SchemaInfo, location: Location) -> StateSummary | Damage:
     try:
-        with schema.open(path, read_only=True) as database:
+        with schema.open(location, read_only=True) as database:
             tells = offer_of(database).tells_facts
             coins = None if tells is None else tells.facts().coins
-            with step_bar(str(path), coins) as progress:
+            with step_bar(str(location), coins) as progress:
                 return verify_state(database, progress)
     except CorruptDatabaseError as error:
+        if isinstance(location, Url):
+            raise
         return Damage.of(error)
     except InvariantError as error:
-        return Damage(path, str(error))
+        if isinstance(location, Url):
+            raise
+        return Damage(location, str(error))
 
 
-def _explain(schema: SchemaInfo, path: Path, damages: list[Damage]) -> int:
+def _explain(schema: SchemaInfo, location: Location, damages: list[Damage]) -> int:
     """Say what can be done; the exit code."""
     if _are_repairable(damages):
-        fail(f"{path}: damaged; --repair mends all of it")
+        fail(f"{location}: damaged; --repair mends all of it")
         return EXIT_REPAIRABLE
-    told = _readable(schema, path)
-    return fail(f"{path}: damaged beyond repair; {told}; load a new database")
+    told = _readable(schema, location)
+    return fail(f"{location}: damaged beyond repair; {told}; load a new database")
 
 
 def _are_repairable(damages: list[Damage]) -> bool:
-    return all(damage.repairable_from is not None for damage in damages)
+    return bool(damages) and all(each.repairable_from is not None for each in damages)
 
 
-def _readable(schema: SchemaInfo, path: Path) -> str:
+def _readable(schema: SchemaInfo, location: Location) -> str:
     """What can be read before the first damage, and what to type for it."""
     none = "no block can be read"
     with ExitStack() as opened:
         try:
-            database = opened.enter_context(schema.open(path, read_only=True))
+            database = opened.enter_context(schema.open(location, read_only=True))
         except CdbError:
             return none
-        progress = opened.enter_context(step_bar(f"{path}: what can be read"))
+        progress = opened.enter_context(step_bar(f"{location}: what can be read"))
         blocks = ReadableBlocks(database)
         for block in blocks:
             progress(len(block.confirms))
     if not blocks.n_blocks:
         return none
-    command = f"cdb dump_blocks {schema.name} --db {shell_word(path)} --output FILE"
+    command = f"cdb dump_blocks {schema.name} --db {shell_word(str(location))} --output FILE"
     return f"{blocks} can be read, and '{command}' writes them"
 
 
-def _compare(schema: SchemaInfo, path: Path, against: SchemaInfo, path2: Path) -> None:
+def _compare(
+    schema: SchemaInfo, location: Location, against: SchemaInfo, location2: Location
+) -> None:
     with (
-        schema.open(path, read_only=True) as one,
-        against.open(path2, read_only=True) as other,
+        schema.open(location, read_only=True) as one,
+        against.open(location2, read_only=True) as other,
         step_bar("compare") as progress,
     ):
         compare(one, other, progress)

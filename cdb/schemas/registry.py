@@ -30,6 +30,7 @@ from cdb.coin_set.layouts import LAYOUTS
 from cdb.durability import Durability
 from cdb.engines import ENGINES
 from cdb.errors import MissingEngineError, UnknownSchemaError, UnsupportedError
+from cdb.location import Location, Url, location_of
 from cdb.progress import Progress
 from cdb.schemas.protocol import (
     HISTORY_METHODS,
@@ -80,7 +81,7 @@ class SchemaInfo:
 
     def open(
         self,
-        path: str | PathLike[str] | None = None,
+        path: str | PathLike[str] | Url | None = None,
         *,
         durability: Durability | None = None,
         read_only: bool = False,
@@ -88,9 +89,11 @@ class SchemaInfo:
     ) -> Schema:
         """Open or create a database; by default at default_path, with the strongest durability.
 
-        progress: is told of the coins that opening has to go over, where the schema tells it.
-        Raises MissingEngineError, UnsupportedError or a DatabaseError.
+        path: or a URL, where the schema takes that. progress: is told of the coins that opening has
+        to go over, where the schema tells it. Raises MissingEngineError, UnsupportedError or a
+        DatabaseError.
         """
+        location = self.location(path)
         if self.missing is not None:
             raise MissingEngineError(f"schema {self.name}: {self.missing}")
         levels = self.spec.durabilities
@@ -103,7 +106,24 @@ class SchemaInfo:
         if progress is not None:
             options["progress"] = progress
         taken = {key: value for key, value in options.items() if takes(self.spec.factory, key)}
-        return self.spec.factory(self.default_path if path is None else path, **taken)  # type: ignore[arg-type]
+        where = str(location) if path is None or isinstance(location, Url) else path
+        return self.spec.factory(where, **taken)  # type: ignore[arg-type]
+
+    def location(self, given: str | PathLike[str] | Url | None = None) -> Location:
+        """Where a database is: what was given, or the default.
+
+        Raises UnsupportedError for a URL where the schema takes a path, and the other way round.
+        """
+        if given is None and not self.default_path:
+            raise UnsupportedError(f"schema {self.name} is at no place of its own; name a URL")
+        location = location_of(self.default_path if given is None else given)
+        if isinstance(location, Url) and not self.spec.takes_url:
+            problem = f"keeps a database at a path, and {location} is a URL; name a path"
+            raise UnsupportedError(f"schema {self.name} {problem}")
+        if isinstance(location, Path) and self.spec.takes_url:
+            problem = f"keeps a database at a URL, and {location} is a path; name a URL"
+            raise UnsupportedError(f"schema {self.name} {problem}")
+        return location
 
     def check_keeps_contract(self) -> None:
         """Raise UnsupportedError for a schema that stores nothing."""
@@ -214,7 +234,7 @@ def _registered() -> "EntryPoints":
 
 def open_schema(
     spec: str,
-    path: str | PathLike[str] | None = None,
+    path: str | PathLike[str] | Url | None = None,
     *,
     durability: Durability | None = None,
     read_only: bool = False,
@@ -333,7 +353,7 @@ def _described(own_name: str, said: SchemaSpec, own: SchemaSpec | None) -> Schem
         name=_NAMES.get(own_name, name),
         spec=said,
         description=said.description,
-        default_path=said.default_path or f"{name}.cdb",
+        default_path=said.default_path or ("" if said.takes_url else f"{name}.cdb"),
         missing=None if said.missing is None else said.missing(),
         small=None if said.small is None else f"{own_name}:SMALL",
         indexed=None if said.indexed is None else indexed,

@@ -23,7 +23,8 @@ class SchemaSpec:
 
     - factory: opens a database;
     - description: one line; by default the first one of the module's docstring;
-    - default_path: where its database is when nobody says; by default ``NAME.cdb``;
+    - takes_url: a database is at a URL, which the factory gets as it was given; else at a path;
+    - default_path: where its database is when nobody says; by default ``NAME.cdb``, and at no URL;
     - durabilities: what it offers, the strongest first;
     - options: by name, what reads the value of an option (a ValueError says what is wrong with it);
       it goes to the factory by that name;
@@ -59,6 +60,7 @@ class SchemaSpec:
     factory: SchemaFactory
     _: KW_ONLY
     description: str = ""
+    takes_url: bool = False
     default_path: str = ""
     durabilities: tuple[Durability, ...] = ALL_DURABILITIES
     options: Mapping[str, Callable[[str], object]] = field(default_factory=dict)

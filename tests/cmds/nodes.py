@@ -22,9 +22,6 @@ TABLES = """
     CREATE TABLE current_peak(key int PRIMARY KEY, hash blob);
     CREATE TABLE hints(coin_id blob, hint blob, UNIQUE (coin_id, hint));
     CREATE TABLE coin_record(kept_in_cdb TEXT);
-    CREATE TABLE cdb_ops(
-        number INTEGER PRIMARY KEY, height INTEGER NOT NULL, kind TEXT NOT NULL,
-        record BLOB NOT NULL);
 """
 PEAK = b"\x09" * 32
 
@@ -50,6 +47,7 @@ def make_node(
     with closing(sqlite3.connect(file)) as connection:
         connection.execute("PRAGMA journal_mode=WAL")
         connection.executescript(TABLES)
+        connection.execute(ops_table.CREATE)
         kept = [ops_table.values_of(row) for row in rows[len(rows) - n_rows :]]
         connection.executemany(ops_table.INSERT, kept)
         set_peak(connection, blocks[-1].index + 2, blocks[-1].index)
