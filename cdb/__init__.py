@@ -12,9 +12,10 @@ from importlib import import_module
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cdb import errors
-    from cdb.blocks import BlockSpendInfo
-    from cdb.coins import Coin, CoinInfo, bytes32
-    from cdb.durability import Durability
+    from cdb.contract.blocks import BlockSpendInfo
+    from cdb.contract.coins import Coin, CoinInfo, bytes32
+    from cdb.contract.durability import Durability
+    from cdb.contract.packed import PackedBlocks
     from cdb.errors import CdbError
     from cdb.schemas import Schema, open_schema
 
@@ -26,6 +27,7 @@ __all__ = [
     "Coin",
     "CoinInfo",
     "Durability",
+    "PackedBlocks",
     "Schema",
     "__version__",
     "bytes32",
@@ -35,10 +37,11 @@ __all__ = [
 
 # Imported when they are asked for: a command decides what Ctrl-C does before it waits for them.
 _HOMES = {
-    "BlockSpendInfo": "cdb.blocks",
-    **dict.fromkeys(("Coin", "CoinInfo", "bytes32"), "cdb.coins"),
-    "Durability": "cdb.durability",
+    "BlockSpendInfo": "cdb.contract.blocks",
+    **dict.fromkeys(("Coin", "CoinInfo", "bytes32"), "cdb.contract.coins"),
+    "Durability": "cdb.contract.durability",
     "CdbError": "cdb.errors",
+    "PackedBlocks": "cdb.contract.packed",
     **dict.fromkeys(("Schema", "open_schema"), "cdb.schemas"),
 }
 

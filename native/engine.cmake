@@ -148,7 +148,7 @@ function(cdb_add_extension module face library)
 endfunction()
 
 # cdb_add_coin_set(ENGINE [CHECKSUMS FILE]): the coin set in engines/ENGINE.cpp, by any of layouts/, as
-# the extension module cdb.coin_set._kv_ENGINE, unless CDB_ENGINE=OFF; and cdb.bench._versioned_ENGINE,
+# the extension module cdb.stores.coin_set._kv_ENGINE, unless CDB_ENGINE=OFF; and cdb.bench._versioned_ENGINE,
 # the bench of layouts below it. What it needs but the coin set's own libraries: cdb::ENGINE, which
 # cdb_find_ENGINE(missing) defines, where there is such a function.
 # CHECKSUMS: the engine does not verify the values that it reads from FILE, so the coin set does.
@@ -175,7 +175,7 @@ function(cdb_add_coin_set engine)
     cdb_do_without("${missing}" "the coin set in ${engine}" ${option})
     return()
   endif()
-  cdb_add_extension(cdb.coin_set._kv_${engine} coin_set/cdb_coin_set OpenSSL::Crypto
+  cdb_add_extension(cdb.stores.coin_set._kv_${engine} coin_set/cdb_coin_set OpenSSL::Crypto
                     coin_set/block_log.cpp coin_set/c_face.cpp coin_set/children.cpp
                     coin_set/cursor.cpp coin_set/database.cpp coin_set/history.cpp
                     coin_set/keys.cpp coin_set/marks.cpp ordered_kv/ordered_kv.cpp

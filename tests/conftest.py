@@ -22,16 +22,16 @@ from _pytest.mark import ParameterSet
 from hypothesis import HealthCheck, settings
 
 import cdb
-from cdb.blocks import BlockSpendInfo
+from cdb.contents.loader import Loader
+from cdb.contract.blocks import BlockSpendInfo
+from cdb.contract.packed import PackedBlocks
 from cdb.errors import SchemaError
-from cdb.loader import Loader
-from cdb.mainnet_shape import mainnet_shaped_blocks
-from cdb.packed import PackedBlocks
-from cdb.replay import block_text
-from cdb.rows.index import IndexFactory
-from cdb.rows.indexed import open_indexed
 from cdb.schemas import Schema, SchemaInfo, find_schema
 from cdb.schemas.registry import OWN_SCHEMAS
+from cdb.stores.rows.index import IndexFactory
+from cdb.stores.rows.opening import open_indexed
+from cdb.text.mainnet_shape import mainnet_shaped_blocks
+from cdb.text.replay import block_text
 from tests import served
 
 # What a script runs in the background ignores Ctrl-C, and so would all that tests send it to.

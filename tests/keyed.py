@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from cdb.blocks import BlockSpendInfo
-from cdb.coins import Coin
+from cdb.contract.blocks import BlockSpendInfo
+from cdb.contract.coins import Coin
 from cdb.testing.chains import Chain, hash_of, paid, sample_chain
 from cdb.testing.keys import kin
 

@@ -98,7 +98,9 @@ def add_tagged(copy: Path) -> None:
     line = block("cpp", '{"tagged"', LAYOUT_PAGE)
     insert(table, '    {"issue_196", make<Issue196>},\n', line)
     others = "LAYOUTS: Mapping[str, Layout] = {\n"
-    insert(copy / "cdb/coin_set/layouts.py", others, block("python", '"tagged"', LAYOUT_PAGE))
+    insert(
+        copy / "cdb/stores/coin_set/layouts.py", others, block("python", '"tagged"', LAYOUT_PAGE)
+    )
 
 
 def test_it_is_found(run: Run) -> None:

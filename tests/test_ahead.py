@@ -8,18 +8,18 @@ from itertools import count
 
 import pytest
 
-from cdb.ahead import ahead
+from cdb.process.read_ahead import read_ahead
 
 TIMEOUT_SECONDS = 60
 
 
 def test_all_items_come_in_order() -> None:
-    assert list(ahead(range(1000))) == list(range(1000))
-    assert list(ahead([])) == []
+    assert list(read_ahead(range(1000))) == list(range(1000))
+    assert list(read_ahead([])) == []
 
 
 def test_they_are_made_in_another_thread() -> None:
-    makers = set(ahead(threading.get_ident() for _ in range(3)))
+    makers = set(read_ahead(threading.get_ident() for _ in range(3)))
     assert len(makers) == 1
     assert makers != {threading.get_ident()}
 
@@ -35,7 +35,7 @@ def test_items_are_made_before_they_are_wanted_but_not_without_bound() -> None:
                 fourth.set()
             yield n
 
-    consumer = ahead(items(), depth=2)
+    consumer = read_ahead(items(), depth=2)
     assert next(consumer) == 0
     assert fourth.wait(TIMEOUT_SECONDS)  # one that was taken, two in the queue, one at hand
     consumer.close()
@@ -47,7 +47,7 @@ def test_an_error_comes_after_the_items_before_it() -> None:
         yield 1
         raise OSError("the disk is gone")
 
-    consumer = ahead(items())
+    consumer = read_ahead(items())
     assert next(consumer) == 1
     with pytest.raises(OSError, match="the disk is gone"):
         next(consumer)
@@ -55,7 +55,7 @@ def test_an_error_comes_after_the_items_before_it() -> None:
 
 def test_the_thread_ends_when_the_consumer_stops() -> None:
     before = set(threading.enumerate())
-    consumer = ahead(count())
+    consumer = read_ahead(count())
     next(consumer)
     (thread,) = set(threading.enumerate()) - before
     consumer.close()
@@ -66,7 +66,7 @@ def test_the_thread_ends_when_the_consumer_stops() -> None:
 def test_a_program_can_end_while_items_are_awaited_that_never_come() -> None:
     program = """
 import os, sys, threading
-from cdb.ahead import ahead
+from cdb.process.read_ahead import read_ahead
 
 reads = threading.Event()
 stream = open(os.pipe()[0], "rb", buffering=0)
@@ -76,7 +76,7 @@ def items():
     reads.set()
     yield stream.read(1)
 
-consumer = ahead(items())
+consumer = read_ahead(items())
 next(consumer)
 reads.wait()
 sys.exit("done")

@@ -9,14 +9,14 @@ from struct import iter_unpack
 
 import pytest
 
-from cdb.blocks import BlockSpendInfo, canonical
-from cdb.coin_log.binding import Sizes
-from cdb.coin_set.schema import CoinSetSchema
-from cdb.coins import Coin, bytes32
+from cdb.contract.blocks import BlockSpendInfo, canonical
+from cdb.contract.coins import Coin, bytes32
+from cdb.contract.packed import INFO_FORMAT, PackedBlocks
 from cdb.errors import DatabaseClosedError, UnknownCoinError
-from cdb.packed import INFO_FORMAT, PackedBlocks
 from cdb.schemas import find_schema, open_schema
 from cdb.schemas.coin_log import CoinLogSchema
+from cdb.stores.coin_log.binding import Sizes
+from cdb.stores.coin_set.schema import CoinSetSchema
 from cdb.testing.chains import child, hash_of, paid, reward
 
 Subject = CoinLogSchema | CoinSetSchema

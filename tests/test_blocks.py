@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cdb.blocks import (
+from cdb.contract.blocks import (
     BlockSpendInfo,
     canonical,
     check_against_state,
     checked_names,
     named_block,
 )
-from cdb.coins import MAX_U32, MAX_U64, Coin, bytes32, bytes32_unchecked
+from cdb.contract.coins import MAX_U32, MAX_U64, Coin, bytes32, bytes32_unchecked
 from cdb.errors import (
     AlreadySpentError,
     BlockError,

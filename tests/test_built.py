@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from cdb.blocks import BlockSpendInfo
-from cdb.built import SOURCES
+from cdb.contract.blocks import BlockSpendInfo
+from cdb.extensions.built import SOURCES
 from cdb.schemas.registry import OWN_SCHEMAS
 from tests.conftest import PACKAGE_PARENT, ROOT, Commands, digest_of, ready_schemas, text_of
 from tests.mutants.working_copy import files_of

@@ -6,7 +6,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cdb.coins import MAX_U64, Coin, CoinInfo, bytes32, bytes32_unchecked, clvm_int, coin_name
+from cdb.contract.coins import (
+    MAX_U64,
+    Coin,
+    CoinInfo,
+    bytes32,
+    bytes32_unchecked,
+    clvm_int,
+    coin_name,
+)
 from tests.conftest import CALM
 
 PARENT = bytes32(bytes(range(32)))

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from cdb.coin_log.binding import Sizes
-from cdb.coin_set.schema import open_coin_set
-from cdb.coin_set.spec import SMALL_SIZES
 from cdb.schemas import find_schema
 from cdb.schemas.coin_log import coin_log
 from cdb.schemas.registry import OWN_SCHEMAS
 from cdb.schemas.rocks_kv import KIND
+from cdb.stores.coin_log.binding import Sizes
+from cdb.stores.coin_set.schema import open_coin_set
+from cdb.stores.coin_set.spec import SMALL_SIZES
 from cdb.testing import HistoryConformance, IndexedConformance, SchemaConformance
 from cdb.testing.machine import ContractMachine, run_machine
 from tests.conftest import ROWS_WITH_INDEX, index_factories

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from cdb.coin_log.binding import CoinLog
 from cdb.disk.home import LOCK_FILE, Lock
 from cdb.errors import DatabaseLockedError
 from cdb.schemas import Schema
 from cdb.schemas.coin_log import coin_log, missing
 from cdb.schemas.registry import SchemaInfo
+from cdb.stores.coin_log.binding import CoinLog
 from cdb.testing.base import accept_all
 from cdb.testing.chains import sample_chain
 

@@ -12,13 +12,13 @@ from weakref import ref
 
 import pytest
 
-from cdb.blocks import canonical
-from cdb.coin_log.binding import Sizes
-from cdb.damage import Damage
+from cdb.contract.blocks import canonical
+from cdb.disk.damage import Damage
 from cdb.errors import CdbError, DatabaseClosedError, UnsupportedError
-from cdb.native import threads_are_used
+from cdb.extensions.native import threads_are_used
 from cdb.schemas import Schema, coin_log, history_of, offer_of, open_schema
 from cdb.schemas.registry import SchemaInfo, find_schema
+from cdb.stores.coin_log.binding import Sizes
 from cdb.testing.base import accept_all
 from cdb.testing.chains import sample_chain
 from tests.conftest import contents

@@ -15,16 +15,16 @@ from typing import Any
 import pytest
 
 import cdb
-from cdb.blocks import canonical
+from cdb.contents.loader import acceptor
+from cdb.contents.state import verify
+from cdb.contract.blocks import canonical
+from cdb.contract.packed import PackedBlocks
 from cdb.disk import sharing
 from cdb.disk.sharing import Guard
 from cdb.errors import DatabaseClosedError, UnsupportedError
-from cdb.loader import acceptor
-from cdb.native import NativeEngine
-from cdb.packed import PackedBlocks
+from cdb.extensions.native import NativeEngine
 from cdb.schemas import Schema, open_schema
 from cdb.schemas.registry import SchemaInfo
-from cdb.state import verify
 from cdb.testing.base import accept_all, expected_state
 from cdb.testing.chains import sample_chain
 

@@ -13,15 +13,15 @@ from struct import iter_unpack
 
 import pytest
 
-from cdb.coin_log.binding import Sizes
-from cdb.coins import NAME_BYTES
-from cdb.durability import Durability
-from cdb.loader import accept
-from cdb.packed import INFO_FORMAT, PackedBlocks
-from cdb.rows.index import Watermark
-from cdb.rows.indexed import MEMTABLE_COINS
+from cdb.contents.loader import accept
+from cdb.contract.coins import NAME_BYTES
+from cdb.contract.durability import Durability
+from cdb.contract.packed import INFO_FORMAT, PackedBlocks
 from cdb.schemas import SchemaInfo, find_schema, offer_of
 from cdb.schemas.coin_log import CoinLogSchema
+from cdb.stores.coin_log.binding import Sizes
+from cdb.stores.rows.index import Watermark
+from cdb.stores.rows.opening import MEMTABLE_COINS
 from cdb.testing.faults import scratch
 from tests.conftest import ROWS_WITH_INDEX, index_factories
 from tests.native_sizes import native_size

@@ -8,17 +8,17 @@ from typing import Any
 
 import pytest
 
-from cdb.blocks import BlockSpendInfo
-from cdb.coin_set.layouts import LAYOUTS
-from cdb.coins import bytes32
+from cdb.contents.at_path import schema_at
+from cdb.contract.blocks import BlockSpendInfo
+from cdb.contract.coins import bytes32
+from cdb.contract.history import PAGE_ROWS
+from cdb.contract.packed import CONFIRM_BYTES
 from cdb.errors import CorruptDatabaseError, UnknownSchemaError, WrongDatabaseError
-from cdb.history import PAGE_ROWS
-from cdb.info import schema_at
-from cdb.native import NativeEngine
-from cdb.packed import CONFIRM_BYTES
+from cdb.extensions.native import NativeEngine
 from cdb.schemas import Schema, find_schema, history_of
 from cdb.schemas.memory import MemorySchema
 from cdb.schemas.registry import layout_names
+from cdb.stores.coin_set.layouts import LAYOUTS
 from cdb.testing import HistoryConformance, IndexedConformance, SchemaConformance
 from cdb.testing.base import accept_all
 from cdb.testing.chains import Chain, child, reward

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from cdb.blocks import BlockSpendInfo, canonical
 from cdb.cmds.interrupt import DeferredInterrupt
 from cdb.cmds.load import LoadOptions, LoadStoppedError, load_stream
+from cdb.contents.loader import Loader, LoadProgress
+from cdb.contract.blocks import BlockSpendInfo, canonical
+from cdb.contract.packed import PackedBlocks
 from cdb.errors import ChainMismatchError, ReplayError, StorageError, UnknownCoinError
-from cdb.loader import Loader, LoadProgress
-from cdb.packed import PackedBlocks
 from cdb.schemas import SchemaInfo, find_schema
 from cdb.schemas.memory import MemorySchema
 from cdb.testing.chains import hash_of, reward, sample_chain

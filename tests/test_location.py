@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from cdb import open_schema
+from cdb.contents.at_path import database_info, schema_at
+from cdb.contract.location import Url, location_of
 from cdb.errors import UnsupportedError, WrongDatabaseError
-from cdb.info import database_info, schema_at
-from cdb.location import Url, location_of
 from cdb.schemas import find_schema
 from tests.conftest import Commands, contents
 

@@ -9,9 +9,9 @@ from itertools import islice, pairwise
 
 import pytest
 
-from cdb.blocks import BlockSpendInfo, canonical
-from cdb.coins import Coin, bytes32
-from cdb.mainnet import (
+from cdb.contract.blocks import BlockSpendInfo, canonical
+from cdb.contract.coins import Coin, bytes32
+from cdb.text.mainnet import (
     FARMER_PARENT_PREFIX,
     FIRST_SPENDING_HEIGHT,
     HEIGHTS_PER_HALVING,
@@ -23,8 +23,8 @@ from cdb.mainnet import (
     timestamp_at,
     transaction_heights,
 )
-from cdb.mainnet_shape import MODEL_COINS, MODEL_HEIGHTS, mainnet_shaped_blocks
-from cdb.replay import block_text, read_blocks, write_blocks
+from cdb.text.mainnet_shape import MODEL_COINS, MODEL_HEIGHTS, mainnet_shaped_blocks
+from cdb.text.replay import block_text, read_blocks, write_blocks
 
 PREFARM_POOL = bytes32.fromhex("d23da14695a188ae5708dd152263c4db883eb27edeb936178d4d988b8f3ce5fc")
 PREFARM_FARMER = bytes32.fromhex("3d8765d3a597ec1d99663f6c9816d915b9f68613ac94009884c4addaefcce6af")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from cdb.memory import memory_bytes
+from cdb.process.memory import memory_bytes
 from cdb.schemas import lmdb_kv, rocks_kv
 
 MACHINE_BYTES = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
@@ -52,6 +52,6 @@ def test_the_least_counts(
 def test_a_commit_of_a_coin_set_fits_into_it(
     memory: int, in_lmdb: int, in_rocksdb: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("cdb.coin_set.schema.memory_bytes", lambda: memory)
+    monkeypatch.setattr("cdb.stores.coin_set.schema.memory_bytes", lambda: memory)
     assert lmdb_kv.KIND.commit_entries() == in_lmdb
     assert rocks_kv.KIND.commit_entries() == in_rocksdb

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from cdb.blocks import BlockSpendInfo, canonical
+from cdb.contents.state import summarize
+from cdb.contract.blocks import BlockSpendInfo, canonical
+from cdb.contract.packed import PackedBlocks
 from cdb.errors import BlockError
-from cdb.packed import PackedBlocks
 from cdb.schemas import AcceptsPacked, Schema, offer_of, open_schema
 from cdb.schemas.memory import MemorySchema
-from cdb.state import summarize
 from cdb.testing.chains import Chain, sample_chain
 from cdb.testing.strategies import invalid_chains, valid_chains
 

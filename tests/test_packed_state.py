@@ -11,15 +11,16 @@ from typing import Any
 
 import pytest
 
-from cdb import packed_reads, packed_state
-from cdb.blocks import BlockSpendInfo, canonical
-from cdb.coins import CoinInfo, bytes32
+from cdb.contents import packed_reads
+from cdb.contents.state import compare, summarize, verify
+from cdb.contract import packed_state
+from cdb.contract.blocks import BlockSpendInfo, canonical
+from cdb.contract.coins import CoinInfo, bytes32
+from cdb.contract.packed import INFO_BYTES, INFO_FORMAT, PackedBlocks
 from cdb.errors import ChainMismatchError, InvariantError
-from cdb.native import native_missing
-from cdb.packed import INFO_BYTES, INFO_FORMAT, PackedBlocks
+from cdb.extensions.native import native_missing
 from cdb.schemas.memory import MemorySchema
 from cdb.schemas.registry import find_schema
-from cdb.state import compare, summarize, verify
 from cdb.testing.chains import EDGE_AMOUNTS, child, hash_of, reward, sample_chain
 from tests.conftest import digest_of, load_all, own_schemas
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cdb.plain import printable, shell_word
+from cdb.contract.printable import printable, shell_word
 
 BASH = shutil.which("bash")
 NAMES = st.binary(min_size=1, max_size=20).filter(lambda name: b"\0" not in name)

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from cdb.blocks import canonical
+from cdb.contents.state import verify
+from cdb.contract.blocks import canonical
 from cdb.errors import UnsupportedError
 from cdb.schemas import SchemaInfo, find_schema, offer_of
-from cdb.state import verify
 from cdb.testing.chains import sample_chain
 
 

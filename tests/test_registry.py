@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 
 from cdb import open_schema
-from cdb.blocks import BlockSpendInfo
-from cdb.durability import Durability
+from cdb.contract.blocks import BlockSpendInfo
+from cdb.contract.durability import Durability
+from cdb.contract.packed import PackedBlocks
+from cdb.contract.spec import ALL_DURABILITIES
 from cdb.errors import (
     CdbError,
     MissingEngineError,
@@ -18,13 +20,11 @@ from cdb.errors import (
     UnknownSchemaError,
     UnsupportedError,
 )
-from cdb.packed import PackedBlocks
 from cdb.schemas import SchemaInfo, SchemaSpec, find_schema, schema_names
 from cdb.schemas.blockchain_v2 import blockchain_v2
 from cdb.schemas.memory import MemorySchema
 from cdb.schemas.null import NullSchema
 from cdb.schemas.registry import OWN_SCHEMAS
-from cdb.schemas.spec import ALL_DURABILITIES
 from cdb.testing.chains import reward
 from tests.conftest import PACKAGE_PARENT, contents
 
@@ -134,7 +134,7 @@ def test_anybodys_module(make_module: MakeModule, tmp_path: Path) -> None:
 
 def test_anybodys_module_says_more(make_module: MakeModule) -> None:
     more = (
-        "from cdb.durability import Durability\nfrom cdb.schemas import SchemaSpec\n"
+        "from cdb.contract.durability import Durability\nfrom cdb.schemas import SchemaSpec\n"
         "SCHEMA = SchemaSpec(\n"
         "    Theirs, default_path='my.data', durabilities=(Durability.PROCESS,),\n"
         "    keeps_contract=False, missing=lambda: 'no engine; make one',\n)\n"
@@ -283,7 +283,7 @@ def test_a_module_without_a_schema(make_module: MakeModule) -> None:
     ("source", "reason"),
     [
         ("import not_installed_anywhere\n", "not_installed_anywhere"),
-        ("from cdb.coins import no_such_name\n", "no_such_name"),
+        ("from cdb.contract.coins import no_such_name\n", "no_such_name"),
         ("raise ImportError('needs a library')\n", "needs a library"),
         ("def broken(:\n", "line 1"),
         ("undefined_name\n", "undefined_name"),
@@ -505,4 +505,4 @@ def test_importing_cdb_imports_no_schema() -> None:
     env = {"PYTHONPATH": str(PACKAGE_PARENT)}
     line = [sys.executable, "-c", script]
     out = subprocess.run(line, env=env, check=True, capture_output=True, text=True)
-    assert out.stdout == "['cdb.schemas.protocol', 'cdb.schemas.spec', 'cdb.schemas.registry']\n"
+    assert out.stdout == "['cdb.schemas.registry']\n"

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cdb.blocks import BlockSpendInfo, canonical
-from cdb.coins import MAX_U32, MAX_U64, Coin, bytes32
+from cdb.contract.blocks import BlockSpendInfo, canonical
+from cdb.contract.coins import MAX_U32, MAX_U64, Coin, bytes32
 from cdb.errors import ReplayError
-from cdb.replay import MAX_LINE_BYTES, block_text, read_blocks, write_blocks
 from cdb.testing.chains import Chain, hash_of, reward, sample_chain
 from cdb.testing.strategies import valid_chains
+from cdb.text.replay import MAX_LINE_BYTES, block_text, read_blocks, write_blocks
 from tests.conftest import CALM, text_of
 
 A, B, C, D = (digit * 64 for digit in (b"a", b"b", b"c", b"d"))

@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from cdb.blocks import BlockSpendInfo, canonical
-from cdb.coins import MAX_U32, MAX_U64
+from cdb.contents.loader import Loader
+from cdb.contents.state import summarize, verify
+from cdb.contract.blocks import BlockSpendInfo, canonical
+from cdb.contract.coins import MAX_U32, MAX_U64
+from cdb.contract.packed import PackedBlocks
 from cdb.errors import ChainMismatchError
-from cdb.loader import Loader
-from cdb.packed import PackedBlocks
-from cdb.replay import block_text, read_blocks
 from cdb.schemas import Schema, SchemaInfo
 from cdb.schemas.registry import find_schema, schema_names
-from cdb.state import summarize, verify
+from cdb.text.replay import block_text, read_blocks
 
 REPLAYS = Path(__file__).parents[1] / "replays"
 SCHEMAS = [name for name in schema_names() if find_schema(name).spec.keeps_contract]

@@ -9,16 +9,16 @@ from random import Random
 
 import pytest
 
-from cdb.blocks import BlockSpendInfo
-from cdb.coins import Coin, bytes32, is_reward
+from cdb.contract.blocks import BlockSpendInfo
+from cdb.contract.coins import Coin, bytes32, is_reward
+from cdb.contract.packed import PackedBlocks
 from cdb.errors import BlockError, DuplicateCoinError, UnknownCoinError
-from cdb.mainnet import pool_coin
-from cdb.packed import PackedBlocks
 from cdb.schemas import Schema, offer_of
 from cdb.schemas.memory import MemorySchema
 from cdb.schemas.registry import SchemaInfo
 from cdb.testing.base import accept_all
 from cdb.testing.chains import child, hash_of, reward
+from cdb.text.mainnet import pool_coin
 
 KINDS = [hash_of("kind", n)[:16] for n in range(11)]
 STRANGERS = [bytes32(KINDS[0] + bytes(11) + b"\1" + bytes(4)), hash_of("nobody")]

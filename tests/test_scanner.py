@@ -18,15 +18,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cdb import scanner
-from cdb.blocks import BlockSpendInfo
+from cdb.contract.blocks import BlockSpendInfo
+from cdb.contract.packed import PackedBlocks
 from cdb.errors import ReplayError
-from cdb.native import native_missing, native_scanner
-from cdb.packed import PackedBlocks
-from cdb.replay import MAX_LINE_BYTES, block_text, read_blocks
-from cdb.scanner import DEFAULT_CHUNK_BYTES, scan_packed
+from cdb.extensions.native import native_missing, native_scanner
 from cdb.testing.chains import EDGE_AMOUNTS, sample_chain
 from cdb.testing.strategies import valid_chains
+from cdb.text import scanner
+from cdb.text.replay import MAX_LINE_BYTES, block_text, read_blocks
+from cdb.text.scanner import DEFAULT_CHUNK_BYTES, scan_packed
 from tests.conftest import text_of
 
 needs_native = pytest.mark.skipif(native_missing() is not None, reason=str(native_missing()))
@@ -62,7 +62,7 @@ def using(name: str) -> Iterator[None]:
     """Within, scan_packed uses the native scanner or, for "python", none."""
     with pytest.MonkeyPatch.context() as patched:
         if name == "python":
-            patched.setitem(sys.modules, "cdb._scan", None)
+            patched.setitem(sys.modules, "cdb.extensions._scan", None)
         yield
 
 

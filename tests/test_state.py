@@ -7,12 +7,12 @@ from typing import ClassVar
 
 import pytest
 
-from cdb.blocks import BlockSpendInfo, canonical
-from cdb.coins import Coin, CoinInfo, bytes32, bytes32_unchecked
+from cdb.contents.packed_reads import LOOKUP_COINS
+from cdb.contents.state import StateSummary, compare, summarize, verify
+from cdb.contract.blocks import BlockSpendInfo, canonical
+from cdb.contract.coins import Coin, CoinInfo, bytes32, bytes32_unchecked
 from cdb.errors import ChainMismatchError, InvariantError
-from cdb.packed_reads import LOOKUP_COINS
 from cdb.schemas.memory import MemorySchema
-from cdb.state import StateSummary, compare, summarize, verify
 from cdb.testing.chains import Chain, child, hash_of, reward, sample_chain
 from tests.conftest import digest_of
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from cdb.blocks import BlockSpendInfo, NamedBlock
 from cdb.building import starter
-from cdb.coins import CoinInfo, bytes32
+from cdb.contract.blocks import BlockSpendInfo, NamedBlock
+from cdb.contract.coins import CoinInfo, bytes32
+from cdb.contract.durability import Durability
 from cdb.disk.home import FORMAT_FILE, schema_at
-from cdb.durability import Durability
 from cdb.errors import (
     CorruptDatabaseError,
     DatabaseClosedError,
@@ -20,7 +20,7 @@ from cdb.errors import (
     UnsupportedError,
     WrongDatabaseError,
 )
-from cdb.store import Store, open_backend
+from cdb.front.store import Store, open_backend
 from cdb.testing.base import block_at
 from cdb.testing.chains import hash_of
 

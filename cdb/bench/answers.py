@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterable
 from typing import Any, Protocol, cast
 
 from cdb.bench.questions import Questions, names_of
-from cdb.coins import CoinInfo, bytes32
+from cdb.contract.coins import CoinInfo, bytes32
+from cdb.contract.packed import PackedBlocks
 from cdb.lab.process import WrongAnswerError
-from cdb.packed import PackedBlocks
 from cdb.schemas import HistoryPacked, HistorySchema, ReadsPacked, Schema, offer_of
 
 BATCH_NAMES = 1_000

@@ -14,7 +14,7 @@ from cdb.bench.answers import BATCH_NAMES, Lookups, check_right
 from cdb.bench.figures import Figures, latency_figures
 from cdb.bench.questions import Questions
 from cdb.lab.process import NotMeasuredError
-from cdb.meter import database_files
+from cdb.process.meter import database_files
 
 ROUND_NAMES = 1_000  # for each thread: few enough for their answers to be kept until the check
 ROUND_BATCHES = 8  # where there are several threads, so that their starts don't matter

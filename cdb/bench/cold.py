@@ -11,7 +11,7 @@ from cdb.bench.figures import Figures
 from cdb.bench.questions import Questions
 from cdb.bench.workload import Case, Database, Parameters
 from cdb.lab.process import NotMeasuredError
-from cdb.meter import Meter, database_files
+from cdb.process.meter import Meter, database_files
 from cdb.schemas import Schema
 
 PAGE_BYTES = 4_096

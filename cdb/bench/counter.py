@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from threading import Event, Thread
 
-from cdb.progress import Progress
+from cdb.contract.progress import Progress
 
 _NUMBER = struct.Struct("=Q")
 _LOOK_SECONDS = 0.5

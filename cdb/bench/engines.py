@@ -30,11 +30,11 @@ from cdb.bench.versioned import (
     Versioned,
 )
 from cdb.bench.workload import Case, Cases
-from cdb.durability import Durability
+from cdb.contract.durability import Durability
 from cdb.lab.places import Place, place
 from cdb.lab.process import Limits, WorkloadError, fresh_within
 from cdb.lab.profile import FAST
-from cdb.meter import database_files, peak_rss_bytes
+from cdb.process.meter import database_files, peak_rss_bytes
 
 T = TypeVar("T")
 

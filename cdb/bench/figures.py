@@ -7,7 +7,7 @@ from pathlib import Path
 from cdb.bench import page_cache
 from cdb.bench.sync_calls import sync_calls
 from cdb.lab.latencies import Latencies, latencies
-from cdb.meter import Meter, allocated_bytes, database_files, size_bytes
+from cdb.process.meter import Meter, allocated_bytes, database_files, size_bytes
 
 Figures = dict[str, float | None]
 

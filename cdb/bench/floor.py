@@ -10,11 +10,11 @@ import os
 from collections.abc import Callable
 from os import PathLike
 
-from cdb.blocks import BlockSpendInfo
-from cdb.durability import Durability
-from cdb.packed import PackedBlocks
+from cdb.contract.blocks import BlockSpendInfo
+from cdb.contract.durability import Durability
+from cdb.contract.packed import PackedBlocks
+from cdb.contract.spec import SchemaSpec
 from cdb.schemas.null import NullSchema
-from cdb.schemas.spec import SchemaSpec
 
 KEY_BYTES = 8
 WRITE_BACK_BYTES = 8 << 20

@@ -4,7 +4,7 @@ A scan is checked in parts, so that one that ends before all rows are read is ch
 state 256 parts, by the first byte of a name and by the block that confirms a coin, whichever order
 a schema gives it in, each with a count and an order-free digest (the sum of the SHA-256 of each
 row); of versions the digest of all rows up to some blocks. A row has 40 bytes; see
-cdb.history_digest, with whose digests those of all parts together agree.
+cdb.contents.history_digest, with whose digests those of all parts together agree.
 """
 
 import json
@@ -17,9 +17,9 @@ from itertools import accumulate
 from pathlib import Path
 from struct import Struct
 
-from cdb.coins import NAME_BYTES
-from cdb.history import BY_CREATION, BY_NAME
-from cdb.history_digest import RowsDigest
+from cdb.contents.history_digest import RowsDigest
+from cdb.contract.coins import NAME_BYTES
+from cdb.contract.history import BY_CREATION, BY_NAME
 
 PARTS = 256
 TENTH = 10

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from cdb.ahead import ahead
 from cdb.bench.figures import Figures, Usage, latency_figures, summed
 from cdb.bench.workload import Database
+from cdb.contents.loader import Loader, LoadProgress
 from cdb.lab.process import WrongAnswerError
-from cdb.loader import Loader, LoadProgress
-from cdb.meter import peak_rss_bytes
-from cdb.scanner import scan_packed
+from cdb.process.meter import peak_rss_bytes
+from cdb.process.read_ahead import read_ahead
 from cdb.schemas import Schema
+from cdb.text.scanner import scan_packed
 
 T = TypeVar("T")
 
@@ -45,7 +45,7 @@ def load(database: Database, meanwhile: Callable[[Schema], None] = lambda _: Non
         loader = _TimedLoader(schema, flush_coins=database.flush_coins)
         packs = scan_packed(stream)
         if database.threads > 1:
-            packs = ahead(packs)
+            packs = read_ahead(packs)
         for progress in loader.load(watch.waits("parse", packs)):
             if progress.coins >= SAMPLE_COINS * (len(samples) + 1):
                 samples.append((progress.coins, watch.seconds()))

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from struct import iter_unpack
 
-from cdb.coins import NAME_BYTES, Coin, CoinInfo, bytes32
-from cdb.packed import INFO_BYTES, INFO_FORMAT
+from cdb.contract.coins import NAME_BYTES, Coin, CoinInfo, bytes32
+from cdb.contract.packed import INFO_BYTES, INFO_FORMAT
 
 SEED = 1
 RECORD_BYTES = NAME_BYTES + INFO_BYTES

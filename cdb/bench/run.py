@@ -8,7 +8,7 @@ from cdb.bench.rounds import Note
 from cdb.bench.truth import Truth, find_truth
 from cdb.bench.workload import Case, Database, measure
 from cdb.bench.workloads import DIGEST, WORKLOADS
-from cdb.durability import Durability
+from cdb.contract.durability import Durability
 from cdb.lab.process import fresh
 
 LOAD, *AFTERWARDS = WORKLOADS

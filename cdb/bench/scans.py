@@ -18,12 +18,12 @@ from typing import Any, Protocol
 
 from cdb.bench.figures import Figures
 from cdb.bench.history_truth import PARTS, HistoryTruth, WindowTruth, number_of
-from cdb.coins import CoinInfo
-from cdb.history import BY_CREATION, BY_NAME, PAGE_ROWS, Page
-from cdb.history_digest import row_of, rows_of_page
+from cdb.contents.history_digest import row_of, rows_of_page
+from cdb.contract.coins import CoinInfo
+from cdb.contract.history import BY_CREATION, BY_NAME, PAGE_ROWS, Page
+from cdb.contract.packed import Packed
 from cdb.lab.process import WrongAnswerError
-from cdb.meter import PeakMemory
-from cdb.packed import Packed
+from cdb.process.meter import PeakMemory
 from cdb.schemas import HistorySchema
 
 PACKED, OBJECTS = "packed", "objects"

@@ -7,8 +7,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import cdb
-from cdb.rows import rocks_index as rocks
 from cdb.schemas import find_schema
+from cdb.stores.rows import rocks_index as rocks
 
 
 def software_versions() -> dict[str, str | bool | None]:

@@ -7,7 +7,7 @@ import ctypes
 import os
 from dataclasses import dataclass
 
-from cdb.built import built_file
+from cdb.extensions.built import built_file
 
 LIBRARY = built_file("bench/_sync_counter.so")
 _SANITIZERS = ("libasan", "libtsan", "libubsan", "libclang_rt")

@@ -5,10 +5,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from cdb.blocks import BlockSpendInfo
-from cdb.coins import Coin, bytes32
-from cdb.packed import PackedBlocks
-from cdb.scanner import scan_packed
+from cdb.contract.blocks import BlockSpendInfo
+from cdb.contract.coins import Coin, bytes32
+from cdb.contract.packed import PackedBlocks
+from cdb.text.scanner import scan_packed
 
 SMALL_COINS = 45  # as many as mainnet's transaction blocks have
 

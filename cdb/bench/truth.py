@@ -22,11 +22,11 @@ from pathlib import Path
 from cdb.bench.history_truth import HistoryRecorder, HistoryTruth
 from cdb.bench.questions import SEED, Questions, names_of, read_questions
 from cdb.bench.tail import packs_of, small_blocks
-from cdb.coins import NAME_BYTES
+from cdb.contract.coins import NAME_BYTES
+from cdb.contract.packed import AMOUNT_BYTES, CONFIRM_BYTES, INFO_FORMAT, PackedBlocks
 from cdb.errors import storage_errors
 from cdb.lab.process import WorkloadError
-from cdb.packed import AMOUNT_BYTES, CONFIRM_BYTES, INFO_FORMAT, PackedBlocks
-from cdb.replay import block_text, write_blocks
+from cdb.text.replay import block_text, write_blocks
 
 KINDS = {"any": 1, "recent": 2, "sequence": 4}  # of questions, and their marks
 ANY_NAMES = 200_000
@@ -41,7 +41,7 @@ REWOUND_PART = 3  # at most a third of the blocks
 
 @dataclass(frozen=True, slots=True)
 class Truth:
-    """What a replay amounts to; the digest is that of cdb.state.
+    """What a replay amounts to; the digest is that of cdb.contents.state.
 
     tail_index: of the block that tail.txt begins with. accepted_index: of that after which the
     coins of small.txt come. rewound_to: where the first rewinds of REWOUND_HEIGHTS end, each of

@@ -11,7 +11,7 @@ from types import MappingProxyType, TracebackType
 from typing import Any, NamedTuple, Self
 
 from cdb.engines import ENGINES
-from cdb.native import NativeEngine
+from cdb.extensions.native import NativeEngine
 
 CACHE_BYTES = 256 << 20
 """Of decoded blocks, in engines that have a cache of their own."""

@@ -16,9 +16,10 @@ from cdb.bench.answers import check_newest, check_questions
 from cdb.bench.sync_calls import counting_syncs
 from cdb.bench.tail import packs_of
 from cdb.bench.truth import Truth
-from cdb.durability import Durability
+from cdb.contents.loader import Loader
+from cdb.contract.durability import Durability
+from cdb.contract.history import BY_CREATION
 from cdb.errors import UnsupportedError
-from cdb.history import BY_CREATION
 from cdb.lab.process import (
     Limits,
     NotMeasuredError,
@@ -27,7 +28,6 @@ from cdb.lab.process import (
     fresh,
     fresh_within,
 )
-from cdb.loader import Loader
 from cdb.schemas import HistorySchema, Schema, SchemaInfo, find_schema, history_of, offer_of
 
 F = TypeVar("F")

@@ -25,7 +25,7 @@ The others are for within:
 - what the module says: SchemaSpec; Durability, Damage, Progress; Limit, and one that we know.
 """
 
-from cdb.blocks import (
+from cdb.contract.blocks import (
     BlockSpendInfo,
     NamedBlock,
     canonical,
@@ -34,13 +34,19 @@ from cdb.blocks import (
     checked_names,
     named_block,
 )
-from cdb.coins import Coin, CoinInfo, bytes32
-from cdb.damage import Damage
+from cdb.contract.coins import Coin, CoinInfo, bytes32
+from cdb.contract.durability import Durability
+from cdb.contract.history import BY_CREATION, as_of, checked_height
+from cdb.contract.limits import OLDER_INDEX, Limit
+from cdb.contract.packed import PackedBlocks
+from cdb.contract.packed_state import check_canonical
+from cdb.contract.progress import Progress
+from cdb.contract.spec import SchemaSpec
+from cdb.disk.damage import Damage
 from cdb.disk.files import fsync_dir, fsync_file, make_dir, replace_file
 from cdb.disk.home import Home, Lock, checked_home, repaired_home
 from cdb.disk.paths import located, own, read_own
 from cdb.disk.sharing import Shared, beside, file_marks, read_unchanged, reading, whole, writing
-from cdb.durability import Durability
 from cdb.errors import (
     CorruptDatabaseError,
     DatabaseClosedError,
@@ -52,16 +58,10 @@ from cdb.errors import (
     WrongDatabaseError,
     storage_errors,
 )
-from cdb.history import BY_CREATION, as_of, checked_height
-from cdb.limits import OLDER_INDEX, Limit
-from cdb.packed import PackedBlocks
-from cdb.packed_state import check_canonical
-from cdb.progress import Progress
-from cdb.replay import block_text, read_blocks
-from cdb.rows.index import EMPTY, IndexFactory, NameIndex, Watermark
-from cdb.rows.spec import rows_spec
-from cdb.schemas.spec import SchemaSpec
-from cdb.store import Backend, BackendFactory, Store, open_backend
+from cdb.front.store import Backend, BackendFactory, Store, open_backend
+from cdb.stores.rows.index import EMPTY, IndexFactory, NameIndex, Watermark
+from cdb.stores.rows.spec import rows_spec
+from cdb.text.replay import block_text, read_blocks
 
 __all__ = [
     "BY_CREATION",

@@ -13,9 +13,9 @@ from typing import Any
 from chia_rs import Coin, CoinRecord, CoinState
 from chia_rs.sized_bytes import bytes32
 
-from cdb.coin_query import COIN_BYTES, CoinKey, CoinQuery
-from cdb.coins import NAME_BYTES
-from cdb.packed import Packed
+from cdb.contract.coin_query import COIN_BYTES, CoinKey, CoinQuery
+from cdb.contract.coins import NAME_BYTES
+from cdb.contract.packed import Packed
 
 _REWARD_ZEROS = bytes(12)
 

@@ -13,18 +13,18 @@ from pathlib import Path
 from typing import Any, TypeVar
 from weakref import WeakValueDictionary, finalize
 
-from cdb.chia import marked_table, ops_table, own_tables
-from cdb.chia.follower import Follower
-from cdb.chia.log import RESTORE, Log, catch_up, log_path_of, root_of, sync_wal
-from cdb.chia.lost_log import log_needed
-from cdb.chia.marked_table import Marked
-from cdb.chia.operation import Operation
 from cdb.chia.questions import all_marked
+from cdb.contract.durability import Durability
 from cdb.disk.paths import located
-from cdb.durability import Durability
 from cdb.errors import WrongDatabaseError
-from cdb.node.table import LOG_SUFFIX
+from cdb.node import marked_table, ops_table, own_tables
+from cdb.node.follower import Follower
+from cdb.node.log import RESTORE, Log, catch_up, log_path_of, root_of, sync_wal
+from cdb.node.lost_log import log_needed
+from cdb.node.marked_table import Marked
+from cdb.node.operation import Operation
 from cdb.schemas import coin_log
+from cdb.stores.node_table.table import LOG_SUFFIX
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")

@@ -9,12 +9,12 @@ from struct import iter_unpack, unpack
 from chia_rs import CoinRecord, CoinState
 
 from cdb.chia import convert
-from cdb.chia.marked_table import Changes, Marked
-from cdb.chia.rows import AMOUNT, CONFIRMED, NAME, PARENT, PUZZLE_HASH, Row, coin_rows
-from cdb.coin_query import COIN_BYTES, MAX_INDEX, CoinKey, CoinQuery
-from cdb.coins import MAX_U32, NAME_BYTES, is_reward
-from cdb.packed import Packed
-from cdb.schemas.protocol import QueriesPacked
+from cdb.contract.coin_query import COIN_BYTES, MAX_INDEX, CoinKey, CoinQuery
+from cdb.contract.coins import MAX_U32, NAME_BYTES, is_reward
+from cdb.contract.packed import Packed
+from cdb.contract.schema import QueriesPacked
+from cdb.node.marked_table import Changes, Marked
+from cdb.node.rows import AMOUNT, CONFIRMED, NAME, PARENT, PUZZLE_HASH, Row, coin_rows
 
 ANY = (0, MAX_INDEX)
 UNSPENT = (0, 0)

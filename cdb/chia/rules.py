@@ -3,11 +3,11 @@
 import sqlite3
 from struct import iter_unpack
 
-from cdb.chia.marked_table import Marked
-from cdb.chia.operation import Block
-from cdb.chia.overlay import View
-from cdb.coins import NAME_BYTES
-from cdb.packed import CONFIRM_BYTES, INFO_BYTES
+from cdb.contract.coins import NAME_BYTES
+from cdb.contract.packed import CONFIRM_BYTES, INFO_BYTES
+from cdb.node.marked_table import Marked
+from cdb.node.operation import Block
+from cdb.node.overlay import View
 
 _PUZZLE_HASH = f"32x32s{INFO_BYTES - 64}x"
 """Of a packed info."""

@@ -16,17 +16,18 @@ from chia.full_node import coin_store as chia_coin_store
 from chia.types.mempool_item import UnspentLineageInfo
 from chia_rs import Coin, CoinRecord, CoinState
 
-from cdb.chia import convert, marked_table, worker
-from cdb.chia.follower import Follower
-from cdb.chia.marked_table import Changes, Marked
+from cdb.chia import convert
 from cdb.chia.opening import follower_of
-from cdb.chia.operation import Block
 from cdb.chia.questions import ANY, UNSPENT, changes_above, lineages, n_unspent, page
 from cdb.chia.rules import check, merged
 from cdb.chia.signatures import check_signatures
-from cdb.coin_query import COIN_BYTES, MAX_INDEX, CoinKey, CoinQuery
-from cdb.coins import MAX_U64, NAME_BYTES
-from cdb.packed import Packed
+from cdb.contract.coin_query import COIN_BYTES, MAX_INDEX, CoinKey, CoinQuery
+from cdb.contract.coins import MAX_U64, NAME_BYTES
+from cdb.contract.packed import Packed
+from cdb.node import marked_table, worker
+from cdb.node.follower import Follower
+from cdb.node.marked_table import Changes, Marked
+from cdb.node.operation import Block
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")

@@ -3,7 +3,7 @@
 import os
 import sys
 
-from cdb.termination import end_at_interrupts
+from cdb.process.termination import end_at_interrupts
 
 if os.path.basename(sys.argv[0]) in ("-m", "cdb"):  # noqa: PTH119 - pathlib takes a while
     # This process runs a command, and nothing is there yet that Ctrl-C could break off: it ends

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import click
 
-from cdb.chia.backup import back_up
 from cdb.cmds.bar import step_bar
 from cdb.cmds.echo import echo_json, echo_line
 from cdb.cmds.options import PathType, json_option, quiet_option
 from cdb.cmds.runner import run
+from cdb.node.backup.making import back_up
 
 
 @click.command("backup")

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from cdb.cmds.echo import is_quiet
-from cdb.progress import Progress
+from cdb.contract.progress import Progress
 
 
 class Bar:

@@ -27,7 +27,7 @@ from cdb.cmds.options import directory_option, quiet_option
 from cdb.cmds.runner import run
 from cdb.errors import MissingEngineError
 from cdb.lab.process import WorkloadError
-from cdb.termination import end_at_sigterm
+from cdb.process.termination import end_at_sigterm
 
 DEFAULT_SHAPES = ("canopy-10k", "option-1")
 DEFAULT_RUNS = 3

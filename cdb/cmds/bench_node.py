@@ -23,7 +23,7 @@ from cdb.cmds.echo import echo_line
 from cdb.cmds.options import directory_option
 from cdb.cmds.runner import run
 from cdb.lab.profile import FAST, Profile
-from cdb.termination import end_at_sigterm
+from cdb.process.termination import end_at_sigterm
 
 
 @click.command("node")

@@ -32,15 +32,15 @@ from cdb.cmds.options import (
     quiet_option,
 )
 from cdb.cmds.runner import run
-from cdb.durability import Durability
+from cdb.contents.loader import DEFAULT_FLUSH_COINS
+from cdb.contract.durability import Durability
 from cdb.errors import MissingEngineError, UnsupportedError
 from cdb.lab.process import WorkloadError
 from cdb.lab.profile import FAST, Profile
-from cdb.loader import DEFAULT_FLUSH_COINS
+from cdb.process.termination import end_at_sigterm
 from cdb.report.model import FLOOR
 from cdb.schemas import find_schema, schema_names
 from cdb.schemas.registry import BY_ENGINE, layout_names
-from cdb.termination import end_at_sigterm
 
 DEFAULT_SOURCE = Source(coins=1_000_000)
 QUICK_SOURCE = Source(coins=100_000)

@@ -9,10 +9,10 @@ import click
 
 from cdb.cmds.bar import progress_bar
 from cdb.cmds.options import PathType
-from cdb.coins import MAX_U32
+from cdb.contract.coins import MAX_U32
 from cdb.errors import storage_errors
-from cdb.mainnet_shape import MODEL_COINS, MODEL_HEIGHTS, mainnet_shaped_blocks
-from cdb.replay import write_blocks
+from cdb.text.mainnet_shape import MODEL_COINS, MODEL_HEIGHTS, mainnet_shaped_blocks
+from cdb.text.replay import write_blocks
 
 F = TypeVar("F", bound=Callable[..., Any])
 

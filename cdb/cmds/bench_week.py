@@ -22,7 +22,7 @@ from cdb.cmds.bench_options import (
 from cdb.cmds.options import directory_option
 from cdb.cmds.runner import run
 from cdb.lab.profile import PROFILES, SPINNING, Profile
-from cdb.termination import end_at_sigterm
+from cdb.process.termination import end_at_sigterm
 
 MEMORY_BYTES = 10**9
 

@@ -9,7 +9,7 @@ from itertools import chain, islice
 
 from cdb.cmds.echo import echo
 from cdb.cmds.table import table
-from cdb.coins import CoinInfo
+from cdb.contract.coins import CoinInfo
 
 UNSPENT = "unspent"
 PAGE_ROWS = 1_000

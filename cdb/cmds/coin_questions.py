@@ -7,9 +7,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import TypedDict
 
-from cdb.coins import CoinInfo, bytes32
-from cdb.errors import SchemaError, UnsupportedError
-from cdb.history_digest import (
+from cdb.contents.history_digest import (
     RowsDigest,
     digest_of_state,
     digest_of_versions,
@@ -18,8 +16,10 @@ from cdb.history_digest import (
     unspent_rows,
     version_rows,
 )
-from cdb.location import Location
-from cdb.plain import shell_word
+from cdb.contract.coins import CoinInfo, bytes32
+from cdb.contract.location import Location
+from cdb.contract.printable import shell_word
+from cdb.errors import SchemaError, UnsupportedError
 from cdb.schemas import (
     HistorySchema,
     IndexedSchema,

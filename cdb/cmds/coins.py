@@ -11,10 +11,10 @@ from cdb.cmds.echo import echo, echo_json
 from cdb.cmds.options import database_arguments, quiet_option
 from cdb.cmds.runner import run
 from cdb.cmds.table import table
-from cdb.coins import MAX_U32, NAME_BYTES, bytes32
-from cdb.history_digest import RowsDigest
-from cdb.location import Location
-from cdb.plain import printable
+from cdb.contents.history_digest import RowsDigest
+from cdb.contract.coins import MAX_U32, NAME_BYTES, bytes32
+from cdb.contract.location import Location
+from cdb.contract.printable import printable
 from cdb.schemas import SchemaInfo, history_of
 
 

@@ -13,9 +13,9 @@ from cdb.cmds.output import CoinsSoFar, write_replay
 from cdb.cmds.runner import run
 from cdb.cmds.table import table
 from cdb.errors import InvariantError
-from cdb.mainnet_shape import mainnet_shaped_blocks
 from cdb.report.units import duration, size
 from cdb.schemas import SchemaInfo, find_schema, schema_names
+from cdb.text.mainnet_shape import mainnet_shaped_blocks
 
 DEMO_COINS = 100_000
 _HEADER = ["schema", "time", "coins/s", "bytes written", "bytes per coin", "digest"]

@@ -8,15 +8,15 @@ from pathlib import Path
 
 import click
 
-from cdb.blocks import BlockSpendInfo
 from cdb.cmds.bar import step_bar
 from cdb.cmds.naming import named
 from cdb.cmds.options import database_arguments, first_heights_option, output_option, quiet_option
 from cdb.cmds.output import write_replay
 from cdb.cmds.readable import ReadableBlocks
 from cdb.cmds.runner import EXIT_PARTIAL, fail, run
+from cdb.contract.blocks import BlockSpendInfo
+from cdb.contract.location import Location
 from cdb.errors import CdbError, CorruptDatabaseError
-from cdb.location import Location
 from cdb.schemas import Schema, SchemaInfo
 
 

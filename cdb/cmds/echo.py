@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from cdb.plain import printable, printable_lines
+from cdb.contract.printable import printable, printable_lines
 
 _QUIET = "cdb.cmds.quiet"
 """In the meta of a click context, which all commands of one command line share."""

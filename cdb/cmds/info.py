@@ -8,9 +8,9 @@ from cdb.cmds.echo import echo, echo_json
 from cdb.cmds.options import database_arguments, json_option, quiet_option
 from cdb.cmds.runner import fail, run
 from cdb.cmds.table import table
-from cdb.info import DatabaseInfo, database_info
-from cdb.location import Location
-from cdb.plain import printable
+from cdb.contents.at_path import DatabaseInfo, database_info
+from cdb.contract.location import Location
+from cdb.contract.printable import printable
 from cdb.report.units import size
 from cdb.schemas import SchemaInfo
 

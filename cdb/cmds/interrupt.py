@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Self
 
-from cdb.termination import at_interrupts
+from cdb.process.termination import at_interrupts
 
 
 class DeferredInterrupt:

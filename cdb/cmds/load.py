@@ -5,22 +5,22 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from typing import Any, BinaryIO
 
-from cdb.ahead import ahead
 from cdb.cmds.bar import progress_bar, step_bar
 from cdb.cmds.echo import note
 from cdb.cmds.interrupt import DeferredInterrupt
 from cdb.cmds.table import table
-from cdb.durability import Durability
+from cdb.contents.loader import DEFAULT_FLUSH_COINS, Loader
+from cdb.contents.state import summarize
+from cdb.contract.durability import Durability
+from cdb.contract.location import Location, Url
+from cdb.contract.packed import PackedBlocks
+from cdb.contract.printable import printable
 from cdb.errors import BlockError, CdbError, DatabaseError, ReplayError, memory_problem
-from cdb.loader import DEFAULT_FLUSH_COINS, Loader
-from cdb.location import Location, Url
-from cdb.meter import Meter, size_bytes
-from cdb.packed import PackedBlocks
-from cdb.plain import printable
+from cdb.process.meter import Meter, size_bytes
+from cdb.process.read_ahead import read_ahead
 from cdb.report.units import size
-from cdb.scanner import scan_packed
 from cdb.schemas import SchemaInfo
-from cdb.state import summarize
+from cdb.text.scanner import scan_packed
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +145,7 @@ def _why_nothing(summary: LoadSummary) -> str:
 
 def _load(loader: Loader, stream: BinaryIO, options: LoadOptions, name: str) -> int:
     """Load, and return how many coins the replay has, those that were loaded before included."""
-    packs = _Counted(ahead(scan_packed(stream, max_blocks=options.max_blocks)))
+    packs = _Counted(read_ahead(scan_packed(stream, max_blocks=options.max_blocks)))
     total_bytes = options.total_bytes
     with progress_bar(total=total_bytes, unit="B", what=name, hidden=total_bytes is None) as bar:
         for _ in loader.load(packs):

@@ -18,9 +18,9 @@ from cdb.cmds.options import (
     quiet_option,
 )
 from cdb.cmds.runner import run
-from cdb.durability import Durability
-from cdb.loader import DEFAULT_FLUSH_COINS
-from cdb.location import Location
+from cdb.contents.loader import DEFAULT_FLUSH_COINS
+from cdb.contract.durability import Durability
+from cdb.contract.location import Location
 from cdb.schemas import SchemaInfo
 
 

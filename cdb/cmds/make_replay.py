@@ -8,8 +8,8 @@ import click
 from cdb.cmds.options import heights_option, output_option, quiet_option
 from cdb.cmds.output import CoinsSoFar, write_replay
 from cdb.cmds.runner import run
-from cdb.coins import MAX_U32
-from cdb.mainnet_shape import MODEL_HEIGHTS, mainnet_shaped_blocks
+from cdb.contract.coins import MAX_U32
+from cdb.text.mainnet_shape import MODEL_HEIGHTS, mainnet_shaped_blocks
 
 
 @click.command("make_replay")

@@ -10,10 +10,10 @@ from cdb.cmds.bar import step_bar
 from cdb.cmds.echo import echo_json, echo_line, note_line
 from cdb.cmds.options import PathType, json_option, quiet_option
 from cdb.cmds.runner import run
-from cdb.migrate import activation, dropping, migration, reverting
-from cdb.migrate.migration import Migrated, Plan
-from cdb.migrate.reverting import Reverted
-from cdb.plain import shell_word
+from cdb.contract.printable import shell_word
+from cdb.node.migrate import activation, dropping, migration, reverting
+from cdb.node.migrate.migration import Migrated, Plan
+from cdb.node.migrate.reverting import Reverted
 
 
 @click.command("migrate")

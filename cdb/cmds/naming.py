@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from cdb.contract.location import Location
+from cdb.contract.printable import shell_word
 from cdb.errors import VERIFY, CdbError
-from cdb.location import Location
-from cdb.plain import shell_word
 from cdb.schemas import SchemaInfo
 
 

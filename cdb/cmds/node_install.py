@@ -8,7 +8,7 @@ from cdb.chia import launcher
 from cdb.cmds.echo import echo_line
 from cdb.cmds.options import PathType
 from cdb.cmds.runner import run
-from cdb.plain import shell_word
+from cdb.contract.printable import shell_word
 
 
 @click.command("install")

@@ -7,12 +7,12 @@ from typing import Any
 
 import click
 
-from cdb.chia.status import Status, status_of, versions
 from cdb.cmds.echo import echo
 from cdb.cmds.options import PathType
 from cdb.cmds.runner import fail, run
 from cdb.cmds.table import table
-from cdb.plain import printable
+from cdb.contract.printable import printable
+from cdb.node.status import Status, status_of, versions
 
 
 @click.command("status")

@@ -12,7 +12,7 @@ from click.shell_completion import CompletionItem
 
 from cdb.cmds.echo import be_quiet
 from cdb.cmds.naming import database_named
-from cdb.location import Location, Url, location_of
+from cdb.contract.location import Location, Url, location_of
 from cdb.schemas import SchemaInfo, find_schema, schema_names
 from cdb.schemas.registry import OWN_SCHEMAS, layout_names
 
@@ -131,7 +131,7 @@ def _database(words: Sequence[str], db: Location | None) -> tuple[SchemaInfo, Lo
         return schema, schema.location(location)
     if location is None:
         raise click.UsageError("Missing argument 'SCHEMA', or the PATH of a database")
-    from cdb.info import schema_at  # not in each command that is given a schema
+    from cdb.contents.at_path import schema_at  # not in each command that is given a schema
 
     schema = schema_at(location)
     return schema, location

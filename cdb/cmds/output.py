@@ -4,10 +4,10 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from cdb.blocks import BlockSpendInfo
 from cdb.cmds.bar import progress_bar
+from cdb.contract.blocks import BlockSpendInfo
 from cdb.disk.files import output_file
-from cdb.replay import write_blocks
+from cdb.text.replay import write_blocks
 
 
 class CoinsSoFar:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from cdb.blocks import BlockSpendInfo
+from cdb.contract.blocks import BlockSpendInfo
 from cdb.errors import CorruptDatabaseError, StorageError
 from cdb.schemas import Schema
 

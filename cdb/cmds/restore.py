@@ -5,12 +5,12 @@ from pathlib import Path
 
 import click
 
-from cdb.chia.restore import restore as restore_backup
-from cdb.cmds.apart import apart
 from cdb.cmds.bar import step_bar
 from cdb.cmds.echo import echo_json, echo_line
+from cdb.cmds.in_child import apart
 from cdb.cmds.options import PathType, json_option, quiet_option
 from cdb.cmds.runner import run
+from cdb.node.backup.restore import restore as restore_backup
 
 
 @click.command("restore")

@@ -17,7 +17,7 @@ import click
 from cdb.cmds.echo import echo, echo_line
 from cdb.disk.paths import keep_standard_descriptors
 from cdb.errors import CdbError, explained, memory_problem
-from cdb.termination import end_at_interrupts, raise_interrupts
+from cdb.process.termination import end_at_interrupts, raise_interrupts
 
 EXIT_ERROR = 1
 EXIT_REPAIRABLE = 3

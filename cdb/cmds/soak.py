@@ -26,8 +26,8 @@ from cdb.cmds.soak_report import (
     read_markdown,
     write_report,
 )
+from cdb.contract.printable import printable_lines
 from cdb.errors import CdbError, StorageError, UnsupportedError
-from cdb.plain import printable_lines
 from cdb.testing.faults.catalogue import CATALOGUE
 from cdb.testing.faults.soak import Result, Rotation, take_turns
 from cdb.testing.faults.subjects import Subject, all_subjects, subject_of

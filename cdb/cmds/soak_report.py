@@ -42,7 +42,7 @@ _LEGEND = {
     "unseen": "an answer is wrong, and verify is silent",
     "died": "the process that asks dies or hangs",
 }
-"""What comes of a damaged file; see cdb.testing.faults.rotting."""
+"""What comes of a damaged file; see cdb.testing.faults.damaged_reads."""
 _DAMAGE = frozenset({*WAYS, "fuzz"})
 _WRONG = ("served", "unseen", "died")
 _WRONG_IS = (

@@ -7,9 +7,9 @@ from typing import Any
 
 import click
 
-from cdb.cmds.apart import apart
 from cdb.cmds.bar import step_bar
 from cdb.cmds.echo import echo, echo_json, echo_line, note_line
+from cdb.cmds.in_child import apart
 from cdb.cmds.naming import database_named
 from cdb.cmds.options import (
     LocationType,
@@ -21,13 +21,13 @@ from cdb.cmds.options import (
 from cdb.cmds.readable import ReadableBlocks
 from cdb.cmds.runner import EXIT_REPAIRABLE, fail, run
 from cdb.cmds.table import table
-from cdb.damage import Damage
+from cdb.contents.state import StateSummary, compare
+from cdb.contents.state import verify as verify_state
+from cdb.contract.location import Location, Url
+from cdb.contract.printable import printable, shell_word
+from cdb.disk.damage import Damage
 from cdb.errors import CdbError, CorruptDatabaseError, DatabaseLockedError, InvariantError
-from cdb.location import Location, Url
-from cdb.plain import printable, shell_word
 from cdb.schemas import SchemaInfo, offer_of
-from cdb.state import StateSummary, compare
-from cdb.state import verify as verify_state
 
 SHOWN_DAMAGES = 20
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 from weakref import WeakSet
 
-from cdb.damage import Damage
+from cdb.disk.damage import Damage
 from cdb.disk.files import fsync_dir, replace_file
 from cdb.disk.paths import check_directory, own, read_own
 from cdb.errors import (

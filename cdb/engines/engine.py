@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from cdb.native import NativeEngine
+from cdb.extensions.native import NativeEngine
 
 
 class Engine(NamedTuple):

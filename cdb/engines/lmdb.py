@@ -1,7 +1,7 @@
 """LMDB: one B-tree file, mapped into memory."""
 
+from cdb.contract.limits import DAMAGES, Limit
 from cdb.engines.engine import Engine
-from cdb.limits import DAMAGES, Limit
 
 ENGINE = Engine(
     "lmdb_kv",

@@ -1,7 +1,7 @@
 """RocksDB: sorted runs of many files, which threads of its own merge."""
 
+from cdb.contract.limits import DAMAGES, Limit
 from cdb.engines.engine import Engine
-from cdb.limits import DAMAGES, Limit
 
 ENGINE = Engine(
     "rocks_kv",

@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from cdb.errors import CdbError
+from cdb.lab.cleanup import DISK, PREFIX
 from cdb.lab.disk_speed import DiskSpeed, disk_speed
 from cdb.lab.image import EXT4, FileSystem
 from cdb.lab.process import (
@@ -21,7 +22,6 @@ from cdb.lab.process import (
     module_environment,
 )
 from cdb.lab.profile import Profile
-from cdb.lab.remains import DISK, PREFIX
 
 TOLERANCE = 0.25
 # Python with a schema's libraries alone takes nearly half of it.
@@ -115,7 +115,7 @@ def kept(
         "file_system": None if file_system is None else asdict(file_system),
     }
     with subprocess.Popen(  # noqa: S603 - our own command
-        module_command("cdb.lab.keeper"),
+        module_command("cdb.lab.place_process"),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,

@@ -15,7 +15,7 @@ from typing import Any
 
 from cdb.errors import CdbError
 from cdb.lab.process import Answer, NotMeasuredError, WrongAnswerError
-from cdb.termination import end_with
+from cdb.process.termination import end_with
 
 
 def main() -> None:

@@ -14,7 +14,7 @@ from typing import Any
 import altair as alt
 import vl_convert
 
-from cdb.plain import plain, printable
+from cdb.contract.printable import plain, printable
 from cdb.report.model import LOAD, Curve, Group, Row
 
 COLOURS = 9

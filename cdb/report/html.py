@@ -15,7 +15,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from cdb.bench.results import place_of, text_of
-from cdb.plain import printable
+from cdb.contract.printable import printable
 from cdb.report import layouts, node, units
 from cdb.report.answers import answer, answers, conditions
 from cdb.report.charts import Charts, runtime

@@ -6,7 +6,7 @@ from html import escape
 
 from tabulate import tabulate
 
-from cdb.plain import CELL_LENGTH, plain, printable
+from cdb.contract.printable import CELL_LENGTH, plain, printable
 from cdb.report.outline import Command, Heading, Items, Link, Part, Text
 from cdb.report.tables import Table
 

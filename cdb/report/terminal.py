@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from tabulate import tabulate
 
-from cdb.plain import CELL_LENGTH, plain, printable
+from cdb.contract.printable import CELL_LENGTH, plain, printable
 from cdb.report.outline import Command, Heading, Items, Link, Part, Text
 from cdb.report.tables import Table
 

@@ -1,7 +1,7 @@
 """The schemas: one contract (protocol), what each says of itself (spec), one way to find them
 (registry), one file each."""
 
-from cdb.schemas.protocol import (
+from cdb.contract.schema import (
     HISTORY_METHODS,
     AcceptsPacked,
     Check,
@@ -18,6 +18,7 @@ from cdb.schemas.protocol import (
     TellsFacts,
     offer_of,
 )
+from cdb.contract.spec import SchemaSpec
 from cdb.schemas.registry import (
     SchemaInfo,
     find_schema,
@@ -26,7 +27,6 @@ from cdb.schemas.registry import (
     open_schema,
     schema_names,
 )
-from cdb.schemas.spec import SchemaSpec
 
 __all__ = [
     "HISTORY_METHODS",

@@ -14,16 +14,20 @@ from functools import partial
 from os import PathLike
 from pathlib import Path
 
-from cdb.damage import Damage
+from cdb.contract.durability import Durability
+from cdb.contract.history import BY_CREATION
+from cdb.contract.limits import SQLITE_NOT_DURABLE, SQLITE_ROWS, SQLITE_WAL
+from cdb.contract.printable import shell_word
+from cdb.contract.progress import Progress
+from cdb.contract.schema import AcceptsPacked, Schema, Settles, TellsFacts
+from cdb.contract.spec import SchemaSpec
+from cdb.disk.damage import Damage
 from cdb.disk.home import Format, Lock, writers_kept_out
 from cdb.disk.paths import located, own
-from cdb.durability import Durability
 from cdb.errors import WrongDatabaseError, storage_errors, wrong_version
-from cdb.history import BY_CREATION
-from cdb.limits import SQLITE_NOT_DURABLE, SQLITE_ROWS, SQLITE_WAL
-from cdb.node.file import NodeFile
-from cdb.node.keys import KeyedNodeFile, KeyedStore, has_indexes
-from cdb.node.table import (
+from cdb.stores.node_table.file import NodeFile
+from cdb.stores.node_table.keys import KeyedNodeFile, KeyedStore, has_indexes
+from cdb.stores.node_table.table import (
     COIN_TABLE,
     FORMAT_TABLE,
     FORMAT_VERSION,
@@ -36,12 +40,10 @@ from cdb.node.table import (
     NodeNames,
     NodeTable,
 )
-from cdb.plain import shell_word
-from cdb.progress import Progress
-from cdb.rows.check import check_rows
-from cdb.rows.coin_rows import CoinRows
-from cdb.rows.snapshot import Snapshot, check_not_emptied
-from cdb.rows.sqlite import (
+from cdb.stores.rows.check import check_rows
+from cdb.stores.rows.coin_rows import CoinRows
+from cdb.stores.rows.snapshot import Snapshot, check_not_emptied
+from cdb.stores.rows.sqlite import (
     check_files,
     columns_of,
     integrity_problems,
@@ -49,9 +51,7 @@ from cdb.rows.sqlite import (
     tables_of,
     undo_unfinished_making,
 )
-from cdb.rows.store import CoinStore
-from cdb.schemas.protocol import AcceptsPacked, Schema, Settles, TellsFacts
-from cdb.schemas.spec import SchemaSpec
+from cdb.stores.rows.store import CoinStore
 
 _SQLITE_MAGIC = b"SQLite format 3\0"
 _SELECT_FORMAT = f"SELECT version, index_set FROM {FORMAT_TABLE}"

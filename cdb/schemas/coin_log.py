@@ -19,8 +19,46 @@ from pathlib import Path
 from threading import local
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
-from cdb.blocks import BlockSpendInfo, checked_index, checked_names, named_block, with_plain_fields
-from cdb.coin_log.binding import (
+from cdb.contract.blocks import (
+    BlockSpendInfo,
+    checked_index,
+    checked_names,
+    named_block,
+    with_plain_fields,
+)
+from cdb.contract.coin_query import CoinQuery
+from cdb.contract.coins import MAX_U32, NAME_BYTES, CoinInfo, bytes32
+from cdb.contract.durability import Durability
+from cdb.contract.facts import Facts
+from cdb.contract.history import BY_CREATION, PackedHistory, Page, checked_height
+from cdb.contract.limits import OLDER_INDEX, OLDER_PROMISE, Limit
+from cdb.contract.packed import (
+    AMOUNT_BYTES,
+    Packed,
+    PackedBlocks,
+    check_by_lookup,
+    checked_packed_names,
+    unpacked_infos,
+)
+from cdb.contract.progress import Progress
+from cdb.contract.schema import AcceptsPacked, HistoryPacked, ReadsPacked, TellsFacts
+from cdb.contract.secondary_keys import EXTRAS, PUZZLE_HASH, Indexed, extra_for, how_to_index
+from cdb.contract.spec import SchemaSpec
+from cdb.disk.damage import Damage
+from cdb.disk.home import Home, checked_home, extra_at, format_at, repaired_home
+from cdb.disk.paths import located, read_own
+from cdb.disk.sharing import beside, read_unchanged, reading, whole, writing
+from cdb.errors import (
+    BlockError,
+    CorruptDatabaseError,
+    DatabaseClosedError,
+    StorageError,
+    WrongDatabaseError,
+    storage_errors,
+)
+from cdb.extensions.native import UnverifiedError
+from cdb.front.snapshots import HistorySnapshot, HistorySnapshots, cut, unspent_pages, version_pages
+from cdb.stores.coin_log.binding import (
     DEFAULT_SIZES,
     CoinLog,
     Reader,
@@ -30,45 +68,13 @@ from cdb.coin_log.binding import (
     missing,
     names_of,
 )
-from cdb.coin_log.check import (
+from cdb.stores.coin_log.check import (
     ACKED,
     DERIVED,
     MANIFEST,
     check_coin_log,
     rebuild_derived,
 )
-from cdb.coin_query import CoinQuery
-from cdb.coins import MAX_U32, NAME_BYTES, CoinInfo, bytes32
-from cdb.damage import Damage
-from cdb.disk.home import Home, checked_home, extra_at, format_at, repaired_home
-from cdb.disk.paths import located, read_own
-from cdb.disk.sharing import beside, read_unchanged, reading, whole, writing
-from cdb.durability import Durability
-from cdb.errors import (
-    BlockError,
-    CorruptDatabaseError,
-    DatabaseClosedError,
-    StorageError,
-    WrongDatabaseError,
-    storage_errors,
-)
-from cdb.facts import Facts
-from cdb.history import BY_CREATION, PackedHistory, Page, checked_height
-from cdb.indexed import EXTRAS, PUZZLE_HASH, Indexed, extra_for, how_to_index
-from cdb.limits import OLDER_INDEX, OLDER_PROMISE, Limit
-from cdb.moments import Moment, Moments, cut, unspent_pages, version_pages
-from cdb.native import UnverifiedError
-from cdb.packed import (
-    AMOUNT_BYTES,
-    Packed,
-    PackedBlocks,
-    check_by_lookup,
-    checked_packed_names,
-    unpacked_infos,
-)
-from cdb.progress import Progress
-from cdb.schemas.protocol import AcceptsPacked, HistoryPacked, ReadsPacked, TellsFacts
-from cdb.schemas.spec import SchemaSpec
 
 __all__ = [
     "SCHEMA",
@@ -93,7 +99,7 @@ _WAIT_MILLISECONDS = 100
 
 class CoinLogSchema(PackedHistory):
     """Keeps the coin set in a coin log; see cdb.schemas.Schema for the methods. As of a height it
-    answers by the mask (cdb.history); states come by creation.
+    answers by the mask (cdb.contract.history); states come by creation.
 
     Reads from any number of threads go on beside the writer: they wait for no sync and no merge.
     Opened read_only it shows the state of its opening, also while another process writes, and where
@@ -118,7 +124,7 @@ class CoinLogSchema(PackedHistory):
         super().__init__(self._path, read_only=read_only)
         self._damage: CorruptDatabaseError | None = None
         self._owed: BlockError | ValueError | None = None  # what the writer has to be told
-        self._moments = Moments(self._path)
+        self._snapshots = HistorySnapshots(self._path)
         self._writer = object()  # what the thread of the last accept_packed has in _here
         with ExitStack() as undo:
             self._home = Home(
@@ -209,7 +215,7 @@ class CoinLogSchema(PackedHistory):
             self._log.rewind(block_index)
 
     def _rewinding(self, block_index: int) -> AbstractContextManager[None]:
-        return self._moments.rewinding(
+        return self._snapshots.rewinding(
             block_index, lambda: self._log.newest_index, self._taken_blocks
         )
 
@@ -232,20 +238,20 @@ class CoinLogSchema(PackedHistory):
     def state_at_packed(self, height: int) -> Iterator[Page]:
         """See HistoryPacked."""
         height = checked_height(height)
-        moment, reader = self._moment(0, height)
-        return self.iteration(self._states(moment, reader, height, only_unspent=False))
+        snapshot, reader = self._snapshot(0, height)
+        return self.iteration(self._states(snapshot, reader, height, only_unspent=False))
 
     def unspent_packed(self) -> Iterator[Page]:
         """See HistoryPacked."""
-        moment, reader = self._moment(0, MAX_U32)
-        pages = self._states(moment, reader, moment.newest, only_unspent=True)
+        snapshot, reader = self._snapshot(0, MAX_U32)
+        pages = self._states(snapshot, reader, snapshot.newest, only_unspent=True)
         return self.iteration(unspent_pages(pages))
 
     def versions_packed(self, first: int, last: int) -> Iterator[Page]:
         """See HistoryPacked."""
         first, last = checked_height(first), checked_height(last)
-        moment, reader = self._moment(first, last)
-        return self.iteration(version_pages(self._path, moment, self._packs_of(reader)))
+        snapshot, reader = self._snapshot(first, last)
+        return self.iteration(version_pages(self._path, snapshot, self._packs_of(reader)))
 
     @whole
     def close(self) -> None:
@@ -359,12 +365,12 @@ class CoinLogSchema(PackedHistory):
         return ValueError(f"packed block {block.index} is not in canonical form")
 
     @reading
-    def _moment(self, first: int, last: int) -> tuple[Moment, Reader]:
-        """The moment of now, and its blocks first … last. It waits for the one who writes."""
+    def _snapshot(self, first: int, last: int) -> tuple[HistorySnapshot, Reader]:
+        """The snapshot of now, and its blocks first … last. It waits for the one who writes."""
         self._end_before_damage()
         self._read(self._log.read, -1, -1)
-        with self._moments.opening(lambda: self._log.newest_index, self._find) as moment:
-            return moment, self._log.read(first, min(last, moment.newest))
+        with self._snapshots.opening(lambda: self._log.newest_index, self._find) as snapshot:
+            return snapshot, self._log.read(first, min(last, snapshot.newest))
 
     def _taken_blocks(self, first: int, last: int) -> Iterator[PackedBlocks]:
         """Within a rewind the blocks first … last, which it is to take."""
@@ -374,16 +380,16 @@ class CoinLogSchema(PackedHistory):
         return iter(partial(self._next_of, reader), None)
 
     def _states(
-        self, moment: Moment, reader: Reader, height: int, *, only_unspent: bool
+        self, snapshot: HistorySnapshot, reader: Reader, height: int, *, only_unspent: bool
     ) -> Iterator[Page]:
-        """The coins of a moment's blocks, as of a height up to which a reader goes.
+        """The coins of a snapshot's blocks, as of a height up to which a reader goes.
 
         only_unspent: most of the spent ones are left out.
         """
-        height = min(height, moment.newest)
+        height = min(height, snapshot.newest)
         states_of = partial(self._states_of, reader, only_unspent=only_unspent)
         while self._next_coins_of(reader):
-            yield from cut(moment.with_taken(moment.read(height, states_of), height))
+            yield from cut(snapshot.with_taken(snapshot.read(height, states_of), height))
 
     @beside
     def _next_coins_of(self, reader: Reader) -> int:
@@ -560,7 +566,7 @@ SCHEMA = SchemaSpec(
 )
 
 if TYPE_CHECKING:
-    from cdb.schemas.protocol import HistorySchema, IndexedSchema, QueriesPacked
+    from cdb.contract.schema import HistorySchema, IndexedSchema, QueriesPacked
 
     _accepts: type[AcceptsPacked] = CoinLogSchema
     _reads: type[ReadsPacked] = CoinLogSchema

@@ -3,14 +3,14 @@
     index/manifest         which runs there are, and how far they reach
     index/run-*.flat       a sorted run each: pages of (name, row id), little-endian, checksummed
 
-See cdb.rows.lsm.tree for the tree, and cdb.rows.lsm.flat_run for the runs.
+See cdb.stores.rows.lsm.tree for the tree, and cdb.stores.rows.lsm.flat_run for the runs.
 """
 
 from functools import partial
 
 from cdb.building import OLDER_INDEX, rows_spec
-from cdb.rows.lsm.flat_run import FLAT
-from cdb.rows.lsm.tree import LsmIndex
+from cdb.stores.rows.lsm.flat_run import FLAT
+from cdb.stores.rows.lsm.tree import LsmIndex
 
 SCHEMA = rows_spec(
     "flat_file",

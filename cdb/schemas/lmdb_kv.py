@@ -1,17 +1,18 @@
 """Everything in LMDB, one B-tree file: coins, spends and blocks; lmdb_kv is the same.
 
-The layout interval in LMDB, by cdb.coin_set; docs/schemas/lmdb_kv.md draws its keys and values.
+The layout interval in LMDB, by cdb.stores.coin_set; docs/schemas/lmdb_kv.md draws its keys and
+values.
 """
 
-from cdb.coin_set.binding import PREFIX
-from cdb.coin_set.schema import Kind
-from cdb.coin_set.spec import OPTIONS, coin_set_spec
-from cdb.durability import Durability
+from cdb.contract.durability import Durability
 from cdb.engines import lmdb
+from cdb.stores.coin_set.binding import PREFIX
+from cdb.stores.coin_set.schema import Kind
+from cdb.stores.coin_set.spec import OPTIONS, coin_set_spec
 
 KIND = Kind(
     "interval@lmdb",
-    lmdb.ENGINE.native("cdb.coin_set._kv_lmdb", PREFIX),
+    lmdb.ENGINE.native("cdb.stores.coin_set._kv_lmdb", PREFIX),
     page_bytes=2 * 4096,
     most_page_bytes=512 << 20,
 )

@@ -1,7 +1,7 @@
 """Dictionaries in memory: the reference model that every other schema is held against.
 
 With a path it is durable in the simplest way there is: each flush replaces one replay file as a
-whole (cdb.disk.replay_file), so a flush costs as much as all that was ever accepted.
+whole (cdb.text.replay_file), so a flush costs as much as all that was ever accepted.
 """
 
 from collections.abc import Iterable, Iterator
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from sortedcontainers import SortedDict
 
-from cdb.blocks import (
+from cdb.contract.blocks import (
     BlockSpendInfo,
     NamedBlock,
     canonical,
@@ -21,21 +21,21 @@ from cdb.blocks import (
     checked_names,
     named_block,
 )
-from cdb.coin_query import COIN_FORMAT, CoinKey, CoinQuery
-from cdb.coins import Coin, CoinInfo, bytes32
-from cdb.disk import replay_file
+from cdb.contract.coin_query import COIN_FORMAT, CoinKey, CoinQuery
+from cdb.contract.coins import Coin, CoinInfo, bytes32
+from cdb.contract.durability import Durability
+from cdb.contract.facts import Facts
+from cdb.contract.history import ABOVE_ALL, BY_CREATION, checked_height
+from cdb.contract.limits import Limit
+from cdb.contract.schema import TellsFacts
+from cdb.contract.secondary_keys import Indexed
+from cdb.contract.spec import SchemaSpec
 from cdb.disk.files import fsync_dir, fsync_file, temporary
 from cdb.disk.home import Format, Lock
 from cdb.disk.paths import check_file, located
 from cdb.disk.sharing import Shared, reading, whole, writing
-from cdb.durability import Durability
 from cdb.errors import storage_errors
-from cdb.facts import Facts
-from cdb.history import ABOVE_ALL, BY_CREATION, checked_height
-from cdb.indexed import Indexed
-from cdb.limits import Limit
-from cdb.schemas.protocol import TellsFacts
-from cdb.schemas.spec import SchemaSpec
+from cdb.text import replay_file
 
 
 class MemorySchema(Shared, Indexed):
@@ -301,6 +301,6 @@ SCHEMA = SchemaSpec(
 )
 
 if TYPE_CHECKING:
-    from cdb.schemas.protocol import HistorySchema
+    from cdb.contract.schema import HistorySchema
 
     _keeps: type[HistorySchema] = MemorySchema

@@ -7,14 +7,14 @@ from collections.abc import Iterable
 from os import PathLike
 from typing import TYPE_CHECKING
 
-from cdb.blocks import BlockSpendInfo, named_block
-from cdb.coins import CoinInfo, bytes32
+from cdb.contract.blocks import BlockSpendInfo, named_block
+from cdb.contract.coins import CoinInfo, bytes32
+from cdb.contract.durability import Durability
+from cdb.contract.packed import PackedBlocks
+from cdb.contract.schema import AcceptsPacked
+from cdb.contract.spec import SchemaSpec
 from cdb.disk.sharing import Closing
-from cdb.durability import Durability
 from cdb.errors import BlockOrderError
-from cdb.packed import PackedBlocks
-from cdb.schemas.protocol import AcceptsPacked
-from cdb.schemas.spec import SchemaSpec
 
 
 class NullSchema(Closing):

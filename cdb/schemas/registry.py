@@ -1,7 +1,7 @@
 """Finds schemas by name, lazily: nothing is imported before it is asked for.
 
-A schema is one module with a constant SCHEMA: a SchemaSpec (cdb.schemas.spec), or just a class or a
-function that opens a database. It is found
+A schema is one module with a constant SCHEMA: a SchemaSpec (cdb.contract.spec), or just a class
+or a function that opens a database. It is found
 
 - by name: ``rocks`` (cdb's own, or an entry point of the group ``cdb.schemas``);
 - by module: ``cdb.schemas.rocks``, ``my_package.my_schema``;
@@ -26,20 +26,20 @@ from pkgutil import iter_modules
 from types import ModuleType
 from typing import TYPE_CHECKING, cast
 
-from cdb.coin_set.layouts import LAYOUTS
-from cdb.durability import Durability
-from cdb.engines import ENGINES
-from cdb.errors import MissingEngineError, UnknownSchemaError, UnsupportedError
-from cdb.location import Location, Url, location_of
-from cdb.progress import Progress
-from cdb.schemas.protocol import (
+from cdb.contract.durability import Durability
+from cdb.contract.location import Location, Url, location_of
+from cdb.contract.progress import Progress
+from cdb.contract.schema import (
     HISTORY_METHODS,
     HistorySchema,
     Schema,
     SchemaFactory,
     offer_of,
 )
-from cdb.schemas.spec import SchemaSpec
+from cdb.contract.spec import SchemaSpec
+from cdb.engines import ENGINES
+from cdb.errors import MissingEngineError, UnknownSchemaError, UnsupportedError
+from cdb.stores.coin_set.layouts import LAYOUTS
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoints

@@ -8,7 +8,7 @@ random keys become sequential writes.
 
 from cdb.building import rows_spec
 from cdb.engines import rocksdb
-from cdb.rows.rocks_index import RocksIndex, load, missing, version
+from cdb.stores.rows.rocks_index import RocksIndex, load, missing, version
 
 SCHEMA = rows_spec(
     "rocks",

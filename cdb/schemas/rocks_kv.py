@@ -1,12 +1,13 @@
 """Everything in RocksDB: coins, spends and blocks, without SQLite; rocks_kv is the same.
 
-The layout interval in RocksDB, by cdb.coin_set; docs/schemas/rocks_kv.md draws its keys and values.
+The layout interval in RocksDB, by cdb.stores.coin_set; docs/schemas/rocks_kv.md draws its keys and
+values.
 """
 
-from cdb.coin_set.binding import PREFIX
-from cdb.coin_set.schema import Kind
-from cdb.coin_set.spec import coin_set_spec
 from cdb.engines import rocksdb
+from cdb.stores.coin_set.binding import PREFIX
+from cdb.stores.coin_set.schema import Kind
+from cdb.stores.coin_set.spec import coin_set_spec
 
-KIND = Kind("rocks_kv", rocksdb.ENGINE.native("cdb.coin_set._kv_rocksdb", PREFIX))
+KIND = Kind("rocks_kv", rocksdb.ENGINE.native("cdb.stores.coin_set._kv_rocksdb", PREFIX))
 SCHEMA = coin_set_spec(KIND, limits=rocksdb.LIMITS, not_durable=rocksdb.NOT_DURABLE)

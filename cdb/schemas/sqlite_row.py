@@ -3,14 +3,14 @@
     index/manifest         which runs there are, and how far they reach
     index/run-*.sqlite     a sorted run each: hashes(hash BLOB, hash_index INTEGER), no SQL index
 
-See cdb.rows.lsm.tree for the tree, and cdb.rows.lsm.sqlite_run for the runs.
+See cdb.stores.rows.lsm.tree for the tree, and cdb.stores.rows.lsm.sqlite_run for the runs.
 """
 
 from functools import partial
 
 from cdb.building import OLDER_INDEX, rows_spec
-from cdb.rows.lsm.sqlite_run import SQLITE
-from cdb.rows.lsm.tree import LsmIndex
+from cdb.stores.rows.lsm.sqlite_run import SQLITE
+from cdb.stores.rows.lsm.tree import LsmIndex
 
 SCHEMA = rows_spec(
     "sqlite_row",

@@ -7,7 +7,7 @@ blockchain_v2's, but the same kind of write amplification.
 """
 
 from cdb.building import Limit, rows_spec
-from cdb.rows.sqlite_lookup import SqliteLookup
+from cdb.stores.rows.sqlite_lookup import SqliteLookup
 
 SCHEMA = rows_spec(
     "sqlite_v3",

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from cdb.testing.conformance import SchemaConformance
     from cdb.testing.history import HistoryConformance
-    from cdb.testing.indexed import IndexedConformance
+    from cdb.testing.secondary_keys import IndexedConformance
 
 __all__ = ["HistoryConformance", "IndexedConformance", "SchemaConformance"]
 
@@ -32,7 +32,7 @@ def __getattr__(name: str) -> Any:
 
         return HistoryConformance
     if name == "IndexedConformance":
-        from cdb.testing.indexed import IndexedConformance
+        from cdb.testing.secondary_keys import IndexedConformance
 
         return IndexedConformance
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -6,8 +6,9 @@ from typing import Any, Self
 
 import pytest
 
-from cdb.blocks import BlockSpendInfo, canonical
-from cdb.coins import MAX_U32, MAX_U64, NAME_BYTES, Coin, CoinInfo, bytes32
+from cdb.contents.state import summarize, verify
+from cdb.contract.blocks import BlockSpendInfo, canonical
+from cdb.contract.coins import MAX_U32, MAX_U64, NAME_BYTES, Coin, CoinInfo, bytes32
 from cdb.errors import (
     AlreadySpentError,
     BlockOrderError,
@@ -15,7 +16,6 @@ from cdb.errors import (
     InvalidBlockError,
     UnknownCoinError,
 )
-from cdb.state import summarize, verify
 from cdb.testing.base import SchemaTests, accept_all, block_at, expected_state
 from cdb.testing.chains import BREACHES, Chain, child, hash_of, reward, sample_chain
 

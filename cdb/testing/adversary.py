@@ -8,8 +8,8 @@ reference model, which says what is right.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from random import Random
 
-from cdb.blocks import BlockSpendInfo
-from cdb.coins import MAX_U32, MAX_U64, NAME_BYTES, Coin, bytes32
+from cdb.contract.blocks import BlockSpendInfo
+from cdb.contract.coins import MAX_U32, MAX_U64, NAME_BYTES, Coin, bytes32
 from cdb.errors import (
     AlreadySpentError,
     BlockOrderError,

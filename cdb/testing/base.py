@@ -6,13 +6,13 @@ from typing import ClassVar
 
 import pytest
 
-from cdb.blocks import BlockSpendInfo
-from cdb.coins import bytes32
+from cdb.contents.state import StateSummary, summarize
+from cdb.contract.blocks import BlockSpendInfo
+from cdb.contract.coins import bytes32
 from cdb.errors import BlockError, CdbError
 from cdb.schemas import Schema, SchemaFactory, find_schema
 from cdb.schemas.memory import MemorySchema
 from cdb.schemas.registry import takes
-from cdb.state import StateSummary, summarize
 from cdb.testing.chains import reward
 
 SMALL_MANY = 5_000

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from random import Random
 
-from cdb.blocks import BlockSpendInfo
-from cdb.coins import MAX_U32, MAX_U64, NAME_BYTES, REWARD_PREFIX_BYTES, Coin, bytes32
+from cdb.contract.blocks import BlockSpendInfo
+from cdb.contract.coins import MAX_U32, MAX_U64, NAME_BYTES, REWARD_PREFIX_BYTES, Coin, bytes32
 from cdb.errors import (
     AlreadySpentError,
     BlockError,

@@ -10,23 +10,23 @@ from random import Random
 from typing import Any
 from unittest.mock import patch
 
-from cdb.coins import MAX_U32
+from cdb.contract.coins import MAX_U32
+from cdb.contract.history import Page, unpacked_page
+from cdb.contract.schema import HISTORY_METHODS, Schema
 from cdb.errors import DatabaseClosedError, StorageError
-from cdb.history import Page, unpacked_page
-from cdb.schemas.protocol import HISTORY_METHODS, Schema
 
 TAKEN_AWAY = (DatabaseClosedError, StorageError)
 TOLD = re.compile("rewound|removed|replaced|began to write|a writer that came later")
 """How a read-only opening says that others have changed what it showed."""
 _PAGES = (
-    "cdb.coin_log.binding._READ_CONFIRMS",
-    "cdb.coin_set.schema.BATCH_ENTRIES",
-    "cdb.coin_set.schema.PACK_ENTRIES",
-    "cdb.coin_set.schema.PAGE_ROWS",
-    "cdb.coin_set.schema.READ_ENTRIES",
-    "cdb.history.PAGE_ROWS",
-    "cdb.moments.PAGE_ROWS",
-    "cdb.rows.store.PAGE_ROWS",
+    "cdb.stores.coin_log.binding._READ_CONFIRMS",
+    "cdb.stores.coin_set.schema.BATCH_ENTRIES",
+    "cdb.stores.coin_set.schema.PACK_ENTRIES",
+    "cdb.stores.coin_set.schema.PAGE_ROWS",
+    "cdb.stores.coin_set.schema.READ_ENTRIES",
+    "cdb.contract.history.PAGE_ROWS",
+    "cdb.front.snapshots.PAGE_ROWS",
+    "cdb.stores.rows.store.PAGE_ROWS",
 )
 _IN_ORDER = ("blocks", "versions")
 """All schemas give these in the model's order."""

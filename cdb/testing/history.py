@@ -21,11 +21,11 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import precondition, rule
 
-from cdb.blocks import BlockSpendInfo, canonical
-from cdb.coins import MAX_U32, Coin, CoinInfo, bytes32
+from cdb.contents.loader import accept
+from cdb.contract.blocks import BlockSpendInfo, canonical
+from cdb.contract.coins import MAX_U32, Coin, CoinInfo, bytes32
+from cdb.contract.packed import PackedBlocks
 from cdb.errors import DatabaseClosedError, DuplicateCoinError, UnknownCoinError
-from cdb.loader import accept
-from cdb.packed import PackedBlocks
 from cdb.schemas import Schema, history_of
 from cdb.schemas.memory import MemorySchema
 from cdb.testing.accepting import NO_BYTES, NO_INTEGERS, NO_NAMES

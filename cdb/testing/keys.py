@@ -6,11 +6,11 @@ from random import Random
 from struct import iter_unpack
 from typing import ClassVar, TypeVar
 
-from cdb.blocks import BlockSpendInfo
-from cdb.coin_query import COIN_FORMAT, MAX_INDEX, CoinKey, CoinQuery, unpacked_coins
-from cdb.coins import MAX_U64, Coin, CoinInfo, bytes32
+from cdb.contract.blocks import BlockSpendInfo
+from cdb.contract.coin_query import COIN_FORMAT, MAX_INDEX, CoinKey, CoinQuery, unpacked_coins
+from cdb.contract.coins import MAX_U64, Coin, CoinInfo, bytes32
+from cdb.contract.schema import IndexedSchema, QueriesPacked, Schema, offer_of
 from cdb.schemas.memory import MemorySchema
-from cdb.schemas.protocol import IndexedSchema, QueriesPacked, Schema, offer_of
 from cdb.testing.adversary import PARENTS, near
 from cdb.testing.chains import EDGE_AMOUNTS, Chain, child, hash_of, paid, reward
 from cdb.testing.side_by_side import CALLS, SideBySide

@@ -16,8 +16,8 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
+from cdb.contract.schema import Schema
 from cdb.errors import InvalidBlockError, UnknownCoinError
-from cdb.schemas.protocol import Schema
 from cdb.testing.adversary import near
 from cdb.testing.chains import hash_of
 from cdb.testing.side_by_side import CALLS, SideBySide

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from cdb.blocks import BlockSpendInfo, canonical_coin_key
-from cdb.coins import bytes32
+from cdb.contract.blocks import BlockSpendInfo, canonical_coin_key
+from cdb.contract.coins import bytes32
+from cdb.contract.packed import PackedBlocks, pack_unnamed
+from cdb.contract.packed_state import with_names
+from cdb.contract.schema import Schema, offer_of
 from cdb.errors import AlreadySpentError, DuplicateCoinError, InvalidBlockError, UnknownCoinError
-from cdb.packed import PackedBlocks, pack_unnamed
-from cdb.packed_state import with_names
-from cdb.schemas.protocol import Schema, offer_of
 from cdb.testing.base import SchemaTests
 from cdb.testing.chains import (
     BREACHES,

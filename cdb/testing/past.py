@@ -7,12 +7,12 @@ from random import Random
 from struct import iter_unpack
 from typing import ClassVar
 
-from cdb.coins import MAX_U32, MAX_U64, CoinInfo, bytes32
-from cdb.history import PAGE_ROWS, Page, unpacked_page
-from cdb.packed import unpacked_infos
+from cdb.contract.coins import MAX_U32, MAX_U64, CoinInfo, bytes32
+from cdb.contract.history import PAGE_ROWS, Page, unpacked_page
+from cdb.contract.packed import unpacked_infos
+from cdb.contract.schema import HISTORY_METHODS
 from cdb.schemas import HistorySchema, Schema, history_of
 from cdb.schemas.memory import MemorySchema
-from cdb.schemas.protocol import HISTORY_METHODS
 from cdb.testing.chains import Chain, hash_of
 from cdb.testing.side_by_side import CALLS, SideBySide
 

@@ -19,7 +19,7 @@ from cdb.errors import CdbError, SchemaError
 FAULT_COVERAGE = "fault coverage"
 """The property in which a test records what it covered."""
 SUITE = Path(__file__).with_name("suite.py")
-INDEXED_SUITE = Path(__file__).with_name("indexed_suite.py")
+INDEXED_SUITE = Path(__file__).with_name("secondary_keys_suite.py")
 HISTORY_SUITE = Path(__file__).with_name("history_suite.py")
 _WITH_HISTORY = pytest.StashKey[list[str]]()
 

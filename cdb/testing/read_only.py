@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from cdb.contents.state import StateSummary, verify
+from cdb.contract.packed import PackedBlocks
 from cdb.errors import (
     DatabaseNotFoundError,
     UnsupportedError,
 )
-from cdb.packed import PackedBlocks
 from cdb.schemas import find_schema, offer_of
 from cdb.schemas.registry import takes
-from cdb.state import StateSummary, verify
 from cdb.testing.base import SchemaTests, accept_all, block_at, expected_state
 from cdb.testing.chains import sample_chain
 from cdb.testing.faults.remote import RemoteSchema

@@ -4,13 +4,13 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import ClassVar
 
-from cdb.blocks import BlockSpendInfo
-from cdb.coins import MAX_U32, bytes32
+from cdb.contents.loader import accept
+from cdb.contract.blocks import BlockSpendInfo
+from cdb.contract.coins import MAX_U32, bytes32
+from cdb.contract.packed import PackedBlocks
+from cdb.contract.schema import Schema, offer_of
 from cdb.errors import BlockError
-from cdb.loader import accept
-from cdb.packed import PackedBlocks
 from cdb.schemas.memory import MemorySchema
-from cdb.schemas.protocol import Schema, offer_of
 from cdb.testing.chains import Chain, hash_of
 
 Refusal = tuple[type[BlockError], int, bytes | None]

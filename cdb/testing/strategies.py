@@ -2,8 +2,8 @@
 
 from hypothesis import strategies as st
 
-from cdb.blocks import BlockSpendInfo
-from cdb.coins import MAX_U64, Coin, bytes32
+from cdb.contract.blocks import BlockSpendInfo
+from cdb.contract.coins import MAX_U64, Coin, bytes32
 from cdb.errors import BlockError
 from cdb.testing.adversary import CRAFTS
 from cdb.testing.chains import EDGE_AMOUNTS, MAX_SPENDS, Chain, breaches, child, reward

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from cdb.blocks import BlockSpendInfo
+from cdb.contents.state import summarize, verify
+from cdb.contract.blocks import BlockSpendInfo
 from cdb.errors import CdbError, CorruptDatabaseError, DatabaseLockedError, WrongDatabaseError
-from cdb.state import summarize, verify
 from cdb.testing.base import SchemaTests, accept_all, block_at, expected_state
 from cdb.testing.chains import Chain, child, reward, sample_chain
 from cdb.testing.faults.remote import DiedError, RemoteSchema

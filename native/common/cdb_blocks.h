@@ -1,5 +1,5 @@
 /*
- * Blocks and coins that cross a C face, as cdb.packed has them. cffi and C++ read this very file,
+ * Blocks and coins that cross a C face, as cdb.contract.packed has them. cffi and C++ read this very file,
  * as they do cdb_error.h.
  *
  * A name is 32 bytes, a confirm 72: parent's name (32), puzzle hash (32), amount (8, big endian).

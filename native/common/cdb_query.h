@@ -1,9 +1,9 @@
 /*
- * Queries that cross a C face, and the coins that answer them, as cdb.coin_query has them. cffi and
+ * Queries that cross a C face, and the coins that answer them, as cdb.contract.coin_query has them. cffi and
  * C++ read this very file, as they do cdb_error.h.
  */
 
-/* What the values of a query are; see cdb/coin_query.py. */
+/* What the values of a query are; see cdb/contract/coin_query.py. */
 enum { CDB_NO_KEY = 0, CDB_NAME = 1, CDB_PUZZLE_HASH = 2, CDB_PARENT = 3 };
 
 /* Which coins are asked for, and in which order. Ranges include both their ends. */

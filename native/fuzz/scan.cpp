@@ -1,7 +1,7 @@
 // The replay scanner: what it gives is whole, in order and within its arrays, doesn't depend on how
 // the text is cut, stops where it is told to, and is read back from canonical text.
 //
-// The input is replay text. tests/fuzz/ holds the same inputs against cdb/replay.py.
+// The input is replay text. tests/fuzz/ holds the same inputs against cdb/text/replay.py.
 
 #include "scan/cdb_scan_api.h"
 

@@ -5,8 +5,8 @@
  * cffi and C++ read this very file, behind those of common/, so it holds plain declarations and
  * nothing that cffi cannot parse; a compiler gets it through cdb_scan_api.h.
  *
- * The language is that of docs/replay-format.md, exactly as cdb/replay.py reads it. What
- * is not of it is found but not explained: that is left to cdb/replay.py.
+ * The language is that of docs/replay-format.md, exactly as cdb/text/replay.py reads it. What
+ * is not of it is found but not explained: that is left to cdb/text/replay.py.
  */
 
 /* The shortest lines, with their LF. */
@@ -77,7 +77,7 @@ typedef struct {
 #define CDB_STATE_BLOCK_BYTES 16
 #define CDB_STATE_COIN_BYTES 40
 
-/* Write what the state's digest is of, with these bytes a block and a coin; cdb.state says which.
+/* Write what the state's digest is of, with these bytes a block and a coin; cdb.contents.state says which.
    infos, found: what a look-up says of each coin that the blocks confirm; found is 0 where there is
    none. Hold each coin against its look-up first, field by field: the place of the first that is
    not found, or not as its block says; the number of coins where there is none. *spent is the

@@ -72,7 +72,7 @@ class ReplayText {
 
  private:
   static constexpr ptrdiff_t kHashDigits = 64;
-  static constexpr ptrdiff_t kMaxLineBytes = 65'536;  // with its EOL, as in cdb/replay.py
+  static constexpr ptrdiff_t kMaxLineBytes = 65'536;  // with its EOL, as in cdb/text/replay.py
 
   void take_printable() {
     const uint8_t *const stop = at_ + std::min(end_ - at_, kMaxLineBytes);

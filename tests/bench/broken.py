@@ -6,8 +6,8 @@ import threading
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from cdb.blocks import BlockSpendInfo
-from cdb.coins import CoinInfo, bytes32
+from cdb.contract.blocks import BlockSpendInfo
+from cdb.contract.coins import CoinInfo, bytes32
 from cdb.schemas.memory import MemorySchema
 
 

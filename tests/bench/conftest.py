@@ -7,8 +7,8 @@ import pytest
 
 from cdb.bench.truth import Truth, find_truth
 from cdb.bench.workload import Database
-from cdb.blocks import BlockSpendInfo
-from cdb.durability import Durability
+from cdb.contract.blocks import BlockSpendInfo
+from cdb.contract.durability import Durability
 from cdb.schemas.memory import MemorySchema
 from tests.conftest import load_all
 

@@ -18,8 +18,8 @@ from cdb.bench.answers import (
 from cdb.bench.asking import Pass, ask_in_turns
 from cdb.bench.questions import Questions
 from cdb.bench.truth import Truth
+from cdb.contract.packed import INFO_BYTES
 from cdb.lab.process import NotMeasuredError, WrongAnswerError
-from cdb.packed import INFO_BYTES
 from cdb.schemas.memory import MemorySchema
 
 HEIGHT = 100_000

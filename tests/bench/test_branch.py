@@ -1,9 +1,9 @@
 """A branch that loses has the chain's transactions, as far as its own rewards allow."""
 
-from cdb.blocks import BlockSpendInfo, canonical
 from cdb.chia.bench.branch import branch_that_loses
-from cdb.coins import Coin, bytes32
-from cdb.mainnet import farmer_coin, pool_coin
+from cdb.contract.blocks import BlockSpendInfo, canonical
+from cdb.contract.coins import Coin, bytes32
+from cdb.text.mainnet import farmer_coin, pool_coin
 
 
 def child(parent: bytes32, amount: int = 1) -> Coin:

@@ -7,7 +7,7 @@ import pytest
 from cdb.bench.run import AFTERWARDS, run
 from cdb.bench.workload import Case, measure
 from cdb.bench.workloads import WORKLOADS
-from cdb.blocks import BlockSpendInfo
+from cdb.contract.blocks import BlockSpendInfo
 from cdb.schemas.memory import MemorySchema
 from tests.bench.conftest import Databases
 from tests.conftest import load_all

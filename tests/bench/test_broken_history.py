@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from cdb.bench.workload import NO_HISTORY, Case, measure, measure_here
-from cdb.blocks import BlockSpendInfo
-from cdb.history import BY_CREATION, BY_NAME
+from cdb.contract.blocks import BlockSpendInfo
+from cdb.contract.history import BY_CREATION, BY_NAME
 from cdb.lab.process import NotMeasuredError, WorkloadError, WrongAnswerError
 from cdb.schemas import SchemaSpec
 from cdb.schemas.memory import MemorySchema

@@ -19,18 +19,18 @@ from cdb.bench.scans import (
 )
 from cdb.bench.truth import Truth
 from cdb.bench.workloads.historical import _rounds_there, random_heights
-from cdb.blocks import BlockSpendInfo
-from cdb.coins import MAX_U32
-from cdb.history import BY_CREATION, BY_NAME
-from cdb.history_digest import (
+from cdb.contents.history_digest import (
     digest_of_state,
     digest_of_versions,
     state_rows,
     unspent_rows,
     version_rows,
 )
+from cdb.contract.blocks import BlockSpendInfo
+from cdb.contract.coins import MAX_U32
+from cdb.contract.history import BY_CREATION, BY_NAME
+from cdb.contract.packed import INFO_FORMAT
 from cdb.lab.process import WrongAnswerError
-from cdb.packed import INFO_FORMAT
 from cdb.schemas.memory import MemorySchema
 
 Blocks = tuple[BlockSpendInfo, ...]

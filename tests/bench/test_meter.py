@@ -8,7 +8,7 @@ import pytest
 
 from cdb.bench import page_cache
 from cdb.lab.process import fresh
-from cdb.meter import Meter, allocated_bytes, database_files, size_bytes
+from cdb.process.meter import Meter, allocated_bytes, database_files, size_bytes
 from tests.lab import workloads
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux counts all this")
@@ -85,6 +85,6 @@ def test_a_file_that_goes_while_sizes_are_added_up_counts_nothing(
     """A merge in another thread removes old runs."""
     here, gone = tmp_path / "here", tmp_path / "gone"
     here.write_bytes(b"12345")
-    monkeypatch.setattr("cdb.meter.database_files", lambda path: [here, gone])
+    monkeypatch.setattr("cdb.process.meter.database_files", lambda path: [here, gone])
     assert size_bytes(tmp_path) == 5
     assert allocated_bytes(tmp_path) == here.stat().st_blocks * 512

@@ -11,7 +11,7 @@ from cdb.bench import page_cache
 from cdb.bench.sync_calls import LIBRARY, SyncCalls, counting_syncs, sync_calls
 from cdb.lab.latencies import Latencies, latencies
 from cdb.lab.process import Limits, fresh_within
-from cdb.meter import Meter, allocated_bytes, size_bytes
+from cdb.process.meter import Meter, allocated_bytes, size_bytes
 
 FILE_BYTES = 4 << 20
 PAGE_BYTES = mmap.PAGESIZE

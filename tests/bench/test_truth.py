@@ -7,8 +7,8 @@ import pytest
 from cdb.bench.questions import Questions, infos_of, names_of
 from cdb.bench.tail import SMALL_COINS, packs_of
 from cdb.bench.truth import RECENT_PART, REWOUND_HEIGHTS, REWOUND_PART, Truth, find_truth
-from cdb.blocks import BlockSpendInfo
-from cdb.coins import CoinInfo
+from cdb.contract.blocks import BlockSpendInfo
+from cdb.contract.coins import CoinInfo
 from cdb.lab.process import WorkloadError
 from cdb.schemas.memory import MemorySchema
 from tests.conftest import SMALL_COINS as REPLAY_COINS

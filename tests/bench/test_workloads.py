@@ -15,8 +15,8 @@ from cdb.bench.truth import Truth, find_truth
 from cdb.bench.workload import Case, Database, measure, measure_here
 from cdb.bench.workloads import DIGEST, WORKLOADS
 from cdb.bench.workloads.open import load_and_die
-from cdb.blocks import BlockSpendInfo
-from cdb.durability import Durability
+from cdb.contract.blocks import BlockSpendInfo
+from cdb.contract.durability import Durability
 from cdb.lab.process import KilledError, NotMeasuredError
 from cdb.schemas import find_schema
 from cdb.schemas.memory import MemorySchema

@@ -24,11 +24,11 @@ from functools import partial
 from pathlib import Path
 from random import Random
 
-from cdb.chia import backup
-from cdb.chia.backup import back_up
-from cdb.chia.restore import READY, WORK_SUFFIX, restore
-from cdb.chia.status import status_of
-from cdb.progress import Progress, no_bar
+from cdb.contract.progress import Progress, no_bar
+from cdb.node.backup import making as backup
+from cdb.node.backup.making import back_up
+from cdb.node.backup.restore import READY, WORK_SUFFIX, restore
+from cdb.node.status import status_of
 from tests.chia.lives import live
 from tests.in_fork import exit_code, forked
 

@@ -20,9 +20,9 @@ from typing import Any
 
 from chia.util.db_wrapper import DBWrapper2
 
-from cdb.chia import follower
-from cdb.chia.follower import Follower
-from cdb.chia.operation import Effect
+from cdb.node import follower
+from cdb.node.follower import Follower
+from cdb.node.operation import Effect
 from cdb.schemas.coin_log import CoinLogSchema
 from cdb.testing.faults.oracle import Progress
 from cdb.testing.faults.shim import KILL, Calls, Shim

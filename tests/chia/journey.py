@@ -37,11 +37,11 @@ from typing import Any
 from cdb.chia.bench.feed import Arrival
 from cdb.chia.bench.questions import digest
 from cdb.chia.bench.stores import opened
-from cdb.chia.restore import READY, WORK_SUFFIX
-from cdb.chia.status import status_of
-from cdb.meter import size_bytes
-from cdb.replay import write_blocks
-from cdb.scanner import scan_packed
+from cdb.node.backup.restore import READY, WORK_SUFFIX
+from cdb.node.status import status_of
+from cdb.process.meter import size_bytes
+from cdb.text.replay import write_blocks
+from cdb.text.scanner import scan_packed
 from tests.chia.walker import steps
 from tests.node.made import indexes_of
 

@@ -13,7 +13,8 @@ from chia.full_node.hint_store import HintStore
 from chia.util.db_wrapper import DBWrapper2
 from chia_rs.sized_ints import uint32
 
-from cdb.chia import CoinStore, follower, worker
+from cdb.chia import CoinStore
+from cdb.node import follower, worker
 from tests.chia.answers import Commits, compare
 from tests.chia.chain import Chain, Made
 

@@ -18,14 +18,15 @@ from chia_rs import BlockRecord, ClassgroupElement
 from chia_rs.sized_bytes import bytes32, bytes100
 from chia_rs.sized_ints import uint8, uint32, uint64, uint128
 
-from cdb.chia import CoinStore, follower
-from cdb.chia.backup import back_up
-from cdb.chia.keeping import rows_kept
-from cdb.chia.log import log_path_of
-from cdb.chia.restore import restore
-from cdb.chia.status import status_of
+from cdb.chia import CoinStore
+from cdb.contract.progress import no_bar
 from cdb.errors import WrongDatabaseError
-from cdb.progress import no_bar
+from cdb.node import follower
+from cdb.node.backup.making import back_up
+from cdb.node.backup.restore import restore
+from cdb.node.kept_rows import rows_kept
+from cdb.node.log import log_path_of
+from cdb.node.status import status_of
 from tests.chia.node import FIRST, child, opened
 from tests.chia.test_cdb_store import rows_of
 

@@ -15,12 +15,11 @@ pytest.importorskip("chia", reason="chia-blockchain is not installed here; make 
 from chia.util.db_wrapper import DBWrapper2
 from chia_rs import Coin
 
-from cdb.chia import CoinStore, follower, ops_table, own_tables, signatures
+from cdb.chia import CoinStore, signatures
 from cdb.chia.questions import n_unspent
 from cdb.chia.store import _THEIRS
-from cdb.chia.worker import Worker
-from cdb.coin_log.binding import CoinLog
-from cdb.coin_query import CoinQuery
+from cdb.contract.coin_query import CoinQuery
+from cdb.contract.packed import Packed, PackedBlocks
 from cdb.errors import (
     CdbError,
     DatabaseClosedError,
@@ -28,7 +27,9 @@ from cdb.errors import (
     UnsupportedError,
     WrongDatabaseError,
 )
-from cdb.packed import Packed, PackedBlocks
+from cdb.node import follower, ops_table, own_tables
+from cdb.node.worker import Worker
+from cdb.stores.coin_log.binding import CoinLog
 from tests.chia.node import FIRST, LAUNCHER, Node, child, opened, rewards
 
 pytestmark = pytest.mark.anyio

@@ -18,12 +18,12 @@ from chia.util.db_version import set_db_version_async
 from chia.util.db_wrapper import DBWrapper2
 
 from cdb.chia import CoinStore
-from cdb.chia.log import log_path_of
 from cdb.chia.store import _THEIRS
+from cdb.contract.progress import no_bar
 from cdb.errors import CdbError, WrongDatabaseError
-from cdb.migrate import activation, dropping, migration, node_coins, reverting
-from cdb.progress import no_bar
-from cdb.rows.sqlite import tables_of
+from cdb.node.log import log_path_of
+from cdb.node.migrate import activation, dropping, migration, node_coins, reverting
+from cdb.stores.rows.sqlite import tables_of
 from tests.chia.chain import PUZZLES, Chain
 from tests.node.made import indexes_of, rows_of
 

@@ -19,12 +19,13 @@ from chia_rs.sized_ints import uint64
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cdb.chia import CoinStore, marked_table
-from cdb.chia.marked_table import ROW_BYTES, Sum
-from cdb.coin_log.binding import CoinLog
-from cdb.coin_query import COIN_BYTES, CoinKey, CoinQuery
-from cdb.coins import NAME_BYTES
+from cdb.chia import CoinStore
+from cdb.contract.coin_query import COIN_BYTES, CoinKey, CoinQuery
+from cdb.contract.coins import NAME_BYTES
+from cdb.node import marked_table
+from cdb.node.marked_table import ROW_BYTES, Sum
 from cdb.schemas.coin_log import IndexedCoinLogSchema as Log
+from cdb.stores.coin_log.binding import CoinLog
 from tests.chia.node import FIRST, OTHER, SINGLETON, Node, child, info, opened
 
 pytestmark = pytest.mark.anyio

@@ -25,11 +25,11 @@ from cdb.chia.bench.measuring import Setting
 from cdb.chia.bench.terms import ASKED, END, FOLLOW, HINT, REST, SYNC
 from cdb.chia.bench.wallets import REQUESTS, as_of
 from cdb.chia.bench.week import Parts, Week, done
+from cdb.contract.progress import Progress
 from cdb.lab.process import WrongAnswerError, fresh_within
 from cdb.lab.profile import FAST
-from cdb.mainnet_shape import mainnet_shaped_blocks
-from cdb.progress import Progress
-from cdb.replay import write_blocks
+from cdb.text.mainnet_shape import mainnet_shaped_blocks
+from cdb.text.replay import write_blocks
 
 BLOCKS = 60
 LONG_SECONDS = 1_000.0

@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
-from cdb.blocks import BlockSpendInfo
-from cdb.chia import ops_table
-from cdb.chia.log import log_path_of, root_of
-from cdb.chia.operation import Block, Operation, Tip
-from cdb.durability import Durability
-from cdb.packed import pack_unnamed
+from cdb.contract.blocks import BlockSpendInfo
+from cdb.contract.durability import Durability
+from cdb.contract.packed import pack_unnamed
+from cdb.node import ops_table
+from cdb.node.log import log_path_of, root_of
+from cdb.node.operation import Block, Operation, Tip
 from cdb.schemas import coin_log
 
 TABLES = """

@@ -15,25 +15,25 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from cdb.blocks import BlockSpendInfo
-from cdb.chia.backup import back_up
-from cdb.chia.backup_directory import file_in, log_in
-from cdb.chia.log import log_path_of
-from cdb.chia.ops_table import OLD_TABLE
-from cdb.chia.restore import READY, WORK_SUFFIX, restore
-from cdb.chia.status import status_of
-from cdb.coin_log import binding
-from cdb.mainnet_shape import mainnet_shaped_blocks
-from cdb.migrate import activation, dropping, migration, new_table, node_coins, reverting
-from cdb.migrate.activated import activated
-from cdb.migrate.node_file import Keeper, keeper_of
-from cdb.migrate.standing import Standing
-from cdb.progress import no_bar
-from cdb.rows.sqlite import tables_of
+from cdb.contents.state import summarize
+from cdb.contract.blocks import BlockSpendInfo
+from cdb.contract.progress import no_bar
+from cdb.node.backup.directory import file_in, log_in
+from cdb.node.backup.making import back_up
+from cdb.node.backup.restore import READY, WORK_SUFFIX, restore
+from cdb.node.log import log_path_of
+from cdb.node.migrate import activation, dropping, migration, new_table, node_coins, reverting
+from cdb.node.migrate.activated import activated
+from cdb.node.migrate.migration_file import Standing
+from cdb.node.migrate.node_file import Keeper, keeper_of
+from cdb.node.ops_table import OLD_TABLE
+from cdb.node.status import status_of
 from cdb.schemas import coin_log
 from cdb.schemas.memory import MemorySchema
-from cdb.state import summarize
+from cdb.stores.coin_log import binding
+from cdb.stores.rows.sqlite import tables_of
 from cdb.testing.faults.oracle import Progress
+from cdb.text.mainnet_shape import mainnet_shaped_blocks
 from tests.cmds.nodes import go_on, make_node, tip_of
 from tests.node.made import MadeNode, indexes_of, rows_of
 

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from cdb.blocks import BlockSpendInfo
-from cdb.coin_log.binding import missing
+from cdb.contract.blocks import BlockSpendInfo
+from cdb.contract.progress import no_bar
 from cdb.errors import DatabaseLockedError
-from cdb.migrate import activation, dropping, reverting
-from cdb.migrate.migration import Plan
-from cdb.progress import no_bar
+from cdb.node.migrate import activation, dropping, reverting
+from cdb.node.migrate.migration import Plan
+from cdb.stores.coin_log.binding import missing
 from tests.conftest import contents
 from tests.node.made import MadeNode
 

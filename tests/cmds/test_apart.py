@@ -15,10 +15,10 @@ from typing import NoReturn
 
 import pytest
 
-from cdb import native
-from cdb.cmds.apart import apart
+from cdb.cmds.in_child import apart
 from cdb.cmds.runner import EXIT_INTERRUPT
-from cdb.termination import end_with
+from cdb.extensions import native
+from cdb.process.termination import end_with
 
 LIMIT_SECONDS = 30
 ENDINGS = [(signal.SIGTERM, -signal.SIGTERM), (signal.SIGINT, EXIT_INTERRUPT)]

@@ -13,23 +13,23 @@ from pathlib import Path
 
 import pytest
 
-from cdb.blocks import BlockSpendInfo
-from cdb.chia import backup as backup_module
-from cdb.chia import restore as restore_module
-from cdb.chia import work_directory
-from cdb.chia.backup import back_up
-from cdb.chia.backup_directory import file_in, log_in
-from cdb.chia.keeping import are_kept
-from cdb.chia.log import catch_up, log_path_of
-from cdb.chia.node_database import operations_of
-from cdb.chia.restore import check_backup, restore
-from cdb.chia.status import status_of
-from cdb.coin_log.binding import missing
+from cdb.contents.state import summarize
+from cdb.contract.blocks import BlockSpendInfo
+from cdb.contract.progress import StepBar, no_bar
 from cdb.disk.rename import rename_new
 from cdb.errors import CdbError, WrongDatabaseError
-from cdb.progress import StepBar, no_bar
+from cdb.node.backup import making as backup_module
+from cdb.node.backup import restore as restore_module
+from cdb.node.backup import work_directory
+from cdb.node.backup.directory import file_in, log_in
+from cdb.node.backup.making import back_up
+from cdb.node.backup.restore import check_backup, restore
+from cdb.node.kept_rows import are_kept
+from cdb.node.log import catch_up, log_path_of
+from cdb.node.node_database import operations_of
+from cdb.node.status import status_of
 from cdb.schemas import coin_log
-from cdb.state import summarize
+from cdb.stores.coin_log.binding import missing
 from tests.cmds.nodes import make_node
 from tests.conftest import Commands, contents, digest_of, file_limit
 from tests.in_fork import dies_at, exit_code
@@ -59,7 +59,7 @@ def here(made: Path, tmp_path: Path) -> Path:
 @pytest.fixture(autouse=True)
 def _many_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Files are copied in more than one chunk."""
-    monkeypatch.setattr("cdb.chia.restore._CHUNK_BYTES", 1_000)
+    monkeypatch.setattr("cdb.node.backup.restore._CHUNK_BYTES", 1_000)
 
 
 def coins_of(file: Path) -> str:

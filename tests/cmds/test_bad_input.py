@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from cdb.blocks import BlockSpendInfo
-from cdb.coins import Coin
+from cdb.contents.state import summarize, verify
+from cdb.contract.blocks import BlockSpendInfo
+from cdb.contract.coins import Coin
 from cdb.errors import CdbError
 from cdb.schemas import SchemaInfo, find_schema, schema_names
 from cdb.schemas.memory import MemorySchema
-from cdb.state import summarize, verify
 from cdb.testing.chains import hash_of, reward
 from tests.conftest import (
     Commands,

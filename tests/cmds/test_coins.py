@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from cdb.blocks import BlockSpendInfo
-from cdb.coins import CoinInfo
+from cdb.contract.blocks import BlockSpendInfo
+from cdb.contract.coins import CoinInfo
 from cdb.schemas import find_schema
 from cdb.schemas.memory import MemorySchema
 from tests.conftest import Commands, contents, load_all, ready_schemas

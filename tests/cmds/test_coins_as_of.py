@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from cdb.blocks import BlockSpendInfo
 from cdb.cmds.coin_lines import PAGE_ROWS
-from cdb.coins import CoinInfo
+from cdb.contract.blocks import BlockSpendInfo
+from cdb.contract.coins import CoinInfo
 from cdb.schemas import find_schema
 from cdb.schemas.memory import MemorySchema
 from tests.cmds.test_coins import as_columns, as_json

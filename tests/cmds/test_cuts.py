@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from cdb.coin_log.binding import missing
+from cdb.stores.coin_log.binding import missing
 from cdb.testing.faults.shim import missing as no_faults
 from tests.conftest import ROOT, Commands
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cdb.blocks import BlockSpendInfo
+from cdb.contract.blocks import BlockSpendInfo
 from cdb.schemas import SchemaInfo
 from tests.cmds.terminals import shown_on_a_terminal
 from tests.conftest import Commands, contents, load_all, text_of

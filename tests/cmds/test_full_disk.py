@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from cdb.blocks import BlockSpendInfo
+from cdb.contents.state import summarize, verify
+from cdb.contract.blocks import BlockSpendInfo
 from cdb.schemas import SchemaInfo
-from cdb.state import summarize, verify
 from tests.conftest import Commands, Result, digest_of, file_limit, largest_file, load_all
 
 Blocks = tuple[BlockSpendInfo, ...]

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from cdb.blocks import BlockSpendInfo
+from cdb.contents.at_path import database_info, schema_at
+from cdb.contract.blocks import BlockSpendInfo
 from cdb.errors import WrongDatabaseError
-from cdb.info import database_info, schema_at
 from cdb.schemas import SchemaInfo, find_schema
 from tests.conftest import Commands, contents, load_all, set_version
 from tests.node.made import MadeNode

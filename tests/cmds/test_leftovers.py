@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from cdb.blocks import BlockSpendInfo
-from cdb.chia import own_tables
-from cdb.coin_log.binding import missing
-from cdb.migrate import reverting
-from cdb.rows.sqlite import tables_of
+from cdb.contract.blocks import BlockSpendInfo
+from cdb.node import own_tables
+from cdb.node.migrate import reverting
+from cdb.stores.coin_log.binding import missing
+from cdb.stores.rows.sqlite import tables_of
 from tests.cmds.test_alone import CALLS
 from tests.node.made import MadeNode
 

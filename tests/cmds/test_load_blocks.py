@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from cdb.blocks import BlockSpendInfo
 from cdb.cmds.load import LoadOptions, LoadStoppedError, load_stream
-from cdb.durability import Durability
+from cdb.contents.state import summarize, verify
+from cdb.contract.blocks import BlockSpendInfo
+from cdb.contract.durability import Durability
 from cdb.errors import DatabaseError, StorageError
-from cdb.mainnet_shape import mainnet_shaped_blocks
 from cdb.schemas import Schema, SchemaInfo, find_schema
 from cdb.schemas.memory import MemorySchema
-from cdb.state import summarize, verify
+from cdb.text.mainnet_shape import mainnet_shaped_blocks
 from tests.cmds.terminals import shown_on_a_terminal
 from tests.conftest import Commands, contents, digest_of, load_all, own_schemas, text_of
 

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from cdb.blocks import BlockSpendInfo
-from cdb.chia.backup import back_up
-from cdb.chia.log import RESTORE
-from cdb.coin_log.binding import missing
-from cdb.migrate import activation
-from cdb.progress import no_bar
+from cdb.contract.blocks import BlockSpendInfo
+from cdb.contract.progress import no_bar
+from cdb.node.backup.making import back_up
+from cdb.node.log import RESTORE
+from cdb.node.migrate import activation
 from cdb.schemas import coin_log, find_schema
+from cdb.stores.coin_log.binding import missing
 from tests.cmds.nodes import go_on, tip_of
 from tests.conftest import Commands, contents
 from tests.node.made import MadeNode, rows_of

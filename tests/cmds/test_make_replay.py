@@ -4,8 +4,8 @@ import io
 
 import pytest
 
-from cdb.mainnet_shape import mainnet_shaped_blocks
-from cdb.replay import read_blocks
+from cdb.text.mainnet_shape import mainnet_shaped_blocks
+from cdb.text.replay import read_blocks
 from tests.cmds.terminals import shown_on_a_terminal
 from tests.conftest import Commands, contents, file_limit, text_of
 

@@ -18,14 +18,12 @@ from typing import Any
 
 import pytest
 
-from cdb.blocks import BlockSpendInfo
-from cdb.chia.log import tip_up_to
-from cdb.chia.operation import Operation
-from cdb.chia.ops_table import OLD_TABLE
-from cdb.chia.own_tables import NEW_TABLE, NOTE_TABLE
-from cdb.coin_log import binding
-from cdb.coin_log.binding import missing
-from cdb.coins import Coin, bytes32, coin_name
+from cdb.contents.state import StateSummary, verify
+from cdb.contract.blocks import BlockSpendInfo
+from cdb.contract.coins import Coin, bytes32, coin_name
+from cdb.contract.packed import pack_unnamed
+from cdb.contract.packed_state import with_names
+from cdb.contract.progress import Progress, StepBar, no_bar
 from cdb.errors import (
     CdbError,
     CorruptDatabaseError,
@@ -33,8 +31,8 @@ from cdb.errors import (
     StorageError,
     WrongDatabaseError,
 )
-from cdb.mainnet import farmer_coin
-from cdb.migrate import (
+from cdb.node.log import tip_up_to
+from cdb.node.migrate import (
     activation,
     copying,
     dropping,
@@ -44,15 +42,17 @@ from cdb.migrate import (
     node_file,
     reverting,
 )
-from cdb.migrate.activated import activated
-from cdb.migrate.migration import Migrated, Plan
-from cdb.migrate.reverting import Reverted
-from cdb.packed import pack_unnamed
-from cdb.packed_state import with_names
-from cdb.progress import Progress, StepBar, no_bar
-from cdb.rows.sqlite import open_uri, tables_of
+from cdb.node.migrate.activated import activated
+from cdb.node.migrate.migration import Migrated, Plan
+from cdb.node.migrate.reverting import Reverted
+from cdb.node.operation import Operation
+from cdb.node.ops_table import OLD_TABLE
+from cdb.node.own_tables import NEW_TABLE, NOTE_TABLE
 from cdb.schemas import find_schema
-from cdb.state import StateSummary, verify
+from cdb.stores.coin_log import binding
+from cdb.stores.coin_log.binding import missing
+from cdb.stores.rows.sqlite import open_uri, tables_of
+from cdb.text.mainnet import farmer_coin
 from tests.conftest import SMALL_COINS, Commands, Result, digest_of, load_all
 from tests.in_fork import exit_code
 from tests.node import made

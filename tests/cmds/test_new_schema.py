@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from cdb.building import starter
+from cdb.contents.state import verify
 from cdb.disk.home import schema_at
-from cdb.state import verify
 from cdb.testing.base import accept_all, expected_state
 from cdb.testing.chains import sample_chain
 from tests.conftest import Commands, contents, file_limit

@@ -13,15 +13,15 @@ from typing import Any
 
 import pytest
 
-from cdb.blocks import BlockSpendInfo
 from cdb.chia import launcher
-from cdb.chia import status as status_module
-from cdb.chia.keeping import are_kept, rows_kept
-from cdb.chia.log import log_path_of
-from cdb.chia.status import status_of
-from cdb.coin_log.binding import missing
+from cdb.contract.blocks import BlockSpendInfo
 from cdb.errors import MissingEngineError, UnsupportedError, WrongDatabaseError
+from cdb.node import status as status_module
+from cdb.node.kept_rows import are_kept, rows_kept
+from cdb.node.log import log_path_of
+from cdb.node.status import status_of
 from cdb.schemas import coin_log
+from cdb.stores.coin_log.binding import missing
 from tests.cmds.nodes import make_node, roll_back, set_peak, tip_of
 from tests.conftest import Commands, contents, set_version
 

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from cdb.blocks import BlockSpendInfo
-from cdb.chia.log import catch_up, log_path_of
-from cdb.chia.node_database import operations_of
-from cdb.coin_log.binding import missing
+from cdb.contract.blocks import BlockSpendInfo
 from cdb.errors import CorruptDatabaseError
+from cdb.node.log import catch_up, log_path_of
+from cdb.node.node_database import operations_of
 from cdb.schemas import coin_log
+from cdb.stores.coin_log.binding import missing
 from tests.cmds.nodes import make_node
 from tests.conftest import Commands
 

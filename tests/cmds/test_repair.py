@@ -14,16 +14,16 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from cdb.blocks import BlockSpendInfo
 from cdb.cmds.dump_blocks import dump_blocks
 from cdb.cmds.verify import verify
-from cdb.coin_log.binding import Sizes
+from cdb.contract.blocks import BlockSpendInfo
 from cdb.disk.home import Lock
 from cdb.errors import CdbError, DatabaseLockedError, WrongDatabaseError
-from cdb.mainnet_shape import mainnet_shaped_blocks
 from cdb.schemas import SchemaInfo, find_schema
 from cdb.schemas.coin_log import CoinLogSchema
+from cdb.stores.coin_log.binding import Sizes
 from cdb.testing.base import accept_all
+from cdb.text.mainnet_shape import mainnet_shaped_blocks
 from tests.conftest import (
     PACKAGE_PARENT,
     contents,
@@ -49,7 +49,7 @@ INDEXED = sorted(index_factories())
 KILLED_REPAIR = """
 import os, signal, sys
 from pathlib import Path
-from cdb.rows import indexed
+from cdb.stores.rows import indexed
 from cdb.schemas import find_schema
 
 indexed.MEMTABLE_COINS = 100
@@ -70,7 +70,7 @@ Loaded = Callable[[str], Path]
 @pytest.fixture(autouse=True)
 def _small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of the check of an index: row 7 is the last of one, and row 8 the first of the next."""
-    monkeypatch.setattr("cdb.rows.check.CHECKED_NAMES", 7)
+    monkeypatch.setattr("cdb.stores.rows.check.CHECKED_NAMES", 7)
 
 
 @pytest.fixture(scope="module")

@@ -12,14 +12,14 @@ import pytest
 import cdb
 from cdb.cmds.interrupt import DeferredInterrupt
 from cdb.cmds.runner import run
-from cdb.termination import at_interrupts
+from cdb.process.termination import at_interrupts
 
 # As it is while Python imports what "python -m cdb.cmds.NAME" names.
 BEFORE_A_COMMAND = """
 import os, signal, sys
 sys.argv = ["-m"]
 import cdb.cmds
-late = {"click", "cdb.blocks", "cdb.schemas", "typing", "contextlib"}
+late = {"click", "cdb.contract.blocks", "cdb.schemas", "typing", "contextlib"}
 print(*late & sys.modules.keys(), flush=True)
 os.kill(os.getpid(), signal.SIGINT)
 """

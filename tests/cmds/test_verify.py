@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from cdb.blocks import BlockSpendInfo
+from cdb.contract.blocks import BlockSpendInfo
 from cdb.schemas import SchemaInfo, find_schema
 from cdb.schemas.memory import MemorySchema
 from cdb.testing.chains import reward

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from cdb.blocks import BlockSpendInfo
-from cdb.coin_set.schema import open_coin_set
-from cdb.coins import Coin, bytes32
+from cdb.contract.blocks import BlockSpendInfo
+from cdb.contract.coins import Coin, bytes32
 from cdb.errors import CorruptDatabaseError
 from cdb.schemas.rocks_kv import KIND
+from cdb.stores.coin_set.schema import open_coin_set
 from cdb.testing.chains import hash_of
 from tests.coin_set.rocksdb_rows import Families
 

@@ -9,25 +9,25 @@ from typing import Any
 
 import pytest
 
-from cdb.blocks import BlockSpendInfo
-from cdb.coin_query import COIN_BYTES, CoinKey, CoinQuery
-from cdb.coin_set.schema import CoinSetSchema, IndexedCoinSetSchema, open_coin_set
-from cdb.coins import Coin
+from cdb.contract.blocks import BlockSpendInfo
+from cdb.contract.coin_query import COIN_BYTES, CoinKey, CoinQuery
+from cdb.contract.coins import Coin
+from cdb.contract.packed import PackedBlocks
+from cdb.contract.secondary_keys import PUZZLE_HASH
 from cdb.errors import (
     CorruptDatabaseError,
     UnknownCoinError,
     UnsupportedError,
     WrongDatabaseError,
 )
-from cdb.indexed import PUZZLE_HASH
-from cdb.packed import PackedBlocks
 from cdb.schemas import offer_of
 from cdb.schemas.memory import MemorySchema
 from cdb.schemas.rocks_kv import KIND
+from cdb.stores.coin_set.schema import CoinSetSchema, IndexedCoinSetSchema, open_coin_set
 from cdb.testing.base import accept_all
 from cdb.testing.chains import Chain, hash_of
-from cdb.testing.indexed import ALL
 from cdb.testing.keys import check_keys
+from cdb.testing.secondary_keys import ALL
 from tests.coin_set.rocksdb_rows import Families
 from tests.conftest import contents
 from tests.keyed import PAYEE, chain_with_kin, late_rewards, masses
@@ -159,7 +159,7 @@ def unindexed(path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     blocks = [BlockSpendInfo(n + 1, 0, [], coins[n::60]) for n in range(60)]
     with any_opened(path) as schema:
         schema.accept_packed(PackedBlocks.of(blocks))
-    monkeypatch.setattr("cdb.coin_set.schema.STEP_COINS", 500)
+    monkeypatch.setattr("cdb.stores.coin_set.schema.STEP_COINS", 500)
     return path
 
 
@@ -197,7 +197,7 @@ def test_what_cuts_the_making_short_costs_a_step(unindexed: Path, sizes: dict[st
 
 KILLED = """
 import os, sys
-from cdb.coin_set import schema
+from cdb.stores.coin_set import schema
 from cdb.schemas.rocks_kv import SCHEMA
 
 schema.STEP_COINS = 500
@@ -272,7 +272,7 @@ def test_all_that_there_was_is_erased_before_keys_are_made_anew(
         key, value = families.rows(space)[-1]
         families.put(space, key[:-1] + bytes([key[-1] ^ 1]), value)
     assert damages_of(unindexed) != []
-    monkeypatch.setattr("cdb.coin_set.check.STEP_COINS", 500)
+    monkeypatch.setattr("cdb.stores.coin_set.check.STEP_COINS", 500)
     KIND.repair(unindexed, [*KIND.check(unindexed, lambda coins: None)], lambda coins: None)
     assert damages_of(unindexed) == []
 

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from cdb.blocks import BlockSpendInfo
-from cdb.coin_set.promise import Promise, read_promise, write_promise
+from cdb.contract.blocks import BlockSpendInfo
 from cdb.errors import CorruptDatabaseError
 from cdb.schemas import find_schema
+from cdb.stores.coin_set.promise import Promise, read_promise, write_promise
 from cdb.testing.base import accept_all
 from cdb.testing.chains import reward
 

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from cdb.coin_log.binding import CoinLog, missing
+from cdb.contract.durability import Durability
 from cdb.disk import home
 from cdb.disk import paths as own_files
 from cdb.disk.files import replace_file, write_output
 from cdb.disk.paths import own, read_own
-from cdb.durability import Durability
 from cdb.errors import CorruptDatabaseError, DatabaseError, StorageError
+from cdb.stores.coin_log.binding import CoinLog, missing
 from tests.conftest import contents
 
 

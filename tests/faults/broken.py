@@ -21,8 +21,8 @@ from cdb.errors import (
     ReplayError,
     storage_errors,
 )
-from cdb.replay import block_text, read_blocks
 from cdb.schemas.memory import MemorySchema
+from cdb.text.replay import block_text, read_blocks
 
 
 class Good(MemorySchema):

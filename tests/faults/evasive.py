@@ -15,8 +15,8 @@ from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 
-from cdb.blocks import BlockSpendInfo
-from cdb.coins import CoinInfo, bytes32
+from cdb.contract.blocks import BlockSpendInfo
+from cdb.contract.coins import CoinInfo, bytes32
 from cdb.errors import (
     BlockOrderError,
     CorruptDatabaseError,

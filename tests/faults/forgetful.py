@@ -2,9 +2,9 @@
 
 from os import PathLike
 
+from cdb.contract.packed import PackedBlocks
 from cdb.disk import sharing
 from cdb.errors import BlockError
-from cdb.packed import PackedBlocks
 from cdb.schemas.null import NullSchema
 from tests.faults.broken import Good
 
@@ -26,7 +26,7 @@ class ForgetsThePack(Good):
     """When a block is refused, those before it in its pack are gone too."""
 
     def accept_packed(self, packed: PackedBlocks) -> None:
-        """See cdb.loader.accept."""
+        """See cdb.contents.loader.accept."""
         newest = self.last_block_index
         try:
             for place in range(len(packed)):
@@ -59,6 +59,6 @@ class Leaks(NullSchema):
     """Keeps in memory what it never reads."""
 
     def accept_packed(self, packed: PackedBlocks) -> None:
-        """See cdb.loader.accept."""
+        """See cdb.contents.loader.accept."""
         super().accept_packed(packed)
         self._kept = [*getattr(self, "_kept", []), bytes(packed.confirms)]

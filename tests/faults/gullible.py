@@ -8,10 +8,10 @@ from collections.abc import Callable, Hashable
 from itertools import pairwise
 from typing import ClassVar
 
-from cdb.blocks import BlockSpendInfo, check_against_state, named_block
-from cdb.coins import Coin, bytes32
+from cdb.contract.blocks import BlockSpendInfo, check_against_state, named_block
+from cdb.contract.coins import Coin, bytes32
+from cdb.contract.packed import PackedBlocks
 from cdb.errors import DuplicateCoinError, UnsupportedError
-from cdb.packed import PackedBlocks
 from cdb.schemas.memory import MemorySchema
 from cdb.testing.adversary import FEW
 
@@ -158,7 +158,7 @@ class LooksAhead(Gullible):
     """Knows all coins of a pack from its beginning."""
 
     def accept_packed(self, packed: PackedBlocks) -> None:
-        """See cdb.loader.accept."""
+        """See cdb.contents.loader.accept."""
         blocks = [packed.block(place) for place in range(len(packed))]
         coming = {coin.name() for block in blocks for coin in block.confirms}
         for block in blocks:

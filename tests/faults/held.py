@@ -18,9 +18,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from cdb.coins import MAX_U32
+from cdb.contents.state import StateSummary, verify
+from cdb.contract.coins import MAX_U32
 from cdb.schemas import Schema, SchemaInfo, find_schema
-from cdb.state import StateSummary, verify
 from cdb.testing.base import accept_all, block_at, expected_state
 from cdb.testing.chains import sample_chain
 from cdb.testing.faults.shim import HOLD, Calls, Shim

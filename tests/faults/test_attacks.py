@@ -6,8 +6,8 @@ from random import Random
 
 import pytest
 
-from cdb.blocks import BlockSpendInfo
-from cdb.coins import Coin
+from cdb.contract.blocks import BlockSpendInfo
+from cdb.contract.coins import Coin
 from cdb.schemas.memory import MemorySchema
 from cdb.testing.adversary import (
     ATTACKS,

@@ -8,16 +8,16 @@ from random import Random
 
 import pytest
 
-from cdb.durability import Durability
+from cdb.contents.state import verify
+from cdb.contract.durability import Durability
 from cdb.errors import CorruptDatabaseError
 from cdb.schemas import SchemaInfo, find_schema
-from cdb.state import verify
 from cdb.testing.base import accept_all, expected_state
 from cdb.testing.chains import sample_chain
 from cdb.testing.faults import BrokenPromiseError, Limit, Subject
 from cdb.testing.faults.damage import WAYS
-from cdb.testing.faults.rot import rot
-from cdb.testing.faults.rotting import Rotting
+from cdb.testing.faults.damage_trial import rot
+from cdb.testing.faults.damaged_reads import Rotting
 from cdb.testing.surviving import SurvivingTests
 from tests.conftest import Commands, index_factories, ready_schemas
 
@@ -57,7 +57,7 @@ def test_damage_that_verify_overlooks_breaks_a_promise(
 ) -> None:
     """SQLite has bytes that are nobody's; here somebody says that all are checksummed."""
     pretender = Subject("blockchain_v2", checksummed="db")
-    monkeypatch.setattr("cdb.testing.faults.rotting.subject_of", lambda spec: pretender)
+    monkeypatch.setattr("cdb.testing.faults.damaged_reads.subject_of", lambda spec: pretender)
     rotting = Rotting("blockchain_v2", 1, tmp_path)
     points = rotting.points("flip", WAYS["flip"])
     problems = {str(rotting.judge("flip", point).problem) for point in points}
@@ -96,7 +96,7 @@ def test_a_store_that_dies_of_a_truncated_file_takes_no_test_along(tmp_path: Pat
 def test_known_limits_are_counted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     limit = Limit("flip", "damage is served: .*verify is silent", "it has no checksums")
     limited = Subject(f"{BROKEN}:NoChecksum", limits=(limit,))
-    monkeypatch.setattr("cdb.testing.faults.rot.subject_of", lambda spec: limited)
+    monkeypatch.setattr("cdb.testing.faults.damage_trial.subject_of", lambda spec: limited)
     coverage = rot(limited.spec, 1, tmp_path, way="flip")
     assert coverage.found["unseen"]
     assert sum(coverage.found.values()) == coverage.points == coverage.possible

@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from cdb.durability import Durability
+from cdb.contract.durability import Durability
+from cdb.contract.limits import Limit, shown
 from cdb.errors import UnsupportedError
-from cdb.limits import Limit, shown
 from cdb.schemas import find_schema
 from cdb.schemas.registry import OWN_SCHEMAS
 from cdb.testing.base import SchemaTests
 from cdb.testing.faults import CATALOGUE, BrokenPromiseError, all_subjects, missing, scratch
-from cdb.testing.faults.rot import rot
+from cdb.testing.faults.damage_trial import rot
 from cdb.testing.faults.subjects import subject_of
 from cdb.testing.faults.suite import FaultTests
 
@@ -110,7 +110,9 @@ def test_a_known_limit_is_an_expected_failure(
         suite._try("flip", 1, None, lambda coverage: None)
 
     said = module("says_so_too", UNSUMMED + SAYS_SO)
-    monkeypatch.setattr("cdb.testing.faults.rot.subject_of", lambda spec: subject_of("memory"))
+    monkeypatch.setattr(
+        "cdb.testing.faults.damage_trial.subject_of", lambda spec: subject_of("memory")
+    )
     with pytest.raises(pytest.xfail.Exception, match="it has no checksums"):
         flip(said)
     with pytest.raises(BrokenPromiseError):

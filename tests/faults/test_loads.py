@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from cdb.blocks import BlockSpendInfo
+from cdb.contents.state import summarize
+from cdb.contract.blocks import BlockSpendInfo
+from cdb.contract.packed import PackedBlocks
 from cdb.errors import BlockError
-from cdb.packed import PackedBlocks
 from cdb.schemas.memory import MemorySchema
-from cdb.state import summarize
-from cdb.testing.faults.doing import run
 from cdb.testing.faults.script import FIRST_LOAD, SEEDS_PER_LOAD, is_load, script_of
+from cdb.testing.faults.script_run import run
 from cdb.testing.faults.steps import Accept, Close, Flush, Rewind, Script, Step
 
 SEEDS = range(FIRST_LOAD, FIRST_LOAD + 4 * SEEDS_PER_LOAD, SEEDS_PER_LOAD)

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from cdb.contents.state import verify
 from cdb.schemas import SchemaInfo, open_schema
-from cdb.state import verify
 from cdb.testing.base import expected_state
 from cdb.testing.chains import sample_chain
 from cdb.testing.faults import CATALOGUE, BrokenPromiseError, memory_slope, scratch
@@ -72,7 +72,7 @@ def test_memory_may_grow_and_shrink_again() -> None:
 
 FORK = """
 import gc, os, sys
-from cdb.rows import sqlite
+from cdb.stores.rows import sqlite
 from cdb.errors import DatabaseClosedError
 from cdb.schemas import open_schema
 from cdb.testing.chains import sample_chain

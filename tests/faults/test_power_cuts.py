@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cdb.durability import Durability
+from cdb.contract.durability import Durability
 from cdb.schemas import find_schema
 from cdb.testing.faults import CATALOGUE, Coverage, all_subjects, missing, scratch
 from cdb.testing.faults.boundaries import SYNCED, WAYS, Boundaries

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from cdb.mainnet_shape import mainnet_shaped_blocks
 from cdb.testing.faults import missing
 from cdb.testing.faults.shim import LIBRARY
+from cdb.text.mainnet_shape import mainnet_shaped_blocks
 from tests.conftest import PACKAGE_PARENT, digest_of, ready_schemas
 
 pytestmark = pytest.mark.skipif(missing() is not None, reason=str(missing()))
@@ -20,11 +20,11 @@ ROCKSDB_THREADS = 3
 PROGRAM = """
 import json, sys
 from cdb.errors import StorageError
-from cdb.loader import accept
-from cdb.mainnet_shape import mainnet_shaped_blocks
-from cdb.packed import PackedBlocks
+from cdb.contents.loader import accept
+from cdb.text.mainnet_shape import mainnet_shaped_blocks
+from cdb.contract.packed import PackedBlocks
 from cdb.schemas import find_schema
-from cdb.state import verify
+from cdb.contents.state import verify
 from cdb.testing.faults.shim import Shim
 from cdb.testing.side_by_side import settle
 

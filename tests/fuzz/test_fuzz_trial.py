@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from cdb.testing.faults import BrokenPromiseError
-from cdb.testing.faults.rot import rot
+from cdb.testing.faults.damage_trial import rot
 
 
 def test_a_good_store_refuses_what_makes_no_sense(tmp_path: Path) -> None:

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from cdb.errors import CorruptDatabaseError
-from cdb.rows.lsm.manifest import MANIFEST_NAME, Manifest, read_manifest, write_manifest
 from cdb.schemas import find_schema
+from cdb.stores.rows.lsm.manifest import MANIFEST_NAME, Manifest, read_manifest, write_manifest
 
 
 def test_a_manifest_that_is_nested_too_deeply_is_damage(tmp_path: Path) -> None:

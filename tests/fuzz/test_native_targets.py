@@ -13,10 +13,10 @@ ROOT = Path(__file__).parents[2]
 CORPUS = Path(__file__).parent / "corpus"
 PROGRAMS = Path(os.environ.get("CDB_FUZZ_PROGRAMS", ROOT / "build" / "fuzz" / "replay"))
 MODULES = {
-    "scan": "cdb._scan",
-    "rocksdb": "cdb.rows._rocksdb",
-    "kv_rocksdb": "cdb.coin_set._kv_rocksdb",
-    "coin_log": "cdb.coin_log._coin_log",
+    "scan": "cdb.extensions._scan",
+    "rocksdb": "cdb.stores.rows._rocksdb",
+    "kv_rocksdb": "cdb.stores.coin_set._kv_rocksdb",
+    "coin_log": "cdb.stores.coin_log._coin_log",
     "layouts": "cdb",
 }
 TARGETS = {

@@ -11,18 +11,18 @@ from random import Random
 
 import pytest
 
-from cdb.coin_set.promise import NEWEST_FILE, Promise, read_promise, write_promise
-from cdb.disk import replay_file
+from cdb.contract.durability import Durability
 from cdb.disk.home import FORMAT_FILE, Home, schema_at
-from cdb.durability import Durability
 from cdb.errors import CdbError
-from cdb.rows.index import Watermark
-from cdb.rows.lsm.flat_run import FLAT
-from cdb.rows.lsm.manifest import MANIFEST_NAME
-from cdb.rows.lsm.tree import LsmIndex
+from cdb.stores.coin_set.promise import NEWEST_FILE, Promise, read_promise, write_promise
+from cdb.stores.rows.index import Watermark
+from cdb.stores.rows.lsm.flat_run import FLAT
+from cdb.stores.rows.lsm.manifest import MANIFEST_NAME
+from cdb.stores.rows.lsm.tree import LsmIndex
 from cdb.testing.chains import sample_chain
 from cdb.testing.faults.mutate import FORGED, MUTATION
 from cdb.testing.faults.trial import new_directory
+from cdb.text import replay_file
 
 CHANGES = int(os.environ.get("CDB_FUZZ_CHANGES", "200"))
 NAMES = [Random(row).randbytes(32) for row in range(250)]

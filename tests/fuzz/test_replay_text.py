@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from cdb.native import native_missing
+from cdb.extensions.native import native_missing
 from cdb.testing.faults.mutate import mutated
 from tests.test_scanner import careful, scanned
 

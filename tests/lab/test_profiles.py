@@ -14,13 +14,13 @@ import pytest
 
 from cdb.bench import page_cache
 from cdb.lab import image
+from cdb.lab.cleanup import remove_remains
 from cdb.lab.disk_speed import DiskSpeed
 from cdb.lab.groups import Group
 from cdb.lab.image import EXT4, make_disk
 from cdb.lab.places import check, kept, place
 from cdb.lab.process import KilledError, Limits, NotMeasuredError, fresh_within
 from cdb.lab.profile import FAST, SLOW, SPINNING, Profile, parse_profile
-from cdb.lab.remains import remove_remains
 from cdb.lab.throttle import controllers, throttle
 from tests.conftest import Commands
 from tests.lab import workloads

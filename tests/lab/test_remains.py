@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from cdb.errors import CdbError
-from cdb.lab import remains
+from cdb.lab import cleanup as remains
+from cdb.lab.cleanup import keeping, make_folder, remove, remove_remains
 from cdb.lab.mounts import Mount, mounts_below
-from cdb.lab.remains import keeping, make_folder, remove, remove_remains
 from tests.conftest import contents
 
 NOBODY = 65_534

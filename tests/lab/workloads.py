@@ -8,7 +8,7 @@ from pathlib import Path
 
 from cdb.errors import CdbError
 from cdb.lab.process import NotMeasuredError, WrongAnswerError, fresh
-from cdb.meter import peak_rss_bytes
+from cdb.process.meter import peak_rss_bytes
 
 
 @dataclass(frozen=True)

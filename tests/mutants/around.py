@@ -8,7 +8,7 @@ _ALL = (*_PACKED, "memory")
 BLIND = (
     Mutant(
         "other-chain-is-loaded-on",
-        "cdb/loader.py",
+        "cdb/contents/loader.py",
         "elif schema.block_info_for_block_index(index) != block:",
         "elif schema.block_info_for_block_index(index) is None:",
         1,
@@ -18,7 +18,7 @@ BLIND = (
     ),
     Mutant(
         "pack-too-long-is-taken",
-        "cdb/packed.py",
+        "cdb/contract/packed.py",
         "if len(held) != nbytes:",
         "if len(held) < nbytes:",
         15,
@@ -28,7 +28,7 @@ BLIND = (
     ),
     Mutant(
         "pack-ends-fall",
-        "cdb/packed.py",
+        "cdb/contract/packed.py",
         "if any(map(gt, ends, ends[1:])):",
         "if any(map(gt, ends[:1], ends[1:])):",
         15,
@@ -38,7 +38,7 @@ BLIND = (
     ),
     Mutant(
         "spent-coins-not-counted",
-        "cdb/state.py",
+        "cdb/contents/state.py",
         "if sums.spent != sums.spends:",
         "if sums.spent < sums.spends:",
         11,
@@ -48,7 +48,7 @@ BLIND = (
     ),
     Mutant(
         "blocks-alone-not-compared",
-        "cdb/state.py",
+        "cdb/contents/state.py",
         "_other_alone(schema, blocks),",
         "",
         11,
@@ -88,7 +88,7 @@ BLIND = (
     ),
     Mutant(
         "history-digest-sees-no-twins",
-        "cdb/history_digest.py",
+        "cdb/contents/history_digest.py",
         'total += int.from_bytes(hashlib.sha256(row).digest(), "big")',
         'total ^= int.from_bytes(hashlib.sha256(row).digest(), "big")',
         0,
@@ -101,7 +101,7 @@ BLIND = (
 SEEN = (
     Mutant(
         "refused-blocks-count-as-loaded",
-        "cdb/loader.py",
+        "cdb/contents/loader.py",
         "self.progress.accepted_index = self._schema.last_block_index",
         "pass",
         15,
@@ -110,7 +110,7 @@ SEEN = (
     ),
     Mutant(
         "names-are-believed",
-        "cdb/packed_reads.py",
+        "cdb/contents/packed_reads.py",
         "if names == blocks.names:",
         "if len(names) == len(blocks.names):",
         11,
@@ -128,7 +128,7 @@ SEEN = (
     ),
     Mutant(
         "reader-takes-an-index-again",
-        "cdb/replay.py",
+        "cdb/text/replay.py",
         "if self._newest is not None and index <= self._newest:",
         "if self._newest is not None and index < self._newest:",
         1,
@@ -137,7 +137,7 @@ SEEN = (
     ),
     Mutant(
         "scanner-lacks-room",
-        "cdb/scanner.py",
+        "cdb/text/scanner.py",
         "confirms = text_bytes // self._lib.CDB_CONFIRM_LINE_BYTES + 1",
         "confirms = max(1, text_bytes // self._lib.CDB_CONFIRM_LINE_BYTES)",
         0,
@@ -146,7 +146,7 @@ SEEN = (
     ),
     Mutant(
         "part-begins-one-late",
-        "cdb/packed.py",
+        "cdb/contract/packed.py",
         "return ends[place - 1] if place else 0",
         "return ends[place - 1] if place > 1 else 0",
         15,

@@ -367,7 +367,7 @@ SEEN = (
     Mutant(
         "sync-waits-for-no-writer",
         "native/coin_log/log/log.cpp",
-        "settle();",
+        "drain();",
         "",
         6,
         "a sync comes behind every write that it stands for, those in the background included",

@@ -11,7 +11,7 @@ _ROWS = ("sqlite_v3",)
 BLIND = (
     Mutant(
         "history-heights-wrap",
-        "cdb/history.py",
+        "cdb/contract/history.py",
         "return max(-1, min(plain, ABOVE_ALL))",
         "return plain & MAX_U32",
         0,
@@ -21,7 +21,7 @@ BLIND = (
     ),
     Mutant(
         "history-spent-one-block-late",
-        "cdb/history.py",
+        "cdb/contract/history.py",
         "return info if info.spent_index <= height else replace(info, spent_index=0)",
         "return info if info.spent_index < height else replace(info, spent_index=0)",
         0,
@@ -41,7 +41,7 @@ BLIND = (
     ),
     Mutant(
         "history-rows-window-ends-early",
-        "cdb/rows/history.py",
+        "cdb/stores/rows/history.py",
         "if row.block_index > last:",
         "if row.block_index >= last:",
         0,
@@ -51,7 +51,7 @@ BLIND = (
     ),
     Mutant(
         "history-rows-ephemeral-is-unspent",
-        "cdb/rows/history.py",
+        "cdb/stores/rows/history.py",
         "return (info for info in state_at(reader, MAX_U32) if not info.spent_index)",
         "return (info for info in state_at(reader, MAX_U32) if info.spent_index in (0, info.confirmed_index))",
         0,
@@ -61,7 +61,7 @@ BLIND = (
     ),
     Mutant(
         "history-rows-versions-as-they-come",
-        "cdb/rows/history.py",
+        "cdb/stores/rows/history.py",
         "yield from [left[name] for name in sorted(left)]",
         "yield from [left[name] for name in left]",
         0,
@@ -71,7 +71,7 @@ BLIND = (
     ),
     Mutant(
         "history-copies-have-no-end",
-        "cdb/moments.py",
+        "cdb/front/snapshots.py",
         "self._taken.append((taken, self._kept))",
         "self._taken.append((taken, self.newest))",
         0,
@@ -81,7 +81,7 @@ BLIND = (
     ),
     Mutant(
         "history-copies-in-the-wrong-order",
-        "cdb/moments.py",
+        "cdb/front/snapshots.py",
         "for taken, newest in reversed(self._taken[:]):",
         "for taken, newest in self._taken[:]:",
         0,
@@ -91,7 +91,7 @@ BLIND = (
     ),
     Mutant(
         "history-gap-below-a-rewind-is-kept",
-        "cdb/moments.py",
+        "cdb/front/snapshots.py",
         "self._kept = min(self._kept, block_index)",
         "pass",
         0,
@@ -101,8 +101,8 @@ BLIND = (
     ),
     Mutant(
         "history-moments-not-told-of-rewinds",
-        "cdb/moments.py",
-        "self._open.add(moment)",
+        "cdb/front/snapshots.py",
+        "self._open.add(snapshot)",
         "pass",
         0,
         "a snapshot has all blocks of its moment, whatever is taken back later",

@@ -50,7 +50,7 @@ BLIND = (
     Mutant(
         "lmdb-nothing-kept-once-grown",
         "native/engines/lmdb.cpp",
-        "kept_->begin_again();",
+        "reader_pages_->begin_again();",
         "",
         14,
         "who has it open for reading sees the state of one moment, also when it has outgrown its map",
@@ -116,7 +116,7 @@ SEEN = (
     ),
     Mutant(
         "lmdb-pages-of-readers-used-again",
-        "native/lmdb/kept.h",
+        "native/lmdb/reader_pages.h",
         "if (!readers_.try_lock(LOCK_EX)) return;",
         "readers_.try_lock(LOCK_EX);",
         14,
@@ -125,7 +125,7 @@ SEEN = (
     ),
     Mutant(
         "lmdb-old-reader-not-told",
-        "native/lmdb/kept.h",
+        "native/lmdb/reader_pages.h",
         "if (now != since_ && now > transaction_id)",
         "if (now != since_ && now > transaction_id + 1000)",
         14,

@@ -15,14 +15,17 @@ from tests.mutants.mutant import Mutant
 
 _TESTS = Path(__file__).parents[1]
 _UNITS = (
-    (("native/coin_log/", "cdb/coin_log/binding", "cdb/schemas/coin_log"), "disk/test_own.py"),
     (
-        ("native/coin_log/", "cdb/coin_log/", "cdb/schemas/coin_log", "cdb/disk/home"),
+        ("native/coin_log/", "cdb/stores/coin_log/binding", "cdb/schemas/coin_log"),
+        "disk/test_own.py",
+    ),
+    (
+        ("native/coin_log/", "cdb/stores/coin_log/", "cdb/schemas/coin_log", "cdb/disk/home"),
         "schemas/test_coin_log_keys.py test_conformance.py::TestCoinLogIndexedSmall",
     ),
     (("cdb/disk/rename",), "disk/test_rename.py"),
     (("native/name_index", "native/rocksdb"), "rows/test_rocks_index.py"),
-    (("cdb/coin_set/promise",), "coin_set/test_promise.py"),
+    (("cdb/stores/coin_set/promise",), "coin_set/test_promise.py"),
     (("native/layouts/",), "coin_set/test_layout_model.py"),
     (
         ("native/coin_set/pending", "native/coin_set/database", "native/layouts/latest"),
@@ -30,7 +33,7 @@ _UNITS = (
     ),
     (("native/coin_set/block_log",), "coin_set/test_block_log.py"),
     (
-        ("cdb/history_digest",),
+        ("cdb/contents/history_digest",),
         "schemas/test_history.py::test_a_digest_of_a_state_sees_a_row_that_comes_twice",
     ),
     (
@@ -38,28 +41,37 @@ _UNITS = (
         "schemas/test_lmdb_kv.py faults/test_power_cuts.py",
     ),
     (
-        ("native/coin_set/", "native/common/chains", "cdb/coin_set/", "cdb/schemas/rocks_kv"),
+        (
+            "native/coin_set/",
+            "native/common/chains",
+            "cdb/stores/coin_set/",
+            "cdb/schemas/rocks_kv",
+        ),
         "coin_set/test_keys.py test_conformance.py::TestRocksKvIndexedSmall",
     ),
     (("native/coin_log/", "native/coin_set", "native/common"), "schemas/test_crafted_names.py"),
     (
-        ("cdb/schemas/memory", "cdb/disk/replay_file"),
+        ("cdb/schemas/memory", "cdb/text/replay_file"),
         "fuzz/test_own_files.py faults/test_mended.py",
     ),
     (
         (
-            *("cdb/rows/batch", "cdb/rows/coin_table", "cdb/rows/names"),
-            *("cdb/rows/coin_rows", "cdb/rows/check"),
+            *("cdb/stores/rows/batch", "cdb/stores/rows/coin_table", "cdb/stores/rows/names"),
+            *("cdb/stores/rows/coin_rows", "cdb/stores/rows/check"),
         ),
         "rows/test_coin_rows.py rows/test_parents.py test_packed.py faults/test_damage.py",
     ),
-    (("cdb/rows/sqlite.py", "cdb/rows/coin_rows"), "rows/test_sqlite.py"),
-    (("cdb/rows/sqlite.py", "cdb/rows/coin_rows"), "rows/test_emptied.py"),
-    (("cdb/rows/snapshot",), "node"),
+    (("cdb/stores/rows/sqlite.py", "cdb/stores/rows/coin_rows"), "rows/test_sqlite.py"),
+    (("cdb/stores/rows/sqlite.py", "cdb/stores/rows/coin_rows"), "rows/test_emptied.py"),
+    (("cdb/stores/rows/snapshot",), "node"),
     (
         (
-            *("cdb/rows/lsm/tree", "cdb/rows/lsm/manifest", "cdb/rows/lsm/search"),
-            *("cdb/rows/lsm/flat_run", "cdb/rows/lsm/sqlite_run", "cdb/disk/files"),
+            *(
+                "cdb/stores/rows/lsm/tree",
+                "cdb/stores/rows/lsm/manifest",
+                "cdb/stores/rows/lsm/search",
+            ),
+            *("cdb/stores/rows/lsm/flat_run", "cdb/stores/rows/lsm/sqlite_run", "cdb/disk/files"),
         ),
         "rows/lsm",
     ),
@@ -67,12 +79,15 @@ _UNITS = (
         ("cdb/disk/paths", "cdb/disk/home", "cdb/disk/sharing"),
         "disk/test_own.py test_forks.py test_interrupted.py",
     ),
-    (("cdb/store",), "test_store.py schemas/test_starter.py test_interrupted.py"),
-    (("cdb/loader",), "test_loader.py"),
-    (("cdb/packed.py",), "test_packed.py"),
-    (("cdb/state", "cdb/packed_", "native/scan/state"), "test_state.py test_packed_state.py"),
-    (("cdb/scanner", "native/scan"), "test_scanner.py"),
-    (("cdb/replay.py",), "test_replay.py test_scanner.py"),
+    (("cdb/front/store",), "test_store.py schemas/test_starter.py test_interrupted.py"),
+    (("cdb/contents/loader",), "test_loader.py"),
+    (("cdb/contract/packed.py",), "test_packed.py"),
+    (
+        ("cdb/contents/state", "cdb/packed_", "native/scan/state"),
+        "test_state.py test_packed_state.py",
+    ),
+    (("cdb/text/scanner", "native/scan"), "test_scanner.py"),
+    (("cdb/text/replay.py",), "test_replay.py test_scanner.py"),
 )
 """The unit tests of sources, in tests/: by how the sources' paths begin."""
 

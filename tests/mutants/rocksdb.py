@@ -121,7 +121,7 @@ BLIND = (
     Mutant(
         "kv-reader-takes-no-turn",
         "native/engines/rocksdb.cpp",
-        "if (is_read_only_) turn = std::make_unique<Turn>(path_, LOCK_SH);",
+        "if (is_read_only_) lock = std::make_unique<ManifestLock>(path_, LOCK_SH);",
         "",
         14,
         "who opens it for reading beside a writer sees the state of one moment",
@@ -130,7 +130,7 @@ BLIND = (
     ),
     Mutant(
         "kv-promise-kept-by-rewind",
-        "cdb/coin_set/schema.py",
+        "cdb/stores/coin_set/schema.py",
         "self._promise(Promise(-1, self._promised.sequence))",
         "pass",
         9,
@@ -190,7 +190,7 @@ SEEN = (
     ),
     Mutant(
         "kv-promise-checksum-not-compared",
-        "cdb/coin_set/promise.py",
+        "cdb/stores/coin_set/promise.py",
         "if line != _line_of(promise):",
         "if not line:",
         11,
@@ -253,7 +253,7 @@ SEEN = (
     ),
     Mutant(
         "kv-readable-blocks-withheld",
-        "cdb/coin_set/binding.py",
+        "cdb/stores/coin_set/binding.py",
         "self._failure = error",
         "raise",
         0,
@@ -388,7 +388,7 @@ SEEN = (
     ),
     Mutant(
         "kv-wrong-keys-not-told",
-        "cdb/coin_set/check.py",
+        "cdb/stores/coin_set/check.py",
         "if coins.state.has_keys and not coins.are_keys_right(STEP_COINS, progress):",
         "if not coins.state.has_keys and not coins.are_keys_right(STEP_COINS, progress):",
         0,

@@ -7,7 +7,7 @@ _LSM = ("flat_file", "sqlite_row")
 BLIND = (
     Mutant(
         "index-run-not-synced",
-        "cdb/rows/lsm/tree.py",
+        "cdb/stores/rows/lsm/tree.py",
         "publish(path, durable=self._durable)",
         "publish(path, durable=False)",
         6,
@@ -17,7 +17,7 @@ BLIND = (
     ),
     Mutant(
         "index-manifest-not-synced",
-        "cdb/rows/lsm/tree.py",
+        "cdb/stores/rows/lsm/tree.py",
         "write_manifest(self._path, manifest, durable=self._durable)",
         "write_manifest(self._path, manifest, durable=False)",
         6,
@@ -37,7 +37,7 @@ BLIND = (
     ),
     Mutant(
         "search-on-the-wrong-side",
-        "cdb/rows/lsm/search.py",
+        "cdb/stores/rows/lsm/search.py",
         "low = max(bisect_left(first_keys, key) - 1, 0)",
         "low = max(bisect_right(first_keys, key) - 1, 0)",
         7,
@@ -47,7 +47,7 @@ BLIND = (
     ),
     Mutant(
         "merge-brings-rewound-back",
-        "cdb/rows/lsm/search.py",
+        "cdb/stores/rows/lsm/search.py",
         "rewound = entry.last_row < entry.file_last_row",
         "rewound = False",
         9,
@@ -57,7 +57,7 @@ BLIND = (
     ),
     Mutant(
         "rewound-rows-are-live",
-        "cdb/rows/lsm/search.py",
+        "cdb/stores/rows/lsm/search.py",
         "if row is None or entry.first_row <= row <= entry.last_row:",
         "if row is None or entry.first_row <= row <= entry.file_last_row:",
         9,
@@ -67,7 +67,7 @@ BLIND = (
     ),
     Mutant(
         "swapped-pages-not-seen",
-        "cdb/rows/lsm/flat_run.py",
+        "cdb/stores/rows/lsm/flat_run.py",
         "if checksum != zlib.crc32(page[_CHECKSUM.size :], self._seed) or place != number:",
         "if checksum != zlib.crc32(page[_CHECKSUM.size :], self._seed):",
         11,
@@ -77,7 +77,7 @@ BLIND = (
     ),
     Mutant(
         "sqlite-run-checksum-not-compared",
-        "cdb/rows/lsm/sqlite_run.py",
+        "cdb/stores/rows/lsm/sqlite_run.py",
         "if checksum != zlib.crc32(page):",
         "if checksum is None:",
         11,
@@ -90,7 +90,7 @@ BLIND = (
 SEEN = (
     Mutant(
         "index-manifest-checksum-not-compared",
-        "cdb/rows/lsm/manifest.py",
+        "cdb/stores/rows/lsm/manifest.py",
         "if head + newline != _checksum(body):",
         "if not newline:",
         11,
@@ -99,7 +99,7 @@ SEEN = (
     ),
     Mutant(
         "page-before-is-not-searched",
-        "cdb/rows/lsm/search.py",
+        "cdb/stores/rows/lsm/search.py",
         "if name < page[:NAME_BYTES]:",
         "if name <= page[:NAME_BYTES]:",
         7,
@@ -108,7 +108,7 @@ SEEN = (
     ),
     Mutant(
         "interval-ends-one-early",
-        "cdb/rows/lsm/manifest.py",
+        "cdb/stores/rows/lsm/manifest.py",
         "runs = tuple(replace(run, last_row=min(run.last_row, rows)) for run in kept)",
         "runs = tuple(replace(run, last_row=min(run.last_row, rows - 1)) for run in kept)",
         9,
@@ -117,7 +117,7 @@ SEEN = (
     ),
     Mutant(
         "strays-stay",
-        "cdb/rows/lsm/tree.py",
+        "cdb/stores/rows/lsm/tree.py",
         "unnamed_run = path.name.startswith(RUN_PREFIX) and path.name not in named",
         "unnamed_run = path.name in named and False",
         0,

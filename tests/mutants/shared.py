@@ -145,7 +145,7 @@ SEEN = (
     ),
     Mutant(
         "lengths-that-lie-are-believed",
-        "cdb/packed.py",
+        "cdb/contract/packed.py",
         "if kind is bytes or kind is bytes32:",
         "if issubclass(kind, bytes):",
         15,
@@ -163,7 +163,7 @@ SEEN = (
     ),
     Mutant(
         "memory-checksum-not-compared",
-        "cdb/disk/replay_file.py",
+        "cdb/text/replay_file.py",
         "if data[-_LAST_LINE_BYTES:] != _last_line(text):",
         "if len(data) < _LAST_LINE_BYTES:",
         11,
@@ -199,7 +199,7 @@ SEEN = (
     ),
     Mutant(
         "buffers-that-change",
-        "cdb/packed.py",
+        "cdb/contract/packed.py",
         "return view if type(view.obj) in (bytes, bytes32) else view.tobytes()",
         "return view",
         15,

@@ -11,7 +11,7 @@ _NODE = ("blockchain_v2",)
 BLIND = (
     Mutant(
         "sqlite-directory-not-synced",
-        "cdb/rows/sqlite.py",
+        "cdb/stores/rows/sqlite.py",
         "fsync_dir(path.parent)",
         "pass",
         6,
@@ -21,7 +21,7 @@ BLIND = (
     ),
     Mutant(
         "sqlite-commits-not-synced",
-        "cdb/rows/sqlite.py",
+        "cdb/stores/rows/sqlite.py",
         'connection.execute(f"PRAGMA synchronous={_SYNCHRONOUS[durability]}")',
         'connection.execute("PRAGMA synchronous=NORMAL")',
         6,
@@ -31,7 +31,7 @@ BLIND = (
     ),
     Mutant(
         "sqlite-rewind-skips-last-row",
-        "cdb/rows/coin_rows.py",
+        "cdb/stores/rows/coin_rows.py",
         "spent = [row for row in block.spent() if row <= kept]",
         "spent = [row for row in block.spent() if row < kept]",
         9,
@@ -41,7 +41,7 @@ BLIND = (
     ),
     Mutant(
         "sqlite-rewind-leaves-spends",
-        "cdb/rows/coin_table.py",
+        "cdb/stores/rows/coin_table.py",
         'connection.execute("DELETE FROM spend WHERE id > ?", (row,))',
         "pass",
         9,
@@ -51,7 +51,7 @@ BLIND = (
     ),
     Mutant(
         "pack-spends-twice",
-        "cdb/rows/batch.py",
+        "cdb/stores/rows/batch.py",
         "if len(rows) < len(names) or len(spent_indices) < len(spends):",
         "if len(rows) < len(names):",
         2,
@@ -61,7 +61,7 @@ BLIND = (
     ),
     Mutant(
         "early-children-not-suspected",
-        "cdb/rows/batch.py",
+        "cdb/stores/rows/batch.py",
         "suspects = known.may_have_child(early) | known.may_have_early_child(spends)",
         "suspects = known.may_have_child(early)",
         3,
@@ -71,7 +71,7 @@ BLIND = (
     ),
     Mutant(
         "newest-reward-not-suspected",
-        "cdb/rows/coin_table.py",
+        "cdb/stores/rows/coin_table.py",
         "if not is_reward(parent) or parent <= newest.get(parent[:REWARD_PREFIX_BYTES], unknown)",
         "if not is_reward(parent) or parent < newest.get(parent[:REWARD_PREFIX_BYTES], unknown)",
         3,
@@ -81,7 +81,7 @@ BLIND = (
     ),
     Mutant(
         "reward-mark-falls",
-        "cdb/rows/coin_table.py",
+        "cdb/stores/rows/coin_table.py",
         '" ON CONFLICT(prefix) DO UPDATE SET parent = max(parent, excluded.parent)",',
         '" ON CONFLICT(prefix) DO UPDATE SET parent = excluded.parent",',
         3,
@@ -91,7 +91,7 @@ BLIND = (
     ),
     Mutant(
         "one-row-rewound-in-rows-alone",
-        "cdb/rows/names.py",
+        "cdb/stores/rows/names.py",
         "if covered > rows:",
         "if covered > rows + 1:",
         9,
@@ -101,7 +101,7 @@ BLIND = (
     ),
     Mutant(
         "index-of-other-rows",
-        "cdb/rows/names.py",
+        "cdb/stores/rows/names.py",
         "return covered.rows <= self._rows.row_count and covered == self._watermark_at(covered.rows)",
         "return covered.rows <= self._rows.row_count",
         11,
@@ -111,7 +111,7 @@ BLIND = (
     ),
     Mutant(
         "found-row-is-believed",
-        "cdb/rows/coin_rows.py",
+        "cdb/stores/rows/coin_rows.py",
         "if coin.name() != name or not coin.has_possible_indices():",
         "if not coin.has_possible_indices():",
         11,
@@ -121,7 +121,7 @@ BLIND = (
     ),
     Mutant(
         "block-checksum-not-compared",
-        "cdb/rows/coin_rows.py",
+        "cdb/stores/rows/coin_rows.py",
         "if checksum != row.checksum:",
         "if checksum != row.checksum and not confirms:",
         11,
@@ -131,7 +131,7 @@ BLIND = (
     ),
     Mutant(
         "snapshot-is-none",
-        "cdb/rows/snapshot.py",
+        "cdb/stores/rows/snapshot.py",
         'connection.execute("BEGIN")',
         "pass",
         8,
@@ -141,7 +141,7 @@ BLIND = (
     ),
     Mutant(
         "256th-value-left-out",
-        "cdb/rows/sqlite.py",
+        "cdb/stores/rows/sqlite.py",
         "part = values[start : start + MAX_LOOKUP_VARIABLES]",
         "part = values[start : start + MAX_LOOKUP_VARIABLES - 1]",
         7,
@@ -151,7 +151,7 @@ BLIND = (
     ),
     Mutant(
         "lost-spends-not-told",
-        "cdb/rows/check.py",
+        "cdb/stores/rows/check.py",
         "if is_sound and spends != spent_coins:",
         "if is_sound and spends < 0:",
         11,
@@ -164,7 +164,7 @@ BLIND = (
 SEEN = (
     Mutant(
         "wal-not-checkpointed",
-        "cdb/rows/sqlite.py",
+        "cdb/stores/rows/sqlite.py",
         'connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()',
         "pass",
         6,
@@ -173,7 +173,7 @@ SEEN = (
     ),
     Mutant(
         "pack-spends-of-a-later-block",
-        "cdb/rows/batch.py",
+        "cdb/stores/rows/batch.py",
         "if any(row is not None and row >= end for row, end in zip(own, ends, strict=True)):",
         "if any(False for _ in zip(own, ends, strict=True)):",
         15,
@@ -182,7 +182,7 @@ SEEN = (
     ),
     Mutant(
         "new-wal-beside-old-journal",
-        "cdb/rows/sqlite.py",
+        "cdb/stores/rows/sqlite.py",
         'connection.execute("PRAGMA synchronous=EXTRA")',
         "pass",
         6,
@@ -191,7 +191,7 @@ SEEN = (
     ),
     Mutant(
         "half-made-file-not-undone",
-        "cdb/rows/sqlite.py",
+        "cdb/stores/rows/sqlite.py",
         "if any(_first_bytes(path, _PAGES_BEFORE.stop)):",
         "if len(_first_bytes(path, _PAGES_BEFORE.stop)):",
         6,
@@ -200,7 +200,7 @@ SEEN = (
     ),
     Mutant(
         "writer-beside-snapshot-overlooked",
-        "cdb/rows/snapshot.py",
+        "cdb/stores/rows/snapshot.py",
         "if state == self._state:",
         "if self._state:",
         8,
@@ -209,7 +209,7 @@ SEEN = (
     ),
     Mutant(
         "wal-checksum-not-compared",
-        "cdb/rows/snapshot.py",
+        "cdb/stores/rows/snapshot.py",
         'if frame[8:16] != salts or sums != struct.unpack(">2I", frame[16:24]):',
         "if frame[8:16] != salts:",
         8,
@@ -218,7 +218,7 @@ SEEN = (
     ),
     Mutant(
         "rows-lost-at-the-end",
-        "cdb/rows/coin_rows.py",
+        "cdb/stores/rows/coin_rows.py",
         "if last_row != self.row_count:",
         "if last_row > self.row_count * 2:",
         11,
@@ -227,7 +227,7 @@ SEEN = (
     ),
     Mutant(
         "emptied-file-beside-its-wal",
-        "cdb/rows/coin_rows.py",
+        "cdb/stores/rows/coin_rows.py",
         "check_not_emptied(path)",
         "pass",
         11,
@@ -236,7 +236,7 @@ SEEN = (
     ),
     Mutant(
         "uncanonical-packs-taken",
-        "cdb/rows/store.py",
+        "cdb/stores/rows/store.py",
         "self._accept_packed(check_canonical(packed))",
         "self._accept_packed(packed.checked())",
         8,
@@ -245,7 +245,7 @@ SEEN = (
     ),
     Mutant(
         "iteration-goes-on-in-a-child",
-        "cdb/store.py",
+        "cdb/front/store.py",
         "return self.iteration(self._backend.blocks())",
         "return self._backend.blocks()",
         14,
@@ -254,7 +254,7 @@ SEEN = (
     ),
     Mutant(
         "files-may-call-functions",
-        "cdb/rows/sqlite.py",
+        "cdb/stores/rows/sqlite.py",
         'connection.execute("PRAGMA trusted_schema=OFF")',
         "pass",
         16,
@@ -263,7 +263,7 @@ SEEN = (
     ),
     Mutant(
         "prefixes-that-were-left-out",
-        "cdb/rows/coin_table.py",
+        "cdb/stores/rows/coin_table.py",
         'unknown = b"" if len(newest) < _MOST_PREFIXES else _HIGHEST',
         'unknown = b""',
         3,
@@ -272,7 +272,7 @@ SEEN = (
     ),
     Mutant(
         "child-believes-its-parents-locks",
-        "cdb/rows/sqlite.py",
+        "cdb/stores/rows/sqlite.py",
         "if _inherited and path.exists() and _identity(path) in _inherited:",
         "if _inherited and not path.exists() and _identity(path) in _inherited:",
         10,
@@ -281,7 +281,7 @@ SEEN = (
     ),
     Mutant(
         "unique-rules-drop-rows",
-        "cdb/rows/sqlite.py",
+        "cdb/stores/rows/sqlite.py",
         'if problem is None and is_unique and origin != "pk":',
         'if problem is None and is_unique and origin == "none":',
         11,
@@ -290,7 +290,7 @@ SEEN = (
     ),
     Mutant(
         "interrupted-close-keeps-the-lock",
-        "cdb/store.py",
+        "cdb/front/store.py",
         "stack.callback(self._release)",
         "stack.callback(self._release) if is_first else None",
         10,

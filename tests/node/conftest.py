@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 import pytest
 
 import cdb
-from cdb.blocks import BlockSpendInfo
-from cdb.coins import Coin, CoinInfo, bytes32
-from cdb.replay import block_text
+from cdb.contract.blocks import BlockSpendInfo
+from cdb.contract.coins import Coin, CoinInfo, bytes32
 from cdb.schemas import SchemaInfo
 from cdb.schemas.registry import find_schema, schema_names
+from cdb.text.replay import block_text
 from tests.conftest import own_schemas
 
 DATA = Path(__file__).parents[2].parent / "shared" / "data" / "node-databases"

@@ -5,9 +5,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from cdb.blocks import BlockSpendInfo
-from cdb.coins import is_reward
-from cdb.node.table import INDEX_SETS
+from cdb.contract.blocks import BlockSpendInfo
+from cdb.contract.coins import is_reward
+from cdb.stores.node_table.table import INDEX_SETS
 
 TABLES = (
     "CREATE TABLE coin_record(coin_name blob PRIMARY KEY, confirmed_index bigint,"

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import pytest
 
-from cdb.blocks import BlockSpendInfo
-from cdb.coins import Coin, CoinInfo, bytes32
+from cdb.contract.blocks import BlockSpendInfo
+from cdb.contract.coins import Coin, CoinInfo, bytes32
 from cdb.errors import CorruptDatabaseError, DatabaseError
-from cdb.node.table import NODE_COLUMNS
 from cdb.schemas import Schema, find_schema, open_schema
+from cdb.stores.node_table.table import NODE_COLUMNS
 
 if TYPE_CHECKING:
     from tests.node.conftest import NodeDatabase

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cdb.replay import block_text
 from cdb.schemas import Schema, SchemaInfo, find_schema
+from cdb.text.replay import block_text
 from tests.conftest import index_factory_of
 from tests.node.conftest import NODE_DATABASES, SCHEMAS
 

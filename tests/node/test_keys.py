@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cdb.coin_query import CoinKey, CoinQuery, unpacked_coins
-from cdb.coins import bytes32
+from cdb.contract.coin_query import CoinKey, CoinQuery, unpacked_coins
+from cdb.contract.coins import bytes32
 from cdb.errors import CorruptDatabaseError
 from cdb.schemas import Schema, offer_of, open_schema
 from cdb.schemas.memory import MemorySchema

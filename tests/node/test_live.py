@@ -15,14 +15,14 @@ from typing import IO, TYPE_CHECKING, Self
 
 import pytest
 
-from cdb.blocks import BlockSpendInfo, canonical
-from cdb.coins import Coin, bytes32
+from cdb.contents.state import verify
+from cdb.contract.blocks import BlockSpendInfo, canonical
+from cdb.contract.coins import Coin, bytes32
 from cdb.errors import CorruptDatabaseError, StorageError, WrongDatabaseError
-from cdb.node.table import TABLES
-from cdb.replay import block_text
-from cdb.rows.snapshot import Snapshot
 from cdb.schemas import find_schema, open_schema
-from cdb.state import verify
+from cdb.stores.node_table.table import TABLES
+from cdb.stores.rows.snapshot import Snapshot
+from cdb.text.replay import block_text
 
 if TYPE_CHECKING:
     from tests.node.conftest import NodeDatabase
@@ -35,7 +35,7 @@ COINS_A_BLOCK = 40
 # before. It answers a line "step" with the height of one more block; after "run" it doesn't stop.
 WRITER = """
 import hashlib, select, sqlite3, sys
-from cdb.coins import coin_name
+from cdb.contract.coins import coin_name
 
 path, height, coins_a_block = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 connection = sqlite3.connect(path, isolation_level=None)

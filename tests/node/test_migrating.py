@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from cdb.coin_log.binding import missing
-from cdb.migrate import activation, dropping, migration, reverting
-from cdb.progress import no_bar
+from cdb.contents.state import verify
+from cdb.contract.progress import no_bar
+from cdb.node.migrate import activation, dropping, migration, reverting
 from cdb.schemas import find_schema
-from cdb.state import verify
+from cdb.stores.coin_log.binding import missing
 from tests.conftest import digest_of
 from tests.node.made import indexes_of, rows_of
 

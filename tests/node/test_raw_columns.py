@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from cdb.durability import Durability
+from cdb.contract.durability import Durability
 from cdb.schemas import SchemaInfo, find_schema, open_schema
 
 if TYPE_CHECKING:

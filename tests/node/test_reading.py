@@ -14,21 +14,21 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cdb.coins import bytes32
+from cdb.contents.state import verify
+from cdb.contract.coins import bytes32
 from cdb.errors import (
     DatabaseClosedError,
     DatabaseNotFoundError,
     UnsupportedError,
     WrongDatabaseError,
 )
-from cdb.replay import block_text
 from cdb.schemas import history_of, open_schema
 from cdb.schemas.memory import MemorySchema
-from cdb.state import verify
 from cdb.testing.adversary import near
 from cdb.testing.base import accept_all
 from cdb.testing.chains import Chain
 from cdb.testing.past import check_history, check_versions
+from cdb.text.replay import block_text
 
 if TYPE_CHECKING:
     from tests.node.conftest import NodeDatabase

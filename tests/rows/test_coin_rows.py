@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cdb.durability import Durability
+from cdb.contract.durability import Durability
 from cdb.errors import CorruptDatabaseError
 from cdb.schemas import find_schema, open_schema
 from cdb.testing.chains import Chain, sample_chain

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cdb.blocks import canonical
+from cdb.contract.blocks import canonical
 from cdb.errors import CorruptDatabaseError, DatabaseError
 from cdb.schemas import find_schema
 from cdb.testing.base import accept_all

@@ -6,16 +6,16 @@ from typing import cast
 
 import pytest
 
-from cdb.blocks import BlockSpendInfo
-from cdb.coins import Coin
+from cdb.contract.blocks import BlockSpendInfo
+from cdb.contract.coins import Coin
+from cdb.contract.packed import PackedBlocks
 from cdb.errors import DuplicateCoinError
-from cdb.mainnet import farmer_coin, pool_coin
-from cdb.packed import PackedBlocks
-from cdb.rows import batch
-from cdb.rows.batch import KnownCoins
-from cdb.rows.store import CoinStore
 from cdb.schemas import open_schema
+from cdb.stores.rows import batch
+from cdb.stores.rows.batch import KnownCoins
+from cdb.stores.rows.store import CoinStore
 from cdb.testing.chains import child, hash_of, reward
+from cdb.text.mainnet import farmer_coin, pool_coin
 
 PARENT = reward(1)
 EARLY = child(PARENT.name())
@@ -59,7 +59,7 @@ def looked_up(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
         monkeypatch.setattr(known, "find", noting_find)
         return plan(packed, newest_index, first_row, known)
 
-    monkeypatch.setattr("cdb.rows.backend.plan_batch", noting)
+    monkeypatch.setattr("cdb.stores.rows.backend.plan_batch", noting)
     return names
 
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from cdb.rows import sqlite
+from cdb.contents.state import verify
 from cdb.schemas import find_schema
-from cdb.state import verify
+from cdb.stores.rows import sqlite
 from cdb.testing.base import accept_all, expected_state
 from cdb.testing.chains import sample_chain
 from tests.conftest import index_factories

@@ -21,7 +21,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from cdb.durability import Durability
+from cdb.contract.durability import Durability
 from cdb.errors import (
     CdbError,
     CorruptDatabaseError,
@@ -32,9 +32,9 @@ from cdb.errors import (
     StorageError,
     WrongDatabaseError,
 )
-from cdb.rows import rocks_index as rocks
-from cdb.rows.index import EMPTY, Watermark
-from cdb.rows.rocks_index import RocksIndex
+from cdb.stores.rows import rocks_index as rocks
+from cdb.stores.rows.index import EMPTY, Watermark
+from cdb.stores.rows.rocks_index import RocksIndex
 
 needs_rocksdb = pytest.mark.skipif(rocks.missing() is not None, reason=str(rocks.missing()))
 
@@ -609,7 +609,7 @@ def test_any_order_of_steps() -> None:
 class TestMissing:
     @pytest.fixture(autouse=True)
     def no_engine(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setitem(sys.modules, "cdb.rows._rocksdb", None)
+        monkeypatch.setitem(sys.modules, "cdb.stores.rows._rocksdb", None)
 
     def test_it_says_what_to_install(self) -> None:
         reason = rocks.missing()

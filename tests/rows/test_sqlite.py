@@ -7,17 +7,17 @@ from typing import Any
 
 import pytest
 
-from cdb.blocks import BlockSpendInfo
-from cdb.durability import Durability
+from cdb.contents.state import verify
+from cdb.contract.blocks import BlockSpendInfo
+from cdb.contract.durability import Durability
 from cdb.errors import CorruptDatabaseError, StorageError
-from cdb.rows import sqlite
-from cdb.rows.index import Watermark
-from cdb.rows.snapshot import Snapshot
-from cdb.rows.sqlite_lookup import SqliteLookup
-from cdb.rows.store import CoinStore
 from cdb.schemas import open_schema
 from cdb.schemas.blockchain_v2 import check
-from cdb.state import verify
+from cdb.stores.rows import sqlite
+from cdb.stores.rows.index import Watermark
+from cdb.stores.rows.snapshot import Snapshot
+from cdb.stores.rows.sqlite_lookup import SqliteLookup
+from cdb.stores.rows.store import CoinStore
 from cdb.testing.base import accept_all, expected_state
 from cdb.testing.chains import hash_of, reward, sample_chain
 

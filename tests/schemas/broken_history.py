@@ -6,10 +6,10 @@ from itertools import islice
 from struct import pack
 from typing import Any
 
-from cdb.blocks import BlockSpendInfo
-from cdb.coins import CoinInfo, bytes32
-from cdb.history import as_of
-from cdb.packed import INFO_FORMAT
+from cdb.contract.blocks import BlockSpendInfo
+from cdb.contract.coins import CoinInfo, bytes32
+from cdb.contract.history import as_of
+from cdb.contract.packed import INFO_FORMAT
 from cdb.schemas.memory import MemorySchema
 
 

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from cdb.coin_query import CoinKey, CoinQuery
-from cdb.coins import Coin, CoinInfo, bytes32, is_reward
+from cdb.contract.coin_query import CoinKey, CoinQuery
+from cdb.contract.coins import Coin, CoinInfo, bytes32, is_reward
 from cdb.schemas.memory import MemorySchema
 
 

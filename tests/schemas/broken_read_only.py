@@ -4,13 +4,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from cdb.blocks import BlockSpendInfo
 from cdb.building import open_backend
 from cdb.building.starter import Blocks
-from cdb.coins import CoinInfo
+from cdb.contract.blocks import BlockSpendInfo
+from cdb.contract.coins import CoinInfo
+from cdb.contract.durability import Durability
 from cdb.disk.files import fsync_dir
-from cdb.durability import Durability
-from cdb.store import Store
+from cdb.front.store import Store
 
 
 class _Follows(Blocks):

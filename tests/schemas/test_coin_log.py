@@ -16,11 +16,12 @@ from pathlib import Path
 import pytest
 import xxhash
 
-from cdb.blocks import BlockSpendInfo, canonical
-from cdb.coin_log.binding import Sizes, missing
-from cdb.coin_log.check import MANIFEST
-from cdb.coins import Coin, bytes32
-from cdb.durability import Durability
+from cdb.contents.loader import Loader
+from cdb.contents.state import summarize, verify
+from cdb.contract.blocks import BlockSpendInfo, canonical
+from cdb.contract.coins import Coin, bytes32
+from cdb.contract.durability import Durability
+from cdb.contract.packed import PackedBlocks
 from cdb.errors import (
     AlreadySpentError,
     BlockError,
@@ -33,17 +34,16 @@ from cdb.errors import (
     UnsupportedError,
     WrongDatabaseError,
 )
-from cdb.loader import Loader
-from cdb.mainnet_shape import mainnet_shaped_blocks
-from cdb.packed import PackedBlocks
 from cdb.schemas.coin_log import CoinLogSchema, check, repair
-from cdb.state import summarize, verify
+from cdb.stores.coin_log.binding import Sizes, missing
+from cdb.stores.coin_log.check import MANIFEST
 from cdb.testing import SchemaConformance
 from cdb.testing.base import accept_all, expected_state
 from cdb.testing.chains import Chain, child, hash_of, paid, reward, sample_chain
 from cdb.testing.faults import missing as faults_missing
 from cdb.testing.faults import scratch
 from cdb.testing.faults.reopened import cut_after_reopening
+from cdb.text.mainnet_shape import mainnet_shaped_blocks
 from tests.conftest import PACKAGE_PARENT, contents, largest_file
 from tests.native_sizes import native_size
 

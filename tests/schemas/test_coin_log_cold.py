@@ -8,11 +8,11 @@ from random import Random
 import pytest
 
 from cdb.bench.page_cache import drop, resident_bytes
-from cdb.coin_log.binding import Sizes, missing, names_of
-from cdb.coin_query import COIN_BYTES, CoinKey, CoinQuery
-from cdb.coins import NAME_BYTES
-from cdb.packed import CONFIRM_BYTES, PackedBlocks
+from cdb.contract.coin_query import COIN_BYTES, CoinKey, CoinQuery
+from cdb.contract.coins import NAME_BYTES
+from cdb.contract.packed import CONFIRM_BYTES, PackedBlocks
 from cdb.schemas.coin_log import indexed
+from cdb.stores.coin_log.binding import Sizes, missing, names_of
 from cdb.testing.chains import paid
 
 pytestmark = pytest.mark.skipif(missing() is not None, reason=str(missing()))

@@ -9,14 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from cdb.blocks import BlockSpendInfo
-from cdb.coin_log import binding
-from cdb.coin_log.binding import Sizes, missing
-from cdb.coin_query import COIN_BYTES, CoinKey, CoinQuery
-from cdb.coins import Coin
+from cdb.contract.blocks import BlockSpendInfo
+from cdb.contract.coin_query import COIN_BYTES, CoinKey, CoinQuery
+from cdb.contract.coins import Coin
+from cdb.contract.packed import PackedBlocks
+from cdb.contract.secondary_keys import PUZZLE_HASH
 from cdb.errors import CorruptDatabaseError, UnsupportedError, WrongDatabaseError
-from cdb.indexed import PUZZLE_HASH
-from cdb.packed import PackedBlocks
 from cdb.schemas import offer_of
 from cdb.schemas.coin_log import (
     CoinLogSchema,
@@ -26,10 +24,12 @@ from cdb.schemas.coin_log import (
     repair,
 )
 from cdb.schemas.memory import MemorySchema
+from cdb.stores.coin_log import binding
+from cdb.stores.coin_log.binding import Sizes, missing
 from cdb.testing.base import accept_all
 from cdb.testing.chains import Chain, hash_of, reward
-from cdb.testing.indexed import ALL
 from cdb.testing.keys import check_keys
+from cdb.testing.secondary_keys import ALL
 from tests.conftest import contents
 from tests.keyed import PAYEE, chain_with_kin, late_rewards, masses
 

@@ -10,15 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from cdb.blocks import BlockSpendInfo
-from cdb.coin_log import binding as log_engine
-from cdb.coin_log.binding import Sizes
-from cdb.coin_set.schema import CoinSetSchema
-from cdb.coins import Coin, bytes32
+from cdb.contract.blocks import BlockSpendInfo
+from cdb.contract.coins import Coin, bytes32
+from cdb.contract.packed import PackedBlocks
 from cdb.errors import DuplicateCoinError, UnknownCoinError
-from cdb.packed import PackedBlocks
 from cdb.schemas.coin_log import CoinLogSchema
 from cdb.schemas.rocks_kv import KIND
+from cdb.stores.coin_log import binding as log_engine
+from cdb.stores.coin_log.binding import Sizes
+from cdb.stores.coin_set.schema import CoinSetSchema
 from cdb.testing.chains import child, hash_of, reward
 
 needs_rocks_kv = pytest.mark.skipif(

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from cdb.blocks import BlockSpendInfo
-from cdb.facts import Facts
+from cdb.contract.blocks import BlockSpendInfo
+from cdb.contract.facts import Facts
 from cdb.schemas import SchemaInfo, find_schema, offer_of
 from tests.conftest import load_all
 

@@ -15,8 +15,8 @@ from cdb.errors import (
     DatabaseNotFoundError,
     WrongDatabaseError,
 )
-from cdb.rows.lsm import flat_run, manifest, sqlite_run
 from cdb.schemas import SchemaInfo, find_schema
+from cdb.stores.rows.lsm import flat_run, manifest, sqlite_run
 from cdb.testing.base import accept_all
 from cdb.testing.chains import sample_chain
 from tests.conftest import contents, set_version

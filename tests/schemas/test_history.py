@@ -7,17 +7,17 @@ from typing import Any
 
 import pytest
 
-from cdb.blocks import BlockSpendInfo
+from cdb.contents.history_digest import digest_of_state, state_rows, unspent_rows
+from cdb.contents.loader import accept
+from cdb.contract.blocks import BlockSpendInfo
+from cdb.contract.history import PAGE_ROWS
+from cdb.contract.packed import PackedBlocks
+from cdb.contract.schema import HISTORY_METHODS
 from cdb.errors import UnsupportedError
-from cdb.history import PAGE_ROWS
-from cdb.history_digest import digest_of_state, state_rows, unspent_rows
-from cdb.loader import accept
-from cdb.native import NativeEngine
-from cdb.packed import PackedBlocks
+from cdb.extensions.native import NativeEngine
 from cdb.schemas import Schema, SchemaInfo, find_schema, history_of
 from cdb.schemas.memory import MemorySchema
 from cdb.schemas.null import NullSchema
-from cdb.schemas.protocol import HISTORY_METHODS
 from cdb.testing import HistoryConformance
 from cdb.testing.base import accept_all
 from cdb.testing.chains import hash_of, reward, sample_chain

@@ -11,8 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cdb.coin_query import COIN_BYTES, MAX_INDEX, CoinKey, CoinQuery, joined_values, unpacked_coins
-from cdb.coins import MAX_U64, CoinInfo, bytes32
+from cdb.contract.coin_query import (
+    COIN_BYTES,
+    MAX_INDEX,
+    CoinKey,
+    CoinQuery,
+    joined_values,
+    unpacked_coins,
+)
+from cdb.contract.coins import MAX_U64, CoinInfo, bytes32
 from cdb.schemas import Schema
 from cdb.schemas.memory import MemorySchema
 from cdb.testing.adversary import crafted_block

@@ -10,12 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from cdb.blocks import BlockSpendInfo, canonical
-from cdb.coin_query import COIN_BYTES, CoinKey, CoinQuery
-from cdb.coin_set.binding import CoinSet, Options
-from cdb.coin_set.schema import CoinSetSchema, IndexedCoinSetSchema
-from cdb.coins import Coin, bytes32
-from cdb.durability import Durability
+from cdb.contents.state import verify
+from cdb.contract.blocks import BlockSpendInfo, canonical
+from cdb.contract.coin_query import COIN_BYTES, CoinKey, CoinQuery
+from cdb.contract.coins import Coin, bytes32
+from cdb.contract.durability import Durability
+from cdb.contract.packed import PackedBlocks
+from cdb.contract.secondary_keys import PUZZLE_HASH
 from cdb.errors import (
     CdbError,
     CorruptDatabaseError,
@@ -26,11 +27,10 @@ from cdb.errors import (
     StorageError,
     UnsupportedError,
 )
-from cdb.indexed import PUZZLE_HASH
-from cdb.packed import PackedBlocks
 from cdb.schemas import find_schema
 from cdb.schemas.lmdb_kv import KIND
-from cdb.state import verify
+from cdb.stores.coin_set.binding import CoinSet, Options
+from cdb.stores.coin_set.schema import CoinSetSchema, IndexedCoinSetSchema
 from cdb.testing.base import accept_all, expected_state
 from cdb.testing.chains import hash_of, reward, sample_chain
 from tests.conftest import largest_file
@@ -557,7 +557,7 @@ class TestDamage:
 class TestMissing:
     @pytest.fixture(autouse=True)
     def no_engine(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setitem(sys.modules, "cdb.coin_set._kv_lmdb", None)
+        monkeypatch.setitem(sys.modules, "cdb.stores.coin_set._kv_lmdb", None)
 
     def test_it_says_what_to_install(self, path: Path) -> None:
         assert "liblmdb-dev" in str(KIND.engine.missing())

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from cdb.packed import PackedBlocks
+from cdb.contract.packed import PackedBlocks
 from cdb.schemas import (
     AcceptsPacked,
     IndexedSchema,

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cdb.blocks import BlockSpendInfo, canonical
+from cdb.contract.blocks import BlockSpendInfo, canonical
 from cdb.disk.home import Lock
 from cdb.errors import (
     DatabaseError,
@@ -18,7 +18,7 @@ from cdb.errors import (
     StorageError,
     WrongDatabaseError,
 )
-from cdb.meter import size_bytes
+from cdb.process.meter import size_bytes
 from cdb.schemas import Schema, SchemaInfo, find_schema
 from cdb.testing.base import accept_all
 from cdb.testing.chains import sample_chain

@@ -14,10 +14,10 @@ from struct import iter_unpack
 
 import pytest
 
-from cdb.blocks import BlockSpendInfo, canonical
-from cdb.coin_set.binding import CoinSet
-from cdb.coin_set.schema import CoinSetSchema
-from cdb.coins import Coin, bytes32
+from cdb.contents.state import summarize, verify
+from cdb.contract.blocks import BlockSpendInfo, canonical
+from cdb.contract.coins import Coin, bytes32
+from cdb.contract.packed import INFO_FORMAT, PackedBlocks
 from cdb.disk import paths
 from cdb.errors import (
     BlockError,
@@ -32,10 +32,10 @@ from cdb.errors import (
     UnknownCoinError,
     UnsupportedError,
 )
-from cdb.packed import INFO_FORMAT, PackedBlocks
 from cdb.schemas.memory import MemorySchema
 from cdb.schemas.rocks_kv import KIND
-from cdb.state import summarize, verify
+from cdb.stores.coin_set.binding import CoinSet
+from cdb.stores.coin_set.schema import CoinSetSchema
 from cdb.testing.base import accept_all, expected_state
 from cdb.testing.chains import BREACHES, Chain, child, hash_of, reward, sample_chain
 from tests.conftest import largest_file
@@ -212,7 +212,7 @@ class TestOpening:
         kept = chain.blocks[:12]
         with SMALL(path) as schema:
             accept_all(schema, chain.blocks)
-            monkeypatch.setattr("cdb.coin_set.schema.BATCH_ENTRIES", 30)
+            monkeypatch.setattr("cdb.stores.coin_set.schema.BATCH_ENTRIES", 30)
             monkeypatch.setattr(CoinSet, "erase", _once(CoinSet.erase))
             with pytest.raises(KeyboardInterrupt):
                 schema.rewind_to_block_index(kept[-1].index)
@@ -677,7 +677,7 @@ class TestReadersThatOpenBesideAWriter:
 class TestMissing:
     @pytest.fixture(autouse=True)
     def no_engine(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setitem(sys.modules, "cdb.coin_set._kv_rocksdb", None)
+        monkeypatch.setitem(sys.modules, "cdb.stores.coin_set._kv_rocksdb", None)
 
     def test_it_says_what_to_install(self, path: Path) -> None:
         assert "librocksdb-dev" in str(KIND.engine.missing())

@@ -18,9 +18,9 @@ from cdb.bench.answers import check_newest, check_there
 from cdb.bench.figures import latency_figures
 from cdb.bench.tail import packs_of
 from cdb.bench.workload import Case, Cases, Database
-from cdb.durability import Durability
-from cdb.loader import accept
-from cdb.packed import PackedBlocks
+from cdb.contents.loader import accept
+from cdb.contract.durability import Durability
+from cdb.contract.packed import PackedBlocks
 from cdb.schemas import Schema
 
 COMMITS = {45: 300, 5_000: 6, 50_000: 2}

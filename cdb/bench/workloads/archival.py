@@ -17,7 +17,7 @@ from cdb.bench.history_truth import ALL, HEIGHTS, PLACES, WindowTruth
 from cdb.bench.scans import VersionsCheck, Way, scan, ways_of
 from cdb.bench.workload import Allowance, Case, Cases, Database
 from cdb.lab.process import NotMeasuredError
-from cdb.meter import PeakMemory
+from cdb.process.meter import PeakMemory
 
 SHARES: dict[int | str, float] = {1: 0.1, 100: 0.15, 10_000: 0.5, ALL: 1}  # of a scan's time
 WARM_UP_SECONDS, QUICK_WARM_UP_SECONDS = 0.5, 0.02

@@ -1,12 +1,12 @@
 """What a database holds, read through the contract alone: no case, unless that is wrong."""
 
 from cdb.bench.workload import Cases, Database
+from cdb.contents.state import summarize
 from cdb.lab.process import WrongAnswerError
-from cdb.state import summarize
 
 
 def measure(database: Database) -> Cases:
-    """See cdb.state.summarize."""
+    """See cdb.contents.state.summarize."""
     with database.info.open(database.path, read_only=True) as schema:
         held = summarize(schema).digest
     wanted = database.truth.digest

@@ -13,7 +13,7 @@ from cdb.bench.workload import Case, Cases, Database
 from cdb.lab.places import place
 from cdb.lab.process import Limits, fresh_within
 from cdb.lab.profile import FAST
-from cdb.meter import size_bytes
+from cdb.process.meter import size_bytes
 
 PART = 3
 

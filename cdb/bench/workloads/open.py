@@ -12,14 +12,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from cdb.ahead import ahead
 from cdb.bench.answers import check_newest, check_questions
 from cdb.bench.tail import packs_of
 from cdb.bench.workload import Case, Cases, Database
+from cdb.contents.loader import Loader
 from cdb.lab.places import place
 from cdb.lab.process import KilledError, WorkloadError
 from cdb.lab.profile import FAST
-from cdb.loader import Loader
+from cdb.process.read_ahead import read_ahead
 
 CHECKED_NAMES = 1_000
 DERIVED = "derived"
@@ -78,7 +78,7 @@ def load_and_die(fields: dict[str, Any]) -> Opened:
     """Load the replay, flush, and end by kill -9 with the database open."""
     database = Database.of(fields)
     loader = Loader(database.open(), flush_coins=database.flush_coins)
-    for _ in loader.load(ahead(packs_of(database.replay))):
+    for _ in loader.load(read_ahead(packs_of(database.replay))):
         pass
     os.kill(os.getpid(), signal.SIGKILL)
     raise AssertionError("kill -9 did not end the process")

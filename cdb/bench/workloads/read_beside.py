@@ -20,11 +20,11 @@ from cdb.bench.figures import latency_figures
 from cdb.bench.questions import Questions, infos_of
 from cdb.bench.tail import packs_of
 from cdb.bench.workload import Case, Cases, Database
-from cdb.coins import CoinInfo
+from cdb.contents.loader import Loader
+from cdb.contract.coins import CoinInfo
+from cdb.contract.packed import PackedBlocks
 from cdb.lab.latencies import nearest_rank
 from cdb.lab.process import WrongAnswerError
-from cdb.loader import Loader
-from cdb.packed import PackedBlocks
 from cdb.schemas import Schema
 
 BATCH_NAMES = 100

@@ -6,7 +6,7 @@ A schema that settles does it there; any other one at its opening and closing.
 from cdb.bench.answers import check_newest
 from cdb.bench.figures import on_disk
 from cdb.bench.workload import Case, Cases, Database
-from cdb.meter import Meter
+from cdb.process.meter import Meter
 from cdb.schemas import offer_of
 
 

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from cdb.bench.tail import in_order
-from cdb.blocks import BlockSpendInfo, canonical
-from cdb.coins import bytes32
+from cdb.contract.blocks import BlockSpendInfo, canonical
+from cdb.contract.coins import bytes32
 
 _OTHER_FARMER = bytes32(b"farmer of a branch that was lost")
 

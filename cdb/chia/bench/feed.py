@@ -11,11 +11,11 @@ from chia_rs import Coin
 from chia_rs.sized_bytes import bytes32
 from chia_rs.sized_ints import uint64
 
-from cdb import coins
-from cdb.blocks import BlockSpendInfo
 from cdb.chia.bench.branch import branch_that_loses
 from cdb.chia.bench.chain import HINTED_SHARE, Block
-from cdb.scanner import scan_packed
+from cdb.contract import coins
+from cdb.contract.blocks import BlockSpendInfo
+from cdb.text.scanner import scan_packed
 
 REORG_EVERY = 20
 DEPTHS = (1, 1, 1, 2, 3, 6)

@@ -22,7 +22,7 @@ from cdb.chia.bench.stores import Store, opened
 from cdb.chia.bench.terms import ASKED, END, FOLLOW, HINT, REST, SYNC, WeekJob
 from cdb.chia.bench.timing import watched_loop
 from cdb.chia.bench.wallets import REQUESTS, Request, Wallets
-from cdb.meter import peak_rss_bytes, size_bytes
+from cdb.process.meter import peak_rss_bytes, size_bytes
 
 HINTED_BLOCKS = 11
 """A syncing node takes 32 blocks at a time, of which so many have transactions, and adds the hints

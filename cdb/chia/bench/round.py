@@ -17,7 +17,7 @@ from cdb.chia.bench.chain import Chain
 from cdb.chia.bench.questions import Parameters, Question, digest, questions
 from cdb.chia.bench.stores import Store, opened
 from cdb.chia.bench.timing import Stopwatch, watched_loop
-from cdb.meter import database_files, size_bytes
+from cdb.process.meter import database_files, size_bytes
 
 SEED = 1
 LOAD_BLOCK_COINS = 5_000

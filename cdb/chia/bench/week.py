@@ -17,14 +17,14 @@ from cdb.bench.sync_calls import counting_syncs
 from cdb.chia.bench import work
 from cdb.chia.bench.measuring import Setting, measured, round_of
 from cdb.chia.bench.terms import ASKED, FOLLOW, HINT, SYNC, SYNCHRONOUS, WeekJob
-from cdb.coins import MAX_U32
+from cdb.contract.coins import MAX_U32
+from cdb.contract.progress import Progress
 from cdb.errors import storage_errors
 from cdb.lab.places import Place, place
 from cdb.lab.process import Limits, fresh_within
 from cdb.lab.profile import FAST
-from cdb.mainnet_shape import mainnet_shaped_blocks
-from cdb.progress import Progress
-from cdb.replay import write_blocks
+from cdb.text.mainnet_shape import mainnet_shaped_blocks
+from cdb.text.replay import write_blocks
 
 THEIRS, _ = STORES
 SPENDS_FROM = 1_000

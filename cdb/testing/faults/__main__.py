@@ -6,7 +6,7 @@ from dataclasses import asdict, replace
 import click
 
 from cdb.errors import CdbError, UnsupportedError
-from cdb.termination import end_at_sigterm
+from cdb.process.termination import end_at_sigterm
 from cdb.testing.faults.attempt import EXIT_UNSUPPORTED
 from cdb.testing.faults.catalogue import CATALOGUE
 from cdb.testing.faults.coverage import Coverage

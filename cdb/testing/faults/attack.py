@@ -12,11 +12,11 @@ from pathlib import Path
 from random import Random
 from time import process_time
 
-from cdb.blocks import BlockSpendInfo
-from cdb.coins import Coin, bytes32
-from cdb.loader import accept
-from cdb.packed import PackedBlocks
-from cdb.schemas.protocol import Schema
+from cdb.contents.loader import accept
+from cdb.contract.blocks import BlockSpendInfo
+from cdb.contract.coins import Coin, bytes32
+from cdb.contract.packed import PackedBlocks
+from cdb.contract.schema import Schema
 from cdb.testing.adversary import ATTACKS, CRAFTS, FEW, MANY, MASSES, ordinary_coins
 from cdb.testing.chains import child
 from cdb.testing.faults.coverage import Coverage

@@ -15,12 +15,12 @@ from pathlib import Path
 from random import Random
 from time import sleep
 
-from cdb.blocks import canonical
-from cdb.coins import CoinInfo, bytes32
+from cdb.contents.loader import accept
+from cdb.contract.blocks import canonical
+from cdb.contract.coins import CoinInfo, bytes32
+from cdb.contract.packed import PackedBlocks
+from cdb.contract.schema import Schema
 from cdb.errors import DatabaseClosedError
-from cdb.loader import accept
-from cdb.packed import PackedBlocks
-from cdb.schemas.protocol import Schema
 from cdb.schemas.registry import takes
 from cdb.testing.chains import Chain, hash_of, random_chain
 from cdb.testing.faults.coverage import Coverage

@@ -10,6 +10,7 @@ from cdb.testing.faults.attack import attack
 from cdb.testing.faults.beside import beside
 from cdb.testing.faults.calls import INTERFERENCES, interfere
 from cdb.testing.faults.coverage import Coverage
+from cdb.testing.faults.damage_trial import DAMAGES, rot
 from cdb.testing.faults.disk import FileSystem
 from cdb.testing.faults.hostile import hostile
 from cdb.testing.faults.kill_load import kill_load
@@ -22,7 +23,6 @@ from cdb.testing.faults.readers import readers
 from cdb.testing.faults.real_cuts import GROUNDS, cut_really
 from cdb.testing.faults.reopened import ENDS, cut_after_reopening
 from cdb.testing.faults.rivals import rivals
-from cdb.testing.faults.rot import DAMAGES, rot
 from cdb.testing.faults.scarcity import SHORTAGES, run_short
 from cdb.testing.faults.shim import missing
 

@@ -8,18 +8,18 @@ from io import BytesIO
 from pathlib import Path
 from random import Random
 
+from cdb.contents.loader import Loader
+from cdb.contents.state import summarize, verify
+from cdb.contract.packed import PackedBlocks
+from cdb.contract.schema import Schema
 from cdb.errors import BlockError, ReplayError
-from cdb.loader import Loader
-from cdb.packed import PackedBlocks
-from cdb.replay import block_text, read_blocks
-from cdb.scanner import scan_packed
 from cdb.schemas.memory import MemorySchema
-from cdb.schemas.protocol import Schema
-from cdb.state import summarize, verify
 from cdb.testing.chains import random_chain
 from cdb.testing.faults.coverage import Coverage
 from cdb.testing.faults.oracle import BrokenPromiseError, Case, error_text
 from cdb.testing.faults.trial import DATABASE, usable
+from cdb.text.replay import block_text, read_blocks
+from cdb.text.scanner import scan_packed
 
 TRIAL = "hostile"
 BLOCKS = 6

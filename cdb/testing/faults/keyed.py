@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from functools import partial
 
-from cdb.indexed import PUZZLE_HASH
+from cdb.contract.secondary_keys import PUZZLE_HASH
 from cdb.schemas import Schema, find_schema
 
 

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from itertools import count
 from random import Random
 
-from cdb.blocks import BlockSpendInfo
-from cdb.coins import Coin, bytes32
+from cdb.contract.blocks import BlockSpendInfo
+from cdb.contract.coins import Coin, bytes32
 from cdb.schemas.memory import MemorySchema
 from cdb.testing.adversary import crafted_coins
 from cdb.testing.chains import EDGE_AMOUNTS, Chain, child, random_block, reward

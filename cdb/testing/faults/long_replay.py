@@ -4,16 +4,16 @@ from io import BytesIO
 from pathlib import Path
 from random import Random
 
-from cdb.loader import Loader
-from cdb.replay import block_text
-from cdb.scanner import scan_packed
+from cdb.contents.loader import Loader
+from cdb.contents.state import summarize, verify
+from cdb.contract.schema import Schema
 from cdb.schemas.memory import MemorySchema
-from cdb.schemas.protocol import Schema
-from cdb.state import summarize, verify
 from cdb.testing.chains import random_chain
 from cdb.testing.faults.coverage import Coverage
 from cdb.testing.faults.oracle import BrokenPromiseError, Case, error_text
 from cdb.testing.faults.trial import DATABASE, length, usable
+from cdb.text.replay import block_text
+from cdb.text.scanner import scan_packed
 
 TRIAL = "replay"
 BLOCKS = 5000

@@ -1,6 +1,6 @@
 """A disk for trials whose power can be cut: a file system in a file, behind a loop device.
 
-A process of its own takes it away, also after kill -9 of this one (cdb.lab.keeper).
+A process of its own takes it away, also after kill -9 of this one (cdb.lab.place_process).
 """
 
 import errno
@@ -14,12 +14,12 @@ from pathlib import Path
 from time import monotonic, sleep
 
 from cdb.errors import UnsupportedError
+from cdb.lab.cleanup import DISK
 from cdb.lab.image import EXT4, FileSystem, device_of, mount, unmount
 from cdb.lab.image import missing as missing_for_disks
 from cdb.lab.places import kept, new_folder
 from cdb.lab.process import NotMeasuredError
 from cdb.lab.profile import FAST, Profile
-from cdb.lab.remains import DISK
 from cdb.lab.throttle import missing as missing_for_limits
 
 SMALL_EXT4 = replace(

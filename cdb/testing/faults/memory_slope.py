@@ -9,19 +9,19 @@ from collections.abc import Sequence
 from math import inf
 from pathlib import Path
 
-from cdb.blocks import BlockSpendInfo, canonical
-from cdb.coins import Coin, CoinInfo
+from cdb.contents.loader import accept
+from cdb.contract.blocks import BlockSpendInfo, canonical
+from cdb.contract.coins import Coin, CoinInfo
+from cdb.contract.packed import PackedBlocks
+from cdb.contract.schema import Schema
 from cdb.errors import UnsupportedError
-from cdb.loader import accept
-from cdb.mainnet import farmer_coin, pool_coin
-from cdb.packed import PackedBlocks
 from cdb.schemas.memory import MemorySchema
-from cdb.schemas.protocol import Schema
 from cdb.testing.chains import child, hash_of
 from cdb.testing.faults.coverage import Coverage
 from cdb.testing.faults.oracle import BrokenPromiseError, Case, error_text
 from cdb.testing.faults.remote import RemoteSchema
 from cdb.testing.faults.trial import DATABASE, length, usable
+from cdb.text.mainnet import farmer_coin, pool_coin
 
 TRIAL = "memory"
 MOST_STEPS = 400

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from contextlib import closing
 from random import Random
 
-from cdb.rows.lsm.flat_run import MAGIC, PAGE_BYTES, PAGE_RECORDS
+from cdb.stores.rows.lsm.flat_run import MAGIC, PAGE_BYTES, PAGE_RECORDS
 from cdb.testing.faults.damage import Damaged, Way
 
 FORGED = "forged"
@@ -131,7 +131,7 @@ def _sealed(contents: bytes, changed: bytes) -> bytes | None:
 
 
 def _sealed_run(changed: bytes) -> bytes | None:
-    """A flat run; see cdb.rows.lsm.flat_run."""
+    """A flat run; see cdb.stores.rows.lsm.flat_run."""
     run = bytearray(changed)
     if len(run) < PAGE_BYTES:
         return None

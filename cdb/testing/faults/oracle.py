@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from cdb.durability import Durability
+from cdb.contents.state import verify
+from cdb.contract.durability import Durability
+from cdb.contract.schema import Schema
 from cdb.schemas import find_schema
-from cdb.schemas.protocol import Schema
-from cdb.state import verify
-from cdb.testing.faults.doing import run
 from cdb.testing.faults.script import script_of
+from cdb.testing.faults.script_run import run
 from cdb.testing.keys import check_by_scan
 from cdb.testing.past import check_past_by_scan
 

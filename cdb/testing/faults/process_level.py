@@ -1,7 +1,7 @@
 """cdb's schemas at the level PROCESS, each as the attribute of its name: a power cut may take what
 is new. They have the sizes at which they are tried at POWER."""
 
-from cdb.durability import Durability
+from cdb.contract.durability import Durability
 from cdb.schemas import SchemaSpec, find_schema
 from cdb.testing.faults.subjects import all_subjects
 

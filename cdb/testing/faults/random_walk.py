@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from random import Random
 
-from cdb.blocks import BlockSpendInfo
+from cdb.contract.blocks import BlockSpendInfo
 from cdb.errors import InvalidBlockError, UnknownCoinError
 from cdb.testing.adversary import crafted_block, near
 from cdb.testing.chains import Chain, breaches, hash_of, random_block

@@ -17,11 +17,11 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from cdb.blocks import BlockSpendInfo
-from cdb.coins import Coin, bytes32
+from cdb.contract.blocks import BlockSpendInfo
+from cdb.contract.coins import Coin, bytes32
+from cdb.contract.schema import Schema, offer_of
 from cdb.errors import DatabaseClosedError, InvalidBlockError, UnknownCoinError
 from cdb.schemas.memory import MemorySchema
-from cdb.schemas.protocol import Schema, offer_of
 from cdb.schemas.registry import takes
 from cdb.testing.chains import Chain, breaches, hash_of, random_block
 from cdb.testing.faults.coverage import Coverage

@@ -6,12 +6,12 @@ from operator import attrgetter, methodcaller
 from os import PathLike
 from typing import Any, Concatenate, NamedTuple, ParamSpec, Self, TypeVar
 
-from cdb.blocks import BlockSpendInfo
-from cdb.coins import CoinInfo, bytes32
-from cdb.loader import accept
-from cdb.packed import PackedBlocks
+from cdb.contents.loader import accept
+from cdb.contract.blocks import BlockSpendInfo
+from cdb.contract.coins import CoinInfo, bytes32
+from cdb.contract.packed import PackedBlocks
+from cdb.contract.schema import Schema
 from cdb.schemas import find_schema
-from cdb.schemas.protocol import Schema
 from cdb.testing.faults.forks import Fork, Pipe
 from cdb.testing.faults.trial import LONGEST_SECONDS
 from cdb.testing.side_by_side import SideBySide, settle
@@ -50,7 +50,7 @@ class RemoteSchema:
         self.do(methodcaller("accept_block", block_spend_info))
 
     def accept_packed(self, packed: PackedBlocks) -> None:
-        """See cdb.loader.accept."""
+        """See cdb.contents.loader.accept."""
         self.do(accept, packed)
 
     def flush(self) -> None:

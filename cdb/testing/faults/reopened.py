@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
 
-from cdb.durability import Durability
+from cdb.contract.durability import Durability
 from cdb.errors import UnsupportedError
 from cdb.testing.faults.calls import calls_of, choose, is_met
 from cdb.testing.faults.coverage import Coverage

@@ -9,11 +9,11 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
+from cdb.contents.state import summarize
+from cdb.contract.schema import Schema
 from cdb.errors import CdbError, DatabaseError, DatabaseLockedError
-from cdb.meter import database_files
+from cdb.process.meter import database_files
 from cdb.schemas import open_schema
-from cdb.schemas.protocol import Schema
-from cdb.state import summarize
 from cdb.testing.chains import sample_chain
 from cdb.testing.faults.coverage import Coverage
 from cdb.testing.faults.oracle import BrokenPromiseError, Case, error_text

@@ -13,13 +13,13 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any, Self
 
-from cdb.durability import Durability
+from cdb.contract.durability import Durability
 from cdb.errors import CdbError, UnsupportedError
 from cdb.schemas import SchemaInfo, find_schema
-from cdb.testing.faults.doing import run
 from cdb.testing.faults.forks import Fork, Pipe
 from cdb.testing.faults.oracle import Progress, error_text
 from cdb.testing.faults.script import script_of
+from cdb.testing.faults.script_run import run
 from cdb.testing.faults.shim import Calls, Shim, missing
 from cdb.testing.faults.steps import Script
 from cdb.testing.faults.trial import DATABASE, LONGEST_SECONDS, scratch, usable

@@ -6,7 +6,7 @@ import sys
 from enum import IntFlag
 from pathlib import Path
 
-from cdb.built import built_file
+from cdb.extensions.built import built_file
 
 LIBRARY = built_file("testing/faults/_shim.so")
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from time import monotonic
 
-from cdb.limits import Limit
+from cdb.contract.limits import Limit
 from cdb.testing.faults.attempt import Attempt, BrokenPromise, Failure, Untried, Verdict
 from cdb.testing.faults.catalogue import CATALOGUE
 from cdb.testing.faults.subjects import Subject

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from cdb.blocks import BlockSpendInfo
+from cdb.contents.state import summarize
+from cdb.contract.blocks import BlockSpendInfo
 from cdb.schemas.memory import MemorySchema
-from cdb.state import summarize
 from cdb.testing.side_by_side import Refusal
 
 

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 
-from cdb.durability import Durability
+from cdb.contract.durability import Durability
+from cdb.contract.limits import Limit, shown
 from cdb.errors import SchemaError
-from cdb.limits import Limit, shown
 from cdb.schemas.registry import OWN_SCHEMAS, SchemaInfo, find_schema
 
 

@@ -11,8 +11,8 @@ from typing import ClassVar
 
 import pytest
 
+from cdb.contract.limits import Limit, shown
 from cdb.errors import UnsupportedError
-from cdb.limits import Limit, shown
 from cdb.testing.base import SchemaTests
 from cdb.testing.faults.catalogue import CATALOGUE
 from cdb.testing.faults.coverage import Coverage

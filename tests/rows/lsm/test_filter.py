@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cdb.rows.lsm.filter import BYTES_PER_ENTRY, Filter, FilterBuilder, probes
-from cdb.rows.lsm.search import RECORD
+from cdb.stores.rows.lsm.filter import BYTES_PER_ENTRY, Filter, FilterBuilder, probes
+from cdb.stores.rows.lsm.search import RECORD
 
 names = st.binary(min_size=32, max_size=32)
 

@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
+from cdb.contract.durability import Durability
 from cdb.disk import files
 from cdb.disk.files import TEMPORARY_SUFFIX, replace_file
-from cdb.durability import Durability
 from cdb.errors import (
     CorruptDatabaseError,
     DatabaseClosedError,
@@ -24,10 +24,10 @@ from cdb.errors import (
     WrongDatabaseError,
     storage_errors,
 )
-from cdb.rows.index import EMPTY, Watermark
-from cdb.rows.lsm import manifest
-from cdb.rows.lsm.flat_run import FLAT
-from cdb.rows.lsm.manifest import (
+from cdb.stores.rows.index import EMPTY, Watermark
+from cdb.stores.rows.lsm import manifest
+from cdb.stores.rows.lsm.flat_run import FLAT
+from cdb.stores.rows.lsm.manifest import (
     FAN_IN,
     MANIFEST_NAME,
     Manifest,
@@ -35,9 +35,9 @@ from cdb.rows.lsm.manifest import (
     read_manifest,
     write_manifest,
 )
-from cdb.rows.lsm.search import RunFormat
-from cdb.rows.lsm.sqlite_run import SQLITE
-from cdb.rows.lsm.tree import LsmIndex
+from cdb.stores.rows.lsm.search import RunFormat
+from cdb.stores.rows.lsm.sqlite_run import SQLITE
+from cdb.stores.rows.lsm.tree import LsmIndex
 
 SAMPLE = Manifest(
     run_format="flat",

@@ -14,12 +14,12 @@ from cdb.errors import (
     StorageError,
     WrongDatabaseError,
 )
-from cdb.rows.lsm import flat_run, sqlite_run
-from cdb.rows.lsm.filter import probes
-from cdb.rows.lsm.flat_run import FLAT, PAGE_BYTES
-from cdb.rows.lsm.manifest import RunEntry
-from cdb.rows.lsm.search import RECORD, Run, RunFormat, live_pages, live_row
-from cdb.rows.lsm.sqlite_run import SQLITE
+from cdb.stores.rows.lsm import flat_run, sqlite_run
+from cdb.stores.rows.lsm.filter import probes
+from cdb.stores.rows.lsm.flat_run import FLAT, PAGE_BYTES
+from cdb.stores.rows.lsm.manifest import RunEntry
+from cdb.stores.rows.lsm.search import RECORD, Run, RunFormat, live_pages, live_row
+from cdb.stores.rows.lsm.sqlite_run import SQLITE
 from tests.conftest import largest_file
 
 both_formats = pytest.mark.parametrize("run_format", [FLAT, SQLITE], ids=lambda form: form.name)

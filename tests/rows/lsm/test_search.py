@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cdb.rows.lsm import search
-from cdb.rows.lsm.search import (
+from cdb.stores.rows.lsm import search
+from cdb.stores.rows.lsm.search import (
     RECORD,
     RECORD_BYTES,
     find_row,

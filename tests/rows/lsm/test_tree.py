@@ -20,7 +20,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from cdb.durability import Durability
+from cdb.contract.durability import Durability
 from cdb.errors import (
     CorruptDatabaseError,
     DatabaseClosedError,
@@ -28,13 +28,13 @@ from cdb.errors import (
     StorageError,
     WrongDatabaseError,
 )
-from cdb.rows.index import EMPTY, Watermark
-from cdb.rows.lsm import manifest
-from cdb.rows.lsm.flat_run import FLAT
-from cdb.rows.lsm.manifest import FAN_IN, MANIFEST_NAME, RunEntry, read_manifest
-from cdb.rows.lsm.search import Run, RunFormat
-from cdb.rows.lsm.sqlite_run import SQLITE
-from cdb.rows.lsm.tree import LsmIndex
+from cdb.stores.rows.index import EMPTY, Watermark
+from cdb.stores.rows.lsm import manifest
+from cdb.stores.rows.lsm.flat_run import FLAT
+from cdb.stores.rows.lsm.manifest import FAN_IN, MANIFEST_NAME, RunEntry, read_manifest
+from cdb.stores.rows.lsm.search import Run, RunFormat
+from cdb.stores.rows.lsm.sqlite_run import SQLITE
+from cdb.stores.rows.lsm.tree import LsmIndex
 
 both_formats = pytest.mark.parametrize("run_format", [FLAT, SQLITE], ids=lambda form: form.name)
 PREFIXES = (0, 8, 16, 31)

@@ -1,0 +1,1 @@
+"""What any schema holds: loaded, read in packed form, digested and compared."""

@@ -1,0 +1,1 @@
+"""The vocabulary of all schemas, and what a schema is and may offer."""

@@ -1,0 +1,1 @@
+"""The extension modules of native/: found, missing, and their errors raised."""

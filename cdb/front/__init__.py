@@ -1,0 +1,1 @@
+"""The contract in front of a backend, and what open iterators of the past need."""

@@ -1,0 +1,1 @@
+"""Backups of a node's database: made, and put in place."""

@@ -1,0 +1,79 @@
+"""Whether the coin log of a node's file is there, and what helps where it is not.
+
+What can be read of it decides: it is there where it opens, and the file's rows stand on it. Else it
+is lost, and whoever needs it says the same, with an advice that depends on whether a node has run
+since activation:
+
+    what is found             no node has run              a node has run
+    nothing, another log,     put it back, or revert       put both back from a backup, or sync
+    another's database
+    damage                    repair, or revert            repair, or else the same
+
+"Revert" is `cdb migrate --revert`, which needs no log as long as chia's own table has all coins.
+"""
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from shlex import quote
+
+from cdb.disk.home import FORMAT_FILE, format_at
+from cdb.errors import CorruptDatabaseError, DatabaseError, WrongDatabaseError
+from cdb.node.log import RESTORE
+
+_SCHEMA, _LOG_FILE = "coin_log", "log"
+
+
+@contextmanager
+def log_needed(log_path: Path, file: Path | None, is_unused: Callable[[], bool]) -> Iterator[None]:
+    """What opens the log of a file, which is not made here, and holds it against the file's rows.
+
+    is_unused: see ops_table.IS_UNUSED; asked only where something is wrong. Raises
+    WrongDatabaseError where the log is not there or is another's, CorruptDatabaseError where it is
+    damaged, each with the advice that helps; other errors are those of the block.
+    """
+    try:
+        _check_there(log_path, file)
+        yield
+    except (WrongDatabaseError, CorruptDatabaseError) as error:
+        advice = _advice(error, log_path, file, is_unused)
+        raise type(error)(error.path, error.problem, advice) from error
+
+
+def is_gone(log_path: Path) -> bool:
+    """Whether nothing of a log is there: no directory, or one that was emptied."""
+    if log_path.is_dir():
+        return not any(os.path.lexists(log_path / name) for name in (FORMAT_FILE, _LOG_FILE))
+    return not os.path.lexists(log_path)
+
+
+def _check_there(log_path: Path, file: Path | None) -> None:
+    if is_gone(log_path):
+        raise WrongDatabaseError(
+            log_path, f"the coins of {file or 'memory'} are not there", RESTORE
+        )
+    found = format_at(log_path) if log_path.is_dir() else None
+    if found is None and log_path.is_dir():
+        raise CorruptDatabaseError(log_path / FORMAT_FILE, "it is missing")
+    if found is None or found.schema != _SCHEMA:
+        other = "a file" if found is None else f"a database of {found.schema}"
+        problem = f"this is not the coin log of {file or 'memory'}, but {other}"
+        raise WrongDatabaseError(log_path, problem, RESTORE)
+
+
+def _advice(
+    error: DatabaseError, log_path: Path, file: Path | None, is_unused: Callable[[], bool]
+) -> str:
+    """What helps; of what neither a backup nor a revert is needed for, the error's own."""
+    is_damage = isinstance(error, CorruptDatabaseError) and log_path in (
+        Path(error.path),
+        *Path(error.path).parents,
+    )
+    if not is_damage and error.advice != RESTORE:
+        return error.advice
+    repair = f"'cdb verify {_SCHEMA} --db {quote(str(log_path))} --repair' mends what is derived"
+    if file is not None and is_unused():
+        revert = f"'cdb migrate --revert {quote(str(file))}' brings chia's own table back"
+        return f"{repair if is_damage else 'put it back'}, or {revert}, which has all coins"
+    return f"{repair}; else {RESTORE}" if is_damage else RESTORE

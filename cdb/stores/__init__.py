@@ -1,0 +1,1 @@
+"""Where coins are kept; a schema names one of them, with its options."""

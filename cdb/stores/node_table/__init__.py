@@ -1,0 +1,1 @@
+"""The full node's own table of coins: read as it is, or made in its form."""

@@ -1,0 +1,86 @@
+"""The one interface between a store of coin rows and what finds a row by its coin's name."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple, Protocol, runtime_checkable
+
+from cdb.contract.durability import Durability
+
+
+class Watermark(NamedTuple):
+    """How far an index reaches: it holds the names of rows 1 … rows, and no others.
+
+    last_name is the name of row ``rows`` (empty when rows is 0): it ties an index to the very
+    rows that it was built from.
+    """
+
+    rows: int
+    last_name: bytes
+
+
+EMPTY = Watermark(0, b"")
+
+
+class NameIndex(Protocol):
+    """Maps names (32 bytes, unique) to row ids (1, 2, 3, … in the order they were added).
+
+    An index is derived data: the store writes an entry only after its row is durable, keeps
+    newer entries in its own memtable, and adds what a crash has cost from the rows. So a write may
+    get lost in a crash, but only with all later ones, and the watermark must tell.
+    """
+
+    @property
+    def covered(self) -> Watermark:
+        """The rows that the index holds, now and (as far as durable) after a crash."""
+        ...
+
+    def find(self, names: Sequence[bytes]) -> list[int | None]:
+        """The row id of each name, None where it is absent, in the order asked.
+
+        Raises CorruptDatabaseError where damage is found.
+        """
+        ...
+
+    def write(self, names: Sequence[bytes], covered: Watermark) -> None:
+        """Add the names of the rows up to covered.rows, in the rows' order.
+
+        The first one's row is the one after the watermark's. In one atomic step with the new one.
+        """
+        ...
+
+    def rewind(self, covered: Watermark, dropped: Iterator[bytes]) -> None:
+        """Forget every row above covered.rows, durably. dropped yields those rows' names."""
+        ...
+
+    def settle(self) -> None:
+        """Do all the compaction that is owed, durably. An index that owes nothing does nothing."""
+        ...
+
+    def check(self) -> None:
+        """Hold all of it against its own checksums, as far as finding every name does not.
+
+        Raises CorruptDatabaseError.
+        """
+        ...
+
+    def close(self) -> None:
+        """Make everything durable and release files. Called once, also after errors."""
+        ...
+
+
+@runtime_checkable
+class KnowsIfSettled(Protocol):
+    """A NameIndex that can say so."""
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether settle() would have nothing to do."""
+        ...
+
+
+class IndexFactory(Protocol):
+    """Opens an index in a directory of its own, which it creates where it is missing."""
+
+    def __call__(self, path: Path, *, durability: Durability, read_only: bool) -> NameIndex:
+        """Open the index; read_only changes no byte on disk."""
+        ...

@@ -1,0 +1,168 @@
+"""From a coin's name to its row: a memtable in front of an index that is derived from the rows."""
+
+import shutil
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from cdb.contract.durability import Durability
+from cdb.errors import CorruptDatabaseError
+from cdb.stores.rows.coin_rows import CoinRows
+from cdb.stores.rows.index import EMPTY, KnowsIfSettled, NameIndex, Watermark
+
+
+class Names(Protocol):
+    """Finds the rows of coins by name. Names are added and dropped together with their rows."""
+
+    @property
+    def newest_stored_row(self) -> int:
+        """The newest row that may be found by what is on disk, not by what was added."""
+        ...
+
+    def find(self, names: Sequence[bytes]) -> list[int | None]:
+        """The row id of each name, in the order asked; None where there is no such coin."""
+        ...
+
+    def add(self, rows: dict[bytes, int]) -> None:
+        """Take the names of new rows, in the rows' order."""
+        ...
+
+    def committed(self) -> None:
+        """Learn that all rows are durable whose names were added."""
+        ...
+
+    def rewind(self, rows: int) -> None:
+        """Forget, durably, every row above ``rows``. The rows themselves are still there."""
+        ...
+
+    def checkpoint(self) -> None:
+        """Bring all committed rows into durable form, so that the next open need not."""
+        ...
+
+    def settle(self) -> None:
+        """Do the same, and all the compaction that is owed, durably."""
+        ...
+
+    @property
+    def is_settled(self) -> bool | None:
+        """Whether settle() would have nothing to do; None where nobody knows."""
+        ...
+
+    def close(self) -> None:
+        """Release files."""
+        ...
+
+
+class StaleIndexError(CorruptDatabaseError):
+    """An index of other rows than there are. Beside a writer, it may be the next moment's."""
+
+
+class IndexedNames:
+    """Names in a memtable (the newest rows) and in a NameIndex (all older ones).
+
+    The rows are the truth. The index never holds a row that is not durable, and what a crash has
+    cost it is taken from the rows when the database is opened. So an index whose watermark is of
+    other rows is damage: commits were lost. Only where power loss may take rows, it is thrown away
+    and built again.
+    """
+
+    def __init__(
+        self,
+        rows: CoinRows,
+        index_path: Path,
+        open_index: Callable[[Path], NameIndex],
+        *,
+        memtable_coins: int,
+        durability: Durability,
+        read_only: bool,
+    ) -> None:
+        self._rows = rows
+        self._memtable_coins = memtable_coins
+        self._read_only = read_only
+        self._memtable: dict[bytes, int] = {}  # in the rows' order
+        self._index = open_index(index_path)
+        try:
+            if not self._is_of_these_rows():
+                if read_only or durability is Durability.POWER:
+                    problem = f"it is of coins that {rows.path.name} lacks: commits were lost"
+                    raise StaleIndexError(index_path, problem)
+                self._index.close()
+                shutil.rmtree(index_path)
+                self._index = open_index(index_path)
+            self._catch_up()
+        except BaseException:
+            self._index.close()
+            raise
+
+    @property
+    def newest_stored_row(self) -> int:
+        """See Names."""
+        return self._index.covered.rows
+
+    def find(self, names: Sequence[bytes]) -> list[int | None]:
+        """See Names."""
+        rows = [self._memtable.get(name) for name in names]
+        older = [place for place, row in enumerate(rows) if row is None]
+        found = self._index.find([names[place] for place in older])
+        for place, row in zip(older, found, strict=True):
+            rows[place] = row
+        return rows
+
+    def add(self, rows: dict[bytes, int]) -> None:
+        """See Names."""
+        self._memtable.update(rows)
+
+    def committed(self) -> None:
+        """See Names."""
+        if len(self._memtable) >= self._memtable_coins:
+            self.checkpoint()
+
+    def rewind(self, rows: int) -> None:
+        """See Names."""
+        self._memtable = {name: row for name, row in self._memtable.items() if row <= rows}
+        covered = self._index.covered.rows
+        if covered > rows:
+            dropped = self._rows.read.names_between(rows + 1, covered)
+            self._index.rewind(self._watermark_at(rows), dropped)
+
+    def checkpoint(self) -> None:
+        """See Names."""
+        if self._memtable:
+            last_name = next(reversed(self._memtable))
+            covered = Watermark(self._memtable[last_name], last_name)
+            self._index.write(list(self._memtable), covered)
+            self._memtable.clear()
+
+    def settle(self) -> None:
+        """See Names."""
+        self.checkpoint()
+        self._index.settle()
+
+    @property
+    def is_settled(self) -> bool | None:
+        """See Names."""
+        if self._memtable:
+            return False
+        return self._index.is_settled if isinstance(self._index, KnowsIfSettled) else None
+
+    def close(self) -> None:
+        """See Names."""
+        self._index.close()
+
+    def _is_of_these_rows(self) -> bool:
+        covered = self._index.covered
+        return covered.rows <= self._rows.row_count and covered == self._watermark_at(covered.rows)
+
+    def _watermark_at(self, rows: int) -> Watermark:
+        if not rows:
+            return EMPTY
+        (last_name,) = self._rows.read.names_between(rows, rows)
+        return Watermark(rows, last_name)
+
+    def _catch_up(self) -> None:
+        first_row = self._index.covered.rows + 1
+        names = self._rows.read.names_between(first_row, self._rows.row_count)
+        for row, name in enumerate(names, first_row):
+            self._memtable[name] = row
+            if not self._read_only:
+                self.committed()

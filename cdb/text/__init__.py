@@ -1,0 +1,1 @@
+"""Replay text: read, written, scanned and made up."""
