@@ -1,6 +1,6 @@
 /*
- * Blocks and coins that cross a C face, as cdb.contract.packed has them. cffi and C++ read this very file,
- * as they do cdb_error.h.
+ * Blocks and coins that cross a C face, as cdb.contract.packed has them. cffi and C++ read this
+ * very file, as they do cdb_error.h.
  *
  * A name is 32 bytes, a confirm 72: parent's name (32), puzzle hash (32), amount (8, big endian).
  * Arrays have no gaps. Block i has the spends spend_ends[i-1] … spend_ends[i]-1, and block 0 those

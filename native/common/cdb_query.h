@@ -1,6 +1,6 @@
 /*
- * Queries that cross a C face, and the coins that answer them, as cdb.contract.coin_query has them. cffi and
- * C++ read this very file, as they do cdb_error.h.
+ * Queries that cross a C face, and the coins that answer them, as cdb.contract.coin_query has them.
+ * cffi and C++ read this very file, as they do cdb_error.h.
  */
 
 /* What the values of a query are; see cdb/contract/coin_query.py. */

@@ -4,7 +4,8 @@
 // Recording: each call that changes a file or a directory goes to a trace, in the order in which
 // they happened: one lock is held while a call is made and recorded. recorder.py there reads it.
 // Interfering: calls of chosen classes are counted, and those from a first to a last one kill the
-// process, fail with an errno, are cut short, or wait until they are let go. Threads are counted whatever they do to files.
+// process, fail with an errno, are cut short, or wait until they are let go. Threads are counted
+// whatever they do to files.
 //
 // Not seen: stores through shared mappings and stdio. Both are recorded as kUnseen. sync_file_range
 // promises nothing and is let through; sync() and syncfs() are not known here.

@@ -77,11 +77,11 @@ typedef struct {
 #define CDB_STATE_BLOCK_BYTES 16
 #define CDB_STATE_COIN_BYTES 40
 
-/* Write what the state's digest is of, with these bytes a block and a coin; cdb.contents.state says which.
-   infos, found: what a look-up says of each coin that the blocks confirm; found is 0 where there is
-   none. Hold each coin against its look-up first, field by field: the place of the first that is
-   not found, or not as its block says; the number of coins where there is none. *spent is the
-   number of coins that say that they are spent. */
+/* Write what the state's digest is of, with these bytes a block and a coin; cdb.contents.state says
+   which. infos, found: what a look-up says of each coin that the blocks confirm; found is 0 where
+   there is none. Hold each coin against its look-up first, field by field: the place of the first
+   that is not found, or not as its block says; the number of coins where there is none. *spent is
+   the number of coins that say that they are spent. */
 size_t cdb_write_state(const cdb_blocks *blocks, const cdb_info *infos, const uint8_t *found,
                        uint8_t *stream, size_t *spent);
 
