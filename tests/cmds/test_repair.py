@@ -49,10 +49,10 @@ INDEXED = sorted(index_factories())
 KILLED_REPAIR = """
 import os, signal, sys
 from pathlib import Path
-from cdb.stores.rows import indexed
+from cdb.stores.rows import opening
 from cdb.schemas import find_schema
 
-indexed.MEMTABLE_COINS = 100
+opening.MEMTABLE_COINS = 100
 calls = []
 
 def progress(coins):
