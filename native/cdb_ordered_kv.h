@@ -45,7 +45,7 @@ typedef enum {
   OKV_RANDOM     /* keys come in any order, and many that are looked up are absent */
 } okv_order;
 
-/* Its name is for the engine's files: letters and "_". Space 0 has few entries. Where one of
+/* Its name is for the engine's files: letters and "_". Where one of
    prefix_bytes and suffix_bytes is not 0, no key is looked up as a whole: scans and seeks are for
    keys that share so many leading bytes, or all but so many of the last ones; and many that are
    asked for are absent. No such prefix begins another one. */

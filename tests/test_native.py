@@ -88,13 +88,14 @@ def test_what_fields_say(
 
 @pytest.mark.skipif(KIND.engine.missing() is not None, reason=str(KIND.engine.missing()))
 def test_a_text_that_is_too_long_lacks_its_middle(tmp_path: Path) -> None:
-    options = Options("d" * 2000 + "e", False, True, False, 1, 1, 1 << 20)
-    with pytest.raises(ValueError, match="no layout ddd") as caught:
-        CoinSet(KIND.engine, tmp_path, options)
-    problem = str(caught.value).removeprefix(f"{tmp_path}: ")
+    (tmp_path / "CURRENT").write_text(f"MANIFEST-{'0' * 2000}1\n")
+    with pytest.raises(StorageError) as caught:
+        CoinSet(KIND.engine, tmp_path, Options("interval", False, True, False, 1, 1, 1 << 20))
+    problem = caught.value.problem
     assert len(problem) == 1023
-    assert "dd ... dd" in problem
-    assert problem.endswith("de")
+    assert problem.startswith("reading or writing failed (")
+    assert "00 ... 00" in problem
+    assert problem.endswith("1: File name too long)")
 
 
 def test_handles_are_freed_in_any_order() -> None:

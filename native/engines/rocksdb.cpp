@@ -143,7 +143,7 @@ struct okv {
                 okv_reuse reuse);
   void seek_many(const okv_view *view, const Seeks &seeks, okv_page *page, uint8_t *found,
                  size_t *done);
-  void checkpoint() { written(db_->Flush(rocksdb::FlushOptions(), families_)); }
+  void checkpoint();
   void settle() { written(compact(*db_, families_)); }
   void verify() { check(db_->VerifyChecksum()); }
 
@@ -408,6 +408,12 @@ void okv::close() {
   release_families();
   const Status status = db_->Close();
   if (!has_failed_) check(status);
+}
+
+void okv::checkpoint() {
+  rocksdb::FlushOptions options;
+  options.allow_write_stall = true;  // or it waits for a merge of runs, which a full disk prevents
+  written(db_->Flush(options, families_));
 }
 
 void okv::written(const Status &status) {

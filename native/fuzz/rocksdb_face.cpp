@@ -1,6 +1,6 @@
-// Calls of cdb_engine.h, in RocksDB's module, held against a map. The input says which.
+// Calls of cdb_name_index.h, in RocksDB's module, held against a map. The input says which.
 
-#include "name_index/cdb_engine_api.h"
+#include "name_index/cdb_name_index_api.h"
 
 #include "calls.h"
 #include "input.h"
@@ -22,8 +22,8 @@ const uint8_t *bytes_of(const std::vector<Name> &names) {
 
 class Session {
  public:
-  explicit Session(Input *input) : input_(*input), options_{0, CDB_LOG_OFF, 1u << 20, 1u << 16} {
-    options_.log = static_cast<cdb_log>(input_.below(3));
+  explicit Session(Input *input) : input_(*input), options_{0, 0, 1u << 20} {
+    options_.sync = static_cast<int32_t>(input_.below(2));
     open();
   }
   ~Session() { close(); }
@@ -34,10 +34,10 @@ class Session {
     cdb_error error{};
     switch (input_.below(8)) {
       case 0:
-        is_ok(cdb_engine_flush(engine_, &error), &error);
+        is_ok(cdb_name_index_checkpoint(index_, &error), &error);
         break;
       case 1:
-        is_ok(cdb_engine_settle(engine_, &error), &error);
+        is_ok(cdb_name_index_settle(index_, &error), &error);
         break;
       case 2:
         rewind();
@@ -63,9 +63,9 @@ class Session {
  private:
   void open() {
     cdb_error error{};
-    is_ok(cdb_engine_open(directory_.path().c_str(), &options_, &engine_, &error), &error);
+    is_ok(cdb_name_index_open(directory_.path().c_str(), &options_, &index_, &error), &error);
     cdb_watermark covered;
-    cdb_engine_covered(engine_, &covered);
+    cdb_name_index_covered(index_, &covered);
     require(covered.rows == names_.size(), "the watermark is the last one given");
     require(
         names_.empty() || std::equal(names_.back().begin(), names_.back().end(), covered.last_name),
@@ -74,7 +74,7 @@ class Session {
 
   void close() {
     cdb_error error{};
-    is_ok(cdb_engine_close(engine_, &error), &error);
+    is_ok(cdb_name_index_close(index_, &error), &error);
   }
 
   void reopen() {
@@ -83,7 +83,8 @@ class Session {
     open();
     if (options_.read_only == 0) return;
     cdb_error error{};
-    require(!is_ok(cdb_engine_settle(engine_, &error), &error, CDB_INVALID), "readers can't write");
+    require(!is_ok(cdb_name_index_settle(index_, &error), &error, CDB_INVALID),
+            "readers can't write");
     find();
     close();
     options_.read_only = 0;
@@ -113,7 +114,7 @@ class Session {
     if (is_wrong) covered.rows += 1 + input_.below(2);
     cdb_error error{};
     const cdb_status status =
-        cdb_engine_put(engine_, bytes_of(names), names.size(), &covered, &error);
+        cdb_name_index_put(index_, bytes_of(names), names.size(), &covered, &error);
     const bool is_put = is_ok(status, &error, CDB_INVALID);
     require(is_put != is_wrong, "only the names up to the watermark are taken");
     if (!is_put) names_.resize(before);
@@ -123,24 +124,24 @@ class Session {
     const size_t rows = names_.size() - std::min(names_.size(), size_t{input_.byte()});
     const cdb_watermark covered = watermark(rows);
     cdb_error error{};
-    is_ok(cdb_engine_begin_rewind(engine_, &covered, &error), &error);
+    is_ok(cdb_name_index_begin_rewind(index_, &covered, &error), &error);
     std::vector<Name> dropped(names_.begin() + static_cast<ptrdiff_t>(rows), names_.end());
     names_.resize(rows);
     const size_t first = dropped.size() / (1 + input_.below(3));
-    is_ok(cdb_engine_erase(engine_, bytes_of(dropped), first, &error), &error);
+    is_ok(cdb_name_index_erase(index_, bytes_of(dropped), first, &error), &error);
     find_none(dropped);
     if (input_.below(3) == 0) return reopen();  // which ends it
-    is_ok(cdb_engine_erase(engine_, bytes_of(dropped) + first * CDB_NAME_BYTES,
-                           dropped.size() - first, &error),
+    is_ok(cdb_name_index_erase(index_, bytes_of(dropped) + first * CDB_NAME_BYTES,
+                               dropped.size() - first, &error),
           &error);
-    is_ok(cdb_engine_end_rewind(engine_, &error), &error);
+    is_ok(cdb_name_index_end_rewind(index_, &error), &error);
     find_none(dropped);
   }
 
   std::vector<uint64_t> rows_of(const std::vector<Name> &names) {
     std::vector<uint64_t> rows(names.size(), UINT64_MAX);
     cdb_error error{};
-    is_ok(cdb_engine_find(engine_, bytes_of(names), names.size(), rows.data(), &error), &error);
+    is_ok(cdb_name_index_find(index_, bytes_of(names), names.size(), rows.data(), &error), &error);
     return rows;
   }
 
@@ -157,9 +158,9 @@ class Session {
   }
 
   Input &input_;
-  cdb_options options_;
+  cdb_name_index_options options_;
   Scratch directory_;
-  cdb_engine *engine_ = nullptr;
+  cdb_name_index *index_ = nullptr;
   std::vector<Name> names_;  // of rows 1, 2, …
   uint64_t named_ = 0;
 };

@@ -24,7 +24,7 @@ _UNITS = (
         "schemas/test_coin_log_keys.py test_conformance.py::TestCoinLogIndexedSmall",
     ),
     (("cdb/disk/rename",), "disk/test_rename.py"),
-    (("native/name_index", "native/rocksdb"), "rows/test_rocks_index.py"),
+    (("native/name_index", "native/rocksdb", "native/engines/rocksdb"), "rows/test_rocks_index.py"),
     (("cdb/stores/coin_set/promise",), "coin_set/test_promise.py"),
     (("native/layouts/",), "coin_set/test_layout_model.py"),
     (

@@ -140,9 +140,9 @@ BLIND = (
     ),
     Mutant(
         "rocks-rewind-not-marked",
-        "native/name_index/rocksdb.cpp",
-        "value[kRowBytes] = rewinding ? 1 : 0;",
-        "value[kRowBytes] = rewinding && false;",
+        "native/name_index/name_index.cpp",
+        "value[kRowBytes] = is_rewinding ? 1 : 0;",
+        "value[kRowBytes] = is_rewinding && false;",
         9,
         "a rewind of the index that a crash cut short is completed by the next opening",
         _ROCKS,
@@ -150,7 +150,7 @@ BLIND = (
     ),
     Mutant(
         "rocks-rows-above-watermark",
-        "native/name_index/rocksdb.cpp",
+        "native/name_index/name_index.cpp",
         "rows[order[i]] = row <= limit ? row : 0;",
         "rows[order[i]] = row <= limit ? row : row;",
         9,
@@ -208,7 +208,7 @@ SEEN = (
     ),
     Mutant(
         "rocks-first-unsorted-put",
-        "native/name_index/rocksdb.cpp",
+        "native/name_index/name_index.cpp",
         "if (covered.rows != covered_.rows + n)",
         "if (covered.rows < covered_.rows + n)",
         11,
@@ -217,9 +217,9 @@ SEEN = (
     ),
     Mutant(
         "rocks-trims-one-too-few",
-        "native/name_index/rocksdb.cpp",
-        "if (row <= covered_.rows) continue;",
-        "if (row <= covered_.rows + 1) continue;",
+        "native/name_index/name_index.cpp",
+        "if (row_of(entries.value(i)) <= covered_.rows) continue;",
+        "if (row_of(entries.value(i)) <= covered_.rows + 1) continue;",
         9,
         "after a rewind that was cut short no dropped name comes back",
         _ROCKS,

@@ -1,7 +1,8 @@
 """RocksDB as a name index, one native call a batch.
 
-The native side is native/name_index/rocksdb.cpp, behind the contracts of cdb_engine.h there. It is
-optional: importing this module always works, and missing() says why the engine does not.
+The native side is native/name_index/, over RocksDB as an ordered engine: see the contracts of
+cdb_name_index.h there. It is optional: importing this module always works, and missing() says why
+the engine does not.
 """
 
 import os
@@ -26,10 +27,9 @@ from cdb.errors import (
 from cdb.stores.rows.index import EMPTY, Watermark
 
 CACHE_BYTES = 64 << 20
-BUFFER_BYTES = 64 << 20
 ERASE_BATCH = 50_000  # names: 2 MB of tombstones
 
-_engine = rocksdb.ENGINE.native("cdb.stores.rows._rocksdb", "cdb_engine_")
+_engine = rocksdb.ENGINE.native("cdb.stores.rows._rocksdb", "cdb_name_index_")
 load = _engine.load
 missing = _engine.missing
 version = _engine.version
@@ -38,9 +38,9 @@ version = _engine.version
 class RocksIndex:
     """A NameIndex in a directory of RocksDB's, which is created unless read_only.
 
-    Names come as files, durable at once; a rewind's erasures go through RocksDB's buffer, without a
-    log. Because a file is taken in after what was in the buffer, a crash leaves a prefix of the
-    writes whatever the durability; that only decides what creating and rewinding wait for.
+    Names come as files, durable at once; a rewind's erasures go through RocksDB's log, which is
+    synced before a file is taken in. So a crash leaves a prefix of the writes whatever the
+    durability; that only decides what creating and rewinding wait for.
 
     One thread writes, rewinds and closes. Others may find meanwhile, but not while it is closed.
     After an error in a write or a rewind, everything but close() raises DatabaseClosedError.
@@ -98,11 +98,9 @@ class RocksIndex:
         with self._writing():
             self._call("begin_rewind", self._packed(covered))
             self._covered = covered
-            self._flush()
             while names := list(islice(dropped, ERASE_BATCH)):
                 self._call("erase", _joined(names), len(names))
             self._call("end_rewind")
-            self._flush()
 
     def settle(self) -> None:
         """See NameIndex. It may need as much free space as the index takes."""
@@ -128,31 +126,25 @@ class RocksIndex:
                 raise
 
     def _open(self, *, read_only: bool) -> Any:
-        ffi, lib = self._native.ffi, self._native.lib
-        options = ffi.new("cdb_options *")
+        options = self._native.ffi.new("cdb_name_index_options *")
         options.read_only = read_only
-        options.log = lib.CDB_LOG_OFF
+        options.sync = self._durability is not Durability.NONE
         options.cache_bytes = CACHE_BYTES
-        options.buffer_bytes = BUFFER_BYTES
         arguments = os.fsencode(self.path), options
-        return _engine.open(self.path, "open", *arguments, kind="cdb_engine", close=self._end)
+        return _engine.open(self.path, "open", *arguments, kind="cdb_name_index", close=self._end)
 
     def _end(self, handle: Any) -> None:
         _engine.call(self.path, "close", handle)
 
     def _read_covered(self) -> Watermark:
         watermark = self._native.ffi.new("cdb_watermark *")
-        self._native.lib.cdb_engine_covered(self._handle, watermark)
+        self._native.lib.cdb_name_index_covered(self._handle, watermark)
         if watermark.rows == 0:
             return EMPTY
         return Watermark(watermark.rows, bytes(watermark.last_name))
 
     def _packed(self, covered: Watermark) -> Any:
         return self._native.ffi.new("cdb_watermark *", (covered.rows, covered.last_name))
-
-    def _flush(self) -> None:
-        if self._durability is not Durability.NONE:
-            self._call("flush")
 
     def _call(self, function: str, *arguments: Any) -> None:
         if self._handle is None:

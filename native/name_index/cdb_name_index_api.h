@@ -1,4 +1,4 @@
-/* cdb_engine.h, with what a compiler needs round it and cffi cannot read.
+/* cdb_name_index.h, with what a compiler needs round it and cffi cannot read.
    It is also the C source that cffi puts in front of the module that it generates. */
 #include "common/shared_api.h"
 
@@ -6,7 +6,7 @@
 extern "C" {
 #endif
 
-#include "cdb_engine.h"
+#include "cdb_name_index.h"
 
 #ifdef __cplusplus
 }
