@@ -502,7 +502,7 @@ def test_what_is_missing_is_said_in_one_line() -> None:
     with using("python"):
         missing = native_missing()
     assert missing is not None
-    assert re.fullmatch(r"the native scanner .*\(.*cdb\._scan.*\); install .*", missing)
+    assert re.fullmatch(r"the native scanner .*\(.*cdb\.extensions\._scan.*\); install .*", missing)
 
 
 @each_scanner

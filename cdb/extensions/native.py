@@ -64,9 +64,8 @@ def _imported(name: str) -> ModuleType:
     except ModuleNotFoundError as error:
         if error.name != name:
             raise
-        from cdb.extensions.built import (
-            built_module,  # which takes long to import, and is seldom needed
-        )
+        # It takes long to import, and is seldom needed.
+        from cdb.extensions.built import built_module
 
         module = built_module(name)
         if module is None:
