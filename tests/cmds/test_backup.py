@@ -357,6 +357,25 @@ def test_what_is_not_whole_is_not_restored(
     assert contents(here) == before
 
 
+@pytest.mark.parametrize(
+    ("work", "name", "line"),
+    [
+        ("new.partial", "node.sqlite", ["backup", "node.sqlite", "new"]),
+        ("new.sqlite.restore", "node.sqlite", ["restore", "backup", "new.sqlite"]),
+        ("new.sqlite.restore", "READY", ["restore", "backup", "new.sqlite"]),
+    ],
+)
+def test_what_has_our_names_and_is_not_ours_stays(
+    run_command: Commands, here: Path, work: str, name: str, line: list[str]
+) -> None:
+    (here / work).mkdir()
+    (here / work / name).write_text("dear diary")
+    before = contents(here)
+    assert f"{work}: " in (error := run_command(*line).error())
+    assert "needs this name; move away what is here" in error
+    assert contents(here) == before
+
+
 def test_what_can_not_be_backed_up(run_command: Commands, here: Path) -> None:
     before = contents(here)
     assert "something is there already" in run_command("backup", "node.sqlite", "backup").error()
