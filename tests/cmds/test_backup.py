@@ -9,6 +9,7 @@ import shutil
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -21,7 +22,7 @@ from cdb.errors import CdbError, WrongDatabaseError
 from cdb.node.backup import making as backup_module
 from cdb.node.backup import restore as restore_module
 from cdb.node.backup import work_directory
-from cdb.node.backup.directory import file_in, log_in
+from cdb.node.backup.directory import contents_of, file_in, log_in, write_contents
 from cdb.node.backup.making import back_up
 from cdb.node.backup.restore import check_backup, restore
 from cdb.node.kept_rows import are_kept
@@ -321,6 +322,11 @@ def garble_head(copy: Path) -> None:
     (copy / "BACKUP").write_text("cdb node backup 1\n{}\n")
 
 
+def raise_height(copy: Path) -> None:
+    contents = contents_of(copy)
+    write_contents(copy, replace(contents, height=contents.height + 1))
+
+
 def write_later_head(copy: Path) -> None:
     (copy / "BACKUP").write_text("cdb node backup 2\n{}\n")
 
@@ -338,6 +344,7 @@ def write_later_head(copy: Path) -> None:
         (lose_log, "node.sqlite.cdb: no database is here"),
         (lose_head, "backup: this is no backup, or one that was never finished"),
         (garble_head, "backup/BACKUP: damaged"),
+        (raise_height, "backup/BACKUP: it says height "),
         (write_later_head, "backup/BACKUP: it is of no backup that this cdb knows"),
     ],
 )
@@ -347,6 +354,25 @@ def test_what_is_not_whole_is_not_restored(
     spoil(here / "backup")
     before = contents(here)
     assert problem in run_command("restore", "backup", "new.sqlite").error()
+    assert contents(here) == before
+
+
+@pytest.mark.parametrize(
+    ("work", "name", "line"),
+    [
+        ("new.partial", "node.sqlite", ["backup", "node.sqlite", "new"]),
+        ("new.sqlite.restore", "node.sqlite", ["restore", "backup", "new.sqlite"]),
+        ("new.sqlite.restore", "READY", ["restore", "backup", "new.sqlite"]),
+    ],
+)
+def test_what_has_our_names_and_is_not_ours_stays(
+    run_command: Commands, here: Path, work: str, name: str, line: list[str]
+) -> None:
+    (here / work).mkdir()
+    (here / work / name).write_text("dear diary")
+    before = contents(here)
+    assert f"{work}: " in (error := run_command(*line).error())
+    assert "needs this name; move away what is here" in error
     assert contents(here) == before
 
 

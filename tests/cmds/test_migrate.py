@@ -1077,7 +1077,23 @@ def _killed(*arguments: object) -> None:
     raise KeyboardInterrupt
 
 
-@pytest.mark.parametrize("text", ["[" * 100_000, '{"height": Infinity}'])
+def _note(**changed: object) -> str:
+    fields = {"height": 5, "coins": 5, "verified": -1, "chain": "", "oddities": {}, "left_out": []}
+    return json.dumps(fields | changed)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("[" * 100_000, id="deep"),
+        '{"height": Infinity}',
+        _note(height="5"),
+        _note(height=5.7),
+        _note(coins=True),
+        _note(verified="-1"),
+        _note(oddities={"MISNAMED": 1.0}),
+    ],
+)
 def test_a_note_that_lies_is_damage(path: Path, text: str) -> None:
     migrate(path)
     (log_of(path) / "MIGRATION").write_text(text)

@@ -45,7 +45,8 @@ def test_what_its_wal_belies_is_damage(schema: str, crashed: Path, *, missing: b
     for read_only in (True, False):
         if missing and read_only and schema == "blockchain_v2":
             continue  # no database is there, as far as its path goes
-        with pytest.raises(CorruptDatabaseError, match="emptied or removed, and its -wal has"):
+        problem = "emptied or removed, and its -wal has .*; use a backup, or load a new database"
+        with pytest.raises(CorruptDatabaseError, match=problem):
             find_schema(schema).open(database, read_only=read_only)
         assert contents(database.parent) == before
 
@@ -59,7 +60,9 @@ def test_what_its_index_belies_is_damage(schema: str, crashed: Path, how: str) -
         crashed.unlink()
     with pytest.raises(DatabaseError, match=r"making was cut short|no database is here"):
         find_schema(schema).open(crashed.parent, read_only=True)
-    with pytest.raises(CorruptDatabaseError, match="it was emptied, or lost its -wal"):
+    # This is where the advice above leads to, and so would a check's: it has to be the last.
+    problem = "it was emptied, or lost its -wal; use a backup, or load a new database"
+    with pytest.raises(CorruptDatabaseError, match=problem):
         find_schema(schema).open(crashed.parent)
 
 

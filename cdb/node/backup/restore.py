@@ -31,6 +31,7 @@ from cdb.errors import (
 )
 from cdb.node.backup import work_directory
 from cdb.node.backup.directory import (
+    BACKUP_FILE,
     SIDE_SUFFIXES,
     Contents,
     contents_of,
@@ -163,7 +164,7 @@ class _Restore:
 
 
 def check_backup(directory: Path, bar: StepBar) -> None:
-    """Check a backup as `cdb verify` checks databases, and that its file and its coins fit.
+    """Check a backup as `cdb verify` checks databases, and that all of it fits together.
 
     Raises CorruptDatabaseError for the first damage.
     """
@@ -184,11 +185,20 @@ def check_backup(directory: Path, bar: StepBar) -> None:
         if not is_there(log, fitting_effect(log, log_path, file, rows)):
             problem = "its table cdb_ops says other than the coins, and a backup has all of it"
             raise CorruptDatabaseError(file, problem, _ANOTHER)
+        _check_height(contents_of(directory), log, directory)
         with bar("check each coin", None, " coins") as progress:
             try:
                 verify(log, progress)
             except InvariantError as error:
                 raise CorruptDatabaseError(log_path, str(error), _ANOTHER) from error
+
+
+def _check_height(contents: Contents, log: coin_log.CoinLogSchema, directory: Path) -> None:
+    newest = log.last_block_index
+    height = -1 if newest is None else newest
+    if contents.height != height:
+        problem = f"it says height {contents.height}, and the coins go to {height}"
+        raise CorruptDatabaseError(directory / BACKUP_FILE, problem, _ANOTHER)
 
 
 def _copy_directory(source: Path, target: Path, progress: Progress) -> None:

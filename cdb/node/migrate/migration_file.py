@@ -57,14 +57,23 @@ class Standing:
             return None
         try:
             fields = json.loads(data)
-            oddities = Oddities({Oddity[name]: int(n) for name, n in fields["oddities"].items()})
+            oddities = Oddities({Oddity[name]: _whole(n) for name, n in fields["oddities"].items()})
             left_out = {bytes.fromhex(name) for name in fields["left_out"]}
-            height, coins, verified = (int(fields[key]) for key in ("height", "coins", "verified"))
+            height, coins, verified = (
+                _whole(fields[key]) for key in ("height", "coins", "verified")
+            )
             chain = str(fields["chain"])
         except _NOT_OURS as error:
             advice = f"remove {log_path} and migrate again"
             raise CorruptDatabaseError(path, "it is damaged", advice) from error
         return cls(height, coins, verified, chain, oddities, left_out)
+
+
+def _whole(value: object) -> int:
+    """The same; nothing is made of text, fractions or truth values. Raises ValueError."""
+    if type(value) is not int:
+        raise ValueError(f"{value!r} is no whole number")
+    return value
 
 
 def forget(log_path: Path) -> None:

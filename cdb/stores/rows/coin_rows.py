@@ -13,7 +13,7 @@ from cdb.contract.durability import Durability
 from cdb.errors import CorruptDatabaseError, DatabaseNotFoundError
 from cdb.stores.rows.batch import Batch
 from cdb.stores.rows.coin_table import CoinTable
-from cdb.stores.rows.snapshot import Snapshot, check_not_emptied
+from cdb.stores.rows.snapshot import NEW_DATABASE, Snapshot, check_not_emptied
 from cdb.stores.rows.sqlite import (
     connect,
     create_tables,
@@ -180,7 +180,8 @@ class CoinRows:
 
     def _check_unmade(self, *, read_only: bool, was_made: bool) -> None:
         if was_made:
-            raise CorruptDatabaseError(self.path, "it was emptied, or lost its -wal")
+            problem = "it was emptied, or lost its -wal"
+            raise CorruptDatabaseError(self.path, problem, NEW_DATABASE)
         if read_only:
             problem = "its making was cut short, and it holds nothing; load into it again"
             raise DatabaseNotFoundError(self.path, problem)

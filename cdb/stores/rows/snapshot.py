@@ -33,6 +33,9 @@ from cdb.errors import (
 )
 from cdb.stores.rows.sqlite import Tables, check_tables, open_uri, sqlite_errors, stored_data
 
+NEW_DATABASE = "use a backup, or load a new database at another path"
+"""The advice where a file has lost everything: no check could find more, and no repair mends it."""
+
 _DIRECTORY = os.O_DIRECTORY | getattr(os, "O_PATH", os.O_RDONLY)
 _WAL_MODE_OFFSET = 18
 _WAL_MODE = 2
@@ -51,7 +54,7 @@ def check_not_emptied(path: Path) -> None:
         if (path.exists() and path.stat().st_size) or not wal.is_file() or not _has_commit(wal):
             return
     problem = "it was emptied or removed, and its -wal has what was committed last"
-    raise CorruptDatabaseError(path, problem, "remove that too, to start again")
+    raise CorruptDatabaseError(path, problem, NEW_DATABASE)
 
 
 class Snapshot:
