@@ -506,3 +506,36 @@ def test_importing_cdb_imports_no_schema() -> None:
     line = [sys.executable, "-c", script]
     out = subprocess.run(line, env=env, check=True, capture_output=True, text=True)
     assert out.stdout == "['cdb.schemas.registry']\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "field"),
+    [
+        ("None", "factory"),
+        ("SchemaSpec", "factory"),
+        ("SchemaSpec(open)", "factory"),
+        ("open, durabilities=()", "durabilities"),
+        ("open, durabilities=None", "durabilities"),
+        ('open, durabilities=("power",)', "durabilities"),
+        ('open, missing="text"', "missing"),
+        ("open, versions=[]", "versions"),
+        ("open, check=5", "check"),
+        ('open, options={"a": None}', "options"),
+        ("open, options=5", "options"),
+        ("open, default_path=7", "default_path"),
+        ("open, indexed=5", "indexed"),
+        ("open, history=5", "history"),
+        ("open, description=5", "description"),
+        ('open, takes_url="yes"', "takes_url"),
+    ],
+)
+def test_a_field_of_another_kind_is_told_in_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: str, field: str
+) -> None:
+    code = f"from cdb.building import SchemaSpec\nSCHEMA = SchemaSpec({arguments})\n"
+    (tmp_path / "odd_spec.py").write_text(code)
+    monkeypatch.setattr("sys.path", [*sys.path])
+    monkeypatch.delitem(sys.modules, "odd_spec", raising=False)
+    told = rf"^odd_spec can't be imported: TypeError: SchemaSpec's {field} "
+    with pytest.raises(UnknownSchemaError, match=told):
+        find_schema("odd_spec", folder=tmp_path)

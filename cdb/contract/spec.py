@@ -79,3 +79,33 @@ class SchemaSpec:
     not_durable: tuple[str, ...] = ()
     checksummed: str = ""
     many: int | None = None
+
+    def __post_init__(self) -> None:
+        """Raise TypeError for a field of another kind: modules are written by anybody."""
+        for name in _CALLED:
+            value = getattr(self, name)
+            is_left_out = value is None and name != "factory"
+            if not is_left_out and (not callable(value) or value is SchemaSpec):
+                raise TypeError(f"SchemaSpec's {name} is no function: {value!r}")
+        for name, kinds in _KINDS.items():
+            if not isinstance(getattr(self, name), kinds):
+                raise TypeError(f"SchemaSpec's {name} is of another kind: {getattr(self, name)!r}")
+        if not self.durabilities or not all(isinstance(x, Durability) for x in self.durabilities):
+            raise TypeError("SchemaSpec's durabilities are no levels of cdb.Durability")
+        if not all(map(callable, self.options.values())):
+            raise TypeError("SchemaSpec's options have no functions that read their values")
+
+
+_CALLED = (
+    *("factory", "missing", "versions", "indexed", "check", "repair", "format_of", "in_layout"),
+    "small",
+)
+_KINDS: Mapping[str, tuple[type, ...]] = {
+    **dict.fromkeys(("description", "default_path", "checksummed"), (str,)),
+    **dict.fromkeys(("takes_url", "keeps_contract"), (bool,)),
+    **dict.fromkeys(("durabilities", "limits", "not_durable"), (tuple,)),
+    "offers": (tuple, type(None)),
+    "history": (str, type(None)),
+    "many": (int, type(None)),
+    "options": (Mapping,),
+}

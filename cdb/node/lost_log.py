@@ -16,8 +16,8 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from shlex import quote
 
+from cdb.contract.printable import shell_word
 from cdb.disk.home import FORMAT_FILE, format_at
 from cdb.errors import CorruptDatabaseError, DatabaseError, WrongDatabaseError
 from cdb.node.log import RESTORE
@@ -72,8 +72,8 @@ def _advice(
     )
     if not is_damage and error.advice != RESTORE:
         return error.advice
-    repair = f"'cdb verify {_SCHEMA} --db {quote(str(log_path))} --repair' mends what is derived"
+    repair = f"'cdb verify {_SCHEMA} --db {shell_word(log_path)} --repair' mends what is derived"
     if file is not None and is_unused():
-        revert = f"'cdb migrate --revert {quote(str(file))}' brings chia's own table back"
+        revert = f"'cdb migrate --revert {shell_word(file)}' brings chia's own table back"
         return f"{repair if is_damage else 'put it back'}, or {revert}, which has all coins"
     return f"{repair}; else {RESTORE}" if is_damage else RESTORE

@@ -381,6 +381,11 @@ def test_what_can_not_be_backed_up(run_command: Commands, here: Path) -> None:
     assert "something is there already" in run_command("backup", "node.sqlite", "backup").error()
     assert "no database is here" in run_command("backup", "nowhere", "new").error()
     assert "no directory that could hold it" in run_command("backup", "node.sqlite", "a/b").error()
+    for end in ("-wal", "-shm", "-journal"):
+        assert (
+            "SQLite needs this name"
+            in run_command("backup", "node.sqlite", f"node.sqlite{end}").error()
+        )
     (here / "new.partial").mkdir()
     (here / "new.partial" / "diary").touch()
     assert (

@@ -1,8 +1,10 @@
 """A node's log that is not there, or not its own: what each command says, and that it helps."""
 
+import os
 import re
 import shlex
 import shutil
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,8 +12,10 @@ import pytest
 
 from cdb.contract.blocks import BlockSpendInfo
 from cdb.contract.progress import no_bar
+from cdb.errors import WrongDatabaseError
 from cdb.node.backup.making import back_up
 from cdb.node.log import RESTORE
+from cdb.node.lost_log import log_needed
 from cdb.node.migrate import activation
 from cdb.schemas import coin_log, find_schema
 from cdb.stores.coin_log.binding import missing
@@ -256,3 +260,14 @@ def test_each_part_of_an_advice_helps(
     parts[part](run_command, here, error, kind)
     if parts[part] is not follow_repair or kind == DERIVED:
         run_command(*COMMANDS["status"]).fine()
+
+
+@pytest.mark.parametrize("name", ["two\nlines.sqlite", "latin\udcff.sqlite"])
+def test_advice_about_any_path_can_be_typed(tmp_path: Path, name: str) -> None:
+    file = tmp_path / name
+    needed = log_needed(tmp_path / "gone", file, lambda: True)
+    with pytest.raises(WrongDatabaseError) as caught, needed:
+        pytest.fail("there is no log")
+    (word,) = re.findall(r"cdb migrate --revert (.*)' brings", caught.value.advice)
+    said = subprocess.run(["bash", "-c", f"printf %s {word}"], check=True, capture_output=True)
+    assert said.stdout == os.fsencode(file)

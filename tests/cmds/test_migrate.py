@@ -1091,6 +1091,7 @@ def _note(**changed: object) -> str:
         _note(height=5.7),
         _note(coins=True),
         _note(verified="-1"),
+        _note(height=10**23),
         _note(oddities={"MISNAMED": 1.0}),
     ],
 )

@@ -53,6 +53,7 @@ from cdb.stores.rows.snapshot import Snapshot
 from cdb.stores.rows.sqlite import connect, sqlite_errors
 
 _PAGES_A_STEP = 4096
+_SQLITE_ENDS = ("-wal", "-shm", "-journal")
 
 
 def back_up(file: str | PathLike[str], directory: str | PathLike[str], bar: StepBar) -> Contents:
@@ -68,6 +69,8 @@ def back_up(file: str | PathLike[str], directory: str | PathLike[str], bar: Step
         check_in_log(snapshot.connection, file)
     check_log(file)
     target = located(directory, read_only=False)
+    if target.parent == file.parent and target.name in {file.name + each for each in _SQLITE_ENDS}:
+        raise WrongDatabaseError(target, "SQLite needs this name beside the file; name another")
     with _work_directory(target) as work:
         check_room(work, "the backup", size_bytes(file) + size_bytes(log_path) + SPARE_BYTES)
         with rows_kept(log_path):

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
 
+from cdb.contract.coins import MAX_U32
 from cdb.disk.files import fsync_dir, replace_file
 from cdb.disk.paths import read_own
 from cdb.errors import CorruptDatabaseError, storage_errors
@@ -73,6 +74,8 @@ def _whole(value: object) -> int:
     """The same; nothing is made of text, fractions or truth values. Raises ValueError."""
     if type(value) is not int:
         raise ValueError(f"{value!r} is no whole number")
+    if abs(value) > MAX_U32:
+        raise ValueError(f"{value} is more than any height or number of coins")
     return value
 
 
