@@ -276,7 +276,7 @@ def _import(module_name: str, spec: str, folder: Path | None) -> ModuleType:
             raise _broken(module_name, error) from error
         if folder is None or not _has_module(folder, module_name):
             raise _unknown(spec, folder) from error
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         # It is somebody's code, so it may fail in any way.
         raise _broken(module_name, error) from error
     sys.path.append(str(folder))
@@ -319,14 +319,27 @@ def _modules_in(folder: Path | None, package: str) -> list[str]:
     return [f"{package}.{name}" if package else name for name in names]
 
 
-def _broken(module_name: str, error: Exception) -> UnknownSchemaError:
-    reason = " ".join(f"{type(error).__name__}: {error}".split())
-    return UnknownSchemaError(f"{module_name} can't be imported: {reason}")
+def _broken(module_name: str, error: BaseException) -> UnknownSchemaError:
+    return UnknownSchemaError(f"{module_name} can't be imported: {_reason(error)}")
+
+
+def _reason(error: BaseException) -> str:
+    return " ".join(f"{type(error).__name__}: {error}".split())
+
+
+def _missing(said: SchemaSpec) -> str | None:
+    try:
+        return None if said.missing is None else said.missing()
+    except Exception as error:  # somebody's code, too
+        return f"whether it can be used is not to be told: {_reason(error)}"
 
 
 def _declared(module: ModuleType, attribute: str) -> SchemaSpec | None:
     """What an attribute says. All that opens a database is a schema that says nothing more."""
-    found = getattr(module, attribute, None)
+    try:
+        found = getattr(module, attribute, None)
+    except Exception as error:  # of its __getattr__
+        raise _broken(module.__name__, error) from error
     said = (
         found if isinstance(found, SchemaSpec) else SchemaSpec(found) if callable(found) else None
     )
@@ -354,7 +367,7 @@ def _described(own_name: str, said: SchemaSpec, own: SchemaSpec | None) -> Schem
         spec=said,
         description=said.description,
         default_path=said.default_path or ("" if said.takes_url else f"{name}.cdb"),
-        missing=None if said.missing is None else said.missing(),
+        missing=_missing(said),
         small=None if said.small is None else f"{own_name}:SMALL",
         indexed=None if said.indexed is None else indexed,
     )
