@@ -1,4 +1,4 @@
-"""coin_log and rocks_kv are read by many threads beside the one that writes."""
+"""coin_log, rocks_kv and lmdb_kv are read by many threads beside the one that writes."""
 
 import signal
 import threading
@@ -40,7 +40,9 @@ CHAIN = chain()
 NAMES = [coin.name() for block in CHAIN for coin in block.confirms]
 
 
-@pytest.fixture(params=["coin_log", "coin_log:SMALL", "rocks_kv", "rocks_kv:SMALL"])
+@pytest.fixture(
+    params=["coin_log", "coin_log:SMALL", "rocks_kv", "rocks_kv:SMALL", "lmdb_kv:SMALL"]
+)
 def schema(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Subject]:
     name: str = request.param
     info = find_schema(name if ":" not in name else f"cdb.schemas.{name}")

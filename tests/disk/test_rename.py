@@ -19,6 +19,16 @@ def test_a_file_and_a_directory_take_a_new_name(tmp_path: Path) -> None:
     assert contents(tmp_path) == {"new": None, "new/other": b"1"}
 
 
+def test_both_directories_are_synced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    synced: list[Path] = []
+    monkeypatch.setattr(rename, "fsync_dir", synced.append)
+    for name in ("before", "after"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "before/file").write_bytes(b"1")
+    rename_new(tmp_path / "before/file", tmp_path / "after/file")
+    assert synced == [tmp_path / "after", tmp_path / "before"]
+
+
 @pytest.mark.parametrize("is_directory", [False, True])
 def test_nothing_is_overwritten(tmp_path: Path, is_directory: bool) -> None:
     """Not even an empty directory, which rename() itself would replace."""
