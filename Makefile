@@ -1,4 +1,4 @@
-.PHONY: help demo test test-long chia-tests lint types native fuzz soak mutants asan tsan clean
+.PHONY: help demo test test-long chia-tests lint types native wheels try-wheel fuzz soak mutants asan tsan clean
 .DELETE_ON_ERROR:
 
 help:
@@ -9,6 +9,8 @@ help:
 	@echo "make lint    ruff's checks and format"
 	@echo "make types   mypy"
 	@echo "make native  build the native engines again, with what is installed now"
+	@echo "make wheels  build a wheel that needs nothing but libc, and an sdist, in dist/"
+	@echo "make try-wheel  try it in a root that has Python and nothing else; as root, by debootstrap"
 	@echo "make fuzz    look for inputs that break the native code, for SECONDS=60 a TARGET, in build/fuzz"
 	@echo "make soak    make faults of all kinds in all schemas, for HOURS=2"
 	@echo "make mutants put faults in on purpose and see whether tests find them, all or ONLY=name"
@@ -51,6 +53,12 @@ types: .venv/ready
 TIER ?= all
 chia-tests:
 	@scripts/chia-tests $(TIER)
+
+wheels:
+	@scripts/wheels
+
+try-wheel: .venv/ready
+	@scripts/try-wheel dist/*.whl
 
 SECONDS ?= 60
 fuzz: .venv/ready

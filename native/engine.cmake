@@ -20,21 +20,33 @@ macro(cdb_find_toolchain missing)
   endif()
 endmacro()
 
-# Defines OpenSSL::Crypto.
-function(cdb_find_openssl missing)
+# Defines cdb::sha256, which is OpenSSL's unless CDB_HASHES=bundled.
+function(cdb_find_sha256 missing)
   set(${missing} "" PARENT_SCOPE)
-  find_package(OpenSSL QUIET COMPONENTS Crypto)
+  if(TARGET cdb::sha256)
+    return()
+  endif()
+  if(CDB_HASHES STREQUAL "bundled")
+    cdb_use_bundled(sha256)
+    return()
+  endif()
+  find_package(OpenSSL QUIET GLOBAL COMPONENTS Crypto)
   if(OPENSSL_FOUND)
+    add_library(cdb::sha256 ALIAS OpenSSL::Crypto)
     message(STATUS "OpenSSL ${OPENSSL_VERSION}: ${OPENSSL_INCLUDE_DIR}")
   else()
     set(${missing} "OpenSSL (Debian: libssl-dev)" PARENT_SCOPE)
   endif()
 endfunction()
 
-# Defines cdb::rocksdb: by RocksDB's own CMake package, else by pkg-config.
+# Defines cdb::rocksdb: bundled, or by RocksDB's own CMake package, else by pkg-config.
 function(cdb_find_rocksdb missing)
   set(${missing} "" PARENT_SCOPE)
   if(TARGET cdb::rocksdb)
+    return()
+  endif()
+  if(CDB_ROCKSDB STREQUAL "bundled")
+    cdb_use_bundled(rocksdb)
     return()
   endif()
   find_package(RocksDB CONFIG QUIET GLOBAL)
@@ -54,9 +66,24 @@ function(cdb_find_rocksdb missing)
   endif()
 endfunction()
 
+# cdb_includes_rocksdb(source): the bundled one's headers are C++20. In our other sources GCC 12 would
+# then warn of what isn't there (its bug 105651).
+function(cdb_includes_rocksdb source)
+  if(CDB_ROCKSDB STREQUAL "bundled")
+    set_property(SOURCE ${source} APPEND PROPERTY COMPILE_OPTIONS -std=c++20)
+  endif()
+endfunction()
+
 # Defines cdb::lmdb, which has no CMake package, and on Debian no file for pkg-config.
 function(cdb_find_lmdb missing)
   set(${missing} "" PARENT_SCOPE)
+  if(TARGET cdb::lmdb)
+    return()
+  endif()
+  if(CDB_LMDB STREQUAL "bundled")
+    cdb_use_bundled(lmdb)
+    return()
+  endif()
   find_path(CDB_LMDB_DIR lmdb.h)
   find_library(CDB_LMDB_LIBRARY lmdb)
   if(CDB_LMDB_DIR AND CDB_LMDB_LIBRARY)
@@ -72,10 +99,17 @@ endfunction()
 # Defines cdb::xxhash, of which its headers are all that is used.
 function(cdb_find_xxhash missing)
   set(${missing} "" PARENT_SCOPE)
+  if(TARGET cdb::xxhash)
+    return()
+  endif()
+  if(CDB_HASHES STREQUAL "bundled")
+    cdb_use_bundled(xxhash)
+    return()
+  endif()
   find_path(CDB_XXHASH_DIR xxhash.h)
   if(NOT CDB_XXHASH_DIR)
     set(${missing} "xxHash (Debian: libxxhash-dev)" PARENT_SCOPE)
-  elseif(NOT TARGET cdb::xxhash)
+  else()
     add_library(cdb::xxhash INTERFACE IMPORTED GLOBAL)
     set_target_properties(cdb::xxhash PROPERTIES INTERFACE_INCLUDE_DIRECTORIES ${CDB_XXHASH_DIR})
   endif()
@@ -155,12 +189,12 @@ endfunction()
 function(cdb_add_coin_set engine)
   cmake_parse_arguments(PARSE_ARGV 1 of "" "CHECKSUMS" "")
   string(TOUPPER CDB_${engine} option)
-  set(${option} AUTO CACHE STRING "Build the coin set in ${engine}: AUTO, ON or OFF")
-  set_property(CACHE ${option} PROPERTY STRINGS AUTO ON OFF)
+  set(${option} AUTO CACHE STRING "Build the coin set in ${engine}: AUTO, ON, OFF or bundled")
+  set_property(CACHE ${option} PROPERTY STRINGS AUTO ON OFF bundled)
   if(NOT ${option})
     return()
   endif()
-  set(needs openssl ${engine})
+  set(needs sha256 ${engine})
   if(of_CHECKSUMS)
     list(APPEND needs xxhash)
     set(checksums common/checksum.cpp)
@@ -175,7 +209,7 @@ function(cdb_add_coin_set engine)
     cdb_do_without("${missing}" "the coin set in ${engine}" ${option})
     return()
   endif()
-  cdb_add_extension(cdb.stores.coin_set._kv_${engine} coin_set/cdb_coin_set OpenSSL::Crypto
+  cdb_add_extension(cdb.stores.coin_set._kv_${engine} coin_set/cdb_coin_set cdb::sha256
                     coin_set/block_log.cpp coin_set/c_face.cpp coin_set/children.cpp
                     coin_set/cursor.cpp coin_set/database.cpp coin_set/history.cpp
                     coin_set/keys.cpp coin_set/marks.cpp ordered_kv/ordered_kv.cpp
@@ -184,7 +218,7 @@ function(cdb_add_coin_set engine)
                     coin_set/stored_keys.cpp coin_set/view.cpp engines/${engine}.cpp
                     ${rules} ${checksums} common/chains.cpp common/coin_name.cpp
                     common/failure.cpp common/lost_pages.cpp)
-  cdb_add_extension(cdb.bench._versioned_${engine} versioned/cdb_versioned OpenSSL::Crypto
+  cdb_add_extension(cdb.bench._versioned_${engine} versioned/cdb_versioned cdb::sha256
                     versioned/c_face.cpp versioned/database.cpp versioned/layouts.cpp
                     versioned/model.cpp ordered_kv/ordered_kv.cpp engines/${engine}.cpp
                     ${checksums} common/failure.cpp common/lost_pages.cpp)

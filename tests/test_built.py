@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from cdb.contract.blocks import BlockSpendInfo
-from cdb.extensions.built import SOURCES
+from cdb.extensions.built import DISTRIBUTION, SOURCES
 from cdb.schemas.registry import OWN_SCHEMAS
 from tests.conftest import PACKAGE_PARENT, ROOT, Commands, digest_of, ready_schemas, text_of
 from tests.mutants.working_copy import files_of
@@ -53,9 +53,10 @@ class Checkout:
         listed = sorted(str(file.relative_to(native)) for file in native.rglob("*.*"))
         lines = [f"{sha256((native / each).read_bytes()).hexdigest()}  {each}\n" for each in listed]
         (package / SOURCES).write_text("".join(lines))
-        facts = self.installed / f"cdb-{version}.dist-info"
+        facts = self.installed / f"coinset_db-{version}.dist-info"
         facts.mkdir()
-        (facts / "METADATA").write_text(f"Metadata-Version: 2.1\nName: cdb\nVersion: {version}\n")
+        told = f"Metadata-Version: 2.1\nName: {DISTRIBUTION}\nVersion: {version}\n"
+        (facts / "METADATA").write_text(told)
 
 
 @pytest.fixture

@@ -101,7 +101,7 @@ def _psutil() -> Any:
     try:
         import psutil
     except ImportError as error:
-        raise CdbError("psutil is missing; install it: pip install 'cdb[bench]'") from error
+        raise CdbError("psutil is missing; install it: pip install 'coinset-db[bench]'") from error
     return psutil
 
 

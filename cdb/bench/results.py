@@ -130,7 +130,7 @@ def _validator(name: str) -> Any:
         from jsonschema import Draft202012Validator
         from referencing import Registry, Resource
     except ImportError as error:
-        problem = "results are checked by jsonschema: pip install 'cdb[bench]'"
+        problem = "results are checked by jsonschema: pip install 'coinset-db[bench]'"
         raise MissingEngineError(problem) from error
     # What all kinds have in common is in the first.
     common = "result.schema.json"

@@ -7,6 +7,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import cdb
+from cdb.extensions.built import DISTRIBUTION
 from cdb.schemas import find_schema
 from cdb.stores.rows import rocks_index as rocks
 
@@ -38,7 +39,7 @@ def _lmdb_version() -> str | None:
 
 def _cdb_version() -> str | None:
     try:
-        return version("cdb")
+        return version(DISTRIBUTION)
     except PackageNotFoundError:
         return None
 

@@ -20,7 +20,7 @@ from cdb.chia import convert
 from cdb.chia.opening import follower_of
 from cdb.chia.questions import ANY, UNSPENT, changes_above, lineages, n_unspent, page
 from cdb.chia.rules import check, merged
-from cdb.chia.signatures import check_signatures
+from cdb.chia.signatures import check_signatures, default_of
 from cdb.contract.coin_query import COIN_BYTES, MAX_INDEX, CoinKey, CoinQuery
 from cdb.contract.coins import MAX_U64, NAME_BYTES
 from cdb.contract.packed import Packed
@@ -35,6 +35,8 @@ T = TypeVar("T")
 _THEIRS = chia_coin_store.CoinStore
 """chia's own; what stands in for it may take its place in that module later."""
 _MAX_ITEMS = 50_000
+_MAX_CHILDREN = default_of(_THEIRS.get_coin_records_by_parent_ids, "max_items", -1)
+"""Before 2.7.1 children have no limit."""
 _SLOW_BLOCK_SECONDS = 10
 
 
@@ -215,7 +217,7 @@ class CoinStore:
         start_height: int = 0,
         end_height: int = MAX_INDEX,
         *,
-        max_items: int = _MAX_ITEMS,
+        max_items: int = _MAX_CHILDREN,
     ) -> list[CoinRecord]:
         """The children of these coins with start ≤ confirmed < end."""
         values, heights = convert.joined(parent_ids), (start_height, end_height - 1)

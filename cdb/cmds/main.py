@@ -4,10 +4,12 @@ import click
 
 from cdb.cmds.lazy_group import LazyGroup
 from cdb.cmds.runner import run
+from cdb.extensions.built import DISTRIBUTION
 
 COMMANDS = (
-    *("backup", "bench", "coins", "demo", "dump_blocks", "info", "load_blocks", "make_replay"),
-    *("migrate", "new_schema", "node", "report", "restore", "schemas", "soak", "verify"),
+    *("backup", "bench", "coins", "demo", "doctor", "dump_blocks", "info", "load_blocks"),
+    *("make_replay", "migrate", "new_schema", "node", "report", "restore", "schemas", "soak"),
+    "verify",
 )
 
 
@@ -17,7 +19,7 @@ COMMANDS = (
     lazy={name: name for name in COMMANDS},
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-@click.version_option(package_name="cdb", prog_name="cdb")
+@click.version_option(package_name=DISTRIBUTION, prog_name="cdb")
 def cdb() -> None:
     """Storage schemas for a coin-set blockchain, held to one contract and compared.
 

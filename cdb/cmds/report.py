@@ -124,7 +124,9 @@ def _check_usage(
 def _check_installed() -> None:
     missing = [name for name in _NEEDED if find_spec(name) is None]
     if missing:
-        problem = f"a report needs {', '.join(missing)}; install it: pip install 'cdb[report]'"
+        problem = (
+            f"a report needs {', '.join(missing)}; install it: pip install 'coinset-db[report]'"
+        )
         raise CdbError(problem)
 
 

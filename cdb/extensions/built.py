@@ -18,6 +18,8 @@ from cdb.errors import MissingEngineError
 
 PACKAGE = Path(__file__).parents[1]
 ROOT = PACKAGE.parent
+DISTRIBUTION = "coinset-db"
+"""What pip calls the package cdb."""
 SOURCES = "native_sources.sha256"
 """In the installed package: a line for each file of native/, with its SHA-256 and its path."""
 
@@ -60,7 +62,7 @@ def _installed_package() -> Path | None:
     if not ((ROOT / "pyproject.toml").is_file() and (ROOT / "native").is_dir()):
         return None
     try:
-        distribution = metadata.distribution("cdb")
+        distribution = metadata.distribution(DISTRIBUTION)
     except metadata.PackageNotFoundError:
         return None
     package = Path(str(distribution.locate_file("cdb")))

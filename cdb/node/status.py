@@ -20,6 +20,7 @@ from cdb.errors import (
     WrongDatabaseError,
     storage_errors,
 )
+from cdb.extensions.built import DISTRIBUTION
 from cdb.node.backup.directory import size_bytes
 from cdb.node.kept_rows import are_kept, rows_kept
 from cdb.node.log import RESTORE, fitting_effect, log_path_of
@@ -111,9 +112,9 @@ def check_log(file: Path) -> None:
 def versions() -> dict[str, str | None]:
     """Of cdb, chia-blockchain and SQLite; None of what is not installed."""
     found: dict[str, str | None] = {}
-    for name in ("cdb", "chia-blockchain"):
+    for name, distribution in (("cdb", DISTRIBUTION), ("chia-blockchain", "chia-blockchain")):
         try:
-            found[name] = version(name)
+            found[name] = version(distribution)
         except PackageNotFoundError:
             found[name] = None
     return {**found, "sqlite": sqlite3.sqlite_version}

@@ -363,16 +363,15 @@ Status okv::allow_for_late() {
 }
 
 Status okv::open_families() {
-  rocksdb::DB *db = nullptr;
   std::unique_ptr<ManifestLock> lock;
   if (is_read_only_) lock = std::make_unique<ManifestLock>(path_, LOCK_SH);
   const std::string manifest = is_read_only_ ? manifest_state() : "";
   if (const Status status = allow_for_late(); !status.ok()) return status;
   const Status status =
       is_read_only_
-          ? rocksdb::DB::OpenForReadOnly(db_options_, path_, descriptors_, &families_, &db)
-          : rocksdb::DB::Open(db_options_, path_, descriptors_, &families_, &db);
-  db_.reset(db);
+          ? rocksdb::DB::OpenForReadOnly(db_options_, path_, descriptors_, &families_,
+                                         OpenedInto(db_))
+          : rocksdb::DB::Open(db_options_, path_, descriptors_, &families_, OpenedInto(db_));
   if (!status.ok()) return status;
   // The logs are read after the manifest. What a writer moves from there to tables meanwhile, or
   // takes in before it goes on in the log, would be missing in the middle.

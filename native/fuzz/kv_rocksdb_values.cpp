@@ -4,6 +4,7 @@
 #include "chain.h"
 #include "input.h"
 #include "kv_rocksdb_calls.h"
+#include "rocksdb/common.h"
 #include "scratch.h"
 
 #include <rocksdb/db.h>
@@ -35,10 +36,8 @@ class Families {
   explicit Families(const std::filesystem::path &path) {
     std::vector<rocksdb::ColumnFamilyDescriptor> families;
     for (const char *name : kFamilies) families.push_back({name, {}});
-    rocksdb::DB *db = nullptr;
-    const auto status = rocksdb::DB::Open({}, path, families, &handles_, &db);
+    const auto status = rocksdb::DB::Open({}, path, families, &handles_, OpenedInto(db_));
     require(status.ok(), status.ToString().c_str());
-    db_.reset(db);
   }
   ~Families() {
     for (rocksdb::ColumnFamilyHandle *handle : handles_) delete handle;

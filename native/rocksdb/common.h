@@ -16,6 +16,7 @@
 #include <chrono>
 #include <cstdarg>
 #include <cstring>
+#include <memory>
 #include <string>
 #include <thread>
 #include <utility>
@@ -67,6 +68,24 @@ inline cdb::Failure failure_of(const rocksdb::Status &status) {
 inline void check(const rocksdb::Status &status) {
   if (!status.ok()) throw failure_of(status);
 }
+
+// Where RocksDB puts a database that it opens: 7.8 asks for a pointer of its own, 11 for a
+// unique_ptr.
+class OpenedInto {
+ public:
+  explicit OpenedInto(std::unique_ptr<rocksdb::DB> &db) : db_(db) {}
+  ~OpenedInto() {
+    if (opened_ != nullptr) db_.reset(opened_);
+  }
+  OpenedInto(const OpenedInto &) = delete;
+  OpenedInto &operator=(const OpenedInto &) = delete;
+  operator rocksdb::DB **() { return &opened_; }
+  operator std::unique_ptr<rocksdb::DB> *() { return &db_; }
+
+ private:
+  std::unique_ptr<rocksdb::DB> &db_;
+  rocksdb::DB *opened_ = nullptr;
+};
 
 // RocksDB's LOG file is not written at all: it would change a directory that is opened read-only,
 // and on a full disk the second line that cannot be logged ends the process, by an assertion that

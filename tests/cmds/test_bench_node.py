@@ -28,5 +28,5 @@ def test_what_checks_results_is_looked_for_before_anything_is_measured(
 ) -> None:
     (run_command.cwd / "jsonschema.py").write_text("raise ImportError\n")
     error = run_command("bench", kind, cwd=run_command.cwd).error()
-    assert error == "results are checked by jsonschema: pip install 'cdb[bench]'"
+    assert error == "results are checked by jsonschema: pip install 'coinset-db[bench]'"
     assert not (run_command.cwd / "results").exists()

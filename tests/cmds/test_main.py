@@ -76,7 +76,7 @@ def test_no_command_takes_an_empty_path_for_the_current_directory() -> None:
 
 def test_the_version(run_command: Commands) -> None:
     try:
-        version = metadata.version("cdb")
+        version = metadata.version("coinset-db")
     except metadata.PackageNotFoundError:
         pytest.skip("cdb is not installed, but only on the path")
     assert run_command("main", "--version").fine().out.decode() == f"cdb, version {version}\n"

@@ -146,5 +146,5 @@ def test_what_is_missing_is_said_with_how_to_install_it(
     _, err = process.communicate(timeout=60)
     assert process.returncode == 1
     assert err.decode() == (
-        "error: a report needs altair, tabulate; install it: pip install 'cdb[report]'\n"
+        "error: a report needs altair, tabulate; install it: pip install 'coinset-db[report]'\n"
     )

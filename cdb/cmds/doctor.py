@@ -1,0 +1,116 @@
+"""doctor: what is installed, what is missing and what gives it, and what the disk here promises."""
+
+import json
+import platform
+import sys
+from dataclasses import asdict
+from importlib import metadata
+from pathlib import Path
+
+import click
+
+from cdb.cmds.echo import echo, echo_json, echo_line
+from cdb.cmds.options import PathType, json_option
+from cdb.cmds.runner import run
+from cdb.cmds.table import table
+from cdb.errors import UnknownSchemaError, storage_errors
+from cdb.extensions.built import DISTRIBUTION, built_file
+from cdb.extensions.native import native_scanner
+from cdb.lab.traits import traits
+from cdb.schemas import find_schema, schema_names
+from cdb.schemas.registry import layout_names
+
+_BILL = "bundled.cdx.json"
+"""In the package: what native/bundled/ has put into its extensions."""
+
+
+@click.command("doctor")
+@click.argument(
+    "directory",
+    type=PathType(exists=True, file_okay=False),
+    metavar="[DIR]",
+    default=Path(),
+)
+@json_option
+def doctor(*, directory: Path, as_json: bool) -> None:
+    """Say what is installed, what is missing and what gives it, and what the disk of DIR can do.
+
+    Libraries are in the package (bundled), or the system's. DIR, the current directory by default,
+    is written to for a second: how long a sync takes, whether files can be mapped and locked.
+
+    The exit code is 1 where a schema is missing or DIR has a problem.
+
+    \b
+    Examples:
+      cdb doctor
+      cdb doctor /mnt/chain --json | jq .directory
+    """
+    missing, libraries = _missing(), _libraries(built_file(_BILL))
+    software = {
+        "cdb": _version(),
+        "python": platform.python_version(),
+        "system": f"{platform.system()} {platform.release()} {platform.machine()}",
+    }
+    with storage_errors(directory):
+        found = traits(directory)
+    if as_json:
+        echo_json(
+            {
+                **software,
+                "libraries": libraries,
+                "missing": missing,
+                "directory": {"path": str(directory), **asdict(found)},
+            }
+        )
+    else:
+        echo_line(f"cdb {software['cdb']}, Python {software['python']}, {software['system']}")
+        echo("\n" + table([[name, *each] for name, each in libraries.items()], frozenset(range(3))))
+        echo("")
+        for name, why in missing.items():
+            echo_line(f"missing: {name}: {why}")
+        if not missing:
+            echo("All schemas are ready.")
+        about = found.file_system or "a file system that is not known"
+        about = f"{about}, {found.free_bytes / 1e9:,.1f} GB free"
+        echo_line(f"{directory.resolve()}: {about}, {found.fdatasync_microseconds:.0f} µs a sync")
+        for problem in found.problems:
+            echo_line(f"problem: {problem}")
+    if missing or found.problems:
+        sys.exit(1)
+
+
+def _missing() -> dict[str, str]:
+    """Why a schema, or the scanner of replays, can't be used, and what to do, by its name."""
+    found = {"the scanner": native_scanner.missing()}
+    for name in (*schema_names(), *layout_names()):
+        try:
+            found[name] = find_schema(name).missing
+        except UnknownSchemaError as error:
+            found[name] = str(error)
+    return {name: why for name, why in found.items() if why is not None}
+
+
+def _version() -> str:
+    try:
+        return metadata.version(DISTRIBUTION)
+    except metadata.PackageNotFoundError:  # it is only on the path
+        return "not installed"
+
+
+def _libraries(bill: Path) -> dict[str, tuple[str, str]]:
+    """Each library's version, and whether it is bundled or the system's, by its name."""
+    components = json.loads(bill.read_text("utf-8"))["components"] if bill.exists() else []
+    libraries = {each["name"]: (each["version"], "bundled") for each in components}
+    for name in schema_names():
+        try:
+            schema = find_schema(name)
+        except UnknownSchemaError:
+            continue
+        if schema.missing is None and schema.spec.versions is not None:
+            for library, _, version in (each.rpartition(" ") for each in schema.spec.versions()):
+                libraries[library] = (version, libraries.get(library, ("", "the system's"))[1])
+    return dict(sorted(libraries.items(), key=lambda item: (item[1][1], item[0])))
+
+
+if __name__ == "__main__":
+    run(doctor)

@@ -1,0 +1,97 @@
+"""doctor: what is installed, what is missing, and what the disk can do."""
+
+import json
+import resource
+import sqlite3
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from cdb.cmds.doctor import _libraries as bundled_or_not
+from cdb.lab import traits as lab
+from cdb.schemas import find_schema, schema_names
+from tests.conftest import Commands, contents
+
+
+def said(run_command: Commands, *arguments: str) -> dict[str, object]:
+    """What it prints as JSON, whatever it makes of it."""
+    found: dict[str, object] = json.loads(run_command("doctor", "--json", *arguments).out)
+    return found
+
+
+def test_it_tells_what_is_missing_as_the_schemas_do(run_command: Commands) -> None:
+    missing = said(run_command)["missing"]
+    assert isinstance(missing, dict)
+    expected = {name: find_schema(name).missing for name in schema_names()}
+    assert {name: missing.get(name) for name in expected} == expected
+
+
+def test_the_libraries_have_versions(run_command: Commands) -> None:
+    libraries = said(run_command)["libraries"]
+    assert isinstance(libraries, dict)
+    for name in schema_names():
+        schema = find_schema(name)
+        if schema.missing is None and schema.spec.versions is not None:
+            for told in schema.spec.versions():
+                library, _, version = told.rpartition(" ")
+                assert libraries[library][0] == version
+    assert {origin for _, origin in libraries.values()} <= {"bundled", "the system's"}
+
+
+def test_what_the_bill_names_is_bundled(tmp_path: Path) -> None:
+    bill = tmp_path / "bundled.cdx.json"
+    parts = [{"name": "SQLite", "version": "0"}, {"name": "Xyz", "version": "1.2"}]
+    bill.write_text(json.dumps({"components": parts}))
+    libraries = bundled_or_not(bill)
+    assert libraries["Xyz"] == ("1.2", "bundled")
+    # The version of what runs is asked of it.
+    assert libraries["SQLite"] == (sqlite3.sqlite_version, "bundled")
+    assert bundled_or_not(tmp_path / "none")["SQLite"] == (sqlite3.sqlite_version, "the system's")
+
+
+def test_the_directory_is_tried_and_left_as_it_was(run_command: Commands, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("mine")
+    directory = said(run_command, str(tmp_path))["directory"]
+    assert isinstance(directory, dict)
+    assert directory["path"] == str(tmp_path)
+    assert directory["maps_files"]
+    assert directory["locks_files"]
+    assert directory["fdatasync_microseconds"] > 0
+    assert contents(tmp_path) == {"file": b"mine"}
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "says"),
+    [
+        ("_file_system", lambda directory: "tmpfs", "tmpfs is memory"),
+        ("_maps", lambda path: False, "can't be mapped"),
+        ("_locks", lambda path: False, "can't be locked"),
+        ("_LEAST_FILES", 1 << 70, "raise 'ulimit -n'"),
+    ],
+)
+def test_a_problem_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, value: object, says: str
+) -> None:
+    monkeypatch.setattr(lab, "_file_system", lambda directory: "ext2/ext3")
+    monkeypatch.setattr(lab, "_LEAST_SYNC_MICROSECONDS", 0)
+    assert lab.traits(tmp_path).problems == ()
+    monkeypatch.setattr(lab, name, value)
+    (problem,) = lab.traits(tmp_path).problems
+    assert says in problem
+
+
+def test_a_sync_that_no_disk_can_do_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lab, "_file_system", lambda directory: "ext2/ext3")
+    monkeypatch.setattr(lab, "_LEAST_SYNC_MICROSECONDS", 1e12)
+    (problem,) = lab.traits(tmp_path).problems
+    assert "power loss may take what was flushed" in problem
+
+
+def test_a_problem_is_the_exit_code(run_command: Commands) -> None:
+    few = partial(resource.setrlimit, resource.RLIMIT_NOFILE, (100, 100))
+    result = run_command("doctor", preexec_fn=few)
+    assert result.code == 1
+    assert "problem: only 100 files may be open at once" in result.out.decode()
