@@ -13,7 +13,7 @@ help:
 	@echo "make try-wheel  try it in a root that has Python and nothing else; as root, by debootstrap"
 	@echo "make fuzz    look for inputs that break the native code, for SECONDS=60 a TARGET, in build/fuzz"
 	@echo "make soak    make faults of all kinds in all schemas, for HOURS=2"
-	@echo "make mutants put faults in on purpose and see whether tests find them, all or ONLY=name"
+	@echo "make mutants see how many mutants of the sources tests notice: COUNT=300, SEED=1, ONLY=path"
 	@echo "make asan    test the native code with AddressSanitizer and UBSan, in build/address"
 	@echo "make tsan    test the native code with ThreadSanitizer, in build/thread"
 	@echo "make clean   remove .venv and everything that was built"
@@ -69,7 +69,7 @@ soak: .venv/ready
 	@.venv/bin/cdb soak --hours $(HOURS)
 
 mutants: .venv/ready
-	@.venv/bin/python -m tests.mutants $(ONLY:%=--only %)
+	@.venv/bin/python -m tests.mutants $(COUNT:%=--count %) $(SEED:%=--seed %) $(ONLY:%=--only %)
 
 asan: .venv/ready
 	@scripts/sanitize address

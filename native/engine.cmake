@@ -176,6 +176,9 @@ function(cdb_add_extension module face library)
   target_compile_options(${name} PRIVATE -Wall -Wextra -Werror)
   set_source_files_properties(${sources} PROPERTIES COMPILE_OPTIONS
     "-Wpedantic;-Wconversion;-Wsign-conversion;-Wshadow;-Wnon-virtual-dtor;-Woverloaded-virtual")
+  if(CDB_FAULTS)
+    target_compile_definitions(${name} PRIVATE CDB_FAULTS)
+  endif()
   cdb_sanitize(${name})
 
   cdb_place(${name} ${package})

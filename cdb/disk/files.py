@@ -50,7 +50,7 @@ def publish(path: Path, *, durable: bool) -> None:
     """
     finished = temporary(path)
     if durable:
-        fsync_file(finished)
+        fsync_file(finished)  # fault: published-file-not-synced
     with storage_errors(path):
         finished.replace(path)
     if durable:

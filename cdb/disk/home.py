@@ -280,7 +280,7 @@ def _create(path: Path) -> None:
         if not path.exists():
             path.mkdir()
     # Also where it is there: who made it may have been killed before this.
-    fsync_dir(path.parent)
+    fsync_dir(path.parent)  # fault: new-directory-not-synced
 
 
 def _check_contents(

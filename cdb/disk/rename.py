@@ -26,7 +26,7 @@ def rename_new(path: Path, target: Path) -> None:
     with storage_errors(target):
         if number:
             raise OSError(number, os.strerror(number))
-    fsync_dir(target.parent)
+    fsync_dir(target.parent)  # fault: new-name-not-synced
     fsync_dir(path.parent)
 
 

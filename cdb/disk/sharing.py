@@ -85,7 +85,7 @@ class Guard:
         try:
             yield
         except BaseException as error:
-            self._problem = str(error) or type(error).__name__
+            self._problem = str(error) or type(error).__name__  # fault: failure-is-not-final
             raise
         self._problem = None
 
@@ -272,7 +272,7 @@ _open: "WeakSet[Shared | _Iteration[Any]]" = WeakSet()
 
 def _disown_all() -> None:
     for each in list(_open):
-        each._disown()
+        each._disown()  # fault: forked-child-goes-on
         # Never freed, not even when Python ends: SQLite would roll back what the parent has not
         # committed, in the memory that the two share.
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(each))

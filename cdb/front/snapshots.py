@@ -58,7 +58,7 @@ class HistorySnapshot:
 
     def keep_only(self, block_index: int) -> None:
         """Blocks may come between the newest one left, which this is, and where the rewind led."""
-        self._kept = min(self._kept, block_index)
+        self._kept = min(self._kept, block_index)  # fault: snapshots-keep-what-was-rewound
 
     def read(self, height: int, read: Callable[[int], T]) -> T:
         """What read() gives as of the height, or of the highest one below that was never taken
@@ -167,7 +167,7 @@ class HistorySnapshots:
         with self._lock:
             found = newest()
             snapshot = HistorySnapshot(-1 if found is None else found, find)
-            self._open.add(snapshot)
+            self._open.add(snapshot)  # fault: snapshots-not-told-of-rewinds
             yield snapshot
 
     @contextmanager

@@ -341,7 +341,7 @@ class CoinLogSchema(PackedHistory):
     def _owe_refusal(self, refused: PackedBlocks | None) -> None:
         """Have the writer be told of a block. What cuts this short is a write that has failed."""
         if refused is not None:
-            self._owed = self._refusal_of(refused.block(0))
+            self._owed = self._refusal_of(refused.block(0))  # fault: late-refusal-swallowed
 
     def _tell_owed(self) -> None:
         """Raise the refusal that is owed to the writer, if there is one."""
@@ -368,7 +368,7 @@ class CoinLogSchema(PackedHistory):
     def _snapshot(self, first: int, last: int) -> tuple[HistorySnapshot, Reader]:
         """The snapshot of now, and its blocks first … last. It waits for the one who writes."""
         self._end_before_damage()
-        self._read(self._log.read, -1, -1)
+        self._read(self._log.read, -1, -1)  # fault: snapshot-of-what-is-unverified
         with self._snapshots.opening(lambda: self._log.newest_index, self._find) as snapshot:
             return snapshot, self._log.read(first, min(last, snapshot.newest))
 

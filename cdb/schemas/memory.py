@@ -228,7 +228,7 @@ class MemorySchema(Shared, Indexed):
                 # A process that was killed may have replaced it just before, and below POWER
                 # without a sync.
                 fsync_file(path)
-                fsync_dir(path.parent)
+                fsync_dir(path.parent)  # fault: found-name-not-synced
             for block in replay_file.load(path):
                 self._apply(named_block(block, self.last_block_index))
         except BaseException:

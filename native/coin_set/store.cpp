@@ -1,6 +1,7 @@
 #include "store.h"
 
 #include "common/beside.h"
+#include "common/fault_points.h"
 #include "layouts/table.h"
 #include "marks.h"
 #include "layouts/spaces.h"
@@ -196,7 +197,7 @@ void Store::erase_keys(const Blocks &blocks, Batch *batch) const {
 int64_t Store::begin_rewind(int64_t newest) {
   const int64_t kept = newest_block(engine_, kBlocks, newest);
   Batch batch;
-  batch.put(kMarks, kIndexedMark, index_value(kept));
+  if (!CDB_FAULT("rewind-keeps-index-mark")) batch.put(kMarks, kIndexedMark, index_value(kept));
   batch.put(kMarks, kRewindMark, index_value(kept));
   batch.commit(engine_, durability_);
   return kept;

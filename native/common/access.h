@@ -6,6 +6,7 @@
 #pragma once
 
 #include "failure.h"
+#include "fault_points.h"
 
 #include <exception>
 #include <mutex>
@@ -36,6 +37,7 @@ class Access {
 class Reading {
  public:
   explicit Reading(Access &access) {
+    if (CDB_FAULT("reader-takes-no-lock")) return;
     const std::lock_guard<std::mutex> entrance(access.entrance_);
     inside_ = std::shared_lock<std::shared_mutex>(access.state_);
   }

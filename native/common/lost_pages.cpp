@@ -1,6 +1,7 @@
 #include "lost_pages.h"
 
 #include "failure.h"
+#include "fault_points.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -100,7 +101,7 @@ bool GuardedMapping::has(const void *address) const { return offset_of(address) 
 
 // Noted first: who reads zeros finds the note.
 bool GuardedMapping::replace(const void *address) const {
-  lost_->note(file_, offset_of(address));
+  if (!CDB_FAULT("lost-page-not-noted")) lost_->note(file_, offset_of(address));
   return ::mmap(address_, n_, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED,
                 -1, 0) != MAP_FAILED;
 }

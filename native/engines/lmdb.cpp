@@ -6,6 +6,7 @@
 
 #include "cdb_ordered_kv.h"
 
+#include "common/fault_points.h"
 #include "common/lost_pages.h"
 #include "lmdb/common.h"
 #include "lmdb/reader_pages.h"
@@ -67,6 +68,7 @@ class Putting {
     int status = mdb_cursor_put(cursor_.get(), &key, &value, append_);
     if (status == MDB_KEYEXIST) {
       append_ = 0;
+      if (CDB_FAULT("lmdb-entry-between-lost")) return;
       status = mdb_cursor_put(cursor_.get(), &key, &value, 0);
     }
     check(status);
@@ -270,11 +272,12 @@ void okv::open_to_read(const okv_options &wanted) {
 
 void okv::open_to_write(const okv_options &wanted) {
   cdb::lmdb::reserve_lock_file(path_);
-  open_file(wanted, is_synced_ ? 0 : MDB_NOMETASYNC);
+  const unsigned not_synced = CDB_FAULT("lmdb-not-synced") ? MDB_NOSYNC : 0;
+  open_file(wanted, not_synced | (is_synced_ ? 0 : MDB_NOMETASYNC));
   int n_stale;
   check(mdb_reader_check(env_.get(), &n_stale));
   reader_pages_.emplace(env_, path_);
-  make_durable();
+  if (!CDB_FAULT("lmdb-opening-not-synced")) make_durable();
   Transaction opening = begin(env_, wanted.n_late_spaces > 0 ? 0 : MDB_RDONLY);
   open_spaces(opening.get(), wanted);
   cdb::lmdb::commit(std::move(opening));
@@ -484,7 +487,7 @@ void okv::grow() {
   check(mdb_env_set_mapsize(env_.get(), n_bytes));
   map_bytes_ = n_bytes;
   guard_map();
-  reader_pages_->begin_again();
+  if (!CDB_FAULT("lmdb-keeps-nothing-once-grown")) reader_pages_->begin_again();
 }
 
 // LMDB has no checksums; the coin set holds its own against all values.

@@ -2,6 +2,7 @@
 
 #include "cdb_ordered_kv.h"
 
+#include "common/fault_points.h"
 #include "common/lost_pages.h"
 #include "packed.h"
 #include "rocksdb/common.h"
@@ -320,7 +321,8 @@ okv::okv(const char *path, const okv_options &wanted)
 void okv::open(const okv_options &wanted) {
   if (wanted.create == 0 && env_->FileExists(path_ + "/CURRENT").IsNotFound())
     check(Status::NotFound("it has no file CURRENT"));
-  Status status = is_read_only_ ? Status::OK() : remove_unfinished_runs();
+  Status status;
+  if (!is_read_only_ && !CDB_FAULT("unfinished-runs-left")) status = remove_unfinished_runs();
   if (status.ok()) status = open_families();
   // A column family is missing, or a file that another one names.
   const bool is_damaged = status.IsInvalidArgument() || status.IsPathNotFound();
@@ -339,7 +341,7 @@ bool okv::has_tables() const {
 // A compaction beside a snapshot of number 0 drops what has that number (facebook/rocksdb#13155),
 // and so have the runs that a new database takes in. From the next number on no snapshot is of 0.
 void okv::leave_sequence_0() {
-  if (db_->GetLatestSequenceNumber() == 0)
+  if (db_->GetLatestSequenceNumber() == 0 && !CDB_FAULT("snapshot-of-number-zero"))
     written(db_->Delete(rocksdb::WriteOptions(), family(0), Slice()));
 }
 
@@ -364,7 +366,8 @@ Status okv::allow_for_late() {
 
 Status okv::open_families() {
   std::unique_ptr<ManifestLock> lock;
-  if (is_read_only_) lock = std::make_unique<ManifestLock>(path_, LOCK_SH);
+  if (is_read_only_ && !CDB_FAULT("reader-takes-no-manifest-lock"))
+    lock = std::make_unique<ManifestLock>(path_, LOCK_SH);
   const std::string manifest = is_read_only_ ? manifest_state() : "";
   if (const Status status = allow_for_late(); !status.ok()) return status;
   const Status status =
@@ -375,7 +378,7 @@ Status okv::open_families() {
   if (!status.ok()) return status;
   // The logs are read after the manifest. What a writer moves from there to tables meanwhile, or
   // takes in before it goes on in the log, would be missing in the middle.
-  if (is_read_only_ && manifest_state() != manifest)
+  if (is_read_only_ && manifest_state() != manifest && !CDB_FAULT("manifest-change-unseen"))
     return Status::TryAgain("a writer changed it while it was opened");
   return status;
 }
@@ -430,7 +433,7 @@ void okv::commit(const okv_op *ops, const okv_items &keys, const okv_items &valu
     check(ops[i].is_delete != 0 ? batch.Delete(to, key) : batch.Put(to, key, value));
   }
   rocksdb::WriteOptions options;
-  options.sync = durability == OKV_POWER;
+  options.sync = durability == OKV_POWER && !CDB_FAULT("rocksdb-log-not-synced");
   is_log_synced_ = options.sync;
   written(db_->Write(options, &batch));
 }
@@ -438,7 +441,7 @@ void okv::commit(const okv_op *ops, const okv_items &keys, const okv_items &valu
 // One record of the manifest takes in all runs, so a crash leaves all of them or none.
 void okv::ingest(okv_run *const *runs, size_t n_runs) {
   // What is in the log must not be lost when this, which comes later, is kept.
-  if (!is_log_synced_) written(db_->SyncWAL());
+  if (!is_log_synced_ && !CDB_FAULT("runs-before-log")) written(db_->SyncWAL());
   is_log_synced_ = true;
   std::vector<rocksdb::IngestExternalFileArg> arguments;
   for (size_t i = 0; i < n_runs; ++i) {
@@ -471,7 +474,8 @@ void okv::get_many(const okv_view *view, uint8_t space, const okv_items &keys, o
                   statuses.data(), /*sorted_input=*/true);
     for (size_t i = 0; i < n; ++i) {
       const Status &status = statuses[i];
-      if (!status.ok() && !status.IsNotFound()) check(status);
+      if (!status.ok() && !status.IsNotFound() && !CDB_FAULT("read-error-is-absence"))
+        check(status);
       wanted[done + i].length = OKV_ABSENT;
       if (status.ok()) copy_wanted(item(values[i]), &wanted[done + i]);
       values[i].Reset();

@@ -9,6 +9,7 @@
 
 #include "common.h"
 #include "common/bytes.h"
+#include "common/fault_points.h"
 #include "common/file_lock.h"
 
 #include <sys/stat.h>
@@ -29,7 +30,7 @@ class ReaderPages {
     tell();
   }
   void renew_if_nobody_reads() {
-    if (!readers_.try_lock(LOCK_EX)) return;
+    if (!readers_.try_lock(LOCK_EX) && !CDB_FAULT("lmdb-pages-of-readers-used-again")) return;
     mdb_txn_reset(oldest_.get());
     const int status = mdb_txn_renew(oldest_.get());
     readers_.unlock();

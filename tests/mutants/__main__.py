@@ -1,116 +1,67 @@
-"""Put each fault in, and see whether anything finds it. See docs/mutants.md."""
+"""Draw a sample of mutants, and see how many of them tests notice. See docs/mutants.md."""
 
-import queue
 import signal
 import sys
-import threading
 from datetime import timedelta
 from pathlib import Path
-from time import monotonic
 
 import click
 
-from tests.mutants import processes
-from tests.mutants.catalogue import MUTANTS
+from tests.mutants.draw import drawn, sources, universalmutator
 from tests.mutants.judge import ControlError, judge
-from tests.mutants.mutant import Mutant
 from tests.mutants.results import Results
 from tests.mutants.working_copy import BuildError, WorkingCopy, fingerprint
 
 CHECKOUT = Path(__file__).parents[2]
-COPIES = CHECKOUT / "build/mutants"
+BUILD = CHECKOUT / "build/mutants"
 INTERRUPTED = 130
 
 
 @click.command()
-@click.option("--only", "names", multiple=True, metavar="NAME", help="Try this one, done or not.")
-@click.option("--jobs", default=2, show_default=True, help="How many copies work at a time.")
+@click.option("--count", default=300, show_default=True, help="Judge so many.")
+@click.option("--seed", default=1, show_default=True, help="Draw another sample by another number.")
+@click.option("--only", default="", metavar="PATH", help="Draw from this file or directory alone.")
 @click.option(
-    "--parts",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Try no more than so many parts of the tests, and no soak.  [default: all, and a soak]",
+    "--report",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write the summary here.  [default: reports/mutants.md, or build/mutants/ONLY.md]",
 )
-@click.option(
-    "--results",
-    type=click.Path(file_okay=False, path_type=Path),
-    default=CHECKOUT / "reports/mutants",
-    show_default="reports/mutants",
-    help="Where results.json and report.md are.",
-)
-def main(names: tuple[str, ...], jobs: int, parts: int | None, results: Path) -> None:
-    """Try the mutants that were not tried yet, and those that survived before the last change."""
-    unknown = {*names} - {mutant.name for mutant in MUTANTS}
-    if unknown:
-        raise click.UsageError(f"no such mutant: {', '.join(sorted(unknown))}")
-    found = Results.of(results, fingerprint(CHECKOUT))
-    due = [each for each in MUTANTS if (each.name in names if names else found.is_due(each))]
-    run = Run(due, found, parts or 0)
+def main(count: int, seed: int, only: str, report: Path | None) -> None:
+    """Judge a sample of mutants. The same command goes on where it was ended."""
+    files = sources(CHECKOUT, only)
+    if not files:
+        raise click.UsageError(f"git tracks no source that is {only}, or below it")
+    name = only.strip("/").replace("/", "-") or "all"
+    sample: dict[str, str | int] = {
+        "sources": fingerprint(CHECKOUT),
+        "seed": seed,
+        "of": only or "all sources",
+    }
+    results = Results(BUILD / f"{name}-{seed}.json", sample)
+    default = BUILD / f"{name}.md" if only else CHECKOUT / "reports/mutants.md"
+    copy = WorkingCopy(CHECKOUT, BUILD / "copy")
     # What a script runs in the background ignores Ctrl-C, and so would all that is started here.
     for each in (signal.SIGINT, signal.SIGTERM):
         signal.signal(each, signal.default_int_handler)
     try:
-        run.go(min(jobs, len(due)))
+        copy.refresh()
+        for mutant in drawn(CHECKOUT, files, seed, universalmutator(BUILD / "tool")):
+            if results.n_judged >= count:
+                break
+            if mutant not in results:
+                verdict = judge(mutant, copy)
+                results.add(mutant, verdict)
+                took = timedelta(seconds=round(verdict.seconds))
+                place = f"{results.n_judged} of {count}, {took}"
+                click.echo(f"[{place}] {mutant}\n    {verdict.outcome} {verdict.by}")
     except KeyboardInterrupt:
         click.echo("\nEnding; what was found is kept, and the same command goes on.", err=True)
-        processes.stop_all()
-        run.wait()
         sys.exit(INTERRUPTED)
+    except (BuildError, ControlError) as error:
+        sys.exit(f"{copy.path}: {error}")
     finally:
-        found.write()
-        found.write_report(MUTANTS)
-        click.echo(found.summary(MUTANTS))
-    sys.exit(run.problem)
-
-
-class Run:
-    """Goes through mutants, in several copies at a time."""
-
-    def __init__(self, due: list[Mutant], results: Results, most_parts: int) -> None:
-        self.problem: str | int = 0
-        self._due: queue.SimpleQueue[Mutant] = queue.SimpleQueue()
-        for mutant in due:
-            self._due.put(mutant)
-        self._total, self._done = len(due), 0
-        self._results, self._most_parts = results, most_parts
-        self._since = monotonic()
-        self._threads: list[threading.Thread] = []
-
-    def go(self, jobs: int) -> None:
-        """Try all. problem says what prevented it."""
-        self._threads = [threading.Thread(target=self._work, args=[n]) for n in range(jobs)]
-        for thread in self._threads:
-            thread.start()
-        self.wait()
-        if self._done < self._total:
-            self.problem = self.problem or "not all were tried; what is above says why"
-
-    def wait(self) -> None:
-        """Wait for the end."""
-        for thread in self._threads:
-            thread.join()
-
-    def _work(self, number: int) -> None:
-        copy = WorkingCopy(CHECKOUT, COPIES / str(number))
-        try:
-            copy.refresh()
-            while True:
-                mutant = self._due.get_nowait()
-                verdict = judge(mutant, copy, self._most_parts)
-                self._results.add(mutant, verdict)
-                self._done += 1
-                self._tell(f"{mutant.name}: {verdict.outcome} {verdict.step} {verdict.by}")
-        except (queue.Empty, processes.StoppedError):
-            pass
-        except (BuildError, ControlError) as error:
-            self.problem = f"{copy.path}: {error}"
-            processes.stop_all()
-
-    def _tell(self, line: str) -> None:
-        elapsed = monotonic() - self._since
-        left = elapsed / self._done * (self._total - self._done)
-        place = f"{self._done} of {self._total}, about {timedelta(seconds=round(left))} left"
-        click.echo(f"[{place}] {line}")
+        click.echo(results.summary())
+    (report or default).write_text(results.report(), "utf-8")
 
 
 if __name__ == "__main__":

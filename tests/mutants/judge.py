@@ -1,133 +1,119 @@
-"""Whether anything finds a mutant: the parts of make test one after the other, and then a soak.
+"""Whether the tests of make test notice a mutant: those nearest to it first, and then all."""
 
-What finds it passes without the fault: its control.
-"""
-
+import os
 import re
-import shlex
-from dataclasses import dataclass
+from pathlib import Path
 from time import monotonic
 
-from tests.mutants import processes
-from tests.mutants.mutant import Mutant
-from tests.mutants.parts import Part, parts_of, soaked
+from tests.mutants.draw import Mutant
+from tests.mutants.results import Verdict
 from tests.mutants.working_copy import BuildError, WorkingCopy
 
-SOAK_HOURS = 0.17
-SOAK_SEED = 1
-_LIMIT_SECONDS = 3600.0
-"""Of a part. A test that hangs is ended long before, by pytest."""
+_TESTS = Path(__file__).parents[1]
+_LIMIT_SECONDS = 2400.0
+"""Of one run of tests. A test that hangs is ended long before, by pytest."""
 _PASSED, _FAILED, _NO_TESTS = 0, 1, 5
-_AGAIN = "  again: python "
 _PYTEST = (
-    *("-m", "pytest", "-v", "-x", "-rfE", "--tb=line", "-p", "no:cacheprovider", "-m", "not long"),
-    *("-p", "tests.first_failure"),
+    *("-m", "pytest", "-q", "-x", "-rfE", "--tb=line", "-p", "no:cacheprovider", "-m", "not long"),
+    *("-p", "tests.first_failure", "--no-header"),
 )
-_ended = re.compile(r"(?:FAILED|ERROR) (tests/.*)").match
-_begun = re.compile(r"(tests/\S+::\S+)").match
+_SPREAD = ("-n", str(2 * (os.cpu_count() or 1)), "--dist", "loadscope", "--no-loadscope-reorder")
+_failed = re.compile(r"(?:FAILED|ERROR) (tests/.*?)(?: - .*)?$").match
+_crashed = re.compile(r".*worker '.*' crashed while running '(.*)'").match
 
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """outcome: killed, survived, or invalid (it can't be tried). step: in which, by: by what."""
-
-    outcome: str
-    step: str
-    by: str
-    seconds: float
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """What finds a mutant. control: Python's arguments, which make it without the fault."""
-
-    outcome: str
-    step: str
-    by: str
-    control: tuple[str, ...] = ()
+_LOG = (
+    "test_conformance.py::Test_coin_log_small test_conformance.py::TestCoinLogIndexedSmall"
+    " test_conformance.py::Test_coin_log_small_history"
+    " schemas/test_coin_log.py schemas/test_coin_log_keys.py"
+)
+_SET = (
+    "coin_set test_conformance.py::Test_rocks_kv_small test_conformance.py::Test_lmdb_kv_small"
+    " test_conformance.py::TestRocksKvIndexedSmall schemas/test_rocks_kv.py schemas/test_lmdb_kv.py"
+)
+_ROWS = "rows test_packed.py test_conformance.py::Test_sqlite_v3_small"
+NEAREST = {
+    ("native/coin_log/", "cdb/stores/coin_log/"): _LOG,
+    ("native/coin_set/", "native/engines/", "native/lmdb/", "cdb/stores/coin_set/"): _SET,
+    ("native/layouts/",): f"test_layouts.py {_SET}",
+    ("native/versioned/",): "bench",
+    ("native/rocksdb/", "native/name_index/"): f"rows/test_rocks_index.py {_SET}",
+    ("native/common/",): f"{_LOG} {_SET}",
+    ("native/scan/",): "test_scanner.py test_packed_state.py",
+    ("native/preload/", "cdb/testing/faults/"): "faults",
+    ("cdb/stores/rows/",): _ROWS,
+}
+"""Tests of what lies in these rooms, in tests/. Those that import a module of Python come first."""
 
 
 class ControlError(Exception):
-    """Without a fault something does not pass, so it tells nothing of one."""
+    """A test that notices a mutant fails without it, too, so it tells nothing."""
 
 
-def judge(mutant: Mutant, copy: WorkingCopy, most_parts: int = 0) -> Verdict:
-    """Try a mutant in a copy without a fault. Raises ControlError or StoppedError.
+def nearest(file: str) -> list[str]:
+    """The tests that most likely notice a mutant in this file, for pytest."""
+    found = []
+    if file.endswith(".py"):
+        module = file.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+        package, _, name = module.rpartition(".")
+        imports = re.compile(
+            rf"^(?:from {module} import|import {module}\b|from {package} import .*\b{name}\b)", re.M
+        ).search
+        found = [path for path in sorted(_TESTS.rglob("test_*.py")) if imports(path.read_text())]
+    rooms = (tests for rooms, tests in NEAREST.items() if file.startswith(rooms))
+    return [*map(str, found), *(str(_TESTS / test) for tests in rooms for test in tests.split())]
 
-    most_parts: it has survived what gets past so many; 0: past all, and a soak.
-    """
-    copy.build()
-    parts = list(parts_of(mutant))
+
+def judge(mutant: Mutant, copy: WorkingCopy) -> Verdict:
+    """Try a mutant in a copy, which is without it afterwards. Raises ControlError."""
     since = monotonic()
     with copy.with_fault(mutant):
-        found = _try(mutant, parts[: most_parts or None], copy)
-        if found is None and most_parts == 0:
-            found = _soak(mutant, copy)
-    seconds = round(monotonic() - since, 1)
-    if found is not None:
-        _control(found, copy)
-        return Verdict(found.outcome, found.step, found.by, seconds)
-    left_out = [*(part.name for part in parts[most_parts:]), "a soak"] if most_parts else []
-    return Verdict("survived", "", "; ".join(["not tried", *left_out] if left_out else []), seconds)
-
-
-def _try(mutant: Mutant, parts: list[Part], copy: WorkingCopy) -> Found | None:
-    try:
-        if copy.build() != mutant.file.startswith("native/"):
-            raise BuildError("what was built is not what the fault is in")
-    except BuildError as error:
-        return Found("invalid", "build", str(error))
-    for part in parts:
-        code, lines = _pytest(copy, part)
-        if code is None:
-            by = f"time-out after {_LIMIT_SECONDS:.0f} s"
-            return Found("killed", part.name, by, (*_PYTEST, *part.arguments))
-        if code not in (_PASSED, _NO_TESTS):  # of some schemas all are long
-            # Where pytest does not even begin, the fault is none that anyone would leave.
-            outcome = "killed" if code < 0 or code == _FAILED else "invalid"
-            test, how = _what_failed(lines)
-            return Found(outcome, part.name, test + how, (*_PYTEST, test) if test else ())
-    return None
-
-
-def _pytest(copy: WorkingCopy, part: Part) -> tuple[int | None, list[str]]:
-    return copy.run_python(*_PYTEST, *part.arguments, limit_seconds=_LIMIT_SECONDS)
-
-
-def _what_failed(lines: list[str]) -> tuple[str, str]:
-    """The first test that failed, or the last that was begun, when its process died; and how."""
-    failed = [found[1].partition(" - ")[0] for found in map(_ended, lines) if found]
-    begun = [found[1] for found in map(_begun, lines) if found]
-    if failed:
-        return failed[0], ""
-    return (begun[-1], " (its process died)") if begun else ("", "\n".join(lines[-20:]))
-
-
-def _soak(mutant: Mutant, copy: WorkingCopy) -> Found | None:
-    """By what the soak said at its first failure, with the command that makes it again."""
-    arguments = ("--hours", str(SOAK_HOURS), "--seed", str(SOAK_SEED))
-    code, lines = processes.run(
-        [copy.python, "-m", "cdb.cmds.soak", *soaked(mutant), *arguments],
-        copy.path,
-        copy.environment,
-        limit_seconds=2 * 3600 * SOAK_HOURS,
-        is_enough=lambda line: line.startswith(_AGAIN),
-    )
-    if code == _PASSED:
-        return None
-    place = next((n for n, line in enumerate(lines) if line.startswith(_AGAIN)), None)
-    if place is None:
-        raise ControlError("a soak ends without a word:\n" + "\n".join(lines[-20:]))
-    control = tuple(shlex.split(lines[place].removeprefix(_AGAIN)))
-    return Found("killed", "soak", "\n".join(lines[place - 1 : place + 1]), control)
-
-
-def _control(found: Found, copy: WorkingCopy) -> None:
-    """Make what finds a mutant once more, without the fault. Raises ControlError."""
+        outcome, by, control = _try(mutant, copy)
     copy.build()
-    if not found.control:
-        return
-    code, lines = copy.run_python(*found.control, limit_seconds=_LIMIT_SECONDS)
-    if code != _PASSED:
-        said = "\n".join(lines[-60:])
-        raise ControlError(f"python {shlex.join(found.control)} fails without the fault\n{said}")
+    seconds = round(monotonic() - since, 1)
+    if control:
+        code, lines = copy.run_python(*_PYTEST, *control, limit_seconds=_LIMIT_SECONDS)
+        if code != _PASSED:
+            said = [f"without a fault this fails: pytest {' '.join(control)}", *lines[-40:]]
+            raise ControlError("\n".join(said))
+    return Verdict(outcome, by, seconds)
+
+
+def _try(mutant: Mutant, copy: WorkingCopy) -> tuple[str, str, list[str]]:
+    """The outcome, by what, and what has to pass without the mutant: arguments of pytest."""
+    try:
+        is_another = _build(mutant, copy)
+    except BuildError as error:
+        return "none", str(error)[-400:], []
+    if not is_another:
+        return "none", "it is built to the same", []
+    for tests in (nearest(mutant.file), [str(_TESTS)]):
+        paths = [os.path.relpath(test, _TESTS.parent) for test in tests]
+        if not paths:
+            continue
+        code, lines = copy.run_python(*_PYTEST, *_SPREAD, *paths, limit_seconds=_LIMIT_SECONDS)
+        if code is None:
+            return "noticed", f"tests take more than {_LIMIT_SECONDS:.0f} s", []
+        if code not in (_PASSED, _NO_TESTS):
+            test = what_failed(lines)
+            control = [test] if test else ["--collect-only", *paths]
+            return "noticed", test or "\n".join(lines[-5:]), control
+    return "survived", "", []
+
+
+def what_failed(lines: list[str]) -> str:
+    """The first test that failed, or whose process died, of what pytest said, or ""."""
+    ended = (_failed(line) or _crashed(line) for line in lines)
+    return next((found[1] for found in ended if found), "")
+
+
+def _build(mutant: Mutant, copy: WorkingCopy) -> bool:
+    """Whether it is another program. Raises BuildError where it is none."""
+    if mutant.file.endswith(".py"):
+        module = mutant.file.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+        code, lines = copy.run_python("-c", f"import {module}")
+        if code != 0 and not module.endswith("__main__"):
+            raise BuildError("\n".join(lines))
+        return True
+    before = copy.built()
+    copy.build()
+    return copy.built() != before

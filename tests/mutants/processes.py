@@ -4,25 +4,12 @@ import os
 import signal
 import subprocess
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from time import monotonic
 
 GRACE_SECONDS = 30.0
-_stopping = threading.Event()
-_alive: set[subprocess.Popen[str]] = set()
-
-
-class StoppedError(Exception):
-    """stop_all() was called."""
-
-
-def stop_all() -> None:
-    """End all commands that run; no more begin."""
-    _stopping.set()
-    for process in list(_alive):
-        _end(process)
 
 
 def run(
@@ -31,14 +18,8 @@ def run(
     environment: Mapping[str, str],
     *,
     limit_seconds: float,
-    is_enough: Callable[[str], bool] = lambda line: False,
 ) -> tuple[int | None, list[str]]:
-    """Run a command; its exit code and the lines that it wrote. Raises StoppedError.
-
-    The code is None where it was ended: limit_seconds were over, or a line of it was enough.
-    """
-    if _stopping.is_set():
-        raise StoppedError
+    """Run a command; its exit code, None where it was late, and the lines that it wrote."""
     process = subprocess.Popen(
         command,
         cwd=directory,
@@ -50,27 +31,19 @@ def run(
         errors="replace",
         start_new_session=True,
     )
-    _alive.add(process)
     clock = threading.Timer(limit_seconds, _end, [process])
     clock.start()
     since = monotonic()
-    lines = []
-    was_enough = False
     try:
         assert process.stdout is not None
-        for line in process.stdout:
-            lines.append(line.rstrip("\n"))
-            if not was_enough and is_enough(lines[-1]):
-                was_enough = True
-                process.send_signal(signal.SIGINT)
+        lines = [line.rstrip("\n") for line in process.stdout]
         code = process.wait()
+    except KeyboardInterrupt:
+        _end(process)
+        raise
     finally:
         clock.cancel()
-        _alive.discard(process)
-    if _stopping.is_set():
-        raise StoppedError
-    is_late = monotonic() - since >= limit_seconds
-    return (None if was_enough or is_late else code), lines
+    return (None if monotonic() - since >= limit_seconds else code), lines
 
 
 def _end(process: subprocess.Popen[str]) -> None:

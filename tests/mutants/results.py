@@ -1,99 +1,103 @@
-"""What came of each mutant, first and last: a JSON file that is written anew after each."""
+"""What was found of a sample: kept after each mutant, and told in one short file."""
 
 import json
-import threading
-from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass, field
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from math import sqrt
 from pathlib import Path
-from typing import Any
 
-from cdb.disk.files import replace_file
-from tests.mutants.judge import Verdict
-from tests.mutants.mutant import Mutant
+from tests.mutants.draw import Mutant
 
-RESULTS = "results.json"
-REPORT = "report.md"
-_HEADER = "| mutant | promise | blind | first | last | by | s |\n|---|---|---|---|---|---|--:|\n"
+_Z = 1.959964
+"""Of a normal distribution, 95 % lie within so many standard deviations."""
 
 
-@dataclass
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """outcome: noticed, survived, or none where it is no mutant: not built, or built to the same.
+
+    by: which test noticed it, or why it is none.
+    """
+
+    outcome: str
+    by: str
+    seconds: float
+
+
 class Results:
-    """Keeps each mutant's first result and its last. source: the fingerprint of what was tried."""
+    """Of one sample, in a file, which names the sources that it is of."""
 
-    directory: Path
-    source: str
-    mutants: dict[str, dict[str, Any]] = field(default_factory=dict)
-    _mutex: threading.Lock = field(default_factory=threading.Lock)
+    def __init__(self, path: Path, sample: dict[str, str | int]) -> None:
+        """What the file has of this very sample is taken up. Other contents are dropped."""
+        self._path, self._sample = path, sample
+        self._verdicts: dict[Mutant, Verdict] = {}
+        kept = json.loads(path.read_text()) if path.exists() else {}
+        if kept.get("sample") == sample:
+            for mutant, verdict in kept["verdicts"]:
+                self._verdicts[Mutant(**mutant)] = Verdict(**verdict)
 
-    @classmethod
-    def of(cls, directory: Path, source: str) -> "Results":
-        """Those of a directory."""
-        results = cls(directory, source)
-        path = directory / RESULTS
-        if path.exists():
-            results.mutants = json.loads(path.read_bytes())["mutants"]
-        return results
+    def __contains__(self, mutant: Mutant) -> bool:
+        return mutant in self._verdicts
+
+    @property
+    def n_judged(self) -> int:
+        """Of mutants that are such."""
+        return sum(verdict.outcome != "none" for verdict in self._verdicts.values())
 
     def add(self, mutant: Mutant, verdict: Verdict) -> None:
-        """Take in a result, and write all."""
-        result = {**asdict(verdict), "source": self.source}
-        with self._mutex:
-            known = self.mutants.get(mutant.name)
-            is_first = known is None or known["first"]["outcome"] == "invalid"
-            first = result if is_first or known is None else known["first"]
-            self.mutants[mutant.name] = {"first": first, "last": result}
-            self.write()
+        self._verdicts[mutant] = verdict
+        pairs = [[asdict(each), asdict(found)] for each, found in self._verdicts.items()]
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        self._path.write_text(json.dumps({"sample": self._sample, "verdicts": pairs}, indent=1))
 
-    def is_due(self, mutant: Mutant) -> bool:
-        """Whether it was not tried yet, or not by all tests; or it was not killed, and the source
-        is another one since."""
-        if mutant.name not in self.mutants:
-            return True
-        last = self.mutants[mutant.name]["last"]
-        was_cut_short = last["outcome"] == "survived" and last["by"]
-        return bool(
-            was_cut_short or (last["outcome"] != "killed" and last["source"] != self.source)
+    def summary(self) -> str:
+        """The share of each language, and of all."""
+        kinds: dict[str, str | tuple[str, ...]] = {
+            "Python": ".py",
+            "native": ("c", "h", "cpp"),
+            "all": "",
+        }
+        return "\n".join(_share(name, self._outcomes(end)) for name, end in kinds.items())
+
+    def _outcomes(self, end: str | tuple[str, ...]) -> Counter[str]:
+        found = self._verdicts.items()
+        return Counter(verdict.outcome for each, verdict in found if each.file.endswith(end))
+
+    def report(self) -> str:
+        """Markdown: what was drawn, the shares, and the mutants that survived."""
+        drawn = ", ".join(f"{name} {value}" for name, value in self._sample.items())
+        none = self._outcomes("")["none"]
+        return "\n".join(
+            [
+                "# A sample of mutants\n",
+                f"{drawn}; made again by `make mutants` ([docs/mutants.md](../docs/mutants.md)).\n",
+                *(f"- {line}" for line in self.summary().splitlines()),
+                f"- {none} more were none: they don't compile, or compile to the same\n",
+                "## Survived\n",
+                *self._survivors(),
+                "",
+            ]
         )
 
-    def write(self) -> None:
-        """Replace the file."""
-        self.directory.mkdir(parents=True, exist_ok=True)
-        document = {"source": self.source, "mutants": self.mutants}
-        data = json.dumps(document, indent=1, ensure_ascii=False) + "\n"
-        replace_file(self.directory / RESULTS, data.encode(), durable=False)
+    def _survivors(self) -> Iterator[str]:
+        for mutant, verdict in sorted(self._verdicts.items(), key=lambda pair: str(pair[0])):
+            if verdict.outcome == "survived":
+                yield f"- `{mutant}`"
 
-    def write_report(self, catalogue: Iterable[Mutant]) -> None:
-        """Write the table, of the catalogue's mutants in its order."""
-        tried = self._tried(catalogue)
-        text = "".join([_HEADER, *map(self._line, tried), "\n", self.summary(tried)])
-        (self.directory / REPORT).write_text(text, "utf-8")
 
-    def summary(self, catalogue: Iterable[Mutant]) -> str:
-        """How many of the catalogue's mutants were killed."""
-        return "".join(self._counts(self._tried(catalogue)))
+def _share(name: str, outcomes: Counter[str]) -> str:
+    noticed = outcomes["noticed"]
+    n = noticed + outcomes["survived"]
+    if n == 0:
+        return f"{name}: none judged"
+    low, high = wilson(noticed, n)
+    return f"{name}: {noticed} of {n} noticed, {noticed / n:.1%} (95 %: {low:.1%} to {high:.1%})"
 
-    def _tried(self, catalogue: Iterable[Mutant]) -> list[Mutant]:
-        return [mutant for mutant in catalogue if mutant.name in self.mutants]
 
-    def _line(self, mutant: Mutant) -> str:
-        first, last = (self.mutants[mutant.name][when] for when in ("first", "last"))
-        rule = f"rule {mutant.rule}: " if mutant.rule else ""
-        by = f"{last['step']}: {last['by']}" if last["step"] else last["by"]
-        blind = "blind" if mutant.blind else ""
-        cells = (
-            *(f"`{mutant.name}`", rule + mutant.promise, blind, first["outcome"], last["outcome"]),
-            *(" ".join(by.split()).replace("|", "\\|")[:300], f"{last['seconds']:.0f}"),
-        )
-        return f"| {' | '.join(cells)} |\n"
-
-    def _counts(self, tried: list[Mutant]) -> Iterator[str]:
-        for when in ("first", "last"):
-            outcomes = [self.mutants[mutant.name][when]["outcome"] for mutant in tried]
-            counts = ", ".join(
-                f"{outcomes.count(each)} {each}"
-                for each in ("killed", "survived", "invalid")
-                if each in outcomes
-            )
-            yield f"- {when} results of {len(tried)} mutants: {counts}\n"
-        blind = sum(mutant.blind for mutant in tried)
-        yield f"- {blind} of them were chosen without a look at any test\n"
+def wilson(successes: int, n: int) -> tuple[float, float]:
+    """Wilson's 95 % interval of a share, of which a sample of n > 0 is known."""
+    share, square = successes / n, _Z * _Z / n
+    middle = (share + square / 2) / (1 + square)
+    reach = _Z * sqrt(share * (1 - share) / n + square / (4 * n)) / (1 + square)
+    return max(0.0, middle - reach), min(1.0, middle + reach)

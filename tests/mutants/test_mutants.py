@@ -1,75 +1,116 @@
-"""Each fault can be put in; and what the tool says of them is what it found."""
+"""The sample is the seed's, goes on where it was ended, and its share is told with its interval."""
 
-from collections import Counter
+import subprocess
+from itertools import islice
 from pathlib import Path
 
 import pytest
 
-from cdb.schemas.registry import BY_ENGINE, OWN_SCHEMAS, layout_names
-from tests.mutants.catalogue import BLIND, MUTANTS
-from tests.mutants.judge import Verdict
-from tests.mutants.mutant import Mutant
-from tests.mutants.parts import parts_of, soaked
-from tests.mutants.results import Results
+from tests.conftest import ROOT
+from tests.mutants.draw import Mutant, drawn, sources
+from tests.mutants.judge import NEAREST, nearest, what_failed
+from tests.mutants.results import Results, Verdict, wilson
 
-ROOT = Path(__file__).parents[2]
-MUTANT = MUTANTS[0]
+SAMPLE: dict[str, str | int] = {"sources": "abc", "seed": 1, "of": "all sources"}
 
 
-def test_each_line_is_there_once() -> None:
-    wrong = []
-    for mutant in MUTANTS:
-        text = (ROOT / mutant.file).read_text("utf-8")
-        try:
-            mutated = mutant.mutated(text)
-            assert mutated != text
-            if mutant.file.endswith(".py"):
-                compile(mutated, mutant.file, "exec")
-        except (SyntaxError, ValueError) as error:
-            wrong.append(f"{mutant.name}: {error}")
-    assert not wrong, "mend tests/mutants:\n" + "\n".join(wrong)
+def operators(name: str, text: str) -> dict[int, list[str]]:
+    """Of each line that adds: one that takes away, one that is no Python, one that is the same."""
+    return {
+        number: [line.replace("+", "-"), line.replace("+", "+ +)"), line.replace("+", " + ")]
+        for number, line in enumerate(text.splitlines(keepends=True), 1)
+        if "+" in line
+    }
 
 
-def test_the_catalogue_is_sound() -> None:
-    assert [name for name, n in Counter(each.name for each in MUTANTS).items() if n > 1] == []
-    assert len(MUTANTS) >= 60
-    assert len(BLIND) >= len(MUTANTS) / 3
-    assert all(each.blind == (each in BLIND) for each in MUTANTS)
-    known = {*OWN_SCHEMAS, *BY_ENGINE, *layout_names()}
-    for each in MUTANTS:
-        assert each.schemas
-        assert {schema.partition(",")[0] for schema in each.schemas} <= known
-    assert all(0 <= each.rule <= 16 and each.promise for each in MUTANTS)
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    for name in ("cdb/a.py", "cdb/b/c.py", "native/x.cpp", "native/fuzz/y.cpp", "tests/z.py"):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("".join(f"a{n} = {n} + 1\n\n" for n in range(20)))
+    subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True)
+    subprocess.run(["git", "add", "."], cwd=tmp_path, check=True)
+    (tmp_path / "cdb/untracked.py").write_text("a = 1 + 1\n")
+    return tmp_path
 
 
-def test_all_that_a_mutant_is_held_against_is_there() -> None:
-    for mutant in MUTANTS:
-        assert soaked(mutant)
-        for part in parts_of(mutant):
-            paths = (each for each in part.arguments if each.startswith("tests/"))
-            assert all((ROOT / path.partition("::")[0]).exists() for path in paths)
+def test_what_is_drawn_from(checkout: Path) -> None:
+    assert sources(checkout) == ["cdb/a.py", "cdb/b/c.py", "native/x.cpp"]
+    assert sources(checkout, "cdb/b") == ["cdb/b/c.py"]
+    assert sources(checkout, "cdb/a.py") == ["cdb/a.py"]
+    assert sources(checkout, "tests") == []
 
 
-@pytest.mark.parametrize("text", ["", "a\n", "the line\n\tthe line\n"])
-def test_a_line_that_is_not_there_once_is_an_error(text: str) -> None:
-    mutant = Mutant("name", "file", "the line", "a fault", 1, "promise", ("memory",))
-    assert mutant.mutated("a\n  the line\n") == "a\n  a fault\n"
-    with pytest.raises(ValueError, match="'the line'"):
-        mutant.mutated(text)
+def test_a_seed_makes_a_sample(checkout: Path) -> None:
+    files = sources(checkout)
+    first, again, other = (
+        list(islice(drawn(checkout, files, seed, operators), 10)) for seed in (1, 1, 2)
+    )
+    assert first == again != other
+    assert len({*first}) == 10
 
 
-def test_the_first_result_is_kept_and_what_survived_is_tried_again_after_a_change(
-    tmp_path: Path,
-) -> None:
-    results = Results.of(tmp_path, "before")
-    assert results.is_due(MUTANT)
-    results.add(MUTANT, Verdict("survived", "", "", 600.0))
-    assert not Results.of(tmp_path, "before").is_due(MUTANT)
-    results = Results.of(tmp_path, "after")
-    assert results.is_due(MUTANT)
-    results.add(MUTANT, Verdict("killed", "tests", "a|b", 2.0))
-    assert not Results.of(tmp_path, "later still").is_due(MUTANT)
-    results.write_report(MUTANTS)
-    report = (tmp_path / "report.md").read_text()
-    assert f"| `{MUTANT.name}` |" in report
-    assert r"| survived | killed | tests: a\|b | 2 |" in report
+def test_all_that_can_be_drawn_is_drawn_once_and_nothing_that_is_no_mutant(checkout: Path) -> None:
+    found = list(drawn(checkout, ["cdb/a.py"], 1, operators))
+    wanted = {Mutant("cdb/a.py", 2 * n + 1, f"a{n} = {n} - 1\n") for n in range(20)}
+    assert len(found) == 20
+    assert {*found} == wanted
+
+
+def test_a_mutant_is_one_line(checkout: Path) -> None:
+    mutant = Mutant("cdb/a.py", 3, "another\n")
+    before = (checkout / "cdb/a.py").read_text()
+    assert mutant.mutated(before) == before.replace("a1 = 1 + 1\n", "another\n")
+
+
+def test_results_go_on_with_the_same_sample_alone(tmp_path: Path) -> None:
+    path = tmp_path / "build/results.json"
+    mutants = [Mutant("cdb/a.py", n, "x\n") for n in range(3)]
+    results = Results(path, SAMPLE)
+    for mutant, outcome in zip(mutants, ("noticed", "survived", "none"), strict=True):
+        assert mutant not in results
+        results.add(mutant, Verdict(outcome, "", 1.0))
+    again = Results(path, SAMPLE)
+    assert all(mutant in again for mutant in mutants)
+    assert again.n_judged == 2
+    assert again.report() == results.report()
+    assert "all: 1 of 2 noticed, 50.0% (95 %: 9.5% to 90.5%)" in again.summary()
+    assert "native: none judged" in again.summary()
+    assert "- `cdb/a.py:1: x`" in again.report()
+    assert Results(path, SAMPLE | {"sources": "changed"}).n_judged == 0
+
+
+def test_the_interval_is_wilsons() -> None:
+    # Newcombe 1998, Table I.
+    assert wilson(81, 263) == pytest.approx((0.2553, 0.3662), abs=5e-5)
+    assert wilson(15, 148) == pytest.approx((0.0624, 0.1605), abs=5e-5)
+    assert wilson(0, 20) == pytest.approx((0.0, 0.1611), abs=5e-5)
+    assert wilson(20, 20)[1] == 1.0
+
+
+def test_the_nearest_tests_are_there() -> None:
+    for tests in NEAREST.values():
+        for test in tests.split():
+            assert (ROOT / "tests" / test.partition("::")[0]).exists(), test
+    assert str(ROOT / "tests/test_packed.py") in nearest("cdb/contract/packed.py")
+    assert any("test_coin_log.py" in test for test in nearest("native/coin_log/index/run.cpp"))
+
+
+@pytest.mark.parametrize(
+    ("line", "test"),
+    [
+        (
+            "FAILED tests/a.py::test_b[UPDATE c SET d = ?] - assert 1 == 2",
+            "tests/a.py::test_b[UPDATE c SET d = ?]",
+        ),
+        ("ERROR tests/a.py::B::test_c", "tests/a.py::B::test_c"),
+        (
+            "[gw0] worker 'gw0' crashed while running 'tests/a.py::test_b[1]'",
+            "tests/a.py::test_b[1]",
+        ),
+        ("3 passed", ""),
+    ],
+)
+def test_what_failed_is_told_by_its_whole_name(line: str, test: str) -> None:
+    assert what_failed(["..F", line, "!!! stopping"]) == test

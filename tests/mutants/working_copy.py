@@ -15,13 +15,12 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tests.mutants import processes
-from tests.mutants.mutant import Mutant
+from tests.mutants.draw import Mutant
 
 _NATIVE = "native"  # an editable install builds where the sources are
-_NOTHING_DONE = "ninja: no work to do."
 _BUILD_TOOLS = ("pip>=25.1", "scikit-build-core>=0.11,<2", "cffi>=2.1,<3", "cmake", "ninja")
 _BUILD_LIMIT_SECONDS = 1800.0
-_NOT_COPIED = ("reports/mutants/", "results/", "tests/mutants/")
+_NOT_COPIED = ("reports/mutants.md", "results/")
 """No test that is run there looks at these, and a change of them changes no result."""
 
 
@@ -32,9 +31,11 @@ class BuildError(Exception):
 class WorkingCopy:
     """Made, or made anew from the checkout as it is, by refresh()."""
 
-    def __init__(self, checkout: Path, path: Path) -> None:
+    def __init__(self, checkout: Path, path: Path, *defines: str) -> None:
+        """defines: of CMake, NAME=VALUE."""
         self.path = path
         self._checkout = checkout
+        self._defines = [f"-Ccmake.define.{each}" for each in defines]
         self.python = path / ".venv/bin/python"
         self.environment = {
             name: value
@@ -81,24 +82,32 @@ class WorkingCopy:
         finally:
             _write(path, sound.encode())
 
-    def build(self) -> bool:
-        """Bring native code up to date; whether any was not. Raises BuildError, as compilers do."""
-        return _NOTHING_DONE not in self._succeed("-m", "ninja", "-C", _NATIVE)
+    def build(self) -> None:
+        """Bring native code up to date. Raises BuildError, as compilers do."""
+        self._succeed("-m", "ninja", "-C", _NATIVE)
+
+    def built(self) -> str:
+        """A digest of all that was compiled, which two sources share that compile to the same."""
+        digest = hashlib.sha256()
+        for path in sorted((self.path / "cdb").rglob("*.so")):
+            digest.update(path.read_bytes())
+        return digest.hexdigest()
 
     def run_python(
-        self, *arguments: str, limit_seconds: float = _BUILD_LIMIT_SECONDS
+        self, *arguments: str, limit_seconds: float = _BUILD_LIMIT_SECONDS, **variables: str
     ) -> tuple[int | None, list[str]]:
-        """Run the copy's Python in the copy; see processes.run()."""
-        return processes.run(
-            [self.python, *arguments], self.path, self.environment, limit_seconds=limit_seconds
-        )
+        """Run the copy's Python in the copy, with these variables, too; see processes.run()."""
+        environment = self.environment | variables
+        command: list[str | Path] = [self.python, *arguments]
+        return processes.run(command, self.path, environment, limit_seconds=limit_seconds)
 
     def _make_venv(self) -> None:
         shutil.rmtree(self.path / ".venv", ignore_errors=True)
         subprocess.run([sys.executable, "-m", "venv", self.path / ".venv"], check=True)
         pip = ("-m", "pip", "--disable-pip-version-check", "--quiet", "install")
         self._succeed(*pip, *_BUILD_TOOLS)
-        self._succeed(*pip, "--no-build-isolation", "--editable", ".", "--group", "test")
+        this = ("--no-build-isolation", "--editable", ".", "--group", "test")
+        self._succeed(*pip, *this, *self._defines)
         (self.path / ".venv/made").touch()
 
     def _succeed(self, *arguments: str) -> list[str]:

@@ -195,7 +195,7 @@ def _publish(work: Path, target: Path) -> None:
     fsync_dir(work)
     with storage_errors(target):
         work.rename(target)  # with the lock in it: nobody else takes that for an unfinished one
-        fsync_dir(target.parent)
+        fsync_dir(target.parent)  # fault: backup-name-not-synced
         (target / LOCK_FILE).unlink()
     fsync_dir(target)
 

@@ -224,7 +224,7 @@ class CoinSetSchema(PackedHistory):
             return
         with self.guard.write():
             if self._promised.newest > block_index:
-                self._promise(Promise(-1, self._promised.sequence))
+                self._promise(Promise(-1, self._promised.sequence))  # fault: promise-kept-by-rewind
             self._coins.begin_rewind(max(block_index, -1))
             self._newest = self._coins.state.newest
             self._end_rewind()

@@ -154,7 +154,7 @@ def _begun(path: Path, parameters: str, tables: Tables) -> sqlite3.Connection:
         with sqlite_errors(path):
             if "unix-none" in parameters:
                 connection.execute("PRAGMA locking_mode=EXCLUSIVE")
-            connection.execute("BEGIN")
+            connection.execute("BEGIN")  # fault: snapshot-is-none
             check_tables(connection, path, tables)
     except BaseException:
         connection.close()

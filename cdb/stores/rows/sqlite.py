@@ -66,7 +66,7 @@ def connect(path: Path, durability: Durability, tables: Tables) -> sqlite3.Conne
         with sqlite_errors(path):
             # Into WAL mode a new file comes by a rollback journal. EXTRA syncs the directory when
             # that goes: a power cut must not leave it beside a -wal.
-            connection.execute("PRAGMA synchronous=EXTRA")
+            connection.execute("PRAGMA synchronous=EXTRA")  # fault: journal-left-beside-wal
             connection.execute("PRAGMA journal_mode=WAL")
             connection.execute(f"PRAGMA synchronous={_SYNCHRONOUS[durability]}")
             connection.execute(f"PRAGMA wal_autocheckpoint={CHECKPOINT_PAGES}")
@@ -76,10 +76,10 @@ def connect(path: Path, durability: Durability, tables: Tables) -> sqlite3.Conne
                 # The first read opens the -wal. SQLite syncs its name too, but hides an error: an
                 # old -wal, removed at the last close, could come back over what was written since.
                 connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-                fsync_dir(path.parent)
+                fsync_dir(path.parent)  # fault: rows-name-not-synced
                 # What a killed process left in the -wal need not be synced, and what it could not
                 # sync never will be: nothing is promised, or built on it, before it is in the file.
-                connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+                connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()  # fault: wal-stays
             check_tables(connection, path, tables, are_written=True)
     except BaseException:
         connection.close()

@@ -18,6 +18,7 @@
 #include "common/checksum.h"
 #include "coin_log/index/cold_reads.h"
 #include "coin_log/format/file.h"
+#include "common/fault_points.h"
 #include "common/huge_pages.h"
 #include "common/name_bits.h"
 
@@ -149,7 +150,9 @@ class RunBuilder {
     ++count_;
     store(&buffer_[filled_], entry);
     filled_ += kEntryBytes;
-    if (filled_ == kBufferBytes) write_buffer();
+    if (filled_ < kBufferBytes) return;
+    if (CDB_FAULT("run-loses-an-entry")) filled_ -= kEntryBytes, --count_;
+    write_buffer();
   }
   RunName finish();
 

@@ -1,6 +1,7 @@
 #include "coin_log/log/acked.h"
 
 #include "common/checksum.h"
+#include "common/fault_points.h"
 
 #include <algorithm>
 
@@ -42,7 +43,7 @@ bool Acked::read_slot(const uint8_t *slot) {
 }
 
 void Acked::mend() {
-  if (is_durable_) return;
+  if (is_durable_ || CDB_FAULT("found-acked-not-durable")) return;
   if (is_missing()) file_ = std::make_unique<File>(directory_, kAckedFile, Open::kCreate);
   set(length_, epoch_);
   sync();

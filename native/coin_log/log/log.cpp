@@ -1,6 +1,7 @@
 #include "coin_log/log/log.h"
 
 #include "common/checksum.h"
+#include "common/fault_points.h"
 #include "coin_log/format/failure.h"
 #include "coin_log/format/record.h"
 
@@ -118,10 +119,10 @@ void Log::extend(uint64_t n) {
 }
 
 void Log::sync() {
-  drain();
+  if (!CDB_FAULT("sync-waits-for-no-writer")) drain();
   const uint64_t appended = end_ - std::min(synced_, end_);
   if (appended > 0 && appended < kSmallAppend && end_ + appended > filled_) fill_ahead();
-  file_.sync();
+  if (!CDB_FAULT("log-not-synced")) file_.sync();
   synced_ = end_;
 }
 

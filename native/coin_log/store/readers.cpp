@@ -1,6 +1,7 @@
 #include "coin_log/store/readers.h"
 
 #include "coin_log/store/reader.h"
+#include "common/fault_points.h"
 
 #include <algorithm>
 
@@ -46,6 +47,7 @@ void Readers::preserve_from(const Log &log, uint64_t offset) {
     last = std::max(last, end);
   }
   const auto copy = first < last ? preserved(log, first, last) : nullptr;
+  if (CDB_FAULT("readers-not-preserved")) return;
   for (Reader *reader : readers_) reader->keep(copy, offset);
 }
 

@@ -9,6 +9,8 @@
 // it is what a crash has torn: of what nobody was promised, any part may be missing.
 #include "coin_log/store/opening.h"
 
+#include "common/fault_points.h"
+
 #include <algorithm>
 
 namespace cdb::coin_log {
@@ -94,7 +96,8 @@ void Opening::replay_blocks(const Blocks &blocks, const std::vector<RecordHeader
   const uint64_t offset = state_.log.end();
   uint64_t end = offset;
   for (const RecordHeader &header : headers) end += header.length;
-  if (!store_.is_read_only()) state_.log.write_again(std::max(offset, acknowledged()), end);
+  if (!store_.is_read_only() && !CDB_FAULT("found-not-written-again"))
+    state_.log.write_again(std::max(offset, acknowledged()), end);
   const size_t accepted = store_.accept(blocks, true, headers.data());
   if (accepted > 0) store_.epoch_ = std::max(store_.epoch_, headers[accepted - 1].epoch);
   if (accepted < headers.size()) throw Failure(CDB_TAKEN_BACK, "", "a block breaks a rule");
@@ -153,7 +156,7 @@ void Opening::end_log(uint64_t acked, uint64_t file_bytes) {
     if (options_.before_damage == 0) throw damaged_at(end);
     store_.damage_ = damaged_at(end);
   }
-  if (!store_.is_read_only()) state_.log.erase_tail();
+  if (!store_.is_read_only() && !CDB_FAULT("torn-tail-not-erased")) state_.log.erase_tail();
 }
 
 }  // namespace cdb::coin_log

@@ -3,6 +3,8 @@
 // third: opening does both when a crash was faster.
 #include "coin_log/store/store.h"
 
+#include "common/fault_points.h"
+
 namespace cdb::coin_log {
 
 void Store::rewind(int64_t block_index) {
@@ -23,7 +25,7 @@ void Store::cut(size_t kept) {
   if (acked_.length(epoch_) < rewind.offset) state_.log.sync();
   drop(kept, rewind);
   epoch_ = rewind.epoch;
-  acked_.set(rewind.offset, epoch_);
+  if (!CDB_FAULT("rewind-not-told-to-acked")) acked_.set(rewind.offset, epoch_);
   acked_.sync();
   checkpoints_.note_rewind(rewind);
   state_.log.erase_tail();

@@ -1,6 +1,7 @@
 #include "coin_log/store/store.h"
 
 #include "coin_log/store/reader.h"
+#include "common/fault_points.h"
 
 namespace cdb::coin_log {
 
@@ -50,6 +51,7 @@ void Store::check_not_rewound() const {
   if (!read_manifest(directory_, &now) || now.epoch == epoch_on_opening_ || now.epoch == epoch)
     return;
   if (!state_.log.is_in_place()) return;  // it is another one's manifest
+  if (CDB_FAULT("rewind-not-told-to-readers")) return;
   const std::string fate = directory_.fate();
   throw disturbed("the one who writes has rewound it" + (fate.empty() ? fate : ", and " + fate));
 }
@@ -66,6 +68,7 @@ void Store::check_undisturbed(const Failure &failure) const {
 }
 
 void Store::sync_log() {
+  if (CDB_FAULT("acked-before-log")) acked_.set(state_.log.end(), epoch_);
   state_.log.sync();
   if (acked_.length(epoch_) < state_.log.end()) acked_.set(state_.log.end(), epoch_);
 }
