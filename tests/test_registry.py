@@ -288,6 +288,8 @@ def test_a_module_without_a_schema(make_module: MakeModule) -> None:
         ("def broken(:\n", "line 1"),
         ("undefined_name\n", "undefined_name"),
         ("raise OSError('cannot load library x.so')\n", "x.so"),
+        ("import sys\nsys.exit(3)\n", "SystemExit: 3"),
+        ("def __getattr__(name):\n    raise ValueError('no')\n", "ValueError: no"),
     ],
 )
 def test_a_broken_module_says_what_is_broken(
@@ -530,41 +532,16 @@ def test_importing_cdb_imports_no_schema() -> None:
     ],
 )
 def test_a_field_of_another_kind_is_told_in_one_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: str, field: str
+    make_module: MakeModule, arguments: str, field: str
 ) -> None:
-    code = f"from cdb.building import SchemaSpec\nSCHEMA = SchemaSpec({arguments})\n"
-    (tmp_path / "odd_spec.py").write_text(code)
-    monkeypatch.setattr("sys.path", [*sys.path])
-    monkeypatch.delitem(sys.modules, "odd_spec", raising=False)
-    told = rf"^odd_spec can't be imported: TypeError: SchemaSpec's {field} "
+    module = make_module(f"from cdb.building import SchemaSpec\nSCHEMA = SchemaSpec({arguments})\n")
+    told = rf"^{module} can't be imported: TypeError: SchemaSpec's {field} "
     with pytest.raises(UnknownSchemaError, match=told):
-        find_schema("odd_spec", folder=tmp_path)
+        find_schema(module)
 
 
-@pytest.mark.parametrize(
-    ("code", "told"),
-    [
-        ("import sys\nsys.exit(3)\n", "SystemExit: 3"),
-        ("def __getattr__(name):\n    raise ValueError('no')\n", "ValueError: no"),
-    ],
-)
-def test_a_module_that_fails_in_its_own_way_is_told_in_one_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: str, told: str
-) -> None:
-    (tmp_path / "odd_module.py").write_text(code)
-    monkeypatch.setattr("sys.path", [*sys.path])
-    monkeypatch.delitem(sys.modules, "odd_module", raising=False)
-    with pytest.raises(UnknownSchemaError, match=f"odd_module can't be imported: {told}"):
-        find_schema("odd_module", folder=tmp_path)
-
-
-def test_a_schema_that_fails_to_say_what_it_misses_is_missing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_schema_that_fails_to_say_what_it_misses_is_missing(make_module: MakeModule) -> None:
     code = "from cdb.building import SchemaSpec\nSCHEMA = SchemaSpec(open, missing=lambda: 1 / 0)\n"
-    (tmp_path / "odd_missing.py").write_text(code)
-    monkeypatch.setattr("sys.path", [*sys.path])
-    monkeypatch.delitem(sys.modules, "odd_missing", raising=False)
-    missing = find_schema("odd_missing", folder=tmp_path).missing
+    missing = find_schema(make_module(code)).missing
     assert missing is not None
     assert "ZeroDivisionError" in missing
