@@ -1,5 +1,6 @@
 """Schemas are found by name, module and attribute, and what can't be had says why."""
 
+import importlib
 import subprocess
 import sys
 import uuid
@@ -24,7 +25,7 @@ from cdb.schemas import SchemaInfo, SchemaSpec, find_schema, schema_names
 from cdb.schemas.blockchain_v2 import blockchain_v2
 from cdb.schemas.memory import MemorySchema
 from cdb.schemas.null import NullSchema
-from cdb.schemas.registry import OWN_SCHEMAS
+from cdb.schemas.registry import OWN_SCHEMAS, unusable_entry_points
 from cdb.testing.chains import reward
 from tests.conftest import PACKAGE_PARENT, contents
 
@@ -343,6 +344,59 @@ def test_an_entry_point_does_not_take_an_own_name(
     make_entry_point("rocks_kv", f"{make_module(THEIRS)}:Theirs")
     assert schema_names() == own
     assert find_schema("memory").spec.factory is MemorySchema
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "problem"),
+    [
+        ("a/b", "json", "an entry point's name"),
+        ("a b", "json", "an entry point's name"),
+        ("memory", "json", "cdb has a schema of this name"),
+        ("interval@lmdb", "json", "an entry point's name"),
+        ("odd", "not a module", "names no MODULE"),
+    ],
+)
+def test_an_entry_point_that_nobody_can_use_spoils_no_other(
+    make_module: MakeModule, tmp_path: Path, name: str, value: str, problem: str
+) -> None:
+    info = tmp_path / "odd-1.dist-info"
+    make_module("")  # its directory is on the path
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: odd\nVersion: 1\n")
+    before = schema_names()
+    (info / "entry_points.txt").write_text(f"[cdb.schemas]\n{name} = {value}\n")
+    importlib.invalidate_caches()
+    assert schema_names() == before
+    assert problem in unusable_entry_points()[name]
+
+
+@pytest.mark.parametrize(
+    ("factory", "problem"),
+    [
+        ("lambda path: None", "gives NoneType"),
+        ("lambda: None", "can't be called with a path"),
+        ("print", "gives NoneType"),
+    ],
+)
+def test_a_factory_that_opens_nothing(
+    make_module: MakeModule, tmp_path: Path, factory: str, problem: str
+) -> None:
+    module = make_module(f"SCHEMA = {factory}\n")
+    with pytest.raises(UnsupportedError, match=problem):
+        open_schema(module, tmp_path / "db")
+
+
+def test_functions_of_a_spec_that_fail_are_told_in_one_line(
+    make_module: MakeModule, tmp_path: Path
+) -> None:
+    source = """from cdb.building import SchemaSpec
+SCHEMA = SchemaSpec(open, versions=lambda: 1 / 0, check=lambda path, progress: 1 / 0)
+"""
+    schema = find_schema(make_module(source))
+    with pytest.raises(UnsupportedError, match=r"versions\(\) fails: ZeroDivisionError"):
+        schema.versions()
+    with pytest.raises(UnsupportedError, match=r"check\(\) fails: ZeroDivisionError"):
+        list(schema.check(tmp_path, lambda done: None))
 
 
 def test_a_broken_entry_point_says_so_and_spoils_no_other(
