@@ -32,7 +32,7 @@ SCHEMA = SchemaSpec(remote, takes_url=True)
         (Url(URL), Url(URL)),
         ("my.cdb", Path("my.cdb")),
         ("a:b", Path("a:b")),
-        ("c://d", Path("c://d")),
+        ("c://d", Url("c://d")),
         ("./cassandra://a", Path("cassandra:/a")),
         (Path("cassandra:/a"), Path("cassandra:/a")),
     ],

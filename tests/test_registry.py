@@ -1,5 +1,6 @@
 """Schemas are found by name, module and attribute, and what can't be had says why."""
 
+import importlib
 import subprocess
 import sys
 import uuid
@@ -24,7 +25,7 @@ from cdb.schemas import SchemaInfo, SchemaSpec, find_schema, schema_names
 from cdb.schemas.blockchain_v2 import blockchain_v2
 from cdb.schemas.memory import MemorySchema
 from cdb.schemas.null import NullSchema
-from cdb.schemas.registry import OWN_SCHEMAS
+from cdb.schemas.registry import OWN_SCHEMAS, unusable_entry_points
 from cdb.testing.chains import reward
 from tests.conftest import PACKAGE_PARENT, contents
 
@@ -288,6 +289,8 @@ def test_a_module_without_a_schema(make_module: MakeModule) -> None:
         ("def broken(:\n", "line 1"),
         ("undefined_name\n", "undefined_name"),
         ("raise OSError('cannot load library x.so')\n", "x.so"),
+        ("import sys\nsys.exit(3)\n", "SystemExit: 3"),
+        ("def __getattr__(name):\n    raise ValueError('no')\n", "ValueError: no"),
     ],
 )
 def test_a_broken_module_says_what_is_broken(
@@ -341,6 +344,59 @@ def test_an_entry_point_does_not_take_an_own_name(
     make_entry_point("rocks_kv", f"{make_module(THEIRS)}:Theirs")
     assert schema_names() == own
     assert find_schema("memory").spec.factory is MemorySchema
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "problem"),
+    [
+        ("a/b", "json", "an entry point's name"),
+        ("a b", "json", "an entry point's name"),
+        ("memory", "json", "cdb has a schema of this name"),
+        ("interval@lmdb", "json", "an entry point's name"),
+        ("odd", "not a module", "names no MODULE"),
+    ],
+)
+def test_an_entry_point_that_nobody_can_use_spoils_no_other(
+    make_module: MakeModule, tmp_path: Path, name: str, value: str, problem: str
+) -> None:
+    info = tmp_path / "odd-1.dist-info"
+    make_module("")  # its directory is on the path
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: odd\nVersion: 1\n")
+    before = schema_names()
+    (info / "entry_points.txt").write_text(f"[cdb.schemas]\n{name} = {value}\n")
+    importlib.invalidate_caches()
+    assert schema_names() == before
+    assert problem in unusable_entry_points()[name]
+
+
+@pytest.mark.parametrize(
+    ("factory", "problem"),
+    [
+        ("lambda path: None", "gives NoneType"),
+        ("lambda: None", "can't be called with a path"),
+        ("print", "gives NoneType"),
+    ],
+)
+def test_a_factory_that_opens_nothing(
+    make_module: MakeModule, tmp_path: Path, factory: str, problem: str
+) -> None:
+    module = make_module(f"SCHEMA = {factory}\n")
+    with pytest.raises(UnsupportedError, match=problem):
+        open_schema(module, tmp_path / "db")
+
+
+def test_functions_of_a_spec_that_fail_are_told_in_one_line(
+    make_module: MakeModule, tmp_path: Path
+) -> None:
+    source = """from cdb.building import SchemaSpec
+SCHEMA = SchemaSpec(open, versions=lambda: 1 / 0, check=lambda path, progress: 1 / 0)
+"""
+    schema = find_schema(make_module(source))
+    with pytest.raises(UnsupportedError, match=r"versions\(\) fails: ZeroDivisionError"):
+        schema.versions()
+    with pytest.raises(UnsupportedError, match=r"check\(\) fails: ZeroDivisionError"):
+        list(schema.check(tmp_path, lambda done: None))
 
 
 def test_a_broken_entry_point_says_so_and_spoils_no_other(
@@ -530,41 +586,16 @@ def test_importing_cdb_imports_no_schema() -> None:
     ],
 )
 def test_a_field_of_another_kind_is_told_in_one_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: str, field: str
+    make_module: MakeModule, arguments: str, field: str
 ) -> None:
-    code = f"from cdb.building import SchemaSpec\nSCHEMA = SchemaSpec({arguments})\n"
-    (tmp_path / "odd_spec.py").write_text(code)
-    monkeypatch.setattr("sys.path", [*sys.path])
-    monkeypatch.delitem(sys.modules, "odd_spec", raising=False)
-    told = rf"^odd_spec can't be imported: TypeError: SchemaSpec's {field} "
+    module = make_module(f"from cdb.building import SchemaSpec\nSCHEMA = SchemaSpec({arguments})\n")
+    told = rf"^{module} can't be imported: TypeError: SchemaSpec's {field} "
     with pytest.raises(UnknownSchemaError, match=told):
-        find_schema("odd_spec", folder=tmp_path)
+        find_schema(module)
 
 
-@pytest.mark.parametrize(
-    ("code", "told"),
-    [
-        ("import sys\nsys.exit(3)\n", "SystemExit: 3"),
-        ("def __getattr__(name):\n    raise ValueError('no')\n", "ValueError: no"),
-    ],
-)
-def test_a_module_that_fails_in_its_own_way_is_told_in_one_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: str, told: str
-) -> None:
-    (tmp_path / "odd_module.py").write_text(code)
-    monkeypatch.setattr("sys.path", [*sys.path])
-    monkeypatch.delitem(sys.modules, "odd_module", raising=False)
-    with pytest.raises(UnknownSchemaError, match=f"odd_module can't be imported: {told}"):
-        find_schema("odd_module", folder=tmp_path)
-
-
-def test_a_schema_that_fails_to_say_what_it_misses_is_missing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_schema_that_fails_to_say_what_it_misses_is_missing(make_module: MakeModule) -> None:
     code = "from cdb.building import SchemaSpec\nSCHEMA = SchemaSpec(open, missing=lambda: 1 / 0)\n"
-    (tmp_path / "odd_missing.py").write_text(code)
-    monkeypatch.setattr("sys.path", [*sys.path])
-    monkeypatch.delitem(sys.modules, "odd_missing", raising=False)
-    missing = find_schema("odd_missing", folder=tmp_path).missing
+    missing = find_schema(make_module(code)).missing
     assert missing is not None
     assert "ZeroDivisionError" in missing

@@ -11,9 +11,11 @@ import click
 from cdb.building import starter
 from cdb.cmds.echo import echo
 from cdb.cmds.runner import run
+from cdb.engines import ENGINES
 from cdb.errors import CdbError, storage_errors
 from cdb.schemas import schema_names
 from cdb.schemas.registry import OWN_SCHEMAS
+from cdb.stores.coin_set.layouts import LAYOUTS
 
 TRIAL_COINS = 100_000
 _is_name = re.compile("[a-z][a-z0-9_]*").fullmatch
@@ -42,6 +44,8 @@ def _check_name(name: str) -> None:
     if not _is_name(name) or iskeyword(name):
         problem = "a schema's name is of a-z, 0-9 and _, begins with a letter, and is no keyword"
         raise click.UsageError(f"'{name}' can't be imported: {problem}")
+    if name in LAYOUTS or name in ENGINES:
+        raise CdbError(f"{name} is a part of schemas' names (LAYOUT@ENGINE); choose another name")
     if name in (*schema_names(), *OWN_SCHEMAS):
         raise CdbError(f"{name} is a schema that is there already; choose another name")
     if not Path(f"{name}.py").exists() and importlib.util.find_spec(name) is not None:

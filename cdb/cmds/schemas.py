@@ -6,9 +6,10 @@ from cdb.cmds.echo import echo, echo_json
 from cdb.cmds.options import json_option
 from cdb.cmds.runner import run
 from cdb.cmds.table import table
+from cdb.contract.printable import shell_word
 from cdb.errors import UnknownSchemaError
 from cdb.schemas import find_schema, schema_names
-from cdb.schemas.registry import layout_names
+from cdb.schemas.registry import layout_names, unusable_entry_points
 
 NONE = "-"
 _FIELDS = ("name", "state", "indexed", "history", "description")
@@ -30,6 +31,8 @@ def schemas(*, as_json: bool) -> None:
       cdb schemas --json | jq -r '.[] | select(.state == "ready") | .name'
     """
     rows = [_row(name) for name in (*schema_names(), *layout_names())]
+    for name, problem in unusable_entry_points().items():
+        rows.append([shell_word(name), "broken", NONE, NONE, problem])
     if as_json:
         objects = [dict(zip(_FIELDS, row, strict=True)) for row in rows]
         known = ("indexed", "history")

@@ -207,7 +207,7 @@ def _check_files(
     damages: list[Damage] = []
     try:
         with step_bar(f"{location}: files") as progress:
-            damages.extend(schema.spec.check(location, progress))
+            damages.extend(schema.check(location, progress))
     except CorruptDatabaseError as error:
         damages.append(Damage.of(error))
     except DatabaseLockedError:

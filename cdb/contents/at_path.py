@@ -70,9 +70,7 @@ def database_info(
     try:
         if isinstance(place, Path):
             info = replace(info, format=_format(place, schema))
-        info = replace(
-            info, versions=[] if schema.spec.versions is None else schema.spec.versions()
-        )
+        info = replace(info, versions=schema.versions())
         with schema.open(place, read_only=True) as database:
             offer = offer_of(database)
             return replace(

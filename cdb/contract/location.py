@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 
-_is_url = re.compile(r"[a-z][a-z0-9+.-]+://", re.IGNORECASE).match
+_is_url = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE).match
 
 
 @dataclass(frozen=True, slots=True)

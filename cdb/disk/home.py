@@ -77,6 +77,16 @@ class Lock:
         problem = "it was moved or removed while it was open for writing"
         raise StorageError(database_path, f"{problem}; open it where it is now")
 
+    def check_in(self, directory: int) -> None:
+        """Raise StorageError unless what is locked is in the directory of this descriptor."""
+        lock_path, database_path = self._paths
+        with suppress(FileNotFoundError):
+            status = os.stat(lock_path.name, dir_fd=directory, follow_symlinks=False)
+            if os.path.samestat(status, os.fstat(self._file.fileno())):
+                return
+        problem = "another directory took its place while it was opened"
+        raise StorageError(database_path, f"{problem}; open it again")
+
     def release(self) -> None:
         """Release the lock. A second call does nothing."""
         self._file.close()
@@ -168,6 +178,24 @@ class Home:
         """See Lock."""
         if self._lock is not None:
             self._lock.check_in_place()
+
+    @contextmanager
+    def held(self) -> Iterator[Path]:
+        """A path to the directory that is locked, for who opens files in it, and not for messages.
+
+        It leads there whatever takes the directory's place meanwhile: a check of the path before or
+        after can't tell, as two directories may be exchanged, and back. Where a system has no
+        /proc it is the path itself. Raises StorageError where another directory is at the path.
+        """
+        with storage_errors(self.path):
+            descriptor = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            if self._lock is not None:
+                self._lock.check_in(descriptor)
+            through = Path(f"/proc/self/fd/{descriptor}")
+            yield through if through.exists() else self.path
+        finally:
+            os.close(descriptor)
 
     def close(self) -> None:
         """Let the next writer in."""

@@ -14,9 +14,10 @@ Options may follow, where a module has some: ``interval@rocksdb,cache_mb=256``.
 
 import importlib
 import inspect
+import re
 import sys
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import partial
@@ -28,6 +29,7 @@ from typing import TYPE_CHECKING, cast
 
 from cdb.contract.durability import Durability
 from cdb.contract.location import Location, Url, location_of
+from cdb.contract.printable import plain
 from cdb.contract.progress import Progress
 from cdb.contract.schema import (
     HISTORY_METHODS,
@@ -37,14 +39,16 @@ from cdb.contract.schema import (
     offer_of,
 )
 from cdb.contract.spec import SchemaSpec
+from cdb.disk.damage import Damage
 from cdb.engines import ENGINES
-from cdb.errors import MissingEngineError, UnknownSchemaError, UnsupportedError
+from cdb.errors import CdbError, MissingEngineError, UnknownSchemaError, UnsupportedError
 from cdb.stores.coin_set.layouts import LAYOUTS
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoints
 
 ENTRY_POINT_GROUP = "cdb.schemas"
+_is_name = re.compile(r"[A-Za-z0-9_.-]+").fullmatch
 _NO_SCHEMAS = {"protocol", "registry", "spec"}
 OWN_SCHEMAS = tuple(
     sorted({each.name for each in iter_modules([str(Path(__file__).parent)])} - _NO_SCHEMAS)
@@ -107,7 +111,45 @@ class SchemaInfo:
             options["progress"] = progress
         taken = {key: value for key, value in options.items() if takes(self.spec.factory, key)}
         where = str(location) if path is None or isinstance(location, Url) else path
-        return self.spec.factory(where, **taken)  # type: ignore[arg-type]
+        self._check_call(where, taken)
+        opened = self.spec.factory(where, **taken)  # type: ignore[arg-type]
+        if not callable(getattr(opened, "accept_block", None)):
+            problem = f"its factory gives {type(opened).__name__}, which has no accept_block()"
+            raise UnsupportedError(f"schema {self.name}: {problem}")
+        return opened
+
+    def versions(self) -> list[str]:
+        """What spec.versions() says. Raises UnsupportedError where it fails: it is anybody's."""
+        if self.spec.versions is None:
+            return []
+        with self._told("versions"):
+            return self.spec.versions()
+
+    def check(self, path: Path, progress: Progress) -> Iterator[Damage]:
+        """What spec.check() finds; nothing where there is none. Raises what it may, and
+        UnsupportedError where it fails otherwise."""
+        if self.spec.check is not None:
+            with self._told("check"):
+                yield from self.spec.check(path, progress)
+
+    @contextmanager
+    def _told(self, function: str) -> Iterator[None]:
+        try:
+            yield
+        except (CdbError, OSError, MemoryError):
+            raise
+        except Exception as error:
+            problem = f"its {function}() fails: {_reason(error)}"
+            raise UnsupportedError(f"schema {self.name}: {problem}") from error
+
+    def _check_call(self, where: object, options: Mapping[str, object]) -> None:
+        with suppress(ValueError):  # one that is built in may have no signature
+            signature = inspect.signature(self.spec.factory)
+            try:
+                signature.bind(where, **options)
+            except TypeError as error:
+                problem = f"its factory can't be called with a path: {error}"
+                raise UnsupportedError(f"schema {self.name}: {problem}") from error
 
     def location(self, given: str | PathLike[str] | Url | None = None) -> Location:
         """Where a database is: what was given, or the default.
@@ -134,8 +176,21 @@ class SchemaInfo:
 def schema_names() -> list[str]:
     """The names of cdb's own schemas, and of those that installed packages register."""
     own = [_NAMES.get(module, module) for module in OWN_SCHEMAS]
-    taken = {*own, *OWN_SCHEMAS}
-    return own + [each.name for each in _registered() if each.name not in taken]
+    unusable = unusable_entry_points()
+    return own + [each.name for each in _registered() if each.name not in unusable]
+
+
+def unusable_entry_points() -> dict[str, str]:
+    """Names that installed packages register and nobody can use, and why."""
+    found = {}
+    for entry in _registered():
+        if not _is_name(entry.name):
+            found[entry.name] = "an entry point's name is of letters, digits, _, - and ."
+        elif entry.name in (*OWN_SCHEMAS, *BY_ENGINE):
+            found[entry.name] = f"{entry.value} is not used: cdb has a schema of this name"
+        elif not entry.pattern.match(entry.value):
+            found[entry.name] = "its entry point names no MODULE or MODULE:ATTRIBUTE"
+    return found
 
 
 def known_schema(name: str) -> SchemaInfo | None:
@@ -165,6 +220,10 @@ def find_schema(spec: str, *, folder: Path | None = None) -> SchemaInfo:
         module_name = f"cdb.schemas.{module_name}"
     else:
         for entry in _registered().select(name=module_name):
+            if entry.name in unusable_entry_points():
+                raise UnknownSchemaError(
+                    f"schema {plain(entry.name)}: {unusable_entry_points()[entry.name]}"
+                )
             module_name, attribute = entry.module, attribute or entry.attr or ""
             spec = f"{spec}, which is {entry.value}"
     module = _import(module_name, spec, folder)
@@ -375,5 +434,8 @@ def _described(own_name: str, said: SchemaSpec, own: SchemaSpec | None) -> Schem
 
 def takes(factory: SchemaFactory, option: str) -> bool:
     """Whether a factory knows an option: somebody's first schema may take nothing but a path."""
-    parameters = inspect.signature(factory).parameters.values()
+    try:
+        parameters = inspect.signature(factory).parameters.values()
+    except ValueError:  # one that is built in may have no signature
+        return False
     return any(each.name == option or each.kind is each.VAR_KEYWORD for each in parameters)

@@ -48,6 +48,9 @@ inline int errno_in(const std::string &text) {
 inline cdb::Failure failure_of(const rocksdb::Status &status) {
   const std::string text = without_descriptors(status.ToString());
   const std::string why = " (" + text + ")";
+  // Where the system refused a file that RocksDB needs as it opens, it may call that a corruption.
+  if (status.IsCorruption() && text.find("IO error: ") != std::string::npos && errno_in(text) != 0)
+    return cdb::Failure(CDB_IO, "", "reading or writing failed" + why).because_of(errno_in(text));
   if (status.IsCorruption()) return {CDB_CORRUPT, "", "damage was found" + why};
   if (status.IsTryAgain() || (status.IsIOError() && is_lock_failure(text)))
     return {CDB_LOCKED, "", "somebody has it open for writing", "close it there first"};

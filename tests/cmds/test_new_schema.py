@@ -59,6 +59,12 @@ def test_nothing_that_is_there_is_overwritten(
     assert not (tmp_path / "nowhere").exists()
 
 
+@pytest.mark.parametrize("name", ["interval", "rocksdb", "lmdb"])
+def test_a_part_of_schemas_names_is_taken(run_command: Commands, tmp_path: Path, name: str) -> None:
+    assert "choose another name" in run_command("new_schema", name).error()
+    assert contents(tmp_path) == {}
+
+
 @pytest.mark.parametrize(
     "name", ["", "My", "my-idea", "1st", "_mine", "a.b", "a/b", "class", "idée", "a b", "x\n"]
 )

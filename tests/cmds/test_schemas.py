@@ -56,6 +56,16 @@ def test_as_json(run_command: Commands) -> None:
         assert each["description"] == text
 
 
+def test_entry_points_that_nobody_can_use_are_listed_last(run_command: Commands) -> None:
+    before = run_command("schemas").fine().out.decode().splitlines()
+    register(run_command.cwd, "odd", "not a module")
+    register(run_command.cwd, "memory", "json")
+    after = run_command("schemas").fine().out.decode().splitlines()
+    assert len(after) == len(before) + 2
+    broken = {tuple(line.split()[:2]) for line in after[len(before) :]}
+    assert broken == {("odd", "broken"), ("memory", "broken")}
+
+
 def test_installed_packages_add_theirs(run_command: Commands) -> None:
     """``python -m`` has the current directory on its path."""
     here = run_command.cwd

@@ -182,3 +182,20 @@ def test_torn_states_are_made_of_old_and_new_sectors(
     else:
         overwritten, ends = ("oo", "on", "no", "nn"), ("", "n", "nn")
         assert seen == {first + end for first in overwritten for end in ends}
+
+
+def test_what_the_coin_log_has_replaced_is_replaced_durably(record: Record) -> None:
+    """The file's contents, and its name by a sync of its directory after the rename."""
+    recording = record(
+        "from cdb.contract.durability import Durability\n"
+        "from cdb.schemas import find_schema\n"
+        "from cdb.testing.chains import sample_chain\n"
+        "database = find_schema('coin_log:SMALL').open('db', durability=Durability.POWER)\n"
+        "for block in sample_chain().blocks: database.accept_block(block)\n"
+        "database.close()"
+    )
+    (manifest,) = (name for name in left(recording, EVERYTHING) if name.endswith("/manifest"))
+    for file_system in FileSystem:
+        kept = left(recording, NOTHING, file_system)
+        assert kept.get(manifest) == left(recording, EVERYTHING)[manifest]
+        assert not any(name.endswith(".tmp") for name in kept)

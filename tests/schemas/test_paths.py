@@ -2,6 +2,7 @@
 changes no other user's files."""
 
 import os
+import resource
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -540,3 +541,54 @@ def test_a_repair_of_another_users_database_writes_nothing(
     with pytest.raises(WrongDatabaseError, match="belongs to user"):
         schema.spec.repair(crashed, damages, no_progress)
     assert stored(crashed.parent) == before
+
+
+@pytest.mark.parametrize("name", ["rocks_kv", "lmdb_kv"])
+def test_a_directory_that_is_exchanged_after_its_lock_is_not_opened(
+    name: str, real: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither is written to: the lock would be one's, and the data the other's."""
+    schema, other = find_schema(name), real.with_name("other")
+    if schema.missing is not None:
+        pytest.skip(schema.missing)
+    for n, path in enumerate((real, other)):
+        with opened(schema, path) as database:
+            accept_all(database, BLOCKS[: HALF + n])
+    init = Lock.__init__
+
+    def exchanged(lock: Lock, *paths: Path) -> None:
+        init(lock, *paths)
+        real.rename(real.with_name("aside"))
+        other.rename(real)
+        real.with_name("aside").rename(other)
+
+    before = contents(real), contents(other)
+    with monkeypatch.context() as patch:
+        patch.setattr(Lock, "__init__", exchanged)
+        with pytest.raises(StorageError, match="took its place"):
+            opened(schema, real)
+    assert (contents(real), contents(other)) == before[::-1]
+
+
+@pytest.mark.parametrize("read_only", [True, False])
+def test_too_few_descriptors_are_told_as_such(
+    schema: SchemaInfo, real: Path, *, read_only: bool
+) -> None:
+    """Never as damage, nor as what is another's or is not there."""
+    with opened(schema, real) as database:
+        accept_all(database, BLOCKS[:HALF])
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    first = len(list(Path("/proc/self/fd").iterdir())) - 1
+    told = []
+    for limit in range(first, first + 40):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
+        try:
+            with schema.open(real, read_only=read_only):
+                break
+        except StorageError as error:
+            told.append(str(error))
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    else:
+        pytest.fail("it opens with no limit that was tried")
+    assert all("ulimit -n" in each for each in told)
