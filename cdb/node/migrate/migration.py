@@ -33,7 +33,7 @@ from cdb.stores.rows.sqlite import PAGE_CACHE_BYTES
 SLICE_SECONDS = 10.0
 _COIN_BYTES = 90
 _COPIED_COINS_A_SECOND = 100_000
-_VERIFIED_COINS_A_SECOND = 120_000
+VERIFIED_COINS_A_SECOND = 120_000
 
 Slices = Callable[[], AbstractContextManager[NodeCoins]]
 """Opens the table as it is at that moment."""
@@ -152,9 +152,10 @@ class Migration:
         table = TableDigest(copy.log, last, first)
         with self._slices() as coins:
             chain = coins.chain(last)
-        with self._bar("verify copy", copy.standing.coins) as progress:
+        total = self._n_coins(first)
+        with self._bar("verify copy", total) as progress:
             log = digest_of_log(copy.log, progress, first)
-        with self._bar("verify table", copy.standing.coins) as progress:
+        with self._bar("verify table", total) as progress:
             while not table.is_complete:
                 with self._slices() as coins:
                     if copy.fork(coins) < last or coins.chain(last) != chain:
@@ -169,6 +170,12 @@ class Migration:
         copy.standing.oddities[Oddity.ORPHAN] = table.orphans
         copy.standing.save(copy.log_path)
         return log.hex()
+
+    def _n_coins(self, first: int) -> int:
+        """How many coins the copy has of blocks from a height on."""
+        if not first:
+            return self._copy.standing.coins
+        return sum(blocks.n_confirms for blocks in self._copy.log.blocks_packed(first))
 
     def _check_oddities(self, *, force: bool) -> None:
         odd = told(self._copy.standing.oddities)
@@ -207,7 +214,7 @@ def plan_of(path: Path, what: str, copied: int, verified: int) -> Plan:
     """What copying and verifying so many coins takes. Raises StorageError without room for it."""
     copied = max(0, copied)
     needed = copied * _COIN_BYTES + SPARE_BYTES
-    seconds = copied / _COPIED_COINS_A_SECOND + verified / _VERIFIED_COINS_A_SECOND
+    seconds = copied / _COPIED_COINS_A_SECOND + verified / VERIFIED_COINS_A_SECOND
     return checked_plan(path, Plan.at(path, what, seconds, needed))
 
 
