@@ -27,7 +27,7 @@ from cdb.node.backup.making import back_up
 from cdb.node.backup.restore import check_backup, restore
 from cdb.node.kept_rows import are_kept
 from cdb.node.log import catch_up, log_path_of
-from cdb.node.node_database import operations_of
+from cdb.node.node_database import check_in_log, operations_of
 from cdb.node.status import status_of
 from cdb.schemas import coin_log
 from cdb.stores.coin_log.binding import missing
@@ -390,7 +390,7 @@ def test_what_has_our_names_and_is_not_ours_stays(
 def test_a_file_that_is_replaced_while_it_is_looked_at_is_not_backed_up(
     here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    check = backup_module.check_in_log
+    check = check_in_log
 
     def check_and_replace(connection: sqlite3.Connection, file: Path) -> None:
         check(connection, file)

@@ -45,7 +45,7 @@ from cdb.node.migrate import (
     reverting,
 )
 from cdb.node.migrate.activated import activated
-from cdb.node.migrate.migration import Migrated, Plan
+from cdb.node.migrate.migration import Migrated
 from cdb.node.migrate.reverting import Reverted
 from cdb.node.operation import Operation
 from cdb.node.ops_table import OLD_TABLE
@@ -234,7 +234,7 @@ def test_an_old_table_and_a_log_that_differ_are_not_believed(
     activate(path)
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute(change)
-        [(n_rows,)] = connection.execute(f"SELECT count(*) FROM {OLD_TABLE}").fetchall()
+        [(n_rows,)] = connection.execute("SELECT count(*) FROM cdb_coin_record").fetchall()
     before = _but_for_acked(path)
     error = refused(run_command("migrate", "--revert", path))
     assert f"{OLD_TABLE}, and {log_of(path)} have not got the same coins; " in error
@@ -252,7 +252,7 @@ def test_an_old_table_and_a_log_that_differ_are_not_believed(
         migrate(path)
 
 
-def _but_for_acked(path: Path) -> dict[str, bytes]:
+def _but_for_acked(path: Path) -> dict[str, bytes | None]:
     """All files, without what the log notes whenever it is opened."""
     return {name: data for name, data in contents(path.parent).items() if "acked" not in name}
 
@@ -852,13 +852,70 @@ def test_usage(run_command: Commands, path: Path, options: list[str]) -> None:
     run_command("migrate", *options, path).usage_error()
 
 
-def test_no_room(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def lose_copys_log(log: Path) -> None:
+    (log / "log").unlink()
+
+
+def lose_copys_format(log: Path) -> None:
+    (log / "FORMAT").unlink()
+
+
+def empty_copys_log(log: Path) -> None:
+    (log / "log").write_bytes(b"")
+
+
+def lose_copys_note(log: Path) -> None:
+    (log / "MIGRATION").unlink()
+
+
+def damage_copys_note(log: Path) -> None:
+    (log / "MIGRATION").write_text("{")
+
+
+@pytest.mark.parametrize("option", [[], ["--activate"]])
+@pytest.mark.parametrize(
+    ("spoil", "problem", "advice"),
+    [
+        (lose_copys_log, "/log: it is missing", "remove {} and migrate again"),
+        (lose_copys_format, "/FORMAT: it is missing", "remove {} and migrate again"),
+        (empty_copys_log, "/log: it is empty", "remove {} and migrate again"),
+        (lose_copys_note, ": it holds coins, and is no copy under way", "move it away"),
+        (damage_copys_note, "/MIGRATION: it is damaged", "remove {} and migrate again"),
+    ],
+)
+def test_a_copy_that_can_not_go_on_stays_as_it_is(
+    run_command: Commands,
+    path: Path,
+    option: list[str],
+    spoil: Callable[[Path], None],
+    problem: str,
+    advice: str,
+) -> None:
+    migrate(path)
+    spoil(log_of(path))
+    before = contents(path.parent)
+    result = run_command("migrate", *option, path)
+    error = result.err.splitlines()[-1]
+    assert result.code == 1
+    assert f"{log_of(path)}{problem}" in error
+    assert error.endswith(advice.format(log_of(path)))
+    assert contents(path.parent) == before
+
+
+@pytest.mark.parametrize("do", [migrate, activate])
+@pytest.mark.parametrize("is_begun", [False, True])
+def test_no_room(
+    path: Path, monkeypatch: pytest.MonkeyPatch, do: Callable[[Path], object], is_begun: bool
+) -> None:
+    """Nothing is made before that is known."""
+    if is_begun:
+        migrate(path)
+    before = contents(path.parent)
     usage = shutil.disk_usage(path)._replace(free=1_000)
     monkeypatch.setattr(shutil, "disk_usage", lambda where: usage)
-    told: list[Plan] = []
     with pytest.raises(StorageError, match="and 0 MB are free"):
-        migration.migrate(path, tell=told.append, bar=no_bar)
-    assert not told
+        do(path)
+    assert contents(path.parent) == before
 
 
 def lose_log(path: Path) -> None:

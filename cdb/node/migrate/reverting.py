@@ -1,10 +1,10 @@
 """Brings a node's own table back, with the node stopped.
 
 While nothing was done to the coins since activation, the table that was put aside is whole, and
-gets its name back, whatever has become of the log; where that is sound, both have to agree. Else it is dropped, for the log knows better
-and its space is needed, and a new one is written from the log. In one last transaction that one
-takes its name, once it is verified. Until then the node runs on the log; killed at any moment, the
-same call goes on.
+gets its name back, whatever has become of the log; where that is sound, both have to agree. Else it
+is dropped, for the log knows better and its space is needed, and a new one is written from the log.
+In one last transaction that one takes its name, once it is verified. Until then the node runs on
+the log; killed at any moment, the same call goes on.
 """
 
 import sqlite3
