@@ -4,8 +4,10 @@ import os
 import re
 import shlex
 import shutil
+import sqlite3
 import subprocess
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -20,7 +22,7 @@ from cdb.node.migrate import activation
 from cdb.schemas import coin_log, find_schema
 from cdb.stores.coin_log.binding import missing
 from tests.cmds.nodes import go_on, tip_of
-from tests.conftest import Commands, contents
+from tests.conftest import Commands, contents, set_version
 from tests.node.made import MadeNode, rows_of
 
 pytestmark = pytest.mark.skipif(missing() is not None, reason=str(missing()))
@@ -190,6 +192,32 @@ def test_what_each_says_of_a_log_that_is_not(
     assert re.search(problem, error)
     assert re.search(ADVICE[kind, is_used], error)
     assert contents(here) == before
+
+
+def damage_rows(here: Path) -> str:
+    with closing(sqlite3.connect(here / "node.sqlite")) as connection, connection:
+        connection.execute("UPDATE cdb_ops SET record = x'00'")
+    return "its table cdb_ops is damaged"
+
+
+def say_other_format(here: Path) -> str:
+    set_version(here / "node.sqlite.cdb", 1)
+    return "its format is coin_log 1"
+
+
+@pytest.mark.parametrize("name", ["activate", "drop", "backup", "status"])
+@pytest.mark.parametrize("spoil", [damage_rows, say_other_format])
+def test_what_no_log_mends_names_a_revert_while_that_helps(
+    run_command: Commands, here: Path, is_used: bool, name: str, spoil: Callable[[Path], str]
+) -> None:
+    problem = spoil(here)
+    error = run_command(*COMMANDS[name]).err.splitlines()[-1]
+    assert problem in error
+    assert PUT_BACK not in error
+    assert bool(re.search(f"{REVERT}, which has all coins$", error)) == (not is_used)
+    if not is_used:
+        run_command(*_advised(REVERT, error)).fine()
+        assert len(rows_of(here / "node.sqlite")) > N_BLOCKS
 
 
 def follow_repair(run_command: Commands, here: Path, error: str, kind: str) -> None:
