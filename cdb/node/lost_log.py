@@ -73,6 +73,9 @@ def _check_there(log_path: Path, file: Path | None) -> None:
         other = "a file" if found is None else f"a database of {found.schema}"
         problem = f"this is not the coin log of {file or 'memory'}, but {other}"
         raise WrongDatabaseError(log_path, problem, RESTORE)
+    if not os.path.lexists(log_path / _LOG_FILE):
+        problem = f"it is missing, and with it the coins of {file or 'memory'}"
+        raise WrongDatabaseError(log_path / _LOG_FILE, problem, RESTORE)
 
 
 def _advice(

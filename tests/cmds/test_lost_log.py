@@ -79,6 +79,10 @@ def empty_but_for_the_lock(log: Path) -> None:
     (log / "LOCK").touch()
 
 
+def lose_log_file(log: Path) -> None:
+    (log / "log").unlink()
+
+
 def put_file(log: Path) -> None:
     lose(log)
     log.write_bytes(b"")
@@ -123,6 +127,7 @@ STATES: dict[Callable[[Path], None], tuple[str, str]] = {
     lose: (GONE, "the coins of .*node.sqlite are not there"),
     empty: (GONE, "the coins of .*node.sqlite are not there"),
     empty_but_for_the_lock: (GONE, "the coins of .*node.sqlite are not there"),
+    lose_log_file: (GONE, "node.sqlite.cdb/log: it is missing, and with it the coins of .*node"),
     put_file: (FOREIGN, "this is not the coin log of .*node.sqlite, but a file"),
     put_new: (FOREIGN, "node.sqlite goes on from block .* it holds no coins"),
     put_another_schemas: (FOREIGN, "not the coin log of .*node.sqlite, but a database of flat"),
