@@ -25,6 +25,7 @@ from cdb.contract.printable import shell_word
 from cdb.disk.home import FORMAT_FILE, format_at
 from cdb.errors import CorruptDatabaseError, DatabaseError, WrongDatabaseError
 from cdb.node.log import RESTORE
+from cdb.schemas.coin_log import FORMAT_VERSION
 
 _SCHEMA, _LOG_FILE = "coin_log", "log"
 
@@ -72,6 +73,9 @@ def _check_there(log_path: Path, file: Path | None) -> None:
     if found is None or found.schema != _SCHEMA:
         other = "a file" if found is None else f"a database of {found.schema}"
         problem = f"this is not the coin log of {file or 'memory'}, but {other}"
+        raise WrongDatabaseError(log_path, problem, RESTORE)
+    if found.version == FORMAT_VERSION and not found.extra:
+        problem = f"this is not the coin log of {file or 'memory'}: it has no index by puzzle_hash"
         raise WrongDatabaseError(log_path, problem, RESTORE)
     if not os.path.lexists(log_path / _LOG_FILE):
         problem = f"it is missing, and with it the coins of {file or 'memory'}"

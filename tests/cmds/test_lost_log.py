@@ -98,6 +98,11 @@ def put_another_schemas(log: Path) -> None:
     find_schema("flat_file").open(log).close()
 
 
+def put_one_without_index(log: Path) -> None:
+    lose(log)
+    find_schema("coin_log").open(log).close()
+
+
 def put_anothers(log: Path) -> None:
     lose(log)
     shutil.copytree(log.with_name("other.sqlite.cdb"), log)
@@ -131,6 +136,7 @@ STATES: dict[Callable[[Path], None], tuple[str, str]] = {
     put_file: (FOREIGN, "this is not the coin log of .*node.sqlite, but a file"),
     put_new: (FOREIGN, "node.sqlite goes on from block .* it holds no coins"),
     put_another_schemas: (FOREIGN, "not the coin log of .*node.sqlite, but a database of flat"),
+    put_one_without_index: (FOREIGN, "not the coin log of .*node.sqlite: it has no index by puzz"),
     put_anothers: (FOREIGN, "node.sqlite goes on from block"),
     cut_log: (DAMAGED, "node.sqlite.cdb/log: "),
     empty_log: (DAMAGED, "node.sqlite.cdb/"),
