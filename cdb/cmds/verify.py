@@ -225,14 +225,12 @@ def _check_state(schema: SchemaInfo, location: Location) -> StateSummary | Damag
             coins = None if tells is None else tells.facts().coins
             with step_bar(str(location), coins) as progress:
                 return verify_state(database, progress)
-    except CorruptDatabaseError as error:
+    except (CorruptDatabaseError, InvariantError) as error:
         if isinstance(location, Url):
             raise
+        if isinstance(error, InvariantError):  # it names no file
+            return Damage(location, str(error))
         return Damage.of(error)
-    except InvariantError as error:
-        if isinstance(location, Url):
-            raise
-        return Damage(location, str(error))
 
 
 def _explain(schema: SchemaInfo, location: Location, damages: list[Damage]) -> int:

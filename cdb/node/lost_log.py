@@ -8,6 +8,10 @@ since activation:
     nothing, another log,     put it back, or revert       put both back from a backup, or sync
     another's database
     damage                    repair, or revert            repair, or else the same
+    another format            what its error says, or      what its error says
+                              revert
+    damage to the file's      revert                       put both back from a backup, or sync
+    rows
 
 "Revert" is `cdb migrate --revert`, which needs no log as long as chia's own table has all coins.
 """
@@ -21,6 +25,7 @@ from cdb.contract.printable import shell_word
 from cdb.disk.home import FORMAT_FILE, format_at
 from cdb.errors import CorruptDatabaseError, DatabaseError, WrongDatabaseError
 from cdb.node.log import RESTORE
+from cdb.schemas.coin_log import FORMAT_VERSION
 
 _SCHEMA, _LOG_FILE = "coin_log", "log"
 
@@ -33,8 +38,17 @@ def log_needed(log_path: Path, file: Path | None, is_unused: Callable[[], bool])
     WrongDatabaseError where the log is not there or is another's, CorruptDatabaseError where it is
     damaged, each with the advice that helps; other errors are those of the block.
     """
-    try:
+    with advice_for_log(log_path, file, is_unused):
         _check_there(log_path, file)
+        yield
+
+
+@contextmanager
+def advice_for_log(
+    log_path: Path, file: Path | None, is_unused: Callable[[], bool]
+) -> Iterator[None]:
+    """What reads the rows of a file that say where its log has to be; errors are log_needed()'s."""
+    try:
         yield
     except (WrongDatabaseError, CorruptDatabaseError) as error:
         advice = _advice(error, log_path, file, is_unused)
@@ -60,6 +74,12 @@ def _check_there(log_path: Path, file: Path | None) -> None:
         other = "a file" if found is None else f"a database of {found.schema}"
         problem = f"this is not the coin log of {file or 'memory'}, but {other}"
         raise WrongDatabaseError(log_path, problem, RESTORE)
+    if found.version == FORMAT_VERSION and not found.extra:
+        problem = f"this is not the coin log of {file or 'memory'}: it has no index by puzzle_hash"
+        raise WrongDatabaseError(log_path, problem, RESTORE)
+    if not os.path.lexists(log_path / _LOG_FILE):
+        problem = f"it is missing, and with it the coins of {file or 'memory'}"
+        raise WrongDatabaseError(log_path / _LOG_FILE, problem, RESTORE)
 
 
 def _advice(
@@ -70,10 +90,16 @@ def _advice(
         Path(error.path),
         *Path(error.path).parents,
     )
-    if not is_damage and error.advice != RESTORE:
+    is_of_log = Path(error.path) == log_path
+    if not is_damage and not is_of_log and error.advice != RESTORE:
         return error.advice
     repair = f"'cdb verify {_SCHEMA} --db {shell_word(log_path)} --repair' mends what is derived"
     if file is not None and is_unused():
         revert = f"'cdb migrate --revert {shell_word(file)}' brings chia's own table back"
-        return f"{repair if is_damage else 'put it back'}, or {revert}, which has all coins"
+        if Path(error.path) == file:  # its rows, which no log mends
+            return f"{revert}, which has all coins"
+        first = "put it back" if error.advice == RESTORE else error.advice
+        return f"{repair if is_damage else first}, or {revert}, which has all coins"
+    if not is_damage and error.advice != RESTORE:
+        return error.advice
     return f"{repair}; else {RESTORE}" if is_damage else RESTORE

@@ -24,7 +24,7 @@ from cdb.extensions.built import DISTRIBUTION
 from cdb.node.backup.directory import size_bytes
 from cdb.node.kept_rows import are_kept, rows_kept
 from cdb.node.log import RESTORE, fitting_effect, log_path_of
-from cdb.node.lost_log import log_needed
+from cdb.node.lost_log import advice_for_log, log_needed
 from cdb.node.node_database import (
     TABLES,
     Coins,
@@ -179,8 +179,9 @@ def _state_of(path: Path) -> tuple[FileState, list[Operation]]:
         peak = peak_of(snapshot.connection, path)
         if coins is not Coins.IN_LOG:
             return FileState(coins, peak), []
-        rows = operations_of(snapshot.connection, path)
         is_whole = is_unused(snapshot.connection)
+        with advice_for_log(log_path_of(path), path, lambda: is_whole):
+            rows = operations_of(snapshot.connection, path)
     touched = [row.height for row in rows]
     heights = (min(touched), max(touched)) if touched else None
     return FileState(coins, peak, len(rows), heights, is_whole), rows

@@ -18,7 +18,7 @@ from cdb.contents.state import summarize
 from cdb.contract.blocks import BlockSpendInfo
 from cdb.contract.progress import StepBar, no_bar
 from cdb.disk.rename import rename_new
-from cdb.errors import CdbError, WrongDatabaseError
+from cdb.errors import CdbError, StorageError, WrongDatabaseError
 from cdb.node.backup import making as backup_module
 from cdb.node.backup import restore as restore_module
 from cdb.node.backup import work_directory
@@ -27,7 +27,7 @@ from cdb.node.backup.making import back_up
 from cdb.node.backup.restore import check_backup, restore
 from cdb.node.kept_rows import are_kept
 from cdb.node.log import catch_up, log_path_of
-from cdb.node.node_database import operations_of
+from cdb.node.node_database import check_in_log, operations_of
 from cdb.node.status import status_of
 from cdb.schemas import coin_log
 from cdb.stores.coin_log.binding import missing
@@ -327,6 +327,15 @@ def raise_height(copy: Path) -> None:
     write_contents(copy, replace(contents, height=contents.height + 1))
 
 
+def grow_file(copy: Path) -> None:
+    with file_in(copy).open("ab") as file:
+        file.write(bytes(4096))
+
+
+def put_in_log(copy: Path) -> None:
+    (log_in(copy) / "derived" / "diary").write_text("not a part of it")
+
+
 def write_later_head(copy: Path) -> None:
     (copy / "BACKUP").write_text("cdb node backup 2\n{}\n")
 
@@ -345,6 +354,8 @@ def write_later_head(copy: Path) -> None:
         (lose_head, "backup: this is no backup, or one that was never finished"),
         (garble_head, "backup/BACKUP: damaged"),
         (raise_height, "backup/BACKUP: it says height "),
+        (grow_file, "backup/BACKUP: it says "),
+        (put_in_log, "backup/BACKUP: it says "),
         (write_later_head, "backup/BACKUP: it is of no backup that this cdb knows"),
     ],
 )
@@ -374,6 +385,21 @@ def test_what_has_our_names_and_is_not_ours_stays(
     assert f"{work}: " in (error := run_command(*line).error())
     assert "needs this name; move away what is here" in error
     assert contents(here) == before
+
+
+def test_a_file_that_is_replaced_while_it_is_looked_at_is_not_backed_up(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    check = check_in_log
+
+    def check_and_replace(connection: sqlite3.Connection, file: Path) -> None:
+        check(connection, file)
+        (here / "old.sqlite").replace(file)
+
+    monkeypatch.setattr(backup_module, "check_in_log", check_and_replace)
+    with pytest.raises(StorageError, match="it was removed or replaced while it was read"):
+        back_up(here / "node.sqlite", here / "new", no_bar)
+    assert "new" not in names(here)
 
 
 def test_what_can_not_be_backed_up(run_command: Commands, here: Path) -> None:

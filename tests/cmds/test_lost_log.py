@@ -4,8 +4,10 @@ import os
 import re
 import shlex
 import shutil
+import sqlite3
 import subprocess
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -20,7 +22,7 @@ from cdb.node.migrate import activation
 from cdb.schemas import coin_log, find_schema
 from cdb.stores.coin_log.binding import missing
 from tests.cmds.nodes import go_on, tip_of
-from tests.conftest import Commands, contents
+from tests.conftest import Commands, contents, set_version
 from tests.node.made import MadeNode, rows_of
 
 pytestmark = pytest.mark.skipif(missing() is not None, reason=str(missing()))
@@ -77,6 +79,10 @@ def empty_but_for_the_lock(log: Path) -> None:
     (log / "LOCK").touch()
 
 
+def lose_log_file(log: Path) -> None:
+    (log / "log").unlink()
+
+
 def put_file(log: Path) -> None:
     lose(log)
     log.write_bytes(b"")
@@ -90,6 +96,11 @@ def put_new(log: Path) -> None:
 def put_another_schemas(log: Path) -> None:
     lose(log)
     find_schema("flat_file").open(log).close()
+
+
+def put_one_without_index(log: Path) -> None:
+    lose(log)
+    find_schema("coin_log").open(log).close()
 
 
 def put_anothers(log: Path) -> None:
@@ -121,9 +132,11 @@ STATES: dict[Callable[[Path], None], tuple[str, str]] = {
     lose: (GONE, "the coins of .*node.sqlite are not there"),
     empty: (GONE, "the coins of .*node.sqlite are not there"),
     empty_but_for_the_lock: (GONE, "the coins of .*node.sqlite are not there"),
+    lose_log_file: (GONE, "node.sqlite.cdb/log: it is missing, and with it the coins of .*node"),
     put_file: (FOREIGN, "this is not the coin log of .*node.sqlite, but a file"),
     put_new: (FOREIGN, "node.sqlite goes on from block .* it holds no coins"),
     put_another_schemas: (FOREIGN, "not the coin log of .*node.sqlite, but a database of flat"),
+    put_one_without_index: (FOREIGN, "not the coin log of .*node.sqlite: it has no index by puzz"),
     put_anothers: (FOREIGN, "node.sqlite goes on from block"),
     cut_log: (DAMAGED, "node.sqlite.cdb/log: "),
     empty_log: (DAMAGED, "node.sqlite.cdb/"),
@@ -190,6 +203,32 @@ def test_what_each_says_of_a_log_that_is_not(
     assert re.search(problem, error)
     assert re.search(ADVICE[kind, is_used], error)
     assert contents(here) == before
+
+
+def damage_rows(here: Path) -> str:
+    with closing(sqlite3.connect(here / "node.sqlite")) as connection, connection:
+        connection.execute("UPDATE cdb_ops SET record = x'00'")
+    return "its table cdb_ops is damaged"
+
+
+def say_other_format(here: Path) -> str:
+    set_version(here / "node.sqlite.cdb", 1)
+    return "its format is coin_log 1"
+
+
+@pytest.mark.parametrize("name", ["activate", "drop", "backup", "status"])
+@pytest.mark.parametrize("spoil", [damage_rows, say_other_format])
+def test_what_no_log_mends_names_a_revert_while_that_helps(
+    run_command: Commands, here: Path, is_used: bool, name: str, spoil: Callable[[Path], str]
+) -> None:
+    problem = spoil(here)
+    error = run_command(*COMMANDS[name]).err.splitlines()[-1]
+    assert problem in error
+    assert PUT_BACK not in error
+    assert bool(re.search(f"{REVERT}, which has all coins$", error)) == (not is_used)
+    if not is_used:
+        run_command(*_advised(REVERT, error)).fine()
+        assert len(rows_of(here / "node.sqlite")) > N_BLOCKS
 
 
 def follow_repair(run_command: Commands, here: Path, error: str, kind: str) -> None:

@@ -3,6 +3,8 @@
 import fcntl
 import json
 import os
+import re
+import shlex
 import shutil
 import signal
 import sqlite3
@@ -43,7 +45,7 @@ from cdb.node.migrate import (
     reverting,
 )
 from cdb.node.migrate.activated import activated
-from cdb.node.migrate.migration import Migrated, Plan
+from cdb.node.migrate.migration import Migrated
 from cdb.node.migrate.reverting import Reverted
 from cdb.node.operation import Operation
 from cdb.node.ops_table import OLD_TABLE
@@ -53,7 +55,7 @@ from cdb.stores.coin_log import binding
 from cdb.stores.coin_log.binding import missing
 from cdb.stores.rows.sqlite import open_uri, tables_of
 from cdb.text.mainnet import farmer_coin
-from tests.conftest import SMALL_COINS, Commands, Result, digest_of, load_all
+from tests.conftest import SMALL_COINS, Commands, Result, contents, digest_of, load_all
 from tests.in_fork import exit_code
 from tests.node import made
 from tests.node.made import MadeNode, indexes_of, rows_of
@@ -214,6 +216,45 @@ def test_a_table_that_nothing_was_done_to_is_taken_back(
     assert rows_of(path) == rows
     assert indexes_of(path) == INDEXES
     assert tables(path) == {"coin_record", "database_version", "hints"}
+
+
+CHANGES_OF_OLD_TABLE = [
+    "DELETE FROM cdb_coin_record WHERE rowid % 3 = 0",
+    "UPDATE cdb_coin_record SET spent_index = 0 WHERE spent_index = (SELECT max(spent_index)"
+    " FROM cdb_coin_record)",
+    "UPDATE cdb_coin_record SET timestamp = timestamp + 1 WHERE rowid = 1",
+]
+
+
+@pytest.mark.parametrize("change", CHANGES_OF_OLD_TABLE)
+@pytest.mark.parametrize("is_log_right", [True, False])
+def test_an_old_table_and_a_log_that_differ_are_not_believed(
+    run_command: Commands, path: Path, rows: Rows, change: str, is_log_right: bool
+) -> None:
+    activate(path)
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute(change)
+        [(n_rows,)] = connection.execute("SELECT count(*) FROM cdb_coin_record").fetchall()
+    before = _but_for_acked(path)
+    error = refused(run_command("migrate", "--revert", path))
+    assert f"{OLD_TABLE}, and {log_of(path)} have not got the same coins; " in error
+    assert _but_for_acked(path) == before
+    commands = [shlex.split(each)[1:] for each in re.findall("'(cdb .*?)'", error)]
+    assert len(commands) == 3
+    if not is_log_right:
+        assert "move the log away" in error
+        lose_log(path)
+    for command in commands[:2] if is_log_right else commands[2:]:
+        run_command(*command).fine()
+    assert (rows_of(path) == rows) == is_log_right
+    assert len(rows_of(path)) == (len(rows) if is_log_right else n_rows)
+    if is_log_right:
+        migrate(path)
+
+
+def _but_for_acked(path: Path) -> dict[str, bytes | None]:
+    """All files, without what the log notes whenever it is opened."""
+    return {name: data for name, data in contents(path.parent).items() if "acked" not in name}
 
 
 def test_an_empty_table(tmp_path: Path) -> None:
@@ -811,13 +852,70 @@ def test_usage(run_command: Commands, path: Path, options: list[str]) -> None:
     run_command("migrate", *options, path).usage_error()
 
 
-def test_no_room(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def lose_copys_log(log: Path) -> None:
+    (log / "log").unlink()
+
+
+def lose_copys_format(log: Path) -> None:
+    (log / "FORMAT").unlink()
+
+
+def empty_copys_log(log: Path) -> None:
+    (log / "log").write_bytes(b"")
+
+
+def lose_copys_note(log: Path) -> None:
+    (log / "MIGRATION").unlink()
+
+
+def damage_copys_note(log: Path) -> None:
+    (log / "MIGRATION").write_text("{")
+
+
+@pytest.mark.parametrize("option", [[], ["--activate"]])
+@pytest.mark.parametrize(
+    ("spoil", "problem", "advice"),
+    [
+        (lose_copys_log, "/log: it is missing", "remove {} and migrate again"),
+        (lose_copys_format, "/FORMAT: it is missing", "remove {} and migrate again"),
+        (empty_copys_log, "/log: it is empty", "remove {} and migrate again"),
+        (lose_copys_note, ": it holds coins, and is no copy under way", "move it away"),
+        (damage_copys_note, "/MIGRATION: it is damaged", "remove {} and migrate again"),
+    ],
+)
+def test_a_copy_that_can_not_go_on_stays_as_it_is(
+    run_command: Commands,
+    path: Path,
+    option: list[str],
+    spoil: Callable[[Path], None],
+    problem: str,
+    advice: str,
+) -> None:
+    migrate(path)
+    spoil(log_of(path))
+    before = contents(path.parent)
+    result = run_command("migrate", *option, path)
+    error = result.err.splitlines()[-1]
+    assert result.code == 1
+    assert f"{log_of(path)}{problem}" in error
+    assert error.endswith(advice.format(log_of(path)))
+    assert contents(path.parent) == before
+
+
+@pytest.mark.parametrize("do", [migrate, activate])
+@pytest.mark.parametrize("is_begun", [False, True])
+def test_no_room(
+    path: Path, monkeypatch: pytest.MonkeyPatch, do: Callable[[Path], object], is_begun: bool
+) -> None:
+    """Nothing is made before that is known."""
+    if is_begun:
+        migrate(path)
+    before = contents(path.parent)
     usage = shutil.disk_usage(path)._replace(free=1_000)
     monkeypatch.setattr(shutil, "disk_usage", lambda where: usage)
-    told: list[Plan] = []
     with pytest.raises(StorageError, match="and 0 MB are free"):
-        migration.migrate(path, tell=told.append, bar=no_bar)
-    assert not told
+        do(path)
+    assert contents(path.parent) == before
 
 
 def lose_log(path: Path) -> None:
@@ -970,10 +1068,11 @@ def test_what_is_copied_behind_what_was_verified_is_verified(
 def test_only_what_is_copied_behind_what_was_verified_is_verified(
     ahead_of_copy: Path, blocks: tuple[BlockSpendInfo, ...]
 ) -> None:
-    counts = Counter[str]()
+    counts, totals = Counter[str](), dict[str, int | None]()
 
     @contextmanager
     def bar(what: str, total: int | None = None, unit: str = " coins") -> Iterator[Progress]:
+        totals[what] = total
         yield lambda n: counts.update({what: n})
 
     n_new = sum(len(each.confirms) for each in blocks[len(blocks) // 2 :]) + 1
@@ -981,6 +1080,7 @@ def test_only_what_is_copied_behind_what_was_verified_is_verified(
     assert done is not None
     assert done.digest is None
     assert counts["copy"] == counts["verify copy"] == counts["verify table"] == n_new
+    assert totals["verify copy"] == totals["verify table"] == n_new
     assert held(ahead_of_copy).coins == done.coins == SMALL_COINS + 1
 
 

@@ -25,8 +25,6 @@ BACKUP_FILE = "BACKUP"
 PARTIAL_SUFFIX = ".partial"
 _HEAD = b"cdb node backup 1\n"
 _NAME = "node.sqlite"
-SIDE_SUFFIXES = ("-journal", "-wal", "-shm")
-"""Of what SQLite has beside a file."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,7 +35,6 @@ from cdb.node.backup import work_directory
 from cdb.node.backup.directory import (
     BACKUP_FILE,
     PARTIAL_SUFFIX,
-    SIDE_SUFFIXES,
     Contents,
     file_in,
     log_in,
@@ -50,10 +49,9 @@ from cdb.node.status import check_log
 from cdb.process.read_ahead import read_ahead
 from cdb.schemas import coin_log
 from cdb.stores.rows.snapshot import Snapshot
-from cdb.stores.rows.sqlite import connect, sqlite_errors
+from cdb.stores.rows.sqlite import SIDE_SUFFIXES, connect, sqlite_errors
 
 _PAGES_A_STEP = 4096
-_SQLITE_ENDS = ("-wal", "-shm", "-journal")
 
 
 def back_up(file: str | PathLike[str], directory: str | PathLike[str], bar: StepBar) -> Contents:
@@ -65,13 +63,11 @@ def back_up(file: str | PathLike[str], directory: str | PathLike[str], bar: Step
     """
     file = located(file, read_only=True)
     log_path = log_path_of(file)
-    with _snapshot(file) as snapshot:
+    with _snapshot(file) as snapshot, snapshot.reading():
         check_in_log(snapshot.connection, file)
     check_log(file)
     target = located(directory, read_only=False)
-    if target.parent == file.parent and target.name in {file.name + each for each in _SQLITE_ENDS}:
-        raise WrongDatabaseError(target, "SQLite needs this name beside the file; name another")
-    with _work_directory(target) as work:
+    with _work_directory(target, file) as work:
         check_room(work, "the backup", size_bytes(file) + size_bytes(log_path) + SPARE_BYTES)
         with rows_kept(log_path):
             _copy_log(log_path, file, log_in(work), bar)
@@ -84,9 +80,11 @@ def back_up(file: str | PathLike[str], directory: str | PathLike[str], bar: Step
 
 
 @contextmanager
-def _work_directory(target: Path) -> Iterator[Path]:
+def _work_directory(target: Path, source: Path) -> Iterator[Path]:
     """An empty directory beside the target, where the backup is made; it goes if that fails."""
     work = target.with_name(target.name + PARTIAL_SUFFIX)
+    if target in {source.with_name(source.name + suffix) for suffix in SIDE_SUFFIXES}:
+        raise WrongDatabaseError(target, "SQLite needs this name beside the file; name another")
     if os.path.lexists(target):
         raise WrongDatabaseError(target, "something is there already; name a new directory")
     file, mark = file_in(work), work / BACKUP_FILE

@@ -32,7 +32,6 @@ from cdb.errors import (
 from cdb.node.backup import work_directory
 from cdb.node.backup.directory import (
     BACKUP_FILE,
-    SIDE_SUFFIXES,
     Contents,
     contents_of,
     contents_of_line,
@@ -47,7 +46,7 @@ from cdb.node.service import service_stopped
 from cdb.schemas import coin_log
 from cdb.stores.node_table.table import LOG_SUFFIX
 from cdb.stores.rows.snapshot import Snapshot
-from cdb.stores.rows.sqlite import integrity_problems
+from cdb.stores.rows.sqlite import JOURNAL_SUFFIXES, SIDE_SUFFIXES, integrity_problems
 
 READY = "READY"
 WORK_SUFFIX = ".restore"
@@ -169,7 +168,7 @@ def check_backup(directory: Path, bar: StepBar) -> None:
     Raises CorruptDatabaseError for the first damage.
     """
     file, log_path = file_in(directory), log_in(directory)
-    for path in (_beside(file, suffix) for suffix in SIDE_SUFFIXES[:2]):
+    for path in (_beside(file, suffix) for suffix in JOURNAL_SUFFIXES):
         if path.exists():
             raise WrongDatabaseError(path, "something has written to the backup", _ANOTHER)
     with bar("check the coins' files", None, " coins") as progress:
@@ -185,7 +184,7 @@ def check_backup(directory: Path, bar: StepBar) -> None:
         if not is_there(log, fitting_effect(log, log_path, file, rows)):
             problem = "its table cdb_ops says other than the coins, and a backup has all of it"
             raise CorruptDatabaseError(file, problem, _ANOTHER)
-        _check_height(contents_of(directory), log, directory)
+        _check_contents(contents_of(directory), log, directory)
         with bar("check each coin", None, " coins") as progress:
             try:
                 verify(log, progress)
@@ -193,11 +192,20 @@ def check_backup(directory: Path, bar: StepBar) -> None:
                 raise CorruptDatabaseError(log_path, str(error), _ANOTHER) from error
 
 
-def _check_height(contents: Contents, log: coin_log.CoinLogSchema, directory: Path) -> None:
+def _check_contents(contents: Contents, log: coin_log.CoinLogSchema, directory: Path) -> None:
+    """Hold what a backup says of itself against what is there."""
     newest = log.last_block_index
     height = -1 if newest is None else newest
+    problem = ""
     if contents.height != height:
         problem = f"it says height {contents.height}, and the coins go to {height}"
+    for path, said in (
+        (file_in(directory), contents.file_bytes),
+        (log_in(directory), contents.log_bytes),
+    ):
+        if (found := size_bytes(path)) != said:
+            problem = problem or f"it says {said:,} bytes of {path.name}, and {found:,} are there"
+    if problem:
         raise CorruptDatabaseError(directory / BACKUP_FILE, problem, _ANOTHER)
 
 

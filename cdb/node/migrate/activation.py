@@ -21,8 +21,17 @@ from cdb.node.marked_table import MARKED_TABLE, SELECT_ROWS, Sum
 from cdb.node.migrate.activated import with_log
 from cdb.node.migrate.copying import Copy
 from cdb.node.migrate.fast_forward import MARK
-from cdb.node.migrate.migration import Migrated, Migration, Plan, Tell, opened_copy, plan_of
-from cdb.node.migrate.migration_file import forget
+from cdb.node.migrate.migration import (
+    Migrated,
+    Migration,
+    Plan,
+    Tell,
+    first_unverified,
+    opened_copy,
+    plan_of,
+    standing_of,
+)
+from cdb.node.migrate.migration_file import Standing, forget
 from cdb.node.migrate.node_coins import NodeCoins
 from cdb.node.migrate.node_file import Keeper, alone_with, keeper_of, transaction
 from cdb.node.operation import Operation
@@ -51,9 +60,9 @@ def activate(
             with with_log(connection, place) as held:
                 forget(held.log_path)
             return None
+        tell(_plan(place, NodeCoins(connection), standing_of(place)))
         with opened_copy(place) as copy:
             migration = Migration(copy, lambda: _as_it_is(connection, copy), bar)
-            tell(_plan(place, connection, copy, is_verified=migration.first_unverified() > 0))
             done = migration.run(force=force, only_once=True)
             _switch(connection, copy)
     forget(done.log_path)
@@ -66,10 +75,10 @@ def _as_it_is(connection: Connection, copy: Copy) -> Iterator[NodeCoins]:
     yield NodeCoins(connection, left_out=copy.standing.left_out)
 
 
-def _plan(path: Path, connection: Connection, copy: Copy, *, is_verified: bool) -> Plan:
-    total = NodeCoins(connection).about()
-    copied = total - copy.standing.coins
-    plan = plan_of(path, "activate", copied, copied if is_verified else total)
+def _plan(path: Path, coins: NodeCoins, standing: Standing) -> Plan:
+    total = coins.about()
+    copied = total - standing.coins
+    plan = plan_of(path, "activate", copied, copied if first_unverified(coins, standing) else total)
     return replace(plan, seconds=plan.seconds + total / _DROPPED_ENTRIES_A_SECOND)
 
 

@@ -13,10 +13,12 @@ from pathlib import Path
 from time import monotonic
 
 from cdb.contract.durability import Durability
+from cdb.contract.printable import shell_word
 from cdb.contract.progress import StepBar
+from cdb.disk.home import FORMAT_FILE
 from cdb.disk.paths import located
 from cdb.disk.room import SPARE_BYTES, check_room, free_bytes_at
-from cdb.errors import InvariantError, WrongDatabaseError
+from cdb.errors import CorruptDatabaseError, InvariantError, WrongDatabaseError
 from cdb.node.log import Log, log_path_of
 from cdb.node.migrate.copying import Copy, until
 from cdb.node.migrate.migration_file import Standing
@@ -33,7 +35,7 @@ from cdb.stores.rows.sqlite import PAGE_CACHE_BYTES
 SLICE_SECONDS = 10.0
 _COIN_BYTES = 90
 _COPIED_COINS_A_SECOND = 100_000
-_VERIFIED_COINS_A_SECOND = 120_000
+VERIFIED_COINS_A_SECOND = 120_000
 
 Slices = Callable[[], AbstractContextManager[NodeCoins]]
 """Opens the table as it is at that moment."""
@@ -85,12 +87,12 @@ def migrate(
         if keeper_of(snapshot.connection, place) is Keeper.LOG:
             check_log(place)
             raise WrongDatabaseError(place, f"its coins are in {log_path_of(place)} already")
+    standing = standing_of(place)
+    with _snapshots(place, standing)() as coins:
+        total = coins.about()
+    tell(plan_of(place, "migrate", total - standing.coins, total))
     with opened_copy(place) as copy:
-        slices = _snapshots(place, copy.standing)
-        with slices() as coins:
-            total = coins.about()
-            tell(plan_of(place, "migrate", total - copy.standing.coins, total))
-        return Migration(copy, slices, bar).run(force=force)
+        return Migration(copy, _snapshots(place, copy.standing), bar).run(force=force)
 
 
 class Migration:
@@ -109,7 +111,7 @@ class Migration:
         """
         standing = self._copy.standing
         self.catch_up()
-        first = self.first_unverified() if only_once else 0
+        first = self._first_unverified() if only_once else 0
         digest = None
         if first <= standing.height or not first:
             while (digest := self._verify(first)) is None:
@@ -121,16 +123,9 @@ class Migration:
         odd = told(standing.oddities)
         return Migrated(self._copy.log_path, standing.coins, standing.height, of_all, odd)
 
-    def first_unverified(self) -> int:
-        """The height up to which all was verified on the chain that the table has now, and 1 more.
-
-        0 also where marks were odd: blocks that came since may have spent such a coin.
-        """
-        standing = self._copy.standing
+    def _first_unverified(self) -> int:
         with self._slices() as coins:
-            chain = coins.chain(standing.verified)
-        is_same_chain = bool(chain) and chain == standing.chain
-        return 0 if standing.oddities[Oddity.ORPHAN] or not is_same_chain else standing.verified + 1
+            return first_unverified(coins, self._copy.standing)
 
     def catch_up(self) -> None:
         """Copy until the newest block."""
@@ -152,9 +147,10 @@ class Migration:
         table = TableDigest(copy.log, last, first)
         with self._slices() as coins:
             chain = coins.chain(last)
-        with self._bar("verify copy", copy.standing.coins) as progress:
+        total = self._n_coins(first)
+        with self._bar("verify copy", total) as progress:
             log = digest_of_log(copy.log, progress, first)
-        with self._bar("verify table", copy.standing.coins) as progress:
+        with self._bar("verify table", total) as progress:
             while not table.is_complete:
                 with self._slices() as coins:
                     if copy.fork(coins) < last or coins.chain(last) != chain:
@@ -170,6 +166,12 @@ class Migration:
         copy.standing.save(copy.log_path)
         return log.hex()
 
+    def _n_coins(self, first: int) -> int:
+        """How many coins the copy has of blocks from a height on."""
+        if not first:
+            return self._copy.standing.coins
+        return sum(blocks.n_confirms for blocks in self._copy.log.blocks_packed(first))
+
     def _check_oddities(self, *, force: bool) -> None:
         odd = told(self._copy.standing.oddities)
         if odd and not force:
@@ -177,24 +179,70 @@ class Migration:
             raise WrongDatabaseError(self._copy.path, problem, "--force goes on as it says here")
 
 
+def first_unverified(coins: NodeCoins, standing: Standing) -> int:
+    """The height up to which all was verified on the chain that the table has now, and 1 more.
+
+    0 also where marks were odd: blocks that came since may have spent such a coin.
+    """
+    chain = coins.chain(standing.verified)
+    is_same_chain = bool(chain) and chain == standing.chain
+    return 0 if standing.oddities[Oddity.ORPHAN] or not is_same_chain else standing.verified + 1
+
+
+def standing_of(path: Path) -> Standing:
+    """How far a node's coins are copied; nothing is made or changed.
+
+    Raises WrongDatabaseError for a log that is no copy, and CorruptDatabaseError.
+    """
+    log_path = log_path_of(path)
+    if not log_path.is_dir():
+        return Standing()
+    with _advice_about_copy(log_path):
+        standing = Standing.read(log_path)
+        names = (FORMAT_FILE, "log")  # MIGRATION is written once both are durable
+        if standing is not None:
+            for lost in (log_path / name for name in names if not (log_path / name).exists()):
+                raise CorruptDatabaseError(lost, "it is missing")
+        if standing is None and all((log_path / name).exists() for name in names):
+            with coin_log.indexed(log_path, read_only=True) as log:
+                _check_no_coins(log, log_path)
+    return standing or Standing()
+
+
 @contextmanager
 def opened_copy(path: Path) -> Iterator[Copy]:
     """The log that a node's coins are copied to, made where it is missing; nobody else writes it.
 
-    Raises WrongDatabaseError for one that is no copy.
+    To be called behind standing_of(), and raises what that does.
     """
     log_path = log_path_of(path)
-    with closing(opened_log(log_path)) as log:
+    with _advice_about_copy(log_path), closing(opened_log(log_path)) as log:
         standing = Standing.read(log_path)
         if standing is None:
-            if log.last_block_index is not None:
-                problem = "it holds coins, and is no copy under way"
-                raise WrongDatabaseError(log_path, problem, "move it away")
+            _check_no_coins(log, log_path)
             standing = Standing()
             standing.save(log_path)
         copy = Copy(path, log, log_path, standing)
         copy.resume()
         yield copy
+
+
+def _check_no_coins(log: Log, log_path: Path) -> None:
+    if log.last_block_index is not None:
+        problem = "it holds coins, and is no copy under way"
+        raise WrongDatabaseError(log_path, problem, "move it away")
+
+
+@contextmanager
+def _advice_about_copy(log_path: Path) -> Iterator[None]:
+    """Damage to a copy is not repaired: what it was made of is there."""
+    try:
+        yield
+    except CorruptDatabaseError as error:
+        if log_path not in Path(error.path).parents:
+            raise
+        advice = f"remove {shell_word(log_path)} and migrate again"
+        raise CorruptDatabaseError(error.path, error.problem, advice) from error
 
 
 def opened_log(log_path: Path) -> Log:
@@ -207,7 +255,7 @@ def plan_of(path: Path, what: str, copied: int, verified: int) -> Plan:
     """What copying and verifying so many coins takes. Raises StorageError without room for it."""
     copied = max(0, copied)
     needed = copied * _COIN_BYTES + SPARE_BYTES
-    seconds = copied / _COPIED_COINS_A_SECOND + verified / _VERIFIED_COINS_A_SECOND
+    seconds = copied / _COPIED_COINS_A_SECOND + verified / VERIFIED_COINS_A_SECOND
     return checked_plan(path, Plan.at(path, what, seconds, needed))
 
 

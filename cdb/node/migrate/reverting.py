@@ -1,10 +1,10 @@
 """Brings a node's own table back, with the node stopped.
 
 While nothing was done to the coins since activation, the table that was put aside is whole, and
-gets its name back, whatever has become of the log. Else it is dropped, for the log knows better
-and its space is needed, and a new one is written from the log. In one last transaction that one
-takes its name, once it is verified. Until then the node runs on the log; killed at any moment, the
-same call goes on.
+gets its name back, whatever has become of the log; where that is sound, both have to agree. Else it
+is dropped, for the log knows better and its space is needed, and a new one is written from the log.
+In one last transaction that one takes its name, once it is verified. Until then the node runs on
+the log; killed at any moment, the same call goes on.
 """
 
 import sqlite3
@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 
+from cdb.contract.printable import shell_word
 from cdb.contract.progress import StepBar
 from cdb.errors import (
     CdbError,
@@ -26,7 +27,7 @@ from cdb.node.lost_log import is_gone
 from cdb.node.migrate.activated import Activated, active_file, with_log
 from cdb.node.migrate.activation import INTERLOCK_INDEX
 from cdb.node.migrate.dropping import drop_tables, point_temporary_files_at, used_bytes
-from cdb.node.migrate.migration import Plan, Tell, checked_plan
+from cdb.node.migrate.migration import VERIFIED_COINS_A_SECOND, Plan, Tell, checked_plan
 from cdb.node.migrate.migration_file import Standing
 from cdb.node.migrate.new_table import NewTable
 from cdb.node.migrate.node_coins import NodeCoins
@@ -62,17 +63,16 @@ def revert(path: str | PathLike[str], *, tell: Tell, bar: StepBar) -> Reverted:
     """Bring the table back, verified; the log is a copy from then on.
 
     Raises as active_file() does, DatabaseLockedError where somebody else has the log,
-    InvariantError, or StorageError where there is no room. While nothing was done to the coins the
+    InvariantError, or StorageError where there is no room; WrongDatabaseError where the old table
+    and a sound log have other coins. While nothing was done to the coins the
     log may be damaged, another's or lost; else it raises as with_log() does.
     """
     with active_file(path) as (connection, place):
         point_temporary_files_at(place.parent)
         if is_unused(connection):
             tell(_plan_to_take_back(connection, place))
-            problem = _problem_as_copy(connection, place)
             _make_indexes(connection, OLD_TABLE, bar)  # which a drop that was killed has taken
-            _take_back(connection)
-            return Reverted(log_path_of(place), problem)
+            return Reverted(log_path_of(place), _take_back(connection, place, bar))
         _check_coins(connection, place)
         with with_log(connection, place) as held:
             tell(_plan(held))
@@ -81,20 +81,43 @@ def revert(path: str | PathLike[str], *, tell: Tell, bar: StepBar) -> Reverted:
             return Reverted(held.log_path)
 
 
-def _problem_as_copy(connection: sqlite3.Connection, path: Path) -> str | None:
-    """Note that the log is a copy, or say why it is none; it is not needed."""
+class _OtherCoinsError(WrongDatabaseError):
+    """A log and the old table beside it are sound, and have not got the same coins."""
+
+
+def _take_back(connection: sqlite3.Connection, path: Path, bar: StepBar) -> str | None:
+    """Give the old table its name, and note that the log is a copy, or say why it is none.
+
+    The log is not needed. Raises _OtherCoinsError, and nothing has happened, where it is sound and
+    the table has other coins: one of them was changed, and the other must not follow it.
+    """
     log_path = log_path_of(path)
-    if is_gone(log_path):
-        return f"{log_path} is not there, and was not needed"
-    try:
-        with with_log(connection, path):
-            # The old table may hold what no chain has: another migration counts that again.
-            Standing().save(log_path)
-    except DatabaseLockedError:
-        raise
-    except CdbError as error:
-        return f"{log_path} was not needed; move it away before you migrate again: {_told(error)}"
-    return None
+    problem = f"{log_path} is not there, and was not needed"
+    if not is_gone(log_path):
+        try:
+            with with_log(connection, path) as held, transaction(connection):
+                _name_old(connection)
+                if _digest_if_same(held, bar) is None:
+                    raise _OtherCoinsError(path, *_disagreement(path, log_path))
+                # The old table may hold what no chain has: another migration counts that again.
+                Standing().save(log_path)
+            return None
+        except (DatabaseLockedError, _OtherCoinsError):
+            raise
+        except CdbError as error:
+            advice = "move it away before you migrate again"
+            problem = f"{log_path} was not needed; {advice}: {_told(error)}"
+    with transaction(connection):
+        _name_old(connection)
+    return problem
+
+
+def _disagreement(path: Path, log_path: Path) -> tuple[str, str]:
+    """The problem, and the advice: one of the two has changed, and nobody knows which."""
+    problem = f"its old table, {OLD_TABLE}, and {log_path} have not got the same coins"
+    drop, revert = (f"cdb migrate --{each} {shell_word(path)}" for each in ("drop", "revert"))
+    from_log = f"'{drop}' and then '{revert}' write the table from the log"
+    return problem, f"{from_log}; to keep the old table move the log away, and '{revert}' again"
 
 
 def _told(error: CdbError) -> str:
@@ -128,7 +151,7 @@ def _plan_to_take_back(connection: sqlite3.Connection, path: Path) -> Plan:
     [(rows,)] = connection.execute(f"SELECT max(rowid) FROM {OLD_TABLE}")
     coins = rows or 0
     entries = coins * len(_lacking_indexes(connection, OLD_TABLE))
-    seconds = coins / 1e6 + entries / _INDEXED_COINS_A_SECOND
+    seconds = coins / VERIFIED_COINS_A_SECOND + entries / _INDEXED_COINS_A_SECOND
     needed = coins * 30 + entries * _WAL_BYTES_A_COIN
     return Plan.at(path, "take the old table back", seconds, needed)
 
@@ -142,12 +165,12 @@ def _plan(held: Activated) -> Plan:
     return plan if OLD_TABLE in tables_of(held.connection) else checked_plan(held.path, plan)
 
 
-def _take_back(connection: sqlite3.Connection) -> None:
-    with transaction(connection):
-        ours = {COIN_TABLE, *own_tables.KEPT, NEW_TABLE, NOTE_TABLE}
-        for table in ours & tables_of(connection):
-            connection.execute(f"DROP TABLE {table}")
-        _name(connection, OLD_TABLE)
+def _name_old(connection: sqlite3.Connection) -> None:
+    """Give the old table its name, in place of all that activation has made."""
+    ours = {COIN_TABLE, *own_tables.KEPT, NEW_TABLE, NOTE_TABLE}
+    for table in ours & tables_of(connection):
+        connection.execute(f"DROP TABLE {table}")
+    _name(connection, OLD_TABLE)
 
 
 def _write_again(held: Activated, bar: StepBar) -> None:
@@ -197,7 +220,15 @@ def _name(connection: sqlite3.Connection, table: str) -> None:
 
 
 def _verify(held: Activated, bar: StepBar) -> None:
-    """Hold the table against the log, before anybody else can see it."""
+    """Hold the table that was written against the log, before anybody else can see it."""
+    table = _digest_if_same(held, bar)
+    if table is None or table.orphans:
+        problem = f"the table that was written has not got the coins of {held.log_path}"
+        raise InvariantError(f"{held.path}: {problem}; check the disk, and revert again")
+
+
+def _digest_if_same(held: Activated, bar: StepBar) -> TableDigest | None:
+    """The digest of the table, where it has each coin as the log has it, and no other."""
     coins = NodeCoins(held.connection)
     last = coins.newest()
     table = TableDigest(held.log, last)
@@ -205,6 +236,4 @@ def _verify(held: Activated, bar: StepBar) -> None:
         log = digest_of_log(held.log, progress)
     with bar("verify table") as progress:
         table.add(coins.chunks(0, last, with_spends=False), progress)
-    if table.digest.hex() != log.hex() or table.orphans:
-        problem = f"the table that was written has not got the coins of {held.log_path}"
-        raise InvariantError(f"{held.path}: {problem}; check the disk, and revert again")
+    return table if table.digest.hex() == log.hex() else None

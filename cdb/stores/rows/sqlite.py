@@ -32,7 +32,10 @@ _SYNCHRONOUS = {Durability.NONE: "OFF", Durability.PROCESS: "NORMAL", Durability
 _JOURNAL_MAGIC = bytes.fromhex("d9d505f920a163d7")
 _PAGES_BEFORE = slice(16, 20)
 
-_SUFFIXES = ("-wal", "-shm", "-journal")
+JOURNAL_SUFFIXES = ("-journal", "-wal")
+"""Of what SQLite has beside a file, and reads: changes to it that may not be in it."""
+SIDE_SUFFIXES = (*JOURNAL_SUFFIXES, "-shm")
+"""Of all that SQLite has beside a file."""
 
 PAGE_CACHE_BYTES = 64 * 2**20
 # A B-tree page that many commits change is written once a checkpoint: so few checkpoints.
@@ -274,7 +277,7 @@ def quoted(name: str) -> str:
 def check_files(path: Path, *, read_only: bool) -> None:
     """Check an SQLite file, and what SQLite puts beside it, as far as they are there."""
     with storage_errors(path):
-        for suffix in ("", *_SUFFIXES):
+        for suffix in ("", *SIDE_SUFFIXES):
             check_file(path.with_name(path.name + suffix), read_only=read_only)
 
 
