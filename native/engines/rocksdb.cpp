@@ -309,6 +309,7 @@ okv::okv(const char *path, const okv_options &wanted)
   db_options_.env = env_.get();
   rocksdb::BlockBasedTableOptions table;
   table.block_cache = rocksdb::NewLRUCache(wanted.cache_bytes);
+  table.format_version = 5;  // 7.8, as Debian has it, reads no later one
   for (size_t i = 0; i < wanted.n_spaces; ++i) {
     const okv_space &space = wanted.spaces[i];
     // A RocksDB database always has the first one, which is called so.

@@ -54,7 +54,7 @@ inline cdb::Failure failure_of(const rocksdb::Status &status) {
   if (status.IsCorruption()) return {CDB_CORRUPT, "", "damage was found" + why};
   if (status.IsTryAgain() || (status.IsIOError() && is_lock_failure(text)))
     return {CDB_LOCKED, "", "somebody has it open for writing", "close it there first"};
-  if (status.IsNoSpace())
+  if (status.IsNoSpace() || (status.IsIOError() && errno_in(text) == ENOSPC))
     return cdb::Failure(CDB_NO_SPACE, "", "the disk is full" + why).because_of(ENOSPC);
   if (status.IsIOError())
     return cdb::Failure(CDB_IO, "", "reading or writing failed" + why).because_of(errno_in(text));

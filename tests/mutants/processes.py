@@ -34,8 +34,8 @@ def run(
     clock = threading.Timer(limit_seconds, _end, [process])
     clock.start()
     since = monotonic()
+    assert process.stdout is not None
     try:
-        assert process.stdout is not None
         lines = [line.rstrip("\n") for line in process.stdout]
         code = process.wait()
     except KeyboardInterrupt:
@@ -43,6 +43,7 @@ def run(
         raise
     finally:
         clock.cancel()
+        process.stdout.close()
     return (None if monotonic() - since >= limit_seconds else code), lines
 
 
