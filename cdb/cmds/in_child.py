@@ -26,7 +26,7 @@ _WHY = {
 _NOT_APART = "there is no other process to read it in, so what can't be read may end this one"
 
 
-def apart(location: Location, work: Callable[[], int]) -> int:
+def in_child(location: Location, work: Callable[[], int]) -> int:
     """Do work in a child process: its exit code. location: of the database that it reads.
 
     Returns in the child, too, which goes on as this process would. Where a caller of the command

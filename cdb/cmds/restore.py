@@ -7,7 +7,7 @@ import click
 
 from cdb.cmds.bar import step_bar
 from cdb.cmds.echo import echo_json, echo_line
-from cdb.cmds.in_child import apart
+from cdb.cmds.in_child import in_child
 from cdb.cmds.options import PathType, json_option, quiet_option
 from cdb.cmds.runner import run
 from cdb.node.backup.restore import restore as restore_backup
@@ -32,7 +32,7 @@ def restore(directory: Path, node_db: Path, *, as_json: bool) -> int:
     Examples:
       cdb restore /backup/2026-11-23 ~/.chia/mainnet/db/blockchain_v2_mainnet.sqlite
     """
-    return apart(directory, lambda: _restore(directory, node_db, as_json=as_json))
+    return in_child(directory, lambda: _restore(directory, node_db, as_json=as_json))
 
 
 def _restore(directory: Path, node_db: Path, *, as_json: bool) -> int:

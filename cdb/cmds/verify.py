@@ -9,7 +9,7 @@ import click
 
 from cdb.cmds.bar import step_bar
 from cdb.cmds.echo import echo, echo_json, echo_line, note_line
-from cdb.cmds.in_child import apart
+from cdb.cmds.in_child import in_child
 from cdb.cmds.naming import database_named
 from cdb.cmds.options import (
     LocationType,
@@ -83,9 +83,9 @@ def verify(
         raise click.UsageError("--repair mends one database: leave out --against")
     told = _Json() if as_json else _Lines()
     if against is None:
-        return apart(location, lambda: told.end(_verify(schema, location, told, repair=repair)))
+        return in_child(location, lambda: told.end(_verify(schema, location, told, repair=repair)))
     location2 = against.location(db2)
-    return apart(
+    return in_child(
         location, lambda: told.end(_verify_both(schema, location, against, location2, told))
     )
 

@@ -160,7 +160,7 @@ class Migration:
         if log.hex() != table.digest.hex():
             counts = f"{log.coins:,} and {table.digest.coins:,} of them"
             problem = f"{copy.log_path} and {copy.path} have not got the same coins ({counts})"
-            raise InvariantError(f"{problem}; remove {copy.log_path} and migrate again")
+            raise InvariantError(f"{problem}; remove {shell_word(copy.log_path)} and migrate again")
         copy.standing.verified, copy.standing.chain = last, chain
         copy.standing.oddities[Oddity.ORPHAN] = table.orphans
         copy.standing.save(copy.log_path)

@@ -15,7 +15,7 @@ from typing import NoReturn
 
 import pytest
 
-from cdb.cmds.in_child import apart
+from cdb.cmds.in_child import in_child
 from cdb.cmds.runner import EXIT_INTERRUPT
 from cdb.extensions import native
 from cdb.process.termination import end_with
@@ -61,7 +61,7 @@ def _run(work: Callable[[], int], before: Callable[[], object]) -> NoReturn:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         native._threads_used.clear()  # of tests before this one: all would be done here
         before()
-        code = apart(Path("db"), work)
+        code = in_child(Path("db"), work)
     except KeyboardInterrupt:
         code = EXIT_INTERRUPT
     finally:
@@ -142,7 +142,7 @@ def test_where_a_child_would_lack_threads_all_is_done_here(monkeypatch: pytest.M
     monkeypatch.setattr(sys, "stdout", sys.__stdout__)
     monkeypatch.setattr(native, "_threads_used", {"RocksDB"})
     monkeypatch.setattr(os, "fork", lambda: pytest.fail("it forks"))
-    assert apart(Path("db"), answer) == 7
+    assert in_child(Path("db"), answer) == 7
 
 
 def test_where_there_is_no_process_all_is_done_here(
@@ -154,5 +154,5 @@ def test_where_there_is_no_process_all_is_done_here(
     monkeypatch.setattr(sys, "stdout", sys.__stdout__)
     monkeypatch.setattr(native, "_threads_used", set())
     monkeypatch.setattr(os, "fork", refuse)
-    assert apart(Path("db"), answer) == 7
+    assert in_child(Path("db"), answer) == 7
     assert "db: there is no other process to read it in" in capfd.readouterr().err
