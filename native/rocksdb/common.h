@@ -45,11 +45,18 @@ inline int errno_in(const std::string &text) {
   return found;
 }
 
+// Whether the system would give the same file another time, or to somebody else.
+inline bool is_refusal(int number) {
+  return number == EMFILE || number == ENFILE || number == ENOMEM || number == EACCES;
+}
+
 inline cdb::Failure failure_of(const rocksdb::Status &status) {
   const std::string text = without_descriptors(status.ToString());
   const std::string why = " (" + text + ")";
   // Where the system refused a file that RocksDB needs as it opens, it may call that a corruption.
-  if (status.IsCorruption() && text.find("IO error: ") != std::string::npos && errno_in(text) != 0)
+  // A file that isn't there may well be one: a damaged manifest names it.
+  if (status.IsCorruption() && text.find("IO error: ") != std::string::npos &&
+      is_refusal(errno_in(text)))
     return cdb::Failure(CDB_IO, "", "reading or writing failed" + why).because_of(errno_in(text));
   if (status.IsCorruption()) return {CDB_CORRUPT, "", "damage was found" + why};
   if (status.IsTryAgain() || (status.IsIOError() && is_lock_failure(text)))
