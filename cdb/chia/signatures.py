@@ -6,7 +6,7 @@ from typing import Any
 
 from cdb.errors import UnsupportedError
 
-MADE_FOR = "2.6.0 to 2.7.5"
+MADE_FOR = "2.6.1 to 2.7.5"
 """The releases whose own tests have been passed."""
 
 
