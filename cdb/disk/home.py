@@ -155,6 +155,7 @@ class Home:
     ) -> None:
         self.path = path
         self._lock: Lock | None = None
+        self._directory: int | None = None
         if not read_only:
             _create(path)
         found = _check_contents(path, schema, version, extras, may_be_empty=not read_only)
@@ -179,26 +180,27 @@ class Home:
         if self._lock is not None:
             self._lock.check_in_place()
 
-    @contextmanager
-    def held(self) -> Iterator[Path]:
+    def held(self) -> Path:
         """A path to the directory that is locked, for who opens files in it, and not for messages.
 
-        It leads there whatever takes the directory's place meanwhile: a check of the path before or
-        after can't tell, as two directories may be exchanged, and back. Where a system has no
-        /proc it is the path itself. Raises StorageError where another directory is at the path.
+        Until close() it leads there whatever takes the directory's place: a check of the path
+        before or after can't tell, as two directories may be exchanged, and back. Where a system
+        has no /proc it is the path itself. Raises StorageError where another directory is at the
+        path.
         """
-        with storage_errors(self.path):
-            descriptor = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            if self._lock is not None:
-                self._lock.check_in(descriptor)
-            through = Path(f"/proc/self/fd/{descriptor}")
-            yield through if through.exists() else self.path
-        finally:
-            os.close(descriptor)
+        if self._directory is None:
+            with storage_errors(self.path):
+                self._directory = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        if self._lock is not None:
+            self._lock.check_in(self._directory)
+        through = Path(f"/proc/self/fd/{self._directory}")
+        return through if through.exists() else self.path
 
     def close(self) -> None:
-        """Let the next writer in."""
+        """Let the next writer in. A second call does nothing."""
+        if self._directory is not None:
+            os.close(self._directory)
+            self._directory = None
         if self._lock is not None:
             self._lock.release()
 

@@ -69,6 +69,10 @@ def copy() -> WorkingCopy:
     return made
 
 
+TRIES = 4
+"""A lock that isn't taken is noticed where threads meet, which a busy machine may prevent."""
+
+
 def run(copy: WorkingCopy, *tests: str, fault: str) -> tuple[int | None, str]:
     put_in = copy.path / "tests/mutants/put_in"
     code, lines = copy.run_python(
@@ -83,8 +87,12 @@ def run(copy: WorkingCopy, *tests: str, fault: str) -> tuple[int | None, str]:
 @pytest.mark.timeout(7200)
 @pytest.mark.parametrize("fault", POINTS)
 def test_a_fault_is_noticed_by_its_test(fault: str, copy: WorkingCopy) -> None:
-    code, said = run(copy, POINTS[fault], fault=fault)
-    assert code == pytest.ExitCode.TESTS_FAILED or (code is not None and code < 0), said
+    said = ""
+    for _ in range(TRIES):
+        code, said = run(copy, POINTS[fault], fault=fault)
+        if code == pytest.ExitCode.TESTS_FAILED or (code is not None and code < 0):
+            return
+    pytest.fail(said)
 
 
 @pytest.mark.long

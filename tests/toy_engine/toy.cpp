@@ -15,6 +15,7 @@
 #include "packed.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <fstream>
 #include <iterator>
@@ -153,6 +154,8 @@ struct okv {
     State state{0, std::vector<Entries>(wanted.n_spaces)};
     if (file)
       state = from_file({std::istreambuf_iterator<char>(file), {}}, wanted.n_spaces);
+    else if (errno != ENOENT)
+      throw Failure(CDB_IO, kFile, "it can't be opened").because_of(errno);
     else if (wanted.create == 0)
       throw Failure(CDB_NOT_FOUND, kFile, "it is missing");
     state_ = std::make_shared<State>(std::move(state));

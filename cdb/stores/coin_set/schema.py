@@ -288,13 +288,8 @@ class CoinSetSchema(PackedHistory):
         if not self.read_only:
             make_dir(self._path / DB, durable=self._durable)
         create = promised is None and not self.read_only
-        with self._home.held() as home:
-            self._coins = CoinSet(
-                self.kind.engine,
-                self._path / DB,
-                options._replace(create=create),
-                through=home / DB,
-            )
+        wanted, through = options._replace(create=create), self._home.held() / DB
+        self._coins = CoinSet(self.kind.engine, self._path / DB, wanted, through=through)
         try:
             if promised is None and not self._coins.state.is_new:
                 raise CorruptDatabaseError(self._path / NEWEST_FILE, "it is missing")
