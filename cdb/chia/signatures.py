@@ -6,8 +6,8 @@ from typing import Any
 
 from cdb.errors import UnsupportedError
 
-MADE_FOR = "2.6.1 to 2.7.5"
-"""The releases whose own tests have been passed."""
+MADE_FOR = "2.7.0 to 2.7.5"
+"""The oldest and the newest release whose own tests have been passed."""
 
 
 def check_signatures(theirs: type[Any], ours: type[Any]) -> None:

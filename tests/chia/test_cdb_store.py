@@ -286,7 +286,7 @@ async def test_another_chia_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
             return 0
 
     monkeypatch.setattr(signatures, "version", lambda name: "9.8.7")
-    says = r"blockchain 9\.8\.7 is.* those of 2\.6\.1 to 2\.7\.5.*num_unspent.*; install one of"
+    says = r"blockchain 9\.8\.7 is.* those of 2\.7\.0 to 2\.7\.5.*num_unspent.*; install one of"
     with pytest.raises(UnsupportedError, match=says):
         signatures.check_signatures(Newer, CoinStore)
 

@@ -345,5 +345,5 @@ def test_a_node_of_another_chia_does_not_start_and_says_both_versions(
     assert process.returncode == 1
     text = errors.decode()
     assert text.startswith("error: chia-blockchain 9.8.7 is installed, and its coin store differs")
-    assert "from those of 2.6.1 to 2.7.5" in text
+    assert "from those of 2.7.0 to 2.7.5" in text
     assert text.count("\n") == 1
