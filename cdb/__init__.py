@@ -50,7 +50,9 @@ def __getattr__(name: str) -> object:
     if name == "errors":
         return import_module("cdb.errors")
     if name == "__version__":
-        return import_module("importlib.metadata").version("coinset-db")
+        return import_module("importlib.metadata").version(
+            import_module("cdb.extensions").DISTRIBUTION
+        )
     if name not in _HOMES:
         raise AttributeError(f"module 'cdb' has no attribute {name!r}")
     return getattr(import_module(_HOMES[name]), name)

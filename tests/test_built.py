@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from cdb.contract.blocks import BlockSpendInfo
-from cdb.extensions.built import DISTRIBUTION, SOURCES
+from cdb.extensions import DISTRIBUTION
+from cdb.extensions.built import SOURCES
 from cdb.schemas.registry import OWN_SCHEMAS
 from tests.conftest import PACKAGE_PARENT, ROOT, Commands, digest_of, ready_schemas, text_of
 from tests.mutants.working_copy import files_of

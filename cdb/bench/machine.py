@@ -5,7 +5,6 @@ import math
 import os
 import platform
 import re
-import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any
 
 from cdb.errors import CdbError
 from cdb.lab.disk_speed import sync_latencies, write_bytes_per_second
+from cdb.lab.output import output_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +117,7 @@ def _mount(directory: Path) -> Any:
 
 def _cpu_model_name(cpu: dict[str, str]) -> str | None:
     if platform.system() == "Darwin":
-        return _output("sysctl", "-n", "machdep.cpu.brand_string")
+        return output_of("sysctl", "-n", "machdep.cpu.brand_string")
     return cpu.get("Model name")
 
 
@@ -146,14 +146,5 @@ def _all_of(nodes: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
 
 
 def _json(*command: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(_output(*command) or "{}")
+    found: dict[str, Any] = json.loads(output_of(*command) or "{}")
     return found
-
-
-def _output(*command: str) -> str | None:
-    """What a program prints; None where there is no such program, or it fails."""
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603 - our own commands
-    except (OSError, subprocess.CalledProcessError):
-        return None
-    return done.stdout.strip()

@@ -3,11 +3,10 @@
 import platform
 import sqlite3
 import subprocess
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import cdb
-from cdb.extensions.built import DISTRIBUTION
+from cdb.extensions import installed_version
 from cdb.schemas import find_schema
 from cdb.stores.rows import rocks_index as rocks
 
@@ -24,7 +23,7 @@ def software_versions() -> dict[str, str | bool | None]:
         "sqlite_version": sqlite3.sqlite_version,
         "rocksdb_version": None if rocks.missing() else rocks.version().split()[-1],
         "lmdb_version": _lmdb_version(),
-        "cdb_version": _cdb_version(),
+        "cdb_version": installed_version(),
         "git_commit": commit,
         "git_dirty": None if changes is None else changes != "",
     }
@@ -32,16 +31,9 @@ def software_versions() -> dict[str, str | bool | None]:
 
 def _lmdb_version() -> str | None:
     schema = find_schema("interval@lmdb")
-    if schema.missing or schema.spec.versions is None:
+    if schema.missing:
         return None
-    return schema.spec.versions()[0].split()[-1]
-
-
-def _cdb_version() -> str | None:
-    try:
-        return version(DISTRIBUTION)
-    except PackageNotFoundError:
-        return None
+    return schema.versions()[0].split()[-1]
 
 
 def _git(*arguments: str) -> str | None:

@@ -4,7 +4,6 @@ import json
 import platform
 import sys
 from dataclasses import asdict
-from importlib import metadata
 from pathlib import Path
 
 import click
@@ -14,7 +13,8 @@ from cdb.cmds.options import PathType, json_option
 from cdb.cmds.runner import run
 from cdb.cmds.table import table
 from cdb.errors import UnknownSchemaError, storage_errors
-from cdb.extensions.built import DISTRIBUTION, built_file
+from cdb.extensions import installed_version
+from cdb.extensions.built import built_file
 from cdb.extensions.native import native_scanner
 from cdb.lab.traits import traits
 from cdb.schemas import find_schema, schema_names
@@ -47,7 +47,7 @@ def doctor(*, directory: Path, as_json: bool) -> None:
     """
     missing, libraries = _missing(), _libraries(built_file(_BILL))
     software = {
-        "cdb": _version(),
+        "cdb": installed_version() or "not installed",
         "python": platform.python_version(),
         "system": f"{platform.system()} {platform.release()} {platform.machine()}",
     }
@@ -90,13 +90,6 @@ def _missing() -> dict[str, str]:
     return {name: why for name, why in found.items() if why is not None}
 
 
-def _version() -> str:
-    try:
-        return metadata.version(DISTRIBUTION)
-    except metadata.PackageNotFoundError:  # it is only on the path
-        return "not installed"
-
-
 def _libraries(bill: Path) -> dict[str, tuple[str, str]]:
     """Each library's version, and whether it is bundled or the system's, by its name."""
     components = json.loads(bill.read_text("utf-8"))["components"] if bill.exists() else []
@@ -106,8 +99,8 @@ def _libraries(bill: Path) -> dict[str, tuple[str, str]]:
             schema = find_schema(name)
         except UnknownSchemaError:
             continue
-        if schema.missing is None and schema.spec.versions is not None:
-            for library, _, version in (each.rpartition(" ") for each in schema.spec.versions()):
+        if schema.missing is None:
+            for library, _, version in (each.rpartition(" ") for each in schema.versions()):
                 libraries[library] = (version, libraries.get(library, ("", "the system's"))[1])
     return dict(sorted(libraries.items(), key=lambda item: (item[1][1], item[0])))
 

@@ -4,7 +4,7 @@ import click
 
 from cdb.cmds.lazy_group import LazyGroup
 from cdb.cmds.runner import run
-from cdb.extensions.built import DISTRIBUTION
+from cdb.extensions import DISTRIBUTION
 
 COMMANDS = (
     *("backup", "bench", "coins", "demo", "doctor", "dump_blocks", "info", "load_blocks"),

@@ -15,11 +15,10 @@ from pathlib import Path
 from types import ModuleType
 
 from cdb.errors import MissingEngineError
+from cdb.extensions import DISTRIBUTION
 
 PACKAGE = Path(__file__).parents[1]
 ROOT = PACKAGE.parent
-DISTRIBUTION = "coinset-db"
-"""What pip calls the package cdb."""
 SOURCES = "native_sources.sha256"
 """In the installed package: a line for each file of native/, with its SHA-256 and its path."""
 

@@ -4,12 +4,12 @@ import fcntl
 import mmap
 import os
 import resource
-import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from cdb.lab.disk_speed import sync_latencies
+from cdb.lab.output import output_of
 
 _IN_MEMORY = ("tmpfs", "ramfs")
 _LEAST_FILES = 256
@@ -58,12 +58,7 @@ def traits(directory: Path) -> Traits:
 
 def _file_system(directory: Path) -> str | None:
     """Its name, as GNU's stat has it."""
-    command = ["stat", "--file-system", "--format=%T", "--", str(directory)]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603
-    except (OSError, subprocess.CalledProcessError):
-        return None
-    return done.stdout.strip()
+    return output_of("stat", "--file-system", "--format=%T", "--", str(directory))
 
 
 def _maps(path: Path) -> bool:

@@ -9,7 +9,6 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
-from importlib.metadata import PackageNotFoundError, version
 from os import PathLike
 from pathlib import Path
 
@@ -20,7 +19,7 @@ from cdb.errors import (
     WrongDatabaseError,
     storage_errors,
 )
-from cdb.extensions.built import DISTRIBUTION
+from cdb.extensions import installed_version
 from cdb.node.backup.directory import size_bytes
 from cdb.node.kept_rows import are_kept, rows_kept
 from cdb.node.log import RESTORE, fitting_effect, log_path_of
@@ -111,13 +110,11 @@ def check_log(file: Path) -> None:
 
 def versions() -> dict[str, str | None]:
     """Of cdb, chia-blockchain and SQLite; None of what is not installed."""
-    found: dict[str, str | None] = {}
-    for name, distribution in (("cdb", DISTRIBUTION), ("chia-blockchain", "chia-blockchain")):
-        try:
-            found[name] = version(distribution)
-        except PackageNotFoundError:
-            found[name] = None
-    return {**found, "sqlite": sqlite3.sqlite_version}
+    return {
+        "cdb": installed_version(),
+        "chia-blockchain": installed_version("chia-blockchain"),
+        "sqlite": sqlite3.sqlite_version,
+    }
 
 
 def _looked(path: Path, log_path: Path) -> Status:

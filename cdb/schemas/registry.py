@@ -45,7 +45,7 @@ from cdb.errors import CdbError, MissingEngineError, UnknownSchemaError, Unsuppo
 from cdb.stores.coin_set.layouts import LAYOUTS
 
 if TYPE_CHECKING:
-    from importlib.metadata import EntryPoints
+    from importlib.metadata import EntryPoint, EntryPoints
 
 ENTRY_POINT_GROUP = "cdb.schemas"
 _is_name = re.compile(r"[A-Za-z0-9_.-]+").fullmatch
@@ -176,21 +176,29 @@ class SchemaInfo:
 def schema_names() -> list[str]:
     """The names of cdb's own schemas, and of those that installed packages register."""
     own = [_NAMES.get(module, module) for module in OWN_SCHEMAS]
-    unusable = unusable_entry_points()
-    return own + [each.name for each in _registered() if each.name not in unusable]
+    entries = _registered()
+    unusable = _unusable(entries)
+    return own + [each.name for each in entries if each.name not in unusable]
 
 
 def unusable_entry_points() -> dict[str, str]:
     """Names that installed packages register and nobody can use, and why."""
-    found = {}
-    for entry in _registered():
-        if not _is_name(entry.name):
-            found[entry.name] = "an entry point's name is of letters, digits, _, - and ."
-        elif entry.name in (*OWN_SCHEMAS, *BY_ENGINE):
-            found[entry.name] = f"{entry.value} is not used: cdb has a schema of this name"
-        elif not entry.pattern.match(entry.value):
-            found[entry.name] = "its entry point names no MODULE or MODULE:ATTRIBUTE"
-    return found
+    return _unusable(_registered())
+
+
+def _unusable(entries: "EntryPoints") -> dict[str, str]:
+    return {each.name: problem for each in entries if (problem := _problem_of(each)) is not None}
+
+
+def _problem_of(entry: "EntryPoint") -> str | None:
+    """Why nobody can use an entry point; None where one can."""
+    if not _is_name(entry.name):
+        return "an entry point's name is of letters, digits, _, - and ."
+    if entry.name in (*OWN_SCHEMAS, *BY_ENGINE):
+        return f"{entry.value} is not used: cdb has a schema of this name"
+    if not entry.pattern.match(entry.value):
+        return "its entry point names no MODULE or MODULE:ATTRIBUTE"
+    return None
 
 
 def known_schema(name: str) -> SchemaInfo | None:
@@ -220,10 +228,8 @@ def find_schema(spec: str, *, folder: Path | None = None) -> SchemaInfo:
         module_name = f"cdb.schemas.{module_name}"
     else:
         for entry in _registered().select(name=module_name):
-            if entry.name in unusable_entry_points():
-                raise UnknownSchemaError(
-                    f"schema {plain(entry.name)}: {unusable_entry_points()[entry.name]}"
-                )
+            if problem := _problem_of(entry):
+                raise UnknownSchemaError(f"schema {plain(entry.name)}: {problem}")
             module_name, attribute = entry.module, attribute or entry.attr or ""
             spec = f"{spec}, which is {entry.value}"
     module = _import(module_name, spec, folder)

@@ -55,7 +55,7 @@ def test_the_disk_of_a_partition(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     partition = {"name": "nvme0n1p2", "model": None, "rota": False, "children": [disk]}
     cpu = {"field": "Vendor ID:", "data": "X", "children": [{"field": "Model name:", "data": "X9"}]}
     said = {"lsblk": {"blockdevices": [partition]}, "lscpu": {"lscpu": [cpu]}}
-    monkeypatch.setattr(machine, "_output", lambda *command: json.dumps(said[command[0]]))
+    monkeypatch.setattr(machine, "output_of", lambda *command: json.dumps(said[command[0]]))
     facts = machine_facts(tmp_path)
     assert (facts.disk_model, facts.disk_rotational) == ("Fine SSD", False)
     assert facts.cpu_model_name == "X9"
