@@ -1,6 +1,7 @@
 """Schemas are found by name, module and attribute, and what can't be had says why."""
 
 import importlib
+import re
 import subprocess
 import sys
 import uuid
@@ -599,3 +600,69 @@ def test_a_schema_that_fails_to_say_what_it_misses_is_missing(make_module: MakeM
     missing = find_schema(make_module(code)).missing
     assert missing is not None
     assert "ZeroDivisionError" in missing
+
+
+@pytest.mark.parametrize(
+    ("field", "function", "problem"),
+    [
+        ("versions", "lambda: sys.exit(0)", "versions() fails: SystemExit: 0"),
+        ("versions", "lambda: [1, 2]", "it gives no list of texts"),
+        ("versions", "lambda: 'RocksDB 7'", "it gives no list of texts"),
+        ("check", "lambda path, progress: sys.exit(0)", "check() fails: SystemExit: 0"),
+        ("check", "lambda path, progress: ['broken']", "it gives str, which is no Damage"),
+        ("repair", "lambda path, damages, progress: 1 / 0", "repair() fails: ZeroDivision"),
+        ("repair", "lambda path, damages, progress: sys.exit(0)", "repair() fails: SystemExit: 0"),
+    ],
+)
+def test_what_a_spec_answers_ends_no_command(
+    make_module: MakeModule, tmp_path: Path, field: str, function: str, problem: str
+) -> None:
+    source = f"import sys\nfrom cdb.building import SchemaSpec\nSCHEMA = SchemaSpec(open, {field}="
+    schema = find_schema(make_module(f"{source}{function})\n"))
+    asked = {
+        "versions": schema.versions,
+        "check": lambda: list(schema.check(tmp_path, lambda done: None)),
+        "repair": lambda: schema.repair(tmp_path, [], lambda done: None),
+    }
+    with pytest.raises(UnsupportedError, match=re.escape(problem)):
+        asked[field]()
+
+
+@pytest.mark.parametrize(
+    ("missing", "told"),
+    [
+        ("lambda: sys.exit(0)", "not to be told: SystemExit: 0"),
+        ("lambda: 5", "not to be told: missing() gives int"),
+        ("lambda: False", "not to be told: missing() gives bool"),
+    ],
+)
+def test_whether_it_is_missing_is_told_whatever_it_says(
+    make_module: MakeModule, missing: str, told: str
+) -> None:
+    source = "import sys\nfrom cdb.building import SchemaSpec\nSCHEMA = SchemaSpec(open, missing="
+    found = find_schema(make_module(f"{source}{missing})\n")).missing
+    assert found is not None
+    assert told in found
+
+
+def test_a_factory_that_ends_the_process_does_not(make_module: MakeModule, tmp_path: Path) -> None:
+    module = make_module("def SCHEMA(path):\n    raise SystemExit(0)\n")
+    with pytest.raises(UnsupportedError, match="ends the process"):
+        open_schema(module, tmp_path / "db")
+
+
+def test_an_error_without_words_is_told(make_module: MakeModule) -> None:
+    source = "class Mute(Exception):\n    def __str__(self):\n        raise KeyError\nraise Mute\n"
+    with pytest.raises(UnknownSchemaError, match="can't be imported: Mute"):
+        find_schema(make_module(source))
+
+
+def test_a_description_is_one_line(make_module: MakeModule) -> None:
+    source = "from cdb.building import SchemaSpec\nSCHEMA = SchemaSpec(open, description='x\\ny')\n"
+    assert find_schema(make_module(source)).description == "x"
+
+
+def test_what_a_library_says_forges_no_line(make_module: MakeModule) -> None:
+    source = "from cdb.building import SchemaSpec\nSCHEMA = SchemaSpec(open, versions=lambda: "
+    schema = find_schema(make_module(f"{source}['SQLite 1\\nAll is well'])\n"))
+    assert schema.versions() == ["SQLite 1 All is well"]

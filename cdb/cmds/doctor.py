@@ -12,11 +12,12 @@ from cdb.cmds.echo import echo, echo_json, echo_line
 from cdb.cmds.options import PathType, json_option
 from cdb.cmds.runner import run
 from cdb.cmds.table import table
-from cdb.errors import UnknownSchemaError, storage_errors
+from cdb.errors import UnknownSchemaError, UnsupportedError, storage_errors
 from cdb.extensions import installed_version
 from cdb.extensions.built import built_file
 from cdb.extensions.native import native_scanner
 from cdb.lab.traits import traits
+from cdb.process.termination import end_at_sigterm
 from cdb.schemas import find_schema, schema_names
 from cdb.schemas.registry import layout_names
 
@@ -45,6 +46,7 @@ def doctor(*, directory: Path, as_json: bool) -> None:
       cdb doctor
       cdb doctor /mnt/chain --json | jq .directory
     """
+    end_at_sigterm()
     missing, libraries = _missing(), _libraries(built_file(_BILL))
     software = {
         "cdb": installed_version() or "not installed",
@@ -84,8 +86,11 @@ def _missing() -> dict[str, str]:
     found = {"the scanner": native_scanner.missing()}
     for name in (*schema_names(), *layout_names()):
         try:
-            found[name] = find_schema(name).missing
-        except UnknownSchemaError as error:
+            schema = find_schema(name)
+            found[name] = schema.missing
+            if schema.missing is None:
+                schema.versions()  # somebody's may fail
+        except (UnknownSchemaError, UnsupportedError) as error:
             found[name] = str(error)
     return {name: why for name, why in found.items() if why is not None}
 
@@ -97,11 +102,11 @@ def _libraries(bill: Path) -> dict[str, tuple[str, str]]:
     for name in schema_names():
         try:
             schema = find_schema(name)
-        except UnknownSchemaError:
+            versions = [] if schema.missing else schema.versions()
+        except (UnknownSchemaError, UnsupportedError):
             continue
-        if schema.missing is None:
-            for library, _, version in (each.rpartition(" ") for each in schema.versions()):
-                libraries[library] = (version, libraries.get(library, ("", "the system's"))[1])
+        for library, _, version in (each.rpartition(" ") for each in versions):
+            libraries[library] = (version, libraries.get(library, ("", "the system's"))[1])
     return dict(sorted(libraries.items(), key=lambda item: (item[1][1], item[0])))
 
 

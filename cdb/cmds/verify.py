@@ -182,10 +182,10 @@ def _verify_both(
 def _verify(schema: SchemaInfo, location: Location, told: _Lines, *, repair: bool = False) -> int:
     schema.check_keeps_contract()
     damages = _check_files(schema, location, told, repair=repair)
-    mend = schema.spec.repair
-    if repair and _are_repairable(damages) and mend is not None and isinstance(location, Path):
+    can_mend = schema.spec.repair is not None and _are_repairable(damages)
+    if repair and can_mend and isinstance(location, Path):
         with step_bar(f"{location}: repair") as progress:
-            mend(location, damages, progress)
+            schema.repair(location, damages, progress)
         told.repaired(damages)
         damages = _check_files(schema, location, told, repair=repair)
     if not damages:

@@ -58,7 +58,7 @@ def traits(directory: Path) -> Traits:
 
 def _file_system(directory: Path) -> str | None:
     """Its name, as GNU's stat has it."""
-    return output_of("stat", "--file-system", "--format=%T", "--", str(directory))
+    return output_of("stat", "--file-system", "--format=%T", "--", str(directory.resolve()))
 
 
 def _maps(path: Path) -> bool:

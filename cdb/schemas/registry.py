@@ -112,7 +112,11 @@ class SchemaInfo:
         taken = {key: value for key, value in options.items() if takes(self.spec.factory, key)}
         where = str(location) if path is None or isinstance(location, Url) else path
         self._check_call(where, taken)
-        opened = self.spec.factory(where, **taken)  # type: ignore[arg-type]
+        try:
+            opened = self.spec.factory(where, **taken)  # type: ignore[arg-type]
+        except SystemExit as error:
+            problem = f"schema {self.name}: its factory ends the process"
+            raise UnsupportedError(problem) from error
         if not callable(getattr(opened, "accept_block", None)):
             problem = f"its factory gives {type(opened).__name__}, which has no accept_block()"
             raise UnsupportedError(f"schema {self.name}: {problem}")
@@ -123,14 +127,26 @@ class SchemaInfo:
         if self.spec.versions is None:
             return []
         with self._told("versions"):
-            return self.spec.versions()
+            said = self.spec.versions()
+            if not isinstance(said, list) or not all(isinstance(each, str) for each in said):
+                raise TypeError("it gives no list of texts")
+            return [plain(each) for each in said]
 
     def check(self, path: Path, progress: Progress) -> Iterator[Damage]:
         """What spec.check() finds; nothing where there is none. Raises what it may, and
         UnsupportedError where it fails otherwise."""
         if self.spec.check is not None:
             with self._told("check"):
-                yield from self.spec.check(path, progress)
+                for damage in self.spec.check(path, progress):
+                    if not isinstance(damage, Damage):
+                        raise TypeError(f"it gives {type(damage).__name__}, which is no Damage")
+                    yield damage
+
+    def repair(self, path: Path, damages: Sequence[Damage], progress: Progress) -> None:
+        """What spec.repair() does, which is there; raises as check() does."""
+        assert self.spec.repair is not None
+        with self._told("repair"):
+            self.spec.repair(path, damages, progress)
 
     @contextmanager
     def _told(self, function: str) -> Iterator[None]:
@@ -138,7 +154,7 @@ class SchemaInfo:
             yield
         except (CdbError, OSError, MemoryError):
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             problem = f"its {function}() fails: {_reason(error)}"
             raise UnsupportedError(f"schema {self.name}: {problem}") from error
 
@@ -389,21 +405,29 @@ def _broken(module_name: str, error: BaseException) -> UnknownSchemaError:
 
 
 def _reason(error: BaseException) -> str:
-    return " ".join(f"{type(error).__name__}: {error}".split())
+    try:
+        text = str(error)
+    except Exception:  # its own __str__ fails
+        text = ""
+    return plain(f"{type(error).__name__}: {text}")
 
 
 def _missing(said: SchemaSpec) -> str | None:
     try:
-        return None if said.missing is None else said.missing()
-    except Exception as error:  # somebody's code, too
+        told = None if said.missing is None else said.missing()
+    except (Exception, SystemExit) as error:  # somebody's code, too
         return f"whether it can be used is not to be told: {_reason(error)}"
+
+    if told is None or isinstance(told, str):
+        return told
+    return f"whether it can be used is not to be told: missing() gives {type(told).__name__}"
 
 
 def _declared(module: ModuleType, attribute: str) -> SchemaSpec | None:
     """What an attribute says. All that opens a database is a schema that says nothing more."""
     try:
         found = getattr(module, attribute, None)
-    except Exception as error:  # of its __getattr__
+    except (Exception, SystemExit) as error:  # of its __getattr__
         raise _broken(module.__name__, error) from error
     said = (
         found if isinstance(found, SchemaSpec) else SchemaSpec(found) if callable(found) else None
@@ -430,7 +454,7 @@ def _described(own_name: str, said: SchemaSpec, own: SchemaSpec | None) -> Schem
     return SchemaInfo(
         name=_NAMES.get(own_name, name),
         spec=said,
-        description=said.description,
+        description=plain(said.description.partition("\n")[0]),
         default_path=said.default_path or ("" if said.takes_url else f"{name}.cdb"),
         missing=_missing(said),
         small=None if said.small is None else f"{own_name}:SMALL",

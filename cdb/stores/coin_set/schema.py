@@ -38,6 +38,7 @@ from cdb.errors import (
     CorruptDatabaseError,
     DatabaseClosedError,
     DatabaseLockedError,
+    StorageError,
     WrongDatabaseError,
 )
 from cdb.extensions.native import NativeEngine
@@ -313,8 +314,14 @@ class CoinSetSchema(PackedHistory):
         return Promise(-1 if state.committed is None else state.committed, state.sequence)
 
     def _promise(self, promise: Promise) -> None:
-        if promise != self._promised or not (self._path / NEWEST_FILE).exists():
-            write_promise(self._path / NEWEST_FILE, promise)
+        # In the directory that is locked: another one may take its place at any moment.
+        newest = self._home.held() / NEWEST_FILE
+        if promise != self._promised or not newest.exists():
+            try:
+                write_promise(newest, promise)
+            except StorageError as error:
+                path = self._path / NEWEST_FILE
+                raise StorageError(path, error.problem, error.advice) from error
             self._promised = promise
 
     @writing
