@@ -12,10 +12,8 @@ PAGES = [
     path
     for pattern in (
         "*.md",
-        "docs/*.md",
-        "docs/schemas/*.md",
-        "docs/layouts/*.md",
-        "reports/soaks/*.md",
+        "docs/**/*.md",
+        "reports/**/*.md",
         "replays/*.md",
     )
     for path in sorted(ROOT.glob(pattern))

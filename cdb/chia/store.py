@@ -1,4 +1,4 @@
-"""chia-blockchain's CoinStore over a coin log; see docs/chia.md.
+"""chia-blockchain's CoinStore over a coin log; see docs/why/node-coin-store.md.
 
 The methods are chia's, with chia's parameter names, answers and errors. Coins come from the log and
 hints from SQLite. Beyond chia's contract: a block is added as a whole or not at all, and blocks

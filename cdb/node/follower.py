@@ -3,7 +3,7 @@
 An operation is staged: a row in the writer's transaction, and kept here. Once SQLite shows that it
 is committed, the next call applies it to the log, before it reads. So a block, a peak and their
 coins are committed by SQLite, in one step; the log may lag, and opening catches up. See
-docs/chia.md for what crashes and power cuts make of it.
+docs/why/node-coin-store.md for what crashes and power cuts make of it.
 """
 
 import asyncio

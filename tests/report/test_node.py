@@ -257,12 +257,12 @@ def test_comparisons_alone_are_a_report() -> None:
 
 
 def test_the_tables_of_the_documentation_are_those_of_the_committed_results() -> None:
-    guide, results = ROOT / "docs/chia.md", ROOT / "results"
+    guide, results = ROOT / "reports/node.md", ROOT / "results"
     report = build(read([results]))
     if not report.node:
         pytest.skip("there are no results yet that the guide's tables could come from")
     text = guide.read_text("utf-8")
-    assert with_node_tables(text, report, guide) == text, "run cdb report --node docs/chia.md"
+    assert with_node_tables(text, report, guide) == text, "run cdb report --node reports/node.md"
 
 
 def test_a_page_without_a_place_or_results_without_comparisons() -> None:

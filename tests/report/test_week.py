@@ -121,12 +121,12 @@ def test_nothing_in_a_week_is_markup() -> None:
 
 
 def test_the_tables_of_the_guide_are_those_of_the_committed_results() -> None:
-    guide, results = ROOT / "docs/chia.md", ROOT / "results"
+    guide, results = ROOT / "reports/node.md", ROOT / "results"
     text, report = guide.read_text("utf-8"), build(read([results]))
     assert WEEK_BEGIN in text
     if not report.weeks:
         pytest.skip("there are no results yet that the guide's week could come from")
-    assert with_week_tables(text, report, guide) == text, "run cdb report --week docs/chia.md"
+    assert with_week_tables(text, report, guide) == text, "run cdb report --week reports/node.md"
 
 
 def test_a_page_has_a_place_for_each() -> None:

@@ -3,5 +3,5 @@
     NODE_DB        the node's SQLite file
     NODE_DB.cdb/   the coin log; MIGRATION in it says how far it is copied, until it is in use
 
-See docs/chia.md.
+See docs/why/node-coin-store.md.
 """
