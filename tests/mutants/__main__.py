@@ -7,14 +7,16 @@ from pathlib import Path
 
 import click
 
-from tests.mutants.draw import drawn, sources, universalmutator
-from tests.mutants.judge import ControlError, judge
-from tests.mutants.results import Results
+from tests.mutants.draw import Mutant, drawn, sources, universalmutator
+from tests.mutants.judge import ControlError, judge, judge_together
+from tests.mutants.results import Results, Verdict
 from tests.mutants.working_copy import BuildError, WorkingCopy, fingerprint
 
 CHECKOUT = Path(__file__).parents[2]
 BUILD = CHECKOUT / "build/mutants"
 INTERRUPTED = 130
+AT_ONCE = 10
+"""So many mutants that the nearest tests passed are put in together for all tests."""
 
 
 @click.command()
@@ -41,19 +43,22 @@ def main(count: int, seed: int, only: str, report: Path | None) -> None:
     default = BUILD / f"{name}.md" if only else CHECKOUT / "reports/mutants.md"
     copy = WorkingCopy(CHECKOUT, BUILD / "copy")
     # What a script runs in the background ignores Ctrl-C, and so would all that is started here.
-    for each in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(each, signal.default_int_handler)
+    for ending in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(ending, signal.default_int_handler)
     try:
         copy.refresh()
         for mutant in drawn(CHECKOUT, files, seed, universalmutator(BUILD / "tool")):
-            if results.n_judged >= count:
+            is_last = results.n_tried >= count
+            while (doubtful := results.in_doubt()) and (is_last or len(doubtful) >= AT_ONCE):
+                for each, verdict in judge_together(doubtful[:AT_ONCE], copy):
+                    results.add(each, verdict)
+                    tell(each, verdict, "all tests")
+            if is_last:
                 break
             if mutant not in results:
                 verdict = judge(mutant, copy)
                 results.add(mutant, verdict)
-                took = timedelta(seconds=round(verdict.seconds))
-                place = f"{results.n_judged} of {count}, {took}"
-                click.echo(f"[{place}] {mutant}\n    {verdict.outcome} {verdict.by}")
+                tell(mutant, verdict, f"{results.n_tried} of {count}")
     except KeyboardInterrupt:
         click.echo("\nEnding; what was found is kept, and the same command goes on.", err=True)
         sys.exit(INTERRUPTED)
@@ -62,6 +67,11 @@ def main(count: int, seed: int, only: str, report: Path | None) -> None:
     finally:
         click.echo(results.summary())
     (report or default).write_text(results.report(), "utf-8")
+
+
+def tell(mutant: Mutant, verdict: Verdict, place: str) -> None:
+    took = timedelta(seconds=round(verdict.seconds))
+    click.echo(f"[{place}, {took}] {mutant}\n    {verdict.outcome} {verdict.by}")
 
 
 if __name__ == "__main__":

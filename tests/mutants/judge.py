@@ -1,7 +1,12 @@
-"""Whether the tests of make test notice a mutant: those nearest to it first, and then all."""
+"""Whether the tests of make test notice a mutant: those nearest to it first, and then all.
+
+All tests take minutes, and most of what passed the nearest ones passes them, too. So they are run
+with several mutants at once; where one fails, each mutant is tried alone with what failed.
+"""
 
 import os
 import re
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from time import monotonic
 
@@ -14,7 +19,7 @@ _LIMIT_SECONDS = 2400.0
 """Of one run of tests. A test that hangs is ended long before, by pytest."""
 _PASSED, _FAILED, _NO_TESTS = 0, 1, 5
 _PYTEST = (
-    *("-m", "pytest", "-q", "-x", "-rfE", "--tb=line", "-p", "no:cacheprovider", "-m", "not long"),
+    *("-m", "pytest", "-q", "-rfE", "--tb=line", "-p", "no:cacheprovider", "-m", "not long"),
     *("-p", "tests.first_failure", "--no-header"),
 )
 _SPREAD = ("-n", str(2 * (os.cpu_count() or 1)), "--dist", "loadscope", "--no-loadscope-reorder")
@@ -64,46 +69,103 @@ def nearest(file: str) -> list[str]:
 
 
 def judge(mutant: Mutant, copy: WorkingCopy) -> Verdict:
-    """Try a mutant in a copy, which is without it afterwards. Raises ControlError."""
+    """Try a mutant in a copy, which is without it afterwards, with the nearest tests: what these
+    don't notice is in doubt. Raises ControlError."""
     since = monotonic()
-    with copy.with_fault(mutant):
-        outcome, by, control = _try(mutant, copy)
+    with copy.with_faults([mutant]):
+        outcome, by = _try(mutant, copy)
     copy.build()
-    seconds = round(monotonic() - since, 1)
-    if control:
-        code, lines = copy.run_python(*_PYTEST, *control, limit_seconds=_LIMIT_SECONDS)
-        if code != _PASSED:
-            said = [f"without a fault this fails: pytest {' '.join(control)}", *lines[-40:]]
-            raise ControlError("\n".join(said))
-    return Verdict(outcome, by, seconds)
+    if outcome == "noticed":
+        is_test = by.startswith("tests/")
+        _check_without([by] if is_test else ["--collect-only", *_nearest(mutant)], copy)
+    return Verdict(outcome, by, round(monotonic() - since, 1))
 
 
-def _try(mutant: Mutant, copy: WorkingCopy) -> tuple[str, str, list[str]]:
-    """The outcome, by what, and what has to pass without the mutant: arguments of pytest."""
+def judge_together(
+    mutants: Sequence[Mutant], copy: WorkingCopy
+) -> Iterator[tuple[Mutant, Verdict]]:
+    """Try mutants that are in doubt, no two of one line, with all tests. Raises ControlError."""
+    left = list(mutants)
+    while left:
+        since = monotonic()
+        failed = _failed_of_all(left, copy)
+        by_test = {each: _noticed_by(each, failed, copy) for each in left} if failed else {}
+        seconds = round((monotonic() - since) / len(left), 1)
+        noticed = {each: by for each, by in by_test.items() if by}
+        if failed and not noticed:
+            raise ControlError("\n".join(["no mutant alone fails any of", *failed]))
+        for each in left if not failed else noticed:
+            outcome = "noticed" if failed else "survived"
+            yield each, Verdict(outcome, noticed.get(each, ""), seconds)
+        left = [each for each in left if each not in noticed] if failed else []
+
+
+def _failed_of_all(mutants: Sequence[Mutant], copy: WorkingCopy) -> list[str]:
+    """Which tests fail with all these mutants, and pass without them."""
+    with copy.with_faults(mutants):
+        copy.build()
+        code, lines = copy.run_python(*_PYTEST, *_SPREAD, "tests", limit_seconds=_LIMIT_SECONDS)
+    copy.build()
+    failed = _failures(lines)
+    if code == _PASSED:
+        return []
+    if code is None or not failed:
+        raise ControlError("\n".join([f"all tests, with {len(mutants)} mutants:", *lines[-40:]]))
+    code, lines = copy.run_python(*_PYTEST, *failed, limit_seconds=_LIMIT_SECONDS)
+    without = {*_failures(lines)}
+    if code != _PASSED and not without:
+        raise ControlError("\n".join(lines[-40:]))
+    return [test for test in failed if test not in without]
+
+
+def _noticed_by(mutant: Mutant, tests: Sequence[str], copy: WorkingCopy) -> str:
+    """The first of these tests that fails with a mutant, or ""."""
+    with copy.with_faults([mutant]):
+        copy.build()
+        code, lines = copy.run_python(*_PYTEST, "-x", *tests, limit_seconds=_LIMIT_SECONDS)
+    copy.build()
+    return "" if code == _PASSED else what_failed(lines) or "\n".join(lines[-5:])
+
+
+def _try(mutant: Mutant, copy: WorkingCopy) -> tuple[str, str]:
+    """The outcome, and by what."""
     try:
         is_another = _build(mutant, copy)
     except BuildError as error:
-        return "none", str(error)[-400:], []
+        return "none", str(error)[-400:]
     if not is_another:
-        return "none", "it is built to the same", []
-    for tests in (nearest(mutant.file), [str(_TESTS)]):
-        paths = [os.path.relpath(test, _TESTS.parent) for test in tests]
-        if not paths:
-            continue
-        code, lines = copy.run_python(*_PYTEST, *_SPREAD, *paths, limit_seconds=_LIMIT_SECONDS)
-        if code is None:
-            return "noticed", f"tests take more than {_LIMIT_SECONDS:.0f} s", []
-        if code not in (_PASSED, _NO_TESTS):
-            test = what_failed(lines)
-            control = [test] if test else ["--collect-only", *paths]
-            return "noticed", test or "\n".join(lines[-5:]), control
-    return "survived", "", []
+        return "none", "it is built to the same"
+    paths = _nearest(mutant)
+    if not paths:
+        return "in doubt", ""
+    code, lines = copy.run_python(*_PYTEST, "-x", *_SPREAD, *paths, limit_seconds=_LIMIT_SECONDS)
+    if code is None:
+        return "noticed", f"tests take more than {_LIMIT_SECONDS:.0f} s"
+    if code in (_PASSED, _NO_TESTS):
+        return "in doubt", ""
+    return "noticed", what_failed(lines) or "\n".join(lines[-5:])
+
+
+def _nearest(mutant: Mutant) -> list[str]:
+    return [os.path.relpath(test, _TESTS.parent) for test in nearest(mutant.file)]
+
+
+def _check_without(arguments: Sequence[str], copy: WorkingCopy) -> None:
+    """Raise ControlError unless these tests pass without a mutant."""
+    code, lines = copy.run_python(*_PYTEST, "-x", *arguments, limit_seconds=_LIMIT_SECONDS)
+    if code != _PASSED:
+        said = [f"without a fault this fails: pytest {' '.join(arguments)}", *lines[-40:]]
+        raise ControlError("\n".join(said))
 
 
 def what_failed(lines: list[str]) -> str:
     """The first test that failed, or whose process died, of what pytest said, or ""."""
+    return next(iter(_failures(lines)), "")
+
+
+def _failures(lines: list[str]) -> list[str]:
     ended = (_failed(line) or _crashed(line) for line in lines)
-    return next((found[1] for found in ended if found), "")
+    return list(dict.fromkeys(found[1] for found in ended if found))
 
 
 def _build(mutant: Mutant, copy: WorkingCopy) -> bool:

@@ -15,7 +15,8 @@ _Z = 1.959964
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """outcome: noticed, survived, or none where it is no mutant: not built, or built to the same.
+    """outcome: noticed; in doubt, where the nearest tests passed; survived, where all did; or none
+    where it is no mutant: not built, or built to the same.
 
     by: which test noticed it, or why it is none.
     """
@@ -41,9 +42,17 @@ class Results:
         return mutant in self._verdicts
 
     @property
-    def n_judged(self) -> int:
+    def n_tried(self) -> int:
         """Of mutants that are such."""
         return sum(verdict.outcome != "none" for verdict in self._verdicts.values())
+
+    def in_doubt(self) -> list[Mutant]:
+        """Those that no line has twice; of a line that has several, the first."""
+        doubtful = (each for each, found in self._verdicts.items() if found.outcome == "in doubt")
+        first: dict[tuple[str, int], Mutant] = {}
+        for each in doubtful:
+            first.setdefault((each.file, each.line), each)
+        return list(first.values())
 
     def add(self, mutant: Mutant, verdict: Verdict) -> None:
         self._verdicts[mutant] = verdict

@@ -1,15 +1,19 @@
 """The sample is the seed's, goes on where it was ended, and its share is told with its interval."""
 
 import subprocess
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from tests.conftest import ROOT
 from tests.mutants.draw import Mutant, drawn, sources
-from tests.mutants.judge import NEAREST, nearest, what_failed
+from tests.mutants.judge import NEAREST, ControlError, judge_together, nearest, what_failed
 from tests.mutants.results import Results, Verdict, wilson
+from tests.mutants.working_copy import WorkingCopy
 
 SAMPLE: dict[str, str | int] = {"sources": "abc", "seed": 1, "of": "all sources"}
 
@@ -73,12 +77,12 @@ def test_results_go_on_with_the_same_sample_alone(tmp_path: Path) -> None:
         results.add(mutant, Verdict(outcome, "", 1.0))
     again = Results(path, SAMPLE)
     assert all(mutant in again for mutant in mutants)
-    assert again.n_judged == 2
+    assert again.n_tried == 2
     assert again.report() == results.report()
     assert "all: 1 of 2 noticed, 50.0% (95 %: 9.5% to 90.5%)" in again.summary()
     assert "native: none judged" in again.summary()
     assert "- `cdb/a.py:1: x`" in again.report()
-    assert Results(path, SAMPLE | {"sources": "changed"}).n_judged == 0
+    assert Results(path, SAMPLE | {"sources": "changed"}).n_tried == 0
 
 
 def test_the_interval_is_wilsons() -> None:
@@ -114,3 +118,72 @@ def test_the_nearest_tests_are_there() -> None:
 )
 def test_what_failed_is_told_by_its_whole_name(line: str, test: str) -> None:
     assert what_failed(["..F", line, "!!! stopping"]) == test
+
+
+class Suite:
+    """A working copy whose tests fail as it is said: of a test, by which mutants it fails."""
+
+    def __init__(self, failing: dict[str, Sequence[Mutant | None]]) -> None:
+        self._failing, self.runs = failing, 0
+        self._in: list[Mutant | None] = [None]
+
+    @contextmanager
+    def with_faults(self, mutants: Sequence[Mutant]) -> Iterator[None]:
+        self._in = [None, *mutants]
+        yield
+        self._in = [None]
+
+    def build(self) -> None:
+        pass
+
+    def run_python(self, *arguments: str, limit_seconds: float) -> tuple[int, list[str]]:
+        self.runs += 1
+        asked = [each for each in arguments if each.startswith("tests/")] or list(self._failing)
+        failed = [each for each in asked if {*self._failing[each]} & {*self._in}]
+        lines = [f"FAILED {each} - why" for each in failed]
+        return (1, lines) if failed else (0, ["3 passed"])
+
+
+MUTANTS = [Mutant("cdb/a.py", line, "x\n") for line in range(1, 6)]
+
+
+def judged(suite: Suite) -> dict[int, str]:
+    found = judge_together(MUTANTS, cast(WorkingCopy, suite))
+    return {mutant.line: f"{verdict.outcome} {verdict.by}" for mutant, verdict in found}
+
+
+def test_mutants_together_have_the_verdicts_that_each_has_alone() -> None:
+    suite = Suite({"tests/a.py::a": MUTANTS[1:2], "tests/b.py::b": MUTANTS[1:4:2]})
+    noticed = {2: "noticed tests/a.py::a", 4: "noticed tests/b.py::b"}
+    assert judged(suite) == dict.fromkeys((1, 3, 5), "survived ") | noticed
+
+
+def test_one_run_tells_that_all_of_them_survive() -> None:
+    suite = Suite({"tests/a.py::a": []})
+    assert {*judged(suite).values()} == {"survived "}
+    assert suite.runs == 1
+
+
+def test_a_test_that_fails_without_a_mutant_notices_none() -> None:
+    suite = Suite({"tests/a.py::a": [None], "tests/b.py::b": MUTANTS[:1]})
+    assert judged(suite)[1] == "noticed tests/b.py::b"
+    assert [*judged(Suite({"tests/a.py::a": [None]})).values()] == ["survived "] * 5
+
+
+def test_what_only_fails_together_is_said() -> None:
+    class Together(Suite):
+        def run_python(self, *arguments: str, limit_seconds: float) -> tuple[int, list[str]]:
+            failed = len(self._in) > 2
+            return (1, ["FAILED tests/a.py::a"]) if failed else (0, [])
+
+    with pytest.raises(ControlError, match="no mutant alone"):
+        judged(Together({}))
+
+
+def test_of_a_line_one_mutant_at_a_time_is_in_doubt(tmp_path: Path) -> None:
+    results = Results(tmp_path / "results.json", SAMPLE)
+    for text in ("x\n", "y\n"):
+        results.add(Mutant("cdb/a.py", 1, text), Verdict("in doubt", "", 1.0))
+    assert results.in_doubt() == [Mutant("cdb/a.py", 1, "x\n")]
+    results.add(Mutant("cdb/a.py", 1, "x\n"), Verdict("survived", "", 1.0))
+    assert results.in_doubt() == [Mutant("cdb/a.py", 1, "y\n")]

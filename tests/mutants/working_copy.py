@@ -10,7 +10,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -72,15 +72,20 @@ class WorkingCopy:
         self.build()
 
     @contextmanager
-    def with_fault(self, mutant: Mutant) -> Iterator[None]:
-        """Have a fault in it, to be built."""
-        path = self.path / mutant.file
-        sound = path.read_text("utf-8")
-        _write(path, mutant.mutated(sound).encode())
+    def with_faults(self, mutants: Sequence[Mutant]) -> Iterator[None]:
+        """Have faults in it, no two of one line, to be built."""
+        texts = {name: (self.path / name).read_text("utf-8") for name in {m.file for m in mutants}}
+        # From below, as one may be of several lines or none.
+        faulty = dict(texts)
+        for mutant in sorted(mutants, key=lambda each: -each.line):
+            faulty[mutant.file] = mutant.mutated(faulty[mutant.file])
+        for name, text in faulty.items():
+            _write(self.path / name, text.encode())
         try:
             yield
         finally:
-            _write(path, sound.encode())
+            for name, text in texts.items():
+                _write(self.path / name, text.encode())
 
     def build(self) -> None:
         """Bring native code up to date. Raises BuildError, as compilers do."""
