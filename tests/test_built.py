@@ -128,7 +128,7 @@ def test_other_sources_are_one_line(checkout: Checkout, *, is_new: bool) -> None
 README = (ROOT / "README.md").read_text("utf-8")
 USE_IT = [
     line.partition(" #")[0].strip()
-    for block in README.partition("## Use it")[2].partition("\n## ")[0].split("```\n")[1:4:2]
+    for block in re.findall(r"^```\n(.*?)^```$", README, re.DOTALL | re.MULTILINE)
     for line in block.splitlines()
 ]
 NODE_LINES = ("cdb dump_blocks blockchain_v2 ", "pv ")
@@ -164,11 +164,15 @@ def test_the_readmes_lines_as_typed_in_a_fresh_clone(tmp_path: Path) -> None:
         assert done.returncode == 0, (line, said)
         return said
 
+    snippet = re.search(r"^```python\n(.*?)^```$", README, re.DOTALL | re.MULTILINE)
+    assert snippet is not None
+    (here / "snippet.py").write_text(snippet[1])
     for line in USE_IT:
         if line.startswith(NODE_LINES[0]):
             type_it("cdb load_blocks blockchain_v2 --input replay.txt")
         said = type_it(line.replace("1000000", "3000"), 3000 if line.startswith("pip ") else 120)
         assert line.startswith("pip ") or not COMPLAINTS.search(said), (line, said)
+    assert "confirmed_index=" in type_it("python snippet.py")
     ready = [*ready_schemas(), "mono_space@lmdb"]
     assert type_it("cdb schemas") == type_it("python -m cdb.cmds.schemas")
     for name in ready:

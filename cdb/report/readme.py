@@ -27,11 +27,11 @@ _TAKE_IT = {
     "rocks": "to query coins by SQL; loads stay fast when names outgrow memory",
     "sqlite_v3": "to query coins by SQL, with nothing but Python and its SQLite",
     "flat_file": "to query coins by SQL; loads stay fast, in plain Python",
-    "sqlite_row": "as flat_file, with all of it in SQLite files",
     "blockchain_v2": "to read a full node's own database",
-    "memory": "to test: the model that every schema is held against",
 }
 """Which schema is for whom; of any other one the table has its description."""
+_LEFT_TO_THE_PAGE = {"memory", "sqlite_row"}
+"""A model for tests, and flat_file's twin: no choice that a reader begins with."""
 _HEADER = ("schema", "take it", "load, coins/s", "look-ups/s", "bytes per coin")
 _LOOKUPS = Case.of("read_random", {**USUAL_LOOKUPS, "cache": "warm", "form": "objects"})
 
@@ -89,7 +89,8 @@ def _choices(rows: Sequence[Row]) -> Iterator[Row]:
     """What a reader chooses from first. The page alone has all layouts and options, and a schema's
     older name beside its newer one."""
     names = {row.schema for row in rows}
-    left_out = {*layout_names(), *(module for name, module in BY_ENGINE.items() if name in names)}
+    older = {module for name, module in BY_ENGINE.items() if name in names}
+    left_out = {*layout_names(), *older, *_LEFT_TO_THE_PAGE}
     for row in rows:
         if row.mark is not Mark.NOTHING and row.schema not in left_out and "," not in row.schema:
             yield row
