@@ -90,6 +90,7 @@ def format_of(path: Path) -> Format | None:
         if file.read(len(_SQLITE_MAGIC)) != _SQLITE_MAGIC:
             return None
     path = located(path, read_only=True)
+    _check_coins_are_here(path)
     with Snapshot(path, TABLES) as snapshot, snapshot.reading():
         tables = tables_of(snapshot.connection)
         if COIN_TABLE not in tables:

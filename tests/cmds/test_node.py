@@ -260,6 +260,14 @@ def test_who_looks_for_coins_in_the_file_is_told_where_they_are(
     assert run_command("dump_blocks", "coin_log", "--db", f"{file}.cdb").fine().out
 
 
+@pytest.mark.parametrize("command", ["info", "verify", "dump_blocks"])
+def test_the_file_alone_tells_where_its_coins_are(
+    run_command: Commands, file: Path, command: str
+) -> None:
+    error = run_command(command, file).error()
+    assert error == f"{file}: its coins are in {file}.cdb; use coin_log with --db {file}.cdb"
+
+
 @pytest.fixture
 def scripts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Where cdb_full_node is; and chia is installed."""
