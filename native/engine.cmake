@@ -173,6 +173,11 @@ function(cdb_add_extension module face library)
   # Every engine defines the same names: they must not be seen outside their module.
   set_target_properties(${name} PROPERTIES C_VISIBILITY_PRESET hidden CXX_VISIBILITY_PRESET hidden
                                            VISIBILITY_INLINES_HIDDEN ON)
+  if(NOT APPLE)
+    set(shown ${CMAKE_CURRENT_SOURCE_DIR}/extension.map)
+    target_link_options(${name} PRIVATE -Wl,--version-script=${shown} -Wl,-z,now)
+    set_property(TARGET ${name} APPEND PROPERTY LINK_DEPENDS ${shown})
+  endif()
   target_compile_options(${name} PRIVATE -Wall -Wextra -Werror)
   set_source_files_properties(${sources} PROPERTIES COMPILE_OPTIONS
     "-Wpedantic;-Wconversion;-Wsign-conversion;-Wshadow;-Wnon-virtual-dtor;-Woverloaded-virtual")

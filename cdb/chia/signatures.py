@@ -2,7 +2,7 @@
 
 import inspect
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any
+from typing import Any, NamedTuple
 
 from cdb.errors import UnsupportedError
 
@@ -10,16 +10,23 @@ MADE_FOR = "2.7.0 to 2.7.5"
 """The oldest and the newest release whose own tests have been passed."""
 
 
+class _Call(NamedTuple):
+    parameters: list[inspect.Parameter]
+    is_iterated: bool
+
+
 def check_signatures(theirs: type[Any], ours: type[Any]) -> None:
     """Raise UnsupportedError where a call that chia's class takes is not one that ours takes.
 
     A parameter that only ours has, of a later release, must have a default.
     """
-    answered = _methods(ours)
+    answered, asked = _methods(ours), _methods(theirs)
+    no_longer = (name for name in answered if hasattr(theirs, name) and name not in asked)
     differing = sorted(
-        name
-        for name, parameters in _methods(theirs).items()
-        if not _takes(answered.get(name, []), parameters)
+        {
+            *(name for name, call in asked.items() if not _takes(answered.get(name), call)),
+            *no_longer,  # it is there, and not to be awaited
+        }
     )
     if differing:
         raise another_chia(", ".join(differing))
@@ -42,18 +49,24 @@ def another_chia(what: str) -> UnsupportedError:
     return UnsupportedError(f"{problem}; install one of these, or a newer cdb")
 
 
-def _takes(ours: list[inspect.Parameter], theirs: list[inspect.Parameter]) -> bool:
-    alike = [_told(each) for each in ours[: len(theirs)]] == [_told(each) for each in theirs]
-    return alike and all(each.default is not each.empty for each in ours[len(theirs) :])
+def _takes(ours: _Call | None, theirs: _Call) -> bool:
+    if ours is None or ours.is_iterated != theirs.is_iterated:
+        return False
+    n = len(theirs.parameters)
+    alike = list(map(_told, ours.parameters[:n])) == list(map(_told, theirs.parameters))
+    return alike and all(each.default is not each.empty for each in ours.parameters[n:])
 
 
 def _told(parameter: inspect.Parameter) -> tuple[str, Any, Any]:
     return parameter.name, parameter.kind, parameter.default
 
 
-def _methods(store: type[Any]) -> dict[str, list[inspect.Parameter]]:
-    """The coroutines of a class, with their parameters."""
+def _methods(store: type[Any]) -> dict[str, _Call]:
+    """The coroutines and asynchronous generators of a class."""
+    found = inspect.getmembers(store, inspect.isroutine)
     return {
-        name: list(inspect.signature(method).parameters.values())
-        for name, method in inspect.getmembers(store, inspect.iscoroutinefunction)
+        name: _Call(list(inspect.signature(method).parameters.values()), is_iterated=is_iterated)
+        for name, method in found
+        if (is_iterated := inspect.isasyncgenfunction(method))
+        or inspect.iscoroutinefunction(method)
     }

@@ -6,6 +6,7 @@
 
 #include "cdb_ordered_kv.h"
 
+#include "common/addresses.h"
 #include "common/fault_points.h"
 #include "common/lost_pages.h"
 #include "lmdb/common.h"
@@ -315,7 +316,11 @@ void okv::open_file(const okv_options &wanted, unsigned flags) {
     throw Failure(CDB_CORRUPT, kDataFile, "it is cut").at(opened_bytes_);
   map_bytes_ = cdb::lmdb::first_map_bytes(opened_bytes_);
   check(mdb_env_set_mapsize(env_.get(), map_bytes_));
-  check(mdb_env_open(env_.get(), path_.c_str(), flags | MDB_NOTLS | MDB_NORDAHEAD, 0644));
+  const int status =
+      mdb_env_open(env_.get(), path_.c_str(), flags | MDB_NOTLS | MDB_NORDAHEAD, 0644);
+  if (status == ENOMEM && cdb::has_addresses_for(map_bytes_))  // LMDB maps more if it has more pages
+    throw Failure(CDB_CORRUPT, kDataFile, "its meta page counts more pages than memory can have");
+  check(status);
   MDB_envinfo opened;
   check(mdb_env_info(env_.get(), &opened));
   map_bytes_ = opened.me_mapsize;  // more than was asked for, where the file has more pages
