@@ -23,10 +23,10 @@ from cdb.errors import (
     UnsupportedError,
 )
 from cdb.schemas import SchemaInfo, SchemaSpec, find_schema, schema_names
-from cdb.schemas.blockchain_v2 import blockchain_v2
 from cdb.schemas.memory import MemorySchema
 from cdb.schemas.null import NullSchema
 from cdb.schemas.registry import OWN_SCHEMAS, unusable_entry_points
+from cdb.stores.node_table.opening import blockchain_v2
 from cdb.testing.chains import reward
 from tests.conftest import PACKAGE_PARENT, contents
 
