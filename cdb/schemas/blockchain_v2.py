@@ -11,10 +11,10 @@ only for reading, and not one byte of it or beside it changes.
 from functools import partial
 
 from cdb.contract.history import BY_CREATION
-from cdb.contract.limits import SQLITE_NOT_DURABLE, SQLITE_ROWS, SQLITE_WAL
 from cdb.contract.schema import AcceptsPacked, Settles, TellsFacts
 from cdb.contract.spec import SchemaSpec
 from cdb.stores.node_table.opening import blockchain_v2, check, format_of
+from cdb.stores.rows.limits import SQLITE_NOT_DURABLE, SQLITE_ROWS, SQLITE_WAL
 from cdb.stores.rows.sqlite import sqlite_versions
 
 NODE = partial(blockchain_v2, index_set="node")
