@@ -19,7 +19,7 @@ help:
 	@echo "make clean   remove .venv and everything that was built"
 
 # cdb and its tools; made again when what they are made from changes.
-.venv/ready: pyproject.toml scripts/make-venv native/CMakeLists.txt native/engine.cmake \
+.venv/ready: pyproject.toml scripts/make-venv native/CMakeLists.txt native/engine.cmake $(wildcard native/*/find.cmake) \
              $(wildcard native/*.h native/*/*.h native/*/*.cpp native/*/*.c native/*/*/*.h native/*/*/*.cpp)
 	@scripts/make-venv
 

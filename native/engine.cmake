@@ -39,62 +39,11 @@ function(cdb_find_sha256 missing)
   endif()
 endfunction()
 
-# Defines cdb::rocksdb: bundled, or by RocksDB's own CMake package, else by pkg-config.
-function(cdb_find_rocksdb missing)
-  set(${missing} "" PARENT_SCOPE)
-  if(TARGET cdb::rocksdb)
-    return()
-  endif()
-  if(CDB_ROCKSDB STREQUAL "bundled")
-    cdb_use_bundled(rocksdb)
-    return()
-  endif()
-  find_package(RocksDB CONFIG QUIET GLOBAL)
-  if(RocksDB_FOUND)
-    add_library(cdb::rocksdb ALIAS RocksDB::rocksdb-shared)
-    message(STATUS "RocksDB ${RocksDB_VERSION}: ${RocksDB_DIR}")
-    return()
-  endif()
-  find_package(PkgConfig QUIET)
-  if(PkgConfig_FOUND)
-    pkg_check_modules(rocksdb IMPORTED_TARGET GLOBAL rocksdb)
-  endif()
-  if(rocksdb_FOUND)
-    add_library(cdb::rocksdb ALIAS PkgConfig::rocksdb)
-  else()
-    set(${missing} "RocksDB (Debian: librocksdb-dev)" PARENT_SCOPE)
-  endif()
-endfunction()
-
-# cdb_includes_rocksdb(source): the bundled one's headers are C++20. In our other sources GCC 12 would
-# then warn of what isn't there (its bug 105651).
-function(cdb_includes_rocksdb source)
-  if(CDB_ROCKSDB STREQUAL "bundled")
-    set_property(SOURCE ${source} APPEND PROPERTY COMPILE_OPTIONS -std=c++20)
-  endif()
-endfunction()
-
-# Defines cdb::lmdb, which has no CMake package, and on Debian no file for pkg-config.
-function(cdb_find_lmdb missing)
-  set(${missing} "" PARENT_SCOPE)
-  if(TARGET cdb::lmdb)
-    return()
-  endif()
-  if(CDB_LMDB STREQUAL "bundled")
-    cdb_use_bundled(lmdb)
-    return()
-  endif()
-  find_path(CDB_LMDB_DIR lmdb.h)
-  find_library(CDB_LMDB_LIBRARY lmdb)
-  if(CDB_LMDB_DIR AND CDB_LMDB_LIBRARY)
-    add_library(cdb::lmdb UNKNOWN IMPORTED GLOBAL)
-    set_target_properties(cdb::lmdb PROPERTIES IMPORTED_LOCATION ${CDB_LMDB_LIBRARY}
-                                               INTERFACE_INCLUDE_DIRECTORIES ${CDB_LMDB_DIR})
-    message(STATUS "LMDB: ${CDB_LMDB_LIBRARY}")
-  else()
-    set(${missing} "LMDB (Debian: liblmdb-dev)" PARENT_SCOPE)
-  endif()
-endfunction()
+# What each engine needs: cdb_find_ENGINE(), and what its headers ask of a source.
+file(GLOB finders CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/*/find.cmake)
+foreach(finder IN LISTS finders)
+  include(${finder})
+endforeach()
 
 # Defines cdb::xxhash, of which its headers are all that is used.
 function(cdb_find_xxhash missing)
@@ -190,14 +139,14 @@ function(cdb_add_extension module face library)
 endfunction()
 
 # cdb_add_coin_set(ENGINE [CHECKSUMS FILE]): the coin set in engines/ENGINE.cpp, by any of layouts/, as
-# the extension module cdb.stores.coin_set._kv_ENGINE, unless CDB_ENGINE=OFF; and cdb.bench._versioned_ENGINE,
+# the extension module cdb.stores.coin_set._kv_ENGINE, unless CDB_ENGINE=OFF (by default CDB_ENGINES); and cdb.bench._versioned_ENGINE,
 # the bench of layouts below it. What it needs but the coin set's own libraries: cdb::ENGINE, which
-# cdb_find_ENGINE(missing) defines, where there is such a function.
+# cdb_find_ENGINE(missing) in ENGINE/find.cmake defines, where there is such a function.
 # CHECKSUMS: the engine does not verify the values that it reads from FILE, so the coin set does.
 function(cdb_add_coin_set engine)
   cmake_parse_arguments(PARSE_ARGV 1 of "" "CHECKSUMS" "")
   string(TOUPPER CDB_${engine} option)
-  set(${option} AUTO CACHE STRING "Build the coin set in ${engine}: AUTO, ON, OFF or bundled")
+  set(${option} ${CDB_ENGINES} CACHE STRING "Build the coin set in ${engine}: AUTO, ON, OFF or bundled")
   set_property(CACHE ${option} PROPERTY STRINGS AUTO ON OFF bundled)
   if(NOT ${option})
     return()
@@ -242,12 +191,12 @@ function(cdb_add_coin_set engine)
   endforeach()
 endfunction()
 
-# cdb_add_preload(package._NAME source.c): the file package/_NAME.so, for LD_PRELOAD.
-function(cdb_add_preload module source)
+# cdb_add_preload(package._NAME source.c ...): the file package/_NAME.so, for LD_PRELOAD.
+function(cdb_add_preload module)
   string(REPLACE "." "/" path ${module})
   cmake_path(GET path PARENT_PATH package)
   cmake_path(GET path FILENAME name)
-  add_library(${name} MODULE ${source})
+  add_library(${name} MODULE ${ARGN})
   set_target_properties(${name} PROPERTIES PREFIX "" C_VISIBILITY_PRESET hidden)
   target_compile_options(${name} PRIVATE -Wall -Wextra -Werror -Wpedantic -Wconversion
                                          -Wsign-conversion -Wshadow)

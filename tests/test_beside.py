@@ -1,4 +1,4 @@
-"""coin_log, rocks_kv and lmdb_kv are read by many threads beside the one that writes."""
+"""coin_log and coin sets in any engine are read by many threads beside the one that writes."""
 
 import signal
 import threading
@@ -18,6 +18,7 @@ from cdb.schemas.coin_log import CoinLogSchema
 from cdb.stores.coin_log.binding import Sizes
 from cdb.stores.coin_set.schema import CoinSetSchema
 from cdb.testing.chains import child, hash_of, paid, reward
+from tests.engines import SCHEMAS
 
 Subject = CoinLogSchema | CoinSetSchema
 COINS = 40  # of each block, which spends those of the one before
@@ -41,7 +42,7 @@ NAMES = [coin.name() for block in CHAIN for coin in block.confirms]
 
 
 @pytest.fixture(
-    params=["coin_log", "coin_log:SMALL", "rocks_kv", "rocks_kv:SMALL", "lmdb_kv:SMALL"]
+    params=["coin_log", "coin_log:SMALL", "rocks_kv", *(f"{name}:SMALL" for name in SCHEMAS)]
 )
 def schema(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Subject]:
     name: str = request.param

@@ -17,6 +17,7 @@ from cdb.extensions import DISTRIBUTION
 from cdb.extensions.built import SOURCES
 from cdb.schemas.registry import OWN_SCHEMAS
 from tests.conftest import PACKAGE_PARENT, ROOT, Commands, digest_of, ready_schemas, text_of
+from tests.engines import OTHER
 from tests.mutants.working_copy import files_of
 
 Done = subprocess.CompletedProcess[str]
@@ -86,7 +87,7 @@ def test_every_schema_is_there_as_where_it_is_installed(
     assert listed.stdout == run_command("schemas", "--json").fine().out, listed.stderr
     some = blocks[:20]
     specs = [f"cdb.schemas.{name}:REPLAY" for name in OWN_SCHEMAS if name in ready_schemas()]
-    for number, spec in enumerate([*specs, "mono_space@lmdb"]):
+    for number, spec in enumerate([*specs, f"mono_space@{OTHER}"]):
         line = ("cdb.cmds.load_blocks", spec, "--max-blocks=3000000", f"--db={number}.cdb")
         done = checkout.run(*line, input=text_of(some))
         assert (done.returncode, done.stdout) == (0, b""), (spec, done.stderr)
@@ -173,7 +174,7 @@ def test_the_readmes_lines_as_typed_in_a_fresh_clone(tmp_path: Path) -> None:
         said = type_it(line.replace("1000000", "3000"), 3000 if line.startswith("pip ") else 120)
         assert line.startswith("pip ") or not COMPLAINTS.search(said), (line, said)
     assert "confirmed_index=" in type_it("python snippet.py")
-    ready = [*ready_schemas(), "mono_space@lmdb"]
+    ready = [*ready_schemas(), f"mono_space@{OTHER}"]
     assert type_it("cdb schemas") == type_it("python -m cdb.cmds.schemas")
     for name in ready:
         spec = f"cdb.schemas.{name}:REPLAY" if name in OWN_SCHEMAS else name

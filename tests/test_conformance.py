@@ -19,6 +19,7 @@ from cdb.stores.coin_set.spec import SMALL_SIZES
 from cdb.testing import HistoryConformance, IndexedConformance, SchemaConformance
 from cdb.testing.machine import ContractMachine, run_machine
 from tests.conftest import ROWS_WITH_INDEX, index_factories
+from tests.engines import SCHEMAS
 
 
 @pytest.mark.long
@@ -50,9 +51,9 @@ LEFT_TO_LONG_TESTS = {*index_factories(), *(f"{name}_small" for name in index_fa
     f"{ROWS_WITH_INDEX}_small"
 }
 """They share a store, for which that one stands."""
-LEFT_TO_LONG_TESTS |= {"coin_log_indexed", "rocks_kv_indexed", "lmdb_kv_indexed"}
+LEFT_TO_LONG_TESTS |= {f"{name}_indexed" for name in ("coin_log", *SCHEMAS)}
 """The small twins above come to more of what keys are made of."""
-LEFT_TO_LONG_TESTS |= {"rocks_kv", "lmdb_kv"}
+LEFT_TO_LONG_TESTS |= {*SCHEMAS}
 """Their own small twins come to more commits and runs."""
 SHORT_EXAMPLES, SHORT_STEPS = 3, 20
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from tests.conftest import ROOT
 
 ROOMS = re.compile(r"^\| ((?:`[a-z_/.]+`(?:, )?)+) \|", re.MULTILINE)
+MODEL = {"cdb.stores.memory"}
 FILES = {
     ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
     for path in (ROOT / "cdb").rglob("*.py")
@@ -62,6 +63,15 @@ def test_each_room_imports_only_from_rooms_above_it() -> None:
 def test_no_imports_are_circular() -> None:
     graph = {module: set(imports(module)) - {module} for module in FILES}
     assert [*TopologicalSorter(graph).static_order()]
+
+
+def test_the_reference_model_shares_no_store_or_front_with_what_is_held_against_it() -> None:
+    reached, left = {*MODEL}, [*MODEL]
+    while left:
+        found = {*imports(left.pop())} - reached
+        reached |= found
+        left += found
+    assert not any(module.startswith(("cdb.front", "cdb.stores.")) for module in reached - MODEL)
 
 
 def test_every_room_is_there() -> None:

@@ -13,6 +13,7 @@ from cdb.contract.blocks import BlockSpendInfo
 from cdb.contract.coins import bytes32
 from cdb.contract.history import PAGE_ROWS
 from cdb.contract.packed import CONFIRM_BYTES
+from cdb.engines import ENGINES
 from cdb.errors import CorruptDatabaseError, UnknownSchemaError, WrongDatabaseError
 from cdb.extensions.native import NativeEngine
 from cdb.schemas import Schema, find_schema, history_of
@@ -26,13 +27,14 @@ from cdb.testing.history import PastMachine
 from cdb.testing.machine import run_machine
 from cdb.testing.past import NOBODY, check_history
 from tests.coin_set.rocksdb_rows import Families
+from tests.engines import OTHER, OTHER_SCHEMA
 
 ALWAYS = {"mono_space@rocksdb"}
 """The others are left to long tests, but for a short life of each."""
 SHORT_EXAMPLES, SHORT_STEPS, SHORT_HEIGHTS = 3, 20, 4
 FURTHER = (
     "interval@rocksdb,payload=inline,spends=in_row",
-    "mono_space@lmdb,payload=inline",
+    f"mono_space@{OTHER},payload=inline",
     "mono_space@rocksdb,name32=yes,payload=inline",
 )
 """Beside each layout's options one by one, in RocksDB."""
@@ -166,7 +168,7 @@ def test_a_row_of_another_length_is_damage(name: str, tmp_path: Path) -> None:
             families.put(first, key, value)
 
 
-@pytest.mark.parametrize("name", [*layout_names(), "interval@lmdb", *VARIANTS])
+@pytest.mark.parametrize("name", [*layout_names(), f"interval@{OTHER}", *VARIANTS])
 def test_a_page_of_few_rows_is_sought_in_short_calls(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -192,25 +194,28 @@ def test_a_page_of_few_rows_is_sought_in_short_calls(
             assert calls.count("coins_next") > 3
 
 
-needs_lmdb = pytest.mark.skipif(
-    find_schema("interval@lmdb").missing is not None, reason="LMDB is missing"
+needs_other = pytest.mark.skipif(
+    find_schema(OTHER_SCHEMA).missing is not None, reason=str(find_schema(OTHER_SCHEMA).missing)
 )
-KEPT = (
-    "interval@lmdb,spends=in_row",
-    "mono_space@lmdb",
-    "mono_space@lmdb,name32=yes",
-    "dual_timeline@lmdb,name32=yes",
-    "option_1@lmdb",
-    "issue_196@lmdb",
-    "interval@lmdb,payload=inline",
-    "interval@lmdb,payload=inline,spends=in_row",
-    "mono_space@lmdb,payload=inline",
-    "mono_space@lmdb,name32=yes,payload=inline",
+KEPT = tuple(
+    f"{layout}@{OTHER}{options}"
+    for layout, options in (
+        ("interval", ",spends=in_row"),
+        ("mono_space", ""),
+        ("mono_space", ",name32=yes"),
+        ("dual_timeline", ",name32=yes"),
+        ("option_1", ""),
+        ("issue_196", ""),
+        ("interval", ",payload=inline"),
+        ("interval", ",payload=inline,spends=in_row"),
+        ("mono_space", ",payload=inline"),
+        ("mono_space", ",name32=yes,payload=inline"),
+    )
 )
 """What FORMAT says of a layout with its options."""
 
 
-@needs_lmdb
+@needs_other
 @pytest.mark.parametrize("name", KEPT)
 def test_format_keeps_the_layout(
     name: str, tmp_path: Path, blocks: tuple[BlockSpendInfo, ...]
@@ -220,12 +225,12 @@ def test_format_keeps_the_layout(
         schema.accept_block(blocks[0])
     assert (path / "FORMAT").read_text() == f"cdb {name} 3\n"
     assert schema_at(path).name == name
-    for other in {*KEPT, "interval@lmdb"} - {name}:
+    for other in {*KEPT, f"interval@{OTHER}"} - {name}:
         with pytest.raises(WrongDatabaseError, match=f"this is a {name} database; open it with"):
             find_schema(other).open(path)
 
 
-@needs_lmdb
+@needs_other
 @pytest.mark.parametrize("name", KEPT)
 def test_format_is_made_anew_with_its_options(
     name: str, tmp_path: Path, blocks: tuple[BlockSpendInfo, ...]
@@ -244,14 +249,14 @@ def test_format_is_made_anew_with_its_options(
     assert (path / "FORMAT").read_bytes() == written
 
 
-@needs_lmdb
+@needs_other
 def test_what_no_bytes_depend_on_may_change(
     tmp_path: Path, blocks: tuple[BlockSpendInfo, ...]
 ) -> None:
     path = tmp_path / "db"
+    name = f"mono_space@{'rocksdb' if find_schema('rocks_kv').missing is None else OTHER}"
     for option in ("", ",prefix_filter=no", ",cache_mb=1", ",prefix_filter=yes"):
-        name = f"mono_space@{'rocksdb' if find_schema('rocks_kv').missing is None else 'lmdb'}"
-        if "cache_mb" in option and name.endswith("lmdb"):
+        if "cache_mb" in option and "cache_mb" not in find_schema(name).spec.options:
             continue
         with find_schema(name + option).open(path) as schema:
             if schema.last_block_index is None:
@@ -269,7 +274,7 @@ def test_what_no_bytes_depend_on_may_change(
         ("interval@rocksdb,spends=no", "option spends of schema interval@rocksdb: 'no' is not own"),
         ("option_1@rocksdb,payload=yes", "option payload of schema option_1@rocksdb: 'yes' is not"),
         ("option_1@rocksdb,name32=yes", "schema option_1@rocksdb has no option 'name32'"),
-        ("mono_space@other", "no engine 'other' for mono_space; there is rocksdb, lmdb"),
+        ("mono_space@other", f"no engine 'other' for mono_space; there is {', '.join(ENGINES)}"),
     ],
 )
 def test_an_option_that_a_layout_has_not(spec: str, problem: str) -> None:

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from cdb.process.memory import memory_bytes
-from cdb.schemas import lmdb_kv, rocks_kv
 
 MACHINE_BYTES = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
@@ -37,21 +36,3 @@ def test_the_least_counts(
     if groups is not None:
         (tmp_path / "groups").write_text(groups)
     assert memory_bytes(tmp_path / "groups", tmp_path / "top") == expected
-
-
-@pytest.mark.parametrize(
-    ("memory", "in_lmdb", "in_rocksdb"),
-    [
-        (24 * 10**9, 3_000_000, 3_000_000),
-        (3 * 10**9, 3_000_000, 3_000_000),
-        (1_300 * 10**6, 377_096, 2_166_666),
-        (300 * 10**6, 17_663, 500_000),
-        (10**6, 10_000, 10_000),
-    ],
-)
-def test_a_commit_of_a_coin_set_fits_into_it(
-    memory: int, in_lmdb: int, in_rocksdb: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("cdb.stores.coin_set.schema.memory_bytes", lambda: memory)
-    assert lmdb_kv.KIND.commit_entries() == in_lmdb
-    assert rocks_kv.KIND.commit_entries() == in_rocksdb

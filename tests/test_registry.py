@@ -23,12 +23,13 @@ from cdb.errors import (
     UnsupportedError,
 )
 from cdb.schemas import SchemaInfo, SchemaSpec, find_schema, schema_names
-from cdb.schemas.blockchain_v2 import blockchain_v2
 from cdb.schemas.memory import MemorySchema
 from cdb.schemas.null import NullSchema
 from cdb.schemas.registry import OWN_SCHEMAS, unusable_entry_points
+from cdb.stores.node_table.opening import blockchain_v2
 from cdb.testing.chains import reward
 from tests.conftest import PACKAGE_PARENT, contents
+from tests.engines import OTHER
 
 MakeModule = Callable[..., str]
 MakeEntryPoint = Callable[[str, str], None]
@@ -353,7 +354,7 @@ def test_an_entry_point_does_not_take_an_own_name(
         ("a/b", "json", "an entry point's name"),
         ("a b", "json", "an entry point's name"),
         ("memory", "json", "cdb has a schema of this name"),
-        ("interval@lmdb", "json", "an entry point's name"),
+        (f"interval@{OTHER}", "json", "an entry point's name"),
         ("odd", "not a module", "names no MODULE"),
     ],
 )

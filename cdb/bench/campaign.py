@@ -20,8 +20,8 @@ from cdb.lab.places import Place, place
 from cdb.lab.process import NotMeasuredError
 from cdb.lab.profile import FAST, Profile
 
-# Of the largest schema, dual_timeline@lmdb; four at once: a workload's second one, and what a
-# compaction needs.
+# Of the largest schema, dual_timeline in a B-tree; four at once: a workload's second one, and what
+# a compaction needs.
 DATABASE_BYTES_PER_COIN = 4 * 310
 MORE_BYTES = 512 << 20
 

@@ -6,9 +6,9 @@ import subprocess
 from pathlib import Path
 
 import cdb
+from cdb.engines import ENGINES, Engine
 from cdb.extensions import installed_version
 from cdb.schemas import find_schema
-from cdb.stores.rows import rocks_index as rocks
 
 
 def software_versions() -> dict[str, str | bool | None]:
@@ -21,16 +21,15 @@ def software_versions() -> dict[str, str | bool | None]:
     return {
         "python_version": platform.python_version(),
         "sqlite_version": sqlite3.sqlite_version,
-        "rocksdb_version": None if rocks.missing() else rocks.version().split()[-1],
-        "lmdb_version": _lmdb_version(),
+        **{f"{name}_version": _engine_version(engine) for name, engine in ENGINES.items()},
         "cdb_version": installed_version(),
         "git_commit": commit,
         "git_dirty": None if changes is None else changes != "",
     }
 
 
-def _lmdb_version() -> str | None:
-    schema = find_schema("interval@lmdb")
+def _engine_version(engine: Engine) -> str | None:
+    schema = find_schema(engine.schema)
     if schema.missing:
         return None
     return schema.versions()[0].split()[-1]

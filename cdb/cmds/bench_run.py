@@ -133,7 +133,7 @@ def bench_run(
     """Measure each SCHEMA in all workloads; unless some are named, cdb's own and registered ones.
 
     In place of a SCHEMA, layouts stands for all layouts of coin sets on all engines that are there
-    (interval@rocksdb, mono_space@rocksdb, …, issue_196@lmdb), which are not all measured otherwise,
+    (interval@rocksdb, mono_space@rocksdb, …), which are not all measured otherwise,
     and for some with coins in their rows (mono_space@rocksdb,payload=inline).
     A layout may have options: interval@rocksdb,spends=in_row.
 

@@ -23,7 +23,7 @@ from cdb.testing.faults.subjects import all_subjects
 VERSION = 1
 SHOWN_FAILURES = 20
 NONE = "–"
-_COUNTS = {
+COUNTS = {
     "trials": "trials",
     "points": "points",
     "replayed_cuts": "cuts by replay",
@@ -176,7 +176,7 @@ def markdown(document: Document) -> str:
 
 def counts_text(totals: Mapping[str, int]) -> str:
     """SoakReport.totals in words, on one line."""
-    return ", ".join(f"{totals[name]:,} {text}" for name, text in _COUNTS.items())
+    return ", ".join(f"{totals[name]:,} {text}" for name, text in COUNTS.items())
 
 
 def schemas_markdown(document: Document) -> str:
@@ -185,11 +185,11 @@ def schemas_markdown(document: Document) -> str:
     for schema in _tried(document):
         totals = _totals(each for each in document["tallies"] if each["schema"] == schema)
         rows.append([schema, *(f"{count:,}" for count in totals.values())])
-    return _markdown_table(["schema", *_COUNTS.values()], rows)
+    return _markdown_table(["schema", *COUNTS.values()], rows)
 
 
 def _totals(tallies: Iterable[Document]) -> dict[str, int]:
-    totals = dict.fromkeys(_COUNTS, 0)
+    totals = dict.fromkeys(COUNTS, 0)
     for tally in tallies:
         for name in ("trials", "points", "limited", "failed"):
             totals[name] += tally[name]
@@ -312,7 +312,7 @@ def _markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str
 
 
 def _group(trial: str) -> str | None:
-    """Which points of _COUNTS it makes."""
+    """Which points of COUNTS it makes."""
     if trial in INTERFERENCES and INTERFERENCES[trial].fails:
         return "failed_calls"
     beginnings = {"power-": "replayed_cuts", "cut-": "real_cuts", "kill": "kills"}

@@ -1,12 +1,10 @@
-"""What engines can't do, however they are used: tests try it all the same, and count it apart.
+"""What engines can't do, however they are used: data, which the trials hold their messages against.
 
-A schema's module names its own; see cdb.contract.spec. Those of an engine are in cdb/engines/.
+A schema's module, whoever wrote it, names its own; see cdb.contract.spec. Those of an engine are in
+cdb/engines/, those of SQLite in cdb/stores/rows/limits.py.
 """
 
-import re
-from collections.abc import Iterable
 from dataclasses import dataclass
-from fnmatch import fnmatch
 
 from cdb.contract.durability import Durability
 
@@ -27,34 +25,9 @@ class Limit:
     durability: Durability | None = None
 
 
-def shown(limits: Iterable[Limit], trial: str, problem: str) -> Limit | None:
-    """The first of the limits that a failed trial shows; None where it shows none of them."""
-    for limit in limits:
-        if fnmatch(trial, limit.trials) and re.search(limit.problem, problem):
-            return limit
-    return None
-
-
 DAMAGES = ("flip", "zero", "truncate", "swap", "stale", "fuzz")
 """The trials that change bytes of a file: what a process does then, it must not do in others."""
 
-SQLITE_ROWS = Limit(
-    "*",
-    r"damage is served: db(/coins\.sqlite)?, .*verify finds it",
-    "SQLite has no checksums: where a coin was confirmed and spent, and which there are, verify"
-    " alone holds against the blocks",
-)
-SQLITE_WAL = Limit(
-    "*",
-    r"damage is served: \S+-wal, ",
-    "SQLite takes damage in a -wal for its torn end, and leaves out the commits behind it",
-)
-OLDER_ROWS = Limit(
-    "stale",
-    r"damage is served: db/coins\.sqlite, whole-of-step-",
-    "the rows are all that counts: put back as they once were, they are the database of then, where"
-    " the index covers no more than they have",
-)
 OLDER_INDEX = Limit(
     "stale",
     "damage is overlooked: db/(index|derived)/manifest, whole",
@@ -65,8 +38,3 @@ OLDER_PROMISE = Limit(
     "damage is overlooked: db/(acked|NEWEST), ",
     "it promised less then, and that is kept, too; of coin_log what was closed is in the manifest",
 )
-COIN_ROWS = (SQLITE_ROWS, SQLITE_WAL, OLDER_ROWS)
-"""Of any schema whose coins are SQLite rows in a directory, whatever finds them by name."""
-
-SQLITE_NOT_DURABLE = ("*-shm",)
-"""SQLite's index of a -wal, which it makes again."""

@@ -2,7 +2,8 @@
 
 Nothing inherits these Protocols: a schema just has their methods, and offer_of() finds those that
 it may have or not. mypy holds a schema to their signatures where it says what it offers, as
-cdb.schemas.coin_log does at its end; cdb.testing.SchemaConformance holds it to what they mean.
+cdb.stores.coin_log.schema does at its end; cdb.testing.SchemaConformance holds it to what they
+mean.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

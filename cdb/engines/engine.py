@@ -10,13 +10,17 @@ class Engine(NamedTuple):
 
     schema: the module in cdb/schemas that is the layout interval in it; every other layout has its
     schema without a module. library: its name to users. install: what it needs to be built.
-    with_threads: whether the library keeps threads of its own; see NativeEngine.
+    good_for: when to take the layout interval in it, behind "take it". with_threads: whether the
+    library keeps threads of its own; see NativeEngine. writes_maps: whether it writes to files by
+    mapping them, which not every file system can.
     """
 
     schema: str
     library: str
     install: str
+    good_for: str = ""
     with_threads: bool = False
+    writes_maps: bool = False
 
     def native(self, module: str, prefix: str) -> NativeEngine:
         """An extension module that is made of it. prefix: of its functions' names."""

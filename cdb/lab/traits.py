@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from cdb.engines import ENGINES
 from cdb.lab.disk_speed import sync_latencies
 from cdb.lab.output import output_of
 
+_WRITE_MAPS = " and ".join(each.library for each in ENGINES.values() if each.writes_maps)
 _IN_MEMORY = ("tmpfs", "ramfs")
 _LEAST_FILES = 256
 """Open files: a database of RocksDB's keeps its tables open, and SQLite three files each."""
@@ -48,7 +50,7 @@ def traits(directory: Path) -> Traits:
             about not in _IN_MEMORY and sync < _LEAST_SYNC_MICROSECONDS,
             "a sync returns before any disk can have written: power loss may take what was flushed",
         ),
-        (not maps, "files can't be mapped to be written: stores in LMDB don't open here"),
+        (not maps, f"files can't be mapped to be written: stores in {_WRITE_MAPS} don't open here"),
         (not locks, "files can't be locked: no schema opens here for writing"),
         (files < _LEAST_FILES, f"only {files} files may be open at once: raise 'ulimit -n'"),
     )

@@ -25,7 +25,7 @@ from cdb.contract.printable import shell_word
 from cdb.disk.home import FORMAT_FILE, format_at
 from cdb.errors import CorruptDatabaseError, DatabaseError, WrongDatabaseError
 from cdb.node.log import RESTORE
-from cdb.schemas.coin_log import FORMAT_VERSION
+from cdb.stores.coin_log.schema import FORMAT_VERSION
 
 _SCHEMA, _LOG_FILE = "coin_log", "log"
 

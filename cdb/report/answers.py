@@ -3,12 +3,13 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from cdb.engines import ENGINES
 from cdb.report import units
 from cdb.report.model import LOAD, REFERENCE_MODEL, Case, Group, Report, Row, Setting
 
 BASELINE = "blockchain_v2"
 """What the full node has: speed is told against it, where it is among the contestants."""
-ENGINES = ("sqlite", "rocksdb", "lmdb")
+_EXISTING = ("sqlite", *ENGINES)
 """A schema is built on an existing engine if its description names one of these."""
 USUAL_LOOKUPS: Mapping[str, str | int] = {
     "names": "existing",
@@ -115,7 +116,7 @@ def _in_other_form(case: Case) -> Case:
 
 
 def _on_an_engine(ranked: list[Row]) -> list[str]:
-    built = [row for row in ranked if any(engine in row.description.lower() for engine in ENGINES)]
+    built = [row for row in ranked if any(each in row.description.lower() for each in _EXISTING)]
     if not built or built[0] is ranked[0]:
         return []
     return [

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
+from cdb.engines import ENGINES
 from cdb.errors import CdbError
 from cdb.report.answers import USUAL_LOOKUPS, conditions, weight
 from cdb.report.markdown import escaped, markdown, pipe_table
@@ -22,8 +23,7 @@ WEEK_END = "<!-- cdb report --week: end -->"
 PAGES = "docs/schemas"
 _TAKE_IT = {
     "coin_log": "to follow the tip and look coins up by name: loads fastest, and is smallest",
-    "interval@rocksdb": "to build on an engine that others maintain, with its tools",
-    "interval@lmdb": "to look up much and load little, while all of it fits in memory",
+    **{f"interval@{name}": engine.good_for for name, engine in ENGINES.items() if engine.good_for},
     "rocks": "to query coins by SQL; loads stay fast when names outgrow memory",
     "sqlite_v3": "to query coins by SQL, with nothing but Python and its SQLite",
     "flat_file": "to query coins by SQL; loads stay fast, in plain Python",

@@ -27,6 +27,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "fault_shim.h"
+
 #define EXPORT __attribute__((visibility("default")))
 #define ALIAS(name) __attribute__((visibility("default"), alias(name)))
 #define MOST_FILES 65536
@@ -60,7 +62,7 @@ enum call_class {
   kReading = 32,
   kThreading = 64,      // beginning a thread
   kSyncingNames = 128,  // of a directory; it is kSyncing, too
-  kBeginning = 256,     // a transaction of LMDB, which begins by no system call; only to be held
+  kBeginning = 256,     // a transaction that no system call begins; only to be held
 };
 enum { kKill = -1, kCutShort = -2, kHold = -3 };
 
@@ -564,28 +566,12 @@ EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
   return result;
 }
 
-// LMDB, where it is a library of its own
+// Transactions of libraries: see fault_shim.h
 
-struct MDB_env;
-struct MDB_txn;
-
-// It waits behind the beginning: from then on a writer may write where it is read.
-int mdb_txn_begin(struct MDB_env *env, struct MDB_txn *parent, unsigned flags,
-                  struct MDB_txn **transaction);
-EXPORT int mdb_txn_begin(struct MDB_env *env, struct MDB_txn *parent, unsigned flags,
-                         struct MDB_txn **transaction) {
-  static int (*real)(struct MDB_env *, struct MDB_txn *, unsigned, struct MDB_txn **);
-  lock();
-  if (real == NULL) {
-    void *const library = dlopen("liblmdb.so.0", RTLD_LAZY | RTLD_NOLOAD);
-    *(void **)&real = dlsym(library == NULL ? RTLD_NEXT : library, "mdb_txn_begin");
-  }
-  unlock();
-  const int result = real(env, parent, flags, transaction);
+void cdb_fault_begun(void) {
   lock();
   if (armed_action == kHold) interferes(kBeginning, NULL);
   unlock();
-  return result;
 }
 
 // What cdb/testing/faults/shim.py calls, before the process has a second thread

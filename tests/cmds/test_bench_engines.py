@@ -11,6 +11,7 @@ from cdb.bench.versioned import NATIVE_ENGINES
 from cdb.cmds import bench_engines
 from cdb.errors import MissingEngineError
 from tests.conftest import Commands, contents
+from tests.engines import OTHER
 
 WAIT_SECONDS = 60
 QUICK = ("--quick", "--shape", "canopy-10k", "--dir", "here", "--machine", "m")
@@ -72,8 +73,8 @@ def test_a_missing_engine_is_told_and_all_are_an_error(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(NATIVE_ENGINES["rocksdb"], "missing", lambda: "no RocksDB; install it")
-    monkeypatch.setattr(NATIVE_ENGINES["lmdb"], "missing", lambda: None)
-    bench_engines._check_engines({"rocksdb", "lmdb"})
+    monkeypatch.setattr(NATIVE_ENGINES[OTHER], "missing", lambda: None)
+    bench_engines._check_engines({"rocksdb", OTHER})
     assert capsys.readouterr().err == "not measured: no RocksDB; install it\n"
     with pytest.raises(MissingEngineError, match=r"^no RocksDB; install it$"):
         bench_engines._check_engines({"rocksdb"})

@@ -17,6 +17,7 @@ from cdb.contract.coins import CoinInfo
 from cdb.schemas import find_schema
 from cdb.schemas.memory import MemorySchema
 from tests.conftest import Commands, contents, load_all, ready_schemas
+from tests.engines import OTHER
 
 Blocks = tuple[BlockSpendInfo, ...]
 HASHES = ("name", "puzzle_hash", "parent")
@@ -205,7 +206,7 @@ def test_a_schema_without_keys_says_who_has_them_and_what_to_type(
     ("spec", "indexed"),
     [
         ("coin_log", "coin_log:INDEXED"),
-        ("mono_space@lmdb,name32=yes", "mono_space@lmdb:INDEXED,name32=yes"),
+        (f"mono_space@{OTHER},name32=yes", f"mono_space@{OTHER}:INDEXED,name32=yes"),
         ("interval@rocksdb,spends=in_row", "interval@rocksdb:INDEXED,spends=in_row"),
     ],
 )

@@ -8,6 +8,7 @@ import pytest
 from cdb.building import starter
 from cdb.contents.state import verify
 from cdb.disk.home import schema_at
+from cdb.engines import ENGINES
 from cdb.testing.base import accept_all, expected_state
 from cdb.testing.chains import sample_chain
 from tests.conftest import Commands, contents, file_limit
@@ -59,7 +60,7 @@ def test_nothing_that_is_there_is_overwritten(
     assert not (tmp_path / "nowhere").exists()
 
 
-@pytest.mark.parametrize("name", ["interval", "rocksdb", "lmdb"])
+@pytest.mark.parametrize("name", ["interval", *ENGINES])
 def test_a_part_of_schemas_names_is_taken(run_command: Commands, tmp_path: Path, name: str) -> None:
     assert "choose another name" in run_command("new_schema", name).error()
     assert contents(tmp_path) == {}

@@ -11,6 +11,7 @@ from cdb.schemas import find_schema
 from cdb.stores.coin_set.promise import Promise, read_promise, write_promise
 from cdb.testing.base import accept_all
 from cdb.testing.chains import reward
+from tests.engines import OTHER, SCHEMAS
 
 PROMISES = [Promise(-1, 0), Promise(5, 17), Promise(2**32 - 1, 2**64 - 1)]
 
@@ -38,7 +39,7 @@ def test_any_flipped_bit_and_any_cut_is_found(tmp_path: Path, promise: Promise) 
             read_promise(path)
 
 
-@pytest.mark.parametrize("name", ["rocks_kv", "lmdb_kv", "option_1@lmdb", "mono_space@rocksdb"])
+@pytest.mark.parametrize("name", [*SCHEMAS, f"option_1@{OTHER}", "mono_space@rocksdb"])
 @pytest.mark.parametrize("read_only", [True, False])
 def test_files_of_before_a_rewind_are_not_those_that_were_promised(
     tmp_path: Path, name: str, *, read_only: bool

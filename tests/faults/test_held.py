@@ -7,12 +7,13 @@ import pytest
 from cdb.schemas import find_schema
 from cdb.testing.faults.shim import missing
 from tests.conftest import ROOT, Commands
+from tests.engines import SCHEMAS
 
 pytestmark = pytest.mark.skipif(missing() is not None, reason=str(missing()))
 
 
 @pytest.mark.parametrize("what", ["rewind", "opening"])
-@pytest.mark.parametrize("spec", ["coin_log:SMALL", "lmdb_kv:SMALL", "rocks_kv:SMALL"])
+@pytest.mark.parametrize("spec", ["coin_log:SMALL", *(f"{name}:SMALL" for name in SCHEMAS)])
 def test_readers_show_one_moment(run_command: Commands, what: str, spec: str) -> None:
     if find_schema(spec).missing is not None:
         pytest.skip(str(find_schema(spec).missing))

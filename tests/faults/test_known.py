@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 
 from cdb.contract.durability import Durability
-from cdb.contract.limits import Limit, shown
+from cdb.contract.limits import Limit
 from cdb.errors import UnsupportedError
 from cdb.schemas import find_schema
 from cdb.schemas.registry import OWN_SCHEMAS
 from cdb.testing.base import SchemaTests
 from cdb.testing.faults import CATALOGUE, BrokenPromiseError, all_subjects, missing, scratch
 from cdb.testing.faults.damage_trial import rot
-from cdb.testing.faults.subjects import subject_of
+from cdb.testing.faults.subjects import shown, subject_of
 from cdb.testing.faults.suite import FaultTests
 
 needs_shim = pytest.mark.skipif(missing() is not None, reason=str(missing()))

@@ -6,6 +6,7 @@ from cdb.schemas.registry import layout_names
 from cdb.testing.faults import CATALOGUE
 from cdb.testing.faults.subjects import subject_of
 from cdb.testing.faults.suite import UNDER_LOAD, FaultTests
+from tests.engines import OTHER
 
 HALF = {name: (kind.share + 1) // 2 for name, kind in CATALOGUE.items() if kind.share}
 """A soak makes the others."""
@@ -14,12 +15,12 @@ NO_LOADS = dict.fromkeys(UNDER_LOAD, 0)
 SPECS = [
     *(f"{name}:SMALL" for name in layout_names()),
     "interval@rocksdb:SMALL,spends=in_row",
-    "interval@lmdb:SMALL,spends=in_row",
+    f"interval@{OTHER}:SMALL,spends=in_row",
     "mono_space@rocksdb:SMALL,name32=yes",
     "mono_space@rocksdb:SMALL,payload=inline",
-    "mono_space@lmdb:SMALL,payload=inline",
+    f"mono_space@{OTHER}:SMALL,payload=inline",
     "interval@rocksdb:SMALL,payload=inline,spends=in_row",
-    "interval@lmdb:SMALL,payload=inline",
+    f"interval@{OTHER}:SMALL,payload=inline",
 ]
 
 

@@ -19,6 +19,7 @@ from cdb.testing.faults.recorder import read_trace
 from cdb.testing.faults.runs import Request, Run
 from cdb.testing.faults.suite import Covered
 from cdb.testing.faults.trial import DATABASE, new_directory
+from tests.engines import OTHER_SCHEMA
 
 pytestmark = pytest.mark.skipif(missing() is not None, reason=str(missing()))
 
@@ -32,8 +33,7 @@ DATABASES: Mapping[str, int] = {
     "rocks-process": 20,
     "rocks_kv": 40,
     "rocks_kv-process": 40,
-    "lmdb_kv": 30,
-    "lmdb_kv-process": 30,
+    **{f"{OTHER_SCHEMA}{level}": 30 for level in ("", "-process")},
     "coin_log": 40,
     "coin_log-process": 40,
 }

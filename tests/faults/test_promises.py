@@ -15,10 +15,11 @@ from cdb.testing.faults.disk import Disk, FileSystem
 from cdb.testing.faults.inodes import Inode
 from cdb.testing.faults.power import record
 from cdb.testing.faults.recorder import Kind, Operation
+from tests.engines import OTHER_SCHEMA
 
 pytestmark = pytest.mark.skipif(missing() is not None, reason=str(missing()))
 
-SUBJECTS = ("memory", "blockchain_v2", "sqlite_v3", "flat_file", "lmdb_kv")
+SUBJECTS = ("memory", "blockchain_v2", "sqlite_v3", "flat_file", OTHER_SCHEMA)
 WITH_THREADS = ("rocks", "rocks_kv", "coin_log")
 """Their own threads make files meanwhile, so that these are looked at once they are closed."""
 UNPROMISED = ("*-shm", "lock.mdb", "readers", "acked")

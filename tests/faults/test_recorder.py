@@ -133,7 +133,7 @@ def test_a_write_to_a_file_opened_with_o_dsync_is_durable(record: Record) -> Non
 
 
 def test_a_write_with_o_dsync_makes_no_other_one_durable(record: Record) -> None:
-    """LMDB writes its roots so, through a descriptor of their own."""
+    """An engine may write its roots so, through a descriptor of their own."""
     recording = record(
         "a = new('a'); os.write(a, b'one two'); os.fsync(a); sync('.')\n"
         "b = new('a', os.O_DSYNC); os.pwrite(a, b'ONE TWO', 0); os.pwrite(b, b'six', 4)"

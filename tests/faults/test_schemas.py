@@ -12,6 +12,7 @@ from cdb.testing.faults.recorder import Kind
 from cdb.testing.faults.script import FIRST_LOAD
 from cdb.testing.faults.shim import missing
 from cdb.testing.faults.suite import UNDER_LOAD, Covered, FaultTests
+from tests.engines import OTHER_SCHEMA
 
 EVERY_CUT: Mapping[str, int | None] = dict.fromkeys(
     name for name in CATALOGUE if name.startswith("power-")
@@ -34,7 +35,7 @@ BUDGETS: Mapping[str, Mapping[str, object]] = {
     "flat_file": {"limits": (), "most": HALF, "most_under_load": NO_LOADS},
     "rocks": {"most": HALF, "most_under_load": NO_LOADS},
     "rocks_kv": {"most": HALF, "most_under_load": dict.fromkeys(LONG_LOADS, 0)},
-    "lmdb_kv": {"most": HALF},
+    OTHER_SCHEMA: {"most": HALF},
     "coin_log": {"limits": (), "most_under_load": dict.fromkeys(LONG_LOADS, 0)},
     "coin_log-keys": {"limits": (), "most": HALF, "most_under_load": NO_LOADS},
     "rocks_kv-keys": {"most": HALF, "most_under_load": NO_LOADS},

@@ -7,17 +7,17 @@ import signal
 import sys
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 from cdb.cmds.soak import soak
 from cdb.cmds.soak_report import (
+    COUNTS,
     SoakReport,
-    counts_text,
     markdown,
     read_markdown,
-    schemas_markdown,
 )
 from cdb.errors import CdbError
 from cdb.testing.faults import CATALOGUE, Coverage, Limit, Subject
@@ -28,8 +28,8 @@ from tests.lab.processes import is_running, soon
 
 pytestmark = pytest.mark.long  # of the lab, not of what it looks at
 
-SOAKS = Path(__file__).parents[2] / "reports" / "soaks"
-REPORTS = {path.stem: json.loads(path.read_bytes()) for path in sorted(SOAKS.glob("*.json"))}
+SOAKS = Path(__file__).parents[2] / "reports" / "soaks" / "README.md"
+WORDS = tuple(COUNTS.values())
 GOOD = "tests.faults.broken:Good"
 BROKEN = "tests.faults.broken:NoLock"
 TWINS = """
@@ -168,7 +168,8 @@ def test_errors_are_one_line(
     "text", ["[" * 100_000, '{"seconds": 1e400}', f'{{"seconds": 1{400 * "0"}}}']
 )
 def test_a_file_of_any_contents_is_a_report_or_an_error(tmp_path: Path, text: str) -> None:
-    document = REPORTS["all"] | json.loads(text) if text.startswith("{") else None
+    whole = SoakReport(SETTINGS).document("ended")
+    document = whole | json.loads(text) if text.startswith("{") else None
     path = tmp_path / "report.json"
     path.write_text(text if document is None else json.dumps(document))
     with pytest.raises(CdbError, match="is no report of cdb soak"):
@@ -286,31 +287,54 @@ def test_the_report_adds_up(turns: Turns) -> None:
     assert lines[2].split() == ["|", "power-ext4", "|", "3", "|", "3", "|"]
 
 
-@pytest.mark.parametrize("name", REPORTS)
-def test_the_page_shows_the_committed_reports(name: str) -> None:
-    document = REPORTS[name]
-    assert (document["state"], document["software"]["git_dirty"]) == ("ended", False)
-    assert document["totals"]["failed"] == 0
-    page = (SOAKS / "README.md").read_text()
-    assert counts_text(document["totals"]) in page
-    assert schemas_markdown(document) in page
+def committed() -> list[tuple[Counter[str], list[Counter[str]]]]:
+    """Of each soak on the page what its line says, and the rows of its table."""
+    parts = SOAKS.read_text("utf-8").split("\n\n")
+    found = []
+    for line, table in pairwise(parts):
+        if not table.startswith("|"):
+            continue
+        said = {name: number(n) for n, name in re.findall(rf"([\d,]+) ({'|'.join(WORDS)})", line)}
+        header, _, *rows = (cells(row) for row in table.splitlines())
+        assert header == ["schema", *WORDS]
+        counts = [Counter(dict(zip(WORDS, map(number, row[1:]), strict=True))) for row in rows]
+        found.append((Counter(said), counts))
+    return found
 
 
-def test_the_guide_has_the_sums_of_the_committed_reports() -> None:
-    guide = (SOAKS.parents[1] / "docs" / "durability.md").read_text()
-    texts = {
-        "trials": "trials",
-        "points": "points",
-        "real_cuts": "real power cuts",
-        "kills": "kills",
-    }
-    for name, text in texts.items():
-        total = sum(document["totals"][name] for document in REPORTS.values())
-        assert f"{total:,} {text}" in guide
+def cells(row: str) -> list[str]:
+    return [cell.strip() for cell in row.strip().strip("|").split("|")]
 
 
-def test_what_came_of_damage_is_told_for_each_schema_with_a_legend() -> None:
-    text = markdown(REPORTS["all"])
+def number(text: str) -> int:
+    return int(text.replace(",", ""))
+
+
+def test_each_table_of_the_page_adds_up_to_its_line() -> None:
+    soaks = committed()
+    assert len(soaks) == len(re.findall("`cdb soak .*--hours", SOAKS.read_text("utf-8"))) == 5
+    for said, rows in soaks:
+        assert said == {name: sum(row[name] for row in rows) for name in WORDS}
+        assert said["unexplained failures"] == 0
+
+
+def test_the_guide_has_the_sums_of_the_page() -> None:
+    guide = (SOAKS.parents[2] / "docs" / "durability.md").read_text("utf-8")
+    said = {name: sum(of_one[name] for of_one, _ in committed()) for name in WORDS}
+    texts = {"trials": "trials", "points": "points", "real cuts": "real power cuts"}
+    for name, text in {**texts, "kills": "kills"}.items():
+        assert f"{said[name]:,} {text}" in guide
+
+
+def test_what_came_of_damage_is_told_for_each_schema_with_a_legend(turns: Turns) -> None:
+    names = ("memory", "blockchain_v2", "coin_log")
+    turns.answer = lambda attempt: Coverage(
+        attempt.trial, attempt.spec, attempt.seed, 1, 1, 1, {"served": 1}
+    )
+    report = SoakReport({"seed": 1, "schemas": dict.fromkeys(names, "")})
+    for result in turns.take(3, ["flip"], [Subject(name) for name in names]):
+        assert report.take(result) is None
+    text = markdown(report.document("ended"))
     assert "- served: an answer is wrong, and verify finds the damage" in text
     [row] = [line for line in text.splitlines() if re.match(r"\|\s+memory .* [1-9]", line)][-1:]
     assert row.split()[1::2][0] == "memory"
@@ -318,8 +342,9 @@ def test_what_came_of_damage_is_told_for_each_schema_with_a_legend() -> None:
     assert "- coin_log: " not in text.partition("Why answers may be wrong")[2].partition("\n\n")[0]
 
 
-def test_a_committed_report_is_of_a_long_soak() -> None:
-    document = REPORTS["all"]
-    assert document["seconds"] >= 2 * 60 * 60
-    assert document["totals"]["replayed_cuts"] >= 10_000
-    assert document["totals"]["real_cuts"] >= 500
+def test_the_first_soak_of_the_page_is_long() -> None:
+    [hours, *_] = re.findall(r"`cdb soak --hours ([\d.]+)", SOAKS.read_text("utf-8"))
+    assert float(hours) >= 2
+    said, _ = committed()[0]
+    assert said["cuts by replay"] >= 10_000
+    assert said["real cuts"] >= 500

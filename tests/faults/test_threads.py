@@ -12,6 +12,7 @@ from cdb.testing.faults import missing
 from cdb.testing.faults.shim import LIBRARY
 from cdb.text.mainnet_shape import mainnet_shaped_blocks
 from tests.conftest import PACKAGE_PARENT, digest_of, ready_schemas
+from tests.engines import OTHER_SCHEMA
 
 pytestmark = pytest.mark.skipif(missing() is not None, reason=str(missing()))
 
@@ -68,8 +69,7 @@ ASKED = {
     "coin_log": {"writing", "verifying"},
     "coin_log:SMALL": {"writing", "verifying"},
     "coin_log:INDEXED": {"writing", "verifying"},
-    "lmdb_kv": {"writing", "looking up", "verifying"},
-    "lmdb_kv:SMALL": {"writing", "looking up", "verifying"},
+    **{f"{OTHER_SCHEMA}{twin}": {"writing", "looking up", "verifying"} for twin in ("", ":SMALL")},
     "rocks": {"opening", "verifying"},
     "rocks_kv:SMALL": {"opening", "writing", "looking up", "verifying"},
 }

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from time import monotonic
 
+from tests.engines import OTHERS, SCHEMAS
 from tests.mutants.draw import Mutant
 from tests.mutants.results import Verdict
 from tests.mutants.working_copy import BuildError, WorkingCopy
@@ -26,19 +27,19 @@ _SPREAD = ("-n", str(2 * (os.cpu_count() or 1)), "--dist", "loadscope", "--no-lo
 _failed = re.compile(r"(?:FAILED|ERROR) (tests/.*?)(?: - .*)?$").match
 _crashed = re.compile(r".*worker '.*' crashed while running '(.*)'").match
 
+OWN_ROOMS = tuple(f"native/{name}/" for name in OTHERS)
 _LOG = (
     "test_conformance.py::Test_coin_log_small test_conformance.py::TestCoinLogIndexedSmall"
     " test_conformance.py::Test_coin_log_small_history"
     " schemas/test_coin_log.py schemas/test_coin_log_keys.py"
 )
-_SET = (
-    "coin_set test_conformance.py::Test_rocks_kv_small test_conformance.py::Test_lmdb_kv_small"
-    " test_conformance.py::TestRocksKvIndexedSmall schemas/test_rocks_kv.py schemas/test_lmdb_kv.py"
+_SET = "coin_set test_conformance.py::TestRocksKvIndexedSmall " + " ".join(
+    f"test_conformance.py::Test_{name}_small schemas/test_{name}.py" for name in SCHEMAS
 )
 _ROWS = "rows test_packed.py test_conformance.py::Test_sqlite_v3_small"
 NEAREST = {
     ("native/coin_log/", "cdb/stores/coin_log/"): _LOG,
-    ("native/coin_set/", "native/engines/", "native/lmdb/", "cdb/stores/coin_set/"): _SET,
+    ("native/coin_set/", "native/engines/", "cdb/stores/coin_set/", *OWN_ROOMS): _SET,
     ("native/layouts/",): f"test_layouts.py {_SET}",
     ("native/versioned/",): "bench",
     ("native/rocksdb/", "native/name_index/"): f"rows/test_rocks_index.py {_SET}",

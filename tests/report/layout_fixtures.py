@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cdb.bench.results import Document, check
+from cdb.engines import ENGINES
 from tests.report.fixtures import run
 
 LAYOUTS = ("mono_space", "dual_timeline", "option_1", "issue_196")
@@ -41,7 +42,7 @@ def engines(
         "seconds": 300.0,
         "profile": like["profile"],
         "machine": like["machine"],
-        "software": like["software"] | {"lmdb_engine": "LMDB 1", "rocksdb_engine": "RocksDB 2"},
+        "software": like["software"] | {f"{name}_engine": f"{name} 1" for name in ENGINES},
         "shape": {
             "name": shape,
             "keys": keys,
@@ -63,7 +64,7 @@ def engines(
                 "cases": _cases(seconds * (1 + n) / (1 + m) * (1 + number / 100)),
             }
             for number in range(1, runs + 1)
-            for m, engine in enumerate(("rocksdb", "lmdb"))
+            for m, engine in enumerate(ENGINES)
             for n, layout in enumerate(layouts)
         ],
     }

@@ -13,10 +13,11 @@ from cdb.report.markdown import markdown
 from cdb.report.outline import outline
 from cdb.report.tables import FigureTable
 from cdb.report.terminal import terminal
+from tests.engines import OTHER
 from tests.report.fixtures import run, without
 from tests.report.full import full
 
-LAYOUTS = ("interval@rocksdb", "interval@rocksdb,spends=in_row", "mono_space@lmdb")
+LAYOUTS = ("interval@rocksdb", "interval@rocksdb,spends=in_row", f"mono_space@{OTHER}")
 WORKLOADS = ("latest", "historical", "archival")
 
 

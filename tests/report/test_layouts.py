@@ -29,6 +29,7 @@ from cdb.report.read import read
 from cdb.report.rules import LAYOUTS_TITLE
 from cdb.report.tables import Table
 from cdb.report.terminal import terminal
+from tests.engines import OTHER
 from tests.report.fixtures import HOSTILE, matrix, run, write
 from tests.report.layout_fixtures import case, engines
 from tests.report.node_fixtures import comparison
@@ -122,12 +123,12 @@ def test_published_figures_stand_beside_ours() -> None:
     assert table.header == (
         *("what", "layout", "published"),
         *("rocksdb: clock", "CPU", "published / rocksdb"),
-        *("lmdb: clock", "CPU", "published / lmdb"),
+        *(f"{OTHER}: clock", "CPU", f"published / {OTHER}"),
         "what was wrong with theirs",
     )
     assert len(table.rows) == 4 * 6
     rows = {row[:2]: row[2:] for row in table.rows}
-    # Medians of three: 1.02 and 2.04 hundredths of a second; in LMDB half of that, and of CPU.
+    # Medians of three: 1.02 and 2.04 hundredths of a second; in the other half of that, and of CPU.
     ours = ("10.2 ms †", "5.1 ms †", "×0.25", "5.1 ms †", "2.55 ms †", "×0.51")
     assert rows["latest, features off", "mono_space"] == ("1.3 ms", *ours, "seeks the wrong side")
     ours = ("20.4 ms †", "10.2 ms †", "×3.3", "10.2 ms †", "5.1 ms †", "×6.6")
@@ -189,13 +190,13 @@ def test_a_wrong_answer_voids_the_row_and_what_is_not_measured_has_a_reason() ->
     for table in of_all:
         of_wrong = [row for row in table.rows if row[0] == "mono_space@rocksdb"]
         assert all(cell in ("✗ wrong", "✗") for row in of_wrong for cell in row[1:])
-        of_others = [row for row in table.rows if row[0] == "issue_196@lmdb"]
+        of_others = [row for row in table.rows if row[0] == f"issue_196@{OTHER}"]
         assert all(cell in ("n/a", "") for row in of_others for cell in row[1:])
     writing = {row[0]: row for row in of_all[0].rows}
     assert writing["dual_timeline@rocksdb"][2] == "failed"
     assert problem_lines(found) == (
         "dual_timeline@rocksdb: failed: write: the disk is full",
-        "issue_196@rocksdb, issue_196@lmdb: n/a: no place for it",
+        f"issue_196@rocksdb, issue_196@{OTHER}: n/a: no place for it",
         "mono_space@rocksdb: wrong: historical: close: 7 of 9 are wrong",
     )
 
@@ -246,7 +247,7 @@ def test_without_them_there_is_no_section() -> None:
 def test_nothing_in_a_result_is_markup_or_control() -> None:
     document = copy.deepcopy(engines())
     document["command"] = document["machine"]["name"] = document["profile"]["name"] = HOSTILE
-    document["software"]["lmdb_engine"] = HOSTILE
+    document["software"][f"{OTHER}_engine"] = HOSTILE
     for each in document["rounds"]:
         each["layout"] = f"{each['layout']}{HOSTILE}"
         each["cases"].append(case(HOSTILE, {"after": "close"}, {HOSTILE: 1.0}))

@@ -8,6 +8,7 @@ import cdb
 from cdb.report.build import build
 from cdb.report.read import read
 from cdb.report.readme import BEGIN, END, ReadmeError, with_table
+from tests.engines import OTHER
 from tests.report.fixtures import every_failure, matrix
 
 ROOT = Path(cdb.__file__).parents[1]
@@ -54,7 +55,7 @@ def test_a_layout_in_an_engine_has_the_page_of_its_module(tmp_path: Path) -> Non
 
 
 def test_layouts_options_and_older_names_are_left_to_the_page(tmp_path: Path) -> None:
-    left_out = ("rocks_kv", "interval@rocksdb,spends=in_row", "mono_space@lmdb")
+    left_out = ("rocks_kv", "interval@rocksdb,spends=in_row", f"mono_space@{OTHER}")
     documents = matrix(("interval@rocksdb", *left_out, "theirs"), 1)
     text = with_table(TEXT, build(documents), tmp_path / "README.md")
     rows = [line.split("|")[1].strip() for line in text.splitlines() if line.startswith("| ")]

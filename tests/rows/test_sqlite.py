@@ -12,7 +12,7 @@ from cdb.contract.blocks import BlockSpendInfo
 from cdb.contract.durability import Durability
 from cdb.errors import CorruptDatabaseError, StorageError
 from cdb.schemas import open_schema
-from cdb.schemas.blockchain_v2 import check
+from cdb.stores.node_table.opening import check
 from cdb.stores.rows import sqlite
 from cdb.stores.rows.index import Watermark
 from cdb.stores.rows.snapshot import Snapshot

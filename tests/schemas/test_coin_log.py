@@ -1078,7 +1078,7 @@ def test_a_refusal_that_is_interrupted_is_not_forgotten(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr("cdb.schemas.coin_log.check_by_lookup", interrupt)
+        patched.setattr("cdb.stores.coin_log.schema.check_by_lookup", interrupt)
         with pytest.raises(KeyboardInterrupt):
             put_off.schema.flush()
     with pytest.raises(DatabaseClosedError, match="a write failed"):

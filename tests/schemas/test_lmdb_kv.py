@@ -564,3 +564,20 @@ class TestMissing:
         with pytest.raises(MissingEngineError, match="liblmdb-dev"):
             opened(path)
         assert not path.exists()
+
+
+@pytest.mark.parametrize(
+    ("memory", "entries"),
+    [
+        (24 * 10**9, 3_000_000),
+        (3 * 10**9, 3_000_000),
+        (1_300 * 10**6, 377_096),
+        (300 * 10**6, 17_663),
+        (10**6, 10_000),
+    ],
+)
+def test_a_commit_fits_into_memory(
+    memory: int, entries: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cdb.stores.coin_set.schema.memory_bytes", lambda: memory)
+    assert KIND.commit_entries() == entries

@@ -25,6 +25,7 @@ from cdb.testing.base import accept_all
 from cdb.testing.chains import sample_chain
 from cdb.testing.side_by_side import settle
 from tests.conftest import contents, own_schemas
+from tests.engines import SCHEMAS
 
 BLOCKS = list(map(canonical, sample_chain().blocks))
 HALF = len(BLOCKS) // 2
@@ -543,7 +544,7 @@ def test_a_repair_of_another_users_database_writes_nothing(
     assert stored(crashed.parent) == before
 
 
-@pytest.mark.parametrize("name", ["rocks_kv", "lmdb_kv"])
+@pytest.mark.parametrize("name", SCHEMAS)
 def test_a_directory_that_is_exchanged_after_its_lock_is_not_opened(
     name: str, real: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

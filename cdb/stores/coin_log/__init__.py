@@ -1,1 +1,1 @@
-"""The coin log: the native store behind cdb.schemas.coin_log, and what checks its files."""
+"""The coin log: the native store's binding, the schema over it, and what checks its files."""

@@ -4,10 +4,11 @@ from collections.abc import Callable
 from functools import partial
 
 from cdb.contract.history import BY_CREATION
-from cdb.contract.limits import COIN_ROWS, SQLITE_NOT_DURABLE, Limit
+from cdb.contract.limits import Limit
 from cdb.contract.schema import AcceptsPacked, Settles, TellsFacts
 from cdb.contract.spec import SchemaSpec
 from cdb.stores.rows.index import IndexFactory
+from cdb.stores.rows.limits import COIN_ROWS, SQLITE_NOT_DURABLE
 from cdb.stores.rows.opening import check_indexed, open_indexed, repair_indexed
 from cdb.stores.rows.sqlite import sqlite_versions
 

@@ -27,7 +27,7 @@ class Calls(IntFlag):
     READ = 32
     THREAD = 64
     SYNC_NAMES = 128  # of a directory; SYNC has these, too
-    BEGIN = 256  # a transaction of LMDB; only to be held
+    BEGIN = 256  # a transaction that no system call begins; only to be held
     CHANGE = WRITE | SYNC | NAME | SIZE
 
 

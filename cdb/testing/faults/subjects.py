@@ -1,13 +1,23 @@
 """cdb's own schemas as trials take them: with small memtables; and what is known of any schema."""
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from fnmatch import fnmatch
 from functools import cache
 
 from cdb.contract.durability import Durability
-from cdb.contract.limits import Limit, shown
+from cdb.contract.limits import Limit
 from cdb.errors import SchemaError
 from cdb.schemas.registry import OWN_SCHEMAS, SchemaInfo, find_schema
+
+
+def shown(limits: Iterable[Limit], trial: str, problem: str) -> Limit | None:
+    """The first of the limits that a failed trial shows; None where it shows none of them."""
+    for limit in limits:
+        if fnmatch(trial, limit.trials) and re.search(limit.problem, problem):
+            return limit
+    return None
 
 
 @dataclass(frozen=True)

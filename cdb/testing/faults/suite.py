@@ -11,14 +11,14 @@ from typing import ClassVar
 
 import pytest
 
-from cdb.contract.limits import Limit, shown
+from cdb.contract.limits import Limit
 from cdb.errors import UnsupportedError
 from cdb.testing.base import SchemaTests
 from cdb.testing.faults.catalogue import CATALOGUE
 from cdb.testing.faults.coverage import Coverage
 from cdb.testing.faults.oracle import BrokenPromiseError
 from cdb.testing.faults.script import FIRST_LOAD
-from cdb.testing.faults.subjects import subject_of
+from cdb.testing.faults.subjects import shown, subject_of
 from cdb.testing.faults.trial import new_directory, scratch
 from cdb.testing.plugin import FAULT_COVERAGE
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from cdb.errors import CdbError
-from cdb.lab import cleanup as remains
+from cdb.lab import cleanup
 from cdb.lab.cleanup import keeping, make_folder, remove, remove_remains
 from cdb.lab.mounts import Mount, mounts_below
 from tests.conftest import contents
@@ -109,8 +109,8 @@ def test_another_disk_is_not_taken_away(
     folder: Path, monkeypatch: pytest.MonkeyPatch, image: str | None
 ) -> None:
     mount = Mount(folder / "disk", "7:0", None if image is None else folder / image)
-    monkeypatch.setattr(remains, "mounts_below", lambda path: (mount,))
-    monkeypatch.setattr(remains, "unmount_at_last", lambda path: pytest.fail("unmounted"))
+    monkeypatch.setattr(cleanup, "mounts_below", lambda path: (mount,))
+    monkeypatch.setattr(cleanup, "unmount_at_last", lambda path: pytest.fail("unmounted"))
     before = contents(folder)
     with keeping(folder) as descriptor:
         assert descriptor is not None

@@ -1,0 +1,13 @@
+"""What tests take of the table of engines: none but an engine's own files names it.
+
+RocksDB stands for engines where one is enough; OTHER is one that differs from it in what it keeps,
+syncs and maps.
+"""
+
+from cdb.engines import ENGINES
+
+SCHEMAS = tuple(engine.schema for engine in ENGINES.values())
+"""Of each engine the module that is the layout interval in it."""
+OTHERS = tuple(name for name in ENGINES if name != "rocksdb")
+OTHER = next(name for name in OTHERS if ENGINES[name].writes_maps)
+OTHER_SCHEMA = ENGINES[OTHER].schema
