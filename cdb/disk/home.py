@@ -22,6 +22,7 @@ from cdb.disk.files import fsync_dir, replace_file
 from cdb.disk.paths import check_held, own, read_own
 from cdb.errors import (
     DESCRIPTORS,
+    VERIFY,
     CorruptDatabaseError,
     DatabaseLockedError,
     DatabaseNotFoundError,
@@ -189,7 +190,7 @@ class Home:
         self.inside = self._directory.inside
         with ExitStack() as undo:
             undo.callback(self.close)
-            check = partial(_check_contents, self.inside, schema, version, extras)
+            check = partial(_check_contents, self.inside, schema, version, extras, folder)
             found = check(may_be_empty=not read_only)
             _check_files(self.inside, folder, read_only=read_only)
             if not read_only:
@@ -259,7 +260,7 @@ def checked_home(
     with closing(_HeldDirectory(path, schema)) as directory:
         inside = directory.inside
         with writers_kept_out(inside / LOCK_FILE, path):
-            damages = list(_format_damage(inside, schema, version, truth, extras))
+            damages = list(_format_damage(inside, schema, version, truth, extras, folder))
             _check_files(inside, folder, read_only=True)
             yield damages
 
@@ -286,16 +287,16 @@ def repaired_home(
         stack.callback(lock.release)
         if any(damage.path == path / FORMAT_FILE for damage in damages):
             _mend_format(inside, schema, version, extra_of)
-        _check_contents(inside, schema, version, extras, may_be_empty=False)
+        _check_contents(inside, schema, version, extras, folder, may_be_empty=False)
         lock.check_in_place()
         yield [damage.path for damage in damages if damage.path != path / FORMAT_FILE]
 
 
 def _format_damage(
-    path: Path, schema: str, version: int, truth: str, extras: Collection[str]
+    path: Path, schema: str, version: int, truth: str, extras: Collection[str], folder: str
 ) -> Iterator[Damage]:
     try:
-        _check_contents(path, schema, version, extras, may_be_empty=False)
+        _check_contents(path, schema, version, extras, folder, may_be_empty=False)
     except CorruptDatabaseError as error:
         yield Damage.of(error, truth)
     except WrongDatabaseError:
@@ -331,6 +332,7 @@ def _check_contents(
     schema: str,
     version: int,
     extras: Collection[str],
+    folder: str,
     *,
     may_be_empty: bool,
 ) -> Format | None:
@@ -338,6 +340,9 @@ def _check_contents(
     if found is None:
         if may_be_empty and _is_unused(path):
             return None
+        if folder and (path / folder).is_dir() and (path / LOCK_FILE).exists():
+            problem = f"its {FORMAT_FILE} is missing, which says whose database this is"
+            raise WrongDatabaseError(path, problem, f"{VERIFY} --repair makes it again")
         raise WrongDatabaseError(path, "this directory holds no cdb database; name a new path")
     if found.schema != schema:
         problem = f"this is a {found.schema} database; open it with that schema, not with {schema}"
