@@ -191,11 +191,12 @@ def test_a_directory_that_comes_to_the_unfinished_ones_place_stays(
     else:
         for module in (backup_module, restore_module):
             monkeypatch.setattr(module, "check_room", fail)
-    with pytest.raises(StorageError, match="moved or removed|no room"):
-        if name == "other.partial":
-            back_up(here / "node.sqlite", here / "other", no_bar)
-        else:
-            restore(here / "backup", here / "new.sqlite", no_bar)
+    make = back_up if name == "other.partial" else restore
+    paths = "node.sqlite", "other"
+    if make is restore:
+        paths = "backup", "new.sqlite"
+    with pytest.raises(StorageError, match=r"moved or removed|no room"):
+        make(here / paths[0], here / paths[1], no_bar)
     assert contents(here / name) == before
 
 
