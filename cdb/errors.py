@@ -122,17 +122,38 @@ class UnsupportedError(SchemaError):
     """The schema does not offer what was asked of it."""
 
 
+DESCRIPTORS = "/proc/self/fd/"
+_known: dict[str, str] = {}
+
+
+def know_descriptor(descriptor: int, path: str | PathLike[str]) -> None:
+    """Have errors name files that are reached through a directory's descriptor by this path of it.
+
+    It stays so until the number is another directory's.
+    """
+    _known[str(descriptor)] = fspath(path)
+
+
+def known_path(path: str | PathLike[str]) -> str:
+    """The path that a user knows, also of what is reached through a descriptor."""
+    text = fspath(path)
+    if not text.startswith(DESCRIPTORS):
+        return text
+    descriptor, slash, inner = text.removeprefix(DESCRIPTORS).partition("/")
+    return f"{_known[descriptor]}{slash}{inner}" if descriptor in _known else text
+
+
 class DatabaseError(CdbError):
     """Something is wrong with the database at one path.
 
     Attributes:
-        path: the file or directory concerned.
+        path: the file or directory concerned, as known_path() gives it.
         problem: what is wrong.
         advice: what to do, unless the problem says that too.
     """
 
     def __init__(self, path: str | PathLike[str], problem: str, advice: str = "") -> None:
-        self.path = fspath(path)
+        self.path = known_path(path)
         self.problem = problem
         self.advice = advice
         told = f"{problem}; {advice}" if advice else problem

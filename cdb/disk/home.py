@@ -11,20 +11,25 @@ import fcntl
 import os
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
-from weakref import WeakSet
+from weakref import WeakSet, finalize
 
 from cdb.disk.damage import Damage
 from cdb.disk.files import fsync_dir, replace_file
-from cdb.disk.paths import check_directory, own, read_own
+from cdb.disk.paths import check_held, own, read_own
 from cdb.errors import (
+    DESCRIPTORS,
+    VERIFY,
     CorruptDatabaseError,
     DatabaseLockedError,
     DatabaseNotFoundError,
     StorageError,
     WrongDatabaseError,
+    know_descriptor,
+    known_path,
     storage_errors,
     wrong_version,
 )
@@ -55,7 +60,7 @@ class Lock:
     """
 
     def __init__(self, lock_path: Path, database_path: Path) -> None:
-        self._paths = lock_path, database_path
+        self._paths = Path(known_path(lock_path)), database_path
         # A file, not a number: one that a signal has cut off closes itself, and once.
         with storage_errors(lock_path):
             self._file = open(lock_path, "ab", buffering=0, opener=own)  # noqa: SIM115
@@ -76,16 +81,6 @@ class Lock:
                 return
         problem = "it was moved or removed while it was open for writing"
         raise StorageError(database_path, f"{problem}; open it where it is now")
-
-    def check_in(self, directory: int) -> None:
-        """Raise StorageError unless what is locked is in the directory of this descriptor."""
-        lock_path, database_path = self._paths
-        with suppress(FileNotFoundError):
-            status = os.stat(lock_path.name, dir_fd=directory, follow_symlinks=False)
-            if os.path.samestat(status, os.fstat(self._file.fileno())):
-                return
-        problem = "another directory took its place while it was opened"
-        raise StorageError(database_path, f"{problem}; open it again")
 
     def release(self) -> None:
         """Release the lock. A second call does nothing."""
@@ -133,8 +128,42 @@ def _lock_errors(lock_path: Path, database_path: Path) -> Iterator[None]:
             raise DatabaseLockedError(database_path, problem) from None
 
 
+class _HeldDirectory:
+    """A directory that is held open. It is let go when nobody has this object any more, too.
+
+    inside: a path to it that leads there until then, whatever takes its place: a check of the path
+    before or after a use can't tell, as two directories may be exchanged, and back. Errors name the
+    path instead. Where a system has no /proc it is the path itself.
+    Raises DatabaseNotFoundError, WrongDatabaseError or StorageError.
+    """
+
+    def __init__(self, path: Path, schema: str) -> None:
+        try:
+            with storage_errors(path):
+                descriptor = os.open(path, _DIRECTORY)
+        except StorageError as error:
+            if isinstance(error.__cause__, FileNotFoundError):
+                raise DatabaseNotFoundError(path, "no database is here") from None
+            if isinstance(error.__cause__, NotADirectoryError):
+                problem = f"this is a file, and a {schema} database is a directory"
+                raise WrongDatabaseError(path, problem) from None
+            raise
+        self.close = finalize(self, os.close, descriptor)
+        """Let it go. A second call does nothing."""
+        self.close.atexit = False
+        know_descriptor(descriptor, path)
+        through = Path(f"{DESCRIPTORS}{descriptor}")
+        self.inside = through if through.exists() else path
+
+
+_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
 class Home:
-    """A database directory that is checked, created where it is missing, and locked.
+    """A database directory that is held open, checked, created where it is missing, and locked.
+
+    inside: the path by which all that is in it is opened, made and looked for, so that nothing of
+    it comes from another directory, or goes there. It is good until close().
 
     path: as located() gives it. folder: the one directory in it, if there is one.
     extras: those that may be there. extra: one of them that is to be there from now on, or "".
@@ -153,54 +182,36 @@ class Home:
         extras: Collection[str] = (),
         extra: str = "",
     ) -> None:
-        self.path = path
-        self._lock: Lock | None = None
-        self._directory: int | None = None
         if not read_only:
             _create(path)
-        found = _check_contents(path, schema, version, extras, may_be_empty=not read_only)
-        _check_files(path, folder, read_only=read_only)
-        self.extra = "" if found is None else found.extra
-        """The one that is there."""
-        if read_only:
-            return
-        self._lock = Lock(path / LOCK_FILE, path)
-        try:
-            found = format_at(path)
-            if found is None or (extra and found == Format(schema, version)):
-                _write_format(path, Format(schema, version, extra))
-            found = _check_contents(path, schema, version, extras, may_be_empty=False)
+        self.path = path
+        self._lock: Lock | None = None
+        self._directory = _HeldDirectory(path, schema)
+        self.inside = self._directory.inside
+        with ExitStack() as undo:
+            undo.callback(self.close)
+            check = partial(_check_contents, self.inside, schema, version, extras, folder)
+            found = check(may_be_empty=not read_only)
+            _check_files(self.inside, folder, read_only=read_only)
+            if not read_only:
+                self._lock = Lock(self.inside / LOCK_FILE, path)
+                found = format_at(self.inside)
+                if found is None or (extra and found == Format(schema, version)):
+                    _write_format(self.inside, Format(schema, version, extra))
+                found = check(may_be_empty=False)
+                self.check_in_place()
             self.extra = "" if found is None else found.extra
-        except BaseException:
-            self._lock.release()
-            raise
+            """The one that is there."""
+            undo.pop_all()
 
     def check_in_place(self) -> None:
         """See Lock."""
         if self._lock is not None:
             self._lock.check_in_place()
 
-    def held(self) -> Path:
-        """A path to the directory that is locked, for who opens files in it, and not for messages.
-
-        Until close() it leads there whatever takes the directory's place: a check of the path
-        before or after can't tell, as two directories may be exchanged, and back. Where a system
-        has no /proc it is the path itself. Raises StorageError where another directory is at the
-        path.
-        """
-        if self._directory is None:
-            with storage_errors(self.path):
-                self._directory = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        if self._lock is not None:
-            self._lock.check_in(self._directory)
-        through = Path(f"/proc/self/fd/{self._directory}")
-        return through if through.exists() else self.path
-
     def close(self) -> None:
         """Let the next writer in. A second call does nothing."""
-        if self._directory is not None:
-            os.close(self._directory)
-            self._directory = None
+        self._directory.close()
         if self._lock is not None:
             self._lock.release()
 
@@ -246,10 +257,12 @@ def checked_home(
     truth: the file by which a directory without FORMAT is a database still. Raises
     DatabaseLockedError, DatabaseNotFoundError, WrongDatabaseError or StorageError.
     """
-    with writers_kept_out(path / LOCK_FILE, path):
-        damages = list(_format_damage(path, schema, version, truth, extras))
-        _check_files(path, folder, read_only=True)
-        yield damages
+    with closing(_HeldDirectory(path, schema)) as directory:
+        inside = directory.inside
+        with writers_kept_out(inside / LOCK_FILE, path):
+            damages = list(_format_damage(inside, schema, version, truth, extras, folder))
+            _check_files(inside, folder, read_only=True)
+            yield damages
 
 
 @contextmanager
@@ -267,28 +280,29 @@ def repaired_home(
 
     extra_of: tells by other files what FORMAT has to say, too.
     """
-    _check_files(path, folder, read_only=False)
-    lock = Lock(path / LOCK_FILE, path)
-    try:
+    with ExitStack() as stack:
+        inside = stack.enter_context(closing(_HeldDirectory(path, schema))).inside
+        _check_files(inside, folder, read_only=False)
+        lock = Lock(inside / LOCK_FILE, path)
+        stack.callback(lock.release)
         if any(damage.path == path / FORMAT_FILE for damage in damages):
-            _mend_format(path, schema, version, extra_of)
-        _check_contents(path, schema, version, extras, may_be_empty=False)
+            _mend_format(inside, schema, version, extra_of)
+        _check_contents(inside, schema, version, extras, folder, may_be_empty=False)
+        lock.check_in_place()
         yield [damage.path for damage in damages if damage.path != path / FORMAT_FILE]
-    finally:
-        lock.release()
 
 
 def _format_damage(
-    path: Path, schema: str, version: int, truth: str, extras: Collection[str]
+    path: Path, schema: str, version: int, truth: str, extras: Collection[str], folder: str
 ) -> Iterator[Damage]:
     try:
-        _check_contents(path, schema, version, extras, may_be_empty=False)
+        _check_contents(path, schema, version, extras, folder, may_be_empty=False)
     except CorruptDatabaseError as error:
         yield Damage.of(error, truth)
     except WrongDatabaseError:
         if (path / FORMAT_FILE).exists() or not (path / truth).exists():
             raise
-        yield Damage(path / FORMAT_FILE, "it is missing", truth)
+        yield Damage.of(CorruptDatabaseError(path / FORMAT_FILE, "it is missing"), truth)
 
 
 def _mend_format(path: Path, schema: str, version: int, extra_of: Callable[[], str]) -> None:
@@ -318,17 +332,17 @@ def _check_contents(
     schema: str,
     version: int,
     extras: Collection[str],
+    folder: str,
     *,
     may_be_empty: bool,
 ) -> Format | None:
-    if not path.exists():
-        raise DatabaseNotFoundError(path, "no database is here")
-    if not path.is_dir():
-        raise WrongDatabaseError(path, f"this is a file, and a {schema} database is a directory")
     found = format_at(path)
     if found is None:
         if may_be_empty and _is_unused(path):
             return None
+        if folder and (path / folder).is_dir() and (path / LOCK_FILE).exists():
+            problem = f"its {FORMAT_FILE} is missing, which says whose database this is"
+            raise WrongDatabaseError(path, problem, f"{VERIFY} --repair makes it again")
         raise WrongDatabaseError(path, "this directory holds no cdb database; name a new path")
     if found.schema != schema:
         problem = f"this is a {found.schema} database; open it with that schema, not with {schema}"
@@ -343,7 +357,7 @@ def _check_contents(
 
 def _check_files(path: Path, folder: str, *, read_only: bool) -> None:
     with storage_errors(path):
-        check_directory(path, read_only=read_only, folders=(folder,))
+        check_held(path, read_only=read_only, folders=(folder,))
 
 
 def _is_unused(path: Path) -> bool:

@@ -129,6 +129,17 @@ def check_directory(path: Path, *, read_only: bool, folders: Container[str] = ()
     status = path.lstat()
     if not S_ISDIR(status.st_mode):
         raise _strange(path, status, "directory")
+    _check_inside(path, status, read_only=read_only, folders=folders)
+
+
+def check_held(path: Path, *, read_only: bool, folders: Container[str] = ()) -> None:
+    """The same of one that is held open, by a path through its descriptor."""
+    _check_inside(path, path.stat(), read_only=read_only, folders=folders)
+
+
+def _check_inside(
+    path: Path, status: os.stat_result, *, read_only: bool, folders: Container[str]
+) -> None:
     if not read_only:
         _check_owner(path, status)
     for inner in path.iterdir():

@@ -23,7 +23,13 @@ from threading import get_ident
 from typing import Any, Concatenate, Generic, NoReturn, ParamSpec, Self, TypeVar
 from weakref import WeakSet, finalize
 
-from cdb.errors import DatabaseClosedError, DatabaseError, UnsupportedError, storage_errors
+from cdb.errors import (
+    DatabaseClosedError,
+    DatabaseError,
+    UnsupportedError,
+    known_path,
+    storage_errors,
+)
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -40,7 +46,7 @@ class Guard:
     """
 
     def __init__(self, path: str | PathLike[str]) -> None:
-        self.path = path
+        self.path = known_path(path)
         self._problem: str | None = None
         self._end = "it is closed; open it again"
         self.closed = False

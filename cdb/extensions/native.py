@@ -22,6 +22,7 @@ from cdb.errors import (
     UnsupportedError,
     WrongDatabaseError,
     advice_on,
+    known_path,
 )
 
 
@@ -141,7 +142,7 @@ class NativeError:
         if issubclass(kind, DatabaseError):
             return kind(path, self.problem, self.advice)
         told = f"{self.problem}; {self.advice}" if self.advice else self.problem
-        return kind(f"{path}: {told}")
+        return kind(f"{known_path(path)}: {told}")
 
 
 class NativeEngine(NativeModule):

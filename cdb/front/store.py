@@ -94,9 +94,11 @@ class BackendFactory(Protocol):
     def __call__(self, path: Path, /, *, durability: Durability, read_only: bool) -> Backend:
         """Open what is in this directory, or make it where it is missing.
 
-        path: absolute, without links, and there. No other writer is in it, nor comes. read_only: a
-        writer may be at work; not a byte changes, and what is missing is a DatabaseNotFoundError.
-        All that the backend then shows is of one moment.
+        path: absolute, and there; on Linux it leads to this directory through a descriptor, also
+        where it is moved, and until the backend is closed. A DatabaseError names where that was. No
+        other writer is in it, nor comes. read_only: a writer may be at work; not a byte changes,
+        and what is missing is a DatabaseNotFoundError. All that the backend then shows is of one
+        moment.
         """
         ...
 
@@ -221,13 +223,13 @@ def open_backend(
     refused. folder: the one directory that the backend makes in it, if it makes one.
     """
     path = located(path, read_only=read_only)
-    open_it = partial(factory, path, durability=durability, read_only=read_only)
     with ExitStack() as undo:
         home = Home(path, schema, version, read_only=read_only, folder=folder)
         undo.callback(home.close)
+        open_it = partial(factory, home.inside, durability=durability, read_only=read_only)
         if read_only:
             # What a writer removes or replaces meanwhile looks like damage.
-            marks = partial(file_marks, path / folder)
+            marks = partial(file_marks, home.inside / folder)
             backend = read_unchanged(open_it, marks, CorruptDatabaseError)
         else:
             backend = open_it()

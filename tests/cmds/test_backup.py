@@ -17,6 +17,7 @@ import pytest
 from cdb.contents.state import summarize
 from cdb.contract.blocks import BlockSpendInfo
 from cdb.contract.progress import StepBar, no_bar
+from cdb.disk.home import Lock
 from cdb.disk.rename import rename_new
 from cdb.errors import CdbError, StorageError, WrongDatabaseError
 from cdb.node.backup import making as backup_module
@@ -149,7 +150,7 @@ def _restore_until(here: Path, file: Path, last: Path | None) -> None:
             raise KeyboardInterrupt
         rename_new(path, target)
 
-    def remove(restoring: object) -> None:
+    def remove(*arguments: object) -> None:
         raise KeyboardInterrupt
 
     with pytest.MonkeyPatch.context() as patch:
@@ -158,6 +159,45 @@ def _restore_until(here: Path, file: Path, last: Path | None) -> None:
             patch.setattr(restore_module._Restore, "_remove_work_directory", remove)
         with pytest.raises(KeyboardInterrupt):
             restore(here / "backup", file, no_bar)
+
+
+@pytest.mark.parametrize("moment", ["at its lock", "before it is removed"])
+@pytest.mark.parametrize("name", ["other.partial", "new.sqlite.restore"])
+def test_a_directory_that_comes_to_the_unfinished_ones_place_stays(
+    here: Path, monkeypatch: pytest.MonkeyPatch, moment: str, name: str
+) -> None:
+    """Its files have the very names that would be removed, and are somebody's."""
+    somebodys = here / "somebodys"
+    shutil.copytree(here / "backup", somebodys)
+    (somebodys / "LOCK").touch()
+    before = contents(somebodys)
+
+    def come() -> None:
+        (here / name).rename(here / "aside")
+        somebodys.rename(here / name)
+
+    def fail(*arguments: object) -> None:
+        come()
+        raise StorageError(here, "no room")
+
+    def locked(lock: Lock, *paths: Path) -> None:
+        init(lock, *paths)
+        if paths[1] == here / name:
+            come()
+
+    init = Lock.__init__
+    if moment == "at its lock":
+        monkeypatch.setattr(Lock, "__init__", locked)
+    else:
+        for module in (backup_module, restore_module):
+            monkeypatch.setattr(module, "check_room", fail)
+    make = back_up if name == "other.partial" else restore
+    paths = "node.sqlite", "other"
+    if make is restore:
+        paths = "backup", "new.sqlite"
+    with pytest.raises(StorageError, match=r"moved or removed|no room"):
+        make(here / paths[0], here / paths[1], no_bar)
+    assert contents(here / name) == before
 
 
 @pytest.mark.parametrize("moment", ["between coins and file", "at the end"])

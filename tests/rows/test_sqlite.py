@@ -10,6 +10,7 @@ import pytest
 from cdb.contents.state import verify
 from cdb.contract.blocks import BlockSpendInfo
 from cdb.contract.durability import Durability
+from cdb.disk.home import Home
 from cdb.errors import CorruptDatabaseError, StorageError
 from cdb.schemas import open_schema
 from cdb.stores.node_table.opening import check
@@ -228,3 +229,26 @@ def test_an_index_is_not_read_as_it_was_of_a_time_without_writers_once_one_came(
             for read in (lambda: reader.find(names), reader.check):
                 with pytest.raises(StorageError, match="another program began to write"):
                     read()
+
+
+def test_a_wal_of_another_directory_is_not_written_from(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """SQLite goes by the name that the directory had when its file was opened."""
+    ours, theirs = tmp_path / "ours", tmp_path / "theirs"
+    for each in (ours, theirs):
+        Home(each, "rows", 1, read_only=False).close()
+        sqlite.connect(each / "coins.sqlite", Durability.NONE, {}).close()
+    execute = sqlite._Connection.execute
+
+    def moving(connection: sqlite3.Connection, statement: str, *arguments: Any) -> Any:
+        if statement == "PRAGMA synchronous=EXTRA":
+            ours.rename(tmp_path / "moved")
+            theirs.rename(ours)
+        return execute(connection, statement, *arguments)
+
+    monkeypatch.setattr(sqlite._Connection, "execute", moving)
+    with closing(Home(ours, "rows", 1, read_only=False)) as home:
+        path = home.inside / "coins.sqlite"
+        with pytest.raises(StorageError, match=f"^{ours}/coins.sqlite: its directory was moved"):
+            sqlite.connect(path, Durability.NONE, {})

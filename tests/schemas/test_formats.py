@@ -150,3 +150,17 @@ def test_what_is_empty_holds_no_database(
     own_schema.open(path).close()
     with own_schema.open(path, read_only=True) as database:
         assert database.last_block_index is None
+
+
+def test_a_format_that_is_lost_can_be_made_again(own_schema: SchemaInfo, loaded: Loaded) -> None:
+    path = loaded(own_schema.name)
+    if not path.is_dir():
+        pytest.skip("its format is in its file")
+    (path / "FORMAT").unlink()
+    advice = "FORMAT is missing, .*; cdb verify SCHEMA --db PATH --repair makes it again"
+    assert_refused(own_schema, path, (WrongDatabaseError,), advice)
+    check, repair = own_schema.spec.check, own_schema.spec.repair
+    assert check is not None
+    assert repair is not None
+    repair(path, list(check(path, lambda coins: None)), lambda coins: None)
+    own_schema.open(path).close()

@@ -544,33 +544,6 @@ def test_a_repair_of_another_users_database_writes_nothing(
     assert stored(crashed.parent) == before
 
 
-@pytest.mark.parametrize("name", SCHEMAS)
-def test_a_directory_that_is_exchanged_after_its_lock_is_not_opened(
-    name: str, real: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Neither is written to: the lock would be one's, and the data the other's."""
-    schema, other = find_schema(name), real.with_name("other")
-    if schema.missing is not None:
-        pytest.skip(schema.missing)
-    for n, path in enumerate((real, other)):
-        with opened(schema, path) as database:
-            accept_all(database, BLOCKS[: HALF + n])
-    init = Lock.__init__
-
-    def exchanged(lock: Lock, *paths: Path) -> None:
-        init(lock, *paths)
-        real.rename(real.with_name("aside"))
-        other.rename(real)
-        real.with_name("aside").rename(other)
-
-    before = contents(real), contents(other)
-    with monkeypatch.context() as patch:
-        patch.setattr(Lock, "__init__", exchanged)
-        with pytest.raises(StorageError, match="took its place"):
-            opened(schema, real)
-    assert (contents(real), contents(other)) == before[::-1]
-
-
 @pytest.mark.parametrize("read_only", [True, False])
 def test_too_few_descriptors_are_told_as_such(
     schema: SchemaInfo, real: Path, *, read_only: bool

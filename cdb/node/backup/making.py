@@ -75,13 +75,13 @@ def back_up(file: str | PathLike[str], directory: str | PathLike[str], bar: Step
         height = _apply_rows(file_in(work), log_in(work), root_of(log_path))
         contents = _contents(work, height)
         write_contents(work, contents)
-        _publish(work, target)
     return contents
 
 
 @contextmanager
 def _work_directory(target: Path, source: Path) -> Iterator[Path]:
-    """An empty directory beside the target, where the backup is made; it goes if that fails."""
+    """An empty directory beside the target, where the backup is made, to have that name at the end;
+    it goes if that fails."""
     work = target.with_name(target.name + PARTIAL_SUFFIX)
     if target in {source.with_name(source.name + suffix) for suffix in SIDE_SUFFIXES}:
         raise WrongDatabaseError(target, "SQLite needs this name beside the file; name another")
@@ -92,11 +92,13 @@ def _work_directory(target: Path, source: Path) -> Iterator[Path]:
     names |= {file.name + suffix for suffix in SIDE_SUFFIXES}
     lock = work_directory.take(work, names, "the backup")
     try:
-        work_directory.empty(work)
+        work_directory.empty(work, lock)
         yield work
+        lock.check_in_place()
+        _publish(work, target)
     except BaseException:
         with suppress(StorageError):
-            work_directory.remove(work)
+            work_directory.remove(work, lock)
         raise
     finally:
         lock.release()

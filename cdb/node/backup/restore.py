@@ -77,18 +77,20 @@ class _Restore:
     def run(self) -> Contents:
         contents = self._contents()
         with ExitStack() as held:
-            held.callback(self._take_work_directory().release)
-            if not self._is_ready(contents):
+            lock = self._take_work_directory()
+            held.callback(lock.release)
+            if not self._is_ready(contents, lock):
                 try:
                     self._check_way("", *SIDE_SUFFIXES, LOG_SUFFIX)
                     check_backup(self._source, self._bar)
                     self._copy(contents)
                 except BaseException:
                     with suppress(StorageError):
-                        self._remove_work_directory()
+                        self._remove_work_directory(lock)
                     raise
+            lock.check_in_place()
             self._put_in_place()
-            self._remove_work_directory()
+            self._remove_work_directory(lock)
         return contents
 
     def _contents(self) -> Contents:
@@ -106,12 +108,12 @@ class _Restore:
         paths = (self._ready, temporary(self._ready), file_in(self._work), log_in(self._work))
         return work_directory.take(self._work, {path.name for path in paths}, "restore")
 
-    def _is_ready(self, contents: Contents) -> bool:
+    def _is_ready(self, contents: Contents, lock: Lock) -> bool:
         """Whether only names have to change. Else the directory is empty from here on."""
         with storage_errors(self._work):
             mark = read_own(self._ready)
         if mark is None:
-            work_directory.empty(self._work)
+            work_directory.empty(self._work, lock)
         elif mark != self._mark(contents):
             problem = "a restore was killed here, and what it was to put in place is another now"
             raise WrongDatabaseError(self._work, problem, f"remove {self._work}, and restore again")
@@ -153,12 +155,13 @@ class _Restore:
             self._check_way("", *SIDE_SUFFIXES)
             rename_new(new_file, self._file)
 
-    def _remove_work_directory(self) -> None:
+    def _remove_work_directory(self, lock: Lock) -> None:
         """READY goes first: without it nothing here counts."""
+        lock.check_in_place()
         with storage_errors(self._work):
             self._ready.unlink(missing_ok=True)
         fsync_dir(self._work)
-        work_directory.remove(self._work)
+        work_directory.remove(self._work, lock)
         fsync_dir(self._work.parent)
 
 

@@ -27,6 +27,10 @@ def take(work: Path, names: Set[str], who: str) -> Lock:
         work.mkdir(exist_ok=True)
     lock = Lock(work / LOCK_FILE, work)
     try:
+        lock.check_in_place()
+        with storage_errors(work):
+            if not _is_ours({each.name for each in work.iterdir()}, names):
+                raise WrongDatabaseError(work, f"{who} needs this name; move away what is here")
         fsync_dir(work)
     except BaseException:
         lock.release()
@@ -38,8 +42,10 @@ def _is_ours(found: Set[str], names: Set[str]) -> bool:
     return not found or (LOCK_FILE in found and found <= {LOCK_FILE, *names})
 
 
-def empty(work: Path) -> None:
-    """Remove all but the lock."""
+def empty(work: Path, lock: Lock) -> None:
+    """Remove all but the lock, which is held. Raises StorageError where another directory is there
+    by now."""
+    lock.check_in_place()
     with storage_errors(work):
         for each in work.iterdir():
             if each.is_dir() and not each.is_symlink():
@@ -48,9 +54,9 @@ def empty(work: Path) -> None:
                 each.unlink()
 
 
-def remove(work: Path) -> None:
-    """Remove it with all that is in it."""
-    empty(work)
+def remove(work: Path, lock: Lock) -> None:
+    """Remove it with all that is in it; see empty()."""
+    empty(work, lock)
     with storage_errors(work):
         (work / LOCK_FILE).unlink(missing_ok=True)
         work.rmdir()

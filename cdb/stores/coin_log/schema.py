@@ -247,7 +247,7 @@ class CoinLogSchema(PackedHistory):
     def _open(self, durability: Durability, sizes: Sizes, progress: Progress | None) -> CoinLog:
         open_log = partial(
             CoinLog,
-            self._path,
+            self._home.inside,
             durability=durability,
             read_only=self.read_only,
             sizes=sizes,
@@ -277,7 +277,7 @@ class CoinLogSchema(PackedHistory):
     def _change_marks(self) -> list[bytes | None]:
         """The files that a writer changes before it takes anything away."""
         with storage_errors(self._path):
-            return [read_own(self._path / file) for file in (ACKED, MANIFEST)]
+            return [read_own(self._home.inside / file) for file in (ACKED, MANIFEST)]
 
     def _accept(self, blocks: PackedBlocks, *, trusting: bool) -> None:
         self._tell_owed()

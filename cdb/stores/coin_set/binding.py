@@ -86,14 +86,11 @@ class CoinSet:
     One thread at a time accepts, commits, checkpoints, settles, rewinds or closes. Any number read
     beside it, each call in one state. After a write that failed, only close() is left.
 
-    through: another path to it, by which it is opened; see Home.held(). Messages name path.
     Raises MissingEngineError, DatabaseNotFoundError (unless create), DatabaseLockedError,
     WrongDatabaseError, CorruptDatabaseError or StorageError.
     """
 
-    def __init__(
-        self, engine: NativeEngine, path: Path, options: Options, *, through: Path | None = None
-    ) -> None:
+    def __init__(self, engine: NativeEngine, path: Path, options: Options) -> None:
         self.path = path
         self._engine = engine
         self._native = engine.load()
@@ -111,7 +108,7 @@ class CoinSet:
         native_options.ingest_entries = options.ingest_entries
         native_options.keys = options.keys
         native_options.name_bits = options.name_bits
-        arguments = os.fsencode(through or path), native_options
+        arguments = os.fsencode(path), native_options
         self._handle = engine.open(path, "open", *arguments, kind="cdb_set", close=self._abandon)
 
     @property

@@ -38,7 +38,6 @@ from cdb.errors import (
     CorruptDatabaseError,
     DatabaseClosedError,
     DatabaseLockedError,
-    StorageError,
     WrongDatabaseError,
 )
 from cdb.extensions.native import NativeEngine
@@ -276,7 +275,7 @@ class CoinSetSchema(PackedHistory):
         if self.read_only:
             read_unchanged(
                 partial(self._open_once, options),
-                partial(file_marks, self._path / DB),
+                partial(file_marks, self._home.inside / DB),
                 CorruptDatabaseError,
                 DatabaseLockedError,
                 DatabaseClosedError,  # writers come and go, and may keep nothing for it yet
@@ -285,15 +284,15 @@ class CoinSetSchema(PackedHistory):
             self._open_once(options)
 
     def _open_once(self, options: Options) -> None:
-        promised = read_promise(self._path / NEWEST_FILE)
+        inside = self._home.inside
+        promised = read_promise(inside / NEWEST_FILE)
         if not self.read_only:
-            make_dir(self._path / DB, durable=self._durable)
+            make_dir(inside / DB, durable=self._durable)
         create = promised is None and not self.read_only
-        wanted, through = options._replace(create=create), self._home.held() / DB
-        self._coins = CoinSet(self.kind.engine, self._path / DB, wanted, through=through)
+        self._coins = CoinSet(self.kind.engine, inside / DB, options._replace(create=create))
         try:
             if promised is None and not self._coins.state.is_new:
-                raise CorruptDatabaseError(self._path / NEWEST_FILE, "it is missing")
+                raise CorruptDatabaseError(inside / NEWEST_FILE, "it is missing")
             self._promised = promised or Promise(-1, 0)
             self._check_promise()
             if create:
@@ -314,14 +313,9 @@ class CoinSetSchema(PackedHistory):
         return Promise(-1 if state.committed is None else state.committed, state.sequence)
 
     def _promise(self, promise: Promise) -> None:
-        # In the directory that is locked: another one may take its place at any moment.
-        newest = self._home.held() / NEWEST_FILE
+        newest = self._home.inside / NEWEST_FILE
         if promise != self._promised or not newest.exists():
-            try:
-                write_promise(newest, promise)
-            except StorageError as error:
-                path = self._path / NEWEST_FILE
-                raise StorageError(path, error.problem, error.advice) from error
+            write_promise(newest, promise)
             self._promised = promise
 
     @writing

@@ -73,12 +73,12 @@ def _open_once(
     read_only: bool,
     memtable_coins: int,
 ) -> CoinStore:
-    index_path = path / INDEX_DIRECTORY
     with ExitStack() as undo:
         home = Home(path, schema, FORMAT_VERSION, read_only=read_only, folder=INDEX_DIRECTORY)
         undo.callback(home.close)
+        index_path = home.inside / INDEX_DIRECTORY
         rows = CoinRows(
-            path / COINS_FILE,
+            home.inside / COINS_FILE,
             CompactTable(),
             durability,
             read_only=read_only,

@@ -31,7 +31,14 @@ from cdb.errors import (
     WrongDatabaseError,
     storage_errors,
 )
-from cdb.stores.rows.sqlite import Tables, check_tables, open_uri, sqlite_errors, stored_data
+from cdb.stores.rows.sqlite import (
+    Tables,
+    check_tables,
+    check_unmoved,
+    open_uri,
+    sqlite_errors,
+    stored_data,
+)
 
 NEW_DATABASE = "use a backup, or load a new database at another path"
 """The advice where a file has lost everything: no check could find more, and no repair mends it."""
@@ -156,6 +163,7 @@ def _begun(path: Path, parameters: str, tables: Tables) -> sqlite3.Connection:
                 connection.execute("PRAGMA locking_mode=EXCLUSIVE")
             connection.execute("BEGIN")  # fault: snapshot-is-none
             check_tables(connection, path, tables)
+            check_unmoved(connection, path)
     except BaseException:
         connection.close()
         raise

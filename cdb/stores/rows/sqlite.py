@@ -4,7 +4,7 @@ import os
 import sqlite3
 import struct
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -21,6 +21,7 @@ from cdb.errors import (
     DatabaseNotFoundError,
     StorageError,
     UnsupportedError,
+    known_path,
     storage_errors,
 )
 
@@ -75,10 +76,11 @@ def connect(path: Path, durability: Durability, tables: Tables) -> sqlite3.Conne
             connection.execute(f"PRAGMA wal_autocheckpoint={CHECKPOINT_PAGES}")
             connection.execute(f"PRAGMA cache_size=-{PAGE_CACHE_BYTES // 1024}")
             connection.execute("PRAGMA cell_size_check=ON")
+            connection.execute("SELECT count(*) FROM sqlite_master").fetchone()  # opens the -wal
+            check_unmoved(connection, path)
             if durability is Durability.POWER:
-                # The first read opens the -wal. SQLite syncs its name too, but hides an error: an
-                # old -wal, removed at the last close, could come back over what was written since.
-                connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+                # SQLite syncs the -wal's name too, but hides an error: an old -wal, removed at the
+                # last close, could come back over what was written since.
                 fsync_dir(path.parent)  # fault: rows-name-not-synced
                 # What a killed process left in the -wal need not be synced, and what it could not
                 # sync never will be: nothing is promised, or built on it, before it is in the file.
@@ -88,6 +90,22 @@ def connect(path: Path, durability: Durability, tables: Tables) -> sqlite3.Conne
         connection.close()
         raise
     return connection
+
+
+def check_unmoved(connection: sqlite3.Connection, path: Path) -> None:
+    """Raise StorageError unless what SQLite has opened by now is what the path leads to.
+
+    Of a path through a descriptor SQLite asks where it leads before it opens the file, and goes by
+    that from then on: what is beside the file it would open in another directory that has come
+    there since. Its first read opens that, so this comes before it and after it. An exchange in the
+    few calls between these, which is taken back before the second, is not seen.
+    """
+    opened = Path(connection.execute("PRAGMA database_list").fetchone()[2])
+    with suppress(FileNotFoundError):
+        if opened.samefile(path):
+            return
+    problem = "its directory was moved while it was opened"
+    raise StorageError(path, f"{problem}; open it where it is now")
 
 
 def undo_unfinished_making(path: Path) -> None:
@@ -132,11 +150,16 @@ def open_uri(path: Path, parameters: str) -> sqlite3.Connection:
             timeout=LOCK_WAIT_SECONDS,
             factory=_Connection,
         )
-        connection.file = _identity(path)
-        _connections.add(connection)
-        # What stands in a file calls no function that does more than compute.
-        connection.execute("PRAGMA trusted_schema=OFF")
-        connection.execute("PRAGMA ignore_check_constraints=ON")
+        try:
+            check_unmoved(connection, path)
+            connection.file = _identity(path)
+            _connections.add(connection)
+            # What stands in a file calls no function that does more than compute.
+            connection.execute("PRAGMA trusted_schema=OFF")
+            connection.execute("PRAGMA ignore_check_constraints=ON")
+        except BaseException:
+            connection.close()
+            raise
         return connection
 
 
@@ -169,7 +192,7 @@ def _check_not_inherited(path: Path) -> None:
     """
     if _inherited and path.exists() and _identity(path) in _inherited:
         problem = "the process that this one was forked from had it open; start a new process"
-        raise UnsupportedError(f"{path}: {problem}")
+        raise UnsupportedError(f"{known_path(path)}: {problem}")
 
 
 def _identity(path: Path) -> tuple[int, int]:

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -51,6 +52,14 @@ int opened_directory(const std::string &path) {
   return descriptor;
 }
 
+// Of a path through a descriptor, too, which leads there wherever that is moved to.
+std::string resolved(const std::string &path) {
+  char *const found = ::realpath(path.c_str(), nullptr);
+  const std::string real = found == nullptr ? path : found;
+  std::free(found);
+  return real;
+}
+
 // "": the database's own.
 int opened_folder(const Directory &directory, const std::string &name) {
   const int descriptor = ::openat(directory.descriptor(), name.empty() ? "." : name.c_str(),
@@ -66,7 +75,8 @@ bool is_same_file(const struct stat &one, const struct stat &other) {
 }  // namespace
 
 Directory::Directory(const std::string &path)
-    : path_(path), descriptor_(new int(opened_directory(path)), [](const int *descriptor) {
+    : path_(resolved(path)),
+      descriptor_(new int(opened_directory(path)), [](const int *descriptor) {
         ::close(*descriptor);
         delete descriptor;
       }) {}
