@@ -143,10 +143,10 @@ class SchemaInfo:
                     yield damage
 
     def repair(self, path: Path, damages: Sequence[Damage], progress: Progress) -> None:
-        """What spec.repair() does, which is there; raises as check() does."""
-        assert self.spec.repair is not None
-        with self._told("repair"):
-            self.spec.repair(path, damages, progress)
+        """What spec.repair() does; nothing where there is none. Raises as check() does."""
+        if self.spec.repair is not None:
+            with self._told("repair"):
+                self.spec.repair(path, damages, progress)
 
     @contextmanager
     def _told(self, function: str) -> Iterator[None]:
