@@ -619,7 +619,7 @@ def test_what_a_spec_answers_ends_no_command(
 ) -> None:
     source = f"import sys\nfrom cdb.building import SchemaSpec\nSCHEMA = SchemaSpec(open, {field}="
     schema = find_schema(make_module(f"{source}{function})\n"))
-    asked = {
+    asked: dict[str, Callable[[], object]] = {
         "versions": schema.versions,
         "check": lambda: list(schema.check(tmp_path, lambda done: None)),
         "repair": lambda: schema.repair(tmp_path, [], lambda done: None),

@@ -16,7 +16,7 @@ from chia.util.db_wrapper import DBWrapper2
 from chia_rs import Coin
 
 from cdb.chia import CoinStore, signatures
-from cdb.chia.questions import n_unspent
+from cdb.chia.questions import all_marked
 from cdb.chia.store import _THEIRS
 from cdb.contract.coin_query import CoinQuery
 from cdb.contract.packed import Packed, PackedBlocks
@@ -246,7 +246,7 @@ async def test_of_two_wrappers_of_a_file_the_second_has_it(path: Path) -> None:
         assert (await second.record(child(FIRST))).spent_block_index == 3  # type: ignore[union-attr]
 
 
-async def test_heights_without_blocks_cost_no_query_when_unspent_coins_are_counted(
+async def test_heights_without_blocks_cost_no_query_when_all_unspent_coins_are_read(
     path: Path,
 ) -> None:
     async with opened(path) as node:
@@ -260,7 +260,9 @@ async def test_heights_without_blocks_cost_no_query_when_unspent_coins_are_count
                 coins: Packed = log.coins_packed(query)
                 return coins
 
-        assert n_unspent(Counted()) == 7
+        assert [mark for part in all_marked(Counted()) for mark in part] == [
+            (child(FIRST).puzzle_hash, child(FIRST).name())
+        ]
 
 
 async def test_a_lower_block_is_refused(path: Path) -> None:

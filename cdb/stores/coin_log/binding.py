@@ -220,6 +220,12 @@ class CoinLog:
         )
         return infos, found
 
+    def count_unspent(self, height: int) -> int:
+        """How many coins are unspent as of a height. It takes a step for each block above that."""
+        n = self._native.ffi.new("uint64_t *")
+        _engine.call(self.path, "count_unspent", self._open_handle(), height, n)
+        return int(n[0])
+
     def ask(self, query: CoinQuery) -> bytearray:
         """The coins that a checked query asks for; see cdb.contract.coin_query."""
         return ask_natively(_engine, self.path, self._open_handle(), query)
