@@ -193,10 +193,14 @@ _ADVICE = {
 
 def explained(error: OSError) -> str:
     """Why the system refused, and what to do."""
+    return f"{reason_of(error)}; {advice_on(error.errno or 0)}"
+
+
+def reason_of(error: OSError) -> str:
+    """Why the system refused."""
     number = error.errno or 0
     reason = "disk full" if number in _DISK_FULL else error.strerror or type(error).__name__
-    code = errno.errorcode.get(number, "no errno")
-    return f"{reason} ({code}); {advice_on(number)}"
+    return f"{reason} ({errno.errorcode.get(number, 'no errno')})"
 
 
 def advice_on(system_errno: int) -> str:
