@@ -33,12 +33,16 @@ from os import PathLike, fspath
 from pathlib import Path
 
 VERIFY = "cdb verify SCHEMA --db PATH"
-"""What to type of any database; commands, which know theirs, name it."""
-_VERIFY_ADVICE = f"{VERIFY} says what is damaged, and --repair mends what is derived"
+"""What to type of any database; who knows which one it is names it."""
 
 
 _READABLE_BITS = 128
 _READABLE_BYTES = 64
+
+
+def verify_advice(command: str) -> str:
+    """The advice that helps with any damage. command: VERIFY, or the same with names."""
+    return f"{command} says what is damaged, and --repair mends what is derived"
 
 
 class CdbError(Exception):
@@ -158,7 +162,7 @@ class CorruptDatabaseError(DatabaseError):
     """
 
     def __init__(self, path: str | PathLike[str], problem: str, advice: str = "") -> None:
-        super().__init__(path, problem, advice or _VERIFY_ADVICE)
+        super().__init__(path, problem, advice or verify_advice(VERIFY))
 
 
 class StorageError(DatabaseError):

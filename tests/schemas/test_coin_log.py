@@ -356,6 +356,16 @@ def test_every_log_has_a_key_of_its_own(path: Path) -> None:
     assert key_of(path.with_name("0")) != key_of(path.with_name("1"))
 
 
+def test_damage_says_what_to_type(tmp_path: Path, chain: Chain) -> None:
+    path = tmp_path / "with blanks"
+    with CoinLogSchema(path) as schema:
+        accept_all(schema, chain.blocks)
+    data = (path / "log").read_bytes()
+    (path / "log").write_bytes(data[:100] + bytes(50) + data[150:])
+    with pytest.raises(CorruptDatabaseError, match=f"; cdb verify coin_log --db '{path}' says"):
+        CoinLogSchema(path)
+
+
 def test_runs_that_were_merged_are_gone(path: Path) -> None:
     with open_small(path) as schema:
         for n in range(40):
