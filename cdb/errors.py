@@ -33,12 +33,16 @@ from os import PathLike, fspath
 from pathlib import Path
 
 VERIFY = "cdb verify SCHEMA --db PATH"
-"""What to type of any database; commands, which know theirs, name it."""
-_VERIFY_ADVICE = f"{VERIFY} says what is damaged, and --repair mends what is derived"
+"""What to type of any database; who knows which one it is names it."""
 
 
 _READABLE_BITS = 128
 _READABLE_BYTES = 64
+
+
+def verify_advice(command: str) -> str:
+    """The advice that helps with any damage. command: VERIFY, or the same with names."""
+    return f"{command} says what is damaged, and --repair mends what is derived"
 
 
 class CdbError(Exception):
@@ -179,7 +183,7 @@ class CorruptDatabaseError(DatabaseError):
     """
 
     def __init__(self, path: str | PathLike[str], problem: str, advice: str = "") -> None:
-        super().__init__(path, problem, advice or _VERIFY_ADVICE)
+        super().__init__(path, problem, advice or verify_advice(VERIFY))
 
 
 class StorageError(DatabaseError):
@@ -214,10 +218,14 @@ _ADVICE = {
 
 def explained(error: OSError) -> str:
     """Why the system refused, and what to do."""
+    return f"{reason_of(error)}; {advice_on(error.errno or 0)}"
+
+
+def reason_of(error: OSError) -> str:
+    """Why the system refused."""
     number = error.errno or 0
     reason = "disk full" if number in _DISK_FULL else error.strerror or type(error).__name__
-    code = errno.errorcode.get(number, "no errno")
-    return f"{reason} ({code}); {advice_on(number)}"
+    return f"{reason} ({errno.errorcode.get(number, 'no errno')})"
 
 
 def advice_on(system_errno: int) -> str:

@@ -84,3 +84,26 @@ def test_a_url_names_no_schema() -> None:
     assert find_schema("memory").location() == Path("memory.cdb")
     with pytest.raises(WrongDatabaseError, match="a URL names no schema"):
         database_info(Url(URL))
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("migrate", URL),
+        ("backup", URL, "new"),
+        ("backup", "node.sqlite", URL),
+        ("restore", "kept", URL),
+        ("restore", URL, "node.sqlite"),
+        ("node", "status", URL),
+        ("node", "install", URL),
+        ("node", "remove", URL),
+        ("doctor", URL),
+        ("load_blocks", "memory", "--input", URL),
+    ],
+)
+def test_what_takes_a_path_refuses_a_url_as_it_was_typed(
+    run_command: Commands, arguments: tuple[str, ...]
+) -> None:
+    error = run_command(*arguments).usage_error()
+    assert f"{URL} is a URL, and what is wanted is a path; name one" in error
+    assert contents(run_command.cwd) == {}

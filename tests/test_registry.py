@@ -25,14 +25,14 @@ from cdb.errors import (
 from cdb.schemas import SchemaInfo, SchemaSpec, find_schema, schema_names
 from cdb.schemas.memory import MemorySchema
 from cdb.schemas.null import NullSchema
-from cdb.schemas.registry import OWN_SCHEMAS, unusable_entry_points
+from cdb.schemas.registry import OWN_SCHEMAS, known_schema, unusable_entry_points
 from cdb.stores.node_table.opening import blockchain_v2
 from cdb.testing.chains import reward
 from tests.conftest import PACKAGE_PARENT, contents
 from tests.engines import OTHER
 
 MakeModule = Callable[..., str]
-MakeEntryPoint = Callable[[str, str], None]
+MakeEntryPoint = Callable[..., None]
 
 
 @pytest.fixture
@@ -60,10 +60,11 @@ def make_entry_point(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> MakeEnt
     site.mkdir()
     monkeypatch.syspath_prepend(site)
 
-    def make(name: str, target: str) -> None:
-        info = site / f"{name}-1.dist-info"
+    def make(name: str, target: str, package: str = "") -> None:
+        package = package or name
+        info = site / f"{package}-1.dist-info"
         info.mkdir()
-        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1\n")
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: 1\n")
         (info / "entry_points.txt").write_text(f"[cdb.schemas]\n{name} = {target}\n")
 
     return make
@@ -356,6 +357,11 @@ def test_an_entry_point_does_not_take_an_own_name(
         ("memory", "json", "cdb has a schema of this name"),
         (f"interval@{OTHER}", "json", "an entry point's name"),
         ("odd", "not a module", "names no MODULE"),
+        ("-", "json", "an entry point's name"),
+        ("..", "json", "an entry point's name"),
+        ("--help", "json", "an entry point's name"),
+        ("interval", "json", "a part of schemas' names"),
+        ("lmdb", "json", "a part of schemas' names"),
     ],
 )
 def test_an_entry_point_that_nobody_can_use_spoils_no_other(
@@ -370,6 +376,69 @@ def test_an_entry_point_that_nobody_can_use_spoils_no_other(
     importlib.invalidate_caches()
     assert schema_names() == before
     assert problem in unusable_entry_points()[name]
+    assert (known_schema(name) is None) == (name not in {"memory", "interval@lmdb"})
+
+
+def test_of_two_entry_points_of_a_name_the_one_that_can_be_used_counts(
+    make_module: MakeModule, make_entry_point: MakeEntryPoint
+) -> None:
+    own = schema_names()
+    make_entry_point("theirs", "not a module", "a")
+    make_entry_point("theirs", f"{make_module(THEIRS)}:Theirs", "b")
+    make_entry_point("theirs", "not a module", "c")
+    assert schema_names() == [*own, "theirs"]
+    assert "theirs" not in unusable_entry_points()
+    assert find_schema("theirs").spec.factory.__name__ == "Theirs"  # type: ignore[attr-defined]
+
+
+def test_a_name_that_two_packages_register_alike_is_there_once(
+    make_module: MakeModule, make_entry_point: MakeEntryPoint
+) -> None:
+    own, module = schema_names(), make_module(THEIRS)
+    make_entry_point("theirs", module, "a")
+    make_entry_point("theirs", module, "b")
+    assert schema_names() == [*own, "theirs"]
+    assert find_schema("theirs") == find_schema(module)
+
+
+def test_a_name_that_two_packages_register_otherwise_is_refused(
+    make_module: MakeModule, make_entry_point: MakeEntryPoint
+) -> None:
+    own, module = schema_names(), make_module(THEIRS)
+    make_entry_point("theirs", f"{module}:Theirs", "a")
+    make_entry_point("theirs", "json:loads", "b")
+    assert schema_names() == own
+    problem = f"packages register it as json:loads and as {module}:Theirs; uninstall all but one"
+    assert unusable_entry_points()["theirs"].startswith(problem)
+    with pytest.raises(UnknownSchemaError, match=f"^schema theirs: {problem}"):
+        find_schema("theirs")
+
+
+def test_an_entry_point_may_be_named_as_its_module(
+    make_module: MakeModule, make_entry_point: MakeEntryPoint
+) -> None:
+    module = make_module(THEIRS)
+    make_entry_point(module, module)
+    assert find_schema(module).description == "Somebody's schema, in one line."
+
+
+@pytest.mark.parametrize(
+    ("value", "problem"),
+    [
+        ("os:system", "it opens no database: it is of Python's own library"),
+        ("{}:none", "it opens no database: its factory can't be called with a path"),
+        ("{}:absent", "has no class or function absent that opens a database"),
+    ],
+)
+def test_an_entry_point_that_opens_no_database_is_told_by_its_name(
+    make_module: MakeModule, make_entry_point: MakeEntryPoint, value: str, problem: str
+) -> None:
+    value = value.format(make_module("def none(): pass\n"))
+    make_entry_point("theirs", value)
+    with pytest.raises(
+        UnknownSchemaError, match=f"^schema theirs, which is {value}: .*{re.escape(problem)}"
+    ):
+        find_schema("theirs")
 
 
 @pytest.mark.parametrize(
@@ -377,6 +446,7 @@ def test_an_entry_point_that_nobody_can_use_spoils_no_other(
     [
         ("lambda path: None", "gives NoneType"),
         ("lambda: None", "can't be called with a path"),
+        ("lambda path: type('Half', (), {'accept_block': print})()", r"has no __enter__\(\)"),
         ("print", "gives NoneType"),
     ],
 )

@@ -19,10 +19,17 @@ from cdb.disk.paths import located
 from cdb.errors import WrongDatabaseError
 from cdb.node import marked_table, ops_table, own_tables
 from cdb.node.follower import Follower
-from cdb.node.log import RESTORE, Log, catch_up, log_path_of, root_of, sync_wal
-from cdb.node.lost_log import log_needed
+from cdb.node.log import (
+    RESTORE,
+    Log,
+    catch_up,
+    fitting_effect,
+    log_path_of,
+    root_of,
+    sync_wal,
+)
+from cdb.node.lost_log import check_first, log_needed
 from cdb.node.marked_table import Marked
-from cdb.node.operation import Operation
 from cdb.schemas import coin_log
 from cdb.stores.node_table.table import LOG_SUFFIX
 
@@ -66,8 +73,14 @@ async def follower_of(wrapper: Any, *, interlock: bool) -> Follower:
         log: Log | None = None
         try:
             async with _log_needed(connection, log_path, file, is_new=is_new):
+                rows = [] if is_new else await ops_table.operations(connection, file)
+                fits = partial(fitting_effect, path=log_path, file=file, rows=rows)
+                is_new_too = partial(_check_new, log_path=log_path)
+                await _in_thread(partial(check_first, log_path, is_new_too if is_new else fits))
                 log = await _in_thread(partial(_log_at, log_path, file))
-                rows = await _rows(connection, log, log_path, file, is_new=is_new)
+                if is_new:
+                    _check_new(log, log_path)
+                    rows = await ops_table.create(connection, root_of(log_path))
                 await _in_thread(partial(catch_up, log, log_path, file, rows))
             if not await marked_table.is_whole(connection):
                 if not is_new:
@@ -113,16 +126,11 @@ def _log_path(file: Path | None) -> Path:
     return log_path_of(file)
 
 
-async def _rows(
-    connection: Any, log: Log, log_path: Path, file: Path | None, *, is_new: bool
-) -> list[Operation]:
-    """What the file says; to a new file a log must be new, too."""
-    if not is_new:
-        return await ops_table.operations(connection, file)
+def _check_new(log: Log, log_path: Path) -> None:
+    """To a new file a log must be new, too."""
     if log.last_block_index is not None:
         problem = "it holds coins, and the SQLite file beside it is a new one; move it away"
         raise WrongDatabaseError(log_path, problem)
-    return await ops_table.create(connection, root_of(log_path))
 
 
 @asynccontextmanager

@@ -18,7 +18,7 @@ from cdb.node.rows import AMOUNT, CONFIRMED, NAME, PARENT, PUZZLE_HASH, Row, coi
 
 ANY = (0, MAX_INDEX)
 UNSPENT = (0, 0)
-_COUNTED_HEIGHTS = 10_000
+_PART_HEIGHTS = 10_000
 _HEIGHTS = "=104xII8x"
 """Of a packed coin: which blocks confirmed and spent it."""
 
@@ -91,11 +91,6 @@ def changes_above(view: QueriesPacked, height: int) -> tuple[dict[bytes, CoinRec
     return records, Changes(marked(view, spent), gone)
 
 
-def n_unspent(view: QueriesPacked) -> int:
-    """How many coins are unspent."""
-    return sum(len(coins) // COIN_BYTES for coins in _unspent(view))
-
-
 def _unspent(view: QueriesPacked) -> Iterator[Packed]:
     """All unspent coins, of so many heights at a time."""
     first = 0
@@ -103,7 +98,7 @@ def _unspent(view: QueriesPacked) -> Iterator[Packed]:
         CoinQuery(confirmed=(first, MAX_U32), limit=1, any_of_block=True)
     ):
         [coin] = coin_rows(following)
-        first = coin[CONFIRMED] + _COUNTED_HEIGHTS
+        first = coin[CONFIRMED] + _PART_HEIGHTS
         heights = (coin[CONFIRMED], first - 1)
         yield view.coins_packed(CoinQuery(confirmed=heights, spent=UNSPENT))
 

@@ -18,7 +18,7 @@ from chia_rs import Coin, CoinRecord, CoinState
 
 from cdb.chia import convert
 from cdb.chia.opening import follower_of
-from cdb.chia.questions import ANY, UNSPENT, changes_above, lineages, n_unspent, page
+from cdb.chia.questions import ANY, UNSPENT, changes_above, lineages, page
 from cdb.chia.rules import check, merged
 from cdb.chia.signatures import check_signatures, default_of
 from cdb.contract.coin_query import COIN_BYTES, MAX_INDEX, CoinKey, CoinQuery
@@ -142,8 +142,8 @@ class CoinStore:
     # Reading
 
     async def num_unspent(self) -> int:
-        """The number of unspent coins. It goes over all of them."""
-        return await self._follower.read(self.db_wrapper, n_unspent, _MAX_ITEMS, in_steps=True)
+        """The number of unspent coins."""
+        return await self._follower.read(self.db_wrapper, lambda view: view.count_unspent(), 1)
 
     async def is_empty(self) -> bool:
         """Whether there are no coins."""

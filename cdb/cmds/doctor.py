@@ -12,11 +12,17 @@ from cdb.cmds.echo import echo, echo_json, echo_line
 from cdb.cmds.options import PathType, json_option
 from cdb.cmds.runner import run
 from cdb.cmds.table import table
-from cdb.errors import UnknownSchemaError, UnsupportedError, storage_errors
+from cdb.errors import (
+    StorageError,
+    UnknownSchemaError,
+    UnsupportedError,
+    WrongDatabaseError,
+    reason_of,
+)
 from cdb.extensions import installed_version
 from cdb.extensions.built import built_file
 from cdb.extensions.native import native_scanner
-from cdb.lab.traits import traits
+from cdb.lab.traits import Traits, traits
 from cdb.process.termination import end_at_sigterm
 from cdb.schemas import find_schema, schema_names
 from cdb.schemas.registry import layout_names
@@ -53,8 +59,7 @@ def doctor(*, directory: Path, as_json: bool) -> None:
         "python": platform.python_version(),
         "system": f"{platform.system()} {platform.release()} {platform.machine()}",
     }
-    with storage_errors(directory):
-        found = traits(directory)
+    found = _traits(directory)
     if as_json:
         echo_json(
             {
@@ -79,6 +84,17 @@ def doctor(*, directory: Path, as_json: bool) -> None:
             echo_line(f"problem: {problem}")
     if missing or found.problems:
         sys.exit(1)
+
+
+def _traits(directory: Path) -> Traits:
+    """Raises DatabaseError where nothing can be written in the directory."""
+    if not directory.is_dir():
+        raise WrongDatabaseError(directory, "this is no directory; name one")
+    try:
+        return traits(directory)
+    except OSError as error:
+        problem = f"no file can be written there: {reason_of(error)}"
+        raise StorageError(directory, problem, "name another directory") from error
 
 
 def _missing() -> dict[str, str]:

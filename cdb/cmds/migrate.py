@@ -123,7 +123,7 @@ def _active_lines(done: Migrated | None, node_db: Path) -> list[str]:
 
 
 def _reverted_lines(reverted: Reverted, node_db: Path) -> list[str]:
-    left = reverted.problem or f"remove {reverted.log_path} when you need it no more"
+    left = reverted.problem or f"remove {shell_word(reverted.log_path)} when you need it no more"
     return [f"{node_db} has its own table again; {left}"]
 
 

@@ -1,9 +1,11 @@
 """new_schema: begin a schema of one's own."""
 
+import builtins
 import importlib.util
 import inspect
 import re
-from keyword import iskeyword
+import sys
+from keyword import iskeyword, issoftkeyword
 from pathlib import Path
 
 import click
@@ -19,6 +21,9 @@ from cdb.stores.coin_set.layouts import LAYOUTS
 
 TRIAL_COINS = 100_000
 _is_name = re.compile("[a-z][a-z0-9_]*").fullmatch
+_is_of_tests = re.compile("conftest|test_.*|.*_test").fullmatch
+_SHADOWING = {*sys.stdlib_module_names, "pytest", "hypothesis", "sitecustomize", "usercustomize"}
+"""What Python or pytest would import from here in place of its own, whether installed or not."""
 
 
 @click.command("new_schema")
@@ -41,13 +46,19 @@ def new_schema(name: str) -> None:
 
 
 def _check_name(name: str) -> None:
-    if not _is_name(name) or iskeyword(name):
+    if not _is_name(name) or iskeyword(name) or issoftkeyword(name):
         problem = "a schema's name is of a-z, 0-9 and _, begins with a letter, and is no keyword"
         raise click.UsageError(f"'{name}' can't be imported: {problem}")
     if name in LAYOUTS or name in ENGINES:
         raise CdbError(f"{name} is a part of schemas' names (LAYOUT@ENGINE); choose another name")
     if name in (*schema_names(), *OWN_SCHEMAS):
         raise CdbError(f"{name} is a schema that is there already; choose another name")
+    if hasattr(builtins, name):
+        raise CdbError(f"{name} is a name of Python's own; choose another name")
+    if _is_of_tests(name):
+        raise CdbError(f"{name} is what pytest takes for tests; choose another name")
+    if name in _SHADOWING:
+        raise CdbError(f"{name} is a Python module that others import; choose another name")
     if not Path(f"{name}.py").exists() and importlib.util.find_spec(name) is not None:
         raise CdbError(f"{name} is a Python module that is there already; choose another name")
 

@@ -44,7 +44,7 @@ class SchemaType(click.ParamType[SchemaInfo]):
 
 
 class PathType(click.Path):
-    """Paths, none of them empty: that would be the current directory."""
+    """Paths, none of them empty: that would be the current directory; and no URLs."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(path_type=Path, **options)
@@ -58,6 +58,8 @@ class PathType(click.Path):
         """As click.Path does. An empty one is mostly a shell's variable without a value."""
         if not os.fspath(value):
             self.fail("the path is empty; name one, or . for the current directory", param, ctx)
+        if isinstance(location_of(value), Url):
+            self.fail(f"{value} is a URL, and what is wanted is a path; name one", param, ctx)
         return cast(Path, super().convert(value, param, ctx))
 
 

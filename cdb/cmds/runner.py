@@ -15,8 +15,9 @@ from typing import NoReturn
 import click
 
 from cdb.cmds.echo import echo, echo_line
+from cdb.contract.printable import shell_word
 from cdb.disk.paths import keep_standard_descriptors
-from cdb.errors import CdbError, explained, memory_problem
+from cdb.errors import VERIFY, CdbError, DatabaseError, explained, memory_problem
 from cdb.process.termination import end_at_interrupts, raise_interrupts
 
 EXIT_ERROR = 1
@@ -61,6 +62,9 @@ def _exit_code(command: click.Command) -> int:
             re.sub("^Error: ", "error: ", shown.getvalue(), count=1, flags=re.M), err=True, nl=False
         )
         return error.exit_code
+    except DatabaseError as error:
+        # Where nobody knew the database, what it is called tells `cdb verify` the rest.
+        return fail(str(error).replace(VERIFY, f"cdb verify {shell_word(error.path)}"))
     except CdbError as error:
         return fail(str(error))
     except MemoryError as error:

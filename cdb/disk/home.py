@@ -76,15 +76,20 @@ class Lock:
         """Raise StorageError where the path no longer leads to what is locked: a writer that goes
         by it would leave its files in another database."""
         lock_path, database_path = self._paths
-        with suppress(FileNotFoundError):
-            if os.path.samestat(lock_path.stat(), os.fstat(self._file.fileno())):
-                return
-        problem = "it was moved or removed while it was open for writing"
-        raise StorageError(database_path, f"{problem}; open it where it is now")
+        check_in_place(lock_path, os.fstat(self._file.fileno()), database_path)
 
     def release(self) -> None:
         """Release the lock. A second call does nothing."""
         self._file.close()
+
+
+def check_in_place(path: Path, status: os.stat_result, database_path: Path) -> None:
+    """Raise StorageError unless a path leads to the file of a status, which a writer has open."""
+    with storage_errors(path), suppress(FileNotFoundError, NotADirectoryError):
+        if os.path.samestat(path.stat(), status):
+            return
+    problem = "it was moved or removed while it was open for writing"
+    raise StorageError(database_path, f"{problem}; open it where it is now")
 
 
 _held: WeakSet[Lock] = WeakSet()

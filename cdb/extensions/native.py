@@ -136,11 +136,15 @@ class NativeError:
         """What is wrong, and where in the file."""
         return self.what if self.offset < 0 else f"{self.what} at byte {self.offset}"
 
-    def exception(self, directory: Path) -> Exception:
-        """What is to be raised; directory: where the database is."""
+    def exception(
+        self, directory: Path, on_damage: Callable[[Path], str] = lambda directory: ""
+    ) -> Exception:
+        """What is to be raised; directory: where the database is. on_damage: see NativeEngine."""
         kind, path = _EXCEPTIONS[self.status], directory / self.file
         if issubclass(kind, DatabaseError):
-            return kind(path, self.problem, self.advice)
+            is_damage = issubclass(kind, CorruptDatabaseError)
+            advice = self.advice or (on_damage(directory) if is_damage else "")
+            return kind(path, self.problem, advice)
         told = f"{self.problem}; {self.advice}" if self.advice else self.problem
         return kind(f"{known_path(path)}: {told}")
 
@@ -151,13 +155,22 @@ class NativeEngine(NativeModule):
     prefix: of those functions' names.
     with_threads: the library that it is made of, where that keeps threads of its own. A child that
     fork() makes of a process that has used it has not got them, and would wait for them for ever.
+    on_damage: what to do about damage to the database in a directory; "": what helps with any.
     """
 
     def __init__(
-        self, module: str, what: str, install: str, *, prefix: str, with_threads: str = ""
+        self,
+        module: str,
+        what: str,
+        install: str,
+        *,
+        prefix: str,
+        with_threads: str = "",
+        on_damage: Callable[[Path], str] = lambda directory: "",
     ) -> None:
         super().__init__(module, what, install)
         self.prefix = prefix
+        self._on_damage = on_damage
         self._with_threads = with_threads
 
     def load(self) -> ModuleType:
@@ -180,7 +193,7 @@ class NativeEngine(NativeModule):
             _threads_used.add(self._with_threads)
         error = native.ffi.new("cdb_error *")
         if getattr(native.lib, self.prefix + function)(*arguments, error):
-            raise NativeError.of(native, error).exception(path)
+            raise NativeError.of(native, error).exception(path, self._on_damage)
 
     def open(
         self, path: Path, function: str, *arguments: Any, kind: str, close: Callable[[Any], object]

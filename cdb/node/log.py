@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Protocol
 
 from cdb.contract.coin_query import CoinQuery
+from cdb.contract.history import ABOVE_ALL
 from cdb.contract.packed import PackedBlocks
 from cdb.contract.packed_state import check_canonical
 from cdb.contract.schema import AcceptsPacked, QueriesPacked, ReadsPacked, Schema
@@ -23,6 +24,10 @@ RESTORE = "put both back from the same backup, or sync again without both"
 
 class Log(Schema, AcceptsPacked, ReadsPacked, QueriesPacked, Protocol):
     """A coin log with its index by puzzle hash."""
+
+    def count_unspent(self, height: int = ABOVE_ALL, /) -> int:
+        """How many coins are unspent as of a height."""
+        ...
 
     def blocks_packed(self, first_index: int = 0) -> Iterator[PackedBlocks]:
         """See ReadsPacked; those from an index on."""

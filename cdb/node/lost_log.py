@@ -20,14 +20,18 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import cast
 
 from cdb.contract.printable import shell_word
 from cdb.disk.home import FORMAT_FILE, format_at
-from cdb.errors import CorruptDatabaseError, DatabaseError, WrongDatabaseError
-from cdb.node.log import RESTORE
-from cdb.stores.coin_log.schema import FORMAT_VERSION
+from cdb.errors import CorruptDatabaseError, DatabaseError, WrongDatabaseError, storage_errors
+from cdb.node.log import RESTORE, Log
+from cdb.stores.coin_log.check import MANIFEST
+from cdb.stores.coin_log.schema import FORMAT_VERSION, coin_log
 
 _SCHEMA, _LOG_FILE = "coin_log", "log"
+_MOST_UNINDEXED_BYTES = 1 << 28
+"""Of a log that is read without its index: more than one has before its first checkpoint."""
 
 
 @contextmanager
@@ -53,6 +57,23 @@ def advice_for_log(
     except (WrongDatabaseError, CorruptDatabaseError) as error:
         advice = _advice(error, log_path, file, is_unused)
         raise type(error)(error.path, error.problem, advice) from error
+
+
+def check_first(log_path: Path, check: Callable[[Log], object]) -> None:
+    """Have a check look at a log, where one is, before it is opened for writing: that changes any
+    log, also another's.
+
+    A large one that has lost its manifest is not looked at: to read it, all of its index would be
+    made in memory. Who opens it checks it again.
+    """
+    log = log_path / _LOG_FILE
+    with storage_errors(log):
+        if not log.exists():
+            return
+        is_readable = (log_path / MANIFEST).exists() or log.stat().st_size <= _MOST_UNINDEXED_BYTES
+    if is_readable:
+        with coin_log(log_path, read_only=True) as found:
+            check(cast(Log, found))
 
 
 def is_gone(log_path: Path) -> bool:

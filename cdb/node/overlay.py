@@ -12,6 +12,7 @@ from cdb.contract.coin_query import COIN_FORMAT, CoinKey, CoinQuery
 from cdb.contract.coins import MAX_U32, NAME_BYTES
 from cdb.contract.packed import CONFIRM_BYTES, INFO_BYTES, INFO_FORMAT, Packed
 from cdb.contract.schema import QueriesPacked
+from cdb.node.log import Log
 from cdb.node.operation import Block, Operation
 from cdb.node.rows import CONFIRMED, NAME, PARENT, PUZZLE_HASH, SPENT, Row, changed_at, coin_rows
 
@@ -23,11 +24,15 @@ class View(QueriesPacked, Protocol):
         """See ReadsPacked."""
         ...
 
+    def count_unspent(self) -> int:
+        """How many coins are unspent."""
+        ...
+
 
 class Overlay:
     """Answers queries for a log's coins after operations that it hasn't seen."""
 
-    def __init__(self, log: QueriesPacked, operations: Iterable[Operation]) -> None:
+    def __init__(self, log: Log, operations: Iterable[Operation]) -> None:
         self._log = log
         self._below = MAX_U32 + 1
         """What the log confirms or spends in blocks from here on doesn't count."""
@@ -77,6 +82,10 @@ class Overlay:
         found = [infos.get(name) for name in _names(coin_names)]
         unknown = bytes(INFO_BYTES)
         return b"".join([info or unknown for info in found]), bytes(map(bool, found))
+
+    def count_unspent(self) -> int:
+        """See View. Each spend of these blocks is of a coin of theirs, or of an unspent one."""
+        return self._log.count_unspent(self._below - 1) + len(self._rows) - len(self._spent)
 
     def _put(self, block: Block) -> None:
         self._blocks.append(block)

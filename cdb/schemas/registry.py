@@ -24,7 +24,7 @@ from functools import partial
 from os import PathLike
 from pathlib import Path
 from pkgutil import iter_modules
-from types import ModuleType
+from types import BuiltinFunctionType, BuiltinMethodType, ModuleType
 from typing import TYPE_CHECKING, cast
 
 from cdb.contract.durability import Durability
@@ -45,10 +45,10 @@ from cdb.errors import CdbError, MissingEngineError, UnknownSchemaError, Unsuppo
 from cdb.stores.coin_set.layouts import LAYOUTS
 
 if TYPE_CHECKING:
-    from importlib.metadata import EntryPoint, EntryPoints
+    from importlib.metadata import EntryPoint
 
 ENTRY_POINT_GROUP = "cdb.schemas"
-_is_name = re.compile(r"[A-Za-z0-9_.-]+").fullmatch
+_is_name = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*").fullmatch
 _NO_SCHEMAS = {"protocol", "registry", "spec"}
 OWN_SCHEMAS = tuple(
     sorted({each.name for each in iter_modules([str(Path(__file__).parent)])} - _NO_SCHEMAS)
@@ -111,15 +111,18 @@ class SchemaInfo:
             options["progress"] = progress
         taken = {key: value for key, value in options.items() if takes(self.spec.factory, key)}
         where = str(location) if path is None or isinstance(location, Url) else path
-        self._check_call(where, taken)
+        refused = _refused_call(self.spec.factory, where, taken)
+        if refused is not None:
+            raise UnsupportedError(f"schema {self.name}: {refused}")
         try:
             opened = self.spec.factory(where, **taken)  # type: ignore[arg-type]
         except SystemExit as error:
             problem = f"schema {self.name}: its factory ends the process"
             raise UnsupportedError(problem) from error
-        if not callable(getattr(opened, "accept_block", None)):
-            problem = f"its factory gives {type(opened).__name__}, which has no accept_block()"
-            raise UnsupportedError(f"schema {self.name}: {problem}")
+        for method in ("accept_block", "__enter__", "__exit__"):
+            if not callable(getattr(opened, method, None)):
+                problem = f"its factory gives {type(opened).__name__}, which has no {method}()"
+                raise UnsupportedError(f"schema {self.name}: {problem}")
         return opened
 
     def versions(self) -> list[str]:
@@ -143,10 +146,10 @@ class SchemaInfo:
                     yield damage
 
     def repair(self, path: Path, damages: Sequence[Damage], progress: Progress) -> None:
-        """What spec.repair() does, which is there; raises as check() does."""
-        assert self.spec.repair is not None
-        with self._told("repair"):
-            self.spec.repair(path, damages, progress)
+        """What spec.repair() does; nothing where there is none. Raises as check() does."""
+        if self.spec.repair is not None:
+            with self._told("repair"):
+                self.spec.repair(path, damages, progress)
 
     @contextmanager
     def _told(self, function: str) -> Iterator[None]:
@@ -157,15 +160,6 @@ class SchemaInfo:
         except (Exception, SystemExit) as error:
             problem = f"its {function}() fails: {_reason(error)}"
             raise UnsupportedError(f"schema {self.name}: {problem}") from error
-
-    def _check_call(self, where: object, options: Mapping[str, object]) -> None:
-        with suppress(ValueError):  # one that is built in may have no signature
-            signature = inspect.signature(self.spec.factory)
-            try:
-                signature.bind(where, **options)
-            except TypeError as error:
-                problem = f"its factory can't be called with a path: {error}"
-                raise UnsupportedError(f"schema {self.name}: {problem}") from error
 
     def location(self, given: str | PathLike[str] | Url | None = None) -> Location:
         """Where a database is: what was given, or the default.
@@ -191,27 +185,22 @@ class SchemaInfo:
 
 def schema_names() -> list[str]:
     """The names of cdb's own schemas, and of those that installed packages register."""
-    own = [_NAMES.get(module, module) for module in OWN_SCHEMAS]
-    entries = _registered()
-    unusable = _unusable(entries)
-    return own + [each.name for each in entries if each.name not in unusable]
+    return [*(_NAMES.get(module, module) for module in OWN_SCHEMAS), *_registered()[0]]
 
 
 def unusable_entry_points() -> dict[str, str]:
     """Names that installed packages register and nobody can use, and why."""
-    return _unusable(_registered())
-
-
-def _unusable(entries: "EntryPoints") -> dict[str, str]:
-    return {each.name: problem for each in entries if (problem := _problem_of(each)) is not None}
+    return _registered()[1]
 
 
 def _problem_of(entry: "EntryPoint") -> str | None:
     """Why nobody can use an entry point; None where one can."""
     if not _is_name(entry.name):
-        return "an entry point's name is of letters, digits, _, - and ."
+        return "an entry point's name is of letters, digits, _, - and ., and begins with neither"
     if entry.name in (*OWN_SCHEMAS, *BY_ENGINE):
         return f"{entry.value} is not used: cdb has a schema of this name"
+    if entry.name in (*LAYOUTS, *ENGINES):
+        return f"{entry.value} is not used: it is a part of schemas' names (LAYOUT@ENGINE)"
     if not entry.pattern.match(entry.value):
         return "its entry point names no MODULE or MODULE:ATTRIBUTE"
     return None
@@ -240,26 +229,38 @@ def find_schema(spec: str, *, folder: Path | None = None) -> SchemaInfo:
         if module_name in layout_names() or _has_layout_options(module_name, options):
             in_layout = module_name
         module_name = _module_by_engine(module_name)
+    elif module_name not in OWN_SCHEMAS:
+        usable, problems = _registered()
+        if module_name in problems:
+            raise UnknownSchemaError(f"schema {plain(module_name)}: {problems[module_name]}")
+        if module_name in usable:
+            schema = _registered_schema(usable[module_name], attribute, folder)
+            return _with_options(schema, options)
     if module_name in OWN_SCHEMAS:
         module_name = f"cdb.schemas.{module_name}"
-    else:
-        for entry in _registered().select(name=module_name):
-            if problem := _problem_of(entry):
-                raise UnknownSchemaError(f"schema {plain(entry.name)}: {problem}")
-            module_name, attribute = entry.module, attribute or entry.attr or ""
-            spec = f"{spec}, which is {entry.value}"
     module = _import(module_name, spec, folder)
-    own_name, own = module.__name__.removeprefix("cdb.schemas."), _declared(module, "SCHEMA")
+    own_name, own = _own_name(module), _declared(module, "SCHEMA")
     if in_layout is not None and own is not None and own.in_layout is not None:
         given = {name: value for name, _, value in (each.partition("=") for each in options)}
         own_name, own = in_layout, own.in_layout(own, in_layout, given)
+    return _with_options(_schema_in(module, own_name, own, attribute), options)
+
+
+def _own_name(module: ModuleType) -> str:
+    return module.__name__.removeprefix("cdb.schemas.")
+
+
+def _schema_in(
+    module: ModuleType, own_name: str, own: SchemaSpec | None, attribute: str
+) -> SchemaInfo:
+    """own: what the module's SCHEMA says."""
     if attribute in ("", "REPLAY"):
         attribute = "SCHEMA"
     said = own if attribute == "SCHEMA" else _by_attribute(module, own, attribute)
     if said is None:
         problem = f"has no class or function {attribute} that opens a database"
-        raise UnknownSchemaError(f"module {module_name} {problem}")
-    return _with_options(_described(own_name, said, own), options)
+        raise UnknownSchemaError(f"module {module.__name__} {problem}")
+    return _described(own_name, said, own)
 
 
 def _has_layout_options(name: str, options: Sequence[str]) -> bool:
@@ -307,10 +308,71 @@ def _with_options(schema: SchemaInfo, options: Sequence[str]) -> SchemaInfo:
     return replace(schema, name=name, indexed=indexed, spec=spec)
 
 
-def _registered() -> "EntryPoints":
+def _registered() -> tuple[dict[str, "EntryPoint"], dict[str, str]]:
+    """The entry points that can be used, by name; and why there is none, by other names."""
     from importlib.metadata import entry_points  # takes a sixth of what a short command does
 
-    return entry_points(group=ENTRY_POINT_GROUP)
+    found: dict[str, dict[str, EntryPoint]] = {}
+    problems: dict[str, str] = {}
+    for entry in entry_points(group=ENTRY_POINT_GROUP):
+        problem = _problem_of(entry)
+        if problem is None:
+            found.setdefault(entry.name, {})[entry.value] = entry
+        else:
+            problems[entry.name] = problem
+    for name, by_value in found.items():
+        problems.pop(name, None)
+        if len(by_value) > 1:
+            values = " and as ".join(sorted(by_value))
+            problems[name] = f"packages register it as {values}; uninstall all but one of them"
+    usable = {
+        name: next(iter(by_value.values()))
+        for name, by_value in found.items()
+        if name not in problems
+    }
+    return usable, problems
+
+
+def _registered_schema(entry: "EntryPoint", attribute: str, folder: Path | None) -> SchemaInfo:
+    """The schema of an entry point, or another attribute of its module.
+
+    Raises UnknownSchemaError, which says what was registered, also where it opens no database.
+    """
+    registered = f"{entry.name}, which is {entry.value}"
+    try:
+        module = _import(entry.module, registered, folder)
+        own = _declared(module, "SCHEMA")
+        schema = _schema_in(module, _own_name(module), own, attribute or entry.attr or "")
+    except UnknownSchemaError as error:
+        if registered in str(error):
+            raise
+        raise UnknownSchemaError(f"schema {registered}: {error}") from error
+    problem = _no_factory(schema.spec.factory)
+    if problem is not None:
+        raise UnknownSchemaError(f"schema {registered}: it opens no database: {problem}")
+    return schema
+
+
+def _no_factory(factory: SchemaFactory) -> str | None:
+    """Why a factory opens no database, as far as can be told without a call of it."""
+    if isinstance(factory, BuiltinFunctionType | BuiltinMethodType):
+        package = (factory.__module__ or "").partition(".")[0]
+        if package in sys.stdlib_module_names:
+            return "it is of Python's own library"
+    return _refused_call(factory, "", {})
+
+
+def _refused_call(
+    factory: SchemaFactory, where: object, options: Mapping[str, object]
+) -> str | None:
+    """Why a factory can't be called with a path; None where it can, or nothing tells."""
+    with suppress(ValueError):  # one that is built in may have no signature
+        signature = inspect.signature(factory)
+        try:
+            signature.bind(where, **options)
+        except TypeError as error:
+            return f"its factory can't be called with a path: {error}"
+    return None
 
 
 def open_schema(

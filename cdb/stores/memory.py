@@ -1,6 +1,8 @@
 """Coins in dictionaries, without the front that other stores share: it is held against them."""
 
+import os
 from collections.abc import Iterable, Iterator
+from io import FileIO
 from os import PathLike
 from pathlib import Path
 from struct import pack
@@ -24,8 +26,8 @@ from cdb.contract.facts import Facts
 from cdb.contract.history import ABOVE_ALL, checked_height
 from cdb.contract.secondary_keys import Indexed
 from cdb.disk.files import fsync_dir, fsync_file, temporary
-from cdb.disk.home import Format, Lock
-from cdb.disk.paths import check_file, located
+from cdb.disk.home import Format, Lock, check_in_place
+from cdb.disk.paths import check_file, located, own
 from cdb.disk.sharing import Shared, reading, whole, writing
 from cdb.errors import storage_errors
 from cdb.text import replay_file
@@ -54,6 +56,7 @@ class MemorySchema(Shared, Indexed):
         self._blocks: SortedDict[int, NamedBlock] = SortedDict()
         self._durable = durability is Durability.POWER
         self._flock: Lock | None = None
+        self._file: FileIO | None = None
         self._dirty = False
         if self._path is not None:
             self._open(self._path)
@@ -163,6 +166,7 @@ class MemorySchema(Shared, Indexed):
             if self._path is not None and self._dirty:
                 blocks = (block.plain() for block in self._blocks.values())
                 replay_file.save(self._path, blocks, durable=self._durable)
+                self._hold(self._path)
             self._dirty = False
 
     @reading
@@ -213,7 +217,7 @@ class MemorySchema(Shared, Indexed):
                 for file in (path, temporary(path)):
                     check_file(file, read_only=False)
             self._flock = Lock(path.with_name(path.name + ".lock"), path)
-            self.guard.check_place = self._flock.check_in_place
+            self.guard.check_place = self._check_place
         try:
             if not self.read_only and not path.exists():
                 replay_file.save(path, [], durable=self._durable)
@@ -222,6 +226,8 @@ class MemorySchema(Shared, Indexed):
                 # without a sync.
                 fsync_file(path)
                 fsync_dir(path.parent)  # fault: found-name-not-synced
+            if not self.read_only:
+                self._hold(path)
             for block in replay_file.load(path):
                 self._apply(named_block(block, self.last_block_index))
         except BaseException:
@@ -235,7 +241,22 @@ class MemorySchema(Shared, Indexed):
         self._spent.update(dict.fromkeys(block.spends, block.index))
         self._blocks[block.index] = block
 
+    def _hold(self, path: Path) -> None:
+        """Have the file that a flush replaces open: so no other one gets its number."""
+        if self._file is not None:
+            self._file.close()
+        with storage_errors(path):
+            self._file = open(path, "rb", buffering=0, opener=own)  # noqa: SIM115
+
+    def _check_place(self) -> None:
+        if self._flock is not None:
+            self._flock.check_in_place()
+        if self._file is not None and self._path is not None:
+            check_in_place(self._path, os.fstat(self._file.fileno()), self._path)
+
     def _release(self) -> None:
+        if self._file is not None:
+            self._file.close()
         if self._flock is not None:
             self._flock.release()
 

@@ -140,6 +140,10 @@ cdb_status cdb_coin_log_rewind(cdb_coin_log *log, int64_t block_index, cdb_error
 cdb_status cdb_coin_log_lookup(cdb_coin_log *log, const uint8_t *names, size_t n, int64_t height,
                                cdb_coin_info *infos, uint8_t *found, cdb_error *error);
 
+/* Set *n to how many coins are unspent: as of a height, with what blocks up to it have done. */
+cdb_status cdb_coin_log_count_unspent(cdb_coin_log *log, int64_t height, uint64_t *n,
+                                      cdb_error *error);
+
 /* The coins that are asked for, each once, in their order: by the block's index and then by name.
    values: n of 32 bytes, of the query's key; none without one. Puzzle hashes and parents take a
    database that was opened with keys. Set *n_coins to how many there are. */

@@ -16,7 +16,7 @@ from chia.util.db_wrapper import DBWrapper2
 from chia_rs import Coin
 
 from cdb.chia import CoinStore, signatures
-from cdb.chia.questions import n_unspent
+from cdb.chia.questions import all_marked
 from cdb.chia.store import _THEIRS
 from cdb.contract.coin_query import CoinQuery
 from cdb.contract.packed import Packed, PackedBlocks
@@ -29,8 +29,12 @@ from cdb.errors import (
 )
 from cdb.node import follower, ops_table, own_tables
 from cdb.node.worker import Worker
+from cdb.schemas import coin_log
 from cdb.stores.coin_log.binding import CoinLog
+from cdb.testing.base import accept_all
+from cdb.testing.chains import sample_chain
 from tests.chia.node import FIRST, LAUNCHER, Node, child, opened, rewards
+from tests.conftest import contents
 
 pytestmark = pytest.mark.anyio
 
@@ -106,11 +110,11 @@ async def test_a_log_of_another_file_is_refused_and_left_alone(path: Path, tmp_p
     log = Path(f"{path}.cdb")
     shutil.rmtree(log)
     shutil.copytree(tmp_path / "other.sqlite.cdb", log)
-    before = (log / "log").read_bytes()
+    before = contents(log)
     with pytest.raises(WrongDatabaseError, match=r"not the coin log of .*a new one or another's"):
         async with opened(path):
             pass
-    assert (log / "log").read_bytes() == before
+    assert contents(log) == before
     shutil.rmtree(log)
     with pytest.raises(WrongDatabaseError, match=r"the coins of .* are not there; put both back"):
         async with opened(path):
@@ -120,9 +124,24 @@ async def test_a_log_of_another_file_is_refused_and_left_alone(path: Path, tmp_p
 
 async def test_a_log_without_its_file_is_refused(path: Path) -> None:
     path.unlink()
+    before = contents(Path(f"{path}.cdb"))
     with pytest.raises(WrongDatabaseError, match=r"the SQLite file beside it is a new one"):
         async with opened(path):
             pass
+    assert contents(Path(f"{path}.cdb")) == before
+
+
+async def test_a_log_without_an_index_is_refused_and_gets_none(path: Path) -> None:
+    log = Path(f"{path}.cdb")
+    path.unlink()
+    shutil.rmtree(log)
+    with coin_log.coin_log(log) as other:
+        accept_all(other, sample_chain().blocks)
+    before = contents(log)
+    with pytest.raises(WrongDatabaseError, match=r"the SQLite file beside it is a new one"):
+        async with opened(path):
+            pass
+    assert contents(log) == before
 
 
 async def test_a_file_that_fell_back_takes_the_log_back(path: Path) -> None:
@@ -227,7 +246,7 @@ async def test_of_two_wrappers_of_a_file_the_second_has_it(path: Path) -> None:
         assert (await second.record(child(FIRST))).spent_block_index == 3  # type: ignore[union-attr]
 
 
-async def test_heights_without_blocks_cost_no_query_when_unspent_coins_are_counted(
+async def test_heights_without_blocks_cost_no_query_when_all_unspent_coins_are_read(
     path: Path,
 ) -> None:
     async with opened(path) as node:
@@ -241,7 +260,9 @@ async def test_heights_without_blocks_cost_no_query_when_unspent_coins_are_count
                 coins: Packed = log.coins_packed(query)
                 return coins
 
-        assert n_unspent(Counted()) == 7
+        assert [mark for part in all_marked(Counted()) for mark in part] == [
+            (child(FIRST).puzzle_hash, child(FIRST).name())
+        ]
 
 
 async def test_a_lower_block_is_refused(path: Path) -> None:

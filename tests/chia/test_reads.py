@@ -91,6 +91,36 @@ async def test_a_lineage_looks_at_no_dust(tmp_path: Path, asked: list[int]) -> N
     assert looked == [4] * 6  # it, and its parent
 
 
+async def test_unspent_coins_are_counted_and_not_looked_at(
+    tmp_path: Path, asked: list[int]
+) -> None:
+    """Also as the writer has them, whose blocks take the place of others."""
+    counted = []
+
+    async def count(node: Node) -> None:
+        await node.record(FIRST)  # what is put off until the next call
+        asked.clear()
+        counted.append(await node.store.num_unspent())
+        assert asked == []
+
+    async with opened(tmp_path / "node.sqlite") as node:
+        await count(node)
+        await node.block(1, [], [FIRST])
+        await node.block(2, [FIRST], [child(FIRST)])
+        await count(node)
+        async with node.wrapper.writer():
+            await node.block(3, [child(FIRST)], [])
+            await count(node)
+            await node.store.rollback_to_block(1)
+            await count(node)
+            await node.block(2, [FIRST, child(FIRST)], [child(FIRST)])
+            await count(node)
+        await count(node)
+    async with opened(tmp_path / "node.sqlite") as node:
+        await count(node)
+    assert counted == [0, 5, 6, 3, 4, 4, 4]
+
+
 async def test_a_spent_coin_of_a_singleton_is_not_looked_at_again(
     tmp_path: Path, asked: list[int]
 ) -> None:

@@ -1,8 +1,12 @@
 """doctor: what is installed, what is missing, and what the disk can do."""
 
 import json
+import re
 import resource
+import signal
 import sqlite3
+import subprocess
+import sys
 from functools import partial
 from pathlib import Path
 
@@ -95,3 +99,43 @@ def test_a_problem_is_the_exit_code(run_command: Commands) -> None:
     result = run_command("doctor", preexec_fn=few)
     assert result.code == 1
     assert "problem: only 100 files may be open at once" in result.out.decode()
+
+
+@pytest.mark.parametrize(
+    ("directory", "problem"),
+    [
+        ("/dev/null", "this is no directory; name one"),
+        ("/proc", "no file can be written there: .*; name another directory"),
+    ],
+)
+def test_where_nothing_can_be_written_is_told(
+    run_command: Commands, directory: str, problem: str
+) -> None:
+    assert re.fullmatch(f"{directory}: {problem}", run_command("doctor", directory).error())
+
+
+WAITS = """
+import signal
+from cdb.cmds.doctor import doctor
+from cdb.cmds.runner import run
+from cdb.lab import traits
+
+def wait(path):
+    print("waiting", flush=True)
+    signal.pause()
+
+traits._maps = wait
+run(doctor)
+"""
+
+
+def test_sigterm_leaves_nothing_behind(tmp_path: Path) -> None:
+    line = [sys.executable, "-c", WAITS, str(tmp_path)]
+    with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"waiting\n"
+        assert len(contents(tmp_path)) == 2, "a file in a directory"
+        process.terminate()
+        assert process.wait(60) == 128 + signal.SIGTERM
+        assert b"Traceback" not in process.communicate()[1]
+    assert contents(tmp_path) == {}

@@ -14,11 +14,12 @@ import pytest
 
 from cdb.contract.blocks import BlockSpendInfo
 from cdb.contract.progress import no_bar
-from cdb.errors import WrongDatabaseError
+from cdb.errors import CorruptDatabaseError, WrongDatabaseError
 from cdb.node.backup.making import back_up
 from cdb.node.log import RESTORE
 from cdb.node.lost_log import log_needed
 from cdb.node.migrate import activation
+from cdb.node.migrate.migration_file import Standing
 from cdb.schemas import coin_log, find_schema
 from cdb.stores.coin_log.binding import missing
 from tests.cmds.nodes import go_on, tip_of
@@ -310,3 +311,29 @@ def test_advice_about_any_path_can_be_typed(tmp_path: Path, name: str) -> None:
     (word,) = re.findall(r"cdb migrate --revert (.*)' brings", caught.value.advice)
     said = subprocess.run(["bash", "-c", f"printf %s {word}"], check=True, capture_output=True)
     assert said.stdout == os.fsencode(file)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_advice_about_a_damaged_file_names_it(run_command: Commands, here: Path, name: str) -> None:
+    """And no schema is left for people to find out."""
+    file = here / "node.sqlite"
+    with closing(sqlite3.connect(file)) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    data = file.read_bytes()
+    file.write_bytes(data[:100] + bytes(len(data) - 100))
+    result = run_command(*COMMANDS[name])
+    assert result.code == 1
+    error = result.err.splitlines()[-1]
+    assert "SCHEMA" not in error
+    assert "PATH" not in error
+    (line,) = re.findall(r"cdb (verify \S+)", error)
+    assert Path(shlex.split(line)[1]).name == "node.sqlite"
+    assert "node.sqlite" in run_command(*shlex.split(line)).err
+
+
+def test_advice_about_what_a_migration_noted_can_be_typed(tmp_path: Path) -> None:
+    log = tmp_path / "with blanks"
+    log.mkdir()
+    (log / "MIGRATION").write_text("none")
+    with pytest.raises(CorruptDatabaseError, match=f"; remove '{log}' and migrate again$"):
+        Standing.read(log)

@@ -67,7 +67,21 @@ def test_a_part_of_schemas_names_is_taken(run_command: Commands, tmp_path: Path,
 
 
 @pytest.mark.parametrize(
-    "name", ["", "My", "my-idea", "1st", "_mine", "a.b", "a/b", "class", "idée", "a b", "x\n"]
+    "name",
+    [
+        "",
+        "My",
+        "my-idea",
+        "1st",
+        "_mine",
+        "a.b",
+        "a/b",
+        "class",
+        "match",
+        "idée",
+        "a b",
+        "x\n",
+    ],
 )
 def test_a_name_that_can_not_be_imported_is_a_usage_error(
     run_command: Commands, tmp_path: Path, name: str
@@ -78,13 +92,31 @@ def test_a_name_that_can_not_be_imported_is_a_usage_error(
 
 @pytest.mark.parametrize(
     ("name", "what"),
-    [("memory", "schema"), ("rocks_kv", "schema"), ("json", "Python module"), ("cdb", "Python")],
+    [
+        ("memory", "schema"),
+        ("rocks_kv", "schema"),
+        ("json", "Python module"),
+        ("cdb", "Python"),
+        ("pytest", "Python module"),
+        ("usercustomize", "Python module"),
+        ("winreg", "Python module"),
+        ("print", "name of Python's own"),
+    ],
 )
 def test_a_name_that_is_taken_is_refused(
     run_command: Commands, tmp_path: Path, name: str, what: str
 ) -> None:
     error = run_command("new_schema", name).error()
     assert error.startswith(f"{name} is a {what}")
+    assert contents(tmp_path) == {}
+
+
+@pytest.mark.parametrize("name", ["conftest", "test_x", "my_test"])
+def test_what_pytest_would_collect_is_refused(
+    run_command: Commands, tmp_path: Path, name: str
+) -> None:
+    error = run_command("new_schema", name).error()
+    assert error == f"{name} is what pytest takes for tests; choose another name"
     assert contents(tmp_path) == {}
 
 

@@ -6,7 +6,7 @@ import shutil
 import struct
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -354,6 +354,16 @@ def test_every_log_has_a_key_of_its_own(path: Path) -> None:
     for n in range(2):
         CoinLogSchema(path.with_name(f"{n}")).close()
     assert key_of(path.with_name("0")) != key_of(path.with_name("1"))
+
+
+def test_damage_says_what_to_type(tmp_path: Path, chain: Chain) -> None:
+    path = tmp_path / "with blanks"
+    with CoinLogSchema(path) as schema:
+        accept_all(schema, chain.blocks)
+    data = (path / "log").read_bytes()
+    (path / "log").write_bytes(data[:100] + bytes(50) + data[150:])
+    with pytest.raises(CorruptDatabaseError, match=f"; cdb verify coin_log --db '{path}' says"):
+        CoinLogSchema(path)
 
 
 def test_runs_that_were_merged_are_gone(path: Path) -> None:
@@ -853,8 +863,18 @@ def test_rewinds_and_crashes_in_any_order(path: Path) -> None:
                 more = min(len(chain.blocks), reached + dice.randint(1, 6))
                 accept_all(schema, chain.blocks[reached:more])
                 reached = more
-        assert summarize(schema) == expected_state(chain.blocks[:reached])
+        blocks = chain.blocks[:reached]
+        assert summarize(schema) == expected_state(blocks)
+        height = dice.randint(-1, chain.newest_index + 1)
+        assert schema.count_unspent(height) == n_unspent(blocks, height)
+        assert schema.count_unspent() == n_unspent(blocks, chain.newest_index)
     schema.close()
+
+
+def n_unspent(blocks: Iterable[BlockSpendInfo], height: int) -> int:
+    """How many coins blocks leave unspent up to a height."""
+    there = [block for block in blocks if block.index <= height]
+    return sum(len(block.confirms) - len(block.spends) for block in there)
 
 
 @pytest.mark.parametrize("opener", [CoinLogSchema, open_small, open_colliding])
@@ -1163,6 +1183,8 @@ def test_a_reader_in_another_thread_goes_on_and_the_writer_is_told(put_off: PutO
         assert other.submit(lambda: list(schema.blocks())).result() == [
             canonical(block) for block in put_off.kept
         ]
+        counted = other.submit(schema.count_unspent).result()
+        assert counted == n_unspent(put_off.kept, put_off.bad.index)
     with put_off.refused():
         schema.accept_block(replace(last, index=last.index + 1))
     schema.flush()
@@ -1349,6 +1371,8 @@ def test_a_reader_notices_that_the_writer_has_rewound(path: Path, chain: Chain) 
                 list(iteration)
             with pytest.raises((DatabaseClosedError, CorruptDatabaseError)):
                 reader.coin_infos_for_coin_names(chain.names)
+            with pytest.raises(DatabaseClosedError):
+                reader.count_unspent()
             with pytest.raises(UnsupportedError):
                 reader.rewind_to_block_index(0)
 

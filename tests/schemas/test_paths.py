@@ -21,6 +21,8 @@ from cdb.errors import (
 )
 from cdb.process.meter import size_bytes
 from cdb.schemas import Schema, SchemaInfo, find_schema
+from cdb.schemas.registry import history_of
+from cdb.stores.rows.coin_rows import CoinRows
 from cdb.testing.base import accept_all
 from cdb.testing.chains import sample_chain
 from cdb.testing.side_by_side import settle
@@ -213,6 +215,54 @@ def test_a_moved_writer_beside_the_one_that_has_its_place(schema: SchemaInfo, re
         assert damages_at(schema, path) == []
 
 
+def _move(taken: Path, other: Path) -> None:
+    taken.rename(taken.with_name("moved"))
+
+
+def _remove(taken: Path, other: Path) -> None:
+    if taken.is_dir():
+        shutil.rmtree(taken)
+    else:
+        taken.unlink()
+
+
+def _replace(taken: Path, other: Path) -> None:
+    _move(taken, other)
+    other.rename(taken)
+
+
+@pytest.mark.parametrize("take", [_move, _remove, _replace])
+@pytest.mark.parametrize("file", ["db", "db/coins.sqlite"])
+def test_a_writer_whose_files_were_taken_shows_no_others(
+    schema: SchemaInfo, real: Path, file: str, take: Callable[[Path, Path], None]
+) -> None:
+    """Its own, or it says so, whether its directory stays or not."""
+    other = real.parent.with_name("other")
+    other.mkdir()
+    with opened(schema, other / real.name) as others:
+        accept_all(others, BLOCKS[:3])
+    with suppress(StorageError), opened(schema, real) as database:
+        accept_all(database, BLOCKS[:HALF])
+        database.flush()
+        if not (real.parent / file).exists():
+            pytest.skip(f"it has no {file}")
+        asks: list[Callable[[], list[object]]] = [
+            lambda: list(database.blocks()),
+            lambda: list(history_of(database).unspent()),
+        ]
+        before = [ask() for ask in asks]
+        take(real.parent / file, real.parent.with_name("other") / file)
+        for ask, own in zip(asks, before, strict=True):
+            with suppress(StorageError):
+                assert ask() == own
+        with suppress(StorageError):
+            accept_all(database, BLOCKS[HALF:])
+    if take is _replace:
+        # SQLite takes what its -wal has for the new file's; of what came later it has nothing.
+        with suppress(DatabaseError):
+            assert len(blocks_at(schema, real)) <= HALF
+
+
 @pytest.mark.parametrize("spec", ["rocks:SMALL", "interval@rocksdb:SMALL"])
 def test_rocksdb_goes_on_where_its_directory_was_moved(
     spec: str, real: Path, monkeypatch: pytest.MonkeyPatch
@@ -227,6 +277,7 @@ def test_rocksdb_goes_on_where_its_directory_was_moved(
         accept_all(others, BLOCKS[:3])
     (of_others,) = (contents(current.parent) for current in other.rglob("CURRENT"))
     monkeypatch.setattr(Lock, "check_in_place", lambda lock: None)
+    monkeypatch.setattr(CoinRows, "check_in_place", lambda rows: None)
     with opened(schema, real) as database:
         accept_all(database, BLOCKS[:HALF])
         real.parent.rename(moved)

@@ -136,6 +136,8 @@ async def _cost(stores: Sequence[Store], call: Call) -> list[float]:
 def _number(answer: Any) -> Any:
     if isinstance(answer, tuple):
         return len(answer[0]), answer[1]
+    if isinstance(answer, int):
+        return answer
     return len(answer) if isinstance(answer, list | set | dict) else answer is None
 
 

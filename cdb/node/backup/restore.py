@@ -15,6 +15,7 @@ from os import PathLike
 from pathlib import Path
 
 from cdb.contents.state import verify
+from cdb.contract.printable import shell_word
 from cdb.contract.progress import Progress, StepBar
 from cdb.disk.files import fsync_dir, fsync_file, replace_file, temporary
 from cdb.disk.home import Lock
@@ -116,7 +117,8 @@ class _Restore:
             work_directory.empty(self._work, lock)
         elif mark != self._mark(contents):
             problem = "a restore was killed here, and what it was to put in place is another now"
-            raise WrongDatabaseError(self._work, problem, f"remove {self._work}, and restore again")
+            advice = f"remove {shell_word(self._work)}, and restore again"
+            raise WrongDatabaseError(self._work, problem, advice)
         return mark is not None
 
     def _mark(self, contents: Contents) -> bytes:

@@ -4,6 +4,7 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from os import PathLike
 from pathlib import Path
 
@@ -11,12 +12,11 @@ from cdb.contract.coins import MAX_U32
 from cdb.disk.paths import located
 from cdb.errors import WrongDatabaseError
 from cdb.node.log import Log, catch_up, fitting_effect, log_path_of, tip_up_to
-from cdb.node.lost_log import log_needed
+from cdb.node.lost_log import check_first, log_needed
 from cdb.node.migrate.migration import opened_log
 from cdb.node.migrate.node_file import Keeper, alone_with, keeper_of
 from cdb.node.node_database import is_unused, operations_of
 from cdb.node.operation import Tip
-from cdb.schemas import coin_log
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +54,8 @@ def with_log(connection: sqlite3.Connection, path: Path) -> Iterator[Activated]:
     with ExitStack() as held:
         with log_needed(log_path, path, lambda: is_unused(connection)):
             rows = operations_of(connection, path)
-            with coin_log.indexed(log_path, read_only=True) as found:  # a writer changes any log
-                fitting_effect(found, log_path, path, rows)
+            fits = partial(fitting_effect, path=log_path, file=path, rows=rows)
+            check_first(log_path, fits)
             log = held.enter_context(closing(opened_log(log_path)))
             catch_up(log, log_path, path, rows)
             tip = tip_up_to(log, log_path, MAX_U32)

@@ -149,7 +149,7 @@ class Migration:
             chain = coins.chain(last)
         total = self._n_coins(first)
         with self._bar("verify copy", total) as progress:
-            log = digest_of_log(copy.log, progress, first)
+            log = digest_of_log(copy.log, progress, _remove_copy(copy.log_path), first)
         with self._bar("verify table", total) as progress:
             while not table.is_complete:
                 with self._slices() as coins:
@@ -160,7 +160,7 @@ class Migration:
         if log.hex() != table.digest.hex():
             counts = f"{log.coins:,} and {table.digest.coins:,} of them"
             problem = f"{copy.log_path} and {copy.path} have not got the same coins ({counts})"
-            raise InvariantError(f"{problem}; remove {shell_word(copy.log_path)} and migrate again")
+            raise InvariantError(f"{problem}; {_remove_copy(copy.log_path)}")
         copy.standing.verified, copy.standing.chain = last, chain
         copy.standing.oddities[Oddity.ORPHAN] = table.orphans
         copy.standing.save(copy.log_path)
@@ -241,8 +241,11 @@ def _advice_about_copy(log_path: Path) -> Iterator[None]:
     except CorruptDatabaseError as error:
         if log_path not in Path(error.path).parents:
             raise
-        advice = f"remove {shell_word(log_path)} and migrate again"
-        raise CorruptDatabaseError(error.path, error.problem, advice) from error
+        raise CorruptDatabaseError(error.path, error.problem, _remove_copy(log_path)) from error
+
+
+def _remove_copy(log_path: Path) -> str:
+    return f"remove {shell_word(log_path)} and migrate again"
 
 
 def opened_log(log_path: Path) -> Log:

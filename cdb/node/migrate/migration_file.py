@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Self
 
 from cdb.contract.coins import MAX_U32
+from cdb.contract.printable import shell_word
 from cdb.disk.files import fsync_dir, replace_file
 from cdb.disk.paths import read_own
 from cdb.errors import CorruptDatabaseError, storage_errors
@@ -65,7 +66,7 @@ class Standing:
             )
             chain = str(fields["chain"])
         except _NOT_OURS as error:
-            advice = f"remove {log_path} and migrate again"
+            advice = f"remove {shell_word(log_path)} and migrate again"
             raise CorruptDatabaseError(path, "it is damaged", advice) from error
         return cls(height, coins, verified, chain, oddities, left_out)
 

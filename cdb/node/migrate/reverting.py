@@ -36,6 +36,7 @@ from cdb.node.migrate.verifying import TableDigest, digest_of_log
 from cdb.node.node_database import is_unused
 from cdb.node.ops_table import OLD_TABLE
 from cdb.node.own_tables import NEW_TABLE, NOTE_TABLE
+from cdb.stores.coin_log.binding import on_damage
 from cdb.stores.node_table.table import COIN_TABLE, NODE_INDEXES, create_index
 from cdb.stores.rows.sqlite import tables_of
 
@@ -233,7 +234,7 @@ def _digest_if_same(held: Activated, bar: StepBar) -> TableDigest | None:
     last = coins.newest()
     table = TableDigest(held.log, last)
     with bar("verify log") as progress:
-        log = digest_of_log(held.log, progress)
+        log = digest_of_log(held.log, progress, on_damage(held.log_path))
     with bar("verify table") as progress:
         table.add(coins.chunks(0, last, with_spends=False), progress)
     return table if table.digest.hex() == log.hex() else None

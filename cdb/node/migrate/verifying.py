@@ -66,10 +66,10 @@ class Digest:
         return sha256(b"".join(digest.digest() for digest in self._fields)).hexdigest()
 
 
-def digest_of_log(log: Log, progress: Progress, first: int = 0) -> Digest:
+def digest_of_log(log: Log, progress: Progress, advice: str, first: int = 0) -> Digest:
     """Of all that a log holds from a height on, once its look-ups by name say what its blocks say.
 
-    Raises InvariantError where they don't.
+    Raises InvariantError, with an advice, where they don't.
     """
     digest = Digest()
     reads = packed_reads(log)
@@ -78,7 +78,7 @@ def digest_of_log(log: Log, progress: Progress, first: int = 0) -> Digest:
         place, _, _ = write_state(blocks, infos, found)
         if place < blocks.n_confirms:
             problem = f"a look-up in the new log contradicts one of blocks {blocks.indices[0]}"
-            raise InvariantError(f"{problem} … {blocks.indices[-1]}; remove it and migrate again")
+            raise InvariantError(f"{problem} … {blocks.indices[-1]}; {advice}")
         digest.add(blocks, spent_of(infos).tobytes())
         if first:
             spends = bytes(blocks.spends)

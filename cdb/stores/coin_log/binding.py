@@ -18,12 +18,19 @@ from cdb.contract.coins import MAX_U32, NAME_BYTES
 from cdb.contract.durability import Durability
 from cdb.contract.history import ABOVE_ALL, Page
 from cdb.contract.packed import CONFIRM_BYTES, INFO_BYTES, PackedBlocks, native_blocks
+from cdb.contract.printable import shell_word
 from cdb.contract.progress import Progress
-from cdb.errors import DatabaseClosedError
+from cdb.errors import DatabaseClosedError, verify_advice
 from cdb.extensions.native import Ended, NativeEngine, NativeError, TakenBackError
 
 _READ_CONFIRMS = 4096
 _REPLAY_COINS = 1 << 16
+
+
+def on_damage(path: Path) -> str:
+    """What to do about damage to a coin log."""
+    return verify_advice(f"cdb verify coin_log --db {shell_word(path)}")
+
 
 _engine = NativeEngine(
     "cdb.stores.coin_log._coin_log",
@@ -31,6 +38,7 @@ _engine = NativeEngine(
     "a C++ compiler, OpenSSL and xxHash (Debian, Ubuntu: g++, python3-dev, libssl-dev,"
     " libxxhash-dev)",
     prefix="cdb_coin_log_",
+    on_damage=on_damage,
 )
 load = _engine.load
 missing = _engine.missing
@@ -219,6 +227,12 @@ class CoinLog:
             ffi.from_buffer(found),
         )
         return infos, found
+
+    def count_unspent(self, height: int) -> int:
+        """How many coins are unspent as of a height. It takes a step for each block above that."""
+        n = self._native.ffi.new("uint64_t *")
+        _engine.call(self.path, "count_unspent", self._open_handle(), height, n)
+        return int(n[0])
 
     def ask(self, query: CoinQuery) -> bytearray:
         """The coins that a checked query asks for; see cdb.contract.coin_query."""

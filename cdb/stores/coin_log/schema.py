@@ -21,7 +21,7 @@ from cdb.contract.coin_query import CoinQuery
 from cdb.contract.coins import MAX_U32, NAME_BYTES, CoinInfo, bytes32
 from cdb.contract.durability import Durability
 from cdb.contract.facts import Facts
-from cdb.contract.history import PackedHistory, Page, checked_height
+from cdb.contract.history import ABOVE_ALL, PackedHistory, Page, checked_height
 from cdb.contract.packed import (
     AMOUNT_BYTES,
     Packed,
@@ -181,6 +181,13 @@ class CoinLogSchema(PackedHistory):
     def facts(self) -> Facts:
         """See TellsFacts. What it owes it does by itself."""
         return Facts(coins=self._log.n_coins, is_settled=True)
+
+    @beside
+    def count_unspent(self, height: int = ABOVE_ALL) -> int:
+        """How many coins are unspent as of a height: it goes over no coins."""
+        height = checked_height(height)
+        self._end_before_damage()
+        return self._read(self._log.count_unspent, height)
 
     @writing
     def rewind_to_block_index(self, block_index: int) -> None:

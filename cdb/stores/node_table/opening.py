@@ -105,15 +105,23 @@ def check(path: Path, progress: Progress) -> Iterator[Damage]:
 
 def _open_own(path: Path, durability: Durability, index_set: str, *, read_only: bool) -> CoinStore:
     with ExitStack() as held:
-        # What lets go of the lock, and may be called again: the first call may be interrupted.
-        release = (lambda: None) if read_only else Lock(_lock_path(path), path).release
+        release = check_lock = _nothing
+        if not read_only:
+            lock = Lock(_lock_path(path), path)
+            # What lets go of it may be called again: the first call may be interrupted.
+            release, check_lock = lock.release, lock.check_in_place
         held.callback(release)
         rows = CoinRows(path, NodeTable(index_set), durability, read_only=read_only)
         with rows.read.reading():
             kind = KeyedStore if has_indexes(rows.connection) else CoinStore
-        store = kind(rows, NodeNames(rows.connection, path), release, read_only=read_only)
+        names = NodeNames(rows.connection, path)
+        store = kind(rows, names, release, check_lock, read_only=read_only)
         held.pop_all()
         return store
+
+
+def _nothing() -> None:
+    pass
 
 
 def _open_nodes_own(path: Path) -> NodeFile:

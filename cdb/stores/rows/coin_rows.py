@@ -10,6 +10,7 @@ from typing import TypeVar
 from cdb.contract.blocks import BlockSpendInfo
 from cdb.contract.coins import bytes32
 from cdb.contract.durability import Durability
+from cdb.disk.home import check_in_place
 from cdb.errors import CorruptDatabaseError, DatabaseNotFoundError
 from cdb.stores.rows.batch import Batch
 from cdb.stores.rows.coin_table import CoinTable
@@ -173,6 +174,7 @@ class CoinRows:
                 with self.read.reading():
                     self._read_ends()
             if not read_only:
+                self._status = path.stat()
                 self._check_ends()
         except BaseException:
             self.connection.close()
@@ -185,6 +187,10 @@ class CoinRows:
         if read_only:
             problem = "its making was cut short, and it holds nothing; load into it again"
             raise DatabaseNotFoundError(self.path, problem)
+
+    def check_in_place(self) -> None:
+        """Of a writer: raise StorageError where the path no longer leads to its file."""
+        check_in_place(self.path, self._status, self.path)
 
     def any_spent(self, rows: Sequence[int]) -> bool:
         """Whether a coin of these rows is spent."""
@@ -247,6 +253,7 @@ class CoinRows:
         if self._snapshot is not None:
             return read(self.read)
         snapshot = Snapshot(self.path, self._table.tables)
+        self.check_in_place()
         return _closing(snapshot, read(self._reader_of(snapshot)))
 
     def close(self) -> None:

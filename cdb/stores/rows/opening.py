@@ -95,9 +95,7 @@ def _open_once(
             read_only=read_only,
         )
         undo.pop_all()
-        store = CoinStore(rows, names, home.close, read_only=read_only)
-        store.guard.check_place = home.check_in_place
-        return store
+        return CoinStore(rows, names, home.close, home.check_in_place, read_only=read_only)
 
 
 def check_indexed(

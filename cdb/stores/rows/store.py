@@ -32,11 +32,20 @@ class CoinStore(Store):
     """
 
     def __init__(
-        self, rows: CoinRows, names: Names, release: Callable[[], None], *, read_only: bool
+        self,
+        rows: CoinRows,
+        names: Names,
+        release: Callable[[], None],
+        check_lock: Callable[[], None],
+        *,
+        read_only: bool,
     ) -> None:
+        """check_lock: of a writer; raises where its lock is no longer that of the path."""
         self._rows = rows
+        self._check_lock = check_lock
         self._named_rows = NamedRows(rows, names)
         super().__init__(rows.path, self._named_rows, release, read_only=read_only)
+        self.guard.check_place = self._check_place
 
     def accept_packed(self, packed: PackedBlocks) -> None:
         """See AcceptsPacked. No refusal is deferred."""
@@ -112,6 +121,10 @@ class CoinStore(Store):
         with self.guard.write():
             self._named_rows.append(batch)
         return True
+
+    def _check_place(self) -> None:
+        self._check_lock()
+        self._rows.check_in_place()
 
     def _finish(self) -> None:
         self._named_rows.finish()

@@ -25,6 +25,7 @@ void State::add_block(const RecordHeader &header, uint64_t offset) {
   const uint32_t block = static_cast<uint32_t>(blocks.size());
   blocks.push_back({offset, header.block_index, row_count, header.geometry});
   row_count += header.geometry.coins;
+  spend_count += header.geometry.spends;
   while (64 * block_hints.size() < row_count) block_hints.push_back(block);
   checked_records.resize(blocks.size());
   last_checksum = header.checksum;
@@ -34,6 +35,7 @@ void State::cut(size_t n_blocks) {
   const uint64_t offset = offset_of(n_blocks);
   last_checksum = checksum_before(n_blocks);
   row_count = first_row_of(n_blocks);
+  spend_count = spends_before(n_blocks);
   blocks.resize(n_blocks);
   spent.resize(row_count);
   block_hints.resize((size_t{row_count} + 63) / 64);
@@ -45,6 +47,17 @@ void State::cut(size_t n_blocks) {
 
 uint64_t State::offset_of(size_t block) const {
   return block < blocks.size() ? blocks[block].offset : log.end();
+}
+
+uint64_t State::spends_before(size_t block) const {
+  uint64_t spends = spend_count;
+  for (size_t at = block; at < blocks.size(); ++at) spends -= blocks[at].geometry.spends;
+  return spends;
+}
+
+uint64_t State::count_unspent(int64_t height) const {
+  const size_t block = blocks_up_to(height);
+  return first_row_of(block) - spends_before(block);
 }
 
 uint32_t State::first_row_of(size_t block) const {

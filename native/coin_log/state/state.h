@@ -71,6 +71,8 @@ class State {
   void find_rows(const uint8_t *names, size_t n, uint32_t *rows) const;
   // Of the block that spent the coin; 0: it is unspent.
   uint32_t spent_index_of(uint32_t row) const;
+  // How many coins are unspent as of a height. It takes a step for each block above that.
+  uint64_t count_unspent(int64_t height) const;
 
   // The bytes of the log that hold the blocks with first_index ≤ index ≤ last_index.
   std::pair<uint64_t, uint64_t> range(int64_t first_index, int64_t last_index) const;
@@ -118,6 +120,7 @@ class State {
   RewardKinds kinds;                  // that the blocks have introduced
   SpentRows spent;                    // of row_count rows, and more while a block is examined
   uint32_t row_count = 0;
+  uint64_t spend_count = 0;  // of all blocks
   uint64_t last_checksum = 0;
   LastRewind last_rewind;
   uint64_t rule_probes = 0;  // that examining blocks has taken so far
@@ -127,6 +130,7 @@ class State {
   template <typename Found>
   void visit(const uint8_t *names, size_t n, Found found) const;
   cdb_coin_info info_of(const CoinView &view) const;
+  uint64_t spends_before(size_t block) const;
   void compose_parent(const uint8_t *from, CoinView *view) const;
   void check_alive(size_t block) const;
   Failure damaged(size_t block) const;

@@ -151,6 +151,15 @@ cdb_status cdb_coin_log_lookup(cdb_coin_log *log, const uint8_t *names, size_t n
   });
 }
 
+cdb_status cdb_coin_log_count_unspent(cdb_coin_log *log, int64_t height, uint64_t *n,
+                                      cdb_error *error) {
+  return guarded(error, [=] {
+    log->database->read_verified([=](const Store &store) {
+      unless_rewound(store, [&] { *n = store.state().count_unspent(height); });
+    });
+  });
+}
+
 cdb_status cdb_coin_log_ask(cdb_coin_log *log, const cdb_query *query, const uint8_t *values,
                             size_t n, size_t *n_coins, cdb_coin_log_answer **answer,
                             cdb_error *error) {

@@ -167,6 +167,7 @@ void Opening::load_history() {
     const BlockLine &line = state_.blocks[block];
     while (64 * state_.block_hints.size() < uint64_t{line.first_row} + line.geometry.coins)
       state_.block_hints.push_back(static_cast<uint32_t>(block));
+    state_.spend_count += line.geometry.spends;
     for (const uint32_t *end = row + line.geometry.spends; row < end; ++row) {
       if (*row >= state_.spent.size()) throw corrupt_derived(kHistoryFile);
       state_.spent.set(*row, line.index);
