@@ -27,7 +27,6 @@ from cdb.testing.base import accept_all
 from cdb.testing.chains import sample_chain
 from cdb.testing.side_by_side import settle
 from tests.conftest import contents, own_schemas
-from tests.engines import SCHEMAS
 
 BLOCKS = list(map(canonical, sample_chain().blocks))
 HALF = len(BLOCKS) // 2
