@@ -76,7 +76,8 @@ function(cdb_install_bill)
   cdb_bundled_sources(sources)
   set(bill ${CMAKE_CURRENT_BINARY_DIR}/bill)
   cdb_run_for_bundled("the bill of materials" ${Python_EXECUTABLE}
-    ${CMAKE_CURRENT_SOURCE_DIR}/bundled/bill.py ${sources} ${bill} ${libraries})
+    ${CMAKE_CURRENT_SOURCE_DIR}/bundled/bill.py ${sources} ${bill}
+    ${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION} ${libraries})
   if(SKBUILD_STATE STREQUAL "editable")
     file(COPY ${bill}/sboms/bundled.cdx.json DESTINATION ${package})
   endif()

@@ -1,5 +1,9 @@
-"""Errors of native code: fields that become exceptions, none of them by its wording."""
+"""Native code: what its extensions show, and its errors, none of them told by its wording."""
 
+import os
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -35,6 +39,37 @@ def native(request: pytest.FixtureRequest) -> ModuleType:
         return ENGINES[request.param]()
     except SchemaError as error:
         pytest.skip(str(error))
+
+
+def test_an_extension_shows_nothing_but_its_entry(native: ModuleType) -> None:
+    """Weak names of the C++ library would be shared with any other library of the process."""
+    nm = shutil.which("nm")
+    if nm is None:
+        pytest.skip("there is no nm, of binutils")
+    file = sys.modules[native.ffi.__module__].__file__ if native.__file__ is None else native.__file__
+    shown = subprocess.check_output([nm, "-D", "--defined-only", file], text=True).split()[2::3]
+    assert [name for name in shown if not name.startswith("PyInit_")] == []
+    assert shown
+
+
+@pytest.mark.skipif(not hasattr(os, "RTLD_GLOBAL"), reason="names are always apart here")
+def test_extensions_whose_names_are_global_share_none(tmp_path: Path) -> None:
+    """As a process loads them that asked for it; so a look-up by one ran another's code."""
+    code = """
+import sys, os
+sys.setdlopenflags(os.RTLD_GLOBAL | os.RTLD_NOW)
+from cdb.schemas import find_schema, schema_names
+from cdb.testing.chains import sample_chain
+chain = sample_chain(30)
+for name in schema_names():
+    schema = find_schema(name)
+    if schema.missing is None and name != "null":
+        with schema.open(os.path.join(sys.argv[1], name)) as database:
+            for block in chain.blocks:
+                database.accept_block(block)
+            assert len(database.coin_infos_for_coin_names(chain.names)) == len(chain.names)
+"""
+    subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=True)
 
 
 def error_of(native: ModuleType, status: str, **fields: Any) -> Exception:

@@ -1,7 +1,7 @@
 """Writes what an extension's bundled libraries are: a bill of materials, and their licences.
 
-Usage: bill.py SOURCES DIRECTORY LIBRARY...: SOURCES as CDB_SOURCES of CMakeLists.txt beside this,
-LIBRARY a target there. Writes sboms/bundled.cdx.json (CycloneDX 1.5) and licenses/bundled/ into
+Usage: bill.py SOURCES DIRECTORY COMPILER VERSION LIBRARY...: SOURCES as CDB_SOURCES of
+CMakeLists.txt beside this, COMPILER as CMake calls it, LIBRARY a target there. Writes sboms/bundled.cdx.json (CycloneDX 1.5) and licenses/bundled/ into
 DIRECTORY.
 """
 
@@ -98,12 +98,13 @@ PARTS = {
 }
 
 
-def main(sources: Path, directory: Path, libraries: list[str]) -> None:
+def main(sources: Path, directory: Path, compiler: tuple[str, str], libraries: list[str]) -> None:
     """See the module."""
     lock = tomllib.loads((Path(__file__).parent / "Cargo.lock").read_text("utf-8"))
     crates = {crate["name"]: crate for crate in lock["package"]}
     shutil.rmtree(directory, ignore_errors=True)
-    components = []
+    name, version = compiler
+    components = [_of_compiler(version)] if name == "GNU" else []
     for library in sorted(libraries):
         for part in PARTS[library]:
             crate = crates[part.crate]
@@ -124,6 +125,17 @@ def main(sources: Path, directory: Path, libraries: list[str]) -> None:
     path.write_text(json.dumps(bill, indent=2) + "\n", "utf-8")
 
 
+def _of_compiler(version: str) -> dict[str, object]:
+    """What g++ links in itself, statically: libstdc++ and libgcc."""
+    return {
+        "type": "library",
+        "name": "libstdc++",
+        "version": version,
+        "licenses": [{"expression": "GPL-3.0-or-later WITH GCC-exception-3.1"}],
+        "purl": f"pkg:generic/gcc@{version}",
+    }
+
+
 def _component(part: Part, crate: dict[str, str], source: Path) -> dict[str, object]:
     file, pattern = part.version
     found = re.search(pattern, (source / file).read_text("utf-8"))
@@ -140,4 +152,5 @@ def _component(part: Part, crate: dict[str, str], source: Path) -> dict[str, obj
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3:])
+    sources, directory, name, version, *libraries = sys.argv[1:]
+    main(Path(sources), Path(directory), (name, version), libraries)

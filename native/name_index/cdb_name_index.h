@@ -74,6 +74,9 @@ cdb_status cdb_name_index_erase(cdb_name_index *index, const uint8_t *names, siz
 
 cdb_status cdb_name_index_end_rewind(cdb_name_index *index, cdb_error *error);
 
+/* Read all that the engine's files hold against their checksums. */
+cdb_status cdb_name_index_verify(cdb_name_index *index, cdb_error *error);
+
 /* Make all durable, and leave nothing that the next opening has to do again. */
 cdb_status cdb_name_index_checkpoint(cdb_name_index *index, cdb_error *error);
 

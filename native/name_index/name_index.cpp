@@ -115,6 +115,7 @@ struct cdb_name_index {
   void begin_rewind(const cdb_watermark &covered);
   void erase(const uint8_t *names, size_t n);
   void end_rewind();
+  void verify() const { engine_.verify(); }
   void checkpoint() { engine_.checkpoint(); }
   void settle();
   const cdb_watermark &covered() const { return covered_; }
@@ -301,6 +302,10 @@ cdb_status cdb_name_index_erase(cdb_name_index *index, const uint8_t *names, siz
 
 cdb_status cdb_name_index_end_rewind(cdb_name_index *index, cdb_error *error) {
   return guarded(error, [=] { index->end_rewind(); });
+}
+
+cdb_status cdb_name_index_verify(cdb_name_index *index, cdb_error *error) {
+  return guarded(error, [=] { index->verify(); });
 }
 
 cdb_status cdb_name_index_checkpoint(cdb_name_index *index, cdb_error *error) {

@@ -496,6 +496,19 @@ class TestDamage:
                 served_in_data.append(offset)
         assert not served_in_data
 
+    def test_a_check_reads_what_no_name_leads_to(
+        self, open_index: Open, path: Path, table: Path
+    ) -> None:
+        index = open_index()
+        index.check()
+        index.rewind(EMPTY, iter(names(range(1, self.ROWS + 1))))
+        index.close()
+        flip(table, 100)
+        index = open_index()
+        with pytest.raises(CorruptDatabaseError):
+            index.check()
+        index.close()
+
     @pytest.mark.parametrize("left", [0, 1000, 100_000])
     def test_a_cut_table(self, open_index: Open, table: Path, left: int) -> None:
         with table.open("r+b") as file:

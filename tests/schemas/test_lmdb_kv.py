@@ -1,6 +1,7 @@
 """lmdb_kv: what LMDB and the checksums of its values are to the contract."""
 
 import os
+import random
 import resource
 import subprocess
 import sys
@@ -541,6 +542,18 @@ class TestDamage:
 
         for left in range(size - 1, -1, -4_095):
             assert exit_code(partial(read_cut, left)) == 0
+
+    @pytest.mark.parametrize("seed", range(4))
+    def test_a_meta_page_that_counts_pages_that_nobody_has_is_damage(
+        self, loaded: Path, seed: int
+    ) -> None:
+        """LMDB maps as many as that, and finds no memory."""
+        file = loaded / "db/data.mdb"
+        with file.open("r+b") as data:
+            data.seek(52)
+            data.write(random.Random(seed).randbytes(512))
+        with pytest.raises(CorruptDatabaseError):
+            opened(loaded, read_only=True)
 
     def test_one_that_is_cut_while_it_is_open(self, loaded: Path) -> None:
         def read_what_was_cut() -> None:
