@@ -1,8 +1,8 @@
 """Writes what an extension's bundled libraries are: a bill of materials, and their licences.
 
 Usage: bill.py SOURCES DIRECTORY COMPILER VERSION LIBRARY...: SOURCES as CDB_SOURCES of
-CMakeLists.txt beside this, COMPILER as CMake calls it, LIBRARY a target there. Writes sboms/bundled.cdx.json (CycloneDX 1.5) and licenses/bundled/ into
-DIRECTORY.
+CMakeLists.txt beside this, COMPILER as CMake calls it, LIBRARY a target there. Writes
+sboms/bundled.cdx.json (CycloneDX 1.5) and licenses/bundled/ into DIRECTORY.
 """
 
 import json
