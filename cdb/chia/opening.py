@@ -3,6 +3,7 @@
 import asyncio
 import atexit
 import logging
+import os
 import shutil
 import sqlite3
 import tempfile
@@ -115,9 +116,10 @@ async def _check_own(connection: Any, file: Path | None) -> None:
 
 
 async def _file_of(connection: Any) -> Path | None:
-    rows = await ops_table.fetched(connection, "PRAGMA database_list")
-    name = next(file for _, schema, file in rows if schema == "main")
-    return located(name, read_only=True) if name else None
+    # As bytes: a file's name need not be text.
+    query = "SELECT CAST(file AS BLOB) FROM pragma_database_list WHERE name = 'main'"
+    [(name,)] = await ops_table.fetched(connection, query)
+    return located(os.fsdecode(name), read_only=True) if name else None
 
 
 def _log_path(file: Path | None) -> Path:

@@ -330,6 +330,6 @@ def test_what_came_of_damage_is_told_for_each_schema_with_a_legend(turns: Turns)
 def test_the_first_soak_of_the_page_is_long() -> None:
     [hours, *_] = re.findall(r"`cdb soak --hours ([\d.]+)", SOAKS.read_text("utf-8"))
     assert float(hours) >= 2
-    said, _ = committed()[0]
+    said = committed()[0]
     assert said["cuts by replay"] >= 10_000
     assert said["real cuts"] >= 500

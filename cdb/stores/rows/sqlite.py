@@ -100,7 +100,9 @@ def check_unmoved(connection: sqlite3.Connection, path: Path) -> None:
     there since. Its first read opens that, so this comes before it and after it. An exchange in the
     few calls between these, which is taken back before the second, is not seen.
     """
+    as_before, connection.text_factory = connection.text_factory, os.fsdecode  # a name is any bytes
     opened = Path(connection.execute("PRAGMA database_list").fetchone()[2])
+    connection.text_factory = as_before
     with suppress(FileNotFoundError):
         if opened.samefile(path):
             return
