@@ -62,7 +62,7 @@ def found_first() -> Path | None:
 
 
 def _path(directory: str | PathLike[str]) -> Path:
-    found = located(directory, read_only=True)
+    found = located(directory, read_only=True, what="directory")
     if not found.is_dir():
         raise WrongDatabaseError(found, "this is no directory; name one")
     return found / NAME

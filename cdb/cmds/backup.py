@@ -7,13 +7,13 @@ import click
 
 from cdb.cmds.bar import step_bar
 from cdb.cmds.echo import echo_json, echo_line
-from cdb.cmds.options import PathType, json_option, quiet_option
+from cdb.cmds.options import NodeFileType, PathType, json_option, quiet_option
 from cdb.cmds.runner import run
 from cdb.node.backup.making import back_up
 
 
 @click.command("backup")
-@click.argument("node_db", metavar="NODE_DB", type=PathType())
+@click.argument("node_db", metavar="NODE_DB", type=NodeFileType())
 @click.argument("directory", metavar="DIR", type=PathType())
 @json_option
 @quiet_option

@@ -19,6 +19,7 @@ from cdb.process.termination import end_with
 _PASSED_ON = {signal.SIGINT, signal.SIGTERM}
 _AWAITED = _PASSED_ON | {signal.SIGCHLD}
 _WHY = {
+    signal.SIGABRT: "its engine gave up: damage that it can't survive, or too little memory",
     signal.SIGBUS: "a file that is mapped ends too soon, or its disk fails; load a new database",
     signal.SIGKILL: "is there memory enough?",
 }

@@ -8,7 +8,7 @@ import click
 
 from cdb.cmds.bar import step_bar
 from cdb.cmds.echo import echo_json, echo_line, note_line
-from cdb.cmds.options import PathType, json_option, quiet_option
+from cdb.cmds.options import NodeFileType, json_option, quiet_option
 from cdb.cmds.runner import run
 from cdb.contract.printable import shell_word
 from cdb.node.migrate import activation, dropping, migration, reverting
@@ -17,7 +17,7 @@ from cdb.node.migrate.reverting import Reverted
 
 
 @click.command("migrate")
-@click.argument("node_db", type=PathType(dir_okay=False))
+@click.argument("node_db", type=NodeFileType(dir_okay=False))
 @click.option("--activate", is_flag=True, help="Switch the node to the copy. The node is stopped.")
 @click.option("--revert", is_flag=True, help="Bring the node's own table back. It is stopped.")
 @click.option("--drop", is_flag=True, help="After --activate: drop the table that was put aside.")

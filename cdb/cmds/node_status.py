@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from cdb.cmds.echo import echo
-from cdb.cmds.options import PathType
+from cdb.cmds.options import NodeFileType
 from cdb.cmds.runner import fail, run
 from cdb.cmds.table import table
 from cdb.contract.printable import printable
@@ -16,7 +16,7 @@ from cdb.node.status import Status, status_of, versions
 
 
 @click.command("status")
-@click.argument("node_db", metavar="NODE_DB", type=PathType())
+@click.argument("node_db", metavar="NODE_DB", type=NodeFileType())
 @click.option("--json", "as_json", is_flag=True, help="Write one object of JSON.")
 def node_status(node_db: Path, *, as_json: bool) -> int:
     """Show how a node's database is: its peak, its coins in cdb, and whether they fit.

@@ -13,6 +13,8 @@ from click.shell_completion import CompletionItem
 from cdb.cmds.echo import be_quiet
 from cdb.cmds.naming import database_named
 from cdb.contract.location import Location, Url, location_of
+from cdb.disk.files import SQLITE_MAGIC
+from cdb.errors import WrongDatabaseError, storage_errors
 from cdb.schemas import SchemaInfo, find_schema, schema_names
 from cdb.schemas.registry import OWN_SCHEMAS, layout_names
 
@@ -63,6 +65,26 @@ class PathType(click.Path):
         return cast(Path, super().convert(value, param, ctx))
 
 
+class NodeFileType(PathType):
+    """Paths of a node's database: what is there is an SQLite file, or nothing yet."""
+
+    def convert(
+        self,
+        value: str | os.PathLike[str],
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> Path:
+        """As PathType does. Raises WrongDatabaseError for any other file."""
+        path = super().convert(value, param, ctx)
+        if path.is_file():
+            with storage_errors(path), path.open("rb") as file:
+                head = file.read(len(SQLITE_MAGIC))
+            if head not in (b"", SQLITE_MAGIC):
+                name = "such as blockchain_v2_mainnet.sqlite"
+                raise WrongDatabaseError(path, f"this is no SQLite file; name a node's, {name}")
+        return path
+
+
 class LocationType(click.ParamType[Location]):
     """Where a database is: a path as PathType takes it, or a URL."""
 
@@ -99,6 +121,7 @@ class _SchemaOrPath(click.ParamType[str]):
 
 
 _WORDS = "words"
+_ENDS_OF_PATHS = (".cdb", ".sqlite")
 _LOCATION = LocationType()
 
 
@@ -145,7 +168,7 @@ def _is_path(word: str) -> bool:
         return False
     if any(Path(f"{word}{end}").exists() for end in (".py", "/__init__.py")):
         return False
-    return os.sep in word or os.path.lexists(word)
+    return os.sep in word or word.endswith(_ENDS_OF_PATHS) or os.path.lexists(word)
 
 
 db_option = click.option(

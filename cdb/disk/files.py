@@ -17,6 +17,8 @@ from cdb.disk.paths import check_directory, check_file, own, write_own
 from cdb.errors import StorageError, storage_errors
 
 TEMPORARY_SUFFIX = ".tmp"
+SQLITE_MAGIC = b"SQLite format 3\0"
+"""Every SQLite file begins so."""
 
 
 def fsync_file(path: Path) -> None:

@@ -31,8 +31,10 @@ _MODE = 0o644
 _MOST_BYTES = 16 << 20
 
 
-def located(path: str | PathLike[str], *, read_only: bool) -> Path:
+def located(path: str | PathLike[str], *, read_only: bool, what: str = "database") -> Path:
     """The absolute path, without links; of what is still to be made, where it is to be made.
+
+    what: which thing is looked for, in one word, for the error.
 
     Raises DatabaseNotFoundError where nothing is, or for a writer no directory to hold it,
     WrongDatabaseError for the root directory, and StorageError where the system can't tell, as for
@@ -45,7 +47,7 @@ def located(path: str | PathLike[str], *, read_only: bool) -> Path:
         raise DatabaseNotFoundError("''", "the path is empty; name one")
     try:
         keep_standard_descriptors()
-        real = _real(Path(path), read_only=read_only)
+        real = _real(Path(path), what, read_only=read_only)
     except OSError as error:
         raise storage_error(Path(path), error) from error
     if not real.name:
@@ -53,7 +55,7 @@ def located(path: str | PathLike[str], *, read_only: bool) -> Path:
     return real
 
 
-def _real(path: Path, *, read_only: bool) -> Path:
+def _real(path: Path, what: str, *, read_only: bool) -> Path:
     try:
         return Path(os.path.realpath(path, strict=True))
     except (FileNotFoundError, NotADirectoryError):
@@ -61,12 +63,15 @@ def _real(path: Path, *, read_only: bool) -> Path:
     # The parent as it was given, too: what is not there can't be gone back from with "..".
     if not read_only and path.parent.is_dir() and real.parent.is_dir():
         return real
-    problem = "no database" if read_only else "no directory that could hold it"
-    where = "here" if real == path.absolute() else f"where it leads to, {real}"
+    if read_only:
+        where = "here" if real == path.absolute() else f"where it leads to, {real}"
+        problem = f"no {what} is {where}"
+    else:
+        problem = f"{real.parent} is no directory; create it first"
     # As in --db=~/my.cdb.
     advice = "; ~ is home only to a shell, and only as a word's first character"
     at_home = advice if path.parts[:1] == ("~",) else ""
-    raise DatabaseNotFoundError(path, f"{problem} is {where}{at_home}")
+    raise DatabaseNotFoundError(path, f"{problem}{at_home}")
 
 
 def keep_standard_descriptors() -> None:

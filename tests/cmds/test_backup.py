@@ -446,7 +446,9 @@ def test_what_can_not_be_backed_up(run_command: Commands, here: Path) -> None:
     before = contents(here)
     assert "something is there already" in run_command("backup", "node.sqlite", "backup").error()
     assert "no database is here" in run_command("backup", "nowhere", "new").error()
-    assert "no directory that could hold it" in run_command("backup", "node.sqlite", "a/b").error()
+    assert (
+        "/a is no directory; create it first" in run_command("backup", "node.sqlite", "a/b").error()
+    )
     for end in ("-wal", "-shm", "-journal"):
         assert (
             "SQLite needs this name"

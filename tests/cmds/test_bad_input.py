@@ -268,7 +268,7 @@ def test_an_empty_path_is_not_the_current_directory(
 def test_a_home_directory_that_no_shell_has_put_there(run_command: Commands) -> None:
     """As bash leaves it in --db=~/my.cdb."""
     error = run_command("load_blocks", "coin_log", "--db=~/my.cdb", input=b"").error()
-    assert "~/my.cdb: no directory that could hold it is here; ~ is home only to a shell" in error
+    assert "/~ is no directory; create it first; ~ is home only to a shell" in error
     missing = run_command("load_blocks", "coin_log", "--db=nowhere/~", input=b"").error()
     assert "only to a shell" not in missing
 
@@ -563,3 +563,23 @@ def test_an_input_that_may_not_be_read(unprivileged: Commands, run_command: Comm
     result = unprivileged("load_blocks", "memory", "--db", "db", "--input", "replay.txt")
     check_one_problem(result, "replay.txt")
     assert not (run_command.cwd / "db").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("info", "nothere.cdb"), "nothere.cdb: no database is here"),
+        (("verify", "nothere.sqlite"), "nothere.sqlite: no database is here"),
+        (("restore", "nosuch", "x"), "nosuch: no backup is here"),
+        (("node_install", "nosuch"), "nosuch: no directory is here"),
+        (("migrate", "text"), "text: this is no SQLite file; name a node's, such as"),
+        (("node_status", "text"), "text: this is no SQLite file; name a node's, such as"),
+        (("backup", "text", "b"), "text: this is no SQLite file; name a node's, such as"),
+    ],
+)
+def test_what_is_not_there_is_told_by_its_own_name(
+    run_command: Commands, arguments: tuple[str, ...], told: str
+) -> None:
+    (run_command.cwd / "text").write_text("B 1 2 3\n")
+    assert run_command(*arguments).error().startswith(told)
+    assert contents(run_command.cwd) == {"text": b"B 1 2 3\n"}

@@ -97,7 +97,7 @@ class _Restore:
     def _contents(self) -> Contents:
         """Of the backup; where that is gone, and its copies were made, as READY tells it."""
         try:
-            return contents_of(located(self._given, read_only=True))
+            return contents_of(located(self._given, read_only=True, what="backup"))
         except DatabaseNotFoundError:
             with storage_errors(self._work):
                 mark = read_own(self._ready)

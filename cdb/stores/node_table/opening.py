@@ -10,6 +10,7 @@ from cdb.contract.printable import shell_word
 from cdb.contract.progress import Progress
 from cdb.contract.schema import Schema
 from cdb.disk.damage import Damage
+from cdb.disk.files import SQLITE_MAGIC
 from cdb.disk.home import Format, Lock, writers_kept_out
 from cdb.disk.paths import located, own
 from cdb.errors import WrongDatabaseError, storage_errors, wrong_version
@@ -40,7 +41,6 @@ from cdb.stores.rows.sqlite import (
 )
 from cdb.stores.rows.store import CoinStore
 
-_SQLITE_MAGIC = b"SQLite format 3\0"
 _SELECT_FORMAT = f"SELECT version, index_set FROM {FORMAT_TABLE}"
 
 
@@ -74,7 +74,7 @@ def blockchain_v2(
 def format_of(path: Path) -> Format | None:
     """See FormatOf: an SQLite file with a node's coin table, of ours or of a node."""
     with storage_errors(path), open(path, "rb", opener=own) as file:
-        if file.read(len(_SQLITE_MAGIC)) != _SQLITE_MAGIC:
+        if file.read(len(SQLITE_MAGIC)) != SQLITE_MAGIC:
             return None
     path = located(path, read_only=True)
     _check_coins_are_here(path)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from contextlib import closing
 from random import Random
 
+from cdb.disk.files import SQLITE_MAGIC
 from cdb.stores.rows.lsm.flat_run import MAGIC, PAGE_BYTES, PAGE_RECORDS
 from cdb.testing.faults.damage import Damaged, Way
 
@@ -21,7 +22,6 @@ MOST_EDITS = 3
 MOST_BYTES = 32
 FLOOD_BYTES = 100_000
 
-_SQLITE_MAGIC = b"SQLite format 3\0"
 _JOURNAL_MODES = slice(18, 20)  # of an SQLite header: 2 for WAL, which a database in memory can't
 _COLUMNS = """SELECT t.name, c.name FROM sqlite_schema t, pragma_table_info(t.name) c
     WHERE t.type = 'table' ORDER BY 1, 2"""
@@ -106,7 +106,7 @@ def _piece(contents: bytes | bytearray, random: Random) -> tuple[int, int]:
 
 def _change(contents: bytes, earlier: Mapping[int, bytes], random: Random) -> Damaged | None:
     name = f"{random.getrandbits(32):08x}"
-    if contents.startswith(_SQLITE_MAGIC) and random.random() < 0.5:
+    if contents.startswith(SQLITE_MAGIC) and random.random() < 0.5:
         return _with_another_value(contents, f"{FORGED}-{name}", random)
     changed = mutated(contents, random.choice([contents, *earlier.values()]), random)
     if random.random() < 0.5 and (sealed := _sealed(contents, changed)) is not None:
