@@ -21,7 +21,7 @@ from os import PathLike
 from pathlib import Path
 from threading import get_ident
 from typing import Any, Concatenate, Generic, NoReturn, ParamSpec, Self, TypeVar
-from weakref import WeakSet, finalize
+from weakref import WeakMethod, WeakSet, finalize
 
 from cdb.errors import (
     DatabaseClosedError,
@@ -98,6 +98,18 @@ class Guard:
 
 def _anywhere() -> None:
     pass
+
+
+def weakly(method: Callable[[], None]) -> Callable[[], None]:
+    """A call of a method that does not keep its object: who is dropped ends at once."""
+    found = WeakMethod(method)
+
+    def call() -> None:
+        bound = found()
+        if bound is not None:
+            bound()
+
+    return call
 
 
 class Closing(ABC):

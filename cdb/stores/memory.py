@@ -28,7 +28,7 @@ from cdb.contract.secondary_keys import Indexed
 from cdb.disk.files import fsync_dir, fsync_file, temporary
 from cdb.disk.home import Format, Lock, check_in_place
 from cdb.disk.paths import check_file, located, own
-from cdb.disk.sharing import Shared, reading, whole, writing
+from cdb.disk.sharing import Shared, reading, weakly, whole, writing
 from cdb.errors import storage_errors
 from cdb.text import replay_file
 
@@ -217,7 +217,7 @@ class MemorySchema(Shared, Indexed):
                 for file in (path, temporary(path)):
                     check_file(file, read_only=False)
             self._flock = Lock(path.with_name(path.name + ".lock"), path)
-            self.guard.check_place = self._check_place
+            self.guard.check_place = weakly(self._check_place)
         try:
             if not self.read_only and not path.exists():
                 replay_file.save(path, [], durable=self._durable)

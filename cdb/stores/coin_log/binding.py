@@ -20,7 +20,7 @@ from cdb.contract.history import ABOVE_ALL, Page
 from cdb.contract.packed import CONFIRM_BYTES, INFO_BYTES, PackedBlocks, native_blocks
 from cdb.contract.printable import shell_word
 from cdb.contract.progress import Progress
-from cdb.errors import DatabaseClosedError, verify_advice
+from cdb.errors import DatabaseClosedError, known_path, verify_advice
 from cdb.extensions.native import Ended, NativeEngine, NativeError, TakenBackError
 
 _READ_CONFIRMS = 4096
@@ -29,7 +29,7 @@ _REPLAY_COINS = 1 << 16
 
 def on_damage(path: Path) -> str:
     """What to do about damage to a coin log."""
-    return verify_advice(f"cdb verify coin_log --db {shell_word(path)}")
+    return verify_advice(f"cdb verify coin_log --db {shell_word(known_path(path))}")
 
 
 _engine = NativeEngine(

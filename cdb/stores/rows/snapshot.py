@@ -18,7 +18,7 @@ import os
 import sqlite3
 import struct
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import NamedTuple, Self
 from weakref import finalize
@@ -76,19 +76,23 @@ class Snapshot:
         self._path = path
         with storage_errors(path):
             self._files = _Files(path)
-            self._state = self._files.state()
-            parameters = _parameters(path)
-        try:
-            self.connection = _begun(path, parameters, tables)
-        except StorageError as error:
-            if not _lacks_room_for_shm(error):
-                raise
-            # So no writer is alive, who would have made it; SQLite has tried to.
+        with ExitStack() as undo:
+            undo.callback(self._files.close)
             with storage_errors(path):
                 self._state = self._files.state()
-                parameters = _parameters_alone(path)
-            self.connection = _begun(path, parameters, tables)
-        self._needs_check = parameters != "mode=ro"
+                parameters = _parameters(path)
+            try:
+                self.connection = _begun(path, parameters, tables)
+            except StorageError as error:
+                if not _lacks_room_for_shm(error):
+                    raise
+                # So no writer is alive, who would have made it; SQLite has tried to.
+                with storage_errors(path):
+                    self._state = self._files.state()
+                    parameters = _parameters_alone(path)
+                self.connection = _begun(path, parameters, tables)
+            self._needs_check = parameters != "mode=ro"
+            undo.pop_all()
 
     @contextmanager
     def reading(self) -> Iterator[None]:
@@ -107,11 +111,12 @@ class Snapshot:
         self._check_unchanged()
 
     def close(self) -> None:
-        """End the transaction."""
+        """End the transaction. A second call does nothing."""
         self.connection.close()
+        self._files.close()
 
     def _check_unchanged(self) -> None:
-        if not self._needs_check:
+        if not self._needs_check or not self._files.close.alive:
             return
         with storage_errors(self._path):
             state = self._files.state()
@@ -198,7 +203,8 @@ class _Files:
             self._directory = os.open(path.parent, _DIRECTORY)
         except (FileNotFoundError, NotADirectoryError):
             raise DatabaseNotFoundError(path, "no database is here") from None
-        finalize(self, os.close, self._directory)
+        self.close = finalize(self, os.close, self._directory)
+        """Let the directory go. A second call does nothing."""
 
     def state(self) -> list[_Stamp | None]:
         """Of the file, its -wal and its -shm; None for one that is not there. Raises OSError."""

@@ -14,7 +14,7 @@ from cdb.contract.facts import Facts
 from cdb.contract.history import PAGE_ROWS, as_of, checked_height
 from cdb.contract.packed import PackedBlocks, pack_named
 from cdb.contract.packed_state import check_canonical
-from cdb.disk.sharing import reading, writing
+from cdb.disk.sharing import reading, weakly, writing
 from cdb.front.store import Store
 from cdb.stores.rows import history
 from cdb.stores.rows.backend import NamedRows
@@ -45,7 +45,7 @@ class CoinStore(Store):
         self._check_lock = check_lock
         self._named_rows = NamedRows(rows, names)
         super().__init__(rows.path, self._named_rows, release, read_only=read_only)
-        self.guard.check_place = self._check_place
+        self.guard.check_place = weakly(self._check_place)
 
     def accept_packed(self, packed: PackedBlocks) -> None:
         """See AcceptsPacked. No refusal is deferred."""
