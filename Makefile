@@ -1,4 +1,4 @@
-.PHONY: help demo test test-long chia-tests lint types native wheels try-wheel fuzz soak mutants asan tsan clean
+.PHONY: help demo test test-long chia-tests lint types native docs wheels try-wheel fuzz soak mutants asan tsan clean
 .DELETE_ON_ERROR:
 
 help:
@@ -9,6 +9,7 @@ help:
 	@echo "make lint    ruff's checks and format"
 	@echo "make types   mypy"
 	@echo "make native  build the native engines again, with what is installed now"
+	@echo "make docs    build the site of all documents, the Python API and the commands, in build/docs"
 	@echo "make wheels  build a wheel that needs nothing but libc, and an sdist, in dist/"
 	@echo "make try-wheel  try it in a root that has Python and nothing else; as root, by debootstrap"
 	@echo "make fuzz    look for inputs that break the native code, for SECONDS=60 a TARGET, in build/fuzz"
@@ -53,6 +54,9 @@ types: .venv/ready
 TIER ?= all
 chia-tests:
 	@scripts/chia-tests $(TIER)
+
+docs: .venv/ready
+	@scripts/docs
 
 wheels:
 	@scripts/wheels

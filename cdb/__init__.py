@@ -1,10 +1,13 @@
 """cdb: storage schemas for a coin-set blockchain, held to one contract and compared.
 
-import cdb
+    import cdb
 
-with cdb.open_schema("rocks", "my.cdb") as schema:
-    schema.accept_block(cdb.BlockSpendInfo(index=1, timestamp=0, spends=[], confirms=[]))
-    schema.flush()
+    with cdb.open_schema("rocks", "my.cdb") as schema:
+        schema.accept_block(cdb.BlockSpendInfo(index=1, timestamp=0, spends=[], confirms=[]))
+        schema.flush()
+
+Errors are those of cdb.errors. A schema of your own is built of cdb.building, and cdb.testing
+holds it to the contract.
 """
 
 from importlib import import_module
@@ -20,6 +23,7 @@ if TYPE_CHECKING:
     from cdb.schemas import Schema, open_schema
 
     __version__: str
+    """Of the installed distribution."""
 
 __all__ = [
     "BlockSpendInfo",

@@ -1,8 +1,8 @@
 """What a schema in one file is built of; docs/adding-a-schema.md shows how.
 
 This is the public face of the rooms above it, by which cdb's own schemas are built as well. What is
-in __all__ keeps its name, its parameters and what its docstring says; where a version has to break
-that, CHANGELOG.md says so, and what to write instead. Nothing else in cdb promises as much.
+in `__all__` keeps its name, its parameters and what its docstring says; where a version has to
+break that, CHANGELOG.md says so, and what to write instead. Nothing else in cdb promises as much.
 
 Begin with one of these:
 

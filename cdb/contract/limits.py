@@ -33,6 +33,7 @@ OLDER_INDEX = Limit(
     "damage is overlooked: db/(index|derived)/manifest, whole",
     "an older index covers less, and the rest comes from the rows or the log",
 )
+"""Of a schema whose index is derived: an older manifest of it, put back whole, goes unnoticed."""
 OLDER_PROMISE = Limit(
     "stale",
     "damage is overlooked: db/(acked|NEWEST), ",

@@ -281,6 +281,7 @@ class Offer:
 
 
 HISTORY_METHODS = ("coin_infos_as_of", "state_at", "unspent", "versions")
+"""The methods of a HistorySchema."""
 
 
 def offer_of(schema: Schema) -> Offer:

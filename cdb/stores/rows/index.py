@@ -19,6 +19,7 @@ class Watermark(NamedTuple):
 
 
 EMPTY = Watermark(0, b"")
+"""That of an index that holds no names."""
 
 
 class NameIndex(Protocol):
