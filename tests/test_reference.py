@@ -17,7 +17,7 @@ from tests.conftest import ROOT
 from tests.test_house import FILES
 
 CHROMIUM = shutil.which("chromium")
-WITHIN = {"cdb.engines", "cdb.schemas.coin_log", "cdb.testing.faults"}
+WITHIN = {"cdb.schemas.memory", "cdb.engines", "cdb.schemas.coin_log", "cdb.testing.faults"}
 """Modules that list names for others of cdb alone."""
 NO_TOOLS = 3
 """What scripts/docs exits with where its tools can't be installed."""
