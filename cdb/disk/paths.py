@@ -63,9 +63,11 @@ def _real(path: Path, what: str, *, read_only: bool) -> Path:
     # The parent as it was given, too: what is not there can't be gone back from with "..".
     if not read_only and path.parent.is_dir() and real.parent.is_dir():
         return real
+    is_link = real != path.absolute()
     if read_only:
-        where = "here" if real == path.absolute() else f"where it leads to, {real}"
-        problem = f"no {what} is {where}"
+        problem = f"no {what} is {f'where it leads to, {real}' if is_link else 'here'}"
+    elif is_link:
+        problem = f"no directory that could hold it is where it leads to, {real}"
     else:
         problem = f"{real.parent} is no directory; create it first"
     # As in --db=~/my.cdb.

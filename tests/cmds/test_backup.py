@@ -233,12 +233,12 @@ def test_a_killed_restore_is_finished_without_its_backup(
     file = here / "new.sqlite"
     _restore_until(here, file, log_path_of(file) if moment == "before the coins" else None)
     shutil.move(here / "backup", here / "shelf")
-    assert "no database is here" in run_command("restore", "another", "new.sqlite").error()
+    assert "no backup is here" in run_command("restore", "another", "new.sqlite").error()
     out = run_command("restore", "backup", "new.sqlite").fine().out.decode()
     assert "new.sqlite is restored up to block" in out
     assert status_of(file).problems == []
     assert not (here / "new.sqlite.restore").exists()
-    assert "no database is here" in run_command("restore", "backup", "newer.sqlite").error()
+    assert "no backup is here" in run_command("restore", "backup", "newer.sqlite").error()
 
 
 def test_a_killed_restore_is_finished_on_a_device_of_another_number(
