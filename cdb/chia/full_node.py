@@ -9,7 +9,7 @@ from cdb.errors import CdbError, UnsupportedError
 
 _HAS_IT_BY_NAME = "chia.full_node.full_node"
 """What has chia's class by name as soon as it is imported."""
-INSTALL = "pip install '.[chia]' in a checkout of cdb"
+INSTALL = "pip install 'coinset-db[chia]' (in a checkout of cdb: '.[chia]')"
 
 
 def main() -> int:
