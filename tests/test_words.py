@@ -30,6 +30,14 @@ def anchors(page: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", heading).replace(" ", "-") for heading in plain}
 
 
+def test_the_readme_is_short_and_no_document_is_long() -> None:
+    words = {page: len(page.read_text("utf-8").split()) for page in PAGES}
+    assert words[ROOT / "README.md"] <= 560
+    of_docs = {page: n for page, n in words.items() if page.is_relative_to(ROOT / "docs")}
+    assert {page.name: n for page, n in of_docs.items() if n > 2_500} == {}
+    assert sum(of_docs.values()) <= 30_000
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_pages_are_in_plain_words(page: Path) -> None:
     text = re.sub(r"<!-- cdb report.*?end -->", "", page.read_text("utf-8"), flags=re.DOTALL)
