@@ -11,6 +11,14 @@ COMMANDS = {
     "week": "bench_week",
     "engines": "bench_engines",
 }
+SECTIONS = {
+    "Commands": {
+        "run": "Schemas: loads, look-ups, scans, rewinds, memory.",
+        "node": "chia's own coin store beside cdb's, call by call.",
+        "week": "A node's week: sync, tip, wallets; both stores.",
+        "engines": "Published key layouts in each engine.",
+    }
+}
 GONE = {
     "load": "cdb bench run --loads-only && cdb report --format terminal",
     "floor": "cdb bench run floor --loads-only && cdb report --format terminal",
@@ -29,7 +37,7 @@ class BenchGroup(LazyGroup):
         return super().resolve_command(ctx, args)
 
 
-@click.group("bench", cls=BenchGroup, lazy=COMMANDS)
+@click.group("bench", cls=BenchGroup, lazy=COMMANDS, sections=SECTIONS)
 def bench() -> None:
     """Measure what schemas cost: several runs, each in a fresh process, every answer checked.
 

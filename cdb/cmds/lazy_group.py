@@ -8,13 +8,27 @@ from typing import Any
 
 import click
 
+Sections = Mapping[str, Mapping[str, str]]
+
 
 class LazyGroup(click.Group):
-    """lazy: for each command the name of its module in cdb.cmds, and of the object there."""
+    """lazy: for each command the name of its module in cdb.cmds, and of the object there.
 
-    def __init__(self, *arguments: Any, lazy: Mapping[str, str], **options: Any) -> None:
+    sections: of --help, by their titles: each command, and what it does in some 50 characters.
+    """
+
+    def __init__(
+        self, *arguments: Any, lazy: Mapping[str, str], sections: Sections, **options: Any
+    ) -> None:
         super().__init__(*arguments, **options)
         self._lazy = lazy
+        self.sections = sections
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """As click has it, by sections, and without a command's import."""
+        for title, commands in self.sections.items():
+            with formatter.section(title):
+                formatter.write_dl([*commands.items()])
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """As click has it."""

@@ -6,17 +6,39 @@ from cdb.cmds.lazy_group import LazyGroup
 from cdb.cmds.runner import run
 from cdb.extensions import DISTRIBUTION
 
-COMMANDS = (
-    *("backup", "bench", "coins", "demo", "doctor", "dump_blocks", "info", "load_blocks"),
-    *("make_replay", "migrate", "new_schema", "node", "report", "restore", "schemas", "soak"),
-    "verify",
-)
+SECTIONS = {
+    "Use a database": {
+        "load_blocks": "Load a replay into a database.",
+        "info": "Show whose database a path is, and its newest block.",
+        "coins": "Find coins by puzzle hash, parent, block or height.",
+        "verify": "Check every block and coin, and repair an index.",
+        "dump_blocks": "Write a database as replay text.",
+        "make_replay": "Write a replay in the shape of mainnet.",
+    },
+    "Run a full node": {
+        "migrate": "Move a node's coins into cdb, and back.",
+        "node": "Start a node on cdb, and see how it is.",
+        "backup": "Copy a node's file and coins while it runs.",
+        "restore": "Check a backup, and put it in place.",
+    },
+    "Compare and develop": {
+        "schemas": "List the schemas, and what is missing for some.",
+        "doctor": "Show libraries, what is missing, and the disk.",
+        "demo": "Load all schemas with made blocks, and compare.",
+        "bench": "Measure what schemas cost.",
+        "report": "Draw results of cdb bench as a page.",
+        "new_schema": "Write a schema of your own to begin with.",
+        "soak": "Put schemas under faults for hours.",
+    },
+}
+COMMANDS = [name for section in SECTIONS.values() for name in section]
 
 
 @click.group(
     "cdb",
     cls=LazyGroup,
     lazy={name: name for name in COMMANDS},
+    sections=SECTIONS,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 @click.version_option(package_name=DISTRIBUTION, prog_name="cdb")

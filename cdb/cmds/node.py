@@ -6,9 +6,16 @@ from cdb.cmds.lazy_group import LazyGroup
 from cdb.cmds.runner import run
 
 COMMANDS = {"install": "node_install", "remove": "node_remove", "status": "node_status"}
+SECTIONS = {
+    "Commands": {
+        "install": "Have chia start a node on cdb.",
+        "remove": "Have chia start its own node again.",
+        "status": "Show peak, coins and whether they fit.",
+    }
+}
 
 
-@click.group("node", cls=LazyGroup, lazy=COMMANDS)
+@click.group("node", cls=LazyGroup, lazy=COMMANDS, sections=SECTIONS)
 def node() -> None:
     """Run a full node with its coins in cdb, and see how it is.
 

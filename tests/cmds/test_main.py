@@ -11,6 +11,7 @@ import pytest
 
 from cdb import __version__
 from cdb.cmds.bench import bench
+from cdb.cmds.lazy_group import LazyGroup
 from cdb.cmds.main import COMMANDS, cdb
 from cdb.cmds.node import node
 from cdb.cmds.options import PathType
@@ -43,8 +44,15 @@ def test_the_group_lists_its_commands(run_command: Commands, option: str) -> Non
     result = run_command("main", option).fine()
     out = result.out.decode()
     assert result.err == ""
-    listed = [line.split()[0] for line in out.partition("Commands:\n")[2].splitlines()]
+    listed = re.findall(r"^  (\w+)  +[A-Z].*\.$", out.partition("Use a database:\n")[2], re.M)
     assert listed == list(COMMANDS)
+
+
+@pytest.mark.parametrize("group", [cdb, bench, node], ids=lambda group: group.name)
+def test_help_says_what_each_command_does_in_a_short_line(group: LazyGroup) -> None:
+    shown = {name: what for each in group.sections.values() for name, what in each.items()}
+    assert sorted(shown) == sorted(group.list_commands(click.Context(group)))
+    assert [what for what in shown.values() if len(what) > 55] == []
 
 
 def test_the_group_knows_every_command_module() -> None:
