@@ -129,7 +129,8 @@ def test_other_sources_are_one_line(checkout: Checkout, *, is_new: bool) -> None
 README = (ROOT / "README.md").read_text("utf-8")
 USE_IT = [
     line.partition(" #")[0].strip()
-    for block in re.findall(r"^```\n(.*?)^```$", README, re.DOTALL | re.MULTILINE)
+    for language, block in re.findall(r"^```(\w*)\n(.*?)^```$", README, re.DOTALL | re.MULTILINE)
+    if not language
     for line in block.splitlines()
 ]
 NODE_LINES = ("cdb dump_blocks blockchain_v2 ", "pv ")
