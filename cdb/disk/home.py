@@ -256,18 +256,19 @@ def checked_home(
     *,
     folder: str,
     extras: Collection[str] = (),
-) -> Iterator[Sequence[Damage]]:
-    """Keep writers out; gives the damage to FORMAT.
+) -> Iterator[tuple[Path, Sequence[Damage]]]:
+    """Keep writers out; gives the path by which to look at all else, and the damage to FORMAT.
 
-    truth: the file by which a directory without FORMAT is a database still. Raises
-    DatabaseLockedError, DatabaseNotFoundError, WrongDatabaseError or StorageError.
+    The path leads to this very directory until the end, as Home.inside does. truth: the file by
+    which a directory without FORMAT is a database still. Raises DatabaseLockedError,
+    DatabaseNotFoundError, WrongDatabaseError or StorageError.
     """
     with closing(_HeldDirectory(path, schema)) as directory:
         inside = directory.inside
         with writers_kept_out(inside / LOCK_FILE, path):
             damages = list(_format_damage(inside, schema, version, truth, extras, folder))
             _check_files(inside, folder, read_only=True)
-            yield damages
+            yield inside, damages
 
 
 @contextmanager
@@ -279,11 +280,12 @@ def repaired_home(
     *,
     folder: str,
     extras: Collection[str] = (),
-    extra_of: Callable[[], str] = str,
-) -> Iterator[list[Path]]:
-    """Hold the database's lock, and mend FORMAT; gives the other paths that are damaged.
+    extra_of: Callable[[Path], str] = lambda inside: "",
+) -> Iterator[tuple[Path, list[Path]]]:
+    """Hold the database's lock, and mend FORMAT; gives the path by which to mend all else, as
+    checked_home() does, and what else is damaged, by that path.
 
-    extra_of: tells by other files what FORMAT has to say, too.
+    extra_of: tells by other files, which are inside, what FORMAT has to say, too.
     """
     with ExitStack() as stack:
         inside = stack.enter_context(closing(_HeldDirectory(path, schema))).inside
@@ -294,7 +296,8 @@ def repaired_home(
             _mend_format(inside, schema, version, extra_of)
         _check_contents(inside, schema, version, extras, folder, may_be_empty=False)
         lock.check_in_place()
-        yield [damage.path for damage in damages if damage.path != path / FORMAT_FILE]
+        others = (damage.path for damage in damages if damage.path != path / FORMAT_FILE)
+        yield inside, [inside / each.relative_to(path) for each in others]
 
 
 def _format_damage(
@@ -307,15 +310,15 @@ def _format_damage(
     except WrongDatabaseError:
         if (path / FORMAT_FILE).exists() or not (path / truth).exists():
             raise
-        yield Damage.of(CorruptDatabaseError(path / FORMAT_FILE, "it is missing"), truth)
+        yield Damage(path / FORMAT_FILE, "it is missing", truth)
 
 
-def _mend_format(path: Path, schema: str, version: int, extra_of: Callable[[], str]) -> None:
+def _mend_format(path: Path, schema: str, version: int, extra_of: Callable[[Path], str]) -> None:
     # Somebody may have mended it, or made another database here, since it was looked at.
     with suppress(CorruptDatabaseError):
         if schema_at(path) is not None:
             return
-    _write_format(path, Format(schema, version, extra_of()))
+    _write_format(path, Format(schema, version, extra_of(path)))
 
 
 def _write_format(path: Path, format: Format) -> None:

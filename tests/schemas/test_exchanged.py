@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from cdb.contract.blocks import canonical
+from cdb.disk.damage import Damage
 from cdb.errors import DatabaseError
 from cdb.schemas import SchemaInfo, find_schema
 from cdb.testing.base import accept_all
@@ -162,3 +163,62 @@ def test_directories_that_change_places(
             check_whole(schema, theirs)
         shutil.rmtree(tmp_path / "used")
     assert n > 8
+
+
+def look(schema: SchemaInfo, path: Path) -> None:
+    assert list(schema.check(path, no_progress)) == []
+
+
+def mend(schema: SchemaInfo, path: Path) -> None:
+    schema.repair(path, DAMAGES[path], no_progress)
+
+
+DAMAGES: dict[Path, list[Damage]] = {}
+"""What was found of a database before it is repaired."""
+
+
+def damage(path: Path) -> None:
+    """Damage what can be made again: an index, what a log and what a coin set has promised."""
+    for file in [*(path / "index").glob("*"), path / "acked", path / "NEWEST"]:
+        if file.is_file():
+            file.write_bytes(file.read_bytes()[:20])
+
+
+def kept_contents(path: Path) -> dict[str, bytes | None]:
+    """Without what SQLite may make beside a file of the same name: see docs/durability.md."""
+    return {
+        name: data for name, data in contents(path).items() if not name.endswith(("-wal", "-shm"))
+    }
+
+
+@pytest.mark.parametrize("use", [look, mend])
+def test_nobody_looks_at_or_mends_a_database_that_comes_meanwhile(
+    schema: SchemaInfo, tmp_path: Path, use: Callable[[SchemaInfo, Path], None]
+) -> None:
+    """It has a writer all the time."""
+    kept, used = tmp_path / "kept", tmp_path / "used"
+    make(schema, kept, HALF)
+    if use is mend:
+        damage(kept)
+    for n in count(1):
+        ours, theirs = used / "ours", used / "theirs"
+        shutil.copytree(kept, ours)
+        DAMAGES[ours] = list(schema.check(ours, no_progress))
+        assert bool(DAMAGES[ours]) == (use is mend)
+        with schema.open(theirs) as writer:
+            accept_all(writer, BLOCKS[:3])
+            before = kept_contents(theirs)
+            with before_call(n, partial(exchange, ours, theirs)) as made:
+                told = error_of(use, schema, ours)
+            if made[0] >= n:
+                assert kept_contents(ours) == before
+                exchange(ours, theirs)
+            assert "\n" not in told
+            assert "/proc/" not in told
+            accept_all(writer, BLOCKS[3:4])
+        assert list(schema.check(theirs, no_progress)) == []
+        shutil.rmtree(used)
+        if made[0] < n:
+            assert not told
+            break
+    assert n > 5

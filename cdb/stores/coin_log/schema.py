@@ -42,6 +42,7 @@ from cdb.errors import (
     DatabaseClosedError,
     StorageError,
     WrongDatabaseError,
+    known_path,
     storage_errors,
 )
 from cdb.extensions.native import UnverifiedError
@@ -438,11 +439,10 @@ def coin_log(
 def check(path: Path, progress: Progress) -> Iterator[Damage]:
     """Damage to the log, which nothing repairs, and to what is derived. See Check."""
     path = located(path, read_only=True)
-    with checked_home(
-        path, "coin_log", FORMAT_VERSION, "log", folder=DERIVED, extras=EXTRAS
-    ) as damages:
-        yield from (_telling_of_index(path, damage) for damage in damages)
-        yield from check_coin_log(path, progress)
+    home = checked_home(path, "coin_log", FORMAT_VERSION, "log", folder=DERIVED, extras=EXTRAS)
+    with home as (inside, damages):
+        yield from (_telling_of_index(inside, damage) for damage in damages)
+        yield from check_coin_log(inside, progress)
 
 
 def repair(path: Path, damages: Sequence[Damage], progress: Progress) -> None:
@@ -455,11 +455,11 @@ def repair(path: Path, damages: Sequence[Damage], progress: Progress) -> None:
         damages,
         folder=DERIVED,
         extras=EXTRAS,
-        extra_of=lambda: _extra_by_manifest(path),
-    ) as others:
+        extra_of=_extra_by_manifest,
+    ) as (inside, others):
         if others:
-            found = format_at(path)
-            rebuild_derived(path, others, keys=found is not None and bool(found.extra))
+            found = format_at(inside)
+            rebuild_derived(inside, others, keys=found is not None and bool(found.extra))
 
 
 def _extra_by_manifest(path: Path) -> str:
@@ -482,7 +482,7 @@ def _telling_of_index(path: Path, damage: Damage) -> Damage:
     if damage.repairable_from is None or _keys_by_manifest(path) is not None:
         return damage
     lost = f"whether it had an index by {PUZZLE_HASH} is lost with the manifest"
-    advice = how_to_index("coin_log", path)
+    advice = how_to_index("coin_log", Path(known_path(path)))
     problem = f"{damage.problem}; {lost}: it comes back without, and {advice}"
     return replace(damage, problem=problem)
 

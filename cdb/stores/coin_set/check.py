@@ -30,14 +30,14 @@ def check_coin_set(
     Raises CorruptDatabaseError when the engine finds damage to db/. See cdb.schemas.
     """
     home = checked_home(path, schema, FORMAT_VERSION, DB, folder=DB, extras=EXTRAS)
-    with home as damages:
+    with home as (inside, damages):
         yield from damages
-        with closing(_opened(engine, layout, path, read_only=True)) as coins:
+        with closing(_opened(engine, layout, inside, read_only=True)) as coins:
             coins.verify()
-            yield from check_promise(path, coins)
+            yield from check_promise(inside, coins)
             if coins.state.has_keys and not coins.are_keys_right(STEP_COINS, progress):
                 problem = "the secondary keys are not those of its blocks"
-                yield Damage(path / DB, problem, "blocks")
+                yield Damage(inside / DB, problem, "blocks")
 
 
 def repair_coin_set(
@@ -49,18 +49,19 @@ def repair_coin_set(
     progress: Progress,
 ) -> None:
     """Make FORMAT, NEWEST and secondary keys anew, where they are damaged. See cdb.schemas."""
-    extra_of = partial(_extra_by_marks, engine, layout, path)
+    extra_of = partial(_extra_by_marks, engine, layout)
     home = repaired_home(
         path, schema, FORMAT_VERSION, damages, folder=DB, extras=EXTRAS, extra_of=extra_of
     )
-    with home as others:
-        if path / DB in others:
-            with closing(_opened(engine, layout, path, read_only=False, keys=Keys.ANEW)) as coins:
+    with home as (inside, others):
+        opened = partial(_opened, engine, layout, inside)
+        if inside / DB in others:
+            with closing(opened(read_only=False, keys=Keys.ANEW)) as coins:
                 for made in coins.make_keys(STEP_COINS):
                     progress(made)
-        if path / NEWEST_FILE in others:
-            with closing(_opened(engine, layout, path, read_only=True)) as coins:
-                rewrite_promise(path, coins)
+        if inside / NEWEST_FILE in others:
+            with closing(opened(read_only=True)) as coins:
+                rewrite_promise(inside, coins)
 
 
 def _extra_by_marks(engine: NativeEngine, layout: str, path: Path) -> str:

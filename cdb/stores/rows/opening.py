@@ -111,15 +111,16 @@ def check_indexed(
         load_engine()
     path = located(path, read_only=True)
     open_index = partial(index_factory, durability=Durability.POWER, read_only=True)
-    with checked_home(path, schema, FORMAT_VERSION, COINS_FILE, folder=INDEX_DIRECTORY) as damages:
+    home = checked_home(path, schema, FORMAT_VERSION, COINS_FILE, folder=INDEX_DIRECTORY)
+    with home as (inside, damages):
         yield from damages
-        with closing(_rows(path)) as rows:
+        with closing(_rows(inside)) as rows:
             is_sound = True
             for damage in check_rows(rows, progress):
                 is_sound = False
                 yield damage
             if is_sound:
-                yield from check_index(rows, path / INDEX_DIRECTORY, open_index, progress)
+                yield from check_index(rows, inside / INDEX_DIRECTORY, open_index, progress)
 
 
 def repair_indexed(
@@ -136,12 +137,10 @@ def repair_indexed(
         load_engine()
     path = located(path, read_only=False)
     open_index = partial(index_factory, durability=Durability.POWER, read_only=False)
-    with (
-        repaired_home(path, schema, FORMAT_VERSION, damages, folder=INDEX_DIRECTORY) as others,
-        closing(_rows(path)) as rows,
-    ):
+    home = repaired_home(path, schema, FORMAT_VERSION, damages, folder=INDEX_DIRECTORY)
+    with home as (inside, others), closing(_rows(inside)) as rows:
         if others:
-            rebuild_index(rows, path / INDEX_DIRECTORY, open_index, MEMTABLE_COINS, progress)
+            rebuild_index(rows, inside / INDEX_DIRECTORY, open_index, MEMTABLE_COINS, progress)
 
 
 def _rows(path: Path) -> CoinRows:
