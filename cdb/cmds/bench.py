@@ -5,12 +5,6 @@ import click
 from cdb.cmds.lazy_group import LazyGroup
 from cdb.cmds.runner import run
 
-COMMANDS = {
-    "run": "bench_run",
-    "node": "bench_node",
-    "week": "bench_week",
-    "engines": "bench_engines",
-}
 SECTIONS = {
     "Commands": {
         "run": "Schemas: loads, look-ups, scans, rewinds, memory.",
@@ -37,7 +31,7 @@ class BenchGroup(LazyGroup):
         return super().resolve_command(ctx, args)
 
 
-@click.group("bench", cls=BenchGroup, lazy=COMMANDS, sections=SECTIONS)
+@click.group("bench", cls=BenchGroup, sections=SECTIONS, prefix="bench_")
 def bench() -> None:
     """Measure what schemas cost: several runs, each in a fresh process, every answer checked.
 

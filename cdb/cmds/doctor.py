@@ -53,7 +53,7 @@ def doctor(*, directory: Path, as_json: bool) -> None:
       cdb doctor /mnt/chain --json | jq .directory
     """
     end_at_sigterm()
-    missing, libraries = _missing(), _libraries(built_file(_BILL))
+    missing, libraries = _schemas(built_file(_BILL))
     software = {
         "cdb": installed_version() or "not installed",
         "python": platform.python_version(),
@@ -97,33 +97,24 @@ def _traits(directory: Path) -> Traits:
         raise StorageError(directory, problem, "name another directory") from error
 
 
-def _missing() -> dict[str, str]:
-    """Why a schema, or the scanner of replays, can't be used, and what to do, by its name."""
-    found = {"the scanner": native_scanner.missing()}
+def _schemas(bill: Path) -> tuple[dict[str, str], dict[str, tuple[str, str]]]:
+    """What can't be used, and what to do; and the libraries, each with its version, and whether it
+    is bundled or the system's. Both by names; bill: where what is bundled stands."""
+    told = {"the scanner": native_scanner.missing()}
+    components = json.loads(bill.read_text("utf-8"))["components"] if bill.exists() else []
+    libraries = {each["name"]: (each["version"], "bundled") for each in components}
     for name in (*schema_names(), *layout_names()):
         try:
             schema = find_schema(name)
-            found[name] = schema.missing
-            if schema.missing is None:
-                schema.versions()  # somebody's may fail
+            told[name] = schema.missing
+            versions = [] if schema.missing else schema.versions()  # somebody's may fail
         except (UnknownSchemaError, UnsupportedError) as error:
-            found[name] = str(error)
-    return {name: why for name, why in found.items() if why is not None}
-
-
-def _libraries(bill: Path) -> dict[str, tuple[str, str]]:
-    """Each library's version, and whether it is bundled or the system's, by its name."""
-    components = json.loads(bill.read_text("utf-8"))["components"] if bill.exists() else []
-    libraries = {each["name"]: (each["version"], "bundled") for each in components}
-    for name in schema_names():
-        try:
-            schema = find_schema(name)
-            versions = [] if schema.missing else schema.versions()
-        except (UnknownSchemaError, UnsupportedError):
+            told[name] = str(error)
             continue
         for library, _, version in (each.rpartition(" ") for each in versions):
             libraries[library] = (version, libraries.get(library, ("", "the system's"))[1])
-    return dict(sorted(libraries.items(), key=lambda item: (item[1][1], item[0])))
+    missing = {name: why for name, why in told.items() if why is not None}
+    return missing, dict(sorted(libraries.items(), key=lambda item: (item[1][1], item[0])))
 
 
 if __name__ == "__main__":

@@ -12,17 +12,17 @@ Sections = Mapping[str, Mapping[str, str]]
 
 
 class LazyGroup(click.Group):
-    """lazy: for each command the name of its module in cdb.cmds, and of the object there.
+    """sections: of --help, by their titles: each command, and what it does in some 50 characters.
 
-    sections: of --help, by their titles: each command, and what it does in some 50 characters.
+    prefix: with a command's name behind it, its module in cdb.cmds, and the object there.
     """
 
     def __init__(
-        self, *arguments: Any, lazy: Mapping[str, str], sections: Sections, **options: Any
+        self, *arguments: Any, sections: Sections, prefix: str = "", **options: Any
     ) -> None:
         super().__init__(*arguments, **options)
-        self._lazy = lazy
         self.sections = sections
+        self._lazy = {name: f"{prefix}{name}" for each in sections.values() for name in each}
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """As click has it, by sections, and without a command's import."""

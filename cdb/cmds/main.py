@@ -31,13 +31,11 @@ SECTIONS = {
         "soak": "Put schemas under faults for hours.",
     },
 }
-COMMANDS = [name for section in SECTIONS.values() for name in section]
 
 
 @click.group(
     "cdb",
     cls=LazyGroup,
-    lazy={name: name for name in COMMANDS},
     sections=SECTIONS,
     context_settings={"help_option_names": ["-h", "--help"]},
 )

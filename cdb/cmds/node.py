@@ -5,7 +5,6 @@ import click
 from cdb.cmds.lazy_group import LazyGroup
 from cdb.cmds.runner import run
 
-COMMANDS = {"install": "node_install", "remove": "node_remove", "status": "node_status"}
 SECTIONS = {
     "Commands": {
         "install": "Have chia start a node on cdb.",
@@ -15,7 +14,7 @@ SECTIONS = {
 }
 
 
-@click.group("node", cls=LazyGroup, lazy=COMMANDS, sections=SECTIONS)
+@click.group("node", cls=LazyGroup, sections=SECTIONS, prefix="node_")
 def node() -> None:
     """Run a full node with its coins in cdb, and see how it is.
 

@@ -318,8 +318,8 @@ void okv::open_file(const okv_options &wanted, unsigned flags) {
   check(mdb_env_set_mapsize(env_.get(), map_bytes_));
   const int status =
       mdb_env_open(env_.get(), path_.c_str(), flags | MDB_NOTLS | MDB_NORDAHEAD, 0644);
-  if (status == ENOMEM &&
-      cdb::has_addresses_for(map_bytes_))  // LMDB maps more if it has more pages
+  // LMDB maps more than it was told to, if the file says that it has more pages.
+  if (status == ENOMEM && cdb::has_addresses_for(map_bytes_))
     throw Failure(CDB_CORRUPT, kDataFile, "its meta page counts more pages than memory can have");
   check(status);
   MDB_envinfo opened;

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from cdb.cmds.doctor import _libraries as bundled_or_not
+from cdb.cmds.doctor import _schemas as missing_and_libraries
 from cdb.lab import traits as lab
 from cdb.schemas import find_schema, schema_names
 from tests.conftest import Commands, contents
@@ -47,11 +47,12 @@ def test_what_the_bill_names_is_bundled(tmp_path: Path) -> None:
     bill = tmp_path / "bundled.cdx.json"
     parts = [{"name": "SQLite", "version": "0"}, {"name": "Xyz", "version": "1.2"}]
     bill.write_text(json.dumps({"components": parts}))
-    libraries = bundled_or_not(bill)
+    _, libraries = missing_and_libraries(bill)
     assert libraries["Xyz"] == ("1.2", "bundled")
     # The version of what runs is asked of it.
     assert libraries["SQLite"] == (sqlite3.sqlite_version, "bundled")
-    assert bundled_or_not(tmp_path / "none")["SQLite"] == (sqlite3.sqlite_version, "the system's")
+    _, libraries = missing_and_libraries(tmp_path / "none")
+    assert libraries["SQLite"] == (sqlite3.sqlite_version, "the system's")
 
 
 def test_the_directory_is_tried_and_left_as_it_was(run_command: Commands, tmp_path: Path) -> None:

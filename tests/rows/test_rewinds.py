@@ -43,7 +43,7 @@ def test_a_kill_behind_any_commit_leaves_the_state_before_or_after(
         accept_all(schema, blocks)
         schema.flush()
         with monkeypatch.context() as patch:
-            patch.setattr(sqlite._Connection, "execute", kept_as_killed)
+            patch.setattr(sqlite.Connection, "execute", kept_as_killed)
             schema.rewind_to_block_index(blocks[kept].index if kept >= 0 else -1)
     after = expected_state(blocks[: kept + 1])
     assert n_commits

@@ -239,7 +239,7 @@ def test_a_wal_of_another_directory_is_not_written_from(
     for each in (ours, theirs):
         Home(each, "rows", 1, read_only=False).close()
         sqlite.connect(each / "coins.sqlite", Durability.NONE, {}).close()
-    execute = sqlite._Connection.execute
+    execute = sqlite.Connection.execute
 
     def moving(connection: sqlite3.Connection, statement: str, *arguments: Any) -> Any:
         if statement == "PRAGMA synchronous=EXTRA":
@@ -247,7 +247,7 @@ def test_a_wal_of_another_directory_is_not_written_from(
             theirs.rename(ours)
         return execute(connection, statement, *arguments)
 
-    monkeypatch.setattr(sqlite._Connection, "execute", moving)
+    monkeypatch.setattr(sqlite.Connection, "execute", moving)
     with closing(Home(ours, "rows", 1, read_only=False)) as home:
         path = home.inside / "coins.sqlite"
         with pytest.raises(StorageError, match=f"^{ours}/coins.sqlite: its directory was moved"):

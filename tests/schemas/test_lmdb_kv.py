@@ -35,6 +35,7 @@ from cdb.stores.coin_set.schema import CoinSetSchema, IndexedCoinSetSchema
 from cdb.testing.base import accept_all, expected_state
 from cdb.testing.chains import hash_of, reward, sample_chain
 from tests.conftest import largest_file
+from tests.engines import check_a_commit_fits
 from tests.in_fork import exit_code, forked
 
 needs_lmdb = pytest.mark.skipif(
@@ -592,5 +593,4 @@ class TestMissing:
 def test_a_commit_fits_into_memory(
     memory: int, entries: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("cdb.stores.coin_set.schema.memory_bytes", lambda: memory)
-    assert KIND.commit_entries() == entries
+    check_a_commit_fits(KIND, memory, entries, monkeypatch)

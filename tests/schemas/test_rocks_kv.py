@@ -39,6 +39,7 @@ from cdb.stores.coin_set.schema import CoinSetSchema
 from cdb.testing.base import accept_all, expected_state
 from cdb.testing.chains import BREACHES, Chain, child, hash_of, reward, sample_chain
 from tests.conftest import largest_file
+from tests.engines import check_a_commit_fits
 
 needs_rocksdb = pytest.mark.skipif(
     KIND.engine.missing() is not None, reason=str(KIND.engine.missing())
@@ -703,5 +704,4 @@ class TestMissing:
 def test_a_commit_fits_into_memory(
     memory: int, entries: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("cdb.stores.coin_set.schema.memory_bytes", lambda: memory)
-    assert KIND.commit_entries() == entries
+    check_a_commit_fits(KIND, memory, entries, monkeypatch)

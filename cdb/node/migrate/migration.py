@@ -13,7 +13,6 @@ from pathlib import Path
 from time import monotonic
 
 from cdb.contract.durability import Durability
-from cdb.contract.printable import shell_word
 from cdb.contract.progress import StepBar
 from cdb.disk.home import FORMAT_FILE
 from cdb.disk.paths import located
@@ -21,7 +20,7 @@ from cdb.disk.room import SPARE_BYTES, check_room, free_bytes_at
 from cdb.errors import CorruptDatabaseError, InvariantError, WrongDatabaseError
 from cdb.node.log import Log, log_path_of
 from cdb.node.migrate.copying import Copy, until
-from cdb.node.migrate.migration_file import Standing
+from cdb.node.migrate.migration_file import Standing, remove_copy
 from cdb.node.migrate.node_coins import NodeCoins
 from cdb.node.migrate.node_file import Keeper, keeper_of
 from cdb.node.migrate.oddities import Oddity, told
@@ -149,7 +148,7 @@ class Migration:
             chain = coins.chain(last)
         total = self._n_coins(first)
         with self._bar("verify copy", total) as progress:
-            log = digest_of_log(copy.log, progress, _remove_copy(copy.log_path), first)
+            log = digest_of_log(copy.log, progress, remove_copy(copy.log_path), first)
         with self._bar("verify table", total) as progress:
             while not table.is_complete:
                 with self._slices() as coins:
@@ -160,7 +159,7 @@ class Migration:
         if log.hex() != table.digest.hex():
             counts = f"{log.coins:,} and {table.digest.coins:,} of them"
             problem = f"{copy.log_path} and {copy.path} have not got the same coins ({counts})"
-            raise InvariantError(f"{problem}; {_remove_copy(copy.log_path)}")
+            raise InvariantError(f"{problem}; {remove_copy(copy.log_path)}")
         copy.standing.verified, copy.standing.chain = last, chain
         copy.standing.oddities[Oddity.ORPHAN] = table.orphans
         copy.standing.save(copy.log_path)
@@ -241,11 +240,7 @@ def _advice_about_copy(log_path: Path) -> Iterator[None]:
     except CorruptDatabaseError as error:
         if log_path not in Path(error.path).parents:
             raise
-        raise CorruptDatabaseError(error.path, error.problem, _remove_copy(log_path)) from error
-
-
-def _remove_copy(log_path: Path) -> str:
-    return f"remove {shell_word(log_path)} and migrate again"
+        raise CorruptDatabaseError(error.path, error.problem, remove_copy(log_path)) from error
 
 
 def opened_log(log_path: Path) -> Log:

@@ -66,7 +66,7 @@ class Standing:
             )
             chain = str(fields["chain"])
         except _NOT_OURS as error:
-            advice = f"remove {shell_word(log_path)} and migrate again"
+            advice = remove_copy(log_path)
             raise CorruptDatabaseError(path, "it is damaged", advice) from error
         return cls(height, coins, verified, chain, oddities, left_out)
 
@@ -86,3 +86,8 @@ def forget(log_path: Path) -> None:
     with storage_errors(path):
         path.unlink(missing_ok=True)
     fsync_dir(log_path)
+
+
+def remove_copy(log_path: Path) -> str:
+    """The advice where a copy is of no use."""
+    return f"remove {shell_word(log_path)} and migrate again"

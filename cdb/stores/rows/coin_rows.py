@@ -161,11 +161,9 @@ class CoinRows:
         self._snapshot = Snapshot(path, table.tables) if read_only else None
         if self._snapshot is None:
             self.connection = connect(path, durability, table.tables)
-            self._end = self.connection.close
             self.read = CoinReader(self.connection, path, table, partial(stored_data, path))
         else:
             self.connection = self._snapshot.connection
-            self._end = self._snapshot.close
             self.read = self._reader_of(self._snapshot)
         try:
             with sqlite_errors(path):
@@ -179,7 +177,7 @@ class CoinRows:
                 self._status = path.stat()
                 self._check_ends()
         except BaseException:
-            self._end()
+            self.connection.close()
             raise
 
     def _check_unmade(self, *, read_only: bool, was_made: bool) -> None:
@@ -261,7 +259,7 @@ class CoinRows:
     def close(self) -> None:
         """Release the file. What was not committed is lost."""
         with sqlite_errors(self.path):
-            self._end()
+            self.connection.close()
 
     def _reader_of(self, snapshot: Snapshot) -> CoinReader:
         return CoinReader(snapshot.connection, self.path, self._table, snapshot.reading)

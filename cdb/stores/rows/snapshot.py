@@ -32,6 +32,7 @@ from cdb.errors import (
     storage_errors,
 )
 from cdb.stores.rows.sqlite import (
+    Connection,
     Tables,
     check_tables,
     check_unmoved,
@@ -92,6 +93,7 @@ class Snapshot:
                     parameters = _parameters_alone(path)
                 self.connection = _begun(path, parameters, tables)
             self._needs_check = parameters != "mode=ro"
+            self.connection.also_close = self._files.close
             undo.pop_all()
 
     @contextmanager
@@ -113,7 +115,6 @@ class Snapshot:
     def close(self) -> None:
         """End the transaction. A second call does nothing."""
         self.connection.close()
-        self._files.close()
 
     def _check_unchanged(self) -> None:
         if not self._needs_check or not self._files.close.alive:
@@ -160,7 +161,7 @@ def _parameters_alone(path: Path) -> str:
     return "mode=ro&vfs=unix-none" if wal.exists() and _has_commit(wal) else "mode=ro&immutable=1"
 
 
-def _begun(path: Path, parameters: str, tables: Tables) -> sqlite3.Connection:
+def _begun(path: Path, parameters: str, tables: Tables) -> Connection:
     connection = open_uri(path, parameters)
     try:
         with sqlite_errors(path):

@@ -3,7 +3,7 @@
 import os
 import sqlite3
 import struct
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -57,7 +57,7 @@ Tables = Mapping[str, str | None]
 """By the names of tables, the columns that are their primary keys."""
 
 
-def connect(path: Path, durability: Durability, tables: Tables) -> sqlite3.Connection:
+def connect(path: Path, durability: Durability, tables: Tables) -> "Connection":
     """Open (or create) an SQLite file of ours for writing, with explicit transactions.
 
     tables: those that will be used, for check_tables().
@@ -135,7 +135,7 @@ def _first_bytes(path: Path, count: int) -> bytes:
             return file.read(count)
 
 
-def open_uri(path: Path, parameters: str) -> sqlite3.Connection:
+def open_uri(path: Path, parameters: str) -> "Connection":
     """Open a connection that may be used from any thread; the caller does the locking.
 
     path: without links; SQLite would look for a -wal beside the file that a link leads to.
@@ -150,7 +150,7 @@ def open_uri(path: Path, parameters: str) -> sqlite3.Connection:
             isolation_level=None,
             check_same_thread=False,
             timeout=LOCK_WAIT_SECONDS,
-            factory=_Connection,
+            factory=Connection,
         )
         try:
             check_unmoved(connection, path)
@@ -165,17 +165,23 @@ def open_uri(path: Path, parameters: str) -> sqlite3.Connection:
         return connection
 
 
-class _Connection(sqlite3.Connection):
-    """Is known while it is open, for what a child made by fork() has to know."""
+class Connection(sqlite3.Connection):
+    """Is known while it is open, for what a child made by fork() has to know.
+
+    also_close: lets go of what is held open with it.
+    """
 
     file: tuple[int, int] = (0, 0)
+    also_close: Callable[[], object] | None = None
 
     def close(self) -> None:
         super().close()
         _connections.discard(self)
+        if self.also_close is not None:
+            self.also_close()
 
 
-_connections: WeakSet[_Connection] = WeakSet()
+_connections: WeakSet[Connection] = WeakSet()
 _inherited: set[tuple[int, int]] = set()
 
 

@@ -47,12 +47,10 @@ class SqliteLookup:
         self._snapshot = Snapshot(self._path, _TABLES) if read_only else None
         if self._snapshot:
             self._connection = self._snapshot.connection
-            self._end = self._snapshot.close
             self._reading: Callable[[], AbstractContextManager[None]] = self._snapshot.reading
         else:
             make_dir(path, durable=durability is Durability.POWER)
             self._connection = connect(self._path, durability, _TABLES)
-            self._end = self._connection.close
             self._reading = partial(stored_data, self._path)
         try:
             with self._reading():
@@ -61,7 +59,7 @@ class SqliteLookup:
                 found = self._connection.execute("SELECT rows, last_name FROM covered").fetchone()
                 self._covered = _watermark(*found)
         except BaseException:
-            self._end()
+            self._connection.close()
             raise
 
     @property
@@ -117,7 +115,7 @@ class SqliteLookup:
     def close(self) -> None:
         """See NameIndex."""
         with sqlite_errors(self._path):
-            self._end()
+            self._connection.close()
 
     def _commit(self, covered: Watermark) -> None:
         self._connection.execute("UPDATE covered SET rows = ?, last_name = ?", covered)

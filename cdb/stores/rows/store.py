@@ -14,7 +14,7 @@ from cdb.contract.facts import Facts
 from cdb.contract.history import PAGE_ROWS, as_of, checked_height
 from cdb.contract.packed import PackedBlocks, pack_named
 from cdb.contract.packed_state import check_canonical
-from cdb.disk.sharing import reading, weakly, writing
+from cdb.disk.sharing import reading, writing
 from cdb.front.store import Store
 from cdb.stores.rows import history
 from cdb.stores.rows.backend import NamedRows
@@ -42,10 +42,14 @@ class CoinStore(Store):
     ) -> None:
         """check_lock: of a writer; raises where its lock is no longer that of the path."""
         self._rows = rows
-        self._check_lock = check_lock
         self._named_rows = NamedRows(rows, names)
         super().__init__(rows.path, self._named_rows, release, read_only=read_only)
-        self.guard.check_place = weakly(self._check_place)
+
+        def check_place() -> None:  # of what it needs alone: a store that is dropped ends at once
+            check_lock()
+            rows.check_in_place()
+
+        self.guard.check_place = check_place
 
     def accept_packed(self, packed: PackedBlocks) -> None:
         """See AcceptsPacked. No refusal is deferred."""
@@ -121,10 +125,6 @@ class CoinStore(Store):
         with self.guard.write():
             self._named_rows.append(batch)
         return True
-
-    def _check_place(self) -> None:
-        self._check_lock()
-        self._rows.check_in_place()
 
     def _finish(self) -> None:
         self._named_rows.finish()
