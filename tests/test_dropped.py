@@ -50,6 +50,22 @@ def test_nothing_of_it_stays_open(own_schema: SchemaInfo, tmp_path: Path) -> Non
         assert [block.index for block in schema.blocks()] == [block.index for block in BLOCKS]
 
 
+@pytest.mark.parametrize("read_only", [False, True])
+def test_nothing_stays_open_of_one_that_is_closed_and_kept(
+    own_schema: SchemaInfo, tmp_path: Path, *, read_only: bool
+) -> None:
+    """A disk can be unmounted at once, whoever still has the object."""
+    if own_schema.missing is not None:
+        pytest.skip(own_schema.missing)
+    path = tmp_path / "database"
+    own_schema.open(path).close()
+    schema = own_schema.open(path, read_only=read_only)
+    list(schema.blocks())
+    schema.close()
+    assert open_files(tmp_path) == []
+    assert schema is not None
+
+
 def test_an_iteration_over_it_goes_on(own_schema: SchemaInfo, tmp_path: Path) -> None:
     if own_schema.missing is not None:
         pytest.skip(own_schema.missing)
