@@ -1,5 +1,6 @@
 """Opening a database only for reading while another object of this process writes to it."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -29,13 +30,13 @@ def test_a_reader_sees_one_committed_state_and_changes_nothing(
             with schema.open(path, read_only=True) as reader:
                 assert list(reader.blocks()) == expected
                 assert verify(reader).newest_index == block.index
-                with pytest.raises(UnsupportedError):
+                with pytest.raises(UnsupportedError, match=f"^{re.escape(str(path))}"):
                     reader.accept_block(block)
-                with pytest.raises(UnsupportedError):
+                with pytest.raises(UnsupportedError, match=f"^{re.escape(str(path))}"):
                     reader.rewind_to_block_index(0)
                 settles = offer_of(reader).settles
                 if settles is not None:
-                    with pytest.raises(UnsupportedError):
+                    with pytest.raises(UnsupportedError, match=f"^{re.escape(str(path))}"):
                         settles.settle()
         writer.rewind_to_block_index(chain.blocks[20].index)
         with schema.open(path, read_only=True) as reader:
