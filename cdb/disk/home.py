@@ -259,9 +259,9 @@ def checked_home(
 ) -> Iterator[tuple[Path, Sequence[Damage]]]:
     """Keep writers out; gives the path by which to look at all else, and the damage to FORMAT.
 
-    The path leads to this very directory until the end, as Home.inside does. truth: the file by
-    which a directory without FORMAT is a database still. Raises DatabaseLockedError,
-    DatabaseNotFoundError, WrongDatabaseError or StorageError.
+    path: as located() gives it. The one that is given leads to this very directory until the end,
+    as Home.inside does. truth: the file by which a directory without FORMAT is a database still.
+    Raises DatabaseLockedError, DatabaseNotFoundError, WrongDatabaseError or StorageError.
     """
     with closing(_HeldDirectory(path, schema)) as directory:
         inside = directory.inside
@@ -285,19 +285,30 @@ def repaired_home(
     """Hold the database's lock, and mend FORMAT; gives the path by which to mend all else, as
     checked_home() does, and what else is damaged, by that path.
 
-    extra_of: tells by other files, which are inside, what FORMAT has to say, too.
+    path: as located() gives it. extra_of: tells by other files, which are inside, what FORMAT has
+    to say, too. Raises WrongDatabaseError where damage is that of another database.
     """
+    names = _names_in(path, damages)
     with ExitStack() as stack:
         inside = stack.enter_context(closing(_HeldDirectory(path, schema))).inside
         _check_files(inside, folder, read_only=False)
         lock = Lock(inside / LOCK_FILE, path)
         stack.callback(lock.release)
-        if any(damage.path == path / FORMAT_FILE for damage in damages):
+        if Path(FORMAT_FILE) in names:
             _mend_format(inside, schema, version, extra_of)
         _check_contents(inside, schema, version, extras, folder, may_be_empty=False)
         lock.check_in_place()
-        others = (damage.path for damage in damages if damage.path != path / FORMAT_FILE)
-        yield inside, [inside / each.relative_to(path) for each in others]
+        yield inside, [inside / name for name in names if name != Path(FORMAT_FILE)]
+
+
+def _names_in(path: Path, damages: Sequence[Damage]) -> list[Path]:
+    """What is damaged, by its path in the database."""
+    home = path.absolute()
+    for damage in damages:
+        if not damage.path.absolute().is_relative_to(home):
+            problem = f"{damage.path}, which was found damaged, is not of this database"
+            raise WrongDatabaseError(path, f"{problem}; verify it again")
+    return [damage.path.absolute().relative_to(home) for damage in damages]
 
 
 def _format_damage(

@@ -616,3 +616,45 @@ def test_too_few_descriptors_are_told_as_such(
     else:
         pytest.fail("it opens with no limit that was tried")
     assert all("ulimit -n" in each for each in told)
+
+
+def test_an_iteration_names_its_own_database(own_schema: SchemaInfo, tmp_path: Path) -> None:
+    """Also once that is closed, and another one has the number of its descriptor."""
+    if own_schema.missing is not None:
+        pytest.skip(own_schema.missing)
+    first, second = tmp_path / "first", tmp_path / "second"
+    for path in (first, second):
+        with own_schema.open(path) as database:
+            accept_all(database, BLOCKS[:9])
+    database = own_schema.open(first, read_only=True)
+    blocks = iter(database.blocks())
+    next(blocks)
+    database.close()
+    told = None
+    with own_schema.open(second, read_only=True):
+        try:
+            assert [block.index for block in blocks] == [block.index for block in BLOCKS[1:9]]
+        except DatabaseError as error:
+            told = error.path
+    assert told is None or told.startswith(str(first))
+
+
+@pytest.mark.parametrize("is_relative", [False, True])
+def test_a_repair_is_of_what_was_found_there(
+    real: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, is_relative: bool
+) -> None:
+    schema = find_schema("coin_log")
+    other = tmp_path / "other"
+    for path in (real, other):
+        with schema.open(path) as database:
+            accept_all(database, BLOCKS[:9])
+    (real / "acked").unlink()
+    damages = list(schema.check(real, lambda done: None))
+    assert damages
+    before = contents(other)
+    with pytest.raises(WrongDatabaseError, match="is not of this database; verify it again"):
+        schema.repair(other, damages, lambda done: None)
+    assert contents(other) == before
+    monkeypatch.chdir(real.parent)
+    schema.repair(Path(real.name) if is_relative else real, damages, lambda done: None)
+    assert list(schema.check(real, lambda done: None)) == []

@@ -11,7 +11,7 @@ from cdb.contract.blocks import BlockSpendInfo
 from cdb.contract.coins import bytes32
 from cdb.contract.durability import Durability
 from cdb.disk.home import check_in_place
-from cdb.errors import CorruptDatabaseError, DatabaseNotFoundError
+from cdb.errors import CorruptDatabaseError, DatabaseNotFoundError, known_path
 from cdb.stores.rows.batch import Batch
 from cdb.stores.rows.coin_table import CoinTable
 from cdb.stores.rows.snapshot import NEW_DATABASE, Snapshot, check_not_emptied
@@ -43,7 +43,7 @@ class CoinReader:
         reading: Callable[[], AbstractContextManager[None]],
     ) -> None:
         self._connection = connection
-        self._path = path
+        self._path = Path(known_path(path))
         self.reading = reading
         self._select_coins = f"SELECT {table.columns} FROM {table.table} WHERE rowid"
         self._select_blocks = f"SELECT {BLOCK_COLUMNS} FROM {table.block_table}"

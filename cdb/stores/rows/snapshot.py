@@ -29,6 +29,7 @@ from cdb.errors import (
     DatabaseNotFoundError,
     StorageError,
     WrongDatabaseError,
+    known_path,
     storage_errors,
 )
 from cdb.stores.rows.sqlite import (
@@ -74,7 +75,8 @@ class Snapshot:
     """
 
     def __init__(self, path: Path, tables: Tables) -> None:
-        self._path = path
+        # For errors, which may come when the directory of the path is held no longer.
+        self._path = Path(known_path(path))
         with storage_errors(path):
             self._files = _Files(path)
         with ExitStack() as undo:
