@@ -89,21 +89,30 @@ function(cdb_sanitize target)
   target_link_options(${target} PRIVATE ${flags})
 endfunction()
 
-# cdb_add_extension(package._NAME face library source.cpp ...): the extension module package._NAME,
-# which offers to Python what face.h declares, and what all faces share; face_api.h beside it has both
-# for a compiler.
-function(cdb_add_extension module face library)
+# cdb_add_extension(package._NAME "face;..." library source.cpp ...): the extension module package._NAME,
+# which offers to Python what each face.h declares, and what all faces share; face_api.h beside it has
+# both for a compiler.
+function(cdb_add_extension module faces library)
   set(sources ${ARGN})
   string(REPLACE "." "/" path ${module})
   cmake_path(GET path PARENT_PATH package)
   cmake_path(GET path FILENAME name)
 
-  set(header ${CMAKE_CURRENT_SOURCE_DIR}/${face}.h)
   set(headers ${CMAKE_CURRENT_SOURCE_DIR}/common/cdb_error.h
               ${CMAKE_CURRENT_SOURCE_DIR}/common/cdb_blocks.h
-              ${CMAKE_CURRENT_SOURCE_DIR}/common/cdb_query.h ${header})
+              ${CMAKE_CURRENT_SOURCE_DIR}/common/cdb_query.h)
+  set(beside_faces "")
+  set(included "")
+  foreach(face IN LISTS faces)
+    set(header ${CMAKE_CURRENT_SOURCE_DIR}/${face}.h)
+    list(APPEND headers ${header})
+    cmake_path(GET header PARENT_PATH beside_face)
+    list(APPEND beside_faces ${beside_face})
+    string(APPEND included "#include \"${face}_api.h\"\n")
+  endforeach()
   set(declared ${CMAKE_CURRENT_BINARY_DIR}/${name}.cdef)
-  set(api ${CMAKE_CURRENT_SOURCE_DIR}/${face}_api.h)
+  set(api ${CMAKE_CURRENT_BINARY_DIR}/${name}.csrc)
+  file(CONFIGURE OUTPUT ${api} CONTENT "${included}")
   set(generated ${CMAKE_CURRENT_BINARY_DIR}/${name}.c)
   add_custom_command(
     OUTPUT ${generated}
@@ -115,8 +124,7 @@ function(cdb_add_extension module face library)
 
   python_add_library(${name} MODULE USE_SABI 3.11 WITH_SOABI ${sources} ${generated})
   target_compile_features(${name} PRIVATE cxx_std_17)
-  cmake_path(GET header PARENT_PATH beside_face)
-  target_include_directories(${name} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR} ${beside_face})
+  target_include_directories(${name} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR} ${beside_faces})
   target_link_libraries(${name} PRIVATE ${library} Threads::Threads)
   # Every engine defines the same names: they must not be seen outside their module.
   set_target_properties(${name} PROPERTIES C_VISIBILITY_PRESET hidden CXX_VISIBILITY_PRESET hidden
@@ -137,15 +145,16 @@ function(cdb_add_extension module face library)
   cdb_place(${name} ${package})
 endfunction()
 
-# cdb_add_coin_set(ENGINE [CHECKSUMS FILE]): the coin set in engines/ENGINE.cpp, by any of layouts/, as
-# the extension module cdb.stores.coin_set._kv_ENGINE, unless CDB_ENGINE=OFF (by default CDB_ENGINES); and cdb.bench._versioned_ENGINE,
-# the bench of layouts below it. What it needs but the coin set's own libraries: cdb::ENGINE, which
-# cdb_find_ENGINE(missing) in ENGINE/find.cmake defines, where there is such a function.
+# cdb_add_engine(ENGINE [CHECKSUMS FILE]): engines/ENGINE.cpp with all that is kept in it, as the one
+# extension module cdb.engines._ENGINE, unless CDB_ENGINE=OFF (by default CDB_ENGINES): the coin set by
+# any of layouts/, the name index and, with CDB_LAB, the layouts without coins. What it needs but the
+# coin set's own libraries: cdb::ENGINE, which cdb_find_ENGINE(missing) in ENGINE/find.cmake defines,
+# where there is such a function.
 # CHECKSUMS: the engine does not verify the values that it reads from FILE, so the coin set does.
-function(cdb_add_coin_set engine)
+function(cdb_add_engine engine)
   cmake_parse_arguments(PARSE_ARGV 1 of "" "CHECKSUMS" "")
   string(TOUPPER CDB_${engine} option)
-  set(${option} ${CDB_ENGINES} CACHE STRING "Build the coin set in ${engine}: AUTO, ON, OFF or bundled")
+  set(${option} ${CDB_ENGINES} CACHE STRING "Build the engine ${engine}: AUTO, ON, OFF or bundled")
   set_property(CACHE ${option} PROPERTY STRINGS AUTO ON OFF bundled)
   if(NOT ${option})
     return()
@@ -162,32 +171,33 @@ function(cdb_add_coin_set engine)
     endif()
   endforeach()
   if(missing)
-    cdb_do_without("${missing}" "the coin set in ${engine}" ${option})
+    cdb_do_without("${missing}" "the engine ${engine}" ${option})
     return()
   endif()
-  cdb_add_extension(cdb.stores.coin_set._kv_${engine} coin_set/cdb_coin_set cdb::sha256
+  set(faces coin_set/cdb_coin_set name_index/cdb_name_index)
+  if(CDB_LAB)
+    list(APPEND faces versioned/cdb_versioned)
+    set(versioned versioned/c_face.cpp versioned/database.cpp versioned/layouts.cpp
+                  versioned/model.cpp)
+  endif()
+  cdb_add_extension(cdb.engines._${engine} "${faces}" cdb::sha256
                     coin_set/block_log.cpp coin_set/c_face.cpp coin_set/children.cpp
                     coin_set/cursor.cpp coin_set/database.cpp coin_set/history.cpp
                     coin_set/keys.cpp coin_set/marks.cpp ordered_kv/ordered_kv.cpp
                     coin_set/pending.cpp coin_set/pending_keys.cpp
                     coin_set/query.cpp layouts/sorted_names.cpp coin_set/store.cpp
                     coin_set/stored_keys.cpp coin_set/view.cpp engines/${engine}.cpp
+                    name_index/name_index.cpp ${versioned}
                     ${rules} ${checksums} common/chains.cpp common/coin_name.cpp
                     common/failure.cpp common/lost_pages.cpp)
-  cdb_add_extension(cdb.bench._versioned_${engine} versioned/cdb_versioned cdb::sha256
-                    versioned/c_face.cpp versioned/database.cpp versioned/layouts.cpp
-                    versioned/model.cpp ordered_kv/ordered_kv.cpp engines/${engine}.cpp
-                    ${checksums} common/failure.cpp common/lost_pages.cpp)
-  foreach(name _kv_${engine} _versioned_${engine})
-    foreach(need IN LISTS needs)
-      if(TARGET cdb::${need})
-        target_link_libraries(${name} PRIVATE cdb::${need})
-      endif()
-    endforeach()
-    if(of_CHECKSUMS)
-      target_compile_definitions(${name} PRIVATE CDB_UNVERIFIED_FILE="${of_CHECKSUMS}")
+  foreach(need IN LISTS needs)
+    if(TARGET cdb::${need})
+      target_link_libraries(_${engine} PRIVATE cdb::${need})
     endif()
   endforeach()
+  if(of_CHECKSUMS)
+    target_compile_definitions(_${engine} PRIVATE CDB_UNVERIFIED_FILE="${of_CHECKSUMS}")
+  endif()
 endfunction()
 
 # cdb_add_preload(package._NAME source.c ...): the file package/_NAME.so, for LD_PRELOAD.

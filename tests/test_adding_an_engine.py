@@ -81,14 +81,14 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
 def add_toy(copy: Path) -> None:
     shutil.copy(copy / "tests/toy_engine/toy.cpp", copy / "native/engines/toy.cpp")
     lines = (copy / "native/CMakeLists.txt").read_text("utf-8")
-    others = re.findall(r"^cdb_add_coin_set.*\n", lines, re.MULTILINE)[-1]
-    insert(copy / "native/CMakeLists.txt", others, block("cmake", "cdb_add_coin_set"))
+    others = re.findall(r"^cdb_add_engine.*\n", lines, re.MULTILINE)[-1]
+    insert(copy / "native/CMakeLists.txt", others, block("cmake", "cdb_add_engine"))
     (copy / "cdb/schemas/toy_kv.py").write_text(block("python", '"""Everything in sorted'), "utf-8")
     toy = block("python", '"""Sorted vectors')
     (copy / "cdb/engines/toy.py").write_text(toy, "utf-8")
     table = copy / "cdb/engines/__init__.py"
     insert(table, "from cdb.engines import ", "toy, ")
-    insert(table, "    {\n", block("python", '"toy": toy.ENGINE'))
+    insert(table, "        for engine in (\n", block("text", "toy.ENGINE"))
 
 
 def add_tagged(copy: Path) -> None:

@@ -28,6 +28,7 @@ from cdb.bench.versioned import (
     Checked,
     Shape,
     Versioned,
+    missing,
 )
 from cdb.bench.workload import Case, Cases
 from cdb.contract.durability import Durability
@@ -76,7 +77,7 @@ class Contestant(NamedTuple):
 
     def hindrance(self) -> str | None:
         """Why it can't be measured here; None where it can."""
-        return NO_LAYOUTS.get(self.layout) or NATIVE_ENGINES[self.engine].missing()
+        return NO_LAYOUTS.get(self.layout) or missing(self.engine)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,9 +110,7 @@ def compare(
     with place(FAST, setting.parent, needed_bytes(shape)) as there:
         facts = described(FAST, there, setting.machine)
         rounds = [*_rounds(name, shape, contestants, setting, there)]
-    there_are = {
-        each.engine for each in contestants if NATIVE_ENGINES[each.engine].missing() is None
-    }
+    there_are = {each.engine for each in contestants if missing(each.engine) is None}
     facts["software"] |= {
         f"{each}_engine": NATIVE_ENGINES[each].version() for each in sorted(there_are)
     }

@@ -1,7 +1,8 @@
 """Many versions of keys in a layout and an engine, below the coin set, and a model of them.
 
-The native side is native/versioned/, behind the contracts of cdb_versioned.h there: one extension
-module for each engine, and each is optional. It makes the keys and values, and checks the answers.
+The native side is native/versioned/, behind the contracts of cdb_versioned.h there: a face of each
+engine's extension module that is built for the lab only. It makes the keys and values, and checks
+the answers.
 """
 
 import os
@@ -27,12 +28,22 @@ NO_LAYOUTS: Mapping[str, str] = MappingProxyType(
 """Layouts of coins that general values can't be kept in, and why."""
 _PREFIX = "cdb_versioned_"
 NATIVE_ENGINES: Mapping[str, NativeEngine] = MappingProxyType(
-    {
-        name: engine.native(f"cdb.bench._versioned_{name}", _PREFIX)
-        for name, engine in ENGINES.items()
-    }
+    {name: engine.native(_PREFIX) for name, engine in ENGINES.items()}
+)
+NOT_BUILT = (
+    "layouts without coins are built for the lab only; type make native in a checkout, or install"
+    " cdb with pip install -C cmake.define.CDB_LAB=ON"
 )
 _NO_VERSION = 2**32 - 1
+
+
+def missing(engine: str) -> str | None:
+    """One line on why an engine cannot be measured here and what to do; None where it can."""
+    native = NATIVE_ENGINES[engine]
+    problem = native.missing()
+    if problem is None and not hasattr(native.load().lib, f"{_PREFIX}open"):
+        return NOT_BUILT
+    return problem
 
 
 class Shape(NamedTuple):

@@ -15,7 +15,7 @@ from cdb.bench.engines import (
     quick_shape,
 )
 from cdb.bench.results import Document, write_result
-from cdb.bench.versioned import AS_PUBLISHED, LAYOUTS, NATIVE_ENGINES, NO_LAYOUTS
+from cdb.bench.versioned import AS_PUBLISHED, LAYOUTS, NATIVE_ENGINES, NO_LAYOUTS, missing
 from cdb.cmds.bench_options import (
     check_free,
     command_line,
@@ -135,9 +135,9 @@ def bench_engines(
 
 def _check_engines(engines: Sequence[str] | set[str]) -> None:
     """Say which are missing. Raises MissingEngineError where all are."""
-    missing = {each: NATIVE_ENGINES[each].missing() for each in sorted(engines)}
-    problems = [problem for problem in missing.values() if problem is not None]
-    if len(problems) == len(missing):
+    told = [missing(each) for each in sorted(engines)]
+    problems = [problem for problem in dict.fromkeys(told) if problem is not None]
+    if None not in told:
         raise MissingEngineError("; ".join(problems))
     for problem in problems:
         note(f"not measured: {problem}")

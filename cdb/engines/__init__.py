@@ -1,7 +1,7 @@
 """The ordered key-value engines beneath coin sets: one table, and a file for each.
 
 An engine's name stands in its own files and in this table; the other half of the table is native:
-a line cdb_add_coin_set() in native/CMakeLists.txt.
+a line cdb_add_engine() in native/CMakeLists.txt.
 """
 
 from collections.abc import Mapping
@@ -14,7 +14,10 @@ __all__ = ["ENGINES", "Engine"]
 
 ENGINES: Mapping[str, Engine] = MappingProxyType(
     {
-        "rocksdb": rocksdb.ENGINE,
-        "lmdb": lmdb.ENGINE,
+        engine.name: engine
+        for engine in (
+            rocksdb.ENGINE,
+            lmdb.ENGINE,
+        )
     }
 )

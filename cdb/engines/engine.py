@@ -8,13 +8,15 @@ from cdb.extensions.native import NativeEngine
 class Engine(NamedTuple):
     """An engine of the table.
 
-    schema: the module in cdb/schemas that is the layout interval in it; every other layout has its
-    schema without a module. library: its name to users. install: what it needs to be built.
-    good_for: when to take the layout interval in it, behind "take it". with_threads: whether the
-    library keeps threads of its own; see NativeEngine. writes_maps: whether it writes to files by
-    mapping them, which not every file system can.
+    name: of its file here, of its source in native/engines/, and of the extension module that has
+    all that is kept in it. schema: the module in cdb/schemas that is the layout interval in it;
+    every other layout has its schema without a module. library: its name to users. install: what
+    it needs to be built. good_for: when to take the layout interval in it, behind "take it".
+    with_threads: whether the library keeps threads of its own; see NativeEngine. writes_maps:
+    whether it writes to files by mapping them, which not every file system can.
     """
 
+    name: str
     schema: str
     library: str
     install: str
@@ -22,10 +24,10 @@ class Engine(NamedTuple):
     with_threads: bool = False
     writes_maps: bool = False
 
-    def native(self, module: str, prefix: str) -> NativeEngine:
-        """An extension module that is made of it. prefix: of its functions' names."""
+    def native(self, prefix: str) -> NativeEngine:
+        """One face of its extension module. prefix: of that face's functions."""
         return NativeEngine(
-            module,
+            f"cdb.engines._{self.name}",
             f"the {self.library} engine",
             self.install,
             prefix=prefix,

@@ -4,6 +4,7 @@ from cdb.contract.limits import DAMAGES, Limit
 from cdb.engines.engine import Engine
 
 ENGINE = Engine(
+    "lmdb",
     "lmdb_kv",
     "LMDB",
     "LMDB, OpenSSL and xxHash (Debian, Ubuntu: liblmdb-dev, libssl-dev and libxxhash-dev, with"

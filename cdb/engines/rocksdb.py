@@ -4,6 +4,7 @@ from cdb.contract.limits import DAMAGES, Limit
 from cdb.engines.engine import Engine
 
 ENGINE = Engine(
+    "rocksdb",
     "rocks_kv",
     "RocksDB",
     "RocksDB and OpenSSL (Debian, Ubuntu: librocksdb-dev and libssl-dev, with g++ and python3-dev;"

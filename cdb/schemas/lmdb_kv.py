@@ -12,7 +12,7 @@ from cdb.stores.coin_set.spec import OPTIONS, coin_set_spec
 
 KIND = Kind(
     "interval@lmdb",
-    lmdb.ENGINE.native("cdb.stores.coin_set._kv_lmdb", PREFIX),
+    lmdb.ENGINE.native(PREFIX),
     page_bytes=2 * 4096,
     most_page_bytes=512 << 20,
 )

@@ -9,5 +9,5 @@ from cdb.stores.coin_set.binding import PREFIX
 from cdb.stores.coin_set.schema import Kind
 from cdb.stores.coin_set.spec import coin_set_spec
 
-KIND = Kind("rocks_kv", rocksdb.ENGINE.native("cdb.stores.coin_set._kv_rocksdb", PREFIX))
+KIND = Kind("rocks_kv", rocksdb.ENGINE.native(PREFIX))
 SCHEMA = coin_set_spec(KIND, limits=rocksdb.LIMITS, not_durable=rocksdb.NOT_DURABLE)

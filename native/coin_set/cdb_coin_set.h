@@ -18,9 +18,6 @@
  * - No call keeps a pointer that it was given.
  */
 
-#define CDB_NAME_BYTES 32
-#define CDB_CONFIRM_BYTES 72
-
 typedef struct {
   const char *layout;      /* one of layouts/, and its options: "mono_space,name32=yes" */
   int32_t create;          /* make the database where there is none */

@@ -2,11 +2,15 @@
  * Blocks and coins that cross a C face, as cdb.contract.packed has them. cffi and C++ read this
  * very file, as they do cdb_error.h.
  *
- * A name is 32 bytes, a confirm 72: parent's name (32), puzzle hash (32), amount (8, big endian).
+ * A name is CDB_NAME_BYTES, a confirm CDB_CONFIRM_BYTES: parent's name (32), puzzle hash (32),
+ * amount (8, big endian).
  * Arrays have no gaps. Block i has the spends spend_ends[i-1] … spend_ends[i]-1, and block 0 those
  * from 0; confirms likewise. Within a block spends ascend by name, and confirms by all their bytes.
  * names[i] is the name of confirms[i].
  */
+
+#define CDB_NAME_BYTES 32
+#define CDB_CONFIRM_BYTES 72
 
 typedef struct {
   size_t n;

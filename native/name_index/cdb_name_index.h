@@ -21,8 +21,6 @@
  * - No call keeps a pointer that it was given.
  */
 
-#define CDB_NAME_BYTES 32
-
 typedef struct {
   int32_t read_only;    /* nothing on disk changes, and writes give CDB_INVALID */
   int32_t sync;         /* rewinds survive power loss; else the death of the process */

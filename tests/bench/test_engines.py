@@ -8,7 +8,7 @@ import pytest
 
 from cdb.bench import engines
 from cdb.bench.engines import SHAPES, Contestant, needed_bytes, quick_shape
-from cdb.bench.versioned import NATIVE_ENGINES, Checked, Shape
+from cdb.bench.versioned import NATIVE_ENGINES, Checked, Shape, missing
 from cdb.lab.places import Place
 from cdb.lab.process import WorkloadError
 
@@ -67,7 +67,7 @@ def test_what_keeps_no_versions_is_not_measured_with_the_reason() -> None:
 def test_commits_that_ask_for_too_few_syncs_fail(
     engine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if NATIVE_ENGINES[engine].missing() is not None:
+    if missing(engine) is not None:
         pytest.skip(f"{engine} is missing")
 
     class Unsynced:

@@ -11,6 +11,7 @@ from cdb.bench.versioned import (
     Checked,
     Shape,
     Versioned,
+    missing,
 )
 
 SHAPE = Shape(keys=300, versions=9, value_bytes=100, period_bytes=0, rewritten_per_million=300_000)
@@ -21,9 +22,9 @@ MIDDLE = 5
 def engine(request: pytest.FixtureRequest) -> str:
     """Each that is here."""
     name: str = request.param
-    missing = NATIVE_ENGINES[name].missing()
-    if missing is not None:
-        pytest.skip(missing)
+    problem = missing(name)
+    if problem is not None:
+        pytest.skip(problem)
     return name
 
 

@@ -3,11 +3,12 @@
 import json
 import signal
 import time
+from types import SimpleNamespace
 
 import pytest
 
 from cdb.bench.results import check
-from cdb.bench.versioned import NATIVE_ENGINES
+from cdb.bench.versioned import NATIVE_ENGINES, NOT_BUILT, missing
 from cdb.cmds import bench_engines
 from cdb.errors import MissingEngineError
 from tests.conftest import Commands, contents
@@ -15,9 +16,7 @@ from tests.engines import OTHER
 
 WAIT_SECONDS = 60
 QUICK = ("--quick", "--shape", "canopy-10k", "--dir", "here", "--machine", "m")
-needs_rocksdb = pytest.mark.skipif(
-    NATIVE_ENGINES["rocksdb"].missing() is not None, reason="RocksDB is missing"
-)
+needs_rocksdb = pytest.mark.skipif(missing("rocksdb") is not None, reason="RocksDB is missing")
 
 
 @pytest.fixture
@@ -72,12 +71,19 @@ def test_an_interrupt_leaves_nothing(bench: Commands) -> None:
 def test_a_missing_engine_is_told_and_all_are_an_error(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(NATIVE_ENGINES["rocksdb"], "missing", lambda: "no RocksDB; install it")
-    monkeypatch.setattr(NATIVE_ENGINES[OTHER], "missing", lambda: None)
+    told = {"rocksdb": "no RocksDB; install it", OTHER: None}
+    monkeypatch.setattr(bench_engines, "missing", told.__getitem__)
     bench_engines._check_engines({"rocksdb", OTHER})
     assert capsys.readouterr().err == "not measured: no RocksDB; install it\n"
     with pytest.raises(MissingEngineError, match=r"^no RocksDB; install it$"):
         bench_engines._check_engines({"rocksdb"})
+
+
+def test_an_install_without_the_lab_says_how_it_is_built(monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = NATIVE_ENGINES["rocksdb"]
+    monkeypatch.setattr(engine, "missing", lambda: None)
+    monkeypatch.setattr(engine, "load", lambda: SimpleNamespace(lib=SimpleNamespace()))
+    assert missing("rocksdb") == NOT_BUILT
 
 
 @pytest.mark.parametrize(

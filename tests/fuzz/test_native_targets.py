@@ -14,8 +14,7 @@ CORPUS = Path(__file__).parent / "corpus"
 PROGRAMS = Path(os.environ.get("CDB_FUZZ_PROGRAMS", ROOT / "build" / "fuzz" / "replay"))
 MODULES = {
     "scan": "cdb.extensions._scan",
-    "rocksdb": "cdb.stores.rows._rocksdb",
-    "kv_rocksdb": "cdb.stores.coin_set._kv_rocksdb",
+    "rocksdb": "cdb.engines._rocksdb",
     "coin_log": "cdb.stores.coin_log._coin_log",
     "layouts": "cdb",
 }

@@ -613,7 +613,7 @@ def test_any_order_of_steps() -> None:
 class TestMissing:
     @pytest.fixture(autouse=True)
     def no_engine(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setitem(sys.modules, "cdb.stores.rows._rocksdb", None)
+        monkeypatch.setitem(sys.modules, "cdb.engines._rocksdb", None)
 
     def test_it_says_what_to_install(self) -> None:
         reason = rocks.missing()

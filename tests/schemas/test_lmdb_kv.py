@@ -571,7 +571,7 @@ class TestDamage:
 class TestMissing:
     @pytest.fixture(autouse=True)
     def no_engine(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setitem(sys.modules, "cdb.stores.coin_set._kv_lmdb", None)
+        monkeypatch.setitem(sys.modules, "cdb.engines._lmdb", None)
 
     def test_it_says_what_to_install(self, path: Path) -> None:
         assert "liblmdb-dev" in str(KIND.engine.missing())

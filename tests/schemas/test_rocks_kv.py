@@ -678,7 +678,7 @@ class TestReadersThatOpenBesideAWriter:
 class TestMissing:
     @pytest.fixture(autouse=True)
     def no_engine(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setitem(sys.modules, "cdb.stores.coin_set._kv_rocksdb", None)
+        monkeypatch.setitem(sys.modules, "cdb.engines._rocksdb", None)
 
     def test_it_says_what_to_install(self, path: Path) -> None:
         assert "librocksdb-dev" in str(KIND.engine.missing())

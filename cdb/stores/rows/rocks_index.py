@@ -29,7 +29,7 @@ from cdb.stores.rows.index import EMPTY, Watermark
 CACHE_BYTES = 64 << 20
 ERASE_BATCH = 50_000  # names: 2 MB of tombstones
 
-_engine = rocksdb.ENGINE.native("cdb.stores.rows._rocksdb", "cdb_name_index_")
+_engine = rocksdb.ENGINE.native("cdb_name_index_")
 load = _engine.load
 missing = _engine.missing
 version = _engine.version

@@ -3,7 +3,7 @@
 
 #include "chain.h"
 #include "input.h"
-#include "kv_rocksdb_calls.h"
+#include "rocksdb_calls.h"
 #include "rocksdb/common.h"
 #include "scratch.h"
 

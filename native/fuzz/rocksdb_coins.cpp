@@ -2,7 +2,7 @@
 
 #include "chain.h"
 #include "input.h"
-#include "kv_rocksdb_calls.h"
+#include "rocksdb_calls.h"
 #include "scratch.h"
 
 #include <utility>
