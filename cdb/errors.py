@@ -240,7 +240,7 @@ def memory_problem(error: MemoryError) -> str:
 
 def storage_error(path: Path, error: OSError) -> StorageError:
     """The StorageError that names the file and says why."""
-    return StorageError(path, f"{explained(error)}, then open it again")
+    return StorageError(path, f"{explained(error)}, then try again")
 
 
 def wrong_version(path: Path, found: str, known: str) -> WrongDatabaseError:

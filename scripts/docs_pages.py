@@ -27,6 +27,7 @@ MODULES: dict[str, object] = {
     "cdb.schemas": {},
     "cdb.building": {},
     "cdb.testing": {},
+    "cdb.testing.faults.suite": {},
     "cdb.chia": {},
 }
 """The public ones, with what mkdocstrings shows otherwise there: of the errors, the classes."""

@@ -226,7 +226,7 @@ def test_format_keeps_the_layout(
     assert (path / "FORMAT").read_text() == f"cdb {name} 3\n"
     assert schema_at(path).name == name
     for other in {*KEPT, f"interval@{OTHER}"} - {name}:
-        with pytest.raises(WrongDatabaseError, match=f"this is a {name} database; open it with"):
+        with pytest.raises(WrongDatabaseError, match=f"this is a database of {name}; open it with"):
             find_schema(other).open(path)
 
 

@@ -93,14 +93,14 @@ def test_each_status_stands_for_an_exception(native: ModuleType) -> None:
             "CDB_IO",
             {"system_errno": 13, "file": b"log"},
             StorageError(
-                PATH / "log", "this", "get the right to it, or run as its owner, then open it again"
+                PATH / "log", "this", "get the right to it, or run as its owner, then try again"
             ),
         ),
-        ("CDB_IO", {}, StorageError(PATH, "this", "check the disk, then open it again")),
+        ("CDB_IO", {}, StorageError(PATH, "this", "check the disk, then try again")),
         (
             "CDB_NO_SPACE",
             {"system_errno": 28},
-            StorageError(PATH, "this", "free some space, then open it again"),
+            StorageError(PATH, "this", "free some space, then try again"),
         ),
         ("CDB_FAILED", {"advice": b"do"}, StorageError(PATH, "this", "do")),
         (

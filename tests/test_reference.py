@@ -74,7 +74,7 @@ def bare_in(node: ast.stmt, following: ast.stmt | None) -> Iterator[str]:
         if not ast.get_docstring(node):
             yield node.name
         for inner in node.body if isinstance(node, ast.ClassDef) else []:
-            is_test = node.name.endswith("Conformance")
+            is_test = node.name.endswith(("Conformance", "FaultTests"))
             if isinstance(inner, ast.FunctionDef | ast.AsyncFunctionDef) and not is_test:
                 yield from (
                     f"{node.name}.{name}"

@@ -161,6 +161,7 @@ def test_a_module_that_is_ready_has_nothing_missing(make_module: MakeModule) -> 
 def test_a_layout_in_an_engine_may_have_two_names() -> None:
     found = find_schema("interval@rocksdb")
     assert found == find_schema("rocks_kv") == find_schema("interval@rocksdb:SCHEMA")
+    assert found == find_schema("cdb.schemas.interval@rocksdb:REPLAY")
     assert found.name == "interval@rocksdb"
     assert [
         name for name in schema_names() if find_schema(name).spec.factory is found.spec.factory

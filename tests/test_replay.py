@@ -395,14 +395,28 @@ def test_a_huge_count_costs_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    "binary", [b"\x89PNG\r\n\x1a\n\0\0", b"\xff\xfe\0\0", b"\0" * 70_000, b"\x1f\x8b\x08"]
+    "binary", [b"\x89PNG\r\n\x1a\n\0\0", b"\xff\xfe\0\0", b"\0" * 70_000, b"B 1\x1b[31m 1 0 0"]
 )
 def test_binary_is_refused_at_its_first_line(binary: bytes) -> None:
-    fails(binary, 1, "expected")
+    fails(binary, 1, "expected", "found bytes that are no text")
+
+
+@pytest.mark.parametrize(
+    ("magic", "tool"),
+    [
+        (b"\x1f\x8b\x08", "gzip"),
+        (b"\xfd7zXZ\0", "xz"),
+        (b"\x28\xb5\x2f\xfd", "zstd"),
+        (b"BZh91AY", "bzip2"),
+    ],
+)
+def test_compressed_text_is_known(magic: bytes, tool: str) -> None:
+    fails(magic + b"\n", 1, f"compressed by {tool}; give its text: {tool} -dc FILE")
+    fails(b"B 1 1 0 0\n" + magic + b"\n", 2, "expected 'B index")
 
 
 def test_an_excerpt_is_short_and_printable() -> None:
-    _, error = read(b"X\x1b[31m\x00\xff" + b"y" * 1000 + b"\n")
+    _, error = read(b"X" + b"y" * 1000 + b"\n")
     assert error is not None
     assert str(error).isprintable()
     assert str(error).endswith("…")

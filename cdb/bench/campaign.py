@@ -16,6 +16,7 @@ from cdb.bench.rounds import Note
 from cdb.bench.run import run, truth_of
 from cdb.bench.truth import Truth
 from cdb.bench.workload import Database
+from cdb.contract.progress import rough_time
 from cdb.lab.places import Place, place
 from cdb.lab.process import NotMeasuredError
 from cdb.lab.profile import FAST, Profile
@@ -140,6 +141,6 @@ class Campaign:
         all_cells = self.cells()
         number = sum(map(self.matrix.is_made, all_cells)) + 1
         left = self.matrix.seconds_left(all_cells)
-        until_end = "" if left is None else f", {left / 60:.0f} min left"
+        until_end = "" if left is None else f", {rough_time(left)} left"
         head = f"run {number} of {len(all_cells)}{until_end}: {cell.profile}, {cell.source}"
         return lambda line: self.note(f"{head}, round {cell.run}, {line}")

@@ -32,6 +32,7 @@ from cdb.bench.versioned import (
 )
 from cdb.bench.workload import Case, Cases
 from cdb.contract.durability import Durability
+from cdb.contract.progress import rough_time
 from cdb.lab.places import Place, place
 from cdb.lab.process import Limits, WorkloadError, fresh_within
 from cdb.lab.profile import FAST
@@ -141,7 +142,7 @@ def _rounds(
     for run in range(setting.runs):
         for each in rotated(list(by_name), run):
             left = (n_all - done) * (perf_counter() - start) / done if done else None
-            until_end = "" if left is None else f", {left / 60:.0f} min left"
+            until_end = "" if left is None else f", {rough_time(left)} left"
             setting.note(f"{name}, run {done + 1} of {n_all}{until_end}: {each}")
             before = load_average()
             cases = _measured(by_name[each], shape, there)

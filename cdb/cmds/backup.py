@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from cdb.cmds.bar import step_bar
-from cdb.cmds.echo import echo_json, echo_line
+from cdb.cmds.echo import echo_done, echo_json
 from cdb.cmds.options import NodeFileType, PathType, json_option, quiet_option
 from cdb.cmds.runner import run
 from cdb.node.backup.making import back_up
@@ -39,7 +39,7 @@ def backup(node_db: Path, directory: Path, *, as_json: bool) -> None:
     if as_json:
         echo_json({"path": str(directory), **asdict(made)})
     else:
-        echo_line(f"{directory} is a backup up to block {made.height}: {made}")
+        echo_done(f"{directory} is a backup up to block {made.height}: {made}")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Prints what people read. What it quotes, of a database or a file of results, is only text.
 
-What a command was asked for goes to standard output; standard error has errors, and notes on what
-goes on, which --quiet leaves out.
+What a command was asked for goes to standard output, and so does what it has done; standard error
+has errors, and notes on what goes on. --quiet leaves out the notes and what was done.
 """
 
 import json
@@ -23,6 +23,13 @@ def echo(text: str, *, err: bool = False, nl: bool = True) -> None:
 def echo_line(text: str, *, err: bool = False) -> None:
     """Print one line, also where it quotes a name that has line ends: that would forge others."""
     click.echo(printable(text), err=err)
+
+
+def echo_done(*lines: str) -> None:
+    """Print what a command has done, unless --quiet was given; see echo_line."""
+    if not is_quiet():
+        for line in lines:
+            echo_line(line)
 
 
 def echo_json(value: dict[str, Any] | list[Any]) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
+from itertools import chain, islice
 from typing import Any, BinaryIO
 
 from cdb.cmds.bar import progress_bar, step_bar
@@ -73,6 +74,7 @@ def load_stream(
     Ctrl-C, in each case with everything before it flushed, as far as the store still can.
     """
     meter = Meter()
+    packs = _packs(stream, options.max_blocks, location)
     with DeferredInterrupt() as interrupt, ExitStack() as opened:
         with step_bar(f"{location}: opening") as progress:
             database = schema.open(location, durability=options.durability, progress=progress)
@@ -82,7 +84,7 @@ def load_stream(
         )
         with _told(loader):
             with _stopping_well(loader):
-                replay_coins = _load(loader, stream, options, schema.name)
+                replay_coins = _load(loader, packs, stream, options, schema.name)
             opened.close()  # it may fail, too
     seconds, bytes_written = meter.seconds(), meter.bytes_written()
     done = loader.progress
@@ -143,9 +145,30 @@ def _why_nothing(summary: LoadSummary) -> str:
     return "nothing was loaded, because all is there already; cdb verify gives the digest"
 
 
-def _load(loader: Loader, stream: BinaryIO, options: LoadOptions, name: str) -> int:
+def _packs(stream: BinaryIO, max_blocks: int | None, location: Location) -> Iterable[PackedBlocks]:
+    """The blocks of a replay. Where a database is still to be made, the first of them are read
+    before it is: what is no replay leaves none."""
+    packs = read_ahead(scan_packed(stream, max_blocks=max_blocks))
+    if isinstance(location, Url) or location.exists():
+        return packs
+    try:
+        return chain(list(islice(packs, 1)), packs)
+    except ReplayError as error:
+        raise LoadStoppedError(f"{error}; no database was made") from error
+    except KeyboardInterrupt:
+        note("interrupted; no database was made")
+        raise
+
+
+def _load(
+    loader: Loader,
+    replay: Iterable[PackedBlocks],
+    stream: BinaryIO,
+    options: LoadOptions,
+    name: str,
+) -> int:
     """Load, and return how many coins the replay has, those that were loaded before included."""
-    packs = _Counted(read_ahead(scan_packed(stream, max_blocks=options.max_blocks)))
+    packs = _Counted(replay)
     total_bytes = options.total_bytes
     with progress_bar(total=total_bytes, unit="B", what=name, hidden=total_bytes is None) as bar:
         for _ in loader.load(packs):

@@ -7,10 +7,11 @@ from typing import Any
 import click
 
 from cdb.cmds.bar import step_bar
-from cdb.cmds.echo import echo_json, echo_line, note_line
+from cdb.cmds.echo import echo_done, echo_json, echo_line, note_line
 from cdb.cmds.options import NodeFileType, json_option, quiet_option
 from cdb.cmds.runner import run
 from cdb.contract.printable import shell_word
+from cdb.contract.progress import rough_time
 from cdb.node.migrate import activation, dropping, migration, reverting
 from cdb.node.migrate.migration import Migrated, Plan
 from cdb.node.migrate.reverting import Reverted
@@ -18,8 +19,8 @@ from cdb.node.migrate.reverting import Reverted
 
 @click.command("migrate")
 @click.argument("node_db", type=NodeFileType(dir_okay=False))
-@click.option("--activate", is_flag=True, help="Switch the node to the copy. The node is stopped.")
-@click.option("--revert", is_flag=True, help="Bring the node's own table back. It is stopped.")
+@click.option("--activate", is_flag=True, help="Switch the node to the copy. Stop the node first.")
+@click.option("--revert", is_flag=True, help="Bring its own table back. Stop the node first.")
 @click.option("--drop", is_flag=True, help="After --activate: drop the table that was put aside.")
 @click.option("--vacuum", is_flag=True, help="With --drop: give what is free to the file system.")
 @click.option("--force", is_flag=True, help="Go on where the table holds what no chain has.")
@@ -41,12 +42,12 @@ def migrate(
     node's file is only read, and the node may run. Ctrl-C, kill -9 and a power cut lose no more
     than some seconds' work: the same command goes on, and copies what has come since.
 
-    With --activate, and the node stopped, it copies what is missing and switches: from then on the
-    node has to be started as cdb_full_node, and a plain one refuses to start. Its table is put
-    aside until --drop. --revert brings it back at any time, with all that was done since.
+    Stop the node before --activate. It copies what is missing and switches: from then on the node
+    has to be started as cdb_full_node, and a plain one refuses to start. Its table is put aside
+    until --drop. --revert brings it back at any time, with all that was done since.
 
-    Each says first about how long it takes and what free space it needs, and asks nothing. Killed,
-    each leaves the file as it was or changed, and the same command goes on.
+    Each says first about how long it takes and what free space it needs, and asks nothing. If
+    killed, the file is unchanged or fully changed; run the same command again.
 
     What no chain has, such as coins whose name is not their hash, is counted and refused. With
     --force it is left out or taken, as the message says.
@@ -81,19 +82,19 @@ def migrate(
     else:
         done = migration.migrate(node_db, force=force, tell=_tell, bar=step_bar)
         facts, lines = _copied(done), _copied_lines(done)
-        note_line(f"next: stop the node, and cdb migrate --activate {shell_word(node_db)}")
+        lines.append(f"next: stop the node, and cdb migrate --activate {shell_word(node_db)}")
     if as_json:
         echo_json({"path": str(node_db), **facts})
     else:
-        for line in lines:
-            echo_line(line)
+        echo_done(*lines)
+
+
+_DIGEST = "digest of both, coin by coin (cdb verify's is of whole blocks, and another):"
 
 
 def _tell(plan: Plan) -> None:
     needed, free = _megabytes(plan.needed_bytes), _megabytes(plan.free_bytes)
-    minutes = plan.seconds / 60
-    time = f"{plan.seconds:,.0f} s" if minutes < 10 else f"{minutes:,.0f} min"
-    note_line(f"{plan.what}: about {time}; needed: {needed}, free: {free}")
+    note_line(f"{plan.what}: about {rough_time(plan.seconds)}; needed: {needed}, free: {free}")
 
 
 def _megabytes(n_bytes: int) -> str:
@@ -108,7 +109,7 @@ def _copied(done: Migrated | None) -> dict[str, Any]:
 def _copied_lines(done: Migrated) -> list[str]:
     if done.odd:
         echo_line(f"odd: {done.odd}", err=True)
-    digest = [] if done.digest is None else [f"digest of both {done.digest}"]
+    digest = [] if done.digest is None else [f"{_DIGEST} {done.digest}"]
     return [f"{done.log_path} has {done.coins:,} coins, up to block {done.height}", *digest]
 
 

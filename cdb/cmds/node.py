@@ -10,6 +10,7 @@ SECTIONS = {
         "install": "Have chia start a node on cdb.",
         "remove": "Have chia start its own node again.",
         "status": "Show peak, coins and whether they fit.",
+        "example": "Make a small database to practise on.",
     }
 }
 
@@ -18,7 +19,8 @@ SECTIONS = {
 def node() -> None:
     """Run a full node with its coins in cdb, and see how it is.
 
-    Each command also runs as a module: python -m cdb.cmds.node_install, node_remove, node_status.
+    Each command also runs as a module: python -m cdb.cmds.node_install, node_remove, node_status,
+    node_example.
 
     \b
     Examples:

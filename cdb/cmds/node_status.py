@@ -12,6 +12,7 @@ from cdb.cmds.options import NodeFileType
 from cdb.cmds.runner import fail, run
 from cdb.cmds.table import table
 from cdb.contract.printable import printable
+from cdb.node.migrate.next_step import next_step
 from cdb.node.status import Status, status_of, versions
 
 
@@ -24,11 +25,11 @@ def node_status(node_db: Path, *, as_json: bool) -> int:
     NODE_DB is only read, also while the node runs; chia need not be installed. Sizes are in bytes.
 
     The table cdb_ops keeps what the node did to its coins, until the log has it for sure: the
-    next start applies it again. Its newest row always stays. While a backup runs, none goes.
+    next start applies it again. One row always remains; during a backup none is deleted.
 
     \b
     Exits with
-      0  the coins are in cdb, and file and coins fit together
+      0  all is well: a plain node, or coins in cdb that fit the file
       1  anything else; each problem is a line on standard error
 
     \b
@@ -66,15 +67,14 @@ def _object(status: Status) -> dict[str, Any]:
         "wal_bytes": status.wal_bytes,
         "log_bytes": status.log_bytes,
         "versions": versions(),
+        "next": next_step(status),
         "problems": status.problems,
     }
 
 
 def _rows(status: Status) -> list[list[str]]:
     found = _object(status)
-    operations = found["operations"]
-    heights = f", heights {operations['lowest_height']} to {operations['newest_height']}"
-    kept = f"{operations['count']:,} kept in cdb_ops{heights if operations['count'] else ''}"
+    kept = f"{status.file.n_rows:,} kept in cdb_ops{_blocks(status)}"
     return [
         ["database", printable(str(status.path))],
         ["coins", status.file.coins.value],
@@ -89,7 +89,16 @@ def _rows(status: Status) -> list[list[str]]:
         ["size of the log", _number(status.log_bytes)],
         *([name, number or "not installed"] for name, number in versions().items()),
         ["state", "a problem, below" if status.problems else "all is well"],
+        *([["next", printable(found["next"])]] if found["next"] else []),
     ]
+
+
+def _blocks(status: Status) -> str:
+    """Which blocks the operations have, for their line."""
+    if status.file.heights is None:
+        return ", without a block" if status.file.n_rows else ""
+    lowest, newest = map(_number, status.file.heights)
+    return f", block {newest}" if lowest == newest else f", blocks {lowest} to {newest}"
 
 
 def _number(number: int | None) -> str:

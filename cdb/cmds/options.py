@@ -204,7 +204,7 @@ quiet_option = click.option(
     expose_value=False,
     is_eager=True,
     callback=lambda ctx, param, quiet: be_quiet(ctx) if quiet else None,
-    help="Show no progress and no notes; errors are told all the same.",
+    help="Print only what was asked for, and errors: no progress, no notes.",
 )
 
 

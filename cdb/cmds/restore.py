@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from cdb.cmds.bar import step_bar
-from cdb.cmds.echo import echo_json, echo_line
+from cdb.cmds.echo import echo_done, echo_json
 from cdb.cmds.in_child import in_child
 from cdb.cmds.options import PathType, json_option, quiet_option
 from cdb.cmds.runner import run
@@ -40,7 +40,7 @@ def _restore(directory: Path, node_db: Path, *, as_json: bool) -> int:
     if as_json:
         echo_json({"path": str(node_db), **asdict(made)})
     else:
-        echo_line(f"{node_db} is restored up to block {made.height}: {made}")
+        echo_done(f"{node_db} is restored up to block {made.height}: {made}")
     return 0
 
 

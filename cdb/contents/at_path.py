@@ -118,7 +118,7 @@ def _by_format(place: Path) -> SchemaInfo:
         raise WrongDatabaseError(place, "this directory holds no cdb database")
     schema = known_schema(found.schema)
     if schema is None:
-        problem = f"this is a {found.schema} database, and no schema of that name is installed"
+        problem = f"this is a database of {found.schema}, and no schema of that name is installed"
         raise WrongDatabaseError(place, f"{problem}; name its module before the path")
     return schema
 

@@ -8,6 +8,9 @@ Progress = Callable[[int], object]
 """Is told how much more was done: how many coins, if nothing else is said."""
 
 
+_MINUTES = 600
+
+
 class StepBar(Protocol):
     """Gives what is told of a step, while it is entered.
 
@@ -19,6 +22,11 @@ class StepBar(Protocol):
     ) -> AbstractContextManager[Progress]:
         """Begin a step."""
         ...
+
+
+def rough_time(seconds: float) -> str:
+    """About so long: ``40 s``, and from ten minutes on ``12 min``."""
+    return f"{max(1, seconds):,.0f} s" if seconds < _MINUTES else f"{seconds / 60:,.0f} min"
 
 
 @contextmanager

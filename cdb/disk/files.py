@@ -82,6 +82,8 @@ def output_file(path: Path) -> Iterator[BinaryIO]:
     """
     with storage_errors(path):
         is_special = path.exists() and not path.is_file()
+        if not path.parent.is_dir():
+            raise StorageError(path, f"{path.parent} is no directory; create it first")
         if not is_special:
             if path.is_symlink():
                 raise StorageError(path, "this is a link; name the file that it leads to")

@@ -150,7 +150,10 @@ class _HeldDirectory:
             if isinstance(error.__cause__, FileNotFoundError):
                 raise DatabaseNotFoundError(path, "no database is here") from None
             if isinstance(error.__cause__, NotADirectoryError):
-                problem = f"this is a file, and a {schema} database is a directory"
+                if path.is_symlink():
+                    problem = "this is a link; name what it leads to"
+                else:
+                    problem = f"this is a file, and a database of {schema} is a directory"
                 raise WrongDatabaseError(path, problem) from None
             raise
         self.close = finalize(self, os.close, descriptor)
@@ -221,6 +224,12 @@ class Home:
             self._lock.release()
 
 
+def anothers(path: Path, found: str, wanted: str) -> WrongDatabaseError:
+    """The error for a database of another schema than the one that is wanted."""
+    problem = f"this is a database of {found}; open it with that schema, not with {wanted}"
+    return WrongDatabaseError(path, problem)
+
+
 def schema_at(path: Path) -> tuple[str, int] | None:
     """The (schema, format version) that a directory's FORMAT file names; None without one."""
     found = format_at(path)
@@ -259,8 +268,9 @@ def checked_home(
 ) -> Iterator[tuple[Path, Sequence[Damage]]]:
     """Keep writers out; gives the path by which to look at all else, and the damage to FORMAT.
 
-    path: as located() gives it. The one that is given leads to this very directory until the end,
-    as Home.inside does. truth: the file by which a directory without FORMAT is a database still.
+    path: as located() gives it; a link is refused. The one that is given leads to this very
+    directory until the end, as Home.inside does. truth: the file by which a directory without
+    FORMAT is a database still.
     Raises DatabaseLockedError, DatabaseNotFoundError, WrongDatabaseError or StorageError.
     """
     with closing(_HeldDirectory(path, schema)) as directory:
@@ -364,8 +374,7 @@ def _check_contents(
             raise WrongDatabaseError(path, problem, f"{VERIFY} --repair makes it again")
         raise WrongDatabaseError(path, "this directory holds no cdb database; name a new path")
     if found.schema != schema:
-        problem = f"this is a {found.schema} database; open it with that schema, not with {schema}"
-        raise WrongDatabaseError(path, problem)
+        raise anothers(path, found.schema, schema)
     if found.version != version:
         raise wrong_version(path, f"{schema} {found.version}", f"{schema} {version}")
     if found.extra and found.extra not in extras:

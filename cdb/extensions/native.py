@@ -127,7 +127,7 @@ class NativeError:
         status = text(native.ffi.cast("cdb_status", error.status))
         advice = _text(text(error.advice))
         if not advice and status in ("CDB_IO", "CDB_NO_SPACE"):
-            advice = f"{advice_on(error.system_errno)}, then open it again"
+            advice = f"{advice_on(error.system_errno)}, then try again"
         file, what = os.fsdecode(text(error.file)), _text(text(error.what))
         return cls(status, file, error.offset, what, advice)
 

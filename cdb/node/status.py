@@ -44,7 +44,7 @@ _ACKED_FILE = "acked"
 
 @dataclass(frozen=True, slots=True)
 class FileState:
-    """What the SQLite file says. heights: the lowest and the newest that rows of cdb_ops touch.
+    """What the SQLite file says. heights: the lowest and the newest of the blocks in cdb_ops.
     is_unused: whether chia's own table, put aside, still has all coins."""
 
     coins: Coins
@@ -95,7 +95,7 @@ def status_of(file: str | PathLike[str]) -> Status:
         status = _look(path, log_path)
     if status.log_error is not None:
         status.problems.append(str(status.log_error))
-    if status.file.coins is not Coins.IN_LOG:
+    if status.file.coins in (Coins.LOST, Coins.NOWHERE):
         status.problems.append(f"{path}: its coins are {status.file.coins.value}")
     status.file_bytes, status.wal_bytes = _size(path), _size(path.with_name(path.name + "-wal"))
     return status
@@ -179,8 +179,8 @@ def _state_of(path: Path) -> tuple[FileState, list[Operation]]:
         is_whole = is_unused(snapshot.connection)
         with advice_for_log(log_path_of(path), path, lambda: is_whole):
             rows = operations_of(snapshot.connection, path)
-    touched = [row.height for row in rows]
-    heights = (min(touched), max(touched)) if touched else None
+    kept = [row.height for row in rows if row.block is not None]
+    heights = (min(kept), max(kept)) if kept else None
     return FileState(coins, peak, len(rows), heights, is_whole), rows
 
 

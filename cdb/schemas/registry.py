@@ -226,6 +226,7 @@ def find_schema(spec: str, *, folder: Path | None = None) -> SchemaInfo:
     module_name, _, attribute = spec.partition(":")
     in_layout = None
     if "@" in module_name:
+        module_name = module_name.removeprefix("cdb.schemas.")  # as of those that have a module
         if module_name in layout_names() or _has_layout_options(module_name, options):
             in_layout = module_name
         module_name = _module_by_engine(module_name)

@@ -19,6 +19,14 @@ _spend = re.compile(rb"S " + _HEX64).fullmatch
 _confirm = re.compile(rb"C " + _HEX64 + rb" " + _HEX64 + rb" " + _NUMBER).fullmatch
 _comment = re.compile(rb"#[ -~]*").fullmatch
 
+_COMPRESSED = {
+    b"\x1f\x8b": "gzip",
+    b"\xfd7zXZ": "xz",
+    b"\x28\xb5\x2f\xfd": "zstd",
+    b"BZh": "bzip2",
+}
+"""What such a file begins with, and what reads it."""
+
 _HEADER_FORM = "'B index timestamp n-spends n-confirms', a comment or a blank line"
 _SPEND_FORM = "'S ' and a name of 64 hex digits"
 _CONFIRM_FORM = "'C ', a parent and a puzzle hash of 64 hex digits each, and an amount"
@@ -144,6 +152,16 @@ class _Reader:
         return line
 
     def _fail(self, expected: str, found: bytes) -> NoReturn:
-        excerpt = found[:EXCERPT_BYTES].decode("ascii", "backslashreplace")
-        more = "…" if len(found) > EXCERPT_BYTES else ""
-        raise ReplayError(self._line, f"expected {expected}, found {excerpt!r}{more}")
+        if self._line == 1:
+            for magic, tool in _COMPRESSED.items():
+                if found.startswith(magic):
+                    problem = f"this is compressed by {tool}; give its text: {tool} -dc FILE"
+                    raise ReplayError(self._line, problem)
+        raise ReplayError(self._line, f"expected {expected}, found {_excerpt(found)}")
+
+
+def _excerpt(line: bytes) -> str:
+    if not line.isascii() or not line.decode("ascii").isprintable():
+        return "bytes that are no text"
+    more = "…" if len(line) > EXCERPT_BYTES else ""
+    return f"{line[:EXCERPT_BYTES].decode('ascii')!r}{more}"

@@ -49,11 +49,13 @@ def check_format(path: Path) -> None:
     """Raise DatabaseNotFoundError or WrongDatabaseError unless such a file is at the path."""
     with storage_errors(path):
         if path.is_dir():
-            raise WrongDatabaseError(path, "this is a directory, and a memory database is a file")
+            raise WrongDatabaseError(
+                path, "this is a directory, and a database of memory is a file"
+            )
         if not path.exists():
             raise DatabaseNotFoundError(path, "no database is here")
         if not path.is_file():
-            raise WrongDatabaseError(path, "this is no file, and a memory database is one")
+            raise WrongDatabaseError(path, "this is no file, and a database of memory is one")
         with open(path, "rb", opener=own) as file:
             first_line = file.readline(_MAX_FIRST_LINE_BYTES)
     if first_line != _FIRST_LINE:

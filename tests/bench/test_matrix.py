@@ -1,6 +1,9 @@
 """The matrix: its order, what counts as made, and what is left."""
 
+import pytest
+
 from cdb.bench.matrix import Cell, Matrix, cell_of, cells
+from cdb.contract.progress import rough_time
 from tests.bench.results import document
 
 SETTINGS = {"runs": 5, "schemas": ["memory"]}
@@ -30,6 +33,14 @@ def test_a_matrix_goes_on_with_the_newest_of_the_same_settings() -> None:
     assert resumed.is_made(cell_of(documents[1]))
     assert not resumed.is_made(cell_of(documents[0]))
     assert fresh.resumed(documents[2:]) is fresh
+
+
+@pytest.mark.parametrize(
+    ("seconds", "told"),
+    [(0, "1 s"), (0.2, "1 s"), (29.6, "30 s"), (599, "599 s"), (600, "10 min"), (3600, "60 min")],
+)
+def test_a_rough_time_is_never_nothing(seconds: float, told: str) -> None:
+    assert rough_time(seconds) == told
 
 
 def test_the_time_that_is_left_follows_from_the_runs_that_were_made() -> None:

@@ -9,6 +9,7 @@ from cdb.contract.blocks import BlockSpendInfo
 from cdb.contract.durability import Durability
 from cdb.contract.packed import pack_unnamed
 from cdb.node import ops_table
+from cdb.node.example import PEAK_TABLES, set_peak
 from cdb.node.log import log_path_of, root_of
 from cdb.node.operation import Block, Operation, Tip
 from cdb.schemas import coin_log
@@ -16,14 +17,9 @@ from cdb.schemas import coin_log
 TABLES = """
     CREATE TABLE database_version(version int);
     INSERT INTO database_version VALUES (2);
-    CREATE TABLE full_blocks(header_hash blob PRIMARY KEY, prev_hash blob, height bigint,
-        sub_epoch_summary blob, is_fully_compactified tinyint, in_main_chain tinyint,
-        block blob, block_record blob);
-    CREATE TABLE current_peak(key int PRIMARY KEY, hash blob);
     CREATE TABLE hints(coin_id blob, hint blob, UNIQUE (coin_id, hint));
     CREATE TABLE coin_record(kept_in_cdb TEXT);
 """
-PEAK = b"\x09" * 32
 
 
 def make_node(
@@ -47,6 +43,8 @@ def make_node(
     with closing(sqlite3.connect(file)) as connection:
         connection.execute("PRAGMA journal_mode=WAL")
         connection.executescript(TABLES)
+        for statement in PEAK_TABLES:
+            connection.execute(statement)
         connection.execute(ops_table.CREATE)
         kept = [ops_table.values_of(row) for row in rows[len(rows) - n_rows :]]
         connection.executemany(ops_table.INSERT, kept)
@@ -63,20 +61,6 @@ def go_on(file: Path, blocks: Sequence[BlockSpendInfo], tip: Tip) -> None:
             operation = Operation(number, block.height, tip, block)
             connection.execute(ops_table.INSERT, ops_table.values_of(operation))
             tip = block.tip
-
-
-def set_peak(connection: sqlite3.Connection, height: int, transaction_height: int) -> None:
-    """Make this the peak; records of blocks are as long as chia's, and zeros but for two fields."""
-    has_output = height % 2
-    is_transaction_block = height == transaction_height
-    record = bytes(201) + bytes([has_output]) + bytes(100 * has_output) + bytes(32 + 32 + 8 + 74)
-    record += transaction_height.to_bytes(4, "big") + bytes([is_transaction_block])
-    connection.execute("DELETE FROM full_blocks WHERE header_hash = ?", (PEAK,))
-    connection.execute(
-        "INSERT INTO full_blocks VALUES (?, ?, ?, NULL, 0, 1, ?, ?)",
-        (PEAK, PEAK, height, b"", record + bytes(200)),
-    )
-    connection.execute("INSERT OR REPLACE INTO current_peak VALUES (0, ?)", (PEAK,))
 
 
 def roll_back(file: Path, height: int, tip: Tip) -> None:

@@ -1,12 +1,16 @@
 """Whatever is wrong: one clear line, exit code 1, and nothing half-applied or changed."""
 
+import bz2
 import ctypes
+import gzip
+import lzma
 import os
 import sqlite3
 import subprocess
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -14,7 +18,7 @@ import pytest
 from cdb.contents.state import summarize, verify
 from cdb.contract.blocks import BlockSpendInfo
 from cdb.contract.coins import Coin
-from cdb.errors import CdbError
+from cdb.errors import CdbError, WrongDatabaseError
 from cdb.schemas import SchemaInfo, find_schema, schema_names
 from cdb.schemas.memory import MemorySchema
 from cdb.testing.chains import hash_of, reward
@@ -99,9 +103,19 @@ def test_what_is_no_replay(run_command: Commands, binary: bytes) -> None:
     for name in ("memory", "sqlite_v3"):
         error = run_command("load_blocks", name, input=binary).error()
         assert error.startswith("line 1: expected ")
-        assert error.endswith("; no block is loaded and flushed")
-        assert error.isprintable()
-        assert run_command("dump_blocks", name).fine().out == b""
+        assert error.endswith(" found bytes that are no text; no database was made")
+        assert contents(run_command.cwd) == {}
+
+
+@pytest.mark.parametrize("module", [gzip, bz2, lzma])
+def test_a_replay_that_is_compressed(
+    run_command: Commands, replay: bytes, module: ModuleType
+) -> None:
+    error = run_command("load_blocks", "memory", input=module.compress(replay)).error()
+    tool = {"bz2": "bzip2", "lzma": "xz"}.get(module.__name__, "gzip")
+    advice = f"give its text: {tool} -dc FILE"
+    assert error == f"line 1: this is compressed by {tool}; {advice}; no database was made"
+    assert contents(run_command.cwd) == {}
 
 
 def bad_replay(blocks: Blocks, tail: str) -> bytes:
@@ -149,7 +163,7 @@ def confirm(coin: Coin) -> str:
         ("B 4294967296 1 0 0\n", 1, "a block index of at most 4294967295"),
         ("B {next} 1.5 0 0\n", 1, "found 'B {next} 1.5 0 0'"),
         ("B {next} +1 0 0\n", 1, "found 'B {next} +1 0 0'"),
-        ("\0\1\2\n", 1, "comment or a blank line, found '\\x00"),
+        ("\0\1\2\n", 1, "comment or a blank line, found bytes that are no text"),
         ("#" * 70_000, 1, "a line of less than 65536 bytes"),
     ],
 )
@@ -313,6 +327,18 @@ def test_a_file_name_that_is_too_long(run_command: Commands, own_schema: SchemaI
     assert contents(run_command.cwd) == {}
 
 
+def test_a_path_that_is_too_long_for_sqlite(run_command: Commands, replay: bytes) -> None:
+    folder = run_command.cwd.joinpath(*["x" * 200] * 3)
+    folder.mkdir(parents=True)
+    for name in ("sqlite_v3", "blockchain_v2"):
+        path = folder / name
+        error = run_command("load_blocks", name, "--db", path, input=replay).error()
+        assert "; name a shorter one" in error
+        assert "rights" not in error
+    assert "; name a shorter one" in run_command("node_example", folder / "node").error()
+    run_command("load_blocks", "memory", "--db", folder / "m", input=replay).fine()
+
+
 @pytest.mark.parametrize("other", own_schemas())
 def test_a_database_of_another_schema(
     run_command: Commands, other: str, loaded: Loaded, replay: bytes
@@ -322,8 +348,17 @@ def test_a_database_of_another_schema(
     for name in ready_schemas():
         if name == other:
             continue
-        with pytest.raises(CdbError, match=str(path)), find_schema(name).open(path, read_only=True):
+        with (
+            pytest.raises(WrongDatabaseError, match=str(path)) as refused,
+            find_schema(name).open(path, read_only=True),
+        ):
             pytest.fail(f"{name} opened a {other} database")
+        if name == "blockchain_v2":
+            assert refused.value.problem.startswith("this is a database of ")
+            assert refused.value.problem.endswith(
+                "; open it with that schema, not with blockchain_v2"
+            )
+        assert "damage" not in "".join(run_command("verify", name, "--db", path).error())
         result = run_command("load_blocks", name, "--db", path, input=replay)
         assert str(path) in result.error()
         after = contents(run_command.cwd)
@@ -571,6 +606,8 @@ def test_an_input_that_may_not_be_read(unprivileged: Commands, run_command: Comm
         (("info", "nothere.cdb"), "nothere.cdb: no database is here"),
         (("verify", "nothere.sqlite"), "nothere.sqlite: no database is here"),
         (("restore", "nosuch", "x"), "nosuch: no backup is here"),
+        (("make_replay", "--output", "nosuch/x"), "nosuch/x: nosuch is no directory; create it"),
+        (("make_replay", "--output", "text/x"), "text/x: text is no directory; create it"),
         (("node_install", "nosuch"), "nosuch: no directory is here"),
         (("migrate", "text"), "text: this is no SQLite file; name a node's, such as"),
         (("node_status", "text"), "text: this is no SQLite file; name a node's, such as"),

@@ -102,7 +102,7 @@ def wait_until(done: Callable[[], bool]) -> None:
 def test_a_run_is_a_file(bench: Commands) -> None:
     result = bench("main", "bench", "run", "memory", *OPTIONS).fine()
     assert result.out == b""
-    assert "run 2 of 2" in result.err
+    assert re.search(r"^run 2 of 2, [1-9]\d* s left: ", result.err, re.M)
     floor, memory = results(bench)
     assert floor["schema"]["name"] == "floor"
     assert {case["workload"] for case in floor["cases"]} == {"load"}

@@ -38,7 +38,8 @@ def test_a_file_that_is_there_is_replaced_whole_or_not_at_all(run_command: Comma
     path.write_text("before")
     limits = file_limit(10_000)
     result = run_command("make_replay", "--coins", 1000, "--output", path, **limits)
-    assert "replay.txt" in result.error()
+    told = "replay.txt: File too large (EFBIG); allow larger files (ulimit -f), then try again"
+    assert result.error().endswith(told)
     assert contents(run_command.cwd) == {"replay.txt": b"before"}
     run_command("make_replay", "--coins", 5, "--output", path).fine()
     assert path.read_bytes() == run_command("make_replay", "--coins", 5).fine().out
@@ -49,8 +50,6 @@ def test_what_is_no_file_is_written_as_it_is(run_command: Commands) -> None:
     link = run_command.cwd / "link"
     link.symlink_to("elsewhere")
     assert "this is a link" in run_command("make_replay", "--coins", 5, "--output", link).error()
-    error = run_command("make_replay", "--coins", 5, "--output", "no/replay.txt").error()
-    assert "no/replay.txt" in error
 
 
 @pytest.mark.parametrize("options", [["--coins", 2_000], ["--heights", 200]])

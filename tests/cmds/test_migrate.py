@@ -33,6 +33,7 @@ from cdb.errors import (
     StorageError,
     WrongDatabaseError,
 )
+from cdb.node.example import COIN_TABLES
 from cdb.node.log import tip_up_to
 from cdb.node.migrate import (
     activation,
@@ -57,7 +58,6 @@ from cdb.stores.rows.sqlite import open_uri, tables_of
 from cdb.text.mainnet import farmer_coin
 from tests.conftest import SMALL_COINS, Commands, Result, contents, digest_of, load_all
 from tests.in_fork import exit_code
-from tests.node import made
 from tests.node.made import MadeNode, indexes_of, rows_of
 
 pytestmark = pytest.mark.skipif(missing() is not None, reason=str(missing()))
@@ -162,6 +162,13 @@ def test_there_and_back_by_commands(
     before = path.read_bytes()
     result = run_command("migrate", path).fine()
     assert b"2,000 coins" in result.out
+    assert (
+        b"\ndigest of both, coin by coin (cdb verify's is of whole blocks, and another): "
+        in result.out
+    )
+    assert result.out.decode().endswith(
+        f"\nnext: stop the node, and cdb migrate --activate {path}\n"
+    )
     assert "free: " in result.err
     assert path.read_bytes() == before
     assert held(path).digest == digest
@@ -181,6 +188,22 @@ def test_there_and_back_by_commands(
     run_command("migrate", "--activate", path).fine()
     assert "nothing to do" not in run_command("migrate", "--revert", path).fine().err
     assert rows_of(path) == rows
+
+
+def test_quiet_says_nothing_of_what_was_done(
+    run_command: Commands, path: Path, tmp_path: Path
+) -> None:
+    copy = tmp_path / "backup"
+    for line in (
+        ("migrate", path),
+        ("migrate", "--activate", path),
+        ("backup", path, copy),
+        ("migrate", "--drop", path),
+        ("migrate", "--revert", path),
+        ("restore", copy, tmp_path / "restored.sqlite"),
+    ):
+        result = run_command(*line, "--quiet").fine()
+        assert (result.out, result.err) == (b"", ""), line
 
 
 @pytest.mark.parametrize("dropped", [True, False])
@@ -456,7 +479,7 @@ def test_a_file_whose_blobs_sqlite_would_recode_is_refused(
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("PRAGMA encoding = 'UTF-16le'")
         connection.execute("CREATE TABLE first(x)")
-        for statement in made.TABLES:
+        for statement in COIN_TABLES:
             connection.execute(statement)
     assert "its texts are in UTF-16le" in run_command("migrate", path).error()
     assert not log_of(path).exists()

@@ -15,15 +15,20 @@ import pytest
 
 from cdb.chia import launcher
 from cdb.contract.blocks import BlockSpendInfo
+from cdb.contract.progress import no_bar
 from cdb.errors import MissingEngineError, UnsupportedError, WrongDatabaseError
 from cdb.node import status as status_module
+from cdb.node.example import set_peak
 from cdb.node.kept_rows import are_kept, rows_kept
 from cdb.node.log import log_path_of
+from cdb.node.migrate.migration import Migration, migrate
 from cdb.node.status import status_of
 from cdb.schemas import coin_log
 from cdb.stores.coin_log.binding import missing
-from tests.cmds.nodes import make_node, roll_back, set_peak, tip_of
-from tests.conftest import Commands, contents, set_version
+from cdb.text.mainnet_shape import mainnet_shaped_blocks
+from tests.cmds.nodes import go_on, make_node, roll_back, tip_of
+from tests.conftest import Commands, contents, digest_of, file_limit, set_version
+from tests.node.made import MadeNode
 
 pytestmark = pytest.mark.skipif(missing() is not None, reason=str(missing()))
 
@@ -85,6 +90,7 @@ def test_status_of_a_sound_database_changes_nothing(
             "newest_height": newest,
         },
         "is_backup_running": False,
+        "next": None,
         "file_bytes": file.stat().st_size,
         "wal_bytes": None,
         "log_bytes": sum(each.stat().st_size for each in log.rglob("*") if each.is_file()),
@@ -94,8 +100,81 @@ def test_status_of_a_sound_database_changes_nothing(
     assert times[1]["sqlite"] == sqlite3.sqlite_version
     shown = run_command("node_status", file).fine().out.decode()
     assert "all is well" in shown
-    assert f"5 kept in cdb_ops, heights {blocks[-5].index} to {newest}" in shown
+    assert f"5 kept in cdb_ops, blocks {blocks[-5].index} to {newest}\n" in shown
     assert contents(file.parent) == before
+
+
+def test_status_of_a_plain_node_says_what_is_next_on_its_way_into_cdb(
+    run_command: Commands, tmp_path: Path, blocks: Blocks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "plain.sqlite"
+    MadeNode(file, blocks).close()
+
+    def next_step() -> Any:
+        found, errors = status(run_command, file)
+        assert errors == []
+        shown = run_command("node_status", file).fine().out.decode()
+        assert re.search(r"^state +all is well$", shown, re.M)
+        assert re.search(f"^next +{re.escape(found['next'])}$", shown, re.M)
+        return found["next"]
+
+    assert next_step() == f"to have its coins in cdb: cdb migrate {file}"
+    with monkeypatch.context() as context:
+        context.setattr(Migration, "_verify", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            migrate(file, tell=lambda plan: None, bar=no_bar)
+    newest = blocks[-1].index
+    assert next_step() == f"it is copied up to block {newest}: cdb migrate {file} goes on"
+    run_command("migrate", file).fine()
+    activate = f"stop the node, and cdb migrate --activate {file}"
+    assert next_step() == f"the copy, up to block {newest}, is verified: {activate}"
+    shutil.move(log_path_of(file) / "MIGRATION", tmp_path)
+    assert next_step().endswith(f"move it away; then cdb migrate {file}")
+    shutil.move(tmp_path / "MIGRATION", log_path_of(file))
+    run_command("migrate", "--activate", file).fine()
+    assert next_step() == "start the node as cdb_full_node"
+    shown = run_command("node_status", file).fine().out.decode()
+    assert "1 kept in cdb_ops, without a block\n" in shown
+    go_on(file, [BlockSpendInfo(newest + 1, 0, [], [])], tip_of(blocks[-1]))
+    shown = run_command("node_status", file).fine().out.decode()
+    assert f"2 kept in cdb_ops, block {newest + 1:,}\n" in shown
+    assert "\nnext" not in shown
+
+
+def test_an_example_goes_the_whole_way(run_command: Commands, tmp_path: Path) -> None:
+    file, copy = tmp_path / "node.sqlite", tmp_path / "backup"
+    made = run_command("node_example", file, "--coins", 500).fine()
+    assert made.out.decode().endswith(f"with 500 made-up coins\nnext: cdb migrate {file}\n")
+    assert list(contents(tmp_path)) == [file.name]
+    blocks = tuple(mainnet_shaped_blocks(coins=500))
+    found, _ = status(run_command, file)
+    assert found["peak_height"] == found["transaction_peak_height"] == blocks[-1].index
+    digest = digest_of(blocks)
+    assert digest.encode() in run_command("verify", file).fine().out
+    run_command("migrate", file).fine()
+    run_command("migrate", "--activate", file).fine()
+    assert status(run_command, file)[0]["log_height"] == blocks[-1].index
+    assert digest.encode() in run_command("verify", log_path_of(file)).fine().out
+    run_command("backup", file, copy).fine()
+    run_command("restore", copy, tmp_path / "restored.sqlite").fine()
+    run_command("migrate", "--revert", file).fine()
+    assert digest.encode() in run_command("verify", file).fine().out
+
+
+def test_an_example_is_made_whole_or_not_at_all_and_over_nothing(
+    run_command: Commands, tmp_path: Path
+) -> None:
+    file = tmp_path / "node.sqlite"
+    run_command("node_example", file, **file_limit(100_000)).error()
+    assert contents(tmp_path) == {}
+    file.write_text("mine")
+    assert "name a new path" in run_command("node_example", file).error()
+    assert contents(tmp_path) == {file.name: b"mine"}
+    assert "create it first" in run_command("node_example", tmp_path / "no" / "file").error()
+
+
+def interrupt(*arguments: Any) -> None:
+    raise KeyboardInterrupt
 
 
 @pytest.mark.parametrize("height", [100, 101])
@@ -192,16 +271,6 @@ def lower_peak(file: Path) -> None:
         connection.commit()
 
 
-def make_plain(file: Path) -> None:
-    change(
-        file,
-        "DROP TABLE cdb_ops",
-        "DROP TABLE coin_record",
-        "CREATE TABLE coin_record(coin_name blob PRIMARY KEY)",
-    )
-    remove_log(file)
-
-
 @pytest.mark.parametrize(
     ("spoil", "problem"),
     [
@@ -215,7 +284,6 @@ def make_plain(file: Path) -> None:
         (lose_rows, r"node\.sqlite: its coins are in cdb, and the table cdb_ops, .* is lost"),
         (say_other_format, r"node\.sqlite\.cdb: its format is coin_log 1, .*; a node syncs again"),
         (lower_peak, r"the newest transaction block is 7, and the newest of the coins is \d+"),
-        (make_plain, r"node\.sqlite: its coins are in chia's own table"),
     ],
 )
 def test_status_of_what_is_not_well_is_one_line_of_that(

@@ -242,6 +242,31 @@ def test_damage_to_every_file(
     assert counts[REPAIRABLE] or schema in ("memory", "blockchain_v2")
 
 
+def test_what_is_called_repairable_with_its_format_lost_is_repaired(
+    originals: Loaded, own_schema: SchemaInfo, tmp_path: Path, chain_digest: str
+) -> None:
+    """Each file beside FORMAT; by both names of a schema that makes databases with keys, too."""
+    n_repaired = 0
+    for schema in {own_schema.name, own_schema.indexed or own_schema.name}:
+        source = originals(schema)
+        if not (source / "db").is_dir():
+            pytest.skip("its format is in its file")
+        for file in (name for name, data in contents(source).items() if data):
+            root = tmp_path / "case"
+            shutil.rmtree(root, ignore_errors=True)
+            shutil.copytree(source, root)
+            (root / "db" / "FORMAT").unlink()
+            (root / file).unlink(missing_ok=True)
+            code, out = run(schema, root / "db")
+            if code == REPAIRABLE:
+                n_repaired += 1
+                code, out = run(schema, root / "db", "--repair")
+                assert (code, chain_digest in out) == (FINE, True), (schema, file, out)
+            else:
+                assert "--repair mends" not in out, (schema, file, out)
+    assert n_repaired
+
+
 def test_repairing_what_is_sound_changes_nothing(
     db: Path, own_schema: SchemaInfo, chain_digest: str
 ) -> None:

@@ -13,7 +13,7 @@ from cdb.disk import home
 from cdb.disk import paths as own_files
 from cdb.disk.files import replace_file, write_output
 from cdb.disk.paths import own, read_own
-from cdb.errors import CorruptDatabaseError, DatabaseError, StorageError
+from cdb.errors import CorruptDatabaseError, DatabaseError, StorageError, WrongDatabaseError
 from cdb.stores.coin_log.binding import CoinLog, missing
 from tests.conftest import contents
 
@@ -108,3 +108,12 @@ def test_a_file_system_without_locks_is_named(
     monkeypatch.setattr(fcntl, "flock", refuse)
     with pytest.raises(StorageError, match=r"LOCK: No locks available \(ENOLCK\); name a path on"):
         locked(tmp_path / "LOCK", tmp_path)
+
+
+def test_a_link_to_a_database_is_not_called_a_file(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(tmp_path)
+    for name, problem in {"link": "this is a link; name", "file": "this is a file, and a"}.items():
+        (tmp_path / "file").touch()
+        checked = home.checked_home(tmp_path / name, "coin_log", 2, "log", folder="derived")
+        with pytest.raises(WrongDatabaseError, match=problem), checked:
+            pytest.fail("it was opened")

@@ -1,7 +1,9 @@
 """Damage to files: the ways to make it, what counts as found, and what it has found."""
 
+import os
 import shutil
 import sqlite3
+import subprocess
 import sys
 from pathlib import Path
 from random import Random
@@ -19,7 +21,7 @@ from cdb.testing.faults.damage import WAYS
 from cdb.testing.faults.damage_trial import rot
 from cdb.testing.faults.damaged_reads import Rotting
 from cdb.testing.surviving import SurvivingTests
-from tests.conftest import Commands, index_factories, ready_schemas
+from tests.conftest import PACKAGE_PARENT, Commands, index_factories, ready_schemas
 
 BROKEN = "tests.faults.broken"
 EVASIVE = "tests.faults.evasive"
@@ -201,4 +203,31 @@ def test_a_script_that_writes_no_file_again_has_none_of_before(run_command: Comm
     trial = run_command.popen(line)
     said, _ = trial.communicate()
     assert trial.returncode == 3
-    assert said == f"stale {spec} seed 3: 0 points, 0 databases opened\n".encode()
+    assert said == f"stale {spec} seed 3: nothing was tried\n".encode()
+
+
+def test_a_trial_that_finds_nothing_to_do_is_skipped_and_told(tmp_path: Path) -> None:
+    (tmp_path / "test_grows.py").write_text(
+        "from dataclasses import replace\n"
+        "from cdb.testing.faults import suite\n"
+        "from cdb.testing.faults.coverage import Coverage\n"
+        "def trial(spec, seed, place, **most):\n"
+        "    return Coverage('stale', spec, seed, 0, 0, 0)\n"
+        "stale = replace(suite.CATALOGUE['stale'], trial=trial)\n"
+        "suite.CATALOGUE = {**suite.CATALOGUE, 'stale': stale}\n"
+        "class TestGrows(suite.FaultTests):\n"
+        "    schema = 'tests.faults.broken:Good'\n"
+    )
+    line = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-rs", "-k", "[stale]"]
+    done = subprocess.run(
+        line,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(PACKAGE_PARENT)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stdout
+    assert "nothing was tried: stale found nothing to do" in done.stdout
+    assert "stale tests.faults.broken:Good seed 5: nothing was tried\n" in done.stdout
+    assert "1 skipped" in done.stdout

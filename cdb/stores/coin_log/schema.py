@@ -42,7 +42,6 @@ from cdb.errors import (
     DatabaseClosedError,
     StorageError,
     WrongDatabaseError,
-    known_path,
     storage_errors,
 )
 from cdb.extensions.native import UnverifiedError
@@ -457,14 +456,15 @@ def repair(path: Path, damages: Sequence[Damage], progress: Progress) -> None:
         extras=EXTRAS,
         extra_of=_extra_by_manifest,
     ) as (inside, others):
-        if others:
+        if others or not (inside / MANIFEST).exists():
             found = format_at(inside)
             rebuild_derived(inside, others, keys=found is not None and bool(found.extra))
 
 
 def _extra_by_manifest(path: Path) -> str:
-    """What FORMAT said before it was lost. Without a manifest the index is lost, too."""
-    return EXTRAS[0] if _keys_by_manifest(path) else ""
+    """What FORMAT said before it was lost. Where the manifest is, too, an index that is made for
+    nothing does no harm, and one that is missing does."""
+    return "" if _keys_by_manifest(path) is False else EXTRAS[0]
 
 
 def _keys_by_manifest(path: Path) -> bool | None:
@@ -482,9 +482,7 @@ def _telling_of_index(path: Path, damage: Damage) -> Damage:
     if damage.repairable_from is None or _keys_by_manifest(path) is not None:
         return damage
     lost = f"whether it had an index by {PUZZLE_HASH} is lost with the manifest"
-    advice = how_to_index("coin_log", Path(known_path(path)))
-    problem = f"{damage.problem}; {lost}: it comes back without, and {advice}"
-    return replace(damage, problem=problem)
+    return replace(damage, problem=f"{damage.problem}; {lost}: it comes back with one")
 
 
 def _packed(block: BlockSpendInfo) -> PackedBlocks | None:

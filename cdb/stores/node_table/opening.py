@@ -1,7 +1,8 @@
 """The full node's table as a schema: ours is made and written, a node's own file only read."""
 
+import sqlite3
 from collections.abc import Iterator
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, contextmanager
 from os import PathLike
 from pathlib import Path
 
@@ -11,9 +12,9 @@ from cdb.contract.progress import Progress
 from cdb.contract.schema import Schema
 from cdb.disk.damage import Damage
 from cdb.disk.files import SQLITE_MAGIC
-from cdb.disk.home import Format, Lock, writers_kept_out
+from cdb.disk.home import Format, Lock, anothers, format_at, writers_kept_out
 from cdb.disk.paths import located, own
-from cdb.errors import WrongDatabaseError, storage_errors, wrong_version
+from cdb.errors import CorruptDatabaseError, WrongDatabaseError, storage_errors, wrong_version
 from cdb.stores.node_table.file import NodeFile
 from cdb.stores.node_table.keys import KeyedNodeFile, KeyedStore, has_indexes
 from cdb.stores.node_table.table import (
@@ -40,6 +41,7 @@ from cdb.stores.rows.sqlite import (
     undo_unfinished_making,
 )
 from cdb.stores.rows.store import CoinStore
+from cdb.text.replay_file import version_of
 
 _SELECT_FORMAT = f"SELECT version, index_set FROM {FORMAT_TABLE}"
 
@@ -56,6 +58,7 @@ def blockchain_v2(
     index_set: the indexes of a database that is created; an existing one keeps its own.
     """
     path = located(path, read_only=read_only)
+    _check_kind(path)
     check_not_emptied(path)
     if read_only:
         if _is_nodes_own(path):
@@ -91,6 +94,7 @@ def format_of(path: Path) -> Format | None:
 def check(path: Path, progress: Progress) -> Iterator[Damage]:
     """Damage to the one file; nothing repairs it. Of a node's own, what SQLite can tell."""
     path = located(path, read_only=True)
+    _check_kind(path)
     if _is_nodes_own(path):
         with Snapshot(path, TABLES) as snapshot:
             with snapshot.reading():
@@ -134,9 +138,34 @@ def _lock_path(path: Path) -> Path:
     return path.with_name(path.name + ".lock")
 
 
+def _check_kind(path: Path) -> None:
+    """Raise WrongDatabaseError for a directory."""
+    with storage_errors(path):
+        is_directory = path.is_dir()
+    found = format_at(path) if is_directory else None
+    if found is not None:
+        raise anothers(path, found.schema, "blockchain_v2")
+    if is_directory:
+        problem = "this is a directory, and a database of blockchain_v2 is a file"
+        raise WrongDatabaseError(path, problem)
+
+
+@contextmanager
+def _others_told(path: Path) -> Iterator[None]:
+    """Make WrongDatabaseError of what SQLite says of another schema's file. One of SQLite's is not
+    looked into: the end of that would release all locks that this process has on it."""
+    try:
+        yield
+    except CorruptDatabaseError as error:
+        code = getattr(error.__cause__, "sqlite_errorcode", None)
+        if code == sqlite3.SQLITE_NOTADB and version_of(path) is not None:
+            raise anothers(path, "memory", "blockchain_v2") from None
+        raise
+
+
 def _check_coins_are_here(path: Path) -> None:
     """Raise WrongDatabaseError for a node's file whose coins cdb.chia keeps in a coin log."""
-    with Snapshot(path, {}) as snapshot, snapshot.reading():
+    with _others_told(path), Snapshot(path, {}) as snapshot, snapshot.reading():
         is_kept = KEPT_COLUMN in columns_of(snapshot.connection, COIN_TABLE)
     if is_kept:
         log = f"{path}{LOG_SUFFIX}"

@@ -42,6 +42,8 @@ PAGE_CACHE_BYTES = 64 * 2**20
 # A B-tree page that many commits change is written once a checkpoint: so few checkpoints.
 CHECKPOINT_PAGES = 16_384
 MAX_LOOKUP_VARIABLES = 256
+_LONGEST_PATH = 504
+"""That most builds of SQLite open, in bytes: 512, less what they put behind it."""
 _CANT_OPEN_ADVICE = "check its rights, and how many files may be open (ulimit -n)"
 LOCK_WAIT_SECONDS = 1.0
 
@@ -338,6 +340,11 @@ def stored_data(path: Path) -> Iterator[None]:
         ) from error
 
 
+def _resolved_bytes(path: Path) -> int:
+    """How long the path is that SQLite makes of this one, also of one through a descriptor."""
+    return len(os.fsencode(os.path.realpath(path)))
+
+
 def _as_cdb_error(path: Path, error: sqlite3.Error) -> CdbError:
     if isinstance(error, sqlite3.ProgrammingError):
         return DatabaseClosedError(path, "it was closed while it was read; open it again")
@@ -346,18 +353,21 @@ def _as_cdb_error(path: Path, error: sqlite3.Error) -> CdbError:
     # The low byte is the primary error; the rest says which operation it was.
     match error.sqlite_errorcode & 0xFF:
         case sqlite3.SQLITE_FULL:
-            return StorageError(path, "the disk is full; free some space, then open it again")
+            return StorageError(path, "the disk is full; free some space, then try again")
         case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
             return DatabaseLockedError(path, "another program has locked this SQLite file")
         case sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_NOTADB | sqlite3.SQLITE_CONSTRAINT:
             return CorruptDatabaseError(path, f"SQLite found damage: {error}")
+        case sqlite3.SQLITE_CANTOPEN if _resolved_bytes(path) > _LONGEST_PATH:
+            problem = f"SQLite opens no path of more than {_LONGEST_PATH} bytes"
+            return StorageError(path, f"{problem}; name a shorter one")
         case sqlite3.SQLITE_CANTOPEN if not path.exists():
             return DatabaseNotFoundError(path, "no database is here")
         case sqlite3.SQLITE_CANTOPEN:
             return StorageError(path, f"{error} (SQLITE_CANTOPEN); {_CANT_OPEN_ADVICE}")
         case sqlite3.SQLITE_IOERR if error.sqlite_errorcode == sqlite3.SQLITE_IOERR_SHMSIZE:
             problem = "no room for its -shm file (SQLITE_IOERR_SHMSIZE)"
-            return StorageError(path, f"{problem}; free some space, then open it again")
+            return StorageError(path, f"{problem}; free some space, then try again")
         case sqlite3.SQLITE_READONLY if error.sqlite_errorcode == sqlite3.SQLITE_READONLY_ROLLBACK:
             problem = "a crash left a commit half done; open it once with the program that wrote it"
             return StorageError(path, problem)
@@ -368,7 +378,7 @@ def _as_cdb_error(path: Path, error: sqlite3.Error) -> CdbError:
             return StorageError(path, f"{error} ({error.sqlite_errorname}); {advice}")
         case _:
             name = getattr(error, "sqlite_errorname", "SQLite")
-            return StorageError(path, f"{error} ({name}); check the disk, then open it again")
+            return StorageError(path, f"{error} ({name}); check the disk, then try again")
 
 
 def select_in(

@@ -21,6 +21,8 @@ class Coverage:
     found: Mapping[str, int] = field(default_factory=dict)
 
     def __str__(self) -> str:
+        if not self.points:
+            return f"{self.trial} {self.spec} seed {self.seed}: nothing was tried"
         of = "" if self.points == self.possible else f" of {self.possible}"
         found = "".join(f", {count} {what}" for what, count in self.found.items())
         return (
