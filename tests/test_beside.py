@@ -17,7 +17,7 @@ from cdb.schemas import find_schema, open_schema
 from cdb.schemas.coin_log import CoinLogSchema
 from cdb.stores.coin_log.binding import Sizes
 from cdb.stores.coin_set.schema import CoinSetSchema
-from cdb.testing.chains import child, hash_of, paid, reward
+from cdb.testing.chains import block_at, child, hash_of, paid, reward
 from tests.engines import SCHEMAS
 
 Subject = CoinLogSchema | CoinSetSchema
@@ -239,7 +239,7 @@ def put_off(tmp_path: Path) -> Iterator[CoinLogSchema]:
         schema.accept_block(BlockSpendInfo(1, 0, [], [reward(0)]))
         schema.accept_block(BlockSpendInfo(2, 0, [], gone))
         schema.rewind_to_block_index(1)
-        schema.accept_block(BlockSpendInfo(2, 0, [], [reward(2, n) for n in range(COINS)]))
+        schema.accept_block(block_at(2, coins=COINS))
         bad = PackedBlocks.of([BlockSpendInfo(3, 0, [gone[0].name()], [reward(3)])])
         writer = threading.Thread(target=schema.accept_packed, args=(bad,))
         writer.start()

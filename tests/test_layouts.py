@@ -17,7 +17,6 @@ from cdb.engines import ENGINES
 from cdb.errors import CorruptDatabaseError, UnknownSchemaError, WrongDatabaseError
 from cdb.extensions.native import NativeEngine
 from cdb.schemas import Schema, find_schema, history_of
-from cdb.schemas.memory import MemorySchema
 from cdb.schemas.registry import layout_names
 from cdb.stores.coin_set.layouts import LAYOUTS
 from cdb.testing import HistoryConformance, IndexedConformance, SchemaConformance
@@ -26,6 +25,7 @@ from cdb.testing.chains import Chain, child, reward
 from cdb.testing.history import PastMachine
 from cdb.testing.machine import run_machine
 from cdb.testing.past import NOBODY, check_history
+from cdb.testing.side_by_side import model_of
 from tests.coin_set.rocksdb_rows import Families
 from tests.engines import OTHER, OTHER_SCHEMA
 
@@ -111,8 +111,7 @@ def test_what_a_kill_takes_from_memory_comes_back_whole(name: str, tmp_path: Pat
             schema.flush()
         shutil.copytree(tmp_path / "alive", path)  # what there is if it is killed now
     names = [*Chain.of(blocks).names, NOBODY]
-    with MemorySchema() as model:
-        accept_all(model, blocks)
+    with model_of(blocks) as model:
         for _ in range(2):  # what the opening has made, and what it has indexed at its close
             with found.open(path) as schema:
                 check_history(schema, model, names, Random(1), SHORT_HEIGHTS)

@@ -17,7 +17,7 @@ from cdb.contract.packed import PackedBlocks
 from cdb.errors import ChainMismatchError, ReplayError, StorageError, UnknownCoinError
 from cdb.schemas import SchemaInfo, find_schema
 from cdb.schemas.memory import MemorySchema
-from cdb.testing.chains import hash_of, reward, sample_chain
+from cdb.testing.chains import block_at, hash_of, reward, sample_chain
 from tests.conftest import load_all, text_of
 
 BLOCKS = [canonical(block) for block in sample_chain(12).blocks]
@@ -49,10 +49,6 @@ def holding(blocks: Iterable[BlockSpendInfo]) -> Recorder:
     return schema
 
 
-def coins_block(index: int, coins: int) -> BlockSpendInfo:
-    return BlockSpendInfo(index, 0, [], [reward(index, n) for n in range(coins)])
-
-
 def test_a_flush_of_a_part_of_a_pack_leaves_the_rest_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     cut = []
     part = PackedBlocks.part
@@ -63,7 +59,7 @@ def test_a_flush_of_a_part_of_a_pack_leaves_the_rest_alone(monkeypatch: pytest.M
 
     monkeypatch.setattr(PackedBlocks, "part", noted)
     schema = Recorder()
-    blocks = [coins_block(index, 1) for index in range(50)]
+    blocks = [block_at(index) for index in range(50)]
     for _ in Loader(schema, flush_coins=1).load([PackedBlocks.of(blocks)]):
         pass
     assert schema.accepted == schema.flushed[: len(blocks)] == list(range(50))
@@ -116,7 +112,7 @@ def test_a_flush_comes_each_time_that_many_coins_have_come(
     coins = {1: 3, 2: 2, 3: 1, 4: 0, 5: 5, 6: 1}
     schema = Recorder()
     loader = Loader(schema, flush_coins=flush_coins)
-    for progress in loader.load(one_by_one(coins_block(*each) for each in coins.items())):
+    for progress in loader.load(one_by_one(block_at(index, coins=n) for index, n in coins.items())):
         reached = [index for index in schema.flushed if index is not None]
         assert progress.flushed_index == max(reached, default=None)
     assert schema.flushed == flushed
@@ -125,7 +121,7 @@ def test_a_flush_comes_each_time_that_many_coins_have_come(
 
 @pytest.mark.parametrize("cut", [1, 2, 4, 6])
 def test_a_flush_comes_in_the_middle_of_a_pack_too(cut: int) -> None:
-    blocks = [coins_block(*each) for each in {1: 3, 2: 2, 3: 1, 4: 0, 5: 5, 6: 1}.items()]
+    blocks = [block_at(index, coins=n) for index, n in {1: 3, 2: 2, 3: 1, 4: 0, 5: 5, 6: 1}.items()]
     schema = Recorder()
     loader = Loader(schema, flush_coins=5)
     for progress in loader.load([PackedBlocks.of(blocks[:cut]), PackedBlocks.of(blocks[cut:])]):
@@ -183,7 +179,7 @@ def test_each_block_and_each_flush_is_uninterrupted() -> None:
         yield
         seen.append((len(schema.accepted) - before[0], len(schema.flushed) - before[1]))
 
-    blocks = [coins_block(1, 1), coins_block(2, 1)]
+    blocks = [block_at(1), block_at(2)]
     assert len(list(Loader(schema, uninterrupted=uninterrupted).load(one_by_one(blocks)))) == 2
     assert seen == [(1, 0), (1, 0), (0, 1)]
 
@@ -262,7 +258,7 @@ def test_a_shorter_replay_of_another_chain_is_refused() -> None:
         [*BLOCKS[:5], *BLOCKS[6:]],  # a gap where the newest block is
         BLOCKS[6:],  # only what would follow
         BLOCKS[7:],
-        [coins_block(NEWEST + 100, 1)],
+        [block_at(NEWEST + 100)],
     ],
 )
 def test_a_replay_without_the_newest_block_is_refused(replay: list[BlockSpendInfo]) -> None:

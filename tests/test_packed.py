@@ -14,8 +14,8 @@ from cdb.contract.blocks import BlockSpendInfo, canonical
 from cdb.contract.packed import PackedBlocks
 from cdb.errors import BlockError
 from cdb.schemas import AcceptsPacked, Schema, offer_of, open_schema
-from cdb.schemas.memory import MemorySchema
 from cdb.testing.chains import Chain, sample_chain
+from cdb.testing.side_by_side import model_of
 from cdb.testing.strategies import invalid_chains, valid_chains
 
 SPECS = ["blockchain_v2", "cdb.schemas.blockchain_v2:NODE", "sqlite_v3"]
@@ -52,7 +52,7 @@ def test_packed_blocks_are_accepted_like_single_ones(
 ) -> None:
     chain, broken, error = data.draw(invalid_chains())
     cut = data.draw(st.integers(0, len(chain.blocks)))
-    model = accepted_by_model(chain.blocks)
+    model = model_of(chain.blocks)
     with open_schema(spec, tmp_path_factory.mktemp("packed") / "database") as schema:
         accept_packed = accepting(schema).accept_packed
         accept_packed(PackedBlocks.of(chain.blocks[:cut]))
@@ -86,13 +86,6 @@ def accepting(schema: Schema) -> AcceptsPacked:
     packed = offer_of(schema).accepts_packed
     assert packed is not None
     return packed
-
-
-def accepted_by_model(blocks: list[BlockSpendInfo]) -> MemorySchema:
-    model = MemorySchema()
-    for block in blocks:
-        model.accept_block(block)
-    return model
 
 
 def fits_in_packed_form(block: BlockSpendInfo) -> bool:

@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from cdb import open_schema
-from cdb.contract.blocks import BlockSpendInfo
 from cdb.contract.durability import Durability
 from cdb.contract.packed import PackedBlocks
 from cdb.contract.spec import ALL_DURABILITIES
@@ -27,7 +26,7 @@ from cdb.schemas.memory import MemorySchema
 from cdb.schemas.null import NullSchema
 from cdb.schemas.registry import OWN_SCHEMAS, known_schema, unusable_entry_points
 from cdb.stores.node_table.opening import blockchain_v2
-from cdb.testing.chains import reward
+from cdb.testing.chains import block_at
 from tests.conftest import PACKAGE_PARENT, contents
 from tests.engines import OTHER
 
@@ -185,7 +184,7 @@ def test_an_engine_takes_options(tmp_path: Path) -> None:
     if (problem := find_schema("interval@rocksdb").missing) is not None:
         pytest.skip(problem)
     with open_schema("interval@rocksdb,commit_entries=1,cache_mb=1", tmp_path / "db") as schema:
-        schema.accept_block(BlockSpendInfo(1, 2, [], [reward(1)]))
+        schema.accept_block(block_at(1, timestamp=2))
     with open_schema("rocks_kv", tmp_path / "db", read_only=True) as schema:
         assert schema.last_block_index == 1
 
@@ -590,7 +589,7 @@ def test_a_strangers_first_schema_loads_blocks(make_module: MakeModule, tmp_path
         "from cdb.schemas.memory import MemorySchema\ndef SCHEMA(path): return MemorySchema(path)\n"
     )
     with open_schema(make_module(source), tmp_path / "db") as schema:
-        schema.accept_block(BlockSpendInfo(1, 2, [], [reward(1)]))
+        schema.accept_block(block_at(1, timestamp=2))
         assert schema.last_block_index == 1
 
 

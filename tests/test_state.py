@@ -1,19 +1,19 @@
 """The state digest, the invariants that verify() checks, and the differences compare() names."""
 
 import hashlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import replace
-from typing import ClassVar
 
 import pytest
 
 from cdb.contents.packed_reads import LOOKUP_COINS
 from cdb.contents.state import StateSummary, compare, summarize, verify
 from cdb.contract.blocks import BlockSpendInfo, canonical
-from cdb.contract.coins import Coin, CoinInfo, bytes32, bytes32_unchecked
-from cdb.errors import ChainMismatchError, InvariantError
+from cdb.contract.coins import Coin, bytes32
+from cdb.errors import ChainMismatchError
 from cdb.schemas.memory import MemorySchema
-from cdb.testing.chains import Chain, child, hash_of, reward, sample_chain
+from cdb.testing.chains import Chain, block_at, reward, sample_chain
+from tests.broken.lies import CHAIN, SPENT, UNSPENT, holding, verified
 from tests.conftest import digest_of
 
 P, Q = bytes32(b"\x01" * 32), bytes32(b"\x02" * 32)
@@ -25,16 +25,6 @@ BLOCKS = [
     BlockSpendInfo(2**32 - 1, 7, [], []),
 ]
 DIGEST = "d0d6f21b13dd2617bde57cea223a66034adca7789c4e0a8b3e57c3f5f472f952"
-
-
-def holding(
-    blocks: Iterable[BlockSpendInfo], kind: type[MemorySchema] = MemorySchema
-) -> MemorySchema:
-    """A schema in memory that holds these blocks."""
-    schema = kind()
-    for block in blocks:
-        schema.accept_block(block)
-    return schema
 
 
 def bytes_to_digest() -> bytes:
@@ -114,232 +104,6 @@ def test_a_sound_state_passes_and_reports_progress() -> None:
     assert summary.spends == len(chain.spent)
 
 
-# One schema for each way to break the contract. All hold the chain below, and lie about it.
-
-CHAIN = [
-    BlockSpendInfo(1, 0, [], [reward(1, n) for n in range(4)]),
-    BlockSpendInfo(4, 0, [reward(1).name(), reward(1, 1).name()], [child(reward(1).name())]),
-    BlockSpendInfo(6, 0, [reward(1, 2).name()], [reward(6, n) for n in range(3)]),
-    BlockSpendInfo(9, 0, [], [reward(9)]),
-]
-LIAR, UNSPENT = reward(1, 1).name(), reward(9).name()
-
-
-class ChangesInfos(MemorySchema):
-    """Lies about single coins."""
-
-    victim: ClassVar[bytes32] = LIAR
-
-    def coin_infos_for_coin_names(self, coin_names: list[bytes32]) -> list[CoinInfo]:
-        answers = []
-        for name in coin_names:
-            for info in super().coin_infos_for_coin_names([name]):
-                answers += self.lie(info) if name == self.victim else [info]
-        return answers
-
-    def lie(self, info: CoinInfo) -> list[CoinInfo]:
-        raise NotImplementedError
-
-
-class MissesACoin(ChangesInfos):
-    def lie(self, info: CoinInfo) -> list[CoinInfo]:
-        return []
-
-
-class AnswersTwice(ChangesInfos):
-    def lie(self, info: CoinInfo) -> list[CoinInfo]:
-        return [info, info]
-
-
-class GivesAnotherAmount(ChangesInfos):
-    def lie(self, info: CoinInfo) -> list[CoinInfo]:
-        return [replace(info, coin=replace(info.coin, amount=info.coin.amount + 1))]
-
-
-class GivesAnotherConfirmedIndex(ChangesInfos):
-    def lie(self, info: CoinInfo) -> list[CoinInfo]:
-        return [replace(info, confirmed_index=info.confirmed_index + 1)]
-
-
-class ForgetsASpend(ChangesInfos):
-    def lie(self, info: CoinInfo) -> list[CoinInfo]:
-        return [replace(info, spent_index=0)]
-
-
-class SpendsElsewhere(ChangesInfos):
-    def lie(self, info: CoinInfo) -> list[CoinInfo]:
-        return [replace(info, spent_index=6)]
-
-
-class InventsASpend(ChangesInfos):
-    victim = UNSPENT
-
-    def lie(self, info: CoinInfo) -> list[CoinInfo]:
-        return [replace(info, spent_index=9)]
-
-
-class MissesInLongLookups(MemorySchema):
-    def coin_infos_for_coin_names(self, coin_names: list[bytes32]) -> list[CoinInfo]:
-        return super().coin_infos_for_coin_names(coin_names)[:5]
-
-
-class AnswersOutOfOrder(MemorySchema):
-    def coin_infos_for_coin_names(self, coin_names: list[bytes32]) -> list[CoinInfo]:
-        return super().coin_infos_for_coin_names(coin_names)[::-1]
-
-
-class MatchesPrefixes(MemorySchema):
-    def coin_infos_for_coin_names(self, coin_names: list[bytes32]) -> list[CoinInfo]:
-        by_prefix = {name[:31]: name for name in self._coins}
-        found = [by_prefix.get(name[:31], name) for name in coin_names]
-        return super().coin_infos_for_coin_names(found)
-
-
-class ChangesBlocks(MemorySchema):
-    """Lies about blocks, in the iteration and alone alike."""
-
-    def blocks(self) -> Iterable[BlockSpendInfo]:
-        return map(self.lie, super().blocks())
-
-    def block_info_for_block_index(self, block_index: int) -> BlockSpendInfo | None:
-        block = super().block_info_for_block_index(block_index)
-        return None if block is None else self.lie(block)
-
-    def lie(self, block: BlockSpendInfo) -> BlockSpendInfo:
-        raise NotImplementedError
-
-
-class ReversesSpends(ChangesBlocks):
-    def lie(self, block: BlockSpendInfo) -> BlockSpendInfo:
-        return replace(block, spends=block.spends[::-1])
-
-
-class ReversesConfirms(ChangesBlocks):
-    def lie(self, block: BlockSpendInfo) -> BlockSpendInfo:
-        return replace(block, confirms=block.confirms[::-1])
-
-
-class SpendsTheUnknown(ChangesBlocks):
-    def lie(self, block: BlockSpendInfo) -> BlockSpendInfo:
-        return replace(block, spends=[hash_of()]) if block.index == 9 else block
-
-
-class SpendsTwice(ChangesBlocks):
-    def lie(self, block: BlockSpendInfo) -> BlockSpendInfo:
-        return replace(block, spends=[LIAR]) if block.index == 9 else block
-
-
-class DropsASpend(ChangesBlocks):
-    def lie(self, block: BlockSpendInfo) -> BlockSpendInfo:
-        return replace(block, spends=[]) if block.index == 6 else block
-
-
-class LacksABlockAlone(MemorySchema):
-    def block_info_for_block_index(self, block_index: int) -> BlockSpendInfo | None:
-        return None if block_index == 6 else super().block_info_for_block_index(block_index)
-
-
-class HasAnotherTimestampAlone(MemorySchema):
-    def block_info_for_block_index(self, block_index: int) -> BlockSpendInfo | None:
-        block = super().block_info_for_block_index(block_index)
-        return None if block is None else replace(block, timestamp=block_index // 6)
-
-
-class IteratesOutOfOrder(MemorySchema):
-    def blocks(self) -> Iterable[BlockSpendInfo]:
-        first, *rest = super().blocks()
-        return [*rest, first]
-
-
-class RepeatsABlock(MemorySchema):
-    def blocks(self) -> Iterable[BlockSpendInfo]:
-        blocks = list(super().blocks())
-        return [*blocks, blocks[-1]]
-
-
-class LacksTheLastBlock(MemorySchema):
-    def blocks(self) -> Iterable[BlockSpendInfo]:
-        return list(super().blocks())[:-1]
-
-
-class LacksABlockWithSpends(MemorySchema):
-    def blocks(self) -> Iterable[BlockSpendInfo]:
-        return (block for block in super().blocks() if block.index != 6)
-
-
-class GivesALongParent(ChangesInfos):
-    def lie(self, info: CoinInfo) -> list[CoinInfo]:
-        return [
-            replace(info, coin=replace(info.coin, parent_coin_name=bytes32_unchecked(LIAR + b"!")))
-        ]
-
-
-class GivesALongPuzzleHash(ChangesInfos):
-    def lie(self, info: CoinInfo) -> list[CoinInfo]:
-        longer = bytes32_unchecked(info.coin.puzzle_hash + b"!")
-        return [replace(info, coin=replace(info.coin, puzzle_hash=longer))]
-
-
-class SpendsOneTwiceInABlock(MemorySchema):
-    def blocks(self) -> Iterable[BlockSpendInfo]:
-        for block in super().blocks():
-            yield replace(block, spends=sorted(block.spends * 2))
-
-
-class HasAnotherNewestIndex(MemorySchema):
-    @property
-    def last_block_index(self) -> int | None:
-        newest = super().last_block_index
-        return None if newest is None else newest + (newest == 9)
-
-
-@pytest.mark.parametrize(
-    ("kind", "problem"),
-    [
-        (MissesACoin, f"block 1 confirms coin {LIAR.hex()}, but a lookup misses it"),
-        (AnswersTwice, f"block 1 confirms coin {LIAR.hex()}, but a lookup"),
-        (GivesAnotherAmount, f"block 1 confirms coin {LIAR.hex()}, but a lookup says"),
-        (GivesAnotherConfirmedIndex, f"block 1 confirms coin {LIAR.hex()}, but a lookup says"),
-        (ForgetsASpend, f"block 4 spends coin {LIAR.hex()}, but it says 0"),
-        (SpendsElsewhere, f"block 4 spends coin {LIAR.hex()}, but it says 6"),
-        (InventsASpend, "4 coins say that they are spent, and blocks spend 3"),
-        (MissesInLongLookups, "a lookup of many names gives other answers than lookups of one"),
-        (AnswersOutOfOrder, "block 1 confirms coin"),
-        (MatchesPrefixes, "a lookup finds coins that no block confirms"),
-        (ReversesSpends, "block 4 is not in canonical order"),
-        (ReversesConfirms, "block 1 is not in canonical order"),
-        (SpendsTheUnknown, "block 9 spends a coin that no lookup finds"),
-        (SpendsTwice, f"block 9 spends coin {LIAR.hex()}, but it says 4"),
-        (DropsASpend, "3 coins say that they are spent, and blocks spend 2"),
-        (LacksABlockAlone, "block 6 alone differs"),
-        (HasAnotherTimestampAlone, "block 6 alone differs"),
-        (IteratesOutOfOrder, "block 1 comes after block 9"),
-        (RepeatsABlock, "block 9 comes after block 9"),
-        (LacksTheLastBlock, "the last block is 6, and the newest 9"),
-        (LacksABlockWithSpends, "3 coins say that they are spent, and blocks spend 2"),
-        (GivesALongParent, "a lookup says CoinInfo("),
-        (GivesALongPuzzleHash, "a lookup says CoinInfo("),
-        (SpendsOneTwiceInABlock, "block 4 is not in canonical order, each entry once"),
-        (HasAnotherNewestIndex, "the last block is 9, and the newest 10"),
-    ],
-)
-def test_verify_finds_each_breach(kind: type[MemorySchema], problem: str) -> None:
-    with pytest.raises(InvariantError) as caught:
-        verify(holding(CHAIN, kind))
-    assert str(caught.value).startswith(problem)
-
-
-@pytest.mark.parametrize("kind", [MissesACoin, GivesAnotherAmount, GivesAnotherConfirmedIndex])
-def test_a_digest_is_never_taken_of_wrong_lookups(kind: type[MemorySchema]) -> None:
-    with pytest.raises(InvariantError):
-        summarize(holding(CHAIN, kind))
-
-
-@pytest.mark.parametrize("kind", [ForgetsASpend, SpendsElsewhere, InventsASpend])
-def test_a_lie_about_a_spend_changes_the_digest(kind: type[MemorySchema]) -> None:
-    assert summarize(holding(CHAIN, kind)).digest != summarize(holding(CHAIN)).digest
-
-
 # Comparing
 
 
@@ -386,8 +150,8 @@ def with_last(**changes: object) -> MemorySchema:
             f"block 9 differs: only one of them confirms coin {reward(9, 1).name().hex()}",
         ),
         (
-            holding(CHAIN, ForgetsASpend),
-            f"block 1 differs: coin {LIAR.hex()} is spent at 4, 0",
+            holding(CHAIN, verified["ForgetsASpend"]),
+            f"block 1 differs: coin {SPENT.hex()} is spent at 4, 0",
         ),
     ],
 )
@@ -399,7 +163,7 @@ def test_compare_names_the_first_difference(other: MemorySchema, difference: str
 
 def test_compare_names_the_spend_that_differs() -> None:
     made = Chain()
-    made.append(BlockSpendInfo(1, 0, [], [reward(1)]))
+    made.append(block_at(1))
     left = BlockSpendInfo(2, 0, [reward(2).name()], [reward(2)])
     with pytest.raises(ChainMismatchError) as caught:
         compare(holding([*made.blocks, left]), holding([*made.blocks, replace(left, spends=[])]))

@@ -21,8 +21,7 @@ from cdb.errors import (
     WrongDatabaseError,
 )
 from cdb.front.store import Store, open_backend
-from cdb.testing.base import block_at
-from cdb.testing.chains import hash_of
+from cdb.testing.chains import block_at, hash_of
 
 WRITES = {"add", "commit", "rewind"}
 

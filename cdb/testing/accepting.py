@@ -16,8 +16,8 @@ from cdb.errors import (
     InvalidBlockError,
     UnknownCoinError,
 )
-from cdb.testing.base import SchemaTests, accept_all, block_at, expected_state
-from cdb.testing.chains import BREACHES, Chain, child, hash_of, reward, sample_chain
+from cdb.testing.base import SchemaTests, accept_all, expected_state
+from cdb.testing.chains import BREACHES, Chain, block_at, child, hash_of, reward, sample_chain
 
 NO_INTEGERS: Any = [1.0, 1.5, "1", b"1", None]
 NO_BYTES: Any = ["x" * 32, bytearray(32), memoryview(bytes(32)), 32, None]

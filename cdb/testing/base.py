@@ -11,9 +11,8 @@ from cdb.contract.blocks import BlockSpendInfo
 from cdb.contract.coins import bytes32
 from cdb.errors import BlockError, CdbError
 from cdb.schemas import Schema, SchemaFactory, find_schema
-from cdb.schemas.memory import MemorySchema
 from cdb.schemas.registry import takes
-from cdb.testing.chains import reward
+from cdb.testing.side_by_side import model_of
 
 SMALL_MANY = 5_000
 """Of a small twin: its runs are merged again and again."""
@@ -85,16 +84,10 @@ class SchemaTests:
         return spec
 
 
-def block_at(index: int, n: int = 0, timestamp: int = 0) -> BlockSpendInfo:
-    return BlockSpendInfo(index, timestamp, [], [reward(index, n)])
-
-
 def accept_all(schema: Schema, blocks: Iterable[BlockSpendInfo]) -> None:
     for block in blocks:
         schema.accept_block(block)
 
 
 def expected_state(blocks: Iterable[BlockSpendInfo]) -> StateSummary:
-    model = MemorySchema()
-    accept_all(model, blocks)
-    return summarize(model)
+    return summarize(model_of(blocks))

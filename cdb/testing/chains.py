@@ -1,9 +1,10 @@
 """Chains to test with, and a model of what can come next."""
 
 import hashlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import islice
 from random import Random
 
 from cdb.contract.blocks import BlockSpendInfo
@@ -52,6 +53,24 @@ def child(parent: bytes32, n: int = 0, amount: int = 1) -> Coin:
     return Coin(parent, _wallet(n), amount)
 
 
+PAYEE = hash_of("payee")
+
+
+def coins_of_payee(n: int) -> list[Coin]:
+    """n coins of one puzzle hash, PAYEE, and of as many parents that never come."""
+    return [Coin(hash_of("payer", place), PAYEE, 1) for place in range(n)]
+
+
+def block_at(index: int, n: int = 0, timestamp: int = 0, *, coins: int = 1) -> BlockSpendInfo:
+    """A block of rewards alone: so many, from the n-th on."""
+    return BlockSpendInfo(index, timestamp, [], [reward(index, n + m) for m in range(coins)])
+
+
+def dealt(coins: Sequence[Coin], n_blocks: int, first: int = 1) -> list[BlockSpendInfo]:
+    """Coins dealt out to blocks, of which the first has this index."""
+    return [BlockSpendInfo(first + n, 0, [], [*coins[n::n_blocks]]) for n in range(n_blocks)]
+
+
 @dataclass
 class Chain:
     """Blocks that are valid one after the other, with what the next one can refer to."""
@@ -78,6 +97,28 @@ class Chain:
     def up_to(self, index: int) -> "Chain":
         """The chain of the blocks with an index ≤ index."""
         return Chain.of(block for block in self.blocks if block.index <= index)
+
+    def above(self, index: int) -> list[BlockSpendInfo]:
+        """Its blocks with an index > index."""
+        return [block for block in self.blocks if block.index > index]
+
+    def grown(self, n: int, make: "Callable[[Chain], BlockSpendInfo]") -> "Chain":
+        """Another chain, with so many blocks more: each is made to follow on those before it."""
+        chain = self.up_to(self.newest_index)
+        for _ in range(n):
+            chain.append(make(chain))
+        return chain
+
+    def next(
+        self, *, spends: Iterable[bytes32] = (), confirms: Iterable[Coin] = ()
+    ) -> BlockSpendInfo:
+        """A block at the next index."""
+        return BlockSpendInfo(self.next_index, 0, [*spends], [*confirms])
+
+    @property
+    def next_index(self) -> int:
+        """The index behind the newest; 1 in an empty chain, as block 0 can spend nothing."""
+        return max(self.newest_index, 0) + 1
 
     @property
     def newest_index(self) -> int:
@@ -200,10 +241,7 @@ def random_block(chain: Chain, random: Random) -> BlockSpendInfo:
 
 def random_chain(random: Random, n_blocks: int) -> Chain:
     """A chain of such blocks."""
-    chain = Chain()
-    for _ in range(n_blocks):
-        chain.append(random_block(chain, random))
-    return chain
+    return Chain().grown(n_blocks, lambda chain: random_block(chain, random))
 
 
 def sample_chain(n_blocks: int = 40) -> Chain:
@@ -224,3 +262,19 @@ def sample_chain(n_blocks: int = 40) -> Chain:
             spends, confirms = [], []
         chain.append(BlockSpendInfo(index, 1_600_000_000 + i, spends, confirms))
     return chain
+
+
+def other_branch(chain: Chain, n_blocks: int, most_coins: int = 0) -> Chain:
+    """Some blocks of sample_chain, and behind them others than it has there, which spend old coins.
+
+    most_coins: so many of each are coins that sample_chain makes later.
+    """
+    there = {*chain.names}
+    coins = [coin for block in sample_chain().blocks for coin in block.confirms]
+    later = (coin for coin in coins if coin.name() not in there)
+    branch = chain.up_to(chain.newest_index)
+    for n in range(n_blocks):
+        index, spends = branch.newest_index + 1 + n % 2, [*branch.unspent][1:4]
+        own = [reward(index, 70 + n), *(child(name, 7) for name in spends[:1])]
+        branch.append(BlockSpendInfo(index, n, spends, [*own, *islice(later, most_coins)]))
+    return branch

@@ -23,15 +23,25 @@ from hypothesis.stateful import precondition, rule
 
 from cdb.contents.loader import accept
 from cdb.contract.blocks import BlockSpendInfo, canonical
-from cdb.contract.coins import MAX_U32, Coin, CoinInfo, bytes32
+from cdb.contract.coins import MAX_U32, CoinInfo, bytes32
 from cdb.contract.packed import PackedBlocks
 from cdb.errors import DatabaseClosedError, DuplicateCoinError, UnknownCoinError
 from cdb.schemas import Schema, history_of
 from cdb.schemas.memory import MemorySchema
 from cdb.testing.accepting import NO_BYTES, NO_INTEGERS, NO_NAMES
-from cdb.testing.adversary import ATTACKS, CRAFTS, FEW, crafted_block, near
-from cdb.testing.base import SchemaTests, accept_all, block_at
-from cdb.testing.chains import Chain, child, hash_of, random_chain, reward, sample_chain
+from cdb.testing.adversary import ATTACKS, FEW
+from cdb.testing.base import SchemaTests, accept_all
+from cdb.testing.chains import (
+    Chain,
+    block_at,
+    child,
+    coins_of_payee,
+    other_branch,
+    random_chain,
+    reward,
+    sample_chain,
+)
+from cdb.testing.crafts import CRAFTS, crafted_block, near
 from cdb.testing.faults.beside import REWOUND_BLOCKS, write_beside_readers
 from cdb.testing.held import Ask, Held, asks_of, random_ask
 from cdb.testing.machine import ContractMachine, run_machine
@@ -49,7 +59,7 @@ from cdb.testing.past import (
     pairs_of,
     plain_state,
 )
-from cdb.testing.side_by_side import CLOSE, settle
+from cdb.testing.side_by_side import CLOSE, model_of, settle
 
 MACHINE_EXAMPLES = 8
 MACHINE_STEPS = 20
@@ -128,7 +138,8 @@ class HistoryConformance(SchemaTests):
             chain = _chain_at([first, *EDGE_HEIGHTS])
             with self.open(path.with_name(f"from-{first}")) as schema:
                 accept_all(schema, chain.blocks)
-                check_history(schema, _model(chain), [*chain.names, NOBODY], Random(1), ALL)  # noqa: S311
+                names, random = [*chain.names, NOBODY], Random(1)  # noqa: S311
+                check_history(schema, model_of(chain.blocks), names, random, ALL)
 
     def test_coins_that_one_block_confirms_and_spends(self, path: Path) -> None:
         line = [reward(5, 1)]
@@ -136,7 +147,7 @@ class HistoryConformance(SchemaTests):
             line.append(child(line[-1].name()))
         names = [coin.name() for coin in line]
         blocks = [
-            BlockSpendInfo(2, 0, [], [reward(2, n) for n in range(3)]),
+            block_at(2, coins=3),
             BlockSpendInfo(5, 0, [*names[:-1], reward(2).name()], line),
             BlockSpendInfo(6, 0, [], []),
             BlockSpendInfo(9, 0, [names[-1], reward(2, 1).name()], []),
@@ -145,7 +156,7 @@ class HistoryConformance(SchemaTests):
         chain = Chain.of(blocks)
         with self.open(path) as schema:
             accept_all(schema, blocks)
-            check_history(schema, _model(chain), chain.names, Random(1), ALL)  # noqa: S311
+            check_history(schema, model_of(chain.blocks), chain.names, Random(1), ALL)  # noqa: S311
             history = history_of(schema)
             assert history.coin_infos_as_of(names, 4) == []
             spent = [info.spent_index for info in history.coin_infos_as_of(names, 5)]
@@ -164,7 +175,7 @@ class HistoryConformance(SchemaTests):
         names = [*chain.names, *_similar(chain.names[:8]), bytes32(bytes(32)), *_ends()]
         with self.open(path) as schema:
             accept(schema, PackedBlocks.of(chain.blocks))
-            model = _model(chain)
+            model = model_of(chain.blocks)
             for block in chain.blocks:
                 for height in (block.index - 1, block.index):
                     check_as_of(schema, model, names, height)
@@ -197,8 +208,8 @@ class HistoryConformance(SchemaTests):
 
     def test_what_a_pack_is_refused_for_is_said_by_history_too(self, path: Path) -> None:
         with self._both(path) as both:
-            both.accept([BlockSpendInfo(1, 0, [], [reward(1)])])
-            both.accept([BlockSpendInfo(2, 0, [], [reward(2, n) for n in range(60)])], packed=True)
+            both.accept([block_at(1)])
+            both.accept([block_at(2, coins=60)], packed=True)
             # The first ones of the block, whose places others take soon.
             gone = iter([coin.name() for coin in canonical(both.chain.blocks[-1]).confirms])
             both.rewind(1)
@@ -206,9 +217,9 @@ class HistoryConformance(SchemaTests):
                 index = both.chain.newest_index + 10
                 bad = BlockSpendInfo(index + 1, 0, [next(gone)], [reward(index + 1)])
                 pack = [
-                    BlockSpendInfo(index, 0, [], [reward(index, n) for n in range(7)]),
+                    block_at(index, coins=7),
                     bad,
-                    BlockSpendInfo(index + 2, 0, [], [reward(index + 2)]),
+                    block_at(index + 2),
                 ]
                 assert both.offer(pack, packed=True, then=call) is UnknownCoinError
                 both.agree_on_history(2)
@@ -216,7 +227,7 @@ class HistoryConformance(SchemaTests):
     @pytest.mark.parametrize("n_read", [0, 1, 9])
     def test_iterators_are_snapshots_of_their_calls(self, path: Path, n_read: int) -> None:
         chain = sample_chain(40)
-        other = _other_branch(chain.up_to(chain.blocks[5].index))
+        other = other_branch(chain.up_to(chain.blocks[5].index), 12, 3)
         with self.open(path) as schema:
             accept_all(schema, chain.blocks[:20])
             opened = _Opened(schema, n_read)
@@ -384,7 +395,7 @@ class HistoryConformance(SchemaTests):
             choices = map(Random, range(N_READERS))
             readers = [partial(states.check_one, schema, random) for random in choices]
             write_beside_readers(schema, chain, readers, LEAST_READS)
-            model = _model(chain)
+            model = model_of(chain.blocks)
             check_history(schema, model, chain.names, Random(1), 3)  # noqa: S311
 
     def test_readers_beside_refusals_see_nothing_of_these(self, path: Path) -> None:
@@ -394,7 +405,7 @@ class HistoryConformance(SchemaTests):
         with self.open(path) as schema, ThreadPoolExecutor(1) as thread:
             accept(schema, PackedBlocks.of(blocks))
             settle(schema)
-            expected = list(_model(Chain.of(blocks)).versions(2, 2))
+            expected = list(model_of(blocks).versions(2, 2))
 
             def write() -> None:
                 for _ in range(REFUSALS):
@@ -532,7 +543,7 @@ class _States:
 
     def __init__(self, chain: Chain) -> None:
         self._chain = chain
-        self._model = _model(chain)
+        self._model = model_of(chain.blocks)
         self._always_there = chain.blocks[REWOUND_BLOCKS - 1].index
 
     def check_one(self, schema: Schema, random: Random) -> None:
@@ -574,12 +585,6 @@ def _place(info: CoinInfo) -> tuple[int, bytes32]:
     return max(info.confirmed_index, info.spent_index), info.coin.name()
 
 
-def _model(chain: Chain) -> MemorySchema:
-    model = MemorySchema()
-    accept_all(model, chain.blocks)
-    return model
-
-
 def _chain_at(indices: list[int]) -> Chain:
     """Blocks at these indices, each of which spends a coin of the one before, and an old one."""
     chain = Chain()
@@ -587,23 +592,6 @@ def _chain_at(indices: list[int]) -> Chain:
         unspent = list(chain.unspent) if index else []
         spends = [*dict.fromkeys([*unspent[:1], *unspent[-1:]])]
         chain.append(BlockSpendInfo(index, 0, spends, [reward(index, n) for n in range(2)]))
-    return chain
-
-
-def _other_branch(chain: Chain) -> Chain:
-    """The chain, and blocks behind it that sample_chain has not, with coins that it has."""
-    known = {
-        name: coin
-        for block in sample_chain(40).blocks
-        for coin in block.confirms
-        for name in [coin.name()]
-    }
-    later = [coin for name, coin in known.items() if name not in {*chain.names}]
-    for n in range(12):
-        index = chain.newest_index + 1 + n % 2
-        spends = list(chain.unspent)[1:4]
-        coins = later[5 * n : 5 * n + 3]
-        chain.append(BlockSpendInfo(index, n, spends, [reward(index, 70 + n), *coins]))
     return chain
 
 
@@ -629,7 +617,7 @@ def _ends() -> list[bytes32]:
 @cache
 def _masses(n: int) -> tuple[list[BlockSpendInfo], list[bytes32]]:
     """A block of coins, one that spends them, a small one; their names. Not to be changed."""
-    coins = [Coin(hash_of("payer", place), hash_of("payee"), 1) for place in range(n)]
+    coins = coins_of_payee(n)
     names = [coin.name() for coin in coins]
     blocks = [
         BlockSpendInfo(1, 0, [], coins),

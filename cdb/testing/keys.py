@@ -6,14 +6,12 @@ from random import Random
 from struct import iter_unpack
 from typing import ClassVar, TypeVar
 
-from cdb.contract.blocks import BlockSpendInfo
 from cdb.contract.coin_query import COIN_FORMAT, MAX_INDEX, CoinKey, CoinQuery, unpacked_coins
 from cdb.contract.coins import MAX_U64, Coin, CoinInfo, bytes32
 from cdb.contract.schema import IndexedSchema, QueriesPacked, Schema, offer_of
-from cdb.schemas.memory import MemorySchema
-from cdb.testing.adversary import PARENTS, near
-from cdb.testing.chains import EDGE_AMOUNTS, Chain, child, hash_of, paid, reward
-from cdb.testing.side_by_side import CALLS, SideBySide
+from cdb.testing.chains import EDGE_AMOUNTS, Chain, hash_of
+from cdb.testing.crafts import near
+from cdb.testing.side_by_side import CALLS, SideBySide, model_of
 
 T = TypeVar("T")
 
@@ -103,9 +101,7 @@ def check_by_scan(schema: Schema) -> None:
     keys = offer_of(schema).indexed
     if keys is None:
         return
-    with MemorySchema() as model:
-        for block in schema.blocks():
-            model.accept_block(block)
+    with model_of(schema.blocks()) as model:
         coins = unpacked_coins(model.coins_packed(CoinQuery()))
     hashes = {info.coin.puzzle_hash for info in coins}
     parents = {info.coin.parent_coin_name for info in coins}
@@ -224,34 +220,3 @@ def _random_query(chain: Chain, coins: Sequence[Coin], random: Random) -> CoinQu
         random.choice([True, False]),
         random.choice([None, None, random.randint(0, 2 * SOME)]),
     )
-
-
-def kin() -> list[BlockSpendInfo]:
-    """Children of every kind: of rewards, of strangers, before and after their parents' spends."""
-    old = [reward(1, n) for n in range(6)]
-    early, regular, late, unspent, eve, plain = (coin.name() for coin in old)
-    stranger = hash_of("never there")
-    line = [reward(6, 1)]
-    line += [child(line[0].name())]
-    line += [child(line[1].name())]
-    return [
-        # A reward in the very block of its height, in that of another, and of heights to come.
-        BlockSpendInfo(1, 10, [], [*old, paid(1), paid(1, 1), paid(40), paid(2**32 - 1)]),
-        BlockSpendInfo(2, 20, [regular], [child(regular), child(regular, 1, 2), child(early, 9)]),
-        BlockSpendInfo(4, 30, [early, late], [paid(1, 2), paid(4), paid(1, 0, 7)]),
-        BlockSpendInfo(5, 0, [], [child(late, 5), child(stranger), child(stranger, 1)]),
-        BlockSpendInfo(6, 50, [line[0].name(), line[1].name()], line),
-        BlockSpendInfo(7, 60, [], [paid(6), paid(3), paid(7), child(unspent), child(plain, 1)]),
-        BlockSpendInfo(8, 70, [plain], [child(plain), child(regular, 7), child(stranger, 2)]),
-        BlockSpendInfo(9, 2**64 - 1, [eve, child(late, 5).name()], []),
-        BlockSpendInfo(40, 90, [paid(40).name()], [paid(40, 1), child(paid(40).name())]),
-    ]
-
-
-def alike(n: int) -> list[Coin]:
-    """Coins whose parents and puzzle hashes are crafted to share bits, n of each kind."""
-    return [
-        Coin(make(place), bytes32(make(n - place)), 1)
-        for make in PARENTS.values()
-        for place in range(n)
-    ]

@@ -18,8 +18,8 @@ from hypothesis.stateful import (
 
 from cdb.contract.schema import Schema
 from cdb.errors import InvalidBlockError, UnknownCoinError
-from cdb.testing.adversary import near
 from cdb.testing.chains import hash_of
+from cdb.testing.crafts import near
 from cdb.testing.side_by_side import CALLS, SideBySide
 from cdb.testing.strategies import invalid_blocks, next_blocks
 
@@ -101,11 +101,8 @@ class ContractMachine(RuleBasedStateMachine):
     @rule(data=st.data(), n_blocks=st.integers(0, 3), then=st.sampled_from([*CALLS]))
     def refuse_in_a_pack(self, data: st.DataObject, n_blocks: int, then: str) -> None:
         """Of a pack the blocks before an invalid one are accepted; the rest of it is refused."""
-        chain = self.both.chain.up_to(self.both.chain.newest_index)
-        blocks = []
-        for _ in range(n_blocks):
-            blocks.append(data.draw(next_blocks(chain)))
-            chain.append(blocks[-1])
+        chain = self.both.chain.grown(n_blocks, lambda grown: data.draw(next_blocks(grown)))
+        blocks = chain.above(self.both.chain.newest_index)
         bad, error = data.draw(invalid_blocks(chain))
         # A field that is out of its range can't be packed.
         packed = error is not InvalidBlockError

@@ -20,6 +20,7 @@ from cdb.testing.base import SchemaTests
 from cdb.testing.chains import (
     BREACHES,
     Chain,
+    block_at,
     child,
     paid,
     random_block,
@@ -90,7 +91,7 @@ class PackTests(SchemaTests):
                     chain = Chain.of([*both.chain.blocks, *blocks])
                     bad = BREACHES[breach].make(chain, last)
                     assert bad is not None
-                    later = _rewards(last.index + 9, 1)
+                    later = block_at(last.index + 9)
                     then = random.choice([call for call in CALLS if call != CLOSE])
                     error = both.offer([*blocks, bad, later], packed=True, then=then)
                     assert error is BREACHES[breach].error
@@ -141,7 +142,7 @@ class PackTests(SchemaTests):
             both.agree()
             for coin in (old, young):
                 again = [
-                    BlockSpendInfo(7, 0, [], [reward(7)]),
+                    block_at(7),
                     BlockSpendInfo(8, 0, [coin.name()], []),
                 ]
                 assert both.offer(again, packed=True) is AlreadySpentError
@@ -161,7 +162,7 @@ class PackTests(SchemaTests):
             )
             both.agree()
             for coin in both.chain.blocks[1].confirms:
-                good = BlockSpendInfo(5, 0, [], [reward(5)])
+                good = block_at(5)
                 bad = BlockSpendInfo(6, 0, [], [reward(6), coin])
                 assert both.offer([good, bad], packed=True) is DuplicateCoinError
                 both.rewind(4)
@@ -202,11 +203,11 @@ class PackTests(SchemaTests):
         self, path: Path, between: str
     ) -> None:
         with self._both(path) as both:
-            both.accept([_rewards(1, 40)], packed=True)
+            both.accept([block_at(1, coins=40)], packed=True)
             parents = list(both.chain.unspent)
             early = [child(parent, 5) for parent in parents]
             again = [
-                BlockSpendInfo(3, 0, [], [reward(3)]),
+                block_at(3),
                 BlockSpendInfo(4, 0, parents[:1], early[:1]),
             ]
             first = BlockSpendInfo(2, 0, [], early)
@@ -215,7 +216,7 @@ class PackTests(SchemaTests):
             else:
                 both.accept([first], packed=True)
             if between == "a flush":
-                both.accept([_rewards(n, 40) for n in range(100, 105)], packed=True)
+                both.accept([block_at(n, coins=40) for n in range(100, 105)], packed=True)
                 both.flush()
             elif between == "a reopening":
                 both.reopen()
@@ -238,9 +239,9 @@ class PackTests(SchemaTests):
             for then in CALLS:
                 index, name = both.chain.newest_index + 1, next(abandoned)
                 pack = [
-                    _rewards(index, 1),
+                    block_at(index),
                     BlockSpendInfo(index + 1, 0, [name], [reward(index + 1)]),
-                    _rewards(index + 2, 1),
+                    block_at(index + 2),
                 ]
                 assert both.offer(pack, packed=True, then=then) is UnknownCoinError
                 assert both.schema.last_block_index == index
@@ -255,9 +256,9 @@ class PackTests(SchemaTests):
             for name in _abandon(both, sealed=False)[:2]:
                 index = both.chain.newest_index + 1
                 bad = BlockSpendInfo(index + 1, 0, [name], [reward(index + 1)])
-                pack = [_rewards(index, 3), bad, *_large_pack(index + 2)]
+                pack = [block_at(index, coins=3), bad, *_large_pack(index + 2)]
                 both.offer_and_kill(pack, lambda: opened[-1].kill())
-                both.accept([_rewards(both.chain.newest_index + 1, 3)], packed=True)
+                both.accept([block_at(both.chain.newest_index + 1, coins=3)], packed=True)
                 both.flush()
             both.reopen()
             both.agree()
@@ -326,22 +327,14 @@ def _takes_packs(schema: Schema) -> bool:
 
 def _next(chain: Chain, n_blocks: int, random: Random) -> list[BlockSpendInfo]:
     """Blocks that can follow; the last one spends and confirms."""
-    chain = chain.up_to(chain.newest_index)
-    blocks: list[BlockSpendInfo] = []
-    while len(blocks) < n_blocks:
-        block = random_block(chain, random)
-        if len(blocks) < n_blocks - 1 or block.spends:
-            blocks.append(block)
-            chain.append(block)
-    return blocks
-
-
-def _rewards(index: int, n_coins: int) -> BlockSpendInfo:
-    return BlockSpendInfo(index, 0, [], [reward(index, n) for n in range(n_coins)])
+    grown = chain.grown(n_blocks - 1, lambda grown: random_block(grown, random))
+    while not (last := random_block(grown, random)).spends:
+        pass
+    return [*grown.above(chain.newest_index), last]
 
 
 def _large_pack(first_index: int) -> list[BlockSpendInfo]:
-    return [_rewards(first_index + n, LARGE_COINS) for n in range(LARGE_BLOCKS)]
+    return [block_at(first_index + n, coins=LARGE_COINS) for n in range(LARGE_BLOCKS)]
 
 
 def _abandon(both: SideBySide, *, sealed: bool) -> list[bytes32]:
@@ -349,12 +342,12 @@ def _abandon(both: SideBySide, *, sealed: bool) -> list[bytes32]:
 
     sealed: the database is closed before.
     """
-    both.accept([_rewards(1, 5), _rewards(2, 60)], packed=True)
+    both.accept([block_at(1, coins=5), block_at(2, coins=60)], packed=True)
     gone = [coin.name() for coin in both.chain.blocks[-1].confirms]
     if sealed:
         both.reopen()
     both.rewind(1)
-    both.accept([_rewards(3 + n, 20) for n in range(10)], packed=True)
+    both.accept([block_at(3 + n, coins=20) for n in range(10)], packed=True)
     both.flush()
     return gone
 

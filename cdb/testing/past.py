@@ -14,7 +14,7 @@ from cdb.contract.schema import HISTORY_METHODS
 from cdb.schemas import HistorySchema, Schema, history_of
 from cdb.schemas.memory import MemorySchema
 from cdb.testing.chains import Chain, hash_of
-from cdb.testing.side_by_side import CALLS, SideBySide
+from cdb.testing.side_by_side import CALLS, SideBySide, model_of
 
 SOME = 1
 """So many heights are asked for after each step."""
@@ -139,9 +139,7 @@ def check_past_by_scan(schema: Schema) -> None:
     """
     if not all(hasattr(schema, method) for method in HISTORY_METHODS):
         return
-    with MemorySchema() as model:
-        for block in schema.blocks():
-            model.accept_block(block)
+    with model_of(schema.blocks()) as model:
         chain = Chain.of(model.blocks())
         newest = chain.newest_index
         for height in {newest, chain.blocks[len(chain.blocks) // 2].index if newest >= 0 else 0}:

@@ -16,8 +16,8 @@ from cdb.errors import (
 )
 from cdb.schemas import find_schema, offer_of
 from cdb.schemas.registry import takes
-from cdb.testing.base import SchemaTests, accept_all, block_at, expected_state
-from cdb.testing.chains import sample_chain
+from cdb.testing.base import SchemaTests, accept_all, expected_state
+from cdb.testing.chains import block_at, sample_chain
 from cdb.testing.faults.remote import RemoteSchema
 from cdb.testing.held import TAKEN_AWAY, TOLD
 from cdb.testing.side_by_side import settle

@@ -11,8 +11,8 @@ from cdb.contents.state import summarize, verify
 from cdb.contract.blocks import BlockSpendInfo, canonical
 from cdb.contract.coins import MAX_U32, MAX_U64, Coin, bytes32
 from cdb.testing.accepting import NO_BYTES, NO_INTEGERS, NO_NAMES
-from cdb.testing.base import SchemaTests, accept_all, block_at, expected_state
-from cdb.testing.chains import EDGE_AMOUNTS, hash_of, reward, sample_chain
+from cdb.testing.base import SchemaTests, accept_all, expected_state
+from cdb.testing.chains import EDGE_AMOUNTS, block_at, hash_of, reward, sample_chain
 from cdb.testing.faults.beside import History, check_blocks, write_beside_readers
 
 N_READERS = 3

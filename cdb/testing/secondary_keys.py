@@ -32,24 +32,33 @@ from cdb.contract.schema import Schema
 from cdb.errors import UnknownCoinError
 from cdb.schemas.memory import MemorySchema
 from cdb.testing.accepting import NO_BYTES, NO_INTEGERS, NO_NAMES
-from cdb.testing.adversary import ATTACKS, FAR_INDICES, FEW, crafted_block
+from cdb.testing.adversary import ATTACKS, FAR_INDICES, FEW
 from cdb.testing.base import SchemaTests, accept_all
-from cdb.testing.chains import Chain, hash_of, random_chain, reward, sample_chain
+from cdb.testing.chains import (
+    PAYEE,
+    Chain,
+    block_at,
+    coins_of_payee,
+    dealt,
+    hash_of,
+    random_chain,
+    reward,
+    sample_chain,
+)
+from cdb.testing.crafts import alike, crafted_block, kin
 from cdb.testing.faults.beside import REWOUND_BLOCKS, write_beside_readers
 from cdb.testing.held import TAKEN_AWAY
 from cdb.testing.keys import (
     KEYED_CALLS,
     NOBODY,
     KeyedSideBySide,
-    alike,
     check_keys,
     keys_of,
-    kin,
     queries_of,
     random_queries,
 )
 from cdb.testing.machine import ContractMachine, run_machine
-from cdb.testing.side_by_side import CLOSE
+from cdb.testing.side_by_side import CLOSE, model_of
 
 MACHINE_EXAMPLES = 10
 MACHINE_STEPS = 20
@@ -59,7 +68,7 @@ N_READERS = 2
 N_BESIDE = 6
 """Queries that each have a reader and a rewind."""
 LEAST_READS = 5
-PAYEE = hash_of("payee")
+
 MANY_BLOCKS = 20
 NUMBERS = (1, 127, 128, 254, 255, 256, 257)
 """Of coins with one key: about the counts that one byte, and pages, have room for."""
@@ -74,7 +83,7 @@ class IndexedConformance(SchemaTests):
     many: ClassVar[int] = 100_000
     """How many coins of one puzzle hash there are, and parents in one call. See at_most()."""
 
-    def test_by_keys_it_answers_like_the_reference_model(self, tmp_path: Path) -> None:
+    def test_by_keys_it_answers_like_the_referencemodel_of(self, tmp_path: Path) -> None:
         run_machine(
             KeyedMachine, self.open, tmp_path, examples=MACHINE_EXAMPLES, steps=MACHINE_STEPS
         )
@@ -86,7 +95,7 @@ class IndexedConformance(SchemaTests):
     def test_coins_come_by_their_blocks_and_then_by_name_each_once(self, path: Path) -> None:
         hashes = [hash_of("order", n) for n in range(3)]
         coins = [Coin(hash_of("any", n), hashes[n % 3], 1) for n in range(60)]
-        blocks = [BlockSpendInfo(index, 0, [], coins[index::6]) for index in range(6)]
+        blocks = dealt(coins, 6, 0)
         infos = [CoinInfo(coin, block.index, 0) for block in blocks for coin in block.confirms]
         ordered = sorted(infos, key=lambda info: (info.confirmed_index, info.coin.name()))
         parents = [coin.parent_coin_name for coin in coins]
@@ -125,7 +134,7 @@ class IndexedConformance(SchemaTests):
 
     def test_what_is_no_hash_no_index_or_no_limit_is_a_value_error(self, path: Path) -> None:
         with self.open(path) as schema:
-            schema.accept_block(BlockSpendInfo(1, 0, [], [reward(1)]))
+            schema.accept_block(block_at(1))
             keys = keys_of(schema)
             for value in (*NO_BYTES, *NO_NAMES):
                 for ask in (keys.coin_infos_for_puzzle_hashes, keys.coin_infos_for_parents):
@@ -147,7 +156,7 @@ class IndexedConformance(SchemaTests):
                 if value is not None:
                     with pytest.raises(ValueError, match="a limit is an integer, not "):
                         keys.coin_infos_for_parents([NOBODY], limit=value)
-            check_keys(schema, _model([BlockSpendInfo(1, 0, [], [reward(1)])]), ALL)
+            check_keys(schema, model_of([block_at(1)]), ALL)
 
     def test_any_index_may_be_asked_for(self, path: Path) -> None:
         coins = [Coin(hash_of("any", n), PAYEE, 1) for n in range(2)]
@@ -251,7 +260,7 @@ class IndexedConformance(SchemaTests):
         old, new = ([Coin(hash_of(n, branch), PAYEE, 1) for n in range(20)] for branch in "ab")
         both_branches = [Coin(hash_of("both", n), PAYEE, 1) for n in range(20)]
         with self._both(path) as both:
-            both.accept([BlockSpendInfo(1, 0, [], [reward(1)])])
+            both.accept([block_at(1)])
             for flushes in (False, True):
                 spends = [reward(1).name(), *(coin.name() for coin in old[:9])]
                 both.accept([BlockSpendInfo(2, 0, spends, [*old, *both_branches])], packed=True)
@@ -267,17 +276,17 @@ class IndexedConformance(SchemaTests):
 
     def test_what_a_pack_is_refused_for_is_said_by_every_question_too(self, path: Path) -> None:
         with self._both(path) as both:
-            both.accept([BlockSpendInfo(1, 0, [], [reward(1)])])
-            both.accept([BlockSpendInfo(2, 0, [], [reward(2, n) for n in range(60)])], packed=True)
+            both.accept([block_at(1)])
+            both.accept([block_at(2, coins=60)], packed=True)
             gone = iter([coin.name() for coin in both.chain.blocks[-1].confirms])
             both.rewind(1)
             for call in KEYED_CALLS:
                 index = both.chain.newest_index + 10
                 bad = BlockSpendInfo(index + 1, 0, [next(gone)], [reward(index + 1)])
                 pack = [
-                    BlockSpendInfo(index, 0, [], [reward(index, n) for n in range(30)]),
+                    block_at(index, coins=30),
                     bad,
-                    BlockSpendInfo(index + 2, 0, [], [reward(index + 2)]),
+                    block_at(index + 2),
                 ]
                 assert both.offer(pack, packed=True, then=call) is UnknownCoinError
                 both.agree_on_keys()
@@ -339,7 +348,7 @@ class IndexedConformance(SchemaTests):
             possible = _possible_answers(chain)
             readers = [partial(_read, schema, possible, random) for random in choices]
             write_beside_readers(schema, chain, readers, LEAST_READS)
-            check_keys(schema, _model(chain.blocks), ALL)
+            check_keys(schema, model_of(chain.blocks), ALL)
 
     def test_a_reader_finds_what_was_there_when_it_came_or_nothing_any_more(
         self, path: Path
@@ -393,7 +402,7 @@ class IndexedConformance(SchemaTests):
                 BlockSpendInfo(1, 0, [], [Coin(hash_of("payer", k), PAYEE, k) for k in range(n)]),
                 BlockSpendInfo(2, 0, [], [Coin(NOBODY, hash_of("payee", k), k) for k in range(n)]),
             ]
-            model = _model(blocks)
+            model = model_of(blocks)
             with self.open(tmp_path / str(n)) as schema:
                 accept_all(schema, blocks)
             with self.open(tmp_path / str(n), read_only=True) as schema:
@@ -464,26 +473,15 @@ def _by_each_key(coins: list[Coin]) -> tuple[tuple[CoinKey, list[bytes32]], ...]
     )
 
 
-def _model(blocks: list[BlockSpendInfo]) -> MemorySchema:
-    model = MemorySchema()
-    accept_all(model, blocks)
-    return model
-
-
 def _next_blocks(chain: Chain, random: Random) -> list[BlockSpendInfo]:
     """A dozen blocks that can follow, with crafted coins."""
-    chain = chain.up_to(chain.newest_index)
-    blocks = []
-    for _ in range(12):
-        blocks.append(crafted_block(chain, random))
-        chain.append(blocks[-1])
-    return blocks
+    return chain.grown(12, lambda grown: crafted_block(grown, random)).above(chain.newest_index)
 
 
 @cache
 def _masses(n: int) -> tuple[list[BlockSpendInfo], list[CoinInfo]]:
     """Coins of one puzzle hash in blocks 1, 2, …, and what finds them gives. Not to be changed."""
-    coins = [Coin(hash_of("payer", place), PAYEE, 1) for place in range(n)]
+    coins = coins_of_payee(n)
     step = n // MANY_BLOCKS
     blocks, infos = [], []
     for place in range(MANY_BLOCKS):
@@ -524,7 +522,7 @@ def _large_blocks() -> tuple[list[BlockSpendInfo], list[tuple[CoinQuery, bytes]]
             for by_change in (False, True)
         ),
     ]
-    model = _model(blocks)
+    model = model_of(blocks)
     return blocks, [(query, bytes(model.coins_packed(query))) for query in queries]
 
 

@@ -1,6 +1,6 @@
 """A schema and the reference model side by side: told the same, they must answer the same."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import ClassVar
 
@@ -18,6 +18,14 @@ Refusal = tuple[type[BlockError], int, bytes | None]
 
 NEWEST_INDICES = 100
 CLOSE = "close"
+
+
+def model_of(blocks: Iterable[BlockSpendInfo]) -> MemorySchema:
+    """The reference model, with these blocks."""
+    model = MemorySchema()
+    for block in blocks:
+        model.accept_block(block)
+    return model
 
 
 def settle(schema: Schema) -> None:

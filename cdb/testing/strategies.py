@@ -1,50 +1,24 @@
 """Hypothesis strategies over chains."""
 
+from random import Random
+
 from hypothesis import strategies as st
 
 from cdb.contract.blocks import BlockSpendInfo
-from cdb.contract.coins import MAX_U64, Coin, bytes32
 from cdb.errors import BlockError
-from cdb.testing.adversary import CRAFTS
-from cdb.testing.chains import EDGE_AMOUNTS, MAX_SPENDS, Chain, breaches, child, reward
-
-MAX_COINS = 6
-_CRAFTED = [coin for make in CRAFTS.values() for coin in make(MAX_COINS)]
+from cdb.testing.chains import Chain, breaches, random_block
+from cdb.testing.crafts import crafted_block
 
 
-@st.composite
-def next_blocks(draw: st.DrawFn, chain: Chain) -> BlockSpendInfo:
-    """Any valid block that can follow: with gaps, ephemeral coins, edge amounts, or empty."""
-    index = chain.newest_index + draw(st.integers(1, 3))
-    timestamp = draw(st.sampled_from([0, 1_600_000_000, 2**63, MAX_U64]))
-    spendable = list(chain.unspent) if index else []
-    spends: list[bytes32] = []
-    if spendable:
-        spends = draw(st.lists(st.sampled_from(spendable), unique=True, max_size=MAX_SPENDS))
-    confirms: dict[bytes32, Coin] = {}
-    for n in range(draw(st.integers(0, MAX_COINS))):
-        coin = draw(_coins(chain, [*spends, *confirms] if index else [], index, n))
-        if coin.name() in chain.unspent or coin.name() in chain.spent:
-            continue
-        confirms[coin.name()] = coin
-        parent = coin.parent_coin_name
-        if parent in confirms and parent not in spends and draw(st.booleans()):
-            spends.append(parent)
-    return BlockSpendInfo(index, timestamp, draw(st.permutations(spends)), [*confirms.values()])
+def next_blocks(chain: Chain) -> st.SearchStrategy[BlockSpendInfo]:
+    """Any valid block that can follow, with crafted coins and children of any coin, or without."""
 
+    def made(random: Random) -> BlockSpendInfo:
+        if random.random() < 0.5:
+            return random_block(chain, random)
+        return crafted_block(chain, random, kin=True)
 
-@st.composite
-def _coins(draw: st.DrawFn, chain: Chain, parents: list[bytes32], index: int, n: int) -> Coin:
-    """A reward, a child of one of the parents, or of any coin, be it early or late, or crafted."""
-    amount = draw(st.sampled_from(EDGE_AMOUNTS))
-    match draw(st.sampled_from(["reward", "child", "any child", "crafted"])):
-        case "child" if parents:
-            return child(draw(st.sampled_from(parents)), n, amount)
-        case "any child" if chain.names:
-            return child(draw(st.sampled_from(chain.names)), n, amount)
-        case "crafted":
-            return draw(st.sampled_from(_CRAFTED))
-    return reward(index, n, amount)
+    return st.randoms(use_true_random=False).map(made)
 
 
 @st.composite

@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 
 from cdb.contents.state import summarize, verify
-from cdb.contract.blocks import BlockSpendInfo
 from cdb.errors import CdbError, CorruptDatabaseError, DatabaseLockedError, WrongDatabaseError
-from cdb.testing.base import SchemaTests, accept_all, block_at, expected_state
-from cdb.testing.chains import Chain, child, reward, sample_chain
+from cdb.testing.base import SchemaTests, accept_all, expected_state
+from cdb.testing.chains import Chain, block_at, other_branch, sample_chain
 from cdb.testing.faults.remote import DiedError, RemoteSchema
 from cdb.testing.side_by_side import settle
 
@@ -70,11 +69,10 @@ class SurvivingTests(SchemaTests):
             schema.rewind_to_block_index(fork.newest_index)
         with self.open(path) as schema:
             assert verify(schema) == expected_state(fork.blocks)
-            for block in _other_branch(fork):
-                schema.accept_block(block)
-                fork.append(block)
+            branch = other_branch(fork, 5)
+            accept_all(schema, branch.above(fork.newest_index))
         with self.open(path) as schema:
-            assert verify(schema) == expected_state(fork.blocks)
+            assert verify(schema) == expected_state(branch.blocks)
 
     def test_a_rewind_below_the_first_block_empties_the_database(self, path: Path) -> None:
         with self.open(path) as schema:
@@ -136,15 +134,6 @@ class SurvivingTests(SchemaTests):
         except DiedError as error:
             pytest.fail(f"who looks at {damaged} dies: {error}")
         return False
-
-
-def _other_branch(chain: Chain) -> Iterator[BlockSpendInfo]:
-    """Blocks that follow on the chain, but not the ones that sample_chain has there."""
-    index = chain.newest_index
-    spendable = list(chain.unspent)
-    for n in range(1, 6):
-        spent = spendable[n]
-        yield BlockSpendInfo(index + n, n, [spent], [reward(index + n, 50), child(spent, 7)])
 
 
 def _copy(source: Path, target: Path) -> None:

@@ -2,13 +2,9 @@
 
 from cdb.chia.bench.branch import branch_that_loses
 from cdb.contract.blocks import BlockSpendInfo, canonical
-from cdb.contract.coins import Coin, bytes32
+from cdb.contract.coins import bytes32
+from cdb.testing.chains import child
 from cdb.text.mainnet import farmer_coin, pool_coin
-
-
-def child(parent: bytes32, amount: int = 1) -> Coin:
-    """A coin that a spend makes."""
-    return Coin(parent, bytes32(b"p" * 32), amount)
 
 
 def test_what_spends_lost_rewards_is_lost_too_and_all_that_follows_on_it() -> None:

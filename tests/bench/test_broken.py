@@ -14,7 +14,7 @@ from tests.conftest import load_all
 
 pytestmark = pytest.mark.long  # of the lab, not of what it looks at
 
-BROKEN = "tests.bench.broken"
+BROKEN = "tests.broken.memory"
 
 
 @pytest.mark.parametrize(

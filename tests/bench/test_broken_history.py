@@ -15,7 +15,7 @@ from tests.bench.conftest import Databases
 from tests.conftest import load_all
 
 WORKLOADS = ("latest", "historical", "archival")
-OURS, THEIRS = "tests.bench.broken", "tests.schemas.broken_history"
+MEMORY, HISTORY = "tests.broken.memory", "tests.broken.history"
 UNSPENT, TIP, TENTH = (f"a scan of {state} coins " for state in ("unspent", "tip", "tenth"))
 AS_OF, VERSIONS = "a lookup as of height ", r"versions\(\d+, \d+\) gave wrong rows"
 
@@ -31,20 +31,24 @@ def loaded(blocks: tuple[BlockSpendInfo, ...], tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("schema", "workload", "problem"),
     [
-        (f"{OURS}:TakesSpentForUnspent", "latest", UNSPENT),
-        (f"{OURS}:ForgetsAsOfTheTip", "historical", AS_OF),
-        (f"{THEIRS}:ForgetsToMaskSpends", "historical", TENTH),
-        (f"{THEIRS}:ForgetsToMaskCoins", "historical", TENTH),
-        (f"{THEIRS}:LeavesOutSpentCoins", "historical", TIP),
-        (f"{THEIRS}:SeeksBefore", "historical", TIP),
-        (f"{THEIRS}:TakesADeltaForAState", "historical", TIP),
-        (f"{THEIRS}:GivesStatesTwice", "historical", TIP),
-        (f"{OURS}:KnowsTooMuchAsOf", "historical", rf"{AS_OF}\d+ found a coin that does not exist"),
-        (f"{THEIRS}:OrdersVersionsByName", "archival", VERSIONS),
-        (f"{THEIRS}:LeavesOutAnEnd", "archival", VERSIONS),
-        (f"{THEIRS}:TellsVersionsAsOfNow", "archival", VERSIONS),
-        (f"{THEIRS}:GivesAHalfEmptyPage", "latest", UNSPENT),
-        (f"{THEIRS}:NamesOtherRows", "archival", VERSIONS),
+        (f"{HISTORY}:TakesSpentForUnspent", "latest", UNSPENT),
+        (f"{HISTORY}:ForgetsAsOfTheTip", "historical", AS_OF),
+        (f"{HISTORY}:ForgetsToMaskSpends", "historical", TENTH),
+        (f"{HISTORY}:ForgetsToMaskCoins", "historical", TENTH),
+        (f"{HISTORY}:LeavesOutSpentCoins", "historical", TIP),
+        (f"{HISTORY}:SeeksBefore", "historical", TIP),
+        (f"{HISTORY}:TakesADeltaForAState", "historical", TIP),
+        (f"{HISTORY}:GivesStatesTwice", "historical", TIP),
+        (
+            f"{HISTORY}:KnowsTooMuchAsOf",
+            "historical",
+            rf"{AS_OF}\d+ found a coin that does not exist",
+        ),
+        (f"{HISTORY}:OrdersVersionsByName", "archival", VERSIONS),
+        (f"{HISTORY}:LeavesOutAnEnd", "archival", VERSIONS),
+        (f"{HISTORY}:TellsVersionsAsOfNow", "archival", VERSIONS),
+        (f"{HISTORY}:GivesAHalfEmptyPage", "latest", UNSPENT),
+        (f"{HISTORY}:NamesOtherRows", "archival", VERSIONS),
     ],
 )
 def test_a_wrong_answer_is_found(
@@ -57,7 +61,7 @@ def test_a_wrong_answer_is_found(
 @pytest.mark.usefixtures("loaded")
 @pytest.mark.parametrize("workload", WORKLOADS)
 def test_no_history_is_not_measured(workload: str, database: Databases) -> None:
-    without = database(f"{OURS}:KeepsNoHistory")
+    without = database(f"{HISTORY}:KeepsNoHistory")
     with pytest.raises(NotMeasuredError, match=f"^{NO_HISTORY}$"):
         measure_here(workload, asdict(without))
     if workload == "latest":
@@ -80,18 +84,18 @@ def test_an_order_counts_where_all_coins_have_it(
     database: Databases,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(OURS + ".SCHEMA", SchemaSpec(MemorySchema, history=told), raising=False)
-    made = database(f"{OURS}:{schema}")
+    monkeypatch.setattr(MEMORY + ".SCHEMA", SchemaSpec(MemorySchema, history=told), raising=False)
+    made = database(f"{MEMORY}:{schema}")
     with made.open() as opened:
         assert made.order_of(opened) == order
 
 
 def test_a_load_without_history_has_no_case_of_it(database: Databases) -> None:
-    cases = measure_here("load", asdict(database(f"{OURS}:KeepsNoHistory"))).cases
+    cases = measure_here("load", asdict(database(f"{HISTORY}:KeepsNoHistory"))).cases
     assert [case.workload for case in cases] == ["load", "read_random"]
 
 
 @pytest.mark.usefixtures("loaded")
 def test_half_a_history_is_a_failure(database: Databases) -> None:
     with pytest.raises((WorkloadError, TypeError), match="keeps half a history"):
-        measure_here("latest", asdict(database(f"{OURS}:KeepsHalfAHistory")))
+        measure_here("latest", asdict(database(f"{HISTORY}:KeepsHalfAHistory")))

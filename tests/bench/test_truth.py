@@ -8,7 +8,6 @@ from cdb.bench.questions import Questions, infos_of, names_of
 from cdb.bench.tail import SMALL_COINS, packs_of
 from cdb.bench.truth import RECENT_PART, REWOUND_HEIGHTS, REWOUND_PART, Truth, find_truth
 from cdb.contract.blocks import BlockSpendInfo
-from cdb.contract.coins import CoinInfo
 from cdb.lab.process import WorkloadError
 from cdb.schemas.memory import MemorySchema
 from tests.conftest import SMALL_COINS as REPLAY_COINS
@@ -47,13 +46,8 @@ def test_rewinds_begin_where_the_one_before_ended(small: Truth, blocks: Blocks) 
     assert len(further) > len(indices) // REWOUND_PART
 
 
-def test_questions_are_of_different_coins(small: Truth, blocks: Blocks) -> None:
-    spent = {name: block.index for block in blocks for name in block.spends}
-    expected = {
-        coin.name(): CoinInfo(coin, block.index, spent.get(coin.name(), 0))
-        for block in blocks
-        for coin in block.confirms
-    }
+def test_questions_are_of_different_coins(small: Truth, model: MemorySchema) -> None:
+    expected = {info.coin.name(): info for info in model.state_at(small.newest_index)}
     in_order = list(expected)
     for kind, names in {
         "any": in_order,

@@ -169,7 +169,7 @@ def test_a_schema_may_settle(
 ) -> None:
     with MemorySchema(tmp_path / "db") as schema:
         load_all(schema, blocks)
-    run("settle", database("tests.bench.broken:Settles"))
+    run("settle", database("tests.broken.memory:Settles"))
     assert (tmp_path / "db.settled").exists()
 
 
@@ -240,9 +240,9 @@ def test_a_replay_of_a_few_coins(tmp_path: Path, blocks: tuple[BlockSpendInfo, .
 
 
 def test_a_failure_is_a_case(database: Databases) -> None:
-    assert measure("load", database("tests.bench.broken:Buggy")) == [
+    assert measure("load", database("tests.broken.memory:Buggy")) == [
         Case("load", outcome="failed", reason="KeyError: 'flush'")
     ]
-    assert measure("load", database("tests.bench.broken:Dies")) == [
+    assert measure("load", database("tests.broken.memory:Dies")) == [
         Case("load", outcome="failed", reason="its process was killed by signal 9")
     ]

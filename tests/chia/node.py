@@ -13,6 +13,7 @@ from chia_rs.sized_bytes import bytes32
 from chia_rs.sized_ints import uint32, uint64
 
 from cdb.chia import CoinStore
+from cdb.chia.bench import chain
 
 SINGLETON = bytes32(b"\x51" * 32)
 OTHER = bytes32(b"\x07" * 32)
@@ -30,12 +31,9 @@ class Node:
         self, height: int, spends: Sequence[Coin] = (), creates: Sequence[Coin] = ()
     ) -> list[Coin]:
         """Add a block as consensus does; its rewards."""
-        by_name = {coin.name(): coin for coin in spends}
-        additions = [(coin.name(), coin, _is_same(by_name, coin)) for coin in creates]
         paid = rewards(height) if height else []
-        removals = [coin.name() for coin in spends]
-        timestamp = uint64(50_000 + height)
-        await self.store.new_block(uint32(height), timestamp, paid, additions, removals)
+        block = chain.made(paid, creates, spends)
+        await self.store.new_block(uint32(height), uint64(50_000 + height), *block)
         return paid
 
     async def lineage(self) -> UnspentLineageInfo | None:
@@ -58,18 +56,9 @@ async def opened(path: Path) -> AsyncIterator[Node]:
     store._follower.close()
 
 
-def _is_same(parents: dict[bytes32, Coin], coin: Coin) -> bool:
-    parent = parents.get(coin.parent_coin_info)
-    return parent is not None and (parent.puzzle_hash, parent.amount) == (
-        coin.puzzle_hash,
-        coin.amount,
-    )
-
-
 def rewards(height: int) -> list[Coin]:
-    """Two, with parents as consensus makes them."""
-    networks = [b"a pool's network", b"a farmer's netwo"]
-    return [Coin(mark + height.to_bytes(16, "big"), OTHER, 2) for mark in networks]
+    """A block's."""
+    return chain.rewards(height, OTHER, 2)
 
 
 def child(parent: Coin, puzzle_hash: bytes32 | None = None, amount: int | None = None) -> Coin:

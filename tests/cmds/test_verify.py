@@ -226,7 +226,7 @@ def test_a_missing_database(run_command: Commands, options: list[str]) -> None:
     assert contents(run_command.cwd) == {}
 
 
-MAPS_FAR = "tests.faults.evasive:MapsFar"
+MAPS_FAR = "tests.broken.files:MapsFar"
 
 
 def test_a_database_that_kills_its_reader_is_told_in_one_line(

@@ -25,12 +25,13 @@ from cdb.schemas.memory import MemorySchema
 from cdb.schemas.rocks_kv import KIND
 from cdb.stores.coin_set.schema import CoinSetSchema, IndexedCoinSetSchema, open_coin_set
 from cdb.testing.base import accept_all
-from cdb.testing.chains import Chain, hash_of
+from cdb.testing.chains import PAYEE, Chain, dealt, hash_of
+from cdb.testing.crafts import chain_with_kin, late_rewards, masses
 from cdb.testing.keys import check_keys
 from cdb.testing.secondary_keys import ALL
+from cdb.testing.side_by_side import model_of
 from tests.coin_set.rocksdb_rows import Families
 from tests.conftest import contents
-from tests.keyed import PAYEE, chain_with_kin, late_rewards, masses
 
 pytestmark = pytest.mark.skipif(
     KIND.engine.missing() is not None, reason=str(KIND.engine.missing())
@@ -57,8 +58,7 @@ def chain() -> Chain:
 
 @pytest.fixture
 def model(chain: Chain) -> Iterator[MemorySchema]:
-    with MemorySchema() as model:
-        accept_all(model, chain.blocks)
+    with model_of(chain.blocks) as model:
         yield model
 
 
@@ -156,7 +156,7 @@ def test_a_crash_before_the_index_is_made_costs_nothing(
 def unindexed(path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A closed database of 6,000 coins, of which keys are made in short steps."""
     coins = [Coin(hash_of("payer", n), PAYEE, n) for n in range(6_000)]
-    blocks = [BlockSpendInfo(n + 1, 0, [], coins[n::60]) for n in range(60)]
+    blocks = dealt(coins, 60)
     with any_opened(path) as schema:
         schema.accept_packed(PackedBlocks.of(blocks))
     monkeypatch.setattr("cdb.stores.coin_set.schema.STEP_COINS", 500)
@@ -384,7 +384,7 @@ def test_the_first_of_many_hashes_are_the_first_of_all(
 ) -> None:
     """Most of the coins are spent in the end: what was confirmed last has changed first."""
     coins = [Coin(hash_of("payer", n), hash_of("payee", n), 1) for n in range(6_000)]
-    blocks = [BlockSpendInfo(n + 1, 0, [], coins[n::60]) for n in range(60)]
+    blocks = dealt(coins, 60)
     spends = [coin.name() for block in blocks[:50] for coin in block.confirms]
     blocks.append(BlockSpendInfo(100, 0, spends, []))
     hashes = b"".join(coin.puzzle_hash for coin in coins)

@@ -5,12 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from cdb.contract.blocks import BlockSpendInfo
 from cdb.errors import CorruptDatabaseError
 from cdb.schemas import find_schema
 from cdb.stores.coin_set.promise import Promise, read_promise, write_promise
 from cdb.testing.base import accept_all
-from cdb.testing.chains import reward
+from cdb.testing.chains import block_at
 from tests.engines import OTHER, SCHEMAS
 
 PROMISES = [Promise(-1, 0), Promise(5, 17), Promise(2**32 - 1, 2**64 - 1)]
@@ -50,11 +49,11 @@ def test_files_of_before_a_rewind_are_not_those_that_were_promised(
         pytest.skip(found.missing)
     path, earlier = tmp_path / "database", tmp_path / "earlier"
     with found.open(path) as schema:
-        accept_all(schema, [BlockSpendInfo(n, 0, [], [reward(n)]) for n in range(1, 6)])
+        accept_all(schema, [block_at(n) for n in range(1, 6)])
     shutil.copytree(path / "db", earlier)
     with found.open(path) as schema:
         schema.rewind_to_block_index(3)
-        accept_all(schema, [BlockSpendInfo(n, 0, [], [reward(n, 1)]) for n in (4, 5)])
+        accept_all(schema, [block_at(n, 1) for n in (4, 5)])
     shutil.rmtree(path / "db")
     earlier.rename(path / "db")
     with pytest.raises(CorruptDatabaseError, match="damaged: it ends at block 5, sequence "):

@@ -21,8 +21,8 @@ from typing import Any
 from cdb.contents.state import StateSummary, verify
 from cdb.contract.coins import MAX_U32
 from cdb.schemas import Schema, SchemaInfo, find_schema
-from cdb.testing.base import accept_all, block_at, expected_state
-from cdb.testing.chains import sample_chain
+from cdb.testing.base import accept_all, expected_state
+from cdb.testing.chains import block_at, sample_chain
 from cdb.testing.faults.shim import HOLD, Calls, Shim
 from cdb.testing.held import TAKEN_AWAY, Ask, asks_of
 from tests.preloaded import start_preloaded

@@ -23,8 +23,7 @@ from cdb.testing.faults.damaged_reads import Rotting
 from cdb.testing.surviving import SurvivingTests
 from tests.conftest import PACKAGE_PARENT, Commands, index_factories, ready_schemas
 
-BROKEN = "tests.faults.broken"
-EVASIVE = "tests.faults.evasive"
+BROKEN = "tests.broken.files"
 CONTENTS = Random(0).randbytes(20_000)
 EARLIER = {3: Random(1).randbytes(10_000), 5: Random(2).randbytes(20_000)}
 INDEXED = sorted(index_factories())
@@ -80,14 +79,14 @@ def test_what_fails_for_another_reason_has_found_no_damage(
     name: str, way: str, problem: str, tmp_path: Path
 ) -> None:
     with pytest.raises(BrokenPromiseError, match=problem):
-        rot(f"{EVASIVE}:{name}", 1, tmp_path, way=way)
+        rot(f"{BROKEN}:{name}", 1, tmp_path, way=way)
 
 
 class Truncated(SurvivingTests):
     """Not collected."""
 
     __test__ = False
-    schema = f"{EVASIVE}:MapsFar"
+    schema = f"{BROKEN}:MapsFar"
 
 
 def test_a_store_that_dies_of_a_truncated_file_takes_no_test_along(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ pytestmark = [
 
 
 def spec_of(name: str) -> str:
-    return f"tests.faults.broken:{name}"
+    return f"tests.broken.files:{name}"
 
 
 class TestGood(FaultTests):
@@ -56,21 +56,21 @@ def test_a_broken_promise_is_caught_and_again_by_the_command_that_is_told(
 @pytest.mark.parametrize(
     ("name", "trial", "problem"),
     [
-        ("evasive:FailsWatched", "kill", "without a fault, the script ends with StorageError"),
-        ("evasive:FailsWatched", "power-ext4", "without a fault, the script ends with StorageErr"),
-        ("evasive:DiesWatched", "eio-sync", "without a fault, the script ends with signal 6"),
-        ("evasive:AltersWatched", "eio-reopen", "without a fault, it ends in a wrong state"),
-        ("evasive:AltersWatched", "power-ext4", "without a fault, it ends in a wrong state"),
-        ("evasive:FailsTheSecondTime", "short", "nothing was put in, and it fails"),
-        ("evasive:DiesBeforeItIsKilled", "kill-load", "it ends with signal 11"),
-        ("evasive:WantsMuch", "file-size", "without a fault, the script ends with StorageErr"),
-        ("evasive:SendsReadersAway", "beside", "sent away without a rewind"),
-        ("evasive:FindsNothing", "beside", "a lookup mixes the states"),
-        ("evasive:ChecksBlocksFirst", "rivals", r"fork\(\) may accept a block with BlockOrderE"),
+        ("FailsWatched", "kill", "without a fault, the script ends with StorageError"),
+        ("FailsWatched", "power-ext4", "without a fault, the script ends with StorageErr"),
+        ("DiesWatched", "eio-sync", "without a fault, the script ends with signal 6"),
+        ("AltersWatched", "eio-reopen", "without a fault, it ends in a wrong state"),
+        ("AltersWatched", "power-ext4", "without a fault, it ends in a wrong state"),
+        ("FailsTheSecondTime", "short", "nothing was put in, and it fails"),
+        ("DiesBeforeItIsKilled", "kill-load", "it ends with signal 11"),
+        ("WantsMuch", "file-size", "without a fault, the script ends with StorageErr"),
+        ("SendsReadersAway", "beside", "sent away without a rewind"),
+        ("FindsNothing", "beside", "a lookup mixes the states"),
+        ("ChecksBlocksFirst", "rivals", r"fork\(\) may accept a block with BlockOrderE"),
     ],
 )
 def test_who_fails_early_has_kept_no_promise(name: str, trial: str, problem: str) -> None:
-    spec, most = f"tests.faults.{name}", {"short": 20, "rivals": None}.get(trial, 2)
+    spec, most = spec_of(name), {"short": 20, "rivals": None}.get(trial, 2)
     with scratch() as directory, pytest.raises(BrokenPromiseError, match=problem):
         CATALOGUE[trial].trial(spec, 1, directory, most=most, only=None)
 

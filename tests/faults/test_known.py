@@ -18,7 +18,7 @@ from cdb.testing.faults.suite import FaultTests
 
 needs_shim = pytest.mark.skipif(missing() is not None, reason=str(missing()))
 
-UNSUMMED = "from tests.faults.broken import NoChecksum as SCHEMA\n"
+UNSUMMED = "from tests.broken.files import NoChecksum as SCHEMA\n"
 SAYS_SO = """
 from cdb.building import Limit, SchemaSpec
 LIMIT = Limit("flip", "damage is served: .*verify is silent", "it has no checksums")
@@ -26,7 +26,7 @@ SCHEMA = SchemaSpec(SCHEMA, limits=(LIMIT,))
 """
 MAPS_ITS_LOCK = """
 import mmap
-from tests.faults.broken import Good
+from tests.broken.files import Good
 
 class SCHEMA(Good):
     def __init__(self, path):

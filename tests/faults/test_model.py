@@ -15,22 +15,22 @@ from cdb.testing.base import expected_state
 from cdb.testing.chains import sample_chain
 from cdb.testing.faults import CATALOGUE, BrokenPromiseError, memory_slope, scratch
 
-FORGETFUL = "tests.faults.forgetful"
+BROKEN = "tests.broken.files"
 
 
 @pytest.mark.parametrize(
     ("spec", "trial", "problem"),
     [
         (
-            f"{FORGETFUL}:FlushesLater",
+            f"{BROKEN}:FlushesLater",
             "kill-load",
             r"step \d+ was (acknowledged|begun last), but the database is (back )?at step",
         ),
-        (f"{FORGETFUL}:FlushesLater", "walk", "promised up to block"),
-        (f"{FORGETFUL}:ForgetsThePack", "walk", "AssertionError"),
-        (f"{FORGETFUL}:ForgetsThePack", "hostile", "other blocks than those before the error"),
-        (f"{FORGETFUL}:ShowsHalfABlock", "beside", "beside a writer: "),
-        (f"{FORGETFUL}:LetsChildrenWrite", "rivals", r"made by fork\(\) may accept a block"),
+        (f"{BROKEN}:FlushesLater", "walk", "promised up to block"),
+        (f"{BROKEN}:ForgetsThePack", "walk", "AssertionError"),
+        (f"{BROKEN}:ForgetsThePack", "hostile", "other blocks than those before the error"),
+        (f"{BROKEN}:ShowsHalfABlock", "beside", "beside a writer: "),
+        (f"{BROKEN}:LetsChildrenWrite", "rivals", r"made by fork\(\) may accept a block"),
     ],
 )
 def test_a_broken_promise_is_caught(spec: str, trial: str, problem: str) -> None:
@@ -39,7 +39,7 @@ def test_a_broken_promise_is_caught(spec: str, trial: str, problem: str) -> None
 
 
 def test_a_walk_ends_again_at_the_step_that_is_told() -> None:
-    spec = f"{FORGETFUL}:FlushesLater"
+    spec = f"{BROKEN}:FlushesLater"
     with scratch() as directory, pytest.raises(BrokenPromiseError) as caught:
         CATALOGUE["walk"].trial(spec, 1, directory, most=None, only=None)
     point = caught.value.case.point
@@ -52,7 +52,7 @@ def test_memory_that_leaks_is_caught(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(memory_slope, "LEAST_STEPS", 6)
     monkeypatch.setattr(memory_slope, "WINDOW_STEPS", 2)
     with pytest.raises(BrokenPromiseError, match=r"memory still grows, by [0-9.]+ bytes"):
-        CATALOGUE["memory"].trial(f"{FORGETFUL}:Leaks", 1, tmp_path, most=None, only="6")
+        CATALOGUE["memory"].trial(f"{BROKEN}:Leaks", 1, tmp_path, most=None, only="6")
 
 
 def test_who_keeps_nothing_needs_no_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,6 @@ from cdb.schemas.registry import OWN_SCHEMAS, layout_names
 from cdb.testing.faults import BrokenPromiseError
 from cdb.testing.faults.readers import readers
 from cdb.testing.plugin import FAULT_COVERAGE
-from tests.schemas import broken_history
 
 STEPS, SEED = 100, 7
 """This walk finds what coin sets share with readers where a rewind leaves it to the writer, too."""
@@ -35,15 +34,8 @@ def test_each_shows_its_own_moment(
 
 
 @pytest.mark.parametrize(
-    "broken",
-    [
-        broken_history.ReadsLive,
-        broken_history.BeginsLate,
-        broken_history.ReadsUnspentLive,
-        broken_history.KeepsVersionsOfRewound,
-    ],
+    "name", ["ReadsLive", "BeginsLate", "ReadsUnspentLive", "KeepsVersionsOfRewound"]
 )
-def test_who_shows_another_is_caught(broken: type, tmp_path: Path) -> None:
-    spec = f"{broken.__module__}:{broken.__name__}"
+def test_who_shows_another_is_caught(name: str, tmp_path: Path) -> None:
     with pytest.raises(BrokenPromiseError, match=r"of two moments|lacks what|another moment"):
-        readers(spec, SEED, tmp_path, most=4 * STEPS)
+        readers(f"tests.broken.history:{name}", SEED, tmp_path, most=4 * STEPS)

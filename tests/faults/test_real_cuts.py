@@ -56,14 +56,14 @@ def test_nothing_is_lost_by_a_slow_disk(cut: Cut, trial: str) -> None:
 
 @pytest.mark.parametrize("trial", FAST_DISKS)
 def test_a_good_store_passes(cut: Cut, trial: str) -> None:
-    assert cut(trial, "tests.faults.broken:Good", CUTS).points == CUTS
+    assert cut(trial, "tests.broken.files:Good", CUTS).points == CUTS
 
 
 @pytest.mark.parametrize("name", ["NoFsync", "NoDirectoryFsync"])
 @pytest.mark.parametrize("trial", FAST_DISKS)
 def test_a_store_that_does_not_sync_is_caught(cut: Cut, trial: str, name: str) -> None:
     with pytest.raises(BrokenPromiseError, match=r"was acknowledged|was begun|Corrupt") as caught:
-        cut(trial, f"tests.faults.broken:{name}", MOST_CUTS)
+        cut(trial, f"tests.broken.files:{name}", MOST_CUTS)
     assert f" {trial} " in caught.value.case.command
 
 

@@ -55,4 +55,4 @@ def test_a_mapping_that_kills_on_a_full_disk_is_caught() -> None:
     if problem is not None:
         pytest.skip(problem)
     with scratch() as directory, pytest.raises(BrokenPromiseError, match="died of signal 7"):
-        kind.trial("tests.faults.broken:Maps", 1, directory, most=None, only=None)
+        kind.trial("tests.broken.files:Maps", 1, directory, most=None, only=None)

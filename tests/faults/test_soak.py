@@ -29,8 +29,8 @@ pytestmark = pytest.mark.long  # of the lab, not of what it looks at
 
 SOAKS = Path(__file__).parents[2] / "reports" / "soaks" / "README.md"
 WORDS = tuple(COUNTS.values())
-GOOD = "tests.faults.broken:Good"
-BROKEN = "tests.faults.broken:NoLock"
+GOOD = "tests.broken.files:Good"
+BROKEN = "tests.broken.files:NoLock"
 TWINS = """
 import os, pathlib, shutil, signal, sys, time
 from cdb.errors import UnsupportedError

@@ -11,7 +11,7 @@ from cdb.testing.faults.damage_trial import rot
 
 
 def test_a_good_store_refuses_what_makes_no_sense(tmp_path: Path) -> None:
-    coverage = rot("tests.faults.broken:Good", 1, tmp_path, way="fuzz")
+    coverage = rot("tests.broken.files:Good", 1, tmp_path, way="fuzz")
     assert coverage.points == coverage.possible > 0
     refused = sum(coverage.found.get(what, 0) for what in ("refused", "detected"))
     assert refused > coverage.points // 2
@@ -29,12 +29,12 @@ def test_a_good_store_refuses_what_makes_no_sense(tmp_path: Path) -> None:
 )
 def test_carelessness_is_caught(name: str, problem: str, tmp_path: Path) -> None:
     with pytest.raises(BrokenPromiseError, match=problem):
-        rot(f"tests.faults.careless:{name}", 1, tmp_path, way="fuzz")
+        rot(f"tests.broken.files:{name}", 1, tmp_path, way="fuzz")
 
 
 def test_the_command_that_is_told_does_it_again(tmp_path: Path) -> None:
     with pytest.raises(BrokenPromiseError) as caught:
-        rot("tests.faults.careless:Dies", 1, tmp_path, way="fuzz")
+        rot("tests.broken.files:Dies", 1, tmp_path, way="fuzz")
     program, *arguments = caught.value.case.command.split()
     assert program == "python"
     again = subprocess.run([sys.executable, *arguments], capture_output=True, text=True)

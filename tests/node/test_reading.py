@@ -24,9 +24,9 @@ from cdb.errors import (
 )
 from cdb.schemas import history_of, open_schema
 from cdb.schemas.memory import MemorySchema
-from cdb.testing.adversary import near
 from cdb.testing.base import accept_all
 from cdb.testing.chains import Chain
+from cdb.testing.crafts import near
 from cdb.testing.past import check_history, check_versions
 from cdb.text.replay import block_text
 

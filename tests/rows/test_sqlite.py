@@ -20,7 +20,7 @@ from cdb.stores.rows.snapshot import Snapshot
 from cdb.stores.rows.sqlite_lookup import SqliteLookup
 from cdb.stores.rows.store import CoinStore
 from cdb.testing.base import accept_all, expected_state
-from cdb.testing.chains import hash_of, reward, sample_chain
+from cdb.testing.chains import block_at, hash_of, reward, sample_chain
 
 BLOCKS = sample_chain(12).blocks
 DISGUISES = {
@@ -122,7 +122,7 @@ def test_what_a_file_says_of_new_rows_is_not_asked(tmp_path: Path) -> None:
     path = tmp_path / "node.sqlite"
     table_of_coins(path, "blob PRIMARY KEY CHECK (confirmed_index < 1000)")
     with open_schema("blockchain_v2", path) as database:
-        database.accept_block(BlockSpendInfo(5_000, 0, [], [reward(5_000)]))
+        database.accept_block(block_at(5_000))
     with open_schema("blockchain_v2", path, read_only=True) as database:
         assert database.last_block_index == 5_000
 

@@ -39,7 +39,7 @@ from cdb.stores.coin_log.binding import Sizes, missing
 from cdb.stores.coin_log.check import MANIFEST
 from cdb.testing import SchemaConformance
 from cdb.testing.base import accept_all, expected_state
-from cdb.testing.chains import Chain, child, hash_of, paid, reward, sample_chain
+from cdb.testing.chains import Chain, block_at, child, dealt, hash_of, paid, reward, sample_chain
 from cdb.testing.faults import missing as faults_missing
 from cdb.testing.faults import scratch
 from cdb.testing.faults.reopened import cut_after_reopening
@@ -369,7 +369,7 @@ def test_damage_says_what_to_type(tmp_path: Path, chain: Chain) -> None:
 def test_runs_that_were_merged_are_gone(path: Path) -> None:
     with open_small(path) as schema:
         for n in range(40):
-            schema.accept_block(BlockSpendInfo(n, 0, [], [reward(n, m) for m in range(9)]))
+            schema.accept_block(block_at(n, coins=9))
     left = {*path.glob("derived/*")}
     CoinLogSchema(path, sizes=SMALL).close()
     assert {*path.glob("derived/*")} == left, "opening removes what no manifest names"
@@ -436,7 +436,7 @@ def test_a_record_that_was_rewound_is_not_served_where_a_write_was_lost(
     """Its checksum is right, and it is as long as the one that took its place."""
     index = chain.newest_index + 1
     old, new = reward(index, 0), reward(index, 1)
-    after = [] if is_last else [BlockSpendInfo(index + 1, 0, [], [reward(index + 1)])]
+    after = [] if is_last else [block_at(index + 1)]
     schema = open_small(path)
     accept_all(schema, chain.blocks)
     begin = records_end(path)
@@ -744,7 +744,7 @@ def test_a_rewind_leaves_nothing_in_the_history_in_which_nobody_sees_damage(
 
 @pytest.mark.parametrize("index", [-(2**80), -(2**63) - 1, 2**63, 2**64, 2**80])
 def test_block_indices_beyond_all_integers(path: Path, index: int) -> None:
-    block = BlockSpendInfo(1, 0, [], [reward(1)])
+    block = block_at(1)
     with CoinLogSchema(path) as schema:
         schema.accept_block(block)
         assert schema.block_info_for_block_index(index) is None
@@ -759,7 +759,7 @@ def test_block_indices_beyond_all_integers(path: Path, index: int) -> None:
 def test_the_last_numbers_of_acked(path: Path, acked: bytes) -> None:
     crash(CoinLogSchema(path))
     lose_acked(path, acked)
-    blocks = [BlockSpendInfo(index, 0, [], [reward(index)]) for index in (1, 2)]
+    blocks = [block_at(index) for index in (1, 2)]
     schema = CoinLogSchema(path)
     accept_all(schema, blocks)
     schema.flush()
@@ -1057,12 +1057,12 @@ IN_RUNS = Sizes(memtable_coins=20, merge_runs=2, recent_bits=2)
 def put_off(path: Path, request: pytest.FixtureRequest) -> Iterator[PutOff]:
     """It spends a coin of an abandoned fork: the index has its name, at another coin's row."""
     abandoned = reward(0, 100).name()
-    kept = [BlockSpendInfo(0, 0, [], [reward(0, 0)])]
+    kept = [block_at(0, 0)]
     for index in range(1, 10):
         spends = [reward(index - 1, 1).name()] if index > 1 else []
         kept.append(BlockSpendInfo(index, 0, spends, [reward(index, n) for n in range(1, 5)]))
     schema = CoinLogSchema(path, sizes=request.param)
-    schema.accept_block(BlockSpendInfo(0, 0, [], [reward(0, 100)]))
+    schema.accept_block(block_at(0, 100))
     schema.rewind_to_block_index(-1)
     accept_all_packed(schema, [kept[:1], kept[1:]])
     schema.flush()
@@ -1207,10 +1207,10 @@ def test_damage_is_told_by_each_lookup_and_not_by_the_first_alone(
 def test_a_rewind_that_nobody_can_be_told_of_yet_takes_nothing_from_the_log(path: Path) -> None:
     """Other processes read those records, until the manifest tells them of the rewind."""
     with CoinLogSchema(path) as schema:
-        schema.accept_block(block_of(1, 2_000))
+        schema.accept_block(block_at(1, coins=2_000))
         schema.flush()
         for index, n_coins in ((2, 400), (3, 5)):
-            schema.accept_block(block_of(index, n_coins))
+            schema.accept_block(block_at(index, coins=n_coins))
         with CoinLogSchema(path, read_only=True) as reader:
             before = (path / "log").read_bytes()
             (path / "derived" / "manifest.tmp").mkdir()
@@ -1218,10 +1218,6 @@ def test_a_rewind_that_nobody_can_be_told_of_yet_takes_nothing_from_the_log(path
                 schema.rewind_to_block_index(2)
             assert (path / "log").read_bytes()[: len(before)] == before
             assert [block.index for block in reader.blocks()] == [1, 2, 3]
-
-
-def block_of(index: int, n_coins: int) -> BlockSpendInfo:
-    return BlockSpendInfo(index, 0, [], [reward(index, n) for n in range(n_coins)])
 
 
 def test_a_record_is_checked_once_however_many_abandoned_names_lead_there(path: Path) -> None:
@@ -1254,7 +1250,7 @@ def test_of_two_spends_of_a_coin_the_later_one_is_refused(path: Path, n: int) ->
     blocks = [
         BlockSpendInfo(1, 0, [], coins),
         BlockSpendInfo(2, 0, [coins[0].name()], []),
-        BlockSpendInfo(3, 0, [], [reward(3, n)]),
+        block_at(3, n),
         BlockSpendInfo(4, 0, [coins[0].name()], []),
     ]
     schema = CoinLogSchema(path, sizes=Sizes(name_bits=1, recent_bits=0))
@@ -1309,7 +1305,7 @@ def test_what_a_rewind_takes_from_a_reader_is_kept_for_it_however_much_it_is(pat
     """It is copied in pieces."""
     copied = native_size("coin_log/store/readers.cpp", "kCopyBytes")
     coins = [Coin(hash_of("p", n), hash_of("h", n), n) for n in range(3 * copied // 64)]
-    blocks = [canonical(BlockSpendInfo(n, 0, [], coins[n::30])) for n in range(30)]
+    blocks = [*map(canonical, dealt(coins, 30, 0))]
     with CoinLogSchema(path) as schema:
         schema.accept_packed(PackedBlocks.of(blocks))
         reader = iter(schema.blocks())
@@ -1379,10 +1375,10 @@ def test_a_reader_notices_that_the_writer_has_rewound(path: Path, chain: Chain) 
 
 def test_a_block_that_is_refused_after_a_rewind_hides_no_coin(path: Path) -> None:
     """Its coins have the places of rewound ones, which later coins had to go past."""
-    rewound = canonical(BlockSpendInfo(2, 0, [], [reward(2, n) for n in range(3_000)]))
+    rewound = canonical(block_at(2, coins=3_000))
     kept = [reward(3, n) for n in range(1_500)]
     with CoinLogSchema(path) as schema:
-        schema.accept_block(BlockSpendInfo(1, 0, [], [reward(1)]))
+        schema.accept_block(block_at(1))
         schema.accept_block(rewound)
         schema.rewind_to_block_index(1)
         schema.accept_block(BlockSpendInfo(3, 0, [], kept))
@@ -1448,7 +1444,7 @@ def move_and_rewind(path: Path, other: Path) -> None:
     other.rename(path)
     with open_small(path.with_name("moved")) as schema:
         schema.rewind_to_block_index(3)
-        accept_all(schema, [BlockSpendInfo(n, 9, [], [reward(n, 99)]) for n in range(4, 60)])
+        accept_all(schema, [block_at(n, 99, timestamp=9) for n in range(4, 60)])
 
 
 @pytest.mark.parametrize(
@@ -1470,7 +1466,7 @@ def test_a_reader_says_what_others_have_done_to_the_files(
     other = path.with_name("other")
     with open_small(path) as schema, open_small(other) as another:
         accept_all(schema, chain.blocks)
-        accept_all(another, [BlockSpendInfo(n, 9, [], [reward(n, 99)]) for n in range(4, 60)])
+        accept_all(another, [block_at(n, 99, timestamp=9) for n in range(4, 60)])
         another.rewind_to_block_index(50)
     with open_small(path, read_only=True) as reader:
         opened = reader.blocks()
@@ -1558,8 +1554,7 @@ def test_coins_are_found_in_runs_of_any_shape(
     """Buckets of hundreds of entries, or of none; runs that merge, and begin at any row."""
     sizes = Sizes(memtable_coins=300, merge_runs=2, name_bits=name_bits)
     blocks = [
-        BlockSpendInfo(index, 0, [], [reward(index, n) for n in range(coins_a_block)])
-        for index in range(1, 2 + 1_300 // coins_a_block)
+        block_at(index, coins=coins_a_block) for index in range(1, 2 + 1_300 // coins_a_block)
     ]
     with CoinLogSchema(path, sizes=sizes) as schema:
         schema.accept_packed(PackedBlocks.of(blocks[:-2]))
@@ -1684,10 +1679,7 @@ SHORTENED: dict[str, list[tuple[str, Callable[[CoinLogSchema, Chain], object]]]]
 
 def more_rewards(chain: Chain) -> list[BlockSpendInfo]:
     first = chain.newest_index + 1
-    return [
-        BlockSpendInfo(first + n, 0, [], [reward(first + n, m) for m in range(9)])
-        for n in range(20)
-    ]
+    return [block_at(first + n, coins=9) for n in range(20)]
 
 
 def shorten_open_files(whole: Path) -> None:

@@ -27,11 +27,12 @@ from cdb.schemas.memory import MemorySchema
 from cdb.stores.coin_log import binding
 from cdb.stores.coin_log.binding import Sizes, missing
 from cdb.testing.base import accept_all
-from cdb.testing.chains import Chain, hash_of, reward
+from cdb.testing.chains import PAYEE, Chain, block_at, dealt, hash_of, reward
+from cdb.testing.crafts import chain_with_kin, late_rewards, masses
 from cdb.testing.keys import check_keys
 from cdb.testing.secondary_keys import ALL
+from cdb.testing.side_by_side import model_of
 from tests.conftest import contents
-from tests.keyed import PAYEE, chain_with_kin, late_rewards, masses
 
 pytestmark = pytest.mark.skipif(missing() is not None, reason=str(missing()))
 
@@ -57,8 +58,7 @@ def chain() -> Chain:
 
 @pytest.fixture
 def model(chain: Chain) -> Iterator[MemorySchema]:
-    with MemorySchema() as model:
-        accept_all(model, chain.blocks)
+    with model_of(chain.blocks) as model:
         yield model
 
 
@@ -217,7 +217,7 @@ def test_damage_that_no_name_tells_is_no_answer(path: Path, key: CoinKey) -> Non
     coin = reward(1)
     with coin_log_with_keys(path) as schema:
         schema.accept_block(BlockSpendInfo(1, 9, [], [coin]))
-        schema.accept_block(BlockSpendInfo(2, 9, [], [reward(2)]))
+        schema.accept_block(block_at(2, timestamp=9))
         schema.flush()
         log = bytearray((path / "log").read_bytes())
         log[LOG_HEAD_BYTES + TIMESTAMP_AT] ^= 1
@@ -236,7 +236,7 @@ def test_damage_that_no_name_tells_is_no_answer(path: Path, key: CoinKey) -> Non
 def unindexed(path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A closed database of 60,000 coins, which openings go over in short steps."""
     coins = [Coin(hash_of("payer", n), PAYEE, n) for n in range(60_000)]
-    blocks = [BlockSpendInfo(n + 1, 0, [], coins[n::60]) for n in range(60)]
+    blocks = dealt(coins, 60)
     with coin_log(path) as schema:
         schema.accept_packed(PackedBlocks.of(blocks))
     monkeypatch.setattr(binding, "_REPLAY_COINS", 1)

@@ -19,7 +19,7 @@ from cdb.schemas.rocks_kv import KIND
 from cdb.stores.coin_log import binding as log_engine
 from cdb.stores.coin_log.binding import Sizes
 from cdb.stores.coin_set.schema import CoinSetSchema
-from cdb.testing.chains import child, hash_of, reward
+from cdb.testing.chains import block_at, child, hash_of, reward
 
 needs_rocks_kv = pytest.mark.skipif(
     KIND.engine.missing() is not None, reason=str(KIND.engine.missing())
@@ -162,9 +162,7 @@ def test_lookups_of_made_up_names_in_runs(
 ) -> None:
     with CoinLogSchema(tmp_path / "database", sizes=SMALL_RUNS) as schema:
         for index in range(1, 9):
-            schema.accept_block(
-                BlockSpendInfo(index, 0, [], [reward(index, n) for n in range(250)])
-            )
+            schema.accept_block(block_at(index, coins=250))
         assert schema._log._count().runs
 
         def work_for(n: int) -> int:
@@ -192,7 +190,7 @@ def test_blocks_that_are_refused_leave_no_marks(tmp_path: Path) -> None:
     sizes = []
     for name, refused in (("none", 0), ("many", 8)):
         with opened(tmp_path / name) as schema:
-            schema.accept_block(BlockSpendInfo(1, 0, [], [reward(1)]))
+            schema.accept_block(block_at(1))
             for block in range(refused):
                 early = [child(hash_of(block, i)) for i in range(n)]
                 with pytest.raises(UnknownCoinError):
@@ -206,9 +204,9 @@ def test_the_same_coins_confirmed_after_each_rewind(tmp_path: Path, opener: Open
 
     def work_for(rounds: int) -> int:
         with opener(tmp_path / str(rounds)) as schema:
-            schema.accept_block(BlockSpendInfo(1, 0, [], [reward(1)]))
+            schema.accept_block(block_at(1))
             for _ in range(rounds):
-                schema.accept_block(BlockSpendInfo(2, 0, [], [reward(2, i) for i in range(200)]))
+                schema.accept_block(block_at(2, coins=200))
                 schema.rewind_to_block_index(1)
             return probes(schema)
 

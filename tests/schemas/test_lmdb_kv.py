@@ -33,7 +33,7 @@ from cdb.schemas.lmdb_kv import KIND
 from cdb.stores.coin_set.binding import CoinSet, Options
 from cdb.stores.coin_set.schema import CoinSetSchema, IndexedCoinSetSchema
 from cdb.testing.base import accept_all, expected_state
-from cdb.testing.chains import hash_of, reward, sample_chain
+from cdb.testing.chains import block_at, hash_of, reward, sample_chain
 from tests.conftest import largest_file
 from tests.engines import check_a_commit_fits
 from tests.in_fork import exit_code, forked
@@ -49,15 +49,12 @@ CHAIN = sample_chain(30)
 MOST_ITERATIONS = 1000
 FEW_ADDRESSES = 900 << 20
 FIRST_MAP_BYTES = 64 << 20
+MANY = 2_000
 
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     return tmp_path / "database"
-
-
-def many_coins(index: int, n: int = 2_000) -> BlockSpendInfo:
-    return BlockSpendInfo(index, 0, [], [reward(index, each) for each in range(n)])
 
 
 def wait_for(its_end: int, end: int) -> None:
@@ -86,7 +83,7 @@ class TestReaders:
                 accept_all(writer, CHAIN.blocks[20:])
                 writer.rewind_to_block_index(CHAIN.blocks[3].index)
                 for index in range(1_000, 1_010):  # enough to use every free page again
-                    writer.accept_block(many_coins(index, 200))
+                    writer.accept_block(block_at(index, coins=200))
                     writer.flush()
                 assert verify(reader) == expected_state(CHAIN.blocks[:20])
             with opened(path, read_only=True) as reader:
@@ -95,7 +92,7 @@ class TestReaders:
     def test_pages_are_used_again_when_nobody_reads_any_more(self, path: Path) -> None:
         def rewrite(writer: CoinSetSchema) -> int:
             for index in range(100, 110):
-                writer.accept_block(many_coins(index))
+                writer.accept_block(block_at(index, coins=MANY))
                 writer.flush()
             writer.rewind_to_block_index(99)
             return (path / "db/data.mdb").stat().st_size
@@ -158,11 +155,11 @@ class TestReaders:
         reader.close()
         try:
             with SMALL(path) as writer:
-                accept_all(writer, [many_coins(1_000)])
+                accept_all(writer, [block_at(1_000, coins=MANY)])
                 writer.rewind_to_block_index(999)
                 size = (path / "db/data.mdb").stat().st_size
                 for _ in range(5):
-                    accept_all(writer, [many_coins(1_000)])
+                    accept_all(writer, [block_at(1_000, coins=MANY)])
                     writer.rewind_to_block_index(999)
                 assert (path / "db/data.mdb").stat().st_size < 1.5 * size
         finally:
@@ -231,7 +228,7 @@ class TestWriter:
                 largest_file(size),
                 pytest.raises(StorageError, match=r"data\.mdb: .*; allow larger"),
             ):
-                schema.accept_block(many_coins(1_000))
+                schema.accept_block(block_at(1_000, coins=MANY))
             with pytest.raises(DatabaseClosedError):
                 schema.flush()
         with SMALL(path) as schema:
@@ -246,7 +243,7 @@ def grow_in_few_addresses(path: Path, *, is_iterating: bool) -> None:
     """Load more than the first map holds, which is small where there are few addresses. There may
     be a block 0 already."""
     have_few_addresses()
-    blocks = [many_coins(1), many_coins(2)]
+    blocks = [block_at(1, coins=MANY), block_at(2, coins=MANY)]
     with opened(path, commit_entries=4_000, ingest_entries=3_000) as schema:
         before = list(schema.blocks())
         schema.accept_packed(PackedBlocks.of(blocks))
@@ -256,7 +253,7 @@ def grow_in_few_addresses(path: Path, *, is_iterating: bool) -> None:
         if not is_iterating:
             del iteration
         while (path / "db/data.mdb").stat().st_size <= FIRST_MAP_BYTES:
-            more = [many_coins(len(blocks) + n) for n in range(1, 21)]
+            more = [block_at(len(blocks) + n, coins=MANY) for n in range(1, 21)]
             schema.accept_packed(PackedBlocks.of(more))
             schema.flush()
             blocks += more
@@ -275,7 +272,7 @@ def fill_first_map(schema: CoinSetSchema, path: Path, left_bytes: int) -> list[B
     """Blocks, until the map has no more bytes left than these."""
     blocks: list[BlockSpendInfo] = []
     while (path / "db/data.mdb").stat().st_size < FIRST_MAP_BYTES - left_bytes:
-        blocks.append(many_coins(len(blocks) + 1))
+        blocks.append(block_at(len(blocks) + 1, coins=MANY))
         schema.accept_block(blocks[-1])
         schema.flush()
     return blocks
@@ -289,7 +286,7 @@ def close_within_an_iteration(path: Path) -> None:
     iterations = (schema.blocks(), schema.unspent(), schema.versions(0, 9))
     assert [next(each) for each in iterations]
     for index in range(len(blocks) + 1, len(blocks) + 19):
-        blocks.append(many_coins(index))
+        blocks.append(block_at(index, coins=MANY))
         schema.accept_block(blocks[-1])
     schema.close()
     assert (path / "db/data.mdb").stat().st_size > FIRST_MAP_BYTES
@@ -326,7 +323,7 @@ class TestMap:
 
     def test_it_grows_by_itself_and_tells_who_reads(self, path: Path) -> None:
         with SMALL(path) as writer:
-            writer.accept_block(many_coins(0))
+            writer.accept_block(block_at(0, coins=MANY))
         with opened(path, read_only=True) as reader:
             done = self._run(path, is_iterating=False)
             assert done.returncode == 0, done.stderr
@@ -405,7 +402,7 @@ class TestIterations:
                 assert next(each) == canonical(CHAIN.blocks[0])
             with pytest.raises(UnsupportedError, match="1000 iterations are open; end those that"):
                 schema.blocks()
-            schema.accept_block(many_coins(1_000))  # nor do they keep others out
+            schema.accept_block(block_at(1_000, coins=MANY))  # nor do they keep others out
             schema.flush()
             iterations.clear()
             assert verify(schema).newest_index == 1_000
@@ -417,7 +414,7 @@ class TestIterations:
             blocks = schema.blocks()
             schema.rewind_to_block_index(CHAIN.blocks[2].index)
             for index in range(1_000, 1_005):
-                schema.accept_block(many_coins(index))
+                schema.accept_block(block_at(index, coins=MANY))
                 schema.flush()
             assert list(blocks) == [canonical(block) for block in CHAIN.blocks]
 
@@ -453,7 +450,7 @@ class TestDamage:
     @pytest.mark.parametrize("place", range(0, 1_000, 111))
     def test_of_a_value_is_found_by_look_ups_of_many(self, path: Path, place: int) -> None:
         """They go to several threads, each with a part of the names in their order."""
-        blocks = [BlockSpendInfo(index, 0, [], [reward(index)]) for index in range(1, 1_002)]
+        blocks = [block_at(index) for index in range(1, 1_002)]
         *coins, _newest = [coin for block in blocks for coin in block.confirms]
         coins.sort(key=lambda coin: coin.name())
         with opened(path) as schema:
@@ -518,7 +515,7 @@ class TestDamage:
             schema.coin_infos_for_coin_names([other])
 
     def test_blocks_before_it_are_read(self, path: Path) -> None:
-        blocks = [many_coins(index, 40) for index in range(20)]
+        blocks = [block_at(index, coins=40) for index in range(20)]
         with opened(path) as schema:
             schema.accept_packed(PackedBlocks.of(blocks))
         assert self._change(path, blocks[9].confirms[7].parent_coin_name, hash_of("another one"))

@@ -22,9 +22,10 @@ from cdb.contract.coin_query import (
 from cdb.contract.coins import MAX_U64, CoinInfo, bytes32
 from cdb.schemas import Schema
 from cdb.schemas.memory import MemorySchema
-from cdb.testing.adversary import crafted_block
 from cdb.testing.base import accept_all
 from cdb.testing.chains import Chain, hash_of, random_chain
+from cdb.testing.crafts import crafted_block
+from cdb.testing.side_by_side import model_of
 from tests.conftest import CALM
 
 CHAIN = random_chain(Random(7), 40)
@@ -84,9 +85,7 @@ def asked(coins: list[Found], query: CoinQuery) -> list[Found]:
 
 @pytest.fixture(scope="module")
 def memory() -> MemorySchema:
-    schema = MemorySchema()
-    accept_all(schema, BLOCKS)
-    return schema
+    return model_of(BLOCKS)
 
 
 @pytest.fixture(scope="module")

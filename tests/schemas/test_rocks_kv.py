@@ -37,7 +37,7 @@ from cdb.schemas.rocks_kv import KIND
 from cdb.stores.coin_set.binding import CoinSet
 from cdb.stores.coin_set.schema import CoinSetSchema
 from cdb.testing.base import accept_all, expected_state
-from cdb.testing.chains import BREACHES, Chain, child, hash_of, reward, sample_chain
+from cdb.testing.chains import BREACHES, Chain, block_at, child, hash_of, reward, sample_chain
 from tests.conftest import largest_file
 from tests.engines import check_a_commit_fits
 
@@ -97,7 +97,7 @@ class TestPackedBlocks:
             assert verify(schema) == expected_state(chain.blocks)
 
     def test_an_index_of_more_than_32_bits_is_refused(self, path: Path) -> None:
-        blocks = [BlockSpendInfo(index, 0, [], [reward(index)]) for index in (5, 2**32 + 6)]
+        blocks = [block_at(index) for index in (5, 2**32 + 6)]
         with opened(path) as schema:
             with pytest.raises(InvalidBlockError):
                 schema.accept_packed(PackedBlocks.of(blocks))
@@ -201,7 +201,7 @@ class TestOpening:
 
     def test_an_iteration_ends_with_its_database(self, path: Path) -> None:
         with opened(path) as schema:
-            schema.accept_block(BlockSpendInfo(1, 0, [], [reward(1)]))
+            schema.accept_block(block_at(1))
             blocks = schema.blocks()
         with pytest.raises(DatabaseClosedError):
             next(blocks)
@@ -304,7 +304,7 @@ class TestOpening:
         self, path: Path, tmp_path: Path
     ) -> None:
         """RocksDB before 8.6 believes that it is, when it gets there from the table before."""
-        blocks = [BlockSpendInfo(index, 0, [], [reward(index)]) for index in range(50)]
+        blocks = [block_at(index) for index in range(50)]
         with opened(path, ingest_entries=1) as schema:
             for at in range(0, len(blocks), 10):
                 accept_all(schema, blocks[at : at + 10])
@@ -326,10 +326,7 @@ class TestOpening:
         assert {10, 20, 30} <= {*outcomes}
 
     def test_the_blocks_before_the_first_damage_are_read(self, path: Path) -> None:
-        blocks = [
-            BlockSpendInfo(index, 0, [], [reward(index, n) for n in range(40)])
-            for index in range(20)
-        ]
+        blocks = [block_at(index, coins=40) for index in range(20)]
         with opened(path, ingest_entries=15) as schema:
             schema.accept_packed(PackedBlocks.of(blocks))
         largest = max((path / "db").glob("*.sst"), key=lambda file: file.stat().st_size)
@@ -354,7 +351,7 @@ EARLY = child(PARENT.name())
 LATER = [
     BlockSpendInfo(1, 0, [], [PARENT]),
     BlockSpendInfo(2, 0, [], [EARLY]),
-    BlockSpendInfo(3, 0, [], [reward(3)]),
+    block_at(3),
 ]
 AGAIN = BlockSpendInfo(4, 0, [PARENT.name()], [EARLY])
 
@@ -595,7 +592,7 @@ def test_a_mapped_page_that_cannot_be_read_is_an_error(path: Path) -> None:
 class TestFailedWrites:
     def test_close_says_why_it_failed(self, path: Path) -> None:
         schema = opened(path)
-        schema.accept_block(BlockSpendInfo(1, 0, [], [reward(1, n) for n in range(50)]))
+        schema.accept_block(block_at(1, coins=50))
         schema.flush()
         with largest_file(1024), pytest.raises(StorageError, match=r"large\)?; allow larger"):
             schema.close()

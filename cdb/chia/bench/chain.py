@@ -1,5 +1,6 @@
 """Blocks as a node gets them, and coins to ask for."""
 
+from collections.abc import Sequence
 from random import Random
 
 from chia_rs import Coin
@@ -16,6 +17,23 @@ Made = tuple[list[Coin], list[tuple[bytes32, Coin, bool]], list[bytes32]]
 """Of a block: rewards, additions, removals."""
 Block = tuple[int, Made]
 """Its height, and what it makes."""
+
+
+def rewards(height: int, puzzle_hash: bytes32, mojo: int = 1) -> list[Coin]:
+    """Two, with parents as consensus makes them."""
+    marks = [b"a pool's network", b"a farmer's netwo"]
+    parents = [bytes32(mark + height.to_bytes(16, "big")) for mark in marks]
+    return [Coin(parent, puzzle_hash, uint64(mojo)) for parent in parents]
+
+
+def made(paid: list[Coin], creates: Sequence[Coin], spends: Sequence[Coin]) -> Made:
+    """A block of these coins. A coin is marked that is like the spent one that it comes of."""
+    likes = {coin.name(): (coin.puzzle_hash, coin.amount) for coin in spends}
+    additions = [
+        (coin.name(), coin, likes.get(coin.parent_coin_info) == (coin.puzzle_hash, coin.amount))
+        for coin in creates
+    ]
+    return paid, additions, [*likes]
 
 
 class Chain:
@@ -37,19 +55,17 @@ class Chain:
     def block(self, n_coins: int) -> Block:
         """The next one, with so many new coins, and its height."""
         self.height += 1
-        marks = [b"a pool's network", b"a farmer's netwo"]
-        height = self.height.to_bytes(16, "big")
-        rewards = [Coin(bytes32(mark + height), self.busy, uint64(1)) for mark in marks]
+        paid = rewards(self.height, self.busy)
         n_spends = min(len(self._unspent) // 2, round(n_coins * SPENT_SHARE))
         removals = [self._drawn() for _ in range(n_spends)]
         parents = removals or [bytes32(self.random.randbytes(32))]
-        coins = [self._coin(parents[n % len(parents)]) for n in range(n_coins - len(rewards))]
+        coins = [self._coin(parents[n % len(parents)]) for n in range(n_coins - len(paid))]
         additions = [(coin.name(), coin, False) for coin in coins]
         names = [name for name, _, _ in additions]
         self.names += names
         self._unspent += names
         self.spent += removals
-        return self.height, (rewards, additions, removals)
+        return self.height, (paid, additions, removals)
 
     def hints(self) -> list[tuple[bytes32, bytes]]:
         """Names of coins with an address as their hint."""

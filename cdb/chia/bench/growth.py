@@ -19,7 +19,7 @@ from chia_rs.sized_bytes import bytes32
 from chia_rs.sized_ints import uint64
 
 from cdb.bench.node_rounds import STORES
-from cdb.chia.bench.chain import Block
+from cdb.chia.bench.chain import Block, made, rewards
 from cdb.chia.bench.stores import Store, opened
 
 SIZES = (100, 1_000, 10_000)
@@ -214,19 +214,7 @@ class Size:
         return self._block_at(self._first + place, creates, spends)
 
     def _block_at(self, height: int, creates: Sequence[Coin], spends: Sequence[Coin]) -> Block:
-        parents = {coin.name(): (coin.puzzle_hash, coin.amount) for coin in spends}
-        marks = [b"a pool's network", b"a farmer's netwo"]
-        where = height.to_bytes(16, "big")
-        rewards = [Coin(bytes32(mark + where), self.hash(b"paid"), uint64(1)) for mark in marks]
-        additions = [
-            (
-                coin.name(),
-                coin,
-                parents.get(coin.parent_coin_info) == (coin.puzzle_hash, coin.amount),
-            )
-            for coin in creates
-        ]
-        return height, (rewards, additions, [*parents])
+        return height, made(rewards(height, self.hash(b"paid")), creates, spends)
 
 
 _METHODS: Sequence[tuple[str, str, Callable[[Any, Size], Awaitable[Any]]]] = (

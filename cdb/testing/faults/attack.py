@@ -17,8 +17,9 @@ from cdb.contract.blocks import BlockSpendInfo
 from cdb.contract.coins import Coin, bytes32
 from cdb.contract.packed import PackedBlocks
 from cdb.contract.schema import Schema
-from cdb.testing.adversary import ATTACKS, CRAFTS, FEW, MANY, MASSES, ordinary_coins
+from cdb.testing.adversary import ATTACKS, FEW, MASSES
 from cdb.testing.chains import child
+from cdb.testing.crafts import CRAFTS, MANY, ordinary_coins
 from cdb.testing.faults.coverage import Coverage
 from cdb.testing.faults.oracle import BrokenPromiseError, Case, error_text
 from cdb.testing.faults.remote import RemoteSchema, remotely

@@ -13,8 +13,8 @@ from random import Random
 from cdb.contract.blocks import BlockSpendInfo
 from cdb.contract.coins import Coin, bytes32
 from cdb.schemas.memory import MemorySchema
-from cdb.testing.adversary import crafted_coins
-from cdb.testing.chains import EDGE_AMOUNTS, Chain, child, random_block, reward
+from cdb.testing.chains import EDGE_AMOUNTS, Chain, block_at, child, random_block, reward
+from cdb.testing.crafts import crafted_coins
 from cdb.testing.faults.steps import Accept, Close, Flush, Rewind, Settle, Step
 from cdb.testing.side_by_side import refusal_of
 
@@ -188,4 +188,4 @@ class _Load:
         """A block that does so, and one that would be valid in its place, but follows it."""
         index = self._chain.newest_index + 1
         bad = BlockSpendInfo(index, 0, spends, [*(confirms or []), reward(index)])
-        return bad, BlockSpendInfo(index + 1, 0, [], [reward(index + 1)])
+        return bad, block_at(index + 1)

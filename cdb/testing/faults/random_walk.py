@@ -12,8 +12,8 @@ from random import Random
 
 from cdb.contract.blocks import BlockSpendInfo
 from cdb.errors import InvalidBlockError, UnknownCoinError
-from cdb.testing.adversary import crafted_block, near
 from cdb.testing.chains import Chain, breaches, hash_of, random_block
+from cdb.testing.crafts import crafted_block, near
 from cdb.testing.faults.coverage import Coverage
 from cdb.testing.faults.oracle import BrokenPromiseError, Case, error_text
 from cdb.testing.faults.remote import remotely
@@ -92,12 +92,11 @@ def _look_up(both: SideBySide, random: Random) -> None:
 
 def _next_blocks(both: SideBySide, random: Random) -> tuple[list[BlockSpendInfo], Chain]:
     """Some blocks that can follow, and the chain that they would make."""
-    chain = both.chain.up_to(both.chain.newest_index)
-    blocks = []
-    for _ in range(random.randint(0, MAX_BLOCKS)):
-        blocks.append(random.choice([random_block, crafted_block])(chain, random))
-        chain.append(blocks[-1])
-    return blocks, chain
+    makers = [random_block, crafted_block]
+    grown = both.chain.grown(
+        random.randint(0, MAX_BLOCKS), lambda chain: random.choice(makers)(chain, random)
+    )
+    return grown.above(both.chain.newest_index), grown
 
 
 _STEPS: dict[str, tuple[int, Callable[[SideBySide, Random], None]]] = {

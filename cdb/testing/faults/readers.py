@@ -41,7 +41,7 @@ from cdb.testing.held import (
     use_small_pages,
 )
 from cdb.testing.keys import random_queries
-from cdb.testing.side_by_side import CALLS, CLOSE, SideBySide
+from cdb.testing.side_by_side import CALLS, CLOSE, SideBySide, model_of
 
 TRIAL = "readers"
 STEPS = 500
@@ -240,9 +240,7 @@ class _Walk:
         schema: Any = (open_there if is_remote else open_here)(self._path)
         if is_remote:
             schema.do(use_small_pages, self._page)
-        model = MemorySchema()
-        for block in self._both.chain.blocks:
-            model.accept_block(block)
+        model = model_of(self._both.chain.blocks)
         chain = self._both.chain.up_to(self._both.chain.newest_index)
         self._readers.append(_Opening(schema, model, chain, self._writer.asks))
 
@@ -327,11 +325,8 @@ class _Walk:
             _check_ended(opening)
 
     def _blocks(self, n: int) -> list[BlockSpendInfo]:
-        chain = self._both.chain.up_to(self._both.chain.newest_index)
-        blocks = []
-        for _ in range(n):
-            blocks.append(self._block(chain))
-            chain.append(blocks[-1])
+        chain = self._both.chain
+        blocks = chain.grown(n, self._block).above(chain.newest_index)
         self._coins.update({coin.name(): coin for block in blocks for coin in block.confirms})
         return blocks
 

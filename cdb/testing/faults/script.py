@@ -3,8 +3,8 @@
 from functools import cache
 from random import Random
 
-from cdb.testing.adversary import crafted_block
 from cdb.testing.chains import Chain, random_block
+from cdb.testing.crafts import crafted_block
 from cdb.testing.faults.load_script import load_steps
 from cdb.testing.faults.steps import Accept, Close, Flush, Rewind, Script, Settle, Step
 
