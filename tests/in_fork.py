@@ -6,29 +6,15 @@ from collections.abc import Callable, Collection
 from types import FrameType
 from typing import Any
 
+from cdb.process.children import exit_code_of, fork
+
 _DIED = 9
 _CHANGES = {"os.mkdir", "os.remove", "os.rename", "os.rmdir"}
 
 
-def forked(work: Callable[[], object]) -> int:
-    """Begin work in a process, which ends with 0, or with 1 and a traceback; its number."""
-    child = os.fork()
-    if child == 0:
-        code = 1
-        try:
-            work()
-            code = 0
-        except BaseException:
-            sys.excepthook(*sys.exc_info())
-        finally:
-            os._exit(code)
-    return child
-
-
 def exit_code(work: Callable[[], object]) -> int:
     """Do work in a process; how that ended."""
-    _, status = os.waitpid(forked(work), 0)
-    return os.waitstatus_to_exitcode(status)
+    return exit_code_of(fork(work))
 
 
 def dies_at(n: int, work: Callable[[], object], files: Collection[str | None]) -> bool:

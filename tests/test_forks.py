@@ -16,12 +16,14 @@ from cdb.contract.blocks import canonical
 from cdb.disk.damage import Damage
 from cdb.errors import CdbError, DatabaseClosedError, UnsupportedError
 from cdb.extensions.native import threads_are_used
+from cdb.process.children import exit_code_of, fork
 from cdb.schemas import Schema, coin_log, history_of, offer_of, open_schema
 from cdb.schemas.registry import SchemaInfo, find_schema
 from cdb.stores.coin_log.binding import Sizes
 from cdb.testing.base import accept_all
 from cdb.testing.chains import sample_chain
 from tests.conftest import contents
+from tests.in_fork import exit_code
 
 BLOCKS = sample_chain(12).blocks
 FORKS = 25
@@ -53,20 +55,16 @@ def in_a_child(schema: Schema, body: Callable[[], None]) -> int:
     thread = Thread(target=call)
     thread.start()
     begun.wait()
-    child = os.fork()
-    if child == 0:
-        code = 1
-        try:
-            signal.signal(signal.SIGALRM, signal.SIG_DFL)
-            signal.alarm(5)
-            body()
-            code = 0
-        finally:
-            os._exit(code)
-    _, status = os.waitpid(child, 0)
+
+    def timed() -> None:
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        signal.alarm(5)
+        body()
+
+    code = exit_code(timed)
     end.set()
     thread.join()
-    return os.waitstatus_to_exitcode(status)
+    return code
 
 
 def test_a_child_goes_on_with_no_iteration(schema: Schema) -> None:
@@ -156,20 +154,17 @@ def test_a_child_does_not_open_an_sqlite_file_that_its_parent_had_open(
     schema = open_schema(name, path)
     accept_all(schema, BLOCKS)
     is_closed, closed = os.pipe()
-    child = os.fork()
-    if child == 0:
-        code = 1
-        try:
-            os.read(is_closed, 1)
-            for read_only in (True, False):
-                with pytest.raises(UnsupportedError, match="start a new process"):
-                    open_schema(name, path, read_only=read_only)
-            code = 0
-        finally:
-            os._exit(code)
+
+    def open_it() -> None:
+        os.read(is_closed, 1)
+        for read_only in (True, False):
+            with pytest.raises(UnsupportedError, match="start a new process"):
+                open_schema(name, path, read_only=read_only)
+
+    child = fork(open_it)
     schema.close()
     os.write(closed, b"x")
-    assert os.waitpid(child, 0)[1] == 0
+    assert exit_code_of(child) == 0
     assert in_a_child(schema, lambda: open_schema(name, path).close()) == 0
 
 
@@ -242,12 +237,9 @@ def test_a_child_maps_files_whatever_its_parents_threads_were_doing(tmp_path: Pa
 
 
 def child_that_opens(path: Path) -> int:
-    child = os.fork()
-    if child == 0:
+    def open_it() -> None:
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
         signal.alarm(10)
-        with suppress(BaseException):
-            coin_log.coin_log(path, read_only=True).close()
-            os._exit(0)
-        os._exit(1)
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        coin_log.coin_log(path, read_only=True).close()
+
+    return exit_code(open_it)

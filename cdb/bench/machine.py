@@ -12,7 +12,7 @@ from typing import Any
 
 from cdb.errors import CdbError
 from cdb.lab.disk_speed import sync_latencies, write_bytes_per_second
-from cdb.lab.output import output_of
+from cdb.process.children import output_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,12 +2,12 @@
 
 import platform
 import sqlite3
-import subprocess
 from pathlib import Path
 
 import cdb
 from cdb.engines import ENGINES, Engine
 from cdb.extensions import installed_version
+from cdb.process.children import output_of
 from cdb.schemas import find_schema
 
 
@@ -40,9 +40,5 @@ def _git(*arguments: str) -> str | None:
     if not (checkout / ".git").exists():
         return None
     # Root measures what somebody else may have checked out.
-    command = ["git", "-c", f"safe.directory={checkout}", "-C", str(checkout), *arguments]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603 - our own command
-    except (OSError, subprocess.CalledProcessError):
-        return None
-    return done.stdout.strip()
+    trusted = f"safe.directory={checkout}"
+    return output_of("git", "-c", trusted, "-C", str(checkout), *arguments)

@@ -6,11 +6,11 @@ NotMeasuredError, and leaves a database that holds the whole replay.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 from time import process_time
-from typing import Any, Self, TypeVar
+from typing import TypeVar
 
 from cdb.bench.answers import check_newest, check_questions
 from cdb.bench.sync_calls import counting_syncs
@@ -25,7 +25,6 @@ from cdb.lab.process import (
     NotMeasuredError,
     WorkloadError,
     WrongAnswerError,
-    fresh,
     fresh_within,
 )
 from cdb.schemas import HistorySchema, Schema, SchemaInfo, find_schema, history_of, offer_of
@@ -58,11 +57,6 @@ class Database:
     quick: bool = False
     groups: tuple[str, ...] = ()
     time_limit_seconds: float | None = None
-
-    @classmethod
-    def of(cls, fields: dict[str, Any]) -> Self:
-        """From the fields of asdict()."""
-        return cls(**fields | {"truth": Truth(**fields["truth"])})
 
     @property
     def info(self) -> SchemaInfo:
@@ -113,10 +107,6 @@ class Database:
     def scan_seconds(self) -> float:
         """How long to scan: so that it is about as much of a database in every size."""
         return QUICK_SCAN_SECONDS if self.quick else max(self.truth.coins / SCANNED_COINS, 1.0)
-
-    def fresh(self, function: Callable[[dict[str, Any]], F]) -> F:
-        """What a function of asdict(self) returns in one more new process, in the same groups."""
-        return fresh(function, asdict(self))
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,19 +174,18 @@ def measure(workload: str, database: Database) -> list[Case]:
     groups = [Path(group) for group in database.groups]
     limits = Limits(groups, database.time_limit_seconds, counting_syncs())
     try:
-        answer = fresh_within(limits, measure_here, workload, asdict(database))
+        answer = fresh_within(limits, measure_here, workload, database)
     except WrongAnswerError as error:
         return [Case(workload, outcome="wrong", reason=str(error))]
     except WorkloadError as error:
         return [Case(workload, outcome="failed", reason=str(error))]
     except NotMeasuredError as error:
         return [Case.not_measured(workload, {}, str(error))]
-    # As it was JSON, its cases are dictionaries.
-    return [Case(**fields) for fields in answer.cases]  # type: ignore[arg-type]
+    return answer.cases
 
 
-def measure_here(workload: str, database: dict[str, Any]) -> Cases:
-    """The same in this process, of asdict(database); raises what measure() makes cases of."""
+def measure_here(workload: str, database: Database) -> Cases:
+    """The same in this process; raises what measure() makes cases of."""
     module = import_module(f"cdb.bench.workloads.{workload}")
-    cases: Cases = module.measure(Database.of(database))
+    cases: Cases = module.measure(database)
     return cases

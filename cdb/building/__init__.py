@@ -22,7 +22,7 @@ The others are for within:
 - calls of a Store or a Shared: reading, writing, whole, beside;
 - history: as_of, the mask, checked_height; BY_CREATION, an order of states;
 - errors: those of cdb.errors that a store raises, and storage_errors, which makes them of OSError;
-- what the module says: SchemaSpec; Durability, Damage, Progress; Limit, and one that we know.
+- what the module says: SchemaSpec; Durability, Damage, Progress; Limit.
 """
 
 from cdb.contract.blocks import (
@@ -37,7 +37,7 @@ from cdb.contract.blocks import (
 from cdb.contract.coins import Coin, CoinInfo, bytes32
 from cdb.contract.durability import Durability
 from cdb.contract.history import BY_CREATION, as_of, checked_height
-from cdb.contract.limits import OLDER_INDEX, Limit
+from cdb.contract.limits import Limit
 from cdb.contract.packed import PackedBlocks
 from cdb.contract.packed_state import check_canonical
 from cdb.contract.progress import Progress
@@ -66,7 +66,6 @@ from cdb.text.replay import block_text, read_blocks
 __all__ = [
     "BY_CREATION",
     "EMPTY",
-    "OLDER_INDEX",
     "Backend",
     "BackendFactory",
     "BlockSpendInfo",

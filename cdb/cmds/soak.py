@@ -1,14 +1,13 @@
 """soak: all faults on all schemas, for hours."""
 
-import asyncio
 import platform
 import signal
 import sys
-from collections.abc import Coroutine, Iterable, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from datetime import timedelta
-from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import NoReturn
 
 import click
 from tqdm import tqdm
@@ -155,13 +154,12 @@ def soak(
     watch.write(soaked.document("running"))
     turns = take_turns(
         rotation,
-        watch.take,
         first_seed=seed,
         jobs=jobs,
         time_limit_seconds=time_limit_seconds,
         count=trial_count,
     )
-    state = asyncio.run(watch.until_the_end(turns))
+    state = watch.until_the_end(turns)
     document = soaked.document(state)
     try:
         watch.write(document)
@@ -183,44 +181,39 @@ class Watch:
         self._soaked = soaked
         self._path = path
         self._seconds = seconds
-
-    def take(self, result: Result) -> None:
-        """Take in how an attempt ended."""
-        line = self._soaked.take(result)
-        if line is not None:
-            _note(line)
+        self._next_write: float = WRITE_EVERY_SECONDS
 
     def write(self, document: Document) -> None:
         """Write the report. Raises StorageError."""
         if self._path is not None:
             write_report(self._path, document)
 
-    async def until_the_end(self, turns: Coroutine[Any, Any, None]) -> str:
-        """Wait until nothing is left to do, the time is over, or a signal comes: how it ended."""
-        telling = asyncio.create_task(self._tell())
-        try:
-            async with asyncio.timeout(self._seconds) as limit:
-                interrupted = _end_at_signals(limit)
-                await turns
-        except TimeoutError:
-            if not limit.expired():
-                raise
-        finally:
-            telling.cancel()
-        return "interrupted" if interrupted.is_set() else "ended"
+    def until_the_end(self, turns: Generator[Result | None, None, None]) -> str:
+        """Take in results until there are no more, the time is over, or a signal comes: how it
+        ended."""
+        with _signals_noted() as signals, closing(turns), self._bar() as bar:
+            for result in turns:
+                line = None if result is None else self._soaked.take(result)
+                if line is not None:
+                    _note(line)
+                self._tell(bar)
+                if signals or self._soaked.seconds >= self._seconds:
+                    break
+        return "interrupted" if signals else "ended"
 
-    async def _tell(self) -> None:
-        hidden = not sys.stderr.isatty()
+    def _bar(self) -> "tqdm[NoReturn]":
         form = "{desc} |{bar:10}|"
-        with tqdm(total=self._seconds, bar_format=form, leave=False, disable=hidden) as bar:
-            for second in count(1):
-                await asyncio.sleep(1)
-                bar.n = min(self._soaked.seconds, self._seconds)
-                bar.set_description_str(self._line())
-                if second % WRITE_EVERY_SECONDS == 0:
-                    self._try_to_write()
-                    if hidden:
-                        _note(self._line())
+        hidden = not sys.stderr.isatty()
+        return tqdm(total=self._seconds, bar_format=form, leave=False, disable=hidden)
+
+    def _tell(self, bar: "tqdm[NoReturn]") -> None:
+        bar.n = min(self._soaked.seconds, self._seconds)
+        bar.set_description_str(self._line())
+        if self._soaked.seconds >= self._next_write:
+            self._next_write += WRITE_EVERY_SECONDS
+            self._try_to_write()
+            if bar.disable:
+                _note(self._line())
 
     def _try_to_write(self) -> None:
         try:
@@ -235,22 +228,26 @@ class Watch:
         return f"{elapsed}, {left} left: {counts_text(self._soaked.totals)}"
 
 
-def _end_at_signals(limit: asyncio.Timeout) -> asyncio.Event:
-    """Let Ctrl-C and SIGTERM end the time. Returns what is set then; a second one doesn't wait."""
-    loop = asyncio.get_running_loop()
-    signals = (signal.SIGINT, signal.SIGTERM)
-    interrupted = asyncio.Event()
+@contextmanager
+def _signals_noted() -> Iterator[list[int]]:
+    """Ctrl-C and SIGTERM that came, the first of either; a second one does what it always does."""
+    came: list[int] = []
+    before = {each: signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)}
 
-    def end() -> None:
-        for each in signals:
-            loop.remove_signal_handler(each)
-        if not limit.expired():
-            interrupted.set()
-            limit.reschedule(loop.time())
+    def put_back() -> None:
+        for each, handler in before.items():
+            signal.signal(each, handler)
 
-    for each in signals:
-        loop.add_signal_handler(each, end)
-    return interrupted
+    def note(number: int, frame: object) -> None:
+        came.append(number)
+        put_back()
+
+    for each in before:
+        signal.signal(each, note)
+    try:
+        yield came
+    finally:
+        put_back()
 
 
 def _kinds_that_are_here(trials: Iterable[str], soaked: SoakReport) -> list[str]:

@@ -10,6 +10,7 @@ from typing import Any
 
 from cdb.bench.matrix import timestamp
 from cdb.cmds.table import table
+from cdb.contract.limits import WRONG
 from cdb.disk.files import write_output
 from cdb.errors import CdbError
 from cdb.report.units import duration
@@ -44,7 +45,7 @@ _LEGEND = {
 }
 """What comes of a damaged file; see cdb.testing.faults.damaged_reads."""
 _DAMAGE = frozenset({*WAYS, "fuzz"})
-_WRONG = ("served", "unseen", "died")
+_WRONG = (*WRONG, "died")
 _WRONG_IS = (
     "served, unseen and died are limits of the engine beneath, which are known and counted here;"
     " where none explains it, the trial is an unexplained failure"
@@ -107,7 +108,14 @@ class SoakReport:
                 tally.found[what] = tally.found.get(what, 0) + count
             return None
         reason = None if limit is None else limit.reason
-        failure = {**place, "seed": attempt.seed, **asdict(verdict), "limit": reason}
+        failure = {
+            **place,
+            "seed": attempt.seed,
+            "problem": verdict.problem,
+            "command": verdict.command,
+            "said": verdict.said,
+            "limit": reason,
+        }
         self._failures.append(failure)
         tally.limited += limit is not None
         tally.failed += limit is None
@@ -266,7 +274,7 @@ def known_reasons(schema: str) -> list[str]:
     """Which damage a schema's engine is known to let through, with its files."""
     subject = all_subjects().get(schema)
     limits = [] if subject is None else subject.limits
-    return [each.reason for each in limits if each.problem.startswith("damage is served")]
+    return [each.reason for each in limits if {*WRONG} & {*each.outcomes}]
 
 
 def _is_of_damage(tally: Document) -> bool:

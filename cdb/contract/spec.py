@@ -44,12 +44,13 @@ class SchemaSpec:
     - format_of: recognizes a database that is no directory with a FORMAT file;
     - in_layout: of a coin set over ordered keys; see cdb.stores.coin_set.spec.
 
-    For tests, faults and soaks. In limits, not_durable and checksummed the database is called db:
+    For tests, faults and soaks. In not_durable, checksummed and a Limit the database is called db:
     ``db/index/run-1``, or ``db`` and ``db-wal`` of one file.
 
     - small: what factory is, with sizes so small that short tests reach what lies behind them;
-    - limits: what its engine can't do, however it is used; faults and soaks try it all the same,
-      and report it as known when it fails so;
+    - limits: what its engine can't do, however it is used: a Limit each, or what is beneath it, by
+      a name of cdb.testing.faults.known; faults and soaks try it all the same, and report it as
+      known when it fails so;
     - not_durable: patterns (fnmatch) of its files whose contents count for nothing, such as a lock
       that the engine maps or a log for people; power cuts may do with them what they like;
     - checksummed: a regular expression of whole names: its files in which verify finds any change;
@@ -75,7 +76,7 @@ class SchemaSpec:
     format_of: FormatOf | None = None
     in_layout: "Callable[[SchemaSpec, str, Mapping[str, str]], SchemaSpec] | None" = None
     small: SchemaFactory | None = None
-    limits: tuple[Limit, ...] = ()
+    limits: tuple[Limit | str, ...] = ()
     not_durable: tuple[str, ...] = ()
     checksummed: str = ""
     many: int | None = None

@@ -2,13 +2,13 @@
 
 import os
 import shutil
-import subprocess
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from cdb.lab.process import NotMeasuredError
 from cdb.lab.profile import Profile
+from cdb.process.children import finished
 
 TOOLS = {"mount": "mount", "umount": "mount", "losetup": "mount"}
 LOOP_CONTROL = Path("/dev/loop-control")
@@ -124,7 +124,7 @@ def _set_up(directory: Path, profile: Profile) -> None:
     # The image's own pages are not kept in memory then. Where the file system below can't do
     # that they are, and a read may come from there; it passes the loop device all the same, whose
     # limits count it.
-    _try("losetup", "--direct-io=on", str(device_of(directory)))
+    finished(*_found("losetup", "--direct-io=on", str(device_of(directory))))
     # Reading in order is to reach the bytes a second in spite of the IOPS, as a disk does.
     wanted = LEAST_READ_AHEAD_BYTES
     if profile.iops and profile.read_bytes_per_second:
@@ -134,12 +134,12 @@ def _set_up(directory: Path, profile: Profile) -> None:
 
 
 def _run(*command: str) -> None:
-    done = _try(*command)
+    done = finished(*_found(*command))
     if done.returncode:
         lines = done.stderr.strip().splitlines() or [f"exit code {done.returncode}"]
         raise NotMeasuredError(f"{command[0]} failed: {lines[0]}")
 
 
-def _try(*command: str) -> "subprocess.CompletedProcess[str]":
-    program = shutil.which(command[0], path=SYSTEM_PATH) or command[0]
-    return subprocess.run([program, *command[1:]], capture_output=True, text=True, check=False)  # noqa: S603 - our own commands
+def _found(tool: str, *arguments: str) -> tuple[str, ...]:
+    """A command, with its tool where the system has it."""
+    return (shutil.which(tool, path=SYSTEM_PATH) or tool, *arguments)

@@ -1,14 +1,12 @@
-"""The process that makes a place, and takes it away when the bench closes it or dies.
+"""The process that makes a place, and takes it away when the bench is done with it or dies.
 
-A job as one line of JSON on standard input, an answer as one line on standard output. Then the end
-of standard input, which the kernel closes even after kill -9, is the end of the place; a second
-line says what could not be taken away.
+It sends which groups to join, or why there is no place. What it receives then, or the end of the
+pipe, which the kernel closes even after kill -9, is the end of the place; a second answer says what
+could not be taken away.
 """
 
-import json
 import os
 import signal
-import sys
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -27,47 +25,50 @@ from cdb.lab.image import FileSystem, make_disk
 from cdb.lab.process import NotMeasuredError
 from cdb.lab.profile import Profile
 from cdb.lab.throttle import controllers, throttle
+from cdb.process.children import Pipe
 
 
-def main() -> None:
-    """Keep one place."""
+def keep(
+    pipe: "Pipe[Any, Any]",
+    folder: Path,
+    profile: Profile,
+    size_bytes: int,
+    file_system: FileSystem | None,
+) -> None:
+    """Keep one place. Without a file system it is a directory."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
-    line = sys.stdin.readline()
-    if not line:
-        return
-    job = json.loads(line)
-    folder = Path(job["folder"])
+    os.chdir("/")  # it is to keep no file system busy
     remove_remains(folder.parent)
     try:
         make_folder(folder)
     except OSError as error:
-        _say(not_measured=str(error))
+        _send(pipe, NotMeasuredError(str(error)))
         return
     with keeping(folder) as descriptor:
         if descriptor is None:
-            _say(not_measured=f"{folder}: somebody took it away")
+            _send(pipe, NotMeasuredError(f"{folder}: somebody took it away"))
             return
         try:
-            own = job["file_system"]
-            file_system = FileSystem(**own) if own else None
-            _answer(folder, Profile(**job["profile"]), job["size_bytes"], file_system)
-            sys.stdin.read()
+            _send(pipe, _made(folder, profile, size_bytes, file_system))
+            with suppress(EOFError, ConnectionError):
+                pipe.recv()
         finally:
-            _remove(folder, descriptor)
+            try:
+                remove(folder, descriptor)
+            except (CdbError, OSError) as error:
+                _send(pipe, CdbError(f"{folder}: it can't be removed: {error}"))
 
 
-def _answer(
+def _made(
     folder: Path, profile: Profile, size_bytes: int, file_system: FileSystem | None
-) -> None:
+) -> tuple[Path, ...] | NotMeasuredError:
     try:
-        join = _make(folder, profile, size_bytes, file_system)
+        return _make(folder, profile, size_bytes, file_system)
     except NotMeasuredError as error:
-        _say(not_measured=str(error))
+        return error
     except OSError as error:
-        _say(not_measured=f"the limits can't be set: {error}")
-    else:
-        _say(join=[str(path) for path in join])
+        return NotMeasuredError(f"the limits can't be set: {error}")
 
 
 def _make(
@@ -88,17 +89,6 @@ def _make(
     return (*besides, group.inner(*needed).procs)
 
 
-def _remove(folder: Path, descriptor: int) -> None:
-    try:
-        remove(folder, descriptor)
-    except (CdbError, OSError) as error:
-        _say(left=f"{folder}: it can't be removed: {error}")
-
-
-def _say(**answer: Any) -> None:
-    with suppress(BrokenPipeError):  # the bench has died
-        os.write(sys.stdout.fileno(), (json.dumps(answer) + "\n").encode())
-
-
-if __name__ == "__main__":
-    main()
+def _send(pipe: "Pipe[Any, Any]", answer: tuple[Path, ...] | CdbError) -> None:
+    with suppress(ConnectionError):  # the bench has died
+        pipe.send(answer)

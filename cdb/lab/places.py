@@ -1,27 +1,20 @@
 """A place: a directory, and control groups, within which this machine is as a profile says."""
 
-import json
 import os
 import secrets
-import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 from cdb.errors import CdbError
 from cdb.lab.cleanup import DISK, PREFIX
 from cdb.lab.disk_speed import DiskSpeed, disk_speed
 from cdb.lab.image import EXT4, FileSystem
-from cdb.lab.process import (
-    Limits,
-    NotMeasuredError,
-    WorkloadError,
-    fresh_within,
-    module_command,
-    module_environment,
-)
+from cdb.lab.place_process import keep
+from cdb.lab.process import Limits, NotMeasuredError, WorkloadError, fresh_within
 from cdb.lab.profile import Profile
+from cdb.process.children import Child, DiedError, Spawn
 
 TOLERANCE = 0.25
 # Python with a schema's libraries alone takes nearly half of it.
@@ -108,35 +101,34 @@ def kept(
 
     Raises NotMeasuredError where it can't be made.
     """
-    job = {
-        "folder": str(folder),
-        "profile": asdict(profile),
-        "size_bytes": size_bytes,
-        "file_system": None if file_system is None else asdict(file_system),
-    }
-    with subprocess.Popen(  # noqa: S603 - our own command
-        module_command("cdb.lab.place_process"),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        env=module_environment(),
-        cwd="/",  # it is to keep no file system busy
-        start_new_session=True,  # out of reach of Ctrl-C
-    ) as keeper:
-        assert keeper.stdin is not None  # noqa: S101 - for mypy
-        assert keeper.stdout is not None  # noqa: S101
-        try:
-            keeper.stdin.write(json.dumps(job) + "\n")
-            keeper.stdin.flush()
-            answer = json.loads(keeper.stdout.readline() or "{}")
-            if "join" not in answer:
-                raise NotMeasuredError(answer.get("not_measured", "the place's keeper died"))
-            yield tuple(map(Path, answer["join"]))
-        finally:
-            keeper.stdin.close()
-            # Its answer is among these where Ctrl-C came before it.
-            told = [json.loads(line) for line in keeper.stdout]
-            keeper.wait()
-            for each in told:
-                if "left" in each:
-                    raise CdbError(each["left"])
+    way = Spawn(is_apart=True, outlives=True)
+    keeper = way.start(keep, folder, profile, size_bytes, file_system)
+    try:
+        yield _made_by(keeper)
+    finally:
+        _leave(keeper)
+
+
+def _made_by(keeper: Child) -> tuple[Path, ...]:
+    try:
+        answer: tuple[Path, ...] | CdbError = keeper.receive()
+    except DiedError:
+        raise NotMeasuredError("the place's keeper died") from None
+    if isinstance(answer, CdbError):
+        raise answer
+    return answer
+
+
+def _leave(keeper: Child) -> None:
+    """Have the place taken away. Raises CdbError for what is left of it."""
+    with suppress(ConnectionError):
+        keeper.pipe.send(None)
+    left: CdbError | None = None
+    with suppress(DiedError):
+        while True:
+            told = keeper.receive()  # perhaps its first answer, where Ctrl-C came before it
+            if isinstance(told, CdbError) and not isinstance(told, NotMeasuredError):
+                left = told
+    keeper.pipe.close()
+    if left is not None:
+        raise left

@@ -1,31 +1,19 @@
 """Runs a workload in a fresh process, so that no run inherits memory or caches of another.
 
-A workload is a function of a module that takes what JSON can hold and returns a flat dataclass.
+A workload is a function that another process can import; so are its arguments and its answer.
 """
 
-import json
-import os
-import subprocess
-import sys
+import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import ParamSpec, TypeVar, get_type_hints
+from typing import Any, ParamSpec, TypeVar
 
 from cdb.errors import CdbError
+from cdb.process.children import DiedError, Pipe, SilentError, Spawn
 
 P = ParamSpec("P")
 F = TypeVar("F")
-
-# The shell joins the groups before it becomes Python, so that all of Python's memory counts.
-_JOIN = """
-until [ "$1" = -- ]; do
-    echo $$ > "$1" || exit
-    shift
-done
-shift
-exec "$@"
-"""
 
 
 class WorkloadError(CdbError):
@@ -49,21 +37,16 @@ class NotMeasuredError(CdbError):
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """How a workload ended: with figures, an error, or a reason why there is none to measure."""
+class Failed:
+    """What a workload's process answers for an error: what to raise here, and its text."""
 
-    figures: dict[str, object] | None = None
-    error: str | None = None
-    wrong: str | None = None
-    not_measured: str | None = None
+    kind: type[CdbError]
+    problem: str
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """groups: the control groups that a process joins, of each its file cgroup.procs.
-
-    environment: what it has besides the variables of this process.
-    """
+    """groups, environment: see Spawn."""
 
     groups: Sequence[Path] = ()
     time_seconds: float | None = None
@@ -76,67 +59,50 @@ def fresh(workload: Callable[P, F], *arguments: P.args, **named: P.kwargs) -> F:
     Raises WorkloadError, or one below it, or NotMeasuredError. When it is broken off, that process
     ends.
     """
-    return _run(Limits(), workload, arguments, named)
+    return fresh_within(Limits(), workload, *arguments, **named)
 
 
 def fresh_within(
     limits: Limits, workload: Callable[P, F], *arguments: P.args, **named: P.kwargs
 ) -> F:
     """The same within limits. Raises TimeLimitError, too."""
-    return _run(limits, workload, arguments, named)
+    spawn = Spawn(limits.groups, limits.environment)
+    child = spawn.start(_work, workload, arguments, named)
+    try:
+        answer: F | Failed = child.receive(limits.time_seconds)
+        exit_code = child.exit_code(limits.time_seconds)
+        if exit_code != 0:
+            raise SilentError(limits.time_seconds) if exit_code is None else DiedError(exit_code)
+    except SilentError:
+        raise TimeLimitError(f"time limit of {limits.time_seconds:,.0f} s") from None
+    except DiedError as died:
+        if died.exit_code is not None and died.exit_code < 0:
+            problem = f"its process was killed by signal {-died.exit_code}"
+            raise KilledError(problem) from None
+        problem = f"its process ended with exit code {died.exit_code}"
+        raise WorkloadError(problem) from None
+    finally:
+        child.kill()
+    if isinstance(answer, Failed):
+        raise answer.kind(answer.problem)
+    return answer
 
 
-def module_command(module: str) -> list[str]:
-    """The command that runs a module of ours in a new process, with module_environment()."""
-    return [sys.executable, "-m", module]
-
-
-def module_environment() -> dict[str, str]:
-    """For a new process: the same modules as here, those of the current directory included."""
-    paths = os.pathsep.join(path or str(Path.cwd()) for path in sys.path)
-    return os.environ | {"PYTHONPATH": paths}
-
-
-def _run(
-    limits: Limits,
-    workload: Callable[..., F],
-    arguments: tuple[object, ...],
-    named: dict[str, object],
-) -> F:
-    job = {
-        "module": workload.__module__,
-        "function": workload.__name__,
-        "arguments": arguments,
-        "named": named,
-    }
-    command = [*module_command("cdb.lab.worker"), str(os.getpid())]
-    if limits.groups:
-        command = ["/bin/sh", "-c", _JOIN, "sh", *map(str, limits.groups), "--", *command]
-    with subprocess.Popen(  # noqa: S603 - our own command
-        command,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        env={**module_environment(), **limits.environment},
-    ) as process:
-        try:
-            out, _ = process.communicate(json.dumps(job).encode(), limits.time_seconds)
-        except BaseException as error:
-            process.kill()
-            process.wait()  # after Ctrl-C the end of this block would not
-            if isinstance(error, subprocess.TimeoutExpired):
-                problem = f"time limit of {limits.time_seconds:,.0f} s"
-                raise TimeLimitError(problem) from None
-            raise
-    if process.returncode < 0:
-        raise KilledError(f"its process was killed by signal {-process.returncode}")
-    if process.returncode:
-        raise WorkloadError(f"its process ended with exit code {process.returncode}")
-    answer = Answer(**json.loads(out))
-    if answer.not_measured is not None:
-        raise NotMeasuredError(answer.not_measured)
-    if answer.wrong is not None:
-        raise WrongAnswerError(answer.wrong)
-    if answer.error is not None:
-        raise WorkloadError(answer.error)
-    made: F = get_type_hints(workload)["return"](**(answer.figures or {}))
-    return made
+def _work(
+    pipe: "Pipe[Any, Any]",
+    workload: Callable[..., object],
+    arguments: Sequence[object],
+    named: Mapping[str, object],
+) -> None:
+    answer: object
+    try:
+        answer = workload(*arguments, **named)
+    except (NotMeasuredError, WrongAnswerError) as error:
+        answer = Failed(type(error), str(error))
+    except CdbError as error:
+        answer = Failed(WorkloadError, str(error))
+    except Exception as error:
+        # A schema may be anybody's code, and then only its author knows what this means.
+        traceback.print_exc()
+        answer = Failed(WorkloadError, " ".join(f"{type(error).__name__}: {error}".split()))
+    pipe.send(answer)

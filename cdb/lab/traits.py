@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 
 from cdb.engines import ENGINES
 from cdb.lab.disk_speed import sync_latencies
-from cdb.lab.output import output_of
+from cdb.process.children import output_of
 
 _WRITE_MAPS = " and ".join(each.library for each in ENGINES.values() if each.writes_maps)
 _IN_MEMORY = ("tmpfs", "ramfs")

@@ -14,8 +14,7 @@ from cdb.contract.history import BY_CREATION
 from cdb.contract.schema import AcceptsPacked, Settles, TellsFacts
 from cdb.contract.spec import SchemaSpec
 from cdb.stores.node_table.opening import blockchain_v2, check, format_of
-from cdb.stores.rows.limits import SQLITE_NOT_DURABLE, SQLITE_ROWS, SQLITE_WAL
-from cdb.stores.rows.sqlite import sqlite_versions
+from cdb.stores.rows.sqlite import SQLITE_NOT_DURABLE, sqlite_versions
 
 NODE = partial(blockchain_v2, index_set="node")
 SCHEMA = SchemaSpec(
@@ -27,7 +26,7 @@ SCHEMA = SchemaSpec(
     history=BY_CREATION,
     check=check,
     format_of=format_of,
-    limits=(SQLITE_ROWS, SQLITE_WAL),
+    limits=("SQLite",),
     not_durable=SQLITE_NOT_DURABLE,
     many=40_000,
 )

@@ -11,9 +11,7 @@ All of derived/ is rebuilt from the log when it is missing. See docs/schemas/coi
 
 from functools import partial
 
-from cdb.contract.durability import Durability
 from cdb.contract.history import BY_CREATION
-from cdb.contract.limits import OLDER_INDEX, OLDER_PROMISE, Limit
 from cdb.contract.schema import AcceptsPacked, HistoryPacked, ReadsPacked, TellsFacts
 from cdb.contract.spec import SchemaSpec
 from cdb.stores.coin_log.binding import Sizes, missing
@@ -49,22 +47,6 @@ SCHEMA = SchemaSpec(
         coin_log,
         sizes=Sizes(memtable_coins=20, merge_runs=2, recent_bits=2, unverified_spends=5),
     ),
-    limits=(
-        OLDER_INDEX,
-        OLDER_PROMISE,
-        Limit(
-            "*",
-            "damage is served: db/log, .*verify is silent",
-            "at PROCESS nothing says how much of the log is durable: where a crash left it open,"
-            " damage is taken for its torn end",
-            Durability.PROCESS,
-        ),
-        Limit(
-            "fuzz",
-            "damage is served: db/log, ",
-            "the same, and of several changes at once verify finds another",
-            Durability.PROCESS,
-        ),
-    ),
+    limits=("derived index", "promise", "coin_log"),
     checksummed="db/(FORMAT|acked|log|derived/.*)",
 )

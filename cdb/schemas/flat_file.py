@@ -8,13 +8,13 @@ See cdb.stores.rows.lsm.tree for the tree, and cdb.stores.rows.lsm.flat_run for 
 
 from functools import partial
 
-from cdb.building import OLDER_INDEX, rows_spec
+from cdb.building import rows_spec
 from cdb.stores.rows.lsm.flat_run import FLAT
 from cdb.stores.rows.lsm.tree import LsmIndex
 
 SCHEMA = rows_spec(
     "flat_file",
     partial(LsmIndex, run_format=FLAT),
-    limits=(OLDER_INDEX,),
+    limits=("derived index",),
     checksummed="db/(FORMAT|index/.*)",
 )

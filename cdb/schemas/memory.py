@@ -4,9 +4,7 @@ With a path it is durable in the simplest way there is: each flush replaces one 
 whole (cdb.text.replay_file), so a flush costs as much as all that was ever accepted.
 """
 
-from cdb.contract.durability import Durability
 from cdb.contract.history import BY_CREATION
-from cdb.contract.limits import Limit
 from cdb.contract.schema import TellsFacts
 from cdb.contract.spec import SchemaSpec
 from cdb.stores.memory import MemorySchema, format_of
@@ -19,16 +17,7 @@ SCHEMA = SchemaSpec(
     indexed=MemorySchema,
     history=BY_CREATION,
     format_of=format_of,
-    limits=tuple(
-        Limit(
-            after_a_power_cut,
-            r"opened, it fails: (Corrupt|Wrong)DatabaseError: \S+/db: ",
-            "of a file that is replaced without a sync a power cut may take all; then it is"
-            " refused",
-            Durability.PROCESS,
-        )
-        for after_a_power_cut in ("power-*", "cut-*", "e*", "kill-reopen")
-    ),
+    limits=("replaced file",),
     checksummed="db",
     many=10_000,
 )

@@ -16,6 +16,6 @@ SCHEMA = rows_spec(
     load_engine=load,
     missing=missing,
     versions=lambda: [version()],
-    limits=rocksdb.TABLE_LIMITS,
+    limits=("RocksDB",),
     not_durable=rocksdb.NOT_DURABLE,
 )

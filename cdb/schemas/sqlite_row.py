@@ -8,13 +8,13 @@ See cdb.stores.rows.lsm.tree for the tree, and cdb.stores.rows.lsm.sqlite_run fo
 
 from functools import partial
 
-from cdb.building import OLDER_INDEX, rows_spec
+from cdb.building import rows_spec
 from cdb.stores.rows.lsm.sqlite_run import SQLITE
 from cdb.stores.rows.lsm.tree import LsmIndex
 
 SCHEMA = rows_spec(
     "sqlite_row",
     partial(LsmIndex, run_format=SQLITE),
-    limits=(OLDER_INDEX,),
+    limits=("derived index",),
     checksummed="db/(FORMAT|index/manifest)",
 )

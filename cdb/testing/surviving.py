@@ -9,9 +9,10 @@ import pytest
 
 from cdb.contents.state import summarize, verify
 from cdb.errors import CdbError, CorruptDatabaseError, DatabaseLockedError, WrongDatabaseError
+from cdb.process.children import DiedError, SilentError
 from cdb.testing.base import SchemaTests, accept_all, expected_state
 from cdb.testing.chains import Chain, block_at, other_branch, sample_chain
-from cdb.testing.faults.remote import DiedError, RemoteSchema
+from cdb.testing.faults.remote import RemoteSchema
 from cdb.testing.side_by_side import settle
 
 
@@ -131,7 +132,7 @@ class SurvivingTests(SchemaTests):
                 assert schema.do(verify) == expected_state(chain.blocks)
         except CorruptDatabaseError:
             return True
-        except DiedError as error:
+        except (DiedError, SilentError) as error:
             pytest.fail(f"who looks at {damaged} dies: {error}")
         return False
 

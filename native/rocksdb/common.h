@@ -45,6 +45,16 @@ inline int errno_in(const std::string &text) {
   return found;
 }
 
+// Nor is the file that is damaged. RocksDB may say it in full; its files lie in one directory.
+inline std::string file_in(const std::string &text) {
+  constexpr char kBefore[] = "in file ";
+  size_t begin = text.find(kBefore);
+  if (begin == std::string::npos) return "";
+  begin += sizeof(kBefore) - 1;
+  const std::string file = text.substr(begin, text.find_first_of(" :;", begin) - begin);
+  return file.substr(file.rfind('/') + 1);
+}
+
 // Whether the system would give the same file another time, or to somebody else.
 inline bool is_refusal(int number) {
   return number == EMFILE || number == ENFILE || number == ENOMEM || number == EACCES;
@@ -58,7 +68,7 @@ inline cdb::Failure failure_of(const rocksdb::Status &status) {
   if (status.IsCorruption() && text.find("IO error: ") != std::string::npos &&
       is_refusal(errno_in(text)))
     return cdb::Failure(CDB_IO, "", "reading or writing failed" + why).because_of(errno_in(text));
-  if (status.IsCorruption()) return {CDB_CORRUPT, "", "damage was found" + why};
+  if (status.IsCorruption()) return {CDB_CORRUPT, file_in(text), "damage was found" + why};
   if (status.IsTryAgain() || (status.IsIOError() && is_lock_failure(text)))
     return {CDB_LOCKED, "", "somebody has it open for writing", "close it there first"};
   if (status.IsNoSpace() || (status.IsIOError() && errno_in(text) == ENOSPC))

@@ -1,6 +1,5 @@
 """A wrong answer as of a height is found by the workload that gets it; no history is no failure."""
 
-from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -55,7 +54,7 @@ def test_a_wrong_answer_is_found(
     schema: str, workload: str, problem: str, database: Databases
 ) -> None:
     with pytest.raises(WrongAnswerError, match=f"^{problem}"):
-        measure_here(workload, asdict(database(schema)))
+        measure_here(workload, database(schema))
 
 
 @pytest.mark.usefixtures("loaded")
@@ -63,7 +62,7 @@ def test_a_wrong_answer_is_found(
 def test_no_history_is_not_measured(workload: str, database: Databases) -> None:
     without = database(f"{HISTORY}:KeepsNoHistory")
     with pytest.raises(NotMeasuredError, match=f"^{NO_HISTORY}$"):
-        measure_here(workload, asdict(without))
+        measure_here(workload, without)
     if workload == "latest":
         assert measure(workload, without) == [Case.not_measured(workload, {}, NO_HISTORY)]
 
@@ -91,11 +90,11 @@ def test_an_order_counts_where_all_coins_have_it(
 
 
 def test_a_load_without_history_has_no_case_of_it(database: Databases) -> None:
-    cases = measure_here("load", asdict(database(f"{HISTORY}:KeepsNoHistory"))).cases
+    cases = measure_here("load", database(f"{HISTORY}:KeepsNoHistory")).cases
     assert [case.workload for case in cases] == ["load", "read_random"]
 
 
 @pytest.mark.usefixtures("loaded")
 def test_half_a_history_is_a_failure(database: Databases) -> None:
     with pytest.raises((WorkloadError, TypeError), match="keeps half a history"):
-        measure_here("latest", asdict(database(f"{HISTORY}:KeepsHalfAHistory")))
+        measure_here("latest", database(f"{HISTORY}:KeepsHalfAHistory"))

@@ -17,7 +17,7 @@ from cdb.bench.workloads import DIGEST, WORKLOADS
 from cdb.bench.workloads.open import load_and_die
 from cdb.contract.blocks import BlockSpendInfo
 from cdb.contract.durability import Durability
-from cdb.lab.process import KilledError, NotMeasuredError
+from cdb.lab.process import KilledError, NotMeasuredError, fresh
 from cdb.schemas import find_schema
 from cdb.schemas.memory import MemorySchema
 from tests.bench.conftest import Databases
@@ -62,7 +62,7 @@ FIGURES = {
 
 def run(workload: str, database: Database) -> list[Case]:
     """Its cases, measured in this process."""
-    return measure_here(workload, asdict(database)).cases
+    return measure_here(workload, database).cases
 
 
 @pytest.mark.parametrize("schema", SCHEMAS)
@@ -195,7 +195,7 @@ def test_memory(
 def test_kill_9_ends_a_load_with_everything_flushed(database: Databases) -> None:
     new = database("memory")
     with pytest.raises(KilledError, match="signal 9"):
-        new.fresh(load_and_die)
+        fresh(load_and_die, new)
     assert run(DIGEST, new) == []
 
 

@@ -29,8 +29,9 @@ from cdb.node.backup import making as backup
 from cdb.node.backup.making import back_up
 from cdb.node.backup.restore import READY, WORK_SUFFIX, restore
 from cdb.node.status import status_of
+from cdb.process.children import exit_code_of, fork
 from tests.chia.lives import live
-from tests.in_fork import exit_code, forked
+from tests.in_fork import exit_code
 
 FOREVER = sys.maxsize
 BACKUPS_A_FILE = 20
@@ -94,7 +95,7 @@ class Writer:
     def __init__(self, file: Path, seed: str) -> None:
         readable, writable = os.pipe()
         say = partial(os.write, writable, b"=")
-        self._process = forked(partial(live, file, seed, say, transactions=FOREVER))
+        self._process = fork(partial(live, file, seed, say, transactions=FOREVER))
         os.close(writable)
         with os.fdopen(readable, "rb", buffering=0) as told:
             assert told.read(1) == b"=", f"the stores of {seed} differ, or failed"
@@ -105,8 +106,7 @@ class Writer:
         process, self._process = self._process, 0
         if process:
             os.kill(process, signal.SIGKILL)
-            _, status = os.waitpid(process, 0)
-            assert os.waitstatus_to_exitcode(status) == -signal.SIGKILL, "the writer failed"
+            assert exit_code_of(process) == -signal.SIGKILL, "the writer failed"
 
 
 def _back_up(file: Path, target: Path, seed: str) -> None:
@@ -148,12 +148,11 @@ def _newest(file: Path) -> int:
 
 def _killed(work: Callable[[], object], limit_seconds: float | None) -> bool:
     """Do work in a process, and kill that after a time; whether it was killed."""
-    process = forked(work)
+    process = fork(work)
     if limit_seconds is not None:
         time.sleep(limit_seconds)
         os.kill(process, signal.SIGKILL)
-    _, status = os.waitpid(process, 0)
-    code = os.waitstatus_to_exitcode(status)
+    code = exit_code_of(process)
     assert code in ((0,) if limit_seconds is None else (0, -signal.SIGKILL)), code
     return code != 0
 

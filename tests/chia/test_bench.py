@@ -81,7 +81,7 @@ def test_a_store_that_answers_otherwise_leaves_no_result(
     def lying(*arguments: Any) -> Any:
         made = fresh_within(*arguments)
         if arguments[-1]["store"] == "cdb":
-            for case in made.cases:
+            for case in made:
                 case["answers"] = case["answers"] and "0" * 64
         return made
 

@@ -135,7 +135,7 @@ def test_a_store_that_answers_otherwise_leaves_no_result(
     def lying(*arguments: Any) -> Any:
         made = fresh_within(*arguments)
         if arguments[-1]["store"] == "cdb":
-            made.cases[2]["answers"] = "0" * 64
+            made[2]["answers"] = "0" * 64
         return made
 
     monkeypatch.setattr(weeks, "fresh_within", lying)

@@ -26,8 +26,9 @@ from itertools import cycle
 from pathlib import Path
 from random import Random
 
+from cdb.process.children import fork
 from tests.chia.lives import live
-from tests.in_fork import exit_code, forked
+from tests.in_fork import exit_code
 
 LIVES_A_FILE = 25
 LONGEST_SECONDS = 0.6
@@ -107,7 +108,7 @@ def _parser() -> argparse.ArgumentParser:
 def _killed(path: Path, seed: str, seconds: float) -> str | None:
     """Fork a life, wait until it has compared the stores, let it live on, and kill it."""
     readable, writable = os.pipe()
-    child = forked(partial(_live, path, seed, writable, goes_on=seconds > 0))
+    child = fork(partial(_live, path, seed, writable, goes_on=seconds > 0))
     os.close(writable)
     try:
         with os.fdopen(readable, "rb", buffering=0) as told:

@@ -22,7 +22,7 @@ from random import Random
 
 from cdb.disk.files import fsync_dir, fsync_file
 from cdb.stores.node_table.table import LOG_SUFFIX
-from cdb.stores.rows.limits import SQLITE_NOT_DURABLE
+from cdb.stores.rows.sqlite import SQLITE_NOT_DURABLE
 from cdb.testing.faults.crash_states import EVERYTHING, NOTHING, Tree, write_tree
 from cdb.testing.faults.disk import FileSystem
 from cdb.testing.faults.oracle import Progress

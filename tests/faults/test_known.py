@@ -6,13 +6,14 @@ from pathlib import Path
 import pytest
 
 from cdb.contract.durability import Durability
-from cdb.contract.limits import Limit
-from cdb.errors import UnsupportedError
+from cdb.contract.limits import Finding, Limit
+from cdb.errors import SchemaError, UnsupportedError
 from cdb.schemas import find_schema
 from cdb.schemas.registry import OWN_SCHEMAS
 from cdb.testing.base import SchemaTests
 from cdb.testing.faults import CATALOGUE, BrokenPromiseError, all_subjects, missing, scratch
 from cdb.testing.faults.damage_trial import rot
+from cdb.testing.faults.known import KNOWN
 from cdb.testing.faults.subjects import shown, subject_of
 from cdb.testing.faults.suite import FaultTests
 
@@ -21,7 +22,7 @@ needs_shim = pytest.mark.skipif(missing() is not None, reason=str(missing()))
 UNSUMMED = "from tests.broken.files import NoChecksum as SCHEMA\n"
 SAYS_SO = """
 from cdb.building import Limit, SchemaSpec
-LIMIT = Limit("flip", "damage is served: .*verify is silent", "it has no checksums")
+LIMIT = Limit("flip", ("unseen",), "it has no checksums")
 SCHEMA = SchemaSpec(SCHEMA, limits=(LIMIT,))
 """
 MAPS_ITS_LOCK = """
@@ -54,28 +55,47 @@ def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Made:
     return make
 
 
-def test_a_limit_is_shown_by_its_kind_of_trial_and_its_problem() -> None:
-    limits = [Limit("power-*", "it .* fails", "one"), Limit("*", "^it", "two")]
-    assert shown(limits, "power-ext4", "here it now fails") is limits[0]
-    assert shown(limits, "power-ext4", "it now fails") is limits[0]
-    assert shown(limits, "kill", "it now fails") is limits[1]
-    assert shown(limits, "kill", "now it fails") is None
+def test_a_limit_is_shown_by_its_kind_of_trial_and_all_that_it_says_of_a_finding() -> None:
+    limits = [
+        Limit("power-*", ("fails",), "one", error="Corrupt*"),
+        Limit("*", ("served", "unseen"), "two", file="db/*.log", change="whole*"),
+        Limit("*", ("died",), "three", signal=6),
+    ]
+    for trial, finding, which in (
+        ("power-ext4", Finding("fails", error="CorruptDatabaseError"), 0),
+        ("kill", Finding("fails", error="CorruptDatabaseError"), None),
+        ("power-ext4", Finding("fails", error="StorageError"), None),
+        ("power-ext4", Finding("noticed", error="CorruptDatabaseError"), None),
+        ("flip", Finding("unseen", "db/1.log", "whole-of-step-2"), 1),
+        ("flip", Finding("unseen", "db/1.sst", "whole-of-step-2"), None),
+        ("flip", Finding("unseen", "db/1.log", "bit-3"), None),
+        ("flip", Finding("died", signal=6), 2),
+        ("flip", Finding("died", signal=11), None),
+        ("flip", Finding(), None),
+    ):
+        shows = shown(limits, trial, finding)
+        assert shows is (None if which is None else limits[which]), finding
 
 
 def test_a_limit_of_one_level_is_none_at_another() -> None:
     subjects = all_subjects()
     assert {*subjects["coin_log"].limits} < {*subjects["coin_log-process"].limits}
-    own = find_schema("coin_log").spec.limits
-    assert {each.durability for each in own} == {None, Durability.PROCESS}
-    assert {*subjects["coin_log-process"].limits} == {*own}
+    levels = {each.durability for each in subjects["coin_log-process"].limits}
+    assert levels == {None, Durability.PROCESS}
 
 
 def test_below_power_memory_may_lose_its_file_to_a_power_cut_but_to_no_kill() -> None:
     subject = all_subjects()["memory-process"]
-    problem = "opened, it fails: WrongDatabaseError: /x/db: this is not a memory database"
-    assert subject.limit("power-ext4", problem) is not None
-    assert subject.limit("kill", problem) is None
-    assert all_subjects()["memory"].limit("power-ext4", problem) is None
+    finding = Finding("fails", "db", error="WrongDatabaseError")
+    assert subject.limit("power-ext4", finding) is not None
+    assert subject.limit("kill", finding) is None
+    assert all_subjects()["memory"].limit("power-ext4", finding) is None
+
+
+def test_a_limit_by_a_name_that_the_trials_do_not_know_is_an_error(module: Made) -> None:
+    source = UNSUMMED + SAYS_SO.replace("(LIMIT,)", '("rocksdb",)')
+    with pytest.raises(SchemaError, match=r"'rocksdb', and the trials know .*'RocksDB'"):
+        subject_of(module("misnamed", source))
 
 
 @pytest.mark.parametrize("name", OWN_SCHEMAS)
@@ -85,7 +105,8 @@ def test_what_is_tried_of_our_own_is_what_their_modules_say(name: str) -> None:
         subject = all_subjects()[name]
         assert subject.checksummed == found.spec.checksummed
         assert subject.not_durable == found.spec.not_durable
-        assert {*subject.limits} <= {*found.spec.limits}
+        assert all(isinstance(each, str) for each in found.spec.limits)
+        assert {*subject.limits} <= {one for each in found.spec.limits for one in KNOWN[str(each)]}
 
 
 def test_known_limits_of_anybodys_are_counted_and_of_others_break_a_promise(

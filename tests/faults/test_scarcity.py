@@ -46,7 +46,7 @@ def test_a_shared_memory_file_that_cannot_grow_wants_space() -> None:
         request = Request("blockchain_v2", 1, directory / DATABASE, file_bytes=16_384)
         run = Run(request).listen_to_end()
     assert run.error is not None
-    assert run.error.endswith("SHMSIZE); free some space, then try again")
+    assert run.error.text.endswith("SHMSIZE); free some space, then try again")
 
 
 def test_a_mapping_that_kills_on_a_full_disk_is_caught() -> None:

@@ -1,12 +1,12 @@
 """A soak finds what is broken and says how to see it again, whatever its trials do."""
 
-import asyncio
 import json
 import re
 import signal
 import sys
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -19,7 +19,7 @@ from cdb.cmds.soak_report import (
     read_markdown,
 )
 from cdb.errors import CdbError
-from cdb.testing.faults import CATALOGUE, Coverage, Limit, Subject
+from cdb.testing.faults import CATALOGUE, Coverage, Finding, Limit, Subject
 from cdb.testing.faults.attempt import Attempt, BrokenPromise, Failure, Untried, Verdict
 from cdb.testing.faults.soak import Result, Rotation, take_turns
 from tests.conftest import Commands
@@ -175,6 +175,14 @@ def test_a_file_of_any_contents_is_a_report_or_an_error(tmp_path: Path, text: st
         read_markdown(path)
 
 
+@dataclass(frozen=True)
+class Made:
+    """Stands for Making, without a process."""
+
+    attempt: Attempt
+    since: float
+
+
 class Turns:
     """Turns of which each ends as answer() says, after as many seconds as its kind costs."""
 
@@ -183,19 +191,23 @@ class Turns:
         self.answer: Callable[[Attempt], Verdict] = covering
         self._now = 0.0
 
-        async def make(attempt: Attempt, time_limit_seconds: float) -> Verdict:
-            self._now += self.seconds.get(attempt.trial, 1.0)
-            return self.answer(attempt)
-
-        monkeypatch.setattr(Attempt, "make", make)
+        monkeypatch.setattr("cdb.testing.faults.soak.Making", self._made)
+        monkeypatch.setattr("cdb.testing.faults.soak.ended", self._ended)
+        monkeypatch.setattr("cdb.testing.faults.soak.break_off", lambda makings: None)
         monkeypatch.setattr("cdb.testing.faults.soak.monotonic", lambda: self._now)
 
+    def _made(self, attempt: Attempt, time_limit_seconds: float) -> Made:
+        return Made(attempt, self._now)
+
+    def _ended(self, makings: dict[Made, object], seconds: float) -> list[tuple[Made, Verdict]]:
+        [making] = makings
+        self._now += self.seconds.get(making.attempt.trial, 1.0)
+        return [(making, self.answer(making.attempt))]
+
     def take(self, count: int, trials: Sequence[str], subjects: Sequence[Subject]) -> list[Result]:
-        results: list[Result] = []
         rotation = Rotation(trials, {subject.spec: subject for subject in subjects})
-        options = {"jobs": 1, "time_limit_seconds": 1, "count": count}
-        asyncio.run(take_turns(rotation, results.append, first_seed=7, **options))
-        return results
+        results = take_turns(rotation, jobs=1, time_limit_seconds=1, first_seed=7, count=count)
+        return [result for result in results if result is not None]
 
 
 @pytest.fixture
@@ -237,8 +249,10 @@ def test_then_each_kind_has_as_much_time_and_there_each_schema(turns: Turns) -> 
 
 
 def test_a_known_limit_is_explained_and_tried_with_few_faults(turns: Turns) -> None:
-    limited = Subject("a", limits=(Limit("eio*", "it fails", "the engine can't"),))
-    turns.answer = lambda attempt: BrokenPromise("opened, it fails: no", attempt.command)
+    limited = Subject("a", limits=(Limit("eio*", ("fails",), "the engine can't"),))
+    turns.answer = lambda attempt: BrokenPromise(
+        "opened, it fails: no", attempt.command, finding=Finding("fails")
+    )
     results = turns.take(3, ["eio"], [limited])
     assert [result.attempt.most for result in results] == [CATALOGUE["eio"].share] * 3
     report = SoakReport(SETTINGS)

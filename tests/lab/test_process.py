@@ -2,8 +2,6 @@
 
 import os
 import signal
-import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -15,8 +13,6 @@ from cdb.lab.process import (
     WorkloadError,
     WrongAnswerError,
     fresh,
-    module_command,
-    module_environment,
 )
 from tests.lab import workloads
 from tests.lab.processes import is_running, soon
@@ -40,6 +36,7 @@ def test_what_a_schema_prints_is_no_answer(capfd: pytest.CaptureFixture[str]) ->
         ("error", WorkloadError, "^block 7 is bad$"),
         ("bug", WorkloadError, "^KeyError: 'spends'$"),
         ("exit", WorkloadError, "exit code 3"),
+        ("no answer", WorkloadError, "exit code 0"),
         ("kill", KilledError, "killed by signal 9"),
         ("not measured", NotMeasuredError, "^no such disk$"),
     ],
@@ -47,13 +44,6 @@ def test_what_a_schema_prints_is_no_answer(capfd: pytest.CaptureFixture[str]) ->
 def test_failures(kind: str, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         fresh(workloads.fail, kind)
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends them")
-def test_who_is_broken_off_before_there_is_a_job_leaves_no_traceback() -> None:
-    command = [*module_command("cdb.lab.worker"), str(os.getpid())]
-    done = subprocess.run(command, input=b"", capture_output=True, env=module_environment())
-    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
 
 
 def test_what_a_workload_has_started_ends_with_it(tmp_path: Path) -> None:

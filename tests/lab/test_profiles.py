@@ -281,7 +281,7 @@ def test_gone_after_a_signal(hold: Callable[[str], Held], how: int, profile: str
 def test_remains_of_a_dead_keeper(hold: Callable[[str], Held], tmp_path: Path) -> None:
     held = hold(LIMITED)
     for process in held.holder.children():
-        if any("place_process" in word for word in process.cmdline()):
+        if any("cdb.process.children" in word for word in process.cmdline()):
             process.kill()
     held.holder.kill()
     with place(FAST, tmp_path.parent, MB) as alive:

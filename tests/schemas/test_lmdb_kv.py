@@ -28,6 +28,7 @@ from cdb.errors import (
     StorageError,
     UnsupportedError,
 )
+from cdb.process.children import fork
 from cdb.schemas import find_schema
 from cdb.schemas.lmdb_kv import KIND
 from cdb.stores.coin_set.binding import CoinSet, Options
@@ -36,7 +37,7 @@ from cdb.testing.base import accept_all, expected_state
 from cdb.testing.chains import block_at, hash_of, reward, sample_chain
 from tests.conftest import largest_file
 from tests.engines import check_a_commit_fits
-from tests.in_fork import exit_code, forked
+from tests.in_fork import exit_code
 
 needs_lmdb = pytest.mark.skipif(
     KIND.engine.missing() is not None, reason=str(KIND.engine.missing())
@@ -151,7 +152,7 @@ class TestReaders:
             accept_all(writer, CHAIN.blocks)
         wait_for_end, end = os.pipe()
         reader = opened(path, read_only=True)
-        child = forked(partial(wait_for, wait_for_end, end))
+        child = fork(partial(wait_for, wait_for_end, end))
         reader.close()
         try:
             with SMALL(path) as writer:
@@ -187,7 +188,7 @@ class TestWriter:
             wait_for(wait_for_end, end)
 
         schema = opened(path)
-        child = forked(live)
+        child = fork(live)
         os.read(wait_for_child, 1)  # it has closed what it has of the parent's
         schema.close()
         try:

@@ -3,9 +3,8 @@
 Neither has the text in the page cache beforehand. The limit is a control group's.
 """
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from cdb.bench import page_cache
 from cdb.bench.loading import load
@@ -43,12 +42,11 @@ def _load_within(memory_bytes: int | None, database: Database) -> float:
     profile = replace(FAST, memory_bytes=memory_bytes)
     with place(profile, Path(database.path).parent, 0) as there:
         other = replace(database, path=str(there.directory / "db"))
-        return fresh_within(Limits(there.join), load_from_disk, asdict(other)).seconds
+        return fresh_within(Limits(there.join), load_from_disk, other).seconds
 
 
-def load_from_disk(fields: dict[str, Any]) -> Seconds:
+def load_from_disk(database: Database) -> Seconds:
     """Load the replay, whose text is not in memory, in this process."""
-    database = Database.of(fields)
     page_cache.drop([Path(database.replay)])
     seconds = load(database).figures["wall_seconds"]
     return Seconds(seconds or 0.0)

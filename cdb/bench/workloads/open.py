@@ -10,14 +10,13 @@ import signal
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from cdb.bench.answers import check_newest, check_questions
 from cdb.bench.tail import packs_of
 from cdb.bench.workload import Case, Cases, Database
 from cdb.contents.loader import Loader
 from cdb.lab.places import place
-from cdb.lab.process import KilledError, WorkloadError
+from cdb.lab.process import KilledError, WorkloadError, fresh
 from cdb.lab.profile import FAST
 from cdb.process.read_ahead import read_ahead
 
@@ -38,7 +37,7 @@ def measure(database: Database) -> Cases:
 
 
 def _case(after: str, database: Database) -> Case:
-    opened = database.fresh(open_here)
+    opened = fresh(open_here, database)
     return Case("open", {"after": after}, figures={"milliseconds": opened.milliseconds})
 
 
@@ -55,15 +54,14 @@ def _after_kill(database: Database) -> Case:
     with place(FAST, Path(database.path).parent, 0) as there:
         other = replace(database, path=str(there.directory / "db"))
         try:
-            other.fresh(load_and_die)
+            fresh(load_and_die, other)
         except KilledError:
             return _case("kill", other)
     raise WorkloadError("it was not killed")
 
 
-def open_here(fields: dict[str, Any]) -> Opened:
+def open_here(database: Database) -> Opened:
     """Open a database that holds the whole replay, in this process."""
-    database = Database.of(fields)
     questions = database.truth.questions("any", "warm", CHECKED_NAMES)
     start = time.perf_counter()
     with database.open() as schema:
@@ -74,9 +72,8 @@ def open_here(fields: dict[str, Any]) -> Opened:
     return Opened(1_000 * seconds)
 
 
-def load_and_die(fields: dict[str, Any]) -> Opened:
+def load_and_die(database: Database) -> Opened:
     """Load the replay, flush, and end by kill -9 with the database open."""
-    database = Database.of(fields)
     loader = Loader(database.open(), flush_coins=database.flush_coins)
     for _ in loader.load(read_ahead(packs_of(database.replay))):
         pass

@@ -59,4 +59,4 @@ class Comparison:
             "n_coins": self.coins,
             "quick": self.quick,
         }
-        return fresh_within(Limits(there.join), task, job).cases
+        return fresh_within(Limits(there.join), task, job)

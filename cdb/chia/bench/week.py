@@ -145,7 +145,7 @@ class Week:
             self.bar(what, parts.hinted + parts.blocks + week["rest"], " blocks") as tell,
             watched(progress, tell),
         ):
-            cases = fresh_within(limits, work.live, week).cases
+            cases = fresh_within(limits, work.live, week)
         shutil.rmtree(directory)
         return cases
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from cdb.contract.durability import Durability
 from cdb.contract.history import BY_NAME
-from cdb.contract.limits import OLDER_PROMISE, Limit
+from cdb.contract.limits import Limit
 from cdb.contract.schema import AcceptsPacked, HistoryPacked, ReadsPacked, Settles
 from cdb.contract.secondary_keys import PUZZLE_HASH
 from cdb.contract.spec import ALL_DURABILITIES, SchemaSpec
@@ -37,7 +37,7 @@ def coin_set_spec(
     *,
     durabilities: tuple[Durability, ...] = ALL_DURABILITIES,
     options: Mapping[str, Callable[[str], object]] = OPTIONS,
-    limits: tuple[Limit, ...] = (),
+    limits: tuple[Limit | str, ...] = (),
     not_durable: tuple[str, ...] = (),
 ) -> SchemaSpec:
     """The layout interval in an engine. limits, not_durable: what the engine adds to them."""
@@ -50,7 +50,7 @@ def coin_set_spec(
         offers=(AcceptsPacked, ReadsPacked, Settles, HistoryPacked),
         history=BY_NAME,
         in_layout=partial(_in_layout, kind),
-        limits=(*limits, OLDER_PROMISE),
+        limits=(*limits, "promise"),
         not_durable=not_durable,
         checksummed="db/(FORMAT|NEWEST)",
     )

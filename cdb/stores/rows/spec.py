@@ -8,9 +8,8 @@ from cdb.contract.limits import Limit
 from cdb.contract.schema import AcceptsPacked, Settles, TellsFacts
 from cdb.contract.spec import SchemaSpec
 from cdb.stores.rows.index import IndexFactory
-from cdb.stores.rows.limits import COIN_ROWS, SQLITE_NOT_DURABLE
 from cdb.stores.rows.opening import check_indexed, open_indexed, repair_indexed
-from cdb.stores.rows.sqlite import sqlite_versions
+from cdb.stores.rows.sqlite import SQLITE_NOT_DURABLE, sqlite_versions
 
 
 def rows_spec(
@@ -20,7 +19,7 @@ def rows_spec(
     load_engine: Callable[[], object] | None = None,
     missing: Callable[[], str | None] | None = None,
     versions: Callable[[], list[str]] = list,
-    limits: tuple[Limit, ...] = (),
+    limits: tuple[Limit | str, ...] = (),
     not_durable: tuple[str, ...] = (),
     checksummed: str = "db/FORMAT",
 ) -> SchemaSpec:
@@ -39,7 +38,7 @@ def rows_spec(
         check=partial(check_indexed, name, index_factory, load_engine=load_engine),
         repair=partial(repair_indexed, name, index_factory, load_engine=load_engine),
         small=partial(factory, memtable_coins=20),
-        limits=(*COIN_ROWS, *limits),
+        limits=("coin rows", *limits),
         not_durable=(*SQLITE_NOT_DURABLE, *not_durable),
         checksummed=checksummed,
     )

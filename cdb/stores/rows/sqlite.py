@@ -37,6 +37,8 @@ JOURNAL_SUFFIXES = ("-journal", "-wal")
 """Of what SQLite has beside a file, and reads: changes to it that may not be in it."""
 SIDE_SUFFIXES = (*JOURNAL_SUFFIXES, "-shm")
 """Of all that SQLite has beside a file."""
+SQLITE_NOT_DURABLE = ("*-shm",)
+"""Its index of a -wal, which it makes again."""
 
 PAGE_CACHE_BYTES = 64 * 2**20
 # A B-tree page that many commits change is written once a checkpoint: so few checkpoints.

@@ -10,7 +10,7 @@ Linux only: processes are watched by a preloaded library (native/preload/fault_s
 The schema must be one that another process can import. Needs no pytest.
 """
 
-from cdb.contract.limits import Limit
+from cdb.contract.limits import Finding, Limit
 from cdb.testing.faults.catalogue import CATALOGUE, Kind
 from cdb.testing.faults.coverage import Coverage
 from cdb.testing.faults.oracle import BrokenPromiseError
@@ -22,6 +22,7 @@ __all__ = [
     "CATALOGUE",
     "BrokenPromiseError",
     "Coverage",
+    "Finding",
     "Kind",
     "Limit",
     "Subject",

@@ -1,27 +1,27 @@
 """One trial in a process of its own, which may die or hang, and nothing but it ends."""
 
-import asyncio
-import json
-import os
-import re
 import shlex
-import signal
-import sys
-from asyncio.subprocess import DEVNULL, PIPE, Process
-from contextlib import suppress
+import tempfile
+from collections.abc import Iterable
 from dataclasses import dataclass
+from multiprocessing.connection import wait
+from time import monotonic
+from typing import Any
 
+from cdb.contract.limits import Finding
+from cdb.errors import CdbError, UnsupportedError
+from cdb.process.children import DiedError, Pipe, Spawn, end_all
+from cdb.process.termination import end_at_sigterm
+from cdb.testing.faults.catalogue import CATALOGUE
 from cdb.testing.faults.coverage import Coverage
+from cdb.testing.faults.oracle import NOTHING_KNOWN, BrokenPromiseError
+from cdb.testing.faults.trial import scratch
 
 COMMAND = "cdb.testing.faults"
-EXIT_UNSUPPORTED = 3
-"""Of the command: the schema can't be tried so, or not on this machine."""
 GRACE_SECONDS = 10.0
 """How long a trial that is broken off may take to delete what it made."""
 TOLD_CHARACTERS = 2000
-_BROKEN_PROMISE = re.compile(
-    r"^Error: (.*?)\n  seed [^\n]*; again: ([^\n]*)", re.MULTILINE | re.DOTALL
-)
+_SHOWING_CRASHES = {"PYTHONFAULTHANDLER": "1"}
 
 
 @dataclass(frozen=True)
@@ -33,13 +33,16 @@ class Failure:
     said: str = ""
 
 
+@dataclass(frozen=True)
 class BrokenPromise(Failure):
-    """That is what the trial found, and what `problem` says."""
+    """That is what the trial found. problem: for people; finding: what a limit may explain."""
+
+    finding: Finding = NOTHING_KNOWN
 
 
 @dataclass(frozen=True)
 class Untried:
-    """The schema can't be tried so."""
+    """The schema can't be tried so, or not on this machine."""
 
     reason: str
 
@@ -57,72 +60,81 @@ class Attempt:
     most: int | None = None
 
     @property
-    def arguments(self) -> list[str]:
-        """Of the command."""
-        most = [] if self.most is None else ["--most", str(self.most)]
-        return [self.trial, self.spec, "--seed", str(self.seed), *most]
-
-    @property
     def command(self) -> str:
         """A line for the shell that makes it again."""
-        return shlex.join(["python", "-m", COMMAND, *self.arguments])
+        most = [] if self.most is None else ["--most", str(self.most)]
+        line = ["python", "-m", COMMAND, self.trial, self.spec, "--seed", str(self.seed), *most]
+        return shlex.join(line)
 
-    async def make(self, time_limit_seconds: float) -> Verdict:
-        """Make it. When this is cancelled, its processes end."""
-        process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-X", "faulthandler", "-m", COMMAND, *self.arguments, "--json"),
-            stdin=DEVNULL,
-            stdout=PIPE,
-            stderr=PIPE,
-            process_group=0,
-        )
-        said = asyncio.create_task(process.communicate())
-        try:
-            await asyncio.wait([said], timeout=time_limit_seconds)
-            is_late = not said.done()
-        finally:
-            if not said.done():
-                await _end(process, said)
-        if is_late:
-            return Failure(f"it takes longer than {time_limit_seconds:g} s", self.command)
-        out, err = said.result()
-        assert process.returncode is not None
-        return self._verdict(process.returncode, _text(out), _text(err))
-
-    def _verdict(self, exit_code: int, out: str, err: str) -> Verdict:
-        tried_nothing = exit_code == EXIT_UNSUPPORTED and out  # another seed may have something
-        if exit_code == 0 or tried_nothing:
+    def make(self, only: str | None = None) -> Verdict:
+        """Make it in this process. only: see Trial. Raises what no trial should."""
+        kind = CATALOGUE[self.trial]
+        problem = kind.missing()
+        if problem is not None:
+            return Untried(problem)
+        with scratch(on_disk=kind.needs_disk) as directory:
             try:
-                return Coverage(**json.loads(out.splitlines()[-1]))
-            except (IndexError, TypeError, ValueError):
-                return Failure("it does not say what it covered", self.command)
-        if exit_code == EXIT_UNSUPPORTED:
-            return Untried(err.rpartition("Error: ")[2].strip())
-        broken = _BROKEN_PROMISE.search(err)
-        if broken is not None:
-            return BrokenPromise(broken[1].removeprefix(f"{self.spec}: "), broken[2])
-        said = err.strip()[-TOLD_CHARACTERS:]
+                return kind.trial(self.spec, self.seed, directory, most=self.most, only=only)
+            except UnsupportedError as error:
+                return Untried(str(error))
+            except BrokenPromiseError as error:
+                return BrokenPromise(error.problem, error.case.command, finding=error.finding)
+            except CdbError as error:
+                return Failure(str(error), self.command)
+
+
+class Making:
+    """An attempt that is being made in a process of its own. since: as monotonic() tells."""
+
+    def __init__(self, attempt: Attempt, time_limit_seconds: float) -> None:
+        self.attempt = attempt
+        self.since = monotonic()
+        self._time_limit_seconds = time_limit_seconds
+        self._said = tempfile.TemporaryFile()  # noqa: SIM115 - it lasts as long as this
+        way = Spawn(environment=_SHOWING_CRASHES, said=self._said, is_apart=True)
+        self.child = way.start(_send_verdict, attempt)
+
+    def verdict(self) -> Verdict | None:
+        """How it has ended, which is said once; None while it goes on."""
+        try:
+            if self.child.pipe.poll():
+                verdict: Verdict = self.child.receive()
+                self.child.exit_code(GRACE_SECONDS)
+            elif monotonic() < self.since + self._time_limit_seconds:
+                return None
+            else:
+                problem = f"it takes longer than {self._time_limit_seconds:g} s"
+                verdict = Failure(problem, self.attempt.command)
+        except DiedError as died:
+            verdict = self._death(died.exit_code)
+        end_all([self.child], GRACE_SECONDS)
+        return verdict
+
+    def _death(self, exit_code: int | None) -> Failure:
+        self._said.seek(0)
+        said = self._said.read().decode(errors="replace").strip()[-TOLD_CHARACTERS:]
         last_line = said.rpartition("\n")[2]
-        if exit_code < 0:
+        if exit_code is not None and exit_code < 0:
             problem = f"its process was killed by signal {-exit_code}"
         else:
             problem = f"its process ended with exit code {exit_code}: {last_line}"
-        return Failure(problem, self.command, said)
+        return Failure(problem, self.attempt.command, said)
 
 
-async def _end(process: Process, said: asyncio.Task[tuple[bytes, bytes]]) -> None:
-    """End a trial as Ctrl-C does, and then all that is left of its processes by force."""
-    try:
-        with suppress(ProcessLookupError):
-            process.send_signal(signal.SIGINT)
-        await asyncio.wait([said], timeout=GRACE_SECONDS)
-    finally:
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        # What cleans up after a killed trial may still hold its pipes.
-        await asyncio.wait([said], timeout=GRACE_SECONDS)
-        said.cancel()
+def ended(makings: Iterable[Making], seconds: float) -> list[tuple[Making, Verdict]]:
+    """Those that have ended, or taken too long, and how; waits up to so long for one."""
+    made = {making.child.pipe: making for making in makings}
+    wait(made, seconds)
+    return [
+        (making, verdict) for making in made.values() if (verdict := making.verdict()) is not None
+    ]
 
 
-def _text(said: bytes) -> str:
-    return said.decode(errors="replace")
+def break_off(makings: Iterable[Making]) -> None:
+    """End them: what they made is deleted, as far as they do it in time."""
+    end_all([making.child for making in makings], GRACE_SECONDS)
+
+
+def _send_verdict(pipe: "Pipe[Any, Any]", attempt: Attempt) -> None:
+    end_at_sigterm()
+    pipe.send(attempt.make())

@@ -15,13 +15,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
+from cdb.contract.limits import Finding
 from cdb.errors import UnsupportedError
 from cdb.testing.faults.coverage import Coverage
 from cdb.testing.faults.crash_states import NOTHING, Tree, crash_state, write_tree
 from cdb.testing.faults.disk import Disk, FileSystem
-from cdb.testing.faults.oracle import BrokenPromiseError, Case, Oracle, check_ended_well
+from cdb.testing.faults.oracle import BrokenPromiseError, Case, Oracle, check_ended_well, named
 from cdb.testing.faults.recorder import read_trace
-from cdb.testing.faults.runs import Request, Run
+from cdb.testing.faults.runs import Request, Run, ToldError
 from cdb.testing.faults.script import most_of
 from cdb.testing.faults.shim import CUT_SHORT, FOREVER, KILL, Calls
 from cdb.testing.faults.trial import DATABASE, new_directory
@@ -143,14 +144,16 @@ def is_met(case: Case, ended: Run, number: int, action: int, root: Path) -> bool
         if not met:
             raise BrokenPromiseError(case, f"nothing was put in, and it fails: {ended.error}")
         if action in HARMLESS:
-            raise BrokenPromiseError(case, f"it is noticed: {ended.error}")
-        check_error(case, ended.error, is_ours=ended.is_ours, root=root)
+            file = named(Path(ended.error.path), root / DATABASE)
+            finding = Finding("noticed", file, error=ended.error.kind)
+            raise BrokenPromiseError(case, f"it is noticed: {ended.error}", finding)
+        check_error(case, ended.error, root)
     return met
 
 
-def check_error(case: Case, error: str, *, is_ours: bool, root: Path) -> None:
+def check_error(case: Case, error: ToldError, root: Path) -> None:
     """What ended a script must be a CdbError that names a file below `root`."""
-    if not is_ours or str(root) not in error:
+    if not Path(error.path).is_relative_to(root):
         raise BrokenPromiseError(case, f"the error says too little: {error}")
 
 

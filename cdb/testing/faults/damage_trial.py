@@ -16,18 +16,20 @@ import signal
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from cdb.contract.limits import Finding
 from cdb.errors import UnsupportedError
+from cdb.process.children import DiedError, Pipe
 from cdb.testing.faults.coverage import Coverage
 from cdb.testing.faults.damage import WAYS, Way
 from cdb.testing.faults.damaged_reads import Rotting
-from cdb.testing.faults.forks import Fork, Pipe
 from cdb.testing.faults.mutate import FORGED, MUTATION
-from cdb.testing.faults.oracle import BrokenPromiseError, Case
+from cdb.testing.faults.oracle import NOTHING_KNOWN, BrokenPromiseError, Case
+from cdb.testing.faults.shim import SERVER
 from cdb.testing.faults.subjects import subject_of
 from cdb.testing.faults.trial import usable
 
@@ -66,11 +68,12 @@ class Request:
 
 @dataclass(frozen=True)
 class Judged:
-    """What came of one point. outcome: see damaged_reads.py; problem: what was broken."""
+    """What came of one point. outcome: see damaged_reads.py; problem, finding: what was broken."""
 
     point: str
     outcome: str
     problem: str | None
+    finding: Finding = NOTHING_KNOWN
 
 
 def rot(
@@ -92,8 +95,9 @@ def rot(
         possible, chosen = work.possible, work.chosen
         for judged in work.judged:
             problem = judged.problem
-            if problem is not None and subject_of(spec).limit(way, problem) is None:
-                raise BrokenPromiseError(Case(way, spec, seed, judged.point), problem)
+            if problem is not None and subject_of(spec).limit(way, judged.finding) is None:
+                case = Case(way, spec, seed, judged.point)
+                raise BrokenPromiseError(case, problem, judged.finding)
             found[judged.outcome] += 1
         done += len(work.judged)
     return Coverage(way, spec, seed, chosen, possible, chosen, dict(found))
@@ -105,36 +109,34 @@ class _Work:
     def __init__(self, request: Request) -> None:
         self.possible = self.chosen = 0
         self.judged: list[Judged] = []
-        begun, when = None, ""
+        begun, is_damaged = None, False
         request.said.touch()
-        fork = Fork(_work, request)
+        child = SERVER.start(_work, request)
         try:
-            for told in _told_by(fork):
-                match told:
+            while True:
+                match told := child.receive():
                     case UnsupportedError():
                         raise told
                     case {"possible": possible, "chosen": chosen}:
                         self.possible, self.chosen = possible, chosen
                     case {"undamaged": point}:
-                        begun, when = point, "undamaged: "
+                        begun, is_damaged = point, False
                     case str(point):
-                        begun, when = point, ""
+                        begun, is_damaged = point, True
                     case Judged():
                         self.judged.append(told)
                         begun = None
-            exit_code = fork.exit_code()
+        except DiedError as died:
+            if died.exit_code:
+                how = _how_it_ended(died.exit_code, request.said.read_text(errors="replace"))
+                finding = NOTHING_KNOWN
+                if is_damaged:
+                    finding = Finding("died", signal=-died.exit_code)
+                else:
+                    how = f"undamaged: {how}"
+                self.judged.append(Judged(begun or "whole", "died", how, finding))
         finally:
-            fork.kill()
-        if exit_code:
-            how = _how_it_ended(exit_code, request.said.read_text(errors="replace"))
-            self.judged.append(Judged(begun or "whole", "died", f"{when}{how}"))
-
-
-def _told_by(fork: Fork) -> Iterator[object]:
-    """All that it sends."""
-    with suppress(EOFError, ConnectionError):
-        while True:
-            yield fork.pipe.recv()
+            child.kill()
 
 
 def _how_it_ended(exit_code: int, said: str) -> str:
@@ -160,7 +162,7 @@ def _work(pipe: "Pipe[Any, Any]", request: Request) -> None:
     _limit_memory()
     sound: set[int] = set()
     for point in chosen[request.skip :]:
-        outcome, problem = "broken", None
+        outcome, problem, finding = "broken", None, NOTHING_KNOWN
         try:
             if point.step not in sound:
                 pipe.send({"undamaged": str(point)})
@@ -173,9 +175,9 @@ def _work(pipe: "Pipe[Any, Any]", request: Request) -> None:
         except BrokenPromiseError as error:
             problem = error.problem
         else:
-            outcome = verdict.outcome
+            outcome, finding = verdict.outcome, verdict.finding
             problem = None if point.place.startswith(FORGED) else verdict.problem
-        pipe.send(Judged(str(point), outcome, problem))
+        pipe.send(Judged(str(point), outcome, problem, finding))
 
 
 def _limit_memory() -> None:

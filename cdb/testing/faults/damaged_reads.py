@@ -27,6 +27,7 @@ from random import Random
 
 from cdb.contents.state import verify
 from cdb.contract.coins import bytes32
+from cdb.contract.limits import Finding
 from cdb.contract.schema import Schema
 from cdb.disk.home import schema_at
 from cdb.errors import (
@@ -97,7 +98,7 @@ class Verdict:
 
     @property
     def problem(self) -> str | None:
-        """The promise that is broken; None when none is."""
+        """The promise that is broken, for people; None when none is."""
         if self.served is not None:
             verify = "finds it" if self.is_detected else "is silent"
             damage = f"{self.point.file}, {self.point.place}"
@@ -105,6 +106,12 @@ class Verdict:
         if self.is_overlooked:
             return f"damage is overlooked: {self.point.file}, {self.point.place}"
         return None
+
+    @property
+    def finding(self) -> Finding:
+        """The same for limits."""
+        outcome = "overlooked" if self.served is None else self.outcome
+        return Finding(outcome, self.point.file, self.point.place)
 
 
 class Rotting:

@@ -5,12 +5,16 @@ from pathlib import Path
 
 from cdb.contents.state import verify
 from cdb.contract.durability import Durability
+from cdb.contract.limits import Finding
 from cdb.contract.schema import Schema
+from cdb.errors import DatabaseError
 from cdb.schemas import find_schema
 from cdb.testing.faults.script import script_of
 from cdb.testing.faults.script_run import run
 from cdb.testing.keys import check_by_scan
 from cdb.testing.past import check_past_by_scan
+
+OPENED = "opened"
 
 
 @dataclass(frozen=True)
@@ -39,12 +43,19 @@ class Case:
         )
 
 
-class BrokenPromiseError(AssertionError):
-    """A schema lost what was flushed, serves what never was, does not open, or does not go on."""
+NOTHING_KNOWN = Finding()
 
-    def __init__(self, case: Case, problem: str) -> None:
+
+class BrokenPromiseError(AssertionError):
+    """A schema lost what was flushed, serves what never was, does not open, or does not go on.
+
+    problem: for people. finding: what a known limit may explain.
+    """
+
+    def __init__(self, case: Case, problem: str, finding: Finding = NOTHING_KNOWN) -> None:
         self.case = case
         self.problem = problem
+        self.finding = finding
         super().__init__(
             f"{case.spec}: {problem}\n"
             f"  seed {case.seed}, {case.trial} {case.point}; again: {case.command}"
@@ -99,7 +110,7 @@ class Oracle:
 
         Changes the database. Raises BrokenPromiseError.
         """
-        digest = self._digest(case, "opened", path)
+        digest = self._digest(case, OPENED, path)
         self.check_digest(case, digest, progress)
         return self._steps(digest, progress)[-1]
 
@@ -130,13 +141,15 @@ class Oracle:
                 check_past_by_scan(schema)
                 return digest
         except Exception as error:
-            raise BrokenPromiseError(case, f"{when}, it fails: {error_text(error)}") from error
+            finding = finding_of("fails", error, path) if when == OPENED else NOTHING_KNOWN
+            problem = f"{when}, it fails: {error_text(error)}"
+            raise BrokenPromiseError(case, problem, finding) from error
 
     def _open(self, path: Path) -> Schema:
         return self._info.open(path)
 
 
-def check_ended_well(case: Case, error: str | None, signal: int) -> None:
+def check_ended_well(case: Case, error: object, signal: int) -> None:
     """Whether a script went well that nothing was put in. Raises BrokenPromiseError.
 
     Otherwise nothing that comes of a fault would say anything.
@@ -144,6 +157,17 @@ def check_ended_well(case: Case, error: str | None, signal: int) -> None:
     if error is not None or signal:
         problem = f"without a fault, the script ends with {error or f'signal {signal}'}"
         raise BrokenPromiseError(case, problem)
+
+
+def finding_of(outcome: str, error: BaseException, path: Path) -> Finding:
+    """An error that should not have come, of the database at a path."""
+    file = error.path if isinstance(error, DatabaseError) else ""
+    return Finding(outcome, named(Path(file), path), error=type(error).__name__)
+
+
+def named(file: Path, path: Path) -> str:
+    """How a finding calls a file of the database at a path."""
+    return str(file.relative_to(path.parent)) if file.is_relative_to(path.parent) else str(file)
 
 
 def error_text(error: BaseException) -> str:

@@ -11,8 +11,9 @@ from cdb.contract.blocks import BlockSpendInfo
 from cdb.contract.coins import CoinInfo, bytes32
 from cdb.contract.packed import PackedBlocks
 from cdb.contract.schema import Schema
+from cdb.process.children import Pipe
 from cdb.schemas import find_schema
-from cdb.testing.faults.forks import Fork, Pipe
+from cdb.testing.faults.shim import SERVER
 from cdb.testing.faults.trial import LONGEST_SECONDS
 from cdb.testing.side_by_side import SideBySide, settle
 
@@ -20,18 +21,15 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-class DiedError(Exception):
-    """The process ended, or hung, before it had answered."""
-
-
 class RemoteSchema:
     """Opens a database in a new process; see cdb.schemas.Schema. blocks() gives a list.
 
-    One thread calls at a time. Raises what the schema there raises, and DiedError.
+    One thread calls at a time. Raises what the schema there raises, DiedError, and
+    SilentError when it hangs.
     """
 
     def __init__(self, spec: str, path: str | PathLike[str], *, read_only: bool = False) -> None:
-        self._fork = Fork(_serve, spec, str(path), read_only)
+        self._child = SERVER.start(_serve, spec, str(path), read_only)
         self._is_open = True
         try:
             self._answer()
@@ -91,13 +89,13 @@ class RemoteSchema:
     def kill(self) -> None:
         """SIGKILL."""
         self._is_open = False
-        self._fork.kill()
+        self._child.kill()
 
     def do(
         self, function: Callable[Concatenate[Schema, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
         """Call a function with the schema there: any that another process can import."""
-        self._fork.pipe.send((function, args, kwargs))
+        self._child.pipe.send((function, args, kwargs))
         answer: T = self._answer()
         return answer
 
@@ -108,13 +106,7 @@ class RemoteSchema:
         self.close()
 
     def _answer(self) -> Any:
-        try:
-            if not self._fork.pipe.poll(LONGEST_SECONDS):
-                raise DiedError(f"it did not answer within {LONGEST_SECONDS:.0f} seconds")
-            answer = self._fork.pipe.recv()
-        except (EOFError, ConnectionError):
-            code = self._fork.exit_code(LONGEST_SECONDS)
-            raise DiedError(f"its process ended with {code}") from None
+        answer = self._child.receive(LONGEST_SECONDS)
         if isinstance(answer, _Raised):
             raise answer.error()
         return answer

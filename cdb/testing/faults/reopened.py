@@ -88,7 +88,7 @@ def cut_after_reopening(
                 oracle.check(case, place / DATABASE, oracle.after_power_cut(point.progress))
             except BrokenPromiseError as error:
                 problem = f"cut at operation {point.name}: {error.problem}"
-                raise BrokenPromiseError(case, problem) from error
+                raise BrokenPromiseError(case, problem, error.finding) from error
             databases += 1
             met.add(number)
     return Coverage(trial, spec, seed, len(met), len(every), databases)

@@ -12,6 +12,7 @@ from pathlib import Path
 from cdb.contents.state import summarize
 from cdb.contract.schema import Schema
 from cdb.errors import CdbError, DatabaseError, DatabaseLockedError
+from cdb.process.children import exit_code_of, fork
 from cdb.process.meter import database_files
 from cdb.schemas import open_schema
 from cdb.testing.chains import sample_chain
@@ -125,18 +126,16 @@ def _open_each_file(schema: Schema, path: Path) -> None:
 def _done_in_a_child(schema: Schema) -> str:
     """Fork. Returns what the child could do that changes the database."""
     ours, theirs = os.pipe()
-    child = os.fork()
-    if child == 0:
-        try:
-            signal.alarm(int(LONGEST_SECONDS / 2))
-            os.write(theirs, ", ".join(filter(None, map(_tried, _writes(schema)))).encode())
-        finally:
-            os._exit(0)
+
+    def write() -> None:
+        signal.alarm(int(LONGEST_SECONDS / 2))
+        os.write(theirs, ", ".join(filter(None, map(_tried, _writes(schema)))).encode())
+
+    child = fork(write)
     os.close(theirs)
     with os.fdopen(ours, "rb") as pipe:
         done = pipe.read().decode()
-    _, status = os.waitpid(child, 0)
-    return done or _end_of(os.waitstatus_to_exitcode(status))
+    return done or _end_of(exit_code_of(child))
 
 
 def _end_of(exit_code: int) -> str:
@@ -169,13 +168,13 @@ def _tried(write: tuple[str, Callable[[], None]]) -> str | None:
 def _sleeping_child(schema: Schema) -> int:
     """Fork. Returns the child's number, once it runs."""
     ours, theirs = os.pipe()
-    child = os.fork()
-    if child == 0:
-        with suppress(BaseException):
-            os.write(theirs, b"!")
-            signal.alarm(int(LONGEST_SECONDS))
-            signal.pause()
-        os._exit(0)
+
+    def sleep() -> None:
+        os.write(theirs, b"!")
+        signal.alarm(int(LONGEST_SECONDS))
+        signal.pause()
+
+    child = fork(sleep)
     os.close(theirs)
     with os.fdopen(ours, "rb", buffering=0) as pipe:
         pipe.read(1)

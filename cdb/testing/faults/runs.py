@@ -3,24 +3,25 @@
 For each schema one process finds it and draws the scripts, and forks itself for each run.
 """
 
+import json
 import os
 import resource
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cache, partial
 from pathlib import Path
 from typing import Any, Self
 
 from cdb.contract.durability import Durability
-from cdb.errors import CdbError, UnsupportedError
+from cdb.errors import CdbError, DatabaseError, UnsupportedError
+from cdb.process.children import Child, Pipe, exit_code_of, fork
 from cdb.schemas import SchemaInfo, find_schema
-from cdb.testing.faults.forks import Fork, Pipe
-from cdb.testing.faults.oracle import Progress, error_text
+from cdb.testing.faults.oracle import Progress
 from cdb.testing.faults.script import script_of
 from cdb.testing.faults.script_run import run
-from cdb.testing.faults.shim import Calls, Shim, missing
+from cdb.testing.faults.shim import SERVER, Calls, Shim, missing
 from cdb.testing.faults.steps import Script
 from cdb.testing.faults.trial import DATABASE, LONGEST_SECONDS, scratch, usable
 
@@ -67,11 +68,32 @@ class Request:
         return self.trace is not None or bool(self.calls)
 
 
+@dataclass(frozen=True)
+class ToldError:
+    """An error in another process. kind: its class. path: which file it names, if it is a
+    DatabaseError; else "".
+    """
+
+    kind: str
+    text: str
+    path: str
+
+    @classmethod
+    def of(cls, error: BaseException) -> Self:
+        """One of this process."""
+        path = str(error.path) if isinstance(error, DatabaseError) else ""
+        text = " ".join(str(error).split())
+        return cls(type(error).__name__, text, path)
+
+    def __str__(self) -> str:
+        return f"{self.kind}: {self.text}"
+
+
 class Run:
     """A run, as far as it was heard of; at the end of a `with` it is killed.
 
     Of a schema one runs at a time.
-    error: what ended it, and whether that is a CdbError. signal: what killed it, 0 without one.
+    error: what ended it. signal: what killed it, 0 without one.
     calls: how many calls of the armed classes there were; 0 before its end, and if it was killed.
     Raises UnsupportedError where the schema can't be used, or its calls can't be seen.
     """
@@ -82,8 +104,7 @@ class Run:
         if problem is not None:
             raise UnsupportedError(problem)
         self.progress = Progress(kept=0, begun=0)
-        self.error: str | None = None
-        self.is_ours = False
+        self.error: ToldError | None = None
         self.signal = 0
         self.calls = 0
         self.has_ended = False
@@ -153,8 +174,8 @@ class Run:
                 self.progress = Progress(self.progress.kept, int(what))
             case "kept":
                 self.progress = Progress(int(what), self.progress.begun)
-            case "failed" | "raised":
-                self.error, self.is_ours = what, word == "failed"
+            case "failed":
+                self.error = ToldError(**json.loads(what))
             case "calls":
                 self.calls = int(what)
             case "ended":
@@ -162,9 +183,9 @@ class Run:
 
 
 @cache
-def _server_of(spec: str) -> Fork:
+def _server_of(spec: str) -> Child:
     """What runs scripts of a schema, until this process ends."""
-    return Fork(_serve, spec)
+    return SERVER.start(_serve, spec)
 
 
 def _serve(pipe: "Pipe[Any, Any]", spec: str) -> None:
@@ -177,14 +198,8 @@ def _serve(pipe: "Pipe[Any, Any]", spec: str) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever asks ends it
     while (request := _next(pipe)) is not None:
         script = script_of(request.seed, request.length)  # drawn once, for all children
-        child = os.fork()
-        if child == 0:
-            try:
-                _run(info, script, request, pipe.fileno(), tell)
-            finally:
-                os._exit(0)
-        _, status = os.waitpid(child, 0)
-        tell("ended", os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0)
+        child = fork(partial(_run, info, script, request, pipe.fileno(), tell))
+        tell("ended", max(0, -exit_code_of(child)))
 
 
 def _next(pipe: "Pipe[Any, Any]") -> Request | None:
@@ -248,9 +263,8 @@ def _armed(request: Request, pipe: int) -> Shim:
 
 @contextmanager
 def _telling_errors(tell: Tell) -> Iterator[None]:
-    """Tell ("failed", text) of a CdbError, ("raised", text) of any other error, and go on."""
+    """Tell ("failed", the fields of ToldError) of an error, and go on."""
     try:
         yield
     except BaseException as error:
-        word = "failed" if isinstance(error, CdbError) else "raised"
-        tell(word, " ".join(error_text(error).split()))
+        tell("failed", json.dumps(asdict(ToldError.of(error))))

@@ -129,8 +129,8 @@ def run_short(
                 raise BrokenPromiseError(case, f"the process died of signal {run.signal}")
             if run.error is not None:
                 errors += 1
-                check_error(case, run.error, is_ours=run.is_ours, root=root)
-                if not run.error.startswith(StorageError.__name__):
+                check_error(case, run.error, root)
+                if run.error.kind != StorageError.__name__:
                     raise BrokenPromiseError(case, f"the error misleads: {run.error}")
             oracle.check(case, root / DATABASE, run.progress)
     return Coverage(trial, spec, seed, errors, enough, len(chosen))

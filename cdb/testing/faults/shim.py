@@ -1,4 +1,4 @@
-"""The preloaded library (native/preload/fault_shim.c): where it is, and its switches."""
+"""The preloaded library (native/preload/fault_shim.c): its switches, and the server that has it."""
 
 import ctypes
 import errno
@@ -7,6 +7,8 @@ from enum import IntFlag
 from pathlib import Path
 
 from cdb.extensions.built import built_file
+from cdb.process.children import ForkServer
+from cdb.schemas.registry import OWN_SCHEMAS
 
 LIBRARY = built_file("testing/faults/_shim.so")
 
@@ -38,6 +40,13 @@ def missing() -> str | None:
     if not LIBRARY.exists():
         return "cdb was built without a C compiler: install one, then run make native"
     return None
+
+
+SERVER = ForkServer(
+    [str(__package__), *(f"cdb.schemas.{name}" for name in OWN_SCHEMAS)],
+    lambda: None if missing() else LIBRARY,
+)
+"""Forks the processes of trials. The library does nothing in them until it is armed."""
 
 
 class Shim:

@@ -5,15 +5,25 @@ slow one starves the others. But every pair of a kind and a schema is tried once
 again, with the few faults that the tests make, where those make any.
 """
 
-import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
 from time import monotonic
 
 from cdb.contract.limits import Limit
-from cdb.testing.faults.attempt import Attempt, BrokenPromise, Failure, Untried, Verdict
+from cdb.testing.faults.attempt import (
+    Attempt,
+    BrokenPromise,
+    Failure,
+    Making,
+    Untried,
+    Verdict,
+    break_off,
+    ended,
+)
 from cdb.testing.faults.catalogue import CATALOGUE
 from cdb.testing.faults.subjects import Subject
+
+TICK_SECONDS = 0.5
 
 
 @dataclass(frozen=True)
@@ -25,9 +35,6 @@ class Result:
     verdict: Verdict
     limit: Limit | None
     seconds: float
-
-
-Told = Callable[[Result], None]
 
 
 @dataclass(eq=False)
@@ -94,36 +101,40 @@ class Rotation:
             self.pairs.remove(pair)
 
 
-async def take_turns(
+def take_turns(
     rotation: Rotation,
-    told: Told,
     *,
     first_seed: int,
     jobs: int,
     time_limit_seconds: float,
     count: int | None = None,
-) -> None:
-    """Try until this is cancelled, or so many attempts were made, or nothing is left to try.
+) -> Generator[Result | None, None, None]:
+    """Give each result as it comes, until so many attempts were made, or nothing is left to try.
 
-    jobs: how many attempts run at a time. time_limit_seconds: one that takes longer has failed.
-    told: takes each result as it comes. What is broken off at the end gives none.
+    At least twice a second it gives something, None where nothing ended. jobs: how many attempts
+    run at a time. time_limit_seconds: one that takes longer has failed. What is broken off, when
+    this is closed, gives no result.
     """
     begun = 0
-
-    async def work() -> None:
-        nonlocal begun
-        while begun != count and (pair := rotation.next(monotonic())) is not None:
-            begun += 1
-            since = monotonic()
-            attempt = pair.begin(first_seed, since)
-            verdict = await attempt.make(time_limit_seconds)
-            ended = monotonic()
-            pair.end(ended)
-            told(_result(rotation, pair, attempt, verdict, ended - since))
-
-    async with asyncio.TaskGroup() as group:
-        for _ in range(jobs):
-            group.create_task(work())
+    running: dict[Making, Pair] = {}
+    try:
+        while True:
+            while len(running) < jobs and begun != count:
+                pair = rotation.next(monotonic())
+                if pair is None:
+                    break
+                begun += 1
+                attempt = pair.begin(first_seed, monotonic())
+                running[Making(attempt, time_limit_seconds)] = pair
+            if not running:
+                return
+            yield None
+            for making, verdict in ended(running, TICK_SECONDS):
+                now, pair = monotonic(), running.pop(making)
+                pair.end(now)
+                yield _result(rotation, pair, making.attempt, verdict, now - making.since)
+    finally:
+        break_off(running)
 
 
 def _result(
@@ -140,5 +151,5 @@ def _result(
     pair.has_failed |= isinstance(verdict, Failure)
     limit = None
     if isinstance(verdict, BrokenPromise):
-        limit = pair.subject.limit(pair.trial, verdict.problem)
+        limit = pair.subject.limit(pair.trial, verdict.finding)
     return Result(pair.schema, attempt, verdict, limit, seconds)

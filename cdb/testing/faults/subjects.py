@@ -1,23 +1,19 @@
 """cdb's own schemas as trials take them: with small memtables; and what is known of any schema."""
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from fnmatch import fnmatch
 from functools import cache
 
 from cdb.contract.durability import Durability
-from cdb.contract.limits import Limit
+from cdb.contract.limits import Finding, Limit
 from cdb.errors import SchemaError
 from cdb.schemas.registry import OWN_SCHEMAS, SchemaInfo, find_schema
+from cdb.testing.faults.known import KNOWN
 
 
-def shown(limits: Iterable[Limit], trial: str, problem: str) -> Limit | None:
+def shown(limits: Iterable[Limit], trial: str, finding: Finding) -> Limit | None:
     """The first of the limits that a failed trial shows; None where it shows none of them."""
-    for limit in limits:
-        if fnmatch(trial, limit.trials) and re.search(limit.problem, problem):
-            return limit
-    return None
+    return next((limit for limit in limits if limit.explains(trial, finding)), None)
 
 
 @dataclass(frozen=True)
@@ -35,13 +31,25 @@ class Subject:
 
     @classmethod
     def of(cls, schema: SchemaInfo, spec: str, level: Durability, seed: int = 1) -> "Subject":
-        """A schema with what its module says of its engine at a level."""
-        limits = tuple(each for each in schema.spec.limits if each.durability in (None, level))
+        """A schema with what is known of its engine at a level. Raises SchemaError."""
+        limits = tuple(each for each in _known(schema) if each.durability in (None, level))
         return cls(spec, seed, limits, schema.spec.checksummed, schema.spec.not_durable)
 
-    def limit(self, trial: str, problem: str) -> Limit | None:
+    def limit(self, trial: str, finding: Finding) -> Limit | None:
         """The known limit that a failed trial shows, if it is one."""
-        return shown(self.limits, trial, problem)
+        return shown(self.limits, trial, finding)
+
+
+def _known(schema: SchemaInfo) -> Iterator[Limit]:
+    for each in schema.spec.limits:
+        if isinstance(each, Limit):
+            yield each
+        elif each in KNOWN:
+            yield from KNOWN[each]
+        else:
+            names = ", ".join(f"'{name}'" for name in KNOWN)
+            problem = f"its limits name '{each}', and the trials know {names}"
+            raise SchemaError(f"schema {schema.name}: {problem}")
 
 
 _PROCESS_LEVEL = "cdb.testing.faults.process_level"

@@ -80,7 +80,7 @@ class FaultTests(SchemaTests):
                 pytest.skip(str(error))
             except BrokenPromiseError as error:
                 limits = subject_of(spec).limits if self.limits is None else self.limits
-                limit = shown(limits, trial, error.problem)
+                limit = shown(limits, trial, error.finding)
                 if limit is None:
                     raise
                 pytest.xfail(limit.reason)
