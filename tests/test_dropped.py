@@ -86,11 +86,11 @@ def test_the_next_writer_comes_when_its_threads_are_done(
     path, ended = tmp_path / "database", list[bool]()
     close = CoinLog.close
 
-    def close_locked(self: CoinLog, *, abandon: bool = False) -> None:
-        close(self, abandon=abandon)
+    def close_locked(self: CoinLog) -> None:
+        close(self)
         with pytest.raises(DatabaseLockedError):
             Lock(path / LOCK_FILE, path)
-        ended.append(abandon)
+        ended.append(True)
 
     monkeypatch.setattr(CoinLog, "close", close_locked)
     use_and_drop(coin_log, path)

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from cdb.contents.packed_reads import LOOKUP_COINS
 from cdb.contents.state import StateSummary, compare, summarize, verify
 from cdb.contract.blocks import BlockSpendInfo, canonical
 from cdb.contract.coins import Coin, bytes32
+from cdb.contract.packed import MOST_ENTRIES
 from cdb.errors import ChainMismatchError
 from cdb.schemas.memory import MemorySchema
 from cdb.testing.chains import Chain, block_at, reward, sample_chain
@@ -56,7 +56,7 @@ def test_the_digest_of_nothing() -> None:
 
 
 def test_the_digest_of_more_coins_than_one_lookup_takes() -> None:
-    coins = [reward(1, n) for n in range(LOOKUP_COINS + 1)]
+    coins = [reward(1, n) for n in range(MOST_ENTRIES + 1)]
     blocks = [
         canonical(BlockSpendInfo(1, 0, [], coins)),
         canonical(BlockSpendInfo(2, 0, [coin.name() for coin in coins[::2]], [reward(2)])),
@@ -64,7 +64,7 @@ def test_the_digest_of_more_coins_than_one_lookup_takes() -> None:
     told: list[int] = []
     summary = summarize(holding(blocks), told.append)
     assert summary.digest == digest_of(blocks)
-    assert told == [LOOKUP_COINS + 1, 1]
+    assert told == [MOST_ENTRIES + 1, 1]
 
 
 @pytest.mark.parametrize(

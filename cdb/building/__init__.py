@@ -58,7 +58,8 @@ from cdb.errors import (
     WrongDatabaseError,
     storage_errors,
 )
-from cdb.front.store import Backend, BackendFactory, Store, open_backend
+from cdb.front.backend import Backend, BackendFactory, PackedBackend
+from cdb.front.store import Store, open_backend
 from cdb.stores.rows.index import EMPTY, IndexFactory, NameIndex, Watermark
 from cdb.stores.rows.spec import rows_spec
 from cdb.text.replay import block_text, read_blocks
@@ -84,6 +85,7 @@ __all__ = [
     "MissingEngineError",
     "NameIndex",
     "NamedBlock",
+    "PackedBackend",
     "PackedBlocks",
     "Progress",
     "SchemaSpec",

@@ -15,6 +15,7 @@ from cdb.contract.coins import MAX_U32, NAME_BYTES, CoinInfo, bytes32, bytes32_u
 from cdb.contract.packed import (
     INFO_BYTES,
     INFO_FORMAT,
+    MOST_ENTRIES,
     Packed,
     PackedBlocks,
     held_bytes,
@@ -25,10 +26,6 @@ from cdb.contract.schema import ReadsPacked, Schema, offer_of
 from cdb.errors import InvariantError
 from cdb.extensions.native import native_missing
 from cdb.process.read_ahead import read_ahead
-
-LOOKUP_COINS = 10_000
-"""Of a schema that gives objects so many entries are read at a time: blocks, spends and
-coins."""
 
 OTHER_ANSWERS = "a lookup of many names gives other answers than lookups of one"
 
@@ -87,7 +84,7 @@ class _Objects:
         for block in self._schema.blocks():
             batch.append(block)
             entries += 1 + len(block.spends) + len(block.confirms)
-            if entries >= LOOKUP_COINS:
+            if entries >= MOST_ENTRIES:
                 yield pack_as_is(batch)
                 batch, entries = [], 0
         if batch:

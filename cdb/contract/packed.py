@@ -17,11 +17,11 @@ says of each
 """
 
 from array import array
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import compress
+from itertools import accumulate, compress
 from operator import gt
-from struct import calcsize, iter_unpack
+from struct import Struct, calcsize, iter_unpack
 from typing import Any, NamedTuple, cast
 
 from cdb.contract.blocks import BlockSpendInfo, NamedBlock, canonical, check_against_state
@@ -33,7 +33,12 @@ INFO_FORMAT = "=32s32sQII"
 """parent, puzzle hash, amount, confirmed index, spent index (0: unspent)"""
 INFO_BYTES = calcsize(INFO_FORMAT)
 
+MOST_ENTRIES = 10_000
+"""Of blocks and coins that are objects somewhere, so many are read at a time at most."""
+
 Packed = bytes | bytearray | memoryview
+Fields = tuple[bytes, bytes, int, int, int]
+"""Those of INFO_FORMAT."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +175,39 @@ def unpacked_infos(infos: Packed, found: Packed) -> list[CoinInfo]:
     ]
 
 
+def packed_infos(coins: Iterable[Fields | None]) -> tuple[bytearray, bytearray]:
+    """A look-up's answer; None where there is no such coin."""
+    info, unknown = Struct(INFO_FORMAT), bytes(INFO_BYTES)
+    infos = [unknown if coin is None else info.pack(*coin) for coin in coins]
+    return bytearray().join(infos), bytearray([each is not unknown for each in infos])
+
+
+def in_packs(blocks: Iterable[PackedBlocks], entries: int) -> Iterator[PackedBlocks]:
+    """Blocks that come one by one, without names, in packs of about so many coins and spends."""
+    pack: list[PackedBlocks] = []
+    size = 0
+    for block in blocks:
+        pack.append(block)
+        size += 1 + block.n_spends + block.n_confirms
+        if size >= entries:
+            yield _joined(pack)
+            pack, size = [], 0
+    if pack:
+        yield _joined(pack)
+
+
+def _joined(blocks: Sequence[PackedBlocks]) -> PackedBlocks:
+    return PackedBlocks(
+        array("Q", [block.indices[0] for block in blocks]),
+        array("Q", [block.timestamps[0] for block in blocks]),
+        array("Q", accumulate(block.n_spends for block in blocks)),
+        array("Q", accumulate(block.n_confirms for block in blocks)),
+        b"".join([block.spends for block in blocks]),
+        b"".join([block.confirms for block in blocks]),
+        b"",
+    )
+
+
 def check_by_lookup(block: NamedBlock, lookup: Callable[[bytes], tuple[Packed, Packed]]) -> None:
     """Check a block against the coin set that it follows: check_against_state(), by a look-up."""
     infos, found = lookup(b"".join([*block.outside_spends, *block.names]))
@@ -197,17 +235,12 @@ def _checked_buffer(buffer: object, nbytes: int, what: str) -> bytes | memoryvie
     return held
 
 
-def pack_named(block: NamedBlock) -> PackedBlocks:
-    """One block, whose names are known already."""
-    return _pack([(block, block.names)])
-
-
 def pack_unnamed(blocks: Iterable[BlockSpendInfo]) -> PackedBlocks:
     """Pack blocks as they are, canonical or not, and leave `names` empty. As PackedBlocks.of."""
     return _pack((block, []) for block in blocks)
 
 
-def _pack(blocks: Iterable[tuple[BlockSpendInfo | NamedBlock, list[bytes32]]]) -> PackedBlocks:
+def _pack(blocks: Iterable[tuple[BlockSpendInfo, list[bytes32]]]) -> PackedBlocks:
     indices, timestamps, spend_ends, confirm_ends = (array("Q") for _ in range(4))
     spends: list[bytes] = []
     confirms: list[bytes] = []

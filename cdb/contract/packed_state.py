@@ -12,9 +12,16 @@ from struct import Struct, iter_unpack
 from types import ModuleType
 from typing import Any
 
-from cdb.contract.blocks import canonical
+from cdb.contract.blocks import BlockSpendInfo, canonical
 from cdb.contract.coins import NAME_BYTES, coin_name
-from cdb.contract.packed import CONFIRM_BYTES, INFO_FORMAT, Packed, PackedBlocks, native_blocks
+from cdb.contract.packed import (
+    AMOUNT_BYTES,
+    CONFIRM_BYTES,
+    INFO_FORMAT,
+    Packed,
+    PackedBlocks,
+    native_blocks,
+)
 from cdb.extensions.native import native_missing, native_scanner
 
 BLOCK_FORMAT = ">IQI"
@@ -78,21 +85,55 @@ def first_unsorted(ends: "array[int]", entries: Packed, entry_bytes: int) -> int
     return None if place == n else place
 
 
+def first_not_canonical(blocks: PackedBlocks) -> int | None:
+    """The place of the first block that is not canonical, if it stands before those that are
+    refused for a spend or a confirm that stands there twice."""
+    entries = (
+        (blocks.spend_ends, blocks.spends, NAME_BYTES),
+        (blocks.confirm_ends, blocks.confirms, CONFIRM_BYTES),
+    )
+    places = (first_unsorted(*each) for each in entries)
+    unsorted = sorted(place for place in places if place is not None)
+    return next((at for at in unsorted if blocks.block(at) != canonical(blocks.block(at))), None)
+
+
 def check_canonical(blocks: PackedBlocks) -> PackedBlocks:
     """PackedBlocks.checked(), where each block is canonical. Raises ValueError where one is not.
 
     A spend or a confirm that stands there twice is in order: as a block, it is refused.
     """
     blocks = PackedBlocks.checked(blocks)
-    entries = (
-        (blocks.spend_ends, blocks.spends, NAME_BYTES),
-        (blocks.confirm_ends, blocks.confirms, CONFIRM_BYTES),
-    )
-    for ends, buffer, entry_bytes in entries:
-        place = first_unsorted(ends, buffer, entry_bytes)
-        if place is not None and (block := blocks.block(place)) != canonical(block):
-            raise ValueError(f"packed block {block.index} is not in canonical form")
+    place = first_not_canonical(blocks)
+    if place is not None:
+        raise ValueError(f"packed block {blocks.indices[place]} is not in canonical form")
     return blocks
+
+
+def packed_block(block: BlockSpendInfo) -> PackedBlocks | None:
+    """A block of plain fields, packed in canonical order; None when one is out of its range."""
+    try:
+        confirms = [
+            coin.parent_coin_name + coin.puzzle_hash + coin.amount.to_bytes(AMOUNT_BYTES, "big")
+            for coin in block.confirms
+        ]
+        index, timestamp = array("Q", [block.index]), array("Q", [block.timestamp])
+    except OverflowError:
+        return None
+    lengths = {len(coin.parent_coin_name) for coin in block.confirms}
+    lengths.update([len(coin.puzzle_hash) for coin in block.confirms])
+    lengths.update(map(len, block.spends))
+    if not lengths <= {NAME_BYTES}:
+        return None
+    joined = b"".join(sorted(confirms))
+    return PackedBlocks(
+        index,
+        timestamp,
+        array("Q", [len(block.spends)]),
+        array("Q", [len(confirms)]),
+        b"".join(sorted(block.spends)),
+        joined,
+        names_of(joined),
+    )
 
 
 def ascending(ends: "array[int]", entries: Packed, entry_bytes: int) -> "array[int]":

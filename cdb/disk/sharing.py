@@ -138,8 +138,10 @@ class Shared(Closing):
 
     For subclasses: guard, in whose write() all is changed that is stored; read_only, as it was
     given; iteration(), through which each iterator is handed out; mutex, the lock; end_with(), for
-    what is open beyond Python's own objects.
+    what is open beyond Python's own objects; reads_beside, False where @beside is to be @reading.
     """
+
+    reads_beside = True
 
     def __init__(self, path: str | PathLike[str], *, read_only: bool) -> None:
         self.mutex = threading.RLock()
@@ -231,11 +233,15 @@ def writing(method: _Method[S, P, T]) -> _Method[S, P, T]:
 def beside(method: _Method[S, P, T]) -> _Method[S, P, T]:
     """Makes a read a whole call of its thread, beside those of others.
 
-    The engine sees to it that it finds the state of one moment, and an error after the end.
+    The engine sees to it that it finds the state of one moment, and an error after the end. Where
+    it doesn't (reads_beside), this is @reading.
     """
+    alone = reading(method)
 
     @wraps(method)
     def call(self: S, /, *arguments: P.args, **options: P.kwargs) -> T:
+        if not self.reads_beside:
+            return alone(self, *arguments, **options)
         thread = get_ident()
         self._check_outside(thread)
         try:

@@ -26,8 +26,8 @@ from cdb.contract.printable import shell_word
 from cdb.disk.home import FORMAT_FILE, format_at
 from cdb.errors import CorruptDatabaseError, DatabaseError, WrongDatabaseError, storage_errors
 from cdb.node.log import RESTORE, Log
-from cdb.stores.coin_log.check import MANIFEST
-from cdb.stores.coin_log.schema import FORMAT_VERSION, coin_log
+from cdb.stores.coin_log.check import FORMAT_VERSION, MANIFEST
+from cdb.stores.coin_log.schema import coin_log
 
 _SCHEMA, _LOG_FILE = "coin_log", "log"
 _MOST_UNINDEXED_BYTES = 1 << 28

@@ -11,7 +11,7 @@ only for reading, and not one byte of it or beside it changes.
 from functools import partial
 
 from cdb.contract.history import BY_CREATION
-from cdb.contract.schema import AcceptsPacked, Settles, TellsFacts
+from cdb.contract.schema import AcceptsPacked, HistoryPacked, ReadsPacked, Settles, TellsFacts
 from cdb.contract.spec import SchemaSpec
 from cdb.stores.node_table.opening import blockchain_v2, check, format_of
 from cdb.stores.rows.sqlite import SQLITE_NOT_DURABLE, sqlite_versions
@@ -21,7 +21,7 @@ SCHEMA = SchemaSpec(
     blockchain_v2,
     default_path="blockchain_v2_mainnet.sqlite",
     versions=sqlite_versions,
-    offers=(AcceptsPacked, Settles, TellsFacts),
+    offers=(AcceptsPacked, ReadsPacked, Settles, HistoryPacked, TellsFacts),
     indexed=NODE,
     history=BY_CREATION,
     check=check,

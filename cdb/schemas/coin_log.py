@@ -15,14 +15,8 @@ from cdb.contract.history import BY_CREATION
 from cdb.contract.schema import AcceptsPacked, HistoryPacked, ReadsPacked, TellsFacts
 from cdb.contract.spec import SchemaSpec
 from cdb.stores.coin_log.binding import Sizes, missing
-from cdb.stores.coin_log.schema import (
-    CoinLogSchema,
-    IndexedCoinLogSchema,
-    check,
-    coin_log,
-    indexed,
-    repair,
-)
+from cdb.stores.coin_log.check import check, repair
+from cdb.stores.coin_log.schema import CoinLogSchema, IndexedCoinLogSchema, coin_log, indexed
 
 __all__ = [
     "SCHEMA",

@@ -20,13 +20,12 @@ TOLD = re.compile("rewound|removed|replaced|began to write|a writer that came la
 """How a read-only opening says that others have changed what it showed."""
 _PAGES = (
     "cdb.stores.coin_log.binding._READ_CONFIRMS",
-    "cdb.stores.coin_set.schema.BATCH_ENTRIES",
-    "cdb.stores.coin_set.schema.PACK_ENTRIES",
-    "cdb.stores.coin_set.schema.PAGE_ROWS",
-    "cdb.stores.coin_set.schema.READ_ENTRIES",
-    "cdb.contract.history.PAGE_ROWS",
+    "cdb.stores.coin_set.backend.BATCH_ENTRIES",
+    "cdb.stores.coin_set.binding.PAGE_ROWS",
+    "cdb.front.store.PACK_ENTRIES",
+    "cdb.front.store.READ_ENTRIES",
+    "cdb.front.history.PAGE_ROWS",
     "cdb.front.snapshots.PAGE_ROWS",
-    "cdb.stores.rows.store.PAGE_ROWS",
 )
 _IN_ORDER = ("blocks", "versions")
 """All schemas give these in the model's order."""

@@ -9,6 +9,7 @@ from cdb.building.starter import Blocks
 from cdb.contract.blocks import BlockSpendInfo
 from cdb.contract.coins import CoinInfo
 from cdb.contract.durability import Durability
+from cdb.contract.packed_state import packed_block
 from cdb.disk.files import fsync_dir
 from cdb.front.store import Store
 
@@ -53,7 +54,9 @@ class _Takes(Store):
 
     def accept_block(self, block_spend_info: BlockSpendInfo) -> None:
         """See Schema."""
-        self._accept(block_spend_info)
+        packed = packed_block(block_spend_info)
+        assert packed is not None
+        self._accept(packed, may_defer=False)
 
 
 class _Goes(Store):
@@ -63,14 +66,6 @@ class _Goes(Store):
         """See Schema."""
         if not self.read_only:
             super().rewind_to_block_index(block_index)
-
-
-def _of(kind: type[Store]) -> Any:
-    def opened(path: str, *, read_only: bool = False) -> Store:
-        store = open_backend("broken", Blocks, path, read_only=read_only)
-        return kind(path, store._backend, store._release, read_only=read_only)
-
-    return opened
 
 
 def makes(path: str, *, read_only: bool = False) -> Store:
@@ -83,5 +78,5 @@ def makes(path: str, *, read_only: bool = False) -> Store:
 follows = partial(open_backend, "broken", _Follows)
 is_two_moments = partial(open_backend, "broken", _IsTwoMoments)
 leaves = partial(open_backend, "broken", _Leaves)
-takes = _of(_Takes)
-goes = _of(_Goes)
+takes = partial(open_backend, "broken", Blocks, kind=_Takes)
+goes = partial(open_backend, "broken", Blocks, kind=_Goes)

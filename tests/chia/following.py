@@ -63,7 +63,7 @@ class Follow(Operation):
         follower.FLUSH_OPERATIONS = 1
         flush, done = CoinLogSchema.flush, Event()
 
-        def flush_slowly(log: CoinLogSchema) -> None:
+        def flush_slowly(log: Any) -> None:
             done.clear()
             done.wait(FLUSH_SECONDS)
             flush(log)

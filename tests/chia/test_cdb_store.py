@@ -211,7 +211,7 @@ async def test_a_cancelled_caller_loses_no_committed_operation(path: Path) -> No
             assert len(added) == (2 if list(rows) else 0), height
 
 
-@pytest.mark.parametrize("call", ["accept", "flush"])
+@pytest.mark.parametrize("call", ["accept", "commit"])
 async def test_after_a_failed_write_every_call_raises_and_nothing_is_lost(
     path: Path, monkeypatch: pytest.MonkeyPatch, call: str
 ) -> None:

@@ -96,7 +96,7 @@ def test_an_index_is_made_once_and_every_writer_keeps_it(
 def test_who_does_not_ask_for_it_pays_nothing(path: Path, chain: Chain) -> None:
     with open_plain(path) as schema:
         accept_all(schema, chain.blocks)
-        assert schema._coins.state.has_keys is False
+        assert schema._backend.state.has_keys is False
     assert families_of(path) == {"default", "coins", "spends", "blocks"}
     with open_indexed(path):
         pass
@@ -323,14 +323,14 @@ def test_coins_whose_keys_have_the_same_bits_are_held_apart(path: Path) -> None:
                     CoinQuery(CoinKey.PARENT, hash_of("parent", n)),
                 ):
                     assert bytes(schema.coins_packed(query)) == model.coins_packed(query)
-        assert schema._coins.state.key_entries > 1_000
+        assert schema._backend.state.key_entries > 1_000
 
 
 def costs(schema: IndexedCoinSetSchema, ask: Callable[[], object]) -> tuple[int, int]:
     """The entries of keys, and the coins, that a question looks at."""
-    before = schema._coins.state
+    before = schema._backend.state
     ask()
-    after = schema._coins.state
+    after = schema._backend.state
     return after.key_entries - before.key_entries, after.query_coins - before.query_coins
 
 
@@ -394,7 +394,7 @@ def test_the_first_of_many_hashes_are_the_first_of_all(
             accept_all(each, blocks)
         for _ in ("in memory", "in the engine"):
             assert bytes(schema.coins_packed(query)) == model.coins_packed(query)
-            schema._coins.checkpoint()
+            schema._backend.checkpoint()
 
 
 @pytest.mark.parametrize("key", [CoinKey.PUZZLE_HASH, CoinKey.PARENT])

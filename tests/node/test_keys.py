@@ -173,7 +173,7 @@ def test_a_coin_that_does_not_have_its_name_is_damage(path: Path) -> None:
 )
 def test_sqlite_searches_by_the_key(path: Path, query: CoinQuery, index: str) -> None:
     with open_schema(INDEXED, path) as schema:
-        connection: sqlite3.Connection = schema._rows.connection  # type: ignore[attr-defined]
+        connection: sqlite3.Connection = schema._backend.rows.connection  # type: ignore[attr-defined]
         statements: list[str] = []
         connection.set_trace_callback(statements.append)
         queries = queries_of(schema)

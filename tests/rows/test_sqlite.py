@@ -166,8 +166,8 @@ def test_any_number_of_names_and_coins_is_below_sqlites_limit(
     names = [coin.name() for coin in coins]
     with open_schema("sqlite_v3:SMALL", tmp_path / "database") as schema:
         assert isinstance(schema, CoinStore)
-        index: Any = schema._named_rows._names
-        for connection in (schema._rows.connection, index._index._connection):
+        index: Any = schema._backend._names
+        for connection in (schema._backend.rows.connection, index._index._connection):
             connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, part_bytes)
         schema.accept_block(BlockSpendInfo(1, 0, [], coins))
         schema.flush()

@@ -91,8 +91,8 @@ def loaded(path: Path, chain: Chain) -> Path:
 def crash(schema: CoinLogSchema) -> None:
     """Let go of the files as the end of the process would."""
     schema.guard.closed = True
-    schema._log.close(abandon=True)
-    schema._home.close()
+    schema._backend.close()
+    schema._release()
 
 
 def accept_all_packed(schema: CoinLogSchema, calls: list[list[BlockSpendInfo]]) -> None:
@@ -976,13 +976,15 @@ def test_a_block_is_read_while_the_next_one_is_on_its_way_to_the_file(path: Path
     packed = [PackedBlocks.of([BlockSpendInfo(n, 0, [], each)]) for n, each in enumerate(coins)]
     with CoinLogSchema(path) as schema:
         schema.accept_packed(packed[0])
-        schema._log.read(0, 0)  # it is in the file
+        schema._backend.read_states(0, 0)  # it is in the file
         assert records_end(path) > LOG_HEAD_BYTES
         assert records_end(path) % 4096 == 0
         for n, each in enumerate(packed[1:]):
-            reader = schema._log.read(n, n)
+            reader = schema._backend.read_states(n, n)
             schema.accept_packed(each)
-            assert next(iter(reader)).indices[0] == n
+            read = reader.next()
+            assert read is not None
+            assert read.indices[0] == n
 
 
 def test_any_split_into_calls_gives_the_same_files(tmp_path: Path) -> None:
@@ -1098,7 +1100,7 @@ def test_a_refusal_that_is_interrupted_is_not_forgotten(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr("cdb.stores.coin_log.schema.check_by_lookup", interrupt)
+        patched.setattr("cdb.front.store.check_by_lookup", interrupt)
         with pytest.raises(KeyboardInterrupt):
             put_off.schema.flush()
     with pytest.raises(DatabaseClosedError, match="a write failed"):
@@ -1228,19 +1230,19 @@ def test_a_record_is_checked_once_however_many_abandoned_names_lead_there(path: 
         schema.rewind_to_block_index(0)
         accept_all_packed(schema, [blocks])
         names = [coin.name() for coin in abandoned]
-        before = schema._log.records_checked
+        before = schema._backend.records_checked
         for name in names[:3]:
             assert schema.coin_infos_for_coin_names([name]) == []
         assert schema.coin_infos_for_coin_names(names) == []
-        assert schema._log.records_checked - before == 1
+        assert schema._backend.records_checked - before == 1
         confirmed_again = [child(hash_of(), n) for n in range(3)]
         accept_all_packed(schema, [[BlockSpendInfo(2, 0, [], abandoned + confirmed_again)]])
-        assert schema._log.records_checked - before == 1
+        assert schema._backend.records_checked - before == 1
         assert len(schema.coin_infos_for_coin_names(names)) == 300
         schema.rewind_to_block_index(0)
         accept_all_packed(schema, [blocks])
         assert schema.coin_infos_for_coin_names(names) == []
-        assert schema._log.records_checked - before == 2
+        assert schema._backend.records_checked - before == 2
 
 
 @pytest.mark.parametrize("n", range(12))
@@ -1563,7 +1565,7 @@ def test_coins_are_found_in_runs_of_any_shape(
         for block in blocks[kept:]:
             schema.accept_block(block)
     with CoinLogSchema(path, read_only=True) as schema:
-        assert schema._log._count().runs
+        assert schema._backend._count().runs
         coins = [coin for block in blocks for coin in block.confirms]
         found = schema.coin_infos_for_coin_names([coin.name() for coin in coins])
         assert [info.coin for info in found] == coins

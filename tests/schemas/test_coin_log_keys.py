@@ -277,16 +277,16 @@ def test_a_busy_hash_lies_in_nobodys_way(path: Path, sizes: Sizes) -> None:
     with coin_log_with_keys(path, sizes=sizes) as schema:
         schema.accept_packed(PackedBlocks.of(blocks))
         schema.flush()
-        before = schema._log.probes
+        before = schema._backend.probes
         for block in blocks[::10]:
             coin = block.confirms[-1]
             found = schema.coins_packed(CoinQuery(CoinKey.PUZZLE_HASH, coin.puzzle_hash))
             assert len(found) == COIN_BYTES
-        assert schema._log.probes - before < 100 * 60
-        before = schema._log.records_checked
+        assert schema._backend.probes - before < 100 * 60
+        before = schema._backend.records_checked
         page = schema.coins_packed(CoinQuery(CoinKey.PUZZLE_HASH, PAYEE, (600, 900), limit=70))
         assert len(page) == 70 * COIN_BYTES
-        assert schema._log.records_checked - before <= 5
+        assert schema._backend.records_checked - before <= 5
 
 
 def test_what_is_asked_twice_costs_once(path: Path) -> None:
@@ -297,9 +297,9 @@ def test_what_is_asked_twice_costs_once(path: Path) -> None:
         for key, value in ((CoinKey.PUZZLE_HASH, PAYEE), (CoinKey.PARENT, hash_of("payer", 7))):
             costs = []
             for repeated in (1, 1_000):
-                before = schema._log.probes
+                before = schema._backend.probes
                 schema.coins_packed(CoinQuery(key, repeated * value))
-                costs.append(schema._log.probes - before)
+                costs.append(schema._backend.probes - before)
             assert costs[0] == costs[1]
 
 
@@ -307,9 +307,9 @@ def test_what_is_asked_twice_costs_once(path: Path) -> None:
 def test_a_page_at_the_end_passes_over_no_other(path: Path, sizes: Sizes) -> None:
     with coin_log_with_keys(path, sizes=sizes) as schema:
         schema.accept_packed(PackedBlocks.of(masses(20_000)))
-        before = schema._log.probes
+        before = schema._backend.probes
         assert len(schema.coin_infos_for_puzzle_hashes([PAYEE], first=991)) == 200
-        assert schema._log.probes - before < 400
+        assert schema._backend.probes - before < 400
 
 
 def test_a_rewind_takes_keys_back_as_fast_as_names(path: Path) -> None:
@@ -334,9 +334,9 @@ def test_keys_that_were_rewound_lie_in_nobodys_way(path: Path) -> None:
         ):
             costs = []
             for _ in range(2):
-                before = schema._log.probes
+                before = schema._backend.probes
                 schema.coins_packed(CoinQuery(key, value))
-                costs.append(schema._log.probes - before)
+                costs.append(schema._backend.probes - before)
                 for _ in range(5):
                     schema.rewind_to_block_index(4)
                     accept_all(schema, blocks[4:])

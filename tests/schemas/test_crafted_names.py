@@ -37,8 +37,8 @@ SMALL_RUNS = Sizes(memtable_coins=200, merge_runs=4)
 
 def probes(schema: CoinLogSchema | CoinSetSchema) -> int:
     if isinstance(schema, CoinLogSchema):
-        return schema._log.probes
-    return schema._coins.state.probes
+        return schema._backend.probes
+    return schema._backend.state.probes
 
 
 def grows_little(work_for: Callable[[int], int], n: int = 5_000) -> bool:
@@ -163,7 +163,7 @@ def test_lookups_of_made_up_names_in_runs(
     with CoinLogSchema(tmp_path / "database", sizes=SMALL_RUNS) as schema:
         for index in range(1, 9):
             schema.accept_block(block_at(index, coins=250))
-        assert schema._log._count().runs
+        assert schema._backend._count().runs
 
         def work_for(n: int) -> int:
             before = probes(schema)

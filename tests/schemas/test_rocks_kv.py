@@ -34,6 +34,7 @@ from cdb.errors import (
 )
 from cdb.schemas.memory import MemorySchema
 from cdb.schemas.rocks_kv import KIND
+from cdb.stores.coin_set.backend import PromisedSet
 from cdb.stores.coin_set.binding import CoinSet
 from cdb.stores.coin_set.schema import CoinSetSchema
 from cdb.testing.base import accept_all, expected_state
@@ -121,9 +122,9 @@ class TestPackedBlocks:
             iteration = schema.blocks()
             next(iteration)
             del iteration
-            assert len(schema._coins._ended) == 1
+            assert len(schema._backend._ended) == 1
             schema.flush()
-            assert not schema._coins._ended
+            assert not schema._backend._ended
 
     def test_lookups_without_objects(self, path: Path) -> None:
         coin, other = reward(1), reward(1, 1)
@@ -213,7 +214,7 @@ class TestOpening:
         kept = chain.blocks[:12]
         with SMALL(path) as schema:
             accept_all(schema, chain.blocks)
-            monkeypatch.setattr("cdb.stores.coin_set.schema.BATCH_ENTRIES", 30)
+            monkeypatch.setattr("cdb.stores.coin_set.backend.BATCH_ENTRIES", 30)
             monkeypatch.setattr(CoinSet, "erase", _once(CoinSet.erase))
             with pytest.raises(KeyboardInterrupt):
                 schema.rewind_to_block_index(kept[-1].index)
@@ -602,7 +603,7 @@ class TestFailedWrites:
     ) -> None:
         with opened(path) as schema:
             accept_all(schema, sample_chain(30).blocks)
-            monkeypatch.setattr(CoinSetSchema, "_end_rewind", lambda _: None)
+            monkeypatch.setattr(PromisedSet, "_end_rewind", lambda _: None)
             schema.rewind_to_block_index(0)
         monkeypatch.undo()
         with largest_file(1024), pytest.raises(StorageError, match=r"large\)?; allow larger"):

@@ -13,9 +13,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from weakref import finalize
 
+from cdb.contract.blocks import BlockSpendInfo
 from cdb.contract.coin_query import CoinQuery, ask_natively
 from cdb.contract.coins import MAX_U32, NAME_BYTES
 from cdb.contract.durability import Durability
+from cdb.contract.facts import Facts
 from cdb.contract.history import ABOVE_ALL, Page
 from cdb.contract.packed import CONFIRM_BYTES, INFO_BYTES, PackedBlocks, native_blocks
 from cdb.contract.printable import shell_word
@@ -70,11 +72,9 @@ def names_of(confirms: bytes) -> bytes:
 
 
 class CoinLog:
-    """The coin log in a directory that exists and that nobody else writes to.
+    """The coin log in a directory that exists and that nobody else writes to: a backend.
 
-    One thread at a time accepts, verifies, flushes, rewinds or closes. Any number read beside it,
-    each call in one state, and get UnverifiedError where verify_spends() has to come first. After
-    an error in a write, only close(abandon=True) is left.
+    See PresentBackend, DeferringBackend, TellingBackend and KeyedBackend for the methods.
 
     keys: whether coins are found by puzzle hash and parent, too; where it was otherwise, what is
     derived is made again. None: as it was. progress: is told of the coins that opening goes over.
@@ -84,6 +84,8 @@ class CoinLog:
     Raises MissingEngineError, CorruptDatabaseError, WrongDatabaseError, StorageError or, when it
     was opened read_only and has been rewound since, DatabaseClosedError.
     """
+
+    reads_beside = True
 
     def __init__(
         self,
@@ -99,7 +101,6 @@ class CoinLog:
     ) -> None:
         self.path = path
         self.is_verified = True
-        """Whether verify_spends() has nothing to do; for the one who writes."""
         self._native = _engine.load()
         self._ended = Ended(self._native.lib.cdb_coin_log_end)
         ffi = self._native.ffi
@@ -129,14 +130,13 @@ class CoinLog:
 
     @property
     def newest_index(self) -> int | None:
-        """The index of the newest block; None without one."""
+        """See PackedBackend."""
         totals = self._count()
         return int(totals.newest_index) if totals.blocks else None
 
-    @property
-    def n_coins(self) -> int:
-        """How many coins there are."""
-        return int(self._count().coins)
+    def facts(self) -> Facts:
+        """See TellingBackend. What it owes it does by itself."""
+        return Facts(int(self._count().coins), is_settled=True)
 
     @property
     def has_keys(self) -> bool:
@@ -157,28 +157,22 @@ class CoinLog:
         """Opened before_damage: raise CorruptDatabaseError if the log is damaged."""
         _engine.call(self.path, "check", self._open_handle())
 
-    def accept(self, blocks: PackedBlocks, *, trusting: bool) -> PackedBlocks | None:
-        """Add blocks. None when all were; else the one that breaks a rule.
-
-        The blocks before that one were accepted, and of it and those after it nothing was.
-        trusting: it may be of an earlier call; verify_spends() may refuse one that was accepted.
-        """
+    def accept(self, blocks: PackedBlocks, *, may_defer: bool) -> PackedBlocks | None:
+        """See PackedBackend. A spend of an old coin may be verified later, with many others; where
+        that makes room, the block that breaks a rule is one of an earlier call."""
         accepted = self._native.ffi.new("size_t *")
         packed = native_blocks(self._native.ffi, blocks)
-        self.is_verified = self.is_verified and not trusting
+        self.is_verified = self.is_verified and not may_defer
         log = self._open_handle()
         try:
-            _engine.call(self.path, "accept", log, packed.pointer, trusting, accepted)
+            _engine.call(self.path, "accept", log, packed.pointer, may_defer, accepted)
         except TakenBackError:
             return self._taken_back()
         place = int(accepted[0])
         return None if place == len(blocks) else blocks.part(place, place + 1)
 
     def verify_spends(self) -> PackedBlocks | None:
-        """Verify what was accepted trusting, as has to be done before anything is read.
-
-        Returns the first block that breaks a rule; it and those after it are gone.
-        """
+        """See DeferringBackend."""
         try:
             _engine.call(self.path, "verify_spends", self._open_handle())
         except TakenBackError:
@@ -188,30 +182,31 @@ class CoinLog:
         return None
 
     def verify(self) -> None:
-        """The same for one who reads: the next accept() or verify_spends() tells of the block."""
+        """See DeferringBackend."""
         _engine.call(self.path, "verify", self._open_handle())
 
     def await_verified(self, most_milliseconds: int) -> bool:
-        """Wait for the one who writes to verify, for so long at most. Whether anybody writes."""
+        """See DeferringBackend."""
         is_writing = self._native.ffi.new("int32_t *")
         log = self._open_handle()
         _engine.call(self.path, "await_verified", log, most_milliseconds, is_writing)
         return bool(is_writing[0])
 
-    def flush(self) -> None:
-        """Make everything accepted durable."""
+    def commit(self) -> None:
+        """See PackedBackend."""
         _engine.call(self.path, "flush", self._open_handle())
 
     def rewind(self, block_index: int) -> None:
-        """Keep the blocks with an index ≤ block_index, durably."""
+        """See PackedBackend."""
         self._end_readers()
-        _engine.call(self.path, "rewind", self._open_handle(), max(-1, min(block_index, MAX_U32)))
+        _engine.call(self.path, "rewind", self._open_handle(), block_index)
 
-    def lookup(
-        self, names: bytes | memoryview, height: int = ABOVE_ALL
-    ) -> tuple[bytearray, bytearray]:
-        """For each name a packed info as of a height, and a byte that is 1 where there is such a
-        coin."""
+    def find(self, names: bytes | memoryview) -> tuple[bytearray, bytearray]:
+        """See PackedBackend."""
+        return self.find_as_of(names, ABOVE_ALL)
+
+    def find_as_of(self, names: bytes | memoryview, height: int) -> tuple[bytearray, bytearray]:
+        """See PresentBackend."""
         ffi = self._native.ffi
         count = len(names) // NAME_BYTES
         infos = bytearray(INFO_BYTES * count)
@@ -235,17 +230,33 @@ class CoinLog:
         return int(n[0])
 
     def ask(self, query: CoinQuery) -> bytearray:
-        """The coins that a checked query asks for; see cdb.contract.coin_query."""
+        """See KeyedBackend."""
         return ask_natively(_engine, self.path, self._open_handle(), query)
 
-    def read(self, first_index: int, last_index: int) -> "Reader":
-        """Reads the blocks with first_index ≤ index ≤ last_index, as they are now."""
-        self._end_readers()
-        first = max(-1, min(first_index, MAX_U32 + 1))
-        return self._reader("read", first, max(-1, min(last_index, MAX_U32)))
+    def block(self, block_index: int) -> BlockSpendInfo | None:
+        """See PackedBackend."""
+        blocks = self.read_states(block_index, block_index).next()
+        return None if blocks is None else blocks.block(0)
 
-    def close(self, *, abandon: bool = False) -> None:
-        """Make everything durable, unless abandon, and release files. Readers end with an error."""
+    def read(self, first: int, last: int, entries: int) -> Iterator[PackedBlocks]:
+        """See PackedBackend: a few thousand coins at a time, with names."""
+        return iter(self.read_states(first, last).next, None)
+
+    def read_states(self, first: int, last: int) -> "Reader":
+        """See PresentBackend."""
+        self._end_readers()
+        return self._reader("read", first, min(last, MAX_U32))
+
+    def finish(self) -> None:
+        """See PackedBackend."""
+        self._close(abandon=False)
+
+    def close(self) -> None:
+        """See PackedBackend. Readers end with an error."""
+        self._close(abandon=True)
+
+    def _close(self, *, abandon: bool) -> None:
+        """Release files, and make everything durable first, unless abandon."""
         self._end_readers()
         handle, self._handle = self._handle, None
         if handle is not None:
@@ -271,8 +282,7 @@ class CoinLog:
         self._native.lib.cdb_coin_log_release(handle)
 
     def _taken_back(self) -> PackedBlocks:
-        reader = self._reader("taken_back")
-        (block,) = reader
+        (block,) = iter(self._reader("taken_back").next, None)
         return block
 
     def _reader(self, function: str, *arguments: int) -> "Reader":
@@ -328,9 +338,6 @@ class Reader:
         arrays = ffi.from_buffer(names), ffi.from_buffer("cdb_coin_info[]", infos)
         _engine.call(self._log.path, "states", self._handle, height, only_unspent, *arrays, n)
         return Page(memoryview(names)[: NAME_BYTES * n[0]], memoryview(infos)[: INFO_BYTES * n[0]])
-
-    def __iter__(self) -> Iterator[PackedBlocks]:
-        return iter(self.next, None)
 
 
 def has_keys(path: Path) -> bool:

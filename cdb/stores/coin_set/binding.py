@@ -15,13 +15,12 @@ from weakref import finalize
 
 from cdb.contract.blocks import BlockSpendInfo
 from cdb.contract.coin_query import CoinQuery, ask_natively
-from cdb.contract.coins import NAME_BYTES
+from cdb.contract.coins import MAX_U32, NAME_BYTES
+from cdb.contract.history import PAGE_ROWS, Page
 from cdb.contract.packed import CONFIRM_BYTES, INFO_BYTES, PackedBlocks, native_blocks
 from cdb.contract.progress import Progress
 from cdb.errors import CdbError, DatabaseClosedError
 from cdb.extensions.native import Ended, NativeEngine
-
-MAX_INDEX = 2**32 - 1
 
 PREFIX = "cdb_set_"
 """Of the functions of such a module."""
@@ -83,8 +82,7 @@ def _close(ended: tuple[Callable[[Any], None], Any]) -> None:
 class CoinSet:
     """The database in a directory of an engine's, which must exist.
 
-    One thread at a time accepts, commits, checkpoints, settles, rewinds or closes. Any number read
-    beside it, each call in one state. After a write that failed, only close() is left.
+    See HistoryBackend and KeyedBackend for methods of these names.
 
     Raises MissingEngineError, DatabaseNotFoundError (unless create), DatabaseLockedError,
     WrongDatabaseError, CorruptDatabaseError or StorageError.
@@ -128,7 +126,7 @@ class CoinSet:
             state.query_coins,
         )
 
-    def accept(self, blocks: PackedBlocks) -> int:
+    def add(self, blocks: PackedBlocks) -> int:
         """Accept blocks in order; how many were, before one that breaks a rule."""
         accepted = self._ffi.new("size_t *")
         packed = native_blocks(self._ffi, blocks)
@@ -136,7 +134,7 @@ class CoinSet:
         return int(accepted[0])
 
     def commit(self) -> None:
-        """Make all accepted blocks durable, in one atomic step."""
+        """See PackedBackend."""
         self._call("commit")
 
     def checkpoint(self) -> None:
@@ -152,44 +150,23 @@ class CoinSet:
         self._call("verify")
 
     def find(self, names: bytes | memoryview) -> tuple[bytearray, bytearray]:
-        """For each name a packed info, and a byte that is 1 where there is such a coin."""
-        ffi = self._ffi
-        n = len(names) // NAME_BYTES
-        infos, found = bytearray(INFO_BYTES * n), bytearray(n)
-        self._call(
-            "find",
-            ffi.from_buffer("uint8_t[]", names),
-            n,
-            ffi.from_buffer("cdb_coin_info[]", infos),
-            ffi.from_buffer("uint8_t[]", found),
-        )
-        return infos, found
+        """See PackedBackend."""
+        return self._find("find", names)
 
     def find_as_of(self, names: bytes | memoryview, height: int) -> tuple[bytearray, bytearray]:
-        """The same as of a height, from -1 on."""
-        ffi = self._ffi
-        n = len(names) // NAME_BYTES
-        infos, found = bytearray(INFO_BYTES * n), bytearray(n)
-        self._call(
-            "find_as_of",
-            ffi.from_buffer("uint8_t[]", names),
-            n,
-            height,
-            ffi.from_buffer("cdb_coin_info[]", infos),
-            ffi.from_buffer("uint8_t[]", found),
-        )
-        return infos, found
+        """See AsOfBackend."""
+        return self._find("find_as_of", names, height)
 
-    def state_at(self, height: int, *, only_unspent: bool) -> "CoinPages":
-        """All coins of this moment as of a height, or those that are unspent then."""
+    def state_at(self, height: int, *, only_unspent: bool) -> Iterator[Page]:
+        """See HistoryBackend."""
         return self._coin_pages("state_open", height, only_unspent)
 
-    def versions(self, first: int, last: int) -> "CoinPages":
-        """What each of the blocks first … last has made of coins, of this moment."""
+    def versions(self, first: int, last: int) -> Iterator[Page]:
+        """See HistoryBackend."""
         return self._coin_pages("versions_open", first, last)
 
     def ask(self, query: CoinQuery) -> bytearray:
-        """The coins that a checked query asks for; see cdb.contract.coin_query."""
+        """See KeyedBackend."""
         self._end_cursors()
         return ask_natively(self._engine, self.path, self._open_handle(), query)
 
@@ -212,14 +189,17 @@ class CoinSet:
         self._call("sum_keys", of_keys)
         return bool(of_blocks.sum == of_keys.sum)
 
-    def block(self, index: int) -> BlockSpendInfo | None:
-        """The block at an index."""
-        packed = self.cursor(index, index).next(1)
+    def block(self, block_index: int) -> BlockSpendInfo | None:
+        """See PackedBackend."""
+        packed = next(self.read(block_index, block_index, 1), None)
         return None if packed is None else packed.block(0)
 
-    def cursor(self, first: int = 0, last: int = MAX_INDEX) -> "Cursor":
-        """The blocks first … last of this moment."""
-        return self._cursor("cursor_open", first, last)
+    def read(self, first: int, last: int, entries: int) -> Iterator[PackedBlocks]:
+        """See PackedBackend; without names."""
+        first, last = max(first, 0), min(last, MAX_U32)
+        if first > last:
+            return iter(())
+        return iter(partial(self._cursor("cursor_open", first, last).next, entries), None)
 
     def rewound(self, first: int) -> "Cursor":
         """Within a rewind: the blocks that are to be erased, from this index on."""
@@ -243,7 +223,7 @@ class CoinSet:
         self._call("end_reading")
 
     def close(self) -> None:
-        """Release all files, also when it fails. What is not committed is lost."""
+        """See PackedBackend. What is not committed is lost."""
         self._end_cursors()
         handle, self._handle = self._handle, None
         if handle is not None:
@@ -259,8 +239,19 @@ class CoinSet:
     def _cursor(self, function: str, *arguments: int) -> "Cursor":
         return Cursor(self, *self._reader("cursor", function, *arguments))
 
-    def _coin_pages(self, function: str, *arguments: int) -> "CoinPages":
-        return CoinPages(self, *self._reader("coins", function, *arguments))
+    def _find(
+        self, function: str, names: bytes | memoryview, *height: int
+    ) -> tuple[bytearray, bytearray]:
+        ffi = self._ffi
+        n = len(names) // NAME_BYTES
+        infos, found = bytearray(INFO_BYTES * n), bytearray(n)
+        arrays = ffi.from_buffer("cdb_coin_info[]", infos), ffi.from_buffer("uint8_t[]", found)
+        self._call(function, ffi.from_buffer("uint8_t[]", names), n, *height, *arrays)
+        return infos, found
+
+    def _coin_pages(self, function: str, *arguments: int) -> Iterator[Page]:
+        coins = CoinPages(self, *self._reader("coins", function, *arguments))
+        return iter(partial(coins.next, PAGE_ROWS), None)
 
     def _reader(
         self, kind: str, function: str, *arguments: int
@@ -348,8 +339,8 @@ class CoinPages:
         self.end = finalize(self, end, handle)
         """Lets go of the moment."""
 
-    def next(self, rows: int) -> tuple[bytearray, bytearray] | None:
-        """At most so many names, and their packed infos; None at the end."""
+    def next(self, rows: int) -> Page | None:
+        """At most so many rows; None at the end."""
         database, ffi = self._database, self._database._ffi
         names, infos = bytearray(NAME_BYTES * rows), bytearray(INFO_BYTES * rows)
         n, is_over = ffi.new("size_t *"), ffi.new("int32_t *")
@@ -362,4 +353,4 @@ class CoinPages:
             self.end()
             return None
         del names[NAME_BYTES * n[0] :], infos[INFO_BYTES * n[0] :]
-        return names, infos
+        return Page(names, infos)

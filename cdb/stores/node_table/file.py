@@ -4,17 +4,32 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
-from typing import Any, NoReturn
+from struct import iter_unpack
+from typing import Any, NoReturn, TypeVar
 
-from cdb.contract.blocks import BlockSpendInfo, canonical, checked_index, checked_names
-from cdb.contract.coins import MAX_U32, CoinInfo, bytes32, bytes32_unchecked
-from cdb.contract.history import PAGE_ROWS, as_of, checked_height
-from cdb.disk.sharing import Shared, reading, whole
-from cdb.errors import CorruptDatabaseError, UnsupportedError
+from cdb.contract.blocks import BlockSpendInfo, canonical
+from cdb.contract.coin_query import CoinQuery
+from cdb.contract.coins import MAX_U32, bytes32_unchecked
+from cdb.contract.history import PAGE_ROWS, Page, mask
+from cdb.contract.packed import (
+    MOST_ENTRIES,
+    Fields,
+    PackedBlocks,
+    in_packs,
+    pack_unnamed,
+    packed_infos,
+)
+from cdb.errors import CorruptDatabaseError
+from cdb.front.history import ViewHistory
+from cdb.front.offers import Keyed
+from cdb.front.snapshots import cut, unspent_pages
+from cdb.stores.node_table.keys import coins_packed
 from cdb.stores.node_table.table import COIN_COLUMNS, COIN_TABLE, TABLES
 from cdb.stores.rows.snapshot import Snapshot
 from cdb.stores.rows.sqlite import from_signed, select_in
 from cdb.stores.rows.stored import StoredCoin
+
+T = TypeVar("T")
 
 _SELECT = f"SELECT coin_name, timestamp, {COIN_COLUMNS} FROM {COIN_TABLE}"
 
@@ -23,32 +38,44 @@ _NAME, _TIMESTAMP, _COIN = 0, 1, 2
 _CONFIRMED, _SPENT = 6, 7
 
 
-class NodeFile(Shared):
-    """See cdb.schemas.Schema: its reading half, as of the moment of opening.
+class NodeRows:
+    """The reading half of a HistoryBackend and a KeyedBackend, as of the moment of opening.
 
     A node's blocks are the heights that confirm coins, because every transaction block confirms
     reward coins. While this is open, the node's checkpoints can't reclaim its -wal file.
     """
 
+    reads_beside = False
+
     def __init__(self, path: Path) -> None:
-        super().__init__(path, read_only=True)
         self._path = path
         self._snapshot = Snapshot(path, TABLES)
+        self.close = self._snapshot.close
 
     @property
-    def last_block_index(self) -> int | None:
-        """See Schema."""
+    def newest_index(self) -> int | None:
+        """See PackedBackend."""
         (newest,) = self._query(f"SELECT max(confirmed_index) FROM {COIN_TABLE}")[0]
         index: int | None = newest
         return index
 
-    def coin_infos_for_coin_names(self, coin_names: Sequence[bytes32]) -> list[CoinInfo]:
-        """See Schema."""
-        return self._infos(checked_names(coin_names))
+    def find(self, names: bytes | memoryview) -> tuple[bytearray, bytearray]:
+        """See PackedBackend."""
+        each = [name for (name,) in iter_unpack("32s", names)]
+        with self._snapshot.reading():
+            select = f"{_SELECT} WHERE coin_name"
+            rows = select_in(self._snapshot.connection, select, each)
+            coins = {row[_NAME]: self._checked(row).fields() for row in rows}
+        return packed_infos(map(coins.get, each))
 
-    def block_info_for_block_index(self, block_index: int) -> BlockSpendInfo | None:
-        """See Schema."""
-        block_index = checked_index(block_index)
+    def find_as_of(self, names: bytes | memoryview, height: int) -> tuple[bytearray, bytearray]:
+        """See AsOfBackend."""
+        infos, found = self.find(names)
+        mask(infos, found, [height] * len(found))
+        return infos, found
+
+    def block(self, block_index: int) -> BlockSpendInfo | None:
+        """See PackedBackend."""
         confirms = self._query(f"{_SELECT} WHERE confirmed_index = ?", block_index)
         if not confirms:
             return None
@@ -56,101 +83,66 @@ class NodeFile(Shared):
         with self._snapshot.reading():
             return self._block(block_index, confirms, spends)
 
-    def blocks(self) -> Iterator[BlockSpendInfo]:
-        """See Schema."""
-        self.guard.check()
-        return self.iteration(self._blocks())
+    def read(self, first: int, last: int, entries: int) -> Iterator[PackedBlocks]:
+        """See PackedBackend."""
+        wanted = range(first, last + 1)
+        blocks = (pack_unnamed([block]) for block in self._blocks() if block.index in wanted)
+        return in_packs(blocks, min(entries, MOST_ENTRIES))
 
-    def flush(self) -> None:
-        """Nothing to do: nothing was written."""
-
-    def accept_block(self, block_spend_info: BlockSpendInfo) -> None:
-        """A node's own database is only read."""
-        self._refuse()
-
-    def rewind_to_block_index(self, block_index: int) -> None:
-        """A node's own database is only read."""
-        self._refuse()
-
-    @whole
-    def close(self) -> None:
-        """See Schema."""
-        self.guard.closed = True
-        self._snapshot.close()
-
-    def coin_infos_as_of(self, coin_names: list[bytes32], height: int) -> list[CoinInfo]:
-        """See HistorySchema."""
-        names, height = checked_names(coin_names), checked_height(height)
-        masked = (as_of(info, height) for info in self._infos(names))
-        return [info for info in masked if info is not None]
-
-    def state_at(self, height: int) -> Iterator[CoinInfo]:
-        """See HistorySchema: in the order of the rows, which is that of creation."""
-        height = checked_height(height)
-        self.guard.check()
-        return self.iteration(self._state_at(height))
-
-    def unspent(self) -> Iterator[CoinInfo]:
-        """See HistorySchema."""
-        infos = self.state_at(MAX_U32)
-        return self.iteration(info for info in infos if not info.spent_index)
-
-    def versions(self, first: int, last: int) -> Iterator[CoinInfo]:
-        """See HistorySchema."""
-        first, last = checked_height(first), checked_height(last)
-        self.guard.check()
-        return self.iteration(self._versions(first, last))
-
-    @reading
-    def _infos(self, coin_names: Sequence[bytes32]) -> list[CoinInfo]:
+    def ask(self, query: CoinQuery) -> bytes:
+        """See KeyedBackend."""
         with self._snapshot.reading():
-            select = f"{_SELECT} WHERE coin_name"
-            rows = list(select_in(self._snapshot.connection, select, coin_names))
-            coins = {row[_NAME]: self._checked(row).info() for row in rows}
-        return [coins[name] for name in coin_names if name in coins]
+            return coins_packed(self._snapshot.connection, self._path, query)
 
-    @reading
+    def state_at(self, height: int, *, only_unspent: bool) -> Iterator[Page]:
+        """See HistoryBackend: in the order of the rows, which is that of creation."""
+        pages = self._state_at(height)
+        return unspent_pages(pages) if only_unspent else pages
+
+    def versions(self, first: int, last: int) -> Iterator[Page]:
+        """See HistoryBackend."""
+        heights = self._heights(max(first, 0), last)
+        pages = self._each(self._versions_of(*height) for height in heights)
+        return (each for page in pages for each in cut(page))
+
+    def accept(self, *_: object, **__: object) -> NoReturn:
+        """Never called: a node's own database is only read."""
+        raise AssertionError(f"{self._path}: a node's own database is only read")
+
+    commit = rewind = finish = accept
+
     def _query(self, query: str, *parameters: int) -> list[Row]:
         with self._snapshot.reading():
             return self._snapshot.connection.execute(query, parameters).fetchall()
 
-    def _state_at(self, height: int) -> Iterator[CoinInfo]:
+    def _state_at(self, height: int) -> Iterator[Page]:
         # A + keeps SQLite from searching by an index, and sorting all that it finds.
         query = f"{_SELECT} WHERE +confirmed_index <= ? ORDER BY rowid"
         with self._snapshot.reading():
             rows = self._snapshot.connection.execute(query, (height,))
         while True:
             with self._snapshot.reading():
-                page = [self._checked(row).info() for row in rows.fetchmany(PAGE_ROWS)]
-            if not page:
-                return
-            for info in page:
-                masked = as_of(info, height)
-                if masked is not None:
-                    yield masked
-
-    def _versions(self, first: int, last: int) -> Iterator[CoinInfo]:
-        heights = self._heights(max(first, 0), last)
-        while True:
-            with self._snapshot.reading():
-                index, confirms, spends = next(heights, (0, [], []))
-                coins = {row[_NAME]: self._checked(row).info() for row in (*confirms, *spends)}
+                page = rows.fetchmany(PAGE_ROWS)
+                coins = [(row[_NAME], self._checked(row).fields(height)) for row in page]
             if not coins:
                 return
-            for name in sorted(coins):
-                masked = as_of(coins[name], index)
-                if masked is not None:
-                    yield masked
+            yield _page(coins)
 
     def _blocks(self) -> Iterator[BlockSpendInfo]:
-        heights = self._heights()
+        return self._each(self._block(*height) for height in self._heights())
+
+    def _versions_of(self, index: int, confirms: Sequence[Row], spends: Sequence[Row]) -> Page:
+        coins = {row[_NAME]: self._checked(row).fields(index) for row in (*confirms, *spends)}
+        return _page(sorted(coins.items()))
+
+    def _each(self, items: Iterator[T]) -> Iterator[T]:
+        """The items: what reads one is over before it is given out."""
         while True:
             with self._snapshot.reading():
-                height = next(heights, None)
-                block = None if height is None else self._block(*height)
-            if block is None:
+                item = next(items, None)
+            if item is None:
                 return
-            yield block
+            yield item
 
     def _heights(
         self, first: int | None = None, last: int = 0
@@ -209,5 +201,23 @@ class NodeFile(Shared):
                 raise CorruptDatabaseError(self._path, f"a coin's block index is {index!r}")
         return coin
 
-    def _refuse(self) -> NoReturn:
-        raise UnsupportedError(f"{self._path}: a node's own database is only read")
+
+class NodeFile(ViewHistory):
+    """See cdb.schemas.Schema: its reading half."""
+
+    _backend: NodeRows
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path, NodeRows(path), read_only=True)
+
+
+class KeyedNodeFile(NodeFile, Keyed):
+    """A node's own file with all of the node's indexes."""
+
+    _backend: NodeRows
+
+
+def _page(coins: Sequence[tuple[bytes, Fields]]) -> Page:
+    names = b"".join([name for name, _ in coins])
+    infos, _ = packed_infos(fields for _, fields in coins)
+    return Page(names, infos)

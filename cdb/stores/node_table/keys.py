@@ -4,16 +4,15 @@ import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 from struct import pack
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from cdb.contract.coin_query import COIN_FORMAT, MAX_INDEX, CoinKey, CoinQuery
 from cdb.contract.coins import NAME_BYTES
 from cdb.contract.packed import AMOUNT_BYTES
-from cdb.contract.secondary_keys import Indexed
-from cdb.disk.sharing import reading
 from cdb.errors import CorruptDatabaseError
-from cdb.stores.node_table.file import NodeFile
+from cdb.front.offers import Keyed
 from cdb.stores.node_table.table import COIN_COLUMNS, COIN_TABLE
+from cdb.stores.rows.backend import NamedRows
 from cdb.stores.rows.sqlite import EACH, from_signed, parts
 from cdb.stores.rows.store import CoinStore
 from cdb.stores.rows.stored import StoredCoin
@@ -31,26 +30,19 @@ _Found = tuple[int, bytes, bytes]
 """The index by which a coin is ordered, its name, and the coin as COIN_FORMAT has it."""
 
 
-class KeyedStore(CoinStore, Indexed):
+class KeyedRows(NamedRows):
+    """The rows of the node's table, as the backend of a KeyedStore."""
+
+    def ask(self, query: CoinQuery) -> bytes:
+        """See KeyedBackend."""
+        with self.rows.read.reading():
+            return coins_packed(self.rows.connection, self.rows.path, query)
+
+
+class KeyedStore(CoinStore, Keyed):
     """A store over the node's table with all of the node's indexes."""
 
-    @reading
-    def coins_packed(self, query: CoinQuery) -> bytes:
-        """See QueriesPacked."""
-        query = query.checked()
-        with self._rows.read.reading():
-            return _coins_packed(self._rows.connection, self._rows.path, query)
-
-
-class KeyedNodeFile(NodeFile, Indexed):
-    """A node's own file with all of the node's indexes."""
-
-    @reading
-    def coins_packed(self, query: CoinQuery) -> bytes:
-        """See QueriesPacked."""
-        query = query.checked()
-        with self._snapshot.reading():
-            return _coins_packed(self._snapshot.connection, self._path, query)
+    _backend: KeyedRows
 
 
 def has_indexes(connection: sqlite3.Connection) -> bool:
@@ -67,7 +59,7 @@ def _searched_column(connection: sqlite3.Connection, index: str) -> str:
     return str(columns[0][2])
 
 
-def _coins_packed(connection: sqlite3.Connection, path: Path, query: CoinQuery) -> bytes:
+def coins_packed(connection: sqlite3.Connection, path: Path, query: CoinQuery) -> bytes:
     found = sorted(_found(connection, path, query))
     return b"".join(packed for _, _, packed in found[: query.limit])
 
@@ -143,12 +135,3 @@ def _packed(name: bytes, coin: StoredCoin, timestamp: int) -> bytes:
     indices = coin.confirmed_index, coin.spent_index
     fields = (coin.parent, coin.puzzle_hash, amount, *indices, from_signed(timestamp))
     return pack(COIN_FORMAT, name, *fields)
-
-
-if TYPE_CHECKING:
-    from cdb.contract.schema import IndexedSchema, QueriesPacked
-
-    _finds: type[IndexedSchema] = KeyedStore
-    _queries: type[QueriesPacked] = KeyedStore
-    _finds_in_file: type[IndexedSchema] = KeyedNodeFile
-    _queries_file: type[QueriesPacked] = KeyedNodeFile

@@ -15,8 +15,8 @@ from cdb.disk.files import SQLITE_MAGIC
 from cdb.disk.home import Format, Lock, anothers, format_at, writers_kept_out
 from cdb.disk.paths import located, own
 from cdb.errors import CorruptDatabaseError, WrongDatabaseError, storage_errors, wrong_version
-from cdb.stores.node_table.file import NodeFile
-from cdb.stores.node_table.keys import KeyedNodeFile, KeyedStore, has_indexes
+from cdb.stores.node_table.file import KeyedNodeFile, NodeFile
+from cdb.stores.node_table.keys import KeyedRows, KeyedStore, has_indexes
 from cdb.stores.node_table.table import (
     COIN_TABLE,
     FORMAT_TABLE,
@@ -118,8 +118,8 @@ def _open_own(path: Path, durability: Durability, index_set: str, *, read_only: 
         rows = CoinRows(path, NodeTable(index_set), durability, read_only=read_only)
         with rows.read.reading():
             kind = KeyedStore if has_indexes(rows.connection) else CoinStore
-        names = NodeNames(rows.connection, path)
-        store = kind(rows, names, release, check_lock, read_only=read_only)
+        backend = KeyedRows(rows, NodeNames(rows.connection, path))
+        store = kind(backend, release, check_lock, read_only=read_only)
         held.pop_all()
         return store
 

@@ -2,89 +2,116 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
+from functools import partial
+from struct import iter_unpack
 from typing import TYPE_CHECKING
 
-from cdb.contract.blocks import BlockSpendInfo, NamedBlock
-from cdb.contract.coins import CoinInfo, bytes32
-from cdb.contract.packed import PackedBlocks, pack_named
-from cdb.stores.rows.batch import Batch, plan_batch
+from cdb.contract.blocks import BlockSpendInfo
+from cdb.contract.facts import Facts
+from cdb.contract.history import Page, mask
+from cdb.contract.packed import PackedBlocks, packed_infos
+from cdb.contract.packed_state import first_not_canonical
+from cdb.stores.rows import history
+from cdb.stores.rows.batch import plan_batch
 from cdb.stores.rows.coin_rows import CoinRows
 from cdb.stores.rows.names import Names
 
 
 class NamedRows:
-    """See cdb.front.store.Backend for the methods; what is more takes whole packs."""
+    """See HistoryBackend, SettlingBackend and TellingBackend. rows: the coins, and the blocks."""
+
+    reads_beside = False
 
     def __init__(self, rows: CoinRows, names: Names) -> None:
-        self._rows = rows
+        self.rows = rows
         self._names = names
 
     @property
     def newest_index(self) -> int | None:
-        """See Backend."""
-        return self._rows.newest_index
+        """See PackedBackend."""
+        return self.rows.newest_index
 
-    def find(self, names: Sequence[bytes32]) -> list[CoinInfo | None]:
-        """See Backend."""
-        coins = self._rows.read.named_coins(self._names.find(names), names)
-        return [None if coin is None else coin.info() for coin in coins]
-
-    def add(self, block: NamedBlock) -> None:
-        """See Backend."""
-        batch = self.planned(pack_named(block))
-        if batch is None:
-            raise AssertionError(f"block {block.index} breaks no rule, but does not fit")
-        self.append(batch)
-
-    def planned(self, packed: PackedBlocks) -> Batch | None:
-        """The blocks as rows to append; None where one breaks a rule."""
-        first_row = self._rows.row_count + 1
-        known = _KnownCoins(self._rows, self._names)
-        return plan_batch(packed, self._rows.newest_index, first_row, known)
-
-    def append(self, batch: Batch) -> None:
-        """Add the blocks of a batch that was planned just before."""
-        self._rows.append(batch)
-        self._names.add(batch.rows)
+    def accept(self, blocks: PackedBlocks, *, may_defer: bool) -> PackedBlocks | None:
+        """See PackedBackend. No refusal is deferred."""
+        bad = first_not_canonical(blocks)
+        good = blocks if bad is None else blocks.part(0, bad)
+        if not self._append(good):
+            each = (good.part(place, place + 1) for place in range(len(good)))
+            return next(block for block in each if not self._append(block))
+        return None if bad is None else blocks.part(bad, bad + 1)
 
     def commit(self) -> None:
-        """See Backend."""
-        self._rows.commit()
+        """See PackedBackend."""
+        self.rows.commit()
         self._names.committed()
 
     def settle(self) -> None:
-        """Do all the compaction that the names owe, durably; the rows owe none."""
+        """See SettlingBackend: the names owe it, and the rows nothing."""
+        self.commit()
         self._names.settle()
 
-    @property
-    def is_settled(self) -> bool | None:
-        """Whether settle() would have nothing to do; None where nobody knows."""
-        return self._names.is_settled
-
-    def finish(self) -> None:
-        """Commit so that the next opening need not read rows again."""
-        self._rows.commit()
-        self._names.checkpoint()
+    def facts(self) -> Facts:
+        """See TellingBackend."""
+        return Facts(self.rows.row_count, self._names.is_settled)
 
     def rewind(self, block_index: int) -> None:
-        """See Backend."""
+        """See PackedBackend."""
         # The index first: after a crash between the two it lacks rows, which it can regain.
-        self._names.rewind(self._rows.rows_kept_by(block_index))
-        self._rows.rewind(block_index)
+        self._names.rewind(self.rows.rows_kept_by(block_index))
+        self.rows.rewind(block_index)
+
+    def find(self, names: bytes | memoryview) -> tuple[bytearray, bytearray]:
+        """See PackedBackend."""
+        each = [name for (name,) in iter_unpack("32s", names)]
+        coins = self.rows.read.named_coins(self._names.find(each), each)
+        return packed_infos(None if coin is None else coin.fields() for coin in coins)
+
+    def find_as_of(self, names: bytes | memoryview, height: int) -> tuple[bytearray, bytearray]:
+        """See AsOfBackend."""
+        infos, found = self.find(names)
+        mask(infos, found, [height] * len(found))
+        return infos, found
+
+    def state_at(self, height: int, *, only_unspent: bool) -> Iterator[Page]:
+        """See HistoryBackend: in the order of the rows, which is that of creation."""
+        return self.rows.read_now(
+            partial(history.state_at, height=height, only_unspent=only_unspent)
+        )
+
+    def versions(self, first: int, last: int) -> Iterator[Page]:
+        """See HistoryBackend."""
+        return self.rows.read_now(partial(history.versions, first=first, last=last))
 
     def block(self, block_index: int) -> BlockSpendInfo | None:
-        """See Backend."""
-        return self._rows.read.block(block_index)
+        """See PackedBackend."""
+        return self.rows.read.block(block_index)
 
-    def blocks(self) -> Iterator[BlockSpendInfo]:
-        """See Backend."""
-        return self._rows.blocks()
+    def read(self, first: int, last: int, entries: int) -> Iterator[PackedBlocks]:
+        """See PackedBackend."""
+        return self.rows.packs(first, last, entries)
+
+    def finish(self) -> None:
+        """See PackedBackend: the next opening need not read rows again."""
+        self.rows.commit()
+        self._names.checkpoint()
 
     def close(self) -> None:
-        """See Backend."""
+        """See PackedBackend."""
         with ExitStack() as stack:
-            stack.callback(self._rows.close)
+            stack.callback(self.rows.close)
             stack.callback(self._names.close)
+
+    def _append(self, blocks: PackedBlocks) -> bool:
+        """Add all of the blocks; or none, and return False, where one breaks a rule."""
+        if not len(blocks):
+            return True
+        first_row, known = self.rows.row_count + 1, _KnownCoins(self.rows, self._names)
+        batch = plan_batch(blocks, self.rows.newest_index, first_row, known)
+        if batch is None:
+            return False
+        self.rows.append(batch)
+        self._names.add(batch.rows)
+        return True
 
 
 class _KnownCoins:
@@ -111,6 +138,8 @@ class _KnownCoins:
 
 
 if TYPE_CHECKING:
-    from cdb.front.store import Backend
+    from cdb.front.backend import HistoryBackend, SettlingBackend, TellingBackend
 
-    _keeps: type[Backend] = NamedRows
+    _keeps: type[HistoryBackend] = NamedRows
+    _settles: type[SettlingBackend] = NamedRows
+    _tells: type[TellingBackend] = NamedRows

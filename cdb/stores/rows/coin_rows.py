@@ -1,15 +1,18 @@
 """Coins and blocks in one SQLite file: what reads them, and what changes them."""
 
 import sqlite3
+from array import array
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
+from itertools import takewhile
 from pathlib import Path
 from typing import TypeVar
 
 from cdb.contract.blocks import BlockSpendInfo
 from cdb.contract.coins import bytes32
 from cdb.contract.durability import Durability
+from cdb.contract.packed import MOST_ENTRIES, PackedBlocks, in_packs
 from cdb.disk.home import check_in_place
 from cdb.errors import CorruptDatabaseError, DatabaseNotFoundError, known_path
 from cdb.stores.rows.batch import Batch
@@ -103,11 +106,16 @@ class CoinReader:
         with self.reading():
             found = self._connection.execute(query, (block_index,)).fetchone()
             row = None if found is None else BlockRow.of(found)
-        return None if row is None else self.assemble(row)
+        return None if row is None else self.assemble(row).block(0)
 
-    def assemble(self, row: BlockRow) -> BlockSpendInfo:
+    def assemble(self, row: BlockRow) -> PackedBlocks:
         """The block that a block row stands for, checked against its checksum."""
         return self.assembled(row, *self.coins_of(row))
+
+    def packs(self, first: int, last: int, entries: int) -> Iterator[PackedBlocks]:
+        """The blocks first … last, without names, in packs of about so many coins and spends."""
+        rows = takewhile(lambda row: row.block_index <= last, self.blocks_above(first - 1))
+        return in_packs(map(self.assemble, rows), min(entries, MOST_ENTRIES))
 
     def coins_of(self, row: BlockRow) -> tuple[list[StoredCoin], list[StoredCoin]]:
         """The coins that the block of a block row confirms, and those that it spends."""
@@ -117,17 +125,25 @@ class CoinReader:
 
     def assembled(
         self, row: BlockRow, coins: Sequence[StoredCoin], spent: Sequence[StoredCoin]
-    ) -> BlockSpendInfo:
-        """The block of a block row and its coins_of(), checked against its checksum."""
+    ) -> PackedBlocks:
+        """The block of a block row and its coins_of(), without names, checked against its
+        checksum."""
         with self.reading():
-            spends = [coin.name() for coin in spent]
+            spends = b"".join([coin.name() for coin in spent])
             packed = b"".join(coin.parent + coin.puzzle_hash + coin.amount_bytes for coin in coins)
             timestamp = from_signed(row.timestamp)
-            checksum = block_checksum(row.block_index, timestamp, b"".join(spends), packed)
+            checksum = block_checksum(row.block_index, timestamp, spends, packed)
             if checksum != row.checksum:
                 raise self.damaged(f"block {row.block_index} fails its checksum")
-            confirms = [coin.coin() for coin in coins]
-            return BlockSpendInfo(row.block_index, timestamp, spends, confirms)
+            return PackedBlocks(
+                array("Q", [row.block_index]),
+                array("Q", [timestamp]),
+                array("Q", [len(spent)]),
+                array("Q", [len(coins)]),
+                spends,
+                packed,
+                b"",
+            )
 
     def damaged(self, problem: str) -> CorruptDatabaseError:
         """The error for rows that are not as they should be."""
@@ -244,9 +260,10 @@ class CoinRows:
             self.connection.execute("COMMIT")
             self._read_ends()
 
-    def blocks(self) -> Iterator[BlockSpendInfo]:
-        """Every committed block, in order, lazily, as of now; of a read-only object, as of then."""
-        return self.read_now(_blocks_of)
+    def packs(self, first: int, last: int, entries: int) -> Iterator[PackedBlocks]:
+        """The committed blocks first … last, lazily, as of now; of a read-only object, as of then.
+        See CoinReader.packs()."""
+        return self.read_now(lambda reader: reader.packs(first, last, entries))
 
     def read_now(self, read: Callable[[CoinReader], Iterator[T]]) -> Iterator[T]:
         """What is read of all that is committed, lazily, as of now; read-only, as of then."""
@@ -281,10 +298,6 @@ class CoinRows:
     def _one(self, query: str) -> int | None:
         value: int | None = self.connection.execute(query).fetchone()[0]
         return value
-
-
-def _blocks_of(reader: CoinReader) -> Iterator[BlockSpendInfo]:
-    return map(reader.assemble, reader.blocks_above(-1))
 
 
 def _closing(snapshot: Snapshot, items: Iterator[T]) -> Iterator[T]:

@@ -5,47 +5,48 @@ a mask (cdb.contract.history). So a state comes in the order of the rows, which 
 """
 
 from collections.abc import Iterator
+from itertools import takewhile
 
-from cdb.contract.coins import MAX_U32, CoinInfo, bytes32
-from cdb.contract.history import as_of
+from cdb.contract.history import Page
+from cdb.contract.packed import packed_infos
+from cdb.contract.packed_state import names_of
+from cdb.front.snapshots import cut, unspent_pages
 from cdb.stores.rows.coin_rows import CoinReader
+from cdb.stores.rows.stored import BlockRow
 
 
-def state_at(reader: CoinReader, height: int) -> Iterator[CoinInfo]:
-    """All coins as of a height."""
-    for row in reader.blocks_above(-1):
-        if row.block_index > height:
-            return
-        coins, spent = reader.coins_of(row)
-        reader.assembled(row, coins, spent)
-        for coin in coins:
-            info = as_of(coin.info(), height)
-            is_of_it = (
-                coin.has_possible_indices() and coin.info().confirmed_index == row.block_index
-            )
-            if info is None or not is_of_it:
-                raise reader.damaged(f"coin row {coin.row} is not of block {row.block_index}")
-            yield info
+def state_at(reader: CoinReader, height: int, *, only_unspent: bool) -> Iterator[Page]:
+    """All coins as of a height, or those that are unspent then."""
+    rows = takewhile(lambda row: row.block_index <= height, reader.blocks_above(-1))
+    pages = (page for row in rows for page in cut(_state_of(reader, row, height)))
+    return unspent_pages(pages) if only_unspent else pages
 
 
-def unspent(reader: CoinReader) -> Iterator[CoinInfo]:
-    """The coins that are unspent."""
-    return (info for info in state_at(reader, MAX_U32) if not info.spent_index)
-
-
-def versions(reader: CoinReader, first: int, last: int) -> Iterator[CoinInfo]:
+def versions(reader: CoinReader, first: int, last: int) -> Iterator[Page]:
     """What the blocks first … last leave of the coins that they touch."""
-    for row in reader.blocks_above(first - 1):
-        if row.block_index > last:
-            return
-        coins, spent = reader.coins_of(row)
-        reader.assembled(row, coins, spent)
-        left: dict[bytes32, CoinInfo] = {}
-        for coin in (*coins, *spent):
-            info = as_of(coin.info(), row.block_index)
-            if info is None or max(info.confirmed_index, info.spent_index) != row.block_index:
-                raise reader.damaged(
-                    f"coin row {coin.row} is not as block {row.block_index} has it"
-                )
-            left[coin.name()] = info
-        yield from [left[name] for name in sorted(left)]
+    rows = takewhile(lambda row: row.block_index <= last, reader.blocks_above(first - 1))
+    return (page for row in rows for page in cut(_versions_of(reader, row)))
+
+
+def _state_of(reader: CoinReader, row: BlockRow, height: int) -> Page:
+    coins, spent = reader.coins_of(row)
+    block = reader.assembled(row, coins, spent)
+    for coin in coins:
+        if not coin.has_possible_indices() or coin.confirmed_index != row.block_index:
+            raise reader.damaged(f"coin row {coin.row} is not of block {row.block_index}")
+    infos, _ = packed_infos(coin.fields(height) for coin in coins)
+    return Page(names_of(block.confirms), infos)
+
+
+def _versions_of(reader: CoinReader, row: BlockRow) -> Page:
+    coins, spent = reader.coins_of(row)
+    reader.assembled(row, coins, spent)
+    left = {}
+    for coin in (*coins, *spent):
+        fields = coin.fields(row.block_index) if coin.has_possible_indices() else None
+        if fields is None or max(fields[-2:]) != row.block_index:
+            raise reader.damaged(f"coin row {coin.row} is not as block {row.block_index} has it")
+        left[coin.name()] = fields
+    names = sorted(left)
+    infos, _ = packed_infos(left[name] for name in names)
+    return Page(b"".join(names), infos)

@@ -17,6 +17,7 @@ from cdb.contract.progress import Progress
 from cdb.disk.damage import Damage
 from cdb.disk.home import Home, checked_home, repaired_home
 from cdb.disk.paths import located
+from cdb.stores.rows.backend import NamedRows
 from cdb.stores.rows.check import check_index, check_rows, rebuild_index
 from cdb.stores.rows.coin_rows import CoinRows
 from cdb.stores.rows.coin_table import CompactTable
@@ -95,7 +96,8 @@ def _open_once(
             read_only=read_only,
         )
         undo.pop_all()
-        return CoinStore(rows, names, home.close, home.check_in_place, read_only=read_only)
+        backend, place = NamedRows(rows, names), home.check_in_place
+        return CoinStore(backend, home.close, place, read_only=read_only)
 
 
 def check_indexed(

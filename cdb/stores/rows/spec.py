@@ -5,7 +5,7 @@ from functools import partial
 
 from cdb.contract.history import BY_CREATION
 from cdb.contract.limits import Limit
-from cdb.contract.schema import AcceptsPacked, Settles, TellsFacts
+from cdb.contract.schema import AcceptsPacked, HistoryPacked, ReadsPacked, Settles, TellsFacts
 from cdb.contract.spec import SchemaSpec
 from cdb.stores.rows.index import IndexFactory
 from cdb.stores.rows.opening import check_indexed, open_indexed, repair_indexed
@@ -33,7 +33,7 @@ def rows_spec(
         factory,
         missing=missing,
         versions=lambda: [*sqlite_versions(), *versions()],
-        offers=(AcceptsPacked, Settles, TellsFacts),
+        offers=(AcceptsPacked, ReadsPacked, Settles, HistoryPacked, TellsFacts),
         history=BY_CREATION,
         check=partial(check_indexed, name, index_factory, load_engine=load_engine),
         repair=partial(repair_indexed, name, index_factory, load_engine=load_engine),

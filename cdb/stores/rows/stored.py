@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple, Self
 
 from cdb.contract.coins import MAX_U32, Coin, CoinInfo, bytes32, bytes32_unchecked, coin_name
+from cdb.contract.packed import Fields
 
 
 class StoredCoin(NamedTuple):
@@ -36,6 +37,12 @@ class StoredCoin(NamedTuple):
         if type(confirmed) is not int or type(spent) is not int:
             return False
         return 0 <= confirmed <= MAX_U32 and (spent == 0 or confirmed <= spent <= MAX_U32)
+
+    def fields(self, height: int = MAX_U32) -> Fields:
+        """The row as cdb.contract.packed.INFO_FORMAT has it, as of a height where it was there."""
+        amount = int.from_bytes(self.amount_bytes, "big")
+        spent = self.spent_index if self.spent_index <= height else 0
+        return self.parent, self.puzzle_hash, amount, self.confirmed_index, spent
 
     def coin(self) -> Coin:
         """The row as a Coin."""
