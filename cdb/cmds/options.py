@@ -14,6 +14,7 @@ from cdb.cmds.echo import be_quiet
 from cdb.cmds.naming import database_named
 from cdb.contract.location import Location, Url, location_of
 from cdb.disk.files import SQLITE_MAGIC
+from cdb.disk.paths import first_bytes
 from cdb.errors import WrongDatabaseError, storage_errors
 from cdb.schemas import SchemaInfo, find_schema, schema_names
 from cdb.schemas.registry import OWN_SCHEMAS, layout_names
@@ -77,8 +78,8 @@ class NodeFileType(PathType):
         """As PathType does. Raises WrongDatabaseError for any other file."""
         path = super().convert(value, param, ctx)
         if path.is_file():
-            with storage_errors(path), path.open("rb") as file:
-                head = file.read(len(SQLITE_MAGIC))
+            with storage_errors(path):
+                head = first_bytes(path.resolve(), len(SQLITE_MAGIC))
             if head not in (b"", SQLITE_MAGIC):
                 name = "such as blockchain_v2_mainnet.sqlite"
                 raise WrongDatabaseError(path, f"this is no SQLite file; name a node's, {name}")

@@ -28,6 +28,7 @@ from cdb.errors import (
 
 _STREAMS = 3
 _MODE = 0o644
+_DESCRIPTORS = Path("/dev/fd")
 _MOST_BYTES = 16 << 20
 
 
@@ -96,6 +97,25 @@ def own(path: str | Path, flags: int) -> int:
         # What is there may have another name, under which nobody asked for a change.
         Path(path).unlink()
     return os.open(path, flags | os.O_NOFOLLOW | os.O_CLOEXEC, _MODE)
+
+
+def first_bytes(path: Path, count: int) -> bytes:
+    """The first bytes of a database's own file.
+
+    SQLite's locks are fcntl's: the end of any descriptor of a file ends all that the process has on
+    it. Another program would then take itself for the last one that has the database open, and
+    remove its -wal. So a file that this process has open is read by the descriptor that is there.
+    Raises as own() does.
+    """
+    wanted = path.lstat()
+    for descriptor in [int(entry.name) for entry in _DESCRIPTORS.iterdir()]:
+        with suppress(OSError):  # it is closed by now, or only written to
+            if os.path.samestat(os.fstat(descriptor), wanted):
+                found = os.pread(descriptor, count, 0)
+                if os.path.samestat(os.fstat(descriptor), wanted):
+                    return found
+    with open(path, "rb", opener=own) as file:
+        return file.read(count)
 
 
 def read_own(path: Path) -> bytes | None:

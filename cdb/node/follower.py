@@ -219,7 +219,9 @@ class Follower:
                 return _NOT_COMMITTED
             async with wrapper.reader_no_transaction() as connection:
                 return await ops_table.newest_number(connection)
-        except sqlite3.OperationalError:  # locked: a writer is about to commit, or in memory
+        except sqlite3.OperationalError as error:
+            if not _is_lock(error):
+                raise
             return _NOT_COMMITTED
 
     def _apply_up_to(self, committed: int) -> bool:
@@ -317,4 +319,16 @@ def _looking_at(file: Path) -> sqlite3.Connection:
     """
     connection = sqlite3.connect(file, timeout=0, isolation_level=None, check_same_thread=False)
     connection.execute("PRAGMA query_only = 1")
+    try:
+        connection.execute("SELECT count(*) FROM sqlite_master").fetchone()  # now it has its files
+    except sqlite3.OperationalError as error:
+        if not _is_lock(error):
+            connection.close()
+            raise
     return connection
+
+
+def _is_lock(error: sqlite3.OperationalError) -> bool:
+    """Whether a writer is about to commit, or the database is in memory. Any other error may hide
+    what is committed."""
+    return error.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from cdb.contract.blocks import BlockSpendInfo
 from cdb.disk.files import replace_file
-from cdb.disk.paths import own
+from cdb.disk.paths import first_bytes, own
 from cdb.errors import (
     CorruptDatabaseError,
     DatabaseNotFoundError,
@@ -26,7 +26,7 @@ from cdb.errors import (
 )
 from cdb.text.replay import block_text, read_blocks
 
-_FIRST_LINE = b"# cdb memory 1\n"
+_BEGINNING = b"# cdb memory 1\n"
 _any_version = re.compile(rb"# cdb memory (0|[1-9][0-9]{0,8})\n").fullmatch
 _MAX_FIRST_LINE_BYTES = 80
 _LAST_LINE_BYTES = len(b"# sha256 \n") + 64
@@ -34,14 +34,14 @@ _LAST_LINE_BYTES = len(b"# sha256 \n") + 64
 
 def save(path: Path, blocks: Iterable[BlockSpendInfo], *, durable: bool) -> None:
     """Replace the file, in one step that a crash does not halve."""
-    text = b"".join([_FIRST_LINE, *map(block_text, blocks)])
+    text = b"".join([_BEGINNING, *map(block_text, blocks)])
     replace_file(path, text + _last_line(text), durable=durable)
 
 
 def version_of(path: Path) -> int | None:
     """Which version of the format a file is; None where it is no such file."""
-    with storage_errors(path), open(path, "rb", opener=own) as file:
-        found = _any_version(file.readline(_MAX_FIRST_LINE_BYTES))
+    with storage_errors(path):
+        found = _any_version(_first_line(path))
     return None if found is None else int(found[1])
 
 
@@ -56,9 +56,8 @@ def check_format(path: Path) -> None:
             raise DatabaseNotFoundError(path, "no database is here")
         if not path.is_file():
             raise WrongDatabaseError(path, "this is no file, and a database of memory is one")
-        with open(path, "rb", opener=own) as file:
-            first_line = file.readline(_MAX_FIRST_LINE_BYTES)
-    if first_line != _FIRST_LINE:
+        first_line = _first_line(path)
+    if first_line != _BEGINNING:
         if version := _any_version(first_line):
             raise wrong_version(path, f"memory {version[1].decode()}", "memory 1")
         raise WrongDatabaseError(path, "this is not a memory database; name a new path")
@@ -76,6 +75,11 @@ def load(path: Path) -> list[BlockSpendInfo]:
         return list(read_blocks(BytesIO(text)))
     except ReplayError as error:
         raise CorruptDatabaseError(path, str(error)) from error
+
+
+def _first_line(path: Path) -> bytes:
+    line, end, _ = first_bytes(path, _MAX_FIRST_LINE_BYTES).partition(b"\n")
+    return line + end
 
 
 def _last_line(text: bytes) -> bytes:

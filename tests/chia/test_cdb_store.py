@@ -1,12 +1,16 @@
 """What is cdb's own about its coin store: files, locks, errors, cancellation."""
 
 import asyncio
+import os
+import resource
 import shutil
 import sqlite3
-from contextlib import closing, suppress
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from threading import Event
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -55,6 +59,19 @@ def rows_of(path: Path) -> list[tuple[Any, ...]]:
     """What cdb_ops holds."""
     with closing(sqlite3.connect(path)) as connection:
         return connection.execute("SELECT number, height, kind FROM cdb_ops").fetchall()
+
+
+@contextmanager
+def every_descriptor_taken() -> Iterator[None]:
+    """As many files are open as may be."""
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (256, limits[1]))
+    with ExitStack() as held:
+        held.callback(resource.setrlimit, resource.RLIMIT_NOFILE, limits)
+        with suppress(OSError):
+            while True:
+                held.callback(os.close, os.open(os.devnull, os.O_RDONLY))
+        yield
 
 
 @pytest.fixture
@@ -537,3 +554,27 @@ async def test_a_block_below_those_that_sqlite_knows_goes_when_it_fell_back(
         assert writes == [("rewind", 2)]
         assert await node.store.get_coins_added_at_height(3) == []
         assert await node.store.num_unspent() == 2 * 2 + 1
+
+
+async def test_a_store_has_all_the_descriptors_that_its_answers_need(path: Path) -> None:
+    async with opened(path) as node:
+        with every_descriptor_taken():
+            await node.block(3, [], rewards(3))
+            record = await node.store.get_coin_record(rewards(3)[0].name())
+    assert record is not None
+    assert record.confirmed_block_index == 3
+
+
+async def test_what_is_committed_and_cannot_be_seen_is_an_error(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    problem = sqlite3.OperationalError("disk I/O error")
+    problem.sqlite_errorcode = sqlite3.SQLITE_IOERR_READ
+    look = Mock(execute=Mock(side_effect=problem))
+    monkeypatch.setattr(follower, "_looking_at", lambda file: look)
+    async with opened(path) as node:
+        await node.block(3, [], rewards(3))
+        with pytest.raises(sqlite3.OperationalError, match="disk I/O error"):
+            await node.store.get_coin_record(rewards(3)[0].name())
+        problem.sqlite_errorcode = sqlite3.SQLITE_BUSY
+        assert await node.store.get_coin_record(rewards(3)[0].name()) is None

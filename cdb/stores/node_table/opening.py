@@ -13,7 +13,7 @@ from cdb.contract.schema import Schema
 from cdb.disk.damage import Damage
 from cdb.disk.files import SQLITE_MAGIC
 from cdb.disk.home import Format, Lock, anothers, format_at, writers_kept_out
-from cdb.disk.paths import located, own
+from cdb.disk.paths import first_bytes, located
 from cdb.errors import CorruptDatabaseError, WrongDatabaseError, storage_errors, wrong_version
 from cdb.stores.node_table.file import KeyedNodeFile, NodeFile
 from cdb.stores.node_table.keys import KeyedRows, KeyedStore, has_indexes
@@ -76,8 +76,8 @@ def blockchain_v2(
 
 def format_of(path: Path) -> Format | None:
     """See FormatOf: an SQLite file with a node's coin table, of ours or of a node."""
-    with storage_errors(path), open(path, "rb", opener=own) as file:
-        if file.read(len(SQLITE_MAGIC)) != SQLITE_MAGIC:
+    with storage_errors(path):
+        if first_bytes(path, len(SQLITE_MAGIC)) != SQLITE_MAGIC:
             return None
     path = located(path, read_only=True)
     _check_coins_are_here(path)

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import NamedTuple, Self
 from weakref import finalize
 
-from cdb.disk.paths import own
+from cdb.disk.paths import first_bytes, own
 from cdb.errors import (
     CorruptDatabaseError,
     DatabaseNotFoundError,
@@ -150,8 +150,6 @@ def _parameters(path: Path) -> str:
             raise WrongDatabaseError(path, "this is not an SQLite file")
         raise DatabaseNotFoundError(path, "no database is here")
     wal = _beside(path, "-wal")
-    # Where this very process may have it open, the file is not looked into: the end of that would
-    # release all locks that SQLite has on it, which are fcntl's.
     if (wal.exists() and _beside(path, "-shm").exists()) or not _in_wal_mode(path):
         return "mode=ro"
     return _parameters_alone(path)
@@ -184,9 +182,7 @@ def _lacks_room_for_shm(error: StorageError) -> bool:
 
 
 def _in_wal_mode(path: Path) -> bool:
-    with open(path, "rb", opener=own) as file:
-        file.seek(_WAL_MODE_OFFSET)
-        return file.read(1) == bytes([_WAL_MODE])
+    return first_bytes(path, _WAL_MODE_OFFSET + 1)[_WAL_MODE_OFFSET:] == bytes([_WAL_MODE])
 
 
 class _Stamp(NamedTuple):

@@ -12,7 +12,7 @@ from weakref import WeakSet
 
 from cdb.contract.durability import Durability
 from cdb.disk.files import fsync_dir
-from cdb.disk.paths import check_file, own
+from cdb.disk.paths import check_file, first_bytes
 from cdb.errors import (
     CdbError,
     CorruptDatabaseError,
@@ -122,7 +122,6 @@ def undo_unfinished_making(path: Path) -> None:
     journal = _first_bytes(path.with_name(path.name + "-journal"), _PAGES_BEFORE.stop)
     if not journal.startswith(_JOURNAL_MAGIC) or any(journal[_PAGES_BEFORE]):
         return
-    # Not before there is such a journal: closing the file drops locks that SQLite holds on it.
     if any(_first_bytes(path, _PAGES_BEFORE.stop)):
         return
     # It rolls back before the first read, unless the journal's writer is alive.
@@ -133,10 +132,7 @@ def undo_unfinished_making(path: Path) -> None:
 def _first_bytes(path: Path, count: int) -> bytes:
     """The first bytes of a file; none where there is no file."""
     with storage_errors(path):
-        if not path.is_file():
-            return b""
-        with open(path, "rb", opener=own) as file:
-            return file.read(count)
+        return first_bytes(path, count) if path.is_file() else b""
 
 
 def open_uri(path: Path, parameters: str) -> "Connection":
