@@ -45,6 +45,11 @@ def verify_advice(command: str) -> str:
     return f"{command} says what is damaged, and --repair mends what is derived"
 
 
+def reading_advice(command: str) -> str:
+    """The advice where nothing can be repaired. command: as for verify_advice()."""
+    return f"{command} says what can still be read"
+
+
 class CdbError(Exception):
     """The base of every error that cdb raises on purpose."""
 

@@ -19,6 +19,16 @@ MAKERS = {
     *("cdb.bench.truth", "cdb.bench.history_truth", "cdb.bench.tail", "cdb.chia.bench.branch"),
 }
 """Of blocks, and of what is true of them."""
+SHARING = "cdb.disk.sharing"
+"""Locks, closing, failed writes and forks."""
+KEEP_THE_CONTRACT = {"cdb.front.store", *MODEL, "cdb.building"}
+"""The front for all stores, the model, and what strangers may build on."""
+BACKENDS = {
+    "cdb.stores.coin_log.binding",
+    "cdb.stores.coin_set.backend",
+    "cdb.stores.node_table.file",
+    "cdb.stores.rows.backend",
+}
 FILES = {
     ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
     for path in (ROOT / "cdb").rglob("*.py")
@@ -49,6 +59,13 @@ def imports(module: str) -> Iterator[str]:
                     yield node.module
 
 
+def names_imported(module: str) -> Iterator[str]:
+    """What a module imports from others, by its whole name."""
+    for node in ast.walk(ast.parse(FILES[module].read_text("utf-8"))):
+        if isinstance(node, ast.ImportFrom):
+            yield from (f"{node.module}.{each.name}" for each in node.names)
+
+
 def test_each_room_imports_only_from_rooms_above_it() -> None:
     places = rooms()
 
@@ -73,15 +90,29 @@ def test_no_imports_are_circular() -> None:
     assert [*TopologicalSorter(graph).static_order()]
 
 
-@pytest.mark.parametrize("module", [*MODEL, *sorted(MAKERS)])
-def test_what_stores_are_held_against_has_nothing_of_a_store_or_its_front(module: str) -> None:
-    reached, left = {module}, [module]
+def reached_from(modules: set[str]) -> set[str]:
+    """What these modules import, and what those do, and so on."""
+    reached, left = {*modules}, [*modules]
     while left:
         found = {*imports(left.pop())} - reached
         reached |= found
         left += found
+    return reached - modules
+
+
+@pytest.mark.parametrize("module", [*MODEL, *sorted(MAKERS)])
+def test_what_stores_are_held_against_has_nothing_of_a_store_or_its_front(module: str) -> None:
     stores = ("cdb.front", "cdb.stores.", "cdb.building", "cdb.schemas")
-    assert [each for each in reached - {module} if each.startswith(stores)] == []
+    assert [each for each in reached_from({module}) if each.startswith(stores)] == []
+
+
+def test_one_front_keeps_the_contract_and_backends_know_nothing_of_it() -> None:
+    assert {
+        module for module in FILES if f"{SHARING}.Shared" in {*names_imported(module)}
+    } == KEEP_THE_CONTRACT
+    reached = reached_from(BACKENDS) | BACKENDS
+    assert not any(module.startswith("cdb.front") for module in reached)
+    assert not any(SHARING in imports(module) for module in BACKENDS)
 
 
 def test_every_room_is_there() -> None:

@@ -30,7 +30,7 @@ from cdb.bench.versioned import (
     Versioned,
     missing,
 )
-from cdb.bench.workload import Case, Cases
+from cdb.bench.workload import Case
 from cdb.contract.durability import Durability
 from cdb.contract.progress import rough_time
 from cdb.lab.places import Place, place
@@ -183,7 +183,7 @@ def _in_a_process(what: str, job: Job, arguments: Sequence[str], there: Place) -
         answer = fresh_within(limits, _WORKLOADS[what], job, *arguments)
     except WorkloadError as error:
         return [Case(what, outcome="failed", reason=str(error))]
-    return answer.cases
+    return answer
 
 
 class _Clock:
@@ -206,7 +206,7 @@ class _Clock:
         return {"wall_seconds": sum(self.seconds), "cpu_seconds": self._cpu_seconds}
 
 
-def write(job: Job) -> Cases:
+def write(job: Job) -> list[Case]:
     """All versions into a new database, each one a durable commit, from its opening to its close.
 
     Making keys and values is not timed. CPU is that of all threads, also between the commits.
@@ -235,20 +235,20 @@ def write(job: Job) -> Cases:
     syncs = figures["syncs"]
     if syncs is not None and syncs < shape.versions:
         raise WorkloadError(f"{shape.versions} commits asked for {syncs:.0f} syncs: not durable")
-    return Cases([Case("write", figures=figures)])
+    return [Case("write", figures=figures)]
 
 
-def settle(job: Job) -> Cases:
+def settle(job: Job) -> list[Case]:
     """All the merging that is owed, from the opening to the close."""
     usage, clock = Usage(Path(job["path"])), _Clock()
     database = clock.time(_open, job, False)
     clock.time(database.settle)
     clock.time(database.close)
     figures = {**clock.figures(), **usage.figures(), **on_disk(job["path"])}
-    return Cases([Case("settle", figures=figures)])
+    return [Case("settle", figures=figures)]
 
 
-def read(job: Job, after: str) -> Cases:
+def read(job: Job, after: str) -> list[Case]:
     """Every question, with the files in memory: once to warm up, and once timed; both checked."""
     shape = Shape(*job["shape"])
     middle = (shape.versions + 1) // 2
@@ -262,10 +262,14 @@ def read(job: Job, after: str) -> Cases:
         cases.append(_asked("absent", {"as of": MIDDLE}, database, middle, shape.keys))
         cases.append(_scanned("state", {"as of": MIDDLE}, database, middle, shape.keys))
         cases.append(_scanned("archival", {}, database, 0, database.count()))
-    return Cases([_after(case, after) for case in cases])
+    return [_after(case, after) for case in cases]
 
 
-_WORKLOADS: Mapping[str, Callable[..., Cases]] = {"write": write, "settle": settle, "read": read}
+_WORKLOADS: Mapping[str, Callable[..., list[Case]]] = {
+    "write": write,
+    "settle": settle,
+    "read": read,
+}
 
 
 def _after(case: Case, after: str) -> Case:

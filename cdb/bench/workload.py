@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 from time import process_time
-from typing import TypeVar
 
 from cdb.bench.answers import check_newest, check_questions
 from cdb.bench.sync_calls import counting_syncs
@@ -29,7 +28,6 @@ from cdb.lab.process import (
 )
 from cdb.schemas import HistorySchema, Schema, SchemaInfo, find_schema, history_of, offer_of
 
-F = TypeVar("F")
 Parameters = Mapping[str, str | int]
 
 CHECKED_NAMES, QUICK_CHECKED_NAMES = 5_000, 500
@@ -39,7 +37,7 @@ NO_HISTORY = "keeps no history"
 
 @dataclass(frozen=True, slots=True)
 class Database:
-    """One run's database, and what is true of it; asdict() makes JSON of it, and of() the inverse.
+    """One run's database, and what is true of it.
 
     threads: of a load; with two, one reads, parses and names while the other stores.
     quick: ask for less, where the figures don't matter.
@@ -154,13 +152,6 @@ class Allowance:
             return Case.not_measured(workload, parameters, str(error))
 
 
-@dataclass(frozen=True, slots=True)
-class Cases:
-    """All cases of a workload, as a process gives them back."""
-
-    cases: list[Case]
-
-
 def kept_history(schema: Schema) -> HistorySchema:
     """An open schema as one that keeps history. Raises NotMeasuredError where it keeps none."""
     try:
@@ -181,11 +172,11 @@ def measure(workload: str, database: Database) -> list[Case]:
         return [Case(workload, outcome="failed", reason=str(error))]
     except NotMeasuredError as error:
         return [Case.not_measured(workload, {}, str(error))]
-    return answer.cases
+    return answer
 
 
-def measure_here(workload: str, database: Database) -> Cases:
+def measure_here(workload: str, database: Database) -> list[Case]:
     """The same in this process; raises what measure() makes cases of."""
     module = import_module(f"cdb.bench.workloads.{workload}")
-    cases: Cases = module.measure(database)
+    cases: list[Case] = module.measure(database)
     return cases

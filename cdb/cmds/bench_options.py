@@ -46,7 +46,7 @@ def profile_option(default: str) -> Callable[[Command], Command]:
         type=ProfileType(),
         multiple=True,
         metavar="PROFILE",
-        help="The machine: FAST (this one as it is), SLOW, SPINNING, or own numbers such as "
+        help="The machine: FAST (this one as it is), SLOW, SPINNING, or your own numbers, such as "
         f"mine:disk=30MB/s,iops=200,memory=2GB. May be given several times.  [default: {default}]",
     )
 

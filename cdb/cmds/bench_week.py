@@ -76,7 +76,7 @@ def bench_week(
     needs chia-blockchain: pip install '.[chia,bench]' in a checkout.
 
     SLOW and SPINNING, the default, have 1 GB of memory here, page cache included; they take root on
-    Linux. FAST is this machine as it is, and own numbers say what they say.
+    Linux. FAST is this machine as it is; or give disk, iops and memory yourself.
 
     On a slow disk chia's store takes many hours for all blocks. What it reaches in its time cdb's
     does as well, and that is compared; then cdb's goes on to the last block by itself. So it takes

@@ -128,9 +128,9 @@ def coins(
     them, and those that blockchain_v2:INDEXED, coin_log:INDEXED and rocks_kv:INDEXED make; with
     blockchain_v2 it can be a full node's own. 'cdb schemas' lists what makes them.
 
-    --as-of, --versions and --unspent alone need no keys, but a schema that keeps history, as 'cdb
-    schemas' shows, too. The coins of a state come in the schema's own order; versions by height and
-    then by name. --digest tells whether two databases answer the same, whatever their schemas.
+    --as-of, --versions and --unspent need no secondary keys, but a schema with history: 'cdb
+    schemas' shows which. The coins of a state come in the schema's own order; versions by height
+    and then by name. --digest tells whether two databases answer the same, whatever their schemas.
 
     \b
     Examples:

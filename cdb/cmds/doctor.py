@@ -113,6 +113,11 @@ def _schemas(bill: Path) -> tuple[dict[str, str], dict[str, tuple[str, str]]]:
             continue
         for library, _, version in (each.rpartition(" ") for each in versions):
             libraries[library] = (version, libraries.get(library, ("", "the system's"))[1])
+    if native_scanner.missing() is None:
+        scanner = native_scanner.load()
+        openssl = scanner.ffi.string(scanner.lib.cdb_openssl_version()).decode("ascii").split()
+        if openssl:
+            libraries[openssl[0]] = (openssl[1], "the system's")
     missing = {name: why for name, why in told.items() if why is not None}
     return missing, dict(sorted(libraries.items(), key=lambda item: (item[1][1], item[0])))
 

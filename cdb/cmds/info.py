@@ -1,10 +1,12 @@
 """info: what is at a path."""
 
+from dataclasses import replace
 from typing import Any
 
 import click
 
 from cdb.cmds.echo import echo, echo_json
+from cdb.cmds.naming import named
 from cdb.cmds.options import database_arguments, json_option, quiet_option
 from cdb.cmds.runner import fail, run
 from cdb.cmds.table import table
@@ -25,9 +27,9 @@ def info(schema: SchemaInfo, location: Location, *, as_json: bool) -> int:
     """Show what is at PATH: whose database, how far it has come, and what its bytes are.
 
     SCHEMA is needed only where a database's files don't name it. The command reads as little as
-    opening takes, changes nothing and creates nothing; another process may write meanwhile. It says
-    "not known" of what takes reading the whole database: 'cdb verify PATH' counts coins. Sizes are
-    those of the files.
+    opening takes, changes nothing and creates nothing; another process may write meanwhile. What
+    would need a full scan is shown as "not known": 'cdb verify PATH' counts coins. Sizes are those
+    of the files.
 
     \b
     Exits with
@@ -41,6 +43,8 @@ def info(schema: SchemaInfo, location: Location, *, as_json: bool) -> int:
       cdb info my.cdb --json | jq .newest_index
     """
     found = database_info(location, schema)
+    if found.problem is not None:
+        found = replace(found, problem=named(found.problem, schema, location))
     if as_json:
         echo_json(_object(found))
     else:

@@ -35,9 +35,9 @@ def make_replay(
 ) -> None:
     """Write a replay in the shape of Chia's mainnet.
 
-    The command makes the coins up. They share with mainnet what a coin store feels: when blocks
-    come and how big they are, how many coins they spend and how old those are, how often puzzle
-    hashes repeat, and how large amounts get.
+    The command makes the coins up. They share with mainnet what matters to a coin store: when
+    blocks come and how big they are, how many coins they spend and how old those are, how often
+    puzzle hashes repeat, and how large amounts get.
 
     By default the replay is as long as mainnet's first 800,000 heights: 13.4 million coins, 5.8
     million spends, 2.1 GiB, in a few minutes. Shorter replays are true to scale: they too begin

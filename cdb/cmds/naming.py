@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 from cdb.contract.location import Location
 from cdb.contract.printable import shell_word
-from cdb.errors import VERIFY, CdbError
+from cdb.errors import VERIFY, CdbError, reading_advice, verify_advice
 from cdb.schemas import SchemaInfo
 
 
@@ -20,5 +20,7 @@ def database_named(schema: SchemaInfo, location: Location) -> Iterator[None]:
 
 
 def named(problem: str, schema: SchemaInfo, location: Location) -> str:
-    """In the text of an error."""
+    """In the text of an error. No repair is advised where the schema has none."""
+    if schema.spec.repair is None:
+        problem = problem.replace(verify_advice(VERIFY), reading_advice(VERIFY))
     return problem.replace(VERIFY, f"cdb verify {schema.name} --db {shell_word(str(location))}")

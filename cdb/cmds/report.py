@@ -77,9 +77,9 @@ def report(
     """Show what schemas cost, from the results of cdb bench run, node, week and engines.
 
     RESULTS are files, or directories with results anywhere below; ./bench-results by default, where
-    cdb bench puts them. Those of several machines make one report; machines of the first of RESULTS
-    come first, and the others are called measured elsewhere. Only like is compared with like: one
-    machine, profile, number of coins, durability and flush interval.
+    cdb bench puts them. Those of several machines make one report: the first path is your machine,
+    and the others are marked as measured elsewhere. Only like is compared with like: one machine,
+    profile, number of coins, durability and flush interval.
 
     \b
     Examples:

@@ -110,9 +110,9 @@ def soak(
     Each trial is a process of its own, which may die or hang. First each kind is tried on each
     schema with few faults, then with all of them. All kinds get about the same time.
 
-    A broken promise is printed at once, with the command that does it again. What the engine
-    beneath a schema is known not to do is counted apart. At the end, also after Ctrl-C, tables say
-    how many faults were made of which schema; kinds that can't be tried here are named.
+    A broken promise is printed at once, with the command that does it again. Known
+    limits of the engine are counted separately. At the end, also after Ctrl-C, tables say how many
+    faults were made of which schema; kinds that can't be tried here are named.
 
     \b
     Exits with

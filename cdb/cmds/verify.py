@@ -30,6 +30,7 @@ from cdb.errors import CdbError, CorruptDatabaseError, DatabaseLockedError, Inva
 from cdb.schemas import SchemaInfo, offer_of
 
 SHOWN_DAMAGES = 20
+_LEFT = "it could be rebuilt, and is left as it is beside damage beyond repair"
 
 
 @click.command("verify")
@@ -95,8 +96,11 @@ class _Lines:
 
     def damaged(self, damages: list[Damage]) -> None:
         """That was found."""
+        can_mend = _are_repairable(damages)
         for damage in damages[:SHOWN_DAMAGES]:
-            echo_line(f"damaged  {damage}")
+            is_left = damage.repairable_from is not None and not can_mend
+            told = f"{damage.path}: {damage.problem}; {_LEFT}" if is_left else damage
+            echo_line(f"damaged  {told}")
         if len(damages) > SHOWN_DAMAGES:
             echo(f"damaged  … {len(damages) - SHOWN_DAMAGES} more places")
 

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from cdb.contract.facts import Facts
 from cdb.contract.location import Location, Url, location_of
-from cdb.disk.home import Format, format_at
+from cdb.contract.printable import shell_word
+from cdb.disk.home import FORMAT_FILE, LOCK_FILE, Format, format_at
 from cdb.disk.paths import located
 from cdb.errors import CdbError, UnknownSchemaError, WrongDatabaseError, storage_errors
 from cdb.process.meter import database_files
@@ -115,7 +116,12 @@ def schema_at(path: str | PathLike[str] | Url) -> SchemaInfo:
 def _by_format(place: Path) -> SchemaInfo:
     found = format_at(place)
     if found is None:
-        raise WrongDatabaseError(place, "this directory holds no cdb database")
+        if not (place / LOCK_FILE).exists():
+            raise WrongDatabaseError(place, "this directory holds no cdb database")
+        problem = f"its {FORMAT_FILE} is missing, which says whose database this is"
+        command = f"cdb verify SCHEMA --db {shell_word(place)} --repair"
+        advice = f"'{command}', with its schema's name, makes it again"
+        raise WrongDatabaseError(place, problem, advice)
     schema = known_schema(found.schema)
     if schema is None:
         problem = f"this is a database of {found.schema}, and no schema of that name is installed"

@@ -10,12 +10,14 @@ In packed form rows come in pages of at most PAGE_ROWS:
     infos    80 bytes a row    see cdb.contract.packed.INFO_FORMAT
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import compress
 from operator import index
+from struct import iter_unpack
 from typing import NamedTuple
 
-from cdb.contract.coins import MAX_U32, CoinInfo
+from cdb.contract.coins import MAX_U32, NAME_BYTES, CoinInfo
 from cdb.contract.packed import INFO_BYTES, Packed, unpacked_infos
 
 PAGE_ROWS = 4096
@@ -70,6 +72,12 @@ def mask(infos: bytearray, found: bytearray, heights: Sequence[int]) -> None:
                 spent[place] = 0
 
 
+def masked(answer: tuple[bytearray, bytearray], height: int) -> tuple[bytearray, bytearray]:
+    """A look-up's answer as of a height, in place."""
+    mask(*answer, [height] * len(answer[1]))
+    return answer
+
+
 _NO_WORDS = memoryview(_UNKNOWN).cast("I")
 
 
@@ -82,3 +90,29 @@ def indices_in(infos: Packed) -> tuple[list[int], list[int]]:
 def unpacked_page(page: Page) -> list[CoinInfo]:
     """The rows of a page as objects."""
     return unpacked_infos(page.infos, b"\1" * (len(page.infos) // INFO_BYTES))
+
+
+def cut(page: Page) -> Iterator[Page]:
+    """Pages of PAGE_ROWS, of one that may have more rows, or none."""
+    for start in range(0, len(page.names) // NAME_BYTES, PAGE_ROWS):
+        rows = slice(start, start + PAGE_ROWS)
+        yield Page(
+            page.names[NAME_BYTES * rows.start : NAME_BYTES * rows.stop],
+            page.infos[INFO_BYTES * rows.start : INFO_BYTES * rows.stop],
+        )
+
+
+def unspent_pages(pages: Iterable[Page]) -> Iterator[Page]:
+    """Of the pages of a state the rows that are unspent."""
+    for names, infos in pages:
+        _, spent = indices_in(infos)
+        unspent = [not each for each in spent]
+        if all(unspent):
+            yield Page(names, infos)
+        elif any(unspent):
+            yield Page(_chosen(names, NAME_BYTES, unspent), _chosen(infos, INFO_BYTES, unspent))
+
+
+def _chosen(items: Packed, item_bytes: int, chosen: Sequence[bool]) -> bytes:
+    each = (item for (item,) in iter_unpack(f"{item_bytes}s", items))
+    return b"".join(compress(each, chosen))

@@ -328,9 +328,14 @@ def _format_damage(
         _check_contents(path, schema, version, extras, folder, may_be_empty=False)
     except CorruptDatabaseError as error:
         yield Damage.of(error, truth)
-    except WrongDatabaseError:
-        if (path / FORMAT_FILE).exists() or not (path / truth).exists():
+    except WrongDatabaseError as error:
+        if (path / FORMAT_FILE).exists():
             raise
+        if not (path / truth).exists():
+            if not error.advice:  # it is no database at all
+                raise
+            problem = f"its {FORMAT_FILE} is missing, and so is {truth}, which has its coins"
+            raise WrongDatabaseError(path, problem, "load a new database") from None
         yield Damage(path / FORMAT_FILE, "it is missing", truth)
 
 

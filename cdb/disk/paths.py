@@ -68,7 +68,7 @@ def _real(path: Path, what: str, *, read_only: bool) -> Path:
     if read_only:
         problem = f"no {what} is {f'where it leads to, {real}' if is_link else 'here'}"
     elif is_link:
-        problem = f"no directory that could hold it is where it leads to, {real}"
+        problem = f"this link leads to {real}, and {real.parent} is no directory; create it first"
     else:
         problem = f"{real.parent} is no directory; create it first"
     # As in --db=~/my.cdb.

@@ -137,13 +137,13 @@ class NativeError:
         return self.what if self.offset < 0 else f"{self.what} at byte {self.offset}"
 
     def exception(
-        self, directory: Path, on_damage: Callable[[Path], str] = lambda directory: ""
+        self, directory: Path, on_damage: Callable[[Path, str], str] = lambda directory, file: ""
     ) -> Exception:
         """What is to be raised; directory: where the database is. on_damage: see NativeEngine."""
         kind, path = _EXCEPTIONS[self.status], directory / self.file
         if issubclass(kind, DatabaseError):
             is_damage = issubclass(kind, CorruptDatabaseError)
-            advice = self.advice or (on_damage(directory) if is_damage else "")
+            advice = self.advice or (on_damage(directory, self.file) if is_damage else "")
             return kind(path, self.problem, advice)
         told = f"{self.problem}; {self.advice}" if self.advice else self.problem
         return kind(f"{known_path(path)}: {told}")
@@ -155,7 +155,8 @@ class NativeEngine(NativeModule):
     prefix: of those functions' names.
     with_threads: the library that it is made of, where that keeps threads of its own. A child that
     fork() makes of a process that has used it has not got them, and would wait for them for ever.
-    on_damage: what to do about damage to the database in a directory; "": what helps with any.
+    on_damage: what to do about damage to a file of the database in a directory; "": what helps with
+    any.
     """
 
     def __init__(
@@ -166,7 +167,7 @@ class NativeEngine(NativeModule):
         *,
         prefix: str,
         with_threads: str = "",
-        on_damage: Callable[[Path], str] = lambda directory: "",
+        on_damage: Callable[[Path, str], str] = lambda directory, file: "",
     ) -> None:
         super().__init__(module, what, install)
         self.prefix = prefix

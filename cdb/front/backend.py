@@ -23,29 +23,12 @@ from cdb.contract.history import Page
 from cdb.contract.packed import Packed, PackedBlocks
 
 
-class PackedBackend(Protocol):
-    """Keeps blocks and coins, in packs. Block indices and heights come as -1 … 2^32.
-
-    reads_beside: reads come from any number of threads, also beside a write: each finds one state,
-    committed or not, and raises DatabaseClosedError where it is closed meanwhile. Where it is
-    False, one call comes at a time, whatever it is; only iterators that were given out go on
-    beside, and they are asked for when all is committed.
-    """
-
-    reads_beside: bool
+class AnyBackend(Protocol):
+    """What either backend has. Block indices come as -1 … 2^32."""
 
     @property
     def newest_index(self) -> int | None:
         """The index of the newest block that was accepted; None where there is none."""
-        ...
-
-    def accept(self, blocks: PackedBlocks, /, *, may_defer: bool) -> PackedBlocks | None:
-        """Add blocks in order. None where all were; else the one that breaks a rule, or is not
-        canonical: those before it were accepted, and of it and those after it nothing was.
-
-        Their buffers agree (PackedBlocks.checked()), and names are believed. may_defer: it may be
-        left to others to find that block; see DeferringBackend.
-        """
         ...
 
     def commit(self) -> None:
@@ -63,12 +46,37 @@ class PackedBackend(Protocol):
         """
         ...
 
-    def find(self, names: bytes | memoryview, /) -> tuple[bytearray, bytearray]:
-        """An info for each name, and whether there is such a coin; see cdb.contract.packed."""
-        ...
-
     def block(self, block_index: int, /) -> BlockSpendInfo | None:
         """The canonical block at an index, the caller's own; None where there is none."""
+        ...
+
+    def close(self) -> None:
+        """Release files, threads and memory. It writes nothing, and may be called again."""
+        ...
+
+
+class PackedBackend(AnyBackend, Protocol):
+    """Keeps blocks and coins, in packs.
+
+    reads_beside: reads come from any number of threads, also beside a write: each finds one state,
+    committed or not, and raises DatabaseClosedError where it is closed meanwhile. Where it is
+    False, one call comes at a time, whatever it is; only iterators that were given out go on
+    beside, and they are asked for when all is committed.
+    """
+
+    reads_beside: bool
+
+    def accept(self, blocks: PackedBlocks, /, *, may_defer: bool) -> PackedBlocks | None:
+        """Add blocks in order. None where all were; else the one that breaks a rule, or is not
+        canonical: those before it were accepted, and of it and those after it nothing was.
+
+        Their buffers agree (PackedBlocks.checked()), and names are believed. may_defer: it may be
+        left to others to find that block; see DeferringBackend.
+        """
+        ...
+
+    def find(self, names: bytes | memoryview, /) -> tuple[bytearray, bytearray]:
+        """An info for each name, and whether there is such a coin; see cdb.contract.packed."""
         ...
 
     def read(self, first: int, last: int, entries: int, /) -> Iterator[PackedBlocks]:
@@ -78,10 +86,6 @@ class PackedBackend(Protocol):
 
     def finish(self) -> None:
         """Commit, and leave nothing to do for the next opening. Only close() comes after it."""
-        ...
-
-    def close(self) -> None:
-        """Release files, threads and memory. It writes nothing, and may be called again."""
         ...
 
 
@@ -174,18 +178,12 @@ class DeferringBackend(PackedBackend, Protocol):
         ...
 
 
-class Backend(Protocol):
+class Backend(AnyBackend, Protocol):
     """Keeps blocks and coins, one block at a time, and finds them again.
 
     One call comes at a time, from any thread; only iterations of blocks() go on beside others. All
-    that comes in is checked: blocks are canonical and follow the newest one, names have 32 bytes,
-    indices are in -1 … 2^32.
+    that comes in is checked: blocks are canonical and follow the newest one, names have 32 bytes.
     """
-
-    @property
-    def newest_index(self) -> int | None:
-        """The index of the newest block that was added; None where there is none."""
-        ...
 
     def find(self, names: Sequence[bytes32], /) -> Sequence[CoinInfo | None]:
         """The coin of each name, in their order, and None where there is none.
@@ -198,27 +196,11 @@ class Backend(Protocol):
         """Take a block that breaks no rule."""
         ...
 
-    def commit(self) -> None:
-        """See PackedBackend."""
-        ...
-
-    def rewind(self, block_index: int, /) -> None:
-        """See PackedBackend."""
-        ...
-
-    def block(self, block_index: int, /) -> BlockSpendInfo | None:
-        """See PackedBackend."""
-        ...
-
     def blocks(self) -> Iterator[BlockSpendInfo]:
         """Each block in order, lazily, and as of now, whatever is added or dropped meanwhile.
 
         All of them are committed, unless the backend was opened read_only.
         """
-        ...
-
-    def close(self) -> None:
-        """See PackedBackend."""
         ...
 
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from struct import iter_unpack
-from typing import cast
 
 from cdb.contract.blocks import named_block
 from cdb.contract.coins import CoinInfo, bytes32_unchecked
@@ -17,7 +16,7 @@ from cdb.contract.packed import (
 )
 from cdb.contract.packed_state import first_not_canonical
 from cdb.errors import BlockError
-from cdb.front.backend import Backend, PackedBackend
+from cdb.front.backend import Backend
 
 
 class BlockByBlock:
@@ -61,14 +60,6 @@ class BlockByBlock:
         wanted = range(first, last + 1)
         blocks = (block for block in self._backend.blocks() if block.index in wanted)
         return in_packs((pack_unnamed([block]) for block in blocks), min(entries, MOST_ENTRIES))
-
-
-def as_packed(backend: Backend | PackedBackend) -> PackedBackend:
-    """The backend as a PackedBackend, which it may be."""
-    # Not by isinstance(): that would ask for newest_index, which may raise.
-    if hasattr(backend, "accept"):
-        return cast(PackedBackend, backend)
-    return BlockByBlock(backend)
 
 
 def _fields(info: CoinInfo | None) -> Fields | None:

@@ -9,11 +9,19 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from cdb.contract.blocks import checked_names
 from cdb.contract.coins import NAME_BYTES, CoinInfo, bytes32
-from cdb.contract.history import ABOVE_ALL, PAGE_ROWS, Page, checked_height, unpacked_page
-from cdb.contract.packed import Packed, PackedBlocks, checked_packed_names, unpacked_infos
+from cdb.contract.history import (
+    ABOVE_ALL,
+    PAGE_ROWS,
+    Page,
+    checked_height,
+    cut,
+    unpacked_page,
+    unspent_pages,
+)
+from cdb.contract.packed import Packed, checked_packed_names, unpacked_infos
 from cdb.disk.sharing import beside, reading
 from cdb.front.backend import AsOfBackend, HistoryBackend, PresentBackend, StateReader
-from cdb.front.snapshots import HistorySnapshot, HistorySnapshots, cut, unspent_pages, version_pages
+from cdb.front.snapshots import HistorySnapshot, HistorySnapshots, version_pages
 from cdb.front.store import Store
 
 T = TypeVar("T")
@@ -107,7 +115,7 @@ class SnapshotHistory(Historic):
     def __init__(self, path: str | PathLike[str], *arguments: Any, **options: Any) -> None:
         super().__init__(path, *arguments, **options)
         self._path = Path(path)
-        self._snapshots = HistorySnapshots(self._path)
+        self._snapshots = HistorySnapshots(self._path, self._backend)
 
     def _state_at(self, height: int, *, only_unspent: bool) -> Iterator[Page]:
         snapshot, reader = self._snapshot(
@@ -124,10 +132,7 @@ class SnapshotHistory(Historic):
         return version_pages(self._path, snapshot, self._steps(packs))
 
     def _rewind(self, block_index: int) -> None:
-        def read(first: int, last: int) -> Iterator[PackedBlocks]:
-            return self._backend.read(first, last, PAGE_ROWS)
-
-        with self._snapshots.rewinding(block_index, self._newest, read):
+        with self._snapshots.rewinding(block_index):
             super()._rewind(block_index)
 
     @reading
@@ -135,11 +140,8 @@ class SnapshotHistory(Historic):
         """The snapshot of now, and what is read of it, whose newest block has an index. It waits
         for the one who writes."""
         self._read(self._backend.read, -1, -1, 0)  # fault: snapshot-of-what-is-unverified
-        with self._snapshots.opening(self._newest, self._find) as snapshot:
+        with self._snapshots.opening(self._find) as snapshot:
             return snapshot, read(snapshot.newest)
-
-    def _newest(self) -> int | None:
-        return self._backend.newest_index
 
     def _states(
         self,

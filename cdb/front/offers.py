@@ -27,20 +27,28 @@ S = TypeVar("S", bound=Store)
 
 
 def keyed_home(
-    schema: str, version: int, path: Path, index: str, *, read_only: bool, folder: str
+    schema: str,
+    version: int,
+    path: Path,
+    index: str,
+    *,
+    is_keyed: bool,
+    read_only: bool,
+    folder: str,
 ) -> Home:
-    """The home of a database that may have secondary keys; with an index it is to have them.
+    """The home of a database that may have secondary keys; with an index it gets them.
 
-    Raises UnsupportedError for an index that there is none of, WrongDatabaseError where a reader
-    asks for one that the database has not, or what Home raises.
+    is_keyed: it is opened for what has them. Raises UnsupportedError for an index that there is
+    none of, WrongDatabaseError where the database has none and gets none, or what Home raises.
     """
     extra = extra_for(schema, index)
     home = Home(
         path, schema, version, read_only=read_only, folder=folder, extras=EXTRAS, extra=extra
     )
-    if extra and not home.extra:
+    if is_keyed and not home.extra:
         home.close()
-        raise WrongDatabaseError(path, f"it has no index by {index}; {how_to_index(schema, path)}")
+        advice = how_to_index(schema, path)
+        raise WrongDatabaseError(path, f"it has no index by {PUZZLE_HASH}; {advice}")
     return home
 
 
@@ -63,7 +71,8 @@ def open_keyed(
         return keyed(path, read_only=read_only, index=index, **options)
     if extra_at(located(path, read_only=read_only), schema) in EXTRAS:
         with suppress(UnfinishedKeysError):
-            return keyed(path, read_only=read_only, index=PUZZLE_HASH, **options)
+            # No other database that has taken the path since gets keys.
+            return keyed(path, read_only=read_only, **options)
     return plain(path, read_only=read_only, **options)
 
 

@@ -9,7 +9,6 @@ had done is read from the blocks of then, once for all who need it.
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
-from itertools import compress
 from pathlib import Path
 from struct import Struct, iter_unpack
 from threading import Lock
@@ -20,12 +19,10 @@ from cdb.contract.coins import NAME_BYTES
 from cdb.contract.history import PAGE_ROWS, Page, indices_in, mask
 from cdb.contract.packed import CONFIRM_BYTES, INFO_BYTES, INFO_FORMAT, Packed, PackedBlocks
 from cdb.errors import CdbError, CorruptDatabaseError, DatabaseClosedError
+from cdb.front.backend import PresentBackend
 
 Find = Callable[[bytes], tuple[bytearray, bytearray]]
 """Looks names up as of now: infos, and whether they were found; see cdb.contract.packed."""
-ReadBlocks = Callable[[int, int], Iterator[PackedBlocks]]
-"""Blocks first … last as of the call, with names, some thousand coins at a time; also within a
-call. After an error it raises that again."""
 
 T = TypeVar("T")
 
@@ -154,72 +151,51 @@ class _Taken:
 
 
 class HistorySnapshots:
-    """Those that are still read as of. path: what errors name."""
+    """Those of a backend that are still read as of. path: what errors name."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, backend: PresentBackend) -> None:
         self._path = path
+        self._backend = backend
         self._lock = Lock()
         self._open: WeakSet[HistorySnapshot] = WeakSet()
 
     @contextmanager
-    def opening(self, newest: Callable[[], int | None], find: Find) -> Iterator[HistorySnapshot]:
+    def opening(self, find: Find) -> Iterator[HistorySnapshot]:
         """The snapshot of now. Within, blocks up to its newest one may come, but are not taken."""
         with self._lock:
-            found = newest()
-            snapshot = HistorySnapshot(-1 if found is None else found, find)
+            snapshot = HistorySnapshot(self._newest(), find)
             self._open.add(snapshot)  # fault: snapshots-not-told-of-rewinds
             yield snapshot
 
     @contextmanager
-    def rewinding(
-        self, block_index: int, newest: Callable[[], int | None], read_blocks: ReadBlocks
-    ) -> Iterator[None]:
-        """Within, blocks above an index are taken back; then newest() is that of those left."""
+    def rewinding(self, block_index: int) -> Iterator[None]:
+        """Within, blocks above an index are taken back."""
         block_index = max(-1, block_index)
         with self._lock:
             concerned = [snapshot for snapshot in list(self._open) if snapshot.kept > block_index]
             if concerned:
                 highest = max(snapshot.kept for snapshot in concerned)
-                taken = _Taken(self._path, _opened(read_blocks, block_index + 1, highest))
+                taken = _Taken(self._path, self._read(block_index + 1, highest))
                 for snapshot in concerned:
                     snapshot.keep(block_index, taken)
             yield
-            left = newest()
             for snapshot in concerned:
-                snapshot.keep_only(-1 if left is None else left)
+                snapshot.keep_only(self._newest())
 
+    def _newest(self) -> int:
+        newest = self._backend.newest_index
+        return -1 if newest is None else newest
 
-def _opened(read_blocks: ReadBlocks, first: int, last: int) -> Iterator[PackedBlocks]:
-    """Blocks that are about to be taken: an error is for who reads them, not for who rewinds."""
-    try:
-        return read_blocks(first, last)
-    except CdbError as error:
-        return iter(partial(_raise, error), None)
+    def _read(self, first: int, last: int) -> Iterator[PackedBlocks]:
+        """Blocks that are about to be taken: an error is for who reads them, not who rewinds."""
+        try:
+            return self._backend.read(first, last, PAGE_ROWS)
+        except CdbError as error:
+            return iter(partial(_raise, error), None)
 
 
 def _raise(error: CdbError) -> None:
     raise error.with_traceback(None)
-
-
-def cut(page: Page) -> Iterator[Page]:
-    """Pages of PAGE_ROWS, of one that may have more rows, or none."""
-    for start in range(0, len(page.names) // NAME_BYTES, PAGE_ROWS):
-        rows = slice(start, start + PAGE_ROWS)
-        yield Page(
-            page.names[NAME_BYTES * rows.start : NAME_BYTES * rows.stop],
-            page.infos[INFO_BYTES * rows.start : INFO_BYTES * rows.stop],
-        )
-
-
-def unspent_pages(pages: Iterable[Page]) -> Iterator[Page]:
-    """Of the pages of a state the rows that are unspent."""
-    for names, infos in pages:
-        _, spent = indices_in(infos)
-        unspent = [not each for each in spent]
-        if all(unspent):
-            yield Page(names, infos)
-        elif any(unspent):
-            yield Page(_chosen(names, NAME_BYTES, unspent), _chosen(infos, INFO_BYTES, unspent))
 
 
 def version_pages(
@@ -266,8 +242,3 @@ def _check(
         if not is_found or index != block_index:
             problem = f"coin {name.hex()} is not as block {block_index} has it"
             raise CorruptDatabaseError(path, problem)
-
-
-def _chosen(items: Packed, item_bytes: int, chosen: Sequence[bool]) -> bytes:
-    each = (item for (item,) in iter_unpack(f"{item_bytes}s", items))
-    return b"".join(compress(each, chosen))

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from functools import partial
 from os import PathLike
-from typing import TYPE_CHECKING, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, ParamSpec, TypeVar, cast
 
 from cdb.contract.blocks import (
     BlockSpendInfo,
@@ -43,7 +43,7 @@ from cdb.disk.sharing import (
 )
 from cdb.errors import BlockError, CorruptDatabaseError
 from cdb.front.backend import Backend, BackendFactory, PackedBackend
-from cdb.front.block_by_block import as_packed
+from cdb.front.block_by_block import BlockByBlock
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -78,7 +78,11 @@ class Store(Shared):
         check_place: Callable[[], None] | None = None,
     ) -> None:
         super().__init__(path, read_only=read_only)
-        self._backend = as_packed(backend)
+        # Not by isinstance(): that would ask for newest_index, which may raise.
+        if hasattr(backend, "accept"):
+            self._backend = cast(PackedBackend, backend)
+        else:
+            self._backend = BlockByBlock(backend)
         self.reads_beside = self._backend.reads_beside
         self._release = release
         if check_place is not None:

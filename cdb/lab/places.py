@@ -2,19 +2,22 @@
 
 import os
 import secrets
+import signal
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from cdb.errors import CdbError
-from cdb.lab.cleanup import DISK, PREFIX
+from cdb.lab.cleanup import DISK, IMAGE, PREFIX, keeping, make_folder, remove, remove_remains
 from cdb.lab.disk_speed import DiskSpeed, disk_speed
-from cdb.lab.image import EXT4, FileSystem
-from cdb.lab.place_process import keep
+from cdb.lab.groups import make_group
+from cdb.lab.image import EXT4, FileSystem, make_disk
 from cdb.lab.process import Limits, NotMeasuredError, WorkloadError, fresh_within
 from cdb.lab.profile import Profile
-from cdb.process.children import Child, DiedError, Spawn
+from cdb.lab.throttle import controllers, throttle
+from cdb.process.children import Child, DiedError, Pipe, Spawn
 
 TOLERANCE = 0.25
 # Python with a schema's libraries alone takes nearly half of it.
@@ -102,7 +105,7 @@ def kept(
     Raises NotMeasuredError where it can't be made.
     """
     way = Spawn(is_apart=True, outlives=True)
-    keeper = way.start(keep, folder, profile, size_bytes, file_system)
+    keeper = way.start(_keep, folder, profile, size_bytes, file_system)
     try:
         yield _made_by(keeper)
     finally:
@@ -132,3 +135,71 @@ def _leave(keeper: Child) -> None:
     keeper.pipe.close()
     if left is not None:
         raise left
+
+
+def _keep(
+    pipe: "Pipe[Any, Any]",
+    folder: Path,
+    profile: Profile,
+    size_bytes: int,
+    file_system: FileSystem | None,
+) -> None:
+    """Make a place, send its groups or why there is none, and take it away when something comes or
+    the pipe is closed, as the kernel does even after kill -9. Then send what is left of it, if any.
+    """
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    os.chdir("/")  # it is to keep no file system busy
+    remove_remains(folder.parent)
+    try:
+        make_folder(folder)
+    except OSError as error:
+        _send(pipe, NotMeasuredError(str(error)))
+        return
+    with keeping(folder) as descriptor:
+        if descriptor is None:
+            _send(pipe, NotMeasuredError(f"{folder}: somebody took it away"))
+            return
+        try:
+            _send(pipe, _made(folder, profile, size_bytes, file_system))
+            with suppress(EOFError, ConnectionError):
+                pipe.recv()
+        finally:
+            try:
+                remove(folder, descriptor)
+            except (CdbError, OSError) as error:
+                _send(pipe, CdbError(f"{folder}: it can't be removed: {error}"))
+
+
+def _made(
+    folder: Path, profile: Profile, size_bytes: int, file_system: FileSystem | None
+) -> tuple[Path, ...] | NotMeasuredError:
+    try:
+        return _make(folder, profile, size_bytes, file_system)
+    except NotMeasuredError as error:
+        return error
+    except OSError as error:
+        return NotMeasuredError(f"the limits can't be set: {error}")
+
+
+def _make(
+    folder: Path, profile: Profile, size_bytes: int, file_system: FileSystem | None
+) -> tuple[Path, ...]:
+    disk = folder / DISK
+    if file_system is not None:
+        device = make_disk(folder / IMAGE, disk, size_bytes, profile, file_system)
+    else:
+        disk.mkdir()
+    if not profile.limits_disk and profile.memory_bytes is None:
+        return ()
+    needed = controllers(profile)
+    group = make_group(folder.name, *needed)
+    if profile.memory_bytes is not None:
+        group.limit_memory(profile.memory_bytes)
+    besides = throttle(device, profile, group) if profile.limits_disk else ()
+    return (*besides, group.inner(*needed).procs)
+
+
+def _send(pipe: "Pipe[Any, Any]", answer: tuple[Path, ...] | CdbError) -> None:
+    with suppress(ConnectionError):  # the bench has died
+        pipe.send(answer)

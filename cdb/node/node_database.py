@@ -15,7 +15,7 @@ from cdb.node import ops_table
 from cdb.node.log import RESTORE
 from cdb.node.operation import Operation
 from cdb.node.ops_table import OPS_TABLE
-from cdb.stores.node_table.table import COIN_TABLE, KEPT_COLUMN
+from cdb.stores.node_table.table import COIN_TABLE, FORMAT_TABLE, KEPT_COLUMN
 from cdb.stores.rows.sqlite import Tables, columns_of, tables_of
 
 _PEAK_TABLE, _BLOCKS_TABLE = "current_peak", "full_blocks"
@@ -39,7 +39,7 @@ class Coins(Enum):
     IN_LOG = "in cdb"
     IN_TABLE = "in chia's own table"
     LOST = "in cdb, and the table cdb_ops, which ties them to the file, is lost"
-    NOWHERE = "nowhere: this is no node's database"
+    NOWHERE = "nowhere: this is no node's database, or one that cdb load_blocks made"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +54,8 @@ def coins_of(connection: sqlite3.Connection) -> Coins:
     """Where the coins are. Raises sqlite3.Error."""
     if OPS_TABLE in tables_of(connection):
         return Coins.IN_LOG
+    if FORMAT_TABLE in tables_of(connection):
+        return Coins.NOWHERE
     columns = columns_of(connection, COIN_TABLE)
     if KEPT_COLUMN in columns:
         return Coins.LOST
@@ -71,7 +73,8 @@ def check_in_log(connection: sqlite3.Connection, file: Path) -> None:
             problem = "its coins are in chia's own table, not in cdb"
             raise WrongDatabaseError(file, f"{problem}; use chia's commands for it")
         case Coins.NOWHERE:
-            raise WrongDatabaseError(file, "this is no node's database; name one")
+            problem = "this is no node's database, or one that cdb load_blocks made"
+            raise WrongDatabaseError(file, f"{problem}; name a node's")
 
 
 def is_unused(connection: sqlite3.Connection) -> bool:

@@ -18,7 +18,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from multiprocessing import forkserver
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -87,9 +86,11 @@ class Child:
         self._process.join(seconds)
         return self._process.exitcode
 
-    def ask_to_end(self) -> None:
-        """SIGTERM, unless it has ended."""
-        self._process.terminate()
+    def send_signal(self, number: signal.Signals) -> None:
+        """Unless it has ended."""
+        if self.exit_code(0) is None and self._process.pid is not None:
+            with suppress(ProcessLookupError):  # its end was not heard yet
+                os.kill(self._process.pid, number)
 
     def kill(self) -> None:
         """SIGKILL, unless it has ended; it has then."""
@@ -104,7 +105,7 @@ def end_all(children: Sequence[Child], seconds: float) -> None:
     deadline = time.monotonic() + seconds
     try:
         for child in children:
-            child.ask_to_end()
+            child.send_signal(signal.SIGTERM)
         for child in children:
             child.exit_code(max(0, deadline - time.monotonic()))
     finally:
@@ -191,35 +192,28 @@ class ForkServer:
         process = self._context.Process(
             target=work, args=(theirs, *args), kwargs=kwargs, daemon=True
         )
-        with _handling, _no_main_module():
-            self._have_server()
+        with _handling, _as_the_server_starts(self._library()):
             process.start()
         theirs.close()
         return Child(pipe, process)
 
-    def _have_server(self) -> None:
-        """Start it, unless it runs: else multiprocessing would, without the library."""
-        before, library = os.environ.get("LD_PRELOAD"), self._library()
-        try:
-            if library is not None:
-                # A sanitizer, which may be there already, has to come first.
-                os.environ["LD_PRELOAD"] = f"{before or ''} {library}".strip()
-            forkserver.ensure_running()
-        finally:
-            os.environ.pop("LD_PRELOAD", None)
-            if before is not None:
-                os.environ["LD_PRELOAD"] = before
-
 
 @contextmanager
-def _no_main_module() -> Iterator[None]:
-    """Have none: each process would import it anew, and needs nothing of the program here."""
-    main = sys.modules["__main__"]
+def _as_the_server_starts(library: Path | None) -> Iterator[None]:
+    """Have the library preloaded in what starts, and no main module: each child would import that
+    anew, and needs nothing of the program here."""
+    main, before = sys.modules["__main__"], os.environ.get("LD_PRELOAD")
     sys.modules["__main__"] = ModuleType("__main__")
+    if library is not None:
+        # A sanitizer, which may be there already, has to come first.
+        os.environ["LD_PRELOAD"] = f"{before or ''} {library}".strip()
     try:
         yield
     finally:
         sys.modules["__main__"] = main
+        os.environ.pop("LD_PRELOAD", None)
+        if before is not None:
+            os.environ["LD_PRELOAD"] = before
 
 
 def fork(work: Callable[[], object]) -> int:

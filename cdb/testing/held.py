@@ -26,6 +26,7 @@ _PAGES = (
     "cdb.front.store.READ_ENTRIES",
     "cdb.front.history.PAGE_ROWS",
     "cdb.front.snapshots.PAGE_ROWS",
+    "cdb.contract.history.PAGE_ROWS",
 )
 _IN_ORDER = ("blocks", "versions")
 """All schemas give these in the model's order."""

@@ -83,7 +83,7 @@ class IndexedConformance(SchemaTests):
     many: ClassVar[int] = 100_000
     """How many coins of one puzzle hash there are, and parents in one call. See at_most()."""
 
-    def test_by_keys_it_answers_like_the_referencemodel_of(self, tmp_path: Path) -> None:
+    def test_by_keys_it_answers_like_the_reference_model(self, tmp_path: Path) -> None:
         run_machine(
             KeyedMachine, self.open, tmp_path, examples=MACHINE_EXAMPLES, steps=MACHINE_STEPS
         )

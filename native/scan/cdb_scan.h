@@ -101,6 +101,9 @@ size_t cdb_first_false_spend(size_t blocks, const uint64_t *indices, const uint6
 void cdb_order_entries(size_t blocks, const uint64_t *ends, const uint8_t *entries,
                        size_t entry_bytes, uint32_t *order);
 
+/* The name and version of the OpenSSL that SHA-256 is of, as it runs; "" where it is bundled. */
+const char *cdb_openssl_version(void);
+
 /* Copy n items, without gaps: item order[i] to place i. */
 void cdb_gather(size_t n, const uint32_t *order, const uint8_t *items, size_t item_bytes,
                 uint8_t *gathered);

@@ -9,6 +9,8 @@
 #include <cstring>
 #include <numeric>
 
+#include <openssl/crypto.h>
+
 using namespace cdb;
 
 namespace {
@@ -94,6 +96,14 @@ void cdb_order_entries(size_t blocks, const uint64_t *ends, const uint8_t *entri
     std::iota(order + start, order + ends[b], static_cast<uint32_t>(start));
     std::sort(order + start, order + ends[b], is_before);
   }
+}
+
+const char *cdb_openssl_version(void) {
+#ifdef OPENSSL_IS_AWSLC
+  return "";
+#else
+  return OpenSSL_version(OPENSSL_VERSION);
+#endif
 }
 
 void cdb_gather(size_t n, const uint32_t *order, const uint8_t *items, size_t item_bytes,

@@ -90,7 +90,7 @@ def test_an_order_counts_where_all_coins_have_it(
 
 
 def test_a_load_without_history_has_no_case_of_it(database: Databases) -> None:
-    cases = measure_here("load", database(f"{HISTORY}:KeepsNoHistory")).cases
+    cases = measure_here("load", database(f"{HISTORY}:KeepsNoHistory"))
     assert [case.workload for case in cases] == ["load", "read_random"]
 
 

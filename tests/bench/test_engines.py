@@ -82,9 +82,9 @@ def test_commits_that_ask_for_too_few_syncs_fail(
     with pytest.raises(WorkloadError, match="5 commits asked for 4 syncs: not durable"):
         engines.write(job)
     monkeypatch.undo()
-    cases = engines.read(job, engines.CLOSED).cases
+    cases = engines.read(job, engines.CLOSED)
     assert {case.outcome for case in cases} == {"measured"}
-    assert engines._WORKLOADS["settle"](job).cases[0].outcome == "measured"
+    assert engines._WORKLOADS["settle"](job)[0].outcome == "measured"
 
 
 def test_a_failure_ends_a_round(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -62,7 +62,7 @@ FIGURES = {
 
 def run(workload: str, database: Database) -> list[Case]:
     """Its cases, measured in this process."""
-    return measure_here(workload, database).cases
+    return measure_here(workload, database)
 
 
 @pytest.mark.parametrize("schema", SCHEMAS)

@@ -36,7 +36,7 @@ class Faults(dict[str, type[Any]]):
         )
 
     def keep(self, twin: type[Any]) -> type[Any]:
-        """Add one that is a class of its own, since it has to remember something."""
+        """Add one that is a class of its own: it remembers something, or is opened otherwise."""
         assert twin.__name__ not in self
         self[twin.__name__] = twin
         setattr(sys.modules[self._module], twin.__name__, twin)

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from cdb.cmds.doctor import _schemas as missing_and_libraries
+from cdb.extensions.native import native_scanner
 from cdb.lab import traits as lab
 from cdb.schemas import find_schema, schema_names
 from tests.conftest import Commands, contents
@@ -41,6 +42,19 @@ def test_the_libraries_have_versions(run_command: Commands) -> None:
                 library, _, version = told.rpartition(" ")
                 assert libraries[library][0] == version
     assert {origin for _, origin in libraries.values()} <= {"bundled", "the system's"}
+
+
+def test_the_openssl_of_the_system_is_named_where_none_is_bundled(run_command: Commands) -> None:
+    if native_scanner.missing() is not None:
+        pytest.skip("there is no scanner")
+    libraries = said(run_command)["libraries"]
+    assert isinstance(libraries, dict)
+    if "OpenSSL" not in libraries:
+        assert any(origin == "bundled" for _, origin in libraries.values())
+    else:
+        version, origin = libraries["OpenSSL"]
+        assert re.fullmatch(r"\d+\.\d+\.\w+", version)
+        assert origin == "the system's"
 
 
 def test_what_the_bill_names_is_bundled(tmp_path: Path) -> None:

@@ -90,11 +90,32 @@ def test_what_cannot_be_opened_is_told_as_far_as_it_is_known(
     assert result.err.count("\n") == 1
 
 
+def lost_format(path: Path) -> None:
+    path.mkdir()
+    (path / "LOCK").touch()
+
+
+def test_damage_is_told_with_an_advice_that_helps(run_command: Commands, loaded: Loaded) -> None:
+    """memory repairs nothing; a coin log, all but its log."""
+    path = loaded("memory")
+    path.write_bytes(path.read_bytes() + b"y")
+    for command in ("info", "dump_blocks"):
+        told = run_command(command, path).err
+        assert told.endswith(f"; cdb verify memory --db {path} says what can still be read\n")
+    path = loaded("coin_log")
+    data = bytearray((path / "log").read_bytes())
+    data[len(data) // 2] ^= 1
+    (path / "log").write_bytes(data)
+    told = run_command("info", path).err
+    assert told.endswith(f"; cdb verify coin_log --db {path} says what can still be read\n")
+
+
 @pytest.mark.parametrize(
     ("make", "problem"),
     [
         (lambda path: None, "no database is here"),
         (Path.mkdir, "this directory holds no cdb database"),
+        (lost_format, "db: its FORMAT is missing, which says whose database this is; 'cdb verify"),
         (Path.touch, "no schema knows this file"),
         (lambda path: path.write_bytes(b"\xff" * 5000), "no schema knows this file"),
     ],

@@ -856,7 +856,10 @@ def test_what_is_no_nodes_database(
     (tmp_path / "text").write_text("text" * 1000)
     assert str(tmp_path / "text") in run_command("migrate", *option, tmp_path / "text").error()
     own = loaded("blockchain_v2")
-    assert "not a full node's own" in run_command("migrate", *option, own).error()
+    assert "cdb load_blocks made this database" in run_command("migrate", *option, own).error()
+    told = run_command("node_status", own)
+    assert told.code == 1
+    assert "or one that cdb load_blocks made" in told.err
     assert not log_of(own).exists()
 
 

@@ -13,7 +13,7 @@ from cdb.errors import DuplicateCoinError
 from cdb.schemas import open_schema
 from cdb.stores.rows import batch
 from cdb.stores.rows.batch import KnownCoins
-from cdb.stores.rows.store import CoinStore
+from cdb.stores.rows.opening import CoinStore
 from cdb.testing.chains import child, hash_of, reward
 from cdb.text.mainnet import farmer_coin, pool_coin
 

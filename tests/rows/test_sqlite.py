@@ -16,9 +16,9 @@ from cdb.schemas import open_schema
 from cdb.stores.node_table.opening import check
 from cdb.stores.rows import sqlite
 from cdb.stores.rows.index import Watermark
+from cdb.stores.rows.opening import CoinStore
 from cdb.stores.rows.snapshot import Snapshot
 from cdb.stores.rows.sqlite_lookup import SqliteLookup
-from cdb.stores.rows.store import CoinStore
 from cdb.testing.base import accept_all, expected_state
 from cdb.testing.chains import block_at, hash_of, reward, sample_chain
 

@@ -15,7 +15,7 @@ import pytest
 
 from cdb.contract.blocks import canonical
 from cdb.disk.damage import Damage
-from cdb.errors import DatabaseError
+from cdb.errors import DatabaseError, WrongDatabaseError
 from cdb.schemas import SchemaInfo, find_schema
 from cdb.testing.base import accept_all
 from cdb.testing.chains import sample_chain
@@ -222,3 +222,21 @@ def test_nobody_looks_at_or_mends_a_database_that_comes_meanwhile(
             assert not told
             break
     assert n > 5
+
+
+@pytest.mark.parametrize("name", [LOG, "interval@lmdb"])
+def test_no_index_is_made_in_a_database_that_comes_once_another_was_looked_at(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What FORMAT says of keys is looked at before the directory is held."""
+    schema = find_schema(name)
+    if schema.missing is not None:
+        pytest.skip(schema.missing)
+    with schema.open(tmp_path / "db") as database:
+        accept_all(database, BLOCKS)
+    before = contents(tmp_path)
+    monkeypatch.setattr("cdb.front.offers.extra_at", lambda path, schema: "index=puzzle_hash")
+    for read_only in (True, False):
+        with pytest.raises(WrongDatabaseError, match="it has no index by puzzle_hash"):
+            schema.open(tmp_path / "db", read_only=read_only)
+    assert contents(tmp_path) == before

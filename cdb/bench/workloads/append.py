@@ -17,7 +17,7 @@ from pathlib import Path
 from cdb.bench.answers import check_newest, check_there
 from cdb.bench.figures import latency_figures
 from cdb.bench.tail import packs_of
-from cdb.bench.workload import Case, Cases, Database
+from cdb.bench.workload import Case, Database
 from cdb.contents.loader import accept
 from cdb.contract.durability import Durability
 from cdb.contract.packed import PackedBlocks
@@ -32,7 +32,7 @@ Commit = list[PackedBlocks]
 _sync = getattr(os, "fdatasync", os.fsync)  # macOS has only the latter
 
 
-def measure(database: Database) -> Cases:
+def measure(database: Database) -> list[Case]:
     """See the module."""
     truth, durable = database.truth, database.durability == Durability.POWER.value
     path = Path(f"{database.path}.append")
@@ -43,7 +43,7 @@ def measure(database: Database) -> Cases:
             cases = [appending.case(coins, count) for coins, count in COMMITS.items()]
         schema.rewind_to_block_index(truth.accepted_index)
         database.accept_tail(schema)
-    return Cases(cases)
+    return cases
 
 
 class _Appending:

@@ -15,7 +15,7 @@ from cdb.bench.asking import warm_up
 from cdb.bench.figures import Figures, latency_figures
 from cdb.bench.history_truth import ALL, HEIGHTS, PLACES, WindowTruth
 from cdb.bench.scans import VersionsCheck, Way, scan, ways_of
-from cdb.bench.workload import Allowance, Case, Cases, Database
+from cdb.bench.workload import Allowance, Case, Database
 from cdb.lab.process import NotMeasuredError
 from cdb.process.meter import PeakMemory
 
@@ -25,7 +25,7 @@ ALL_SCANS = 10  # the time that all cases have, checks included
 AS_OBJECTS = (10_000, "tip")
 
 
-def measure(database: Database) -> Cases:
+def measure(database: Database) -> list[Case]:
     """See the module."""
     windows = {(each.heights, each.place): each for each in database.truth.history().windows}
     asked: list[tuple[int | str, str]] = [(*each,) for each in product(HEIGHTS, PLACES)]
@@ -45,7 +45,7 @@ def measure(database: Database) -> Cases:
         way, *others = ways_of(history, "versions")
         cases = [case(way, *window) for window in asked]
         cases += [case(other, *AS_OBJECTS) for other in others]
-    return Cases(cases)
+    return cases
 
 
 def _figures(way: Way, window: WindowTruth | None, seconds: float) -> Figures:

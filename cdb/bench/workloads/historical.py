@@ -37,7 +37,7 @@ from cdb.bench.figures import Figures
 from cdb.bench.history_truth import EARLY, TIP
 from cdb.bench.questions import SEED, Questions
 from cdb.bench.scans import OBJECTS, StateCheck, scan_figures, shared, ways_of
-from cdb.bench.workload import Allowance, Case, Cases, Database, Parameters, kept_history
+from cdb.bench.workload import Allowance, Case, Database, Parameters, kept_history
 from cdb.lab.process import NotMeasuredError
 from cdb.schemas import HistorySchema, Schema, history_of
 
@@ -55,7 +55,7 @@ Ways = tuple[Lookups, Lookups]
 Rounds = Iterator[tuple[Questions, Questions]]
 
 
-def measure(database: Database) -> Cases:
+def measure(database: Database) -> list[Case]:
     """See the module."""
     with database.open() as schema:
         history = database.settled_history(schema)
@@ -65,7 +65,7 @@ def measure(database: Database) -> Cases:
         allowance = Allowance(seconds)
         asking = _Asking(database, history, allowance)
         warm = [*_scans(database, history, allowance), *asking.cases()]
-    return Cases([*warm, *_cold(database, asking.form, allowance)])
+    return [*warm, *_cold(database, asking.form, allowance)]
 
 
 def unsettled(database: Database, schema: Schema) -> list[Case]:

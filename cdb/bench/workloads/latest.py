@@ -14,13 +14,13 @@ from cdb.bench.answers import fastest_lookups
 from cdb.bench.asking import warm_up
 from cdb.bench.history_truth import UNSPENT
 from cdb.bench.scans import StateCheck, Way, scan_figures, shared, ways_of
-from cdb.bench.workload import Allowance, Case, Cases, Database
+from cdb.bench.workload import Allowance, Case, Database
 
 WARM_UP_SECONDS, QUICK_WARM_UP_SECONDS = 0.5, 0.02
 ALL_SCANS = 6  # the time that all cases have, checks included, in that of a scan
 
 
-def measure(database: Database) -> Cases:
+def measure(database: Database) -> list[Case]:
     """See the module."""
     truth = database.truth.history()
 
@@ -35,4 +35,4 @@ def measure(database: Database) -> Cases:
         seconds = QUICK_WARM_UP_SECONDS if database.quick else WARM_UP_SECONDS
         warm_up(fastest_lookups(schema), Path(database.path), before, seconds)
         allowance = Allowance(ALL_SCANS * database.scan_seconds)
-        return Cases([case(*each) for each in shared(ways_of(history, "unspent"))])
+        return [case(*each) for each in shared(ways_of(history, "unspent"))]

@@ -11,12 +11,12 @@ from pathlib import Path
 from cdb.bench import page_cache
 from cdb.bench.figures import on_disk, page_cache_bytes
 from cdb.bench.loading import load
-from cdb.bench.workload import Case, Cases, Database
+from cdb.bench.workload import Case, Database
 from cdb.bench.workloads import historical, read_random
 from cdb.schemas import Schema
 
 
-def measure(database: Database) -> Cases:
+def measure(database: Database) -> list[Case]:
     """See the module."""
     keeps_contract = database.info.spec.keeps_contract
     more: list[Case] = []
@@ -29,4 +29,4 @@ def measure(database: Database) -> Cases:
     page_cache.fill(Path(database.replay))
     loaded = load(database, look_up)
     size = on_disk(database.path) | {"page_cache_bytes": page_cache_bytes(database.path)}
-    return Cases([Case("load", figures=loaded.figures | size, samples=loaded.samples), *more])
+    return [Case("load", figures=loaded.figures | size, samples=loaded.samples), *more]

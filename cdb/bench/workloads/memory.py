@@ -3,12 +3,12 @@
 Neither has the text in the page cache beforehand. The limit is a control group's.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from cdb.bench import page_cache
 from cdb.bench.loading import load
-from cdb.bench.workload import Case, Cases, Database
+from cdb.bench.workload import Case, Database
 from cdb.lab.places import place
 from cdb.lab.process import Limits, fresh_within
 from cdb.lab.profile import FAST
@@ -17,14 +17,7 @@ from cdb.process.meter import size_bytes
 PART = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Seconds:
-    """How long a load took."""
-
-    seconds: float
-
-
-def measure(database: Database) -> Cases:
+def measure(database: Database) -> list[Case]:
     """See the module."""
     limit_bytes = size_bytes(Path(database.path)) // PART
     limited = _load_within(limit_bytes, database)
@@ -35,18 +28,18 @@ def measure(database: Database) -> Cases:
         "ratio": limited / unlimited,
         "limit_bytes": limit_bytes,
     }
-    return Cases([Case("memory", figures=figures)])
+    return [Case("memory", figures=figures)]
 
 
 def _load_within(memory_bytes: int | None, database: Database) -> float:
     profile = replace(FAST, memory_bytes=memory_bytes)
     with place(profile, Path(database.path).parent, 0) as there:
         other = replace(database, path=str(there.directory / "db"))
-        return fresh_within(Limits(there.join), load_from_disk, other).seconds
+        return fresh_within(Limits(there.join), load_from_disk, other)
 
 
-def load_from_disk(database: Database) -> Seconds:
-    """Load the replay, whose text is not in memory, in this process."""
+def load_from_disk(database: Database) -> float:
+    """Load the replay, whose text is not in memory, in this process. Returns the seconds."""
     page_cache.drop([Path(database.replay)])
     seconds = load(database).figures["wall_seconds"]
-    return Seconds(seconds or 0.0)
+    return seconds or 0.0

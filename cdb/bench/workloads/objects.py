@@ -6,10 +6,10 @@ They are made beforehand, as BlockSpendInfo; after a rewind, and with one flush 
 import time
 
 from cdb.bench.tail import packs_of
-from cdb.bench.workload import Case, Cases, Database
+from cdb.bench.workload import Case, Database
 
 
-def measure(database: Database) -> Cases:
+def measure(database: Database) -> list[Case]:
     """See the module."""
     truth = database.truth
     packs = packs_of(truth.tail, above=truth.accepted_index)
@@ -23,4 +23,4 @@ def measure(database: Database) -> Cases:
         seconds = time.perf_counter() - start
         database.check_coins(schema, truth.newest_index)
     coins = sum(len(block.confirms) for block in blocks)
-    return Cases([Case("objects", figures={"coins_per_second": coins / seconds})])
+    return [Case("objects", figures={"coins_per_second": coins / seconds})]

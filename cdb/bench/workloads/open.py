@@ -8,12 +8,12 @@ import os
 import shutil
 import signal
 import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from cdb.bench.answers import check_newest, check_questions
 from cdb.bench.tail import packs_of
-from cdb.bench.workload import Case, Cases, Database
+from cdb.bench.workload import Case, Database
 from cdb.contents.loader import Loader
 from cdb.lab.places import place
 from cdb.lab.process import KilledError, WorkloadError, fresh
@@ -24,21 +24,14 @@ CHECKED_NAMES = 1_000
 DERIVED = "derived"
 
 
-@dataclass(frozen=True, slots=True)
-class Opened:
-    """The time from the call until the answer to a first lookup."""
-
-    milliseconds: float
-
-
-def measure(database: Database) -> Cases:
+def measure(database: Database) -> list[Case]:
     """See the module."""
-    return Cases([_case("close", database), _after_loss(database), _after_kill(database)])
+    return [_case("close", database), _after_loss(database), _after_kill(database)]
 
 
 def _case(after: str, database: Database) -> Case:
-    opened = fresh(open_here, database)
-    return Case("open", {"after": after}, figures={"milliseconds": opened.milliseconds})
+    milliseconds = fresh(open_here, database)
+    return Case("open", {"after": after}, figures={"milliseconds": milliseconds})
 
 
 def _after_loss(database: Database) -> Case:
@@ -60,8 +53,11 @@ def _after_kill(database: Database) -> Case:
     raise WorkloadError("it was not killed")
 
 
-def open_here(database: Database) -> Opened:
-    """Open a database that holds the whole replay, in this process."""
+def open_here(database: Database) -> float:
+    """Open a database that holds the whole replay, in this process.
+
+    Returns the milliseconds from the call until the answer to a first look-up.
+    """
     questions = database.truth.questions("any", "warm", CHECKED_NAMES)
     start = time.perf_counter()
     with database.open() as schema:
@@ -69,10 +65,10 @@ def open_here(database: Database) -> Opened:
         seconds = time.perf_counter() - start
         check_newest(schema, database.truth.newest_index)
         check_questions(schema, questions)
-    return Opened(1_000 * seconds)
+    return 1_000 * seconds
 
 
-def load_and_die(database: Database) -> Opened:
+def load_and_die(database: Database) -> float:
     """Load the replay, flush, and end by kill -9 with the database open."""
     loader = Loader(database.open(), flush_coins=database.flush_coins)
     for _ in loader.load(read_ahead(packs_of(database.replay))):

@@ -19,7 +19,7 @@ from cdb.bench.asking import warm_up
 from cdb.bench.figures import latency_figures
 from cdb.bench.questions import Questions, infos_of
 from cdb.bench.tail import packs_of
-from cdb.bench.workload import Case, Cases, Database
+from cdb.bench.workload import Case, Database
 from cdb.contents.loader import Loader
 from cdb.contract.coins import CoinInfo
 from cdb.contract.packed import PackedBlocks
@@ -31,13 +31,13 @@ BATCH_NAMES = 100
 SECONDS, QUICK_SECONDS = 3.0, 0.1
 
 
-def measure(database: Database) -> Cases:
+def measure(database: Database) -> list[Case]:
     """See the module."""
     truth, parameters = database.truth, {"batch": BATCH_NAMES}
     questions = _older(truth.questions("any", "warm"), truth.accepted_index)
     if not len(questions):
         reason = "the replay has no coin before its last ones"
-        return Cases([Case.not_measured("read_beside", parameters, reason)])
+        return [Case.not_measured("read_beside", parameters, reason)]
     with database.open() as schema:
         lookups = fastest_lookups(schema)
         warm_up(lookups, Path(database.path), truth.questions("any", "warm_up"), 1)
@@ -49,7 +49,7 @@ def measure(database: Database) -> Cases:
         "call_p999_microseconds": 1e6 * nearest_rank(sorted(reader.calls), 99.9),
         "coins_per_second": coins_per_second,
     }
-    return Cases([Case("read_beside", parameters, figures=figures)])
+    return [Case("read_beside", parameters, figures=figures)]
 
 
 def _load_and_read(database: Database, schema: Schema, reader: "_Reader") -> float:

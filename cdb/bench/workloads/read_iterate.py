@@ -8,14 +8,14 @@ from bisect import bisect_left
 from itertools import islice
 
 from cdb.bench.tail import packs_of
-from cdb.bench.workload import Case, Cases, Database
+from cdb.bench.workload import Case, Database
 from cdb.lab.process import WrongAnswerError
 
 COINS, QUICK_COINS = 200_000, 20_000
 ROUND_BLOCKS = 1_000
 
 
-def measure(database: Database) -> Cases:
+def measure(database: Database) -> list[Case]:
     """See the module."""
     count = _blocks_of(database.replay, QUICK_COINS if database.quick else COINS)
     expected = (
@@ -35,7 +35,7 @@ def measure(database: Database) -> Cases:
             coins += sum(len(block.confirms) for block in part)
             start = time.perf_counter()
     figures = {"blocks_per_second": blocks / seconds, "coins_per_second": coins / seconds}
-    return Cases([Case("read_iterate", {"blocks": count}, figures=figures)])
+    return [Case("read_iterate", {"blocks": count}, figures=figures)]
 
 
 def _blocks_of(replay: str, coins: int) -> int:

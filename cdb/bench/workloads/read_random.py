@@ -14,7 +14,7 @@ from cdb.bench.answers import BATCH_NAMES, Lookups, ObjectLookups, fastest_looku
 from cdb.bench.asking import ask, warm_up
 from cdb.bench.cold import cold_case
 from cdb.bench.questions import Questions
-from cdb.bench.workload import Case, Cases, Database, Parameters
+from cdb.bench.workload import Case, Database, Parameters
 from cdb.schemas import Schema
 
 BATCHES = (1, 100, BATCH_NAMES)
@@ -24,12 +24,12 @@ UNSETTLED_NAMES = 20_000
 COLD_NAMES = {1: 500, 100: 2_000, BATCH_NAMES: 10_000}
 
 
-def measure(database: Database) -> Cases:
+def measure(database: Database) -> list[Case]:
     """See the module."""
     with database.open() as schema:
         warm = _warm(database, schema)
         form = fastest_lookups(schema).form
-    return Cases([*warm, *_cold(database, form)])
+    return [*warm, *_cold(database, form)]
 
 
 def unsettled(database: Database, schema: Schema) -> Case:

@@ -8,12 +8,12 @@ from pathlib import Path
 from cdb.bench.answers import BATCH_NAMES, fastest_lookups
 from cdb.bench.asking import ask, warm_up
 from cdb.bench.cold import cold_case
-from cdb.bench.workload import Case, Cases, Database
+from cdb.bench.workload import Case, Database
 
 SECONDS, QUICK_SECONDS = 0.75, 0.05
 
 
-def measure(database: Database) -> Cases:
+def measure(database: Database) -> list[Case]:
     """See the module."""
     before, asked, cold = (
         database.truth.questions("sequence", purpose) for purpose in ("warm_up", "warm", "cold")
@@ -24,9 +24,7 @@ def measure(database: Database) -> Cases:
         warm_up(lookups, Path(database.path), before, seconds)
         done = ask(lookups, asked, BATCH_NAMES, seconds)
     warm, from_disk = ({"batch": BATCH_NAMES, "cache": cache} for cache in ("warm", "cold"))
-    return Cases(
-        [
-            Case("read_sequential", warm, figures=done.figures()),
-            cold_case(database, "read_sequential", from_disk, cold, BATCH_NAMES),
-        ]
-    )
+    return [
+        Case("read_sequential", warm, figures=done.figures()),
+        cold_case(database, "read_sequential", from_disk, cold, BATCH_NAMES),
+    ]

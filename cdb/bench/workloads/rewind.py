@@ -9,13 +9,13 @@ import time
 from cdb.bench.answers import check_gone, check_newest
 from cdb.bench.tail import packs_of
 from cdb.bench.truth import REWOUND_HEIGHTS
-from cdb.bench.workload import Case, Cases, Database
+from cdb.bench.workload import Case, Database
 from cdb.schemas import Schema
 
 CHECKED_COINS = 50_000  # after a rewind of more, not each of them is asked for
 
 
-def measure(database: Database) -> Cases:
+def measure(database: Database) -> list[Case]:
     """See the module."""
     truth = database.truth
     cases = []
@@ -28,7 +28,7 @@ def measure(database: Database) -> Cases:
     reason = "it would take back more than a third of the replay's blocks"
     for heights in REWOUND_HEIGHTS[len(cases) :]:
         cases.append(Case.not_measured("rewind", {"heights": heights}, reason))
-    return Cases(cases)
+    return cases
 
 
 def _rewind(database: Database, schema: Schema, heights: int, target: int, newest: int) -> Case:

@@ -5,12 +5,12 @@ A schema that settles does it there; any other one at its opening and closing.
 
 from cdb.bench.answers import check_newest
 from cdb.bench.figures import on_disk
-from cdb.bench.workload import Case, Cases, Database
+from cdb.bench.workload import Case, Database
 from cdb.process.meter import Meter
 from cdb.schemas import offer_of
 
 
-def measure(database: Database) -> Cases:
+def measure(database: Database) -> list[Case]:
     """See the module."""
     meter = Meter()
     with database.open() as schema:
@@ -19,4 +19,4 @@ def measure(database: Database) -> Cases:
             settles.settle()
         check_newest(schema, database.truth.newest_index)
     figures = {"wall_seconds": meter.seconds(), "written_bytes": meter.bytes_written()}
-    return Cases([Case("settle", {}, figures=figures | on_disk(database.path))])
+    return [Case("settle", {}, figures=figures | on_disk(database.path))]

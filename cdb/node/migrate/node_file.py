@@ -49,7 +49,9 @@ def keeper_of(connection: sqlite3.Connection, path: Path) -> Keeper:
     CorruptDatabaseError for one with views, triggers or the like in the place of its tables."""
     tables = tables_of(connection)
     own_tables.check(connection.execute(own_tables.SELECT), path)
-    if COIN_TABLE not in tables or FORMAT_TABLE in tables or VERSION_TABLE not in tables:
+    if FORMAT_TABLE in tables:
+        raise WrongDatabaseError(path, "cdb load_blocks made this database; name a full node's own")
+    if COIN_TABLE not in tables or VERSION_TABLE not in tables:
         raise WrongDatabaseError(path, "this is not a full node's own database; name one")
     versions = connection.execute(f"SELECT version FROM {VERSION_TABLE}").fetchall()
     if versions != [(NODE_VERSION,)]:

@@ -22,16 +22,17 @@ from cdb.contract.history import ABOVE_ALL, Page
 from cdb.contract.packed import CONFIRM_BYTES, INFO_BYTES, PackedBlocks, native_blocks
 from cdb.contract.printable import shell_word
 from cdb.contract.progress import Progress
-from cdb.errors import DatabaseClosedError, known_path, verify_advice
+from cdb.errors import DatabaseClosedError, known_path, reading_advice, verify_advice
 from cdb.extensions.native import Ended, NativeEngine, NativeError, TakenBackError
 
 _READ_CONFIRMS = 4096
 _REPLAY_COINS = 1 << 16
 
 
-def on_damage(path: Path) -> str:
-    """What to do about damage to a coin log."""
-    return verify_advice(f"cdb verify coin_log --db {shell_word(known_path(path))}")
+def on_damage(path: Path, file: str = "") -> str:
+    """What to do about damage to a coin log, or to one of its files."""
+    advice = reading_advice if file == "log" else verify_advice  # all else is derived from it
+    return advice(f"cdb verify coin_log --db {shell_word(known_path(path))}")
 
 
 _engine = NativeEngine(

@@ -57,7 +57,13 @@ class CoinLogSchema(LateRefusals, SnapshotHistory, Telling):
         path = located(path, read_only=read_only)
         with ExitStack() as undo:
             home = keyed_home(
-                "coin_log", FORMAT_VERSION, path, index, read_only=read_only, folder=DERIVED
+                "coin_log",
+                FORMAT_VERSION,
+                path,
+                index,
+                is_keyed=isinstance(self, Keyed),
+                read_only=read_only,
+                folder=DERIVED,
             )
             undo.callback(home.close)
             options = {"durability": durability, "sizes": sizes, "progress": progress}

@@ -116,7 +116,13 @@ class CoinSetSchema(Settling, ViewHistory):
         sizes = entries, ingest_entries, cache_mb << 20
         with ExitStack() as undo:
             home = keyed_home(
-                kind.name, FORMAT_VERSION, path, index, read_only=read_only, folder=DB
+                kind.name,
+                FORMAT_VERSION,
+                path,
+                index,
+                is_keyed=isinstance(self, Keyed),
+                read_only=read_only,
+                folder=DB,
             )
             undo.callback(home.close)
             keys = Keys.KEPT if home.extra else Keys.NONE
@@ -126,7 +132,7 @@ class CoinSetSchema(Settling, ViewHistory):
             undo.callback(coins.close)
             if not read_only:
                 coins.complete(min(STEP_COINS, kind.commit_entries()), progress)
-            elif index and not coins.state.has_keys:
+            elif isinstance(self, Keyed) and not coins.state.has_keys:
                 advice = how_to_index(kind.name, path)
                 raise UnfinishedKeysError(path, f"its index is not made yet; {advice}")
             undo.pop_all()

@@ -10,7 +10,7 @@ from typing import Any, NoReturn, TypeVar
 from cdb.contract.blocks import BlockSpendInfo, canonical
 from cdb.contract.coin_query import CoinQuery
 from cdb.contract.coins import MAX_U32, bytes32_unchecked
-from cdb.contract.history import PAGE_ROWS, Page, mask
+from cdb.contract.history import PAGE_ROWS, Page, cut, masked, unspent_pages
 from cdb.contract.packed import (
     MOST_ENTRIES,
     Fields,
@@ -20,9 +20,6 @@ from cdb.contract.packed import (
     packed_infos,
 )
 from cdb.errors import CorruptDatabaseError
-from cdb.front.history import ViewHistory
-from cdb.front.offers import Keyed
-from cdb.front.snapshots import cut, unspent_pages
 from cdb.stores.node_table.keys import coins_packed
 from cdb.stores.node_table.table import COIN_COLUMNS, COIN_TABLE, TABLES
 from cdb.stores.rows.snapshot import Snapshot
@@ -70,9 +67,7 @@ class NodeRows:
 
     def find_as_of(self, names: bytes | memoryview, height: int) -> tuple[bytearray, bytearray]:
         """See AsOfBackend."""
-        infos, found = self.find(names)
-        mask(infos, found, [height] * len(found))
-        return infos, found
+        return masked(self.find(names), height)
 
     def block(self, block_index: int) -> BlockSpendInfo | None:
         """See PackedBackend."""
@@ -200,21 +195,6 @@ class NodeRows:
             if not isinstance(index, int) or not 0 <= index <= MAX_U32:
                 raise CorruptDatabaseError(self._path, f"a coin's block index is {index!r}")
         return coin
-
-
-class NodeFile(ViewHistory):
-    """See cdb.schemas.Schema: its reading half."""
-
-    _backend: NodeRows
-
-    def __init__(self, path: Path) -> None:
-        super().__init__(path, NodeRows(path), read_only=True)
-
-
-class KeyedNodeFile(NodeFile, Keyed):
-    """A node's own file with all of the node's indexes."""
-
-    _backend: NodeRows
 
 
 def _page(coins: Sequence[tuple[bytes, Fields]]) -> Page:

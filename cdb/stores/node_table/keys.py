@@ -10,11 +10,9 @@ from cdb.contract.coin_query import COIN_FORMAT, MAX_INDEX, CoinKey, CoinQuery
 from cdb.contract.coins import NAME_BYTES
 from cdb.contract.packed import AMOUNT_BYTES
 from cdb.errors import CorruptDatabaseError
-from cdb.front.offers import Keyed
 from cdb.stores.node_table.table import COIN_COLUMNS, COIN_TABLE
 from cdb.stores.rows.backend import NamedRows
 from cdb.stores.rows.sqlite import EACH, from_signed, parts
-from cdb.stores.rows.store import CoinStore
 from cdb.stores.rows.stored import StoredCoin
 
 _KEYS = {
@@ -31,18 +29,12 @@ _Found = tuple[int, bytes, bytes]
 
 
 class KeyedRows(NamedRows):
-    """The rows of the node's table, as the backend of a KeyedStore."""
+    """The rows of the node's table, with all of the node's indexes."""
 
     def ask(self, query: CoinQuery) -> bytes:
         """See KeyedBackend."""
         with self.rows.read.reading():
             return coins_packed(self.rows.connection, self.rows.path, query)
-
-
-class KeyedStore(CoinStore, Keyed):
-    """A store over the node's table with all of the node's indexes."""
-
-    _backend: KeyedRows
 
 
 def has_indexes(connection: sqlite3.Connection) -> bool:

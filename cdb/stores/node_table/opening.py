@@ -15,8 +15,10 @@ from cdb.disk.files import SQLITE_MAGIC
 from cdb.disk.home import Format, Lock, anothers, format_at, writers_kept_out
 from cdb.disk.paths import first_bytes, located
 from cdb.errors import CorruptDatabaseError, WrongDatabaseError, storage_errors, wrong_version
-from cdb.stores.node_table.file import KeyedNodeFile, NodeFile
-from cdb.stores.node_table.keys import KeyedRows, KeyedStore, has_indexes
+from cdb.front.history import ViewHistory
+from cdb.front.offers import Keyed
+from cdb.stores.node_table.file import NodeRows
+from cdb.stores.node_table.keys import KeyedRows, has_indexes
 from cdb.stores.node_table.table import (
     COIN_TABLE,
     FORMAT_TABLE,
@@ -32,6 +34,7 @@ from cdb.stores.node_table.table import (
 )
 from cdb.stores.rows.check import check_rows
 from cdb.stores.rows.coin_rows import CoinRows
+from cdb.stores.rows.opening import CoinStore
 from cdb.stores.rows.snapshot import Snapshot, check_not_emptied
 from cdb.stores.rows.sqlite import (
     check_files,
@@ -40,10 +43,27 @@ from cdb.stores.rows.sqlite import (
     tables_of,
     undo_unfinished_making,
 )
-from cdb.stores.rows.store import CoinStore
 from cdb.text.replay_file import version_of
 
 _SELECT_FORMAT = f"SELECT version, index_set FROM {FORMAT_TABLE}"
+
+
+class KeyedStore(CoinStore, Keyed):
+    """A store over the node's table with all of the node's indexes."""
+
+    _backend: KeyedRows
+
+
+class NodeFile(ViewHistory):
+    """A node's own file, which is only read."""
+
+    _backend: NodeRows
+
+
+class KeyedNodeFile(NodeFile, Keyed):
+    """The same with all of the node's indexes."""
+
+    _backend: NodeRows
 
 
 def blockchain_v2(
@@ -119,7 +139,7 @@ def _open_own(path: Path, durability: Durability, index_set: str, *, read_only: 
         with rows.read.reading():
             kind = KeyedStore if has_indexes(rows.connection) else CoinStore
         backend = KeyedRows(rows, NodeNames(rows.connection, path))
-        store = kind(backend, release, check_lock, read_only=read_only)
+        store = kind(path, backend, release, read_only=read_only, check_place=check_lock)
         held.pop_all()
         return store
 
@@ -131,7 +151,7 @@ def _nothing() -> None:
 def _open_nodes_own(path: Path) -> NodeFile:
     with Snapshot(path, TABLES) as snapshot, snapshot.reading():
         kind = KeyedNodeFile if has_indexes(snapshot.connection) else NodeFile
-    return kind(path)
+    return kind(path, NodeRows(path), read_only=True)
 
 
 def _lock_path(path: Path) -> Path:

@@ -4,11 +4,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from functools import partial
 from struct import iter_unpack
-from typing import TYPE_CHECKING
 
 from cdb.contract.blocks import BlockSpendInfo
 from cdb.contract.facts import Facts
-from cdb.contract.history import Page, mask
+from cdb.contract.history import Page, masked
 from cdb.contract.packed import PackedBlocks, packed_infos
 from cdb.contract.packed_state import first_not_canonical
 from cdb.stores.rows import history
@@ -68,9 +67,7 @@ class NamedRows:
 
     def find_as_of(self, names: bytes | memoryview, height: int) -> tuple[bytearray, bytearray]:
         """See AsOfBackend."""
-        infos, found = self.find(names)
-        mask(infos, found, [height] * len(found))
-        return infos, found
+        return masked(self.find(names), height)
 
     def state_at(self, height: int, *, only_unspent: bool) -> Iterator[Page]:
         """See HistoryBackend: in the order of the rows, which is that of creation."""
@@ -88,7 +85,7 @@ class NamedRows:
 
     def read(self, first: int, last: int, entries: int) -> Iterator[PackedBlocks]:
         """See PackedBackend."""
-        return self.rows.packs(first, last, entries)
+        return self.rows.read_now(lambda reader: reader.packs(first, last, entries))
 
     def finish(self) -> None:
         """See PackedBackend: the next opening need not read rows again."""
@@ -135,11 +132,3 @@ class _KnownCoins:
         ]
         self._rows.read.named_coins([row for row, _ in stored], [name for _, name in stored])
         return rows
-
-
-if TYPE_CHECKING:
-    from cdb.front.backend import HistoryBackend, SettlingBackend, TellingBackend
-
-    _keeps: type[HistoryBackend] = NamedRows
-    _settles: type[SettlingBackend] = NamedRows
-    _tells: type[TellingBackend] = NamedRows

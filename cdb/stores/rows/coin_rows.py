@@ -260,11 +260,6 @@ class CoinRows:
             self.connection.execute("COMMIT")
             self._read_ends()
 
-    def packs(self, first: int, last: int, entries: int) -> Iterator[PackedBlocks]:
-        """The committed blocks first … last, lazily, as of now; of a read-only object, as of then.
-        See CoinReader.packs()."""
-        return self.read_now(lambda reader: reader.packs(first, last, entries))
-
     def read_now(self, read: Callable[[CoinReader], Iterator[T]]) -> Iterator[T]:
         """What is read of all that is committed, lazily, as of now; read-only, as of then."""
         if self._snapshot is not None:

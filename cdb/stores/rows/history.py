@@ -7,10 +7,9 @@ a mask (cdb.contract.history). So a state comes in the order of the rows, which 
 from collections.abc import Iterator
 from itertools import takewhile
 
-from cdb.contract.history import Page
+from cdb.contract.history import Page, cut, unspent_pages
 from cdb.contract.packed import packed_infos
 from cdb.contract.packed_state import names_of
-from cdb.front.snapshots import cut, unspent_pages
 from cdb.stores.rows.coin_rows import CoinReader
 from cdb.stores.rows.stored import BlockRow
 

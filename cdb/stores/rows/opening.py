@@ -15,21 +15,44 @@ from pathlib import Path
 from cdb.contract.durability import Durability
 from cdb.contract.progress import Progress
 from cdb.disk.damage import Damage
-from cdb.disk.home import Home, checked_home, repaired_home
+from cdb.disk.home import checked_home, repaired_home
 from cdb.disk.paths import located
+from cdb.front.history import ViewHistory
+from cdb.front.offers import Settling, Telling
+from cdb.front.store import Store, open_backend
 from cdb.stores.rows.backend import NamedRows
 from cdb.stores.rows.check import check_index, check_rows, rebuild_index
 from cdb.stores.rows.coin_rows import CoinRows
 from cdb.stores.rows.coin_table import CompactTable
-from cdb.stores.rows.index import IndexFactory, NameIndex
+from cdb.stores.rows.index import IndexFactory
 from cdb.stores.rows.names import IndexedNames, StaleIndexError
-from cdb.stores.rows.store import CoinStore
 
 FORMAT_VERSION = 2
 COINS_FILE = "coins.sqlite"
 INDEX_DIRECTORY = "index"
 MEMTABLE_COINS = 250_000
 READ_TRIES = 4
+
+
+class CoinStore(Settling, Telling, ViewHistory):
+    """See Store. One lock makes each call whole: reads from other threads wait for the writer."""
+
+    _backend: NamedRows
+
+    def __init__(
+        self,
+        path: str | PathLike[str],
+        backend: NamedRows,
+        release: Callable[[], None],
+        *,
+        read_only: bool,
+        check_place: Callable[[], None],
+    ) -> None:
+        def check_both() -> None:  # of what it needs alone: a store that is dropped ends at once
+            check_place()
+            backend.rows.check_in_place()
+
+        super().__init__(path, backend, release, read_only=read_only, check_place=check_both)
 
 
 def open_indexed(
@@ -41,45 +64,47 @@ def open_indexed(
     read_only: bool = False,
     memtable_coins: int = MEMTABLE_COINS,
     load_engine: Callable[[], object] | None = None,
-) -> CoinStore:
-    """Open or create the database of one schema. See Home and CoinStore for the errors.
+) -> Store:
+    """Open or create the database of one schema. See Home for the errors.
 
     memtable_coins: how many new names are collected before they are written to the index.
     load_engine: raises where the index's engine can't be used, before anything is made.
     """
     if load_engine is not None:
         load_engine()
-    open_all = partial(
-        _open_once,
-        located(path, read_only=read_only),
+    open_once = partial(_open_once, index_factory, memtable_coins)
+
+    def open_rows(path: Path, *, durability: Durability, read_only: bool) -> NamedRows:
+        for _ in range(READ_TRIES if read_only else 0):
+            # A writer that is alive may change the index between our look at the rows and at it.
+            with suppress(StaleIndexError):
+                return open_once(path, durability=durability, read_only=read_only)
+        return open_once(path, durability=durability, read_only=read_only)
+
+    return open_backend(
         schema,
-        partial(index_factory, durability=durability, read_only=read_only),
+        open_rows,
+        path,
         durability=durability,
         read_only=read_only,
-        memtable_coins=memtable_coins,
+        version=FORMAT_VERSION,
+        folder=INDEX_DIRECTORY,
+        kind=CoinStore,
     )
-    for _ in range(READ_TRIES if read_only else 0):
-        # A writer that is alive may change the index between our look at the rows and at it.
-        with suppress(StaleIndexError):
-            return open_all()
-    return open_all()
 
 
 def _open_once(
+    index_factory: IndexFactory,
+    memtable_coins: int,
     path: Path,
-    schema: str,
-    open_index: Callable[[Path], NameIndex],
     *,
     durability: Durability,
     read_only: bool,
-    memtable_coins: int,
-) -> CoinStore:
+) -> NamedRows:
+    index_path = path / INDEX_DIRECTORY
     with ExitStack() as undo:
-        home = Home(path, schema, FORMAT_VERSION, read_only=read_only, folder=INDEX_DIRECTORY)
-        undo.callback(home.close)
-        index_path = home.inside / INDEX_DIRECTORY
         rows = CoinRows(
-            home.inside / COINS_FILE,
+            path / COINS_FILE,
             CompactTable(),
             durability,
             read_only=read_only,
@@ -90,14 +115,13 @@ def _open_once(
         names = IndexedNames(
             rows,
             index_path,
-            open_index,
+            partial(index_factory, durability=durability, read_only=read_only),
             memtable_coins=memtable_coins,
             durability=durability,
             read_only=read_only,
         )
         undo.pop_all()
-        backend, place = NamedRows(rows, names), home.check_in_place
-        return CoinStore(backend, home.close, place, read_only=read_only)
+        return NamedRows(rows, names)
 
 
 def check_indexed(

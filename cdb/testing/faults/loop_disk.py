@@ -1,6 +1,6 @@
 """A disk for trials whose power can be cut: a file system in a file, behind a loop device.
 
-A process of its own takes it away, also after kill -9 of this one (cdb.lab.place_process).
+A process of its own takes it away, also after kill -9 of this one (cdb.lab.places).
 """
 
 import errno

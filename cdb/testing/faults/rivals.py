@@ -84,7 +84,8 @@ def _killed(writer: RemoteSchema, spec: str, path: Path) -> None:
         with open_schema(spec, path) as schema:
             _check_state(schema)
     finally:
-        os.kill(child, signal.SIGKILL)
+        with suppress(ProcessLookupError):
+            os.kill(child, signal.SIGKILL)
 
 
 RIVALS: dict[str, Callable[[RemoteSchema, str, Path], None]] = {
@@ -125,17 +126,26 @@ def _open_each_file(schema: Schema, path: Path) -> None:
 
 def _done_in_a_child(schema: Schema) -> str:
     """Fork. Returns what the child could do that changes the database."""
+
+    def write(pipe: int) -> None:
+        os.write(pipe, ", ".join(filter(None, map(_tried, _writes(schema)))).encode())
+
+    child, done = _told_by_a_child(write)
+    return done or _end_of(exit_code_of(child))
+
+
+def _told_by_a_child(work: Callable[[int], None]) -> tuple[int, str]:
+    """Fork. Returns the child's number, and what it writes to the pipe until that is closed."""
     ours, theirs = os.pipe()
 
-    def write() -> None:
+    def timed() -> None:
         signal.alarm(int(LONGEST_SECONDS / 2))
-        os.write(theirs, ", ".join(filter(None, map(_tried, _writes(schema)))).encode())
+        work(theirs)
 
-    child = fork(write)
+    child = fork(timed)
     os.close(theirs)
     with os.fdopen(ours, "rb") as pipe:
-        done = pipe.read().decode()
-    return done or _end_of(exit_code_of(child))
+        return child, pipe.read().decode()
 
 
 def _end_of(exit_code: int) -> str:
@@ -167,15 +177,10 @@ def _tried(write: tuple[str, Callable[[], None]]) -> str | None:
 
 def _sleeping_child(schema: Schema) -> int:
     """Fork. Returns the child's number, once it runs."""
-    ours, theirs = os.pipe()
 
-    def sleep() -> None:
-        os.write(theirs, b"!")
-        signal.alarm(int(LONGEST_SECONDS))
+    def sleep(pipe: int) -> None:
+        os.close(pipe)
         signal.pause()
 
-    child = fork(sleep)
-    os.close(theirs)
-    with os.fdopen(ours, "rb", buffering=0) as pipe:
-        pipe.read(1)
+    child, _ = _told_by_a_child(sleep)
     return child

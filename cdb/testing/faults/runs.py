@@ -1,28 +1,24 @@
-"""Runs of scripts in processes of their own: watched as they go, limited, and interfered with.
-
-For each schema one process finds it and draws the scripts, and forks itself for each run.
-"""
+"""Runs of scripts in processes of their own: watched as they go, limited, and interfered with."""
 
 import json
 import os
 import resource
 import signal
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
 from cdb.contract.durability import Durability
 from cdb.errors import CdbError, DatabaseError, UnsupportedError
-from cdb.process.children import Child, Pipe, exit_code_of, fork
+from cdb.process.children import Pipe
 from cdb.schemas import SchemaInfo, find_schema
 from cdb.testing.faults.oracle import Progress
 from cdb.testing.faults.script import script_of
 from cdb.testing.faults.script_run import run
 from cdb.testing.faults.shim import SERVER, Calls, Shim, missing
-from cdb.testing.faults.steps import Script
 from cdb.testing.faults.trial import DATABASE, LONGEST_SECONDS, scratch, usable
 
 Tell = Callable[[str, object], None]
@@ -92,9 +88,8 @@ class ToldError:
 class Run:
     """A run, as far as it was heard of; at the end of a `with` it is killed.
 
-    Of a schema one runs at a time.
-    error: what ended it. signal: what killed it, 0 without one.
-    calls: how many calls of the armed classes there were; 0 before its end, and if it was killed.
+    error: what ended it. signal: what killed it, 0 without one. calls: how many calls of the armed
+    classes there were; 0 before its end, and if it was killed.
     Raises UnsupportedError where the schema can't be used, or its calls can't be seen.
     """
 
@@ -108,11 +103,8 @@ class Run:
         self.signal = 0
         self.calls = 0
         self.has_ended = False
-        self._spec = request.spec
-        self._server = _server_of(request.spec)
-        self._process = 0
         self._rest = b""
-        self._server.pipe.send(request)
+        self._child = SERVER.start(_run, request)
 
     def listen_until(self, step: int) -> None:
         """Wait until it begins a step, or ends."""
@@ -132,11 +124,8 @@ class Run:
 
     def kill(self) -> None:
         """SIGKILL, if it has not ended, and wait for that."""
-        if not self.has_ended:
-            while not self._process:
-                self._listen_long()
-            self._send_signal(signal.SIGKILL)
-            self.listen_to_end()
+        self._child.send_signal(signal.SIGKILL)
+        self.listen_to_end()
 
     def __enter__(self) -> Self:
         return self
@@ -147,29 +136,29 @@ class Run:
     def _listen_long(self) -> None:
         """A process that hangs is killed, by SIGALRM so that it can be told."""
         if not self._listen(LONGEST_SECONDS):
-            self._send_signal(signal.SIGALRM)
-
-    def _send_signal(self, number: signal.Signals) -> None:
-        with suppress(ProcessLookupError):  # its end was not heard yet
-            os.kill(self._process, number)
+            self._child.send_signal(signal.SIGALRM)
 
     def _listen(self, seconds: float) -> bool:
-        if not self._server.pipe.poll(seconds):
+        if not self._child.pipe.poll(seconds):
             return False
-        said = os.read(self._server.pipe.fileno(), _READ_BYTES)
+        said = os.read(self._child.pipe.fileno(), _READ_BYTES)
         if not said:
-            _server_of.cache_clear()
-            raise CdbError(f"the process that runs {self._spec} ended; see what it printed")
+            self._end()
         *lines, self._rest = (self._rest + said).split(b"\n")
         for line in lines:
             word, _, what = line.decode().partition(" ")
             self._hear(word, what)
         return True
 
+    def _end(self) -> None:
+        exit_code = self._child.exit_code() or 0
+        self._child.kill()
+        if exit_code > 0:
+            raise CdbError(f"a process that ran a script ended with {exit_code}; see what it said")
+        self.signal, self.has_ended = -exit_code, True
+
     def _hear(self, word: str, what: str) -> None:
         match word:
-            case "process":
-                self._process = int(what)
             case "begun":
                 self.progress = Progress(self.progress.kept, int(what))
             case "kept":
@@ -178,52 +167,31 @@ class Run:
                 self.error = ToldError(**json.loads(what))
             case "calls":
                 self.calls = int(what)
-            case "ended":
-                self.signal, self.has_ended = int(what), True
 
 
-@cache
-def _server_of(spec: str) -> Child:
-    """What runs scripts of a schema, until this process ends."""
-    return SERVER.start(_serve, spec)
-
-
-def _serve(pipe: "Pipe[Any, Any]", spec: str) -> None:
-    """Fork a child for each request; it tells on the pipe how it gets on, in lines of two words."""
+def _run(pipe: "Pipe[Any, Any]", request: Request) -> None:
+    """Run a script; it tells on the pipe how it gets on, in lines of two words."""
 
     def tell(word: str, what: object) -> None:
         os.write(pipe.fileno(), f"{word} {what}\n".encode())
 
-    info = find_schema(spec)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever asks ends it
-    while (request := _next(pipe)) is not None:
-        script = script_of(request.seed, request.length)  # drawn once, for all children
-        child = fork(partial(_run, info, script, request, pipe.fileno(), tell))
-        tell("ended", max(0, -exit_code_of(child)))
-
-
-def _next(pipe: "Pipe[Any, Any]") -> Request | None:
-    try:
-        request: Request = pipe.recv()
-    except EOFError:
-        return None
-    return request
-
-
-def _run(info: SchemaInfo, script: Script, request: Request, pipe: int, tell: Tell) -> None:
-    tell("process", os.getpid())
     shim = None
-    with _telling_errors(tell):
-        for group in request.groups:
-            group.write_text(str(os.getpid()), "ascii")
-        if request.is_limited:
-            _limit(info, request)
-        if request.needs_shim:
-            shim = _armed(request, pipe)
-        open_schema = partial(info.open, request.path, durability=request.durability)
-        run(script, request.done, open_schema, partial(_tell_or_die, request, tell))
-    if shim is not None:
-        tell("calls", shim.calls())
+    try:
+        with _telling_errors(tell):
+            info, script = find_schema(request.spec), script_of(request.seed, request.length)
+            for group in request.groups:
+                group.write_text(str(os.getpid()), "ascii")
+            if request.is_limited:
+                _limit(info, request)
+            if request.needs_shim:
+                shim = _armed(request, pipe.fileno())
+            open_schema = partial(info.open, request.path, durability=request.durability)
+            run(script, request.done, open_schema, partial(_tell_or_die, request, tell))
+        if shim is not None:
+            tell("calls", shim.calls())
+    finally:
+        os._exit(0)
 
 
 def _tell_or_die(request: Request, tell: Tell, word: str, step: int) -> None:
