@@ -15,11 +15,12 @@ from cdb.disk.files import write_output
 from cdb.errors import CdbError
 
 if TYPE_CHECKING:
-    from cdb.report.outline import Part
+    from cdb.report.parts import Document as Told
+    from cdb.report.parts import Part
 
 # What draws is imported late: it is an extra, and the command is to say how to install it.
 FORMATS = ("html", "md", "terminal")
-_NEEDED = ("altair", "jinja2", "jsonschema", "tabulate", "vl_convert")
+_NEEDED = ("jsonschema", "tabulate")
 
 
 @click.command("report")
@@ -49,7 +50,7 @@ _NEEDED = ("altair", "jinja2", "jsonschema", "tabulate", "vl_convert")
     type=PathType(exists=True, dir_okay=False),
     metavar="FILE",
     help="Instead, draw the table between the lines '<!-- cdb report --readme: begin -->' and "
-    "'… end -->' of this file again.",
+    "'… end -->' of this file again, and its picture, docs/schemas.svg beside it.",
 )
 @click.option(
     "--node",
@@ -100,6 +101,8 @@ def report(
     if pages:
         [(option, page)] = pages.items()
         _write(_drawn(documents, option, page), page)
+        if option == "--readme":
+            _draw_picture(documents, page)
     elif names is not None:
         _write(_comparison(documents, names, form or "terminal"), out)
     elif form in (None, "html"):
@@ -152,9 +155,9 @@ def _page(documents: Sequence[Document], own: Collection[str]) -> str:
 
 def _text(documents: Sequence[Document], own: Collection[str], form: str) -> str:
     from cdb.report.build import build
-    from cdb.report.outline import outline
+    from cdb.report.document import document
 
-    return _rendered(outline(build(documents, own)), form)
+    return _rendered(document(build(documents, own)), form)
 
 
 def _comparison(documents: Sequence[Document], names: tuple[str, str], form: str) -> str:
@@ -163,9 +166,8 @@ def _comparison(documents: Sequence[Document], names: tuple[str, str], form: str
     return _rendered(compare(documents, *names), form)
 
 
-def _rendered(parts: "Iterable[Part]", form: str) -> str:
-    from cdb.report.markdown import markdown
-    from cdb.report.terminal import terminal
+def _rendered(parts: "Told | Iterable[Part]", form: str) -> str:
+    from cdb.report.text import markdown, terminal
 
     return markdown(parts) if form == "md" else terminal(parts)
 
@@ -181,6 +183,16 @@ def _drawn(documents: Sequence[Document], option: str, page: Path) -> str:
         "--week": readme.with_week_tables,
     }[option]
     return draw(_text_of(page), build(documents), page)
+
+
+def _draw_picture(documents: Sequence[Document], page: Path) -> None:
+    """Of the table, where a README has a place for it."""
+    from cdb.report import readme
+    from cdb.report.build import build
+
+    picture = page.parent / readme.PICTURE
+    if picture.parent.is_dir():
+        _write(readme.picture(build(documents)), picture)
 
 
 def _text_of(page: Path) -> str:

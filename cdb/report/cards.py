@@ -69,7 +69,6 @@ def _machine(name: str, documents: Sequence[Document]) -> MachineCard:
     return MachineCard(
         name=name,
         facts=tuple(common),
-        cores=cores_of(documents[-1]["machine"]),
         profiles=tuple(
             _profile(
                 name,

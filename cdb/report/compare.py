@@ -1,20 +1,27 @@
 """Two machines, profiles, commits or matrices beside each other, figure by figure."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from cdb.bench.results import is_run
 from cdb.errors import CdbError
 from cdb.report import units
-from cdb.report.answers import conditions
 from cdb.report.build import build
 from cdb.report.model import Document, Group, Row, Setting, Spread, is_more_better
-from cdb.report.outline import Heading, Items, Part, Text
-from cdb.report.tables import Table, problem_lines
+from cdb.report.parts import Heading, Items, Part, Table, Text
+from cdb.report.tables import problem_lines, runs_text
+from cdb.report.uses import conditions
 
 NO_DIFFERENCE = "no difference shown"
 NO_RANGE = "one run, no range"
 _LEAST_COMMIT = 4
+_KINDS: Mapping[str, tuple[str, Callable[[Document], str]]] = {
+    "machine": ("machines", lambda each: str(each["machine"]["name"])),
+    "profile": ("profiles", lambda each: str(each["profile"]["name"])),
+    "matrix": ("matrices", lambda each: str(each["matrix"]["id"])),
+    "commit": ("commits", lambda each: str(each["software"].get("git_commit") or "")),
+}
+"""What two names can be names of: in the plural, and where a result has it."""
 
 
 class CompareError(CdbError):
@@ -45,41 +52,24 @@ def compare(documents: Sequence[Document], first: str, second: str) -> Iterator[
 
 
 def _side(documents: Sequence[Document], name: str) -> Side:
-    for kind in ("machine", "profile", "matrix", "commit"):
-        found = [each for each in documents if _is(each, kind, name)]
+    for kind, (_, name_of) in _KINDS.items():
+        found = [each for each in documents if _is(kind, name_of(each), name.lower())]
         if found:
             return Side(name, kind, build(found).groups)
     raise CompareError(f"no {name} among the results; {_names(documents)}")
 
 
-def _is(document: Document, kind: str, name: str) -> bool:
-    actual = _name(document, kind)
+def _is(kind: str, actual: str, name: str) -> bool:
     if kind == "commit":
-        return len(name) >= _LEAST_COMMIT and actual.startswith(name.lower())
-    return actual.lower() == name.lower()
-
-
-def _name(document: Document, kind: str) -> str:
-    match kind:
-        case "matrix":
-            return str(document["matrix"]["id"])
-        case "commit":
-            return str(document["software"].get("git_commit") or "")
-        case _:
-            return str(document[kind]["name"])
+        return len(name) >= _LEAST_COMMIT and actual.startswith(name)
+    return actual.lower() == name
 
 
 def _names(documents: Sequence[Document]) -> str:
     """What could have been asked for."""
-    kinds = {
-        "machine": "machines",
-        "profile": "profiles",
-        "matrix": "matrices",
-        "commit": "commits",
-    }
     told = []
-    for kind, several in kinds.items():
-        names = sorted({_name(document, kind)[:40] for document in documents} - {""})
+    for several, name_of in _KINDS.values():
+        names = sorted({name_of(document)[:40] for document in documents} - {""})
         told.append(f"{several}: {', '.join(names) or 'none'}")
     return "; ".join(told)
 
@@ -104,10 +94,11 @@ def _document(one: Side, other: Side, pairs: Sequence[tuple[Group, Group]]) -> I
     yield Heading(1, f"{one.name} and {other.name}")
     yield Text(
         f"Medians, and {other.name} / {one.name}. Where the ranges from min to max overlap, there "
-        f"is {NO_DIFFERENCE}. † means fewer than five runs."
+        f"is {NO_DIFFERENCE}."
     )
     for first, second in pairs:
         yield Heading(2, _title(first.setting, second.setting))
+        yield Text(f"{one.name}: {runs_text(first)}; {other.name}: {runs_text(second)}.")
         yield _table(one.name, other.name, first, second)
         problems = [
             f"{side.name}: {line}"
@@ -127,7 +118,7 @@ def _title(first: Setting, second: Setting) -> str:
 def _table(one: str, other: str, first: Group, second: Group) -> Table:
     rows = [cells for row, partner in _rows(first, second) for cells in _lines(row, partner)]
     header = ("schema", "workload", "figure", one, other, f"{other} / {one}", f"{other} is")
-    return Table(header, tuple(rows), texts=3)
+    return Table.of_texts("", header, rows, words=3)
 
 
 def _rows(first: Group, second: Group) -> Iterator[tuple[Row, Row]]:

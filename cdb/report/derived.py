@@ -34,16 +34,14 @@ def with_derived(document: Document, written_figure: str, floors: FloorLoads) ->
     floor = floors.get(_round(document), {})
     parts: dict[str, Figures] = {}
     for case in document["cases"]:
-        if case["workload"] in (LOAD.workload, SETTLE.workload) and case["outcome"] == "measured":
-            figures = case["figures"]
-            if case["workload"] == LOAD.workload:
-                figures = figures | _times(figures, coins) | _against(figures, floor)
-                figures |= _amplification(figures, written_figure, coins)
-            figures = figures | _shares(figures, coins)
-            parts[case["workload"]] = figures
-            yield case | {"figures": figures}
-        else:
+        workload, figures = case["workload"], case["figures"]
+        if workload not in (LOAD.workload, SETTLE.workload) or case["outcome"] != "measured":
             yield case
+            continue
+        if workload == LOAD.workload:
+            figures = figures | _of_load(figures, floor, written_figure, coins)
+        parts[workload] = figures | _shares(figures, coins)
+        yield case | {"figures": parts[workload]}
     if len(parts) == 2:
         total = _total(parts[LOAD.workload], parts[SETTLE.workload])
         total |= _shares(total, coins)
@@ -69,33 +67,20 @@ def _loads(document: Document) -> list[Result]:
     ]
 
 
-def _against(figures: Figures, floor: Figures) -> Figures:
-    wall, floors_wall = (each.get("wall_seconds") for each in (figures, floor))
-    cpu, floors_cpu = map(_cpu_seconds, (figures, floor))
+def _of_load(figures: Figures, floor: Figures, written_figure: str, coins: int) -> Figures:
+    wall, cpu = figures.get("wall_seconds"), _cpu_seconds(figures)
     return {
-        "wall_floor_ratio": _share(wall, floors_wall),
-        "cpu_floor_ratio": _share(cpu, floors_cpu),
+        "cpu_seconds": cpu,
+        "wall_microseconds_per_coin": _share(wall, coins / 1e6),
+        "cpu_microseconds_per_coin": _share(cpu, coins / 1e6),
+        "wall_floor_ratio": _share(wall, floor.get("wall_seconds")),
+        "cpu_floor_ratio": _share(cpu, _cpu_seconds(floor)),
+        "write_amplification": _share(figures.get(written_figure), coins * FLOOR_BYTES_PER_COIN),
     }
 
 
 def _cpu_seconds(figures: Figures) -> float | None:
     return _sum(figures.get("user_seconds"), figures.get("system_seconds"))
-
-
-def _times(figures: Figures, coins: int) -> Figures:
-    cpu = _cpu_seconds(figures)
-    shares = {"wall": _share(figures.get("wall_seconds"), coins), "cpu": _share(cpu, coins)}
-    microseconds = {
-        f"{name}_microseconds_per_coin": None if share is None else 1e6 * share
-        for name, share in shares.items()
-    }
-    return {"cpu_seconds": cpu, **microseconds}
-
-
-def _amplification(figures: Figures, written_figure: str, coins: int) -> Figures:
-    return {
-        "write_amplification": _share(figures.get(written_figure), coins * FLOOR_BYTES_PER_COIN)
-    }
 
 
 def _shares(figures: Figures, coins: int) -> Figures:

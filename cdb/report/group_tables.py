@@ -1,225 +1,161 @@
 """The tables of a group: in each a row a schema and a column a figure."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
-from cdb.report.history_tables import history_tables
+from cdb.report import units
 from cdb.report.model import LOAD, SETTLE, TOTAL, Case, Group
-from cdb.report.tables import Column, FigureTable, Notes, figure_table
+from cdb.report.parts import Table
+from cdb.report.tables import Column, figure_table
 
-_LATENCY: Notes = (
-    (
-        "call",
-        ("call_p50_microseconds", "call_p99_microseconds", "call_max_microseconds"),
-    ),
+LOOKUPS = ("read_random",)
+READING = ("read_sequential", "read_iterate", "read_beside")
+HISTORY = ("historical", "latest", "archival")
+TIP = ("append", "objects", "rewind", "open")
+_TITLES = {
+    "read_random": "Look-ups per second",
+    "read_sequential": "Look-ups in the order of creation, per second",
+    "read_iterate": "Blocks read in their order, per second",
+    "read_beside": "A call beside a load",
+    "historical": "Look-ups and scans as of a height, per second",
+    "latest": "All unspent coins: rows per second",
+    "archival": "What blocks left of coins: rows per second",
+    "append": "A durable commit",
+    "objects": "accept_block of objects",
+    "rewind": "A durable rewind",
+    "open": "Opening, until it answers",
+}
+"""Of any other workload its name."""
+_FIGURES = (
+    *("names_per_second", "rows_per_second", "blocks_per_second", "milliseconds"),
+    *("commit_p50_microseconds", "call_p50_microseconds", "coins_per_second"),
 )
-_COMMIT: Notes = (
-    ("p99 · max", ("commit_p99_microseconds", "commit_max_microseconds")),
-    ("a bare append", ("bare_p50_microseconds",)),
-    ("against it", ("ratio",)),
-    ("coins", ("coins_per_second",)),
+"""A column has the first of these that its case has; its other figures stand below."""
+_TOGETHER = (
+    tuple(f"call_{each}_microseconds" for each in ("p50", "p99", "p999", "max")),
+    tuple(f"call_{each}_microseconds" for each in ("p50", "p99", "max")),
+    tuple(f"commit_{each}_microseconds" for each in ("p99", "max")),
 )
-
-
-def cost_tables(group: Group) -> Iterator[FigureTable]:
-    """What a load takes: time, processor, disk and memory, in tables as narrow as a page."""
-    yield from figure_table(
-        group,
-        "Time",
-        [
-            Column("load", LOAD, "wall_seconds"),
-            Column("× floor", LOAD, "wall_floor_ratio", compared=False),
-            Column("compaction owed", SETTLE, "wall_seconds", compared=False),
-            Column("load and compaction", TOTAL, "wall_seconds"),
-            Column("coins/s", LOAD, "coins_per_second"),
-        ],
-    )
-    yield from figure_table(
-        group,
-        "Processor",
-        [
-            Column("CPU, user", LOAD, "user_seconds"),
-            Column("CPU, system", LOAD, "system_seconds"),
-            Column("CPU a coin", LOAD, "cpu_microseconds_per_coin"),
-            Column("CPU × floor", LOAD, "cpu_floor_ratio", compared=False),
-        ],
-    )
-    yield from figure_table(
-        group,
-        "Size on disk",
-        [
-            Column("size", LOAD, "size_bytes"),
-            Column("size a coin", LOAD, "size_bytes_per_coin"),
-            Column("allocated", LOAD, "allocated_bytes"),
-            Column("settled size", SETTLE, "size_bytes"),
-        ],
-    )
-    yield from figure_table(
-        group,
-        "Written and read",
-        [
-            Column("write amplification", LOAD, "write_amplification"),
-            Column("written in calls", LOAD, "written_bytes"),
-            Column("written to the disk", LOAD, "disk_written_bytes"),
-            Column("written at the device", LOAD, "device_written_bytes"),
-            Column("read at the device", LOAD, "device_read_bytes"),
-            Column("syncs", LOAD, "syncs"),
-        ],
-    )
-    yield from figure_table(
-        group,
-        "Memory, and with little of it",
-        [
-            Column("peak RSS", LOAD, "peak_rss_bytes"),
-            Column("page cache", LOAD, "page_cache_bytes", compared=False),
-            Column("load with a limit", Case("memory"), "limited_seconds"),
-            Column("without", Case("memory"), "unlimited_seconds"),
-            Column("limited / unlimited", Case("memory"), "ratio"),
-            Column("the limit", Case("memory"), "limit_bytes", compared=False),
-        ],
-    )
-
-
-def lookup_tables(group: Group) -> Iterator[FigureTable]:
-    """Names a second: a table for each way of asking, a column for each batch and thread count."""
-    cases = _cases(group, "read_random")
-    ways = dict.fromkeys(_way(case) for case in cases)
-    # Unsettled ones, which a load measures first, come last.
-    for way in sorted(ways, key=lambda each: "unsettled" in each):
-        columns = [
-            Column(_batch(case), case, "names_per_second", (*_LATENCY, _PAGES))
-            for case in cases
-            if _way(case) == way
-        ]
-        yield from figure_table(group, way, columns)
-
-
-def reading_tables(group: Group) -> Iterator[FigureTable]:
-    """Lookups in the order of creation, and whole blocks."""
-    sequential = _cases(group, "read_sequential")
-    iterate = _cases(group, "read_iterate")
-    yield from figure_table(
-        group,
-        "In order",
-        [
-            *(
-                Column(f"{_cache(case)}: {_batch(case)}", case, "names_per_second", _LATENCY)
-                for case in sequential
-            ),
-            *(
-                Column(
-                    f"blocks(), {case.parameter('blocks'):,} blocks",
-                    case,
-                    "blocks_per_second",
-                    (("coins", ("coins_per_second",)),),
-                )
-                for case in iterate
-            ),
-        ],
-    )
-    yield from _beside_tables(group)
-
-
-def _beside_tables(group: Group) -> Iterator[FigureTable]:
-    """Lookups in one thread while another loads."""
-    columns = (
-        ("p50", "call_p50_microseconds"),
-        ("p99", "call_p99_microseconds"),
-        ("p99.9", "call_p999_microseconds"),
-        ("max", "call_max_microseconds"),
-        ("coins/s of the load", "coins_per_second"),
-    )
-    for case in _cases(group, "read_beside"):
-        caption = f"A call of {case.parameter('batch'):,} names beside a load"
-        yield from figure_table(
-            group, caption, [Column(label, case, name) for label, name in columns]
-        )
-
-
-def tip_tables(group: Group) -> Iterator[FigureTable]:
-    """What a node does when it has caught up: commits, rewinds, opening."""
-    yield from figure_table(
-        group,
-        "A durable commit, median",
-        [
-            *(
-                Column(
-                    f"of {case.parameter('commit_coins'):,} coins",
-                    case,
-                    "commit_p50_microseconds",
-                    _COMMIT,
-                )
-                for case in _cases(group, "append")
-            ),
-        ],
-    )
-    yield from figure_table(
-        group,
-        "A flush of the load",
-        [
-            Column("p50", LOAD, "flush_p50_microseconds"),
-            Column("p99", LOAD, "flush_p99_microseconds"),
-            Column("max", LOAD, "flush_max_microseconds"),
-            Column("flushes", LOAD, "flushes", compared=False),
-            Column("accept_block of objects", Case("objects"), "coins_per_second"),
-        ],
-    )
-    yield from figure_table(
-        group,
-        "A durable rewind",
-        [
-            Column(
-                f"of {case.parameter('heights'):,} heights".replace("of 1 heights", "of 1 height"),
-                case,
-                "milliseconds",
-                (("coins taken back", ("coins",)),),
-            )
-            for case in _cases(group, "rewind")
-        ],
-    )
-    yield from figure_table(
-        group,
-        "Opening, until it answers",
-        [
-            Column(_OPENINGS.get(str(after), f"after {after}"), case, "milliseconds")
-            for case in _cases(group, "open")
-            for after in (case.parameter("after"),)
-        ],
-    )
-
-
-_PAGES = ("pages read for a name", ("pages_per_name",))
-_OPENINGS = {
+BELOW = (
+    "Below a figure stands how long a call took: p50 · p99 · max, or p50 · p99 · p99.9 · max "
+    "beside a load; of a commit p99 · max. 99 of 100 calls took no longer than p99."
+)
+"""What notes mean: figures of one kind stand in one line, where a case has them all."""
+_LEFT_OUT = {"plain_names_per_second", "commits", "rows", "coins"}
+"""What is in another one, or says how much was asked."""
+_OF_A_TABLE = ("names", "cache", "state", "form", "scan")
+"""Parameters that tables differ in; columns differ in the others."""
+_WORDS = {
+    "existing": "names that exist",
+    "absent": "names that don't exist",
+    "recent": "names of new coins",
+    "warm": "files in memory",
+    "cold": "files not in memory",
+    "settled": "after compaction",
+    "unsettled": "before compaction",
+    "packed": "answers as packed bytes",
+    "objects": "answers as objects",
     "close": "after a clean close",
     "kill": "after kill -9",
     "loss": "with its derived files lost",
+    "creation": "around creation",
+    "spend": "around the spend",
+    "tenth": "at a tenth",
+    "half": "at half",
+    "random": "at random heights",
 }
+"""What a value of a parameter means."""
 
 
-def _cases(group: Group, workload: str) -> list[Case]:
-    return [case for case in group.cases() if case.workload == workload and case.parameters]
+def workload_tables(group: Group, workloads: tuple[str, ...]) -> Iterator[Table]:
+    """All cases of workloads: a table for each way of asking, in it a column for each case."""
+    for workload in workloads:
+        cases = [case for case in group.cases() if case.workload == workload]
+        ways = dict.fromkeys(map(_way, cases))
+        # What a load measures first comes last.
+        for way in sorted(ways, key=lambda each: _WORDS["unsettled"] in each):
+            columns = [_column(group, case) for case in cases if _way(case) == way]
+            caption = " · ".join([_TITLES.get(workload, workload), *way])
+            yield from figure_table(group, caption, [each for each in columns if each])
 
 
-def _cache(case: Case) -> str:
-    return str(case.parameter("cache") or "")
+def _column(group: Group, case: Case) -> Column | None:
+    names = dict.fromkeys(name for row in group.rows for name in row.figures.get(case, ()))
+    figure = next((name for name in _FIGURES if name in names), None)
+    if figure is None:
+        return None
+    left = [name for name in names if name != figure and name not in _LEFT_OUT]
+    notes = []
+    for together in _TOGETHER:
+        if all(name in names for name in together):
+            notes.append(("", together))
+            left = [name for name in left if name not in together]
+            break
+    notes += [(units.label(name), (name,)) for name in left]
+    return Column(_label(case) or "each", case, figure, tuple(notes))
 
 
-def _way(case: Case) -> str:
-    names = ("names", "cache", "state", "form")
-    values = [str(case.parameter(name)) for name in names if case.parameter(name) is not None]
-    return " · ".join([f"{values[0]} names", *values[1:]])
+def _way(case: Case) -> tuple[str, ...]:
+    values = [case.parameter(name) for name in _OF_A_TABLE]
+    return tuple(_WORDS.get(str(each), str(each)) for each in values if each is not None)
 
 
-def _batch(case: Case) -> str:
-    parts: Sequence[tuple[str, str]] = (("batch", "in {:,}s"), ("threads", "{} threads"))
-    texts = [form.format(case.parameter(name)) for name, form in parts if case.parameter(name)]
-    return ", ".join(texts).replace("in 1s", "one by one").replace(" 1 threads", " 1 thread")
+def _label(case: Case) -> str:
+    parts = [_parameter(*each) for each in case.parameters if each[0] not in _OF_A_TABLE]
+    return ", ".join(filter(None, parts))
 
 
-SECTIONS: Mapping[str, Callable[[Group], Iterator[FigureTable]]] = {
-    "cost": cost_tables,
-    "lookups": lookup_tables,
-    "reading": reading_tables,
-    "history": history_tables,
-    "tip": tip_tables,
+def _parameter(name: str, value: str | int) -> str:
+    if isinstance(value, str):
+        return _WORDS.get(value, value)
+    if name == "batch":
+        return "one by one" if value == 1 else f"in {value:,}s"
+    what = name.rpartition("_")[2]
+    if value == 1:
+        return "" if name == "threads" else f"1 {what.removesuffix('s')}"
+    return f"{value:,} {what}"
+
+
+_COSTS: Mapping[str, Mapping[Case, str]] = {
+    "What a load costs in time": {
+        LOAD: "wall_seconds wall_floor_ratio coins_per_second",
+        SETTLE: "wall_seconds",
+        TOTAL: "wall_seconds",
+    },
+    "What a load costs of the processor": {
+        LOAD: "user_seconds system_seconds cpu_microseconds_per_coin cpu_floor_ratio",
+    },
+    "Size on disk": {
+        LOAD: "size_bytes size_bytes_per_coin allocated_bytes",
+        SETTLE: "size_bytes",
+    },
+    "Written and read by a load": {
+        LOAD: "write_amplification written_bytes disk_written_bytes device_written_bytes "
+        "device_read_bytes syncs",
+    },
+    "A flush of the load": {
+        LOAD: "flush_p50_microseconds flush_p99_microseconds flush_max_microseconds flushes",
+    },
+    "Memory, and a load with little of it": {
+        LOAD: "peak_rss_bytes page_cache_bytes",
+        Case("memory"): "limited_seconds unlimited_seconds ratio limit_bytes",
+    },
 }
-"""In the order of documents."""
+"""By caption and case the figures, in the order of columns."""
+_CASES = {SETTLE: "compaction owed: ", TOTAL: "with compaction: "}
+_NOT_COMPARED = ("floor_ratio", "flushes", "page_cache_bytes", "limit_bytes")
+
+
+def cost_tables(group: Group) -> Iterator[Table]:
+    """What a load takes: time, processor, disk and memory, in tables as narrow as a page."""
+    for caption, figures in _COSTS.items():
+        columns = [
+            Column(
+                f"{_CASES.get(case, '')}{units.label(name)}",
+                case,
+                name,
+                compared=case != SETTLE and not name.endswith(_NOT_COMPARED),
+            )
+            for case, names in figures.items()
+            for name in names.split()
+        ]
+        yield from figure_table(group, caption, columns)

@@ -1,234 +1,403 @@
 """The page: one HTML file that needs no network, and no JavaScript to be complete.
 
-Its templates, style and script are in templates/. Jinja2 escapes all texts, of which none keeps a
-control character; the SVGs of charts.py are the only markup that it is given.
+Its style and script are in templates/. What differs from view to view is told once for each; the
+first view is open, all others are folded, and the script opens the one that is chosen.
 """
 
 import io
+import json
+import lzma
 import tarfile
 from base64 import b64encode
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from importlib.resources import files
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup, escape
-
 from cdb.bench.results import place_of, text_of
-from cdb.contract.printable import printable
-from cdb.report import layouts, node, units
-from cdb.report.answers import answer, answers, conditions
-from cdb.report.charts import Charts, runtime
-from cdb.report.group_tables import SECTIONS
-from cdb.report.growth import growth_tables
-from cdb.report.model import (
-    LOAD,
+from cdb.report import units
+from cdb.report.document import document
+from cdb.report.markup import Html, element
+from cdb.report.model import FLOOR, Report
+from cdb.report.model import Document as Result
+from cdb.report.parts import (
+    Answer,
+    Bars,
+    Block,
+    Cell,
+    Command,
     Document,
-    Group,
-    LayoutSetting,
-    Mark,
-    NodeSetting,
-    Report,
-    Row,
-    Setting,
-    Spread,
+    Doubt,
+    Fold,
+    Heading,
+    Items,
+    Line,
+    Part,
+    Plot,
+    Section,
+    Table,
+    Text,
+    Tile,
 )
-from cdb.report.published import SOURCE, published_table
-from cdb.report.rules import (
-    LAYOUTS_TITLE,
-    LAYOUTS_WORDS,
-    LIMITS,
-    NODE_TITLE,
-    NODE_WORDS,
-    RULES,
-    WEEK_TITLE,
-    WEEK_WORDS,
-)
-from cdb.report.tables import busy_line
+from cdb.report.svg import plot
 
-_TICKS = (
-    *((0.001, "1 ms"), (0.01, "10 ms"), (0.1, "0.1 s"), (1, "1 s"), (10, "10 s"), (60, "1 m")),
-    *((600, "10 m"), (3600, "1 h"), (36_000, "10 h"), (360_000, "100 h")),
-)
-"""Where an axis of seconds may have a mark."""
-_MARK_WORDS = {
-    Mark.RIGHT: "all answers right",
-    Mark.WRONG: "wrong answers",
-    Mark.FAILED: "failed",
-    Mark.NOT_MEASURED: "not measured",
-    Mark.NOTHING: "keeps nothing",
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """Something to show or not. chosen: whether it is shown before anybody chooses."""
-
-    value: str
-    chosen: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Axis:
-    """Seconds, logarithmic, from low to high. floor: 0 where there is none."""
-
-    low: float
-    high: float
-    floor: float
-    ticks: tuple[tuple[float, str], ...]
+_CHOICES = ("machine", "profile", "size", "durability")
+_POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
+_NO_COLOURS_LEFT = 9
+"""From here on a colour is one of a circle's, a golden angle after the one before."""
 
 
 def page(report: Report) -> str:
     """The HTML of a report."""
-    environment = Environment(
-        loader=PackageLoader("cdb.report"),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=StrictUndefined,
-        finalize=lambda value: printable(value) if type(value) is str else value,
-    )
-    environment.filters |= {
-        "times": units.times,
-        "duration": units.duration,
-        "breakable": _breakable,
-    }
-    headlines = [each.group for each in answers(report)]
-    schemas = sorted({row.schema for group in report.groups for row in group.rows})
-    return environment.get_template("page.html").render(
-        report=report,
-        groups=[*headlines, *(group for group in report.groups if group not in headlines)],
-        choices=_choices(report, headlines, schemas),
-        answer=answer,
-        axis_of=_axis,
-        busy_line=busy_line,
-        growth=tuple(growth_tables(report.groups)),
-        charts=Charts(schemas),
-        conditions_of=conditions,
-        layouts=layouts,
-        layouts_title=LAYOUTS_TITLE,
-        layouts_words=LAYOUTS_WORDS,
-        limits=LIMITS,
-        node=node,
-        node_title=NODE_TITLE,
-        week_title=WEEK_TITLE,
-        node_sections=(
-            ("node", NODE_WORDS, report.node),
-            ("week", WEEK_WORDS, report.weeks),
-        ),
-        LOAD=LOAD,
-        mark_words=_MARK_WORDS,
-        published_source=SOURCE,
-        published_table=published_table,
-        range_of=_range,
-        ratio=lambda group, row: group.ratio(row, LOAD, "wall_seconds"),
-        reason=_reason,
-        rows_of=_rows,
-        rules=RULES,
-        settings_of=_settings,
-        tables=SECTIONS,
-        archive=_archive(report.raw),
-        runtime=_safe(runtime()),
-        script=_file("page.js"),
-        style=_file("page.css"),
-    )
+    told = document(report)
+    return f"<!DOCTYPE html>\n{_Page(told).html(_archive(report.raw))}\n"
 
 
-def _file(name: str) -> Markup:
-    return _safe(files("cdb.report").joinpath("templates", name).read_text("utf-8"))
+class _Page:
+    """Writes a document's parts, with one colour for each schema."""
 
+    def __init__(self, document: Document) -> None:
+        self._document = document
+        self._colours = {schema: n for n, schema in enumerate(document.schemas)}
+        self._shown: Sequence[str] = ()
 
-def _breakable(schema: str) -> Markup:
-    """A schema's name, which is broken first before its options."""
-    return escape(printable(schema)).replace(",", _safe(",<wbr>"))
+    def html(self, archive: str) -> Html:
+        """All of it."""
+        head = element(
+            "head",
+            element("meta", charset="utf-8"),
+            element("meta", name="viewport", content="width=device-width, initial-scale=1"),
+            Html(f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'),
+            element("meta", name="color-scheme", content="light dark"),
+            element("title", f"cdb: {self._document.title}"),
+            element("style", Html(_file("page.css") + self._palette())),
+        )
+        body = element(
+            "body",
+            element("a", "To the answer", class_="skip", href="#answer"),
+            self._header(),
+            element("div", self._index(), element("main", *self._main(archive)), class_="frame"),
+            element("div", id="hint", role="tooltip", hidden=True),
+            element("script", self._views(), type="application/json", id="views"),
+            element("script", Html(_file("page.js"))),
+        )
+        return element("html", head, body, lang="en")
 
+    def _palette(self) -> str:
+        """The classes of schemas' colours."""
+        lines = []
+        for n in range(len(self._colours)):
+            if n >= _NO_COLOURS_LEFT:
+                hue = 137.508 * n % 360
+                both = f"oklch(52% .12 {hue:.0f}),oklch(76% .11 {hue:.0f})"
+                lines.append(f":root{{--s{n}:light-dark({both})}}")
+            lines.append(f".s{n}{{--c:var(--s{n})}}")
+        return "\n".join(lines)
 
-def _settings(setting: Setting) -> dict[str, str]:
-    """What tells one group from another, in the words of the choices."""
-    return {
-        "machine": setting.machine,
-        "profile": setting.profile,
-        "coins": f"{setting.coins:,}",
-        "durability": setting.durability.upper(),
-        "flush": f"{setting.flush_coins:,}",
-    }
+    def _classes(self, schema: str) -> str:
+        more = "" if schema in self._shown else " more"
+        return f"schema s{self._colours.get(schema, 0)}{more}"
 
+    def _header(self) -> Html:
+        buttons = element(
+            "button", "Dark", type="button", id="theme", data_script=True, hidden=True
+        )
+        return element(
+            "header",
+            element("h1", f"cdb: {self._document.title}"),
+            element("form", *self._selects(), class_="choices", data_script=True, hidden=True),
+            buttons,
+        )
 
-def _where(setting: NodeSetting | LayoutSetting) -> dict[str, str]:
-    """What others than groups can be chosen by."""
-    return {"machine": setting.machine, "profile": setting.profile}
+    def _selects(self) -> Iterator[Html]:
+        for name in _CHOICES:
+            values = dict.fromkeys(getattr(view, name) for view in self._document.views)
+            values.pop("", None)
+            options = [element("option", value) for value in values]
+            select = element("select", *options, id=f"choose-{name}", aria_label=name)
+            yield element("label", element("span", name), select, hidden=len(values) < 2)
 
+    def _index(self) -> Html:
+        links = [self._link(section) for section in self._document.sections]
+        words = element("li", element("a", "Words", href="#words"))
+        box = element("input", type="checkbox", id="menu")
+        menu = element("label", box, "Questions and answers")
+        return element("nav", menu, element("ul", *links, words), aria_label="Questions")
 
-def _choices(
-    report: Report, headlines: Iterable[Group], schemas: Iterable[str]
-) -> dict[str, list[Choice]]:
-    """By dimension. Chosen are all machines, profiles, schemas; else what the answers are of."""
-    told = [_settings(group.setting) for group in report.groups]
-    of_others = [
-        *(_where(each.setting) for each in (*report.node, *report.weeks)),
-        *(_where(each.setting) for each in report.layouts),
-    ]
-    answered = [_settings(group.setting) for group in headlines]
-    choices = {
-        dimension: [
-            Choice(
-                value,
-                dimension in ("machine", "profile")
-                or any(each[dimension] == value for each in answered),
-            )
-            for value in dict.fromkeys(
-                each[dimension] for each in (*told, *of_others) if dimension in each
-            )
+    def _views(self) -> Html:
+        """As the script reads them: no < ends the element."""
+        told = [[getattr(view, name) for name in _CHOICES] for view in self._document.views]
+        return Html(json.dumps(told).replace("<", r"\u003c"))
+
+    def _link(self, section: Section) -> Html:
+        shorts = [
+            element("small", block.short, **_of_views(views, hidden=0 not in views))
+            for block, views in _shared(section.blocks, lambda each: each.short)
+            if block.short
         ]
-        for dimension in (told[0] if told else ())
-    }
-    return choices | {"schema": [Choice(schema, True) for schema in schemas]}
+        return element("li", element("a", section.question, *shorts, href=f"#{section.id}"))
+
+    def _main(self, archive: str) -> Iterator[Html]:
+        yield self._answer()
+        yield self._words()
+        for section in self._document.sections:
+            head = element("h2", section.question, id=f"{section.id}-title")
+            content = self._blocks(section.blocks)
+            if section.id == "how":
+                title = element("summary", "Conditions, machines, commands, rules, raw data")
+                content = [element("details", title, *content, _download(archive))]
+            yield element(
+                "section", head, *content, id=section.id, aria_labelledby=f"{section.id}-title"
+            )
+
+    def _answer(self) -> Html:
+        radios = [
+            element(
+                "label",
+                element("input", type="radio", name="use", id=f"use-{id}", checked=n == 0),
+                element("span", title),
+            )
+            for n, (id, title) in enumerate(self._document.uses)
+        ]
+        uses = element("fieldset", element("legend", "I want to"), *radios, class_="uses")
+        all_box = element("input", type="checkbox", id="all")
+        counts = f"all {len(self._document.schemas)} schemas in pictures"
+        everything = element("label", all_box, element("span", counts), class_="all")
+        return element(
+            "section",
+            uses,
+            *self._blocks(self._document.answers),
+            element("p", everything),
+            id="answer",
+            aria_label="Answer",
+        )
+
+    def _words(self) -> Html:
+        terms = [
+            element("div", element("dt", word), element("dd", meaning))
+            for word, meaning in self._document.words
+        ]
+        summary = element("summary", "Words: schema, floor, compaction, packed …")
+        return element("details", summary, element("dl", *terms), id="words")
+
+    def _blocks(self, blocks: Sequence[Block]) -> list[Html]:
+        """A block a view; what views share is there once: whole blocks, and folds in others."""
+        distinct = _shared(blocks, repr)
+        folds: dict[str, tuple[Fold, list[int], list[int]]] = {}
+        for block, views in distinct:
+            for part in block.parts:
+                if isinstance(part, Fold):
+                    found = folds.setdefault(repr(part), (part, [], []))
+                    found[1].extend(views)
+                    found[2].append(1)
+        common = {key: each for key, each in folds.items() if len(each[2]) > 1}
+        made = []
+        for block, views in distinct:
+            parts = tuple(part for part in block.parts if repr(part) not in common)
+            made.append(self._block(replace(block, parts=parts), views))
+        for fold, views, _ in common.values():
+            made.append(element("div", self._part(fold), **_of_views(sorted(views), hidden=False)))
+        return made
+
+    def _block(self, block: Block, views: Sequence[int]) -> Html:
+        told = self._document.views
+        self._shown = self._document.shown[views[0]] if told else ()
+        finding = element("p", block.finding, class_="finding") if block.finding else None
+        plots = [self._part(part) for part in block.parts if isinstance(part, Plot)]
+        others = [self._part(part) for part in block.parts if not isinstance(part, Plot)]
+        parts = [element("div", *plots, class_="plots"), *others] if plots else others
+        label = " / ".join(str(told[n]) for n in views)
+        return element(
+            "details",
+            element("summary", label),
+            finding,
+            *parts,
+            **_of_views(views, hidden=False),
+            class_="view",
+            open=0 in views,
+        )
+
+    def _part(self, part: Part) -> Html:
+        match part:
+            case Text(text):
+                return element("p", text)
+            case Doubt(text):
+                return element("p", element("b", "⚠ "), text, class_="warning")
+            case Items(texts):
+                return element("ul", *(element("li", text) for text in texts))
+            case Heading(_, text):
+                return element("p", element("b", text))
+            case Command(line):
+                return _command(line)
+            case Table():
+                return self._table(part)
+            case Bars():
+                return self._bars(part)
+            case Plot():
+                return self._plot(part)
+            case Answer():
+                return self._said(part)
+            case Fold(title, parts, in_texts):
+                content = [self._part(each) for each in parts]
+                fold = element("details", element("summary", title), *content, class_="fold")
+                return Html("") if in_texts else fold
+
+    def _plot(self, part: Plot) -> Html:
+        caption = element("figcaption", part.title)
+        table = element(
+            "details", element("summary", "Values"), self._table(part.table()), class_="fold"
+        )
+        return element("figure", caption, plot(part, self._classes), table)
+
+    def _said(self, part: Answer) -> Html:
+        name = element("b", part.schema, class_="name") if part.schema else None
+        sentence = part.sentence.removeprefix(part.schema)
+        use = next(id for id, title in self._document.uses if title == part.use)
+        return element(
+            "div",
+            element("p", name, sentence, class_="verdict"),
+            element("p", part.runner_sentence, class_="runner") if part.runner_sentence else None,
+            element("dl", *map(_tile, part.tiles), class_="tiles") if part.tiles else None,
+            class_="use",
+            data_use=use,
+        )
+
+    def _bars(self, part: Bars) -> Html:
+        """A row a schema, a bar for each figure; each column has its own scale."""
+        table = part.table
+        rows = [line for line in table.rows if any(cell.value is not None for cell in line.cells)]
+        shown = [line for line in rows if line.schema in (*self._shown, "")] or rows
+        tops = list(zip(_tops(part, shown), _tops(part, rows), strict=True))
+        heads = [element("th", label, scope="col") for label in table.header]
+        body = [self._bar_row(line, tops, part.lines) for line in rows]
+        caption = element("caption", table.caption)
+        thead = element("thead", element("tr", *heads))
+        drawn = element("table", caption, thead, element("tbody", *body), class_="bars")
+        return element(
+            "figure", element("figcaption", table.caption), _scroll(drawn, table.caption)
+        )
+
+    def _bar_row(
+        self, line: Line, tops: Sequence[tuple[float, float]], lines: Sequence[float | None]
+    ) -> Html:
+        """tops: of each column the longest bar of what is shown at first, and of all."""
+        cells = [element("th", *_name(line), scope="row")]
+        for n, (each, (few, every)) in enumerate(zip(line.cells[1:], tops[1:], strict=True)):
+            if each.value is None:
+                cells.append(element("td", each.text, class_="reason" if each.is_reason else None))
+                continue
+            style = f"--v:{_share(each.value, few)}"
+            if every != few:
+                style += f";--w:{_share(each.value, every)}"
+            at = lines[n] if n < len(lines) and line.schema != FLOOR else None
+            if at is not None and each.value:
+                style += f";--f:{at / each.value:.3g}"
+            ratio = element("small", units.times(each.ratio)) if each.ratio else None
+            cells.append(element("td", element("i", style=style), element("b", each.text), ratio))
+        classes = self._classes(line.schema) if line.schema else "schema"
+        kind = " floor" if line.schema == FLOOR else ""
+        return element("tr", *cells, class_=f"{classes}{kind}")
+
+    def _table(self, table: Table) -> Html:
+        sortable = any(cell.value is not None for line in table.rows for cell in line.cells)
+        heads = [
+            element("th", label, scope="col", data_sort=sortable or None) for label in table.header
+        ]
+        body = [
+            element(
+                "tr",
+                element("th", *_name(line), scope="row"),
+                *(_cell(each, is_word=n < table.words) for n, each in enumerate(line.cells[1:], 1)),
+            )
+            for line in table.rows
+        ]
+        caption = element("caption", table.caption)
+        thead = element("thead", element("tr", *heads))
+        drawn = element("table", caption, thead, element("tbody", *body))
+        return _scroll(drawn, table.caption)
 
 
-def _axis(group: Group) -> Axis:
-    floor = group.floor.figure(LOAD, "wall_seconds") if group.floor else None
-    spreads = [row.figure(LOAD, "wall_seconds") for row in group.rows]
-    told = [spread for spread in (*spreads, floor) if spread and spread.min > 0]
-    low = min((spread.min for spread in told), default=1.0) / 2
-    high = max((spread.max for spread in told), default=10.0)
-    ticks = tuple((at, label) for at, label in _TICKS if low < at < high)
-    return Axis(low, high, floor.median if floor else 0, ticks)
+def _shared(blocks: Sequence[Block], key: Callable[[Block], str]) -> list[tuple[Block, list[int]]]:
+    """Blocks that are the same, with the places of their views."""
+    found: dict[str, tuple[Block, list[int]]] = {}
+    for n, block in enumerate(blocks):
+        found.setdefault(key(block), (block, []))[1].append(n)
+    return list(found.values())
 
 
-def _range(name: str, spread: Spread) -> str:
-    """From the least to the greatest, where the texts of the two differ."""
-    least, greatest = (units.text(name, value) for value in (spread.min, spread.max))
-    return f"{least} – {greatest}" if least != greatest else ""
+def _of_views(views: Sequence[int], *, hidden: bool) -> dict[str, object]:
+    return {"data_views": " ".join(map(str, views)), "hidden": hidden or None}
 
 
-def _rows(group: Group) -> tuple[Row, ...]:
-    """All rows, the floor's too."""
-    return (*group.rows, group.floor) if group.floor else group.rows
+def _tops(bars: Bars, lines: Sequence[Line]) -> list[float]:
+    """The greatest value of each column, or of all."""
+    columns = zip(*(line.cells for line in lines), strict=True)
+    tops = [max((cell.value or 0.0 for cell in column), default=0.0) for column in columns]
+    return [max(tops)] * len(tops) if bars.is_one_scale else tops
 
 
-def _reason(row: Row) -> str:
-    """Why a row has no load time: a wrong answer, or what became of the load."""
-    ranked = sorted(row.problems, key=lambda each: (each.outcome != "wrong", each.case != LOAD))
-    if not ranked:
-        return "no load time"
-    problem = ranked[0]
-    mark = "✗ " if problem.outcome == "wrong" else ""
-    return f"{mark}{problem.case}: {problem.outcome.replace('_', ' ')}: {problem.reason}"
+def _share(value: float, top: float) -> str:
+    return f"{min(value / top, 1.0) if top else 0:.3g}"
 
 
-def _archive(documents: Iterable[Document]) -> Markup:
+def _name(line: Line) -> tuple[object, ...]:
+    """A line's first cell. A schema's name is broken first before its options; after it stands what
+    is to be known of it."""
+    cell = line.cells[0]
+    parts: list[object] = [cell.text]
+    if "@" in cell.text:
+        parts[0], *options = cell.text.split(",")
+        parts += [part for each in options for part in (element("wbr"), f",{each}")]
+    return (*parts, *(element("small", note, class_="reason") for note in cell.notes))
+
+
+def _cell(cell: Cell, *, is_word: bool) -> Html:
+    if cell.value is None:
+        kind = "reason" if cell.is_reason else "word" if is_word else None
+        return element("td", cell.text, class_=kind)
+    ratio = None
+    if cell.ratio is not None:
+        ratio = element("i", units.times(cell.ratio))
+    notes = [element("small", note) for note in filter(None, (cell.range, *cell.notes))]
+    return element("td", cell.text, ratio, *notes)
+
+
+def _tile(tile: Tile) -> Html:
+    against = element("small", tile.against) if tile.against else None
+    link = element("a", tile.label, href=f"#{tile.section}") if tile.section else tile.label
+    return element("div", element("dt", link), element("dd", element("b", tile.text), against))
+
+
+def _command(line: str) -> Html:
+    code = element("pre", element("code", line), tabindex=0)
+    button = element("button", "Copy", type="button", data_copy=True, data_script=True, hidden=True)
+    return element("div", code, button, class_="command")
+
+
+def _scroll(table: Html, label: str) -> Html:
+    return element("div", table, class_="scroll", tabindex=0, role="region", aria_label=label)
+
+
+def _download(archive: str) -> Html:
+    name = "results.tar.xz"
+    address = f"data:application/x-xz;base64,{archive}"
+    link = element(
+        "a", f"Download {name}", class_="button", id="download", download=name, href=address
+    )
+    return element("p", "All files of results that this page was made from: ", link)
+
+
+def _file(name: str) -> str:
+    return files("cdb.report").joinpath("templates", name).read_text("utf-8")
+
+
+def _archive(results: Iterable[Result]) -> str:
     """The files of results, as a .tar.xz in base64; the same for the same results."""
     packed = io.BytesIO()
-    with tarfile.open(fileobj=packed, mode="w:xz") as archive:
-        for document in documents:
-            plain = dict(document)
+    with tarfile.open(fileobj=packed, mode="w") as archive:
+        for result in results:
+            plain = dict(result)
             content = text_of(plain).encode()
             entry = tarfile.TarInfo(f"results/{place_of(plain)}")
             entry.size = len(content)
             archive.addfile(entry, io.BytesIO(content))
-    return _safe(b64encode(packed.getvalue()).decode())
-
-
-def _safe(markup: str) -> Markup:
-    """Text of this package, or made by it, that is not to be escaped."""
-    return Markup(markup)  # noqa: S704
+    return b64encode(lzma.compress(packed.getvalue(), preset=9 | lzma.PRESET_EXTREME)).decode()

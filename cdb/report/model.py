@@ -2,6 +2,7 @@
 
 A group has one machine, profile, replay, durability and flush interval; nothing is ever compared
 across groups. The floor is a group's line, not a contestant; nor is a schema that keeps nothing.
+A full node's coin stores, and layouts below the coin set, are groups of other kinds.
 """
 
 import statistics
@@ -14,7 +15,7 @@ from cdb.report import units
 
 FLOOR = "floor"
 ENOUGH_RUNS = 5
-"""A spread of fewer runs gets a dagger."""
+"""A spread of fewer runs gets a dagger, where others have as many."""
 FLOOR_BYTES_PER_COIN = 80
 """What the floor writes: a coin, 72 bytes, and 8 of its name."""
 FLOOR_DESCRIPTION = (
@@ -45,11 +46,6 @@ class Spread:
         """At least one value."""
         return cls(min(values), statistics.median(values), max(values), len(values))
 
-    @property
-    def dagger(self) -> str:
-        """† for fewer than five runs."""
-        return "" if self.runs >= ENOUGH_RUNS else "†"
-
     def overlaps(self, other: "Spread") -> bool:
         """Whether the two don't lie apart, so that no difference is shown."""
         return self.min <= other.max and other.min <= self.max
@@ -62,11 +58,11 @@ class Spread:
         numbers, unit = zip(*(text.rpartition(" ")[::2] for text in texts), strict=True)
         if len(set(unit)) == 1 and not any(" " in number or not number for number in numbers):
             texts = [*numbers[:-1], texts[-1]]
-        return " ".join(filter(None, [" / ".join(texts), self.dagger]))
+        return " / ".join(texts)
 
     def median_text(self, name: str) -> str:
         """The median of a figure of this name."""
-        return " ".join(filter(None, [units.text(name, self.median), self.dagger]))
+        return units.text(name, self.median)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +124,7 @@ Curve = tuple[tuple[int, float], ...]
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A schema in a group: the runs of its newest matrix.
+    """A schema in a group: the runs of its newest matrix. A node's coin store, or LAYOUT@ENGINE.
 
     figures: by case and name; names are those of the result document, and the derived ones of
     derived.py. A case of which any run failed has none, and a row of which any answer was wrong has
@@ -153,14 +149,9 @@ class Row:
     busy: bool
 
     @property
-    def runs_text(self) -> str:
-        """How many runs are behind its figures."""
-        return "1 run" if self.runs == 1 else f"{self.runs} runs"
-
-    @property
     def competes(self) -> bool:
-        """Whether it can be the best of its group."""
-        return self.mark is Mark.RIGHT
+        """Whether it can be the best of its group: the reference model can't."""
+        return self.mark is Mark.RIGHT and self.schema != REFERENCE_MODEL
 
     def figure(self, case: Case, name: str) -> Spread | None:
         """A figure; None where there is none."""
@@ -172,9 +163,22 @@ def is_more_better(name: str) -> bool:
     return name.endswith("_per_second")
 
 
+class Kind(StrEnum):
+    """What the rows of a group are."""
+
+    SCHEMAS = "schemas"
+    NODE = "node"
+    WEEK = "week"
+    LAYOUTS = "layouts"
+
+
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What the runs of a group share."""
+    """What the runs of a group share.
+
+    detail: the name of a shape of keys, or SQLite's synchronous, as a node has it. asked: numbers
+    that the shape stands for, or of a week how many blocks to sync and the time for each part.
+    """
 
     machine: str
     profile: str
@@ -184,6 +188,9 @@ class Setting:
     digest: str
     durability: str
     flush_coins: int
+    kind: Kind = Kind.SCHEMAS
+    detail: str = ""
+    asked: tuple[tuple[str, float], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,13 +199,30 @@ class Group:
 
     rows: the contestants by load time, then those without one, then those that keep nothing.
     written_figure: the figure of a load that write_amplification is taken from: the nearest to the
-    device that every contestant has.
+    device that every contestant has. begun, commands, software: of what is not of a matrix.
     """
 
     setting: Setting
     rows: tuple[Row, ...]
     floor: Row | None
     written_figure: str
+    begun: tuple[str, ...] = ()
+    commands: tuple[str, ...] = ()
+    software: Facts = ()
+
+    def row(self, schema: str) -> Row | None:
+        """That of a schema; None where there is none."""
+        return next((row for row in self.lines if row.schema == schema), None)
+
+    def figure(self, schema: str, case: Case, name: str) -> Spread | None:
+        """A schema's figure; None where there is none."""
+        row = self.row(schema)
+        return None if row is None else row.figure(case, name)
+
+    def dagger(self, spread: Spread) -> str:
+        """† for fewer than five runs, where others have as many."""
+        few = spread.runs < ENOUGH_RUNS
+        return "†" if few and any(row.runs >= ENOUGH_RUNS for row in self.rows) else ""
 
     def best(self, case: Case, name: str) -> float | None:
         """The best median of a figure among the rows that compete."""
@@ -248,104 +272,6 @@ class Group:
         )
 
 
-CaseFigures = Mapping[Case, Mapping[str, Spread]]
-
-
-@dataclass(frozen=True, slots=True)
-class WeekAsked:
-    """Of a node's week: how many blocks to sync, and what chia's store had for each part."""
-
-    blocks: int
-    part_seconds: float
-
-
-@dataclass(frozen=True, slots=True)
-class NodeSetting:
-    """What a newer comparison of a node's coin stores must share with one to take its place.
-
-    week: None where calls were measured, and no week was lived through.
-    """
-
-    machine: str
-    profile: str
-    limits: Facts
-    coins: int
-    source: str
-    synchronous: str
-    week: WeekAsked | None
-
-
-@dataclass(frozen=True, slots=True)
-class NodeComparison:
-    """A node's coin stores beside each other.
-
-    figures: by store, case and name. busy: whether the load average, before or after a round, was
-    above the number of cores.
-    """
-
-    setting: NodeSetting
-    begun: str
-    runs: int
-    command: str
-    software: Facts
-    figures: Mapping[str, CaseFigures]
-    load_average: Spread | None
-    busy: bool
-
-
-@dataclass(frozen=True, slots=True)
-class LayoutSetting:
-    """What results of layouts below the coin set must share to stand beside each other.
-
-    name: of the shape; shape: the numbers that it stands for.
-    """
-
-    machine: str
-    profile: str
-    limits: Facts
-    name: str
-    shape: tuple[tuple[str, int], ...]
-    durability: str
-    cache_bytes: int
-
-
-@dataclass(frozen=True, slots=True)
-class LayoutRow:
-    """A layout in an engine: the runs of its newest result. Of wrong answers it has no figures."""
-
-    layout: str
-    engine: str
-    mark: Mark
-    figures: CaseFigures
-    problems: tuple[Problem, ...]
-    busy: bool
-
-    @property
-    def name(self) -> str:
-        """As it is called in commands."""
-        return f"{self.layout}@{self.engine}"
-
-    def figure(self, case: Case, name: str) -> Spread | None:
-        """A figure; None where there is none."""
-        return self.figures.get(case, {}).get(name)
-
-
-@dataclass(frozen=True, slots=True)
-class LayoutComparison:
-    """Layouts and engines beside each other, below the coin set, in one shape."""
-
-    setting: LayoutSetting
-    rows: tuple[LayoutRow, ...]
-    commands: tuple[str, ...]
-    begun: tuple[str, ...]
-    software: Facts
-
-    def row(self, layout: str, engine: str) -> LayoutRow | None:
-        """That of a layout in an engine."""
-        found = (row for row in self.rows if (row.layout, row.engine) == (layout, engine))
-        return next(found, None)
-
-
 @dataclass(frozen=True, slots=True)
 class ProfileCard:
     """A profile of a machine.
@@ -369,7 +295,6 @@ class MachineCard:
 
     name: str
     facts: Facts
-    cores: int | None
     profiles: tuple[ProfileCard, ...]
 
 
@@ -390,27 +315,22 @@ class Matrix:
 class Report:
     """All that a document shows.
 
-    node, weeks: comparisons of a node's coin stores, call by call, and through a week. layouts:
-    those below the coin set. elsewhere: machines of others. raw: every result, in the order of
-    reading.
+    node, weeks: a node's coin stores, call by call, and through a week. layouts: those below the
+    coin set. elsewhere: machines of others. raw: every result, in the order of reading.
     """
 
     machines: tuple[MachineCard, ...]
     groups: tuple[Group, ...]
     matrices: tuple[Matrix, ...]
-    node: tuple[NodeComparison, ...]
-    weeks: tuple[NodeComparison, ...]
-    layouts: tuple[LayoutComparison, ...]
+    node: tuple[Group, ...]
+    weeks: tuple[Group, ...]
+    layouts: tuple[Group, ...]
     elsewhere: frozenset[str]
     raw: tuple[Document, ...]
 
     def place(self, machine: str) -> str:
         """A machine's name, and that it is somebody else's."""
         return f"{machine} (measured elsewhere)" if machine in self.elsewhere else machine
-
-    def groups_of(self, machine: str) -> tuple[Group, ...]:
-        """The groups of a machine."""
-        return tuple(group for group in self.groups if group.setting.machine == machine)
 
     def profiles_of(self, group: Group) -> dict[str, Group]:
         """The groups that differ from one in their profile alone, and itself, by profile."""

@@ -1,145 +1,171 @@
-"""A node's coin stores beside each other: which comparisons count, and their tables."""
+"""A node's coin stores beside each other, call by call or through a week: tables and words."""
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 from cdb.bench.node_rounds import STORES
-from cdb.bench.results import WEEK
 from cdb.report import units
-from cdb.report.cards import cores_of, facts_of, limits_of, load_averages
-from cdb.report.model import (
-    Case,
-    CaseFigures,
-    Document,
-    NodeComparison,
-    NodeSetting,
-    Spread,
-    WeekAsked,
-)
-from cdb.report.node_lines import (
-    NodeTable,
-    cases_of,
-    figure_by_figure,
-    line_of,
-    names_of,
-    side_by_side,
-)
-from cdb.report.week import limit_line, week_of, week_tables
+from cdb.report.model import Case, Group, Kind
+from cdb.report.parts import NONE, Cell, Line, Table
+from cdb.report.tables import runs_text
 
-_TIMES = (("CPU", "cpu_microseconds"), ("wall", "wall_microseconds"))
+THEIRS, OURS = STORES
+_CPU, _WALL = "cpu_microseconds", "wall_microseconds"
+_TIMES = (("CPU", _CPU), ("wall", _WALL))
 _CACHES = {"warm": 0, "cold": 1}
+_PART = (
+    ("wall", "wall_seconds"),
+    ("written", "disk_written_bytes"),
+    ("longest stall", "late_max_microseconds"),
+)
+_CALL = (
+    ("p50", "call_p50_microseconds"),
+    ("p99", "call_p99_microseconds"),
+    ("max", "call_max_microseconds"),
+)
+_Line = tuple[str, Case, tuple[str, ...]]
+"""A label, and figures of a case."""
 
 
-def comparisons(documents: Iterable[Document]) -> tuple[NodeComparison, ...]:
-    """Of each setting the newest."""
-    newest: dict[NodeSetting, Document] = {}
-    for document in documents:
-        setting = _setting(document)
-        newest[setting] = max(
-            newest.get(setting, document), document, key=lambda each: each["begun"]
-        )
-    made = (_comparison(setting, document) for setting, document in newest.items())
-    return tuple(sorted(made, key=_order))
+def conditions(group: Group) -> str:
+    """What it is of: ``FAST, 1,000,000 coins``, or ``SLOW, a week of 900 blocks``."""
+    setting = group.setting
+    asked = dict(setting.asked)
+    of = f"a week of {asked['blocks']:,} blocks" if asked else f"{setting.coins:,} coins"
+    return f"{setting.profile}, {of}"
 
 
-def conditions(comparison: NodeComparison) -> str:
-    """What a comparison is of: ``FAST, 1,000,000 coins``, or ``SLOW, a week of 900 blocks``."""
-    setting = comparison.setting
-    n_coins = f"{setting.coins:,} coins"
-    return f"{setting.profile}, {n_coins if setting.week is None else week_of(setting.week)}"
-
-
-def how(comparison: NodeComparison) -> str:
+def how(group: Group) -> str:
     """What it was measured with."""
-    setting, software = comparison.setting, dict(comparison.software)
+    setting, software = group.setting, dict(group.software)
     chia = software.get("chia version", units.NOT_TOLD)
     how = (
-        f"Begun {comparison.begun}, with chia-blockchain {chia} and SQLite's synchronous = "
-        f"{setting.synchronous}. The chain is {setting.source}."
+        f"Begun {group.begun[0]}, {runs_text(group)}, with chia-blockchain {chia} and SQLite's "
+        f"synchronous = "
+        f"{setting.detail}. The chain is {setting.source}."
     )
-    return how if setting.week is None else f"{how} {limit_line(setting.week)}"
-
-
-def busy_line(comparison: NodeComparison) -> str | None:
-    """A warning, where the machine had more to do than its cores can."""
-    if not comparison.busy or comparison.load_average is None:
-        return None
+    if setting.kind is not Kind.WEEK:
+        return how
+    asked = dict(setting.asked)
     return (
-        f"The load average was above the number of cores, up to {comparison.load_average.max:.1f}: "
-        "CPU times are what counts; times by the clock, and how late the event loop was, are those "
-        "of a busy machine."
+        f"{how} {asked['blocks']:,} blocks were to be synced; chia's store had "
+        f"{units.duration(asked['part_seconds'])} for each part, and cdb's did as many as that."
     )
 
 
-def node_tables(comparison: NodeComparison) -> Iterator[NodeTable]:
+def node_tables(group: Group) -> Iterator[Table]:
     """Calls, warm and then cold, and what else was measured; or a week's parts."""
-    if comparison.setting.week is not None:
-        yield from week_tables(comparison)
-        return
-    cases = cases_of(comparison)
-    names = tuple(name for _, name in _TIMES)
+    yield from (_week_tables if group.setting.kind is Kind.WEEK else _call_tables)(group)
+
+
+def finding(group: Group) -> tuple[str, str]:
+    """What both stores take for the least of blocks, files in memory, or for a week's sync; in a
+    sentence, and in a few words. Empty where that was not measured."""
+    wanted = (("new_block", _CPU, "CPU"), ("sync", "wall_seconds", "time"))
+    for workload, name, what in wanted:
+        cases = [
+            case
+            for case in group.cases()
+            if case.workload == workload and case.parameter("cache") in ("warm", None)
+        ]
+        for case in sorted(cases, key=lambda each: each.parameters):
+            theirs, ours = (group.figure(store, case, name) for store in STORES)
+            if theirs and ours and ours.median > 0:
+                times = units.times(theirs.median / ours.median).removeprefix("×")
+                took = f"{theirs.median_text(name)} of {what}, cdb's takes {ours.median_text(name)}"
+                sentence = (
+                    f"For {_what(case)} chia's own store takes {took}: {times} × less "
+                    f"({conditions(group)})."
+                )
+                return sentence, f"{times} × less {what}"
+    return "", ""
+
+
+def _what(case: Case) -> str:
+    kind, number = ("block", "coins") if case.workload == "new_block" else ("sync", "blocks")
+    return f"a {kind} of {case.parameter(number):,} {number}"
+
+
+def _call_tables(group: Group) -> Iterator[Table]:
+    cases = group.cases()
+    names: tuple[str, ...] = (_CPU, _WALL)
     caches = {str(cache) for case in cases if (cache := case.parameter("cache")) is not None}
     for cache in sorted(caches, key=lambda each: (_CACHES.get(each, len(_CACHES)), each)):
         called = [case for case in cases if str(case.parameter("cache")) == cache]
-        lines = [line_of(comparison, case, _uncached(case), names) for case in called]
-        yield side_by_side(f"A call, {cache}", "call", _TIMES, lines)
+        lines = [(_without(case, "cache"), case, names) for case in called]
+        yield _side_by_side(group, f"A call, {cache}", "call", _TIMES, lines)
     others = [case for case in cases if case.parameter("cache") is None]
     if others:
         lines = [
-            line_of(comparison, case, f"{case}, {units.label(name)}", (name,))
+            (f"{case}, {units.label(name)}", case, (name,))
             for case in others
-            for name in names_of(comparison, case)
+            for name in _names(group, case)
         ]
-        yield figure_by_figure("Load, size, and how late the event loop is", lines)
+        yield _figure_by_figure(group, "Load, size, and how late the event loop is", lines)
 
 
-def _uncached(case: Case) -> str:
-    parameters = {name: value for name, value in case.parameters if name != "cache"}
-    return str(Case.of(case.workload, parameters))
+def _week_tables(group: Group) -> Iterator[Table]:
+    """Its parts at a glance, what wallets asked, and then all figures."""
+    cases = group.cases()
+    parts = [case for case in cases if case.parameter("blocks") is not None]
+    asked = [case for case in cases if _CALL[0][1] in _names(group, case)]
+    for caption, what, figures, of in (
+        ("Parts of the week", "part", _PART, parts),
+        ("What wallets ask, while blocks arrive", "call", _CALL, asked),
+    ):
+        names = tuple(name for _, name in figures)
+        lines = [(str(case), case, names) for case in of]
+        yield _side_by_side(group, caption, what, figures, lines)
+    for case in cases:
+        if case not in asked:
+            each = [(units.label(name), case, (name,)) for name in _names(group, case)]
+            yield _figure_by_figure(group, f"All of it: {case}", each)
 
 
-def _setting(document: Document) -> NodeSetting:
-    profile, chain = document["profile"], document["chain"]
-    return NodeSetting(
-        machine=document["machine"]["name"],
-        profile=profile["name"],
-        limits=limits_of([profile]),
-        coins=chain["coins"],
-        source=chain["source"],
-        synchronous=chain["synchronous"],
-        week=WeekAsked(**document[WEEK]) if WEEK in document else None,
-    )
+def _without(case: Case, name: str) -> str:
+    return str(Case.of(case.workload, {k: v for k, v in case.parameters if k != name}))
 
 
-def _order(comparison: NodeComparison) -> tuple[Any, ...]:
-    setting = comparison.setting
-    return (setting.machine, bool(setting.limits), setting.profile, -setting.coins, setting.source)
+def _side_by_side(
+    group: Group,
+    caption: str,
+    what: str,
+    figures: Sequence[tuple[str, str]],
+    lines: Sequence[_Line],
+) -> Table:
+    """A table whose lines have these figures of both stores: of each its label, and its name."""
+    header = [f"{store}: {label}" for store in STORES for label, _ in figures]
+    header += [f"{label}: {THEIRS} / {OURS}" for label, _ in figures]
+    return Table(caption, (what, *header), tuple(_line(group, each) for each in lines))
 
 
-def _comparison(setting: NodeSetting, document: Document) -> NodeComparison:
-    averages = [average for each in document["rounds"] for average in load_averages(each)]
-    cores = cores_of(document["machine"])
-    return NodeComparison(
-        setting=setting,
-        begun=document["begun"],
-        runs=document["runs"],
-        command=document["command"],
-        software=facts_of([document["software"]]),
-        figures={store: _figures(document["rounds"], store) for store in STORES},
-        load_average=Spread.of(averages) if averages else None,
-        busy=cores is not None and max(averages, default=0.0) > cores,
-    )
+def _figure_by_figure(group: Group, caption: str, lines: Sequence[_Line]) -> Table:
+    """A table with a figure a line."""
+    header = ("what", THEIRS, OURS, f"{THEIRS} / {OURS}")
+    return Table(caption, header, tuple(_line(group, each) for each in lines))
 
 
-def _figures(rounds: Sequence[Mapping[str, Any]], store: str) -> CaseFigures:
-    values: dict[Case, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
-    for each in rounds:
-        for case in each["cases"] if each["store"] == store else ():
-            for name, value in case["figures"].items():
-                if value is not None:
-                    values[Case.of(case["workload"], case["parameters"])][name].append(value)
-    return {
-        case: {name: Spread.of(told) for name, told in figures.items()}
-        for case, figures in values.items()
-    }
+def _line(group: Group, line: _Line) -> Line:
+    label, case, names = line
+    cells = [_cell(group, store, case, name) for store in STORES for name in names]
+    return Line((Cell(label), *cells, *(Cell(_ratio(group, case, name)) for name in names)))
+
+
+def _cell(group: Group, store: str, case: Case, name: str) -> Cell:
+    spread = group.figure(store, case, name)
+    if spread is None:
+        return Cell(NONE)
+    text = spread.text(name) if spread.min != spread.max else ""
+    return Cell(spread.median_text(name), spread.median, range=text)
+
+
+def _ratio(group: Group, case: Case, name: str) -> str:
+    """How many times as much chia's store takes, by the medians."""
+    theirs, ours = (group.figure(store, case, name) for store in STORES)
+    if theirs is None or ours is None or ours.median <= 0:
+        return NONE
+    return units.times(theirs.median / ours.median)
+
+
+def _names(group: Group, case: Case) -> list[str]:
+    """The figures of a case that either store has."""
+    return list(dict.fromkeys(name for row in group.rows for name in row.figures.get(case, ())))

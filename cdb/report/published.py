@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from cdb.report import units
 from cdb.report.model import LOAD, Group, Report, Spread
-from cdb.report.tables import NONE, Table
+from cdb.report.parts import NONE, Table
 
 SOURCE_URL = "https://github.com/richardkiss/cdb_benchmark"
 SOURCE = (
@@ -24,13 +24,13 @@ SECONDS: Mapping[str, Mapping[str, int]] = {
 PROFILES = ("FAST", "SLOW", "SPINNING")
 
 
-def published_table(report: Report, machine: str) -> tuple[str, Table] | None:
-    """A machine's load times beside the published ones, and a line that says what was loaded here.
+def published_table(report: Report, machine: str) -> Table | None:
+    """A machine's load times beside the published ones; its caption says what was loaded here.
 
     Of the machine's loads those with one size, durability and flush interval that tell of the most
     published schemas and profiles; among equals the most coins. None where none does.
     """
-    alike = [report.profiles_of(group) for group in report.groups_of(machine)]
+    alike = [report.profiles_of(each) for each in report.groups if each.setting.machine == machine]
     chosen = max(alike, key=_weight, default=None)
     if chosen is None or not _weight(chosen)[0]:
         return None
@@ -48,10 +48,10 @@ def published_table(report: Report, machine: str) -> tuple[str, Table] | None:
     names.insert(len(PROFILES), "SLOW / FAST")
     setting = next(iter(chosen.values())).setting
     title = (
-        f"Here: {machine}, {setting.coins:,} coins, durability {setting.durability}, "
-        f"a flush each {setting.flush_coins:,} coins."
+        f"Published, and here: {machine}, {setting.coins:,} coins, durability "
+        f"{setting.durability}, a flush each {setting.flush_coins:,} coins"
     )
-    return title, Table(("schema", *names, "SLOW / FAST"), tuple(rows))
+    return Table.of_texts(title, ("schema", *names, "SLOW / FAST"), rows)
 
 
 _Groups = dict[str, Group]
@@ -65,9 +65,7 @@ def _weight(groups: _Groups) -> tuple[int, int]:
 
 
 def _measured(groups: _Groups, schema: str, profile: str) -> Spread | None:
-    rows = groups[profile].rows if profile in groups else ()
-    walls = (row.figure(LOAD, "wall_seconds") for row in rows if row.schema == schema)
-    return next(walls, None)
+    return groups[profile].figure(schema, LOAD, "wall_seconds") if profile in groups else None
 
 
 def _measured_ratio(groups: _Groups, schema: str) -> str:

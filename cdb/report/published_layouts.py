@@ -177,7 +177,7 @@ PUBLISHED: Mapping[str, PublishedShape] = MappingProxyType(
 """By the shape's name in cdb bench engines."""
 
 
-def published_of(name: str, shape: Mapping[str, int]) -> PublishedShape | None:
+def published_of(name: str, shape: Mapping[str, float]) -> PublishedShape | None:
     """What was published of a shape of this name; None where it has other numbers."""
     found = PUBLISHED.get(name)
     asked = (shape.get("keys"), shape.get("versions"))

@@ -1,11 +1,33 @@
 """By which rules figures come about, and what they don't say: the same words in every document."""
 
+WORDS = (
+    ("schema", "a way to store coins, such as coin_log; blockchain_v2 is the full node's own."),
+    (
+        "load",
+        "blocks are read from text, checked, stored, and flushed each 50,000 coins or as is said.",
+    ),
+    (
+        "floor",
+        "the least that a load can cost: it reads, parses and names the coins, appends 80 bytes of "
+        "each to a file, and syncs. It checks nothing and finds nothing.",
+    ),
+    ("survives power loss", "a flush returns once the disk has the data: POWER in commands."),
+    ("in memory, not in memory", "whether the operating system has the files cached: warm, cold."),
+    ("compaction", "merging that a load leaves to be done: before it unsettled, after it settled."),
+    ("packed", "answers as bytes for a program, in place of Python objects."),
+    ("profile", "what limits the disk and the memory: FAST is the machine as it is."),
+    ("–", "not measured, or the schema cannot do it."),
+    ("†", "fewer than five runs, where the others have five or more."),
+)
+"""What terms mean, before they are used."""
+
 RULES = (
     "Only runs of one machine, profile, replay, durability and flush interval are compared.",
     "A run is a fresh directory; each of its workloads is a fresh process.",
     "Every answer is checked. A schema with a wrong one (✗) has no figures at all.",
     "A case that failed in any run has no figures: those of the runs that ended would flatter.",
-    "Figures are min / median / max, or the median. † means fewer than five runs.",
+    "Figures are min / median / max, or the median. † means fewer than five runs, where others "
+    "have as many; how many runs there are is said with the figures.",
     "× best is the median against the best median of the same group. The floor, and schemas that "
     "keep nothing, are no contestants.",
     "The floor is a reference: it reads, parses and names the same coins, appends 80 bytes of each "
@@ -15,8 +37,7 @@ RULES = (
     "as near to the device as all schemas of a group were.",
     "memory is the reference model, which keeps everything in memory: it is measured, and named as "
     "the best in nothing.",
-    "Warm lookups are of coins whose pages are in memory, cold ones after those were dropped. "
-    "Settled is after the compaction that a load owes, unsettled before it.",
+    "For look-ups with files not in memory the process is new, and its files were dropped.",
     "Of several matrices the newest counts, for each schema. All of them can be compared with each "
     "other by cdb report --compare.",
     "There is no score: what counts is a question of use.",
@@ -31,7 +52,6 @@ LIMITS = (
     "who wrote to it meanwhile.",
     "Replays that were made have mainnet's shape; they are not mainnet.",
 )
-NODE_TITLE = "What does a full node's coin store cost?"
 NODE_WORDS = (
     "chia is chia-blockchain's own coin store, cdb is cdb.chia.CoinStore. Both have the same chain "
     "and hints, get the same calls, in turns, and gave the same answers. A time is the mean of all "
@@ -40,7 +60,6 @@ NODE_WORDS = (
     "dropped from there. Event loop: how much later than asked a task wakes that sleeps 1 ms again "
     "and again, while the loop does nothing, and while it adds blocks."
 )
-WEEK_TITLE = "What does a node's week cost?"
 WEEK_WORDS = (
     "chia's own coin store lived through it first, and then cdb.chia.CoinStore, each on a new "
     "file: it synced a chain from its first block on, each block in a transaction after a look-up "
@@ -54,7 +73,6 @@ WEEK_WORDS = (
     "how much later than asked a task wakes that sleeps 5 ms again and again. Memory that a "
     "profile names includes the page cache."
 )
-LAYOUTS_TITLE = "Published layouts: their figures, and what the same costs here"
 LAYOUTS_WORDS = (
     "Two comparisons of key layouts were published with wrong answers in them. Here the same "
     "layouts read rightly, in the shapes that were published: many versions of a key, below the "

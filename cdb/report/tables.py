@@ -1,4 +1,4 @@
-"""The tables of a report: of texts, and of figures, which can be written as texts, too."""
+"""Tables of figures: in each a row a schema and a column a figure."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -15,21 +15,11 @@ from cdb.report.model import (
     Matrix,
     Row,
     Spread,
-    is_more_better,
 )
+from cdb.report.parts import NONE, Cell, Line, Table
 from cdb.report.units import NOT_TOLD
 
-NONE = "–"
 Notes = tuple[tuple[str, tuple[str, ...]], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """Cells as plain text. texts: how many columns at the left are words, not figures."""
-
-    header: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    texts: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,80 +32,59 @@ class Column:
     notes: Notes = ()
     compared: bool = True
 
-    @property
-    def best(self) -> str:
-        """Which of its values is the best, as the page's script wants it; empty for none."""
-        if not self.compared:
-            return ""
-        return "max" if is_more_better(self.figure) else "min"
-
     def spread(self, row: Row) -> Spread | None:
         """What a row has of it."""
         return row.figure(self.case, self.figure)
 
-    def median_text(self, row: Row) -> str:
-        """A row's median."""
-        spread = self.spread(row)
-        return NONE if spread is None else spread.median_text(self.figure)
 
+def figure_table(
+    group: Group, caption: str, columns: Iterable[Column], what: str = "schema"
+) -> Iterator[Table]:
+    """A table of the columns that anyone has a figure in; none without columns.
 
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """A figure of a row, or why there is none. ratio: to the column's best."""
-
-    figure: str
-    spread: Spread | None
-    ratio: float | None
-    notes: tuple[str, ...]
-    problem: str
-
-    def __str__(self) -> str:
-        """Min / median / max, and how many times the best that is."""
-        if self.spread is None:
-            return self.problem or NONE
-        ratio = "" if self.ratio is None else units.times(self.ratio)
-        return " ".join(filter(None, [self.spread.text(self.figure), ratio]))
-
-
-@dataclass(frozen=True, slots=True)
-class FigureTable:
-    """Rows with a cell for each column."""
-
-    caption: str
-    columns: tuple[Column, ...]
-    rows: tuple[tuple[Row, tuple[Cell, ...]], ...]
-
-    def as_texts(self) -> Table:
-        """Without the notes."""
-        return Table(
-            (self.caption, "", *(column.label for column in self.columns)),
-            tuple((row.schema, mark_text(row), *map(str, cells)) for row, cells in self.rows),
-            texts=2,
-        )
-
-
-def figure_table(group: Group, caption: str, columns: Iterable[Column]) -> Iterator[FigureTable]:
-    """A table of the columns that anyone has a figure in; none without columns."""
+    The floor is a line, where a column has a figure of it, and nowhere a contestant.
+    """
     told = tuple(column for column in columns if any(map(column.spread, group.rows)))
     if told:
-        rows = (
-            (row, tuple(_cell(group, row, column) for column in told))
+        # Who has nothing to say here is left out; of whom nothing counts at all, is told.
+        void = (Mark.WRONG, Mark.FAILED, Mark.NOT_MEASURED)
+        rows = [
+            row
             for row in group.rows
-            if row.curves or row.figures or row.problems
-        )
-        yield FigureTable(caption, told, tuple(rows))
+            if row.mark in void or any(column.spread(row) for column in told)
+        ]
+        if group.floor is not None and any(column.spread(group.floor) for column in told):
+            rows.insert(0, group.floor)
+        header = (what, *(column.label for column in told))
+        yield Table(caption, header, tuple(_line(group, row, told) for row in rows))
 
 
-def _cell(group: Group, row: Row, column: Column) -> Cell:
+def _line(group: Group, row: Row, columns: Sequence[Column]) -> Line:
+    return Line((name_cell(row), *(cell(group, row, column) for column in columns)), row.schema)
+
+
+def name_cell(row: Row) -> Cell:
+    """A schema, and what is to be known of its figures, unless all is well."""
+    notes = [] if row.mark is Mark.RIGHT or row.schema == FLOOR else [str(row.mark)]
+    if row.busy:
+        notes.append("⚠ busy")
+    return Cell(row.schema, range=" ".join([row.schema, *notes]) if notes else "", notes=(*notes,))
+
+
+def cell(group: Group, row: Row, column: Column) -> Cell:
+    """A figure, or why there is none."""
     spread = column.spread(row)
     if spread is None:
-        return Cell(column.figure, None, None, (), _problem(row, column.case))
+        reason = _problem(row, column.case)
+        return Cell(reason or NONE, is_reason=bool(reason))
+    text, dagger = spread.text(column.figure), group.dagger(spread)
+    median = spread.median_text(column.figure)
     return Cell(
-        column.figure,
-        spread,
+        f"{median} {dagger}".rstrip(),
+        spread.median,
         group.ratio(row, column.case, column.figure) if column.compared else None,
+        f"{text} {dagger}".rstrip() if spread.min != spread.max else "",
         tuple(_notes(row, column)),
-        "",
     )
 
 
@@ -124,11 +93,11 @@ def _notes(row: Row, column: Column) -> Iterator[str]:
         spreads = [(name, row.figure(column.case, name)) for name in figures]
         texts = [units.text(name, spread.median) for name, spread in spreads if spread]
         if texts:
-            yield f"{label} {' · '.join(texts)}"
+            yield f"{label} {' · '.join(texts)}".strip()
 
 
 def _problem(row: Row, case: Case) -> str:
-    """The outcome of this case, or of its whole workload; else that of the load.
+    """The outcome of this case, or of its whole workload; else that of the load, or of the row.
 
     What a schema does not have is n/a.
     """
@@ -139,7 +108,7 @@ def _problem(row: Row, case: Case) -> str:
             if problem.case == wanted:
                 is_none = problem.reason == NO_HISTORY
                 return NOT_TOLD if is_none else problem.outcome.replace("_", " ")
-    return ""
+    return str(row.mark) if row.mark in (Mark.FAILED, Mark.NOT_MEASURED) else ""
 
 
 def all_figures_table(group: Group) -> Table:
@@ -149,9 +118,29 @@ def all_figures_table(group: Group) -> Table:
     for case in group.cases():
         names = dict.fromkeys(name for row in lines for name in row.figures.get(case, ()))
         for name in names:
-            column = Column("", case, name)
-            rows.append((str(case), units.label(name), *map(column.median_text, lines)))
-    return Table(("workload", "figure", *(row.schema for row in lines)), tuple(rows), texts=2)
+            cells = (cell(group, row, Column("", case, name)).text for row in lines)
+            rows.append((str(case), units.label(name), *cells))
+    header = ("workload", "figure", *(row.schema for row in lines))
+    return Table.of_texts("All figures, as medians", header, rows, words=2)
+
+
+def phase_table(group: Group) -> Iterator[Table]:
+    """Where the time of a load goes, of the run with the middle time: parts that sum to it."""
+    rows = [row for row in group.rows if row.phases]
+    if rows:
+        phases = [phase for phase, _ in rows[0].phases]
+        lines = tuple(
+            Line(
+                (
+                    name_cell(row),
+                    *(Cell(units.duration(each), each) for _, each in row.phases),
+                    Cell(units.duration(sum(each for _, each in row.phases))),
+                ),
+                row.schema,
+            )
+            for row in rows
+        )
+        yield Table("Where the time of a load goes", ("schema", *phases, "sum"), lines)
 
 
 def problem_lines(group: Group) -> list[str]:
@@ -166,6 +155,14 @@ def problem_lines(group: Group) -> list[str]:
     return [f"{', '.join(names)}: {line}" for line, names in schemas.items()]
 
 
+def runs_text(group: Group) -> str:
+    """How many runs are behind figures: ``one run each``, ``2 to 5 runs each``."""
+    counts = sorted({row.runs for row in group.rows})
+    if counts == [1]:
+        return "one run each"
+    return f"{' to '.join(map(str, dict.fromkeys((counts[0], counts[-1]))))} runs each"
+
+
 def busy_line(group: Group) -> str | None:
     """A warning, where the machine had more to do than its cores can."""
     busy = [row for row in group.lines if row.busy]
@@ -175,18 +172,19 @@ def busy_line(group: Group) -> str | None:
     names = ", ".join(row.schema for row in busy)
     return (
         f"The load average was above the number of cores, up to {max(averages):.1f}, "
-        f"in runs of {names}: figures of a busy machine are wrong."
+        f"in runs of {names}: their times by the clock are those of a busy machine. "
+        "CPU times count."
     )
 
 
-def machine_table(card: MachineCard) -> Table:
+def machine_table(card: MachineCard, place: str) -> Table:
     """A machine's card, with its profiles."""
     rows = list(card.facts)
     for profile in card.profiles:
         rows += [(f"{profile.name}: {label}", text) for label, text in profile.facts]
         rows += [(f"{profile.name}, limit: {label}", text) for label, text in profile.limits]
         rows += [(f"{profile.name}, measured: {label}", text) for label, text in profile.measured]
-    return Table((card.name, ""), tuple(rows), texts=2)
+    return Table.of_texts(f"Machine {place}", (place, ""), rows, words=2)
 
 
 def matrix_table(matrix: Matrix) -> Table:
@@ -194,16 +192,13 @@ def matrix_table(matrix: Matrix) -> Table:
     rows = [("runs", f"{matrix.files:,}, {matrix.runs:,} of each schema"), *matrix.software]
     if not matrix.counted:
         rows.append(("counts", "no: a newer one has all of its schemas"))
-    return Table((f"matrix {matrix.id}, {matrix.machine}", ""), tuple(rows), texts=2)
+    title = f"matrix {matrix.id}, {matrix.machine}"
+    return Table.of_texts(title, (title, ""), rows, words=2)
 
 
 def schema_table(groups: Sequence[Group]) -> Table:
     """What each schema does."""
     described = {row.schema: row.description for group in groups for row in group.lines}
-    return Table(("schema", "what it does"), tuple(sorted(described.items())), texts=2)
-
-
-def mark_text(row: Row) -> str:
-    """A row's mark, but for the floor, which gives no answers; and how many runs it has."""
-    is_floor = row.schema == FLOOR and row.mark is Mark.NOTHING
-    return row.runs_text if is_floor else f"{row.mark}, {row.runs_text}"
+    return Table.of_texts(
+        "What each schema does", ("schema", "what it does"), sorted(described.items()), words=2
+    )

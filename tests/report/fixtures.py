@@ -34,7 +34,9 @@ COSTS = {
     "floor": Costs(0.15e-6, 80, 80, 0, "read, parse, name, append 80 bytes a coin, sync"),
     "null": Costs(0.12e-6, 0, 0, 0, "Parses, names and forgets: what the harness itself costs."),
     "coin_log": Costs(0.28e-6, 76, 69, 1_570_000, "An append-only log of blocks; an 8-byte index."),
-    "rocks_kv": Costs(0.55e-6, 159, 159, 174_000, "Everything in RocksDB: coins and blocks."),
+    "interval@rocksdb": Costs(
+        0.55e-6, 159, 159, 174_000, "Everything in RocksDB: coins and blocks."
+    ),
     "rocks": Costs(4.5e-6, 308, 150, 90_000, "Coins in SQLite rows; RocksDB maps name → row id."),
     "flat_file": Costs(
         5.8e-6, 297, 141, 80_000, "Coins in SQLite rows; an LSM tree of flat files."
@@ -134,7 +136,7 @@ def matrix(
 
 def sixty_runs() -> list[Document]:
     """Two profiles, six schemas, five runs."""
-    schemas = ("floor", "coin_log", "rocks_kv", "rocks", "sqlite_v3", "blockchain_v2")
+    schemas = ("floor", "coin_log", "interval@rocksdb", "rocks", "sqlite_v3", "blockchain_v2")
     return [each for profile in ("FAST", "SLOW") for each in matrix(schemas, profile=profile)]
 
 
@@ -160,7 +162,7 @@ def every_failure() -> list[Document]:
     killed = "its process was killed by signal 9"
     documents += [
         without(each, "rewind", "failed", killed) if each["run"] == 3 else each
-        for each in matrix(("rocks_kv",))
+        for each in matrix(("interval@rocksdb",))
     ]
     documents.append(run("sqlite_v3", 1, runs=1))
     documents += matrix((HOSTILE,), 2)

@@ -7,21 +7,20 @@ import pytest
 from cdb.bench.results import Document
 from cdb.report.compare import CompareError, compare, verdict
 from cdb.report.model import Spread
-from cdb.report.outline import Heading, Items
-from cdb.report.tables import Table
+from cdb.report.parts import Heading, Items, Table
 from tests.report.fixtures import FIRST_MATRIX, NEXT_MATRIX, matrix, run, without
 
 
-def lines_of(documents: list[Document], first: str, second: str) -> list[tuple[str, ...]]:
+def lines_of(documents: list[Document], first: str, second: str) -> list[list[str]]:
     """The rows of all tables."""
     tables = [part for part in compare(documents, first, second) if isinstance(part, Table)]
-    return [row for table in tables for row in table.rows]
+    return [row for table in tables for row in table.texts()]
 
 
-def line(rows: list[tuple[str, ...]], *names: str) -> tuple[str, ...]:
+def line(rows: list[list[str]], *names: str) -> tuple[str, ...]:
     """What is said of a schema's figure of a case."""
-    (found,) = [row for row in rows if row[:3] == names]
-    return found[3:]
+    (found,) = [row for row in rows if row[:3] == [*names]]
+    return tuple(found[3:])
 
 
 @pytest.mark.parametrize(

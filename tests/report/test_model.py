@@ -3,25 +3,25 @@
 import copy
 import json
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from cdb.bench.results import Document, ResultError
-from cdb.report.answers import answer, answers
-from cdb.report.build import build
-from cdb.report.group_tables import lookup_tables
-from cdb.report.growth import growth_tables
+from cdb.report.build import build, name_of
+from cdb.report.group_tables import LOOKUPS, workload_tables
+from cdb.report.growth import alike, growth_of, growth_table, speeds
 from cdb.report.model import LOAD, TOTAL, Case, Group, Mark, Row, Spread
 from cdb.report.published import published_table
 from cdb.report.read import read
+from cdb.report.tables import runs_text
 from tests.report.fixtures import (
     NEXT_MATRIX,
     every_failure,
     matrix,
     run,
-    sixty_runs,
     without,
     write,
 )
@@ -92,27 +92,34 @@ def test_another_replay_or_other_limits_of_the_same_name_are_not_alike(
     assert len(build([run("coin_log"), other]).groups) == 2
 
 
-def test_a_spread_of_few_runs_has_a_dagger() -> None:
+def test_a_spread_of_few_runs_has_a_dagger_where_others_have_more() -> None:
     group = only_group(matrix(("coin_log",), 5) + matrix(("rocks",), 4))
     spread = wall(row_of(group, "coin_log"))
-    assert (spread.runs, spread.dagger) == (5, "")
+    assert (spread.runs, group.dagger(spread)) == (5, "")
     assert spread.min < spread.median < spread.max
-    assert wall(row_of(group, "rocks")).dagger == "†"
+    assert group.dagger(wall(row_of(group, "rocks"))) == "†"
+
+
+def test_where_all_have_few_runs_a_dagger_would_say_nothing() -> None:
+    group = only_group(matrix(("coin_log",), 2) + matrix(("rocks",), 1))
+    assert {group.dagger(wall(row)) for row in group.rows} == {""}
+    assert runs_text(group) == "1 to 2 runs each"
+    assert runs_text(only_group([run("rocks")])) == "one run each"
 
 
 def test_spreads_as_texts() -> None:
     assert Spread(0.27, 0.28, 0.3, 5).text("wall_seconds") == "0.270 / 0.280 / 0.300 s"
-    assert Spread(58, 60, 63, 2).text("wall_seconds") == "58.0 s / 1 m 00 s / 1 m 03 s †"
+    assert Spread(58, 60, 63, 2).text("wall_seconds") == "58.0 s / 1 m 00 s / 1 m 03 s"
     assert Spread(60, 61, 62, 5).text("wall_seconds") == "1 m 00 s / 1 m 01 s / 1 m 02 s"
-    assert Spread(2, 2, 2, 1).text("wall_seconds") == "2.00 s †"
+    assert Spread(2, 2, 2, 1).text("wall_seconds") == "2.00 s"
     assert Spread(1, 2, 3, 5).text("syncs") == "1 / 2 / 3"
-    assert Spread(1, 2, 3, 1).median_text("syncs") == "2 †"
+    assert Spread(1, 2, 3, 1).median_text("syncs") == "2"
 
 
 def test_ratios_are_to_the_best_contestant() -> None:
-    group = only_group(matrix(("floor", "null", "coin_log", "rocks_kv")))
+    group = only_group(matrix(("floor", "null", "coin_log", "interval@rocksdb")))
     best, other = group.rows[:2]
-    assert [row.schema for row in group.rows] == ["coin_log", "rocks_kv", "null"]
+    assert [row.schema for row in group.rows] == ["coin_log", "interval@rocksdb", "null"]
     assert group.ratio(best, LOAD, "wall_seconds") == 1
     assert group.ratio(other, LOAD, "wall_seconds") == pytest.approx(0.55 / 0.28)
     assert group.ratio(other, WARM, "names_per_second") == pytest.approx(1570 / 174)
@@ -123,7 +130,7 @@ def test_ratios_are_to_the_best_contestant() -> None:
 
 
 def test_a_wrong_answer_voids_all_of_a_schema() -> None:
-    documents = matrix(("coin_log", "rocks_kv"))
+    documents = matrix(("coin_log", "interval@rocksdb"))
     documents[0] = without(documents[0], "rewind", "wrong", "the digest after it differs")
     row = row_of(only_group(documents), "coin_log")
     assert row.mark is Mark.WRONG
@@ -135,10 +142,10 @@ def test_a_wrong_answer_voids_all_of_a_schema() -> None:
 
 
 def test_a_case_that_failed_once_has_no_figures_of_the_other_runs() -> None:
-    documents = matrix(("rocks_kv",))
+    documents = matrix(("interval@rocksdb",))
     documents[2] = without(documents[2], "rewind", "failed", "killed by signal 9")
     documents[3] = without(documents[3], "settle", "failed", "time limit")
-    row = row_of(only_group(documents), "rocks_kv")
+    row = row_of(only_group(documents), "interval@rocksdb")
     assert row.mark is Mark.RIGHT
     assert wall(row).runs == 5
     assert not [case for case in row.figures if case.workload == "rewind"]
@@ -163,22 +170,30 @@ def test_runs_that_left_no_result_are_missed() -> None:
     assert [problem.runs for problem in problems if problem.outcome == "missing"] == [2]
 
 
+def test_a_schema_has_one_name() -> None:
+    documents = [*matrix(("rocks_kv",)), *matrix(("interval@rocksdb",), matrix=NEXT_MATRIX)]
+    (row,) = only_group(documents).rows
+    assert (row.schema, row.matrix) == ("interval@rocksdb", NEXT_MATRIX)
+    assert name_of("rocks_kv,cache_mb=9") == "interval@rocksdb,cache_mb=9"
+    assert name_of("coin_log") == "coin_log"
+
+
 def test_the_newest_matrix_of_a_schema_counts() -> None:
     documents = [
         *matrix(("coin_log",), matrix=NEXT_MATRIX, speed=2),
-        *matrix(("coin_log", "rocks_kv")),
+        *matrix(("coin_log", "interval@rocksdb")),
     ]
     report = build(documents)
     (group,) = report.groups
     assert wall(row_of(group, "coin_log")).median == pytest.approx(0.14)
     assert row_of(group, "coin_log").matrix == NEXT_MATRIX
-    assert row_of(group, "rocks_kv").matrix < NEXT_MATRIX
+    assert row_of(group, "interval@rocksdb").matrix < NEXT_MATRIX
     assert [(each.files, each.counted) for each in report.matrices] == [(10, True), (5, True)]
     assert not build(documents[:5] + matrix(("coin_log",))).matrices[0].counted
 
 
 def test_bytes_are_counted_where_all_contestants_tell_them() -> None:
-    documents = matrix(("floor", "null", "coin_log", "rocks_kv"), 1)
+    documents = matrix(("floor", "null", "coin_log", "interval@rocksdb"), 1)
     assert only_group(documents).written_figure == "device_written_bytes"
     documents[3] = with_figures(documents[3], device_written_bytes=None)
     group = only_group(documents)
@@ -229,27 +244,37 @@ def test_what_a_coin_costs_in_each_size() -> None:
         *matrix(("coin_log",), durability="none"),
         *matrix(("coin_log",), profile="SLOW"),
     ]
-    ((setting, table),) = growth_tables(build(documents).groups)
-    assert (setting.profile, setting.durability, setting.coins) == ("FAST", "power", 4_000_000)
+    groups = build(documents).groups
+    sizes = alike(groups, groups[0])
+    assert {s: [g.setting.durability for g in each] for s, each in sizes.items()} == {
+        1_000_000: ["power"],
+        4_000_000: ["power"],
+    }
+    (table,) = growth_table(sizes)
+    grown = growth_of(sizes, "coin_log")
+    assert grown is not None
+    assert grown == pytest.approx((1_000_000, 4_000_000, 2.0))
+    assert growth_of(sizes, "rocks") is None
     assert table.header == (
         "a coin of a load",
         "1,000,000 coins",
         "4,000,000 coins",
         "last / first",
     )
-    assert [row[0] for row in table.rows] == [
-        *("floor, wall", "floor, CPU", "coin_log, wall", "coin_log, CPU")
+    assert [row[0] for row in table.texts()] == [
+        *("floor, time", "floor, CPU", "coin_log, time", "coin_log, CPU")
     ]
-    assert table.rows[2] == ("coin_log, wall", "0.28 µs", "0.56 µs †", "×2.0")
+    assert table.texts()[2] == ["coin_log, time", "0.28 µs", "0.56 µs", "×2.0"]
 
 
 def test_of_replays_of_one_size_the_newest_counts() -> None:
     other = run("coin_log", matrix=NEXT_MATRIX, speed=2)
     other["replay"]["digest"] = "1" * 64
     documents = [run("coin_log"), other, run("coin_log", coins=4_000_000)]
-    ((_, table),) = growth_tables(build(documents).groups)
+    groups = build(documents).groups
+    (table,) = growth_table(alike(groups, groups[0]))
     assert table.header[1:3] == ("1,000,000 coins", "4,000,000 coins")
-    assert table.rows[0] == ("coin_log, wall", "0.14 µs †", "0.28 µs †", "×2.0")
+    assert table.texts()[0] == ["coin_log, time", "0.14 µs", "0.28 µs", "×2.0"]
 
 
 def test_unsettled_lookups_come_last() -> None:
@@ -257,9 +282,12 @@ def test_unsettled_lookups_come_last() -> None:
     warm = next(each for each in document["cases"] if each["parameters"] == dict(WARM.parameters))
     unsettled = warm | {"parameters": warm["parameters"] | {"state": "unsettled"}}
     document["cases"].insert(1, unsettled)  # where a load leaves it
-    captions = [table.caption for table in lookup_tables(only_group([document]))]
-    assert captions[0] == "existing names · warm · settled · packed"
-    assert captions[-1] == "existing names · warm · unsettled · packed"
+    first, *_, last = workload_tables(only_group([document]), LOOKUPS)
+    assert first.caption == (
+        "Look-ups per second · names that exist · files in memory · after compaction · "
+        "answers as packed bytes"
+    )
+    assert last.caption == first.caption.replace("after", "before")
 
 
 def test_phases_are_those_of_the_middle_load_and_sum_to_its_time() -> None:
@@ -297,10 +325,9 @@ def test_cards_tell_every_value_there_was() -> None:
     assert facts["memory"] == "24 GB"
     assert facts["fdatasync p50"] == "172 µs to 900 µs"
     assert facts["OS"] == "Debian"
-    assert card.cores == 2
     (profile,) = card.profiles
     assert dict(profile.limits) == {"read": "16.8 MB/s", "write": "16.8 MB/s", "memory": "8 GB"}
-    assert dict(profile.measured) == {"write": "16.5 / 16.7 / 16.8 MB/s †"}
+    assert dict(profile.measured) == {"write": "16.5 / 16.7 / 16.8 MB/s"}
 
 
 def test_a_profile_has_the_facts_of_its_own_disk() -> None:
@@ -315,88 +342,13 @@ def test_a_profile_has_the_facts_of_its_own_disk() -> None:
     ]
 
 
-def test_the_answer_names_the_fastest_and_by_how_much() -> None:
-    documents = matrix(("floor", "null", "coin_log", "rocks_kv", "blockchain_v2", "memory"))
-    text = answer(only_group(documents))
-    assert text == (
-        "On epyc, FAST, 1,000,000 coins, flushed to survive power loss each 50,000: coin_log loads "
-        "fastest (0.280 s, 79 times faster than blockchain_v2, 1.9 times the floor's time); "
-        "coin_log answers most lookups from a warm cache (1.57 M/s packed); "
-        "among schemas built on an existing engine rocks_kv loads fastest (0.550 s); "
-        "coin_log is smallest on disk (69 B a coin)."
-    )
-
-
-def test_the_reference_model_is_recommended_for_nothing() -> None:
-    documents = matrix(("memory", "rocks"))
-    fast = [with_figures(each, wall_seconds=0.01, size_bytes=1) for each in documents[::2]]
-    text = answer(only_group([*fast, *documents[1::2]]))
-    assert "memory" not in text
-    assert "rocks loads fastest" in text
-    assert "rocks is smallest" in text
-
-
-def test_lookups_are_told_in_both_forms() -> None:
-    fast, slow = run("coin_log"), run("rocks")
-    warm = next(case for case in fast["cases"] if case["parameters"] == dict(WARM.parameters))
-    figures = warm["figures"] | {"names_per_second": 500_000.0}
-    objects = warm | {"parameters": warm["parameters"] | {"form": "objects"}, "figures": figures}
-    fast["cases"] = [*fast["cases"], objects]
-    for case in slow["cases"]:
-        if case["workload"] == "read_random":
-            case["parameters"]["form"] = "objects"
-    assert "from a warm cache (500 k/s † as objects, 1.57 M/s † packed);" in answer(
-        only_group([fast, slow])
-    )
-
-
-def test_the_answer_claims_no_difference_within_the_ranges() -> None:
-    documents = [
-        with_figures(run(schema, number), wall_seconds=seconds)
-        for schema, seconds_of_runs in (("a", (1, 2, 3)), ("b", (2, 2.5, 3)), ("c", (4, 5, 6)))
-        for number, seconds in enumerate(seconds_of_runs, 1)
-    ]
-    assert "though not shown to be faster than b;" in answer(only_group(documents))
-
-
-def test_the_answer_leaves_out_nobody() -> None:
-    text = answer(only_group(every_failure()))
-    assert "Without a figure that counts: flat_file (✗), sqlite_row (failed), rocks (not" in text
-    wrong = [without(each, "load", "wrong", "no") for each in matrix(("rocks",))]
-    text = answer(only_group(wrong))
-    assert text.endswith(
-        "no schema has a load time that counts. Without a figure that counts: rocks (✗)."
-    )
-
-
-def test_nothing_at_all_has_an_answer_too() -> None:
-    empty = with_figures(run("coin_log"), wall_seconds=0)
-    assert "coin_log loads fastest (0.00 s †)" in answer(
-        only_group([empty, with_figures(run("rocks"), wall_seconds=1)])
-    )
-
-
-def test_each_machine_and_profile_gets_one_answer() -> None:
-    documents = [
-        *sixty_runs(),
-        *matrix(("coin_log",), coins=9_000_000),
-        *matrix(("coin_log", "rocks"), machine="m2", durability="none"),
-    ]
-    settings = [each.group.setting for each in answers(build(documents))]
-    assert [(s.machine, s.profile, s.coins) for s in settings] == [
-        ("epyc", "FAST", 1_000_000),
-        ("epyc", "SLOW", 1_000_000),
-        ("m2", "FAST", 1_000_000),
-    ]
-
-
 def test_published_figures_beside_measured_ones() -> None:
     documents = [*matrix(), *matrix(profile="SLOW"), *matrix(("rocks",), coins=13_423_068)]
-    told = published_table(build(documents), "epyc")
-    assert told is not None
-    title, table = told
-    assert "1,000,000 coins" in title
-    assert dict(zip(table.header, table.rows[0], strict=True)) | {"SLOW / FAST": ""} == {
+    table = published_table(build(documents), "epyc")
+    assert table is not None
+    assert "1,000,000 coins" in table.caption
+    rows = table.texts()
+    assert dict(zip(table.header, rows[0], strict=True)) | {"SLOW / FAST": ""} == {
         "schema": "blockchain_v2",
         "published, FAST": "22 m 38 s",
         "published, SLOW": "54 h 02 m",
@@ -406,7 +358,7 @@ def test_published_figures_beside_measured_ones() -> None:
         "here, SPINNING": "–",
         "SLOW / FAST": "",
     }
-    assert [table.rows[0][n] for n, name in enumerate(table.header) if name == "SLOW / FAST"] == [
+    assert [rows[0][n] for n, name in enumerate(table.header) if name == "SLOW / FAST"] == [
         "×143",
         "×6.0",
     ]
@@ -486,3 +438,21 @@ def test_two_machines_of_one_name_are_refused(tmp_path: Path) -> None:
     write([run("coin_log"), other], tmp_path)
     with pytest.raises(ResultError, match=r"machine epyc is another one .* give it another name"):
         read([tmp_path])
+
+
+def test_a_curve_is_as_long_as_its_load() -> None:
+    curve = tuple((n * 1000, n**1.5) for n in range(1, 500))
+    points = speeds(curve)
+    assert points[0] == (1000, 1000.0)
+    assert points[-1][0] == 499_000
+    assert len(points) < 50
+    ends = [(0, 0.0), *((coins, dict(curve)[coins]) for coins, _ in points)]
+    coins = [
+        speed * (end[1] - begin[1])
+        for (begin, end), (_, speed) in zip(pairwise(ends), points, strict=True)
+    ]
+    assert sum(coins) == pytest.approx(499_000)
+
+
+def test_a_curve_of_one_sample() -> None:
+    assert speeds(((1000, 2.0),)) == [(1000, 500.0)]

@@ -3,24 +3,22 @@
 import re
 import shutil
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-from cdb.report import units
-from cdb.report.answers import answers
 from cdb.report.build import build
+from cdb.report.document import document
 from cdb.report.html import page as page_of
-from cdb.report.model import LOAD, Group, Report
+from cdb.report.parts import Document
 from tests.report import fixtures
 from tests.report.pages import archived, harmless, sources
 
 CHROMIUM = shutil.which("chromium")
-BARS = "#answer article:visible table.bars"
-DESKTOP, PHONE = (1440, 900), (390, 844)
+BARS = "#answer details.view:visible table.bars"
+DESKTOP, PHONE = (1440, 900), (420, 844)
 
 pytestmark = [
     pytest.mark.long,
@@ -38,16 +36,16 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
 
 
 @pytest.fixture(scope="module")
-def report() -> Report:
+def told() -> Document:
     """What is on the page."""
-    return build(harmless())
+    return document(build(harmless()))
 
 
 @pytest.fixture(scope="module")
-def address(report: Report, tmp_path_factory: pytest.TempPathFactory) -> str:
+def address(tmp_path_factory: pytest.TempPathFactory) -> str:
     """Where the page is."""
     path = tmp_path_factory.mktemp("page") / "report.html"
-    path.write_text(page_of(report), "utf-8")
+    path.write_text(page_of(build(harmless())), "utf-8")
     return path.as_uri()
 
 
@@ -108,137 +106,149 @@ def opened(browser: Browser, address: str) -> Iterator[Opener]:
     assert all(url.startswith(("file:", "data:", "blob:")) for url in opener.requests)
 
 
-def _headline(report: Report) -> Group:
-    return next(group for group in report.groups if group.setting.profile == "FAST")
+def _open_all(page: Page) -> None:
+    page.locator("details.fold, #words, #how details").evaluate_all(
+        "all => all.forEach((each) => (each.open = true))"
+    )
 
 
-def _ratios(page: Page) -> list[str]:
-    return page.locator(BARS).first.locator("tr:visible .x").all_inner_texts()
+def _view(page: Page) -> list[str]:
+    """What is chosen, and how it is labelled in what is shown."""
+    selects = page.locator(".choices select")
+    chosen = [each.input_value() for each in selects.all()]
+    shown = page.locator("details.view:visible > summary").evaluate_all(
+        "all => all.map((each) => each.textContent)"
+    )
+    assert len({*shown}) >= 1
+    label = " · ".join(filter(None, chosen))
+    assert all(label in each.split(" / ") for each in shown)
+    return chosen
 
 
-def _choose(page: Page, value: str) -> None:
-    page.locator(f'.choices input[value="{value}"] + span').click()
-
-
-def test_hidden_rows_leave_the_ratios(opened: Opener, report: Report) -> None:
+def test_one_group_at_a_time_is_chosen_at_the_top_and_in_the_address(opened: Opener) -> None:
     page = opened()
-    before = _ratios(page)
-    assert before[0] == "×1.0"
-    _choose(page, "coin_log")
-    medians = [
-        spread.median
-        for row in _headline(report).rows
-        if row.competes
-        and row.schema != "coin_log"
-        and (spread := row.figure(LOAD, "wall_seconds"))
-    ]
-    assert _ratios(page) == [units.times(median / min(medians)) for median in medians]
-    assert page.locator('tr[data-schema="coin_log"]:visible').count() == 0
-    _choose(page, "coin_log")
-    assert _ratios(page) == before
-
-
-def test_the_script_shows_the_ratios_that_are_in_the_file(opened: Opener) -> None:
-    marks = [
-        opened(js=js).locator("section .x").evaluate_all("all => all.map((x) => x.textContent)")
-        if js
-        else opened(js=js).locator("section .x").all_text_contents()
-        for js in (True, False)
-    ]
-    assert len(marks[0]) > 100
-    assert marks[0] == marks[1]
-
-
-def test_what_is_shown_is_in_the_address(opened: Opener) -> None:
-    page = opened()
-    shown = page.locator("#answer article:visible").count()
-    _choose(page, "SLOW")
-    _choose(page, "rocks")
-    assert 0 < page.locator("#answer article:visible").count() < shown
+    default = _view(page)
+    page.locator("#choose-machine").select_option("epyc")
+    page.locator("#choose-profile").select_option("SLOW")
+    slow = _view(page)
+    assert slow != default
+    assert slow[:2] == ["epyc", "SLOW"]
+    page.locator("#choose-durability").select_option("survives nothing")
+    # It was measured only without the limits.
+    assert _view(page)[1::2] == ["FAST", "survives nothing"]
     again = opened("#" + page.url.partition("#")[2])
-    for each in (page, again):
-        assert each.locator('#answer [data-profile="SLOW"]:visible').count() == 0
-        assert each.locator('tr[data-schema="rocks"]:visible').count() == 0
-    again.get_by_role("button", name="Reset").click()
-    assert again.locator("#answer article:visible").count() == shown
-    assert again.url.endswith("#")
+    assert _view(again) == _view(page)
+    expect(again.locator("details.view:visible").first).to_have_attribute("open", "")
 
 
-def test_durabilities_never_share_a_table(opened: Opener) -> None:
-    page = opened()
-    assert page.locator('[data-durability="NONE"]:visible').count() == 0
-    _choose(page, "NONE")
-    assert page.locator('#answer [data-durability="NONE"]:visible').count() == 1
-    for panel in page.locator("#cost article:visible").all():
-        cells = panel.locator("td.quiet").all_text_contents()
-        assert set(cells) == {panel.get_attribute("data-durability")}
+def test_each_use_has_its_answer_and_the_address_keeps_it(opened: Opener, told: Document) -> None:
+    for js in (True, False):
+        page = opened(js=js)
+        for id, title in told.uses:
+            page.locator(f"label:has(#use-{id})").click()
+            expect(page.locator(".use:visible")).to_have_count(1)
+            expect(page.locator(".use:visible")).to_have_attribute("data-use", id)
+            expect(page.get_by_role("radio", name=title, exact=True)).to_be_checked()
+        if js:
+            assert page.url.endswith("#use=small")
+    expect(opened("#use=sql").locator(".use:visible")).to_have_attribute("data-use", "sql")
 
 
-def test_nothing_chosen_says_so(opened: Opener) -> None:
-    page = opened("#profile=none-such")
-    expect(page.locator("#nothing")).to_be_visible()
+def test_six_schemas_at_first_and_all_by_one_click(opened: Opener) -> None:
+    for js in (True, False):
+        page = opened(js=js)
+        schemas = page.locator(":is(tr, g).schema:visible")
+        names = "all => [...new Set(all.map((each) => each.className.baseVal ?? each.className))]"
+        few = schemas.evaluate_all(names)
+        assert not any("more" in each.split() for each in few)
+        page.locator("#all").check()
+        assert any("more" in each.split() for each in schemas.evaluate_all(names))
+        if js:
+            assert page.url.endswith("#schemas=all")
+            again = opened("#schemas=all")
+            assert again.locator(":is(tr, g).more:visible").count() > 0
+
+
+def test_a_link_goes_to_its_section_and_leaves_the_state(opened: Opener) -> None:
+    page = opened("#use=sql")
+    page.locator("nav a", has_text="slow down").click()
+    expect(page.locator("#growth h2")).to_be_in_viewport()
+    assert page.url.endswith("#use=sql")
+
+
+def test_the_index_is_a_column_or_a_line_with_a_menu(opened: Opener) -> None:
+    page = opened(size=(1100, 800))
+    link = page.locator("nav a", has_text="slow down")
+    expect(link).to_be_visible()
+    page = opened(size=PHONE)
+    link = page.locator("nav a", has_text="slow down")
+    expect(link).to_be_hidden()
+    box = page.locator("nav").bounding_box()
+    assert box
+    assert box["height"] < 50
+    page.locator("nav label").click()
+    expect(link).to_be_visible()
+    link.click()
+    expect(link).to_be_hidden()
+
+
+def test_the_choice_of_a_node_machine_shows_its_stores(opened: Opener) -> None:
+    page = opened("#machine=epyc&profile=SPINNING-1GB")
+    expect(page.locator("#node details.view:visible .finding")).to_contain_text("For a sync of")
+    expect(page.locator("#answer details.view:visible")).to_contain_text("no schemas")
 
 
 def test_sorting_by_keyboard(opened: Opener) -> None:
     page = opened()
-    tables = page.locator('#cost [data-machine="old-box"] table.figures')
-    table = tables.filter(has_text="CPU, user").first
-    head = table.locator("th", has_text="CPU, user")
+    page.locator("#choose-machine").select_option("old-box")
+    page.locator("#cost details.view:visible summary", has_text="All costs").click()
+    table = page.locator("#cost details.view:visible table").filter(has_text="user").last
+    head = table.locator("th", has_text="user")
     head.get_by_role("button").focus()
     for order, reverse in (("ascending", False), ("descending", True)):
         page.keyboard.press("Enter")
         assert head.get_attribute("aria-sort") == order
         column = head.evaluate("head => head.cellIndex")
         values = table.locator("tbody tr").evaluate_all(
-            "(rows, column) => rows.map((row) => row.cells[column].dataset.v ?? null)", column
+            "(rows, column) => rows.map((row) => valueOf(row.cells[column]) ?? null)", column
         )
-        told = [float(value) for value in values if value is not None]
-        assert len(told) >= 3
-        assert told == sorted(told, reverse=reverse)
-        assert values[len(told) :] == [None] * (len(values) - len(told))
+        numbers = [float(value) for value in values if value is not None]
+        assert len(numbers) >= 3
+        assert numbers == sorted(numbers, reverse=reverse)
+        assert values[len(numbers) :] == [None] * (len(values) - len(numbers))
         assert None in values
 
 
-def test_hovering_a_curve_tells_its_values(opened: Opener, report: Report) -> None:
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("1 m 38 s", 98.0), ("3.17 M/s", 3_170_000.0), ("202 µs", 202e-6), ("1,234", 1234.0)],
+)
+def test_a_text_is_sorted_by_its_value(opened: Opener, text: str, value: float) -> None:
+    found = opened().evaluate("text => valueOf({firstChild: {textContent: text}})", text)
+    assert found == pytest.approx(value)
+
+
+def test_hovering_a_curve_tells_its_values(opened: Opener) -> None:
     page = opened()
-    figure = page.locator("#throughput figure.chart").first
-    figure.scroll_into_view_if_needed()
-    expect(figure.locator(".vega-embed")).to_be_visible()
-    point = figure.locator("g.mark-symbol.role-mark path").last
-    point.hover(force=True)
+    page.locator("#choose-machine").select_option("epyc")
+    picture = page.locator("#growth details.view:visible svg")
+    picture.scroll_into_view_if_needed()
+    picture.locator("g.line:not(.more) circle").last.hover(force=True)
     hint = page.locator("#hint")
     expect(hint).to_be_visible()
     assert re.search(
-        r"schema: blockchain_v2\ncoins loaded: 13,400,000\ncoins/s: [\d,]+$", hint.inner_text()
+        r"^[\w@]+: coins loaded [\d,]+, coins per second [\d.]+ [kM]/s$", hint.inner_text()
     )
 
 
-def test_a_hidden_schema_leaves_the_curves_and_the_frontier(opened: Opener, report: Report) -> None:
+def test_copying_a_command(opened: Opener) -> None:
     page = opened()
-    plot = page.locator("#tradeoff figure.chart").first
-    plot.scroll_into_view_if_needed()
-    group = _headline(report)
-    sizes = []
-    for hidden in ("", "blockchain_v2"):
-        if hidden:
-            _choose(page, hidden)
-            plot.scroll_into_view_if_needed()
-        rest = replace(group, rows=tuple(row for row in group.rows if row.schema != hidden))
-        names = plot.locator("g.mark-text.role-mark text")
-        expect(names).to_have_count(sum(row.competes for row in rest.rows))
-        rings = plot.locator("g.mark-symbol.role-mark").first.locator("path")
-        sizes.append(len(rest.frontier(LOAD, "size_bytes")))
-        expect(rings).to_have_count(sizes[-1])
-    assert sizes == [2, 1]
-
-
-def test_copying_a_command(opened: Opener, report: Report) -> None:
-    page = opened()
-    box = page.locator("#runs .command").first
-    box.get_by_role("button", name="Copy").click()
-    expect(box.get_by_role("button", name="Copied")).to_be_visible()
+    _open_all(page)
+    command = page.locator("#how .command:visible").first
+    command.get_by_role("button", name="Copy").click()
+    expect(command.get_by_role("button", name="Copied")).to_be_visible()
     copied = page.evaluate("navigator.clipboard.readText()")
-    assert copied == report.matrices[0].command
+    assert copied == command.locator("code").inner_text()
 
 
 @pytest.mark.parametrize("js", [True, False])
@@ -246,6 +256,7 @@ def test_the_download_is_the_files_of_results(
     opened: Opener, results: dict[str, bytes], tmp_path: Path, js: bool
 ) -> None:
     page = opened(js=js)
+    page.locator("#how > details > summary").click()
     with page.expect_download() as download:
         page.locator("#download").click()
     path = tmp_path / download.value.suggested_filename
@@ -271,79 +282,67 @@ def test_dark_follows_the_system_and_the_button(opened: Opener) -> None:
 
 def test_printing_opens_what_is_closed(opened: Opener) -> None:
     page = opened(scheme="dark")
-    assert page.locator("article details:not([open])").count() > 0
+    assert page.locator("details.fold:visible:not([open])").count() > 0
     assert page.pdf().startswith(b"%PDF")
-    assert page.locator("article details:not([open])").count() == 0
+    assert page.locator("details.fold:visible:not([open])").count() == 0
     page.emulate_media(media="print")
-    expect(page.locator("header nav")).to_be_hidden()
+    expect(page.locator("nav")).to_be_hidden()
     expect(page.locator(".choices")).to_be_hidden()
     assert page.evaluate("getComputedStyle(document.documentElement).colorScheme") == "light"
 
 
-def test_no_column_is_cut_off_on_a_desktop(opened: Opener) -> None:
-    page = opened(size=DESKTOP)
-    page.locator("details").evaluate_all("all => all.forEach((each) => (each.open = true))")
-    cut = page.locator("article:visible .scroll").evaluate_all(
-        # No workload has more than seven cases of a kind; those of the fixture have twelve.
-        "all => all.filter((each) => each.querySelectorAll('thead th').length < 12)"
-        ".filter((each) => each.scrollWidth > each.clientWidth + 1)"
-        ".map((each) => each.getAttribute('aria-label'))"
-    )
-    assert cut == []
-
-
-@pytest.mark.parametrize("width", [320, 390, 1440])
+@pytest.mark.parametrize("width", [320, 420, 1100, 1440])
 def test_the_page_never_scrolls_sideways(opened: Opener, width: int) -> None:
-    page = opened(size=(width, 844))
-    page.locator("details").evaluate_all("all => all.forEach((each) => (each.open = true))")
+    page = opened("#schemas=all", size=(width, 844))
+    _open_all(page)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
 @pytest.mark.parametrize("size", [DESKTOP, PHONE])
 @pytest.mark.parametrize("js", [True, False])
-def test_the_first_screen_has_the_answer_and_bars(
-    opened: Opener, report: Report, size: tuple[int, int], js: bool
+def test_the_first_screen_has_the_answer_its_figures_and_prices(
+    opened: Opener, size: tuple[int, int], js: bool
 ) -> None:
     page = opened(size=size, js=js)
-    expect(page.locator(".answer").first).to_have_text(answers(report)[0].text)
-    bars = page.locator(BARS).first.locator("i.bar")
-    boxes = [bar.bounding_box() for bar in bars.all()[:3]]
-    for box in boxes:
+    tiles = page.locator(".use:visible .tiles > div")
+    labels = [each.locator("dt").inner_text() for each in tiles.all()]
+    assert {"price in memory", "as it grows", "on a slow disk"} <= {*labels}
+    for part in (page.locator(".use:visible .verdict"), *tiles.all()):
+        box = part.bounding_box()
         assert box
-        assert box["width"] > 5
         assert box["y"] + box["height"] < size[1]
 
 
-def test_bars_and_the_floor_lie_where_they_should(opened: Opener) -> None:
-    page = opened()
-    for state in ("", "#bars=linear"):
-        page = opened(state)
-        widths = (
-            page.locator(BARS)
-            .first.locator("tr[data-competes] .bar")
-            .evaluate_all(
-                "all => all.map((bar) => bar.offsetWidth / bar.parentElement.clientWidth)"
-            )
-        )
-        assert widths == sorted(widths)
-        assert widths[-1] > 0.9
+def test_bars_are_as_long_as_their_share(opened: Opener) -> None:
+    bars = opened().locator(f"{BARS} tr:visible td:nth-child(2) i")
+    shares = bars.evaluate_all(
+        "all => all.map((bar) => [bar.offsetWidth / bar.parentElement.clientWidth,"
+        " Number(bar.style.getPropertyValue('--v'))])"
+    )
+    assert len(shares) >= 2
+    assert max(share for _, share in shares) == 1
+    widest = max(width for width, _ in shares)
+    for width, share in shares:
+        assert width / widest == pytest.approx(share, abs=0.03)
 
 
 def test_without_javascript_nothing_waits_for_it(opened: Opener) -> None:
     page = opened(js=False)
     expect(page.locator(".choices")).to_be_hidden()
     expect(page.locator("#theme")).to_be_hidden()
-    charts = page.locator("figure.chart svg")
-    assert charts.count() == page.locator("figure.chart").count() > 0
+    charts = page.locator("details.view[open] svg")
+    assert charts.count() > 0
     for chart in charts.all():
         expect(chart).to_be_visible()
-    assert page.locator("article:visible").count() == page.locator("article").count()
+    closed = page.locator("#cost details.view:not([open])")
+    closed.first.locator("> summary").click()
+    expect(page.locator("#cost details.view[open] .finding").nth(1)).to_be_visible()
 
 
 @pytest.mark.parametrize(("scheme", "size"), [("light", DESKTOP), ("dark", PHONE)])
 def test_no_serious_barrier(opened: Opener, scheme: str, size: tuple[int, int]) -> None:
-    page = opened(size=size, scheme=scheme)
-    page.locator("details").evaluate_all("all => all.forEach((each) => (each.open = true))")
+    page = opened("#schemas=all", size=size, scheme=scheme)
+    _open_all(page)
     found = Axe().run(page).response["violations"]
     barriers = [
         (each["id"], each["nodes"][0]["html"][:200])

@@ -1,15 +1,16 @@
 """The README's table comes from the results that lie beside it."""
 
 from pathlib import Path
+from xml.etree.ElementTree import fromstring
 
 import pytest
 
 import cdb
 from cdb.report.build import build
 from cdb.report.read import read
-from cdb.report.readme import BEGIN, END, ReadmeError, with_table
+from cdb.report.readme import BEGIN, END, PICTURE, ReadmeError, picture, with_table
 from tests.engines import OTHER
-from tests.report.fixtures import every_failure, matrix
+from tests.report.fixtures import HOSTILE, every_failure, matrix
 
 ROOT = Path(cdb.__file__).parents[1]
 TEXT = f"# Title\n\n{BEGIN}\nold\n{END}\n\nmore\n"
@@ -19,10 +20,25 @@ def test_the_table_of_the_readme_is_that_of_the_committed_results() -> None:
     readme, results = ROOT / "README.md", ROOT / "results"
     if not any(results.rglob("*.json")):
         pytest.skip("there are no results yet that the README's table could come from")
-    text = readme.read_text("utf-8")
-    assert with_table(text, build(read([results])), readme) == text, (
-        "run cdb report --readme README.md"
-    )
+    text, report = readme.read_text("utf-8"), build(read([results]))
+    command = "run cdb report results --readme README.md"
+    assert with_table(text, report, readme) == text, command
+    assert f"]({PICTURE})" in text
+    assert picture(report) == (ROOT / PICTURE).read_text("utf-8"), command
+
+
+def test_the_picture_has_a_bar_for_each_figure() -> None:
+    report = build([*matrix(("floor", "coin_log", "rocks")), *matrix((HOSTILE,), 1)])
+    drawn = fromstring(picture(report))  # noqa: S314
+    svg = "{http://www.w3.org/2000/svg}"
+    texts = [each.text for each in drawn.iter(f"{svg}text")]
+    assert {"coin_log", "rocks", "3.57 M/s", "222 k/s", "69 B"} <= {*texts}
+    assert "floor" not in texts
+    widths = [float(each.attrib["width"]) for each in drawn.iter(f"{svg}rect")]
+    loads = widths[: len(widths) // 3 + 1]
+    assert loads[1] / loads[0] == pytest.approx(0.28 / 4.5, rel=0.01)
+    with pytest.raises(ReadmeError, match="no results"):
+        picture(build([]))
 
 
 def test_a_table_of_five_columns_with_a_link_for_each_schema(tmp_path: Path) -> None:
@@ -31,7 +47,7 @@ def test_a_table_of_five_columns_with_a_link_for_each_schema(tmp_path: Path) -> 
     (pages / "coin_log.md").touch()
     documents = [*matrix(), *matrix(("coin_log",), 1, profile="SLOW")]
     text = with_table(TEXT, build(documents), tmp_path / "README.md")
-    assert text.startswith(f"# Title\n\n{BEGIN}\n| schema ")
+    assert text.startswith(f"# Title\n\n{BEGIN}\n![The table below as bars]({PICTURE})\n\n| schema")
     assert text.endswith(f"\n{END}\n\nmore\n")
     assert "\nold\n" not in text
     rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in text.splitlines()]

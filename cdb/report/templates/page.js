@@ -1,12 +1,15 @@
 "use strict";
-// The page is complete without this. It hides, sorts, copies, and draws the curves so that they can be asked.
+// The page is complete without this. It chooses what is compared, keeps that in the address, sorts, and tells values.
 
 const all = (selector, within = document) => [...within.querySelectorAll(selector)];
 const root = document.documentElement;
-const form = document.querySelector(".choices");
-const dimensions = all("[data-dimension]", form);
-const boxes = (dimension) => all("input", dimension);
-const byDefault = new Map(dimensions.flatMap(boxes).map((box) => [box, box.checked]));
+const views = JSON.parse(document.querySelector("#views").textContent);
+const names = ["machine", "profile", "size", "durability"];
+const selects = names.map((name) => document.querySelector(`#choose-${name}`));
+const uses = all("input[name=use]");
+const everything = document.querySelector("#all");
+const theme = document.querySelector("#theme");
+let chosen = 0;
 
 // The state, in the address: what differs from the default. An address without = is a place on the page.
 
@@ -14,88 +17,66 @@ function readAddress() {
   const hash = location.hash.slice(1);
   if (hash && !hash.includes("=")) return;
   const state = new URLSearchParams(hash);
-  for (const dimension of dimensions) {
-    const chosen = state.getAll(dimension.dataset.dimension);
-    for (const box of boxes(dimension)) {
-      box.checked = chosen.length ? chosen.includes(box.value) : byDefault.get(box);
-    }
-  }
-  form.querySelector("#linear").checked = state.get("bars") === "linear";
+  const wanted = names.map((name) => state.get(name));
+  const fits = (view) => wanted.filter((value, n) => value !== null && view[n] === value).length;
+  chosen = views.reduce((best, view, n) => (fits(view) > fits(views[best]) ? n : best), 0);
+  const use = document.getElementById(`use-${state.get("use")}`) ?? uses[0];
+  use.checked = true;
+  everything.checked = state.get("schemas") === "all";
   root.style.colorScheme = ["light", "dark"].includes(state.get("theme")) ? state.get("theme") : "";
   show();
 }
 
-function writeAddress() {
-  const state = new URLSearchParams();
-  for (const dimension of dimensions) {
-    if (boxes(dimension).every((box) => box.checked === byDefault.get(box))) continue;
-    const chosen = boxes(dimension).filter((box) => box.checked).map((box) => box.value);
-    for (const value of chosen.length ? chosen : [""]) state.append(dimension.dataset.dimension, value);
-  }
-  if (form.querySelector("#linear").checked) state.set("bars", "linear");
-  if (root.style.colorScheme) state.set("theme", root.style.colorScheme);
-  history.replaceState(null, "", `#${state}`);
+function state() {
+  const told = new URLSearchParams();
+  const use = uses.find((each) => each.checked);
+  if (use && use !== uses[0]) told.set("use", use.id.slice(4));
+  if (chosen) views[chosen].forEach((value, n) => value && told.set(names[n], value));
+  if (everything.checked) told.set("schemas", "all");
+  if (root.style.colorScheme) told.set("theme", root.style.colorScheme);
+  return told.toString();
 }
 
-// What is shown, and the ratios among it.
+function writeAddress() {
+  history.replaceState(null, "", `#${state()}`);
+}
+
+// What is shown: of each question the block of the view that is chosen.
 
 function show() {
-  const chosen = {};
-  for (const dimension of dimensions) {
-    chosen[dimension.dataset.dimension] = new Set(boxes(dimension).filter((box) => box.checked).map((box) => box.value));
+  for (const each of all("[data-views]")) {
+    const isShown = each.dataset.views.split(" ").includes(String(chosen));
+    each.hidden = !isShown;
+    if (each.matches("details")) each.open = isShown;
   }
-  const panels = all("[data-panel]");
-  for (const panel of panels) {
-    panel.hidden = Object.keys(panel.dataset).some((name) => name in chosen && !chosen[name].has(panel.dataset[name]));
-  }
-  for (const row of all("tr[data-schema]")) row.hidden = !chosen.schema.has(row.dataset.schema);
-  root.classList.toggle("linear", form.querySelector("#linear").checked);
-  all("table.bars").forEach(rescale);
-  all("table.figures").forEach(compare);
-  all("figure.chart").forEach((figure) => drawSoon(figure, chosen.schema));
-  document.querySelector("#nothing").hidden = panels.some((panel) => "profile" in panel.dataset && !panel.hidden);
-  document.querySelector("#shown").textContent = `Showing ${dimensions.map(summary).filter(Boolean).join(" · ")}`;
-  document.querySelector("#theme").textContent = isDark() ? "Light" : "Dark";
+  selects.forEach((select, n) => (select.value = views[chosen]?.[n] ?? ""));
+  theme.textContent = isDark() ? "Light" : "Dark";
 }
 
-function summary(dimension) {
-  const names = boxes(dimension).filter((box) => box.checked).map((box) => box.value);
-  const name = dimension.dataset.dimension;
-  if (name === "schema") return `${names.length} of ${boxes(dimension).length} schemas`;
-  const text = names.join(", ") || `no ${name}`;
-  return { coins: `${text} coins`, flush: dimension.hidden ? "" : `a flush each ${text}` }[name] ?? text;
+// Of the views that have the value that was chosen last: the one that changes least.
+
+selects.forEach((select, n) =>
+  select.addEventListener("change", () => {
+    const same = (view) => (view[n] === select.value ? 10 : 0) + view.filter((value, m) => value === views[chosen][m]).length;
+    chosen = views.reduce((best, view, place) => (same(view) > same(views[best]) ? place : best), 0);
+    change();
+  }),
+);
+
+function change() {
+  writeAddress();
+  show();
 }
 
-const times = (ratio) => `×${ratio < 9.95 ? ratio.toFixed(1) : Math.round(ratio).toLocaleString("en-US")}`;
+// A link goes to its place, and leaves the state in the address.
 
-function setRatio(mark, value, best) {
-  const ratio = Math.max(value, best) / Math.min(value, best);
-  mark.style.setProperty("--r", ratio);
-  mark.textContent = times(ratio);
-  return ratio;
-}
-
-function rescale(table) {
-  const rows = all("tbody tr[style]", table).filter((row) => !row.hidden);
-  const value = (row, name) => Number(row.style.getPropertyValue(name));
-  const contestants = rows.filter((row) => "competes" in row.dataset);
-  const best = Math.min(...contestants.map((row) => value(row, "--v")));
-  for (const row of contestants) {
-    row.style.setProperty("--r", setRatio(row.querySelector(".x"), value(row, "--v"), best));
-  }
-  const floor = Number(table.style.getPropertyValue("--floor"));
-  const high = Math.max(floor, ...rows.map((row) => value(row, "--b")));
-  if (high > 0) table.style.setProperty("--high", high);
-  for (const tick of all(".axis i", table)) tick.hidden = Number(tick.style.getPropertyValue("--v")) > high;
-}
-
-function compare(table) {
-  const rows = all("tbody tr[data-competes]", table).filter((row) => !row.hidden);
-  all("thead th", table).forEach((head, place) => {
-    if (!head.dataset.best) return;
-    const cells = rows.map((row) => row.cells[place]).filter((cell) => cell.querySelector(".x"));
-    const best = Math[head.dataset.best](...cells.map((cell) => Number(cell.dataset.v)));
-    for (const cell of cells) setRatio(cell.querySelector(".x"), Number(cell.dataset.v), best);
+for (const link of all('a[href^="#"]')) {
+  link.addEventListener("click", (event) => {
+    const menu = document.querySelector("#menu");
+    if (menu) menu.checked = false;
+    if (!state()) return;
+    event.preventDefault();
+    document.querySelector(link.getAttribute("href")).scrollIntoView();
   });
 }
 
@@ -109,54 +90,56 @@ for (const head of all("th[data-sort]")) {
   head.append(button);
 }
 
+const factors = {
+  µs: 1e-6, ms: 1e-3, s: 1, m: 60, h: 3600, B: 1, kB: 1e3, MB: 1e6, GB: 1e9, TB: 1e12,
+  "/s": 1, "k/s": 1e3, "M/s": 1e6, "G/s": 1e9,
+};
+
+// A figure's value, from its text: 1 m 38 s, 3.17 M/s, ×1.6.
+function valueOf(cell) {
+  const parts = [...(cell.firstChild?.textContent ?? "").matchAll(/([\d,.]+) ?([µa-zA-Z/]+)?/g)];
+  const values = parts.map(([, number, unit]) => Number(number.replaceAll(",", "")) * (factors[unit] ?? 1));
+  return values.length ? values.reduce((sum, value) => sum + value) : undefined;
+}
+
 function sort(head) {
   const table = head.closest("table");
   const direction = head.getAttribute("aria-sort") === "ascending" ? "descending" : "ascending";
   for (const other of all("th[aria-sort]", table)) other.removeAttribute("aria-sort");
   head.setAttribute("aria-sort", direction);
   const sign = direction === "ascending" ? 1 : -1;
-  const key = (row) => (head.dataset.sort === "text" ? row.dataset.schema : row.cells[head.cellIndex].dataset.v);
+  const key = (row) => (head.cellIndex ? valueOf(row.cells[head.cellIndex]) : row.cells[0].textContent);
   const order = (one, other) => {
     const [a, b] = [key(one), key(other)];
     if (a === undefined || b === undefined) return (a === undefined) - (b === undefined);
-    return sign * (head.dataset.sort === "text" ? a.localeCompare(b) : a - b);
+    return sign * (head.cellIndex ? a - b : a.localeCompare(b));
   };
   table.tBodies[0].append(...[...table.tBodies[0].rows].sort(order));
 }
 
-// Curves: drawn when they come into sight, of the schemas that are shown.
+for (const ratio of all("td > i:not([style])")) ratio.style.setProperty("--r", valueOf({ firstChild: ratio }));
 
-const wanted = new WeakMap();
-const sight = new IntersectionObserver((entries) => {
-  for (const { target, isIntersecting } of entries) if (isIntersecting) draw(target);
-}, { rootMargin: "200px" });
+// Values of points, where the pointer is near one.
 
-function drawSoon(figure, schemas) {
-  wanted.set(figure, schemas);
-  sight.unobserve(figure);
-  sight.observe(figure);
-}
+const hint = document.querySelector("#hint");
 
-function draw(figure) {
-  sight.unobserve(figure);
-  const specification = JSON.parse(figure.querySelector("script").textContent);
-  const { data } = specification;
-  data.values = data.values.filter((point) => wanted.get(figure).has(point.s));
-  specification.width = Math.max(280, figure.clientWidth);
-  vegaEmbed(figure.querySelector(".picture"), specification, {
-    actions: false,
-    renderer: "svg",
-    tooltip: (_, event, item, value) => tell(event, value),
+for (const picture of all("svg")) {
+  const points = all("title", picture);
+  picture.addEventListener("pointermove", (event) => {
+    let [nearest, least] = [null, 18];
+    for (const title of points) {
+      const box = title.parentElement.getBoundingClientRect();
+      if (!box.width || title.parentElement.tagName === "path") continue;
+      const away = Math.hypot(box.x + box.width / 2 - event.clientX, box.y + box.height / 2 - event.clientY);
+      if (away < least) [nearest, least] = [title, away];
+    }
+    hint.hidden = !nearest;
+    if (!nearest) return;
+    hint.textContent = nearest.textContent;
+    hint.style.left = `${Math.max(4, Math.min(event.clientX + 14, innerWidth - hint.offsetWidth - 8))}px`;
+    hint.style.top = `${Math.max(4, event.clientY - hint.offsetHeight - 10)}px`;
   });
-}
-
-function tell(event, value) {
-  const hint = document.querySelector("#hint");
-  hint.hidden = !value;
-  if (!value) return;
-  hint.textContent = Object.entries(value).map(([label, text]) => `${label}: ${text}`).join("\n");
-  hint.style.left = `${Math.max(4, Math.min(event.clientX + 14, innerWidth - hint.offsetWidth - 8))}px`;
-  hint.style.top = `${Math.max(4, Math.min(event.clientY + 14, innerHeight - hint.offsetHeight - 8))}px`;
+  picture.addEventListener("pointerleave", () => (hint.hidden = true));
 }
 
 // Buttons.
@@ -164,19 +147,8 @@ function tell(event, value) {
 const isDark = () =>
   root.style.colorScheme ? root.style.colorScheme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
 
-function change() {
-  writeAddress();
-  show();
-}
-
-document.querySelector("#theme").addEventListener("click", () => {
+theme.addEventListener("click", () => {
   root.style.colorScheme = isDark() ? "light" : "dark";
-  change();
-});
-
-document.querySelector("#reset").addEventListener("click", () => {
-  for (const [box, checked] of byDefault) box.checked = checked;
-  form.querySelector("#linear").checked = false;
   change();
 });
 
@@ -194,17 +166,11 @@ for (const button of all("[data-copy]")) {
   });
 }
 
-form.addEventListener("change", change);
-form.addEventListener("submit", (event) => event.preventDefault());
+for (const each of [...uses, everything]) each.addEventListener("change", change);
 addEventListener("hashchange", readAddress);
-let width = innerWidth;
-addEventListener("resize", () => {
-  if (innerWidth !== width) show();
-  width = innerWidth;
-});
-addEventListener("beforeprint", () => all("details").forEach((each) => (each.open = true)));
+addEventListener("beforeprint", () => all("details:not(.view)").forEach((each) => (each.open = true)));
 
+root.classList.add("js");
 for (const each of all("[data-script]")) each.hidden = false;
-form.querySelector("details").open = innerWidth > 900;
-show();
 readAddress();
+show();

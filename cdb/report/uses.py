@@ -1,0 +1,355 @@
+"""Which schema for which use: chosen by figures alone, and told with what they are.
+
+A use has figures, in the order in which they decide. The first that two candidates have chooses the
+schema, which is the best in it, and the runner-up, which is the next.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from cdb.engines import ENGINES
+from cdb.report import units
+from cdb.report.model import (
+    FLOOR,
+    LOAD,
+    REFERENCE_MODEL,
+    Case,
+    Group,
+    Report,
+    Row,
+    Setting,
+    Spread,
+    is_more_better,
+)
+from cdb.report.parts import Answer, Tile
+from cdb.report.published import SECONDS
+from cdb.schemas.registry import BY_ENGINE, layout_names
+
+BASELINE = "blockchain_v2"
+"""What the full node has: figures are told against it, where it is among the contestants."""
+USUAL_LOOKUPS: Mapping[str, str | int] = {
+    "names": "existing",
+    "batch": 1000,
+    "threads": 1,
+    "state": "settled",
+}
+"""Which of the many cases of lookups is shown, where only one is."""
+NEAR = 1.1
+"""Two medians that are nearer than this are not told apart, however many runs they have."""
+MOST_SHOWN = 6
+"""Schemas, and lines of a chart, before a reader asks for all."""
+TAKE_IT = {
+    "coin_log": "to follow the tip and look coins up by name: loads fastest, and is smallest",
+    **{f"interval@{name}": engine.good_for for name, engine in ENGINES.items() if engine.good_for},
+    "rocks": "to query coins by SQL; loads stay fast when names outgrow memory",
+    "sqlite_v3": "to query coins by SQL, with nothing but Python and its SQLite",
+    "flat_file": "to query coins by SQL; loads stay fast, in plain Python",
+    "blockchain_v2": "to read a full node's own database",
+}
+"""What a schema is for, in words; of any other one there is its description."""
+_MODELS = {REFERENCE_MODEL, "sqlite_row"}
+"""A model for tests, and flat_file's twin: no choice that a reader begins with."""
+DURABILITIES = ("power", "process", "none")
+DURABILITY_WORDS = {
+    "power": "survives power loss",
+    "process": "survives the end of the process",
+    "none": "survives nothing",
+}
+_FLUSHED = {
+    "power": "flushed to survive power loss",
+    "process": "flushed to survive the end of the process",
+    "none": "flushed without a promise",
+}
+
+
+def conditions(setting: Setting) -> str:
+    """What a group shares: ``SLOW, 1,000,000 coins, flushed to survive power loss each 50,000``."""
+    flushed = f"{_FLUSHED[setting.durability]} each {setting.flush_coins:,}"
+    return f"{setting.profile}, {setting.coins:,} coins, {flushed}"
+
+
+def weight(group: Group) -> tuple[int, int, int]:
+    """How much a group tells: its contestants, then its durability, then its coins."""
+    right = sum(row.competes for row in group.rows)
+    return right, -DURABILITIES.index(group.setting.durability), group.setting.coins
+
+
+class Want(NamedTuple):
+    """A figure that a use asks for. says: what a schema does, around the figure's text."""
+
+    label: str
+    says: str
+    cases: tuple[Case, ...]
+    figure: str
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """What one wants to do. wants: figures, the deciding one first; price: what they cost.
+
+    fits: who can do it at all. slow: whether it is decided on the slowest profile of the machine.
+    """
+
+    id: str
+    title: str
+    wants: tuple[Want, ...]
+    price: tuple[Want, ...]
+    fits: Callable[[Row], bool]
+    nobody: str
+    slow: bool = False
+
+
+def _in_both_forms(workload: str, **parameters: str | int) -> tuple[Case, ...]:
+    return tuple(Case.of(workload, {**parameters, "form": form}) for form in ("objects", "packed"))
+
+
+LOOKUPS = _in_both_forms("read_random", **USUAL_LOOKUPS, cache="warm")
+COLD_LOOKUPS = _in_both_forms("read_random", **USUAL_LOOKUPS, cache="cold")
+HISTORY = _in_both_forms(
+    *("historical",), names="existing", batch=1000, state="settled", height="random", cache="warm"
+)
+COMMIT = (Case.of("append", {"commit_coins": 45}),)
+LOAD_TIME = Want("load", "loads {coins} coins in {figure}", (LOAD,), "wall_seconds")
+FIND = Want("look-ups", "looks coins up by name at {figure}", LOOKUPS, "names_per_second")
+_FIND_COLD = Want(
+    "look-ups, files not in memory",
+    "looks coins up at {figure} when its files are not in memory",
+    COLD_LOOKUPS,
+    "names_per_second",
+)
+_AS_OF = Want(
+    "look-ups as of a height",
+    "looks coins up as of any height at {figure}",
+    HISTORY,
+    "names_per_second",
+)
+_COMMIT = Want(
+    "commit of a block",
+    "commits a block of 45 coins durably in {figure}",
+    COMMIT,
+    "commit_p50_microseconds",
+)
+MEMORY = Want("price in memory", "takes {figure} of memory", (LOAD,), "peak_rss_bytes")
+SIZE = Want(
+    "price in disk per coin", "takes {figure} of disk per coin", (LOAD,), "size_bytes_per_coin"
+)
+
+
+def _anyone(row: Row) -> bool:
+    return row.keeps_contract
+
+
+def _has_sql(row: Row) -> bool:
+    return re.search(r"(?<!without )sqlite", row.description, re.IGNORECASE) is not None
+
+
+def _has_history(row: Row) -> bool:
+    return any(case in row.figures for case in HISTORY)
+
+
+USES = (
+    Use(
+        *("tip", "follow the tip as a node", (_COMMIT, LOAD_TIME, FIND), (MEMORY, SIZE)),
+        *(_anyone, "no schema was measured here"),
+    ),
+    Use(
+        *("lookup", "load and look up", (FIND, LOAD_TIME, _FIND_COLD), (MEMORY, SIZE)),
+        *(_anyone, "no schema was measured here"),
+    ),
+    Use(
+        *("sql", "query by SQL", (LOAD_TIME, FIND, _COMMIT), (MEMORY, SIZE)),
+        *(_has_sql, "no schema with SQL was measured here"),
+    ),
+    Use(
+        *("height", "look up as of any height", (_AS_OF, FIND, LOAD_TIME), (MEMORY, SIZE)),
+        *(_has_history, "no schema was measured here with look-ups as of a height"),
+    ),
+    Use(
+        *("small", "use a small or slow machine", (LOAD_TIME, _FIND_COLD, FIND), (MEMORY, SIZE)),
+        *(_anyone, "no slow disk was measured on this machine"),
+        slow=True,
+    ),
+)
+
+
+def is_listed(row: Row) -> bool:
+    """Whether a reader meets it first: layouts and options are left to their sections."""
+    return row.schema not in {*layout_names(), *_MODELS} and "," not in row.schema
+
+
+def is_choice(row: Row) -> bool:
+    """Whether it can be an answer."""
+    return row.competes and is_listed(row)
+
+
+def case_of(group: Group, cases: Sequence[Case]) -> Case:
+    """Of a figure's cases, which differ in the form of answers, the one that the most rows have."""
+    return max(cases, key=lambda case: sum(case in row.figures for row in group.rows))
+
+
+def find(group: Group, row: Row | None, want: Want) -> Spread | None:
+    """What a row has of what is wanted."""
+    return None if row is None else row.figure(case_of(group, want.cases), want.figure)
+
+
+def ratio(one: Spread, other: Spread, figure: str) -> float:
+    """How many times better the one is than the other."""
+    better, worse = (one, other) if is_more_better(figure) else (other, one)
+    return better.median / worse.median if worse.median else float("inf")
+
+
+def times(factor: float) -> str:
+    """``78 ×``, or ``1.6 ×``."""
+    return f"{units.times(factor).removeprefix('×')} ×"
+
+
+def slowest(report: Report, group: Group) -> Group | None:
+    """On this machine the group of the limited profile that loads slowest; nearest in size."""
+    limited = [
+        other
+        for other in report.groups
+        if other.setting.limits
+        and other.setting.machine == group.setting.machine
+        and other.setting.durability == group.setting.durability
+    ]
+
+    def order(other: Group) -> tuple[int, float]:
+        best = other.best(LOAD, "wall_seconds") or 0.0
+        return -abs(other.setting.coins - group.setting.coins), best / other.setting.coins
+
+    return max(limited, key=order, default=None)
+
+
+def answer(report: Report, group: Group, use: Use) -> Answer:
+    """What to take for a use, by the figures of a group."""
+    measured = slowest(report, group) if use.slow else group
+    ranked, want, skipped = _ranked(measured, use) if measured else ([], None, [])
+    if want is None or measured is None:
+        return Answer(use.title, "", "", f"Not known: {use.nobody}.", "", ())
+    group = measured
+    sentence = " ".join([_sentence(group, ranked, want), *skipped, *_where(group, use)])
+    runner_up = ranked[1].row.schema if len(ranked) > 1 else ""
+    best = ranked[0].row
+    tiles = tuple(_tiles(group, best, use))
+    return Answer(use.title, best.schema, runner_up, sentence, _next(ranked, want), tiles)
+
+
+class Candidate(NamedTuple):
+    """A schema, and what it has of the figure that decides."""
+
+    row: Row
+    spread: Spread
+
+
+def _ranked(group: Group, use: Use) -> tuple[list[Candidate], Want | None, list[str]]:
+    """Candidates from the best on by the figure that decides, it, and what was not measured."""
+    rows = [row for row in group.rows if is_choice(row) and use.fits(row)]
+    for least in (2, 1):
+        skipped: list[str] = []
+        for want in use.wants:
+            spreads = [(row, find(group, row, want)) for row in rows]
+            told = [Candidate(row, spread) for row, spread in spreads if spread is not None]
+            if len(told) >= least:
+                told.sort(key=lambda each: each.spread.median, reverse=is_more_better(want.figure))
+                return told, want, skipped
+            skipped.append(f"(Not measured of enough schemas here: {want.label}.)")
+    return [], None, []
+
+
+def _where(group: Group, use: Use) -> Iterator[str]:
+    if use.slow:
+        limits = ", ".join(f"{label} {text}" for label, text in group.setting.limits)
+        yield f"This is on {group.setting.profile}: {limits}."
+
+
+def _sentence(group: Group, ranked: Sequence[Candidate], want: Want) -> str:
+    """What the best does, and how much better than the node's own and than the next."""
+    best, *others = ranked
+    figure = best.spread.median_text(want.figure)
+    said = want.says.format(coins=f"{group.setting.coins:,}", figure=figure)
+    told = f"{best.row.schema} {said}"
+    if others and _is_near(best, others[0], want):
+        return f"{told}, and {others[0].row.schema} lies too near to tell them apart."
+    own = [each for each in others if each.row.schema == BASELINE][:1]
+    rivals = [each for each in others if each.row.schema != BASELINE][:1]
+    against = [
+        f"{times(ratio(best.spread, other.spread, want.figure))} as fast as {name}"
+        for other, name in (
+            *((each, f"the node's own {BASELINE}") for each in own),
+            *((each, each.row.schema) for each in rivals),
+        )
+    ]
+    return f"{told}: {', '.join(against)}." if against else f"{told}."
+
+
+def _is_near(one: Candidate, other: Candidate, want: Want) -> bool:
+    have_ranges = min(one.spread.runs, other.spread.runs) > 1
+    if have_ranges and one.spread.overlaps(other.spread):
+        return True
+    return ratio(one.spread, other.spread, want.figure) < NEAR
+
+
+def _next(ranked: Sequence[Candidate], want: Want) -> str:
+    """Who comes next, by how much, and whether the one after that may be as good."""
+    if len(ranked) < 2:
+        return "No runner-up: no other schema that can do it was measured here."
+    best, second, *rest = ranked
+    factor = times(ratio(best.spread, second.spread, want.figure))
+    behind = f"{second.spread.median_text(want.figure)}, {factor} slower"
+    if rest and _is_near(second, rest[0], want):
+        behind += f"; {rest[0].row.schema} lies too near to tell them apart"
+    reason = TAKE_IT.get(second.row.schema, "")
+    return f"Runner-up: {second.row.schema} ({behind}).{f' Take it {reason}.' if reason else ''}"
+
+
+def _tiles(group: Group, best: Row, use: Use) -> Iterator[Tile]:
+    """Figures, then prices, each against the node's own schema."""
+    own = group.row(BASELINE)
+    sections = {MEMORY.label: "cost", SIZE.label: "cost", "load": "cost", _COMMIT.label: "node"}
+    for want in (*use.wants, *use.price):
+        is_price = want in use.price
+        spread, other = find(group, best, want), find(group, own, want)
+        section = sections.get(want.label, "find")
+        if spread is None:
+            yield Tile(want.label, "not measured", "", section)
+            continue
+        text = f"{spread.median_text(want.figure)} {group.dagger(spread)}".strip()
+        told = ""
+        if other is not None and own is not None and own.competes and own is not best:
+            told = against(ratio(spread, other, want.figure), is_price=is_price)
+        yield Tile(want.label, text, told, section)
+
+
+def against(factor: float, *, is_price: bool) -> str:
+    """How many times better than the node's own."""
+    if 1 / NEAR < factor < NEAR:
+        return f"as much as {BASELINE}" if is_price else f"as fast as {BASELINE}"
+    if is_price:
+        better, worse = "less", "more"
+    else:
+        better, worse = "faster", "slower"
+    what = better if factor > 1 else worse
+    return f"{times(max(factor, 1 / factor))} {what} than {BASELINE}"
+
+
+def shown(group: Group, answers: Sequence[Answer]) -> tuple[str, ...]:
+    """The schemas that pictures have at first: the answers, the best of those that were published,
+    the node's own, the floor; then, while there is room, runners-up."""
+    there = {row.schema for row in group.lines}
+    published = min(SECONDS, key=lambda schema: SECONDS[schema]["FAST"])
+    always = [each for each in (published, BASELINE, FLOOR) if each in there]
+    chosen = [each.schema for each in answers if each.schema not in always]
+    room = MOST_SHOWN - len(always)
+    wanted = [*dict.fromkeys(chosen)][:room] + always
+    runners_up = {each.runner_up for each in answers}
+    wanted += [row.schema for row in group.rows if row.schema in runners_up]
+    wanted += [row.schema for row in group.rows if is_choice(row)]
+    wanted += [row.schema for row in group.rows]
+    return tuple(dict.fromkeys(each for each in wanted if each in there))[:MOST_SHOWN]
+
+
+def page_of(schema: str) -> str:
+    """The module whose page in docs/schemas tells of a schema."""
+    return BY_ENGINE.get(schema, schema)
