@@ -23,6 +23,11 @@ NO_INTEGERS: Any = [1.0, 1.5, "1", b"1", None]
 NO_BYTES: Any = ["x" * 32, bytearray(32), memoryview(bytes(32)), 32, None]
 NO_NAMES: Any = [bytes(31), bytes(33), b""]
 TOO_LARGE = [2**64, 10**30, 10**5000]
+EDGE_HEIGHTS = [edge + step for edge in (2**8, 2**16, 2**24, 2**31) for step in (-1, 0)] + [
+    MAX_U32 - 1,
+    MAX_U32,
+]
+"""Where a height takes a byte more, or one bit too many for a signed integer."""
 
 
 class AcceptingTests(SchemaTests):
@@ -42,6 +47,25 @@ class AcceptingTests(SchemaTests):
                 schema.accept_block(block)
                 assert schema.last_block_index == block.index
             assert list(schema.blocks()) == blocks
+
+    def test_heights_are_told_right_up_to_the_limit(self, path: Path) -> None:
+        blocks, spent = [block_at(1)], []
+        for height in EDGE_HEIGHTS:
+            spent.append(blocks[-1].confirms[0].name())
+            blocks.append(BlockSpendInfo(height, 0, spent[-1:], block_at(height).confirms))
+        expected = expected_state(blocks)
+        with self.open(path) as schema:
+            accept_all(schema, blocks[:-1])
+            self.refuses(schema, replace(blocks[-1], spends=spent[:-1]), AlreadySpentError)
+            schema.accept_block(blocks[-1])
+            assert verify(schema) == expected
+        with self.open(path) as schema:
+            assert verify(schema) == expected
+            heights = [info.spent_index for info in schema.coin_infos_for_coin_names(spent)]
+            assert heights == EDGE_HEIGHTS
+            for n in range(len(blocks) - 1, 0, -1):
+                schema.rewind_to_block_index(blocks[n - 1].index)
+                assert summarize(schema) == expected_state(blocks[:n])
 
     @pytest.mark.parametrize("index", [0, 6, 7])
     def test_an_index_at_or_below_the_newest_is_refused(self, path: Path, index: int) -> None:

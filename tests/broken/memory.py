@@ -54,6 +54,13 @@ broken(
         else unspent(right(names))
     ),
 )
+# Heights have 31 bits.
+broken(
+    "coin_infos_for_coin_names",
+    WrapsHeights=lambda store, right, names: [
+        replace(info, spent_index=info.spent_index % 2**31) for info in right(names)
+    ],
+)
 # An iteration misses the last block.
 broken("blocks", MissesABlock=lambda store, right: list(right())[:-1])
 broken(

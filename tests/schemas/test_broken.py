@@ -9,9 +9,9 @@ import pytest
 
 from cdb.errors import CdbError, UnsupportedError
 from cdb.schemas.memory import MemorySchema
-from cdb.testing import HistoryConformance, IndexedConformance
+from cdb.testing import HistoryConformance, IndexedConformance, SchemaConformance
 from cdb.testing.read_only import ReadOnlyTests
-from tests.broken import history, keys, read_only
+from tests.broken import history, keys, memory, read_only
 
 OF_KEYS = (
     "test_coins_come_by_their_blocks_and_then_by_name_each_once",
@@ -41,6 +41,7 @@ QUICK: dict[type[Any], Sequence[str]] = {
     IndexedConformance: OF_KEYS,
     HistoryConformance: OF_HISTORY,
     ReadOnlyTests: OF_READ_ONLY,
+    SchemaConformance: ["test_heights_are_told_right_up_to_the_limit"],
 }
 N_READ = (0, 9)
 """So many rows of an iterator are read at a time."""
@@ -71,10 +72,15 @@ def broken_promises(tests: type[Any], schema: object, directory: Path) -> Iterat
         (IndexedConformance, MemorySchema),
         (HistoryConformance, MemorySchema),
         (ReadOnlyTests, "cdb.building.starter"),
+        (SchemaConformance, MemorySchema),
     ],
 )
 def test_what_is_right_passes(tests: type[Any], schema: object, tmp_path: Path) -> None:
     assert list(broken_promises(tests, schema, tmp_path)) == []
+
+
+def test_heights_of_31_bits_are_noticed(tmp_path: Path) -> None:
+    assert list(broken_promises(SchemaConformance, memory.broken["WrapsHeights"], tmp_path))
 
 
 @pytest.mark.parametrize("schema", keys.broken.values(), ids=[*keys.broken])
