@@ -68,9 +68,17 @@ def speak(pipe: "Pipe[Any, Any]") -> None:
     pipe.recv()
 
 
+def doze(pipe: "Pipe[Any, Any]", *, listens: bool) -> None:
+    """Sleep, perhaps until the pipe is closed."""
+    if listens:
+        pipe.poll(600)
+    else:
+        time.sleep(600)
+
+
 def spawn_sleeper(pipe: "Pipe[Any, Any]", *, outlives: bool) -> None:
-    """Spawn one that waits for what never comes, and wait as well."""
-    child = Spawn(outlives=outlives).start(tell, "")
+    """Spawn one that sleeps, and wait as well."""
+    child = Spawn(outlives=outlives).start(doze, listens=outlives)
     pipe.send(child._process.pid)
     pipe.recv()
 

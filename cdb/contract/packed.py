@@ -28,13 +28,17 @@ from cdb.contract.blocks import BlockSpendInfo, NamedBlock, canonical, check_aga
 from cdb.contract.coins import NAME_BYTES, Coin, CoinInfo, bytes32, bytes32_unchecked
 
 AMOUNT_BYTES = 8
-CONFIRM_BYTES = 2 * NAME_BYTES + AMOUNT_BYTES
+CONFIRM_FORMAT = ">32s32sQ"
+CONFIRM_BYTES = calcsize(CONFIRM_FORMAT)
 INFO_FORMAT = "=32s32sQII"
 """parent, puzzle hash, amount, confirmed index, spent index (0: unspent)"""
 INFO_BYTES = calcsize(INFO_FORMAT)
 
 MOST_ENTRIES = 10_000
 """Of blocks and coins that are objects somewhere, so many are read at a time at most."""
+
+_pack_info = Struct(INFO_FORMAT).pack
+_UNKNOWN = bytes(INFO_BYTES)
 
 Packed = bytes | bytearray | memoryview
 Fields = tuple[bytes, bytes, int, int, int]
@@ -104,14 +108,19 @@ class PackedBlocks:
 
     def block(self, place: int) -> BlockSpendInfo:
         """The block at a place 0 … len-1, as objects."""
-        spends = range(_end(self.spend_ends, place), self.spend_ends[place])
-        confirms = range(_end(self.confirm_ends, place), self.confirm_ends[place])
-        coins = self.confirms
+        spends = _end(self.spend_ends, place), self.spend_ends[place]
+        confirms = _end(self.confirm_ends, place), self.confirm_ends[place]
+        names = iter_unpack(f"{NAME_BYTES}s", _items(self.spends, NAME_BYTES, *spends))
+        coins = iter_unpack(CONFIRM_FORMAT, _items(self.confirms, CONFIRM_BYTES, *confirms))
+        make = bytes32_unchecked
         return BlockSpendInfo(
             self.indices[place],
             self.timestamps[place],
-            [_name(self.spends[NAME_BYTES * i : NAME_BYTES * (i + 1)]) for i in spends],
-            [_coin(bytes(coins[CONFIRM_BYTES * i : CONFIRM_BYTES * (i + 1)])) for i in confirms],
+            [make(name) for (name,) in names],
+            [
+                Coin(make(parent), make(puzzle_hash), amount)
+                for parent, puzzle_hash, amount in coins
+            ],
         )
 
     @classmethod
@@ -177,9 +186,8 @@ def unpacked_infos(infos: Packed, found: Packed) -> list[CoinInfo]:
 
 def packed_infos(coins: Iterable[Fields | None]) -> tuple[bytearray, bytearray]:
     """A look-up's answer; None where there is no such coin."""
-    info, unknown = Struct(INFO_FORMAT), bytes(INFO_BYTES)
-    infos = [unknown if coin is None else info.pack(*coin) for coin in coins]
-    return bytearray().join(infos), bytearray([each is not unknown for each in infos])
+    infos = [_UNKNOWN if coin is None else _pack_info(*coin) for coin in coins]
+    return bytearray().join(infos), bytearray([info is not _UNKNOWN for info in infos])
 
 
 def in_packs(blocks: Iterable[PackedBlocks], entries: int) -> Iterator[PackedBlocks]:
@@ -266,18 +274,6 @@ def _pack(blocks: Iterable[tuple[BlockSpendInfo, list[bytes32]]]) -> PackedBlock
 
 def _pack_coin(coin: Coin) -> bytes:
     return coin.parent_coin_name + coin.puzzle_hash + coin.amount.to_bytes(AMOUNT_BYTES, "big")
-
-
-def _coin(packed: bytes) -> Coin:
-    return Coin(
-        bytes32_unchecked(packed[:NAME_BYTES]),
-        bytes32_unchecked(packed[NAME_BYTES : 2 * NAME_BYTES]),
-        int.from_bytes(packed[2 * NAME_BYTES :], "big"),
-    )
-
-
-def _name(packed: bytes | memoryview) -> bytes32:
-    return bytes32_unchecked(bytes(packed))
 
 
 def _end(ends: "array[int]", place: int) -> int:

@@ -17,6 +17,7 @@ from cdb.contract.coins import NAME_BYTES, coin_name
 from cdb.contract.packed import (
     AMOUNT_BYTES,
     CONFIRM_BYTES,
+    CONFIRM_FORMAT,
     INFO_FORMAT,
     Packed,
     PackedBlocks,
@@ -29,7 +30,6 @@ BLOCK_FORMAT = ">IQI"
 COIN_FORMAT = ">32sII"
 """name, confirmed index, spent index (0: unspent)"""
 
-_CONFIRM_FORMAT = ">32s32sQ"
 _BLOCK, _COIN = Struct(BLOCK_FORMAT), Struct(COIN_FORMAT)
 
 
@@ -37,7 +37,7 @@ def names_of(confirms: Packed) -> bytes:
     """The names of packed confirms."""
     native = _native()
     if native is None:
-        return b"".join(coin_name(*coin) for coin in iter_unpack(_CONFIRM_FORMAT, confirms))
+        return b"".join(coin_name(*coin) for coin in iter_unpack(CONFIRM_FORMAT, confirms))
     n = len(confirms) // CONFIRM_BYTES
     names = bytearray(NAME_BYTES * n)
     confirm_array = native.ffi.from_buffer("cdb_coin[]", confirms)
@@ -198,7 +198,7 @@ def _numbers(native: ModuleType, *arrays: "array[int]") -> Iterator[Any]:
 
 def _write_state(blocks: PackedBlocks, infos: Packed, found: Packed) -> tuple[int, int, bytearray]:
     coins = zip(
-        iter_unpack(_CONFIRM_FORMAT, blocks.confirms),
+        iter_unpack(CONFIRM_FORMAT, blocks.confirms),
         iter_unpack("32s", blocks.names),
         iter_unpack(INFO_FORMAT, infos),
         found,

@@ -272,9 +272,7 @@ class _Page:
         caption = element("caption", table.caption)
         thead = element("thead", element("tr", *heads))
         drawn = element("table", caption, thead, element("tbody", *body), class_="bars")
-        return element(
-            "figure", element("figcaption", table.caption), _scroll(drawn, table.caption)
-        )
+        return element("figure", element("figcaption", table.caption), _scroll(drawn))
 
     def _bar_row(
         self, line: Line, tops: Sequence[tuple[float, float]], lines: Sequence[float | None]
@@ -313,7 +311,7 @@ class _Page:
         caption = element("caption", table.caption)
         thead = element("thead", element("tr", *heads))
         drawn = element("table", caption, thead, element("tbody", *body))
-        return _scroll(drawn, table.caption)
+        return _scroll(drawn)
 
 
 def _shared(blocks: Sequence[Block], key: Callable[[Block], str]) -> list[tuple[Block, list[int]]]:
@@ -357,8 +355,8 @@ def _cell(cell: Cell, *, is_word: bool) -> Html:
     ratio = None
     if cell.ratio is not None:
         ratio = element("i", units.times(cell.ratio))
-    notes = [element("small", note) for note in filter(None, (cell.range, *cell.notes))]
-    return element("td", cell.text, ratio, *notes)
+    below = [part for note in (cell.range, *cell.notes) if note for part in (Html("<br>"), note)]
+    return element("td", cell.text, ratio, element("small", *below[1:]) if below else None)
 
 
 def _tile(tile: Tile) -> Html:
@@ -373,8 +371,9 @@ def _command(line: str) -> Html:
     return element("div", code, button, class_="command")
 
 
-def _scroll(table: Html, label: str) -> Html:
-    return element("div", table, class_="scroll", tabindex=0, role="region", aria_label=label)
+def _scroll(table: Html) -> Html:
+    """The script names it by the table's caption."""
+    return element("div", table, class_="scroll", tabindex=0)
 
 
 def _download(archive: str) -> Html:

@@ -7,13 +7,14 @@ import pytest
 
 from cdb.contract.durability import Durability
 from cdb.contract.limits import Finding, Limit
-from cdb.errors import SchemaError, UnsupportedError
-from cdb.schemas import find_schema
+from cdb.errors import CorruptDatabaseError, SchemaError, UnsupportedError
+from cdb.schemas import find_schema, open_schema
 from cdb.schemas.registry import OWN_SCHEMAS
 from cdb.testing.base import SchemaTests
 from cdb.testing.faults import CATALOGUE, BrokenPromiseError, all_subjects, missing, scratch
 from cdb.testing.faults.damage_trial import rot
 from cdb.testing.faults.known import KNOWN
+from cdb.testing.faults.oracle import finding_of
 from cdb.testing.faults.subjects import shown, subject_of
 from cdb.testing.faults.suite import FaultTests
 
@@ -90,6 +91,20 @@ def test_below_power_memory_may_lose_its_file_to_a_power_cut_but_to_no_kill() ->
     assert subject.limit("power-ext4", finding) is not None
     assert subject.limit("kill", finding) is None
     assert all_subjects()["memory"].limit("power-ext4", finding) is None
+
+
+@pytest.mark.skipif(find_schema("rocks_kv").missing is not None, reason="rocks_kv is missing")
+def test_a_damaged_manifest_of_rocksdb_is_named_and_a_known_limit(tmp_path: Path) -> None:
+    path = tmp_path / "db"
+    open_schema("rocks_kv", path).close()
+    [manifest] = path.glob("db/MANIFEST-*")
+    manifest.write_bytes(bytes([manifest.read_bytes()[0] ^ 1]) + manifest.read_bytes()[1:])
+    with pytest.raises(CorruptDatabaseError, match="MANIFEST-") as caught:
+        open_schema("rocks_kv", path)
+    assert caught.value.path == str(manifest)
+    finding = finding_of("fails", caught.value, path)
+    limit = subject_of("rocks_kv").limit("power-unordered", finding)
+    assert "a gap" in ("" if limit is None else limit.reason)
 
 
 def test_a_limit_by_a_name_that_the_trials_do_not_know_is_an_error(module: Made) -> None:

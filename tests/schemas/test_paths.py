@@ -373,7 +373,9 @@ def test_a_link_that_leads_nowhere(schema: SchemaInfo, tmp_path: Path, real: Pat
     for path in (link, far):
         with pytest.raises(DatabaseNotFoundError, match=f"{path}: no database is where it leads"):
             opened(schema, path, read_only=True)
-    with pytest.raises(DatabaseNotFoundError, match=f"{far}: no directory .* {real.parent}/missi"):
+    missing = f"{real.parent}/missing"
+    told = f"{far}: this link leads to {missing}/db, and {missing} is no directory; create it first"
+    with pytest.raises(DatabaseNotFoundError, match=told):
         opened(schema, far)
     assert contents(tmp_path) == before
     opened(schema, link).close()

@@ -119,6 +119,11 @@ function sort(head) {
 
 for (const ratio of all("td > i:not([style])")) ratio.style.setProperty("--r", valueOf({ firstChild: ratio }));
 
+for (const box of all(".scroll")) {
+  box.setAttribute("role", "region");
+  box.setAttribute("aria-label", box.querySelector("caption").textContent);
+}
+
 // Values of points, where the pointer is near one.
 
 const hint = document.querySelector("#hint");

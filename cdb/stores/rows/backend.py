@@ -63,7 +63,7 @@ class NamedRows:
         """See PackedBackend."""
         each = [name for (name,) in iter_unpack("32s", names)]
         coins = self.rows.read.named_coins(self._names.find(each), each)
-        return packed_infos(None if coin is None else coin.fields() for coin in coins)
+        return packed_infos([None if coin is None else coin.fields() for coin in coins])
 
     def find_as_of(self, names: bytes | memoryview, height: int) -> tuple[bytearray, bytearray]:
         """See AsOfBackend."""

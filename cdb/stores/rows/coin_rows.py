@@ -12,7 +12,8 @@ from typing import TypeVar
 from cdb.contract.blocks import BlockSpendInfo
 from cdb.contract.coins import bytes32
 from cdb.contract.durability import Durability
-from cdb.contract.packed import MOST_ENTRIES, PackedBlocks, in_packs
+from cdb.contract.packed import CONFIRM_BYTES, MOST_ENTRIES, PackedBlocks, in_packs
+from cdb.contract.packed_state import names_of
 from cdb.disk.home import check_in_place
 from cdb.errors import CorruptDatabaseError, DatabaseNotFoundError, known_path
 from cdb.stores.rows.batch import Batch
@@ -54,26 +55,32 @@ class CoinReader:
     def coins(self, rows: Sequence[int]) -> list[StoredCoin]:
         """The coins of these row ids, in their order."""
         with self.reading():
-            selected = select_in(self._connection, self._select_coins, rows)
-            found = {coin.row: coin for coin in map(StoredCoin._make, selected)}
-        try:
-            return [found[row] for row in rows]
-        except KeyError as missing:
-            raise self.damaged(f"coin row {missing} is missing") from None
+            return self._coins(rows)
 
     def named_coins(
         self, rows: Sequence[int | None], names: Sequence[bytes]
     ) -> list[StoredCoin | None]:
         """The coin of each row, None for None, verified to have the name beside it."""
-        coins = iter(self.coins([row for row in rows if row is not None]))
-        named = [None if row is None else next(coins) for row in rows]
+        asked = [(row, name) for row, name in zip(rows, names, strict=True) if row is not None]
         with self.reading():
-            for coin, name in zip(named, names, strict=True):
-                if coin is None:
-                    continue
-                if coin.name() != name or not coin.has_possible_indices():
+            coins = self._coins([row for row, _ in asked])
+            confirms = b"".join([coin.confirm() for coin in coins])
+            are_named = len(confirms) == CONFIRM_BYTES * len(coins) and names_of(
+                confirms
+            ) == b"".join([name for _, name in asked])
+            for coin, (_, name) in zip(coins, asked, strict=True):
+                if not coin.has_possible_indices() or (not are_named and coin.name() != name):
                     raise self.damaged(f"coin row {coin.row} does not hold coin {name.hex()}")
-        return named
+        found = iter(coins)
+        return [None if row is None else next(found) for row in rows]
+
+    def _coins(self, rows: Sequence[int]) -> list[StoredCoin]:
+        selected = select_in(self._connection, self._select_coins, rows)
+        found = {coin.row: coin for coin in map(StoredCoin._make, selected)}
+        try:
+            return [found[row] for row in rows]
+        except KeyError as missing:
+            raise self.damaged(f"coin row {missing} is missing") from None
 
     def names_between(self, first_row: int, last_row: int) -> Iterator[bytes32]:
         """The names of rows first_row … last_row, both included, in that order."""
@@ -130,7 +137,7 @@ class CoinReader:
         checksum."""
         with self.reading():
             spends = b"".join([coin.name() for coin in spent])
-            packed = b"".join(coin.parent + coin.puzzle_hash + coin.amount_bytes for coin in coins)
+            packed = b"".join([coin.confirm() for coin in coins])
             timestamp = from_signed(row.timestamp)
             checksum = block_checksum(row.block_index, timestamp, spends, packed)
             if checksum != row.checksum:

@@ -38,6 +38,10 @@ class StoredCoin(NamedTuple):
             return False
         return 0 <= confirmed <= MAX_U32 and (spent == 0 or confirmed <= spent <= MAX_U32)
 
+    def confirm(self) -> bytes:
+        """The row's coin as cdb.contract.packed has it."""
+        return self.parent + self.puzzle_hash + self.amount_bytes
+
     def fields(self, height: int = MAX_U32) -> Fields:
         """The row as cdb.contract.packed.INFO_FORMAT has it, as of a height where it was there."""
         amount = int.from_bytes(self.amount_bytes, "big")
