@@ -559,8 +559,8 @@ async def test_a_block_below_those_that_sqlite_knows_goes_when_it_fell_back(
 async def test_a_store_has_all_the_descriptors_that_its_answers_need(path: Path) -> None:
     async with opened(path) as node:
         with every_descriptor_taken():
-            await node.block(3, [], rewards(3))
-            record = await node.store.get_coin_record(rewards(3)[0].name())
+            [coin, _] = await node.block(3)
+            record = await node.record(coin)
     assert record is not None
     assert record.confirmed_block_index == 3
 
@@ -573,8 +573,9 @@ async def test_what_is_committed_and_cannot_be_seen_is_an_error(
     look = Mock(execute=Mock(side_effect=problem))
     monkeypatch.setattr(follower, "_looking_at", lambda file: look)
     async with opened(path) as node:
-        await node.block(3, [], rewards(3))
+        [coin, _] = await node.block(3)
         with pytest.raises(sqlite3.OperationalError, match="disk I/O error"):
-            await node.store.get_coin_record(rewards(3)[0].name())
+            await node.record(coin)
         problem.sqlite_errorcode = sqlite3.SQLITE_BUSY
-        assert await node.store.get_coin_record(rewards(3)[0].name()) is None
+        assert await node.record(coin) is None
+        look.execute = Mock(return_value=Mock(fetchall=Mock(return_value=[(9,)])))

@@ -33,7 +33,7 @@ def made(paid: list[Coin], creates: Sequence[Coin], spends: Sequence[Coin]) -> M
         (coin.name(), coin, likes.get(coin.parent_coin_info) == (coin.puzzle_hash, coin.amount))
         for coin in creates
     ]
-    return paid, additions, [*likes]
+    return paid, additions, [coin.name() for coin in spends]  # also one that comes twice
 
 
 class Chain:
