@@ -144,7 +144,7 @@ def _opening(group: Group | None, answers: tuple[Answer, ...]) -> Block:
     ]
     title = (
         f"{group.setting.coins:,} coins at a glance, {runs_text(group)}. The dotted line is the "
-        "floor: the least that a load can cost"
+        "floor: 80 bytes of each coin appended to a file, and nothing more"
     )
     for table in figure_table(group, title, columns):
         floor = group.floor

@@ -8,8 +8,8 @@ WORDS = (
     ),
     (
         "floor",
-        "the least that a load can cost: it reads, parses and names the coins, appends 80 bytes of "
-        "each to a file, and syncs. It checks nothing and finds nothing.",
+        "a reference, no schema: it reads, parses and names the coins, appends 80 bytes of each to "
+        "a file, and syncs. It checks and finds nothing. Who writes fewer bytes can be below it.",
     ),
     ("survives power loss", "a flush returns once the disk has the data: POWER in commands."),
     ("in memory, not in memory", "whether the operating system has the files cached: warm, cold."),
