@@ -49,7 +49,7 @@ def test_a_quick_run_is_checked_and_one_as_published_is_void(bench: Commands) ->
     assert {case["outcome"] for case in wrong} == {"measured", "wrong"}
     assert [case["outcome"] for case in other] == ["not_measured"]
     printed = bench("report", "--format", "terminal").fine().out.decode()
-    assert "mono_space,reads=published@rocksdb  ✗" in printed
+    assert "mono_space,reads=published@rocksdb ✗" in printed
     assert "interval@rocksdb: n/a: it has one row for where a coin begins" in printed
 
 
