@@ -454,6 +454,8 @@ def test_what_can_not_be_backed_up(run_command: Commands, here: Path) -> None:
             "SQLite needs this name"
             in run_command("backup", "node.sqlite", f"node.sqlite{end}").error()
         )
+    within = run_command("backup", "node.sqlite", "node.sqlite.cdb/new").error()
+    assert "this lies in the node's coin log; name a path outside it" in within
     (here / "new.partial").mkdir()
     (here / "new.partial" / "diary").touch()
     assert (

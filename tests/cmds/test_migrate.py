@@ -291,6 +291,18 @@ def test_an_empty_table(tmp_path: Path) -> None:
     assert indexes_of(path) == INDEXES
 
 
+def test_a_row_of_the_largest_number_asks_for_no_room_of_its_own(
+    run_command: Commands, path: Path
+) -> None:
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute(
+            "UPDATE coin_record SET rowid = 9223372036854775807"
+            " WHERE rowid = (SELECT max(rowid) FROM coin_record)"
+        )
+    run_command("migrate", "--activate", path).fine()
+    run_command("migrate", "--revert", path).fine()
+
+
 def test_as_json(run_command: Commands, path: Path) -> None:
     def told(*options: str) -> dict[str, Any]:
         result = run_command("migrate", *options, path, "--json", "--quiet").fine()

@@ -67,6 +67,8 @@ def back_up(file: str | PathLike[str], directory: str | PathLike[str], bar: Step
         check_in_log(snapshot.connection, file)
     check_log(file)
     target = located(directory, read_only=False)
+    if target.is_relative_to(log_path):
+        raise WrongDatabaseError(target, "this lies in the node's coin log; name a path outside it")
     with _work_directory(target, file) as work:
         check_room(work, "the backup", size_bytes(file) + size_bytes(log_path) + SPARE_BYTES)
         with rows_kept(log_path):

@@ -24,6 +24,7 @@ from cdb.stores.rows.sqlite import from_signed
 _HIGHEST = MAX_U32 - 1
 """Height of a block: one more is there for what is rolled back above it."""
 CHUNK_ROWS = 10_000
+_LEAST_ROW_BYTES = 3 * 32 + 8
 _REWARD_ZEROS = range(16, 28)
 _IS_ZERO = bytes([1]) + bytes(255)
 _AS_DIGITS = bytes.maketrans(b"\x00\x01", b"01")
@@ -55,6 +56,14 @@ class _Row(NamedTuple):
     content: bytes
     confirmed: int
     spent: int
+
+
+def rows_about(connection: sqlite3.Connection, table: str) -> int:
+    """About how many coins a table has, at no cost. A row may have any number, but needs room."""
+    pages = "pragma_page_count, pragma_page_size"
+    query = f"SELECT max(rowid), (SELECT page_count * page_size FROM {pages}) FROM {table}"
+    [(highest, file_bytes)] = connection.execute(query).fetchall()
+    return int(max(0, min(highest or 0, file_bytes // _LEAST_ROW_BYTES)))
 
 
 class _Confirmed(NamedTuple):
@@ -117,8 +126,7 @@ class NodeCoins:
 
     def about(self) -> int:
         """About how many coins there are, at no cost."""
-        [(rows,)] = self._rows("SELECT max(rowid) FROM {table}")
-        return int(rows or 0)
+        return rows_about(self.connection, self.table)
 
     def unplaced(self) -> int:
         """How many rows no range of heights has: texts and blobs count as above all numbers."""

@@ -30,7 +30,7 @@ from cdb.node.migrate.dropping import drop_tables, point_temporary_files_at, use
 from cdb.node.migrate.migration import VERIFIED_COINS_A_SECOND, Plan, Tell, checked_plan
 from cdb.node.migrate.migration_file import Standing
 from cdb.node.migrate.new_table import NewTable
-from cdb.node.migrate.node_coins import NodeCoins
+from cdb.node.migrate.node_coins import NodeCoins, rows_about
 from cdb.node.migrate.node_file import MARKED_INDEX, transaction
 from cdb.node.migrate.verifying import TableDigest, digest_of_log
 from cdb.node.node_database import is_unused
@@ -149,8 +149,7 @@ def _note(held: Activated) -> None:
 
 
 def _plan_to_take_back(connection: sqlite3.Connection, path: Path) -> Plan:
-    [(rows,)] = connection.execute(f"SELECT max(rowid) FROM {OLD_TABLE}")
-    coins = rows or 0
+    coins = rows_about(connection, OLD_TABLE)
     entries = coins * len(_lacking_indexes(connection, OLD_TABLE))
     seconds = coins / VERIFIED_COINS_A_SECOND + entries / _INDEXED_COINS_A_SECOND
     needed = coins * 30 + entries * _WAL_BYTES_A_COIN
