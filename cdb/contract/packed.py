@@ -26,6 +26,7 @@ from typing import Any, NamedTuple, cast
 
 from cdb.contract.blocks import BlockSpendInfo, NamedBlock, canonical, check_against_state
 from cdb.contract.coins import NAME_BYTES, Coin, CoinInfo, bytes32, bytes32_unchecked
+from cdb.errors import DatabaseError
 
 AMOUNT_BYTES = 8
 CONFIRM_FORMAT = ">32s32sQ"
@@ -191,15 +192,23 @@ def packed_infos(coins: Iterable[Fields | None]) -> tuple[bytearray, bytearray]:
 
 
 def in_packs(blocks: Iterable[PackedBlocks], entries: int) -> Iterator[PackedBlocks]:
-    """Blocks that come one by one, without names, in packs of about so many coins and spends."""
+    """Blocks that come one by one, without names, in packs of about so many coins and spends.
+
+    An error, as of damage, comes behind the last block before it.
+    """
     pack: list[PackedBlocks] = []
     size = 0
-    for block in blocks:
-        pack.append(block)
-        size += 1 + block.n_spends + block.n_confirms
-        if size >= entries:
+    try:
+        for block in blocks:
+            pack.append(block)
+            size += 1 + block.n_spends + block.n_confirms
+            if size >= entries:
+                yield _joined(pack)
+                pack, size = [], 0
+    except DatabaseError:
+        if pack:
             yield _joined(pack)
-            pack, size = [], 0
+        raise
     if pack:
         yield _joined(pack)
 

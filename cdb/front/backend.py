@@ -81,7 +81,8 @@ class PackedBackend(AnyBackend, Protocol):
 
     def read(self, first: int, last: int, entries: int, /) -> Iterator[PackedBlocks]:
         """The blocks first … last as of this call, about so many coins and spends at a time, or
-        fewer. Their names may be left out: then they are empty."""
+        fewer. Their names may be left out: then they are empty. Damage is raised behind the last
+        block before it."""
         ...
 
     def finish(self) -> None:

@@ -155,19 +155,24 @@ class Store(Shared):
         """Flush, and release the database. A second call releases what the first one could not."""
         if self.guard.disowned:
             return
+        try:
+            if self.guard.is_fine:
+                self._verify()
+        finally:
+            self._end()
+
+    def _end(self) -> None:
+        """Write what a close has to, if it is the first one, and no write has failed; release all.
+
+        It is closed before anything is released: a signal may raise between any two steps.
+        """
+        is_first, self.guard.closed = not self.guard.closed, True
         with ExitStack() as stack:
             stack.callback(self._release)
             stack.callback(self._backend.close)
-            stack.callback(self._finish)
-            if self.guard.is_fine:
-                self._verify()
-
-    def _finish(self) -> None:
-        """Write what a close has to, if it is the first one, and no write has failed."""
-        is_first, self.guard.closed = not self.guard.closed, True
-        if is_first and not self.guard.failed and not self.read_only:
-            self.guard.check_place()
-            self._backend.finish()
+            if is_first and not self.guard.failed and not self.read_only:
+                self.guard.check_place()
+                self._backend.finish()
 
     def _accept(self, blocks: PackedBlocks, *, may_defer: bool) -> None:
         with self.guard.write():

@@ -45,8 +45,15 @@ inline int errno_in(const std::string &text) {
   return found;
 }
 
-// Nor is the file that is damaged. RocksDB may say it in full; its files lie in one directory.
+// Nor is the file that is damaged: a table, also where the manifest leads to it, or what RocksDB
+// calls the file. It may say that in full; its files lie in one directory.
 inline std::string file_in(const std::string &text) {
+  for (const char *ending : {".sst", ".ldb"}) {  // a missing one is looked for by its old name, too
+    const size_t table = text.find(ending);
+    if (table == std::string::npos || table == 0) continue;
+    const size_t name = text.find_last_not_of("0123456789", table - 1) + 1;
+    return text.substr(name, table - name) + ".sst";
+  }
   constexpr char kBefore[] = "in file ";
   size_t begin = text.find(kBefore);
   if (begin == std::string::npos) return "";

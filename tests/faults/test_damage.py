@@ -215,7 +215,7 @@ def test_a_trial_that_finds_nothing_to_do_is_skipped_and_told(tmp_path: Path) ->
         "stale = replace(suite.CATALOGUE['stale'], trial=trial)\n"
         "suite.CATALOGUE = {**suite.CATALOGUE, 'stale': stale}\n"
         "class TestGrows(suite.FaultTests):\n"
-        "    schema = 'tests.faults.broken:Good'\n"
+        "    schema = 'tests.broken.files:Good'\n"
     )
     line = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-rs", "-k", "[stale]"]
     done = subprocess.run(
@@ -228,5 +228,5 @@ def test_a_trial_that_finds_nothing_to_do_is_skipped_and_told(tmp_path: Path) ->
     )
     assert done.returncode == 0, done.stdout
     assert "nothing was tried: stale found nothing to do" in done.stdout
-    assert "stale tests.faults.broken:Good seed 5: nothing was tried\n" in done.stdout
+    assert "stale tests.broken.files:Good seed 5: nothing was tried\n" in done.stdout
     assert "1 skipped" in done.stdout
