@@ -8,6 +8,8 @@ Begin with one of these:
 
 - Backend, open_backend(): you keep coins and blocks in any way, by eight methods, and the checks,
   the locks, FORMAT, threads, fork() and failed writes are seen to. cdb.building.starter is one.
+- PackedBackend, open_backend(): the same with packs of thousands of coins in a call, and you find
+  the first block that breaks a rule.
 - NameIndex, rows_spec(): coins are SQLite rows, and you find a row by its coin's name; the checks
   and repairs of `cdb verify`, history and packs come with it.
 - Shared: you keep the whole contract (cdb.schemas.Schema) yourself, and it makes your calls whole.
