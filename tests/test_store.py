@@ -1,8 +1,10 @@
 """A store keeps the contract for its backend: what it asks of it, and when no more."""
 
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from functools import partial
 from pathlib import Path
+from threading import Event
 
 import pytest
 
@@ -10,6 +12,7 @@ from cdb.building import starter
 from cdb.contract.blocks import BlockSpendInfo, NamedBlock
 from cdb.contract.coins import CoinInfo, bytes32
 from cdb.contract.durability import Durability
+from cdb.contract.packed import PackedBlocks
 from cdb.disk.home import FORMAT_FILE, schema_at
 from cdb.errors import (
     CorruptDatabaseError,
@@ -20,7 +23,7 @@ from cdb.errors import (
     UnsupportedError,
     WrongDatabaseError,
 )
-from cdb.front.store import Store, open_backend
+from cdb.front.store import READ_ENTRIES, Store, open_backend
 from cdb.testing.chains import block_at, hash_of
 
 WRITES = {"add", "commit", "rewind"}
@@ -232,3 +235,55 @@ def test_a_folder_of_the_backends_own_is_let_be(tmp_path: Path) -> None:
         open_backend("theirs", opened, path, folder="data").close()
     with pytest.raises(CorruptDatabaseError, match="this is no file"):
         open_backend("theirs", opened, path)
+
+
+def test_blocks_before_damage_are_given_however_many_a_pack_takes() -> None:
+    class Damaged(Told):
+        def blocks(self) -> Iterator[BlockSpendInfo]:
+            yield from map(block_at, range(40))
+            raise CorruptDatabaseError("here", "block 40 is damaged")
+
+    for each in (Store.blocks, Store.blocks_packed):
+        store, _ = released_store(Damaged())
+        read: list[BlockSpendInfo | PackedBlocks] = []
+        with pytest.raises(CorruptDatabaseError, match="block 40"):
+            read.extend(each(store))
+        assert sum(len(found) if isinstance(found, PackedBlocks) else 1 for found in read) == 40
+
+
+def test_a_reader_ends_between_two_steps_of_what_reads_from_it() -> None:
+    at_it, go_on = Event(), Event()
+
+    class Slow(Told):
+        def blocks(self) -> Iterator[BlockSpendInfo]:
+            for index in (1, 1 + READ_ENTRIES):
+                at_it.set()
+                assert go_on.wait(60)
+                assert "close" not in self.calls
+                yield block_at(index, coins=READ_ENTRIES)
+
+    store, _ = released_store(Slow(), read_only=True)
+    blocks = store.blocks()
+    with ThreadPoolExecutor(2) as threads:
+        reading = threads.submit(next, blocks)
+        assert at_it.wait(60)
+        closing = threads.submit(store.close)
+        assert wait([closing], timeout=0.1).not_done
+        go_on.set()
+        assert reading.result().index == 1
+        closing.result()
+    with pytest.raises(DatabaseClosedError):
+        next(blocks)
+
+
+def test_what_a_store_could_not_be_made_of_is_closed(tmp_path: Path) -> None:
+    backend = Told()
+
+    class Unmade(Store):
+        def __init__(self, *_: object, **__: object) -> None:
+            raise AttributeError("reads_beside")
+
+    with pytest.raises(AttributeError, match="reads_beside"):
+        open_backend("theirs", lambda path, **_: backend, tmp_path / "db", kind=Unmade)
+    assert backend.calls == ["close"]
+    open_backend("theirs", lambda path, **_: Told(), tmp_path / "db").close()

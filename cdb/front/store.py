@@ -222,8 +222,10 @@ class Store(Shared):
         return self._steps(self._read(read, *arguments, **options))
 
     def _steps(self, items: Iterator[T]) -> Iterator[T]:
-        """The items of a backend's iterator; where reads go on beside, each step is a call."""
-        return iter(partial(self._next_of, items), None) if self.reads_beside else self._kept(items)
+        """The items of a backend's iterator. Each step is a call where reads go on beside, and of a
+        reader: its iterators and look-ups may share what they read from."""
+        is_called = self.reads_beside or self.read_only
+        return iter(partial(self._next_of, items), None) if is_called else self._kept(items)
 
     def _kept(self, items: Iterator[T]) -> Iterator[T]:
         """The items, of a store that does not end before they do."""
@@ -267,9 +269,11 @@ def open_backend(
             backend = read_unchanged(open_it, marks, CorruptDatabaseError)
         else:
             backend = open_it()
-        undo.pop_all()
+        undo.callback(backend.close)
         place = home.check_in_place
-        return kind(path, backend, home.close, read_only=read_only, check_place=place)
+        store = kind(path, backend, home.close, read_only=read_only, check_place=place)
+        undo.pop_all()
+        return store
 
 
 if TYPE_CHECKING:

@@ -51,7 +51,7 @@ def test_a_quick_run_is_checked_and_one_as_published_is_void(bench: Commands) ->
     assert [case["outcome"] for case in other] == ["not_measured"]
     printed = bench("report", "--format", "terminal").fine().out.decode()
     assert re.search("mono_space,reads=published@rocksdb +✗", printed)
-    assert "interval@rocksdb: n/a: it has one row for where a coin begins" in printed
+    assert "interval@rocksdb: write: not measured: it has one row for where a coin" in printed
 
 
 @needs_rocksdb
