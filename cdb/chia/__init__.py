@@ -1,7 +1,7 @@
 """A full node's coin store: chia-blockchain's interface over coin_log.
 
 Importing this imports nothing of chia; CoinStore does, and needs chia-blockchain beside cdb:
-pip install '.[chia]'. See docs/why/node-coin-store.md.
+pip install 'coinset-db[chia]'. See docs/why/node-coin-store.md.
 """
 
 from typing import TYPE_CHECKING, Any

@@ -9,7 +9,8 @@ from cdb.errors import CdbError, UnsupportedError
 
 _HAS_IT_BY_NAME = "chia.full_node.full_node"
 """What has chia's class by name as soon as it is imported."""
-INSTALL = "pip install 'coinset-db[chia]' (in a checkout of cdb: '.[chia]')"
+INSTALL = "pip install 'coinset-db[chia]'"
+"""pip finds the cdb that is installed, so it takes only chia from its index."""
 
 
 def main() -> int:
@@ -41,8 +42,14 @@ def put_in_place() -> None:
 
 def check_installed() -> None:
     """Raise UnsupportedError where chia is not installed."""
-    if find_spec("chia") is None:
-        raise UnsupportedError(f"chia-blockchain is not installed beside cdb; {INSTALL}")
+    problem = missing_chia()
+    if problem is not None:
+        raise UnsupportedError(problem)
+
+
+def missing_chia() -> str | None:
+    """Why no node can run here, and what helps; None where chia can be imported."""
+    return None if find_spec("chia") else f"chia-blockchain is not installed beside cdb; {INSTALL}"
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ import sysconfig
 from os import PathLike
 from pathlib import Path
 
-from cdb.chia.full_node import INSTALL, check_installed
+from cdb.chia.full_node import check_installed
 from cdb.disk.files import fsync_dir, publish, temporary
 from cdb.disk.paths import located, own, read_own
 from cdb.errors import DatabaseNotFoundError, MissingEngineError, WrongDatabaseError, storage_errors
@@ -31,7 +31,8 @@ def install(directory: str | PathLike[str]) -> Path:
     runs = Path(sysconfig.get_path("scripts")) / _RUNS
     check_installed()
     if not os.access(runs, os.X_OK):
-        raise MissingEngineError(f"{runs} is not there; {INSTALL} makes it")
+        again = "pip install --force-reinstall --no-deps, with cdb's wheel or checkout, makes it"
+        raise MissingEngineError(f"{runs} is not there; {again}")
     if os.path.lexists(path):
         _check_ours(path)
     text = f'#!/bin/sh\n{_MARK}\nexec {shlex.quote(str(runs))} "$@"\n'

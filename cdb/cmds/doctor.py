@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from cdb.chia.full_node import missing_chia
 from cdb.cmds.echo import echo, echo_json, echo_line
 from cdb.cmds.options import PathType, json_option
 from cdb.cmds.runner import run
@@ -27,6 +28,7 @@ from cdb.process.termination import end_at_sigterm
 from cdb.schemas import find_schema, schema_names
 from cdb.schemas.registry import layout_names
 
+_CHIA = "chia-blockchain"
 _BILL = "bundled.cdx.json"
 """In the package: what native/bundled/ has put into its extensions."""
 
@@ -45,6 +47,8 @@ def doctor(*, directory: Path, as_json: bool) -> None:
     Libraries are in the package (bundled), or the system's. DIR, the current directory by default,
     is written to for a second: how long a sync takes, whether files can be mapped and locked.
 
+    chia-blockchain is only needed to run a node on cdb, in the environment that the node runs in.
+
     The exit code is 1 where a schema is missing or DIR has a problem.
 
     \b
@@ -59,11 +63,14 @@ def doctor(*, directory: Path, as_json: bool) -> None:
         "python": platform.python_version(),
         "system": f"{platform.system()} {platform.release()} {platform.machine()}",
     }
+    no_chia = missing_chia()
+    version = None if no_chia else installed_version(_CHIA) or "of unknown version"
     found = _traits(directory)
     if as_json:
         echo_json(
             {
                 **software,
+                _CHIA: version,
                 "libraries": libraries,
                 "missing": missing,
                 "directory": {"path": str(directory), **asdict(found)},
@@ -77,6 +84,7 @@ def doctor(*, directory: Path, as_json: bool) -> None:
             echo_line(f"missing: {name}: {why}")
         if not missing:
             echo("All schemas are ready.")
+        echo_line(f"to run a node on cdb: {no_chia or f'{_CHIA} {version} is installed'}")
         about = found.file_system or "a file system that is not known"
         about = f"{about}, {found.free_bytes / 1e9:,.1f} GB free"
         echo_line(f"{directory.resolve()}: {about}, {found.fdatasync_microseconds:.0f} µs a sync")

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from cdb.chia.full_node import missing_chia
 from cdb.cmds.bar import step_bar
 from cdb.cmds.echo import echo_done, echo_json, echo_line, note_line
 from cdb.cmds.options import NodeFileType, json_option, quiet_option
@@ -13,6 +14,7 @@ from cdb.cmds.runner import run
 from cdb.contract.printable import shell_word
 from cdb.contract.progress import rough_time
 from cdb.node.migrate import activation, dropping, migration, reverting
+from cdb.node.migrate.dropping import Dropped
 from cdb.node.migrate.migration import Migrated, Plan
 from cdb.node.migrate.reverting import Reverted
 
@@ -69,16 +71,17 @@ def migrate(
     if activate:
         done = activation.activate(node_db, force=force, tell=_tell, bar=step_bar)
         facts, lines = _copied(done), _active_lines(done, node_db)
+        problem = missing_chia()
+        if problem is not None:
+            note_line(f"note: no node can run on it from here: {problem}")
     elif revert:
         reverted = reverting.revert(node_db, tell=_tell, bar=step_bar)
         facts = {**asdict(reverted), "log_path": str(reverted.log_path)}
         lines = _reverted_lines(reverted, node_db)
     elif drop:
         dropped = dropping.drop(node_db, vacuum=vacuum, tell=_tell, bar=step_bar)
-        facts = {"free_bytes": dropped.free_bytes}
-        lines = [f"{node_db} has {_megabytes(dropped.free_bytes)} free in it"]
-        if dropped.free_bytes and not vacuum:
-            lines.append("the node uses them again; --drop --vacuum gives them to the file system")
+        facts = {key: value for key, value in asdict(dropped).items() if key != "path"}
+        lines = _dropped_lines(dropped, node_db, vacuum=vacuum)
     else:
         done = migration.migrate(node_db, force=force, tell=_tell, bar=step_bar)
         facts, lines = _copied(done), _copied_lines(done)
@@ -87,9 +90,6 @@ def migrate(
         echo_json({"path": str(node_db), **facts})
     else:
         echo_done(*lines)
-
-
-_DIGEST = "digest of both, coin by coin (cdb verify's is of whole blocks, and another):"
 
 
 def _tell(plan: Plan) -> None:
@@ -109,8 +109,11 @@ def _copied(done: Migrated | None) -> dict[str, Any]:
 def _copied_lines(done: Migrated) -> list[str]:
     if done.odd:
         echo_line(f"odd: {done.odd}", err=True)
-    digest = [] if done.digest is None else [f"{_DIGEST} {done.digest}"]
-    return [f"{done.log_path} has {done.coins:,} coins, up to block {done.height}", *digest]
+    lines = [f"{done.log_path} has {done.coins:,} coins, up to block {done.height}"]
+    if done.digest is not None:
+        other = "cdb verify prints another one, of blocks"
+        lines.append(f"digest of the coins, equal on both sides: {done.digest}; {other}")
+    return lines
 
 
 def _active_lines(done: Migrated | None, node_db: Path) -> list[str]:
@@ -121,6 +124,19 @@ def _active_lines(done: Migrated | None, node_db: Path) -> list[str]:
         f"{node_db} is active: start the node as cdb_full_node",
         "the old table is still in it: --drop drops it, --revert brings it back",
     ]
+
+
+def _dropped_lines(dropped: Dropped, node_db: Path, *, vacuum: bool) -> list[str]:
+    before, after, free = (
+        f"{n_bytes / 1e6:,.1f}"
+        for n_bytes in (dropped.file_bytes_before, dropped.file_bytes, dropped.free_bytes)
+    )
+    if vacuum:
+        return [f"{node_db}: {before} → {after} MB"]
+    told = f"{node_db}: the old table is dropped; of {after} MB, {free} MB are free"
+    if not dropped.free_bytes:
+        return [told]
+    return [told, "the node's next blocks take them; --drop --vacuum gives them to the file system"]
 
 
 def _reverted_lines(reverted: Reverted, node_db: Path) -> list[str]:

@@ -12,7 +12,8 @@ from cdb.cmds.options import NodeFileType
 from cdb.cmds.runner import fail, run
 from cdb.cmds.table import table
 from cdb.contract.printable import printable
-from cdb.node.migrate.next_step import next_step
+from cdb.node.migrate.next_step import copied_height, next_step
+from cdb.node.node_database import Coins
 from cdb.node.status import Status, status_of, versions
 
 
@@ -54,6 +55,7 @@ def _object(status: Status) -> dict[str, Any]:
         "coins": status.file.coins.name.lower(),
         "peak_height": None if peak is None else peak.height,
         "transaction_peak_height": None if peak is None else peak.transaction_height,
+        "copied_height": copied_height(status),
         "log_height": status.log_height,
         "log_height_after_operations": status.next_height,
         "operations": {
@@ -75,15 +77,22 @@ def _object(status: Status) -> dict[str, Any]:
 def _rows(status: Status) -> list[list[str]]:
     found = _object(status)
     kept = f"{status.file.n_rows:,} kept in cdb_ops{_blocks(status)}"
+    coins = [
+        ["newest block of the log", _number(status.log_height)],
+        ["once operations are applied", _number(status.next_height)],
+        ["operations", f"{kept}; a backup runs" if status.is_backup_running else kept],
+        ["last flush", found["last_flush"] or "none"],
+    ]
+    if status.file.coins is Coins.IN_TABLE:
+        copied = found["copied_height"]
+        told = "none" if copied is None else f"{_number(copied)}; it is not in use"
+        coins = [["newest block of the copy", told]]
     return [
         ["database", printable(str(status.path))],
         ["coins", status.file.coins.value],
         ["peak", _number(found["peak_height"])],
         ["newest transaction block", _number(found["transaction_peak_height"])],
-        ["newest block of the log", _number(status.log_height)],
-        ["once operations are applied", _number(status.next_height)],
-        ["operations", f"{kept}; a backup runs" if status.is_backup_running else kept],
-        ["last flush", found["last_flush"] or "none"],
+        *coins,
         ["size of the file", _number(status.file_bytes)],
         ["size of its -wal", _number(status.wal_bytes)],
         ["size of the log", _number(status.log_bytes)],

@@ -27,6 +27,7 @@ from cdb.contract.location import Location, Url
 from cdb.contract.printable import printable, shell_word
 from cdb.disk.damage import Damage
 from cdb.errors import CdbError, CorruptDatabaseError, DatabaseLockedError, InvariantError
+from cdb.node.status import help_with_log
 from cdb.schemas import SchemaInfo, offer_of
 
 SHOWN_DAMAGES = 20
@@ -243,7 +244,8 @@ def _explain(schema: SchemaInfo, location: Location, damages: list[Damage]) -> i
         fail(f"{location}: damaged; --repair mends all of it")
         return EXIT_REPAIRABLE
     told = _readable(schema, location)
-    return fail(f"{location}: damaged beyond repair; {told}; load a new database")
+    helps = help_with_log(location) if isinstance(location, Path) else None
+    return fail(f"{location}: damaged beyond repair; {told}; {helps or 'load a new database'}")
 
 
 def _are_repairable(damages: list[Damage]) -> bool:

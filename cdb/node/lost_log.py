@@ -7,7 +7,9 @@ since activation:
     what is found             no node has run              a node has run
     nothing, another log,     put it back, or revert       put both back from a backup, or sync
     another's database
-    damage                    repair, or revert            repair, or else the same
+    damage to what is         repair, or revert            repair, or else the same
+    derived from `log`
+    damage to `log`           revert                       put both back from a backup, or sync
     another format            what its error says, or      what its error says
                               revert
     damage to the file's      revert                       put both back from a backup, or sync
@@ -57,6 +59,14 @@ def advice_for_log(
     except (WrongDatabaseError, CorruptDatabaseError) as error:
         advice = _advice(error, log_path, file, is_unused)
         raise type(error)(error.path, error.problem, advice) from error
+
+
+def beyond_repair(file: Path | None, *, is_unused: bool) -> str:
+    """What helps with damage to a file's log that nothing repairs; is_unused: see log_needed()."""
+    if file is None or not is_unused:
+        return RESTORE
+    revert = f"'cdb migrate --revert {shell_word(file)}' brings chia's own table back"
+    return f"{revert}, which has all coins"
 
 
 def check_first(log_path: Path, check: Callable[[Log], object]) -> None:
@@ -114,13 +124,15 @@ def _advice(
     is_of_log = Path(error.path) == log_path
     if not is_damage and not is_of_log and error.advice != RESTORE:
         return error.advice
+    if Path(error.path) == log_path / _LOG_FILE and error.advice != RESTORE:
+        return beyond_repair(file, is_unused=file is not None and is_unused())
     repair = f"'cdb verify {_SCHEMA} --db {shell_word(log_path)} --repair' mends what is derived"
     if file is not None and is_unused():
-        revert = f"'cdb migrate --revert {shell_word(file)}' brings chia's own table back"
+        revert = beyond_repair(file, is_unused=True)
         if Path(error.path) == file:  # its rows, which no log mends
-            return f"{revert}, which has all coins"
+            return revert
         first = "put it back" if error.advice == RESTORE else error.advice
-        return f"{repair if is_damage else first}, or {revert}, which has all coins"
+        return f"{repair if is_damage else first}, or {revert}"
     if not is_damage and error.advice != RESTORE:
         return error.advice
     return f"{repair}; else {RESTORE}" if is_damage else RESTORE

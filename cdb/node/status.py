@@ -5,7 +5,8 @@ running node does between the two.
 """
 
 import sqlite3
-from contextlib import ExitStack, suppress
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
@@ -23,7 +24,8 @@ from cdb.extensions import installed_version
 from cdb.node.backup.directory import size_bytes
 from cdb.node.kept_rows import are_kept, rows_kept
 from cdb.node.log import RESTORE, fitting_effect, log_path_of
-from cdb.node.lost_log import advice_for_log, log_needed
+from cdb.node.lost_log import advice_for_log, beyond_repair, log_needed
+from cdb.node.migrate.migration_file import remove_copy
 from cdb.node.node_database import (
     TABLES,
     Coins,
@@ -35,6 +37,7 @@ from cdb.node.node_database import (
 )
 from cdb.node.operation import Effect, Operation
 from cdb.schemas import coin_log
+from cdb.stores.node_table.table import LOG_SUFFIX
 from cdb.stores.rows.snapshot import Snapshot
 
 _TRIES = 5
@@ -106,6 +109,27 @@ def check_log(file: Path) -> None:
     error = status_of(file).log_error
     if error is not None:
         raise error
+
+
+@contextmanager
+def damage_explained(file: Path) -> Iterator[None]:
+    """What reads the log of a file: damage that it meets is raised with the advice that helps."""
+    with advice_for_log(log_path_of(file), file, partial(_is_unused, file)):
+        yield
+
+
+def help_with_log(log_path: Path) -> str | None:
+    """What helps with damage to a log that nothing repairs; None where it is no node's."""
+    file = log_path.with_name(log_path.name.removesuffix(LOG_SUFFIX))
+    if file == log_path or not file.is_file():
+        return None
+    with suppress(CdbError):
+        state, _ = _state_of(file)
+        if state.coins is Coins.IN_TABLE:
+            return remove_copy(log_path)
+        if state.coins is Coins.IN_LOG:
+            return beyond_repair(file, is_unused=state.is_unused)
+    return None
 
 
 def versions() -> dict[str, str | None]:

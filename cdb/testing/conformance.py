@@ -40,7 +40,7 @@ class SchemaConformance(
         schema = type(self).schema
         said = find_schema(schema).spec if isinstance(schema, str) else None
         if said is None or said.offers is None:
-            pytest.skip("nobody declares what it offers")
+            pytest.skip("`offers` is empty")
         with self.open(path) as database:
             found = {each for each in DECLARED if isinstance(database, each)}
             assert found == {*said.offers}

@@ -8,6 +8,7 @@ import sqlite3
 import subprocess
 import sys
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -55,6 +56,27 @@ def test_the_openssl_of_the_system_is_named_where_none_is_bundled(run_command: C
         version, origin = libraries["OpenSSL"]
         assert re.fullmatch(r"\d+\.\d+\.\w+", version)
         assert origin == "the system's"
+
+
+@pytest.mark.parametrize("is_here", [False, True])
+def test_it_names_chia_which_only_a_node_needs(
+    run_command: Commands, tmp_path: Path, is_here: bool
+) -> None:
+    if is_here:
+        (tmp_path / "chia").mkdir()
+        metadata = tmp_path / "chia_blockchain-9.8.7.dist-info" / "METADATA"
+        metadata.parent.mkdir()
+        metadata.write_text("Metadata-Version: 2.1\nName: chia-blockchain\nVersion: 9.8.7\n")
+        line = "chia-blockchain 9.8.7 is installed"
+    elif find_spec("chia") is None:
+        line = "chia-blockchain is not installed beside cdb; pip install 'coinset-db[chia]'"
+    else:
+        pytest.skip("chia is installed")
+    doctor = [sys.executable, "-m", "cdb.cmds.doctor"]
+    shown, _ = run_command.popen(doctor).communicate(timeout=60)
+    assert f"\nto run a node on cdb: {line}\n" in shown.decode()
+    found, _ = run_command.popen([*doctor, "--json"]).communicate(timeout=60)
+    assert json.loads(found)["chia-blockchain"] == ("9.8.7" if is_here else None)
 
 
 def test_what_the_bill_names_is_bundled(tmp_path: Path) -> None:

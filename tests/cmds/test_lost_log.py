@@ -15,6 +15,7 @@ import pytest
 from cdb.contract.blocks import BlockSpendInfo
 from cdb.contract.progress import no_bar
 from cdb.errors import CorruptDatabaseError, WrongDatabaseError
+from cdb.node.backup import making
 from cdb.node.backup.making import back_up
 from cdb.node.log import RESTORE
 from cdb.node.lost_log import log_needed
@@ -42,7 +43,7 @@ COMMANDS = {
 FINE = {
     "migrate": "error: .*its coins are in .*node.sqlite.cdb already",
     "activate": "is active already",
-    "drop": "free in it",
+    "drop": "of .* MB, .* MB are free",
     "revert": "its own table again",
     "backup": "is a backup up to block",
     "status": "all is well",
@@ -150,11 +151,11 @@ REPAIR = r"'(cdb verify coin_log --db \S+ --repair)' mends what is derived"
 ADVICE = {
     (GONE, False): f"; {PUT_BACK}{REVERT}, which has all coins$",
     (FOREIGN, False): f"; {PUT_BACK}{REVERT}, which has all coins$",
-    (DAMAGED, False): f"; {REPAIR}, or {REVERT}, which has all coins$",
+    (DAMAGED, False): f"; {REVERT}, which has all coins$",
     (DERIVED, False): f"; {REPAIR}, or {REVERT}, which has all coins$",
     (GONE, True): f"; {RESTORE}$",
     (FOREIGN, True): f"; {RESTORE}$",
-    (DAMAGED, True): f"; {REPAIR}; else {RESTORE}$",
+    (DAMAGED, True): f"; {RESTORE}$",
     (DERIVED, True): f"; {REPAIR}; else {RESTORE}$",
 }
 """What is advised, by the kind and by whether a node has run since activation."""
@@ -232,12 +233,11 @@ def test_what_no_log_mends_names_a_revert_while_that_helps(
         assert len(rows_of(here / "node.sqlite")) > N_BLOCKS
 
 
-def follow_repair(run_command: Commands, here: Path, error: str, kind: str) -> None:
-    done = run_command(*_advised(REPAIR, error))
-    assert (done.code == 0) == (kind == DERIVED), done.err
+def follow_repair(run_command: Commands, here: Path, error: str) -> None:
+    run_command(*_advised(REPAIR, error)).fine()
 
 
-def follow_revert(run_command: Commands, here: Path, error: str, kind: str) -> None:
+def follow_revert(run_command: Commands, here: Path, error: str) -> None:
     run_command(*_advised(REVERT, error)).fine()
     assert len(rows_of(here / "node.sqlite")) > N_BLOCKS
     remove(here / "node.sqlite.cdb")
@@ -245,13 +245,13 @@ def follow_revert(run_command: Commands, here: Path, error: str, kind: str) -> N
     run_command(*COMMANDS["activate"]).fine()
 
 
-def follow_put_back(run_command: Commands, here: Path, error: str, kind: str) -> None:
+def follow_put_back(run_command: Commands, here: Path, error: str) -> None:
     assert PUT_BACK in error
     remove(here / "node.sqlite.cdb")
     shutil.copytree(here / "original", here / "node.sqlite.cdb")
 
 
-def follow_backup(run_command: Commands, here: Path, error: str, kind: str) -> None:
+def follow_backup(run_command: Commands, here: Path, error: str) -> None:
     assert "put both back from the same backup" in error
     remove(here / "node.sqlite")
     remove(here / "node.sqlite.cdb")
@@ -274,11 +274,11 @@ def remove(path: Path) -> None:
 PARTS = {
     (GONE, False): (follow_put_back, follow_revert),
     (FOREIGN, False): (follow_put_back, follow_revert),
-    (DAMAGED, False): (follow_repair, follow_revert),
+    (DAMAGED, False): (follow_revert,),
     (DERIVED, False): (follow_repair, follow_revert),
     (GONE, True): (follow_backup,),
     (FOREIGN, True): (follow_backup,),
-    (DAMAGED, True): (follow_repair, follow_backup),
+    (DAMAGED, True): (follow_backup,),
     (DERIVED, True): (follow_repair, follow_backup),
 }
 """What does each part of an advice."""
@@ -289,7 +289,7 @@ PARTS = {
 def test_each_part_of_an_advice_helps(
     run_command: Commands, here: Path, is_used: bool, spoil: Callable[[Path], None], part: int
 ) -> None:
-    """As it is typed. A repair of what is not derived changes nothing and says so."""
+    """As it is typed."""
     kind, _ = STATES[spoil]
     parts = PARTS[kind, is_used]
     if part == len(parts):
@@ -297,9 +297,38 @@ def test_each_part_of_an_advice_helps(
     shutil.copytree(here / "node.sqlite.cdb", here / "original")
     spoil(here / "node.sqlite.cdb")
     error = run_command(*COMMANDS["drop"]).err.splitlines()[-1]
-    parts[part](run_command, here, error, kind)
-    if parts[part] is not follow_repair or kind == DERIVED:
-        run_command(*COMMANDS["status"]).fine()
+    parts[part](run_command, here, error)
+    run_command(*COMMANDS["status"]).fine()
+
+
+def test_damage_that_a_backup_meets_as_it_reads_gets_the_same_advice(
+    here: Path, is_used: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A log with an index opens without a look at all of its blocks."""
+    cut_log(here / "node.sqlite.cdb")
+    monkeypatch.setattr(making, "check_log", lambda file: None)
+    with pytest.raises(CorruptDatabaseError) as caught:
+        back_up(here / "node.sqlite", here / "new", no_bar)
+    assert re.search(ADVICE[DAMAGED, is_used], str(caught.value))
+    assert not (here / "new").exists()
+
+
+def test_verify_of_a_nodes_log_gives_the_same_advice(
+    run_command: Commands, here: Path, is_used: bool
+) -> None:
+    cut_log(here / "node.sqlite.cdb")
+    error = run_command("verify", "node.sqlite.cdb").err.splitlines()[-1]
+    assert "damaged beyond repair" in error
+    assert re.search(ADVICE[DAMAGED, is_used], error)
+
+
+def test_a_damaged_copy_that_is_not_in_use_is_made_again(
+    run_command: Commands, here: Path, is_used: bool
+) -> None:
+    run_command(*COMMANDS["revert"]).fine()
+    cut_log(here / "node.sqlite.cdb")
+    error = run_command("verify", "node.sqlite.cdb").err.splitlines()[-1]
+    assert error.endswith("; remove node.sqlite.cdb and migrate again")
 
 
 @pytest.mark.parametrize("name", ["two\nlines.sqlite", "latin\udcff.sqlite"])

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from functools import partial
+from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
 from random import Random
@@ -162,9 +163,9 @@ def test_there_and_back_by_commands(
     before = path.read_bytes()
     result = run_command("migrate", path).fine()
     assert b"2,000 coins" in result.out
-    assert (
-        b"\ndigest of both, coin by coin (cdb verify's is of whole blocks, and another): "
-        in result.out
+    said = result.out.decode()
+    assert re.search(
+        r"^digest of the coins, equal on both sides: [0-9a-f]{64}; cdb verify", said, re.M
     )
     assert result.out.decode().endswith(
         f"\nnext: stop the node, and cdb migrate --activate {path}\n"
@@ -317,8 +318,42 @@ def test_as_json(run_command: Commands, path: Path) -> None:
     assert len(copied["digest"]) == 64
     assert told("--activate")["coins"] == 2_000
     assert told("--activate") == {"path": str(path)}
-    assert told("--drop", "--vacuum")["free_bytes"] >= 0
+    size = path.stat().st_size
+    dropped = told("--drop")
+    assert dropped.keys() == {"path", "file_bytes_before", "file_bytes", "free_bytes"}
+    assert (dropped["file_bytes_before"], dropped["file_bytes"]) == (size, size)
+    assert size / 2 < dropped["free_bytes"] < size
+    vacuumed = told("--drop", "--vacuum")
+    assert (vacuumed["file_bytes_before"], vacuumed["free_bytes"]) == (size, 0)
+    assert vacuumed["file_bytes"] == path.stat().st_size <= size - dropped["free_bytes"]
     assert told("--revert")["log_path"] == str(log_of(path))
+
+
+def test_a_drop_says_what_became_of_the_files_size(run_command: Commands, path: Path) -> None:
+    run_command("migrate", "--activate", path).fine()
+    megabytes = r"\d+\.\d"
+    dropped = run_command("migrate", "--drop", path).fine().out.decode()
+    assert re.fullmatch(
+        rf"{path}: the old table is dropped; of {megabytes} MB, {megabytes} MB are free\n"
+        "the node's next blocks take them; --drop --vacuum gives them to the file system\n",
+        dropped,
+    )
+    before = f"{path.stat().st_size / 1e6:.1f}"
+    vacuumed = run_command("migrate", "--drop", "--vacuum", path).fine().out.decode()
+    assert vacuumed == f"{path}: {before} → {path.stat().st_size / 1e6:.1f} MB\n"
+    again = run_command("migrate", "--drop", path).fine().out.decode()
+    assert again.endswith(" MB, 0.0 MB are free\n")
+
+
+@pytest.mark.skipif(find_spec("chia") is not None, reason="chia is installed")
+def test_activation_notes_that_no_node_can_run_here(run_command: Commands, path: Path) -> None:
+    run_command("migrate", path).fine()
+    _, note = run_command("migrate", "--activate", path).fine().err.splitlines()
+    assert note == (
+        "note: no node can run on it from here: chia-blockchain is not installed beside cdb;"
+        " pip install 'coinset-db[chia]'"
+    )
+    assert "note: no node" not in run_command("migrate", "--revert", path).fine().err
 
 
 def test_help_teaches(run_command: Commands) -> None:

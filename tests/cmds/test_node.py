@@ -82,6 +82,7 @@ def test_status_of_a_sound_database_changes_nothing(
         "coins": "in_log",
         "peak_height": newest + 2,
         "transaction_peak_height": newest,
+        "copied_height": None,
         "log_height": blocks[-3].index,
         "log_height_after_operations": newest,
         "operations": {
@@ -118,18 +119,28 @@ def test_status_of_a_plain_node_says_what_is_next_on_its_way_into_cdb(
         assert re.search(f"^next +{re.escape(found['next'])}$", shown, re.M)
         return found["next"]
 
+    def copied() -> Any:
+        shown = run_command("node_status", file).fine().out.decode()
+        (line,) = re.findall(r"^newest block of the copy +(.*)$", shown, re.M)
+        assert "newest block of the log" not in shown
+        assert "cdb_ops" not in shown
+        return status(run_command, file)[0]["copied_height"], line
+
+    assert copied() == (None, "none")
     assert next_step() == f"to have its coins in cdb: cdb migrate {file}"
     with monkeypatch.context() as context:
         context.setattr(Migration, "_verify", interrupt)
         with pytest.raises(KeyboardInterrupt):
             migrate(file, tell=lambda plan: None, bar=no_bar)
     newest = blocks[-1].index
+    assert copied() == (newest, f"{newest:,}; it is not in use")
     assert next_step() == f"it is copied up to block {newest}: cdb migrate {file} goes on"
     run_command("migrate", file).fine()
     activate = f"stop the node, and cdb migrate --activate {file}"
     assert next_step() == f"the copy, up to block {newest}, is verified: {activate}"
     shutil.move(log_path_of(file) / "MIGRATION", tmp_path)
     assert next_step().endswith(f"move it away; then cdb migrate {file}")
+    assert copied() == (None, "none")
     shutil.move(tmp_path / "MIGRATION", log_path_of(file))
     run_command("migrate", "--activate", file).fine()
     assert next_step() == "start the node as cdb_full_node"
@@ -139,6 +150,9 @@ def test_status_of_a_plain_node_says_what_is_next_on_its_way_into_cdb(
     shown = run_command("node_status", file).fine().out.decode()
     assert f"2 kept in cdb_ops, block {newest + 1:,}\n" in shown
     assert "\nnext" not in shown
+    assert "newest block of the copy" not in shown
+    run_command("migrate", "--revert", file).fine()
+    assert copied() == (newest + 1, f"{newest + 1:,}; it is not in use")
 
 
 def test_an_example_goes_the_whole_way(run_command: Commands, tmp_path: Path) -> None:
@@ -393,7 +407,7 @@ def test_install_refuses_where_nothing_could_run(
     tmp_path: Path, scripts: Path, monkeypatch: pytest.MonkeyPatch, run_command: Commands
 ) -> None:
     (scripts / "cdb_full_node").unlink()
-    with pytest.raises(MissingEngineError, match=r"cdb_full_node is not there; pip install"):
+    with pytest.raises(MissingEngineError, match=r"cdb_full_node is not there; pip install --for"):
         launcher.install(tmp_path)
     monkeypatch.undo()
     monkeypatch.setattr("cdb.chia.full_node.find_spec", lambda name: None)

@@ -64,6 +64,13 @@ def test_a_new_schema_is_held_to_the_contract_as_typed(type_it: Type, chosen: st
     assert "xfailed" not in done.stdout
 
 
+def test_what_is_skipped_is_told_as_the_document_quotes_it(type_it: Type) -> None:
+    (quoted,) = re.findall('"skipped: (.*?)" is no failure', TEXT)
+    assert type_it(NEW).returncode == 0
+    told = type_it(f"{TEST} -k it_offers_what_its_module_declares -rs").stdout
+    assert re.search(rf"^SKIPPED .*: {re.escape(quoted)}$", told, re.MULTILINE), told
+
+
 def test_a_new_schema_is_loaded_as_typed(type_it: Type, tmp_path: Path) -> None:
     assert type_it(NEW).returncode == 0
     done = type_it(LOAD.replace(str(TRIAL_COINS), "3000"))

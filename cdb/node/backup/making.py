@@ -45,7 +45,7 @@ from cdb.node.kept_rows import rows_kept
 from cdb.node.log import catch_up, log_path_of, root_of
 from cdb.node.node_database import TABLES, check_in_log, operations_of
 from cdb.node.operation import Operation, Tip
-from cdb.node.status import check_log
+from cdb.node.status import check_log, damage_explained
 from cdb.process.read_ahead import read_ahead
 from cdb.schemas import coin_log
 from cdb.stores.rows.snapshot import Snapshot
@@ -71,7 +71,7 @@ def back_up(file: str | PathLike[str], directory: str | PathLike[str], bar: Step
         raise WrongDatabaseError(target, "this lies in the node's coin log; name a path outside it")
     with _work_directory(target, file) as work:
         check_room(work, "the backup", size_bytes(file) + size_bytes(log_path) + SPARE_BYTES)
-        with rows_kept(log_path):
+        with rows_kept(log_path), damage_explained(file):
             _copy_log(log_path, file, log_in(work), bar)
             _copy_file(file, file_in(work), bar)
         height = _apply_rows(file_in(work), log_in(work), root_of(log_path))

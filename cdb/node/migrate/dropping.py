@@ -21,9 +21,11 @@ _VACUUMED_BYTES_A_SECOND = 30_000_000
 
 @dataclass(frozen=True, slots=True)
 class Dropped:
-    """free_bytes: within the file, for VACUUM to give back."""
+    """Sizes of the file before and now; free_bytes: within it now, for VACUUM to give back."""
 
     path: Path
+    file_bytes_before: int
+    file_bytes: int
     free_bytes: int
 
 
@@ -38,11 +40,13 @@ def drop(path: str | PathLike[str], *, vacuum: bool = False, tell: Tell, bar: St
         connection = held.connection
         point_temporary_files_at(place.parent)
         tell(_plan(place, connection, vacuum=vacuum))
+        before = _bytes_of(connection, "page_count")
         drop_tables(connection, bar, OLD_TABLE, NOTE_TABLE, NEW_TABLE)
         if vacuum:
             with bar("vacuum"):
                 connection.execute("VACUUM")
-        return Dropped(place, _pragma(connection, "freelist_count") * _page_bytes(connection))
+        now, free = (_bytes_of(connection, each) for each in ("page_count", "freelist_count"))
+        return Dropped(place, before, now, free)
 
 
 def drop_tables(connection: sqlite3.Connection, bar: StepBar, *names: str) -> None:
@@ -63,8 +67,7 @@ def drop_tables(connection: sqlite3.Connection, bar: StepBar, *names: str) -> No
 
 def used_bytes(connection: sqlite3.Connection) -> int:
     """How much of the file is in use."""
-    pages = _pragma(connection, "page_count") - _pragma(connection, "freelist_count")
-    return pages * _page_bytes(connection)
+    return _bytes_of(connection, "page_count") - _bytes_of(connection, "freelist_count")
 
 
 def _plan(path: Path, connection: sqlite3.Connection, *, vacuum: bool) -> Plan:
@@ -82,8 +85,9 @@ def point_temporary_files_at(directory: Path) -> None:
     os.environ.setdefault("SQLITE_TMPDIR", os.fspath(directory))
 
 
-def _page_bytes(connection: sqlite3.Connection) -> int:
-    return _pragma(connection, "page_size")
+def _bytes_of(connection: sqlite3.Connection, n_pages: str) -> int:
+    """The size of so many pages as a pragma counts."""
+    return _pragma(connection, n_pages) * _pragma(connection, "page_size")
 
 
 def _pragma(connection: sqlite3.Connection, name: str) -> int:

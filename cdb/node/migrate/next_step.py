@@ -1,5 +1,7 @@
 """What is to be typed next on the way of a node's coins into cdb."""
 
+from contextlib import suppress
+
 from cdb.contract.printable import shell_word
 from cdb.errors import CdbError
 from cdb.node.migrate.migration import standing_of
@@ -13,6 +15,17 @@ def next_step(status: Status) -> str | None:
         return _towards_cdb(status)
     if status.file.is_unused and not status.problems:
         return "start the node as cdb_full_node"
+    return None
+
+
+def copied_height(status: Status) -> int | None:
+    """Up to which block a log that is not in use is a copy; None where none is, or a damaged one.
+    The node's files are only read."""
+    if status.file.coins is not Coins.IN_TABLE:
+        return None
+    with suppress(CdbError):
+        height = standing_of(status.path).height
+        return height if height >= 0 else None
     return None
 
 
