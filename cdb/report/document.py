@@ -1,11 +1,11 @@
 """A report's document: what HTML, Markdown and a terminal each write."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from cdb.report.growth import alike, growth_of, short
-from cdb.report.model import LOAD, Group, Mark, Report
-from cdb.report.parts import Answer, Bars, Block, Document, Doubt, Part, Tile, View
+from cdb.report.model import LOAD, Group, Mark, Report, is_more_better
+from cdb.report.parts import Answer, Bars, Block, Document, Doubt, Part, Section, Text, Tile, View
 from cdb.report.rules import WORDS
 from cdb.report.sections import Context, sections
 from cdb.report.tables import Column, busy_line, figure_table, runs_text
@@ -14,6 +14,7 @@ from cdb.report.uses import (
     DURABILITY_WORDS,
     LOOKUPS,
     USES,
+    Use,
     against,
     answer,
     case_of,
@@ -39,6 +40,7 @@ def document(report: Report) -> Document:
         Context(report, view, group, _best(told, group))
         for (view, group), told in zip(of_views, answers, strict=True)
     ]
+    told_sections = sections(contexts)
     schemas = [schema for each in in_pictures for schema in each]
     schemas += [row.schema for group in report.groups for row in group.lines]
     return Document(
@@ -46,13 +48,30 @@ def document(report: Report) -> Document:
         views=tuple(view for view, _ in of_views),
         uses=tuple((use.id, use.title) for use in USES),
         answers=tuple(
-            _opening(group, told) for (_, group), told in zip(of_views, answers, strict=True)
+            _opening(group, told, _unanswered(told_sections, n))
+            for n, ((_, group), told) in enumerate(zip(of_views, answers, strict=True))
         ),
-        sections=sections(contexts),
+        sections=told_sections,
         shown=in_pictures,
         schemas=tuple(dict.fromkeys(schemas)),
         words=WORDS,
+        decided=tuple((use.id, _decided(report, of_views)) for use in USES if use.slow),
     )
+
+
+def _decided(report: Report, of_views: Sequence[tuple[View, Group | None]]) -> tuple[int, ...]:
+    """Of each view the place of the one of the slow disk; its own, where there is none."""
+    groups = [group for _, group in of_views]
+    return tuple(
+        n if group is None or (slow := slowest(report, group)) is None else groups.index(slow)
+        for n, group in enumerate(groups)
+    )
+
+
+def _unanswered(told: Sequence[Section], view: int) -> str:
+    """The questions of which nothing was measured in a view, in a line; empty for none."""
+    questions = [each.question for each in told if each.blocks[view].is_empty]
+    return f"Not measured with this choice: {' '.join(questions)}" if questions else ""
 
 
 def _best(answers: tuple[Answer, ...], group: Group | None) -> str:
@@ -69,8 +88,8 @@ def _views(report: Report) -> list[tuple[View, Group | None]]:
     views: list[tuple[View, Group | None]] = []
     for group in groups:
         view = _view(report, group)
-        known = [other for told, other in views if other and told == view]
-        views.append((_told_apart(view, group) if known else view, group))
+        known = [other for _, other in views if other and _view(report, other) == view]
+        views.append((_told_apart(view, group, known) if known else view, group))
     places = {(view.machine, view.profile) for view, _ in views}
     for group in (*report.node, *report.weeks, *report.layouts):
         place = (report.place(group.setting.machine), group.setting.profile)
@@ -87,19 +106,34 @@ def _view(report: Report, group: Group) -> View:
     return View(report.place(setting.machine), setting.profile, size, durability)
 
 
-def _told_apart(view: View, group: Group) -> View:
-    setting = group.setting
-    limits = ", ".join(f"{label} {text}" for label, text in setting.limits)
-    more = (setting.source, f"a flush each {setting.flush_coins:,}", setting.digest[:8], limits)
-    return replace(view, size=f"{view.size} ({', '.join(filter(None, more))})")
+def _told_apart(view: View, group: Group, known: Sequence[Group]) -> View:
+    """The view with what differs from the first of its name: words, as a path means nothing."""
+    one, other = group.setting, known[0].setting
+    differs = []
+    if one.flush_coins != other.flush_coins:
+        differs.append(f"flushed each {one.flush_coins:,}")
+    if one.limits != other.limits:
+        differs.append(", ".join(f"{label} {text}" for label, text in one.limits) or "no limits")
+    if one.digest != other.digest:
+        differs.append(f"other blocks, {one.digest[:8]}")
+    if not differs:
+        day = max(row.matrix for row in group.lines)[:8]
+        of = group.rows[0].schema if len(group.rows) == 1 else f"{len(group.rows)} schemas"
+        differs.append(f"{of} measured again, {day[:4]}-{day[4:6]}-{day[6:]}")
+    more = f" {len(known) + 1}" if len(known) > 1 else ""
+    return replace(view, size=f"{view.size} ({'; '.join(differs)}{more})")
 
 
 def _answers(report: Report, group: Group | None) -> tuple[Answer, ...]:
     if group is None:
         return ()
     told = (answer(report, group, use) for use in USES)
-    return tuple(
+    with_prospects = [
         replace(each, tiles=(*each.tiles, *_prospects(report, group, each.schema))) for each in told
+    ]
+    return tuple(
+        replace(each, glance=tuple(_glance(report, group, use, with_prospects)))
+        for each, use in zip(with_prospects, USES, strict=True)
     )
 
 
@@ -130,27 +164,51 @@ def _prospects(report: Report, group: Group, schema: str) -> Iterator[Tile]:
     yield Tile("on a slow disk", text, f"to load {short(slow.setting.coins)} coins{faster}", "slow")
 
 
-def _opening(group: Group | None, answers: tuple[Answer, ...]) -> Block:
-    if group is None:
-        return Block(
-            "Here only a full node's coin stores or layouts were measured, no schemas.", ""
-        )
-    parts: list[Part] = [*answers]
-    columns = [
-        Column("load: less is better", LOAD, "wall_seconds"),
-        Column("look-ups: more", case_of(group, LOOKUPS), "names_per_second"),
-        Column("disk per coin: less", LOAD, "size_bytes_per_coin"),
-        Column("memory: less", LOAD, "peak_rss_bytes"),
-    ]
+def _glance(report: Report, group: Group, use: Use, answers: Sequence[Answer]) -> Iterator[Bars]:
+    """The figures of those who can do it: first the one that decides, then what all uses have."""
+    measured = slowest(report, group) if use.slow else group
+    if measured is None:
+        return
+    group = replace(measured, rows=tuple(row for row in measured.rows if use.fits(row)))
+    columns = [each for each in _columns(group, use) if any(map(each.spread, group.rows))]
     title = (
-        f"{group.setting.coins:,} coins at a glance, {runs_text(group)}. The dotted line is the "
-        "floor: 80 bytes of each coin appended to a file, and nothing more"
+        f"{group.setting.profile}, {group.setting.coins:,} coins at a glance, {runs_text(measured)}"
+        f"{f', {use.who}' if use.who else ''}. ×1.0 is the best of its column, ×2.4 is 2.4 times "
+        "worse. The dotted line is the floor: 80 bytes of each coin appended to a file, no more"
     )
+    floor = group.floor
+    lines = [column.spread(floor) if floor else None for column in columns]
+    medians = tuple(spread.median if spread else None for spread in lines)
+    (own,) = [each for each in answers if each.use == use.title]
+    first = shown(group, [own] if use.slow or use.who else answers)
     for table in figure_table(group, title, columns):
-        floor = group.floor
-        lines = [column.spread(floor) if floor else None for column in columns]
-        told = tuple(spread.median if spread else None for spread in lines)
-        parts.append(Bars(table, told if len(table.header) == len(columns) + 1 else ()))
+        yield Bars(table, medians, shown=first)
+
+
+def _columns(group: Group, use: Use) -> Iterator[Column]:
+    decides = use.wants[0]
+    case = case_of(group, decides.cases)
+    yield Column(f"{decides.label}: {_better(decides.figure)} is better", case, decides.figure)
+    for label, case, figure in (
+        ("load", LOAD, "wall_seconds"),
+        ("look-ups", case_of(group, LOOKUPS), "names_per_second"),
+        ("disk per coin", LOAD, "size_bytes_per_coin"),
+        ("memory", LOAD, "peak_rss_bytes"),
+    ):
+        if label != decides.label:
+            yield Column(f"{label}: {_better(figure)}", case, figure)
+
+
+def _better(figure: str) -> str:
+    return "more" if is_more_better(figure) else "less"
+
+
+def _opening(group: Group | None, answers: tuple[Answer, ...], unanswered: str) -> Block:
+    told = (Text(unanswered),) if unanswered else ()
+    if group is None:
+        finding = "Here only a full node's coin stores or layouts were measured, no schemas."
+        return Block(finding, "", told)
+    parts: list[Part] = [*answers, *told]
     busy = busy_line(group)
     if busy is not None:
         parts.append(Doubt(busy))

@@ -50,6 +50,13 @@ def growth_of(sizes: Sizes, schema: str) -> tuple[int, int, float] | None:
     return told[0][0], told[-1][0], told[-1][1] / told[0][1]
 
 
+def peaks(sizes: Sizes, schema: str) -> dict[int, Spread]:
+    """The peak memory of a schema's newest load of each size: a busy machine does not change it."""
+    name = "peak_rss_bytes"
+    told = {coins: _newest(groups, schema, name, quiet=False) for coins, groups in sizes.items()}
+    return {coins: spread for coins, spread in told.items() if spread is not None}
+
+
 def short(coins: int) -> str:
     """A number of coins in few characters: ``13.5 M``."""
     return units.rate(coins).removesuffix("/s")
@@ -67,11 +74,14 @@ def _rows(sizes: Sequence[Sequence[Group]]) -> Iterator[tuple[str, ...]]:
                 yield (f"{schema}, {label}", *texts, units.times(told[-1] / told[0]))
 
 
-def _newest(groups: Iterable[Group], schema: str, name: str) -> Spread | None:
-    """Of replays of one size, which may have been made in several ways; a quiet machine's first."""
+def _newest(
+    groups: Iterable[Group], schema: str, name: str, *, quiet: bool = True
+) -> Spread | None:
+    """Of replays of one size, which may have been made in several ways; quiet: a quiet machine's
+    first."""
     rows = [row for group in groups for row in group.lines if row.schema == schema]
     told = [row for row in rows if row.figure(LOAD, name)]
-    newest = max(told, key=lambda row: (not row.busy, row.matrix), default=None)
+    newest = max(told, key=lambda row: (quiet and not row.busy, row.matrix), default=None)
     return None if newest is None else newest.figure(LOAD, name)
 
 

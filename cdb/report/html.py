@@ -93,8 +93,8 @@ class _Page:
             lines.append(f".s{n}{{--c:var(--s{n})}}")
         return "\n".join(lines)
 
-    def _classes(self, schema: str) -> str:
-        more = "" if schema in self._shown else " more"
+    def _classes(self, schema: str, first: Sequence[str] | None = None) -> str:
+        more = "" if schema in (self._shown if first is None else first) else " more"
         return f"schema s{self._colours.get(schema, 0)}{more}"
 
     def _header(self) -> Html:
@@ -106,6 +106,7 @@ class _Page:
             element("h1", f"cdb: {self._document.title}"),
             element("form", *self._selects(), class_="choices", data_script=True, hidden=True),
             buttons,
+            element("p", id="jump", role="status", hidden=True),
         )
 
     def _selects(self) -> Iterator[Html]:
@@ -118,14 +119,15 @@ class _Page:
 
     def _index(self) -> Html:
         links = [self._link(section) for section in self._document.sections]
-        words = element("li", element("a", "Words", href="#words"))
+        words = element("li", element("a", "Words", href="#terms"))
         box = element("input", type="checkbox", id="menu")
         menu = element("label", box, "Questions and answers")
         return element("nav", menu, element("ul", *links, words), aria_label="Questions")
 
     def _views(self) -> Html:
         """As the script reads them: no < ends the element."""
-        told = [[getattr(view, name) for name in _CHOICES] for view in self._document.views]
+        views = [[getattr(view, name) for name in _CHOICES] for view in self._document.views]
+        told = {"views": views, "decided": dict(self._document.decided)}
         return Html(json.dumps(told).replace("<", r"\u003c"))
 
     def _link(self, section: Section) -> Html:
@@ -160,8 +162,8 @@ class _Page:
         ]
         uses = element("fieldset", element("legend", "I want to"), *radios, class_="uses")
         all_box = element("input", type="checkbox", id="all")
-        counts = f"all {len(self._document.schemas)} schemas in pictures"
-        everything = element("label", all_box, element("span", counts), class_="all")
+        what = element("span", "all schemas in pictures")
+        everything = element("label", all_box, what, class_="all")
         return element(
             "section",
             uses,
@@ -177,11 +179,12 @@ class _Page:
             for word, meaning in self._document.words
         ]
         summary = element("summary", "Words: schema, floor, compaction, packed …")
-        return element("details", summary, element("dl", *terms), id="words")
+        # A browser opens the fold of a place that a link leads to.
+        return element("details", summary, element("dl", *terms, id="terms"), id="words")
 
     def _blocks(self, blocks: Sequence[Block]) -> list[Html]:
         """A block a view; what views share is there once: whole blocks, and folds in others."""
-        distinct = _shared(blocks, repr)
+        distinct = [each for each in _shared(blocks, repr) if not each[0].is_empty]
         folds: dict[str, tuple[Fold, list[int], list[int]]] = {}
         for block, views in distinct:
             for part in block.parts:
@@ -257,6 +260,7 @@ class _Page:
             element("p", name, sentence, class_="verdict"),
             element("p", part.runner_sentence, class_="runner") if part.runner_sentence else None,
             element("dl", *map(_tile, part.tiles), class_="tiles") if part.tiles else None,
+            *map(self._bars, part.glance),
             class_="use",
             data_use=use,
         )
@@ -265,20 +269,26 @@ class _Page:
         """A row a schema, a bar for each figure; each column has its own scale."""
         table = part.table
         rows = [line for line in table.rows if any(cell.value is not None for cell in line.cells)]
-        shown = [line for line in rows if line.schema in (*self._shown, "")] or rows
+        first = part.shown or self._shown
+        shown = [line for line in rows if line.schema in (*first, "")] or rows
         tops = list(zip(_tops(part, shown), _tops(part, rows), strict=True))
         heads = [element("th", label, scope="col") for label in table.header]
-        body = [self._bar_row(line, tops, part.lines) for line in rows]
+        body = [self._bar_row(line, tops, part.lines, first) for line in rows]
         caption = element("caption", table.caption)
         thead = element("thead", element("tr", *heads))
         drawn = element("table", caption, thead, element("tbody", *body), class_="bars")
-        return element("figure", element("figcaption", table.caption), _scroll(drawn))
+        counts = _counts(shown, rows)
+        return element("figure", element("figcaption", table.caption, *counts), _scroll(drawn))
 
     def _bar_row(
-        self, line: Line, tops: Sequence[tuple[float, float]], lines: Sequence[float | None]
+        self,
+        line: Line,
+        tops: Sequence[tuple[float, float]],
+        lines: Sequence[float | None],
+        first: Sequence[str],
     ) -> Html:
         """tops: of each column the longest bar of what is shown at first, and of all."""
-        cells = [element("th", *_name(line), scope="row")]
+        cells = [element("th", *_name(line, is_narrow=True), scope="row")]
         for n, (each, (few, every)) in enumerate(zip(line.cells[1:], tops[1:], strict=True)):
             if each.value is None:
                 cells.append(element("td", each.text, class_="reason" if each.is_reason else None))
@@ -291,7 +301,7 @@ class _Page:
                 style += f";--f:{at / each.value:.3g}"
             ratio = element("small", units.times(each.ratio)) if each.ratio else None
             cells.append(element("td", element("i", style=style), element("b", each.text), ratio))
-        classes = self._classes(line.schema) if line.schema else "schema"
+        classes = self._classes(line.schema, first) if line.schema else "schema"
         kind = " floor" if line.schema == FLOOR else ""
         return element("tr", *cells, class_=f"{classes}{kind}")
 
@@ -333,17 +343,31 @@ def _tops(bars: Bars, lines: Sequence[Line]) -> list[float]:
     return [max(tops)] * len(tops) if bars.is_one_scale else tops
 
 
+def _counts(shown: Sequence[Line], rows: Sequence[Line]) -> Iterator[object]:
+    """How many schemas there are, of how many: at first, and where all are asked for."""
+    few, every = (
+        len({line.schema for line in lines if line.schema not in ("", FLOOR)})
+        for lines in (shown, rows)
+    )
+    if few < every:
+        yield ". "
+        yield element("span", f"{few} of {every} schemas", class_="few")
+        yield element("span", f"All {every} schemas", class_="more")
+
+
 def _share(value: float, top: float) -> str:
     return f"{min(value / top, 1.0) if top else 0:.3g}"
 
 
-def _name(line: Line) -> tuple[object, ...]:
-    """A line's first cell. A schema's name is broken first before its options; after it stands what
-    is to be known of it."""
+def _name(line: Line, *, is_narrow: bool = False) -> tuple[object, ...]:
+    """A line's first cell. A schema's name is broken first before its options, and in a narrow one
+    before its engine, but never in a word; after it stands what is to be known of it."""
     cell = line.cells[0]
     parts: list[object] = [cell.text]
     if "@" in cell.text:
-        parts[0], *options = cell.text.split(",")
+        name, *options = cell.text.split(",")
+        layout, _, engine = name.partition("@")
+        parts = [layout, element("wbr"), f"@{engine}"] if is_narrow else [name]
         parts += [part for each in options for part in (element("wbr"), f",{each}")]
     return (*parts, *(element("small", note, class_="reason") for note in cell.notes))
 

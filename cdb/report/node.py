@@ -60,7 +60,11 @@ def node_tables(group: Group) -> Iterator[Table]:
 def finding(group: Group) -> tuple[str, str]:
     """What both stores take for the least of blocks, files in memory, or for a week's sync; in a
     sentence, and in a few words. Empty where that was not measured."""
-    wanted = (("new_block", _CPU, "CPU"), ("sync", "wall_seconds", "time"))
+    wanted = (
+        *(("new_block", _CPU, "CPU"), ("sync", "cpu_seconds", "CPU")),
+        ("sync", "wall_seconds", "time"),
+    )
+    doubt = " ⚠ busy" if any(row.busy for row in group.rows) else ""
     for workload, name, what in wanted:
         cases = [
             case
@@ -71,12 +75,12 @@ def finding(group: Group) -> tuple[str, str]:
             theirs, ours = (group.figure(store, case, name) for store in STORES)
             if theirs and ours and ours.median > 0:
                 times = units.times(theirs.median / ours.median).removeprefix("×")
-                took = f"{theirs.median_text(name)} of {what}, cdb's takes {ours.median_text(name)}"
                 sentence = (
-                    f"For {_what(case)} chia's own store takes {took}: {times} × less "
-                    f"({conditions(group)})."
+                    f"For {_what(case)} chia's own store takes {theirs.median_text(name)} of "
+                    f"{what}, {times} × as much as cdb's {ours.median_text(name)} "
+                    f"({conditions(group)}{doubt})."
                 )
-                return sentence, f"{times} × less {what}"
+                return sentence, f"chia's store takes {times} × the {what}{doubt}"
     return "", ""
 
 

@@ -103,11 +103,13 @@ class Heading:
 class Bars:
     """A table as a picture: a bar for each cell that has a value, as long as its share of the
     greatest of its column, or of all. lines: a value for each column to hold the bars against, or
-    None. Rows of nobody are always shown."""
+    None. shown: the schemas at first, where they are others than the view's. Rows of nobody are
+    always shown."""
 
     table: Table
     lines: tuple[float | None, ...] = ()
     is_one_scale: bool = False
+    shown: tuple[str, ...] = ()
 
 
 Points = tuple[tuple[float, float], ...]
@@ -173,7 +175,10 @@ class Tile:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """Which schema for a use. schema, runner_up: empty for none. tiles: figures, then prices."""
+    """Which schema for a use. schema, runner_up: empty for none. tiles: figures, then prices.
+
+    glance: the use's figures of all who can do it.
+    """
 
     use: str
     schema: str
@@ -181,6 +186,7 @@ class Answer:
     sentence: str
     runner_sentence: str
     tiles: tuple[Tile, ...]
+    glance: tuple[Bars, ...] = ()
 
 
 Part = Text | Doubt | Items | Command | Heading | Table | Bars | Plot | Fold | Answer
@@ -188,11 +194,13 @@ Part = Text | Doubt | Items | Command | Heading | Table | Bars | Plot | Fold | A
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """What a section says of a view. short: the finding in a few words."""
+    """What a section says of a view. short: the finding in a few words. is_empty: whether nothing
+    of its question was measured there."""
 
     finding: str
     short: str
     parts: tuple[Part, ...] = ()
+    is_empty: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,7 +230,8 @@ class Document:
     """All of it. uses: their ids and what one wants to do. views: the first is the default.
 
     shown: the schemas that pictures have at first, by view. schemas: all, in the order of their
-    colours. words: terms and what they mean.
+    colours. words: terms and what they mean. decided: by the uses that another view may decide, of
+    each view the place of that one.
     """
 
     title: str
@@ -233,3 +242,4 @@ class Document:
     shown: tuple[tuple[str, ...], ...]
     schemas: tuple[str, ...]
     words: tuple[tuple[str, str], ...]
+    decided: tuple[tuple[str, tuple[int, ...]], ...] = ()

@@ -16,6 +16,7 @@ WORDS = (
     ("compaction", "merging that a load leaves to be done: before it unsettled, after it settled."),
     ("packed", "answers as bytes for a program, in place of Python objects."),
     ("profile", "what limits the disk and the memory: FAST is the machine as it is."),
+    ("memory", "the most that the process has of it in a load, with mapped pages of its files."),
     ("–", "not measured, or the schema cannot do it."),
     ("†", "fewer than five runs, where the others have five or more."),
 )

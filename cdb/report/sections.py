@@ -37,10 +37,12 @@ from cdb.report.uses import (
     case_of,
     conditions,
     find,
+    has_history,
     is_choice,
     ratio,
     slowest,
     times,
+    unmeasured,
 )
 
 NOTHING = "Not measured with this choice."
@@ -78,7 +80,7 @@ def _of_group(make: Callable[[Context, Group], Block]) -> Callable[[Context], Bl
 
     def block(context: Context) -> Block:
         if context.group is None or not context.schema:
-            return Block(NOTHING, "not measured")
+            return Block(NOTHING, "not measured", is_empty=True)
         return make(context, context.group)
 
     return block
@@ -177,7 +179,7 @@ def _how_it_grows(sizes: Sizes, schema: str) -> tuple[str, str]:
 @_of_group
 def _find(context: Context, group: Group) -> Block:
     ways = {"in memory": LOOKUPS, "not in memory": COLD_LOOKUPS, "as of any height": HISTORY}
-    told = [f"{way} {best}" for way, cases in ways.items() if (best := _best_in(group, cases))]
+    told = [each for way, cases in ways.items() if (each := _most_in(context, group, way, cases))]
     columns = [Column(way, case_of(group, of), FIND.figure) for way, of in ways.items()]
     title = "Look-ups per second, of 1,000 names at a time, with files in memory or not"
     own = find(group, group.row(context.schema), FIND)
@@ -193,13 +195,18 @@ def _find(context: Context, group: Group) -> Block:
     )
 
 
-def _best_in(group: Group, cases: Sequence[Case]) -> str:
-    """The schema that finds most, and how many."""
+def _most_in(context: Context, group: Group, way: str, cases: tuple[Case, ...]) -> str:
+    """The schema that finds most in a way, how many, and who was not asked; empty for none."""
     case = case_of(group, cases)
     rows = [row for row in group.rows if is_choice(row)]
     told = [(each.median, row) for row in rows if (each := row.figure(case, FIND.figure))]
     most, row = max(told, key=lambda each: each[0], default=(0.0, None))
-    return f"{row.schema}, {units.text(FIND.figure, most)}" if row else ""
+    if row is None:
+        return ""
+    fits = has_history if cases is HISTORY else is_choice
+    missing = unmeasured(context.report, group, FIND._replace(cases=cases), fits)
+    notes = f" ({missing})" if missing else ""
+    return f"{way} {row.schema}, {units.text(FIND.figure, most)}{notes}"
 
 
 def _node(context: Context) -> Block:
@@ -304,6 +311,9 @@ def _engines(context: Context) -> Block:
     """Layouts in engines: as schemas of this view, and below the coin set as was published."""
     group = context.group
     rows = [] if group is None else [row for row in group.rows if _layout_of(row) and row.competes]
+    others = context.alike(context.report.layouts)
+    if group is None and not others:
+        return Block(NOTHING, "not measured", is_empty=True)
     best: dict[str, Row] = {}
     for row in rows:
         if row.figure(LOAD, "wall_seconds"):
@@ -320,7 +330,7 @@ def _engines(context: Context) -> Block:
     parts: list[Part] = []
     if group is not None and best:
         parts += [Bars(each, is_one_scale=True) for each in _layouts_by_engine(group, [*best])]
-    for each in context.alike(context.report.layouts):
+    for each in others:
         title = f"Published layouts, and what the same costs here: {each.setting.detail}"
         parts.append(Fold(title, tuple(_layout_parts(each))))
     short = f"{len(rows)} layouts in {' and '.join(best)}" if best else "not measured"

@@ -117,14 +117,14 @@ def _labels(
     lines: Sequence[tuple[str, Points]], classes: Classes, x: _Axis, y: _Axis, *, at_end: bool
 ) -> Iterator[Html]:
     """Names beside points, or at the ends of lines, none on another: of those that are shown at
-    first, and of all."""
+    first, and at the ends of all lines. Beside a crowd of points there is no room for all."""
     few = [each for each in lines if "more" not in classes(each[0]).split()]
-    for kind, some in (("few", few), ("more", lines)):
+    for kind, some in (("few", few), ("more", lines)) if at_end else (("", few),):
         ends = sorted((y(points[-1][1]), x(points[-1][0]), schema) for schema, points in some)
         tops = _apart([end[0] for end in ends])
         for top, (_, left, schema) in zip(tops, ends, strict=True):
             at = WIDTH - _RIGHT + 8 if at_end else left + 10
-            yield element("text", schema, x=at, y=round(top + 4, 1), class_=f"{kind} name")
+            yield element("text", schema, x=at, y=round(top + 4, 1), class_=f"{kind} name".strip())
 
 
 def _apart(places: Sequence[float]) -> list[float]:

@@ -128,6 +128,8 @@ def _document(document: Document) -> Iterator[Flat]:
         yield Heading(2, section.question)
         seen = set()
         for view, block in zip(document.views, section.blocks, strict=True):
+            if block.is_empty:
+                continue
             yield Heading(3, str(view))
             yield from _texts(block.finding)
             for part in block.parts:
@@ -159,6 +161,7 @@ def _part(part: Part) -> Iterator[Flat]:
             yield Text(part.sentence)
             yield from _texts(part.runner_sentence)
             yield from _tiles(part.tiles)
+            yield from flat(part.glance)
         case _:
             yield part
 

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from cdb.engines import ENGINES
 from cdb.report import units
+from cdb.report.growth import alike, peaks, short
 from cdb.report.model import (
     FLOOR,
     LOAD,
@@ -23,8 +24,9 @@ from cdb.report.model import (
     Spread,
     is_more_better,
 )
-from cdb.report.parts import Answer, Tile
+from cdb.report.parts import NONE, Answer, Tile
 from cdb.report.published import SECONDS
+from cdb.report.tables import Column, cell
 from cdb.schemas.registry import BY_ENGINE, layout_names
 
 BASELINE = "blockchain_v2"
@@ -89,7 +91,8 @@ class Want(NamedTuple):
 class Use:
     """What one wants to do. wants: figures, the deciding one first; price: what they cost.
 
-    fits: who can do it at all. slow: whether it is decided on the slowest profile of the machine.
+    fits: who can do it at all; who: those in words, where not everyone can. slow: whether it is
+    decided on the slowest profile of the machine.
     """
 
     id: str
@@ -99,6 +102,7 @@ class Use:
     fits: Callable[[Row], bool]
     nobody: str
     slow: bool = False
+    who: str = ""
 
 
 def _in_both_forms(workload: str, **parameters: str | int) -> tuple[Case, ...]:
@@ -145,7 +149,8 @@ def _has_sql(row: Row) -> bool:
     return re.search(r"(?<!without )sqlite", row.description, re.IGNORECASE) is not None
 
 
-def _has_history(row: Row) -> bool:
+def has_history(row: Row) -> bool:
+    """Whether it was asked for coins as of a height, and answered."""
     return any(case in row.figures for case in HISTORY)
 
 
@@ -161,10 +166,12 @@ USES = (
     Use(
         *("sql", "query by SQL", (LOAD_TIME, FIND, _COMMIT), (MEMORY, SIZE)),
         *(_has_sql, "no schema with SQL was measured here"),
+        who="schemas with SQL",
     ),
     Use(
         *("height", "look up as of any height", (_AS_OF, FIND, LOAD_TIME), (MEMORY, SIZE)),
-        *(_has_history, "no schema was measured here with look-ups as of a height"),
+        *(has_history, "no schema was measured here with look-ups as of a height"),
+        who="schemas with look-ups as of a height",
     ),
     Use(
         *("small", "use a small or slow machine", (LOAD_TIME, _FIND_COLD, FIND), (MEMORY, SIZE)),
@@ -194,6 +201,24 @@ def find(group: Group, row: Row | None, want: Want) -> Spread | None:
     return None if row is None else row.figure(case_of(group, want.cases), want.figure)
 
 
+def unmeasured(
+    report: Report, group: Group, want: Want, fits: Callable[[Row], bool] = _anyone
+) -> str:
+    """Who could be ranked by a figure, as it was measured on this machine, and has none in this
+    group: ``not measured here: coin_log``; empty where there is nobody."""
+    machine = group.setting.machine
+    groups = [each for each in report.groups if each.setting.machine == machine]
+    rows = [row for each in groups for row in each.rows if is_choice(row) and fits(row)]
+    column = Column("", case_of(group, want.cases), want.figure)
+    told = []
+    for schema in dict.fromkeys(row.schema for row in rows):
+        row = group.row(schema)
+        if row is None or column.spread(row) is None:
+            why = NONE if row is None else cell(group, row, column).text
+            told.append(schema if why in (NONE, "not measured") else f"{schema} ({why})")
+    return f"not measured here: {', '.join(told)}" if told else ""
+
+
 def ratio(one: Spread, other: Spread, figure: str) -> float:
     """How many times better the one is than the other."""
     better, worse = (one, other) if is_more_better(figure) else (other, one)
@@ -201,7 +226,9 @@ def ratio(one: Spread, other: Spread, figure: str) -> float:
 
 
 def times(factor: float) -> str:
-    """``78 ×``, or ``1.6 ×``."""
+    """``78 ×``, ``1.6 ×`` or ``0.28 ×``."""
+    if factor < 1:
+        return f"{factor:.2g} ×"
     return f"{units.times(factor).removeprefix('×')} ×"
 
 
@@ -229,10 +256,12 @@ def answer(report: Report, group: Group, use: Use) -> Answer:
     if want is None or measured is None:
         return Answer(use.title, "", "", f"Not known: {use.nobody}.", "", ())
     group = measured
+    missing = unmeasured(report, group, want, use.fits)
+    skipped += [f"({missing[0].upper()}{missing[1:]}.)"] if missing else []
     sentence = " ".join([_sentence(group, ranked, want), *skipped, *_where(group, use)])
     runner_up = ranked[1].row.schema if len(ranked) > 1 else ""
     best = ranked[0].row
-    tiles = tuple(_tiles(group, best, use))
+    tiles = tuple(_tiles(report, group, best, use))
     return Answer(use.title, best.schema, runner_up, sentence, _next(ranked, want), tiles)
 
 
@@ -271,7 +300,7 @@ def _sentence(group: Group, ranked: Sequence[Candidate], want: Want) -> str:
     said = want.says.format(coins=f"{group.setting.coins:,}", figure=figure)
     told = f"{best.row.schema} {said}"
     if others and _is_near(best, others[0], want):
-        return f"{told}, and {others[0].row.schema} lies too near to tell them apart."
+        return f"{told}, and {_within(others[0], best, want)}."
     own = [each for each in others if each.row.schema == BASELINE][:1]
     rivals = [each for each in others if each.row.schema != BASELINE][:1]
     against = [
@@ -291,20 +320,27 @@ def _is_near(one: Candidate, other: Candidate, want: Want) -> bool:
     return ratio(one.spread, other.spread, want.figure) < NEAR
 
 
+def _within(one: Candidate, other: Candidate, want: Want) -> str:
+    """How near the one is to the other, which its sentence named last."""
+    is_within = ratio(other.spread, one.spread, want.figure) < NEAR
+    what = "10 % of it" if is_within else "the range of its runs"
+    return f"{one.row.schema} ({one.spread.median_text(want.figure)}) is within {what}"
+
+
 def _next(ranked: Sequence[Candidate], want: Want) -> str:
-    """Who comes next, by how much, and whether the one after that may be as good."""
+    """Who comes next, and whether the one after that may be as good."""
     if len(ranked) < 2:
         return "No runner-up: no other schema that can do it was measured here."
-    best, second, *rest = ranked
-    factor = times(ratio(best.spread, second.spread, want.figure))
-    behind = f"{second.spread.median_text(want.figure)}, {factor} slower"
+    _, second, *rest = ranked
+    name = second.row.schema
+    told = f"Runner-up: {name} ({second.spread.median_text(want.figure)})"
     if rest and _is_near(second, rest[0], want):
-        behind += f"; {rest[0].row.schema} lies too near to tell them apart"
-    reason = TAKE_IT.get(second.row.schema, "")
-    return f"Runner-up: {second.row.schema} ({behind}).{f' Take it {reason}.' if reason else ''}"
+        told += f"; {_within(rest[0], second, want)}"
+    reason = TAKE_IT.get(name, "")
+    return f"{told}.{f' Take {name} {reason}.' if reason else ''}"
 
 
-def _tiles(group: Group, best: Row, use: Use) -> Iterator[Tile]:
+def _tiles(report: Report, group: Group, best: Row, use: Use) -> Iterator[Tile]:
     """Figures, then prices, each against the node's own schema."""
     own = group.row(BASELINE)
     sections = {MEMORY.label: "cost", SIZE.label: "cost", "load": "cost", _COMMIT.label: "node"}
@@ -317,21 +353,37 @@ def _tiles(group: Group, best: Row, use: Use) -> Iterator[Tile]:
             continue
         text = f"{spread.median_text(want.figure)} {group.dagger(spread)}".strip()
         told = ""
-        if other is not None and own is not None and own.competes and own is not best:
+        if want is MEMORY:
+            told = _of_memory(report, group, best, own)
+        elif other is not None and own is not None and own.competes and own is not best:
             told = against(ratio(spread, other, want.figure), is_price=is_price)
         yield Tile(want.label, text, told, section)
 
 
+def _of_memory(report: Report, group: Group, best: Row, own: Row | None) -> str:
+    """That it is a load's peak, and what it is in the size that is farthest from this one: memory
+    that is alike in a small load need not be so in a large one."""
+    sizes, here = alike(report.groups, group), group.setting.coins
+    mine = peaks(sizes, best.schema)
+    there = max(mine, key=lambda coins: abs(coins - here))
+    told = f"peak of a load of {short(here)} coins"
+    if mine[here] != best.figure(LOAD, MEMORY.figure):
+        told += f"; in a newer run {mine[here].median_text(MEMORY.figure)}"
+    if there != here:
+        told += f"; {mine[there].median_text(MEMORY.figure)} at {short(there)}"
+    theirs = peaks(sizes, BASELINE) if own is not None and own is not best else {}
+    sides = [theirs[coins] for coins in dict.fromkeys((here, there)) if coins in theirs]
+    if here in theirs:
+        told += f"; {BASELINE}: {', '.join(each.median_text(MEMORY.figure) for each in sides)}"
+    return told
+
+
 def against(factor: float, *, is_price: bool) -> str:
-    """How many times better than the node's own."""
+    """What it is as a multiple of the node's own. factor: how many times better."""
+    what = f"as {'much' if is_price else 'fast'} as {BASELINE}"
     if 1 / NEAR < factor < NEAR:
-        return f"as much as {BASELINE}" if is_price else f"as fast as {BASELINE}"
-    if is_price:
-        better, worse = "less", "more"
-    else:
-        better, worse = "faster", "slower"
-    what = better if factor > 1 else worse
-    return f"{times(max(factor, 1 / factor))} {what} than {BASELINE}"
+        return f"about {what}"
+    return f"{times(1 / factor if is_price else factor)} {what}"
 
 
 def shown(group: Group, answers: Sequence[Answer]) -> tuple[str, ...]:

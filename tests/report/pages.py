@@ -14,7 +14,10 @@ from tests.report.full import full
 from tests.report.layout_fixtures import engines
 from tests.report.node_fixtures import comparison, week
 
-SCHEMAS = ("floor", "null", "coin_log", "rocks", "blockchain_v2", "sqlite_v3", "flat_file")
+SCHEMAS = (
+    *("floor", "null", "coin_log", "rocks", "blockchain_v2", "sqlite_v3", "flat_file"),
+    "sqlite_row",
+)
 
 
 def documents() -> list[Document]:

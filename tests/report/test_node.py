@@ -55,10 +55,10 @@ def test_the_finding_is_of_a_block() -> None:
     (found,) = build([comparison()]).node
     sentence, short = finding(found)
     assert sentence == (
-        "For a block of 45 coins chia's own store takes 8.27 ms of CPU, cdb's takes 827 µs: "
-        "10 × less (FAST, 1,000,000 coins)."
+        "For a block of 45 coins chia's own store takes 8.27 ms of CPU, 10 × as much as cdb's "
+        "827 µs (FAST, 1,000,000 coins)."
     )
-    assert short == "10 × less CPU"
+    assert short == "chia's store takes 10 × the CPU"
 
 
 def test_the_newest_of_as_long_a_week_counts() -> None:
@@ -101,7 +101,24 @@ def test_the_finding_of_a_week_is_of_its_sync() -> None:
     (found,) = build([week()]).weeks
     sentence, short = finding(found)
     assert sentence == (
-        "For a sync of 4,000 blocks chia's own store takes 26 m 40 s of time, cdb's takes "
-        "2 m 40 s: 10 × less (SPINNING-1GB, a week of 100,000 blocks)."
+        "For a sync of 4,000 blocks chia's own store takes 26 m 40 s of time, 10 × as much as "
+        "cdb's 2 m 40 s (SPINNING-1GB, a week of 100,000 blocks)."
     )
-    assert short == "10 × less time"
+    assert short == "chia's store takes 10 × the time"
+
+
+def test_the_finding_of_a_week_is_of_cpu_and_says_that_the_machine_was_busy() -> None:
+    document = week()
+    for each in document["rounds"]:
+        each["load_average_after"] = 11.5
+        for case in each["cases"]:
+            if case["workload"] == "sync":
+                cpu = {"chia": 30.0, "cdb": 2.5}[each["store"]]
+                case["figures"]["cpu_seconds"] = cpu
+    (found,) = build([document]).weeks
+    sentence, short = finding(found)
+    assert sentence == (
+        "For a sync of 4,000 blocks chia's own store takes 30.0 s of CPU, 12 × as much as cdb's "
+        "2.50 s (SPINNING-1GB, a week of 100,000 blocks ⚠ busy)."
+    )
+    assert short == "chia's store takes 12 × the CPU ⚠ busy"

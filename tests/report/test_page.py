@@ -10,13 +10,15 @@ from cdb.report.build import build
 from cdb.report.document import document
 from cdb.report.html import page
 from cdb.report.model import LOAD, Report
-from cdb.report.parts import Answer, Document, Plot
+from cdb.report.parts import Answer, Document, Plot, Text
 from cdb.report.read import read
 from cdb.report.rules import LIMITS, RULES, WORDS
+from cdb.report.text import markdown
 from tests.conftest import ROOT
 from tests.report import fixtures
-from tests.report.fixtures import HOSTILE, run, sixty_runs
+from tests.report.fixtures import HOSTILE, NEXT_MATRIX, matrix, run, sixty_runs
 from tests.report.full import full
+from tests.report.node_fixtures import week
 from tests.report.pages import Elements, documents, embedded, sources
 
 MEGABYTE = 1_000_000
@@ -65,7 +67,7 @@ def test_all_is_said_without_javascript(report: Report, elements: Elements) -> N
             for name in ("wall_seconds", "peak_rss_bytes", "syncs", "write_amplification"):
                 spread = row.figure(LOAD, name)
                 assert spread is None or spread.median_text(name) in elements.text
-    for text in (*RULES, *LIMITS, *(matrix.command for matrix in report.matrices)):
+    for text in (*RULES, *LIMITS, *(each.command for each in report.matrices)):
         assert " ".join(text.split()) in elements.text
     for facts in (facts for card in report.machines for facts in card.facts):
         assert " ".join(facts) in elements.text
@@ -90,7 +92,7 @@ def test_what_only_works_with_javascript_is_all_that_is_hidden(elements: Element
         # What other views are in a few words; and a choice of one.
         assert (
             "data-script" in attributes
-            or attributes.get("id") == "hint"
+            or attributes.get("id") in ("hint", "jump")
             or (tag == "small" and "data-views" in attributes)
             or tag == "label"
         )
@@ -111,6 +113,7 @@ def test_every_plot_is_a_picture_and_a_table(told: Document, html: str) -> None:
 
 def test_a_schema_has_one_colour_and_no_other_has_it(told: Document, html: str) -> None:
     colours = {schema: n for n, schema in enumerate(told.schemas)}
+    html = html.replace("<wbr>", "")
     rows = re.findall(r'<tr class="schema s(\d+)[^"]*"><th scope=row>([\w@]+)', html)
     lines = re.findall(r'<g class="schema s(\d+)[^"]*"><path [^>]*><title>([\w@]+)<', html)
     assert min(len(rows), len(lines)) > 5
@@ -131,6 +134,59 @@ def test_two_points_are_no_growth() -> None:
     two["cases"][0]["samples"] = [[500_000, 0.1], [1_000_000, 0.3]]
     growth = next(each for each in document(build([two])).sections if each.id == "growth")
     assert not any(isinstance(part, Plot) for part in growth.blocks[0].parts)
+
+
+def test_with_all_schemas_only_those_of_before_have_names_beside_points(html: str) -> None:
+    scatters = [each for each in re.findall(r"<svg .*?</svg>", html, re.DOTALL) if "r=6" in each]
+    assert scatters
+    for drawn in scatters:
+        assert not re.search(r'class="(few|more) name"', drawn)
+        few = re.findall(r'<g class="schema s\d+ line"', drawn)
+        assert 1 <= len(re.findall(r"class=name", drawn)) == len(few)
+
+
+def test_how_many_schemas_are_shown_is_how_many_there_are() -> None:
+    names = ("floor", "coin_log", "rocks", "blockchain_v2", "sqlite_v3", "flat_file", "sqlite_row")
+    text = page(build(matrix((*names, "interval@rocksdb"), 1)))
+    start = text.index("<table class=bars>")
+    glance = text[start : text.index("</table>", start)]
+    rows = re.findall(r'<tr class="(schema [^"]*)"', glance)
+    few = [each for each in rows if "more" not in each.split()]
+    # The floor is no schema.
+    counts = f"{len(few) - 1} of {len(rows) - 1} schemas"
+    figure = text[text.rindex("<figcaption>", 0, start) : start]
+    assert len(rows) == 8
+    assert "<th scope=row>interval<wbr>@rocksdb<" in glance
+    assert f"<span class=few>{counts}</span>" in figure
+    assert f"<span class=more>All {len(rows) - 1} schemas</span>" in figure
+    assert "all schemas in pictures" in text
+
+
+def test_what_differs_between_views_of_one_size_is_told_in_words() -> None:
+    (again,) = matrix(("coin_log",), 1, matrix=NEXT_MATRIX)
+    again["replay"]["source"] = "/mnt/disk/blocks.txt"
+    (other,) = matrix(("coin_log",), 1)
+    other["replay"]["digest"] = "abcdef01" + "0" * 56
+    often = matrix(("coin_log",), 1, flush_coins=1_000)
+    views = document(build([*matrix(runs=1), again, other, *often])).views
+    assert {re.sub(r" \d\)", ")", view.size) for view in views} == {
+        "1,000,000 coins",
+        "1,000,000 coins (coin_log measured again, 2026-11-22)",
+        "1,000,000 coins (other blocks, abcdef01)",
+        "1,000,000 coins (flushed each 1,000)",
+    }
+    assert len({*views}) == 4
+
+
+def test_questions_without_an_answer_are_one_line() -> None:
+    told = document(build([*matrix(runs=1), week()]))
+    *_, opening = told.answers
+    empty = [each.question for each in told.sections if each.blocks[-1].is_empty]
+    assert len(empty) == 6
+    (line,) = [part.text for part in opening.parts if isinstance(part, Text)]
+    assert line == f"Not measured with this choice: {' '.join(empty)}"
+    for text in (page(build([*matrix(runs=1), week()])), markdown(told)):
+        assert text.count("Not measured with this choice") == 1
 
 
 def test_nothing_comes_from_a_network(html: str, elements: Elements) -> None:

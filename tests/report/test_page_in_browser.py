@@ -150,7 +150,7 @@ def test_each_use_has_its_answer_and_the_address_keeps_it(opened: Opener, told: 
             expect(page.locator(".use:visible")).to_have_attribute("data-use", id)
             expect(page.get_by_role("radio", name=title, exact=True)).to_be_checked()
         if js:
-            assert page.url.endswith("#use=small")
+            assert "use=small" in page.url
     expect(opened("#use=sql").locator(".use:visible")).to_have_attribute("data-use", "sql")
 
 
@@ -173,7 +173,84 @@ def test_a_link_goes_to_its_section_and_leaves_the_state(opened: Opener) -> None
     page = opened("#use=sql")
     page.locator("nav a", has_text="slow down").click()
     expect(page.locator("#growth h2")).to_be_in_viewport()
-    assert page.url.endswith("#use=sql")
+    assert page.url.endswith("#use=sql&at=growth")
+    page.locator("#all").check()
+    assert page.url.endswith("#use=sql&schemas=all&at=growth")
+    again = opened("#" + page.url.partition("#")[2])
+    expect(again.locator("#growth h2")).to_be_in_viewport()
+    expect(again.locator("#use-sql")).to_be_checked()
+    alone = opened()
+    alone.locator("nav a", has_text="slow down").click()
+    assert alone.url.endswith("#growth")
+    alone.locator("label:has(#use-sql)").click()
+    assert alone.url.endswith("#use=sql&at=growth")
+
+
+def test_going_back_takes_back_one_choice(opened: Opener) -> None:
+    page = opened()
+    default = _view(page)
+    page.locator("#choose-profile").select_option("SLOW")
+    page.locator("label:has(#use-sql)").click()
+    page.locator("#all").check()
+    page.go_back()
+    expect(page.locator("#all")).not_to_be_checked()
+    expect(page.locator("#use-sql")).to_be_checked()
+    page.go_back()
+    expect(page.locator("#use-tip")).to_be_checked()
+    assert _view(page)[1] == "SLOW"
+    page.go_back()
+    assert _view(page) == default
+
+
+@pytest.mark.parametrize("js", [True, False])
+def test_words_in_the_index_opens_its_fold(opened: Opener, js: bool) -> None:
+    page = opened(js=js)
+    expect(page.locator("#terms")).to_be_hidden()
+    page.locator("nav a", has_text="Words").click()
+    expect(page.locator("#terms")).to_be_visible()
+
+
+def test_the_slow_use_shows_the_slow_profile_and_the_next_what_was_before(opened: Opener) -> None:
+    page = opened("#machine=epyc")
+    for use, profile in (("tip", "FAST"), ("small", "SLOW"), ("sql", "FAST")):
+        page.locator(f"label:has(#use-{use})").click()
+        assert _view(page)[1] == profile
+        table = page.locator(".use:visible figcaption")
+        expect(table).to_contain_text(f"{profile}, 1,000,000 coins at a glance")
+    page.locator("label:has(#use-small)").click()
+    page.go_back()
+    assert _view(page)[1] == "FAST"
+    # What is said stays that of the slow disk, with its name.
+    page = opened("#use=small&machine=epyc&profile=FAST")
+    expect(page.locator(".use:visible figcaption")).to_contain_text("SLOW, 1,000,000 coins")
+
+
+def test_a_box_says_what_else_a_choice_changes_and_what_it_changed(opened: Opener) -> None:
+    page = opened("#machine=epyc&profile=SLOW")
+    option = page.locator("#choose-durability option[value='survives nothing']")
+    expect(option).to_have_text("survives nothing (with FAST)")
+    old = page.locator("#choose-profile option[value='SPINNING-1GB']")
+    expect(old).to_contain_text("SPINNING-1GB")
+    expect(page.locator("#jump")).to_be_hidden()
+    page.locator("#choose-durability").select_option("survives nothing")
+    expect(page.locator("#jump")).to_have_text(
+        "survives nothing: not measured on SLOW; shown: FAST."
+    )
+    page.locator("#choose-profile").select_option("FAST")
+    page.locator("label:has(#use-sql)").click()
+    expect(page.locator("#jump")).to_be_hidden()
+
+
+def test_what_a_choice_has_nothing_of_is_not_there(opened: Opener) -> None:
+    page = opened("#machine=epyc&profile=SPINNING-1GB")
+    expect(page.locator("#choose-size")).to_be_hidden()
+    expect(page.locator("#choose-profile")).to_be_visible()
+    shown = page.locator("main > section:visible").evaluate_all("all => all.map((each) => each.id)")
+    assert shown == ["answer", "node", "how"]
+    links = page.locator("nav a:visible")
+    assert [each.get_attribute("href") for each in links.all()] == ["#node", "#how", "#terms"]
+    page.locator("#choose-profile").select_option("FAST")
+    expect(page.locator("#cost")).to_be_visible()
 
 
 def test_the_index_is_a_column_or_a_line_with_a_menu(opened: Opener) -> None:
@@ -296,6 +373,23 @@ def test_the_page_never_scrolls_sideways(opened: Opener, width: int) -> None:
     page = opened("#schemas=all", size=(width, 844))
     _open_all(page)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+@pytest.mark.parametrize("size", [DESKTOP, PHONE])
+def test_boxes_have_labels_and_names_are_whole(opened: Opener, size: tuple[int, int]) -> None:
+    page = opened("#schemas=all", size=size)
+    labels = page.locator(".choices label:visible span")
+    assert labels.count() >= 2
+    for each in labels.all():
+        expect(each).to_be_visible()
+    heads = page.locator(f"{BARS} tbody th:visible")
+    heights = heads.evaluate_all(
+        "all => all.map((head) => { const range = document.createRange();"
+        " range.selectNodeContents(head.firstChild);"
+        " return [head.firstChild.textContent, range.getClientRects().length]; })"
+    )
+    names = {name: lines for name, lines in heights if "_" in name or "@" in name}
+    assert {*names.values()} == {1}
 
 
 @pytest.mark.parametrize("size", [DESKTOP, PHONE])

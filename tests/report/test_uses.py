@@ -9,8 +9,17 @@ from cdb.bench.results import Document
 from cdb.report.build import build
 from cdb.report.document import document
 from cdb.report.parts import Answer
-from cdb.report.uses import BASELINE, MOST_SHOWN, USES, answer, shown, weight
-from tests.report.fixtures import every_failure, matrix, run, without
+from cdb.report.uses import (
+    BASELINE,
+    MEMORY,
+    MOST_SHOWN,
+    USES,
+    against,
+    answer,
+    shown,
+    weight,
+)
+from tests.report.fixtures import NEXT_MATRIX, every_failure, matrix, run, without
 from tests.report.full import full
 
 SCHEMAS = ("floor", "null", "coin_log", "interval@rocksdb", "rocks", BASELINE, "memory")
@@ -49,12 +58,129 @@ def test_the_best_by_the_deciding_figure_is_told_with_how_much_better_it_is() ->
         "coin_log looks coins up by name at 1.57 M/s: 31 × as fast as the node's own "
         "blockchain_v2, 9.0 × as fast as interval@rocksdb."
     )
-    assert told.runner_sentence.startswith("Runner-up: interval@rocksdb (174 k/s, 9.0 × slower). ")
+    assert told.runner_sentence == (
+        "Runner-up: interval@rocksdb (174 k/s). Take interval@rocksdb to build on an engine that "
+        "others maintain, with its tools."
+    )
     tiles = {tile.label: (tile.text, tile.against) for tile in told.tiles}
     assert len(tiles) == 5
-    assert tiles["load"] == ("0.280 s", "79 × faster than blockchain_v2")
-    assert tiles["price in memory"] == ("107 MB", "1.1 × less than blockchain_v2")
-    assert tiles["price in disk per coin"] == ("69 B", "3.3 × less than blockchain_v2")
+    assert tiles["load"] == ("0.280 s", "79 × as fast as blockchain_v2")
+    assert tiles["price in memory"] == (
+        "107 MB",
+        "peak of a load of 1 M coins; blockchain_v2: 123 MB",
+    )
+    assert tiles["price in disk per coin"] == ("69 B", "0.3 × as much as blockchain_v2")
+
+
+@pytest.mark.parametrize(
+    ("factor", "price", "figure"),
+    [
+        (8.46, "0.12 × as much", "8.5 × as fast"),
+        (0.5, "2.0 × as much", "0.5 × as fast"),
+        (1.05, "about as much", "about as fast"),
+        (0.95, "about as much", "about as fast"),
+    ],
+)
+def test_how_good_it_is_has_one_form(factor: float, price: str, figure: str) -> None:
+    assert against(factor, is_price=True) == f"{price} as {BASELINE}"
+    assert against(factor, is_price=False) == f"{figure} as {BASELINE}"
+
+
+def memory_of(group: int, documents: list[Document]) -> tuple[str, str]:
+    """The card of memory, of a group of the report."""
+    report = build(documents)
+    told = answer(report, report.groups[group], USES[0])
+    (tile,) = [each for each in told.tiles if each.label == MEMORY.label]
+    return tile.text, tile.against
+
+
+def test_memory_is_told_in_the_size_that_is_farthest_too() -> None:
+    sizes = {coins: matrix(SCHEMAS, 1, coins=coins) for coins in (1_000_000, 4_000_000, 13_500_000)}
+    documents = [each for of_size in sizes.values() for each in of_size]
+    assert memory_of(2, documents) == (
+        "107 MB",
+        "peak of a load of 1 M coins; 193 MB at 13.5 M; blockchain_v2: 123 MB, 406 MB",
+    )
+    assert memory_of(0, documents) == (
+        "193 MB",
+        "peak of a load of 13.5 M coins; 107 MB at 1 M; blockchain_v2: 406 MB, 123 MB",
+    )
+    without_own = [*sizes[1_000_000], *matrix(("coin_log", "rocks"), 1, coins=4_000_000)]
+    assert memory_of(1, without_own)[1].endswith("; 128 MB at 4 M; blockchain_v2: 123 MB")
+
+
+def test_a_newer_run_of_the_same_blocks_is_told_though_the_machine_was_busy() -> None:
+    (again,) = matrix(("coin_log",), 1, matrix=NEXT_MATRIX)
+    again = with_case(again, "load", peak_rss_bytes=1_060_000_000) | {"load_average_after": 9.0}
+    again["replay"]["source"] = "/mnt/disk/blocks.txt"
+    documents = [*matrix(SCHEMAS, 1), again, *matrix(SCHEMAS, 1, coins=4_000_000)]
+    report = build(documents)
+    (place,) = [n for n, each in enumerate(report.groups) if len(each.rows) > 1 and n]
+    assert "; in a newer run 1.06 GB; " in memory_of(place, documents)[1]
+    assert "; 1.06 GB at 1 M; " in memory_of(0, documents)[1]
+
+
+def test_who_was_not_measured_is_named_where_schemas_are_ranked() -> None:
+    """A ranking leaves nobody out without a word: also who failed, or was never begun."""
+    documents = [full(each) for each in matrix(SCHEMAS, 1)]
+    slow = [full(each) for each in matrix(("coin_log", BASELINE, "rocks"), 1, profile="SLOW")]
+    for each in documents + slow:
+        each["schema"]["keeps_contract"] = each["schema"]["name"] not in ("floor", "null")
+    for each in slow:
+        if each["schema"]["name"] == "coin_log":
+            each["cases"] = [case for case in each["cases"] if case["workload"] != "historical"]
+        if each["schema"]["name"] == "rocks":
+            each["cases"] = without(each, "historical", "failed", "time limit")["cases"]
+    report = build([*documents, *slow])
+    fast, limited = report.groups
+    uses = {each.id: each for each in USES}
+    named = "(Not measured here: coin_log, interval@rocksdb, rocks (failed).)"
+    assert named in answer(report, limited, uses["height"]).sentence
+    assert "(Not measured here: interval@rocksdb.)" in answer(report, limited, uses["tip"]).sentence
+    assert "Not measured here" not in answer(report, fast, uses["height"]).sentence
+    find = next(each for each in document(report).sections if each.id == "find")
+    assert "as of any height blockchain_v2, " in find.blocks[1].finding
+    assert named[1:-2].replace("Not", "(not") in find.blocks[1].finding
+    assert "not measured" not in find.blocks[0].finding
+
+
+def test_each_use_has_its_own_figure_first_and_its_own_schemas() -> None:
+    names = (*SCHEMAS[:-1], "sqlite_v3", "flat_file")
+    documents = [
+        full(each) for profile in ("FAST", "SLOW") for each in matrix(names, 1, profile=profile)
+    ]
+    for each in documents:
+        each["schema"]["keeps_contract"] = each["schema"]["name"] not in ("floor", "null")
+        if each["schema"]["name"] == "interval@rocksdb":
+            each["schema"]["description"] = "Everything in RocksDB, without SQLite."
+    opening = document(build(documents)).answers[0]
+    told = {each.use: each for each in opening.parts if isinstance(each, Answer)}
+    tables = {use: each.glance[0].table for use, each in told.items()}
+    assert {use: table.header[1] for use, table in tables.items()} == {
+        "follow the tip as a node": "commit of a block: less is better",
+        "load and look up": "look-ups: more is better",
+        "query by SQL": "load: less is better",
+        "look up as of any height": "look-ups as of a height: more is better",
+        "use a small or slow machine": "load: less is better",
+    }
+    sql = {line.schema for line in tables["query by SQL"].rows}
+    assert sql == {"floor", "rocks", "sqlite_v3", "flat_file", BASELINE}
+    best = [line for line in tables["query by SQL"].rows if line.cells[1].ratio == 1]
+    assert [line.schema for line in best] == [told["query by SQL"].schema]
+    for use, table in tables.items():
+        profile = "SLOW" if use == "use a small or slow machine" else "FAST"
+        assert table.caption.startswith(f"{profile}, 1,000,000 coins at a glance")
+        assert "×1.0 is the best of its column" in table.caption
+    assert all(len(each.glance[0].shown) <= MOST_SHOWN for each in told.values())
+    assert {*told["query by SQL"].glance[0].shown} == sql
+
+
+def test_a_use_of_the_slow_disk_is_decided_by_its_view() -> None:
+    documents = [*matrix(SCHEMAS, 1), *matrix(SCHEMAS, 1, profile="SLOW")]
+    told = document(build(documents))
+    assert [view.profile for view in told.views] == ["FAST", "SLOW"]
+    assert dict(told.decided) == {"small": (1, 1)}
+    assert dict(document(build(matrix(SCHEMAS, 1))).decided) == {"small": (0,)}
 
 
 @pytest.mark.parametrize("use", ["tip", "lookup", "height", "small"])
@@ -90,7 +216,7 @@ def test_what_lies_too_near_is_said() -> None:
     far = [with_case(each, "load", wall_seconds=1.2) for each in matrix(("flat_file",))]
     told = chosen([*near, *nearly, *far], "sql")
     assert told.sentence == (
-        "rocks loads 1,000,000 coins in 1.00 s, and sqlite_v3 lies too near to tell them apart."
+        "rocks loads 1,000,000 coins in 1.00 s, and sqlite_v3 (1.05 s) is within 10 % of it."
     )
     told = chosen([*near, *far], "sql")
     assert told.sentence == "rocks loads 1,000,000 coins in 1.00 s: 1.2 × as fast as flat_file."
@@ -102,7 +228,8 @@ def test_ranges_that_overlap_are_too_near() -> None:
         for schema, of_runs in (("rocks", (1, 2, 5)), ("flat_file", (2, 4, 6)))
         for number, seconds in enumerate(of_runs, 1)
     ]
-    assert "flat_file lies too near" in chosen(documents, "sql").sentence
+    told = chosen(documents, "sql").sentence
+    assert told.endswith("and flat_file (4.00 s) is within the range of its runs.")
 
 
 def test_what_was_not_measured_is_said() -> None:

@@ -3,20 +3,25 @@
 
 const all = (selector, within = document) => [...within.querySelectorAll(selector)];
 const root = document.documentElement;
-const views = JSON.parse(document.querySelector("#views").textContent);
+const { views, decided } = JSON.parse(document.querySelector("#views").textContent);
 const names = ["machine", "profile", "size", "durability"];
 const selects = names.map((name) => document.querySelector(`#choose-${name}`));
 const uses = all("input[name=use]");
 const everything = document.querySelector("#all");
 const theme = document.querySelector("#theme");
+const jump = document.querySelector("#jump");
 let chosen = 0;
+let place = "";
+let before; // The view that was left for the one that decides a use.
 
-// The state, in the address: what differs from the default. An address without = is a place on the page.
+// The state, in the address: what differs from the default, and the place. An address without = is a place alone.
 
 function readAddress() {
   const hash = location.hash.slice(1);
-  if (hash && !hash.includes("=")) return;
-  const state = new URLSearchParams(hash);
+  const state = new URLSearchParams(!hash || hash.includes("=") ? hash : { at: hash });
+  place = state.get("at") ?? "";
+  before = undefined;
+  jump.hidden = true;
   const wanted = names.map((name) => state.get(name));
   const fits = (view) => wanted.filter((value, n) => value !== null && view[n] === value).length;
   chosen = views.reduce((best, view, n) => (fits(view) > fits(views[best]) ? n : best), 0);
@@ -34,11 +39,14 @@ function state() {
   if (chosen) views[chosen].forEach((value, n) => value && told.set(names[n], value));
   if (everything.checked) told.set("schemas", "all");
   if (root.style.colorScheme) told.set("theme", root.style.colorScheme);
+  if (!place) return told.toString();
+  if (!told.size) return place;
+  told.set("at", place);
   return told.toString();
 }
 
 function writeAddress() {
-  history.replaceState(null, "", `#${state()}`);
+  if (location.hash.slice(1) !== state()) history.pushState(null, "", `#${state()}`);
 }
 
 // What is shown: of each question the block of the view that is chosen.
@@ -49,34 +57,97 @@ function show() {
     each.hidden = !isShown;
     if (each.matches("details")) each.open = isShown;
   }
-  selects.forEach((select, n) => (select.value = views[chosen]?.[n] ?? ""));
+  // A question of which nothing was measured there has no place; the opening names it.
+  for (const section of all("main > section")) {
+    const blocks = all("[data-views]", section);
+    section.hidden = blocks.length > 0 && blocks.every((each) => each.hidden);
+    const link = document.querySelector(`nav a[href="#${section.id}"]`);
+    if (link) link.parentElement.hidden = section.hidden;
+  }
+  selects.forEach(mark);
   theme.textContent = isDark() ? "Light" : "Dark";
 }
 
-// Of the views that have the value that was chosen last: the one that changes least.
+// Of the views that have a value: the one that changes least.
+
+function nearest(n, wanted) {
+  const same = (view) => (view[n] === wanted ? 10 : 0) + view.filter((value, m) => value === views[chosen][m]).length;
+  return views.reduce((best, view, m) => (same(view) > same(views[best]) ? m : best), 0);
+}
+
+// The places of the other boxes that a choice changes.
+const changed = (n, to, from = chosen) => names.map((_, m) => m).filter((m) => m !== n && views[to][m] !== views[from][m]);
+const told = (view, places) => places.map((m) => views[view][m]).filter(Boolean).join(", ");
+
+// A box shows what is chosen; an option, what else it would change. A box without a value is none.
+
+for (const option of all(".choices option")) option.setAttribute("value", option.text);
+
+function mark(select, n) {
+  const value = views[chosen]?.[n] ?? "";
+  for (const option of select.options) {
+    const to = nearest(n, option.value);
+    const others = n ? told(to, changed(n, to)) : "";
+    option.textContent = others ? `${option.value} (with ${others})` : option.value;
+  }
+  select.value = value;
+  select.parentElement.hidden = !value || select.options.length < 2;
+}
 
 selects.forEach((select, n) =>
   select.addEventListener("change", () => {
-    const same = (view) => (view[n] === select.value ? 10 : 0) + view.filter((value, m) => value === views[chosen][m]).length;
-    chosen = views.reduce((best, view, place) => (same(view) > same(views[best]) ? place : best), 0);
+    const from = chosen;
+    const value = select.value;
+    chosen = nearest(n, value);
+    before = undefined;
     change();
+    const others = changed(n, chosen, from);
+    const was = told(from, others);
+    jump.hidden = !was;
+    jump.textContent = `${value}: not measured on ${was}; shown: ${told(chosen, others) || "what there is"}.`;
   }),
 );
 
+// A use that one view decides shows it; the next use, the view from before.
+
+for (const use of uses) {
+  use.addEventListener("change", () => {
+    const of = decided[use.id.slice(4)];
+    if (of) {
+      before ??= chosen;
+      chosen = of[chosen];
+    } else if (before !== undefined) {
+      chosen = before;
+      before = undefined;
+    }
+    change();
+  });
+}
+
 function change() {
+  jump.hidden = true;
   writeAddress();
   show();
 }
 
-// A link goes to its place, and leaves the state in the address.
+// A link goes to its place, opens the fold around it, and leaves the state in the address.
+
+function go() {
+  const target = place && document.getElementById(place);
+  if (!target) return;
+  const fold = target.closest("details");
+  if (fold) fold.open = true;
+  target.scrollIntoView();
+}
 
 for (const link of all('a[href^="#"]')) {
   link.addEventListener("click", (event) => {
     const menu = document.querySelector("#menu");
     if (menu) menu.checked = false;
-    if (!state()) return;
     event.preventDefault();
-    document.querySelector(link.getAttribute("href")).scrollIntoView();
+    place = link.getAttribute("href").slice(1);
+    writeAddress();
+    go();
   });
 }
 
@@ -154,7 +225,8 @@ const isDark = () =>
 
 theme.addEventListener("click", () => {
   root.style.colorScheme = isDark() ? "light" : "dark";
-  change();
+  history.replaceState(null, "", `#${state()}`);
+  show();
 });
 
 for (const button of all("[data-copy]")) {
@@ -171,11 +243,11 @@ for (const button of all("[data-copy]")) {
   });
 }
 
-for (const each of [...uses, everything]) each.addEventListener("change", change);
-addEventListener("hashchange", readAddress);
+everything.addEventListener("change", change);
+addEventListener("popstate", readAddress);
 addEventListener("beforeprint", () => all("details:not(.view)").forEach((each) => (each.open = true)));
 
 root.classList.add("js");
 for (const each of all("[data-script]")) each.hidden = false;
 readAddress();
-show();
+go();
