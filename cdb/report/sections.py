@@ -33,6 +33,7 @@ from cdb.report.uses import (
     COMMIT,
     FIND,
     HISTORY,
+    LOAD_TIME,
     LOOKUPS,
     case_of,
     conditions,
@@ -292,6 +293,8 @@ def _slow(context: Context, group: Group) -> Block:
     before = fast.figure(LOAD, "wall_seconds") if fast else None
     if before is not None:
         finding += f"; without the limits it takes {before.median_text('wall_seconds')}"
+    missing = unmeasured(context.report, slow, LOAD_TIME)
+    finding += f" ({missing})" if missing else ""
     lines = tuple(_slow_line(slow, quick, row) for row, _ in loads)
     header = ("schema", slow.setting.profile, *((quick.setting.profile,) if quick else ()))
     bars = Bars(Table(f"Time to load {slow.setting.coins:,} coins", header, lines))

@@ -142,6 +142,8 @@ def test_who_was_not_measured_is_named_where_schemas_are_ranked() -> None:
     assert "as of any height blockchain_v2, " in find.blocks[1].finding
     assert named[1:-2].replace("Not", "(not") in find.blocks[1].finding
     assert "not measured" not in find.blocks[0].finding
+    slow_disk = next(each for each in document(report).sections if each.id == "slow")
+    assert slow_disk.blocks[0].finding.endswith("(not measured here: interval@rocksdb).")
 
 
 def test_each_use_has_its_own_figure_first_and_its_own_schemas() -> None:
