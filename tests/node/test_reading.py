@@ -147,9 +147,9 @@ def test_lookups_and_blocks_agree(node: NodeDatabase, path: Path, contents: Cont
 def test_it_is_only_read(node: NodeDatabase, path: Path, contents: Contents) -> None:
     before = contents()
     with open_schema("blockchain_v2", path, read_only=True) as database:
-        with pytest.raises(UnsupportedError, match="only read"):
+        with pytest.raises(UnsupportedError, match="only for reading"):
             database.accept_block(node.state.blocks[0])
-        with pytest.raises(UnsupportedError, match="only read"):
+        with pytest.raises(UnsupportedError, match="only for reading"):
             database.rewind_to_block_index(1)
         database.flush()
     with pytest.raises(WrongDatabaseError, match="node's own database"):
