@@ -68,8 +68,9 @@ class CoinLogSchema(LateRefusals, SnapshotHistory, Telling):
             undo.callback(home.close)
             options = {"durability": durability, "sizes": sizes, "progress": progress}
             log = _opened(home, path, read_only=read_only, **options)
+            undo.callback(log.close)
+            super().__init__(path, log, home.close, read_only=read_only)
             undo.pop_all()
-        super().__init__(path, log, home.close, read_only=read_only)
 
     @beside
     def count_unspent(self, height: int = ABOVE_ALL) -> int:

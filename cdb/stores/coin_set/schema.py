@@ -135,9 +135,9 @@ class CoinSetSchema(Settling, ViewHistory):
             elif isinstance(self, Keyed) and not coins.state.has_keys:
                 advice = how_to_index(kind.name, path)
                 raise UnfinishedKeysError(path, f"its index is not made yet; {advice}")
+            place = home.check_in_place
+            super().__init__(path, coins, home.close, read_only=read_only, check_place=place)
             undo.pop_all()
-        place = home.check_in_place
-        super().__init__(path, coins, home.close, read_only=read_only, check_place=place)
 
 
 class IndexedCoinSetSchema(CoinSetSchema, Keyed):

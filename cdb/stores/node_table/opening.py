@@ -136,6 +136,7 @@ def _open_own(path: Path, durability: Durability, index_set: str, *, read_only: 
             release, check_lock = lock.release, lock.check_in_place
         held.callback(release)
         rows = CoinRows(path, NodeTable(index_set), durability, read_only=read_only)
+        held.callback(rows.close)
         with rows.read.reading():
             kind = KeyedStore if has_indexes(rows.connection) else CoinStore
         backend = KeyedRows(rows, NodeNames(rows.connection, path))

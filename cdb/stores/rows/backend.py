@@ -35,8 +35,8 @@ class NamedRows:
         bad = first_not_canonical(blocks)
         good = blocks if bad is None else blocks.part(0, bad)
         if not self._append(good):
-            each = (good.part(place, place + 1) for place in range(len(good)))
-            return next(block for block in each if not self._append(block))
+            *before, last = (good.part(place, place + 1) for place in range(len(good)))
+            return next((block for block in before if not self._append(block)), last)
         return None if bad is None else blocks.part(bad, bad + 1)
 
     def commit(self) -> None:
