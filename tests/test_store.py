@@ -24,6 +24,7 @@ from cdb.errors import (
     WrongDatabaseError,
 )
 from cdb.front.store import READ_ENTRIES, Store, open_backend
+from cdb.schemas import find_schema
 from cdb.testing.chains import block_at, hash_of
 
 WRITES = {"add", "commit", "rewind"}
@@ -287,3 +288,22 @@ def test_what_a_store_could_not_be_made_of_is_closed(tmp_path: Path) -> None:
         open_backend("theirs", lambda path, **_: backend, tmp_path / "db", kind=Unmade)
     assert backend.calls == ["close"]
     open_backend("theirs", lambda path, **_: Told(), tmp_path / "db").close()
+
+
+@pytest.mark.parametrize("name", ["coin_log", "interval@lmdb", "sqlite_v3", "blockchain_v2"])
+def test_no_schema_keeps_what_no_store_could_be_made_of(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    schema, path = find_schema(name), tmp_path / "db"
+    if schema.missing is not None:
+        pytest.skip(schema.missing)
+
+    def fail(*_: object, **__: object) -> None:
+        raise MemoryError
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Store, "__init__", fail)
+        with pytest.raises(MemoryError) as held:
+            schema.open(path)
+    schema.open(path).close()
+    assert held.value.__traceback__ is not None  # what opened it was there until now
