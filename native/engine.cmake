@@ -122,10 +122,20 @@ function(cdb_add_extension module faces library)
     DEPENDS ${headers} ${api}
     VERBATIM)
 
-  python_add_library(${name} MODULE USE_SABI 3.11 WITH_SOABI ${sources} ${generated})
+  cdb_add_module(${module} ${sources} ${generated})
   target_compile_features(${name} PRIVATE cxx_std_17)
   target_include_directories(${name} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR} ${beside_faces})
   target_link_libraries(${name} PRIVATE ${library} Threads::Threads)
+  set_source_files_properties(${sources} PROPERTIES COMPILE_OPTIONS
+    "-Wpedantic;-Wconversion;-Wsign-conversion;-Wshadow;-Wnon-virtual-dtor;-Woverloaded-virtual")
+endfunction()
+
+# cdb_add_module(package._NAME source ...): an extension module.
+function(cdb_add_module module)
+  string(REPLACE "." "/" path ${module})
+  cmake_path(GET path PARENT_PATH package)
+  cmake_path(GET path FILENAME name)
+  python_add_library(${name} MODULE USE_SABI 3.11 WITH_SOABI ${ARGN})
   # Every engine defines the same names: they must not be seen outside their module.
   set_target_properties(${name} PROPERTIES C_VISIBILITY_PRESET hidden CXX_VISIBILITY_PRESET hidden
                                            VISIBILITY_INLINES_HIDDEN ON)
@@ -135,8 +145,6 @@ function(cdb_add_extension module faces library)
     set_property(TARGET ${name} APPEND PROPERTY LINK_DEPENDS ${shown})
   endif()
   target_compile_options(${name} PRIVATE -Wall -Wextra -Werror)
-  set_source_files_properties(${sources} PROPERTIES COMPILE_OPTIONS
-    "-Wpedantic;-Wconversion;-Wsign-conversion;-Wshadow;-Wnon-virtual-dtor;-Woverloaded-virtual")
   if(CDB_FAULTS)
     target_compile_definitions(${name} PRIVATE CDB_FAULTS)
   endif()

@@ -18,7 +18,8 @@ from struct import iter_unpack
 from typing import NamedTuple
 
 from cdb.contract.coins import MAX_U32, NAME_BYTES, CoinInfo
-from cdb.contract.packed import INFO_BYTES, Packed, unpacked_infos
+from cdb.contract.objects import unpacked_infos
+from cdb.contract.packed import INFO_BYTES, Packed
 
 PAGE_ROWS = 4096
 BY_CREATION = "creation"

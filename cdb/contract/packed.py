@@ -19,13 +19,13 @@ says of each
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, compress
+from itertools import accumulate
 from operator import gt
 from struct import Struct, calcsize, iter_unpack
 from typing import Any, NamedTuple, cast
 
 from cdb.contract.blocks import BlockSpendInfo, NamedBlock, canonical, check_against_state
-from cdb.contract.coins import NAME_BYTES, Coin, CoinInfo, bytes32, bytes32_unchecked
+from cdb.contract.coins import NAME_BYTES, Coin, bytes32, bytes32_unchecked
 from cdb.errors import DatabaseError
 
 AMOUNT_BYTES = 8
@@ -172,17 +172,6 @@ def checked_packed_names(names: object, what: str = "packed coin names") -> byte
         problem = f"{NAME_BYTES} bytes each, as bytes, a bytearray or a memoryview"
         raise ValueError(f"{what} are {problem}")
     return held
-
-
-def unpacked_infos(infos: Packed, found: Packed) -> list[CoinInfo]:
-    """The coins that a look-up has found, in the order of their names."""
-    make = bytes32_unchecked
-    return [
-        CoinInfo(Coin(make(parent), make(puzzle_hash), amount), confirmed, spent)
-        for parent, puzzle_hash, amount, confirmed, spent in compress(
-            iter_unpack(INFO_FORMAT, infos), found
-        )
-    ]
 
 
 def packed_infos(coins: Iterable[Fields | None]) -> tuple[bytearray, bytearray]:

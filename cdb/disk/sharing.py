@@ -171,7 +171,7 @@ class Shared(Closing):
 
     def _check_readable(self) -> None:
         """Raise DatabaseClosedError unless it can be read, also beside a write under way."""
-        if not self.guard.is_fine and not self._is_taken:
+        if not self._is_taken:
             with self.mutex:  # who has it can tell that from one that was interrupted
                 self.guard.check()
 
@@ -242,14 +242,17 @@ def beside(method: _Method[S, P, T]) -> _Method[S, P, T]:
     def call(self: S, /, *arguments: P.args, **options: P.kwargs) -> T:
         if not self.reads_beside:
             return alone(self, *arguments, **options)
-        thread = get_ident()
-        self._check_outside(thread)
+        # The usual is seen here, and not in calls: they take as long as a look-up does.
+        thread, inside = get_ident(), self._inside
+        if thread in inside:
+            self._check_outside(thread)
         try:
-            self._inside.add(thread)
-            self._check_readable()
+            inside.add(thread)
+            if not self.guard.is_fine:
+                self._check_readable()
             return method(self, *arguments, **options)
         finally:
-            self._inside.discard(thread)
+            inside.discard(thread)
 
     return call
 

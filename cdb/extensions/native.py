@@ -173,6 +173,8 @@ class NativeEngine(NativeModule):
         self.prefix = prefix
         self._on_damage = on_damage
         self._with_threads = with_threads
+        self._functions: dict[str, Callable[..., int]] = {}  # by their names
+        self._errors: list[Any] = []  # that no call has: to make one takes as long as a short call
 
     def load(self) -> ModuleType:
         """See NativeModule. Raises UnsupportedError in a child that has not got its threads."""
@@ -189,12 +191,22 @@ class NativeEngine(NativeModule):
 
     def call(self, path: Path, function: str, *arguments: Any) -> None:
         """Call a function about the database at a path, and raise what its error stands for."""
+        if self._with_threads or function not in self._functions:
+            self._find(function)
+        try:
+            error = self._errors.pop()
+        except IndexError:
+            error = self.load().ffi.new("cdb_error *")
+        if self._functions[function](*arguments, error):
+            raise NativeError.of(self.load(), error).exception(path, self._on_damage)
+        self._errors.append(error)
+
+    def _find(self, function: str) -> None:
+        """Have a function in _functions, unless this is a child that has not got its threads."""
         native = self.load()
         if self._with_threads:
             _threads_used.add(self._with_threads)
-        error = native.ffi.new("cdb_error *")
-        if getattr(native.lib, self.prefix + function)(*arguments, error):
-            raise NativeError.of(native, error).exception(path, self._on_damage)
+        self._functions[function] = getattr(native.lib, self.prefix + function)
 
     def open(
         self, path: Path, function: str, *arguments: Any, kind: str, close: Callable[[Any], object]

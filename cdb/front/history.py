@@ -7,7 +7,6 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from cdb.contract.blocks import checked_names
 from cdb.contract.coins import NAME_BYTES, CoinInfo, bytes32
 from cdb.contract.history import (
     ABOVE_ALL,
@@ -18,7 +17,8 @@ from cdb.contract.history import (
     unpacked_page,
     unspent_pages,
 )
-from cdb.contract.packed import Packed, checked_packed_names, unpacked_infos
+from cdb.contract.objects import joined_names, unpacked_infos
+from cdb.contract.packed import Packed, checked_packed_names
 from cdb.disk.sharing import beside, reading
 from cdb.front.backend import AsOfBackend, HistoryBackend, PresentBackend, StateReader
 from cdb.front.snapshots import HistorySnapshot, HistorySnapshots, version_pages
@@ -73,7 +73,7 @@ class Historic(Store):
 
     def coin_infos_as_of(self, coin_names: list[bytes32], height: int) -> list[CoinInfo]:
         """See HistorySchema."""
-        names = b"".join(checked_names(coin_names))
+        names = joined_names(coin_names)
         return unpacked_infos(*self.coin_infos_as_of_packed(names, height))
 
     def state_at(self, height: int) -> Iterator[CoinInfo]:

@@ -16,18 +16,17 @@ from typing import TYPE_CHECKING, ParamSpec, TypeVar, cast
 from cdb.contract.blocks import (
     BlockSpendInfo,
     checked_index,
-    checked_names,
     named_block,
     with_plain_fields,
 )
 from cdb.contract.coins import MAX_U32, CoinInfo, bytes32
 from cdb.contract.durability import Durability
+from cdb.contract.objects import joined_names, unpacked_infos
 from cdb.contract.packed import (
     Packed,
     PackedBlocks,
     check_by_lookup,
     checked_packed_names,
-    unpacked_infos,
 )
 from cdb.contract.packed_state import packed_block, with_names
 from cdb.disk.home import Home
@@ -117,12 +116,15 @@ class Store(Shared):
 
     def coin_infos_for_coin_names(self, coin_names: Sequence[bytes32]) -> list[CoinInfo]:
         """The coins of these names, in the order asked; unknown names are skipped."""
-        return unpacked_infos(*self.coin_infos_packed(b"".join(checked_names(coin_names))))
+        return unpacked_infos(*self._look_up(joined_names(coin_names)))
 
-    @beside
     def coin_infos_packed(self, coin_names: Packed) -> tuple[bytearray, bytearray]:
         """See ReadsPacked."""
-        return self._read(self._backend.find, checked_packed_names(coin_names))
+        return self._look_up(checked_packed_names(coin_names))
+
+    @beside
+    def _look_up(self, names: bytes | memoryview) -> tuple[bytearray, bytearray]:
+        return self._read(self._backend.find, names)
 
     @beside
     def block_info_for_block_index(self, block_index: int) -> BlockSpendInfo | None:

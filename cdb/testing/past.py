@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from cdb.contract.coins import MAX_U32, MAX_U64, CoinInfo, bytes32
 from cdb.contract.history import PAGE_ROWS, Page, unpacked_page
-from cdb.contract.packed import unpacked_infos
+from cdb.contract.objects import unpacked_infos
 from cdb.contract.schema import HISTORY_METHODS
 from cdb.schemas import HistorySchema, Schema, history_of
 from cdb.schemas.memory import MemorySchema

@@ -202,12 +202,10 @@ class CoinLog:
         self._end_readers()
         _engine.call(self.path, "rewind", self._open_handle(), block_index)
 
-    def find(self, names: bytes | memoryview) -> tuple[bytearray, bytearray]:
-        """See PackedBackend."""
-        return self.find_as_of(names, ABOVE_ALL)
-
-    def find_as_of(self, names: bytes | memoryview, height: int) -> tuple[bytearray, bytearray]:
-        """See PresentBackend."""
+    def find(
+        self, names: bytes | memoryview, height: int = ABOVE_ALL
+    ) -> tuple[bytearray, bytearray]:
+        """See PackedBackend, and PresentBackend for a height."""
         ffi = self._native.ffi
         count = len(names) // NAME_BYTES
         infos = bytearray(INFO_BYTES * count)
@@ -216,13 +214,18 @@ class CoinLog:
             self.path,
             "lookup",
             self._open_handle(),
-            ffi.from_buffer(names),
+            # Which cffi takes as they are, in half the time.
+            names if type(names) is bytes else ffi.from_buffer(names),
             count,
             height,
             ffi.from_buffer("cdb_coin_info[]", infos),
             ffi.from_buffer(found),
         )
         return infos, found
+
+    def find_as_of(self, names: bytes | memoryview, height: int) -> tuple[bytearray, bytearray]:
+        """See PresentBackend."""
+        return self.find(names, height)
 
     def count_unspent(self, height: int) -> int:
         """How many coins are unspent as of a height. It takes a step for each block above that."""

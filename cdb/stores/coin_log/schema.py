@@ -109,10 +109,12 @@ class _BeforeDamage(CoinLog):
         """See PackedBackend: the damage comes behind the last one."""
         return self._up_to_damage(super().read(first, last, entries))
 
-    def find_as_of(self, names: bytes | memoryview, height: int) -> tuple[bytearray, bytearray]:
-        """See AsOfBackend."""
+    def find(
+        self, names: bytes | memoryview, height: int = ABOVE_ALL
+    ) -> tuple[bytearray, bytearray]:
+        """See PackedBackend, and PresentBackend for a height."""
         self.check()
-        return super().find_as_of(names, height)
+        return super().find(names, height)
 
     def ask(self, query: CoinQuery) -> bytearray:
         """See KeyedBackend."""

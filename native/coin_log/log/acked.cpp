@@ -4,12 +4,14 @@
 #include "common/fault_points.h"
 
 #include <algorithm>
+#include <atomic>
 
 namespace cdb::coin_log {
 
 namespace {
 
 constexpr size_t kSlotBytes = 24, kSlots = 2;
+constexpr size_t kEpochAt = 8;
 
 }  // namespace
 
@@ -19,6 +21,18 @@ Acked::Acked(const Directory &directory, bool read_only) : directory_(directory)
   Bytes bytes(std::min<uint64_t>(kSlots * kSlotBytes, file_->size()));
   file_->read(bytes.data(), bytes.size(), 0);
   state_ = read(bytes);
+  if (read_only && is_whole()) mapping_ = std::make_unique<Mapping>(*file_, bytes.size());
+}
+
+// A rewind is seen here before anything that it takes is overwritten (Store::cut). A slot may be
+// half written, but not its epoch, which is either one.
+bool Acked::is_as_read() const {
+  if (mapping_ == nullptr) return false;
+  std::atomic_thread_fence(std::memory_order_acquire);  // what was read so far was read before
+  const auto epoch_at = [this](size_t at) {
+    return __atomic_load_n(reinterpret_cast<const uint32_t *>(mapping_->data() + at), __ATOMIC_RELAXED);
+  };
+  return epoch_at(kEpochAt) == epoch_ && epoch_at(kSlotBytes + kEpochAt) == epoch_;
 }
 
 Acked::State Acked::read(const Bytes &bytes) {
@@ -36,7 +50,7 @@ bool Acked::read_slot(const uint8_t *slot) {
   if (sequence == 0 || load<uint64_t>(slot + 16) != checksum(slot, 16, 0)) return false;
   if (sequence > sequence_) {
     length_ = load<uint64_t>(slot);
-    epoch_ = load<uint32_t>(slot + 8);
+    epoch_ = load<uint32_t>(slot + kEpochAt);
     sequence_ = sequence;
   }
   return true;
@@ -59,7 +73,7 @@ void Acked::set(uint64_t length, uint32_t epoch) {
     ++sequence_;  // 0 would be no slot; between equal ones the first counts
   uint8_t slots[kSlots * kSlotBytes];
   store(slots, length);
-  store(slots + 8, epoch);
+  store(slots + kEpochAt, epoch);
   store(slots + 12, sequence_);
   store(slots + 16, checksum(slots, 16, 0));
   std::copy(slots, slots + kSlotBytes, slots + kSlotBytes);

@@ -27,6 +27,9 @@ class Acked {
   // Whether it is missing, or no slot is intact. No crash leaves it so once there is a log.
   bool is_lost() const { return state_ == State::kMissing || state_ == State::kLost; }
   bool is_whole() const { return state_ == State::kWhole; }
+  // Whether no rewind has been written to it since it was read, of one that only reads: as its
+  // mapping tells, without a system call. False also where that can't be seen.
+  bool is_as_read() const;
 
   // Write it again as it should be, durably, and its name and the log's: what the process before
   // this one did not sync, or could not, is read like anything else, and lost with the power.
@@ -43,6 +46,7 @@ class Acked {
 
   Directory directory_;
   std::unique_ptr<File> file_;
+  std::unique_ptr<Mapping> mapping_;  // of both slots, where one reads who may not write
   State state_ = State::kMissing;
   bool is_durable_ = false;
   uint64_t length_ = 0;

@@ -45,7 +45,7 @@ cdb_coin_log_totals Store::totals() const {
 }
 
 void Store::check_not_rewound() const {
-  if (!is_read_only() || options_.before_damage != 0) return;
+  if (!is_read_only() || options_.before_damage != 0 || acked_.is_as_read()) return;
   const uint32_t epoch = checkpoints_.manifest().epoch;
   Manifest now = checkpoints_.manifest();
   if (!read_manifest(directory_, &now) || now.epoch == epoch_on_opening_ || now.epoch == epoch)

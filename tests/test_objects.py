@@ -1,0 +1,127 @@
+"""Coins as objects: native/objects/ makes what Python makes."""
+
+import sys
+from collections.abc import Callable
+from gc import collect
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cdb.contract import objects
+from cdb.contract.coins import MAX_U32, MAX_U64, Coin, CoinInfo, bytes32
+from cdb.contract.packed import INFO_BYTES, packed_infos
+
+NAME = bytes32(bytes(range(32)))
+
+made = pytest.fixture(
+    lambda: objects._native.load().Coins(CoinInfo, Coin, bytes32), name="made", scope="module"
+)
+
+names = st.binary(min_size=32, max_size=32)
+coins = st.tuples(
+    names,
+    names,
+    st.integers(0, MAX_U64),
+    st.integers(0, MAX_U32),
+    st.integers(0, MAX_U32),
+)
+
+
+def test_this_machine_makes_them_natively() -> None:
+    assert objects._native.missing() is None
+    assert not isinstance(objects._made(), objects.PlainCoins)
+
+
+@given(st.lists(coins | st.none(), max_size=20))
+def test_coins_are_those_that_python_makes(made: Any, found: list[Any]) -> None:
+    infos = packed_infos(found)
+    coins = made.unpacked(*infos)
+    plain = objects.PlainCoins().unpacked(*infos)
+    assert coins == plain
+    for native, other in zip(coins, plain, strict=True):
+        assert type(native) is CoinInfo
+        assert type(native.coin) is Coin
+        assert type(native.coin.parent_coin_name) is type(native.coin.puzzle_hash) is bytes32
+        assert hash(native) == hash(other)
+        assert repr(native) == repr(other)
+        assert native.coin.name() == other.coin.name()
+
+
+@given(st.lists(names | names.map(bytes32), max_size=20))
+def test_names_are_those_that_python_joins(made: Any, names: list[bytes]) -> None:
+    assert made.joined(names) == made.joined(tuple(names)) == b"".join(names)
+
+
+class OwnBytes(bytes):
+    """It may have a length of its own."""
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        [NAME, NAME[:31]],
+        [NAME, NAME + b"x"],
+        [NAME, bytearray(NAME)],
+        [OwnBytes(NAME)],
+        [NAME, None],
+        NAME,
+        iter([NAME]),
+        {NAME: 1},
+        None,
+    ],
+)
+def test_names_of_other_kinds_are_left_to_python(made: Any, odd: object) -> None:
+    assert made.joined(odd) is None
+
+
+@pytest.mark.parametrize("found", [b"", b"\1\1"])
+def test_answers_that_disagree_are_refused(made: Any, found: bytes) -> None:
+    with pytest.raises(ValueError, match="an info, and whether it was found, of each name"):
+        made.unpacked(bytes(INFO_BYTES), found)
+
+
+@pytest.mark.parametrize("types", [(Coin, Coin, bytes32), (CoinInfo, Coin), (CoinInfo, Coin, 1)])
+def test_classes_without_these_slots_are_refused(types: Any) -> None:
+    kind = objects._native.load().Coins
+    with pytest.raises((AttributeError, TypeError)):
+        kind(*types)
+
+
+def in_blocks(do: Callable[[], object]) -> int:
+    """How many blocks of memory more there are after it was done a thousand times."""
+    do()
+    collect()
+    before = sys.getallocatedblocks()
+    for _ in range(1_000):
+        do()
+    collect()
+    return sys.getallocatedblocks() - before
+
+
+def test_nothing_is_kept_of_them(made: Any) -> None:
+    infos, found = packed_infos([(NAME, NAME, MAX_U64, 1, 2), None, (NAME, NAME, 3, MAX_U32, 0)])
+
+    def refused() -> None:
+        with pytest.raises(ValueError, match="an info"):
+            made.unpacked(infos, found[:-1])
+
+    assert in_blocks(lambda: made.unpacked(infos, found)) < 100
+    assert in_blocks(lambda: made.joined([NAME] * 20)) < 100
+    assert in_blocks(lambda: made.joined([NAME, None])) < 100
+    assert in_blocks(refused) < 100
+
+
+def test_without_it_python_makes_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "cdb.extensions._objects", None)
+    objects._made.cache_clear()
+    try:
+        infos = packed_infos([(NAME, NAME, 1, 2, 3)])
+        assert objects.unpacked_infos(*infos) == [CoinInfo(Coin(NAME, NAME, 1), 2, 3)]
+        assert objects.joined_names([NAME, NAME]) == NAME * 2
+        with pytest.raises(ValueError, match="a coin name has 32 bytes, not 31"):
+            objects.joined_names([bytes(31)])  # type: ignore[list-item]
+        assert isinstance(objects._made(), objects.PlainCoins)
+    finally:
+        objects._made.cache_clear()
