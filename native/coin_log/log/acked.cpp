@@ -29,10 +29,11 @@ Acked::Acked(const Directory &directory, bool read_only) : directory_(directory)
 bool Acked::is_as_read() const {
   if (mapping_ == nullptr) return false;
   std::atomic_thread_fence(std::memory_order_acquire);  // what was read so far was read before
-  const auto epoch_at = [this](size_t at) {
-    return __atomic_load_n(reinterpret_cast<const uint32_t *>(mapping_->data() + at), __ATOMIC_RELAXED);
+  const auto has_epoch = [this](size_t slot) {
+    const void *const at = mapping_->data() + slot * kSlotBytes + kEpochAt;
+    return __atomic_load_n(static_cast<const uint32_t *>(at), __ATOMIC_RELAXED) == epoch_;
   };
-  return epoch_at(kEpochAt) == epoch_ && epoch_at(kSlotBytes + kEpochAt) == epoch_;
+  return has_epoch(0) && has_epoch(1);
 }
 
 Acked::State Acked::read(const Bytes &bytes) {
