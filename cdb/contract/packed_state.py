@@ -12,10 +12,9 @@ from struct import Struct, iter_unpack
 from types import ModuleType
 from typing import Any
 
-from cdb.contract.blocks import BlockSpendInfo, canonical
+from cdb.contract.blocks import canonical
 from cdb.contract.coins import NAME_BYTES, coin_name
 from cdb.contract.packed import (
-    AMOUNT_BYTES,
     CONFIRM_BYTES,
     CONFIRM_FORMAT,
     INFO_FORMAT,
@@ -107,33 +106,6 @@ def check_canonical(blocks: PackedBlocks) -> PackedBlocks:
     if place is not None:
         raise ValueError(f"packed block {blocks.indices[place]} is not in canonical form")
     return blocks
-
-
-def packed_block(block: BlockSpendInfo) -> PackedBlocks | None:
-    """A block of plain fields, packed in canonical order; None when one is out of its range."""
-    try:
-        confirms = [
-            coin.parent_coin_name + coin.puzzle_hash + coin.amount.to_bytes(AMOUNT_BYTES, "big")
-            for coin in block.confirms
-        ]
-        index, timestamp = array("Q", [block.index]), array("Q", [block.timestamp])
-    except OverflowError:
-        return None
-    lengths = {len(coin.parent_coin_name) for coin in block.confirms}
-    lengths.update([len(coin.puzzle_hash) for coin in block.confirms])
-    lengths.update(map(len, block.spends))
-    if not lengths <= {NAME_BYTES}:
-        return None
-    joined = b"".join(sorted(confirms))
-    return PackedBlocks(
-        index,
-        timestamp,
-        array("Q", [len(block.spends)]),
-        array("Q", [len(confirms)]),
-        b"".join(sorted(block.spends)),
-        joined,
-        names_of(joined),
-    )
 
 
 def ascending(ends: "array[int]", entries: Packed, entry_bytes: int) -> "array[int]":

@@ -17,18 +17,17 @@ from cdb.contract.blocks import (
     BlockSpendInfo,
     checked_index,
     named_block,
-    with_plain_fields,
 )
 from cdb.contract.coins import MAX_U32, CoinInfo, bytes32
 from cdb.contract.durability import Durability
-from cdb.contract.objects import joined_names, unpacked_infos
+from cdb.contract.objects import joined_names, packed_block, unpacked_infos
 from cdb.contract.packed import (
     Packed,
     PackedBlocks,
     check_by_lookup,
     checked_packed_names,
 )
-from cdb.contract.packed_state import packed_block, with_names
+from cdb.contract.packed_state import with_names
 from cdb.disk.home import Home
 from cdb.disk.paths import located
 from cdb.disk.sharing import (
@@ -98,7 +97,7 @@ class Store(Shared):
     @writing
     def accept_block(self, block_spend_info: BlockSpendInfo) -> None:
         """Add one block, whole or not at all. Raises a BlockError when it is refused."""
-        packed = packed_block(with_plain_fields(block_spend_info))
+        packed = packed_block(block_spend_info)
         if packed is None:
             self._verify()
             raise self._refusal_of(block_spend_info)

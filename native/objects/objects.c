@@ -1,12 +1,16 @@
 /*
- * Coins as Python's objects, made of what a look-up gives in packed form (cdb/contract/packed.py), and
- * the names of a look-up put together. A module of its own and not cffi's, for it makes objects.
+ * Coins as Python's objects on one side, and packed on the other (cdb/contract/packed.py): what a
+ * look-up takes and gives, and what a block has. A module of its own and not cffi's, for it makes
+ * objects.
  *
  *     coins = Coins(CoinInfo, Coin, bytes32)
  *     coins.joined([name, ...])       the names without gaps; None unless it is a list or tuple of
  *                                     bytes, or bytes32, of 32 bytes each: then somebody else says
  *                                     what is wrong with them
  *     coins.unpacked(infos, found)    a list of the CoinInfo that were found
+ *     coins.packed(spends, confirms)  a block's names and coins in canonical order, packed; None
+ *                                     unless they are lists of such names, and of Coins whose
+ * fields are such names and an int that fits
  *
  * CoinInfo and Coin are frozen dataclasses with slots; their fields are set as their own __init__
  * sets them, but for the calls that this takes in Python.
@@ -15,9 +19,10 @@
 #include <Python.h>
 
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
-enum { kNameBytes = 32, kCoinFields = 3, kInfoFields = 3 };
+enum { kNameBytes = 32, kAmountBytes = 8, kConfirmBytes = 2 * kNameBytes + kAmountBytes };
 
 /* INFO_FORMAT of cdb/contract/packed.py. */
 typedef struct {
@@ -26,17 +31,17 @@ typedef struct {
   uint32_t confirmed, spent;
 } Info;
 
-/* A class with slots: how one is allocated, and each slot set. */
+/* A class with slots: how one is allocated, and each slot read and set. */
 typedef struct {
   PyTypeObject *type;
   allocfunc allocate;
   PyObject *slots[3];
+  descrgetfunc get[3];
   descrsetfunc set[3];
 } Record;
 
 typedef struct {
-  PyObject_HEAD
-  Record info, coin;
+  PyObject_HEAD Record info, coin;
   PyTypeObject *name_type;
   newfunc new_bytes;
 } Coins;
@@ -48,8 +53,10 @@ static int record_init(Record *record, PyObject *type, const char *const names[3
   for (int i = 0; i < 3; ++i) {
     record->slots[i] = PyObject_GetAttrString(type, names[i]);
     if (record->slots[i] == NULL) return -1;
-    record->set[i] = (descrsetfunc)PyType_GetSlot(Py_TYPE(record->slots[i]), Py_tp_descr_set);
-    if (record->set[i] == NULL) {
+    PyTypeObject *const descriptor = Py_TYPE(record->slots[i]);
+    record->get[i] = (descrgetfunc)PyType_GetSlot(descriptor, Py_tp_descr_get);
+    record->set[i] = (descrsetfunc)PyType_GetSlot(descriptor, Py_tp_descr_set);
+    if (record->get[i] == NULL || record->set[i] == NULL) {
       PyErr_Format(PyExc_TypeError, "%s is no slot", names[i]);
       return -1;
     }
@@ -100,8 +107,7 @@ static PyObject *unpacked(const Coins *self, const Py_buffer *infos, const Py_bu
   PyObject *const list = PyList_New(0);
   for (Py_ssize_t i = 0; list != NULL && i < found->len; ++i) {
     if (((const char *)found->buf)[i] == 0) continue;
-    PyObject *const info =
-        info_new(self, (const char *)infos->buf + i * (Py_ssize_t)sizeof(Info));
+    PyObject *const info = info_new(self, (const char *)infos->buf + i * (Py_ssize_t)sizeof(Info));
     const int failed = info == NULL || PyList_Append(list, info) < 0;
     Py_XDECREF(info);
     if (!failed) continue;
@@ -120,30 +126,113 @@ static PyObject *coins_unpacked(PyObject *self, PyObject *arguments) {
   return list;
 }
 
-static PyObject *coins_joined(PyObject *self, PyObject *names) {
+/* Whether it is bytes, or bytes32, of a name's length, which is copied then. */
+static int copy_name(const Coins *self, PyObject *name, char *to) {
+  PyTypeObject *const type = Py_TYPE(name);
+  if (type != &PyBytes_Type && type != self->name_type) return 0;
+  if (PyBytes_Size(name) != kNameBytes) return 0;
+  memcpy(to, PyBytes_AsString(name), kNameBytes);
+  return 1;
+}
+
+/* The names of a list or tuple; NULL without an error where it is of another kind. */
+static PyObject *joined(const Coins *self, PyObject *names) {
   const int is_list = PyList_CheckExact(names);
-  if (!is_list && !PyTuple_CheckExact(names)) Py_RETURN_NONE;
+  if (!is_list && !PyTuple_CheckExact(names)) return NULL;
   const Py_ssize_t n = is_list ? PyList_Size(names) : PyTuple_Size(names);
-  if (n > PY_SSIZE_T_MAX / kNameBytes) return PyErr_NoMemory();
+  if (n > PY_SSIZE_T_MAX / kNameBytes) return NULL;
   PyObject *const joined = PyBytes_FromStringAndSize(NULL, n * kNameBytes);
-  if (joined == NULL) return NULL;
-  char *to = PyBytes_AsString(joined);
-  for (Py_ssize_t i = 0; i < n; ++i, to += kNameBytes) {
+  char *to = joined ? PyBytes_AsString(joined) : NULL;
+  for (Py_ssize_t i = 0; joined != NULL && i < n; ++i, to += kNameBytes) {
     PyObject *const name = is_list ? PyList_GetItem(names, i) : PyTuple_GetItem(names, i);
-    PyTypeObject *const type = Py_TYPE(name);
-    if ((type != &PyBytes_Type && type != ((const Coins *)self)->name_type) ||
-        PyBytes_Size(name) != kNameBytes) {
-      Py_DECREF(joined);
-      Py_RETURN_NONE;
-    }
-    memcpy(to, PyBytes_AsString(name), kNameBytes);
+    if (copy_name(self, name, to)) continue;
+    Py_DECREF(joined);
+    return NULL;
   }
   return joined;
 }
 
+/* What was made, or None, or an error. */
+static PyObject *or_none(PyObject *made) {
+  if (made != NULL || PyErr_Occurred()) return made;
+  Py_RETURN_NONE;
+}
+
+static PyObject *coins_joined(PyObject *self, PyObject *names) {
+  return or_none(joined((const Coins *)self, names));
+}
+
+static int copy_amount(PyObject *amount, char *to) {
+  if (Py_TYPE(amount) != &PyLong_Type) return 0;
+  const unsigned long long value = PyLong_AsUnsignedLongLong(amount);
+  if (PyErr_Occurred()) {
+    PyErr_Clear(); /* It does not fit. */
+    return 0;
+  }
+  for (int i = 0; i < kAmountBytes; ++i) to[i] = (char)(value >> (8 * (kAmountBytes - 1 - i)));
+  return 1;
+}
+
+static int copy_field(const Coins *self, PyObject *coin, int field, char *to) {
+  const Record *const record = &self->coin;
+  PyObject *const value = record->get[field](record->slots[field], coin, (PyObject *)record->type);
+  if (value == NULL) PyErr_Clear(); /* It was never set. */
+  const int is_copied =
+      value != NULL && (field < 2 ? copy_name(self, value, to) : copy_amount(value, to));
+  Py_XDECREF(value);
+  return is_copied;
+}
+
+static int copy_coin(const Coins *self, PyObject *coin, char *to) {
+  return Py_TYPE(coin) == self->coin.type && copy_field(self, coin, 0, to) &&
+         copy_field(self, coin, 1, to + kNameBytes) &&
+         copy_field(self, coin, 2, to + 2 * kNameBytes);
+}
+
+static PyObject *packed_coins(const Coins *self, PyObject *coins) {
+  if (!PyList_CheckExact(coins)) return NULL;
+  const Py_ssize_t n = PyList_Size(coins);
+  if (n > PY_SSIZE_T_MAX / kConfirmBytes) return NULL;
+  PyObject *const packed = PyBytes_FromStringAndSize(NULL, n * kConfirmBytes);
+  char *to = packed ? PyBytes_AsString(packed) : NULL;
+  for (Py_ssize_t i = 0; packed != NULL && i < n; ++i, to += kConfirmBytes) {
+    if (copy_coin(self, PyList_GetItem(coins, i), to)) continue;
+    Py_DECREF(packed);
+    return NULL;
+  }
+  return packed;
+}
+
+static int compare_names(const void *a, const void *b) { return memcmp(a, b, kNameBytes); }
+
+static int compare_coins(const void *a, const void *b) { return memcmp(a, b, kConfirmBytes); }
+
+/* Of bytes that nobody else has yet. */
+static void sort(PyObject *entries, size_t entry_bytes,
+                 int (*compare)(const void *, const void *)) {
+  qsort(PyBytes_AsString(entries), (size_t)PyBytes_Size(entries) / entry_bytes, entry_bytes,
+        compare);
+}
+
+static PyObject *coins_packed(PyObject *self, PyObject *arguments) {
+  PyObject *spends, *confirms;
+  if (!PyArg_ParseTuple(arguments, "OO", &spends, &confirms)) return NULL;
+  PyObject *const names = joined((const Coins *)self, spends);
+  PyObject *const coins = names ? packed_coins((const Coins *)self, confirms) : NULL;
+  PyObject *packed = NULL;
+  if (coins != NULL) {
+    sort(names, kNameBytes, compare_names);
+    sort(coins, kConfirmBytes, compare_coins);
+    packed = PyTuple_Pack(2, names, coins);
+  }
+  Py_XDECREF(coins);
+  Py_XDECREF(names);
+  return or_none(packed);
+}
+
 static PyObject *coins_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords) {
-  static const char *const kInfo[kInfoFields] = {"coin", "confirmed_index", "spent_index"};
-  static const char *const kCoin[kCoinFields] = {"parent_coin_name", "puzzle_hash", "amount"};
+  static const char *const kInfo[3] = {"coin", "confirmed_index", "spent_index"};
+  static const char *const kCoin[3] = {"parent_coin_name", "puzzle_hash", "amount"};
   PyObject *info_type, *coin_type, *name_type;
   if (keywords != NULL && PyDict_Size(keywords) > 0) {
     PyErr_SetString(PyExc_TypeError, "Coins takes no keywords");
@@ -177,6 +266,7 @@ static void coins_dealloc(PyObject *object) {
 
 static PyMethodDef kMethods[] = {
     {"joined", coins_joined, METH_O, "The names without gaps, or None."},
+    {"packed", coins_packed, METH_VARARGS, "A block's names and coins, or None."},
     {"unpacked", coins_unpacked, METH_VARARGS, "The coins that a look-up has found."},
     {NULL, NULL, 0, NULL},
 };

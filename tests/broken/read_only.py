@@ -9,7 +9,7 @@ from cdb.building.starter import Blocks
 from cdb.contract.blocks import BlockSpendInfo
 from cdb.contract.coins import CoinInfo
 from cdb.contract.durability import Durability
-from cdb.contract.packed_state import packed_block
+from cdb.contract.objects import packed_block
 from cdb.disk.files import fsync_dir
 from cdb.front.store import Store
 
