@@ -1,64 +1,98 @@
-"""A campaign: all runs of a matrix, one after the other. Each is a file as soon as it is made."""
+"""A campaign: all runs of a matrix, one after the other. Each is a file as soon as it is made.
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+What is measured is an Experiment: of schemas (cdb.bench.schemas), of layouts below the coin set
+(cdb.bench.layouts), or of a node's coin stores (cdb.chia.bench).
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from time import perf_counter
 from typing import Protocol
 
-from cdb.bench.document import Clock, Surroundings
-from cdb.bench.machine import load_average
+from cdb.bench.case import EMPTY_CASE, Case
+from cdb.bench.machine import load_average, machine_facts
 from cdb.bench.matrix import Cell, Matrix, cells, timestamp
-from cdb.bench.results import Document, write_result
-from cdb.bench.rounds import Note
-from cdb.bench.run import run, truth_of
-from cdb.bench.truth import Truth
-from cdb.bench.workload import Database
+from cdb.bench.results import (
+    VERSION,
+    Document,
+    Kind,
+    answers_of,
+    differing,
+    rounded,
+    write_result,
+)
+from cdb.bench.software import software_versions
 from cdb.contract.progress import rough_time
 from cdb.lab.places import Place, place
 from cdb.lab.process import NotMeasuredError
 from cdb.lab.profile import FAST, Profile
 
-# Of the largest schema, dual_timeline in a B-tree; four at once: a workload's second one, and what
-# a compaction needs.
-DATABASE_BYTES_PER_COIN = 4 * 310
-MORE_BYTES = 512 << 20
+Note = Callable[[str], None]
 
 
-class Replay(Protocol):
-    """A replay; str() says in words what it is."""
+class Data(Protocol):
+    """What runs are made over, ready to be measured."""
 
-    def text(self, directory: Path) -> Path:
-        """Where its text is; made in the directory, unless it is there."""
+    @property
+    def facts(self) -> Document:
+        """What a result says of it: "data", and under which conditions it is stored."""
+
+    @property
+    def size_bytes(self) -> int:
+        """The room that a place needs for what is made of it."""
+
+    def run(
+        self, contestant: str, there: Place, before: Sequence[Document], note: Note
+    ) -> list[Case]:
+        """The cases of a contestant in one round, which leaves the place as it was.
+
+        before: the runs so far over this data in such a place. note: takes lines about what goes
+        on.
+        """
 
 
-@dataclass(frozen=True, slots=True)
-class Contestant:
-    """spec: what finds the schema. threads: of its loads, see Database."""
+class Experiment(Protocol):
+    """What is measured, of whom, and over which data."""
 
-    spec: str
-    threads: int = 2
+    @property
+    def kind(self) -> Kind:
+        """What contestants are."""
+
+    @property
+    def contestants(self) -> Sequence[str]:
+        """Their names, in their order."""
+
+    @property
+    def sources(self) -> Sequence[str]:
+        """The sets of data, in words."""
+
+    @property
+    def settings(self) -> Document:
+        """All that runs must share to be of one matrix, as JSON."""
+
+    @property
+    def software(self) -> Mapping[str, str]:
+        """Versions of what it uses beside cdb and its engines."""
+
+    def described(self, contestant: str) -> Document:
+        """What a result says of a contestant: its name, and what there is beside that."""
+
+    def data(self, source: str, directory: Path, note: Note) -> Data:
+        """Make one of the sets of data, in the directory."""
 
 
 @dataclass(frozen=True, slots=True)
 class Campaign:
     """What to run, and where.
 
-    contestants: by the names that results have for them. workloads: those after the load. results:
-    the directory of all machines' results. machine: what to call this one instead of its own name.
+    results: the directory of all machines' results. machine: what to call this one instead of its
+    own name.
     """
 
+    experiment: Experiment
     matrix: Matrix
-    contestants: dict[str, Contestant]
-    replays: Sequence[Replay]
     profiles: Sequence[Profile]
-    workloads: Sequence[str]
-    flush_coins: int
-    durability: str
-    quick: bool
-    time_limit_seconds: float
     parent: Path
     results: Path
     machine: str | None
@@ -66,81 +100,98 @@ class Campaign:
 
     def cells(self) -> list[Cell]:
         """All runs, in their order."""
+        names = self.experiment.contestants
         return [
             cell
-            for replay in self.replays
+            for source in self.experiment.sources
             for profile in self.profiles
-            for cell in cells(str(replay), profile.name, list(self.contestants), self.matrix.runs)
+            for cell in cells(source, profile.name, names, self.matrix.runs)
         ]
+
+    def made(self) -> int:
+        """How many of them there are already."""
+        return sum(cell in self.matrix.made for cell in self.cells())
 
     def run(self) -> Iterator[Document]:
         """Make the runs that are not made yet, and give each once it is written.
 
         A profile that this machine can't have is left out, and the note says why.
         """
-        for replay in self.replays:
-            cells = [cell for cell in self._left() if cell.source == str(replay)]
-            if cells:
-                with self._text(replay) as (path, truth):
-                    for profile in self.profiles:
-                        here = [cell for cell in cells if cell.profile == profile.name]
-                        if here:
-                            yield from self._run_in(profile, here, path, truth)
+        left = [cell for cell in self.cells() if cell not in self.matrix.made]
+        for source in dict.fromkeys(cell.source for cell in left):
+            # The data is gone at the end even after kill -9.
+            with place(FAST, self.parent, 0) as there:
+                data = self.experiment.data(source, there.directory, self.note)
+                for profile in self.profiles:
+                    here = [c for c in left if (c.source, c.profile) == (source, profile.name)]
+                    if here:
+                        yield from self._run_in(profile, here, data)
 
-    def _left(self) -> list[Cell]:
-        return [cell for cell in self.cells() if not self.matrix.is_made(cell)]
-
-    @contextmanager
-    def _text(self, replay: Replay) -> Iterator[tuple[Path, Truth]]:
-        """A replay's text and what it says. A place is gone at the end even after kill -9."""
-        with place(FAST, self.parent, 0) as there:
-            self.note(f"replay: {replay}")
-            path = replay.text(there.directory)
-            yield path, truth_of(path, there.directory, self.note)
-
-    def _run_in(
-        self, profile: Profile, cells: Sequence[Cell], path: Path, truth: Truth
-    ) -> Iterator[Document]:
-        size_bytes = DATABASE_BYTES_PER_COIN * truth.coins + MORE_BYTES
+    def _run_in(self, profile: Profile, cells: Sequence[Cell], data: Data) -> Iterator[Document]:
         try:
-            with place(profile, self.parent, size_bytes) as there:
-                surroundings = Surroundings(self.matrix, profile, there, self.machine)
+            with place(profile, self.parent, data.size_bytes) as there:
+                surroundings = self._surroundings(profile, there)
                 for cell in cells:
-                    document = self._run(cell, surroundings, there, path, truth)
+                    document = self._run(cell, surroundings, data, there)
                     write_result(self.results, document)
                     self.matrix.note(document)
                     yield document
         except NotMeasuredError as error:
             self.note(f"profile {profile.name} is left out: {error}")
 
-    def _run(
-        self, cell: Cell, surroundings: Surroundings, there: Place, path: Path, truth: Truth
-    ) -> Document:
-        """One run, in a fresh directory."""
-        contestant = self.contestants[cell.schema]
-        with TemporaryDirectory(dir=there.directory) as directory:
-            database = Database(
-                schema=contestant.spec,
-                path=str(Path(directory, "db")),
-                durability=self.durability,
-                flush_coins=self.flush_coins,
-                replay=str(path),
-                truth=truth,
-                threads=contestant.threads,
-                quick=self.quick,
-                groups=tuple(map(str, there.join)),
-                time_limit_seconds=self.time_limit_seconds,
-            )
-            begun, before, start = timestamp(), load_average(), perf_counter()
-            cases = run(database, self.workloads, self._noting(cell))
-            clock = Clock(begun, perf_counter() - start, before, load_average())
-        return surroundings.document(cell, database, clock, cases)
+    def _surroundings(self, profile: Profile, there: Place) -> Document:
+        """Where it is measured and with what; the place's disk is measured for some seconds."""
+        facts = asdict(machine_facts(there.directory))
+        del facts["mount_point"]  # a directory's name is its owner's
+        measured = asdict(there.measured) if there.measured else {}
+        return {
+            "profile": asdict(profile) | {"measured": measured},
+            "machine": facts | ({"name": self.machine} if self.machine else {}),
+            "software": software_versions() | dict(self.experiment.software),
+        }
+
+    def _run(self, cell: Cell, surroundings: Document, data: Data, there: Place) -> Document:
+        before = self.matrix.before(cell)
+        begun, load_before, start = timestamp(), load_average(), perf_counter()
+        cases = data.run(cell.contestant, there, before, self._noting(cell))
+        document: Document = rounded(
+            {
+                "version": VERSION,
+                "kind": self.experiment.kind.value,
+                "matrix": self.matrix.head(),
+                "run": cell.run,
+                "begun": begun,
+                "seconds": perf_counter() - start,
+                "contestant": self.experiment.described(cell.contestant),
+                **surroundings,
+                **data.facts,
+                "load_average_before": load_before,
+                "load_average_after": load_average(),
+                "cases": [asdict(case) for case in cases],
+            }
+        )
+        return document | {"cases": _held_against(before, document)}
 
     def _noting(self, cell: Cell) -> Note:
         """Puts before a line which run it is about."""
         all_cells = self.cells()
-        number = sum(map(self.matrix.is_made, all_cells)) + 1
         left = self.matrix.seconds_left(all_cells)
         until_end = "" if left is None else f", {rough_time(left)} left"
-        head = f"run {number} of {len(all_cells)}{until_end}: {cell.profile}, {cell.source}"
-        return lambda line: self.note(f"{head}, round {cell.run}, {line}")
+        head = f"run {self.made() + 1} of {len(all_cells)}{until_end}: {cell.profile}"
+        if len(self.experiment.sources) > 1:
+            head += f", {cell.source}"
+        return lambda line: self.note(f"{head}, round {cell.run}, {cell.contestant}: {line}")
+
+
+def _held_against(before: Sequence[Document], document: Document) -> list[Document]:
+    """A run's cases; wrong are those whose answers are others than in a run before."""
+    told = {asked: answers for each in reversed(before) for asked, answers in answers_of(each)}
+    cases = []
+    for case in document["cases"]:
+        problem = differing({**document, "cases": [case]}, told)
+        if problem is not None:
+            wrong = {"outcome": "wrong", "reason": problem}
+            told_of = {name: case[name] for name in ("workload", "parameters")}
+            case = {**EMPTY_CASE, **told_of, **wrong}
+        cases.append(case)
+    return cases

@@ -7,9 +7,10 @@ from pathlib import Path
 from cdb.bench import page_cache
 from cdb.bench.answers import Lookups, fastest_lookups
 from cdb.bench.asking import ask
+from cdb.bench.case import Case, Parameters
+from cdb.bench.database import Database
 from cdb.bench.figures import Figures
 from cdb.bench.questions import Questions
-from cdb.bench.workload import Case, Database, Parameters
 from cdb.lab.process import NotMeasuredError
 from cdb.process.meter import Meter, database_files
 from cdb.schemas import Schema

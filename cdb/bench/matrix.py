@@ -6,31 +6,30 @@ import statistics
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
 
 from cdb.bench.results import Document
-from cdb.bench.rounds import rotated
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One run. source: what the replay is, in words; run: 1 for the first."""
+    """One run: of whom, over what data, under which profile. source: the data in words; run: 1 for
+    the first."""
 
     source: str
     profile: str
-    schema: str
+    contestant: str
     run: int
 
 
 @dataclass(slots=True)
 class Matrix:
-    """The runs of one command. id: when it was begun, in UTC."""
+    """The runs of one command. id: when it was begun, in UTC. made: what was, in its order."""
 
     id: str
     command: str
     runs: int
     settings: str
-    _seconds: dict[Cell, float] = field(default_factory=dict)
+    made: dict[Cell, Document] = field(default_factory=dict)
 
     @classmethod
     def new(cls, command: str, runs: int, settings: object) -> "Matrix":
@@ -51,7 +50,7 @@ class Matrix:
                 matrix.note(document)
         return matrix
 
-    def head(self) -> dict[str, Any]:
+    def head(self) -> Document:
         """What each of its runs says of it."""
         return {
             "id": self.id,
@@ -62,46 +61,48 @@ class Matrix:
 
     def note(self, document: Document) -> None:
         """Count a run as made."""
-        self._seconds[cell_of(document)] = document["seconds"]
+        self.made[cell_of(document)] = document
 
-    def is_made(self, cell: Cell) -> bool:
-        """Whether this run has a result."""
-        return cell in self._seconds
+    def before(self, cell: Cell) -> list[Document]:
+        """The runs that were made over the same data under the same profile."""
+        return [made for other, made in self.made.items() if _place(other) == _place(cell)]
 
     def seconds_left(self, cells: Iterable[Cell]) -> float | None:
         """How long those that are not made will take, by those that are; None before the first.
 
-        A schema's next run takes as long as its runs so far on that profile and replay. One that
+        A contestant's next run takes as long as its runs so far on that profile and data. One that
         has none yet takes as long as the others there, or anywhere.
         """
-        if not self._seconds:
+        if not self.made:
             return None
-        return sum(self._expected(cell) for cell in cells if not self.is_made(cell))
+        return sum(self._expected(cell) for cell in cells if cell not in self.made)
 
     def _expected(self, cell: Cell) -> float:
-        there = {
-            each: seconds
-            for each, seconds in self._seconds.items()
-            if (each.source, each.profile) == (cell.source, cell.profile)
-        }
-        own = [seconds for each, seconds in there.items() if each.schema == cell.schema]
-        known = own or list(there.values()) or list(self._seconds.values())
-        return statistics.fmean(known)
+        there = {each: made for each, made in self.made.items() if _place(each) == _place(cell)}
+        own = [made for each, made in there.items() if each.contestant == cell.contestant]
+        known = own or list(there.values()) or list(self.made.values())
+        return statistics.fmean(made["seconds"] for made in known)
 
 
-def cells(source: str, profile: str, schemas: Sequence[str], runs: int) -> Iterator[Cell]:
-    """The runs on one profile with one replay. Each round begins one schema further on."""
+def _place(cell: Cell) -> tuple[str, str]:
+    return cell.source, cell.profile
+
+
+def cells(source: str, profile: str, contestants: Sequence[str], runs: int) -> Iterator[Cell]:
+    """The runs on one profile over one set of data. Each round begins with the next contestant, so
+    that none has always the same neighbour."""
     for number in range(runs):
-        for schema in rotated(schemas, number):
-            yield Cell(source, profile, schema, number + 1)
+        start = number % len(contestants)
+        for contestant in (*contestants[start:], *contestants[:start]):
+            yield Cell(source, profile, contestant, number + 1)
 
 
 def cell_of(document: Document) -> Cell:
     """The run that a result is of."""
     return Cell(
-        document["replay"]["source"],
+        document["data"]["source"],
         document["profile"]["name"],
-        document["schema"]["name"],
+        document["contestant"]["name"],
         document["run"],
     )
 

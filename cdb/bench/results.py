@@ -1,43 +1,58 @@
-"""Results: JSON files, each checked against the schema of its kind, written once and never again.
+"""Results: JSON files, each checked against result.schema.json, written once and never again.
 
-MACHINE/DATE-SCHEMA-PROFILE-COINS-RUN.json    a run of a schema: result.schema.json
-MACHINE/DATE-node-PROFILE-COINS.json          a comparison of a node's coin stores, which says so in
-                                              "kind": node.schema.json
-MACHINE/DATE-week-PROFILE-COINS.json          one of a node's week, which has the key "week"
-MACHINE/DATE-engines-PROFILE-SHAPE.json       layouts and engines below the coin set:
-                                              engines.schema.json
+A file is a run: one contestant, in one round, over one set of data, on one profile. Its "kind" says
+of what: of schemas, of a node's coin stores call by call or through a week, or of layouts and
+engines below the coin set. It is MACHINE/DATE-CONTESTANT-PROFILE-SIZE-RUN.json, with the kind
+before the contestant unless that is a schema, and a line for each case.
 """
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
+from enum import StrEnum
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from cdb.bench.case import EMPTY_CASE
 from cdb.disk.files import fsync_dir, write_output
 from cdb.errors import CdbError, MissingEngineError, explained, storage_errors
 
 RESULTS = Path("bench-results")
 """Where they are unless somebody says so: results/ of a checkout has those that are published."""
-VERSION = 1
-MAX_NAME = 80  # of a machine, a schema or a profile, in a path
+VERSION = 2
+MAX_NAME = 80  # of a machine, a contestant or a profile, in a path
 MAX_BYTES = 64 * 2**20
-NODE, WEEK, ENGINES = "node", "week", "engines"
-_SCHEMAS = {
-    None: "result.schema.json",
-    NODE: "node.schema.json",
-    ENGINES: "engines.schema.json",
-}
-"""By what "kind" says."""
+DIGITS = 8
+"""Of a figure that was measured: more are noise."""
 
+STORES = ("chia", "cdb")
+"""A node's, theirs and ours, by the names that results have for them."""
 Document = dict[str, Any]
-"""A run or a comparison; its shape is that of its kind's schema."""
+"""A run, as result.schema.json has it; each of its cases has all keys of one, see Case."""
+
+
+class Kind(StrEnum):
+    """What contestants are."""
+
+    SCHEMAS = "schemas"
+    NODE = "node"
+    WEEK = "week"
+    LAYOUTS = "layouts"
 
 
 class ResultError(CdbError):
     """A file of results can't be read, or is not what it should be."""
+
+
+def rounded(value: Any) -> Any:
+    """What was measured, with DIGITS of each number that is no whole one."""
+    if isinstance(value, Mapping):
+        return {name: rounded(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [rounded(each) for each in value]
+    return float(f"{value:.{DIGITS}g}") if isinstance(value, float) else value
 
 
 def write_result(directory: Path, document: Document) -> Path:
@@ -58,15 +73,11 @@ def write_result(directory: Path, document: Document) -> Path:
 
 
 def read_results(places: Iterable[Path]) -> list[Document]:
-    """The runs in files, and in all .json files below directories, in the order of their beginning.
-
-    All else is left out.
+    """Those in files, and in all .json files below directories, in the order of their beginning.
 
     Raises ResultError, with the file and what is wrong.
     """
-    documents = [read_result(path) for place in places for path in files_at(place)]
-    documents = [document for document in documents if is_run(document)]
-    return sorted(documents, key=lambda each: (each["begun"], each["schema"]["name"]))
+    return sorted((read_result(path) for place in places for path in files_at(place)), key=order_of)
 
 
 def read_result(path: Path) -> Document:
@@ -82,19 +93,17 @@ def read_result(path: Path) -> Document:
         raise ResultError(f"{path}: {explained(error)}") from error
     except (ValueError, RecursionError) as error:
         raise ResultError(f"{path} is no JSON: {error}") from error
-    checked: Document = document
-    return checked
+    cases = [{**EMPTY_CASE, **case} for case in document["cases"]]
+    return {**document, "cases": cases}
 
 
 def check(document: object, where: str) -> None:
-    """Raise ResultError unless a document is of a kind that there is, and all that its kind is."""
-    kind = document.get("kind") if isinstance(document, dict) else None
-    is_known = isinstance(kind, str | None) and kind in _SCHEMAS
-    if not is_known or (kind is None and not is_run(document)):
-        problem = f"{str(kind)[:MAX_NAME]!r} is no kind of result that this cdb knows"
-        raise ResultError(f"{where}: $.kind: {problem}")
-    name = _SCHEMAS[kind]
-    error = min(_validator(name).iter_errors(document), key=_depth, default=None)
+    """Raise ResultError unless a document is a result, and of this format."""
+    version = document.get("version") if isinstance(document, dict) else None
+    if isinstance(version, int) and version != VERSION:
+        problem = f"a result of format {version!s:.20}, and this cdb reads format {VERSION} only"
+        raise ResultError(f"{where}: {problem}: measure again, and take the old one away")
+    error = min(_validator().iter_errors(document), key=_depth, default=None)
     if error is not None:
         problem = " ".join(error.message.split())[:200]
         raise ResultError(f"{where}: {error.json_path}: {problem}")
@@ -102,22 +111,39 @@ def check(document: object, where: str) -> None:
 
 def require_validator() -> None:
     """Raise MissingEngineError where what checks results isn't there: before hours of measuring."""
-    _validator("result.schema.json")
+    _validator()
 
 
-def is_run(document: object) -> bool:
-    """Whether it is of a schema, and so of no "kind"."""
-    return not (isinstance(document, dict) and "kind" in document)
+def order_of(document: Document) -> tuple[str, str, int]:
+    """What results are sorted by."""
+    return document["begun"], document["contestant"]["name"], document["run"]
 
 
-def is_comparison(document: object) -> bool:
-    """Whether it is of a node's coin stores."""
-    return isinstance(document, dict) and document.get("kind") == NODE
+Asked = tuple[str, ...]
+"""A question, and among whom."""
 
 
-def is_of_engines(document: object) -> bool:
-    """Whether it is of layouts and engines below the coin set."""
-    return isinstance(document, dict) and document.get("kind") == ENGINES
+def answers_of(document: Document) -> Iterator[tuple[Asked, str]]:
+    """What all of a matrix have to answer alike: each question, and the digest of the answers."""
+    among = (*(document[of]["name"] for of in ("machine", "profile")), document["matrix"]["id"])
+    for case in document["cases"]:
+        if case["answers"] is not None:
+            parameters = json.dumps(case["parameters"], sort_keys=True)
+            yield (
+                (*among, document["data"]["source"], case["workload"], parameters),
+                case["answers"],
+            )
+
+
+def differing(document: Document, told: Mapping[Asked, str]) -> str | None:
+    """What a run answers otherwise than one before it; None where nothing."""
+    for asked, answers in answers_of(document):
+        if told.get(asked, answers) != answers:
+            who = f"{document['contestant']['name']} in round {document['run']}"
+            *_, workload, parameters = asked
+            problem = f"the answers of {who} are others than those of a run before"
+            return f"{workload} {parameters}: {problem}"
+    return None
 
 
 def _depth(error: Any) -> int:
@@ -125,21 +151,14 @@ def _depth(error: Any) -> int:
 
 
 @cache
-def _validator(name: str) -> Any:
+def _validator() -> Any:
     try:
         from jsonschema import Draft202012Validator
-        from referencing import Registry, Resource
     except ImportError as error:
         problem = "results are checked by jsonschema: pip install 'coinset-db[bench]'"
         raise MissingEngineError(problem) from error
-    # What all kinds have in common is in the first.
-    common = "result.schema.json"
-    registry = Registry().with_resource(common, Resource.from_contents(_schema(common)))
-    return Draft202012Validator(_schema(name), registry=registry)
-
-
-def _schema(name: str) -> Any:
-    return json.loads(files("cdb.bench").joinpath(name).read_text("utf-8"))
+    text = files("cdb.bench").joinpath("result.schema.json").read_text("utf-8")
+    return Draft202012Validator(json.loads(text))
 
 
 def files_at(place: Path) -> list[Path]:
@@ -153,16 +172,13 @@ def files_at(place: Path) -> list[Path]:
 def place_of(document: Document) -> Path:
     """A result's file, in the folder of its machine; whatever the names in it are."""
     date = document["begun"].translate(str.maketrans("", "", "-:\n"))
-    machine, profile = (_plain(document[of]["name"]) for of in ("machine", "profile"))
-    folder = re.sub(r"^\.|^$", "-", machine)  # neither .. nor hidden
-    if is_comparison(document):
-        what = WEEK if WEEK in document else NODE
-        return Path(folder, f"{date}-{what}-{profile}-{document['chain']['coins']}.json")
-    if is_of_engines(document):
-        shape = _plain(document["shape"]["name"])
-        return Path(folder, f"{date}-{ENGINES}-{profile}-{shape}.json")
-    schema, coins = _plain(document["schema"]["name"]), document["replay"]["coins"]
-    return Path(folder, f"{date}-{schema}-{profile}-{coins}-{document['run']}.json")
+    data, kind = document["data"], document["kind"]
+    names = [kind] if kind != Kind.SCHEMAS else []
+    names += [document[of]["name"] for of in ("contestant", "profile")]
+    size = str(data.get("coins", data["source"]))
+    folder = re.sub(r"^\.|^$", "-", _plain(document["machine"]["name"]))  # neither .. nor hidden
+    plain = "-".join(_plain(name) for name in (*names, size))
+    return Path(folder, f"{date}-{plain}-{document['run']}.json")
 
 
 def _plain(name: str) -> str:
@@ -171,20 +187,18 @@ def _plain(name: str) -> str:
 
 
 def text_of(document: Document) -> str:
-    """What a result's file says: a line a case, so that a difference between two can be read."""
-    if is_run(document):
-        return f"{_text(document, 'cases', map(_line, document['cases']))}\n"
-    rounds = (_text(each, "cases", map(_line, each["cases"])) for each in document["rounds"])
-    return f"{_text(document, 'rounds', rounds)}\n"
+    """What a result's file says: a line for each key, and for each case, without what it has not.
+
+    So a difference between two can be read.
+    """
+    lines = [f'"{name}":{_json(part)}' for name, part in document.items() if name != "cases"]
+    cases = (
+        {name: part for name, part in case.items() if part != EMPTY_CASE[name]}
+        for case in document["cases"]
+    )
+    text = ",\n".join(map(_json, cases))
+    return "{" + ",\n".join(lines) + f',\n"cases":[\n{text}\n]}}\n'
 
 
-def _text(parts: Document, last: str, texts: Iterable[str]) -> str:
-    """Parts, of which the last is a list whose members are texts already."""
-    head = {name: part for name, part in parts.items() if name != last}
-    text = json.dumps(head, indent=1, allow_nan=False).removesuffix("\n}")
-    members = ",\n".join(texts)
-    return f'{text},\n "{last}": [\n{members}\n ]\n}}'
-
-
-def _line(case: Document) -> str:
-    return json.dumps(case, allow_nan=False)
+def _json(part: object) -> str:
+    return json.dumps(part, allow_nan=False, separators=(",", ":"))

@@ -1,33 +1,24 @@
 """bench_engines: the published key layouts and shapes, below the coin set."""
 
-import sys
-from collections.abc import Sequence
+from collections.abc import Iterable
 from pathlib import Path
 
 import click
 
-from cdb.bench.engines import (
-    SHAPES,
-    Contestant,
-    Setting,
-    compare,
-    needed_bytes,
-    quick_shape,
+from cdb.bench.layouts import SHAPES, Layouts, needed_bytes, quick_shape
+from cdb.bench.versioned.database import (
+    AS_PUBLISHED,
+    LAYOUTS,
+    NATIVE_ENGINES,
+    NO_LAYOUTS,
+    missing,
 )
-from cdb.bench.results import Document, write_result
-from cdb.bench.versioned import AS_PUBLISHED, LAYOUTS, NATIVE_ENGINES, NO_LAYOUTS, missing
-from cdb.cmds.bench_options import (
-    check_free,
-    command_line,
-    machine_option,
-    note,
-    results_option,
-)
+from cdb.cmds.bench_campaign import run_campaign
+from cdb.cmds.bench_options import machine_option, note, restart_option, results_option
 from cdb.cmds.options import directory_option, quiet_option
 from cdb.cmds.runner import run
 from cdb.errors import MissingEngineError
-from cdb.lab.process import WorkloadError
-from cdb.process.termination import end_at_sigterm
+from cdb.lab.profile import FAST
 
 DEFAULT_SHAPES = ("canopy-10k", "option-1")
 DEFAULT_RUNS = 3
@@ -68,6 +59,7 @@ ALL = "all"
 @results_option
 @machine_option
 @click.option("--quick", is_flag=True, help="A tenth of the keys, for a first look in a minute.")
+@restart_option
 @quiet_option
 def bench_engines(
     *,
@@ -79,6 +71,7 @@ def bench_engines(
     results: Path,
     machine: str | None,
     quick: bool,
+    restart: bool,
 ) -> None:
     """Measure the published key layouts in each engine: many versions a key, values of any size.
 
@@ -94,9 +87,9 @@ def bench_engines(
     canopy-…-random           the same with values that don't
     option-1                  200,000 keys, 4 versions, all rewritten in each, values of 64 bytes
 
-    The default takes five to ten minutes, canopy-100k some minutes a round. Each shape makes a file
-    once all of it is measured, and Ctrl-C leaves nothing else. cdb report shows the results beside
-    the published figures.
+    The default takes five to ten minutes, canopy-100k some minutes a round. Each run is a file as
+    soon as it is made; after Ctrl-C the same command goes on where it was. cdb report shows the
+    results beside the published figures.
 
     \b
     Examples:
@@ -104,36 +97,29 @@ def bench_engines(
       cdb bench engines --shape canopy-100k --runs 1 --dir /mnt/disk
       cdb bench engines --shape canopy-10k --layout mono_space,reads=published --runs 1
     """
-    names = tuple(SHAPES) if ALL in shapes else tuple(dict.fromkeys(shapes)) or DEFAULT_SHAPES
+    asked = tuple(SHAPES) if ALL in shapes else tuple(dict.fromkeys(shapes)) or DEFAULT_SHAPES
     wanted = {
         f"{each}-quick" if quick else each: quick_shape(SHAPES[each]) if quick else SHAPES[each]
-        for each in names
+        for each in asked
     }
-    contestants = [
-        Contestant(layout, engine)
-        for engine in dict.fromkeys(engines or NATIVE_ENGINES)
-        for layout in dict.fromkeys(layouts or (*LAYOUTS, *NO_LAYOUTS))
-    ]
-    _check_engines({each.engine for each in contestants})
-    check_free(parent, max(map(needed_bytes, wanted.values())))
-    end_at_sigterm()
-    setting = Setting(
+    names = dict.fromkeys(engines or NATIVE_ENGINES)
+    _check_engines(names)
+    of = dict.fromkeys(layouts or (*LAYOUTS, *NO_LAYOUTS))
+    contestants = [f"{layout}@{engine}" for engine in names for layout in of]
+    run_campaign(
+        "engines",
+        Layouts(contestants, wanted),
         runs=runs or (1 if quick else DEFAULT_RUNS),
+        profiles=[FAST],
         parent=parent,
+        results=results,
         machine=machine,
-        command=command_line(sys.argv, "engines"),
-        note=note,
+        restart=restart,
+        needed_bytes=max(map(needed_bytes, wanted.values())),
     )
-    failed = []
-    for name, shape in wanted.items():
-        document = compare(name, shape, contestants, setting)
-        note(f"{write_result(results, document)}; cdb report shows what it comes to")
-        failed += _failures(document)
-    if failed:
-        raise WorkloadError("; ".join(dict.fromkeys(failed)))
 
 
-def _check_engines(engines: Sequence[str] | set[str]) -> None:
+def _check_engines(engines: Iterable[str]) -> None:
     """Say which are missing. Raises MissingEngineError where all are."""
     told = [missing(each) for each in sorted(engines)]
     problems = [problem for problem in dict.fromkeys(told) if problem is not None]
@@ -141,16 +127,6 @@ def _check_engines(engines: Sequence[str] | set[str]) -> None:
         raise MissingEngineError("; ".join(problems))
     for problem in problems:
         note(f"not measured: {problem}")
-
-
-def _failures(document: Document) -> list[str]:
-    return [
-        f"{document['shape']['name']}, {each['layout']}@{each['engine']}: {case['workload']}: "
-        f"{case['reason']}"
-        for each in document["rounds"]
-        for case in each["cases"]
-        if case["outcome"] in ("wrong", "failed")
-    ]
 
 
 if __name__ == "__main__":

@@ -6,17 +6,14 @@ from pathlib import Path
 
 import click
 
-from cdb.bench.results import write_result
 from cdb.chia.bench.comparison import BYTES_A_COIN, MORE_BYTES, Comparison
-from cdb.chia.bench.measuring import Setting
 from cdb.chia.full_node import check_installed
+from cdb.cmds.bench_campaign import run_campaign
 from cdb.cmds.bench_options import (
     DEFAULT_RUNS,
-    check_free,
-    command_line,
     machine_option,
-    note,
     profile_option,
+    restart_option,
     results_option,
 )
 from cdb.cmds.echo import echo_line
@@ -46,6 +43,7 @@ from cdb.process.termination import end_at_sigterm
 @results_option
 @machine_option
 @click.option("--quick", is_flag=True, help="A tenth of the calls, for a first look.")
+@restart_option
 @click.option(
     "--growth",
     is_flag=True,
@@ -60,6 +58,7 @@ def bench_node(
     results: Path,
     machine: str | None,
     quick: bool,
+    restart: bool,
     growth: bool,
 ) -> None:
     """Compare chia's own coin store of a full node with cdb's.
@@ -68,8 +67,9 @@ def bench_node(
     files in memory (warm) and not (cold), and how late the event loop is while blocks arrive. Both
     have to answer the same. It needs chia-blockchain: pip install '.[chia,bench]' in a checkout.
 
-    Each profile makes a file, which holds no figure of a comparison that failed. cdb report shows
-    what they come to. With 1,000,000 coins it takes some minutes, and more on a slow disk.
+    Each run is a file as soon as it is made; after Ctrl-C the same command goes on where it was.
+    A run that answers otherwise than one before it is void. cdb report shows what they come to.
+    With 1,000,000 coins it takes some minutes, and more on a slow disk.
 
     --growth takes no other option but --dir. For each method it prints microseconds of processor
     time a call of either store, and their ratio, for 100, 1,000 and 10,000 coins; and then what a
@@ -86,19 +86,17 @@ def bench_node(
     check_installed()
     if growth:
         sys.exit(_print_growth(parent))
-    check_free(parent, BYTES_A_COIN * coins + MORE_BYTES)
-    end_at_sigterm()
-    for profile in profiles or (FAST,):
-        setting = Setting(
-            runs=runs or (1 if quick else DEFAULT_RUNS),
-            profile=profile,
-            parent=parent,
-            machine=machine,
-            command=command_line(sys.argv, "node"),
-            note=note,
-        )
-        document = Comparison(coins, quick, setting).run()
-        note(f"{write_result(results, document)}; cdb report shows what it comes to")
+    run_campaign(
+        "node",
+        Comparison(coins, quick),
+        runs=runs or (1 if quick else DEFAULT_RUNS),
+        profiles=profiles or (FAST,),
+        parent=parent,
+        results=results,
+        machine=machine,
+        restart=restart,
+        needed_bytes=BYTES_A_COIN * coins + MORE_BYTES,
+    )
 
 
 def _print_growth(parent: Path) -> int:

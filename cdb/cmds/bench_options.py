@@ -73,6 +73,9 @@ machine_option = click.option(
     metavar="NAME",
     help="What to call this machine.  [default: after its processor and memory]",
 )
+restart_option = click.option(
+    "--restart", is_flag=True, help="Don't go on with runs that were interrupted."
+)
 
 
 def command_line(arguments: Sequence[str], command: str) -> str:

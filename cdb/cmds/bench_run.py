@@ -1,26 +1,18 @@
 """bench_run: every schema, every workload, every profile, without anyone watching."""
 
-import sys
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, replace
 from pathlib import Path
 
 import click
 from click.shell_completion import CompletionItem
 
-from cdb.bench.campaign import DATABASE_BYTES_PER_COIN, Campaign, Contestant
-from cdb.bench.machine import machine_name
-from cdb.bench.matrix import Matrix
-from cdb.bench.results import Document, read_results
-from cdb.bench.run import AFTERWARDS
-from cdb.bench.software import software_versions
+from cdb.bench.schemas import AFTERWARDS, DATABASE_BYTES_PER_COIN, Contestant, Schemas
+from cdb.cmds.bench_campaign import run_campaign
 from cdb.cmds.bench_options import (
     DEFAULT_RUNS,
-    check_free,
-    command_line,
     machine_option,
-    note,
     profile_option,
+    restart_option,
     results_option,
 )
 from cdb.cmds.bench_sources import Source, source_options, sources_of
@@ -35,9 +27,7 @@ from cdb.cmds.runner import run
 from cdb.contents.loader import DEFAULT_FLUSH_COINS
 from cdb.contract.durability import Durability
 from cdb.errors import MissingEngineError, UnsupportedError
-from cdb.lab.process import WorkloadError
 from cdb.lab.profile import FAST, Profile
-from cdb.process.termination import end_at_sigterm
 from cdb.report.model import FLOOR
 from cdb.schemas import find_schema, schema_names
 from cdb.schemas.registry import BY_ENGINE, layout_names
@@ -109,7 +99,7 @@ def _words(
     help="A workload that takes longer has failed.",
 )
 @click.option("--quick", is_flag=True, help="A first look, in some two minutes.")
-@click.option("--restart", is_flag=True, help="Don't go on with runs that were interrupted.")
+@restart_option
 @quiet_option
 def bench_run(
     specs: tuple[str, ...],
@@ -162,84 +152,29 @@ def bench_run(
     if loads_only and workloads:
         raise click.UsageError("--loads-only goes with no --workload")
     sources = sources_of(inputs, coins, heights) or [QUICK_SOURCE if quick else DEFAULT_SOURCE]
-    runs = runs or (1 if quick else DEFAULT_RUNS)
-    profiles = profiles or (FAST,)
     wanted = () if loads_only else workloads or AFTERWARDS
     workloads = tuple(each for each in AFTERWARDS if each in wanted)
     contestants = _named(_spelled_out(specs) or schema_names()) | (ONE_THREAD if loads_only else {})
-    settings = {
-        "contestants": {name: asdict(each) for name, each in contestants.items()},
-        "sources": [str(source) for source in sources],
-        "profiles": [asdict(profile) for profile in profiles],
-        "workloads": workloads,
-        "flush_coins": flush_coins,
-        "durability": durability,
-        "runs": runs,
-        "quick": quick,
-        "time_limit_minutes": time_limit_minutes,
-        "software": software_versions(),
-    }
-    campaign = Campaign(
-        matrix=Matrix.new(command_line(sys.argv, "run"), runs, settings),
-        contestants=contestants,
+    schemas = Schemas(
+        named=contestants,
         replays=sources,
-        profiles=profiles,
         workloads=workloads,
         flush_coins=flush_coins,
         durability=durability,
         quick=quick,
         time_limit_seconds=60 * time_limit_minutes,
+    )
+    run_campaign(
+        "run",
+        schemas,
+        runs=runs or (1 if quick else DEFAULT_RUNS),
+        profiles=profiles or (FAST,),
         parent=parent,
         results=results,
         machine=machine,
-        note=note,
+        restart=restart,
+        needed_bytes=max(source.needed_bytes(DATABASE_BYTES_PER_COIN) for source in sources),
     )
-    folder = results / (machine or machine_name())
-    if folder.exists() and not restart:
-        campaign = _resumed(campaign, read_results([folder]))
-    check_free(parent, max(source.needed_bytes(DATABASE_BYTES_PER_COIN) for source in sources))
-    end_at_sigterm()
-    _run(campaign, folder)
-
-
-def _resumed(campaign: Campaign, documents: Sequence[Document]) -> Campaign:
-    """One that goes on with the newest matrix of the same settings, if that has runs to make."""
-    matrix = campaign.matrix.resumed(documents)
-    cells = campaign.cells()
-    made = sum(map(matrix.is_made, cells))
-    if not made or made == len(cells):
-        return campaign
-    note(f"going on with what was begun at {matrix.id}: {made} of {len(cells)} runs are made")
-    return replace(campaign, matrix=matrix)
-
-
-def _run(campaign: Campaign, folder: Path) -> None:
-    """Run it, and say what came of it. Raises WorkloadError when a run failed, or there is none."""
-    failed = []
-    try:
-        for document in campaign.run():
-            failed += [f"{document['schema']['name']}: {each}" for each in _failures(document)]
-    except (KeyboardInterrupt, SystemExit):
-        note(f"interrupted; {_made(campaign)} in {folder}; the same command goes on from there")
-        raise
-    if not any(map(campaign.matrix.is_made, campaign.cells())):
-        raise WorkloadError("nothing could be measured")
-    note(f"{_made(campaign)} in {folder}; cdb report shows what they come to")
-    if failed:
-        raise WorkloadError("; ".join(dict.fromkeys(failed)))
-
-
-def _made(campaign: Campaign) -> str:
-    cells = campaign.cells()
-    return f"{sum(map(campaign.matrix.is_made, cells))} of {len(cells)} runs are"
-
-
-def _failures(document: Document) -> list[str]:
-    return [
-        f"{case['workload']}: {case['reason']}"
-        for case in document["cases"]
-        if case["outcome"] in ("wrong", "failed")
-    ]
 
 
 def _spelled_out(specs: Sequence[str]) -> list[str]:

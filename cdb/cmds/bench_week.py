@@ -1,28 +1,23 @@
 """bench_week: a node's week, simulated, on chia's coin store and on cdb's."""
 
-import sys
 from dataclasses import replace
 from pathlib import Path
 
 import click
 
-from cdb.bench.results import write_result
-from cdb.chia.bench.measuring import Setting
 from cdb.chia.bench.week import BYTES_A_BLOCK, MORE_BYTES, TEXT_BYTES_A_BLOCK, Week
 from cdb.chia.full_node import check_installed
 from cdb.cmds.bar import step_bar
+from cdb.cmds.bench_campaign import run_campaign
 from cdb.cmds.bench_options import (
-    check_free,
-    command_line,
     machine_option,
-    note,
     profile_option,
+    restart_option,
     results_option,
 )
 from cdb.cmds.options import directory_option
 from cdb.cmds.runner import run
 from cdb.lab.profile import PROFILES, SPINNING, Profile
-from cdb.process.termination import end_at_sigterm
 
 MEMORY_BYTES = 10**9
 
@@ -57,6 +52,7 @@ MEMORY_BYTES = 10**9
 @profile_option("SPINNING")
 @results_option
 @machine_option
+@restart_option
 def bench_week(
     *,
     blocks: int,
@@ -66,6 +62,7 @@ def bench_week(
     profiles: tuple[Profile, ...],
     results: Path,
     machine: str | None,
+    restart: bool,
 ) -> None:
     """Live through a node's week with chia's own coin store, and then with cdb's.
 
@@ -80,7 +77,8 @@ def bench_week(
 
     On a slow disk chia's store takes many hours for all blocks. What it reaches in its time cdb's
     does as well, and that is compared; then cdb's goes on to the last block by itself. So it takes
-    up to four time limits, and what cdb's needs. Ctrl-C ends it, and leaves nothing behind.
+    up to four time limits, and what cdb's needs. Each store's week is a file as soon as it has been
+    lived through; after Ctrl-C the same command goes on with the next.
 
     \b
     Examples:
@@ -90,24 +88,17 @@ def bench_week(
       sudo cdb bench week --profile big:disk=48MB/s,iops=120,memory=4GB
     """
     check_installed()
-    check_free(parent, (BYTES_A_BLOCK + TEXT_BYTES_A_BLOCK) * blocks + MORE_BYTES)
-    end_at_sigterm()
-    for profile in map(with_memory, profiles or (SPINNING,)):
-        setting = Setting(
-            runs=runs,
-            profile=profile,
-            parent=parent,
-            machine=machine,
-            command=command_line(sys.argv, "week"),
-            note=note,
-        )
-        week = Week(blocks, 60 * time_limit_minutes, setting, step_bar)
-        try:
-            document = week.run()
-        except (KeyboardInterrupt, SystemExit):
-            note(f"interrupted; nothing is left of this week on {profile.name}")
-            raise
-        note(f"{write_result(results, document)}; cdb report shows what it comes to")
+    run_campaign(
+        "week",
+        Week(blocks, 60 * time_limit_minutes, step_bar),
+        runs=runs,
+        profiles=[*map(with_memory, profiles or (SPINNING,))],
+        parent=parent,
+        results=results,
+        machine=machine,
+        restart=restart,
+        needed_bytes=(BYTES_A_BLOCK + TEXT_BYTES_A_BLOCK) * blocks + MORE_BYTES,
+    )
 
 
 def with_memory(profile: Profile) -> Profile:

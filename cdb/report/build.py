@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from cdb.bench.results import WEEK, is_comparison, is_of_engines, is_run
+from cdb.bench.results import STORES, Kind
 from cdb.report.cards import (
     cores_of,
     facts_of,
@@ -26,7 +26,6 @@ from cdb.report.model import (
     Case,
     Document,
     Group,
-    Kind,
     Mark,
     Problem,
     Report,
@@ -44,42 +43,39 @@ _Cases = Mapping[Case, Sequence[Mapping[str, Any]]]
 
 
 def build(documents: Iterable[Document], own: Collection[str] = ()) -> Report:
-    """The report of these results. Of each schema in each group the newest matrix counts.
+    """The report of these results. Of each contestant in each group the newest matrix counts.
 
     own: machines that come first; all others were measured elsewhere, where it names any.
     """
     raw = tuple(documents)
-    of_schemas = [document for document in raw if is_run(document)]
     runs: dict[Setting, dict[str, list[Document]]] = defaultdict(lambda: defaultdict(list))
-    for document in of_schemas:
-        runs[_setting(document)][name_of(document["schema"]["name"])].append(document)
+    for document in raw:
+        runs[_setting(document)][name_of(document["contestant"]["name"])].append(document)
     newest = {
-        setting: [_newest(documents) for documents in schemas.values()]
-        for setting, schemas in runs.items()
+        setting: [_newest(documents) for documents in rows.values()]
+        for setting, rows in runs.items()
     }
     groups = [
-        _group(setting, schemas, floor_loads(runs[setting][FLOOR]))
-        for setting, schemas in newest.items()
+        _group(setting, rows, floor_loads(runs[setting][FLOOR])) for setting, rows in newest.items()
     ]
-    counted = {matrix_key(each[0]) for schemas in newest.values() for each in schemas}
+    counted = {matrix_key(each[0]) for rows in newest.values() for each in rows}
     names = {document["machine"]["name"] for document in raw}
 
     def own_first(parts: Iterable[T], machine: Callable[[T], str]) -> tuple[T, ...]:
         return tuple(sorted(parts, key=lambda each: machine(each) not in own))
 
-    def groups_in_order(groups: Iterable[Group]) -> tuple[Group, ...]:
-        return own_first(sorted(groups, key=_group_order), lambda group: group.setting.machine)
+    def of(kind: Kind) -> tuple[Group, ...]:
+        found = (group for group in groups if group.setting.kind is kind)
+        return own_first(sorted(found, key=_group_order), lambda group: group.setting.machine)
 
-    nodes = _of_rounds([each for each in raw if is_comparison(each)], "store")
+    of_schemas = [each for each in raw if each["kind"] == Kind.SCHEMAS]
     return Report(
         machines=own_first(machine_cards(raw), lambda card: card.name),
-        groups=groups_in_order(groups),
+        groups=of(Kind.SCHEMAS),
         matrices=own_first(matrix_cards(of_schemas, counted), lambda matrix: matrix.machine),
-        node=groups_in_order(each for each in nodes if each.setting.kind is Kind.NODE),
-        weeks=groups_in_order(each for each in nodes if each.setting.kind is Kind.WEEK),
-        layouts=groups_in_order(
-            _of_rounds([each for each in raw if is_of_engines(each)], "layout", "engine")
-        ),
+        node=of(Kind.NODE),
+        weeks=of(Kind.WEEK),
+        layouts=of(Kind.LAYOUTS),
         elsewhere=frozenset(names.difference(own) if own else ()),
         raw=raw,
     )
@@ -92,65 +88,21 @@ def name_of(schema: str) -> str:
 
 
 def _setting(document: Document) -> Setting:
-    profile, shape = document["profile"], dict(document.get("shape", {}))
-    replay = document.get("replay", document.get("chain", {}))
-    detail = shape.pop("name", replay.get("synchronous", ""))
-    kind = Kind.SCHEMAS if is_run(document) else Kind.WEEK if WEEK in document else Kind.NODE
-    if shape:
-        kind = Kind.LAYOUTS
-        shape["cache_bytes"] = document["cache_bytes"]
+    profile, data, kind = document["profile"], document["data"], Kind(document["kind"])
+    asked = {name: value for name, value in data.items() if name not in ("coins", "synchronous")}
+    source = asked.pop("source")
     return Setting(
         machine=document["machine"]["name"],
         profile=profile["name"],
         limits=limits_of([profile]),
-        coins=replay.get("coins", 0),
-        source=replay.get("source", ""),
-        digest=replay.get("digest", ""),
+        coins=data.get("coins", 0),
+        source=source,
+        digest=data.get("digest", ""),
         durability=document.get("durability", ""),
         flush_coins=document.get("flush_coins", 0),
         kind=kind,
-        detail=detail,
-        asked=tuple(sorted(document.get(WEEK, shape).items())),
-    )
-
-
-def _of_rounds(documents: Iterable[Document], *names: str) -> list[Group]:
-    """Groups of documents with rounds: of each setting the newest of each row; names say whose."""
-    newest: dict[Setting, dict[str, Document]] = defaultdict(dict)
-    for document in sorted(documents, key=lambda each: str(each["begun"])):
-        for each in document["rounds"]:
-            newest[_setting(document)][_joined(each, names)] = document
-    return [_group_of_rounds(setting, rows, names) for setting, rows in newest.items()]
-
-
-def _joined(of: Mapping[str, Any], names: Sequence[str]) -> str:
-    return "@".join(str(of[name]) for name in names)
-
-
-def _group_of_rounds(
-    setting: Setting, newest: Mapping[str, Document], names: Sequence[str]
-) -> Group:
-    documents = list({id(document): document for document in newest.values()}.values())
-    rows = [
-        _row(
-            schema,
-            "",
-            [each for each in document["rounds"] if _joined(each, names) == schema],
-            document,
-        )
-        for schema, document in newest.items()
-    ]
-    if setting.kind is Kind.LAYOUTS:
-        rows.sort(key=lambda row: row.schema.partition("@")[::-1])
-        rows.sort(key=lambda row: not row.schema.endswith("@rocksdb"))
-    return Group(
-        setting=setting,
-        rows=tuple(rows),
-        floor=None,
-        written_figure=WRITTEN_FIGURES[-1],
-        begun=tuple(str(document["begun"]) for document in documents),
-        commands=tuple(dict.fromkeys(str(document["command"]) for document in documents)),
-        software=facts_of([document["software"] for document in documents]),
+        synchronous=data.get("synchronous", ""),
+        asked=() if kind is Kind.SCHEMAS else tuple(sorted(asked.items())),
     )
 
 
@@ -159,7 +111,7 @@ def _group_order(group: Group) -> tuple[Any, ...]:
     durability = (*_DURABILITIES, "").index(setting.durability)
     is_limited = bool(setting.limits)
     size = (-setting.coins, durability, -setting.flush_coins)
-    others = (setting.digest, setting.source, setting.detail, setting.asked)
+    others = (setting.digest, setting.source, setting.synchronous, setting.asked)
     return (setting.machine, is_limited, setting.profile, *size, *others)
 
 
@@ -169,15 +121,35 @@ def _newest(documents: Sequence[Document]) -> list[Document]:
     return sorted(runs, key=lambda document: int(document["run"]))
 
 
-def _group(setting: Setting, schemas: Sequence[Sequence[Document]], floors: FloorLoads) -> Group:
-    written_figure = _written_figure(schemas)
-    rows = [_row_of_runs(documents, written_figure, floors) for documents in schemas]
+def _group(setting: Setting, rows: Sequence[Sequence[Document]], floors: FloorLoads) -> Group:
+    of_schemas = setting.kind is Kind.SCHEMAS
+    figure = _written_figure(rows) if of_schemas else WRITTEN_FIGURES[-1]
+    made = [_row(documents, figure, floors) for documents in rows]
+    order = {Kind.SCHEMAS: _row_order, Kind.LAYOUTS: _layout_order}.get(setting.kind, _store_order)
+    told = [document for documents in rows for document in documents]
+    begun = {each["matrix"]["id"]: each["begun"] for each in sorted(told, key=_begun, reverse=True)}
     return Group(
         setting=setting,
-        rows=tuple(sorted((row for row in rows if row.schema != FLOOR), key=_row_order)),
-        floor=next((row for row in rows if row.schema == FLOOR), None),
-        written_figure=written_figure,
+        rows=tuple(sorted((row for row in made if row.schema != FLOOR), key=order)),
+        floor=next((row for row in made if row.schema == FLOOR), None),
+        written_figure=figure,
+        begun=tuple(sorted(begun.values())),
+        commands=tuple(dict.fromkeys(each["matrix"]["command"] for each in told)),
+        software=facts_of([each["software"] for each in told]),
     )
+
+
+def _begun(document: Document) -> str:
+    return str(document["begun"])
+
+
+def _store_order(row: Row) -> tuple[Any, ...]:
+    return (STORES.index(row.schema),)
+
+
+def _layout_order(row: Row) -> tuple[Any, ...]:
+    layout, _, engine = row.schema.rpartition("@")
+    return (engine != "rocksdb", engine, layout)
 
 
 def _row_order(row: Row) -> tuple[Any, ...]:
@@ -191,7 +163,7 @@ def _written_figure(schemas: Sequence[Sequence[Document]]) -> str:
         case["figures"]
         for documents in schemas
         for document in documents
-        if document["schema"]["keeps_contract"]
+        if document["contestant"]["keeps_contract"]
         for case in document["cases"]
         if case["workload"] == LOAD.workload and case["outcome"] == "measured"
     ]
@@ -205,47 +177,30 @@ def _written_figure(schemas: Sequence[Sequence[Document]]) -> str:
     )
 
 
-def _row_of_runs(documents: Sequence[Document], written_figure: str, floors: FloorLoads) -> Row:
+def _row(documents: Sequence[Document], written_figure: str, floors: FloorLoads) -> Row:
+    """Of a contestant's runs."""
     first = documents[0]
-    name = name_of(first["schema"]["name"])
-    timed = [
-        {**document, "cases": list(with_derived(document, written_figure, floors))}
-        for document in documents
-    ]
-    description = FLOOR_DESCRIPTION if name == FLOOR else first["schema"]["description"]
-    keeps_contract = first["schema"]["keeps_contract"]
-    return _row(name, description, timed, first, _missing(documents), keeps_contract=keeps_contract)
-
-
-def _row(
-    schema: str,
-    description: str,
-    timed: Sequence[Mapping[str, Any]],
-    first: Document,
-    missing: Sequence[Problem] = (),
-    *,
-    keeps_contract: bool = True,
-) -> Row:
-    """Of runs or rounds, each with cases and load averages. first: what says whose they are."""
+    contestant, of_schemas = first["contestant"], first["kind"] == Kind.SCHEMAS
+    name = name_of(contestant["name"])
+    keeps_contract = contestant.get("keeps_contract", True)
     cases: dict[Case, list[Mapping[str, Any]]] = defaultdict(list)
-    for each in timed:
-        for case in each["cases"]:
+    for each in documents:
+        for case in with_derived(each, written_figure, floors) if of_schemas else each["cases"]:
             cases[Case.of(case["workload"], case["parameters"])].append(case)
-    problems = [*_problems(cases), *missing]
-    is_run_of_schema = is_run(first)
-    mark = _mark(cases, problems, keeps_contract=keeps_contract, has_load=is_run_of_schema)
+    problems = [*_problems(cases), *_missing(documents)]
+    mark = _mark(cases, problems, keeps_contract=keeps_contract, has_load=of_schemas)
     figures = {} if mark is Mark.WRONG else _figures(cases, problems)
-    loads = cases[LOAD] if is_run_of_schema and LOAD in figures else []
-    averages = [load_averages(each) for each in timed]
+    loads = cases[LOAD] if of_schemas and LOAD in figures else []
+    averages = [load_averages(each) for each in documents]
     greatest = [max(each) for each in averages if each]
     cores = cores_of(first["machine"])
     return Row(
-        schema=schema,
-        description=description,
+        schema=name,
+        description=FLOOR_DESCRIPTION if name == FLOOR else contestant.get("description", ""),
         keeps_contract=keeps_contract,
         mark=mark,
-        runs=len(timed),
-        matrix=first["matrix"]["id"] if is_run_of_schema else first["begun"],
+        runs=len(documents),
+        matrix=first["matrix"]["id"],
         figures=figures,
         problems=tuple(problems),
         phases=_phases(loads),
@@ -267,12 +222,12 @@ def _problems(cases: _Cases) -> list[Problem]:
 
 def _missing(documents: Sequence[Document]) -> list[Problem]:
     runs = max(document["matrix"]["runs"] for document in documents) - len(documents)
-    return [Problem(LOAD, "missing", "left no result", runs)] if runs > 0 else []
+    first = Case(documents[0]["cases"][0]["workload"])
+    return [Problem(first, "missing", "left no result", runs)] if runs > 0 else []
 
 
 def _is_measured(case: Mapping[str, Any]) -> bool:
-    """A case of a node's coin stores has no outcome: it was measured, or there is no result."""
-    return bool(case.get("outcome", "measured") == "measured")
+    return bool(case["outcome"] == "measured")
 
 
 def _mark(

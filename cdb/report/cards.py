@@ -95,10 +95,14 @@ def _profile(name: str, profiles: Sequence[Mapping[str, Any]], facts: Facts) -> 
         name=name,
         facts=facts,
         limits=limits_of(profiles),
-        measured=tuple(
-            (units.label(key), Spread.of(values).text(key)) for key, values in measured.items()
-        ),
+        measured=tuple((units.label(key), _range(key, told)) for key, told in measured.items()),
     )
+
+
+def _range(key: str, values: Sequence[float]) -> str:
+    """Once, where all runs were in one place, which was measured once."""
+    spread = Spread.of(values)
+    return spread.median_text(key) if spread.min == spread.max else spread.text(key)
 
 
 def matrix_cards(

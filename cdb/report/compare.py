@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from cdb.bench.results import is_run
+from cdb.bench.results import Kind
 from cdb.errors import CdbError
 from cdb.report import units
 from cdb.report.build import build
@@ -42,7 +42,7 @@ def compare(documents: Sequence[Document], first: str, second: str) -> Iterator[
 
     Raises CompareError, at once.
     """
-    runs = [document for document in documents if is_run(document)]
+    runs = [each for each in documents if each["kind"] == Kind.SCHEMAS]
     one, other = _side(runs, first), _side(runs, second)
     pairs = _pairs(one, other)
     if not pairs:

@@ -30,7 +30,7 @@ def with_derived(document: Document, written_figure: str, floors: FloorLoads) ->
     bytes, and write_amplification: written_figure as a multiple of what the floor writes, 80 bytes
     a coin; and wall_floor_ratio and cpu_floor_ratio, where the floor was loaded in the same round.
     """
-    coins = document["replay"]["coins"]
+    coins = document["data"]["coins"]
     floor = floors.get(_round(document), {})
     parts: dict[str, Figures] = {}
     for case in document["cases"]:

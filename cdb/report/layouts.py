@@ -32,7 +32,7 @@ def conditions(group: Group) -> str:
     if shape["period_bytes"]:
         value += f" that repeat each {shape['period_bytes']}"
     return (
-        f"{group.setting.detail}: {shape['keys']:,} keys, {shape['versions']:,} versions, "
+        f"{group.setting.source}: {shape['keys']:,} keys, {shape['versions']:,} versions, "
         f"{shape['rewritten_per_million'] / 1e4:g} % of the keys rewritten in each, {value}"
     )
 
@@ -68,7 +68,7 @@ def flaw_lines(group: Group) -> tuple[str, ...]:
 
 
 def _published(group: Group) -> PublishedShape | None:
-    return published_of(group.setting.detail, dict(group.setting.asked))
+    return published_of(group.setting.source, dict(group.setting.asked))
 
 
 def published_table(group: Group) -> Table | None:
@@ -93,7 +93,7 @@ def published_table(group: Group) -> Table | None:
         )
         for each in published.times
     )
-    title = f"Published beside measured, {group.setting.detail}"
+    title = f"Published beside measured, {group.setting.source}"
     return Table.of_texts(title, (*header, "what was wrong with theirs"), rows, words=2)
 
 

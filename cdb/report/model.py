@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, Self
 
+from cdb.bench.results import Kind
 from cdb.report import units
 
 FLOOR = "floor"
@@ -163,21 +164,13 @@ def is_more_better(name: str) -> bool:
     return name.endswith("_per_second")
 
 
-class Kind(StrEnum):
-    """What the rows of a group are."""
-
-    SCHEMAS = "schemas"
-    NODE = "node"
-    WEEK = "week"
-    LAYOUTS = "layouts"
-
-
 @dataclass(frozen=True, slots=True)
 class Setting:
     """What the runs of a group share.
 
-    detail: the name of a shape of keys, or SQLite's synchronous, as a node has it. asked: numbers
-    that the shape stands for, or of a week how many blocks to sync and the time for each part.
+    source: of the data, in words, or the name of a shape of keys. synchronous: SQLite's, of a node.
+    asked: numbers that the shape stands for, or of a week how many blocks to sync and the time for
+    each part.
     """
 
     machine: str
@@ -189,7 +182,7 @@ class Setting:
     durability: str
     flush_coins: int
     kind: Kind = Kind.SCHEMAS
-    detail: str = ""
+    synchronous: str = ""
     asked: tuple[tuple[str, float], ...] = ()
 
 
@@ -199,7 +192,7 @@ class Group:
 
     rows: the contestants by load time, then those without one, then those that keep nothing.
     written_figure: the figure of a load that write_amplification is taken from: the nearest to the
-    device that every contestant has. begun, commands, software: of what is not of a matrix.
+    device that every contestant has. begun, commands, software: of all that was run.
     """
 
     setting: Setting

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 
-from cdb.bench.node_rounds import STORES
+from cdb.bench.results import STORES, Kind
 from cdb.report import units
-from cdb.report.model import Case, Group, Kind
+from cdb.report.model import Case, Group
 from cdb.report.parts import NONE, Cell, Line, Table
 from cdb.report.tables import runs_text
 
@@ -41,7 +41,7 @@ def how(group: Group) -> str:
     how = (
         f"Begun {group.begun[0]}, {runs_text(group)}, with chia-blockchain {chia} and SQLite's "
         f"synchronous = "
-        f"{setting.detail}. The chain is {setting.source}."
+        f"{setting.synchronous}. The chain is {setting.source}."
     )
     if setting.kind is not Kind.WEEK:
         return how

@@ -334,7 +334,7 @@ def _engines(context: Context) -> Block:
     if group is not None and best:
         parts += [Bars(each, is_one_scale=True) for each in _layouts_by_engine(group, [*best])]
     for each in others:
-        title = f"Published layouts, and what the same costs here: {each.setting.detail}"
+        title = f"Published layouts, and what the same costs here: {each.setting.source}"
         parts.append(Fold(title, tuple(_layout_parts(each))))
     short = f"{len(rows)} layouts in {' and '.join(best)}" if best else "not measured"
     return Block(finding, short, tuple(parts))

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from cdb.bench.workload import NO_HISTORY
+from cdb.bench.database import NO_HISTORY
 from cdb.report import units
 from cdb.report.model import (
     FLOOR,

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from cdb.bench.database import Database
 from cdb.bench.truth import Truth, find_truth
-from cdb.bench.workload import Database
 from cdb.contract.blocks import BlockSpendInfo
 from cdb.contract.durability import Durability
 from cdb.schemas.memory import MemorySchema

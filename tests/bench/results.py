@@ -8,7 +8,8 @@ from cdb.bench.results import Document
 def document(**changes: Any) -> Document:
     """A run in which one load was measured; changes replace what is at the top."""
     measured = {
-        "version": 1,
+        "version": 2,
+        "kind": "schemas",
         "matrix": {
             "id": "20261121T190500Z",
             "command": "cdb bench run --coins 1000",
@@ -18,7 +19,7 @@ def document(**changes: Any) -> Document:
         "run": 1,
         "begun": "2026-11-21T19:05:09Z",
         "seconds": 2.5,
-        "schema": {"name": "memory", "description": "Dictionaries.", "keeps_contract": True},
+        "contestant": {"name": "memory", "description": "Dictionaries.", "keeps_contract": True},
         "profile": {
             "name": "FAST",
             "read_bytes_per_second": None,
@@ -29,7 +30,7 @@ def document(**changes: Any) -> Document:
         },
         "machine": {"name": "some-cpu", "cpu_model_name": "Some CPU"},
         "software": {"python": "3.11.7", "dirty": False},
-        "replay": {
+        "data": {
             "source": "1,000 coins",
             "blocks": 100,
             "coins": 1000,
@@ -49,6 +50,7 @@ def document(**changes: Any) -> Document:
                 "reason": None,
                 "figures": {"wall_seconds": 0.25, "syncs": None},
                 "samples": [[1000, 0.25]],
+                "answers": None,
             }
         ],
     }

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from cdb.bench.workload import NO_HISTORY, Case, measure, measure_here
+from cdb.bench.case import Case, measure, measure_here
+from cdb.bench.database import NO_HISTORY
 from cdb.contract.blocks import BlockSpendInfo
 from cdb.contract.history import BY_CREATION, BY_NAME
 from cdb.lab.process import NotMeasuredError, WorkloadError, WrongAnswerError

@@ -10,7 +10,9 @@ SETTINGS = {"runs": 5, "schemas": ["memory"]}
 
 
 def test_each_round_begins_one_schema_further_on() -> None:
-    order = [(cell.run, cell.schema) for cell in cells("1,000 coins", "FAST", ["a", "b", "c"], 3)]
+    order = [
+        (cell.run, cell.contestant) for cell in cells("1,000 coins", "FAST", ["a", "b", "c"], 3)
+    ]
     assert order == [
         *[(1, "a"), (1, "b"), (1, "c")],
         *[(2, "b"), (2, "c"), (2, "a")],
@@ -30,8 +32,8 @@ def test_a_matrix_goes_on_with_the_newest_of_the_same_settings() -> None:
     ]
     resumed = fresh.resumed(documents)
     assert resumed.id == "20261121T200000Z"
-    assert resumed.is_made(cell_of(documents[1]))
-    assert not resumed.is_made(cell_of(documents[0]))
+    assert cell_of(documents[1]) in resumed.made
+    assert cell_of(documents[0]) not in resumed.made
     assert fresh.resumed(documents[2:]) is fresh
 
 
@@ -49,8 +51,8 @@ def test_the_time_that_is_left_follows_from_the_runs_that_were_made() -> None:
     assert matrix.seconds_left(all_cells) is None
     matrix.note(document(seconds=10))
     assert matrix.seconds_left(all_cells) == 30
-    rocks = document()["schema"] | {"name": "rocks"}
-    matrix.note(document(seconds=40, schema=rocks))
+    rocks = document()["contestant"] | {"name": "rocks"}
+    matrix.note(document(seconds=40, contestant=rocks))
     assert matrix.seconds_left(all_cells) == 50
     slow = Cell("1,000 coins", "SLOW", "rocks", 1)
     assert matrix.seconds_left([slow]) == 25

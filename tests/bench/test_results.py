@@ -40,8 +40,8 @@ def test_a_result_is_never_written_again(tmp_path: Path) -> None:
 
 
 def test_a_result_of_any_names_stays_in_its_folder(tmp_path: Path) -> None:
-    schema = {"name": "../my.schema:A", "description": "", "keeps_contract": True}
-    path = write_result(tmp_path, document(schema=schema))
+    contestant = {"name": "../my.schema:A", "description": "", "keeps_contract": True}
+    path = write_result(tmp_path, document(contestant=contestant))
     assert path == tmp_path / "some-cpu" / "20261121T190509Z-..-my.schema-A-FAST-1000-1.json"
     machine = {"name": "../../my.machine", "cpu_model_name": None}
     profile = {**document()["profile"], "name": "../../FAST"}
@@ -51,13 +51,15 @@ def test_a_result_of_any_names_stays_in_its_folder(tmp_path: Path) -> None:
     for name in ("..", ".", ""):
         assert place_of(document(machine=machine | {"name": name})).parent.name.startswith("-")
     long = {"name": 500 * "x", "description": "", "keeps_contract": True}
-    assert write_result(tmp_path, document(schema=long)).exists()
+    assert write_result(tmp_path, document(contestant=long)).exists()
 
 
 @pytest.mark.parametrize(
     ("changes", "problem"),
     [
-        ({"version": 2}, r"\$\.version: 1 was expected"),
+        ({"version": 1}, "a result of format 1, and this cdb reads format 2 only: measure again"),
+        ({"version": "2"}, r"\$\.version: 2 was expected"),
+        ({"kind": "nodes"}, r"\$\.kind: 'nodes' is not one of"),
         ({"cases": []}, r"\$\.cases: "),
         ({"begun": "yesterday"}, r"\$\.begun: 'yesterday' does not match"),
         ({"durability": "a bit"}, r"\$\.durability: 'a bit' is not one of"),

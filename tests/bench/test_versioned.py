@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from cdb.bench.versioned import (
+from cdb.bench.versioned.database import (
     AS_PUBLISHED,
     LAYOUTS,
     NATIVE_ENGINES,

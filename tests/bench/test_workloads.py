@@ -10,9 +10,10 @@ import pytest
 
 from cdb.bench.answers import ObjectLookups
 from cdb.bench.asking import ask
+from cdb.bench.case import Case, measure, measure_here
+from cdb.bench.database import Database
 from cdb.bench.results import check
 from cdb.bench.truth import Truth, find_truth
-from cdb.bench.workload import Case, Database, measure, measure_here
 from cdb.bench.workloads import DIGEST, WORKLOADS
 from cdb.bench.workloads.open import load_and_die
 from cdb.contract.blocks import BlockSpendInfo

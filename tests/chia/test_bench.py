@@ -12,14 +12,17 @@ pytest.importorskip("chia", reason="chia-blockchain is not installed here; make 
 pytest.importorskip("jsonschema", reason="results are checked by jsonschema")
 pytest.importorskip("psutil", reason="machines are described by psutil")
 
+from cdb.bench.campaign import Campaign, Experiment, Note
+from cdb.bench.matrix import Matrix
 from cdb.bench.page_cache import drop, resident_bytes
-from cdb.bench.results import Document, check
+from cdb.bench.results import Document, read_results
+from cdb.chia.bench.calls import opened_cold
+from cdb.chia.bench.chain import SMALL_BLOCK_COINS, loaded
 from cdb.chia.bench.comparison import Comparison
-from cdb.chia.bench.measuring import Setting
-from cdb.chia.bench.round import SMALL_BLOCK_COINS, Files, load, opened_cold
+from cdb.chia.bench.load import load
 from cdb.chia.bench.stores import opened
+from cdb.chia.bench.terms import Files
 from cdb.chia.bench.timing import watched_loop
-from cdb.lab.process import WrongAnswerError, fresh_within
 from cdb.lab.profile import FAST
 
 COINS = 10_000
@@ -32,62 +35,68 @@ CALLS = {
 }
 
 
-def compared(place: Path, runs: int = 1) -> Document:
-    """A quick comparison; nothing of it is left in the directory."""
-    notes: list[str] = []
-    setting = Setting(runs, FAST, place, "here", "a command", notes.append)
-    document = Comparison(COINS, True, setting).run()
-    assert notes[0] == "FAST, chia: load 10,000 coins"
-    assert not [*place.iterdir()]
-    return document
+def campaign(experiment: Experiment, place: Path, note: Note, **others: Any) -> Campaign:
+    """Two rounds, below the directory."""
+    told: dict[str, Any] = {
+        "experiment": experiment,
+        "matrix": Matrix.new("a command", 2, experiment.settings),
+        "profiles": [FAST],
+        "parent": place / "here",
+        "results": place / "results",
+        "machine": "here",
+        "note": note,
+    }
+    (place / "here").mkdir(exist_ok=True)
+    return Campaign(**told | others)
 
 
 def called(document: Document, cache: str) -> set[str]:
     """Which methods were measured so."""
     return {
-        case["workload"]
-        for case in document["rounds"][0]["cases"]
-        if case["parameters"].get("cache") == cache
+        case["workload"] for case in document["cases"] if case["parameters"].get("cache") == cache
     }
 
 
 @pytest.fixture(scope="module")
-def document(tmp_path_factory: pytest.TempPathFactory) -> Document:
-    """Two rounds."""
-    return compared(tmp_path_factory.mktemp("bench"), runs=2)
+def documents(tmp_path_factory: pytest.TempPathFactory) -> list[Document]:
+    """Two quick rounds, broken off behind the first run and gone on with; nothing else is left."""
+    place, notes, comparison = (
+        tmp_path_factory.mktemp("bench"),
+        list[str](),
+        Comparison(COINS, True),
+    )
+    begun = campaign(comparison, place, notes.append).run()
+    next(begun)
+    del begun
+    assert not [*(place / "here").iterdir()]
+    matrix = Matrix.new("a command", 2, comparison.settings).resumed(read_results([place]))
+    made = [*campaign(comparison, place, notes.append, matrix=matrix).run()]
+    assert len(made) == 3
+    assert notes[0] == "run 1 of 4: FAST, round 1, chia: load 10,000 coins"
+    assert not [*(place / "here").iterdir()]
+    return sorted(read_results([place]), key=lambda each: each["run"])
 
 
-def test_a_comparison_is_a_result(document: Document) -> None:
-    check(document, "it")
-    turns = [(each["store"], each["run"]) for each in document["rounds"]]
-    assert turns == [("chia", 1), ("cdb", 1), ("cdb", 2), ("chia", 2)]
-    assert called(document, "cold") == CALLS
-    assert called(document, "warm") == CALLS | {"rollback_to_block"}
-    assert document["software"]["chia_version"]
+def test_a_comparison_is_a_result(documents: list[Document]) -> None:
+    turns = {(each["contestant"]["name"], each["run"]) for each in documents}
+    assert turns == {("chia", 1), ("cdb", 1), ("cdb", 2), ("chia", 2)}
+    for document in documents:
+        assert {case["outcome"] for case in document["cases"]} == {"measured"}
+        assert called(document, "cold") == CALLS
+        assert called(document, "warm") == CALLS | {"rollback_to_block"}
+        assert document["software"]["chia_version"]
+    # The first run in a place loads the store.
+    loads = [each["cases"][0]["workload"] == "load" for each in documents]
+    assert sorted(loads) == [False, True, True, True]
 
 
-def test_each_round_asks_the_same_and_leaves_all_as_it_was(document: Document) -> None:
+def test_each_round_asks_the_same_and_leaves_all_as_it_was(documents: list[Document]) -> None:
     told = [
         [(case["workload"], case["answers"]) for case in each["cases"] if case["answers"]]
-        for each in document["rounds"]
+        for each in documents
     ]
     assert len(told[0]) == 15
     assert told.count(told[0]) == 4
-
-
-def test_a_store_that_answers_otherwise_leaves_no_result(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def lying(*arguments: Any) -> Any:
-        made = fresh_within(*arguments)
-        if arguments[-1]["store"] == "cdb":
-            for case in made:
-                case["answers"] = case["answers"] and "0" * 64
-        return made
-
-    monkeypatch.setattr("cdb.chia.bench.comparison.fresh_within", lying)
-    with pytest.raises(WrongAnswerError, match=r"the answers of cdb in round 1 are others"):
-        compared(tmp_path)
 
 
 def test_a_loop_that_is_held_up_is_seen() -> None:
@@ -112,7 +121,7 @@ def _block(seconds: float) -> None:
 def test_cold_calls_find_as_little_in_memory_in_the_first_round_as_behind_it(
     tmp_path: Path,
 ) -> None:
-    files = Files("cdb", tmp_path / "store", tmp_path / "chain", quick=True)
+    files = Files("cdb", tmp_path, 100_000, quick=True)
     log = files.directory / "node.sqlite.cdb" / "log"
 
     async def left_in_memory() -> float:
@@ -121,12 +130,12 @@ def test_cold_calls_find_as_little_in_memory_in_the_first_round_as_behind_it(
             return (resident_bytes([log]) or 0) / log.stat().st_size
 
     async def shares() -> tuple[float, float]:
-        await load(files, 100_000)
+        await load(files)
         drop([log])
         if resident_bytes([log]) != 0:
             pytest.skip("here no page can be dropped, or nobody can tell")
         first = await left_in_memory()
-        chain = files.loaded()
+        chain = loaded(files)
         height = chain.height
         async with opened(files.store, files.directory) as store:
             for _ in range(5):

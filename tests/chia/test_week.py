@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from time import sleep
-from typing import Any
 
 import pytest
 
@@ -18,25 +17,22 @@ pytest.importorskip("psutil", reason="machines are described by psutil")
 
 from chia_rs import Coin, CoinRecord, CoinState
 
-from cdb.bench.results import Document, check
-from cdb.chia.bench import week as weeks
+from cdb.bench.results import Document
 from cdb.chia.bench.feed import DEPTHS, Arrival, Feed, Reorg
-from cdb.chia.bench.measuring import Setting
-from cdb.chia.bench.terms import ASKED, END, FOLLOW, HINT, REST, SYNC
+from cdb.chia.bench.terms import ASKED, END, FOLLOW, HINT, REST, SYNC, Parts
 from cdb.chia.bench.wallets import REQUESTS, as_of
-from cdb.chia.bench.week import Parts, Week, done
+from cdb.chia.bench.week import Week, done, parts_of
 from cdb.contract.progress import Progress
-from cdb.lab.process import WrongAnswerError, fresh_within
-from cdb.lab.profile import FAST
 from cdb.text.mainnet_shape import mainnet_shaped_blocks
 from cdb.text.replay import write_blocks
+from tests.chia.test_bench import campaign
 
 BLOCKS = 60
 LONG_SECONDS = 1_000.0
 
 
-def lived(place: Path, part_seconds: float = LONG_SECONDS, runs: int = 1) -> Document:
-    """A week of a few blocks; nothing of it is left in the directory."""
+def lived(place: Path, part_seconds: float = LONG_SECONDS) -> list[Document]:
+    """Two weeks of each store, of a few blocks; nothing of it is left but results."""
     told: dict[str, int] = {}
 
     @contextmanager
@@ -45,37 +41,38 @@ def lived(place: Path, part_seconds: float = LONG_SECONDS, runs: int = 1) -> Doc
 
         def tell(more: int) -> None:
             told[what] += more
-            assert 0 <= told[what] <= runs * (total + 2 * max(DEPTHS))
+            assert 0 <= told[what] <= 2 * (total + 2 * max(DEPTHS))
 
         yield tell
 
     notes: list[str] = []
-    setting = Setting(runs, FAST, place, "here", "a command", notes.append)
-    document = Week(BLOCKS, part_seconds, setting, bar).run()
-    assert notes[0].startswith("FAST, chia: sync 60 blocks and then add hints, follow 40")
-    assert [*told] == ["blocks are made", "FAST, chia", "FAST, cdb"]
-    for store, made in zip(("chia", "cdb"), parts(document), strict=False):
-        assert told[f"FAST, {store}"] == runs * sum(made.values())
-    assert not [*place.iterdir()]
-    return document
+    documents = [*campaign(Week(BLOCKS, part_seconds, bar), place, notes.append).run()]
+    plan = "run 1 of 4: FAST, round 1, chia: sync 60 blocks and then add hints, follow 40"
+    assert notes[0].startswith(plan)
+    assert [*told] == ["blocks are made", "chia", "cdb"]
+    for store in ("chia", "cdb"):
+        own = [each for each in documents if each["contestant"]["name"] == store]
+        assert told[store] == sum(sum(made.values()) for made in parts(own))
+    assert not [*(place / "here").iterdir()]
+    return documents
 
 
-def parts(document: Document) -> list[dict[str, int]]:
-    """Of each round its parts, and how many blocks they had."""
+def parts(documents: list[Document]) -> list[dict[str, int]]:
+    """Of each run its parts, and how many blocks they had."""
     return [
         {
             case["workload"]: case["parameters"]["blocks"]
             for case in each["cases"]
             if "blocks" in case["parameters"]
         }
-        for each in document["rounds"]
+        for each in documents
     ]
 
 
 @pytest.fixture(scope="module")
-def document(tmp_path_factory: pytest.TempPathFactory) -> Document:
+def documents(tmp_path_factory: pytest.TempPathFactory) -> list[Document]:
     """Two weeks of each store."""
-    return lived(tmp_path_factory.mktemp("week"), runs=2)
+    return lived(tmp_path_factory.mktemp("week"))
 
 
 @pytest.fixture(scope="module")
@@ -87,13 +84,14 @@ def replay(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def test_a_week_is_a_result(document: Document) -> None:
-    check(document, "it")
-    assert document["week"] == {"blocks": BLOCKS, "part_seconds": LONG_SECONDS}
-    turns = [(each["store"], each["run"]) for each in document["rounds"]]
+def test_a_week_is_a_result(documents: list[Document]) -> None:
+    turns = [(each["contestant"]["name"], each["run"]) for each in documents]
     assert turns == [("chia", 1), ("cdb", 1), ("cdb", 2), ("chia", 2)]
     requests = [request.method for request in REQUESTS]
-    for each in document["rounds"]:
+    for each in documents:
+        assert each["data"]["blocks"] == BLOCKS
+        assert each["data"]["part_seconds"] == LONG_SECONDS
+        assert {case["outcome"] for case in each["cases"]} == {"measured"}
         cases = [case["workload"] for case in each["cases"]]
         assert cases == [SYNC, HINT, FOLLOW, ASKED, *requests, END]
         told = {case["workload"]: case["figures"] for case in each["cases"]}
@@ -107,40 +105,25 @@ def test_a_week_is_a_result(document: Document) -> None:
         assert told[END]["peak_rss_bytes"] > 10**7
 
 
-def test_each_week_is_the_same_and_answers_the_same(document: Document) -> None:
+def test_each_week_is_the_same_and_answers_the_same(documents: list[Document]) -> None:
     told = [
         [case["answers"] for case in each["cases"] if case["workload"] != HINT]
-        for each in document["rounds"]
+        for each in documents
     ]
     assert len({*told[0]}) == len(told[0])
     assert told.count(told[0]) == 4
-    counts = parts(document)
+    counts = parts(documents)
     assert counts.count(counts[0]) == 4
     assert counts[0][SYNC] == BLOCKS
 
 
 def test_what_chias_store_has_no_time_for_cdbs_does_alone(tmp_path: Path) -> None:
-    document = lived(tmp_path, part_seconds=0.001)
-    theirs, ours = parts(document)
+    theirs, ours, again, last = parts(lived(tmp_path, part_seconds=0.001))
     assert theirs[SYNC] < BLOCKS
+    assert theirs == last == {name: blocks for name, blocks in again.items() if name != REST}
     assert {**ours, REST: 0} == {**theirs, REST: 0}
     assert ours[HINT] <= ours[SYNC]
     assert sum(ours.values()) - ours[HINT] == BLOCKS
-    check(document, "it")
-
-
-def test_a_store_that_answers_otherwise_leaves_no_result(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def lying(*arguments: Any) -> Any:
-        made = fresh_within(*arguments)
-        if arguments[-1]["store"] == "cdb":
-            made[2]["answers"] = "0" * 64
-        return made
-
-    monkeypatch.setattr(weeks, "fresh_within", lying)
-    with pytest.raises(WrongAnswerError, match=r"follow the tip .*: the answers of cdb in round 1"):
-        lived(tmp_path)
 
 
 def test_a_feed_gives_all_the_same(replay: Path) -> None:
@@ -188,15 +171,18 @@ def test_what_came_later_is_left_out_of_what_is_compared() -> None:
     assert as_of(8, None) == as_of(8, []) != as_of(8, before)
 
 
-def test_parts_and_what_was_done_of_them(document: Document) -> None:
-    assert Parts.of(100_000) == Parts(100_000, 100_000, 1_000, 200)
-    cases = document["rounds"][0]["cases"]
-    assert done(cases).synced == BLOCKS
-    assert done(cases).asked >= Parts.of(BLOCKS).asked
+def test_parts_and_what_was_done_of_them(documents: list[Document]) -> None:
+    assert parts_of(100_000) == Parts(100_000, 100_000, 1_000, 200)
+    cases = documents[0]["cases"]
+    made = done(cases)
+    assert made is not None
+    assert made.synced == BLOCKS
+    assert made.asked >= parts_of(BLOCKS).asked
+    assert done([case for case in cases if case["workload"] != ASKED]) is None
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_who_ends_it_is_told_that_nothing_is_left(number: signal.Signals, tmp_path: Path) -> None:
+def test_who_ends_it_is_told_what_is_made(number: signal.Signals, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "cdb.cmds.bench_week", "--profile", "FAST"]
     command += ["--dir", str(tmp_path), "--results", str(tmp_path / "results")]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
@@ -206,7 +192,7 @@ def test_who_ends_it_is_told_that_nothing_is_left(number: signal.Signals, tmp_pa
         while not any(tmp_path.glob("*/*/replay.txt")):
             sleep(0.05)
         process.send_signal(number)
-        assert next(lines) == "interrupted; nothing is left of this week on FAST\n"
+        assert next(lines).startswith("interrupted; 0 of 2 runs are in ")
         assert "".join(lines).strip() == ""
     assert process.returncode == (130 if number == signal.SIGINT else 143)
     assert not [*tmp_path.iterdir()]

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from cdb.bench.results import check
-from cdb.bench.versioned import NATIVE_ENGINES, NOT_BUILT, missing
+from cdb.bench.versioned.database import NATIVE_ENGINES, NOT_BUILT, missing
 from cdb.cmds import bench_engines
 from cdb.errors import MissingEngineError
 from tests.conftest import Commands, contents

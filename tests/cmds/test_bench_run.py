@@ -104,14 +104,14 @@ def test_a_run_is_a_file(bench: Commands) -> None:
     assert result.out == b""
     assert re.search(r"^run 2 of 2, [1-9]\d* s left: ", result.err, re.M)
     floor, memory = results(bench)
-    assert floor["schema"]["name"] == "floor"
+    assert floor["contestant"]["name"] == "floor"
     assert {case["workload"] for case in floor["cases"]} == {"load"}
-    assert memory["schema"]["keeps_contract"]
+    assert memory["contestant"]["keeps_contract"]
     workloads = {case["workload"] for case in memory["cases"]}
     assert workloads >= {"load", "settle", "read_random", "rewind", "append", "open"}
     outcomes = {case["outcome"] for case in memory["cases"]}
     assert outcomes == {"measured", "not_measured"}
-    assert memory["replay"]["coins"] == 300
+    assert memory["data"]["coins"] == 300
     assert memory["matrix"]["command"] == "cdb bench run memory --coins 300 --quick"
     assert memory["matrix"]["runs"] == memory["run"] == 1
     assert str(bench.cwd) not in json.dumps(memory)
@@ -134,7 +134,7 @@ def test_loads_only(bench: Commands, replay: bytes) -> None:
     bench.cwd.joinpath("replay.txt").write_bytes(replay)
     line = ["memory", "--loads-only", "--input", "replay.txt", "--runs", 2, "--dir", "here"]
     bench("bench_run", *line).fine()
-    told = {(each["run"], each["schema"]["name"]) for each in results(bench)}
+    told = {(each["run"], each["contestant"]["name"]) for each in results(bench)}
     names = ("floor", "memory", "floor, 1 thread")
     assert told == {(number, name) for number in (1, 2) for name in names}
     assert {case["workload"] for each in results(bench) for case in each["cases"]} <= {
@@ -149,11 +149,11 @@ def test_loads_only(bench: Commands, replay: bytes) -> None:
 def test_the_floor_alone_in_several_sizes(bench: Commands) -> None:
     sizes = ["--coins", 900, "--coins", 300, "--runs", 1, "--dir", "here"]
     bench("main", "bench", "run", "floor", "--loads-only", *sizes).fine()
-    names = {each["schema"]["name"] for each in results(bench)}
+    names = {each["contestant"]["name"] for each in results(bench)}
     assert names == {"floor", "floor, 1 thread"}
     for each in results(bench):
         figures = each["cases"][0]["figures"]
-        assert figures["written_bytes"] == 80 * each["replay"]["coins"]
+        assert figures["written_bytes"] == 80 * each["data"]["coins"]
     printed = bench("report", "--format", "terminal").fine().out.decode()
     for coins in ("300", "900"):
         assert re.search(rf"^.+ · FAST · {coins} coins · survives power loss$", printed, re.M)
@@ -170,7 +170,7 @@ def test_rounds_on_several_profiles(bench: Commands) -> None:
     profiles = ["--profile", "fast", "--profile", "mine:memory=2GB", "--machine", "slow-box"]
     bench("bench_run", "null", *OPTIONS, "--runs", 2, *profiles).fine()
     order = [cell_of(document) for document in results(bench)]
-    assert sorted({(cell.profile, cell.run, cell.schema) for cell in order}) == sorted(
+    assert sorted({(cell.profile, cell.run, cell.contestant) for cell in order}) == sorted(
         (profile, run, schema)
         for profile in ("FAST", "mine")
         for run in (1, 2)
@@ -196,12 +196,12 @@ def test_after_kill_9_it_goes_on(bench: Commands) -> None:
     wait_until(lambda: not is_running(worker))
     wait_until(lambda: not any((bench.cwd / "here").iterdir()))
     before = contents(bench.cwd / "bench-results")
-    assert [each["schema"]["name"] for each in results(bench)] == ["floor", "null"]
+    assert [each["contestant"]["name"] for each in results(bench)] == ["floor", "null"]
 
     bench.cwd.joinpath("awake").touch()
     again = bench("bench_run", *line).fine()
     assert re.match(r"going on with what was begun at \w+: 2 of 3 runs are made\n", again.err)
-    assert [each["schema"]["name"] for each in results(bench)] == ["floor", "null", "sleepy"]
+    assert [each["contestant"]["name"] for each in results(bench)] == ["floor", "null", "sleepy"]
     assert len({each["matrix"]["id"] for each in results(bench)}) == 1
     after = contents(bench.cwd / "bench-results")
     assert {name: after[name] for name in before} == before
@@ -242,7 +242,9 @@ def test_what_takes_too_long_has_failed(bench: Commands) -> None:
 def test_a_wrong_state_is_a_row_without_figures(bench: Commands) -> None:
     result = bench("bench_run", "wrong", *OPTIONS, "--coins", 2_000)
     assert result.code == 1
-    assert re.search("^error: wrong: load: (its digest is|a lookup gave a wrong)", result.err, re.M)
+    assert re.search(
+        "^error: 300 coins, wrong: load: (its digest is|a lookup gave)", result.err, re.M
+    )
     document = results(bench)[-1]
     assert document["cases"][0]["outcome"] == "wrong"
     assert not any(case["figures"] for case in document["cases"])
@@ -321,7 +323,7 @@ def test_layouts_are_all_that_are_there(bench: Commands) -> None:
     named = f"interval@{OTHER},spends=in_row"
     line = ["layouts", named, "--loads-only", "--runs", 1]
     bench("bench_run", *line, "--coins", 300, "--dir", "here").fine()
-    names = {each["schema"]["name"] for each in results(bench)} - {"floor", "floor, 1 thread"}
+    names = {each["contestant"]["name"] for each in results(bench)} - {"floor", "floor, 1 thread"}
     assert names == {named, *ready_layouts()}
     files = {path.name for path in (bench.cwd / "bench-results").rglob("*.json")}
     assert all(re.fullmatch(r"[\w.-]+", name) for name in files)

@@ -79,7 +79,7 @@ def test_the_tables_of_the_nodes_stores_are_drawn(run_command: Commands, results
     guide = run_command.cwd / "chia.md"
     guide.write_text(f"one\n{NODE_BEGIN}\n{NODE_END}\ntwo\n", "utf-8")
     assert "no results of cdb bench node" in run_command("report", "--node", guide).error()
-    write([comparison()], results)
+    write(comparison(), results)
     run_command("report", "--node", guide).fine()
     assert "| new_block: coins 45 " in guide.read_text("utf-8")
     guide.write_text("nothing here\n", "utf-8")
@@ -91,7 +91,7 @@ def test_the_tables_of_a_week_are_drawn(run_command: Commands, results: Path) ->
     guide = run_command.cwd / "chia.md"
     guide.write_text(f"one\n{WEEK_BEGIN}\n{WEEK_END}\ntwo\n", "utf-8")
     assert "no results of cdb bench week" in run_command("report", "--week", guide).error()
-    write([week()], results)
+    write(week(), results)
     run_command("report", "--week", guide).fine()
     assert "| sync: blocks 4,000 " in guide.read_text("utf-8")
 

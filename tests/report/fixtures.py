@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from cdb.bench.case import EMPTY_CASE
 from cdb.bench.results import Document, check, write_result
 
 HOSTILE = (
@@ -69,7 +70,8 @@ def run(
     seconds = coins * costs.seconds * noise * _SLOWNESS.get(profile, 1.0) / speed
     read_limit, write_limit, iops, memory = LIMITS.get(profile, LIMITS["FAST"])
     document = {
-        "version": 1,
+        "version": 2,
+        "kind": "schemas",
         "matrix": {
             "id": matrix,
             "command": f"cdb bench run --coins {coins} --profile {profile} --dir '/mnt/a disk'",
@@ -79,7 +81,7 @@ def run(
         "run": number,
         "begun": f"{matrix[:4]}-{matrix[4:6]}-{matrix[6:8]}T19:{number:02}:00Z",
         "seconds": 3 * seconds + 1,
-        "schema": {
+        "contestant": {
             "name": schema,
             "description": costs.description,
             "keeps_contract": schema not in ("floor", "null"),
@@ -108,7 +110,7 @@ def run(
             "git_commit": commit,
             "git_dirty": False,
         },
-        "replay": {
+        "data": {
             "source": f"{coins:,} coins in mainnet's shape",
             "blocks": coins // 20,
             "coins": coins,
@@ -144,7 +146,7 @@ def without(document: Document, workload: str, outcome: str, reason: str | None)
     """The run, in which a workload came to no figures."""
     changed = copy.deepcopy(document)
     kept = [case for case in changed["cases"] if case["workload"] != workload]
-    changed["cases"] = [_case(workload, {}, {}, outcome=outcome, reason=reason), *kept]
+    changed["cases"] = [case(workload, {}, {}, outcome=outcome, reason=reason), *kept]
     check(changed, "a fixture")
     return changed
 
@@ -174,23 +176,51 @@ def write(documents: Iterable[Document], directory: Path) -> list[Path]:
     return [write_result(directory, document) for document in documents]
 
 
-def _case(
+def case(
     workload: str,
-    parameters: dict[str, str | int],
-    figures: Mapping[str, float | None],
-    *,
-    samples: Sequence[Sequence[float]] = (),
-    outcome: str = "measured",
-    reason: str | None = None,
+    parameters: Mapping[str, Any] | None = None,
+    figures: Mapping[str, float | None] | None = None,
+    **others: Any,
 ) -> dict[str, Any]:
-    return {
-        "workload": workload,
-        "parameters": parameters,
-        "outcome": outcome,
-        "reason": reason,
-        "figures": dict(figures),
-        "samples": [list(sample) for sample in samples],
+    """A case of a result, which was measured unless others say otherwise."""
+    told = {"parameters": dict(parameters or {}), "figures": dict(figures or {}), **others}
+    return {**EMPTY_CASE, "workload": workload, **told}
+
+
+def of_kind(
+    kind: str,
+    contestant: str,
+    cases: Sequence[Document],
+    *,
+    number: int = 1,
+    runs: int = 1,
+    begun: str,
+    load_average: float = 0.5,
+    like: Document,
+    **others: Any,
+) -> Document:
+    """A run of what is no schema, on the machine and profile of another run."""
+    matrix = {
+        "id": begun.translate(str.maketrans("", "", "-:")),
+        "command": f"cdb bench {kind} --runs {runs}",
+        "runs": runs,
+        "settings": "0" * 64,
     }
+    kept = {name: like[name] for name in ("version", "seconds", "profile", "machine", "software")}
+    document = {
+        **kept,
+        "kind": kind,
+        "matrix": matrix,
+        "run": number,
+        "begun": begun,
+        "contestant": {"name": contestant},
+        "load_average_before": load_average,
+        "load_average_after": None,
+        **copy.deepcopy(others),
+        "cases": list(cases),
+    }
+    check(document, "a fixture")
+    return copy.deepcopy(document)
 
 
 def _cases(
@@ -201,16 +231,16 @@ def _cases(
         return
     size = coins * costs.size_bytes
     settled = {"wall_seconds": 0.1 * seconds, "written_bytes": size / 10}
-    yield _case("settle", {}, settled | {"size_bytes": 0.98 * size, "allocated_bytes": size})
+    yield case("settle", {}, settled | {"size_bytes": 0.98 * size, "allocated_bytes": size})
     noise = seconds / (coins * costs.seconds)
     for names in ("existing", "absent"):
         for cache in ("warm", "cold"):
             yield _reading(names, cache, costs.names_per_second / noise)
     for heights in (1, 1000):
-        yield _case("rewind", {"heights": heights}, {"milliseconds": 1.7 * noise, "coins": 20.0})
+        yield case("rewind", {"heights": heights}, {"milliseconds": 1.7 * noise, "coins": 20.0})
     for after in ("close", "kill"):
-        yield _case("open", {"after": after}, {"milliseconds": 109 * noise})
-    yield _case(
+        yield case("open", {"after": after}, {"milliseconds": 109 * noise})
+    yield case(
         "append",
         {"commit_coins": 45},
         {
@@ -223,7 +253,7 @@ def _cases(
         },
     )
     reason = "no control group for memory: Read-only file system"
-    yield _case("memory", {}, {}, outcome="not_measured", reason=reason)
+    yield case("memory", {}, {}, outcome="not_measured", reason=reason)
 
 
 def _load(costs: Costs, coins: int, seconds: float, flush_coins: int) -> dict[str, Any]:
@@ -250,7 +280,7 @@ def _load(costs: Costs, coins: int, seconds: float, flush_coins: int) -> dict[st
     # The later coins take longer, as they do.
     points = range(50_000, coins + 1, 50_000)
     samples = [(done, seconds * (done / coins) ** 1.2) for done in points]
-    return _case("load", {}, figures, samples=samples)
+    return case("load", {}, figures, samples=[list(sample) for sample in samples])
 
 
 def _reading(names: str, cache: str, names_per_second: float) -> dict[str, Any]:
@@ -271,4 +301,4 @@ def _reading(names: str, cache: str, names_per_second: float) -> dict[str, Any]:
     }
     if cache == "cold":
         figures["pages_per_name"] = 1.5
-    return _case("read_random", parameters, figures)
+    return case("read_random", parameters, figures)

@@ -6,6 +6,7 @@ from itertools import product
 from typing import Any
 
 from cdb.bench.results import Document, check
+from tests.report.fixtures import case
 
 Figures = dict[str, float]
 
@@ -17,7 +18,7 @@ def full(document: Document) -> Document:
     if load["outcome"] == "measured":
         seconds = load["figures"]["wall_seconds"]
         load["samples"] = [[n * 50_000, seconds * (n / 268) ** 1.3] for n in range(1, 269)]
-        if changed["schema"]["keeps_contract"]:
+        if changed["contestant"]["keeps_contract"]:
             kept = [case for case in changed["cases"] if case["outcome"] != "measured"]
             loads = [c for c in changed["cases"] if c["workload"] in ("load", "settle")]
             others = [case for case in kept if case["workload"] not in ("load", "settle", "memory")]
@@ -41,12 +42,12 @@ def _cases(seconds: float) -> Iterator[dict[str, Any]]:
             **form,
         }
         pages: Figures = {"pages_per_name": 1.5} if cache == "cold" else {}
-        yield _case("read_random", way, _per_second("names", rate) | _calls(batch / rate) | pages)
+        yield case("read_random", way, _per_second("names", rate) | _calls(batch / rate) | pages)
     for cache in ("warm", "cold"):
         found = _per_second("names", 3e6 / seconds) | _calls(4e-6 * seconds)
-        yield _case("read_sequential", {"batch": 1000, "cache": cache}, found)
+        yield case("read_sequential", {"batch": 1000, "cache": cache}, found)
     read = _per_second("blocks", 9e4 / seconds) | _per_second("coins", 3e6 / seconds)
-    yield _case("read_iterate", {"blocks": 10_000}, read)
+    yield case("read_iterate", {"blocks": 10_000}, read)
     yield from _history(seconds, form, settled)
     for coins in (45, 5000, 50_000):
         took = coins * seconds
@@ -54,17 +55,17 @@ def _cases(seconds: float) -> Iterator[dict[str, Any]]:
             f"commit_{n}_microseconds": took * m for n, m in (("p50", 1), ("p99", 4), ("max", 9))
         }
         more = {"commits": 50.0, "bare_p50_microseconds": 177.0, "ratio": took / 177}
-        yield _case("append", {"commit_coins": coins}, calls | more)
+        yield case("append", {"commit_coins": coins}, calls | more)
     for heights in (1, 10, 100, 1000, 10_000, 100_000):
         figures = {"milliseconds": seconds + heights / 500, "coins": 16.0 * heights}
-        yield _case("rewind", {"heights": heights}, figures)
+        yield case("rewind", {"heights": heights}, figures)
     for after, factor in (("close", 1), ("kill", 3), ("loss", 40)):
-        yield _case("open", {"after": after}, {"milliseconds": 10 * factor * seconds})
-    yield _case("objects", {}, _per_second("coins", 1e6 / seconds))
+        yield case("open", {"after": after}, {"milliseconds": 10 * factor * seconds})
+    yield case("objects", {}, _per_second("coins", 1e6 / seconds))
     beside = {"call_p999_microseconds": 900.0 * seconds} | _per_second("coins", 2e6 / seconds)
-    yield _case("read_beside", {"batch": 100}, beside | _calls(60e-6 * seconds))
+    yield case("read_beside", {"batch": 100}, beside | _calls(60e-6 * seconds))
     limited = {"limited_seconds": 3 * seconds, "unlimited_seconds": seconds}
-    yield _case("memory", {}, limited | {"ratio": 3.0, "limit_bytes": 3e8})
+    yield case("memory", {}, limited | {"ratio": 3.0, "limit_bytes": 3e8})
 
 
 def _history(
@@ -87,19 +88,19 @@ def _history(
             found |= {"pages_per_name": 2.0}
         else:
             found |= {"plain_names_per_second": 1.1e6 / seconds, "plain_ratio": 1.1}
-        yield _case("historical", usual | settled | form | each, found)
+        yield case("historical", usual | settled | form | each, found)
     for way in (form, {"form": "objects"}):
-        yield _case("latest", way, scanned | page)
+        yield case("latest", way, scanned | page)
         for height in ("tip", "tenth"):
             scan = {"scan": "state_at", "height": height, "cache": "warm"}
-            yield _case("historical", scan | way, scanned | page)
+            yield case("historical", scan | way, scanned | page)
     windows = [*product((1, 100, 10_000), ("start", "middle", "tip")), ("all", "start")]
     for heights, place in windows:
         window = {"heights": heights, "place": place, **form}
-        yield _case("archival", window, scanned | _calls(500e-6 * seconds))
-    yield _case("archival", {"heights": 10_000, "place": "tip", "form": "objects"}, scanned)
+        yield case("archival", window, scanned | _calls(500e-6 * seconds))
+    yield case("archival", {"heights": 10_000, "place": "tip", "form": "objects"}, scanned)
     cold = {"scan": "state_at", "height": "tip", "cache": "cold", **form}
-    yield _case("historical", cold, scanned | page | {"pages_per_row": 0.05})
+    yield case("historical", cold, scanned | page | {"pages_per_row": 0.05})
 
 
 def _per_second(what: str, rate: float) -> Figures:
@@ -111,8 +112,3 @@ def _calls(seconds: float) -> Figures:
         f"call_{n}_microseconds": 1e6 * seconds * m
         for n, m in (("p50", 1), ("p99", 3), ("max", 20))
     }
-
-
-def _case(workload: str, parameters: dict[str, Any], figures: Figures) -> dict[str, Any]:
-    case: dict[str, Any] = {"workload": workload, "parameters": parameters, "outcome": "measured"}
-    return case | {"reason": None, "figures": figures, "samples": []}

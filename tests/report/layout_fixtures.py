@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from cdb.bench.results import Document, check
+from cdb.bench.results import Document
 from cdb.engines import ENGINES
-from tests.report.fixtures import run
+from tests.report.fixtures import case, of_kind, run
 
 LAYOUTS = ("mono_space", "dual_timeline", "option_1", "issue_196")
 _KEYS = {"canopy-10k": (10_000, 50), "canopy-100k": (100_000, 50), "option-1": (200_000, 4)}
@@ -29,65 +29,38 @@ def engines(
     begun: str = "2026-11-24T09:00:00Z",
     seconds: float = 0.01,
     load_average: float = 0.5,
-) -> Document:
-    """One in which all went well. seconds: of the first read of the first layout in RocksDB."""
+) -> list[Document]:
+    """In which all went well. seconds: of the first read of the first layout in RocksDB."""
     like = run(machine=machine)
+    like["software"] |= {f"{name}_engine": f"{name} 1" for name in ENGINES}
     keys, versions = _KEYS[shape]
-    document = {
-        "kind": "engines",
-        "version": 1,
-        "command": f"cdb bench engines --shape {shape} --runs {runs}",
-        "runs": runs,
-        "begun": begun,
-        "seconds": 300.0,
-        "profile": like["profile"],
-        "machine": like["machine"],
-        "software": like["software"] | {f"{name}_engine": f"{name} 1" for name in ENGINES},
-        "shape": {
-            "name": shape,
-            "keys": keys,
-            "versions": versions,
-            "value_bytes": 1024,
-            "period_bytes": 32,
-            "rewritten_per_million": 50_000,
-            "seed": 1,
-        },
-        "durability": "power",
+    data = {
+        "source": shape,
+        "keys": keys,
+        "versions": versions,
+        "value_bytes": 1024,
+        "period_bytes": 32,
+        "rewritten_per_million": 50_000,
+        "seed": 1,
         "cache_bytes": 1 << 28,
-        "rounds": [
-            {
-                "layout": layout,
-                "engine": engine,
-                "run": number,
-                "load_average_before": load_average,
-                "load_average_after": None,
-                "cases": _cases(seconds * (1 + n) / (1 + m) * (1 + number / 100)),
-            }
-            for number in range(1, runs + 1)
-            for m, engine in enumerate(ENGINES)
-            for n, layout in enumerate(layouts)
-        ],
     }
-    check(document, "a fixture")
-    return document
-
-
-def case(
-    workload: str,
-    parameters: Mapping[str, str] | None = None,
-    figures: Mapping[str, float] | None = None,
-    outcome: str = "measured",
-    reason: str | None = None,
-) -> dict[str, Any]:
-    """A case of a round."""
-    return {
-        "workload": workload,
-        "parameters": dict(parameters or {}),
-        "outcome": outcome,
-        "reason": reason,
-        "figures": dict(figures or {}),
-        "samples": [],
-    }
+    return [
+        of_kind(
+            "layouts",
+            f"{layout}@{engine}",
+            _cases(seconds * (1 + n) / (1 + m) * (1 + number / 100)),
+            number=number,
+            runs=runs,
+            begun=begun,
+            load_average=load_average,
+            like=like,
+            data=data,
+            durability="power",
+        )
+        for number in range(1, runs + 1)
+        for m, engine in enumerate(ENGINES)
+        for n, layout in enumerate(layouts)
+    ]
 
 
 def _cases(seconds: float) -> list[dict[str, Any]]:

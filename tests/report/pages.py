@@ -28,19 +28,19 @@ def documents() -> list[Document]:
     results = [each for profile in ("FAST", "SLOW") for each in matrix(SCHEMAS, profile=profile)]
     unsafe = matrix(("floor", "coin_log", "rocks"), 1, durability="none", matrix=NEXT_MATRIX)
     for each in results:
-        if each["schema"]["name"] == "blockchain_v2":
+        if each["contestant"]["name"] == "blockchain_v2":
             each["cases"][0]["figures"]["size_bytes"] /= 4
     failures = every_failure()
     for each in failures:
         each["machine"]["name"] = "old-box"
     failures[1]["load_average_before"] = 7.5
-    nodes = [comparison(), comparison(profile="SLOW", load_average=5.5), week()]
-    return [*map(full, results), *unsafe, *failures, *nodes, engines()]
+    nodes = [*comparison(), *comparison(profile="SLOW", load_average=5.5), *week()]
+    return [*map(full, results), *unsafe, *failures, *nodes, *engines()]
 
 
 def harmless() -> list[Document]:
     """The same, but for the schema whose name is hostile."""
-    return [each for each in documents() if each.get("schema", {}).get("name") != HOSTILE]
+    return [each for each in documents() if each["contestant"]["name"] != HOSTILE]
 
 
 class Elements(HTMLParser):

@@ -4,8 +4,8 @@ import re
 
 import pytest
 
+from cdb.bench.database import NO_HISTORY
 from cdb.bench.results import Document
-from cdb.bench.workload import NO_HISTORY
 from cdb.report.build import build
 from cdb.report.document import document
 from cdb.report.group_tables import HISTORY, workload_tables

@@ -4,7 +4,7 @@ from html import unescape
 
 import pytest
 
-from cdb.bench.engines import SHAPES
+from cdb.bench.layouts import SHAPES
 from cdb.report.build import build
 from cdb.report.document import document as document_of
 from cdb.report.html import page
@@ -15,7 +15,8 @@ from cdb.report.published_layouts import PUBLISHED
 from cdb.report.tables import problem_lines
 from cdb.report.text import markdown, terminal
 from tests.engines import OTHER
-from tests.report.layout_fixtures import case, engines
+from tests.report.fixtures import case
+from tests.report.layout_fixtures import engines
 
 
 def published(found: Group) -> Table:
@@ -25,7 +26,7 @@ def published(found: Group) -> Table:
 
 
 def test_published_figures_stand_beside_ours() -> None:
-    (found,) = build([engines()]).layouts
+    (found,) = build(engines()).layouts
     table = published(found)
     assert table.header == (
         *("what", "layout", "published"),
@@ -48,7 +49,7 @@ def test_published_figures_stand_beside_ours() -> None:
 
 
 def test_what_option_1_published_is_held_against_the_same_work() -> None:
-    (found,) = build([engines("option-1")]).layouts
+    (found,) = build(engines("option-1")).layouts
     rows = {(row[0], row[1]): row[2:] for row in published(found).texts()}
     assert rows["latest, a scan", "option_1"][:2] == ["25.2 ms", "30.6 ms"]
     # Its delta was taken for a state; Issue-196 seeks each key.
@@ -64,9 +65,10 @@ def test_published_shapes_are_those_that_are_measured(name: str) -> None:
 
 
 def test_a_shape_of_another_size_is_not_held_against_published_figures() -> None:
-    document = engines()
-    document["shape"]["keys"] = 1_000
-    (found,) = build([document]).layouts
+    documents = engines()
+    for each in documents:
+        each["data"]["keys"] = 1_000
+    (found,) = build(documents).layouts
     assert published_table(found) is None
     assert flaw_lines(found) == ()
     assert conditions(found).startswith("canopy-10k: 1,000 keys, 50 versions, 5 % of the keys")
@@ -74,7 +76,7 @@ def test_a_shape_of_another_size_is_not_held_against_published_figures() -> None
 
 def test_the_newest_of_each_layout_and_engine_counts() -> None:
     newer = engines(layouts=("option_1",), begun="2026-11-25T09:00:00Z", runs=1, seconds=0.001)
-    (found,) = build([newer, engines()]).layouts
+    (found,) = build([*newer, *engines()]).layouts
     assert len(found.rows) == 8
     assert found.begun == ("2026-11-24T09:00:00Z", "2026-11-25T09:00:00Z")
     assert len(found.commands) == 2
@@ -83,14 +85,15 @@ def test_the_newest_of_each_layout_and_engine_counts() -> None:
 
 
 def test_a_wrong_answer_voids_the_row_and_what_is_not_measured_has_a_reason() -> None:
-    document = engines()
-    wrong, failed = document["rounds"][0], document["rounds"][1]
-    wrong["cases"][3] = case("historical", {"after": "close"}, {}, "wrong", "7 of 9 are wrong")
-    failed["cases"] = [case("write", {}, {}, "failed", "the disk is full")]
-    for each in document["rounds"]:
-        if each["layout"] == "issue_196":
-            each["cases"] = [case("write", {}, {}, "not_measured", "no place for it")]
-    (found,) = build([document]).layouts
+    wrong, failed, *others = documents = engines()
+    void = case("historical", {"after": "close"}, outcome="wrong", reason="7 of 9 are wrong")
+    wrong["cases"][3] = void
+    failed["cases"] = [case("write", outcome="failed", reason="the disk is full")]
+    for each in others:
+        if each["contestant"]["name"].startswith("issue_196"):
+            reason = "no place for it"
+            each["cases"] = [case("write", outcome="not_measured", reason=reason)]
+    (found,) = build(documents).layouts
     rows = {row.schema: row for row in found.rows}
     assert rows["mono_space@rocksdb"].figures == {}
     of_all = [{row[0]: row[1:] for row in table.texts()} for table in layout_tables(found)]
@@ -106,7 +109,7 @@ def test_a_wrong_answer_voids_the_row_and_what_is_not_measured_has_a_reason() ->
 
 
 def test_all_documents_have_what_was_published_and_what_was_wrong() -> None:
-    report = build([engines(), engines("option-1")])
+    report = build([*engines(), *engines("option-1")])
     told = document_of(report)
     html = " ".join(unescape(page(report)).split())
     for found in report.layouts:

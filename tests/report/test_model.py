@@ -82,7 +82,7 @@ def test_only_like_is_compared_with_like(difference: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize(
     ("part", "key", "value"),
-    [("replay", "digest", "another"), ("profile", "iops", 50), ("profile", "memory_bytes", 1e9)],
+    [("data", "digest", "another"), ("profile", "iops", 50), ("profile", "memory_bytes", 1e9)],
 )
 def test_another_replay_or_other_limits_of_the_same_name_are_not_alike(
     part: str, key: str, value: object
@@ -105,6 +105,12 @@ def test_where_all_have_few_runs_a_dagger_would_say_nothing() -> None:
     assert {group.dagger(wall(row)) for row in group.rows} == {""}
     assert runs_text(group) == "1 to 2 runs each"
     assert runs_text(only_group([run("rocks")])) == "one run each"
+
+
+def test_spreads() -> None:
+    assert Spread.of([5, 1, 2]) == Spread(1, 2, 5, runs=3)
+    assert Spread.of([4, 1, 2, 3]) == Spread(1, 2.5, 4, runs=4)
+    assert Spread.of([7]) == Spread(7, 7, 7, runs=1)
 
 
 def test_spreads_as_texts() -> None:
@@ -220,7 +226,7 @@ def test_what_follows_from_a_run() -> None:
 
 def test_a_load_is_held_against_the_floor_of_its_own_round() -> None:
     documents = matrix(("floor", "coin_log"), 3)
-    slow = next(each for each in documents if each["schema"]["name"] == "floor")
+    slow = next(each for each in documents if each["contestant"]["name"] == "floor")
     documents[documents.index(slow)] = with_figures(slow, wall_seconds=0.28, user_seconds=None)
     row = row_of(only_group(documents), "coin_log")
     wall_ratio, cpu_ratio = (row.figure(LOAD, f"{what}_floor_ratio") for what in ("wall", "cpu"))
@@ -269,7 +275,7 @@ def test_what_a_coin_costs_in_each_size() -> None:
 
 def test_of_replays_of_one_size_the_newest_counts() -> None:
     other = run("coin_log", matrix=NEXT_MATRIX, speed=2)
-    other["replay"]["digest"] = "1" * 64
+    other["data"]["digest"] = "1" * 64
     documents = [run("coin_log"), other, run("coin_log", coins=4_000_000)]
     groups = build(documents).groups
     (table,) = growth_table(alike(groups, groups[0]))
@@ -387,7 +393,7 @@ def _measure_less_than_nothing(document: Document) -> None:
 
 
 def _load_no_end_of_coins(document: Document) -> None:
-    document["replay"]["coins"] = 10**400
+    document["data"]["coins"] = 10**400
 
 
 def _forget_the_machine(document: Document) -> None:
@@ -405,7 +411,7 @@ def _forget_the_machine(document: Document) -> None:
         ),
         (
             _load_no_end_of_coins,
-            "$.replay.coins: 1000000000000000000000000000000000000000 can't have",
+            "$.data.coins: 1000000000000000000000000000000000000000 can't have",
         ),
         (_forget_the_machine, "$: 'machine' is a required property"),
     ],

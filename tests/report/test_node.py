@@ -7,18 +7,18 @@ from tests.report.node_fixtures import comparison, week
 
 def test_the_newest_of_a_setting_counts() -> None:
     older, newer = comparison(), comparison(begun="2026-11-24T12:00:00Z", speed=2)
-    report = build([newer, older, comparison(profile="SLOW"), comparison(coins=50_000)])
+    report = build([*newer, *older, *comparison(profile="SLOW"), *comparison(coins=50_000)])
     settings = [(each.setting.profile, each.setting.coins, *each.begun) for each in report.node]
     assert settings == [
         ("FAST", 1_000_000, "2026-11-24T12:00:00Z"),
         ("FAST", 50_000, "2026-11-23T12:00:00Z"),
         ("SLOW", 1_000_000, "2026-11-23T12:00:00Z"),
     ]
-    assert len(report.raw) == 4
+    assert len(report.raw) == 4 * 6
 
 
 def test_tables_tell_both_and_how_they_compare() -> None:
-    (found,) = build([comparison()]).node
+    (found,) = build(comparison()).node
     warm, cold, others = node_tables(found)
     header = ("call", "chia: CPU", "chia: wall", "cdb: CPU", "cdb: wall")
     assert warm.header == cold.header == (*header, "CPU: chia / cdb", "wall: chia / cdb")
@@ -36,15 +36,15 @@ def test_tables_tell_both_and_how_they_compare() -> None:
 
 
 def test_what_one_store_alone_has_is_shown_without_a_ratio() -> None:
-    document = comparison()
-    for each in document["rounds"]:
-        if each["store"] == "chia":
+    documents = comparison()
+    for each in documents:
+        if each["contestant"]["name"] == "chia":
             each["cases"] = [case for case in each["cases"] if case["workload"] != "new_block"]
         for case in each["cases"]:
-            if each["store"] == "cdb" and case["parameters"].get("cache") == "cold":
+            if each["contestant"]["name"] == "cdb" and case["parameters"].get("cache") == "cold":
                 case["figures"]["cpu_microseconds"] = 0
                 case["figures"]["wall_microseconds"] = None
-    (found,) = build([document]).node
+    (found,) = build(documents).node
     warm, cold, _ = (table.texts() for table in node_tables(found))
     assert next(row for row in warm if row[0].startswith("new_block"))[1:3] == ["–", "–"]
     assert cold[0][3:] == ["0.00 s", "–", "–", "–"]
@@ -52,7 +52,7 @@ def test_what_one_store_alone_has_is_shown_without_a_ratio() -> None:
 
 
 def test_the_finding_is_of_a_block() -> None:
-    (found,) = build([comparison()]).node
+    (found,) = build(comparison()).node
     sentence, short = finding(found)
     assert sentence == (
         "For a block of 45 coins chia's own store takes 8.27 ms of CPU, 10 × as much as cdb's "
@@ -63,7 +63,10 @@ def test_the_finding_is_of_a_block() -> None:
 
 def test_the_newest_of_as_long_a_week_counts() -> None:
     later = "2026-11-24T18:00:00Z"
-    weeks = [week(), week(begun=later, speed=2), week(blocks=5_000), week(part_seconds=60)]
+    weeks = [
+        *(*week(), *week(begun=later, speed=2)),
+        *(*week(blocks=5_000), *week(part_seconds=60)),
+    ]
     report = build(weeks)
     told = {(*dict(each.setting.asked).values(),): each.begun for each in report.weeks}
     assert told == {
@@ -74,7 +77,7 @@ def test_the_newest_of_as_long_a_week_counts() -> None:
 
 
 def test_tables_tell_parts_and_wallets_and_then_all() -> None:
-    (found,) = build([week()]).weeks
+    (found,) = build(week()).weeks
     assert conditions(found) == "SPINNING-1GB, a week of 100,000 blocks"
     assert "100,000 blocks were to be synced; chia's store had 1 h 00 m for each" in how(found)
     parts, wallets, *rest = node_tables(found)
@@ -98,7 +101,7 @@ def test_tables_tell_parts_and_wallets_and_then_all() -> None:
 
 
 def test_the_finding_of_a_week_is_of_its_sync() -> None:
-    (found,) = build([week()]).weeks
+    (found,) = build(week()).weeks
     sentence, short = finding(found)
     assert sentence == (
         "For a sync of 4,000 blocks chia's own store takes 26 m 40 s of time, 10 × as much as "
@@ -108,14 +111,14 @@ def test_the_finding_of_a_week_is_of_its_sync() -> None:
 
 
 def test_the_finding_of_a_week_is_of_cpu_and_says_that_the_machine_was_busy() -> None:
-    document = week()
-    for each in document["rounds"]:
+    documents = week()
+    for each in documents:
         each["load_average_after"] = 11.5
         for case in each["cases"]:
             if case["workload"] == "sync":
-                cpu = {"chia": 30.0, "cdb": 2.5}[each["store"]]
+                cpu = {"chia": 30.0, "cdb": 2.5}[each["contestant"]["name"]]
                 case["figures"]["cpu_seconds"] = cpu
-    (found,) = build([document]).weeks
+    (found,) = build(documents).weeks
     sentence, short = finding(found)
     assert sentence == (
         "For a sync of 4,000 blocks chia's own store takes 30.0 s of CPU, 12 × as much as cdb's "

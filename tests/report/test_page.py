@@ -164,9 +164,9 @@ def test_how_many_schemas_are_shown_is_how_many_there_are() -> None:
 
 def test_what_differs_between_views_of_one_size_is_told_in_words() -> None:
     (again,) = matrix(("coin_log",), 1, matrix=NEXT_MATRIX)
-    again["replay"]["source"] = "/mnt/disk/blocks.txt"
+    again["data"]["source"] = "/mnt/disk/blocks.txt"
     (other,) = matrix(("coin_log",), 1)
-    other["replay"]["digest"] = "abcdef01" + "0" * 56
+    other["data"]["digest"] = "abcdef01" + "0" * 56
     often = matrix(("coin_log",), 1, flush_coins=1_000)
     views = document(build([*matrix(runs=1), again, other, *often])).views
     assert {re.sub(r" \d\)", ")", view.size) for view in views} == {
@@ -179,13 +179,13 @@ def test_what_differs_between_views_of_one_size_is_told_in_words() -> None:
 
 
 def test_questions_without_an_answer_are_one_line() -> None:
-    told = document(build([*matrix(runs=1), week()]))
+    told = document(build([*matrix(runs=1), *week()]))
     *_, opening = told.answers
     empty = [each.question for each in told.sections if each.blocks[-1].is_empty]
     assert len(empty) == 6
     (line,) = [part.text for part in opening.parts if isinstance(part, Text)]
     assert line == f"Not measured with this choice: {' '.join(empty)}"
-    for text in (page(build([*matrix(runs=1), week()])), markdown(told)):
+    for text in (page(build([*matrix(runs=1), *week()])), markdown(told)):
         assert text.count("Not measured with this choice") == 1
 
 

@@ -37,8 +37,8 @@ def swapped(documents: list[Document], one: str, other: str) -> list[Document]:
     names = {one: other, other: one}
     result = copy.deepcopy(documents)
     for each in result:
-        name = each["schema"]["name"]
-        each["schema"]["name"] = names.get(name, name)
+        name = each["contestant"]["name"]
+        each["contestant"]["name"] = names.get(name, name)
     return result
 
 
@@ -112,7 +112,7 @@ def test_memory_is_told_in_the_size_that_is_farthest_too() -> None:
 def test_a_newer_run_of_the_same_blocks_is_told_though_the_machine_was_busy() -> None:
     (again,) = matrix(("coin_log",), 1, matrix=NEXT_MATRIX)
     again = with_case(again, "load", peak_rss_bytes=1_060_000_000) | {"load_average_after": 9.0}
-    again["replay"]["source"] = "/mnt/disk/blocks.txt"
+    again["data"]["source"] = "/mnt/disk/blocks.txt"
     documents = [*matrix(SCHEMAS, 1), again, *matrix(SCHEMAS, 1, coins=4_000_000)]
     report = build(documents)
     (place,) = [n for n, each in enumerate(report.groups) if len(each.rows) > 1 and n]
@@ -125,11 +125,11 @@ def test_who_was_not_measured_is_named_where_schemas_are_ranked() -> None:
     documents = [full(each) for each in matrix(SCHEMAS, 1)]
     slow = [full(each) for each in matrix(("coin_log", BASELINE, "rocks"), 1, profile="SLOW")]
     for each in documents + slow:
-        each["schema"]["keeps_contract"] = each["schema"]["name"] not in ("floor", "null")
+        each["contestant"]["keeps_contract"] = each["contestant"]["name"] not in ("floor", "null")
     for each in slow:
-        if each["schema"]["name"] == "coin_log":
+        if each["contestant"]["name"] == "coin_log":
             each["cases"] = [case for case in each["cases"] if case["workload"] != "historical"]
-        if each["schema"]["name"] == "rocks":
+        if each["contestant"]["name"] == "rocks":
             each["cases"] = without(each, "historical", "failed", "time limit")["cases"]
     report = build([*documents, *slow])
     fast, limited = report.groups
@@ -152,9 +152,9 @@ def test_each_use_has_its_own_figure_first_and_its_own_schemas() -> None:
         full(each) for profile in ("FAST", "SLOW") for each in matrix(names, 1, profile=profile)
     ]
     for each in documents:
-        each["schema"]["keeps_contract"] = each["schema"]["name"] not in ("floor", "null")
-        if each["schema"]["name"] == "interval@rocksdb":
-            each["schema"]["description"] = "Everything in RocksDB, without SQLite."
+        each["contestant"]["keeps_contract"] = each["contestant"]["name"] not in ("floor", "null")
+        if each["contestant"]["name"] == "interval@rocksdb":
+            each["contestant"]["description"] = "Everything in RocksDB, without SQLite."
     opening = document(build(documents)).answers[0]
     told = {each.use: each for each in opening.parts if isinstance(each, Answer)}
     tables = {use: each.glance[0].table for use, each in told.items()}
@@ -190,7 +190,7 @@ def test_two_schemas_that_swap_their_figures_swap_their_places(use: str) -> None
     documents = [full(each) for each in matrix(SCHEMAS, 1)]
     slow = [full(each) for each in matrix(SCHEMAS, 1, profile="SLOW")]
     for each in documents + slow:
-        each["schema"]["keeps_contract"] = each["schema"]["name"] not in ("floor", "null")
+        each["contestant"]["keeps_contract"] = each["contestant"]["name"] not in ("floor", "null")
     before = chosen([*documents, *slow], use)
     after = chosen(swapped([*documents, *slow], "coin_log", "interval@rocksdb"), use)
     assert (before.schema, after.schema) == ("coin_log", "interval@rocksdb")
@@ -203,8 +203,8 @@ def test_two_schemas_that_swap_their_figures_swap_their_places(use: str) -> None
 def test_of_sql_only_who_has_it() -> None:
     documents = matrix(("coin_log", "interval@rocksdb", "rocks", "sqlite_v3"))
     for each in documents:
-        if each["schema"]["name"] == "interval@rocksdb":
-            each["schema"]["description"] = "Everything in RocksDB, without SQLite."
+        if each["contestant"]["name"] == "interval@rocksdb":
+            each["contestant"]["description"] = "Everything in RocksDB, without SQLite."
     told = chosen(documents, "sql")
     assert (told.schema, told.runner_up) == ("rocks", "sqlite_v3")
     assert chosen(matrix(("coin_log",)), "sql").sentence == (
@@ -293,7 +293,7 @@ def test_figures_of_the_other_uses_never_choose() -> None:
     """One figure decides: the runner-up is better in all others, and stays the runner-up."""
     documents = matrix(("coin_log", "rocks"))
     for each in documents:
-        if each["schema"]["name"] == "rocks":
+        if each["contestant"]["name"] == "rocks":
             each["cases"][0]["figures"] |= {
                 "wall_seconds": 0.001,
                 "peak_rss_bytes": 1,

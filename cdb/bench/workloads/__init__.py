@@ -1,4 +1,4 @@
-"""The workloads: one a file, whose docstring says what is measured; see cdb.bench.workload."""
+"""The workloads: one a file, whose docstring says what is measured; see cdb.bench.case."""
 
 WORKLOADS = (
     "load",

@@ -15,9 +15,10 @@ from itertools import chain, islice
 from pathlib import Path
 
 from cdb.bench.answers import check_newest, check_there
+from cdb.bench.case import Case
+from cdb.bench.database import Database
 from cdb.bench.figures import latency_figures
 from cdb.bench.tail import packs_of
-from cdb.bench.workload import Case, Database
 from cdb.contents.loader import accept
 from cdb.contract.durability import Durability
 from cdb.contract.packed import PackedBlocks

@@ -12,10 +12,11 @@ from pathlib import Path
 
 from cdb.bench.answers import fastest_lookups
 from cdb.bench.asking import warm_up
+from cdb.bench.case import Allowance, Case
+from cdb.bench.database import Database
 from cdb.bench.figures import Figures, latency_figures
 from cdb.bench.history_truth import ALL, HEIGHTS, PLACES, WindowTruth
 from cdb.bench.scans import VersionsCheck, Way, scan, ways_of
-from cdb.bench.workload import Allowance, Case, Database
 from cdb.lab.process import NotMeasuredError
 from cdb.process.meter import PeakMemory
 

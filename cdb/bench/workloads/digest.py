@@ -1,6 +1,7 @@
 """What a database holds, read through the contract alone: no case, unless that is wrong."""
 
-from cdb.bench.workload import Case, Database
+from cdb.bench.case import Case
+from cdb.bench.database import Database
 from cdb.contents.state import summarize
 from cdb.lab.process import WrongAnswerError
 

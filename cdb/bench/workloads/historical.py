@@ -32,12 +32,13 @@ from cdb.bench.answers import (
     fastest_lookups_as_of,
 )
 from cdb.bench.asking import ROUND_BATCHES, ROUND_NAMES, ask_in_turns, warm_up
+from cdb.bench.case import Allowance, Case, Parameters
 from cdb.bench.cold import cold_figures, opened_cold, pages_fetched
+from cdb.bench.database import Database, kept_history
 from cdb.bench.figures import Figures
 from cdb.bench.history_truth import EARLY, TIP
 from cdb.bench.questions import SEED, Questions
 from cdb.bench.scans import OBJECTS, StateCheck, scan_figures, shared, ways_of
-from cdb.bench.workload import Allowance, Case, Database, Parameters, kept_history
 from cdb.lab.process import NotMeasuredError
 from cdb.schemas import HistorySchema, Schema, history_of
 

@@ -12,9 +12,10 @@ from pathlib import Path
 
 from cdb.bench.answers import fastest_lookups
 from cdb.bench.asking import warm_up
+from cdb.bench.case import Allowance, Case
+from cdb.bench.database import Database
 from cdb.bench.history_truth import UNSPENT
 from cdb.bench.scans import StateCheck, Way, scan_figures, shared, ways_of
-from cdb.bench.workload import Allowance, Case, Database
 
 WARM_UP_SECONDS, QUICK_WARM_UP_SECONDS = 0.5, 0.02
 ALL_SCANS = 6  # the time that all cases have, checks included, in that of a scan

@@ -9,9 +9,10 @@ read_random, and of historical.
 from pathlib import Path
 
 from cdb.bench import page_cache
+from cdb.bench.case import Case
+from cdb.bench.database import Database
 from cdb.bench.figures import on_disk, page_cache_bytes
 from cdb.bench.loading import load
-from cdb.bench.workload import Case, Database
 from cdb.bench.workloads import historical, read_random
 from cdb.schemas import Schema
 

@@ -7,8 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from cdb.bench import page_cache
+from cdb.bench.case import Case
+from cdb.bench.database import Database
 from cdb.bench.loading import load
-from cdb.bench.workload import Case, Database
 from cdb.lab.places import place
 from cdb.lab.process import Limits, fresh_within
 from cdb.lab.profile import FAST

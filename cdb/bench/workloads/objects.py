@@ -5,8 +5,9 @@ They are made beforehand, as BlockSpendInfo; after a rewind, and with one flush 
 
 import time
 
+from cdb.bench.case import Case
+from cdb.bench.database import Database
 from cdb.bench.tail import packs_of
-from cdb.bench.workload import Case, Database
 
 
 def measure(database: Database) -> list[Case]:

@@ -12,8 +12,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from cdb.bench.answers import check_newest, check_questions
+from cdb.bench.case import Case
+from cdb.bench.database import Database
 from cdb.bench.tail import packs_of
-from cdb.bench.workload import Case, Database
 from cdb.contents.loader import Loader
 from cdb.lab.places import place
 from cdb.lab.process import KilledError, WorkloadError, fresh

@@ -16,10 +16,11 @@ from typing import Any
 
 from cdb.bench.answers import Lookups, fastest_lookups
 from cdb.bench.asking import warm_up
+from cdb.bench.case import Case
+from cdb.bench.database import Database
 from cdb.bench.figures import latency_figures
 from cdb.bench.questions import Questions, infos_of
 from cdb.bench.tail import packs_of
-from cdb.bench.workload import Case, Database
 from cdb.contents.loader import Loader
 from cdb.contract.coins import CoinInfo
 from cdb.contract.packed import PackedBlocks

@@ -7,8 +7,9 @@ import time
 from bisect import bisect_left
 from itertools import islice
 
+from cdb.bench.case import Case
+from cdb.bench.database import Database
 from cdb.bench.tail import packs_of
-from cdb.bench.workload import Case, Database
 from cdb.lab.process import WrongAnswerError
 
 COINS, QUICK_COINS = 200_000, 20_000

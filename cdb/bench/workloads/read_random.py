@@ -12,9 +12,10 @@ from pathlib import Path
 
 from cdb.bench.answers import BATCH_NAMES, Lookups, ObjectLookups, fastest_lookups
 from cdb.bench.asking import ask, warm_up
+from cdb.bench.case import Case, Parameters
 from cdb.bench.cold import cold_case
+from cdb.bench.database import Database
 from cdb.bench.questions import Questions
-from cdb.bench.workload import Case, Database, Parameters
 from cdb.schemas import Schema
 
 BATCHES = (1, 100, BATCH_NAMES)

@@ -7,8 +7,9 @@ from pathlib import Path
 
 from cdb.bench.answers import BATCH_NAMES, fastest_lookups
 from cdb.bench.asking import ask, warm_up
+from cdb.bench.case import Case
 from cdb.bench.cold import cold_case
-from cdb.bench.workload import Case, Database
+from cdb.bench.database import Database
 
 SECONDS, QUICK_SECONDS = 0.75, 0.05
 

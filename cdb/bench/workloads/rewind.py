@@ -7,9 +7,10 @@ would go back further than a third of the replay's blocks is not measured.
 import time
 
 from cdb.bench.answers import check_gone, check_newest
+from cdb.bench.case import Case
+from cdb.bench.database import Database
 from cdb.bench.tail import packs_of
 from cdb.bench.truth import REWOUND_HEIGHTS
-from cdb.bench.workload import Case, Database
 from cdb.schemas import Schema
 
 CHECKED_COINS = 50_000  # after a rewind of more, not each of them is asked for

@@ -4,8 +4,9 @@ A schema that settles does it there; any other one at its opening and closing.
 """
 
 from cdb.bench.answers import check_newest
+from cdb.bench.case import Case
+from cdb.bench.database import Database
 from cdb.bench.figures import on_disk
-from cdb.bench.workload import Case, Database
 from cdb.process.meter import Meter
 from cdb.schemas import offer_of
 

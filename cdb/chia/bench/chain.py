@@ -1,5 +1,6 @@
 """Blocks as a node gets them, and coins to ask for."""
 
+import pickle
 from collections.abc import Sequence
 from random import Random
 
@@ -7,6 +8,10 @@ from chia_rs import Coin
 from chia_rs.sized_bytes import bytes32
 from chia_rs.sized_ints import uint64
 
+from cdb.chia.bench.terms import Files
+
+SEED = 1
+SMALL_BLOCK_COINS = 45
 SPENT_SHARE = 0.45
 HINTED_SHARE = 0.42
 BUSY_SHARE = 0.02
@@ -87,3 +92,9 @@ class Chain:
         else:
             puzzle_hash = bytes32(random.randbytes(32))
         return Coin(parent, puzzle_hash, uint64(random.getrandbits(40)))
+
+
+def loaded(files: Files) -> Chain:
+    """The chain as it was loaded: whoever draws from it draws what all others do."""
+    chain: Chain = pickle.loads(files.chain.read_bytes())  # noqa: S301 - our own file
+    return chain

@@ -18,7 +18,7 @@ from chia_rs import Coin
 from chia_rs.sized_bytes import bytes32
 from chia_rs.sized_ints import uint64
 
-from cdb.bench.node_rounds import STORES
+from cdb.bench.results import STORES
 from cdb.chia.bench.chain import Block, made, rewards
 from cdb.chia.bench.stores import Store, opened
 

@@ -11,15 +11,14 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from chia_rs.sized_bytes import bytes32
-
+from cdb.bench.case import Case
 from cdb.bench.counter import Counter
+from cdb.chia.bench.chain import SEED
 from cdb.chia.bench.feed import Feed, Reorg, Step
-from cdb.chia.bench.part import Part, timed
+from cdb.chia.bench.part import Part
 from cdb.chia.bench.questions import digest
-from cdb.chia.bench.round import SEED, Case
 from cdb.chia.bench.stores import Store, opened
-from cdb.chia.bench.terms import ASKED, END, FOLLOW, HINT, REST, SYNC, WeekJob
+from cdb.chia.bench.terms import ASKED, END, FOLLOW, HINT, REST, SYNC, WeekFiles
 from cdb.chia.bench.timing import watched_loop
 from cdb.chia.bench.wallets import REQUESTS, Request, Wallets
 from cdb.process.meter import peak_rss_bytes, size_bytes
@@ -29,24 +28,26 @@ HINTED_BLOCKS = 11
 of these together.
 """
 NAP_SECONDS = 0.005
-_NOBODY = bytes32(bytes(32))
 
 
-async def lived(week: WeekJob) -> list[Case]:
-    """All cases of a week, in a directory that this makes."""
-    directory = Path(week["directory"])
-    directory.mkdir()
-    feed, count = Feed(Path(week["replay"]), SEED), Counter(Path(week["progress"]))
-    async with opened(week["store"], directory) as store:
-        life = Life(store, directory, feed, count, week["part_seconds"])
-        cases = [synced := await life.sync(SYNC, week["synced"])]
-        hinted = min(week["hinted"], int(synced.parameters["blocks"]))
-        cases.append(await life.hint(Feed(Path(week["replay"]), SEED), hinted))
-        cases += await life.follow(FOLLOW, week["followed"])
-        cases += await life.follow(ASKED, week["asked"], REQUESTS)
+def measure(files: WeekFiles) -> list[Case]:
+    """See the module; in a directory that this makes."""
+    return asyncio.run(_measure(files))
+
+
+async def _measure(files: WeekFiles) -> list[Case]:
+    files.directory.mkdir()
+    parts, feed, count = files.parts, Feed(files.replay, SEED), Counter(files.progress)
+    async with opened(files.store, files.directory) as store:
+        life = Life(store, files.directory, feed, count, files.part_seconds)
+        cases = [synced := await life.sync(SYNC, parts.synced)]
+        hinted = min(parts.hinted, int(synced.parameters["blocks"]))
+        cases.append(await life.hint(Feed(files.replay, SEED), hinted))
+        cases += await life.follow(FOLLOW, parts.followed)
+        cases += await life.follow(ASKED, parts.asked, REQUESTS)
         cases.append(await life.end())
-        if week["rest"]:
-            cases.append(await life.sync(REST, week["rest"]))
+        if files.rest:
+            cases.append(await life.sync(REST, files.rest))
     return cases
 
 
@@ -78,7 +79,7 @@ class Life:
                 with part.loop.aside():
                     part.tell(answers)
                     self.count.add(1)
-        return Case(what, {"blocks": done}, part.figures(), part.answers)
+        return _case(what, done, part)
 
     async def hint(self, feed: Feed, blocks: int) -> Case:
         """Add the hints of a feed's next blocks, some together, as far as there is time."""
@@ -91,7 +92,7 @@ class Life:
                 await self._hint(hints, part)
                 done += len(arrivals)
                 self.count.add(len(arrivals))
-        return Case(HINT, {"blocks": done}, part.figures())
+        return Case(HINT, {"blocks": done}, figures=part.figures())
 
     async def follow(self, what: str, blocks: int, requests: Sequence[Request] = ()) -> list[Case]:
         """Follow the tip for so many blocks, as far as there is time.
@@ -110,8 +111,7 @@ class Life:
                     await self._beside(step, wallets, part)
                 done += grown
                 self.count.add(grown)
-        case = Case(what, {"blocks": done}, part.figures(), part.answers)
-        return [case, *wallets.cases()]
+        return [_case(what, done, part), *wallets.cases()]
 
     async def end(self) -> Case:
         """What there is in the end; answers: of all coins that wallets know, and some more."""
@@ -123,7 +123,8 @@ class Life:
             await calls.get_coins_removed_at_height(height),
         ]
         told = sha256(f"{await calls.num_unspent()} {digest(coins)}".encode())
-        return Case(END, {}, {"size_bytes": size, "peak_rss_bytes": peak}, told.hexdigest())
+        figures = {"size_bytes": size, "peak_rss_bytes": peak}
+        return Case(END, figures=figures, answers=told.hexdigest())
 
     async def _beside(self, step: Step, wallets: Wallets, part: Part) -> None:
         """A step, with what wallets ask meanwhile."""
@@ -138,7 +139,7 @@ class Life:
 
     async def _take(self, step: Step, part: Part) -> list[Any]:
         """Look at what is spent, as a node checks a block, and then take the block, or blocks."""
-        with timed(part.reorgs if isinstance(step, Reorg) else part.blocks):
+        with (part.reorgs if isinstance(step, Reorg) else part.blocks).running():
             coins = await self.store.calls.get_coin_records(step.older)
             if isinstance(step, Reorg):
                 return [coins, await self.store.reorganize(step.height, step.blocks)]
@@ -158,7 +159,11 @@ class Life:
             part = Part(self.directory, loop)
             yield part
             with part.calls.running():
-                await self.store.calls.get_coin_record(_NOBODY)
+                await self.store.finish()
 
     def _end(self) -> float:
         return inf if self.part_seconds is None else perf_counter() + self.part_seconds
+
+
+def _case(what: str, done: int, part: Part) -> Case:
+    return Case(what, {"blocks": done}, figures=part.figures(), answers=part.answers)

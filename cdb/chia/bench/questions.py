@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
+from cdb.bench.case import Parameters
 from cdb.chia.bench.chain import Chain
 from cdb.chia.bench.stores import Store
-
-Parameters = dict[str, str | int]
 
 
 @dataclass(frozen=True, slots=True)

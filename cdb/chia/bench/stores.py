@@ -8,6 +8,7 @@ from typing import Any
 from chia.full_node.coin_store import CoinStore as TheirStore
 from chia.full_node.hint_store import HintStore
 from chia.util.db_wrapper import DBWrapper2
+from chia_rs.sized_bytes import bytes32
 from chia_rs.sized_ints import uint32, uint64
 
 from cdb.chia import CoinStore
@@ -15,6 +16,7 @@ from cdb.chia.bench.chain import Block
 from cdb.chia.bench.terms import SYNCHRONOUS
 from cdb.chia.opening import close_all
 
+_NOBODY = bytes32(bytes(32))
 _CLASSES = {"chia": TheirStore, "cdb": CoinStore}
 
 
@@ -43,6 +45,15 @@ class Store:
             for block in blocks:
                 await self._new_block(block)
         return changes
+
+    async def take_back(self, height: int) -> None:
+        """The same, with nothing left to be done by the next one that opens it."""
+        await self.roll_back(height)
+        await self.finish()
+
+    async def finish(self) -> None:
+        """Do what is put off until the next call."""
+        await self.calls.get_coin_record(_NOBODY)
 
     async def hint(self, pairs: list[Any]) -> None:
         """Note hints of coins."""

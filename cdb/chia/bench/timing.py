@@ -1,35 +1,12 @@
-"""What calls take, and how late the event loop is meanwhile."""
+"""How late the event loop is while calls are made."""
 
 import asyncio
 from array import array
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
-from time import perf_counter, process_time
+from time import perf_counter
 
 NAP_SECONDS = 0.001
-
-
-class Stopwatch:
-    """Seconds of CPU, of all threads of the process, and of the clock."""
-
-    def __init__(self) -> None:
-        self.cpu_seconds = 0.0
-        self.wall_seconds = 0.0
-
-    @contextmanager
-    def running(self) -> Iterator[None]:
-        """Count what this takes."""
-        wall, cpu = perf_counter(), process_time()
-        yield
-        self.cpu_seconds += process_time() - cpu
-        self.wall_seconds += perf_counter() - wall
-
-    def figures(self, number: int, per: str = "") -> dict[str, float | None]:
-        """The mean of so many, in microseconds."""
-        return {
-            f"cpu_microseconds{per}": 1e6 * self.cpu_seconds / number,
-            f"wall_microseconds{per}": 1e6 * self.wall_seconds / number,
-        }
 
 
 class Lateness:

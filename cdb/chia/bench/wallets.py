@@ -5,7 +5,6 @@ at which the wallets began is in it either way: later coins and spends are left 
 compared.
 """
 
-from array import array
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
@@ -15,11 +14,11 @@ from typing import Any
 
 from chia_rs import CoinState
 
+from cdb.bench.case import Case, Parameters
 from cdb.bench.figures import latency_figures
+from cdb.bench.stopwatch import Stopwatch
+from cdb.chia.bench.chain import SEED
 from cdb.chia.bench.feed import Known
-from cdb.chia.bench.part import timed
-from cdb.chia.bench.questions import Parameters
-from cdb.chia.bench.round import SEED, Case
 from cdb.chia.bench.stores import Store
 
 NAMES, HASHES = 100, 20
@@ -85,13 +84,13 @@ class Wallets:
         self._height = height
         self._known = [*known]
         self._random = Random(SEED)  # noqa: S311 - no secret
-        self._requests = {request: (array("d"), sha256()) for request in requests}
+        self._requests = {request: (Stopwatch(), sha256()) for request in requests}
 
     def calls(self, store: Store) -> list[Awaitable[Any]]:
         """One of each request, about other coins each time."""
         return [
-            _call(store, request, self._drawn(request.n_known), seconds)
-            for request, (seconds, _) in self._requests.items()
+            _call(store, request, self._drawn(request.n_known), watch)
+            for request, (watch, _) in self._requests.items()
         ]
 
     def tell(self, answers: Sequence[Any]) -> None:
@@ -105,18 +104,18 @@ class Wallets:
             Case(
                 request.method,
                 request.parameters,
-                latency_figures("call", seconds),
-                told.hexdigest(),
+                figures=latency_figures("call", watch.laps),
+                answers=told.hexdigest(),
             )
-            for request, (seconds, told) in self._requests.items()
+            for request, (watch, told) in self._requests.items()
         ]
 
     def _drawn(self, number: int) -> list[Known]:
         return self._random.sample(self._known, min(number, len(self._known)))
 
 
-async def _call(store: Store, request: Request, known: list[Known], seconds: "array[float]") -> Any:
-    with timed(seconds):
+async def _call(store: Store, request: Request, known: list[Known], watch: Stopwatch) -> Any:
+    with watch.running():
         return await request.call(store.calls, known)
 
 

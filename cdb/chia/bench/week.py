@@ -1,28 +1,24 @@
-"""A node's week: both stores live through the same one, on new files, one after the other."""
+"""The experiment of a node's week: both stores live through the same one, each on new files."""
 
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
+from cdb.bench.campaign import Note
+from cdb.bench.case import Case, measure
 from cdb.bench.counter import watched
-from cdb.bench.node_rounds import STORES
-from cdb.bench.results import Document
-from cdb.bench.rounds import rotated
-from cdb.bench.sync_calls import counting_syncs
-from cdb.chia.bench import work
-from cdb.chia.bench.measuring import Setting, measured, round_of
-from cdb.chia.bench.terms import ASKED, FOLLOW, HINT, SYNC, SYNCHRONOUS, WeekJob
+from cdb.bench.results import STORES, Document, Kind
+from cdb.chia.bench.comparison import OfStores
+from cdb.chia.bench.terms import ASKED, FOLLOW, HINT, SYNC, SYNCHRONOUS, Parts, WeekFiles
 from cdb.contract.coins import MAX_U32
 from cdb.contract.progress import Progress
 from cdb.errors import storage_errors
-from cdb.lab.places import Place, place
-from cdb.lab.process import Limits, fresh_within
-from cdb.lab.profile import FAST
+from cdb.lab.places import Place
+from cdb.lab.process import Limits
 from cdb.text.mainnet_shape import mainnet_shaped_blocks
 from cdb.text.replay import write_blocks
 
@@ -46,58 +42,31 @@ Bar = Callable[[str, int, str], AbstractContextManager[Progress]]
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
-    """So many blocks to sync, to add the hints of, to follow, and to follow while wallets ask."""
-
-    synced: int
-    hinted: int
-    followed: int
-    asked: int
-
-    @classmethod
-    def of(cls, blocks: int) -> "Parts":
-        """Of a week with so many to sync."""
-        followed = max(LEAST_FOLLOWED, blocks // FOLLOWED_PART)
-        return cls(blocks, blocks, followed, max(LEAST_ASKED, blocks // ASKED_PART))
-
-    @property
-    def blocks(self) -> int:
-        """What the chain has then."""
-        return self.synced + self.followed + self.asked
-
-
-@dataclass(frozen=True, slots=True)
-class Week:
-    """What to live through, and where.
+class Week(OfStores):
+    """What to live through.
 
     part_seconds: chia's store has so much for each part. cdb's then does as much as that did.
     """
 
+    kind: ClassVar = Kind.WEEK
+    sources: ClassVar = (_SOURCE,)
+
     blocks: int
     part_seconds: float
-    setting: Setting
     bar: Bar
 
-    def run(self) -> Document:
-        """The document of it. Raises as measured()."""
-        with place(FAST, self.setting.parent, 0) as texts:
-            replay = texts.directory / "replay.txt"
-            chain = {
-                "source": _SOURCE,
-                "coins": self._write(replay),
-                "synchronous": SYNCHRONOUS,
-            }
-            week = {"blocks": self.blocks, "part_seconds": self.part_seconds}
-            rounds = partial(self._rounds, replay)
-            size_bytes = BYTES_A_BLOCK * self.blocks + MORE_BYTES
-            return measured(self.setting, size_bytes, rounds, {"chain": chain, "week": week})
+    @property
+    def settings(self) -> Document:
+        """See Experiment."""
+        return {"blocks": self.blocks, "part_seconds": self.part_seconds}
 
-    def _write(self, replay: Path) -> int:
-        """Make the blocks; the number of their coins."""
+    def data(self, source: str, directory: Path, note: Note) -> "Lived":
+        """See Experiment."""
         # The last episode may take some more than it should.
-        n_blocks, n_coins = Parts.of(self.blocks).blocks + 20, 0
+        n_blocks, n_coins = parts_of(self.blocks).blocks + 20, 0
         spends_from = min(SPENDS_FROM, n_blocks // 10)
         blocks = mainnet_shaped_blocks(heights=MAX_U32, spends_from=spends_from)
+        replay = directory / "replay.txt"
         with (
             self.bar("blocks are made", n_blocks, " blocks") as tell,
             storage_errors(replay),
@@ -107,59 +76,75 @@ class Week:
                 write_blocks(stream, [block])
                 n_coins += len(block.confirms)
                 tell(1)
-        return n_coins
+        return Lived(self, replay, n_coins)
 
-    def _rounds(self, replay: Path, there: Place) -> Iterator[Document]:
-        """chia's store goes first, and what it has done in its time is done by all others."""
-        parts = Parts.of(self.blocks)
-        seconds: float | None = self.part_seconds
-        for run in range(self.setting.runs):
-            for store in rotated(STORES, run):
-                lived = partial(self._lived, store, replay, there, parts, seconds)
-                made = round_of(store, run, lived)
-                parts, seconds = done(made["cases"]), None
-                yield made
 
-    def _lived(
-        self, store: str, replay: Path, there: Place, parts: Parts, part_seconds: float | None
-    ) -> list[Any]:
-        """The cases of a store, whose files are gone then."""
-        directory, progress = there.directory / store, replay.with_name("progress")
-        progress.unlink(missing_ok=True)
-        week: WeekJob = {
-            "store": store,
-            "directory": str(directory),
-            "replay": str(replay),
-            "progress": str(progress),
-            "synced": parts.synced,
-            "hinted": parts.hinted,
-            "followed": parts.followed,
-            "asked": parts.asked,
-            "rest": 0 if store == THEIRS else max(0, self.blocks - parts.blocks),
-            "part_seconds": part_seconds,
-        }
-        what = f"{self.setting.profile.name}, {store}"
-        self.setting.note(f"{what}: {_plan(week)}")
-        limits = Limits(there.join, environment=counting_syncs())
+@dataclass(frozen=True, slots=True)
+class Lived:
+    """The blocks of a week, as a replay."""
+
+    week: Week
+    replay: Path
+    coins: int
+
+    @property
+    def facts(self) -> Document:
+        """See Data."""
+        chain = {"source": _SOURCE, "coins": self.coins, "synchronous": SYNCHRONOUS}
+        return {"data": chain | self.week.settings}
+
+    @property
+    def size_bytes(self) -> int:
+        """See Data."""
+        return BYTES_A_BLOCK * self.week.blocks + MORE_BYTES
+
+    def run(
+        self, contestant: str, there: Place, before: Sequence[Document], note: Note
+    ) -> list[Case]:
+        """See Data. chia's store goes first; what it has done in its time is done by all others."""
+        parts: Parts | None = parts_of(self.week.blocks)
+        if before:
+            parts = done(before[0]["cases"])
+        if parts is None:
+            return [Case.not_measured(SYNC, {}, "the week before it has no end")]
+        files = WeekFiles(
+            store=contestant,
+            directory=there.directory / contestant,
+            replay=self.replay,
+            progress=self.replay.with_name("progress"),
+            parts=parts,
+            rest=0 if contestant == THEIRS else max(0, self.week.blocks - parts.blocks),
+            part_seconds=None if before else self.week.part_seconds,
+        )
+        files.progress.unlink(missing_ok=True)
+        note(_plan(files))
         with (
-            self.bar(what, parts.hinted + parts.blocks + week["rest"], " blocks") as tell,
-            watched(progress, tell),
+            self.week.bar(contestant, parts.hinted + parts.blocks + files.rest, " blocks") as tell,
+            watched(files.progress, tell),
         ):
-            cases = fresh_within(limits, work.live, week)
-        shutil.rmtree(directory)
+            cases = measure("life", files, Limits(there.join))
+        shutil.rmtree(files.directory, ignore_errors=True)
         return cases
 
 
-def _plan(week: WeekJob) -> str:
+def parts_of(blocks: int) -> Parts:
+    """Those of a week with so many blocks to sync."""
+    followed = max(LEAST_FOLLOWED, blocks // FOLLOWED_PART)
+    return Parts(blocks, blocks, followed, max(LEAST_ASKED, blocks // ASKED_PART))
+
+
+def _plan(week: WeekFiles) -> str:
     """What a store is about to do, and how long it may take."""
-    parts = f"sync {week['synced']:,} blocks and then add hints, follow {week['followed']:,}"
-    more = f", and {week['asked']:,} with wallets asking"
-    if week["part_seconds"] is not None:
-        return f"{parts}{more}; at most {week['part_seconds'] / 60:,g} min each"
-    return f"{parts}{more}" + (f"; then sync {week['rest']:,} more" if week["rest"] else "")
+    parts = week.parts
+    plan = f"sync {parts.synced:,} blocks and then add hints, follow {parts.followed:,}"
+    plan += f", and {parts.asked:,} with wallets asking"
+    if week.part_seconds is not None:
+        return f"{plan}; at most {week.part_seconds / 60:,g} min each"
+    return plan + (f"; then sync {week.rest:,} more" if week.rest else "")
 
 
-def done(cases: Sequence[Mapping[str, Any]]) -> Parts:
-    """How far a store came in each part."""
+def done(cases: Sequence[Mapping[str, Any]]) -> Parts | None:
+    """How far a store came in each part; None where it didn't come to the last one."""
     blocks = {case["workload"]: case["parameters"].get("blocks", 0) for case in cases}
-    return Parts(*(blocks[part] for part in (SYNC, HINT, FOLLOW, ASKED)))
+    parts = (SYNC, HINT, FOLLOW, ASKED)
+    return Parts(*map(blocks.__getitem__, parts)) if blocks.keys() >= {*parts} else None

@@ -1,0 +1,141 @@
+"""The experiment of layouts and engines below the coin set, in the shapes that were published.
+
+Each layout in each engine is written, read, settled and read again; all answers are held against a
+model of what was written (native/versioned/), and a wrong or missing one voids the row.
+docs/benchmarks.md has the definitions.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import MappingProxyType
+from typing import ClassVar
+
+from cdb.bench.campaign import Note
+from cdb.bench.case import Case, measure
+from cdb.bench.results import Document, Kind
+from cdb.bench.versioned.database import (
+    CACHE_BYTES,
+    NATIVE_ENGINES,
+    NO_LAYOUTS,
+    SETTLED,
+    Files,
+    Shape,
+    missing,
+)
+from cdb.contract.durability import Durability
+from cdb.lab.places import Place
+from cdb.lab.process import Limits
+
+_CANOPY_VERSIONS, _CANOPY_VALUE_BYTES, _FIVE_IN_100 = 50, 1024, 50_000
+_PERIOD_BYTES = 32
+_ALL = 1_000_000
+SHAPES: Mapping[str, Shape] = MappingProxyType(
+    {
+        **{
+            f"canopy-{keys // 1000}k{name}": Shape(
+                keys, _CANOPY_VERSIONS, _CANOPY_VALUE_BYTES, period_bytes, _FIVE_IN_100
+            )
+            for keys in (10_000, 100_000)
+            for name, period_bytes in (("", _PERIOD_BYTES), ("-random", 0))
+        },
+        "option-1": Shape(200_000, 4, 64, 0, _ALL),
+    }
+)
+"""By name. How long Option 1's values were is not published."""
+QUICK_SHARE = 10
+"""A quick run has one in so many keys."""
+
+
+def quick_shape(shape: Shape) -> Shape:
+    """The same with few keys."""
+    return shape._replace(keys=shape.keys // QUICK_SHARE)
+
+
+def needed_bytes(shape: Shape) -> int:
+    """What a database of this shape may take while it is settled, in any layout."""
+    rows = shape.keys * (1 + (shape.versions - 1) * shape.rewritten_per_million / _ALL)
+    return int(8 * rows * (shape.value_bytes + 64)) + (256 << 20)
+
+
+@dataclass(frozen=True, slots=True)
+class Layouts:
+    """contestants: LAYOUT@ENGINE, of layouts that may have options. shapes: by name."""
+
+    kind: ClassVar = Kind.LAYOUTS
+
+    contestants: Sequence[str]
+    shapes: Mapping[str, Shape]
+
+    @property
+    def sources(self) -> list[str]:
+        """See Experiment."""
+        return list(self.shapes)
+
+    @property
+    def settings(self) -> Document:
+        """See Experiment."""
+        return {"contestants": self.contestants, "shapes": dict(self.shapes)}
+
+    @property
+    def software(self) -> dict[str, str]:
+        """See Experiment."""
+        engines = sorted({each.rpartition("@")[2] for each in self.contestants})
+        there_are = [each for each in engines if missing(each) is None]
+        return {f"{each}_engine": NATIVE_ENGINES[each].version() for each in there_are}
+
+    def described(self, contestant: str) -> Document:
+        """See Experiment."""
+        return {"name": contestant}
+
+    def data(self, source: str, directory: Path, note: Note) -> "Shaped":
+        """See Experiment: what is written is made while it is."""
+        return Shaped(source, self.shapes[source])
+
+
+@dataclass(frozen=True, slots=True)
+class Shaped:
+    """What is written."""
+
+    name: str
+    shape: Shape
+
+    @property
+    def facts(self) -> Document:
+        """See Data."""
+        shape = self.shape._asdict()
+        return {
+            "data": {"source": self.name, **shape, "cache_bytes": CACHE_BYTES},
+            "durability": Durability.POWER.value,
+        }
+
+    @property
+    def size_bytes(self) -> int:
+        """See Data."""
+        return needed_bytes(self.shape)
+
+    def run(
+        self, contestant: str, there: Place, before: Sequence[Document], note: Note
+    ) -> list[Case]:
+        """See Data."""
+        layout, _, engine = contestant.rpartition("@")
+        hindrance = NO_LAYOUTS.get(layout) or missing(engine)
+        if hindrance is not None:
+            return [Case.not_measured("write", {}, hindrance)]
+        cases: list[Case] = []
+        with TemporaryDirectory(dir=there.directory) as directory:
+            closed = Files(layout, engine, directory, self.shape)
+            settled = replace(closed, after=SETTLED)
+            for what, files in (
+                ("write", closed),
+                ("read", closed),
+                ("settle", closed),
+                ("read", settled),
+            ):
+                note(what)
+                made = measure(what, files, Limits(there.join))
+                cases += made
+                if any(each.outcome == "failed" for each in made):
+                    break
+        return cases

@@ -1,0 +1,183 @@
+"""The experiment of schemas: a replay loaded into a fresh database, and all workloads on that."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import ClassVar, Protocol
+
+from cdb.bench.campaign import Note
+from cdb.bench.case import NO_LIMITS, Case, failure, measure
+from cdb.bench.database import Database
+from cdb.bench.results import Document, Kind
+from cdb.bench.truth import Truth, find_truth
+from cdb.bench.workloads import DIGEST, WORKLOADS
+from cdb.contract.durability import Durability
+from cdb.lab.places import Place
+from cdb.lab.process import Limits, fresh
+from cdb.schemas import find_schema
+
+LOAD, *AFTERWARDS = WORKLOADS
+# Of the largest schema, dual_timeline in a B-tree; four at once: a workload's second one, and what
+# a compaction needs.
+DATABASE_BYTES_PER_COIN = 4 * 310
+MORE_BYTES = 512 << 20
+
+
+class Replay(Protocol):
+    """A replay; str() says in words what it is."""
+
+    def text(self, directory: Path) -> Path:
+        """Where its text is; made in the directory, unless it is there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Contestant:
+    """spec: what finds the schema. threads: of its loads, see Database."""
+
+    spec: str
+    threads: int = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Schemas:
+    """named: by the names that results have for them. workloads: those after the load.
+
+    time_limit_seconds: of each workload.
+    """
+
+    kind: ClassVar = Kind.SCHEMAS
+    software: ClassVar[Mapping[str, str]] = {}
+
+    named: Mapping[str, Contestant]
+    replays: Sequence[Replay]
+    workloads: Sequence[str]
+    flush_coins: int
+    durability: str
+    quick: bool
+    time_limit_seconds: float
+
+    @property
+    def contestants(self) -> list[str]:
+        """See Experiment."""
+        return list(self.named)
+
+    @property
+    def sources(self) -> list[str]:
+        """See Experiment."""
+        return [str(replay) for replay in self.replays]
+
+    @property
+    def settings(self) -> Document:
+        """See Experiment."""
+        return asdict(replace(self, replays=())) | {"replays": self.sources}
+
+    def described(self, contestant: str) -> Document:
+        """See Experiment."""
+        info = find_schema(self.named[contestant].spec)
+        return {
+            "name": contestant,
+            "description": info.description,
+            "keeps_contract": info.spec.keeps_contract,
+        }
+
+    def data(self, source: str, directory: Path, note: Note) -> "Replayed":
+        """See Experiment. Raises WorkloadError for a replay that is of no use."""
+        note(f"replay: {source}")
+        replay = next(each for each in self.replays if str(each) == source)
+        path = replay.text(directory)
+        note("reading what the replay says")
+        place = directory / "truth"
+        place.mkdir()
+        return Replayed(self, source, path, fresh(find_truth, str(path), str(place)))
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """A replay's text, and what it says."""
+
+    schemas: Schemas
+    source: str
+    path: Path
+    truth: Truth
+
+    @property
+    def facts(self) -> Document:
+        """See Data."""
+        told = ("blocks", "coins", "spends", "newest_index", "digest")
+        return {
+            "data": {"source": self.source} | {name: getattr(self.truth, name) for name in told},
+            "durability": self.schemas.durability,
+            "flush_coins": self.schemas.flush_coins,
+        }
+
+    @property
+    def size_bytes(self) -> int:
+        """See Data."""
+        return DATABASE_BYTES_PER_COIN * self.truth.coins + MORE_BYTES
+
+    def run(
+        self, contestant: str, there: Place, before: Sequence[Document], note: Note
+    ) -> list[Case]:
+        """See Data: in a fresh directory."""
+        named = self.schemas.named[contestant]
+        limits = Limits(there.join, self.schemas.time_limit_seconds)
+        with TemporaryDirectory(dir=there.directory) as directory:
+            database = Database(
+                schema=named.spec,
+                path=str(Path(directory, "db")),
+                durability=self.schemas.durability,
+                flush_coins=self.schemas.flush_coins,
+                replay=str(self.path),
+                truth=self.truth,
+                threads=named.threads,
+                quick=self.schemas.quick,
+            )
+            return run(database, self.schemas.workloads, note, limits)
+
+
+def run(
+    database: Database, workloads: Sequence[str], note: Note, limits: Limits = NO_LIMITS
+) -> list[Case]:
+    """The cases of the load, and then of workloads of AFTERWARDS, in that order.
+
+    The database is not there yet; its directory is. One that stores nothing is only loaded. After
+    a workload that failed the others are measured only if the database still holds the whole
+    replay.
+    """
+
+    def measured(workload: str, why: str = "") -> list[Case]:
+        note(f"{workload}{why}")
+        return measure(workload, database, limits)
+
+    problem = _hindrance(database)
+    if problem is not None:
+        return [Case.not_measured(LOAD, {}, problem)]
+    cases = measured(LOAD)
+    if not database.info.spec.keeps_contract:
+        return cases
+    if failure(cases) is None:
+        # What is wrong with the state that it left.
+        cases = [replace(each, workload=LOAD) for each in measured(DIGEST)] or cases
+    in_doubt = failure(cases) is not None
+    for workload in workloads:
+        if in_doubt:
+            cases.append(Case.not_measured(workload, {}, "an earlier workload failed"))
+            continue
+        made = measured(workload)
+        failed = failure(made)
+        if failed is not None:
+            # Then nobody knows what the database holds, unless that can be told.
+            in_doubt = failed.outcome == "wrong" or bool(
+                measured(DIGEST, f", as {workload} failed")
+            )
+        cases += made
+    return cases
+
+
+def _hindrance(database: Database) -> str | None:
+    """Why the schema can't be measured on this machine, or not so."""
+    info = database.info
+    if info.spec.keeps_contract and Durability(database.durability) not in info.spec.durabilities:
+        return f"it has no durability '{database.durability}'"
+    return info.missing
