@@ -5,10 +5,9 @@ What is measured is an Experiment: of schemas (cdb.bench.schemas), of layouts be
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from time import perf_counter
-from typing import Protocol
 
 from cdb.bench.case import EMPTY_CASE, Case
 from cdb.bench.machine import load_average, machine_facts
@@ -31,55 +30,35 @@ from cdb.lab.profile import FAST, Profile
 Note = Callable[[str], None]
 
 
-class Data(Protocol):
-    """What runs are made over, ready to be measured."""
+@dataclass(frozen=True, slots=True)
+class Data:
+    """What runs are made over, ready to be measured.
 
-    @property
-    def facts(self) -> Document:
-        """What a result says of it: "data", and under which conditions it is stored."""
+    facts: what a result says of it, "data", and under which conditions it is stored. size_bytes:
+    the room that a place needs for what is made of it. run: the cases of a contestant in a round,
+    in a place that this leaves to the next one, after the runs so far over this data in such a
+    place.
+    """
 
-    @property
-    def size_bytes(self) -> int:
-        """The room that a place needs for what is made of it."""
-
-    def run(
-        self, contestant: str, there: Place, before: Sequence[Document], note: Note
-    ) -> list[Case]:
-        """The cases of a contestant in one round, which leaves the place as it was.
-
-        before: the runs so far over this data in such a place. note: takes lines about what goes
-        on.
-        """
+    facts: Document
+    size_bytes: int
+    run: Callable[[str, Place, Sequence[Document], Note], list[Case]]
 
 
-class Experiment(Protocol):
-    """What is measured, of whom, and over which data."""
+@dataclass(frozen=True, slots=True)
+class Experiment:
+    """What is measured, of whom, and over which data.
 
-    @property
-    def kind(self) -> Kind:
-        """What contestants are."""
+    contestants: by name, in their order: what a result says of each beside that. sources: by what
+    the data is in words: what makes it in a directory. settings: all that runs must share to be of
+    one matrix, as JSON. software: versions of what it uses beside cdb and its engines.
+    """
 
-    @property
-    def contestants(self) -> Sequence[str]:
-        """Their names, in their order."""
-
-    @property
-    def sources(self) -> Sequence[str]:
-        """The sets of data, in words."""
-
-    @property
-    def settings(self) -> Document:
-        """All that runs must share to be of one matrix, as JSON."""
-
-    @property
-    def software(self) -> Mapping[str, str]:
-        """Versions of what it uses beside cdb and its engines."""
-
-    def described(self, contestant: str) -> Document:
-        """What a result says of a contestant: its name, and what there is beside that."""
-
-    def data(self, source: str, directory: Path, note: Note) -> Data:
-        """Make one of the sets of data, in the directory."""
+    kind: Kind
+    contestants: Mapping[str, Document]
+    sources: Mapping[str, Callable[[Path, Note], Data]]
+    settings: Document
+    software: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +79,7 @@ class Campaign:
 
     def cells(self) -> list[Cell]:
         """All runs, in their order."""
-        names = self.experiment.contestants
+        names = list(self.experiment.contestants)
         return [
             cell
             for source in self.experiment.sources
@@ -121,7 +100,7 @@ class Campaign:
         for source in dict.fromkeys(cell.source for cell in left):
             # The data is gone at the end even after kill -9.
             with place(FAST, self.parent, 0) as there:
-                data = self.experiment.data(source, there.directory, self.note)
+                data = self.experiment.sources[source](there.directory, self.note)
                 for profile in self.profiles:
                     here = [c for c in left if (c.source, c.profile) == (source, profile.name)]
                     if here:
@@ -153,7 +132,8 @@ class Campaign:
     def _run(self, cell: Cell, surroundings: Document, data: Data, there: Place) -> Document:
         before = self.matrix.before(cell)
         begun, load_before, start = timestamp(), load_average(), perf_counter()
-        cases = data.run(cell.contestant, there, before, self._noting(cell))
+        name = cell.contestant
+        cases = data.run(name, there, before, self._noting(cell))
         document: Document = rounded(
             {
                 "version": VERSION,
@@ -162,7 +142,7 @@ class Campaign:
                 "run": cell.run,
                 "begun": begun,
                 "seconds": perf_counter() - start,
-                "contestant": self.experiment.described(cell.contestant),
+                "contestant": {"name": name, **self.experiment.contestants[name]},
                 **surroundings,
                 **data.facts,
                 "load_average_before": load_before,

@@ -6,17 +6,18 @@ docs/benchmarks.md has the definitions.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import MappingProxyType
-from typing import ClassVar
 
-from cdb.bench.campaign import Note
+from cdb.bench.campaign import Data, Experiment, Note
 from cdb.bench.case import Case, measure
 from cdb.bench.results import Document, Kind
 from cdb.bench.versioned.database import (
     CACHE_BYTES,
+    CLOSED,
     NATIVE_ENGINES,
     NO_LAYOUTS,
     SETTLED,
@@ -59,83 +60,40 @@ def needed_bytes(shape: Shape) -> int:
     return int(8 * rows * (shape.value_bytes + 64)) + (256 << 20)
 
 
-@dataclass(frozen=True, slots=True)
-class Layouts:
-    """contestants: LAYOUT@ENGINE, of layouts that may have options. shapes: by name."""
-
-    kind: ClassVar = Kind.LAYOUTS
-
-    contestants: Sequence[str]
-    shapes: Mapping[str, Shape]
-
-    @property
-    def sources(self) -> list[str]:
-        """See Experiment."""
-        return list(self.shapes)
-
-    @property
-    def settings(self) -> Document:
-        """See Experiment."""
-        return {"contestants": self.contestants, "shapes": dict(self.shapes)}
-
-    @property
-    def software(self) -> dict[str, str]:
-        """See Experiment."""
-        engines = sorted({each.rpartition("@")[2] for each in self.contestants})
-        there_are = [each for each in engines if missing(each) is None]
-        return {f"{each}_engine": NATIVE_ENGINES[each].version() for each in there_are}
-
-    def described(self, contestant: str) -> Document:
-        """See Experiment."""
-        return {"name": contestant}
-
-    def data(self, source: str, directory: Path, note: Note) -> "Shaped":
-        """See Experiment: what is written is made while it is."""
-        return Shaped(source, self.shapes[source])
+def experiment(contestants: Sequence[str], shapes: Mapping[str, Shape]) -> Experiment:
+    """Of LAYOUT@ENGINE, of layouts that may have options; shapes: by name."""
+    engines = sorted({each.rpartition("@")[2] for each in contestants})
+    there_are = [each for each in engines if missing(each) is None]
+    return Experiment(
+        kind=Kind.LAYOUTS,
+        contestants={name: {} for name in contestants},
+        sources={name: partial(_data, name, shape) for name, shape in shapes.items()},
+        settings={"shapes": dict(shapes)},
+        software={f"{each}_engine": NATIVE_ENGINES[each].version() for each in there_are},
+    )
 
 
-@dataclass(frozen=True, slots=True)
-class Shaped:
-    """What is written."""
+def _data(name: str, shape: Shape, directory: Path, note: Note) -> Data:
+    """What is written is made while it is."""
+    data = {"source": name, **shape._asdict(), "cache_bytes": CACHE_BYTES}
+    facts = {"data": data, "durability": Durability.POWER.value}
+    return Data(facts, needed_bytes(shape), partial(_run, shape))
 
-    name: str
-    shape: Shape
 
-    @property
-    def facts(self) -> Document:
-        """See Data."""
-        shape = self.shape._asdict()
-        return {
-            "data": {"source": self.name, **shape, "cache_bytes": CACHE_BYTES},
-            "durability": Durability.POWER.value,
-        }
-
-    @property
-    def size_bytes(self) -> int:
-        """See Data."""
-        return needed_bytes(self.shape)
-
-    def run(
-        self, contestant: str, there: Place, before: Sequence[Document], note: Note
-    ) -> list[Case]:
-        """See Data."""
-        layout, _, engine = contestant.rpartition("@")
-        hindrance = NO_LAYOUTS.get(layout) or missing(engine)
-        if hindrance is not None:
-            return [Case.not_measured("write", {}, hindrance)]
-        cases: list[Case] = []
-        with TemporaryDirectory(dir=there.directory) as directory:
-            closed = Files(layout, engine, directory, self.shape)
-            settled = replace(closed, after=SETTLED)
-            for what, files in (
-                ("write", closed),
-                ("read", closed),
-                ("settle", closed),
-                ("read", settled),
-            ):
-                note(what)
-                made = measure(what, files, Limits(there.join))
-                cases += made
-                if any(each.outcome == "failed" for each in made):
-                    break
-        return cases
+def _run(
+    shape: Shape, contestant: str, there: Place, before: Sequence[Document], note: Note
+) -> list[Case]:
+    layout, _, engine = contestant.rpartition("@")
+    hindrance = NO_LAYOUTS.get(layout) or missing(engine)
+    if hindrance is not None:
+        return [Case.not_measured("write", {}, hindrance)]
+    cases: list[Case] = []
+    with TemporaryDirectory(dir=there.directory) as directory:
+        files = Files(layout, engine, directory, shape)
+        for what, after in (("write", ""), ("read", CLOSED), ("settle", ""), ("read", SETTLED)):
+            note(what)
+            made = measure(what, replace(files, after=after), Limits(there.join))
+            cases += made
+            if any(each.outcome == "failed" for each in made):
+                break
+    return cases

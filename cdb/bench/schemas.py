@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import ClassVar, Protocol
+from typing import Protocol
 
-from cdb.bench.campaign import Note
+from cdb.bench.campaign import Data, Experiment, Note
 from cdb.bench.case import NO_LIMITS, Case, failure, measure
 from cdb.bench.database import Database
 from cdb.bench.results import Document, Kind
@@ -46,9 +47,6 @@ class Schemas:
     time_limit_seconds: of each workload.
     """
 
-    kind: ClassVar = Kind.SCHEMAS
-    software: ClassVar[Mapping[str, str]] = {}
-
     named: Mapping[str, Contestant]
     replays: Sequence[Replay]
     workloads: Sequence[str]
@@ -57,83 +55,59 @@ class Schemas:
     quick: bool
     time_limit_seconds: float
 
-    @property
-    def contestants(self) -> list[str]:
-        """See Experiment."""
-        return list(self.named)
+    def experiment(self) -> Experiment:
+        """Loads of all replays."""
+        found = {name: find_schema(each.spec) for name, each in self.named.items()}
+        return Experiment(
+            kind=Kind.SCHEMAS,
+            contestants={
+                name: {"description": info.description, "keeps_contract": info.spec.keeps_contract}
+                for name, info in found.items()
+            },
+            sources={str(replay): partial(self._data, replay) for replay in self.replays},
+            settings=asdict(replace(self, replays=())),
+        )
 
-    @property
-    def sources(self) -> list[str]:
-        """See Experiment."""
-        return [str(replay) for replay in self.replays]
-
-    @property
-    def settings(self) -> Document:
-        """See Experiment."""
-        return asdict(replace(self, replays=())) | {"replays": self.sources}
-
-    def described(self, contestant: str) -> Document:
-        """See Experiment."""
-        info = find_schema(self.named[contestant].spec)
-        return {
-            "name": contestant,
-            "description": info.description,
-            "keeps_contract": info.spec.keeps_contract,
-        }
-
-    def data(self, source: str, directory: Path, note: Note) -> "Replayed":
-        """See Experiment. Raises WorkloadError for a replay that is of no use."""
-        note(f"replay: {source}")
-        replay = next(each for each in self.replays if str(each) == source)
+    def _data(self, replay: Replay, directory: Path, note: Note) -> Data:
+        """Raises WorkloadError for a replay that is of no use."""
+        note(f"replay: {replay}")
         path = replay.text(directory)
         note("reading what the replay says")
         place = directory / "truth"
         place.mkdir()
-        return Replayed(self, source, path, fresh(find_truth, str(path), str(place)))
-
-
-@dataclass(frozen=True, slots=True)
-class Replayed:
-    """A replay's text, and what it says."""
-
-    schemas: Schemas
-    source: str
-    path: Path
-    truth: Truth
-
-    @property
-    def facts(self) -> Document:
-        """See Data."""
+        truth = fresh(find_truth, str(path), str(place))
         told = ("blocks", "coins", "spends", "newest_index", "digest")
-        return {
-            "data": {"source": self.source} | {name: getattr(self.truth, name) for name in told},
-            "durability": self.schemas.durability,
-            "flush_coins": self.schemas.flush_coins,
+        facts = {
+            "data": {"source": str(replay)} | {name: getattr(truth, name) for name in told},
+            "durability": self.durability,
+            "flush_coins": self.flush_coins,
         }
+        size_bytes = DATABASE_BYTES_PER_COIN * truth.coins + MORE_BYTES
+        return Data(facts, size_bytes, partial(self._run, path, truth))
 
-    @property
-    def size_bytes(self) -> int:
-        """See Data."""
-        return DATABASE_BYTES_PER_COIN * self.truth.coins + MORE_BYTES
-
-    def run(
-        self, contestant: str, there: Place, before: Sequence[Document], note: Note
+    def _run(
+        self,
+        path: Path,
+        truth: Truth,
+        contestant: str,
+        there: Place,
+        before: Sequence[Document],
+        note: Note,
     ) -> list[Case]:
-        """See Data: in a fresh directory."""
-        named = self.schemas.named[contestant]
-        limits = Limits(there.join, self.schemas.time_limit_seconds)
+        """In a fresh directory."""
+        named, limits = self.named[contestant], Limits(there.join, self.time_limit_seconds)
         with TemporaryDirectory(dir=there.directory) as directory:
             database = Database(
                 schema=named.spec,
                 path=str(Path(directory, "db")),
-                durability=self.schemas.durability,
-                flush_coins=self.schemas.flush_coins,
-                replay=str(self.path),
-                truth=self.truth,
+                durability=self.durability,
+                flush_coins=self.flush_coins,
+                replay=str(path),
+                truth=truth,
                 threads=named.threads,
-                quick=self.schemas.quick,
+                quick=self.quick,
             )
-            return run(database, self.schemas.workloads, note, limits)
+            return run(database, self.workloads, note, limits)
 
 
 def run(

@@ -4,13 +4,14 @@ import sys
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
+from typing import Unpack
 
 from cdb.bench.campaign import Campaign, Experiment
 from cdb.bench.machine import machine_name
 from cdb.bench.matrix import Matrix
 from cdb.bench.results import Document, read_results
 from cdb.bench.software import software_versions
-from cdb.cmds.bench_options import check_free, command_line, note
+from cdb.cmds.bench_options import Where, check_free, command_line, note
 from cdb.lab.process import WorkloadError
 from cdb.lab.profile import Profile
 from cdb.process.termination import end_at_sigterm
@@ -22,11 +23,8 @@ def run_campaign(
     *,
     runs: int,
     profiles: Sequence[Profile],
-    parent: Path,
-    results: Path,
-    machine: str | None,
-    restart: bool,
     needed_bytes: int,
+    **where: Unpack[Where],
 ) -> None:
     """Make all runs, each a file, and say what came of them; go on with those of a newest matrix.
 
@@ -34,6 +32,8 @@ def run_campaign(
     """
     settings = {
         "kind": experiment.kind,
+        "contestants": list(experiment.contestants),
+        "sources": list(experiment.sources),
         "experiment": experiment.settings,
         "profiles": [asdict(profile) for profile in profiles],
         "runs": runs,
@@ -43,15 +43,15 @@ def run_campaign(
         experiment=experiment,
         matrix=Matrix.new(command_line(sys.argv, command), runs, settings),
         profiles=profiles,
-        parent=parent,
-        results=results,
-        machine=machine,
+        parent=where["parent"],
+        results=where["results"],
+        machine=where["machine"],
         note=note,
     )
-    folder = results / (machine or machine_name())
-    if folder.exists() and not restart:
+    folder = where["results"] / (where["machine"] or machine_name())
+    if folder.exists() and not where["restart"]:
         campaign = _resumed(campaign, read_results([folder]))
-    check_free(parent, needed_bytes)
+    check_free(where["parent"], needed_bytes)
     end_at_sigterm()
     _run(campaign, folder)
 

@@ -1,11 +1,11 @@
 """bench_engines: the published key layouts and shapes, below the coin set."""
 
 from collections.abc import Iterable
-from pathlib import Path
+from typing import Unpack
 
 import click
 
-from cdb.bench.layouts import SHAPES, Layouts, needed_bytes, quick_shape
+from cdb.bench.layouts import SHAPES, experiment, needed_bytes, quick_shape
 from cdb.bench.versioned.database import (
     AS_PUBLISHED,
     LAYOUTS,
@@ -14,8 +14,8 @@ from cdb.bench.versioned.database import (
     missing,
 )
 from cdb.cmds.bench_campaign import run_campaign
-from cdb.cmds.bench_options import machine_option, note, restart_option, results_option
-from cdb.cmds.options import directory_option, quiet_option
+from cdb.cmds.bench_options import Where, campaign_options, note
+from cdb.cmds.options import quiet_option
 from cdb.cmds.runner import run
 from cdb.errors import MissingEngineError
 from cdb.lab.profile import FAST
@@ -55,11 +55,8 @@ ALL = "all"
     metavar="N",
     help=f"Measure everything so often, in turns.  [default: {DEFAULT_RUNS}; 1 with --quick]",
 )
-@directory_option("Put databases below this directory")
-@results_option
-@machine_option
+@campaign_options("databases")
 @click.option("--quick", is_flag=True, help="A tenth of the keys, for a first look in a minute.")
-@restart_option
 @quiet_option
 def bench_engines(
     *,
@@ -67,11 +64,8 @@ def bench_engines(
     layouts: tuple[str, ...],
     engines: tuple[str, ...],
     runs: int | None,
-    parent: Path,
-    results: Path,
-    machine: str | None,
     quick: bool,
-    restart: bool,
+    **where: Unpack[Where],
 ) -> None:
     """Measure the published key layouts in each engine: many versions a key, values of any size.
 
@@ -108,13 +102,10 @@ def bench_engines(
     contestants = [f"{layout}@{engine}" for engine in names for layout in of]
     run_campaign(
         "engines",
-        Layouts(contestants, wanted),
+        experiment(contestants, wanted),
         runs=runs or (1 if quick else DEFAULT_RUNS),
         profiles=[FAST],
-        parent=parent,
-        results=results,
-        machine=machine,
-        restart=restart,
+        **where,
         needed_bytes=max(map(needed_bytes, wanted.values())),
     )
 

@@ -3,21 +3,20 @@
 import sys
 import tempfile
 from pathlib import Path
+from typing import Unpack
 
 import click
 
-from cdb.chia.bench.comparison import BYTES_A_COIN, MORE_BYTES, Comparison
+from cdb.chia.bench.comparison import BYTES_A_COIN, MORE_BYTES, experiment
 from cdb.chia.full_node import check_installed
 from cdb.cmds.bench_campaign import run_campaign
 from cdb.cmds.bench_options import (
     DEFAULT_RUNS,
-    machine_option,
+    Where,
+    campaign_options,
     profile_option,
-    restart_option,
-    results_option,
 )
 from cdb.cmds.echo import echo_line
-from cdb.cmds.options import directory_option
 from cdb.cmds.runner import run
 from cdb.lab.profile import FAST, Profile
 from cdb.process.termination import end_at_sigterm
@@ -38,12 +37,9 @@ from cdb.process.termination import end_at_sigterm
     metavar="N",
     help=f"Measure each store so often, in turns.  [default: {DEFAULT_RUNS}; 1 with --quick]",
 )
-@directory_option("Put the stores below this directory")
+@campaign_options("the stores")
 @profile_option("FAST")
-@results_option
-@machine_option
 @click.option("--quick", is_flag=True, help="A tenth of the calls, for a first look.")
-@restart_option
 @click.option(
     "--growth",
     is_flag=True,
@@ -53,13 +49,10 @@ def bench_node(
     *,
     coins: int,
     runs: int | None,
-    parent: Path,
     profiles: tuple[Profile, ...],
-    results: Path,
-    machine: str | None,
     quick: bool,
-    restart: bool,
     growth: bool,
+    **where: Unpack[Where],
 ) -> None:
     """Compare chia's own coin store of a full node with cdb's.
 
@@ -85,16 +78,13 @@ def bench_node(
     """
     check_installed()
     if growth:
-        sys.exit(_print_growth(parent))
+        sys.exit(_print_growth(where["parent"]))
     run_campaign(
         "node",
-        Comparison(coins, quick),
+        experiment(coins, quick=quick),
         runs=runs or (1 if quick else DEFAULT_RUNS),
         profiles=profiles or (FAST,),
-        parent=parent,
-        results=results,
-        machine=machine,
-        restart=restart,
+        **where,
         needed_bytes=BYTES_A_COIN * coins + MORE_BYTES,
     )
 

@@ -4,13 +4,14 @@ import shlex
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import TypedDict
 
 import click
 
 from cdb.bench.results import RESULTS, require_validator
 from cdb.cmds import echo
 from cdb.cmds.lazy_group import letters
-from cdb.cmds.options import PathType
+from cdb.cmds.options import PathType, directory_option
 from cdb.disk.room import free_bytes_at
 from cdb.errors import StorageError, storage_errors
 from cdb.lab.profile import Profile, parse_profile
@@ -59,7 +60,7 @@ def _writable(context: click.Context, parameter: click.Parameter, value: Path) -
         return value
 
 
-results_option = click.option(
+_results_option = click.option(
     "--results",
     callback=_writable,
     type=PathType(file_okay=False),
@@ -68,14 +69,33 @@ results_option = click.option(
     metavar="DIR",
     help="Where to write a file for each run, in a folder for each machine.",
 )
-machine_option = click.option(
+_machine_option = click.option(
     "--machine",
     metavar="NAME",
     help="What to call this machine.  [default: after its processor and memory]",
 )
-restart_option = click.option(
+_restart_option = click.option(
     "--restart", is_flag=True, help="Don't go on with runs that were interrupted."
 )
+
+
+class Where(TypedDict):
+    """What campaign_options() gives. results: the directory of all machines' results."""
+
+    parent: Path
+    results: Path
+    machine: str | None
+    restart: bool
+
+
+def campaign_options(below: str) -> Callable[[Command], Command]:
+    """Where a campaign is made, and whether from the beginning. below: what goes below --dir."""
+
+    def add(command: Command) -> Command:
+        command = _machine_option(_restart_option(command))
+        return directory_option(f"Put {below} below this directory")(_results_option(command))
+
+    return add
 
 
 def command_line(arguments: Sequence[str], command: str) -> str:

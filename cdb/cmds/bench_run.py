@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Unpack
 
 import click
 from click.shell_completion import CompletionItem
@@ -10,15 +11,13 @@ from cdb.bench.schemas import AFTERWARDS, DATABASE_BYTES_PER_COIN, Contestant, S
 from cdb.cmds.bench_campaign import run_campaign
 from cdb.cmds.bench_options import (
     DEFAULT_RUNS,
-    machine_option,
+    Where,
+    campaign_options,
     profile_option,
-    restart_option,
-    results_option,
 )
 from cdb.cmds.bench_sources import Source, source_options, sources_of
 from cdb.cmds.options import (
     SchemaType,
-    directory_option,
     find_asked_schema,
     flush_every_option,
     quiet_option,
@@ -71,7 +70,7 @@ def _words(
     show_default=True,
     help="What a flush survives, the same for all; the floor syncs for power only.",
 )
-@directory_option("Put replays and databases below this directory")
+@campaign_options("replays and databases")
 @profile_option("FAST")
 @click.option(
     "--workload",
@@ -87,8 +86,6 @@ def _words(
     help="Only the loads, of the floor also with one thread: so that a round is a matter of "
     "minutes, and a ratio to its floor is of these.",
 )
-@results_option
-@machine_option
 @click.option(
     "--time-limit",
     "time_limit_minutes",
@@ -99,7 +96,6 @@ def _words(
     help="A workload that takes longer has failed.",
 )
 @click.option("--quick", is_flag=True, help="A first look, in some two minutes.")
-@restart_option
 @quiet_option
 def bench_run(
     specs: tuple[str, ...],
@@ -110,15 +106,12 @@ def bench_run(
     runs: int | None,
     flush_coins: int,
     durability: str,
-    parent: Path,
     profiles: tuple[Profile, ...],
     workloads: tuple[str, ...],
     loads_only: bool,
-    results: Path,
-    machine: str | None,
     time_limit_minutes: float,
     quick: bool,
-    restart: bool,
+    **where: Unpack[Where],
 ) -> None:
     """Measure each SCHEMA in all workloads; unless some are named, cdb's own and registered ones.
 
@@ -166,13 +159,10 @@ def bench_run(
     )
     run_campaign(
         "run",
-        schemas,
+        schemas.experiment(),
         runs=runs or (1 if quick else DEFAULT_RUNS),
         profiles=profiles or (FAST,),
-        parent=parent,
-        results=results,
-        machine=machine,
-        restart=restart,
+        **where,
         needed_bytes=max(source.needed_bytes(DATABASE_BYTES_PER_COIN) for source in sources),
     )
 

@@ -1,7 +1,7 @@
 """bench_week: a node's week, simulated, on chia's coin store and on cdb's."""
 
 from dataclasses import replace
-from pathlib import Path
+from typing import Unpack
 
 import click
 
@@ -10,12 +10,10 @@ from cdb.chia.full_node import check_installed
 from cdb.cmds.bar import step_bar
 from cdb.cmds.bench_campaign import run_campaign
 from cdb.cmds.bench_options import (
-    machine_option,
+    Where,
+    campaign_options,
     profile_option,
-    restart_option,
-    results_option,
 )
-from cdb.cmds.options import directory_option
 from cdb.cmds.runner import run
 from cdb.lab.profile import PROFILES, SPINNING, Profile
 
@@ -48,21 +46,15 @@ MEMORY_BYTES = 10**9
     metavar="N",
     help="So many weeks of each store, each on new files.",
 )
-@directory_option("Put the stores below this directory")
+@campaign_options("the stores")
 @profile_option("SPINNING")
-@results_option
-@machine_option
-@restart_option
 def bench_week(
     *,
     blocks: int,
     time_limit_minutes: float,
     runs: int,
-    parent: Path,
     profiles: tuple[Profile, ...],
-    results: Path,
-    machine: str | None,
-    restart: bool,
+    **where: Unpack[Where],
 ) -> None:
     """Live through a node's week with chia's own coin store, and then with cdb's.
 
@@ -90,13 +82,10 @@ def bench_week(
     check_installed()
     run_campaign(
         "week",
-        Week(blocks, 60 * time_limit_minutes, step_bar),
+        Week(blocks, 60 * time_limit_minutes, step_bar).experiment(),
         runs=runs,
         profiles=[*map(with_memory, profiles or (SPINNING,))],
-        parent=parent,
-        results=results,
-        machine=machine,
-        restart=restart,
+        **where,
         needed_bytes=(BYTES_A_BLOCK + TEXT_BYTES_A_BLOCK) * blocks + MORE_BYTES,
     )
 

@@ -204,7 +204,7 @@ def _row(documents: Sequence[Document], written_figure: str, floors: FloorLoads)
         figures=figures,
         problems=tuple(problems),
         phases=_phases(loads),
-        curves=tuple(tuple((coins, at) for coins, at in each["samples"]) for each in loads),
+        curves=tuple(tuple(map(tuple, told)) for each in loads if (told := each["samples"])),
         load_average=Spread.of(greatest) if greatest else None,
         busy=cores is not None and max(greatest, default=0.0) > cores,
     )

@@ -132,7 +132,7 @@ class Row:
     none at all.
     phases: seconds of the load whose wall time is the median, so that they sum to a time that was
     measured; empty where a run doesn't tell them.
-    curves: one a run.
+    curves: one a run, of those whose load was long enough to have samples.
     busy: whether the load average, before or after a run, was above the number of cores.
     """
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
+from cdb.bench.results import STORES
 from cdb.engines import ENGINES
 from cdb.report import group_tables, layouts, node, tables, units
 from cdb.report.growth import Sizes, alike, growth_of, growth_table, middle, short, speeds
@@ -250,6 +251,11 @@ def node_parts(group: Group) -> Iterator[Part]:
     """A node's coin stores beside each other."""
     yield Text(node.how(group))
     yield from _warned(group)
+    missing = [store for store in STORES if group.row(store) is None]
+    lines = [f"There is no run of {store} yet: the same command makes it." for store in missing]
+    lines += tables.problem_lines(group)
+    if lines:
+        yield Items(tuple(lines))
     yield from node.node_tables(group)
     for line in group.commands:
         yield Command(line)

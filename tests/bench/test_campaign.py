@@ -1,15 +1,15 @@
 """A campaign: what it makes of an experiment, what it goes on with, and who answers otherwise."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import pytest
 
 from cdb.bench import campaign as campaigns
-from cdb.bench.campaign import Campaign, Note
+from cdb.bench.campaign import Campaign, Data, Experiment, Note
 from cdb.bench.case import Case
 from cdb.bench.matrix import Matrix
 from cdb.bench.results import Document, Kind, read_results
@@ -22,27 +22,20 @@ ANSWERS = "ab" * 32
 
 @dataclass
 class Stores:
-    """An experiment of a node's stores, who answer as they are told, in turns."""
-
-    kind: ClassVar = Kind.NODE
-    contestants: ClassVar = ("chia", "cdb")
-    sources: ClassVar = ("a chain",)
-    settings: ClassVar[Document] = {}
-    software: ClassVar[Mapping[str, str]] = {"chia_version": "2"}
-    size_bytes: ClassVar = 0
-    facts: ClassVar[Document] = {
-        "data": {"source": "a chain", "coins": 9, "synchronous": "NORMAL"},
-    }
+    """A node's stores, who answer as they are told, in turns."""
 
     answers: list[str] = field(default_factory=list)
     told: list[tuple[str, int]] = field(default_factory=list)
 
-    def described(self, contestant: str) -> Document:
-        return {"name": contestant}
-
-    def data(self, source: str, directory: Path, note: Note) -> "Stores":
-        assert source in self.sources
-        return self
+    def experiment(self) -> Experiment:
+        data = {"source": "a chain", "coins": 9, "synchronous": "NORMAL"}
+        return Experiment(
+            kind=Kind.NODE,
+            contestants={"chia": {}, "cdb": {}},
+            sources={"a chain": lambda directory, note: Data({"data": data}, 0, self.run)},
+            settings={},
+            software={"chia_version": "2"},
+        )
 
     def run(
         self, contestant: str, there: Place, before: Sequence[Document], note: Note
@@ -79,7 +72,7 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> None:
 def campaign(stores: Stores, directory: Path, **others: Any) -> Campaign:
     """Two rounds on this machine."""
     told: dict[str, Any] = {
-        "experiment": stores,
+        "experiment": stores.experiment(),
         "matrix": Matrix.new("a command", 2, {}),
         "profiles": [FAST],
         "parent": directory,

@@ -7,7 +7,7 @@ import pytest
 
 from cdb.bench import layouts
 from cdb.bench.case import Case, measure_here
-from cdb.bench.layouts import SHAPES, Layouts, needed_bytes, quick_shape
+from cdb.bench.layouts import SHAPES, needed_bytes, quick_shape
 from cdb.bench.versioned import read, write
 from cdb.bench.versioned.database import NATIVE_ENGINES, Checked, Files, Shape, missing
 from cdb.lab.places import Place
@@ -61,7 +61,8 @@ def test_shapes_are_those_that_were_published() -> None:
 def measured(contestant: str, directory: Path) -> tuple[list[Case], list[str]]:
     """The cases of a run over a tiny shape, and what it says."""
     notes: list[str] = []
-    data = Layouts([contestant], {"tiny": TINY}).data("tiny", directory, notes.append)
+    made = layouts.experiment([contestant], {"tiny": TINY})
+    data = made.sources["tiny"](directory, notes.append)
     return data.run(contestant, Place(directory, (), None), [], notes.append), notes
 
 

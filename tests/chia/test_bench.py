@@ -16,9 +16,9 @@ from cdb.bench.campaign import Campaign, Experiment, Note
 from cdb.bench.matrix import Matrix
 from cdb.bench.page_cache import drop, resident_bytes
 from cdb.bench.results import Document, read_results
+from cdb.chia.bench import comparison
 from cdb.chia.bench.calls import opened_cold
 from cdb.chia.bench.chain import SMALL_BLOCK_COINS, loaded
-from cdb.chia.bench.comparison import Comparison
 from cdb.chia.bench.load import load
 from cdb.chia.bench.stores import opened
 from cdb.chia.bench.terms import Files
@@ -60,17 +60,14 @@ def called(document: Document, cache: str) -> set[str]:
 @pytest.fixture(scope="module")
 def documents(tmp_path_factory: pytest.TempPathFactory) -> list[Document]:
     """Two quick rounds, broken off behind the first run and gone on with; nothing else is left."""
-    place, notes, comparison = (
-        tmp_path_factory.mktemp("bench"),
-        list[str](),
-        Comparison(COINS, True),
-    )
-    begun = campaign(comparison, place, notes.append).run()
+    place, notes = tmp_path_factory.mktemp("bench"), list[str]()
+    calls = comparison.experiment(COINS, quick=True)
+    begun = campaign(calls, place, notes.append).run()
     next(begun)
     del begun
     assert not [*(place / "here").iterdir()]
-    matrix = Matrix.new("a command", 2, comparison.settings).resumed(read_results([place]))
-    made = [*campaign(comparison, place, notes.append, matrix=matrix).run()]
+    matrix = Matrix.new("a command", 2, calls.settings).resumed(read_results([place]))
+    made = [*campaign(calls, place, notes.append, matrix=matrix).run()]
     assert len(made) == 3
     assert notes[0] == "run 1 of 4: FAST, round 1, chia: load 10,000 coins"
     assert not [*(place / "here").iterdir()]

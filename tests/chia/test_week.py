@@ -46,7 +46,7 @@ def lived(place: Path, part_seconds: float = LONG_SECONDS) -> list[Document]:
         yield tell
 
     notes: list[str] = []
-    documents = [*campaign(Week(BLOCKS, part_seconds, bar), place, notes.append).run()]
+    documents = [*campaign(Week(BLOCKS, part_seconds, bar).experiment(), place, notes.append).run()]
     plan = "run 1 of 4: FAST, round 1, chia: sync 60 blocks and then add hints, follow 40"
     assert notes[0].startswith(plan)
     assert [*told] == ["blocks are made", "chia", "cdb"]

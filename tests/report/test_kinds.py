@@ -169,6 +169,21 @@ def test_runs_that_left_no_result_are_missed(kind: str, first: str) -> None:
     assert problem_lines(group) == [line]
 
 
+@pytest.mark.parametrize("kind", ["node", "week"])
+def test_a_store_that_answered_otherwise_or_has_no_run_is_told(kind: str) -> None:
+    theirs, ours, *others = KINDS[kind]()
+    wrong = {"outcome": "wrong", "reason": "the answers of cdb are others", "figures": {}}
+    ours["cases"][1] |= wrong
+    report = build([theirs, ours, *others])
+    row = groups_of(report)[kind][0].row("cdb")
+    assert row is not None
+    assert row.figures == {}
+    for text in three(report):
+        assert "the answers of cdb are others" in text
+    for text in three(build([theirs])):
+        assert "There is no run of cdb yet" in text
+
+
 @BY_KIND
 def test_the_same_result_twice_is_refused(kind: str, tmp_path: Path) -> None:
     (path,) = write(KINDS[kind]()[:1], tmp_path)

@@ -49,6 +49,14 @@ def elements(html: str) -> Elements:
     return Elements(html)
 
 
+def test_loads_too_short_for_a_sample_have_no_curve_and_make_a_page() -> None:
+    documents = [run("coin_log", coins=20_000), run("rocks", coins=20_000)]
+    assert documents[0]["cases"][0]["samples"] == []
+    report = build(documents)
+    assert [row.curves for row in report.groups[0].rows] == [(), ()]
+    assert "20,000 coins" in page(report)
+
+
 def test_the_answers_come_first(told: Document, elements: Elements) -> None:
     answers = [part for part in told.answers[0].parts if isinstance(part, Answer)]
     assert [each.use for each in answers] == [title for _, title in told.uses]

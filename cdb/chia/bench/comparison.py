@@ -1,12 +1,11 @@
 """The experiment of a node's calls: both stores loaded with one chain, and measured in turns."""
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Sequence
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import ClassVar
 
-from cdb.bench.campaign import Note
+from cdb.bench.campaign import Data, Experiment, Note
 from cdb.bench.case import Case, failure, measure
 from cdb.bench.results import STORES, Document, Kind
 from cdb.chia.bench.terms import SYNCHRONOUS, Files
@@ -19,72 +18,37 @@ MORE_BYTES = 2 << 30
 _SOURCE = "made: 45 in 100 coins spent, 45 in 100 at 4,096 addresses, 42 in 100 with a hint"
 
 
-class OfStores:
-    """What experiments of a node's coin stores have in common."""
-
-    __slots__ = ()
-    contestants: ClassVar = STORES
-
-    @property
-    def software(self) -> dict[str, str]:
-        """See Experiment."""
-        return {"chia_version": version("chia-blockchain")}
-
-    def described(self, contestant: str) -> Document:
-        """See Experiment."""
-        return {"name": contestant}
+def of_stores(
+    kind: Kind, source: str, data: Callable[[Path, Note], Data], settings: Document
+) -> Experiment:
+    """Of both of a node's coin stores, over one set of data."""
+    contestants: dict[str, Document] = {name: {} for name in STORES}
+    software = {"chia_version": version("chia-blockchain")}
+    return Experiment(kind, contestants, {source: data}, settings, software)
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison(OfStores):
+def experiment(coins: int, *, quick: bool) -> Experiment:
     """quick: a tenth of the calls."""
-
-    kind: ClassVar = Kind.NODE
-    sources: ClassVar = (_SOURCE,)
-
-    coins: int
-    quick: bool
-
-    @property
-    def settings(self) -> Document:
-        """See Experiment."""
-        return asdict(self)
-
-    def data(self, source: str, directory: Path, note: Note) -> "Made":
-        """See Experiment: each store makes its chain when it is loaded."""
-        return Made(self.coins, self.quick)
+    settings = {"coins": coins, "quick": quick}
+    return of_stores(Kind.NODE, _SOURCE, partial(_data, coins, quick), settings)
 
 
-@dataclass(frozen=True, slots=True)
-class Made:
-    """The chain of a comparison."""
+def _data(coins: int, quick: bool, directory: Path, note: Note) -> Data:
+    """Each store makes its chain when it is loaded."""
+    facts = {"data": {"source": _SOURCE, "coins": coins, "synchronous": SYNCHRONOUS}}
+    return Data(facts, BYTES_A_COIN * coins + MORE_BYTES, partial(_run, coins, quick))
 
-    coins: int
-    quick: bool
 
-    @property
-    def facts(self) -> Document:
-        """See Data."""
-        return {"data": {"source": _SOURCE, "coins": self.coins, "synchronous": SYNCHRONOUS}}
-
-    @property
-    def size_bytes(self) -> int:
-        """See Data."""
-        return BYTES_A_COIN * self.coins + MORE_BYTES
-
-    def run(
-        self, contestant: str, there: Place, before: Sequence[Document], note: Note
-    ) -> list[Case]:
-        """See Data; the first run in a place loads the store, which stays there."""
-        files, limits = (
-            Files(contestant, there.directory, self.coins, self.quick),
-            Limits(there.join),
-        )
-        cases: list[Case] = []
-        if not files.chain.exists():
-            note(f"load {self.coins:,} coins")
-            cases += measure("load", files, limits)
-        if failure(cases) is None:
-            note("calls")
-            cases += measure("calls", files, limits)
-        return cases
+def _run(
+    coins: int, quick: bool, store: str, there: Place, before: Sequence[Document], note: Note
+) -> list[Case]:
+    """The first run in a place loads the store, which stays there."""
+    files, limits = Files(store, there.directory, coins, quick), Limits(there.join)
+    cases: list[Case] = []
+    if not files.chain.exists():
+        note(f"load {coins:,} coins")
+        cases += measure("load", files, limits)
+    if failure(cases) is None:
+        note("calls")
+        cases += measure("calls", files, limits)
+    return cases

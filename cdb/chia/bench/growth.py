@@ -6,13 +6,13 @@ own; they are asked the same in turns, and have to give the same number of coins
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 from time import perf_counter, process_time
-from typing import Any
+from typing import Any, NamedTuple
 
 from chia_rs import Coin
 from chia_rs.sized_bytes import bytes32
@@ -217,154 +217,71 @@ class Size:
         return height, made(rewards(height, self.hash(b"paid")), creates, spends)
 
 
-_METHODS: Sequence[tuple[str, str, Callable[[Any, Size], Awaitable[Any]]]] = (
-    ("get_coin_record", "of a block of n", lambda calls, its: calls.get_coin_record(its.names[0])),
-    ("get_coin_records", "n names", lambda calls, its: calls.get_coin_records(its.names)),
-    (
-        "get_coin_records_by_names",
-        "n names",
-        lambda calls, its: calls.get_coin_records_by_names(True, its.names),
-    ),
-    (
-        "get_coin_records_by_names",
-        "n names, of no height",
-        lambda calls, its: calls.get_coin_records_by_names(True, its.names, _NEVER),
-    ),
-    (
-        "get_coin_states_by_ids",
-        "n names",
-        lambda calls, its: calls.get_coin_states_by_ids(True, its.names),
-    ),
-    (
-        "get_coin_states_by_ids",
-        f"n names, {LIMIT} items",
-        lambda calls, its: calls.get_coin_states_by_ids(True, its.names, max_items=LIMIT),
-    ),
-    (
-        "get_coins_added_at_height",
-        "n coins",
-        lambda calls, its: calls.get_coins_added_at_height(its.added),
-    ),
-    (
-        "get_coins_removed_at_height",
-        "n coins",
-        lambda calls, its: calls.get_coins_removed_at_height(its.removed),
-    ),
-    (
-        "get_coin_records_by_puzzle_hash",
-        "n coins",
-        lambda calls, its: calls.get_coin_records_by_puzzle_hash(True, its.puzzle_hash),
-    ),
-    (
-        "get_coin_records_by_puzzle_hash",
-        "n coins, all spent",
-        lambda calls, its: calls.get_coin_records_by_puzzle_hash(False, its.spent_hash),
-    ),
-    (
-        "get_coin_records_by_puzzle_hashes",
-        "n hashes",
-        lambda calls, its: calls.get_coin_records_by_puzzle_hashes(True, its.hashes),
-    ),
-    (
-        "get_coin_records_by_parent_ids",
-        "n coins",
-        lambda calls, its: calls.get_coin_records_by_parent_ids(True, [its.parent]),
-    ),
-    (
-        "get_coin_records_by_parent_ids",
-        f"n coins, {LIMIT} items",
-        lambda calls, its: calls.get_coin_records_by_parent_ids(
-            True, [its.parent], max_items=LIMIT
-        ),
-    ),
-    (
-        "get_coin_records_by_parent_ids",
-        "n parents",
-        lambda calls, its: calls.get_coin_records_by_parent_ids(True, its.names),
-    ),
-    (
-        "get_coin_states_by_puzzle_hashes",
-        "n coins",
-        lambda calls, its: calls.get_coin_states_by_puzzle_hashes(True, {its.puzzle_hash}),
-    ),
-    (
-        "get_coin_states_by_puzzle_hashes",
-        f"n coins, {LIMIT} items",
-        lambda calls, its: calls.get_coin_states_by_puzzle_hashes(
-            True, {its.puzzle_hash}, max_items=LIMIT
-        ),
-    ),
-    (
-        "get_coin_states_by_puzzle_hashes",
-        "n coins, no change",
-        lambda calls, its: calls.get_coin_states_by_puzzle_hashes(True, {its.puzzle_hash}, _NEVER),
-    ),
-    (
-        "get_coin_states_by_puzzle_hashes",
-        "n hashes",
-        lambda calls, its: calls.get_coin_states_by_puzzle_hashes(True, {*its.hashes}),
-    ),
-    (
-        "batch_coin_states_by_puzzle_hashes",
-        "n coins",
-        lambda calls, its: calls.batch_coin_states_by_puzzle_hashes([its.puzzle_hash]),
-    ),
-    (
-        "batch_coin_states_by_puzzle_hashes",
-        f"n coins, {LIMIT} items",
-        lambda calls, its: calls.batch_coin_states_by_puzzle_hashes(
-            [its.puzzle_hash], max_items=LIMIT
-        ),
-    ),
-    (
-        "batch_coin_states_by_puzzle_hashes",
-        "n coins, no change",
-        lambda calls, its: calls.batch_coin_states_by_puzzle_hashes(
-            [its.puzzle_hash], min_height=_NEVER
-        ),
-    ),
-    (
-        "batch_coin_states_by_puzzle_hashes",
-        "n coins, no amount",
-        lambda calls, its: calls.batch_coin_states_by_puzzle_hashes(
-            [its.puzzle_hash], min_amount=2**63
-        ),
-    ),
-    (
-        "batch_coin_states_by_puzzle_hashes",
-        "n hinted coins",
-        lambda calls, its: calls.batch_coin_states_by_puzzle_hashes([its.hint]),
-    ),
-    (
-        "batch_coin_states_by_puzzle_hashes",
-        f"n hinted coins, {LIMIT} items",
-        lambda calls, its: calls.batch_coin_states_by_puzzle_hashes([its.hint], max_items=LIMIT),
-    ),
-    (
-        "batch_coin_states_by_puzzle_hashes",
-        "n hashes",
-        lambda calls, its: calls.batch_coin_states_by_puzzle_hashes(its.hashes),
-    ),
-    (
-        "get_unspent_lineage_info_for_puzzle_hash",
-        f"{DUST} n coins of dust",
-        lambda calls, its: calls.get_unspent_lineage_info_for_puzzle_hash(its.dusty),
-    ),
-    (
-        "get_unspent_lineage_info_for_puzzle_hash",
-        "n marked coins",
-        lambda calls, its: calls.get_unspent_lineage_info_for_puzzle_hash(its.busy),
-    ),
-    ("is_empty", "", lambda calls, its: calls.is_empty()),
-)
+class _Asked(NamedTuple):
+    """What a method is asked about, and how, at a size."""
+
+    about: str
+    arguments: Callable[[Size], tuple[Any, ...]]
+    options: Mapping[str, int] = {}
+
+
+_FEW = {"max_items": LIMIT}
+_METHODS: Mapping[str, Sequence[_Asked]] = {
+    "get_coin_record": [_Asked("of a block of n", lambda its: (its.names[0],))],
+    "get_coin_records": [_Asked("n names", lambda its: (its.names,))],
+    "get_coin_records_by_names": [
+        _Asked("n names", lambda its: (True, its.names)),
+        _Asked("n names, of no height", lambda its: (True, its.names, _NEVER)),
+    ],
+    "get_coin_states_by_ids": [
+        _Asked("n names", lambda its: (True, its.names)),
+        _Asked(f"n names, {LIMIT} items", lambda its: (True, its.names), _FEW),
+    ],
+    "get_coins_added_at_height": [_Asked("n coins", lambda its: (its.added,))],
+    "get_coins_removed_at_height": [_Asked("n coins", lambda its: (its.removed,))],
+    "get_coin_records_by_puzzle_hash": [
+        _Asked("n coins", lambda its: (True, its.puzzle_hash)),
+        _Asked("n coins, all spent", lambda its: (False, its.spent_hash)),
+    ],
+    "get_coin_records_by_puzzle_hashes": [_Asked("n hashes", lambda its: (True, its.hashes))],
+    "get_coin_records_by_parent_ids": [
+        _Asked("n coins", lambda its: (True, [its.parent])),
+        _Asked(f"n coins, {LIMIT} items", lambda its: (True, [its.parent]), _FEW),
+        _Asked("n parents", lambda its: (True, its.names)),
+    ],
+    "get_coin_states_by_puzzle_hashes": [
+        _Asked("n coins", lambda its: (True, {its.puzzle_hash})),
+        _Asked(f"n coins, {LIMIT} items", lambda its: (True, {its.puzzle_hash}), _FEW),
+        _Asked("n coins, no change", lambda its: (True, {its.puzzle_hash}, _NEVER)),
+        _Asked("n hashes", lambda its: (True, {*its.hashes})),
+    ],
+    "batch_coin_states_by_puzzle_hashes": [
+        _Asked("n coins", lambda its: ([its.puzzle_hash],)),
+        _Asked(f"n coins, {LIMIT} items", lambda its: ([its.puzzle_hash],), _FEW),
+        _Asked("n coins, no change", lambda its: ([its.puzzle_hash],), {"min_height": _NEVER}),
+        _Asked("n coins, no amount", lambda its: ([its.puzzle_hash],), {"min_amount": 2**63}),
+        _Asked("n hinted coins", lambda its: ([its.hint],)),
+        _Asked(f"n hinted coins, {LIMIT} items", lambda its: ([its.hint],), _FEW),
+        _Asked("n hashes", lambda its: (its.hashes,)),
+    ],
+    "get_unspent_lineage_info_for_puzzle_hash": [
+        _Asked(f"{DUST} n coins of dust", lambda its: (its.dusty,)),
+        _Asked("n marked coins", lambda its: (its.busy,)),
+    ],
+    "is_empty": [_Asked("", lambda its: ())],
+}
 
 
 def _methods(sizes: Sequence[Size]) -> Iterator[Method]:
-    for name, about, ask in _METHODS:
-        calls = [lambda store, its=its, ask=ask: ask(store.calls, its) for its in sizes]
-        yield Method(name, about, calls)
+    for name, asked in _METHODS.items():
+        for each in asked:
+            yield Method(name, each.about, [_call(name, each, size) for size in sizes])
     there = [_there(its) for its in sizes]
     yield Method("new_block, rollback_to_block", "n coins, n spends", there)
+
+
+def _call(name: str, asked: _Asked, size: Size) -> Call:
+    return lambda store: getattr(store.calls, name)(*asked.arguments(size), **asked.options)
 
 
 def _there(size: Size) -> Call:

@@ -4,15 +4,16 @@ import shutil
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
-from cdb.bench.campaign import Note
+from cdb.bench.campaign import Data, Experiment, Note
 from cdb.bench.case import Case, measure
 from cdb.bench.counter import watched
 from cdb.bench.results import STORES, Document, Kind
-from cdb.chia.bench.comparison import OfStores
+from cdb.chia.bench.comparison import of_stores
 from cdb.chia.bench.terms import ASKED, FOLLOW, HINT, SYNC, SYNCHRONOUS, Parts, WeekFiles
 from cdb.contract.coins import MAX_U32
 from cdb.contract.progress import Progress
@@ -42,26 +43,24 @@ Bar = Callable[[str, int, str], AbstractContextManager[Progress]]
 
 
 @dataclass(frozen=True, slots=True)
-class Week(OfStores):
+class Week:
     """What to live through.
 
     part_seconds: chia's store has so much for each part. cdb's then does as much as that did.
     """
 
-    kind: ClassVar = Kind.WEEK
-    sources: ClassVar = (_SOURCE,)
-
     blocks: int
     part_seconds: float
     bar: Bar
 
-    @property
-    def settings(self) -> Document:
-        """See Experiment."""
+    def experiment(self) -> Experiment:
+        """It, in which chia's store goes first."""
+        return of_stores(Kind.WEEK, _SOURCE, self._data, self._asked())
+
+    def _asked(self) -> Document:
         return {"blocks": self.blocks, "part_seconds": self.part_seconds}
 
-    def data(self, source: str, directory: Path, note: Note) -> "Lived":
-        """See Experiment."""
+    def _data(self, directory: Path, note: Note) -> Data:
         # The last episode may take some more than it should.
         n_blocks, n_coins = parts_of(self.blocks).blocks + 20, 0
         spends_from = min(SPENDS_FROM, n_blocks // 10)
@@ -76,50 +75,30 @@ class Week(OfStores):
                 write_blocks(stream, [block])
                 n_coins += len(block.confirms)
                 tell(1)
-        return Lived(self, replay, n_coins)
+        chain = {"source": _SOURCE, "coins": n_coins, "synchronous": SYNCHRONOUS}
+        size_bytes = BYTES_A_BLOCK * self.blocks + MORE_BYTES
+        return Data({"data": chain | self._asked()}, size_bytes, partial(self._run, replay))
 
-
-@dataclass(frozen=True, slots=True)
-class Lived:
-    """The blocks of a week, as a replay."""
-
-    week: Week
-    replay: Path
-    coins: int
-
-    @property
-    def facts(self) -> Document:
-        """See Data."""
-        chain = {"source": _SOURCE, "coins": self.coins, "synchronous": SYNCHRONOUS}
-        return {"data": chain | self.week.settings}
-
-    @property
-    def size_bytes(self) -> int:
-        """See Data."""
-        return BYTES_A_BLOCK * self.week.blocks + MORE_BYTES
-
-    def run(
-        self, contestant: str, there: Place, before: Sequence[Document], note: Note
+    def _run(
+        self, replay: Path, store: str, there: Place, before: Sequence[Document], note: Note
     ) -> list[Case]:
-        """See Data. chia's store goes first; what it has done in its time is done by all others."""
-        parts: Parts | None = parts_of(self.week.blocks)
-        if before:
-            parts = done(before[0]["cases"])
+        """What the first has done in its time is done by all others."""
+        parts = done(before[0]["cases"]) if before else parts_of(self.blocks)
         if parts is None:
             return [Case.not_measured(SYNC, {}, "the week before it has no end")]
         files = WeekFiles(
-            store=contestant,
-            directory=there.directory / contestant,
-            replay=self.replay,
-            progress=self.replay.with_name("progress"),
+            store=store,
+            directory=there.directory / store,
+            replay=replay,
+            progress=replay.with_name("progress"),
             parts=parts,
-            rest=0 if contestant == THEIRS else max(0, self.week.blocks - parts.blocks),
-            part_seconds=None if before else self.week.part_seconds,
+            rest=0 if store == THEIRS else max(0, self.blocks - parts.blocks),
+            part_seconds=None if before else self.part_seconds,
         )
         files.progress.unlink(missing_ok=True)
         note(_plan(files))
         with (
-            self.week.bar(contestant, parts.hinted + parts.blocks + files.rest, " blocks") as tell,
+            self.bar(store, parts.hinted + parts.blocks + files.rest, " blocks") as tell,
             watched(files.progress, tell),
         ):
             cases = measure("life", files, Limits(there.join))
