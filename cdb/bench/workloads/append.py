@@ -7,7 +7,6 @@ A case ends with its commits, or when its time is up.
 
 import os
 import statistics
-import time
 from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -18,6 +17,7 @@ from cdb.bench.answers import check_newest, check_there
 from cdb.bench.case import Case
 from cdb.bench.database import Database
 from cdb.bench.figures import latency_figures
+from cdb.bench.stopwatch import Stopwatch
 from cdb.bench.tail import packs_of
 from cdb.contents.loader import accept
 from cdb.contract.durability import Durability
@@ -63,36 +63,37 @@ class _Appending:
         turn = max(TURN_COINS // coins, 1)
         commits = islice(iter(lambda: self._take(coins), []), count)
         made: list[Commit] = []
-        taken, bare = list[float](), list[float]()
-        while sum(taken) + sum(bare) < self._seconds and (part := list(islice(commits, turn))):
-            turn_seconds = self._commit_until(part, self._seconds - sum(taken) - sum(bare))
-            part, left = part[: len(turn_seconds)], part[len(turn_seconds) :]
-            self._blocks[:0] = chain(*left)
-            taken += turn_seconds
-            bare += [_timed(self._append, commit) for commit in part]
-            made += part
+        taken, bare = Stopwatch(), Stopwatch()
+        while (left := self._seconds - taken.wall_seconds - bare.wall_seconds) > 0:
+            part = list(islice(commits, turn))
+            if not part:
+                break
+            n = self._commit_until(part, taken, taken.wall_seconds + left)
+            self._blocks[:0] = chain(*part[n:])
+            for commit in part[:n]:
+                bare.time(self._append, commit)
+            made += part[:n]
         if not made:
             reason = "the replay's last part has too few coins"
             return Case.not_measured("append", {"commit_coins": coins}, reason)
         self._check(made)
-        bare_seconds = statistics.median(bare)
+        bare_seconds = statistics.median(bare.laps)
         figures = {
             "commits": len(made),
-            "coins_per_second": sum(each.n_confirms for each in chain(*made)) / sum(taken),
-            **latency_figures("commit", taken),
+            "coins_per_second": sum(each.n_confirms for each in chain(*made)) / taken.wall_seconds,
+            **latency_figures("commit", taken.laps),
             "bare_p50_microseconds": 1e6 * bare_seconds,
-            "ratio": statistics.median(taken) / bare_seconds,
+            "ratio": statistics.median(taken.laps) / bare_seconds,
         }
         return Case("append", {"commit_coins": coins}, figures=figures)
 
-    def _commit_until(self, commits: list[Commit], seconds: float) -> list[float]:
-        """The seconds of each commit, of one at least, until the time is up."""
-        taken: list[float] = []
-        for commit in commits:
-            taken.append(_timed(self._commit, commit))
-            if sum(taken) >= seconds:
-                break
-        return taken
+    def _commit_until(self, commits: list[Commit], watch: Stopwatch, seconds: float) -> int:
+        """How many were committed, one at least, until the watch tells so many seconds."""
+        for n, commit in enumerate(commits, 1):
+            watch.time(self._commit, commit)
+            if watch.wall_seconds >= seconds:
+                return n
+        return len(commits)
 
     def _take(self, coins: int) -> Commit:
         """The next blocks, which have at least so many coins; nothing when too few are left."""
@@ -117,12 +118,6 @@ class _Appending:
         check_newest(self._schema, made[-1][-1].indices[-1])
         first = (commit[0] for commit in made)
         check_there(self._schema, (each.part(0, min(CHECKED_BLOCKS, len(each))) for each in first))
-
-
-def _timed(take: Callable[[Commit], None], commit: Commit) -> float:
-    start = time.perf_counter()
-    take(commit)
-    return time.perf_counter() - start
 
 
 @contextmanager

@@ -3,10 +3,9 @@
 They are made beforehand, as BlockSpendInfo; after a rewind, and with one flush at the end.
 """
 
-import time
-
 from cdb.bench.case import Case
 from cdb.bench.database import Database
+from cdb.bench.stopwatch import Stopwatch
 from cdb.bench.tail import packs_of
 
 
@@ -15,13 +14,13 @@ def measure(database: Database) -> list[Case]:
     truth = database.truth
     packs = packs_of(truth.tail, above=truth.accepted_index)
     blocks = [packed.block(place) for packed in packs for place in range(len(packed))]
+    watch = Stopwatch()
     with database.open() as schema:
         schema.rewind_to_block_index(truth.accepted_index)
-        start = time.perf_counter()
-        for block in blocks:
-            schema.accept_block(block)
-        schema.flush()
-        seconds = time.perf_counter() - start
+        with watch.running():
+            for block in blocks:
+                schema.accept_block(block)
+            schema.flush()
         database.check_coins(schema, truth.newest_index)
     coins = sum(len(block.confirms) for block in blocks)
-    return [Case("objects", figures={"coins_per_second": coins / seconds})]
+    return [Case("objects", figures={"coins_per_second": coins / watch.wall_seconds})]

@@ -7,13 +7,14 @@ After kill -9, with everything loaded anew and flushed.
 import os
 import shutil
 import signal
-import time
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
 from cdb.bench.answers import check_newest, check_questions
 from cdb.bench.case import Case
 from cdb.bench.database import Database
+from cdb.bench.stopwatch import Stopwatch
 from cdb.bench.tail import packs_of
 from cdb.contents.loader import Loader
 from cdb.lab.places import place
@@ -60,13 +61,14 @@ def open_here(database: Database) -> float:
     Returns the milliseconds from the call until the answer to a first look-up.
     """
     questions = database.truth.questions("any", "warm", CHECKED_NAMES)
-    start = time.perf_counter()
-    with database.open() as schema:
-        check_questions(schema, questions.part(0, 1))
-        seconds = time.perf_counter() - start
+    watch = Stopwatch()
+    with ExitStack() as closing:
+        with watch.running():
+            schema = closing.enter_context(database.open())
+            check_questions(schema, questions.part(0, 1))
         check_newest(schema, database.truth.newest_index)
         check_questions(schema, questions)
-    return 1_000 * seconds
+    return 1_000 * watch.wall_seconds
 
 
 def load_and_die(database: Database) -> float:

@@ -7,7 +7,6 @@ the calls. The coins a second are the load's.
 """
 
 import threading
-import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import cycle
@@ -20,6 +19,7 @@ from cdb.bench.case import Case
 from cdb.bench.database import Database
 from cdb.bench.figures import latency_figures
 from cdb.bench.questions import Questions, infos_of
+from cdb.bench.stopwatch import Stopwatch
 from cdb.bench.tail import packs_of
 from cdb.contents.loader import Loader
 from cdb.contract.coins import CoinInfo
@@ -46,8 +46,8 @@ def measure(database: Database) -> list[Case]:
         coins_per_second = _load_and_read(database, schema, reader)
         database.check_coins(schema, truth.newest_index)
     figures = {
-        **latency_figures("call", reader.calls),
-        "call_p999_microseconds": 1e6 * nearest_rank(sorted(reader.calls), 99.9),
+        **latency_figures("call", reader.watch.laps),
+        "call_p999_microseconds": 1e6 * nearest_rank(sorted(reader.watch.laps), 99.9),
         "coins_per_second": coins_per_second,
     }
     return [Case("read_beside", parameters, figures=figures)]
@@ -58,32 +58,29 @@ def _load_and_read(database: Database, schema: Schema, reader: "_Reader") -> flo
     base = database.truth.accepted_index
     packs = list(packs_of(database.truth.tail, above=base - 1))  # a load begins at what is there
     loaded = sum(packed.n_confirms for packed in packs) - packs[0].confirm_ends[0]
-    coins, seconds = 0, 0.0
-    while seconds < (QUICK_SECONDS if database.quick else SECONDS):
+    coins, watch = 0, Stopwatch()
+    while watch.wall_seconds < (QUICK_SECONDS if database.quick else SECONDS):
         schema.rewind_to_block_index(base)
         with ThreadPoolExecutor(1) as thread:
             over = threading.Event()
             reading = thread.submit(reader.ask_until, over)
             try:
-                seconds += _load(schema, database.flush_coins, packs)
+                watch.time(_load, schema, database.flush_coins, packs)
             finally:
                 over.set()
             reading.result()
         coins += loaded
-    return coins / seconds
+    return coins / watch.wall_seconds
 
 
-def _load(schema: Schema, flush_coins: int, packs: list[PackedBlocks]) -> float:
-    """The seconds that it takes."""
+def _load(schema: Schema, flush_coins: int, packs: list[PackedBlocks]) -> None:
     loader = Loader(schema, flush_coins=flush_coins)
-    start = time.perf_counter()
     for _ in loader.load(packs):
         pass
-    return time.perf_counter() - start
 
 
 class _Reader:
-    """Asks for names, over and over. calls: the seconds of each call."""
+    """Asks for names, over and over. watch: of each call."""
 
     def __init__(self, lookups: Lookups, questions: Questions, as_of: int) -> None:
         parts = (
@@ -92,15 +89,13 @@ class _Reader:
         asked = [(lookups.arguments(part), part.answers()) for part in parts]
         self._asked: Iterator[tuple[tuple[Any, ...], list[CoinInfo]]] = cycle(asked)
         self._ask, self._as_of = lookups.ask, as_of
-        self.calls: list[float] = []
+        self.watch = Stopwatch()
 
     def ask_until(self, over: threading.Event) -> None:
         """Ask once at least."""
         while True:
             arguments, newest = next(self._asked)
-            start = time.perf_counter()
-            answer = self._ask(*arguments)
-            self.calls.append(time.perf_counter() - start)
+            answer = self.watch.time(self._ask, *arguments)
             infos = infos_of(answer[0]) if isinstance(answer, tuple) else answer
             if not _is_of_one_block(infos, newest, self._as_of):
                 raise WrongAnswerError("a lookup beside a load gave a wrong answer")

@@ -3,12 +3,12 @@
 Each one is held against the replay, out of the time.
 """
 
-import time
 from bisect import bisect_left
 from itertools import islice
 
 from cdb.bench.case import Case
 from cdb.bench.database import Database
+from cdb.bench.stopwatch import Stopwatch
 from cdb.bench.tail import packs_of
 from cdb.lab.process import WrongAnswerError
 
@@ -23,18 +23,16 @@ def measure(database: Database) -> list[Case]:
         packed.block(place) for packed in packs_of(database.replay) for place in range(len(packed))
     )
     blocks = coins = 0
-    seconds = 0.0
+    watch = Stopwatch()
     with database.open() as schema:
-        start = time.perf_counter()
-        found = iter(schema.blocks())
+        found = watch.time(lambda: iter(schema.blocks()))
         while blocks < count:
-            part = list(islice(found, min(ROUND_BLOCKS, count - blocks)))
-            seconds += time.perf_counter() - start
+            part = watch.time(list, islice(found, min(ROUND_BLOCKS, count - blocks)))
             if not part or part != list(islice(expected, len(part))):
                 raise WrongAnswerError("blocks() gave a wrong block")
             blocks += len(part)
             coins += sum(len(block.confirms) for block in part)
-            start = time.perf_counter()
+    seconds = watch.wall_seconds
     figures = {"blocks_per_second": blocks / seconds, "coins_per_second": coins / seconds}
     return [Case("read_iterate", {"blocks": count}, figures=figures)]
 

@@ -4,11 +4,10 @@ Coins are those that it took back. Afterwards the blocks are accepted again, out
 would go back further than a third of the replay's blocks is not measured.
 """
 
-import time
-
 from cdb.bench.answers import check_gone, check_newest
 from cdb.bench.case import Case
 from cdb.bench.database import Database
+from cdb.bench.stopwatch import Stopwatch
 from cdb.bench.tail import packs_of
 from cdb.bench.truth import REWOUND_HEIGHTS
 from cdb.schemas import Schema
@@ -35,12 +34,11 @@ def measure(database: Database) -> list[Case]:
 def _rewind(database: Database, schema: Schema, heights: int, target: int, newest: int) -> Case:
     tail = database.truth.tail
     coins = sum(packed.n_confirms for packed in packs_of(tail, target, newest))
-    start = time.perf_counter()
-    schema.rewind_to_block_index(target)
-    seconds = time.perf_counter() - start
+    watch = Stopwatch()
+    watch.time(schema.rewind_to_block_index, target)
     check_newest(schema, target)
     if coins <= CHECKED_COINS:
         check_gone(schema, packs_of(tail, target, newest))
     database.check_coins(schema, target)
-    figures = {"milliseconds": 1_000 * seconds, "coins": coins}
+    figures = {"milliseconds": 1_000 * watch.wall_seconds, "coins": coins}
     return Case("rewind", {"heights": heights}, figures=figures)
