@@ -1,45 +1,20 @@
 #include "database.h"
 
-#include "common/beside.h"
+#include "acceptance.h"
 #include "common/failure.h"
+#include "parts.h"
 #include "query.h"
 
 #include <algorithm>
-#include <future>
 #include <utility>
 
 namespace cdb::coin_set {
 
 namespace {
 
-constexpr size_t kPartEntries = 125;  // from so many lookups on, a thread pays
-constexpr size_t kFindParts = 4;      // more than processors: most of a cold lookup is waiting
-constexpr size_t kCheckParts = 2;
+constexpr size_t kFindParts = 4;  // more than processors: most of a cold lookup is waiting
 
 static_assert(sizeof(cdb_coin_info) == 80, "cdb_coin_info has no gaps");
-
-// One of n parts of about the same size, in the order of names.
-std::vector<Asked> sorted_part(const std::vector<Asked> &all, size_t part, size_t n) {
-  std::vector<Asked> sorted(all.data() + all.size() * part / n,
-                            all.data() + all.size() * (part + 1) / n);
-  std::sort(sorted.begin(), sorted.end(),
-            [](const Asked &a, const Asked &b) { return compare_names(a.name, b.name) < 0; });
-  return sorted;
-}
-
-size_t parts_for(size_t n_entries, size_t most) {
-  return std::clamp(n_entries / kPartEntries, size_t{1}, most);
-}
-
-// Runs part(0) … part(n - 1), at the same time where there are threads for it, and throws the first
-// failure.
-template <typename Part>
-void run_parts(size_t n, Part part) {
-  std::vector<std::future<void>> others;
-  for (size_t i = 1; i < n; ++i) others.push_back(beside([=] { part(i); }));
-  part(0);
-  for (std::future<void> &other : others) other.get();
-}
 
 int32_t keys_state(const StoredKeys *keys) {
   if (keys == nullptr || !keys->are_begun()) return 0;
@@ -133,30 +108,20 @@ void Database::verify() {
   reading([&] { store_->verify(); });
 }
 
-// What is examined is in memory, and out of sight. To look at the engine for it keeps no reader
-// out.
 size_t Database::accept(const Blocks &chunk) {
-  size_t first_bad = 0;
+  size_t accepted = 0;
   writing([&] {
     if (store_->is_rewinding()) throw Failure(CDB_INVALID, "", "within a rewind");
-    const size_t blocks_before = pending_.blocks().size();
-    const size_t first_coin = pending_.coins().size();
-    std::vector<size_t> sizes;  // sizes[b]: coins before block b of the chunk
+    Acceptance acceptance(chunk, newest_pending(), &pending_, store_.get(), &access_);
+    acceptance.examine();
     {
       const Change change(access_);
-      first_bad = add_until_bad(chunk, &sizes);
-    }
-    std::vector<Placed> older;  // coins that are spent, by their number
-    first_bad = check(first_coin, sizes, first_bad, &older);
-    {
-      const Change change(access_);
-      for (const Placed &some : older) pending_.set_older(some);
-      if (first_bad > 0) visible_ = static_cast<int64_t>(chunk.indices[first_bad - 1]);
-      if (first_bad < chunk.n) pending_.keep(blocks_before + first_bad, sizes[first_bad], visible_);
+      accepted = acceptance.finish();
+      if (accepted > 0) visible_ = static_cast<int64_t>(chunk.indices[accepted - 1]);
     }
     if (pending_.coins().size() >= options_.commit_entries) index();
   });
-  return first_bad;
+  return accepted;
 }
 
 // Gives back what a crash has taken from memory: the coins of committed blocks above indexed().
@@ -168,7 +133,10 @@ void Database::restore() {
   int64_t newest = store_->indexed();
   cdb_set_block block;
   while (blocks->next(&block)) {
-    if (!pending_.add(LoggedBlock(block, &names).blocks(), 0, newest))
+    const LoggedBlock logged(block, &names);
+    Acceptance acceptance(logged.blocks(), newest, &pending_, nullptr, &access_);
+    acceptance.examine();
+    if (acceptance.finish() == 0)
       throw Failure(CDB_CORRUPT, "", "a block does not fit those before it");
     newest = block.index;
     pending_.drop_committed_blocks();
@@ -186,40 +154,6 @@ void Database::know_older_coins() {
   if (known.coins.size() < older.size())
     throw Failure(CDB_CORRUPT, "", "a coin is missing that a block spends");
   pending_.set_older(known);
-}
-
-// The number of blocks that break no rule that shows without the database.
-size_t Database::add_until_bad(const Blocks &chunk, std::vector<size_t> *sizes) {
-  for (size_t b = 0; b < chunk.n; ++b) {
-    sizes->push_back(pending_.coins().size());
-    if (!pending_.add(chunk, b, newest_pending())) return b;
-  }
-  return chunk.n;
-}
-
-// Asks the database about the chunk's coins, those from first_coin on, and gives the first block
-// that it finds to be bad, or the one that is known to be.
-size_t Database::check(size_t first_coin, const std::vector<size_t> &sizes, size_t first_bad,
-                       std::vector<Placed> *older) const {
-  const size_t n_coins = pending_.coins().size();
-  std::vector<Asked> new_names, old_spends;
-  for (size_t i = first_coin; i < n_coins; ++i) {
-    const PendingCoin &coin = pending_.coins()[i];
-    if (coin.may_exist) new_names.push_back({coin.name, i});
-    if (!coin.is_confirmed) old_spends.push_back({coin.name, i});
-  }
-  const size_t n_parts = parts_for(new_names.size() + old_spends.size(), kCheckParts);
-  std::vector<size_t> bad(n_parts, n_coins);
-  std::vector<Placed> known(n_parts);
-  run_parts(n_parts, [&](size_t part) {
-    store_->check_absent(sorted_part(new_names, part, n_parts), &bad[part]);
-    store_->check_spendable(sorted_part(old_spends, part, n_parts), &bad[part], &known[part]);
-  });
-  if (store_->layout().repeats_places()) older->swap(known);
-  const size_t first_bad_coin = *std::min_element(bad.begin(), bad.end());
-  if (first_bad_coin == n_coins) return first_bad;
-  const auto behind = std::upper_bound(sizes.begin(), sizes.end(), first_bad_coin);
-  return static_cast<size_t>(behind - sizes.begin()) - 1;
 }
 
 void Database::commit() {

@@ -73,9 +73,6 @@ class Database {
   void check_readers() const;
   void doubt(const std::string &why);
   void restore();
-  size_t add_until_bad(const Blocks &chunk, std::vector<size_t> *sizes);
-  size_t check(size_t first_coin, const std::vector<size_t> &sizes, size_t first_bad,
-               std::vector<Placed> *older) const;
   void know_older_coins();
   void find_all(const uint8_t *names, size_t n, int64_t as_of, cdb_coin_info *infos,
                 uint8_t *found);

@@ -1,6 +1,6 @@
 #include "keys.h"
 
-#include "common/reward_parents.h"
+#include "rules/reward_parents.h"
 #include "layouts/sorted_names.h"
 
 #include <algorithm>

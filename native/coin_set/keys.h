@@ -12,7 +12,7 @@
 // the one of their height (tells_its_block). `parents` has the others.
 #pragma once
 
-#include "common/block_rules.h"
+#include "rules/joined.h"
 #include "common/name_bits.h"
 #include "ordered_kv/ordered_kv.h"
 

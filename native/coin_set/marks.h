@@ -8,7 +8,7 @@
 // Indexes are of 8 bytes, big endian, two's complement; -1: none.
 #pragma once
 
-#include "common/parents.h"
+#include "rules/parents.h"
 #include "ordered_kv/ordered_kv.h"
 
 #include <array>

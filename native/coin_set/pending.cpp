@@ -133,60 +133,39 @@ const cdb_set_block *Pending::find_block(uint32_t index, cdb_set_block *block) c
   return block;
 }
 
-bool Pending::add(const Blocks &blocks, size_t block, int64_t newest) {
-  join(blocks, block, &joined_);
-  if (!keeps_rules(blocks, block, newest, joined_)) return false;
-  const size_t first_spend = blocks.spend_begin(block), first = blocks.confirm_begin(block);
-  const size_t n_spends = blocks.spend_ends[block] - first_spend;
+size_t Pending::add_coins(const Blocks &blocks, size_t block, std::vector<uint32_t> *spent) {
+  const size_t first = blocks.confirm_begin(block), first_spend = blocks.spend_begin(block);
   const size_t n_confirms = blocks.confirm_ends[block] - first;
-  const uint8_t *const spends = blocks.spend(first_spend);
+  const size_t n_spends = blocks.spend_ends[block] - first_spend;
   const auto index = static_cast<uint32_t>(blocks.indices[block]);
-  PendingBlocks &to = *blocks_;
-  to.spends.insert(to.spends.end(), spends, spends + n_spends * kNameBytes);
-  to.confirms.insert(to.confirms.end(), blocks.confirm(first),
-                     blocks.confirm(first) + n_confirms * kConfirmBytes);
-  to.blocks.push_back({index, blocks.timestamps[block], to.spends.size() / kNameBytes,
-                       to.confirms.size() / kConfirmBytes});
-  doubtful_.clear();
-  parents_.examine(blocks, block, joined_, static_cast<uint32_t>(known_->coins.size() - first),
-                   &doubtful_);
-  const uint32_t *doubtful = doubtful_.data(), *const end = doubtful + doubtful_.size();
   if (keeps_confirms_)
     known_->confirms.insert(known_->confirms.end(), blocks.confirm(first),
                             blocks.confirm(first) + n_confirms * kConfirmBytes);
   HashesAhead name_hashes(known_->table, blocks.name(first), n_confirms);
   for (size_t i = 0; i < n_confirms; ++i) {
-    const bool may_exist = doubtful != end && *doubtful == first + i;
-    if (may_exist) ++doubtful;
-    const PendingCoin fields{{}, index, static_cast<uint32_t>(i), 0, true, may_exist};
-    if (!confirm(blocks.name(first + i), name_hashes.next(i), fields)) return false;
+    const uint64_t hash = name_hashes.next(i);
+    if (number_of(blocks.name(first + i), hash) != NameTable::kNone) return i;
+    add_coin(blocks.name(first + i), hash, {{}, index, static_cast<uint32_t>(i), 0, true});
   }
-  if (keys_)
-    keys_->add_block(blocks, block, newest, joined_,
-                     static_cast<uint32_t>(known_->coins.size() - n_confirms));
-  HashesAhead spend_hashes(known_->table, spends, n_spends);
-  for (size_t i = 0; i < n_spends; ++i)
-    if (!spend(spends + i * kNameBytes, spend_hashes.next(i), index)) return false;
-  return true;
+  HashesAhead spend_hashes(known_->table, blocks.spend(first_spend), n_spends);
+  for (size_t i = 0; i < n_spends; ++i) {
+    const uint8_t *const name = blocks.spend(first_spend + i);
+    const uint64_t hash = spend_hashes.next(i);
+    size_t coin = number_of(name, hash);
+    if (coin == NameTable::kNone) {
+      coin = known_->coins.size();
+      add_coin(name, hash, {{}, 0, 0, index, false});
+    }
+    spent->push_back(static_cast<uint32_t>(coin));
+  }
+  resize_confirms(known_->coins.size());
+  return n_confirms;
 }
 
-// A name that is known already belongs to a pending coin, or to an older one if the block that
-// spends it is valid; if that one is not, it comes first and is the one that gets refused.
-bool Pending::confirm(const uint8_t *name, uint64_t hash, const PendingCoin &fields) {
-  if (known_->table.find(known_->coins, name, hash, &probes_) != NameTable::kNone) return false;
-  add_coin(name, hash, fields);
-  return true;
-}
-
-bool Pending::spend(const uint8_t *name, uint64_t hash, uint32_t index) {
-  const size_t i = known_->table.find(known_->coins, name, hash, &probes_);
-  if (i == NameTable::kNone) {
-    add_coin(name, hash, {{}, 0, 0, index, false, false});
-    resize_confirms(known_->coins.size());
-    return true;
-  }
-  if (known_->coins[i].spent_index != 0) return false;
-  known_->coins[i].spent_index = index;
+bool Pending::spend(uint32_t coin, uint32_t index) {
+  uint32_t &spent_index = known_->coins[coin].spent_index;
+  if (spent_index != 0 && spent_index != index) return false;
+  spent_index = index;
   return true;
 }
 
@@ -211,25 +190,25 @@ void Pending::set_older(const Placed &older) {
   }
 }
 
-void Pending::keep(size_t n_blocks, size_t n_coins, int64_t newest) {
+void Pending::cut_coins(size_t n_coins) {
   for (; known_->coins.size() > n_coins; known_->coins.pop_back())
     known_->table.remove_last(known_->coins);
   resize_confirms(n_coins);
-  parents_.cut(static_cast<uint32_t>(n_coins));
-  if (keys_) keys_->cut(static_cast<uint32_t>(n_coins));
-  PendingBlocks &from = *blocks_;
-  const PendingBlock last = n_blocks == 0 ? PendingBlock{} : from.blocks[n_blocks - 1];
-  const size_t spends_kept = last.spend_end * kNameBytes;
-  for (size_t at = spends_kept; at < from.spends.size(); at += kNameBytes) {
-    const uint8_t *const name = from.spends.data() + at;
-    const size_t i = known_->table.find(known_->coins, name, known_->table.hash(name), &probes_);
-    if (i == NameTable::kNone) continue;
-    PendingCoin &coin = known_->coins[i];
-    if (coin.spent_index > newest) coin.spent_index = 0;
-  }
-  from.blocks.resize(n_blocks);
-  from.spends.resize(spends_kept);
-  from.confirms.resize(last.confirm_end * kConfirmBytes);
+}
+
+void Pending::add_blocks(const GoodBlocks &good) {
+  const Blocks &blocks = good.blocks;
+  PendingBlocks &to = *blocks_;
+  const size_t spends = to.spends.size() / kNameBytes;
+  const size_t confirms = to.confirms.size() / kConfirmBytes;
+  to.spends.insert(to.spends.end(), blocks.spends, blocks.spend(blocks.spend_begin(good.n)));
+  to.confirms.insert(to.confirms.end(), blocks.confirms,
+                     blocks.confirm(blocks.confirm_begin(good.n)));
+  for (size_t block = 0; block < good.n; ++block)
+    to.blocks.push_back({static_cast<uint32_t>(blocks.indices[block]), blocks.timestamps[block],
+                         spends + blocks.spend_ends[block], confirms + blocks.confirm_ends[block]});
+  if (keys_) keys_->add(good);
+  rule_probes_ = parents_.probes();
 }
 
 void Pending::drop_committed_blocks() {

@@ -4,7 +4,7 @@
 
 #include "block_log.h"
 #include "cdb_coin_set_api.h"
-#include "common/parents.h"
+#include "rules/parents.h"
 #include "layouts/pending_coin.h"
 #include "pending_keys.h"
 #include "layouts/with_confirms.h"
@@ -99,6 +99,8 @@ class Pending {
   cdb_set_block block(size_t i) const { return blocks_->at(i); }
   const cdb_set_block *find_block(uint32_t index, cdb_set_block *block) const;
   const Parents &parents() const { return parents_; }
+  // For who examines blocks: readers look at nothing of it.
+  Parents *parents() { return &parents_; }
   // What is known of older coins, which blocks in memory spend, by their numbers.
   void set_older(const Placed &older);
   void restore_parents(Parents parents) { parents_ = std::move(parents); }
@@ -110,21 +112,29 @@ class Pending {
   const PendingKeys *keys() const { return keys_ ? &*keys_ : nullptr; }
   uint32_t first_coin_from(uint64_t index) const { return known_->first_from(index); }
   size_t block_entries() const;  // uncommitted confirms and spends
-  uint64_t probes() const { return known_->table.probes() + parents_.probes() + probes_; }
+  uint64_t probes() const { return known_->table.probes() + rule_probes_ + probes_; }
 
-  // Adds a block behind `newest`. Returns false where it breaks a rule that shows without the
-  // database; then part of it may have been added, and keep() must follow.
-  bool add(const Blocks &blocks, size_t block, int64_t newest);
-  // Drops all blocks but the first n_blocks, whose newest left so many coins.
-  void keep(size_t n_blocks, size_t n_coins, int64_t newest);
+  // Adds the coins of a block and the older ones that it spends, and appends the numbers of all
+  // that it spends to spent. A coin whose name is known belongs to a coin in memory, or to an older
+  // one, if the block that spends that is good: behind it nothing is added, and its place within
+  // the block is returned. Where there is none, that is the number of coins.
+  size_t add_coins(const Blocks &blocks, size_t block, std::vector<uint32_t> *spent);
+  // Spends a coin; false where another block has spent it.
+  bool spend(uint32_t coin, uint32_t index);
+  void unspend(uint32_t coin) { known_->coins[coin].spent_index = 0; }
+  // Drops the coins from this one on.
+  void cut_coins(size_t n_coins);
+  // Adds the blocks themselves, and the secondary keys of their coins.
+  void add_blocks(const GoodBlocks &good);
   void drop_committed_blocks();
   void drop_indexed_coins();
   // Other blocks come in the place of some that readers see. All must be committed and indexed.
   void begin_branch();
 
  private:
-  bool confirm(const uint8_t *name, uint64_t hash, const PendingCoin &fields);
-  bool spend(const uint8_t *name, uint64_t hash, uint32_t index);
+  size_t number_of(const uint8_t *name, uint64_t hash) {
+    return known_->table.find(known_->coins, name, hash, &probes_);
+  }
   void add_coin(const uint8_t *name, uint64_t hash, const PendingCoin &fields);
   void resize_confirms(size_t n_coins);
 
@@ -133,9 +143,7 @@ class Pending {
   Parents parents_;  // it calls an early child by its place among the coins
   std::optional<PendingKeys> keys_;
   bool keeps_confirms_ = false;
-  Joined joined_;
-  std::vector<uint32_t> doubtful_;
-  uint64_t probes_ = 0;
+  uint64_t rule_probes_ = 0, probes_ = 0;
 };
 
 }  // namespace cdb::coin_set

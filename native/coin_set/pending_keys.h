@@ -2,23 +2,27 @@
 // first child in a block. See keys.h.
 #pragma once
 
-#include "common/block_rules.h"
 #include "common/chains.h"
+#include "common/packed_blocks.h"
 
 namespace cdb::coin_set {
+
+// Blocks that break no rule, and whose coins are in memory.
+struct GoodBlocks {
+  const Blocks &blocks;
+  size_t n;        // the first ones
+  int64_t newest;  // the index of the block before them; -1: there is none
+  const std::vector<uint32_t> &first_coins;  // by block, the number of its first coin; or more
+  // By block, the place among all confirms of the first child of each parent that it does not
+  // spend, ascending; or more.
+  const std::vector<uint32_t> &explicit_parents;
+};
 
 class PendingKeys {
  public:
   explicit PendingKeys(const NameBits &bits) : bits_(bits) {}
 
-  // first_coin: the number of the block's first coin. before: as in tells_its_block.
-  void add_block(const Blocks &blocks, size_t block, int64_t before, const Joined &joined,
-                 uint32_t first_coin);
-  // Forget the coins from this one on.
-  void cut(uint32_t first_coin) {
-    hashes_.cut(first_coin);
-    parents_.cut(first_coin);
-  }
+  void add(const GoodBlocks &good);
   void clear() { *this = PendingKeys(bits_); }
 
   // Those with a puzzle hash, or whose block has children of a parent, first ≤ number < end,

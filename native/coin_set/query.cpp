@@ -2,7 +2,7 @@
 
 #include "common/coin_name.h"
 #include "common/distinct_names.h"
-#include "common/reward_parents.h"
+#include "rules/reward_parents.h"
 #include "layouts/spaces.h"
 
 #include <algorithm>

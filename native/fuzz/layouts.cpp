@@ -175,7 +175,7 @@ class Session {
     for (const auto &[name, coin] : state_at(newest())) {
       const bool is_new = int64_t{coin.confirmed} > indexed;
       if (!is_new && (coin.spent == 0 || int64_t{coin.spent} <= indexed)) continue;
-      PendingCoin pending{{}, coin.confirmed, coin.position, coin.spent, is_new, false};
+      PendingCoin pending{{}, coin.confirmed, coin.position, coin.spent, is_new};
       std::copy(name.begin(), name.end(), pending.name);
       const Confirm confirm = confirm_of(name, coin.confirmed);
       coins.add(pending, layout_->is_inline() ? Span(confirm) : Span());

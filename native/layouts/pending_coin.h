@@ -11,9 +11,8 @@ struct PendingCoin {
   uint32_t confirmed_index;
   uint32_t position;     // among the confirms of its block
   uint32_t spent_index;  // 0: unspent
-  bool is_confirmed;  // else it is an older coin, and the two numbers above mean nothing, but for
+  bool is_confirmed;  // else it is an older coin, and the first two numbers mean nothing, but for
                       // a layout that repeats them
-  bool may_exist;     // it is confirmed, and has to be looked for among older coins
 };
 
 }  // namespace cdb::coin_set

@@ -43,7 +43,7 @@ NEAREST = {
     ("native/layouts/",): f"test_layouts.py {_SET}",
     ("native/versioned/",): "bench",
     ("native/rocksdb/", "native/name_index/"): f"rows/test_rocks_index.py {_SET}",
-    ("native/common/",): f"{_LOG} {_SET}",
+    ("native/common/", "native/rules/"): f"{_LOG} {_SET}",
     ("native/scan/",): "test_scanner.py test_packed_state.py",
     ("native/preload/", "cdb/testing/faults/"): "faults",
     ("cdb/stores/rows/",): _ROWS,

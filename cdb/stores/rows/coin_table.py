@@ -4,7 +4,7 @@ Hardly any new coin has to be looked for among the old ones: one that is confirm
 parent's spend is an early child; see batch.py for what follows. A reward's parent is a number
 behind 16 bytes of the network's: it is no coin's name, so it is never spent, and the numbers count
 up, so one above all that came before has no child yet. Nothing of this is undone by a rewind: what
-is kept in vain only costs lookups. native/common/parents.h has the same rules for other stores.
+is kept in vain only costs lookups. native/rules/parents.h has the same rules for other stores.
 """
 
 import sqlite3

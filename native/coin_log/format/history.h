@@ -13,7 +13,7 @@
 //                          whole, rewards' parents and coins (4 each), bytes of an amount (1), of
 //                          a parent's number (1) and of a reward's age (1), zero (1)
 //     40 + 24·B    4·S     the rows that these blocks spend, in their order
-//     … + 4·S      4·E     the rows of their early children (common/parents.h), ascending
+//     … + 4·S      4·E     the rows of their early children (rules/parents.h), ascending
 //
 // So the last section's checksum, which is in the manifest, vouches for all of them, and for their
 // order.

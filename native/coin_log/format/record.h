@@ -28,7 +28,7 @@
 // All of it follows from the block and the chain before.
 #pragma once
 
-#include "common/block_rules.h"
+#include "rules/joined.h"
 #include "coin_log/format/reward_kinds.h"
 
 namespace cdb::coin_log {

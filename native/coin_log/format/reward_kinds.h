@@ -6,7 +6,7 @@
 // introduced.
 #pragma once
 
-#include "common/reward_parents.h"
+#include "rules/reward_parents.h"
 
 namespace cdb::coin_log {
 

@@ -1,6 +1,6 @@
 #include "coin_log/index/keys.h"
 
-#include "common/reward_parents.h"
+#include "rules/reward_parents.h"
 
 namespace cdb::coin_log {
 

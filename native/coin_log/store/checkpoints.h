@@ -6,7 +6,7 @@
 // The writer's alone. Of what readers see they change the index, and only in start() and finish().
 #pragma once
 
-#include "common/parents.h"
+#include "rules/parents.h"
 #include "coin_log/store/manifest.h"
 #include "coin_log/index/seal.h"
 #include "coin_log/state/state.h"

@@ -28,7 +28,7 @@
 // So a file that it names is just the one that was there when it was written, and none of before.
 #pragma once
 
-#include "common/reward_parents.h"
+#include "rules/reward_parents.h"
 #include "coin_log/format/reward_kinds.h"
 #include "coin_log/index/run.h"
 

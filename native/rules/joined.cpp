@@ -1,4 +1,4 @@
-#include "block_rules.h"
+#include "joined.h"
 
 #include <algorithm>
 
@@ -43,13 +43,6 @@ void join(const Blocks &blocks, size_t block, Joined *joined) {
     joined->parents.push_back(parent);
     joined->largest_amount = std::max(joined->largest_amount, load_big_endian(name + kAmountAt));
   }
-}
-
-bool keeps_rules(const Blocks &blocks, size_t block, int64_t newest, const Joined &joined) {
-  const uint64_t index = blocks.indices[block];
-  const bool follows = index <= UINT32_MAX && static_cast<int64_t>(index) > newest;
-  const bool spends_nothing = blocks.spend_ends[block] == blocks.spend_begin(block);
-  return follows && (index > 0 || spends_nothing) && joined.is_canonical;
 }
 
 }  // namespace cdb

@@ -2,7 +2,7 @@
 // 12 bytes in their middle are zeros. To make a coin of such a name would take 2^96 hashes.
 #pragma once
 
-#include "bytes.h"
+#include "common/bytes.h"
 
 #include <array>
 

@@ -1,10 +1,8 @@
-// The rules that a block breaks or keeps by itself, and what its coins' parents are.
-//
-// A store accepts blocks in canonical order: the join below finds each coin's parent among the
-// block's own spends, and what is out of order, by going over both once.
+// What the parents of a block's coins are. Blocks are in canonical order: going over spends and
+// confirms once finds each coin's parent among the spends, and what is out of order.
 #pragma once
 
-#include "packed_blocks.h"
+#include "common/packed_blocks.h"
 
 namespace cdb {
 
@@ -17,9 +15,5 @@ struct Joined {
 };
 
 void join(const Blocks &blocks, size_t block, Joined *joined);
-
-// Whether a block, joined, may follow on the one with the index `newest` (-1: on none), as far as
-// it can be seen by itself.
-bool keeps_rules(const Blocks &blocks, size_t block, int64_t newest, const Joined &joined);
 
 }  // namespace cdb

@@ -12,8 +12,8 @@
 // Too much in here, of blocks that were rewound, costs look-ups and nothing else.
 #pragma once
 
-#include "block_rules.h"
-#include "keyed_hash.h"
+#include "joined.h"
+#include "common/keyed_hash.h"
 #include "reward_parents.h"
 
 #include <unordered_set>
