@@ -9,11 +9,10 @@ from hypothesis import strategies as st
 from cdb.contract.blocks import (
     BlockSpendInfo,
     canonical,
-    check_against_state,
     checked_names,
-    named_block,
 )
 from cdb.contract.coins import MAX_U32, MAX_U64, Coin, bytes32, bytes32_unchecked
+from cdb.contract.rules import check_against_state, named_block
 from cdb.errors import (
     AlreadySpentError,
     BlockError,

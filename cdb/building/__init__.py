@@ -31,10 +31,8 @@ from cdb.contract.blocks import (
     BlockSpendInfo,
     NamedBlock,
     canonical,
-    check_against_state,
     checked_index,
     checked_names,
-    named_block,
 )
 from cdb.contract.coins import Coin, CoinInfo, bytes32
 from cdb.contract.durability import Durability
@@ -43,6 +41,7 @@ from cdb.contract.limits import Limit
 from cdb.contract.packed import PackedBlocks
 from cdb.contract.packed_state import check_canonical
 from cdb.contract.progress import Progress
+from cdb.contract.rules import check_against_state, named_block
 from cdb.contract.spec import SchemaSpec
 from cdb.disk.damage import Damage
 from cdb.disk.files import fsync_dir, fsync_file, make_dir, replace_file

@@ -1,19 +1,22 @@
-"""What chia's coin store refuses of a block, with chia's own errors."""
+"""What chia's coin store refuses of a block, with chia's own errors.
+
+What breaks a rule is found by the rules of all schemas. Chia's own are: confirms count before
+spends, and of spends how many can be made; the newest block may be extended, so that its height is
+no fault here; and coins that are asked for as often as twice are too many.
+"""
 
 import sqlite3
 from struct import iter_unpack
 
 from cdb.contract.coins import NAME_BYTES
 from cdb.contract.packed import CONFIRM_BYTES, INFO_BYTES
+from cdb.contract.rules import LookedUp, examine, join
 from cdb.node.marked_table import Marked
-from cdb.node.operation import Block
+from cdb.node.operation import Block, packed
 from cdb.node.overlay import View
 
 _PUZZLE_HASH = f"32x32s{INFO_BYTES - 64}x"
 """Of a packed info."""
-_WORD = 4
-_SPENT_WORD = INFO_BYTES // _WORD - 1
-"""Where a packed info has its spent index."""
 
 
 def check(view: View, block: Block, n_removals: int) -> list[Marked]:
@@ -23,22 +26,18 @@ def check(view: View, block: Block, n_removals: int) -> list[Marked]:
     there already, or twice in the block; ValueError if one that it spends is missing, spent, or
     named twice. n_removals: how many were asked for, which may be more than the block's.
     """
-    names, spends = _separate(block.names), set(_separate(block.spends))
-    own = set(names)
-    outside = [*(spends - own)]
-    infos, found = view.coin_infos_packed(b"".join([block.names, *outside]))
-    if len(own) != len(names) or any(found[: len(names)]):
+    known = LookedUp(view.coin_infos_packed)
+    joined = join(packed([block]), None)
+    faults, _ = examine(joined, known)
+    if faults.confirmed_twice or faults.existing:
         raise sqlite3.IntegrityError("UNIQUE constraint failed: coin_record.coin_name")
-    spent = memoryview(infos).cast("I")[_SPENT_WORD :: INFO_BYTES // _WORD].tolist()
-    n_spent = len(spent) - spent.count(0)
-    n_unspent = len(spends) - len(outside) + sum(found) - n_spent
+    n_unspent = len({*_separate(block.spends)} - {*faults.unknown, *faults.spent})
     if n_unspent != n_removals:
         problem = f"total updates {n_unspent} expected {n_removals}"
         raise ValueError(f"Invalid operation to set spent, {problem}")
-    puzzle_hashes = iter_unpack(_PUZZLE_HASH, memoryview(infos)[len(names) * INFO_BYTES :])
-    return [
-        (puzzle_hash, name) for (puzzle_hash,), name in zip(puzzle_hashes, outside, strict=True)
-    ]
+    puzzle_hashes = iter_unpack(_PUZZLE_HASH, known.infos)
+    spent = zip(puzzle_hashes, joined.outside_spends, strict=False)
+    return [(puzzle_hash, name) for (puzzle_hash,), name in spent]
 
 
 def merged(one: Block, other: Block) -> Block:

@@ -1,19 +1,11 @@
-"""Blocks, their canonical order, and the checks that every schema shares."""
+"""Blocks, their canonical order, and what their fields may be."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import pairwise
 from operator import attrgetter, index, is_not
 
 from cdb.contract.coins import MAX_U32, MAX_U64, NAME_BYTES, Coin, bytes32, bytes32_unchecked
-from cdb.errors import (
-    AlreadySpentError,
-    BlockOrderError,
-    DuplicateCoinError,
-    InvalidBlockError,
-    UnknownCoinError,
-    brief,
-)
+from cdb.errors import InvalidBlockError, brief
 
 canonical_coin_key = attrgetter("parent_coin_name", "puzzle_hash", "amount")
 
@@ -60,48 +52,6 @@ class NamedBlock:
     def plain(self) -> BlockSpendInfo:
         """The block without the names."""
         return BlockSpendInfo(self.index, self.timestamp, self.spends, self.confirms)
-
-
-def named_block(block: BlockSpendInfo, newest_index: int | None) -> NamedBlock:
-    """Check all that can be checked without the coin set, and name the coins.
-
-    Raises BlockOrderError, InvalidBlockError, AlreadySpentError (a spend named twice) or
-    DuplicateCoinError (a coin confirmed twice); and ValueError as with_plain_fields().
-    """
-    block = with_plain_fields(block)
-    _check_ranges(block)
-    if newest_index is not None and block.index <= newest_index:
-        raise BlockOrderError(f"the newest block is {newest_index} already", block.index)
-    ordered = canonical(block)
-    names = [coin.name() for coin in ordered.confirms]
-    own = set(names)
-    spends = ordered.spends
-    if len(own) != len(names):
-        raise DuplicateCoinError("it confirms a coin twice", block.index, _repeated(names))
-    if len(set(spends)) != len(spends):
-        raise AlreadySpentError("it spends a coin twice", block.index, _repeated(spends))
-    outside = [name for name in spends if name not in own]
-    return NamedBlock(block.index, block.timestamp, spends, ordered.confirms, names, outside)
-
-
-def check_against_state(
-    block: NamedBlock, spent: Sequence[int | None], exists: Sequence[bool]
-) -> None:
-    """Check the block against the coin set that it follows.
-
-    spent[i] is the spent index of outside_spends[i] (0: unspent, None: no such coin);
-    exists[i] tells whether names[i] is taken. Raises UnknownCoinError, AlreadySpentError or
-    DuplicateCoinError for the first coin at fault.
-    """
-    for name, spent_index in zip(block.outside_spends, spent, strict=True):
-        if spent_index is None:
-            raise UnknownCoinError("it spends a coin that does not exist", block.index, name)
-        if spent_index:
-            reason = f"it spends a coin that block {spent_index} spent already"
-            raise AlreadySpentError(reason, block.index, name)
-    if any(exists):
-        taken = block.names[list(exists).index(True)]
-        raise DuplicateCoinError("it confirms a coin that exists already", block.index, taken)
 
 
 def checked_names(names: Iterable[bytes32], what: str = "a coin name") -> list[bytes32]:
@@ -151,6 +101,27 @@ def with_plain_fields(block: BlockSpendInfo) -> BlockSpendInfo:
     )
 
 
+def in_range(block: BlockSpendInfo) -> BlockSpendInfo:
+    """The block with_plain_fields(). Raises InvalidBlockError where one is out of its range."""
+    block = with_plain_fields(block)
+    if not 0 <= block.index <= MAX_U32:
+        raise InvalidBlockError(f"its index is not in 0 … {MAX_U32}", block.index)
+    if not 0 <= block.timestamp <= MAX_U64:
+        reason = f"its timestamp {brief(block.timestamp)} is not in 0 … {MAX_U64}"
+        raise InvalidBlockError(reason, block.index)
+    for name in block.spends:
+        if len(name) != NAME_BYTES:
+            raise InvalidBlockError(f"a spend has {len(name)} bytes, not 32", block.index, name)
+    for coin in block.confirms:
+        if not 0 <= coin.amount <= MAX_U64:
+            reason = f"a coin's amount {brief(coin.amount)} is not in 0 … {MAX_U64}"
+            raise InvalidBlockError(reason, block.index)
+        if len(coin.parent_coin_name) != NAME_BYTES or len(coin.puzzle_hash) != NAME_BYTES:
+            reason = "a coin's parent name and puzzle hash must have 32 bytes each"
+            raise InvalidBlockError(reason, block.index)
+    return block
+
+
 def plain_integer(value: int, what: str) -> int:
     """Whatever Python takes for an integer, as a plain one. Raises ValueError for anything else."""
     try:
@@ -178,29 +149,3 @@ def _plain_bytes(values: list[bytes32], what: str) -> list[bytes32]:
             advice = "; bytes.fromhex() reads hex digits" if issubclass(type(value), str) else ""
             raise ValueError(f"{what} is bytes, not of type {type(value).__name__}{advice}")
     return [bytes32_unchecked(bytes(memoryview(value))) for value in values]
-
-
-def _check_ranges(block: BlockSpendInfo) -> None:
-    if not 0 <= block.index <= MAX_U32:
-        raise InvalidBlockError(f"its index is not in 0 … {MAX_U32}", block.index)
-    if not 0 <= block.timestamp <= MAX_U64:
-        reason = f"its timestamp {brief(block.timestamp)} is not in 0 … {MAX_U64}"
-        raise InvalidBlockError(reason, block.index)
-    if block.index == 0 and block.spends:
-        reason = "block 0 can spend nothing, because spent index 0 means unspent"
-        raise InvalidBlockError(reason, block.index, min(block.spends))
-    for name in block.spends:
-        if len(name) != NAME_BYTES:
-            raise InvalidBlockError(f"a spend has {len(name)} bytes, not 32", block.index, name)
-    for coin in block.confirms:
-        if not 0 <= coin.amount <= MAX_U64:
-            reason = f"a coin's amount {brief(coin.amount)} is not in 0 … {MAX_U64}"
-            raise InvalidBlockError(reason, block.index)
-        if len(coin.parent_coin_name) != NAME_BYTES or len(coin.puzzle_hash) != NAME_BYTES:
-            reason = "a coin's parent name and puzzle hash must have 32 bytes each"
-            raise InvalidBlockError(reason, block.index)
-
-
-def _repeated(names: Sequence[bytes32]) -> bytes32:
-    ordered = sorted(names)
-    return next(a for a, b in pairwise(ordered) if a == b)

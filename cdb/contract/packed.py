@@ -17,14 +17,14 @@ says of each
 """
 
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, chain, pairwise, repeat
 from operator import gt
 from struct import Struct, calcsize, iter_unpack
 from typing import Any, NamedTuple, cast
 
-from cdb.contract.blocks import BlockSpendInfo, NamedBlock, canonical, check_against_state
+from cdb.contract.blocks import BlockSpendInfo, canonical
 from cdb.contract.coins import NAME_BYTES, Coin, bytes32, bytes32_unchecked
 from cdb.errors import DatabaseError
 
@@ -180,6 +180,12 @@ def packed_infos(coins: Iterable[Fields | None]) -> tuple[bytearray, bytearray]:
     return bytearray().join(infos), bytearray([info is not _UNKNOWN for info in infos])
 
 
+def for_each(values: Iterable[int], ends: Sequence[int]) -> Iterator[int]:
+    """values[i] as often as block i has items, which end at ends[i]."""
+    counts = (end - start for start, end in pairwise([0, *ends]))
+    return chain.from_iterable(map(repeat, values, counts))
+
+
 def in_packs(blocks: Iterable[PackedBlocks], entries: int) -> Iterator[PackedBlocks]:
     """Blocks that come one by one, without names, in packs of about so many coins and spends.
 
@@ -212,16 +218,6 @@ def _joined(blocks: Sequence[PackedBlocks]) -> PackedBlocks:
         b"".join([block.confirms for block in blocks]),
         b"",
     )
-
-
-def check_by_lookup(block: NamedBlock, lookup: Callable[[bytes], tuple[Packed, Packed]]) -> None:
-    """Check a block against the coin set that it follows: check_against_state(), by a look-up."""
-    infos, found = lookup(b"".join([*block.outside_spends, *block.names]))
-    answers = zip(iter_unpack(INFO_FORMAT, infos), found, strict=True)
-    spent = [info[-1] if is_found else None for info, is_found in answers]
-    exists = [bool(is_found) for is_found in found]
-    n_outside = len(block.outside_spends)
-    check_against_state(block, spent[:n_outside], exists[n_outside:])
 
 
 def _numbers(numbers: "array[int]") -> "array[int]":

@@ -3,18 +3,17 @@
 from collections.abc import Iterator
 from struct import iter_unpack
 
-from cdb.contract.blocks import named_block
 from cdb.contract.coins import CoinInfo, bytes32_unchecked
 from cdb.contract.packed import (
     MOST_ENTRIES,
     Fields,
     PackedBlocks,
-    check_by_lookup,
     in_packs,
     pack_unnamed,
     packed_infos,
 )
 from cdb.contract.packed_state import first_not_canonical
+from cdb.contract.rules import LookedUp, named_block
 from cdb.errors import BlockError
 from cdb.front.backend import Backend
 
@@ -38,11 +37,10 @@ class BlockByBlock:
 
     def accept(self, blocks: PackedBlocks, *, may_defer: bool) -> PackedBlocks | None:
         """See PackedBackend. No refusal is deferred."""
-        bad = first_not_canonical(blocks)
+        bad, known = first_not_canonical(blocks), LookedUp(self.find)
         for place in range(len(blocks)):
             try:
-                block = named_block(blocks.block(place), self._backend.newest_index)
-                check_by_lookup(block, self.find)
+                block = named_block(blocks.block(place), self._backend.newest_index, known)
             except BlockError:
                 bad = place
             if place == bad:

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, ParamSpec, TypeVar, cast
 from cdb.contract.blocks import (
     BlockSpendInfo,
     checked_index,
-    named_block,
 )
 from cdb.contract.coins import MAX_U32, CoinInfo, bytes32
 from cdb.contract.durability import Durability
@@ -24,10 +23,10 @@ from cdb.contract.objects import joined_names, packed_block, unpacked_infos
 from cdb.contract.packed import (
     Packed,
     PackedBlocks,
-    check_by_lookup,
     checked_packed_names,
 )
 from cdb.contract.packed_state import with_names
+from cdb.contract.rules import LookedUp, named_block
 from cdb.disk.home import Home
 from cdb.disk.paths import located
 from cdb.disk.sharing import (
@@ -182,9 +181,9 @@ class Store(Shared):
             raise self._refusal_of(refused.block(0))
 
     def _refusal_of(self, block: BlockSpendInfo) -> BlockError | ValueError:
-        """What is wrong with a refused block, by the checks that all schemas share."""
+        """What is wrong with a refused block, by the rules of all schemas."""
         try:
-            check_by_lookup(named_block(block, self._backend.newest_index), self._backend.find)
+            named_block(block, self._backend.newest_index, LookedUp(self._backend.find))
         except BlockError as error:
             return error
         return ValueError(f"packed block {block.index} is not in canonical form")

@@ -7,10 +7,11 @@ from collections.abc import Iterable
 from os import PathLike
 from typing import TYPE_CHECKING
 
-from cdb.contract.blocks import BlockSpendInfo, named_block
+from cdb.contract.blocks import BlockSpendInfo
 from cdb.contract.coins import CoinInfo, bytes32
 from cdb.contract.durability import Durability
 from cdb.contract.packed import PackedBlocks
+from cdb.contract.rules import named_block
 from cdb.contract.schema import AcceptsPacked
 from cdb.contract.spec import SchemaSpec
 from cdb.disk.sharing import Closing

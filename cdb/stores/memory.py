@@ -1,6 +1,7 @@
 """Coins in dictionaries, without the front that other stores share: it is held against them."""
 
 import os
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from io import FileIO
 from os import PathLike
@@ -14,10 +15,9 @@ from cdb.contract.blocks import (
     BlockSpendInfo,
     NamedBlock,
     canonical,
-    check_against_state,
     checked_index,
     checked_names,
-    named_block,
+    in_range,
 )
 from cdb.contract.coin_query import COIN_FORMAT, CoinKey, CoinQuery
 from cdb.contract.coins import Coin, CoinInfo, bytes32
@@ -29,7 +29,14 @@ from cdb.disk.files import fsync_dir, fsync_file, temporary
 from cdb.disk.home import Format, Lock, check_in_place
 from cdb.disk.paths import check_file, located, own
 from cdb.disk.sharing import Shared, reading, weakly, whole, writing
-from cdb.errors import storage_errors
+from cdb.errors import (
+    AlreadySpentError,
+    BlockOrderError,
+    DuplicateCoinError,
+    InvalidBlockError,
+    UnknownCoinError,
+    storage_errors,
+)
 from cdb.text import replay_file
 
 
@@ -69,12 +76,7 @@ class MemorySchema(Shared, Indexed):
     @writing
     def accept_block(self, block_spend_info: BlockSpendInfo) -> None:
         """See Schema."""
-        block = named_block(block_spend_info, self.last_block_index)
-        spent = [
-            self._spent.get(name, 0) if name in self._coins else None
-            for name in block.outside_spends
-        ]
-        check_against_state(block, spent, [name in self._coins for name in block.names])
+        block = self._checked(block_spend_info)
         with self.guard.write():
             self._apply(block)
             self._dirty = True
@@ -229,10 +231,40 @@ class MemorySchema(Shared, Indexed):
             if not self.read_only:
                 self._hold(path)
             for block in replay_file.load(path):
-                self._apply(named_block(block, self.last_block_index))
+                self._apply(self._checked(block))
         except BaseException:
             self._release()
             raise
+
+    def _checked(self, block_spend_info: BlockSpendInfo) -> NamedBlock:
+        """The block, if it may follow. The rules are said again, coin by coin: what other stores
+        have of them (cdb.contract.rules) is held against this."""
+        block = canonical(in_range(block_spend_info))
+        index, spends, newest = block.index, block.spends, self.last_block_index
+        if index == 0 and spends:
+            reason = "block 0 can spend nothing, because spent index 0 means unspent"
+            raise InvalidBlockError(reason, index, spends[0])
+        if newest is not None and newest >= index:
+            raise BlockOrderError(f"the newest block is {newest} already", index)
+        names = [coin.name() for coin in block.confirms]
+        confirmed, spent = Counter(names), Counter(spends)
+        for name in sorted(names):
+            if confirmed[name] > 1:
+                raise DuplicateCoinError("it confirms a coin twice", index, name)
+        for name in spends:
+            if spent[name] > 1:
+                raise AlreadySpentError("it spends a coin twice", index, name)
+        outside = [name for name in spends if name not in confirmed]
+        for name in outside:
+            if name not in self._coins:
+                raise UnknownCoinError("it spends a coin that does not exist", index, name)
+            if name in self._spent:
+                reason = f"it spends a coin that block {self._spent[name]} spent already"
+                raise AlreadySpentError(reason, index, name)
+        for name in names:
+            if name in self._coins:
+                raise DuplicateCoinError("it confirms a coin that exists already", index, name)
+        return NamedBlock(index, block.timestamp, spends, block.confirms, names, outside)
 
     def _apply(self, block: NamedBlock) -> None:
         for name, coin in zip(block.names, block.confirms, strict=True):

@@ -10,9 +10,11 @@ from dataclasses import replace
 from random import Random
 
 from cdb.contract.blocks import BlockSpendInfo
-from cdb.contract.coins import MAX_U64, NAME_BYTES, Coin, bytes32
+from cdb.contract.coins import MAX_U64, NAME_BYTES, Coin, bytes32, is_reward
+from cdb.errors import DuplicateCoinError
 from cdb.testing.chains import (
     EDGE_AMOUNTS,
+    Breach,
     Chain,
     child,
     coins_of_payee,
@@ -194,6 +196,33 @@ def chain_with_kin() -> Chain:
     for block in kin():
         chain.append(replace(block, index=before + block.index))
     return chain
+
+
+def _early_again(chain: Chain, block: BlockSpendInfo) -> BlockSpendInfo | None:
+    """Confirms an early child once more, now with its parent's spend."""
+    free = chain.unspent.keys() - block.spends
+    for coin in chain.unspent.values():
+        if coin.parent_coin_name in free and block.index:
+            return replace(
+                block,
+                spends=[*block.spends, coin.parent_coin_name],
+                confirms=[*block.confirms, coin],
+            )
+    return None
+
+
+def _reward_again(chain: Chain, block: BlockSpendInfo) -> BlockSpendInfo | None:
+    """Confirms a reward once more that is not the newest of its kind."""
+    rewards = [coin for coin in chain.unspent.values() if is_reward(coin.parent_coin_name)]
+    lowest = min(rewards, key=lambda coin: coin.parent_coin_name, default=None)
+    return None if lowest is None else replace(block, confirms=[*block.confirms, lowest])
+
+
+KIN_BREACHES = {
+    "early child again": Breach(DuplicateCoinError, _early_again),
+    "reward again": Breach(DuplicateCoinError, _reward_again),
+}
+"""Beside BREACHES, in chain_with_kin(): those for which a store must keep account of parents."""
 
 
 def masses(n: int) -> list[BlockSpendInfo]:

@@ -9,9 +9,10 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
-from cdb.contract.blocks import BlockSpendInfo, check_against_state, named_block
+from cdb.contract.blocks import BlockSpendInfo
 from cdb.contract.coins import Coin, bytes32
 from cdb.contract.packed import PackedBlocks
+from cdb.contract.rules import check_against_state, named_block
 from cdb.errors import DuplicateCoinError, UnsupportedError
 from cdb.schemas.memory import MemorySchema
 from cdb.testing.adversary import FEW

@@ -9,10 +9,9 @@ import pytest
 from cdb.contract.blocks import BlockSpendInfo
 from cdb.contract.coins import Coin
 from cdb.contract.packed import PackedBlocks
+from cdb.contract.rules import Faults, Joined, KnownCoins, examine
 from cdb.errors import DuplicateCoinError
 from cdb.schemas import open_schema
-from cdb.stores.rows import batch
-from cdb.stores.rows.batch import KnownCoins
 from cdb.stores.rows.opening import CoinStore
 from cdb.testing.chains import child, hash_of, reward
 from cdb.text.mainnet import farmer_coin, pool_coin
@@ -43,23 +42,20 @@ def open_store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Open]
 
 @pytest.fixture
 def looked_up(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
-    """The names that plans look for."""
+    """The names that examinations look for."""
     names: list[bytes] = []
-    plan = batch.plan_batch
 
-    def noting(
-        packed: PackedBlocks, newest_index: int | None, first_row: int, known: KnownCoins
-    ) -> batch.Batch | None:
+    def noting(joined: Joined, known: KnownCoins) -> tuple[Faults, list[int]]:
         find = known.find
 
-        def noting_find(asked: Sequence[bytes]) -> list[int | None]:
+        def noting_find(asked: Sequence[bytes]) -> Sequence[int | None]:
             names.extend(asked)
             return find(asked)
 
         monkeypatch.setattr(known, "find", noting_find)
-        return plan(packed, newest_index, first_row, known)
+        return examine(joined, known)
 
-    monkeypatch.setattr("cdb.stores.rows.backend.plan_batch", noting)
+    monkeypatch.setattr("cdb.stores.rows.backend.examine", noting)
     return names
 
 

@@ -145,10 +145,10 @@ class NodeTable:
         """See CoinTable."""
         connection.execute("DELETE FROM coin_record WHERE rowid > ?", (row,))
 
-    def any_spent(self, connection: sqlite3.Connection, rows: Sequence[int]) -> bool:
+    def spent(self, connection: sqlite3.Connection, rows: Sequence[int]) -> list[tuple[int, int]]:
         """See CoinTable."""
-        select = "SELECT 1 FROM coin_record WHERE spent_index > 0 AND rowid"
-        return any(True for _ in select_in(connection, select, rows))
+        select = "SELECT rowid, spent_index FROM coin_record WHERE spent_index > 0 AND rowid"
+        return [*select_in(connection, select, rows)]
 
     def may_have_child(
         self, connection: sqlite3.Connection, parents: Sequence[bytes]

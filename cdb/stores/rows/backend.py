@@ -10,8 +10,9 @@ from cdb.contract.facts import Facts
 from cdb.contract.history import Page, masked
 from cdb.contract.packed import PackedBlocks, packed_infos
 from cdb.contract.packed_state import first_not_canonical
+from cdb.contract.rules import examine, join
 from cdb.stores.rows import history
-from cdb.stores.rows.batch import plan_batch
+from cdb.stores.rows.batch import Batch
 from cdb.stores.rows.coin_rows import CoinRows
 from cdb.stores.rows.names import Names
 
@@ -103,23 +104,24 @@ class NamedRows:
         if not len(blocks):
             return True
         first_row, known = self.rows.row_count + 1, _KnownCoins(self.rows, self._names)
-        batch = plan_batch(blocks, self.rows.newest_index, first_row, known)
-        if batch is None:
+        joined = join(blocks, self.rows.newest_index, first_row)
+        faults, spent_rows = examine(joined, known)
+        if faults:
             return False
-        self.rows.append(batch)
-        self._names.add(batch.rows)
+        early = joined.early_parents
+        self.rows.append(Batch(blocks, first_row, joined.coins, spent_rows, early))
+        self._names.add(joined.coins)
         return True
 
 
 class _KnownCoins:
-    """See batch.KnownCoins."""
+    """See KnownCoins: coins by their rows."""
 
     def __init__(self, rows: CoinRows, names: Names) -> None:
         self._rows = rows
         self._names = names
-        self.any_spent = rows.any_spent
-        self.may_have_child = rows.may_have_child
-        self.may_have_early_child = rows.may_have_early_child
+        self.spent = rows.spent
+        self.parents_of_older = rows.parents_of_older
 
     def find(self, names: Sequence[bytes]) -> list[int | None]:
         """The row of each name; those that are found on disk are verified."""

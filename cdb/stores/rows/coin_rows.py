@@ -215,20 +215,16 @@ class CoinRows:
         """Of a writer: raise StorageError where the path no longer leads to its file."""
         check_in_place(self.path, self._status, self.path)
 
-    def any_spent(self, rows: Sequence[int]) -> bool:
-        """Whether a coin of these rows is spent."""
-        with stored_data(self.path):
-            return self._table.any_spent(self.connection, rows)
-
-    def may_have_child(self, parents: Sequence[bytes]) -> set[bytes]:
+    def spent(self, rows: Sequence[int]) -> list[tuple[int, int]]:
         """See KnownCoins."""
         with stored_data(self.path):
-            return self._table.may_have_child(self.connection, parents)
+            return self._table.spent(self.connection, rows)
 
-    def may_have_early_child(self, names: Sequence[bytes]) -> set[bytes]:
+    def parents_of_older(self, early: Sequence[bytes], spends: Sequence[bytes]) -> set[bytes]:
         """See KnownCoins."""
         with stored_data(self.path):
-            return self._table.may_have_early_child(self.connection, names)
+            may_have_child = self._table.may_have_child(self.connection, early)
+            return may_have_child | self._table.may_have_early_child(self.connection, spends)
 
     def append(self, batch: Batch) -> None:
         """Add the blocks of a batch that begins at row row_count + 1."""

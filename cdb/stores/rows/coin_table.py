@@ -1,7 +1,7 @@
 """How coins are laid out in an SQLite table that numbers its rows, and what is kept about parents.
 
 Hardly any new coin has to be looked for among the old ones: one that is confirmed without its
-parent's spend is an early child; see batch.py for what follows. A reward's parent is a number
+parent's spend is an early child; see KnownCoins for what follows. A reward's parent is a number
 behind 16 bytes of the network's: it is no coin's name, so it is never spent, and the numbers count
 up, so one above all that came before has no child yet. Nothing of this is undone by a rewind: what
 is kept in vain only costs lookups. native/rules/parents.h has the same rules for other stores.
@@ -55,8 +55,8 @@ class CoinTable(Protocol):
         """Drop the coins of all rows above this one."""
         ...
 
-    def any_spent(self, connection: sqlite3.Connection, rows: Sequence[int]) -> bool:
-        """Whether a coin of these rows is spent."""
+    def spent(self, connection: sqlite3.Connection, rows: Sequence[int]) -> list[tuple[int, int]]:
+        """Those of the rows whose coins are spent, each with its spent index."""
         ...
 
     def may_have_child(
@@ -68,7 +68,7 @@ class CoinTable(Protocol):
     def may_have_early_child(
         self, connection: sqlite3.Connection, names: Sequence[bytes]
     ) -> set[bytes]:
-        """Those of the names that may be the parent of an early child; see batch.py."""
+        """Those of the names that may be the parent of an early child."""
         ...
 
 
@@ -125,9 +125,9 @@ class CompactTable:
         connection.execute("DELETE FROM coin WHERE id > ?", (row,))
         connection.execute("DELETE FROM spend WHERE id > ?", (row,))
 
-    def any_spent(self, connection: sqlite3.Connection, rows: Sequence[int]) -> bool:
+    def spent(self, connection: sqlite3.Connection, rows: Sequence[int]) -> list[tuple[int, int]]:
         """See CoinTable."""
-        return any(True for _ in select_in(connection, "SELECT 1 FROM spend WHERE id", rows))
+        return [*select_in(connection, "SELECT id, spent_index FROM spend WHERE id", rows)]
 
     def may_have_child(
         self, connection: sqlite3.Connection, parents: Sequence[bytes]
