@@ -189,7 +189,7 @@ function(cdb_add_engine engine)
                   versioned/model.cpp)
   endif()
   cdb_add_extension(cdb.engines._${engine} "${faces}" cdb::sha256
-                    coin_set/acceptance.cpp coin_set/block_log.cpp coin_set/c_face.cpp coin_set/children.cpp
+                    coin_set/accept.cpp coin_set/block_log.cpp coin_set/c_face.cpp coin_set/children.cpp
                     coin_set/cursor.cpp coin_set/database.cpp coin_set/history.cpp
                     coin_set/keys.cpp coin_set/marks.cpp ordered_kv/ordered_kv.cpp
                     coin_set/pending.cpp coin_set/pending_keys.cpp

@@ -1,8 +1,6 @@
 #include "database.h"
 
-#include "acceptance.h"
 #include "common/failure.h"
-#include "parts.h"
 #include "query.h"
 
 #include <algorithm>
@@ -11,8 +9,6 @@
 namespace cdb::coin_set {
 
 namespace {
-
-constexpr size_t kFindParts = 4;  // more than processors: most of a cold lookup is waiting
 
 static_assert(sizeof(cdb_coin_info) == 80, "cdb_coin_info has no gaps");
 
@@ -112,13 +108,7 @@ size_t Database::accept(const Blocks &chunk) {
   size_t accepted = 0;
   writing([&] {
     if (store_->is_rewinding()) throw Failure(CDB_INVALID, "", "within a rewind");
-    Acceptance acceptance(chunk, newest_pending(), &pending_, store_.get(), &access_);
-    acceptance.examine();
-    {
-      const Change change(access_);
-      accepted = acceptance.finish();
-      if (accepted > 0) visible_ = static_cast<int64_t>(chunk.indices[accepted - 1]);
-    }
+    accepted = add(chunk, newest_pending(), store_.get());
     if (pending_.coins().size() >= options_.commit_entries) index();
   });
   return accepted;
@@ -133,10 +123,7 @@ void Database::restore() {
   int64_t newest = store_->indexed();
   cdb_set_block block;
   while (blocks->next(&block)) {
-    const LoggedBlock logged(block, &names);
-    Acceptance acceptance(logged.blocks(), newest, &pending_, nullptr, &access_);
-    acceptance.examine();
-    if (acceptance.finish() == 0)
+    if (add(LoggedBlock(block, &names).blocks(), newest, nullptr) == 0)
       throw Failure(CDB_CORRUPT, "", "a block does not fit those before it");
     newest = block.index;
     pending_.drop_committed_blocks();
@@ -150,7 +137,7 @@ void Database::know_older_coins() {
   for (size_t i = 0; i < pending_.coins().size(); ++i)
     if (!pending_.coins()[i].is_confirmed) older.push_back({pending_.coins()[i].name, i});
   Placed known;
-  store_->find_places(sorted_part(older, 0, 1), &known);
+  store_->find_places(older, &known);
   if (known.coins.size() < older.size())
     throw Failure(CDB_CORRUPT, "", "a coin is missing that a block spends");
   pending_.set_older(known);
@@ -212,10 +199,7 @@ void Database::find_all(const uint8_t *names, size_t n, int64_t as_of, cdb_coin_
     if (found[i] == 0) asked.push_back({name, i});
   }
   finding_probes_ += probes;
-  const size_t n_parts = parts_for(asked.size(), kFindParts);
-  run_parts(n_parts, [&](size_t part) {
-    store_->find(sorted_part(asked, part, n_parts), as_of, infos, found);
-  });
+  store_->find(asked, as_of, infos, found);
   store_->read_coins(std::move(places), infos);
 }
 

@@ -73,6 +73,9 @@ class Database {
   void check_readers() const;
   void doubt(const std::string &why);
   void restore();
+  // accept.cpp. How many blocks behind the newest one were added, before one that breaks a rule.
+  // engine: where older coins are looked for; null: it need not be.
+  size_t add(const Blocks &blocks, int64_t newest, const Store *engine);
   void know_older_coins();
   void find_all(const uint8_t *names, size_t n, int64_t as_of, cdb_coin_info *infos,
                 uint8_t *found);

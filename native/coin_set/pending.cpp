@@ -196,7 +196,7 @@ void Pending::cut_coins(size_t n_coins) {
   resize_confirms(n_coins);
 }
 
-void Pending::add_blocks(const GoodBlocks &good) {
+void Pending::add_blocks(const GoodBlocks &good, const std::vector<uint32_t> &first_coins) {
   const Blocks &blocks = good.blocks;
   PendingBlocks &to = *blocks_;
   const size_t spends = to.spends.size() / kNameBytes;
@@ -207,7 +207,7 @@ void Pending::add_blocks(const GoodBlocks &good) {
   for (size_t block = 0; block < good.n; ++block)
     to.blocks.push_back({static_cast<uint32_t>(blocks.indices[block]), blocks.timestamps[block],
                          spends + blocks.spend_ends[block], confirms + blocks.confirm_ends[block]});
-  if (keys_) keys_->add(good);
+  if (keys_) keys_->add(good, first_coins);
   rule_probes_ = parents_.probes();
 }
 

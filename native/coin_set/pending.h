@@ -124,8 +124,9 @@ class Pending {
   void unspend(uint32_t coin) { known_->coins[coin].spent_index = 0; }
   // Drops the coins from this one on.
   void cut_coins(size_t n_coins);
-  // Adds the blocks themselves, and the secondary keys of their coins.
-  void add_blocks(const GoodBlocks &good);
+  // Adds the blocks themselves, and the secondary keys of their coins. first_coins: by block, the
+  // number of its first coin.
+  void add_blocks(const GoodBlocks &good, const std::vector<uint32_t> &first_coins);
   void drop_committed_blocks();
   void drop_indexed_coins();
   // Other blocks come in the place of some that readers see. All must be committed and indexed.

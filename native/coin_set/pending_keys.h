@@ -3,26 +3,16 @@
 #pragma once
 
 #include "common/chains.h"
-#include "common/packed_blocks.h"
+#include "rules/good_blocks.h"
 
 namespace cdb::coin_set {
-
-// Blocks that break no rule, and whose coins are in memory.
-struct GoodBlocks {
-  const Blocks &blocks;
-  size_t n;        // the first ones
-  int64_t newest;  // the index of the block before them; -1: there is none
-  const std::vector<uint32_t> &first_coins;  // by block, the number of its first coin; or more
-  // By block, the place among all confirms of the first child of each parent that it does not
-  // spend, ascending; or more.
-  const std::vector<uint32_t> &explicit_parents;
-};
 
 class PendingKeys {
  public:
   explicit PendingKeys(const NameBits &bits) : bits_(bits) {}
 
-  void add(const GoodBlocks &good);
+  // first_coins: by block, the number of its first coin.
+  void add(const GoodBlocks &good, const std::vector<uint32_t> &first_coins);
   void clear() { *this = PendingKeys(bits_); }
 
   // Those with a puzzle hash, or whose block has children of a parent, first ≤ number < end,

@@ -7,12 +7,39 @@
 #include "layouts/spaces.h"
 
 #include <algorithm>
+#include <array>
 #include <future>
 #include <utility>
 
 namespace cdb::coin_set {
 
 namespace {
+
+constexpr size_t kPartEntries = 125;  // from so many look-ups on, a thread pays
+constexpr size_t kFindParts = 4;      // more than processors: most of a cold look-up is waiting
+constexpr size_t kCheckParts = 2;
+
+std::vector<Asked> sorted(const Asked *begin, const Asked *end) {
+  std::vector<Asked> names(begin, end);
+  std::sort(names.begin(), names.end(),
+            [](const Asked &a, const Asked &b) { return compare_names(a.name, b.name) < 0; });
+  return names;
+}
+
+// Calls look(sorted names, number of the part) for parts of about the same size, at the same time
+// where there are threads for it, and throws the first failure.
+template <typename Look>
+void in_parts(const std::vector<Asked> &names, size_t most, Look look) {
+  const size_t n = std::clamp(names.size() / kPartEntries, size_t{1}, most);
+  const auto part = [&](size_t i) {
+    const Asked *const all = names.data();
+    look(sorted(all + names.size() * i / n, all + names.size() * (i + 1) / n), i);
+  };
+  std::vector<std::future<void>> others;
+  for (size_t i = 1; i < n; ++i) others.push_back(beside([&part, i] { part(i); }));
+  part(0);
+  for (std::future<void> &other : others) other.get();
+}
 
 struct EngineOptions {
   EngineOptions(const layouts::Layout &layout, const cdb_set_options &wanted)
@@ -65,31 +92,35 @@ Found Store::look_up(const std::vector<Asked> &sorted, layouts::Wanted wanted, i
   return found;
 }
 
-void Store::find(const std::vector<Asked> &sorted, int64_t as_of, cdb_coin_info *infos,
+void Store::find(const std::vector<Asked> &names, int64_t as_of, cdb_coin_info *infos,
                  uint8_t *found) const {
-  std::vector<Place> unread;
-  const Found all = look_up(sorted, layouts::kBoth, as_of, OKV_OFTEN);
-  for (size_t i = 0; i < all.coins.size(); ++i) {
-    const CoinState &coin = all.coins[i];
-    const size_t tag = sorted[coin.at].tag;
-    found[tag] = 1;
-    infos[tag].confirmed_index = coin.confirmed_index;
-    if (coin.spent_index != 0) infos[tag].spent_index = coin.spent_index;
-    take_coin(all.confirm(i), {tag, coin.confirmed_index, coin.position}, &unread, infos);
-  }
-  read_coins(std::move(unread), infos);
+  in_parts(names, kFindParts, [&](const std::vector<Asked> &part, size_t) {
+    std::vector<Place> unread;
+    const Found all = look_up(part, layouts::kBoth, as_of, OKV_OFTEN);
+    for (size_t i = 0; i < all.coins.size(); ++i) {
+      const CoinState &coin = all.coins[i];
+      const size_t tag = part[coin.at].tag;
+      found[tag] = 1;
+      infos[tag].confirmed_index = coin.confirmed_index;
+      if (coin.spent_index != 0) infos[tag].spent_index = coin.spent_index;
+      take_coin(all.confirm(i), {tag, coin.confirmed_index, coin.position}, &unread, infos);
+    }
+    read_coins(std::move(unread), infos);
+  });
 }
 
-void Store::find_spent(const std::vector<Asked> &sorted, uint32_t *spent) const {
-  for (const CoinState &coin : look_up(sorted, layouts::kSpent, newest_, OKV_OFTEN).coins)
-    if (coin.spent_index != 0) spent[sorted[coin.at].tag] = coin.spent_index;
+void Store::find_spent(const std::vector<Asked> &names, uint32_t *spent) const {
+  const std::vector<Asked> all = sorted(names.data(), names.data() + names.size());
+  for (const CoinState &coin : look_up(all, layouts::kSpent, newest_, OKV_OFTEN).coins)
+    if (coin.spent_index != 0) spent[all[coin.at].tag] = coin.spent_index;
 }
 
-void Store::find_places(const std::vector<Asked> &sorted, Placed *places) const {
-  const Found found = look_up(sorted, layouts::kPlace, newest_, OKV_OFTEN);
+void Store::find_places(const std::vector<Asked> &names, Placed *places) const {
+  const std::vector<Asked> all = sorted(names.data(), names.data() + names.size());
+  const Found found = look_up(all, layouts::kPlace, newest_, OKV_OFTEN);
   for (size_t i = 0; i < found.coins.size(); ++i) {
     const CoinState &coin = found.coins[i];
-    places->add({sorted[coin.at].tag, coin.confirmed_index, coin.position}, found.confirm(i));
+    places->add({all[coin.at].tag, coin.confirmed_index, coin.position}, found.confirm(i));
   }
 }
 
@@ -97,23 +128,35 @@ void Store::read_coins(std::vector<Place> places, cdb_coin_info *infos) const {
   coin_set::read_coins(engine_, kBlocks, std::move(places), infos);
 }
 
-void Store::check_absent(const std::vector<Asked> &new_names, size_t *first_bad) const {
-  for (const CoinState &coin : look_up(new_names, layouts::kPlace, newest_, OKV_ONCE).coins)
-    *first_bad = std::min(*first_bad, new_names[coin.at].tag);
+size_t Store::first_existing(const std::vector<Asked> &names) const {
+  std::array<size_t, kCheckParts> first;
+  first.fill(SIZE_MAX);
+  in_parts(names, kCheckParts, [&](const std::vector<Asked> &part, size_t i) {
+    for (const CoinState &coin : look_up(part, layouts::kPlace, newest_, OKV_ONCE).coins)
+      first[i] = std::min(first[i], part[coin.at].tag);
+  });
+  return *std::min_element(first.begin(), first.end());
 }
 
-void Store::check_spendable(const std::vector<Asked> &spends, size_t *first_bad,
-                            Placed *known) const {
-  size_t next = 0;
-  const Found found = look_up(spends, layouts::kBoth, newest_, OKV_ONCE);
-  for (size_t i = 0; i < found.coins.size(); ++i) {
-    const CoinState &coin = found.coins[i];
-    for (; next < coin.at; ++next) *first_bad = std::min(*first_bad, spends[next].tag);
-    if (coin.spent_index != 0) *first_bad = std::min(*first_bad, spends[coin.at].tag);
-    known->add({spends[coin.at].tag, coin.confirmed_index, coin.position}, found.confirm(i));
-    next = coin.at + 1;
-  }
-  for (; next < spends.size(); ++next) *first_bad = std::min(*first_bad, spends[next].tag);
+size_t Store::first_unspendable(const std::vector<Asked> &names, std::vector<Placed> *known) const {
+  std::array<size_t, kCheckParts> first;
+  first.fill(SIZE_MAX);
+  known->resize(kCheckParts);
+  in_parts(names, kCheckParts, [&](const std::vector<Asked> &part, size_t i) {
+    const Found found = look_up(part, layouts::kBoth, newest_, OKV_ONCE);
+    size_t next = 0;
+    const auto miss_up_to = [&](size_t end) {
+      for (; next < end; ++next) first[i] = std::min(first[i], part[next].tag);
+    };
+    for (size_t c = 0; c < found.coins.size(); ++c) {
+      const CoinState &coin = found.coins[c];
+      miss_up_to(coin.spent_index != 0 ? coin.at + 1 : coin.at);
+      (*known)[i].add({part[coin.at].tag, coin.confirmed_index, coin.position}, found.confirm(c));
+      next = coin.at + 1;
+    }
+    miss_up_to(part.size());
+  });
+  return *std::min_element(first.begin(), first.end());
 }
 
 std::unique_ptr<BlockCursor> Store::cursor(uint32_t first, uint32_t last) const {

@@ -29,21 +29,23 @@ class Store {
   bool is_rewinding() const { return is_rewinding_; }
   okv_stats stats() const { return engine_.stats(); }
 
-  // Finds indexed coins by their names, which must be sorted, as of a block or the newest one: sets
-  // found[tag] to 1 and infos[tag], its spent_index only if the coin is spent.
-  void find(const std::vector<Asked> &sorted, int64_t as_of, cdb_coin_info *infos,
+  // Names are looked up in any order; where there are many, in parts at the same time.
+  //
+  // Finds indexed coins as of a block or the newest one: sets found[tag] to 1 and infos[tag], its
+  // spent_index only if the coin is spent.
+  void find(const std::vector<Asked> &names, int64_t as_of, cdb_coin_info *infos,
             uint8_t *found) const;
-  // Sets spent[tag] for each of these coins that is spent. The names must be sorted.
-  void find_spent(const std::vector<Asked> &sorted, uint32_t *spent) const;
-  // Appends where these coins are, as far as there are some. The names must be sorted.
-  void find_places(const std::vector<Asked> &sorted, Placed *places) const;
+  // Sets spent[tag] for each of these coins that is spent.
+  void find_spent(const std::vector<Asked> &names, uint32_t *spent) const;
+  // Appends where these coins are, as far as there are some.
+  void find_places(const std::vector<Asked> &names, Placed *places) const;
+  // The smallest tag of a name that is a coin's; SIZE_MAX without one.
+  size_t first_existing(const std::vector<Asked> &names) const;
+  // The smallest tag of a name that is not an unspent coin's; SIZE_MAX without one. What is known
+  // of the coins comes to known, by their tags.
+  size_t first_unspendable(const std::vector<Asked> &names, std::vector<Placed> *known) const;
   // Sets what blocks hold of the coins at these places in infos[tag].
   void read_coins(std::vector<Place> places, cdb_coin_info *infos) const;
-  // Set *first_bad to the smallest tag of a name that is a coin's (new_names), or that is not an
-  // unspent coin's (spends), if that is smaller. Both must be sorted. Of spends all that is known
-  // is appended, by their tags.
-  void check_absent(const std::vector<Asked> &new_names, size_t *first_bad) const;
-  void check_spendable(const std::vector<Asked> &spends, size_t *first_bad, Placed *known) const;
   const layouts::Layout &layout() const { return *layout_; }
   std::unique_ptr<BlockCursor> cursor(uint32_t first, uint32_t last) const;
   const Engine &engine() const { return engine_; }

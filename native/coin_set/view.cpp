@@ -6,15 +6,6 @@
 
 namespace cdb::coin_set {
 
-namespace {
-
-void sort_by_name(std::vector<Asked> *all) {
-  std::sort(all->begin(), all->end(),
-            [](const Asked &a, const Asked &b) { return compare_names(a.name, b.name) < 0; });
-}
-
-}  // namespace
-
 std::unique_ptr<Cursor> View::cursor(uint32_t first, uint32_t last) const {
   const int64_t newest = std::min(int64_t{last}, newest_);
   const int64_t committed = std::min(newest, store_.newest());
@@ -60,7 +51,6 @@ void View::find_spent(const std::vector<Asked> &coins, uint32_t *spent) const {
     spent[each.tag] = is_spent ? coin->spent_index : 0;
     if (coin == nullptr) asked.push_back(each);
   }
-  sort_by_name(&asked);
   store_.find_spent(asked, spent);
 }
 
@@ -75,7 +65,6 @@ std::vector<Place> View::find_places(const std::vector<Asked> &names) const {
     else if (int64_t{coin->confirmed_index} <= newest_)
       places.push_back({each.tag, coin->confirmed_index, coin->position});
   }
-  sort_by_name(&asked);
   Placed stored;
   store_.find_places(asked, &stored);
   places.insert(places.end(), stored.coins.begin(), stored.coins.end());

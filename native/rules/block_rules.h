@@ -29,6 +29,7 @@
 #pragma once
 
 #include "common/name_bits.h"
+#include "good_blocks.h"
 #include "joined.h"
 #include "parents.h"
 
@@ -73,19 +74,16 @@ class BlockRules {
     good_ = 0;
   }
 
-  int64_t newest_before(size_t block) const {
-    return block == 0 ? newest_ : static_cast<int64_t>(blocks_.indices[block - 1]);
-  }
-  // By block, the first coin of each parent that it does not spend, ascending. There may be more,
-  // of blocks that are not good.
-  const std::vector<uint32_t> &explicit_parents() const { return explicit_parents_; }
+  // Those that have spent.
+  GoodBlocks good() const { return {blocks_, good_, newest_, explicit_parents_}; }
 
  private:
   static constexpr size_t kAhead = 8;
 
   bool take(size_t block) {
     const uint64_t index = blocks_.indices[block];
-    const bool follows = index <= UINT32_MAX && static_cast<int64_t>(index) > newest_before(block);
+    const int64_t before = block == 0 ? newest_ : static_cast<int64_t>(blocks_.indices[block - 1]);
+    const bool follows = index <= UINT32_MAX && static_cast<int64_t>(index) > before;
     const bool spends_nothing = blocks_.spend_ends[block] == blocks_.spend_begin(block);
     if (!follows || (index == 0 && !spends_nothing)) return false;
     join(blocks_, block, &joined_);

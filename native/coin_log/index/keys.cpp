@@ -1,7 +1,5 @@
 #include "coin_log/index/keys.h"
 
-#include "rules/reward_parents.h"
-
 namespace cdb::coin_log {
 
 namespace {
@@ -15,34 +13,25 @@ static_assert(table_is_in_order());
 
 }  // namespace
 
-void enter_puzzle_hashes(const NewBlocks &blocks, KeyIndex *index) {
+void enter_puzzle_hashes(const GoodBlocks &blocks, uint32_t first, KeyIndex *index) {
   if (const size_t n = blocks.blocks.confirm_begin(blocks.n); n > 0)
-    index->insert(blocks.blocks.confirms + kNameBytes, kConfirmBytes, n,
-                  blocks.before.end(Places::kRows));
+    index->insert(blocks.blocks.confirms + kNameBytes, kConfirmBytes, n, first);
 }
 
-void enter_odd_parents(const NewBlocks &blocks, KeyIndex *index) {
-  int64_t before = blocks.newest_index;
-  auto coin = blocks.explicit_parents.begin();
-  for (size_t block = 0; block < blocks.n; ++block) {
-    const uint64_t block_index = blocks.blocks.indices[block];
-    const uint32_t place = blocks.before.end(Places::kBlocks) + static_cast<uint32_t>(block);
-    for (; coin != blocks.explicit_parents.end() && *coin < blocks.blocks.confirm_ends[block];
-         ++coin) {
-      const uint8_t *const parent = blocks.blocks.confirm(*coin);
-      if (!tells_its_block(parent, before, block_index)) index->insert(parent, 0, 1, place);
-    }
-    before = static_cast<int64_t>(block_index);
-  }
+void enter_odd_parents(const GoodBlocks &blocks, uint32_t first, KeyIndex *index) {
+  blocks.each_odd_parent([&](size_t block, uint32_t coin) {
+    index->insert(blocks.blocks.confirm(coin), 0, 1, first + static_cast<uint32_t>(block));
+  });
 }
 
 Keys::Keys(const NameBits &bits, bool is_on) : are_on_(is_on) {
   for (size_t i = 0; i < kKeyKinds.size(); ++i) indexes_.emplace_back(bits);
 }
 
-void Keys::enter(const NewBlocks &blocks) {
+void Keys::enter(const GoodBlocks &blocks, const Extent &before) {
   if (!are_on_) return;
-  for (const KeyKind &kind : kKeyKinds) kind.enter(blocks, &of(kind.index));
+  for (const KeyKind &kind : kKeyKinds)
+    kind.enter(blocks, before.end(kind.places), &of(kind.index));
 }
 
 void Keys::cut(const Extent &kept) {

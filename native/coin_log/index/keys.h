@@ -3,8 +3,8 @@
 // openings and the manifest treat all alike.
 #pragma once
 
-#include "common/packed_blocks.h"
 #include "coin_log/index/key_index.h"
+#include "rules/good_blocks.h"
 
 #include <array>
 #include <deque>
@@ -23,25 +23,14 @@ struct Extent {
   }
 };
 
-// Blocks that are about to be there, behind those that are.
-struct NewBlocks {
-  const Blocks &blocks;
-  size_t n;              // so many of them
-  Extent before;         // of those that are there
-  int64_t newest_index;  // of the newest one there; -1: there is none
-  // By block, the first coin of each parent that it does not spend, ascending; numbered as in
-  // blocks. There may be more, of those behind the n-th.
-  const std::vector<uint32_t> &explicit_parents;
-};
-
-void enter_puzzle_hashes(const NewBlocks &blocks, KeyIndex *index);
-// Of coins whose parent neither their block spends nor, as a reward's, tells it (query.h).
-void enter_odd_parents(const NewBlocks &blocks, KeyIndex *index);
+// first: the place of the first of their coins, or of the first of them.
+void enter_puzzle_hashes(const GoodBlocks &blocks, uint32_t first, KeyIndex *index);
+void enter_odd_parents(const GoodBlocks &blocks, uint32_t first, KeyIndex *index);  // see query.h
 
 struct KeyKind {
   IndexOf index;
   Places places;
-  void (*enter)(const NewBlocks &, KeyIndex *);
+  void (*enter)(const GoodBlocks &, uint32_t, KeyIndex *);
 };
 
 constexpr std::array<KeyKind, kIndexes - 1> kKeyKinds = {{
@@ -64,8 +53,8 @@ class Keys {
   KeyIndex &of(IndexOf index) { return indexes_[place_of_kind(index)]; }
   const KeyIndex &of(IndexOf index) const { return indexes_[place_of_kind(index)]; }
 
-  // Does nothing where a database has none.
-  void enter(const NewBlocks &blocks);
+  // before: how much there is without these blocks. Does nothing where a database has none.
+  void enter(const GoodBlocks &blocks, const Extent &before);
   // Forget what lies behind, as far as memtables have it.
   void cut(const Extent &kept);
   // Entries that were looked at so far.

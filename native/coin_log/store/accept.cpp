@@ -239,8 +239,7 @@ void Acceptance::commit(size_t good) {
   const Change change(access_);  // within it the blocks come to be there
   if (good < blocks_.n) roll_back(good);
   // Before the blocks are there: of those that were refused nothing is entered.
-  state_.keys.enter(
-      {blocks_, good, state_.extent(), rules_.newest_before(0), rules_.explicit_parents()});
+  state_.keys.enter(rules_.good(), state_.extent());
   add_blocks(good, bytes);
   state_.rule_probes = validation_.parents.probes();
   for (const Claim &claim : unverified_)
