@@ -61,6 +61,7 @@ size_t Database::add(const Blocks &blocks, int64_t newest, const Store *engine) 
 }
 
 size_t Acceptance::enter(size_t n_blocks) {
+  spend_rows_.reserve(blocks_.spend_begin(n_blocks));
   const Change change(access_);
   for (size_t block = 0; block < n_blocks; ++block) {
     first_coins_.push_back(static_cast<uint32_t>(pending_.coins().size()));
