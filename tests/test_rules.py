@@ -163,6 +163,13 @@ def test_of_two_blocks_of_a_call_the_first_one_is_refused(held: SideBySide) -> N
     held.agree()
 
 
+@pytest.mark.parametrize("packed", [False, True])
+def test_block_0_spends_not_even_a_coin_of_its_own(held: SideBySide, packed: bool) -> None:
+    coin = reward(0)
+    bad = BlockSpendInfo(0, 0, [coin.name()], [coin])
+    assert held.offer([bad], packed=packed) is InvalidBlockError
+
+
 @pytest.mark.parametrize("how", ["rewound", "refused"])
 def test_an_early_child_is_known_when_a_later_one_is_gone(
     own_schema: SchemaInfo, tmp_path: Path, how: str

@@ -1,8 +1,7 @@
 // The rules of a block, for every native store:
 //
-//   by itself   Its index is above the newest one. Block 0 spends nothing, as 0 means unspent. It
-//   is
-//               canonical: spends ascend, and confirms do, so that none is there twice.
+//   by itself   Its index is above the newest one. Block 0 spends nothing: 0 means unspent. Spends
+//               ascend, and so do confirms, so that none is there twice.
 //   confirms    None of its coins is there already.
 //   spends      Each coin is there, or the block itself confirms it, and it is unspent.
 //

@@ -1100,7 +1100,7 @@ def test_a_refusal_that_is_interrupted_is_not_forgotten(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr("cdb.front.store.check_by_lookup", interrupt)
+        patched.setattr("cdb.front.store.named_block", interrupt)
         with pytest.raises(KeyboardInterrupt):
             put_off.schema.flush()
     with pytest.raises(DatabaseClosedError, match="a write failed"):
