@@ -191,6 +191,18 @@ def test_an_early_child_is_known_when_a_later_one_is_gone(
         schema.accept_block(BlockSpendInfo(3, 0, [parent.name()], [sibling]))
 
 
+def test_an_early_child_is_known_when_its_parents_spend_in_the_same_call_is_rewound(
+    held: SideBySide,
+) -> None:
+    parent = reward(1)
+    early, spends = child(parent.name()), [parent.name()]
+    blocks = [BlockSpendInfo(1, 0, [], [parent]), BlockSpendInfo(2, 0, [], [early])]
+    held.accept([*blocks, BlockSpendInfo(3, 0, spends, [])], packed=True)
+    held.rewind(2)
+    again = BlockSpendInfo(3, 0, spends, [early])
+    assert held.offer([again], packed=True) is DuplicateCoinError
+
+
 def test_a_reward_below_the_highest_is_not_confirmed_again(
     own_schema: SchemaInfo, tmp_path: Path
 ) -> None:
