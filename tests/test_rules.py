@@ -16,7 +16,7 @@ from _pytest.mark import ParameterSet
 
 from cdb.contract.blocks import BlockSpendInfo
 from cdb.contract.coins import Coin, bytes32, is_reward
-from cdb.contract.packed_state import packed_block
+from cdb.contract.objects import packed_block
 from cdb.errors import DuplicateCoinError, InvalidBlockError, UnknownCoinError
 from cdb.schemas import find_schema
 from cdb.schemas.coin_log import coin_log
