@@ -12,13 +12,13 @@ from cdb.bench.case import NO_LIMITS, Case, failure, measure
 from cdb.bench.database import Database
 from cdb.bench.results import Document, Kind
 from cdb.bench.truth import Truth, find_truth
-from cdb.bench.workloads import DIGEST, WORKLOADS
+from cdb.bench.workloads import DIGEST, workloads
 from cdb.contract.durability import Durability
 from cdb.lab.places import Place
 from cdb.lab.process import Limits, fresh
 from cdb.schemas import find_schema
 
-LOAD, *AFTERWARDS = WORKLOADS
+LOAD, *AFTERWARDS = workloads()
 # Of the largest schema, dual_timeline in a B-tree; four at once: a workload's second one, and what
 # a compaction needs.
 DATABASE_BYTES_PER_COIN = 4 * 310

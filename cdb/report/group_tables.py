@@ -25,6 +25,8 @@ _TITLES = {
     "open": "Opening, until it answers",
 }
 """Of any other workload its name."""
+_ELSEWHERE = ("load", "settle", "digest", "memory")
+"""Workloads whose figures are columns of other tables."""
 _FIGURES = (
     *("names_per_second", "rows_per_second", "blocks_per_second", "milliseconds"),
     *("commit_p50_microseconds", "call_p50_microseconds", "coins_per_second"),
@@ -64,6 +66,12 @@ _WORDS = {
     "random": "at random heights",
 }
 """What a value of a parameter means."""
+
+
+def other_workloads(group: Group) -> tuple[str, ...]:
+    """Those that no table and no column is made for."""
+    named = {*LOOKUPS, *READING, *HISTORY, *TIP, *_ELSEWHERE}
+    return tuple(dict.fromkeys(c.workload for c in group.cases() if c.workload not in named))
 
 
 def workload_tables(group: Group, workloads: tuple[str, ...]) -> Iterator[Table]:

@@ -193,6 +193,7 @@ def _find(context: Context, group: Group) -> Block:
             *_workloads("Look-ups by name", group, group_tables.LOOKUPS),
             *_workloads("Reading in order, and beside a load", group, group_tables.READING),
             *_workloads("As of a height", group, group_tables.HISTORY),
+            *_workloads("Other workloads", group, group_tables.other_workloads(group)),
         ),
     )
 

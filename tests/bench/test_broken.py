@@ -6,12 +6,13 @@ import pytest
 
 from cdb.bench.case import Case, measure
 from cdb.bench.schemas import AFTERWARDS, run
-from cdb.bench.workloads import WORKLOADS
+from cdb.bench.workloads import workloads
 from cdb.contract.blocks import BlockSpendInfo
 from cdb.schemas.memory import MemorySchema
 from tests.bench.conftest import Databases
 from tests.conftest import load_all
 
+WORKLOADS = workloads()
 pytestmark = pytest.mark.long  # of the lab, not of what it looks at
 
 BROKEN = "tests.broken.memory"

@@ -14,7 +14,7 @@ from cdb.bench.case import Case, measure, measure_here
 from cdb.bench.database import Database
 from cdb.bench.results import check
 from cdb.bench.truth import Truth, find_truth
-from cdb.bench.workloads import DIGEST, WORKLOADS
+from cdb.bench.workloads import DIGEST, workloads
 from cdb.bench.workloads.open import load_and_die
 from cdb.contract.blocks import BlockSpendInfo
 from cdb.contract.durability import Durability
@@ -67,7 +67,7 @@ def run(workload: str, database: Database) -> list[Case]:
 
 
 @pytest.mark.parametrize("schema", SCHEMAS)
-@pytest.mark.parametrize("workload", WORKLOADS[1:-1])
+@pytest.mark.parametrize("workload", workloads()[1:-1])
 def test_a_workload(
     schema: str, workload: str, loaded: Loaded, database: Databases, digest: str, tmp_path: Path
 ) -> None:
@@ -236,7 +236,7 @@ def test_a_replay_of_a_few_coins(tmp_path: Path, blocks: tuple[BlockSpendInfo, .
         truth=truth,
         quick=True,
     )
-    for workload in WORKLOADS[:-1]:
+    for workload in workloads()[:-1]:
         check(document(cases=[asdict(case) for case in run(workload, held)]), workload)
 
 

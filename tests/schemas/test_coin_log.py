@@ -987,6 +987,16 @@ def test_a_block_is_read_while_the_next_one_is_on_its_way_to_the_file(path: Path
             assert read.indices[0] == n
 
 
+def test_a_coin_is_found_while_its_block_is_on_its_way_to_the_file(path: Path) -> None:
+    """A look-up waits for the last piece that the writing thread has, and not for all but one."""
+    with CoinLogSchema(path) as schema:
+        for index in range(5):
+            coins = [reward(index, n) for n in range(20_000)]
+            schema.accept_packed(PackedBlocks.of([BlockSpendInfo(index, 0, [], coins)]))
+            (info,) = schema.coin_infos_for_coin_names([coins[-1].name()])
+            assert info.coin == coins[-1]
+
+
 def test_any_split_into_calls_gives_the_same_files(tmp_path: Path) -> None:
     chain = sample_chain(40)
     logs = set()

@@ -24,6 +24,8 @@ from cdb.contract.durability import Durability
 from cdb.contract.packed import PackedBlocks
 from cdb.schemas import Schema
 
+ORDER = 100
+
 COMMITS = {45: 300, 5_000: 6, 50_000: 2}
 SECONDS, QUICK_SECONDS = 6.0, 0.5
 TURN_COINS = 2_250  # of one kind, then of the other, so that both meet the same moods of the disk

@@ -20,6 +20,8 @@ from cdb.bench.scans import VersionsCheck, Way, scan, ways_of
 from cdb.lab.process import NotMeasuredError
 from cdb.process.meter import PeakMemory
 
+ORDER = 70
+
 SHARES: dict[int | str, float] = {1: 0.1, 100: 0.15, 10_000: 0.5, ALL: 1}  # of a scan's time
 WARM_UP_SECONDS, QUICK_WARM_UP_SECONDS = 0.5, 0.02
 ALL_SCANS = 10  # the time that all cases have, checks included

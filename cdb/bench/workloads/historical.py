@@ -42,6 +42,8 @@ from cdb.bench.scans import OBJECTS, StateCheck, scan_figures, shared, ways_of
 from cdb.lab.process import NotMeasuredError
 from cdb.schemas import HistorySchema, Schema, history_of
 
+ORDER = 60
+
 BATCHES = (1, 100, BATCH_NAMES)
 BELOW_TIP = {"tip": 0, "tip - 1": 1, "tip - 10": 10}
 AROUND = ("creation", "spend")

@@ -17,6 +17,8 @@ from cdb.bench.database import Database
 from cdb.bench.history_truth import UNSPENT
 from cdb.bench.scans import StateCheck, Way, scan_figures, shared, ways_of
 
+ORDER = 50
+
 WARM_UP_SECONDS, QUICK_WARM_UP_SECONDS = 0.5, 0.02
 ALL_SCANS = 6  # the time that all cases have, checks included, in that of a scan
 

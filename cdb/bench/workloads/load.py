@@ -16,6 +16,8 @@ from cdb.bench.loading import load
 from cdb.bench.workloads import historical, read_random
 from cdb.schemas import Schema
 
+ORDER = 0
+
 
 def measure(database: Database) -> list[Case]:
     """See the module."""

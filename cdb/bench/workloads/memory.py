@@ -15,6 +15,8 @@ from cdb.lab.process import Limits, fresh_within
 from cdb.lab.profile import FAST
 from cdb.process.meter import size_bytes
 
+ORDER = 130
+
 PART = 3
 
 

@@ -8,6 +8,8 @@ from cdb.bench.database import Database
 from cdb.bench.stopwatch import Stopwatch
 from cdb.bench.tail import packs_of
 
+ORDER = 110
+
 
 def measure(database: Database) -> list[Case]:
     """See the module."""

@@ -22,6 +22,8 @@ from cdb.lab.process import KilledError, WorkloadError, fresh
 from cdb.lab.profile import FAST
 from cdb.process.read_ahead import read_ahead
 
+ORDER = 80
+
 CHECKED_NAMES = 1_000
 DERIVED = "derived"
 

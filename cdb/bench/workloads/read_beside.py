@@ -28,6 +28,8 @@ from cdb.lab.latencies import nearest_rank
 from cdb.lab.process import WrongAnswerError
 from cdb.schemas import Schema
 
+ORDER = 120
+
 BATCH_NAMES = 100
 SECONDS, QUICK_SECONDS = 3.0, 0.1
 

@@ -12,6 +12,8 @@ from cdb.bench.stopwatch import Stopwatch
 from cdb.bench.tail import packs_of
 from cdb.lab.process import WrongAnswerError
 
+ORDER = 40
+
 COINS, QUICK_COINS = 200_000, 20_000
 ROUND_BLOCKS = 1_000
 

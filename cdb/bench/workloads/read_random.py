@@ -18,6 +18,8 @@ from cdb.bench.database import Database
 from cdb.bench.questions import Questions
 from cdb.schemas import Schema
 
+ORDER = 20
+
 BATCHES = (1, 100, BATCH_NAMES)
 THREADS = (2, 4, 8)
 SECONDS, QUICK_SECONDS = 0.75, 0.05

@@ -11,6 +11,8 @@ from cdb.bench.case import Case
 from cdb.bench.cold import cold_case
 from cdb.bench.database import Database
 
+ORDER = 30
+
 SECONDS, QUICK_SECONDS = 0.75, 0.05
 
 

@@ -12,6 +12,8 @@ from cdb.bench.tail import packs_of
 from cdb.bench.truth import REWOUND_HEIGHTS
 from cdb.schemas import Schema
 
+ORDER = 90
+
 CHECKED_COINS = 50_000  # after a rewind of more, not each of them is asked for
 
 

@@ -10,6 +10,8 @@ from cdb.bench.figures import on_disk
 from cdb.process.meter import Meter
 from cdb.schemas import offer_of
 
+ORDER = 10
+
 
 def measure(database: Database) -> list[Case]:
     """See the module."""
