@@ -16,7 +16,7 @@ from tests.engines import OTHER_SCHEMA
 
 pytestmark = pytest.mark.skipif(missing() is not None, reason=str(missing()))
 
-COINS = 6_000
+COINS = 8_000
 ROCKSDB_THREADS = 3
 PROGRAM = """
 import json, sys
