@@ -5,12 +5,13 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from functools import partial
 from pathlib import Path
 from threading import Event
+from typing import Any
 
 import pytest
 
 from cdb.building import starter
 from cdb.contract.blocks import BlockSpendInfo, NamedBlock
-from cdb.contract.coins import CoinInfo, bytes32
+from cdb.contract.coins import Coin, CoinInfo, bytes32
 from cdb.contract.durability import Durability
 from cdb.contract.packed import PackedBlocks
 from cdb.disk.home import FORMAT_FILE, schema_at
@@ -18,6 +19,7 @@ from cdb.errors import (
     CorruptDatabaseError,
     DatabaseClosedError,
     DatabaseLockedError,
+    InvalidBlockError,
     StorageError,
     UnknownCoinError,
     UnsupportedError,
@@ -307,3 +309,15 @@ def test_no_schema_keeps_what_no_store_could_be_made_of(
             schema.open(path)
     schema.open(path).close()
     assert held.value.__traceback__ is not None  # what opened it was there until now
+
+
+@pytest.mark.parametrize("schema", ["coin_log", "sqlite_v3"])
+def test_a_block_that_can_be_gone_over_but_once_is_refused_for_what_is_wrong(
+    schema: str, tmp_path: Path
+) -> None:
+    coin = Coin(hash_of("parent"), hash_of("puzzle"), 2**64)
+    once: Any = (each for each in [coin])
+    with find_schema(schema).open(tmp_path / "db") as store:
+        with pytest.raises(InvalidBlockError) as refused:
+            store.accept_block(BlockSpendInfo(1, 0, [], once))
+        assert refused.value.block_index == 1

@@ -176,9 +176,13 @@ def place_of(document: Document) -> Path:
     names = [kind] if kind != Kind.SCHEMAS else []
     names += [document[of]["name"] for of in ("contestant", "profile")]
     size = str(data.get("coins", data["source"]))
-    folder = re.sub(r"^\.|^$", "-", _plain(document["machine"]["name"]))  # neither .. nor hidden
     plain = "-".join(_plain(name) for name in (*names, size))
-    return Path(folder, f"{date}-{plain}-{document['run']}.json")
+    return Path(folder_of(document["machine"]["name"]), f"{date}-{plain}-{document['run']}.json")
+
+
+def folder_of(machine: str) -> str:
+    """The folder of a machine's results, which is neither .. nor hidden."""
+    return re.sub(r"^\.|^$", "-", _plain(machine))
 
 
 def _plain(name: str) -> str:

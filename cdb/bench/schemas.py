@@ -31,6 +31,9 @@ class Replay(Protocol):
     def text(self, directory: Path) -> Path:
         """Where its text is; made in the directory, unless it is there."""
 
+    def identity(self) -> list[object]:
+        """What tells it from another one of the same words."""
+
 
 @dataclass(frozen=True, slots=True)
 class Contestant:
@@ -65,7 +68,8 @@ class Schemas:
                 for name, info in found.items()
             },
             sources={str(replay): partial(self._data, replay) for replay in self.replays},
-            settings=asdict(replace(self, replays=())),
+            settings=asdict(replace(self, replays=()))
+            | {"identities": [replay.identity() for replay in self.replays]},
         )
 
     def _data(self, replay: Replay, directory: Path, note: Note) -> Data:

@@ -9,7 +9,7 @@ from typing import Unpack
 from cdb.bench.campaign import Campaign, Experiment
 from cdb.bench.machine import machine_name
 from cdb.bench.matrix import Matrix
-from cdb.bench.results import Document, read_results
+from cdb.bench.results import Document, folder_of, read_results
 from cdb.bench.software import software_versions
 from cdb.cmds.bench_options import Where, check_free, command_line, note
 from cdb.lab.process import WorkloadError
@@ -37,6 +37,7 @@ def run_campaign(
         "experiment": experiment.settings,
         "profiles": [asdict(profile) for profile in profiles],
         "runs": runs,
+        "directory": str(where["parent"].resolve()),
         "software": software_versions() | dict(experiment.software),
     }
     campaign = Campaign(
@@ -48,7 +49,7 @@ def run_campaign(
         machine=where["machine"],
         note=note,
     )
-    folder = where["results"] / (where["machine"] or machine_name())
+    folder = where["results"] / folder_of(where["machine"] or machine_name())
     if folder.exists() and not where["restart"]:
         campaign = _resumed(campaign, read_results([folder]))
     check_free(where["parent"], needed_bytes)

@@ -32,6 +32,14 @@ class Source:
             return str(self.path)
         return f"{self.coins:,} coins" if self.heights is None else f"{self.heights:,} heights"
 
+    def identity(self) -> list[object]:
+        """See Replay: where a file is, its size and when it was written."""
+        if self.path is None:
+            return []
+        with storage_errors(self.path):
+            status = self.path.stat()
+        return [str(self.path.resolve()), status.st_size, status.st_mtime_ns]
+
     def about_coins(self) -> int:
         """How many coins it has, roughly."""
         if self.path is not None:

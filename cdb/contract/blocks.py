@@ -75,6 +75,13 @@ def checked_index(block_index: int) -> int:
     return max(-1, min(plain_integer(block_index, "a block's index"), MAX_U32 + 1))
 
 
+def in_lists(block: BlockSpendInfo) -> BlockSpendInfo:
+    """The block, whose spends and confirms can be gone over more than once."""
+    if type(block.spends) is list and type(block.confirms) is list:
+        return block
+    return BlockSpendInfo(block.index, block.timestamp, list(block.spends), list(block.confirms))
+
+
 def with_plain_fields(block: BlockSpendInfo) -> BlockSpendInfo:
     """The block with its integers and bytes as plain ones, of no class with rules of its own.
 

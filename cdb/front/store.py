@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, ParamSpec, TypeVar, cast
 from cdb.contract.blocks import (
     BlockSpendInfo,
     checked_index,
+    in_lists,
 )
 from cdb.contract.coins import MAX_U32, CoinInfo, bytes32
 from cdb.contract.durability import Durability
@@ -96,10 +97,11 @@ class Store(Shared):
     @writing
     def accept_block(self, block_spend_info: BlockSpendInfo) -> None:
         """Add one block, whole or not at all. Raises a BlockError when it is refused."""
-        packed = packed_block(block_spend_info)
+        block = in_lists(block_spend_info)
+        packed = packed_block(block)
         if packed is None:
             self._verify()
-            raise self._refusal_of(block_spend_info)
+            raise self._refusal_of(block)
         self._accept(packed, may_defer=False)
 
     @writing

@@ -158,6 +158,8 @@ def problem_lines(group: Group) -> list[str]:
 def runs_text(group: Group) -> str:
     """How many runs are behind figures: ``one run each``, ``2 to 5 runs each``."""
     counts = sorted({row.runs for row in group.rows})
+    if not counts:
+        return "no runs"
     if counts == [1]:
         return "one run each"
     return f"{' to '.join(map(str, dict.fromkeys((counts[0], counts[-1]))))} runs each"

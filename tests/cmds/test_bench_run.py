@@ -189,7 +189,7 @@ def test_a_finished_matrix_starts_again(bench: Commands) -> None:
 
 
 def test_after_kill_9_it_goes_on(bench: Commands) -> None:
-    line = ["null", "sleepy", *OPTIONS]
+    line = ["null", "sleepy", *OPTIONS, "--machine", "my box"]
     process, worker = until_it_sleeps(bench, lambda: bench.start("bench_run", *line))
     process.kill()
     process.wait()
@@ -205,6 +205,28 @@ def test_after_kill_9_it_goes_on(bench: Commands) -> None:
     assert len({each["matrix"]["id"] for each in results(bench)}) == 1
     after = contents(bench.cwd / "bench-results")
     assert {name: after[name] for name in before} == before
+
+
+@pytest.mark.parametrize("other", ["replay", "directory"])
+def test_what_was_begun_with_another_replay_or_on_another_disk_does_not_go_on(
+    bench: Commands, other: str
+) -> None:
+    replay = bench.cwd / "replay.txt"
+    bench("make_replay", "--coins", 300, "--output", "replay.txt").fine()
+    line = ["sleepy", "--loads-only", "--input", "replay.txt", "--dir"]
+    process, _ = until_it_sleeps(bench, lambda: bench.start("bench_run", *line, "here"))
+    process.kill()
+    process.wait()
+    bench.cwd.joinpath("awake").touch()
+    there = "here"
+    if other == "replay":
+        replay.unlink()
+        bench("make_replay", "--coins", 301, "--output", "replay.txt").fine()
+    else:
+        there = "there"
+        bench.cwd.joinpath(there).mkdir()
+    assert "going on" not in bench("bench_run", *line, there).fine().err
+    assert len({each["matrix"]["id"] for each in results(bench)}) == 2
 
 
 def test_a_restart_does_not_go_on(bench: Commands) -> None:

@@ -2,13 +2,17 @@
 
 import copy
 import re
+from collections.abc import Callable
 
 import pytest
 
 from cdb.bench.results import Document
 from cdb.report.build import build
 from cdb.report.document import document
+from cdb.report.html import page
+from cdb.report.model import Report
 from cdb.report.parts import Answer
+from cdb.report.text import markdown
 from cdb.report.uses import (
     BASELINE,
     MEMORY,
@@ -49,6 +53,14 @@ def with_case(document: Document, workload: str, **figures: float) -> Document:
         if case["workload"] == workload:
             case["figures"] |= figures
     return changed
+
+
+@pytest.mark.parametrize("write", [page, lambda report: markdown(document(report))])
+def test_a_campaign_that_has_but_its_floor_so_far_makes_a_document(
+    write: Callable[[Report], str],
+) -> None:
+    """Of each campaign the floor's run is the first."""
+    assert "no runs" in write(build([run("floor")]))
 
 
 def test_the_best_by_the_deciding_figure_is_told_with_how_much_better_it_is() -> None:

@@ -1385,6 +1385,29 @@ def test_a_reader_notices_that_the_writer_has_rewound(path: Path, chain: Chain) 
                 reader.rewind_to_block_index(0)
 
 
+@pytest.mark.parametrize("is_lost", [True, False], ids=["repaired", "replaced"])
+def test_a_reader_notices_a_rewind_also_where_acked_is_another_file(
+    path: Path, chain: Chain, is_lost: bool
+) -> None:
+    """What it looks at is the one that it has opened."""
+    with CoinLogSchema(path) as schema:
+        accept_all(schema, chain.blocks)
+    with CoinLogSchema(path, read_only=True) as reader:
+        if is_lost:
+            (path / "acked").unlink()
+            repair(path, list(check(path, lambda coins: None)), lambda coins: None)
+        else:
+            shutil.copy(path / "acked", path / "another")
+            (path / "another").replace(path / "acked")
+        with CoinLogSchema(path) as schema:
+            schema.rewind_to_block_index(3)
+            accept_all(schema, [block_at(4), block_at(10_000)])
+        with pytest.raises(DatabaseClosedError, match="rewound"):
+            reader.coin_infos_for_coin_names(chain.names)
+        with pytest.raises(DatabaseClosedError, match="rewound"):
+            reader.count_unspent()
+
+
 def test_a_block_that_is_refused_after_a_rewind_hides_no_coin(path: Path) -> None:
     """Its coins have the places of rewound ones, which later coins had to go past."""
     rewound = canonical(block_at(2, coins=3_000))

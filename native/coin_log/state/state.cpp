@@ -194,6 +194,10 @@ bool State::is_current(size_t block, const uint8_t *record) const {
          !is_intact(log.at(next), length, log.seed(next));
 }
 
+bool State::has_newest_record() const {
+  return blocks.empty() || read_header(log.at(blocks.back().offset)).checksum == last_checksum;
+}
+
 uint32_t State::find_exactly(const uint8_t *name, uint32_t limit) const {
   for (const uint32_t row : index.find_all(name)) {
     if (row >= std::min(limit, row_count)) continue;

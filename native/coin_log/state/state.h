@@ -84,6 +84,8 @@ class State {
 
   // How many blocks have an index up to this one.
   size_t blocks_up_to(int64_t block_index) const;
+  // Whether the newest block's record is in the log still, as its checksum has it.
+  bool has_newest_record() const;
   // Where the block begins, and its coins; behind the last one, where the next would.
   uint64_t offset_of(size_t block) const;
   uint32_t first_row_of(size_t block) const;

@@ -45,7 +45,9 @@ cdb_coin_log_totals Store::totals() const {
 }
 
 void Store::check_not_rewound() const {
-  if (!is_read_only() || options_.before_damage != 0 || acked_.is_as_read()) return;
+  if (!is_read_only() || options_.before_damage != 0) return;
+  // `acked` may be another file by now. A rewind that takes any block takes the newest one, too.
+  if (acked_.is_as_read() && state_.has_newest_record()) return;
   const uint32_t epoch = checkpoints_.manifest().epoch;
   Manifest now = checkpoints_.manifest();
   if (!read_manifest(directory_, &now) || now.epoch == epoch_on_opening_ || now.epoch == epoch)
