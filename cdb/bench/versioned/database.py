@@ -9,9 +9,10 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType, TracebackType
-from typing import Any, ClassVar, NamedTuple, Self
+from types import MappingProxyType
+from typing import Any, ClassVar, NamedTuple
 
+from cdb.disk.sharing import Closing
 from cdb.engines import ENGINES
 from cdb.extensions.native import NativeEngine
 
@@ -85,7 +86,7 @@ class Checked(NamedTuple):
         return f"key {self.key:,} gives {found} instead of {right}"
 
 
-class Versioned:
+class Versioned(Closing):
     """The database in a directory, which must exist. One call at a time.
 
     layout: a name of LAYOUTS, or with AS_PUBLISHED. What is written or asked for is made ready by
@@ -102,17 +103,6 @@ class Versioned:
         self._handle: Any = self._engine.open(
             path, "open", os.fsencode(path), options, sizes, kind="cdb_versioned", close=self._free
         )
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def count(self) -> int:
         """How many rows all versions have, and one of them."""
