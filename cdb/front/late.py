@@ -55,10 +55,7 @@ class LateRefusals(Store):
         if has_more_to_tell and self._writer is getattr(_here, "writer", None):
             with self.mutex:
                 self._verify()
-        try:
-            return read(*arguments, **options)
-        except UnverifiedError:
-            return self._read_verified(read, *arguments, **options)
+        return self._read_verified(read, *arguments, **options)
 
     def _read_verified(self, read: Callable[P, T], *arguments: P.args, **options: P.kwargs) -> T:
         while True:
