@@ -1,6 +1,6 @@
 """load_blocks: load a replay into a schema."""
 
-import sys
+import os
 from dataclasses import replace
 from pathlib import Path
 from stat import S_ISREG
@@ -15,6 +15,7 @@ from cdb.cmds.options import (
     flush_every_option,
     input_option,
     json_option,
+    open_replay,
     quiet_option,
 )
 from cdb.cmds.runner import run
@@ -69,18 +70,10 @@ def load_blocks(
     """
     level = None if durability is None else Durability(durability)
     options = LoadOptions(heights, flush_coins, level, digest)
-    if input_path is None:
-        if sys.stdin is None or sys.stdin.isatty():
-            raise click.UsageError("pipe a replay into this command, or name one with --input")
-        with open(sys.stdin.fileno(), "rb", buffering=0, closefd=False) as stream:
-            summary = load_stream(schema, location, stream, options)
-    else:
-        with input_path.open("rb", buffering=0) as stream:
-            status = input_path.stat()
-            total_bytes = status.st_size if S_ISREG(status.st_mode) else None
-            summary = load_stream(
-                schema, location, stream, replace(options, total_bytes=total_bytes)
-            )
+    with open_replay(input_path) as stream:
+        status = os.fstat(stream.fileno())
+        total_bytes = status.st_size if input_path and S_ISREG(status.st_mode) else None
+        summary = load_stream(schema, location, stream, replace(options, total_bytes=total_bytes))
     if as_json:
         echo_json(summary_object(summary))
     else:

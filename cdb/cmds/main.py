@@ -28,6 +28,7 @@ SECTIONS = {
         "bench": "Measure what schemas cost.",
         "report": "Draw results of cdb bench as a page.",
         "new_schema": "Write a schema of your own to begin with.",
+        "hash_reuse": "Count puzzle hashes that come again.",
         "soak": "Put schemas under faults for hours.",
     },
 }

@@ -2,10 +2,11 @@
 
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import wraps
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, BinaryIO, TypeVar, cast
 
 import click
 from click.shell_completion import CompletionItem
@@ -187,6 +188,22 @@ input_option = click.option(
     metavar="FILE",
     help="Read the replay from this file.  [default: standard input]",
 )
+
+
+@contextmanager
+def open_replay(path: Path | None) -> Iterator[BinaryIO]:
+    """The replay that input_option names, unbuffered: a thread that still reads it at the end of
+    the command would keep a buffer's lock. Standard input stays open."""
+    if path is not None:
+        with path.open("rb", buffering=0) as stream:
+            yield stream
+    elif sys.stdin is None or sys.stdin.isatty():
+        raise click.UsageError("pipe a replay into this command, or name one with --input")
+    else:
+        with open(sys.stdin.fileno(), "rb", buffering=0, closefd=False) as stream:
+            yield stream
+
+
 output_option = click.option(
     "--output",
     "output_path",
