@@ -5,7 +5,7 @@ answer the same; all entries have no gaps, and infos are those of cdb.contract.p
 """
 
 from array import array
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import islice, pairwise
 from struct import Struct, iter_unpack
@@ -94,6 +94,22 @@ def first_not_canonical(blocks: PackedBlocks) -> int | None:
     places = (first_unsorted(*each) for each in entries)
     unsorted = sorted(place for place in places if place is not None)
     return next((at for at in unsorted if blocks.block(at) != canonical(blocks.block(at))), None)
+
+
+def accept_in_order(
+    blocks: PackedBlocks, append: Callable[[PackedBlocks], bool]
+) -> PackedBlocks | None:
+    """Accept all blocks, or those before the first one that is refused; gives that one.
+
+    append: adds all of the blocks that it gets, which are canonical; or none, and gives False,
+    where one breaks a rule.
+    """
+    bad = first_not_canonical(blocks)
+    good = blocks if bad is None else blocks.part(0, bad)
+    if len(good) and not append(good):
+        *before, last = (good.part(place, place + 1) for place in range(len(good)))
+        return next((block for block in before if not append(block)), last)
+    return None if bad is None else blocks.part(bad, bad + 1)
 
 
 def check_canonical(blocks: PackedBlocks) -> PackedBlocks:

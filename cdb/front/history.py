@@ -19,9 +19,10 @@ from cdb.contract.history import (
 )
 from cdb.contract.objects import joined_names, unpacked_infos
 from cdb.contract.packed import Packed, checked_packed_names
+from cdb.contract.versions import version_pages
 from cdb.disk.sharing import beside, reading
 from cdb.front.backend import AsOfBackend, HistoryBackend, PresentBackend, StateReader
-from cdb.front.snapshots import HistorySnapshot, HistorySnapshots, version_pages
+from cdb.front.snapshots import HistorySnapshot, HistorySnapshots
 from cdb.front.store import Store
 
 T = TypeVar("T")
@@ -129,7 +130,7 @@ class SnapshotHistory(Historic):
         snapshot, packs = self._snapshot(
             lambda newest: self._backend.read(first, min(last, newest), PAGE_ROWS)
         )
-        return version_pages(self._path, snapshot, self._steps(packs))
+        return version_pages(self._path, snapshot.find, self._steps(packs))
 
     def _rewind(self, block_index: int) -> None:
         with self._snapshots.rewinding(block_index):

@@ -6,7 +6,7 @@ later blocks lie above. A rewind lowers the height up to which that holds; what 
 had done is read from the blocks of then, once for all who need it.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -16,9 +16,9 @@ from typing import TypeVar
 from weakref import WeakSet
 
 from cdb.contract.coins import NAME_BYTES
-from cdb.contract.history import PAGE_ROWS, Page, indices_in, mask
+from cdb.contract.history import PAGE_ROWS, Page, mask
 from cdb.contract.packed import CONFIRM_BYTES, INFO_BYTES, INFO_FORMAT, Packed, PackedBlocks
-from cdb.errors import CdbError, CorruptDatabaseError, DatabaseClosedError
+from cdb.errors import CdbError, DatabaseClosedError
 from cdb.front.backend import PresentBackend
 
 Find = Callable[[bytes], tuple[bytearray, bytearray]]
@@ -198,47 +198,5 @@ def _raise(error: CdbError) -> None:
     raise error.with_traceback(None)
 
 
-def version_pages(
-    path: Path, snapshot: HistorySnapshot, packs: Iterable[PackedBlocks]
-) -> Iterator[Page]:
-    """What each block leaves of each coin that it touches: by height, and then by name.
-
-    packs: the blocks of the window, of the snapshot. Raises CorruptDatabaseError where a coin is
-    not found as the block leaves it.
-    """
-    for blocks in packs:
-        touched = [*_touched(blocks)]
-        for start in range(0, len(touched), PAGE_ROWS):
-            rows = touched[start : start + PAGE_ROWS]
-            heights = [block_index for block_index, _ in rows]
-            names = b"".join([name for _, name in rows])
-            infos, found = snapshot.find(names, heights)
-            _check(path, names, found, map(max, *indices_in(infos)), heights)
-            yield Page(names, infos)
-
-
-def _touched(blocks: PackedBlocks) -> Iterator[tuple[int, bytes]]:
-    """The coins that blocks confirm or spend, each with the block's index, as versions come."""
-    for place, block_index in enumerate(blocks.indices):
-        block = blocks.part(place, place + 1)
-        names = {name for names in (block.names, block.spends) for name in _names(names)}
-        for name in sorted(names):
-            yield block_index, name
-
-
 def _names(packed: Packed) -> Iterator[bytes]:
     return (name for (name,) in iter_unpack("32s", packed))
-
-
-def _check(
-    path: Path, names: bytes, found: bytearray, told: Iterable[int], expected: Sequence[int]
-) -> None:
-    """Raise CorruptDatabaseError unless all coins are found, and of the blocks that did it."""
-    told = [*told]
-    if 0 not in found and told == expected:
-        return
-    answers = zip(_names(names), found, told, expected, strict=True)
-    for name, is_found, index, block_index in answers:
-        if not is_found or index != block_index:
-            problem = f"coin {name.hex()} is not as block {block_index} has it"
-            raise CorruptDatabaseError(path, problem)

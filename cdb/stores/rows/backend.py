@@ -9,7 +9,7 @@ from cdb.contract.blocks import BlockSpendInfo
 from cdb.contract.facts import Facts
 from cdb.contract.history import Page, masked
 from cdb.contract.packed import PackedBlocks, packed_infos
-from cdb.contract.packed_state import first_not_canonical
+from cdb.contract.packed_state import accept_in_order
 from cdb.contract.rules import examine, join
 from cdb.stores.rows import history
 from cdb.stores.rows.batch import Batch
@@ -33,12 +33,7 @@ class NamedRows:
 
     def accept(self, blocks: PackedBlocks, *, may_defer: bool) -> PackedBlocks | None:
         """See PackedBackend. No refusal is deferred."""
-        bad = first_not_canonical(blocks)
-        good = blocks if bad is None else blocks.part(0, bad)
-        if not self._append(good):
-            *before, last = (good.part(place, place + 1) for place in range(len(good)))
-            return next((block for block in before if not self._append(block)), last)
-        return None if bad is None else blocks.part(bad, bad + 1)
+        return accept_in_order(blocks, self._append)
 
     def commit(self) -> None:
         """See PackedBackend."""
@@ -101,8 +96,6 @@ class NamedRows:
 
     def _append(self, blocks: PackedBlocks) -> bool:
         """Add all of the blocks; or none, and return False, where one breaks a rule."""
-        if not len(blocks):
-            return True
         first_row, known = self.rows.row_count + 1, _KnownCoins(self.rows, self._names)
         joined = join(blocks, self.rows.newest_index, first_row)
         faults, spent_rows = examine(joined, known)
