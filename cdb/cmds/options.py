@@ -62,8 +62,8 @@ class PathType(click.Path):
         """As click.Path does. An empty one is mostly a shell's variable without a value."""
         if not os.fspath(value):
             self.fail("the path is empty; name one, or . for the current directory", param, ctx)
-        if isinstance(location_of(value), Url):
-            self.fail(f"{value} is a URL, and what is wanted is a path; name one", param, ctx)
+        if isinstance(location := location_of(value), Url):
+            self.fail(f"{location} is a URL, and what is wanted is a path; name one", param, ctx)
         return cast(Path, super().convert(value, param, ctx))
 
 

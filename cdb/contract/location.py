@@ -6,16 +6,20 @@ from os import PathLike
 from pathlib import Path
 
 _is_url = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE).match
+_secrets = re.compile(r"(?<=://)[^/?#]*(?=@)|(?<=[?&]password=)[^&#]*")
 
 
 @dataclass(frozen=True, slots=True)
 class Url:
-    """A URL, as it was given: it is for the schema to read. No file is at it."""
+    """A URL. No file is at it.
+
+    text: as it was given, for the schema to read; as a str, for people, it is without secrets.
+    """
 
     text: str
 
     def __str__(self) -> str:
-        return self.text
+        return _secrets.sub("…", self.text)
 
 
 Location = Path | Url

@@ -110,7 +110,11 @@ class SchemaInfo:
         if progress is not None:
             options["progress"] = progress
         taken = {key: value for key, value in options.items() if takes(self.spec.factory, key)}
-        where = str(location) if path is None or isinstance(location, Url) else path
+        where: str | PathLike[str]
+        if isinstance(location, Url):
+            where = location.text
+        else:
+            where = str(location) if path is None else cast("str | PathLike[str]", path)
         refused = _refused_call(self.spec.factory, where, taken)
         if refused is not None:
             raise UnsupportedError(f"schema {self.name}: {refused}")
