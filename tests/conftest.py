@@ -62,6 +62,9 @@ def _schema_parameter(name: str) -> list[ParameterSet]:
         return [pytest.param(name, marks=pytest.mark.skip(reason=f"{name}: {error}"))]
     if not found.spec.keeps_contract:
         return []
+    if found.spec.takes_url:
+        reason = f"{name}: it needs servers; 'make cluster-tests' starts them"
+        return [pytest.param(name, marks=pytest.mark.skip(reason=reason))]
     marks = [pytest.mark.skip(reason=f"{name}: {found.missing}")] if found.missing else []
     if index_factory_of(found.spec.factory) is not None and name != ROWS_WITH_INDEX:
         marks.append(pytest.mark.long)

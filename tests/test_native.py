@@ -65,7 +65,7 @@ from cdb.testing.chains import sample_chain
 chain = sample_chain(30)
 for name in schema_names():
     schema = find_schema(name)
-    if schema.missing is None and name != "null":
+    if schema.missing is None and name != "null" and not schema.spec.takes_url:
         with schema.open(os.path.join(sys.argv[1], name)) as database:
             for block in chain.blocks:
                 database.accept_block(block)

@@ -147,7 +147,7 @@ def bench_run(
     sources = sources_of(inputs, coins, heights) or [QUICK_SOURCE if quick else DEFAULT_SOURCE]
     wanted = () if loads_only else workloads or AFTERWARDS
     workloads = tuple(each for each in AFTERWARDS if each in wanted)
-    contestants = _named(_spelled_out(specs) or schema_names()) | (ONE_THREAD if loads_only else {})
+    contestants = _named(_spelled_out(specs) or _at_paths()) | (ONE_THREAD if loads_only else {})
     schemas = Schemas(
         named=contestants,
         replays=sources,
@@ -165,6 +165,10 @@ def bench_run(
         **where,
         needed_bytes=max(source.needed_bytes(DATABASE_BYTES_PER_COIN) for source in sources),
     )
+
+
+def _at_paths() -> list[str]:
+    return [name for name in schema_names() if not find_schema(name).spec.takes_url]
 
 
 def _spelled_out(specs: Sequence[str]) -> list[str]:

@@ -34,6 +34,8 @@ class SchemaTests:
         found = find_schema(schema)
         if found.missing is not None:
             pytest.skip(f"{found.name}: {found.missing}")
+        if found.spec.takes_url:
+            pytest.skip(f"{found.name}: these tests make databases at paths, and it takes URLs")
         return found.open(path, read_only=read_only)
 
     def at_most(self, many: int) -> int:

@@ -64,7 +64,7 @@ def _subjects() -> Iterator[tuple[str, Subject]]:
     """Each of cdb's schemas, and at PROCESS, too, where it offers that."""
     for name in OWN_SCHEMAS:
         found = find_schema(name)
-        if not found.spec.keeps_contract:
+        if not found.spec.keeps_contract or found.spec.takes_url:
             continue
         spec, seed = _MERGING.get(name, (found.small or name, 1))
         yield name, Subject.of(found, spec, found.spec.durabilities[0], seed)
