@@ -1,4 +1,4 @@
-.PHONY: help demo test test-long chia-tests lint types native docs wheels try-wheel fuzz soak mutants asan tsan clean
+.PHONY: help demo test test-long chia-tests cluster-tests lint types native docs wheels try-wheel fuzz soak mutants asan tsan clean
 .DELETE_ON_ERROR:
 
 help:
@@ -6,6 +6,7 @@ help:
 	@echo "make test    lint, types and the tests"
 	@echo "make test-long  the tests that make test leaves out: more schemas and faults, a browser, the lab itself"
 	@echo "make chia-tests  test cdb's coin store of a full node, also by chia's own tests; TIER=store: a part"
+	@echo "make cluster-tests  test the schema cassandra on clusters of NODES=1; needs Java 17 and Maven"
 	@echo "make lint    ruff's checks and format"
 	@echo "make types   mypy"
 	@echo "make native  build the native engines again, with what is installed now"
@@ -54,6 +55,10 @@ types: .venv/ready
 TIER ?= all
 chia-tests:
 	@scripts/chia-tests $(TIER)
+
+NODES ?= 1
+cluster-tests: .venv/ready
+	@scripts/cluster-tests $(NODES)
 
 docs: .venv/ready
 	@scripts/docs

@@ -248,7 +248,7 @@ def storage_error(path: Path, error: OSError) -> StorageError:
     return StorageError(path, f"{explained(error)}, then try again")
 
 
-def wrong_version(path: Path, found: str, known: str) -> WrongDatabaseError:
+def wrong_version(path: str | PathLike[str], found: str, known: str) -> WrongDatabaseError:
     """The error for a database, or a file of one, of another format than the one that is known."""
     problem = f"its format is {found}, and this cdb reads {known}"
     advice = "use the cdb that wrote it, or load the replay text again; a node syncs again"

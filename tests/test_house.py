@@ -24,6 +24,7 @@ SHARING = "cdb.disk.sharing"
 KEEP_THE_CONTRACT = {"cdb.front.store", *MODEL, "cdb.building"}
 """The front for all stores, the model, and what strangers may build on."""
 BACKENDS = {
+    "cdb.stores.cassandra.backend",
     "cdb.stores.coin_log.binding",
     "cdb.stores.coin_set.backend",
     "cdb.stores.node_table.file",

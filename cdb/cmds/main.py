@@ -27,6 +27,7 @@ SECTIONS = {
         "demo": "Load all schemas with made blocks, and compare.",
         "bench": "Measure what schemas cost.",
         "report": "Draw results of cdb bench as a page.",
+        "cluster": "Run a cluster of Cassandra on this machine.",
         "new_schema": "Write a schema of your own to begin with.",
         "hash_reuse": "Count puzzle hashes that come again.",
         "soak": "Put schemas under faults for hours.",

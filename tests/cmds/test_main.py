@@ -11,6 +11,7 @@ import pytest
 
 from cdb import __version__
 from cdb.cmds.bench import bench
+from cdb.cmds.cluster import cluster
 from cdb.cmds.lazy_group import LazyGroup
 from cdb.cmds.main import cdb
 from cdb.cmds.node import node
@@ -49,7 +50,7 @@ def test_the_group_lists_its_commands(run_command: Commands, option: str) -> Non
     assert listed == COMMANDS
 
 
-@pytest.mark.parametrize("group", [cdb, bench, node], ids=lambda group: group.name)
+@pytest.mark.parametrize("group", [cdb, bench, cluster, node], ids=lambda group: group.name)
 def test_help_says_what_each_command_does_in_a_short_line(group: LazyGroup) -> None:
     shown = [what for each in group.sections.values() for what in each.values()]
     assert [what for what in shown if len(what) > 55] == []
@@ -62,7 +63,7 @@ def test_the_group_knows_every_command_module() -> None:
     }
     grouped = {
         f"{group.name}_{name}"
-        for group in (bench, node)
+        for group in (bench, cluster, node)
         for name in group.list_commands(click.Context(group))
     }
     assert runnable - {"main", "runner"} == {*COMMANDS, *grouped}
@@ -70,7 +71,7 @@ def test_the_group_knows_every_command_module() -> None:
 
 def test_no_command_takes_an_empty_path_for_the_current_directory() -> None:
     commands: list[click.Command] = []
-    for group in (cdb, bench, node):
+    for group in (cdb, bench, cluster, node):
         context = click.Context(group)
         found = [group.get_command(context, name) for name in group.list_commands(context)]
         commands += [each for each in found if each is not None]

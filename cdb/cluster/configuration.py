@@ -1,0 +1,138 @@
+"""A node's files: cassandra.yaml, logback.xml, and the options of its Java."""
+
+from pathlib import Path
+
+HEAP_MB = 512
+CQL_PORT, STORAGE_PORT, FIRST_JMX_PORT = 9042, 7000, 7199
+_TOKENS = 1 << 64
+
+_YAML = """\
+cluster_name: cdb
+partitioner: org.apache.cassandra.dht.Murmur3Partitioner
+endpoint_snitch: SimpleSnitch
+num_tokens: 1
+initial_token: '{token}'
+auto_bootstrap: false
+listen_address: {address}
+rpc_address: {address}
+native_transport_port: {cql_port}
+storage_port: {storage_port}
+seed_provider:
+  - class_name: org.apache.cassandra.locator.SimpleSeedProvider
+    parameters:
+      - seeds: '{seeds}'
+data_file_directories: ['{directory}/data']
+commitlog_directory: '{directory}/commitlog'
+hints_directory: '{directory}/hints'
+saved_caches_directory: '{directory}/saved_caches'
+cdc_raw_directory: '{directory}/cdc_raw'
+commitlog_sync: {sync}
+commitlog_segment_size: 16MiB
+# Of a batch of rows, cdb's are up to 130 KB and in 32 partitions.
+batch_size_warn_threshold: 1MiB
+batch_size_fail_threshold: 4MiB
+unlogged_batch_across_partitions_warn_threshold: 1000
+# Three nodes share a machine.
+concurrent_reads: 16
+concurrent_writes: 32
+concurrent_compactors: 1
+file_cache_size: 32MiB
+memtable_heap_space: 96MiB
+memtable_offheap_space: 96MiB
+read_request_timeout: 10s
+range_request_timeout: 20s
+write_request_timeout: 5s
+cas_contention_timeout: 5s
+request_timeout: 10s
+{more}"""
+
+_SYNC = {
+    "group": "group\ncommitlog_sync_group_window: 2ms",
+    "batch": "batch",
+    "periodic": "periodic\ncommitlog_sync_period: 10s",
+}
+SYNCS = tuple(_SYNC)
+
+_LOGBACK = """\
+<configuration>
+  <appender name="FILE" class="ch.qos.logback.core.rolling.RollingFileAppender">
+    <file>{directory}/system.log</file>
+    <rollingPolicy class="ch.qos.logback.core.rolling.FixedWindowRollingPolicy">
+      <fileNamePattern>{directory}/system.log.%i</fileNamePattern>
+      <minIndex>1</minIndex><maxIndex>3</maxIndex>
+    </rollingPolicy>
+    <triggeringPolicy class="ch.qos.logback.core.rolling.SizeBasedTriggeringPolicy">
+      <maxFileSize>20MB</maxFileSize>
+    </triggeringPolicy>
+    <encoder><pattern>%-5level [%thread] %date{{ISO8601}} %F:%L - %msg%n</pattern></encoder>
+  </appender>
+  <root level="INFO"><appender-ref ref="FILE"/></root>
+</configuration>
+"""
+
+_OPENED = (
+    *("java.base/java.io", "java.base/java.lang", "java.base/java.lang.module"),
+    *("java.base/java.lang.reflect", "java.base/java.nio", "java.base/java.util"),
+    *("java.base/java.util.concurrent", "java.base/java.util.concurrent.atomic"),
+    *("java.base/jdk.internal.loader", "java.base/jdk.internal.math"),
+    *("java.base/jdk.internal.module", "java.base/jdk.internal.ref"),
+    *("java.base/jdk.internal.reflect", "java.base/jdk.internal.util.jar"),
+    *("java.base/sun.nio.ch", "jdk.management/com.sun.management.internal"),
+)
+_EXPORTED = (
+    *("java.base/java.lang.ref", "java.base/jdk.internal.misc", "java.base/jdk.internal.ref"),
+    *("java.base/sun.nio.ch", "java.rmi/sun.rmi.registry", "java.rmi/sun.rmi.server"),
+    *("java.management.rmi/com.sun.jmx.remote.internal.rmi", "java.sql/java.sql"),
+    *("jdk.unsupported/sun.misc", "jdk.attach/sun.tools.attach"),
+)
+
+
+def address_of(node: int) -> str:
+    """Of node 1, 2, …"""
+    return f"127.0.0.{node}"
+
+
+def write_files(directory: Path, node: int, n_nodes: int, sync: str, more: str = "") -> None:
+    """Write a node's files. more: lines of cassandra.yaml."""
+    directory.mkdir(parents=True, exist_ok=True)
+    told = _YAML.format(
+        token=(2 * node - 1) * _TOKENS // (2 * n_nodes) - _TOKENS // 2,
+        address=address_of(node),
+        seeds=",".join(map(address_of, range(1, n_nodes + 1))),
+        directory=directory,
+        cql_port=CQL_PORT,
+        storage_port=STORAGE_PORT,
+        sync=_SYNC[sync],
+        more=more,
+    )
+    (directory / "cassandra.yaml").write_text(told)
+    (directory / "logback.xml").write_text(_LOGBACK.format(directory=directory))
+
+
+def java_options(directory: Path, node: int, jars: Path) -> list[str]:
+    """What a node's Java gets, up to the class that it runs."""
+    agent = next(jars.glob("jamm-*.jar"))
+    return [
+        f"-Xms{HEAP_MB}m",
+        f"-Xmx{HEAP_MB}m",
+        "-Xss512k",
+        "-XX:+UseG1GC",
+        "-XX:MaxGCPauseMillis=200",
+        "-XX:MaxDirectMemorySize=256m",
+        "-XX:-UsePerfData",
+        f"-javaagent:{agent}",
+        "-Djdk.attach.allowAttachSelf=true",
+        "-Djava.awt.headless=true",
+        "-Dio.netty.tryReflectionSetAccessible=true",
+        "-Dcassandra.ring_delay_ms=2000",
+        "-Dcassandra.skip_wait_for_gossip_to_settle=0",
+        f"-Dcassandra.config=file://{directory}/cassandra.yaml",
+        f"-Dcassandra.storagedir={directory}",
+        f"-Dcassandra.logdir={directory}",
+        f"-Dcassandra.jmx.local.port={FIRST_JMX_PORT + node}",
+        f"-Dlogback.configurationFile=file://{directory}/logback.xml",
+        *(f"--add-opens={each}=ALL-UNNAMED" for each in _OPENED),
+        *(f"--add-exports={each}=ALL-UNNAMED" for each in _EXPORTED),
+        "-cp",
+        f"{jars}/*",
+    ]

@@ -1,0 +1,475 @@
+"""Asks Cassandra, by cassandra-driver: the only module that imports it.
+
+Rows are written by unlogged batches and read by IN, some of each in flight. Every statement can be
+repeated, and is: rows never change, and the state is changed by compare-and-set, and read again
+where nobody knows whether it was.
+"""
+
+import ssl
+import time
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from importlib.metadata import version
+from importlib.util import find_spec
+from socket import IPPROTO_TCP, TCP_NODELAY
+from typing import Any
+
+from cdb.contract.durability import Durability
+from cdb.errors import (
+    CorruptDatabaseError,
+    DatabaseClosedError,
+    DatabaseLockedError,
+    DatabaseNotFoundError,
+    StorageError,
+    UnsupportedError,
+    WrongDatabaseError,
+    wrong_version,
+)
+from cdb.stores.cassandra.place import Place
+from cdb.stores.cassandra.rows import Row, Table
+from cdb.stores.cassandra.state import State, view_of
+from cdb.stores.cassandra.tables import CoinRow
+
+FORMAT = 1
+"""Of the tables and of what is in them."""
+DRIVER = "cassandra-driver"
+BATCH_ROWS = 32
+BATCH_BYTES = 1 << 17
+IN_KEYS = 64
+IN_FLIGHT = 16
+PAGE_PARTS = 16
+PAGE_NAMES = 1_000
+FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.05, 1.0
+SYNCED = ("group", "batch")
+"""The values of commitlog_sync at which a write that is acknowledged is on disk."""
+
+TABLES = (
+    "state (name text PRIMARY KEY, format int, chain blob, keys text, run bigint, blocks bigint,"
+    " coins bigint, newest bigint, runs blob)",
+    "coin (key blob, run bigint, born blob, spent blob, PRIMARY KEY (key, run))",
+    "head (key blob, number bigint, run bigint, head blob, PRIMARY KEY (key, number, run))",
+    "part (key blob, part int, data blob, PRIMARY KEY (key, part))",
+    "keyed (key blob, confirmed bigint, name blob, PRIMARY KEY (key, confirmed, name))",
+)
+_STATE = "format, chain, keys, run, blocks, coins, newest, runs"
+
+
+def missing() -> str | None:
+    """Why there is no driver, and what to do; None where there is one."""
+    try:
+        found = find_spec("cassandra.cluster")
+    except ModuleNotFoundError:
+        found = None
+    return None if found else f"{DRIVER} is missing; pip install 'coinset_db[cassandra]'"
+
+
+def versions() -> list[str]:
+    """The driver's."""
+    return [f"{DRIVER} {version(DRIVER)}"] if missing() is None else []
+
+
+class CqlTables:
+    """See Tables. Opening makes the keyspace and its tables, unless it is read_only.
+
+    Raises DatabaseNotFoundError, WrongDatabaseError, StorageError or UnsupportedError.
+    """
+
+    def __init__(self, place: Place, *, read_only: bool) -> None:
+        self._place = place
+        self._is_closed = False
+        self._cluster = cluster_of(place)
+        try:
+            self._session = self._repeated(self._cluster.connect)
+            self._session.default_fetch_size = None
+            self._find_tables(read_only=read_only)
+            self._statements = self._prepared()
+        except BaseException:
+            self._cluster.shutdown()
+            raise
+
+    def write(self, rows: Mapping[Table, Sequence[Row]]) -> None:
+        """See Tables."""
+        for _ in self._answers(self._batches(rows)):
+            pass
+
+    def coins(self, keys: Sequence[bytes]) -> Iterator[CoinRow]:
+        """See Tables."""
+        statement = self._statements["coins"]
+        asked = (statement.bind((each,)) for each in self._together(keys))
+        for answer in self._answers(asked):
+            yield from answer
+
+    def heads(self, key: bytes) -> Sequence[tuple[int, int, bytes]]:
+        """See Tables."""
+        return list(self._answer(self._statements["heads"].bind((key,))))
+
+    def parts(self, keys: Sequence[tuple[bytes, int]]) -> Iterator[list[bytes]]:
+        """See Tables."""
+        statement = self._statements["parts"]
+        asked = (
+            statement.bind((key, first, first + PAGE_PARTS))
+            for key, n_parts in keys
+            for first in range(0, n_parts, PAGE_PARTS)
+        )
+        answers = self._answers(asked)
+        for _, n_parts in keys:
+            pages = (next(answers) for _ in range(0, n_parts, PAGE_PARTS))
+            yield [data for page in pages for (data,) in page]
+
+    def keyed(self, keys: Iterable[bytes], first: int, last: int) -> Iterator[bytes]:
+        """See Tables."""
+        statement = self._statements["keyed"]
+        begin = ((key, first, b"") for key in keys)
+        waiting = list(begin)
+        while waiting:
+            page, waiting = waiting[:IN_FLIGHT], waiting[IN_FLIGHT:]
+            asked = [statement.bind((*each, last)) for each in page]
+            for (key, _, _), answer in zip(page, self._answers(asked), strict=True):
+                rows = list(answer)
+                yield from (name for _, name in rows)
+                if len(rows) == PAGE_NAMES:
+                    waiting.insert(0, (key, *rows[-1]))
+
+    def state(self) -> State | None:
+        """See Tables."""
+        statement = self._statements["state"].bind((self._place.chain,))
+        statement.consistency_level = self._serial
+        row = next(iter(self._answer(statement)), None)
+        if row is None:
+            return None
+        found_format, chain, keys, run, blocks, coins, newest, runs = row
+        if found_format != FORMAT:
+            raise wrong_version(self._place.url, str(found_format), str(FORMAT))
+        try:
+            return State(chain, keys, run, blocks, coins, view_of(newest, runs))
+        except (TypeError, ValueError) as error:
+            raise CorruptDatabaseError(self._place.url, f"its row of state: {error}") from error
+
+    def make(self, state: State) -> bool:
+        """See Tables."""
+        values = (self._place.chain, FORMAT, state.chain, *_changing(state))
+        return self._set(self._statements["make"], values, lambda: self.state() == state)
+
+    def change(self, old: State, new: State) -> None:
+        """See Tables."""
+        values = (*_changing(new), self._place.chain, old.chain, old.run, old.blocks, old.keys)
+        if not self._set(self._statements["change"], values, lambda: self.state() == new):
+            raise DatabaseLockedError(self._place.url, "another writer has taken it over")
+
+    def check_keeps(self, durability: Durability) -> None:
+        """See Tables."""
+        if durability is not Durability.POWER:
+            return
+        advice = "set commitlog_sync: group on every node, or open it with durability 'process'"
+        url, keyspace = self._place.url, self._place.keyspace
+        for host in self._cluster.metadata.all_hosts():
+            if host.is_up is False:
+                continue
+            sync = self._setting(host, "commitlog_sync")
+            if sync not in SYNCED:
+                problem = (
+                    f"node {host.address} has commitlog_sync: {sync}, which a power cut defeats"
+                )
+                raise UnsupportedError(f"{url}: {problem}; {advice}")
+        if not self._cluster.metadata.keyspaces[keyspace].durable_writes:
+            problem = f"keyspace {keyspace} has durable_writes = false"
+            raise UnsupportedError(f"{url}: {problem}; ALTER it, or name another one")
+
+    def close(self) -> None:
+        """See Tables."""
+        self._is_closed = True
+        self._cluster.shutdown()
+
+    @property
+    def _serial(self) -> int:
+        from cassandra import ConsistencyLevel
+
+        is_local = self._place.consistency.startswith("local")
+        serial: int = ConsistencyLevel.LOCAL_SERIAL if is_local else ConsistencyLevel.SERIAL
+        return serial
+
+    def _setting(self, host: Any, name: str) -> str:
+        """A setting of a node."""
+        query = "SELECT value FROM system_views.settings WHERE name = %s"
+        answer = self._repeated(lambda: self._session.execute(query, (name,), host=host))
+        return next((value for (value,) in answer), "unknown")
+
+    def _find_tables(self, *, read_only: bool) -> None:
+        """Make the keyspace and the tables that are missing. One writer does so at a time."""
+        place = self._place
+        there = self._tables_there()
+        names = [table.partition(" ")[0] for table in TABLES]
+        if there.issuperset(names):
+            return
+        if read_only:
+            raise DatabaseNotFoundError(place.url, f"keyspace {place.keyspace} has no cdb tables")
+        if there and there.isdisjoint(names):
+            raise WrongDatabaseError(place.url, f"keyspace {place.keyspace} is somebody else's")
+        hosts = self._cluster.metadata.all_hosts()
+        dc = place.dc or hosts[0].datacenter
+        of_dc = sum(host.datacenter == dc for host in hosts)
+        copies = place.replication or min(3, of_dc)
+        replication = f"{{'class': 'NetworkTopologyStrategy', '{dc}': {copies}}}"
+        keyspace = f"CREATE KEYSPACE IF NOT EXISTS {place.keyspace} WITH replication = "
+        for statement in (
+            keyspace + replication,
+            *(f"CREATE TABLE IF NOT EXISTS {place.keyspace}.{each}" for each in TABLES),
+        ):
+            self._repeated(lambda each=statement: self._session.execute(each))  # type: ignore[misc]
+        begun = time.monotonic()
+        while not self._cluster.control_connection.wait_for_schema_agreement(wait_time=1):
+            if time.monotonic() - begun > place.patience_seconds:
+                raise StorageError(
+                    place.url, "the nodes do not agree on the tables; see their logs"
+                )
+
+    def _tables_there(self) -> set[str]:
+        query = "SELECT table_name FROM system_schema.tables WHERE keyspace_name = %s"
+        keyspace = self._place.keyspace
+        return {n for (n,) in self._repeated(lambda: self._session.execute(query, (keyspace,)))}
+
+    def _prepared(self) -> dict["str | Table", Any]:
+        keyspace = self._place.keyspace
+        texts: dict[str | Table, str] = {
+            "coins": f"SELECT key, run, born, spent FROM {keyspace}.coin WHERE key IN ?",
+            "heads": f"SELECT number, run, head FROM {keyspace}.head WHERE key = ?",
+            "parts": f"SELECT data FROM {keyspace}.part WHERE key = ? AND part >= ? AND part < ?",
+            "keyed": f"SELECT confirmed, name FROM {keyspace}.keyed WHERE key = ?"
+            f" AND (confirmed, name) > (?, ?) AND (confirmed) <= (?) LIMIT {PAGE_NAMES}",
+            "state": f"SELECT {_STATE} FROM {keyspace}.state WHERE name = ?",
+            "make": f"INSERT INTO {keyspace}.state (name, {_STATE})"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) IF NOT EXISTS",
+            "change": f"UPDATE {keyspace}.state SET keys = ?, run = ?, blocks = ?, coins = ?,"
+            " newest = ?, runs = ? WHERE name = ?"
+            " IF chain = ? AND run = ? AND blocks = ? AND keys = ?",
+        }
+        for table in Table:
+            name, columns = table.value
+            values = ", ".join("?" * len(columns))
+            # A time that never changes: of rows that never change it tells nothing, and costs.
+            texts[table] = (
+                f"INSERT INTO {keyspace}.{name} ({', '.join(columns)}) VALUES ({values})"
+                " USING TIMESTAMP 1"
+            )
+        statements = {}
+        for key, text in texts.items():
+            prepared = self._repeated(lambda text=text: self._session.prepare(text))  # type: ignore[misc]
+            prepared.is_idempotent = key not in ("make", "change")
+            statements[key] = prepared
+        return statements
+
+    def _together(self, keys: Iterable[bytes]) -> Iterator[list[bytes]]:
+        """Keys of the same nodes, as many as one statement takes."""
+        groups: dict[object, list[bytes]] = defaultdict(list)
+        nodes_of = self._nodes_of()
+        for key in keys:
+            group = groups[nodes_of(key)]
+            group.append(key)
+            if len(group) == IN_KEYS:
+                yield group[:]
+                group.clear()
+        yield from filter(None, groups.values())
+
+    def _nodes_of(self) -> Callable[[bytes], object]:
+        """Which nodes have a row: a statement about rows of the same ones is asked of one of them.
+        Where each node has all rows that is any."""
+        metadata, keyspace = self._cluster.metadata, self._place.keyspace
+        strategy = metadata.keyspaces[keyspace].replication_strategy
+        copies = getattr(strategy, "replication_factor", None)
+        by_dc = getattr(strategy, "dc_replication_factors", None)
+        if copies is None and by_dc is not None:
+            copies = min(by_dc.values(), default=0)
+        if copies is not None and len(metadata.all_hosts()) <= copies:
+            return lambda key: None
+        return lambda key: tuple(host.host_id for host in metadata.get_replicas(keyspace, key))
+
+    def _batches(self, rows: Mapping[Table, Sequence[Row]]) -> Iterator[Any]:
+        nodes_of = self._nodes_of()
+        for table, some in rows.items():
+            statement = self._statements[table]
+            groups: dict[object, list[Row]] = defaultdict(list)
+            sizes: dict[object, int] = defaultdict(int)
+            for row in some:
+                nodes = nodes_of(row[0])  # type: ignore[arg-type]
+                groups[nodes].append(row)
+                sizes[nodes] += sum(len(each) for each in row if isinstance(each, bytes))
+                if len(groups[nodes]) == BATCH_ROWS or sizes[nodes] >= BATCH_BYTES:
+                    yield self._batch(statement, groups.pop(nodes))
+                    del sizes[nodes]
+            for group in groups.values():
+                yield self._batch(statement, group)
+
+    def _batch(self, statement: Any, rows: Sequence[Row]) -> Any:
+        from cassandra.query import BatchStatement, BatchType
+
+        batch = BatchStatement(BatchType.UNLOGGED)
+        for row in rows:
+            batch.add(statement, row)
+        batch.is_idempotent = True
+        return batch
+
+    def _answers(self, statements: Iterable[Any]) -> Iterator[Any]:
+        """What they give, in their order; some are in flight."""
+        waiting: deque[tuple[Any, Any]] = deque()
+        for statement in statements:
+            waiting.append((statement, self._sent(statement)))
+            if len(waiting) == IN_FLIGHT:
+                yield self._received(*waiting.popleft())
+        while waiting:
+            yield self._received(*waiting.popleft())
+
+    def _answer(self, statement: Any) -> Any:
+        return self._received(statement, self._sent(statement))
+
+    def _sent(self, statement: Any) -> Any:
+        self._check_open()
+        return self._session.execute_async(statement)
+
+    def _received(self, statement: Any, future: Any) -> Any:
+        first = [future]
+
+        def ask() -> Any:
+            return (first.pop() if first else self._sent(statement)).result()
+
+        return self._repeated(ask)
+
+    def _set(self, statement: Any, values: Sequence[Any], is_done: Callable[[], bool]) -> bool:
+        """Whether a compare-and-set was done. Where that is unknown, or it is done already, the
+        state tells; and where it has not been done, it is tried again."""
+        for pause in self._pauses():
+            bound = statement.bind(values)
+            try:
+                answer = self._sent(bound).result()
+                return bool(answer.was_applied) or is_done()
+            except _errors() as error:
+                if is_done():
+                    return True
+                pause(error)
+        raise AssertionError
+
+    def _repeated(self, ask: Callable[[], Any]) -> Any:
+        """What ask() gives, which is called again while the cluster does not answer."""
+        for pause in self._pauses():
+            try:
+                return ask()
+            except _errors() as error:
+                pause(error)
+        raise AssertionError
+
+    def _pauses(self) -> Iterator[Callable[[Exception], None]]:
+        """For each try what waits after an error, or raises what is to be told."""
+        begun, seconds = time.monotonic(), FIRST_PAUSE_SECONDS
+
+        def pause(error: Exception) -> None:
+            self._check_open()
+            waited = time.monotonic() - begun
+            if not _may_pass(error) or waited + seconds > self._place.patience_seconds:
+                raise _told(self._place, error, waited) from error
+            time.sleep(seconds)
+
+        while True:
+            yield pause
+            seconds = min(2 * seconds, LONGEST_PAUSE_SECONDS)
+
+    def _check_open(self) -> None:
+        if self._is_closed:
+            raise DatabaseClosedError(self._place.url, "it is closed; open it again")
+
+
+def _changing(state: State) -> tuple[Any, ...]:
+    view = state.view
+    counts = state.run, state.blocks, state.coins
+    return (state.keys, *counts, view.newest, view.packed_runs())
+
+
+def cluster_of(place: Place) -> Any:
+    """The driver's connection to a cluster, not yet opened."""
+    from cassandra import ConsistencyLevel
+    from cassandra.auth import PlainTextAuthProvider
+    from cassandra.cluster import EXEC_PROFILE_DEFAULT, Cluster, ExecutionProfile
+    from cassandra.policies import (
+        ConstantReconnectionPolicy,
+        DCAwareRoundRobinPolicy,
+        TokenAwarePolicy,
+    )
+    from cassandra.query import tuple_factory
+
+    is_local = place.consistency.startswith("local")
+    near = DCAwareRoundRobinPolicy(place.dc) if place.dc else DCAwareRoundRobinPolicy()
+    profile = ExecutionProfile(
+        load_balancing_policy=TokenAwarePolicy(near),
+        consistency_level=getattr(ConsistencyLevel, place.consistency.upper()),
+        serial_consistency_level=(
+            ConsistencyLevel.LOCAL_SERIAL if is_local else ConsistencyLevel.SERIAL
+        ),
+        request_timeout=place.timeout_seconds,
+        row_factory=tuple_factory,
+    )
+    user = PlainTextAuthProvider(place.user, place.password) if place.user else None
+    return Cluster(
+        [*place.hosts],
+        port=place.hosts[0][1],
+        auth_provider=user,
+        ssl_context=_tls(place),
+        execution_profiles={EXEC_PROFILE_DEFAULT: profile},
+        reconnection_policy=ConstantReconnectionPolicy(0.5, max_attempts=None),
+        connect_timeout=place.timeout_seconds,
+        control_connection_timeout=place.timeout_seconds,
+        # A request above a few KB waits 40 ms otherwise, for what never comes.
+        sockopts=[(IPPROTO_TCP, TCP_NODELAY, 1)],
+    )
+
+
+def _tls(place: Place) -> ssl.SSLContext | None:
+    if not place.tls:
+        return None
+    try:
+        context = ssl.create_default_context(cafile=place.tls)
+        if place.cert:
+            context.load_cert_chain(place.cert, place.cert_key or None)
+    except (OSError, ssl.SSLError) as error:
+        files = ", ".join(filter(None, (place.tls, place.cert, place.cert_key)))
+        reason = getattr(error, "strerror", "") or getattr(error, "reason", "") or error
+        raise UnsupportedError(f"{place.url}: TLS by {files}: {reason}") from error
+    return context
+
+
+def _errors() -> tuple[type[Exception], ...]:
+    """What the driver raises where the cluster does not do what it is asked."""
+    from cassandra import DriverException
+    from cassandra.cluster import NoHostAvailable
+    from cassandra.connection import ConnectionException
+    from cassandra.protocol import ErrorMessage
+
+    return (DriverException, NoHostAvailable, ConnectionException, ErrorMessage, OSError)
+
+
+def _may_pass(error: Exception) -> bool:
+    """Whether the same may succeed later."""
+    from cassandra import AuthenticationFailed, InvalidRequest, Unauthorized, UnsupportedOperation
+    from cassandra.cluster import NoHostAvailable
+
+    final = (AuthenticationFailed, InvalidRequest, Unauthorized, UnsupportedOperation)
+    errors: list[object] = [error]
+    if isinstance(error, NoHostAvailable) and isinstance(error.errors, dict):
+        errors += error.errors.values()
+    return not any(isinstance(each, (*final, ssl.SSLError)) for each in errors)
+
+
+def _told(place: Place, error: Exception, waited: float) -> StorageError | UnsupportedError:
+    """What a user is told of what the driver has raised: one line, and no password."""
+    from cassandra import Unavailable
+    from cassandra.cluster import NoHostAvailable
+
+    inner: object = error
+    if isinstance(error, NoHostAvailable) and isinstance(error.errors, dict) and error.errors:
+        inner = next(iter(error.errors.values()))
+    if not _may_pass(error):
+        reason = " ".join(str(inner).split())
+        return StorageError(place.url, f"the cluster refuses: {reason}")
+    for_long = f"for {waited:.0f} s" if waited >= 1 else "at once"
+    if isinstance(inner, Unavailable):
+        alive = f"{inner.alive_replicas} of {inner.required_replicas} nodes that are needed are up"
+        return StorageError(place.url, f"{alive} {for_long}; start the others")
+    reason = " ".join(str(inner).split()) or type(inner).__name__
+    return StorageError(place.url, f"the cluster does not answer ({reason}) {for_long}")

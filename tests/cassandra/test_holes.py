@@ -1,0 +1,190 @@
+"""What a cluster lets happen between two statements, and what everybody sees of it: nothing."""
+
+from collections.abc import Callable, Iterator
+from functools import partial
+
+import pytest
+
+from cdb.contents.state import StateSummary, verify
+from cdb.contract.blocks import BlockSpendInfo
+from cdb.errors import (
+    CorruptDatabaseError,
+    DatabaseClosedError,
+    DatabaseLockedError,
+    InvariantError,
+    StorageError,
+)
+from cdb.testing.base import accept_all, expected_state
+from cdb.testing.chains import child, other_branch, reward, sample_chain
+from tests.cassandra.fake import Keyspace, open_in
+
+CHAIN = sample_chain(12)
+KEPT = CHAIN.up_to(CHAIN.blocks[7].index)
+BRANCH = other_branch(KEPT, 4)
+
+
+@pytest.fixture
+def keyspace() -> Keyspace:
+    return Keyspace()
+
+
+def shown(keyspace: Keyspace) -> StateSummary:
+    """What one who opens it now sees."""
+    with open_in(keyspace, "chain", read_only=True) as reader:
+        return verify(reader)
+
+
+def test_an_old_writer_that_goes_on_with_another_block_is_seen_by_nobody(
+    keyspace: Keyspace,
+) -> None:
+    old = open_in(keyspace, "chain")
+    accept_all(old, KEPT.blocks)
+    new = open_in(keyspace, "chain", takeover=True)
+    accept_all(new, BRANCH.above(KEPT.newest_index))
+    # Its rows are written, at an index and a number that the new one has; and later ones, too.
+    with pytest.raises(DatabaseLockedError, match="another writer has taken it over"):
+        accept_all(old, CHAIN.above(KEPT.newest_index))
+    assert shown(keyspace) == expected_state(BRANCH.blocks)
+    assert verify(new) == expected_state(BRANCH.blocks)
+    gone = [coin.name() for block in CHAIN.above(KEPT.newest_index) for coin in block.confirms]
+    assert new.coin_infos_for_coin_names(gone) == []
+    with pytest.raises(DatabaseClosedError):
+        old.flush()
+    new.close()
+
+
+def test_an_old_writers_rows_that_come_before_the_new_ones_count_for_nothing(
+    keyspace: Keyspace,
+) -> None:
+    old = open_in(keyspace, "chain")
+    accept_all(old, KEPT.blocks)
+    _fails_at(keyspace, "change", 1)
+    with pytest.raises(StorageError):
+        old.accept_block(CHAIN.above(KEPT.newest_index)[0])
+    old.close()
+    keyspace.before = lambda call: None
+    assert shown(keyspace) == expected_state(KEPT.blocks)
+    with open_in(keyspace, "chain") as new:
+        assert verify(new) == expected_state(KEPT.blocks)
+        accept_all(new, BRANCH.above(KEPT.newest_index))
+        assert verify(new) == expected_state(BRANCH.blocks)
+        new.rewind_to_block_index(KEPT.newest_index)
+        accept_all(new, CHAIN.above(KEPT.newest_index))
+        assert verify(new) == expected_state(CHAIN.blocks)
+
+
+def test_a_reader_keeps_its_moment_through_a_rewind_and_a_new_advance(keyspace: Keyspace) -> None:
+    with open_in(keyspace, "chain") as writer:
+        accept_all(writer, CHAIN.blocks)
+        reader = open_in(keyspace, "chain", read_only=True)
+        went = False
+
+        def rewind_and_advance(call: str) -> None:
+            nonlocal went
+            if call == "coins" and not went:
+                went = True
+                writer.rewind_to_block_index(KEPT.newest_index)
+                accept_all(writer, BRANCH.above(KEPT.newest_index))
+
+        keyspace.before = rewind_and_advance
+        assert verify(reader) == expected_state(CHAIN.blocks)
+        assert went
+        assert verify(writer) == expected_state(BRANCH.blocks)
+        assert verify(reader) == expected_state(CHAIN.blocks)
+    assert shown(keyspace) == expected_state(BRANCH.blocks)
+
+
+def test_a_coin_comes_again_after_a_rewind_at_another_index_and_unspent(keyspace: Keyspace) -> None:
+    first, second = reward(1), reward(2)
+    spends = BlockSpendInfo(3, 0, [first.name()], [child(first.name())])
+    with open_in(keyspace, "chain") as writer:
+        accept_all(writer, [BlockSpendInfo(1, 0, [], [first]), spends])
+        writer.rewind_to_block_index(0)
+        accept_all(writer, [BlockSpendInfo(2, 0, [], [second]), BlockSpendInfo(3, 0, [], [first])])
+        (info,) = writer.coin_infos_for_coin_names([first.name()])
+        assert (info.confirmed_index, info.spent_index) == (3, 0)
+        writer.rewind_to_block_index(2)
+        assert writer.coin_infos_for_coin_names([first.name(), child(first.name()).name()]) == []
+
+
+@pytest.mark.parametrize("call", ["coins", "write", "change", "state", "heads"])
+def test_who_dies_before_any_call_leaves_whole_blocks(keyspace: Keyspace, call: str) -> None:
+    states = [expected_state(CHAIN.blocks[:n]) for n in range(len(CHAIN.blocks) + 1)]
+    for nth in range(1, 2_000, 7 if call == "write" else 1):
+        keyspace.__init__()  # type: ignore[misc]
+        _fails_at(keyspace, call, nth)
+        acknowledged = 0
+        try:
+            with open_in(keyspace, "chain") as writer:
+                for block in CHAIN.blocks[:8]:
+                    writer.accept_block(block)
+                    acknowledged += 1
+                writer.rewind_to_block_index(CHAIN.blocks[4].index)
+                acknowledged = 5
+                accept_all(writer, CHAIN.blocks[5:8])
+                acknowledged = 8
+        except StorageError:
+            keyspace.before = lambda call: None
+            if "chain" in keyspace.states:
+                found = shown(keyspace)
+                assert found in states
+                assert states.index(found) >= min(acknowledged, 5)
+                with open_in(keyspace, "chain") as writer:
+                    assert verify(writer) == found
+                    accept_all(writer, CHAIN.blocks[states.index(found) :])
+                    assert verify(writer) == states[-1]
+        else:
+            assert nth > 1
+            return
+    raise AssertionError("it was never through")
+
+
+def test_damage_is_found_and_not_served(keyspace: Keyspace) -> None:
+    with open_in(keyspace, "chain") as writer:
+        accept_all(writer, CHAIN.blocks)
+    for damage in _damages(keyspace):
+        with open_in(keyspace, "chain", read_only=True) as reader:
+            with pytest.raises((CorruptDatabaseError, InvariantError)):
+                verify(reader)
+            damage()
+
+
+def _damages(keyspace: Keyspace) -> Iterator[Callable[[], object]]:
+    """Damages it, and gives what undoes that."""
+    for key, runs in [*keyspace.coins.items()][::5]:
+        for cells in runs.values():
+            for column, cell in [*cells.items()]:
+                cells[column] = bytes([cell[0] ^ 1]) + cell[1:]
+                if column == "born":
+                    yield partial(cells.__setitem__, column, cell)
+                    del cells[column]
+                    yield partial(cells.__setitem__, column, cell)
+                cells[column] = cell
+        assert key
+    for heads in keyspace.heads.values():
+        for place, head in [*heads.items()]:
+            del heads[place]
+            yield partial(heads.__setitem__, place, head)
+            heads[place] = head[:-1]
+            yield partial(heads.__setitem__, place, head)
+            heads[place] = head[:-1] + bytes([head[-1] ^ 1])
+            yield partial(heads.__setitem__, place, head)
+    for parts in keyspace.parts.values():
+        for part, data in [*parts.items()]:
+            del parts[part]
+            yield partial(parts.__setitem__, part, data)
+            parts[part] = data[:-1] + bytes([data[-1] ^ 1])
+            yield partial(parts.__setitem__, part, data)
+
+
+def _fails_at(keyspace: Keyspace, call: str, nth: int) -> None:
+    """Have the nth call fail, and all after it: who writes is gone."""
+    left = nth
+
+    def before(called: str) -> None:
+        nonlocal left
+        left -= called == call
+        if left <= 0:
+            raise StorageError("chain", "the writer is gone")
+
+    keyspace.before = before
