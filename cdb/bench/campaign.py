@@ -51,7 +51,8 @@ class Experiment:
 
     contestants: by name, in their order: what a result says of each beside that. sources: by what
     the data is in words: what makes it in a directory. settings: all that runs must share to be of
-    one matrix, as JSON. software: versions of what it uses beside cdb and its engines.
+    one matrix, as JSON. software: versions of what it uses beside cdb and its engines. conditions:
+    by contestant, what of its runs is other than the data's facts.
     """
 
     kind: Kind
@@ -59,6 +60,7 @@ class Experiment:
     sources: Mapping[str, Callable[[Path, Note], Data]]
     settings: Document
     software: Mapping[str, str] = field(default_factory=dict)
+    conditions: Mapping[str, Document] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +147,7 @@ class Campaign:
                 "contestant": {"name": name, **self.experiment.contestants[name]},
                 **surroundings,
                 **data.facts,
+                **self.experiment.conditions.get(name, {}),
                 "load_average_before": load_before,
                 "load_average_after": load_average(),
                 "cases": [asdict(case) for case in cases],

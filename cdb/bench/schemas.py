@@ -19,6 +19,7 @@ from cdb.lab.process import Limits, fresh
 from cdb.schemas import find_schema
 
 LOAD, *AFTERWARDS = workloads()
+FLOOR_SPEC = "cdb.bench.floor"
 # Of the largest schema, dual_timeline in a B-tree; four at once: a workload's second one, and what
 # a compaction needs.
 DATABASE_BYTES_PER_COIN = 4 * 310
@@ -37,10 +38,13 @@ class Replay(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Contestant:
-    """spec: what finds the schema. threads: of its loads, see Database."""
+    """spec: what finds the schema. threads: of its loads, see Database. workloads, flush_coins:
+    instead of those of all."""
 
     spec: str
     threads: int = 2
+    workloads: Sequence[str] | None = None
+    flush_coins: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +70,11 @@ class Schemas:
             contestants={
                 name: {"description": info.description, "keeps_contract": info.spec.keeps_contract}
                 for name, info in found.items()
+            },
+            conditions={
+                name: {"flush_coins": each.flush_coins}
+                for name, each in self.named.items()
+                if each.flush_coins is not None
             },
             sources={str(replay): partial(self._data, replay) for replay in self.replays},
             settings=asdict(replace(self, replays=()))
@@ -105,19 +114,20 @@ class Schemas:
                 schema=named.spec,
                 path=str(Path(directory, "db")),
                 durability=self.durability,
-                flush_coins=self.flush_coins,
+                flush_coins=named.flush_coins or self.flush_coins,
                 replay=str(path),
                 truth=truth,
                 threads=named.threads,
                 quick=self.quick,
             )
-            return run(database, self.workloads, note, limits)
+            workloads = self.workloads if named.workloads is None else named.workloads
+            return run(database, workloads, note, limits)
 
 
 def run(
     database: Database, workloads: Sequence[str], note: Note, limits: Limits = NO_LIMITS
 ) -> list[Case]:
-    """The cases of the load, and then of workloads of AFTERWARDS, in that order.
+    """The cases of the load, and then of workloads, in that order.
 
     The database is not there yet; its directory is. One that stores nothing is only loaded. After
     a workload that failed the others are measured only if the database still holds the whole

@@ -25,10 +25,10 @@ def run_campaign(
     profiles: Sequence[Profile],
     needed_bytes: int,
     **where: Unpack[Where],
-) -> None:
+) -> list[Document]:
     """Make all runs, each a file, and say what came of them; go on with those of a newest matrix.
 
-    Raises WorkloadError when a run failed, or there is none.
+    Returns them all. Raises WorkloadError when a run failed, or there is none.
     """
     settings = {
         "kind": experiment.kind,
@@ -55,6 +55,7 @@ def run_campaign(
     check_free(where["parent"], needed_bytes)
     end_at_sigterm()
     _run(campaign, folder)
+    return list(campaign.matrix.made.values())
 
 
 def _resumed(campaign: Campaign, documents: Sequence[Document]) -> Campaign:

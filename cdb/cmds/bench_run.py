@@ -7,7 +7,13 @@ from typing import Unpack
 import click
 from click.shell_completion import CompletionItem
 
-from cdb.bench.schemas import AFTERWARDS, DATABASE_BYTES_PER_COIN, Contestant, Schemas
+from cdb.bench.schemas import (
+    AFTERWARDS,
+    DATABASE_BYTES_PER_COIN,
+    FLOOR_SPEC,
+    Contestant,
+    Schemas,
+)
 from cdb.cmds.bench_campaign import run_campaign
 from cdb.cmds.bench_options import (
     DEFAULT_RUNS,
@@ -33,11 +39,10 @@ from cdb.schemas.registry import BY_ENGINE, layout_names
 
 DEFAULT_SOURCE = Source(coins=1_000_000)
 QUICK_SOURCE = Source(coins=100_000)
-FLOOR_SCHEMA = "cdb.bench.floor"
 LAYOUTS = "layouts"
 INLINE = ("interval@rocksdb,payload=inline", "mono_space@rocksdb,payload=inline")
 """With coins in their rows: what that gains a scan of both rows of a coin, and of versions."""
-ONE_THREAD = {f"{FLOOR}, 1 thread": Contestant(FLOOR_SCHEMA, threads=1)}
+ONE_THREAD = {f"{FLOOR}, 1 thread": Contestant(FLOOR_SPEC, threads=1)}
 
 
 def _words(
@@ -190,7 +195,7 @@ def _layouts() -> list[str]:
 
 def _named(specs: Iterable[str]) -> dict[str, Contestant]:
     """The floor, and each schema, by the name that it has in results."""
-    named = {FLOOR: Contestant(FLOOR_SCHEMA)}
+    named = {FLOOR: Contestant(FLOOR_SPEC)}
     for spec in specs:
         if spec != FLOOR:
             name, contestant = find_asked_schema(spec).name, Contestant(spec)

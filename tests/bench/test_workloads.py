@@ -54,7 +54,7 @@ FIGURES = {
     "historical": {*READ, "plain_names_per_second", "plain_ratio"},
     "archival": {"rows", "rows_per_second", "memory_bytes", *LATENCIES},
     "rewind": {"milliseconds", "coins"},
-    "open": {"milliseconds"},
+    "open": {"milliseconds", "memory_bytes"},
     "objects": {"coins_per_second"},
     "read_beside": {*LATENCIES, "call_p999_microseconds", "coins_per_second"},
     "memory": {"limited_seconds", "unlimited_seconds", "ratio", "limit_bytes"},

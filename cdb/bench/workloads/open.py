@@ -1,4 +1,5 @@
-"""Opening, until a first lookup is answered; the files may be in the page cache.
+"""Opening, until a first lookup is answered; the files may be in the page cache. And what memory
+that takes.
 
 After a clean close. After the loss of what the schema keeps in a folder derived/, if it has one.
 After kill -9, with everything loaded anew and flushed.
@@ -14,12 +15,14 @@ from pathlib import Path
 from cdb.bench.answers import check_newest, check_questions
 from cdb.bench.case import Case
 from cdb.bench.database import Database
+from cdb.bench.figures import Figures
 from cdb.bench.stopwatch import Stopwatch
 from cdb.bench.tail import packs_of
 from cdb.contents.loader import Loader
 from cdb.lab.places import place
 from cdb.lab.process import KilledError, WorkloadError, fresh
 from cdb.lab.profile import FAST
+from cdb.process.meter import PeakMemory
 from cdb.process.read_ahead import read_ahead
 
 ORDER = 80
@@ -34,8 +37,7 @@ def measure(database: Database) -> list[Case]:
 
 
 def _case(after: str, database: Database) -> Case:
-    milliseconds = fresh(open_here, database)
-    return Case("open", {"after": after}, figures={"milliseconds": milliseconds})
+    return Case("open", {"after": after}, figures=fresh(open_here, database))
 
 
 def _after_loss(database: Database) -> Case:
@@ -57,20 +59,22 @@ def _after_kill(database: Database) -> Case:
     raise WorkloadError("it was not killed")
 
 
-def open_here(database: Database) -> float:
+def open_here(database: Database) -> Figures:
     """Open a database that holds the whole replay, in this process.
 
-    Returns the milliseconds from the call until the answer to a first look-up.
+    Until the answer to a first look-up: milliseconds, and the memory of its own.
     """
     questions = database.truth.questions("any", "warm", CHECKED_NAMES)
-    watch = Stopwatch()
+    database.info  # noqa: B018 - it loads the schema's libraries, which are not the database's
+    watch, memory = Stopwatch(), PeakMemory()
     with ExitStack() as closing:
         with watch.running():
             schema = closing.enter_context(database.open())
             check_questions(schema, questions.part(0, 1))
+        taken = memory.bytes_more()
         check_newest(schema, database.truth.newest_index)
         check_questions(schema, questions)
-    return 1_000 * watch.wall_seconds
+    return {"milliseconds": 1_000 * watch.wall_seconds, "memory_bytes": taken}
 
 
 def load_and_die(database: Database) -> float:
