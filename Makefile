@@ -1,4 +1,4 @@
-.PHONY: help demo test test-long chia-tests cluster-tests lint types native docs wheels try-wheel fuzz soak mutants asan tsan clean
+.PHONY: help demo test test-long chia-tests cluster-tests lint types native engines test-engines docs wheels try-wheel fuzz soak mutants asan tsan clean
 .DELETE_ON_ERROR:
 
 help:
@@ -10,6 +10,9 @@ help:
 	@echo "make lint    ruff's checks and format"
 	@echo "make types   mypy"
 	@echo "make native  build the native engines again, with what is installed now"
+	@echo "make engines build the engines in other languages, too, as far as their toolchains are here"
+	@echo "make engine-NAME  build one of them, such as engine-pebble"
+	@echo "make test-engines  build and test them"
 	@echo "make docs    build the site of all documents, the Python API and the commands, in build/docs"
 	@echo "make wheels  build a wheel that needs nothing but libc, and an sdist, in dist/"
 	@echo "make try-wheel  try it in a root that has Python and nothing else; as root, by debootstrap"
@@ -22,7 +25,8 @@ help:
 
 # cdb and its tools; made again when what they are made from changes.
 .venv/ready: pyproject.toml scripts/make-venv native/CMakeLists.txt native/engine.cmake $(wildcard native/*/find.cmake) \
-             $(wildcard native/*.h native/*/*.h native/*/*.cpp native/*/*.c native/*/*/*.h native/*/*/*.cpp)
+             $(wildcard native/*.h native/*/*.h native/*/*.cpp native/*/*.c native/*/*/*.h native/*/*/*.cpp) \
+             $(wildcard native/go/*.go native/go/go.* native/rust/Cargo.* native/rust/src/*.rs)
 	@scripts/make-venv
 
 native:
@@ -43,6 +47,16 @@ test: lint types
 
 test-long: .venv/ready
 	$(PYTEST) -m long
+
+engines:
+	@scripts/engines
+
+engine-%:
+	@scripts/engines $*
+
+# What has the name of one of them.
+test-engines: engines
+	$(PYTEST) -m 'not long' -k "$$(scripts/engines --list | sed ':a; N; $$!ba; s/\n/ or /g')"
 
 lint: .venv/ready
 	.venv/bin/ruff check

@@ -153,21 +153,29 @@ function(cdb_add_module module)
   cdb_place(${name} ${package})
 endfunction()
 
-# cdb_add_engine(ENGINE [CHECKSUMS FILE]): engines/ENGINE.cpp with all that is kept in it, as the one
-# extension module cdb.engines._ENGINE, unless CDB_ENGINE=OFF (by default CDB_ENGINES): the coin set by
-# any of layouts/, the name index and, with CDB_LAB, the layouts without coins. What it needs but the
-# coin set's own libraries: cdb::ENGINE, which cdb_find_ENGINE(missing) in ENGINE/find.cmake defines,
-# where there is such a function.
+# cdb_add_engine(ENGINE [IN LANGUAGE] [CHECKSUMS FILE]): engines/ENGINE.cpp with all that is kept in it,
+# as the one extension module cdb.engines._ENGINE, unless CDB_ENGINE=OFF (by default CDB_ENGINES): the
+# coin set by any of layouts/, the name index and, with CDB_LAB, the layouts without coins. What it needs
+# but the coin set's own libraries: cdb::ENGINE, which cdb_find_ENGINE(missing) in ENGINE/find.cmake
+# defines, where there is such a function.
+# IN: the engine is in the library of that language, and engines/foreign.cpp leads to it. It takes a
+# toolchain, so CDB_ENGINE is OFF by default; cdb_find_LANGUAGE(missing) calls cdb_add_foreign().
 # CHECKSUMS: the engine does not verify the values that it reads from FILE, so the coin set does.
 function(cdb_add_engine engine)
-  cmake_parse_arguments(PARSE_ARGV 1 of "" "CHECKSUMS" "")
+  cmake_parse_arguments(PARSE_ARGV 1 of "" "CHECKSUMS;IN" "")
   string(TOUPPER CDB_${engine} option)
-  set(${option} ${CDB_ENGINES} CACHE STRING "Build the engine ${engine}: AUTO, ON, OFF or bundled")
+  set(default ${CDB_ENGINES})
+  set(source engines/${engine}.cpp)
+  if(of_IN)
+    set(default OFF)
+    set(source engines/foreign.cpp)
+  endif()
+  set(${option} ${default} CACHE STRING "Build the engine ${engine}: AUTO, ON, OFF or bundled")
   set_property(CACHE ${option} PROPERTY STRINGS AUTO ON OFF bundled)
   if(NOT ${option})
     return()
   endif()
-  set(needs sha256 ${engine})
+  set(needs sha256 ${engine} ${of_IN})
   if(of_CHECKSUMS)
     list(APPEND needs xxhash)
     set(checksums common/checksum.cpp)
@@ -194,7 +202,7 @@ function(cdb_add_engine engine)
                     coin_set/keys.cpp coin_set/marks.cpp ordered_kv/ordered_kv.cpp
                     coin_set/pending.cpp coin_set/pending_keys.cpp
                     coin_set/query.cpp layouts/sorted_names.cpp coin_set/store.cpp
-                    coin_set/stored_keys.cpp coin_set/view.cpp engines/${engine}.cpp
+                    coin_set/stored_keys.cpp coin_set/view.cpp ${source}
                     name_index/name_index.cpp ${versioned}
                     ${rules} ${checksums} common/chains.cpp common/coin_name.cpp
                     common/failure.cpp common/lost_pages.cpp)
@@ -206,6 +214,33 @@ function(cdb_add_engine engine)
   if(of_CHECKSUMS)
     target_compile_definitions(_${engine} PRIVATE CDB_UNVERIFIED_FILE="${of_CHECKSUMS}")
   endif()
+  if(of_IN)
+    add_dependencies(_${engine} cdb_${of_IN})
+    target_link_libraries(_${engine} PRIVATE ${CMAKE_DL_LIBS})
+    target_compile_definitions(_${engine} PRIVATE CDB_FOREIGN_ENGINE="${engine}"
+                                                  CDB_FOREIGN_LIBRARY="libcdb_${of_IN}.so")
+  endif()
+endfunction()
+
+# cdb_add_foreign(LANGUAGE MAKES FILE SOURCES source ... COMMAND command ...): the target cdb_LANGUAGE,
+# which is libcdb_LANGUAGE.so beside the extensions of the engines in it. The command is run in
+# native/LANGUAGE when a source has changed, and makes it as FILE of the build's directory.
+function(cdb_add_foreign language)
+  cmake_parse_arguments(PARSE_ARGV 1 of "" "MAKES" "SOURCES;COMMAND")
+  set(made ${CMAKE_CURRENT_BINARY_DIR}/${of_MAKES})
+  set(library libcdb_${language}.so)
+  set(placed ${CMAKE_CURRENT_BINARY_DIR}/${library})
+  if(SKBUILD_STATE STREQUAL "editable")
+    set(placed ${CMAKE_CURRENT_SOURCE_DIR}/../cdb/engines/${library})
+  endif()
+  add_custom_command(OUTPUT ${placed}
+                     COMMAND ${of_COMMAND}
+                     COMMAND ${CMAKE_COMMAND} -E copy ${made} ${placed}
+                     DEPENDS ${of_SOURCES}
+                     WORKING_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR}/${language}
+                     COMMENT "Building ${library}" VERBATIM)
+  add_custom_target(cdb_${language} DEPENDS ${placed})
+  install(PROGRAMS ${placed} DESTINATION cdb/engines)
 endfunction()
 
 # cdb_add_preload(package._NAME source.c ...): the file package/_NAME.so, for LD_PRELOAD.

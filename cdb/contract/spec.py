@@ -53,6 +53,8 @@ class SchemaSpec:
       known when it fails so;
     - not_durable: patterns (fnmatch) of its files whose contents count for nothing, such as a lock
       that the engine maps or a log for people; power cuts may do with them what they like;
+    - makes_own_calls: its engine makes system calls itself, not by the C library, as what is
+      written in Go does: no preloaded library sees them, and trials made by one are left out;
     - checksummed: a regular expression of whole names: its files in which verify finds any change;
     - many: how many coins tests make where they make masses, and names where they ask for many;
       fewer than they would by themselves, where each takes long.
@@ -78,6 +80,7 @@ class SchemaSpec:
     small: SchemaFactory | None = None
     limits: tuple[Limit | str, ...] = ()
     not_durable: tuple[str, ...] = ()
+    makes_own_calls: bool = False
     checksummed: str = ""
     many: int | None = None
 
@@ -103,7 +106,7 @@ _CALLED = (
 )
 _KINDS: Mapping[str, tuple[type, ...]] = {
     **dict.fromkeys(("description", "default_path", "checksummed"), (str,)),
-    **dict.fromkeys(("takes_url", "keeps_contract"), (bool,)),
+    **dict.fromkeys(("takes_url", "keeps_contract", "makes_own_calls"), (bool,)),
     **dict.fromkeys(("durabilities", "limits", "not_durable"), (tuple,)),
     "offers": (tuple, type(None)),
     "history": (str, type(None)),

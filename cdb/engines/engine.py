@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from cdb.extensions.native import NativeEngine
+from cdb.extensions.native import AGAIN, NativeEngine
 
 
 class Engine(NamedTuple):
@@ -13,7 +13,8 @@ class Engine(NamedTuple):
     every other layout has its schema without a module. library: its name to users. install: what
     it needs to be built. good_for: when to take the layout interval in it, behind "take it".
     with_threads: whether the library keeps threads of its own; see NativeEngine. writes_maps:
-    whether it writes to files by mapping them, which not every file system can.
+    whether it writes to files by mapping them, which not every file system can. language: that it
+    is written in, where it is one of those that are built only where asked, and share a library.
     """
 
     name: str
@@ -23,6 +24,7 @@ class Engine(NamedTuple):
     good_for: str = ""
     with_threads: bool = False
     writes_maps: bool = False
+    language: str = ""
 
     def native(self, prefix: str) -> NativeEngine:
         """One face of its extension module. prefix: of that face's functions."""
@@ -31,5 +33,8 @@ class Engine(NamedTuple):
             f"the {self.library} engine",
             self.install,
             prefix=prefix,
-            with_threads=self.library if self.with_threads else "",
+            with_threads=self.language or (self.library if self.with_threads else ""),
+            is_loaded_late=self.language != "",
+            makes_own_calls=self.language == "Go",
+            then=f"type 'make engine-{self.name}'" if self.language else AGAIN,
         )

@@ -25,17 +25,21 @@ from cdb.errors import (
     known_path,
 )
 
+AGAIN = "install cdb again"
+
 
 class NativeModule:
     """An extension module that is imported when it is used first.
 
-    module: its full name; what: what it is to a user; install: what helps where it is missing.
+    module: its full name; what: what it is to a user; install, then: what helps where it is
+    missing.
     """
 
-    def __init__(self, module: str, what: str, install: str) -> None:
+    def __init__(self, module: str, what: str, install: str, then: str = AGAIN) -> None:
         self._module = module
         self._what = what
         self._install = install
+        self._then = then
 
     def load(self) -> ModuleType:
         """The module, with cffi's ffi and lib. Raises MissingEngineError."""
@@ -47,7 +51,7 @@ class NativeModule:
             return _imported(self._module)
         except ImportError as error:
             problem = f"{self._what} is missing ({error}); install {self._install}"
-            raise MissingEngineError(f"{problem}, then install cdb again") from error
+            raise MissingEngineError(f"{problem}, then {self._then}") from error
 
     def missing(self) -> str | None:
         """One line on why it cannot be used here and what to do; None when it can."""
@@ -155,6 +159,9 @@ class NativeEngine(NativeModule):
     prefix: of those functions' names.
     with_threads: the library that it is made of, where that keeps threads of its own. A child that
     fork() makes of a process that has used it has not got them, and would wait for them for ever.
+    is_loaded_late: whether it is not part of the module, but loaded by its first call, and has its
+    threads from then on.
+    makes_own_calls: see SchemaSpec.
     on_damage: what to do about damage to a file of the database in a directory; "": what helps with
     any.
     """
@@ -167,10 +174,15 @@ class NativeEngine(NativeModule):
         *,
         prefix: str,
         with_threads: str = "",
+        is_loaded_late: bool = False,
+        makes_own_calls: bool = False,
         on_damage: Callable[[Path, str], str] = lambda directory, file: "",
+        then: str = AGAIN,
     ) -> None:
-        super().__init__(module, what, install)
+        super().__init__(module, what, install, then)
         self.prefix = prefix
+        self.makes_own_calls = makes_own_calls
+        self._is_loaded_late = is_loaded_late
         self._on_damage = on_damage
         self._with_threads = with_threads
         self._functions: dict[str, Callable[..., int]] = {}  # by their names
@@ -187,6 +199,8 @@ class NativeEngine(NativeModule):
     def version(self) -> str:
         """The library in use, such as ``RocksDB 7.8.3``. Raises MissingEngineError."""
         native = self.load()
+        if self._is_loaded_late:
+            _threads_used.add(self._with_threads)
         return _text(native.ffi.string(getattr(native.lib, f"{self.prefix}version")()))
 
     def call(self, path: Path, function: str, *arguments: Any) -> None:

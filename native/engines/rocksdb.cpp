@@ -3,11 +3,11 @@
 #include "cdb_ordered_kv.h"
 
 #include "common/fault_points.h"
+#include "common/held_directory.h"
 #include "common/lost_pages.h"
 #include "packed.h"
 #include "rocksdb/common.h"
 #include "rocksdb/files.h"
-#include "rocksdb/held_directory.h"
 #include "rocksdb/log_file.h"
 #include "rocksdb/mapped_tables.h"
 #include "rocksdb/table_starts.h"

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "common/failure.h"
-#include "rocksdb/held_directory.h"
+#include "common/held_directory.h"
 
 #include <rocksdb/db.h>
 #include <rocksdb/env.h>

@@ -52,6 +52,7 @@ def coin_set_spec(
         in_layout=partial(_in_layout, kind),
         limits=(*limits, "promise"),
         not_durable=not_durable,
+        makes_own_calls=kind.engine.makes_own_calls,
         checksummed="db/(FORMAT|NEWEST)",
     )
     return _of_kind(said, kind, partial(open_coin_set, kind))

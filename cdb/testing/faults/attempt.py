@@ -74,7 +74,7 @@ class Attempt:
             return Untried(problem)
         with scratch(on_disk=kind.needs_disk) as directory:
             try:
-                return kind.trial(self.spec, self.seed, directory, most=self.most, only=only)
+                return kind.make(self.spec, self.seed, directory, most=self.most, only=only)
             except UnsupportedError as error:
                 return Untried(str(error))
             except BrokenPromiseError as error:

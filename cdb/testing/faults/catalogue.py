@@ -6,6 +6,8 @@ from functools import partial
 from pathlib import Path
 from typing import Protocol
 
+from cdb.errors import SchemaError, UnsupportedError
+from cdb.schemas.registry import find_schema
 from cdb.testing.faults.attack import attack
 from cdb.testing.faults.beside import beside
 from cdb.testing.faults.calls import INTERFERENCES, interfere
@@ -50,6 +52,7 @@ class Kind:
     share: how many of its faults are made in a test; 0 leaves it to longer runs.
     missing: why it can't be made on this machine; None when it can.
     needs_disk: whether its directory may not be in memory.
+    sees_calls: whether it is made of the calls that a preloaded library sees.
     """
 
     about: str
@@ -57,6 +60,23 @@ class Kind:
     share: int
     missing: Callable[[], str | None] = missing
     needs_disk: bool = False
+    sees_calls: bool = False
+
+    def make(
+        self, spec: str, seed: int, directory: Path, *, most: int | None, only: str | None
+    ) -> Coverage:
+        """Make the trial; see Trial. Raises UnsupportedError, too, where it would see nothing."""
+        if self.sees_calls and _makes_own_calls(spec):
+            problem = "its engine makes system calls itself, which no preloaded library sees"
+            raise UnsupportedError(f"{spec}: {problem}")
+        return self.trial(spec, seed, directory, most=most, only=only)
+
+
+def _makes_own_calls(spec: str) -> bool:
+    try:
+        return find_schema(spec).spec.makes_own_calls
+    except SchemaError:  # whoever opens it is told
+        return False
 
 
 def _anywhere() -> None:
@@ -68,15 +88,22 @@ CATALOGUE: Mapping[str, Kind] = {
         "the power is cut after each operation; an ordered journal",
         partial(cut_power, file_system=FileSystem.EXT4),
         15,
+        sees_calls=True,
     ),
     "power-strict": Kind(
-        "the same, by the letter of POSIX", partial(cut_power, file_system=FileSystem.STRICT), 15
+        "the same, by the letter of POSIX",
+        partial(cut_power, file_system=FileSystem.STRICT),
+        15,
+        sees_calls=True,
     ),
     "power-unordered": Kind(
-        "the same, with gaps in files", partial(cut_power, file_system=FileSystem.UNORDERED), 15
+        "the same, with gaps in files",
+        partial(cut_power, file_system=FileSystem.UNORDERED),
+        15,
+        sees_calls=True,
     ),
     **{
-        name: Kind(each.about, partial(interfere, how=name), 5)
+        name: Kind(each.about, partial(interfere, how=name), 5, sees_calls=True)
         for name, each in INTERFERENCES.items()
     },
     **{
@@ -99,7 +126,7 @@ CATALOGUE: Mapping[str, Kind] = {
     "hostile": Kind("a byte of the text that is loaded is bad", hostile, 10, _anywhere),
     "beside": Kind("readers in threads and processes beside a writer", beside, 2, _anywhere),
     **{
-        name: Kind(each.about, partial(cut_after_reopening, trial=name), 1)
+        name: Kind(each.about, partial(cut_after_reopening, trial=name), 1, sees_calls=True)
         for name, each in ENDS.items()
     },
     "rivals": Kind("another process, or a child, writes too", rivals, 4, _anywhere),

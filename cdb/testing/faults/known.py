@@ -36,6 +36,14 @@ _LMDB_PAGE = "LMDB has no checksums: a damaged page hides keys, until verify ask
 _LMDB_DIES = "LMDB believes what a page says of itself, and reads where that leads"
 _LMDB_OLDER = "an older file, put back whole, is the database of then, unless NEWEST promises more"
 _LMDB_HALF = "LMDB makes no second call for the rest, but refuses: nothing that was flushed is lost"
+_PEBBLE_MANIFEST = (
+    "Pebble takes damage in its manifest for the torn end, and a manifest that is cut, or an older"
+    " one, for the whole; NEWEST knows only what a close or a large commit has promised"
+)
+_PEBBLE_LOG = "Pebble takes damage in its log for the log's torn end: later commits are missing"
+_BBOLT_PAGE = "bbolt has no checksums: a damaged page hides keys, until verify asks for all of them"
+_BBOLT_DIES = "bbolt believes what a page says of itself, and goes round where that leads"
+_BBOLT_OLDER = "an older file, put back whole, is the database of then, unless NEWEST promises more"
 _LOG_END = (
     "at PROCESS nothing says how much of the log is durable: where a crash left it open, damage is"
     " taken for its torn end"
@@ -72,6 +80,15 @@ KNOWN: Mapping[str, tuple[Limit, ...]] = {
         Limit("*", DIED, _LMDB_DIES, signal=SIGSEGV),
         Limit("stale", WRONG, _LMDB_OLDER, "db/db/data.mdb", WHOLE),
         Limit("*", ("noticed",), _LMDB_HALF, "db/db/data.mdb"),
+    ),
+    "coin set in Pebble": (
+        Limit("*", WRONG, _PEBBLE_LOG, "db/db/*.log"),
+        Limit("*", WRONG, _PEBBLE_MANIFEST, "db/db/MANIFEST-*"),
+    ),
+    "coin set in bbolt": (
+        Limit("*", SERVED, _BBOLT_PAGE, "db/db/bbolt.db"),
+        Limit("*", DIED, _BBOLT_DIES, "db/db/bbolt.db"),
+        Limit("stale", WRONG, _BBOLT_OLDER, "db/db/bbolt.db", WHOLE),
     ),
     "coin_log": (
         Limit("*", ("unseen",), _LOG_END, "db/log", durability=PROCESS),

@@ -10,4 +10,7 @@ def __getattr__(name: str) -> SchemaSpec:
     if f"{name}-process" not in all_subjects():
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     found = find_schema(all_subjects()[name].spec)
-    return SchemaSpec(found.spec.factory, durabilities=(Durability.PROCESS,))
+    own_calls = found.spec.makes_own_calls
+    return SchemaSpec(
+        found.spec.factory, durabilities=(Durability.PROCESS,), makes_own_calls=own_calls
+    )

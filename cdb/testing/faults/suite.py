@@ -70,7 +70,7 @@ class FaultTests(SchemaTests):
             try:
                 for each in range(seed, seed + SEEDS):
                     place = new_directory(directory / str(each))
-                    coverage = kind.trial(spec, each, place, most=most, only=None)
+                    coverage = kind.make(spec, each, place, most=most, only=None)
                     if coverage.points:
                         break
                 covered(coverage)

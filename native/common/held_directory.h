@@ -1,8 +1,8 @@
-// A directory that is held open, and a path by which RocksDB reaches it wherever it is moved to.
+// A directory that is held open, and a path by which a library reaches it wherever it is moved to.
 //
-// RocksDB goes by paths for as long as a database is open: it makes logs and tables, removes old
-// ones, also as it closes, and removes whatever table its manifest does not name. By the path of a
-// directory that was moved it would do all that to whatever has come to its place.
+// Libraries go by paths for as long as a database is open: RocksDB makes logs and tables, removes
+// old ones, also as it closes, and removes whatever table its manifest does not name. By the path
+// of a directory that was moved it would do all that to whatever has come to its place.
 #pragma once
 
 #include "common/failure.h"
@@ -37,7 +37,7 @@ class HeldDirectory {
   std::string path_;
 };
 
-// A text of RocksDB's, where files are named by where they are in a held directory.
+// A text of a library's, where files are named by where they are in a held directory.
 inline std::string without_descriptors(std::string text) {
   for (size_t at = 0; (at = text.find(kDescriptors, at)) != std::string::npos;) {
     const size_t digits = at + std::char_traits<char>::length(kDescriptors);
