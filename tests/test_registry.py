@@ -224,7 +224,7 @@ def test_an_unknown_layout_engine_or_option(spec: str, problem: str) -> None:
         ("flatfile", ["flat_file"]),
         ("memroy", ["memory"]),
         ("rockskv", ["rocks_kv"]),
-        ("interval", ["interval@rocksdb"]),
+        ("interval", ["interval@"]),
         ("blockchain", ["blockchain_v2"]),
         ("cdb.schemas.rock", ["rocks"]),
         ("cdb.schemas.rock:REPLAY", ["rocks"]),

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"syscall"
 )
 
@@ -121,9 +122,9 @@ func failureOf(err error) *failure {
 	if errors.As(err, &path) {
 		file = filepath.Base(path.Path)
 	}
-	var errno syscall.Errno
+	errno := errnoIn(err)
 	switch {
-	case !errors.As(err, &errno):
+	case errno == 0:
 		return &failure{status: C.CDB_FAILED, file: file, what: err.Error(), advice: "open it again"}
 	case errno == syscall.ENOSPC || errno == syscall.EDQUOT:
 		return &failure{status: C.CDB_NO_SPACE, file: file, what: "the disk is full (" + err.Error() + ")", errno: errno}
@@ -131,4 +132,19 @@ func failureOf(err error) *failure {
 		return &failure{status: C.CDB_NO_MEMORY, file: file, what: err.Error(), errno: errno}
 	}
 	return &failure{status: C.CDB_IO, file: file, what: "reading or writing failed (" + err.Error() + ")", errno: errno}
+}
+
+// Why the system refused: among the error's fields, or in its text, where a library has kept no more.
+func errnoIn(err error) syscall.Errno {
+	var errno syscall.Errno
+	if errors.As(err, &errno) {
+		return errno
+	}
+	text := err.Error()
+	for _, each := range []syscall.Errno{syscall.EDQUOT, syscall.EFBIG, syscall.EIO, syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, syscall.ENOSPC, syscall.EROFS} {
+		if strings.Contains(text, each.Error()) {
+			return each
+		}
+	}
+	return 0
 }

@@ -442,7 +442,9 @@ func pebbleFailure(err error) error {
 		return err
 	case errors.Is(err, pebble.ErrDBDoesNotExist):
 		return &failure{status: C.CDB_NOT_FOUND, what: "no Pebble database is here"}
-	case pebble.IsCorruptionError(err) || errors.Is(err, os.ErrNotExist):
+	case strings.Contains(err.Error(), "format major version"):
+		return &failure{status: C.CDB_FOREIGN, what: err.Error(), advice: "use a newer cdb, or load it anew"}
+	case pebble.IsCorruptionError(err), errors.Is(err, os.ErrNotExist), errnoIn(err) == 0:
 		return damage(pebbleFile(err.Error()), "damage was found ("+err.Error()+")")
 	}
 	return err
