@@ -7,7 +7,7 @@ a line cdb_add_engine() in native/CMakeLists.txt.
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from cdb.engines import bbolt, lmdb, pebble, rocksdb
+from cdb.engines import bbolt, lmdb, mdbx, pebble, rocksdb, sqlite
 from cdb.engines.engine import Engine
 
 __all__ = ["ENGINES", "Engine"]
@@ -18,6 +18,8 @@ ENGINES: Mapping[str, Engine] = MappingProxyType(
         for engine in (
             rocksdb.ENGINE,
             lmdb.ENGINE,
+            mdbx.ENGINE,
+            sqlite.ENGINE,
             pebble.ENGINE,
             bbolt.ENGINE,
         )

@@ -192,8 +192,9 @@ class NativeEngine(NativeModule):
         """See NativeModule. Raises UnsupportedError in a child that has not got its threads."""
         if self._with_threads in _threads_lost:
             problem = f"the process that this one was forked from has used {self._with_threads}"
-            advice = "its threads are not here; start a new process (multiprocessing: 'forkserver')"
-            raise UnsupportedError(f"{problem}, and {advice}")
+            lost = "its threads or locks are not here"
+            advice = "start a new process (multiprocessing: 'forkserver')"
+            raise UnsupportedError(f"{problem}, and {lost}; {advice}")
         return super().load()
 
     def version(self) -> str:

@@ -76,6 +76,20 @@ LMDB = Part(
         _defined("MDB_VERSION_MAJOR", "MDB_VERSION_MINOR", "MDB_VERSION_PATCH"),
     ),
 )
+MDBX = Part(
+    "mdbx-sys",
+    "MDBX",
+    "Apache-2.0",
+    ("libmdbx/LICENSE", "libmdbx/NOTICE"),
+    ("libmdbx/mdbx.c", r"mdbx_version = \{\s*(\d+),\s*(\d+),\s*(\d+)"),
+)
+SQLITE = Part(
+    "libsqlite3-sys",
+    "SQLite",
+    "blessing",
+    ("LICENSE",),
+    ("sqlite3/sqlite3.h", r'define SQLITE_VERSION +"(\d+)\.(\d+)\.(\d+)"'),
+)
 AWS_LC = Part(
     "aws-lc-sys",
     "AWS-LC",
@@ -93,6 +107,8 @@ XXHASH = Part(
 PARTS = {
     "rocksdb": (ROCKSDB, SNAPPY, ZSTD, LZ4),
     "lmdb": (LMDB,),
+    "mdbx": (MDBX,),
+    "sqlite": (SQLITE,),
     "sha256": (AWS_LC,),
     "xxhash": (XXHASH,),
 }

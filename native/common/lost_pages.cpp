@@ -49,8 +49,13 @@ void on_bus_error(int signal, siginfo_t *info, void *context) {
 }
 
 void install_handler() {
-  const auto unlock = [] { registry_mutex().unlock(); };
-  ::pthread_atfork([] { registry_mutex().lock(); }, unlock, unlock);
+  // What a child has not got, or must not use, is not guarded there: others may be mapped in its
+  // place.
+  const auto forget = [] {
+    registry().clear();
+    registry_mutex().unlock();
+  };
+  ::pthread_atfork([] { registry_mutex().lock(); }, [] { registry_mutex().unlock(); }, forget);
   struct sigaction action = {};
   action.sa_sigaction = on_bus_error;
   action.sa_flags = SA_SIGINFO | SA_ONSTACK;
@@ -83,7 +88,8 @@ GuardedMapping::GuardedMapping(void *address, size_t n, std::string file,
 
 GuardedMapping::~GuardedMapping() {
   const std::lock_guard<std::mutex> lock(registry_mutex());
-  registry().erase(std::find(registry().begin(), registry().end(), this));
+  const auto own = std::find(registry().begin(), registry().end(), this);
+  if (own != registry().end()) registry().erase(own);
 }
 
 bool GuardedMapping::replace_at(const void *address) {

@@ -7,7 +7,7 @@
 // the time of another writer, and sees an older one, must not go on.
 #pragma once
 
-#include "common.h"
+#include "handles.h"
 #include "common/bytes.h"
 #include "common/fault_points.h"
 #include "common/file_lock.h"
@@ -17,16 +17,16 @@
 #include <optional>
 #include <string>
 
-namespace cdb::lmdb {
+namespace cdb::btree {
 
 constexpr const char *kReadersFile = "readers";
 
 // Of a writer.
 class ReaderPages {
  public:
-  ReaderPages(const Environment &env, const std::string &directory)
+  ReaderPages(const Handle &env, const std::string &directory)
       : readers_(directory + "/" + kReadersFile, O_RDWR | O_CREAT, kReadersFile),
-        oldest_(begin(env, MDB_RDONLY)) {
+        oldest_(begin(env, true)) {
     tell();
   }
   void renew_if_nobody_reads() {
@@ -97,4 +97,4 @@ class Seen {
   uint64_t since_;
 };
 
-}  // namespace cdb::lmdb
+}  // namespace cdb::btree

@@ -44,6 +44,9 @@ _PEBBLE_LOG = "Pebble takes damage in its log for the log's torn end: later comm
 _BBOLT_PAGE = "bbolt has no checksums: a damaged page hides keys, until verify asks for all of them"
 _BBOLT_DIES = "bbolt believes what a page says of itself, and goes round where that leads"
 _BBOLT_OLDER = "an older file, put back whole, is the database of then, unless NEWEST promises more"
+_MDBX_PAGE = "MDBX has no checksums: a damaged page hides keys, until verify asks for all of them"
+_MDBX_OLDER = "an older file, put back whole, is the database of then, unless NEWEST promises more"
+_KV_PAGE = "SQLite has no checksums: a damaged page hides keys, until verify asks for all of them"
 _LOG_END = (
     "at PROCESS nothing says how much of the log is durable: where a crash left it open, damage is"
     " taken for its torn end"
@@ -89,6 +92,15 @@ KNOWN: Mapping[str, tuple[Limit, ...]] = {
         Limit("*", SERVED, _BBOLT_PAGE, "db/db/bbolt.db"),
         Limit("*", DIED, _BBOLT_DIES, "db/db/bbolt.db"),
         Limit("stale", WRONG, _BBOLT_OLDER, "db/db/bbolt.db", WHOLE),
+    ),
+    "coin set in MDBX": (
+        Limit("*", SERVED, _MDBX_PAGE, "db/db/mdbx.dat"),
+        Limit("stale", WRONG, _MDBX_OLDER, "db/db/mdbx.dat", WHOLE),
+    ),
+    "coin set in SQLite": (
+        Limit("*", SERVED, _KV_PAGE, "db/db/data.sqlite"),
+        Limit("*", WRONG, _SQLITE_WAL, "db/db/data.sqlite-wal"),
+        Limit("stale", WRONG, _OLDER_ROWS, "db/db/data.sqlite", WHOLE),
     ),
     "coin_log": (
         Limit("*", ("unseen",), _LOG_END, "db/log", durability=PROCESS),

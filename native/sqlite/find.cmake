@@ -1,0 +1,11 @@
+# Defines cdb::sqlite.
+function(cdb_find_sqlite missing)
+  cdb_unless_found(sqlite ${CDB_SQLITE})
+  find_package(SQLite3 QUIET GLOBAL)
+  if(SQLite3_FOUND)
+    add_library(cdb::sqlite ALIAS SQLite::SQLite3)
+    message(STATUS "SQLite ${SQLite3_VERSION}: ${SQLite3_LIBRARIES}")
+  else()
+    set(${missing} "SQLite (Debian: libsqlite3-dev)" PARENT_SCOPE)
+  endif()
+endfunction()
