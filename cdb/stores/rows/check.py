@@ -5,12 +5,11 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
-from cdb.contract.coins import bytes32
 from cdb.contract.progress import Progress
 from cdb.disk.damage import Damage
 from cdb.errors import CorruptDatabaseError, DatabaseNotFoundError, storage_errors
 from cdb.stores.rows.coin_rows import CoinReader, CoinRows
-from cdb.stores.rows.index import NameIndex, Watermark
+from cdb.stores.rows.index import NameIndex, Numbered, Watermark
 from cdb.stores.rows.sqlite import integrity_problems, stored_data
 from cdb.stores.rows.stored import BlockRow
 
@@ -72,7 +71,7 @@ def _check_block(read: CoinReader, row: BlockRow, first_row: int) -> int:
 
 
 def check_index(
-    rows: CoinRows, path: Path, open_index: OpenIndex, progress: Progress
+    rows: Numbered, path: Path, open_index: OpenIndex, progress: Progress
 ) -> Iterator[Damage]:
     """The first damage to an index of sound rows: it is repaired as a whole.
 
@@ -87,7 +86,7 @@ def check_index(
 
 
 def rebuild_index(
-    rows: CoinRows, path: Path, open_index: OpenIndex, batch_coins: int, progress: Progress
+    rows: Numbered, path: Path, open_index: OpenIndex, batch_coins: int, progress: Progress
 ) -> None:
     """Throw the index away and make it from the rows, which are only read.
 
@@ -102,12 +101,12 @@ def rebuild_index(
             progress(len(names))
 
 
-def _check_names(rows: CoinRows, path: Path, index: NameIndex, progress: Progress) -> None:
+def _check_names(rows: Numbered, path: Path, index: NameIndex, progress: Progress) -> None:
     covered, last_name = index.covered
     if covered > rows.row_count:
         problem = f"it covers {covered} rows, and {rows.path.name} ends at row {rows.row_count}"
         raise CorruptDatabaseError(path, f"{problem}: the newest commits were lost")
-    names: list[bytes32] = []
+    names: list[bytes] = []
     for last_row, names in _batches(rows, covered, CHECKED_NAMES):
         expected = range(last_row - len(names) + 1, last_row + 1)
         for name, row, found in zip(names, expected, index.find(names), strict=True):
@@ -119,7 +118,7 @@ def _check_names(rows: CoinRows, path: Path, index: NameIndex, progress: Progres
         raise CorruptDatabaseError(path, f"its watermark has another name than row {covered}")
 
 
-def _batches(rows: CoinRows, last: int, coins: int) -> Iterator[tuple[int, list[bytes32]]]:
+def _batches(rows: Numbered, last: int, coins: int) -> Iterator[tuple[int, list[bytes]]]:
     """The names of rows 1 … last, so many at a time, with the last one's row."""
     for first_row in range(1, last + 1, coins):
         last_row = min(first_row + coins - 1, last)

@@ -69,6 +69,33 @@ class NameIndex(Protocol):
         ...
 
 
+class ReadsNames(Protocol):
+    """Reads what an index is made from."""
+
+    def names_between(self, first_row: int, last_row: int, /) -> Iterator[bytes]:
+        """The names of rows first_row … last_row, both included, in that order."""
+        ...
+
+
+class Numbered(Protocol):
+    """Rows with names, numbered 1, 2, 3, … in the file at a path."""
+
+    @property
+    def path(self) -> Path:
+        """Of that file."""
+        ...
+
+    @property
+    def row_count(self) -> int:
+        """How many there are."""
+        ...
+
+    @property
+    def read(self) -> ReadsNames:
+        """What reads them."""
+        ...
+
+
 @runtime_checkable
 class KnowsIfSettled(Protocol):
     """A NameIndex that can say so."""

@@ -7,8 +7,7 @@ from typing import Protocol
 
 from cdb.contract.durability import Durability
 from cdb.errors import CorruptDatabaseError
-from cdb.stores.rows.coin_rows import CoinRows
-from cdb.stores.rows.index import EMPTY, KnowsIfSettled, NameIndex, Watermark
+from cdb.stores.rows.index import EMPTY, KnowsIfSettled, NameIndex, Numbered, Watermark
 
 
 class Names(Protocol):
@@ -68,7 +67,7 @@ class IndexedNames:
 
     def __init__(
         self,
-        rows: CoinRows,
+        rows: Numbered,
         index_path: Path,
         open_index: Callable[[Path], NameIndex],
         *,

@@ -1,0 +1,109 @@
+"""offset_log: what its two files promise."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from cdb.contents.state import verify
+from cdb.errors import CorruptDatabaseError
+from cdb.schemas.offset_log import SCHEMA, check_log, open_log, repair_log
+from cdb.testing.base import accept_all, expected_state
+from cdb.testing.chains import block_at, sample_chain
+
+CHAIN = sample_chain(30)
+ENTRY_BYTES = 28
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    path = tmp_path / "database"
+    with open_log(path) as schema:
+        accept_all(schema, CHAIN.blocks)
+    return path
+
+
+def check(path: Path) -> list[str]:
+    return [damage.path.name for damage in check_log(path, lambda _: None)]
+
+
+@pytest.mark.parametrize("left", range(0, 5 * ENTRY_BYTES, 5))
+def test_what_offsets_lacks_is_in_data(path: Path, left: int) -> None:
+    os.truncate(path / "offsets", left)
+    with open_log(path, read_only=True) as schema:
+        assert verify(schema) == expected_state(CHAIN.blocks)
+    with open_log(path) as schema:
+        assert verify(schema) == expected_state(CHAIN.blocks)
+    assert (path / "offsets").stat().st_size == ENTRY_BYTES * len(CHAIN.blocks)
+    assert check(path) == []
+
+
+@pytest.mark.parametrize("cut", [1, 3, 50, 4_000])
+def test_data_that_lacks_what_offsets_says_is_damage(path: Path, cut: int) -> None:
+    data = path / "data"
+    os.truncate(data, data.stat().st_size - cut)
+    for read_only in (True, False):
+        with pytest.raises(CorruptDatabaseError, match="data: it is cut at byte"):
+            open_log(path, read_only=read_only)
+    assert "data" in check(path)
+
+
+def test_a_torn_record_is_dropped(path: Path) -> None:
+    size = (path / "data").stat().st_size
+    with (path / "data").open("ab") as data:
+        data.write(bytes(10_000))
+    with open_log(path) as schema:
+        assert verify(schema) == expected_state(CHAIN.blocks)
+        assert (path / "data").stat().st_size == size
+    assert check(path) == []
+
+
+def test_dropped_blocks_stay_for_iterations_and_do_not_come_back(path: Path) -> None:
+    kept = CHAIN.blocks[:5]
+    with open_log(path) as schema:
+        blocks = schema.blocks()
+        first = next(blocks)
+        schema.rewind_to_block_index(kept[-1].index)
+        schema.accept_block(block_at(1_000))
+        schema.flush()
+        assert len([first, *blocks]) == len(CHAIN.blocks)
+    os.truncate(path / "offsets", 10 * ENTRY_BYTES)
+    with open_log(path) as schema:
+        assert verify(schema) == expected_state([*kept, block_at(1_000)])
+    assert check(path) == []
+
+
+@pytest.mark.parametrize("place", range(0, 2_000, 97))
+def test_each_changed_byte_is_found(path: Path, place: int) -> None:
+    for name in ("data", "offsets"):
+        file = path / name
+        whole = file.read_bytes()
+        changed = bytearray(whole)
+        changed[place % len(whole)] ^= 1
+        file.write_bytes(changed)
+        assert name in check(path)
+        try:
+            with open_log(path, read_only=True) as schema:
+                assert verify(schema) == expected_state(CHAIN.blocks)
+        except CorruptDatabaseError:
+            pass
+        file.write_bytes(whole)
+
+
+def test_offsets_and_the_index_are_repaired_from_data(path: Path) -> None:
+    (path / "offsets").write_bytes(b"x" * 100)
+    for run in (path / "index").glob("run-*"):
+        run.write_bytes(run.read_bytes()[:-1] + b"?")
+    for _ in range(2):  # what is derived from the rest is looked at when that is sound
+        damages = list(check_log(path, lambda _: None))
+        assert damages
+        repair_log(path, damages, lambda _: None)
+        if not check(path):
+            break
+    assert check(path) == []
+    with open_log(path) as schema:
+        assert verify(schema) == expected_state(CHAIN.blocks)
+
+
+def test_it_promises_power() -> None:
+    assert [level.name for level in SCHEMA.durabilities] == ["POWER"]
