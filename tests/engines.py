@@ -14,6 +14,8 @@ SCHEMAS = tuple(engine.schema for engine in ENGINES.values())
 OTHERS = tuple(name for name in ENGINES if name != "rocksdb")
 OTHER = next(name for name in OTHERS if ENGINES[name].writes_maps)
 OTHER_SCHEMA = ENGINES[OTHER].schema
+PRELOADED = ("lmdb_kv", "mdbx_kv", "sqlite_kv")
+"""Those beside RocksDB's whose calls a preloaded library sees."""
 
 
 def check_a_commit_fits(

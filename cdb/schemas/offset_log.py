@@ -620,6 +620,6 @@ SCHEMA = SchemaSpec(
     check=check_log,
     repair=repair_log,
     small=partial(open_log, memtable_entries=40),
-    limits=("offset log", "derived index"),
+    limits=("derived index",),
     checksummed="db/(FORMAT|data|offsets|index/.*)",
 )

@@ -60,7 +60,8 @@ inline void check(int status) {
     case EAGAIN:
       throw Failure(CDB_LOCKED, kDataFile, "somebody has it open for himself alone");
     case MDBX_WANNA_RECOVERY:
-      throw Failure(CDB_LOCKED, kDataFile, "its last writer has died", "open it for writing first");
+      throw Failure(CDB_CORRUPT, kDataFile, "its newest root, or its end, is torn or damaged",
+                    "open it for writing: MDBX goes back to the root before");
     case MDBX_PANIC:
     case MDBX_RESULT_TRUE:  // of a commit: given up
       throw Failure(CDB_IO, kDataFile, "a write of it has failed");

@@ -19,7 +19,7 @@ from cdb.testing.faults.recorder import read_trace
 from cdb.testing.faults.runs import Request, Run
 from cdb.testing.faults.suite import Covered
 from cdb.testing.faults.trial import DATABASE, new_directory
-from tests.engines import OTHER_SCHEMA
+from tests.engines import PRELOADED
 
 pytestmark = pytest.mark.skipif(missing() is not None, reason=str(missing()))
 
@@ -33,7 +33,8 @@ DATABASES: Mapping[str, int] = {
     "rocks-process": 20,
     "rocks_kv": 40,
     "rocks_kv-process": 40,
-    **{f"{OTHER_SCHEMA}{level}": 30 for level in ("", "-process")},
+    **{f"{schema}{level}": 30 for schema in PRELOADED for level in ("", "-process")},
+    "offset_log": 30,
     "coin_log": 40,
     "coin_log-process": 40,
 }

@@ -12,7 +12,7 @@ from cdb.testing.faults.recorder import Kind
 from cdb.testing.faults.script import FIRST_LOAD
 from cdb.testing.faults.shim import missing
 from cdb.testing.faults.suite import UNDER_LOAD, Covered, FaultTests
-from tests.engines import OTHER_SCHEMA
+from tests.engines import PRELOADED
 
 EVERY_CUT: Mapping[str, int | None] = dict.fromkeys(
     name for name in CATALOGUE if name.startswith("power-")
@@ -35,7 +35,8 @@ BUDGETS: Mapping[str, Mapping[str, object]] = {
     "flat_file": {"limits": (), "most": HALF, "most_under_load": NO_LOADS},
     "rocks": {"most": HALF, "most_under_load": NO_LOADS},
     "rocks_kv": {"most": HALF, "most_under_load": dict.fromkeys(LONG_LOADS, 0)},
-    OTHER_SCHEMA: {"most": HALF},
+    **{schema: {"most": HALF} for schema in PRELOADED},
+    "offset_log": {"limits": (), "most": HALF, "most_under_load": NO_LOADS},
     "coin_log": {"limits": (), "most_under_load": dict.fromkeys(LONG_LOADS, 0)},
     "coin_log-keys": {"limits": (), "most": HALF, "most_under_load": NO_LOADS},
     "rocks_kv-keys": {"most": HALF, "most_under_load": NO_LOADS},
