@@ -46,6 +46,7 @@ _BBOLT_DIES = "bbolt believes what a page says of itself, and goes round where t
 _BBOLT_OLDER = "an older file, put back whole, is the database of then, unless NEWEST promises more"
 _MDBX_PAGE = "MDBX has no checksums: a damaged page hides keys, until verify asks for all of them"
 _MDBX_OLDER = "an older file, put back whole, is the database of then, unless NEWEST promises more"
+_MDBX_HALF = "MDBX makes no second call for the rest, but refuses: nothing that was flushed is lost"
 _KV_PAGE = "SQLite has no checksums: a damaged page hides keys, until verify asks for all of them"
 _LOG_END = (
     "at PROCESS nothing says how much of the log is durable: where a crash left it open, damage is"
@@ -96,6 +97,7 @@ KNOWN: Mapping[str, tuple[Limit, ...]] = {
     "coin set in MDBX": (
         Limit("*", SERVED, _MDBX_PAGE, "db/db/mdbx.dat"),
         Limit("stale", WRONG, _MDBX_OLDER, "db/db/mdbx.dat", WHOLE),
+        Limit("*", ("noticed",), _MDBX_HALF, "db/db/mdbx.dat"),
     ),
     "coin set in SQLite": (
         Limit("*", SERVED, _KV_PAGE, "db/db/data.sqlite"),
