@@ -44,6 +44,8 @@ _PEBBLE_LOG = "Pebble takes damage in its log for the log's torn end: later comm
 _BBOLT_PAGE = "bbolt has no checksums: a damaged page hides keys, until verify asks for all of them"
 _BBOLT_DIES = "bbolt believes what a page says of itself, and goes round where that leads"
 _BBOLT_OLDER = "an older file, put back whole, is the database of then, unless NEWEST promises more"
+_REDB_PAGE = "redb verifies no page that it reads: damage hides keys, until verify asks for all"
+_REDB_OLDER = "an older file, put back whole, is the database of then, unless NEWEST promises more"
 _LOG_END = (
     "at PROCESS nothing says how much of the log is durable: where a crash left it open, damage is"
     " taken for its torn end"
@@ -89,6 +91,10 @@ KNOWN: Mapping[str, tuple[Limit, ...]] = {
         Limit("*", SERVED, _BBOLT_PAGE, "db/db/bbolt.db"),
         Limit("*", DIED, _BBOLT_DIES, "db/db/bbolt.db"),
         Limit("stale", WRONG, _BBOLT_OLDER, "db/db/bbolt.db", WHOLE),
+    ),
+    "coin set in redb": (
+        Limit("*", SERVED, _REDB_PAGE, "db/db/data.redb"),
+        Limit("stale", WRONG, _REDB_OLDER, "db/db/data.redb", WHOLE),
     ),
     "coin_log": (
         Limit("*", ("unseen",), _LOG_END, "db/log", durability=PROCESS),
