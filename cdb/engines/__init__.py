@@ -7,7 +7,7 @@ a line cdb_add_engine() in native/CMakeLists.txt.
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from cdb.engines import bbolt, lmdb, mdbx, pebble, rocksdb, sqlite
+from cdb.engines import bbolt, lmdb, mdbx, pebble, redb, rocksdb, sqlite
 from cdb.engines.engine import Engine
 
 __all__ = ["ENGINES", "Engine"]
@@ -22,6 +22,7 @@ ENGINES: Mapping[str, Engine] = MappingProxyType(
             sqlite.ENGINE,
             pebble.ENGINE,
             bbolt.ENGINE,
+            redb.ENGINE,
         )
     }
 )

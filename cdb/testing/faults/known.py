@@ -32,22 +32,14 @@ _ROCKSDB_MANIFEST = (
     "RocksDB takes a manifest that is cut, or an older one, for the whole; NEWEST knows only what a"
     " close or a large commit has promised"
 )
-_LMDB_PAGE = "LMDB has no checksums: a damaged page hides keys, until verify asks for all of them"
+_OLDER_FILE = "an older file, put back whole, is the database of then, unless NEWEST promises more"
 _LMDB_DIES = "LMDB believes what a page says of itself, and reads where that leads"
-_LMDB_OLDER = "an older file, put back whole, is the database of then, unless NEWEST promises more"
-_LMDB_HALF = "LMDB makes no second call for the rest, but refuses: nothing that was flushed is lost"
 _PEBBLE_MANIFEST = (
     "Pebble takes damage in its manifest for the torn end, and a manifest that is cut, or an older"
     " one, for the whole; NEWEST knows only what a close or a large commit has promised"
 )
 _PEBBLE_LOG = "Pebble takes damage in its log for the log's torn end: later commits are missing"
-_BBOLT_PAGE = "bbolt has no checksums: a damaged page hides keys, until verify asks for all of them"
 _BBOLT_DIES = "bbolt believes what a page says of itself, and goes round where that leads"
-_BBOLT_OLDER = "an older file, put back whole, is the database of then, unless NEWEST promises more"
-_MDBX_PAGE = "MDBX has no checksums: a damaged page hides keys, until verify asks for all of them"
-_MDBX_OLDER = "an older file, put back whole, is the database of then, unless NEWEST promises more"
-_MDBX_HALF = "MDBX makes no second call for the rest, but refuses: nothing that was flushed is lost"
-_KV_PAGE = "SQLite has no checksums: a damaged page hides keys, until verify asks for all of them"
 _LOG_END = (
     "at PROCESS nothing says how much of the log is durable: where a crash left it open, damage is"
     " taken for its torn end"
@@ -64,6 +56,20 @@ _ROCKSDB = (
     Limit("power-unordered", ("fails",), _ROCKSDB_GAP, "*/MANIFEST-*", error="Corrupt*"),
     Limit("*", DIED, _ROCKSDB_TABLE, signal=SIGABRT),
 )
+
+
+def _unverified(library: str, path: str) -> tuple[Limit, ...]:
+    """Of an engine that keeps all in one file, and verifies no page of it."""
+    page = f"{library} verifies no page that it reads: damage hides keys, until verify asks for all"
+    return Limit("*", SERVED, page, path), Limit("stale", WRONG, _OLDER_FILE, path, WHOLE)
+
+
+def _by_halves(library: str, path: str) -> Limit:
+    """Of an engine that refuses what a system call has done in part."""
+    half = f"{library} makes no second call for the rest, but refuses: nothing flushed is lost"
+    return Limit("*", ("noticed",), half, path)
+
+
 KNOWN: Mapping[str, tuple[Limit, ...]] = {
     "SQLite": _SQLITE,
     "coin rows": (*_SQLITE, Limit("stale", WRONG, _OLDER_ROWS, "db/coins.sqlite", WHOLE)),
@@ -80,30 +86,27 @@ KNOWN: Mapping[str, tuple[Limit, ...]] = {
         *_ROCKSDB,
     ),
     "coin set in LMDB": (
-        Limit("*", SERVED, _LMDB_PAGE, "db/db/data.mdb"),
+        *_unverified("LMDB", "db/db/data.mdb"),
         Limit("*", DIED, _LMDB_DIES, signal=SIGSEGV),
-        Limit("stale", WRONG, _LMDB_OLDER, "db/db/data.mdb", WHOLE),
-        Limit("*", ("noticed",), _LMDB_HALF, "db/db/data.mdb"),
+        _by_halves("LMDB", "db/db/data.mdb"),
     ),
     "coin set in Pebble": (
         Limit("*", WRONG, _PEBBLE_LOG, "db/db/*.log"),
         Limit("*", WRONG, _PEBBLE_MANIFEST, "db/db/MANIFEST-*"),
     ),
     "coin set in bbolt": (
-        Limit("*", SERVED, _BBOLT_PAGE, "db/db/bbolt.db"),
+        *_unverified("bbolt", "db/db/bbolt.db"),
         Limit("*", DIED, _BBOLT_DIES, "db/db/bbolt.db"),
-        Limit("stale", WRONG, _BBOLT_OLDER, "db/db/bbolt.db", WHOLE),
     ),
     "coin set in MDBX": (
-        Limit("*", SERVED, _MDBX_PAGE, "db/db/mdbx.dat"),
-        Limit("stale", WRONG, _MDBX_OLDER, "db/db/mdbx.dat", WHOLE),
-        Limit("*", ("noticed",), _MDBX_HALF, "db/db/mdbx.dat"),
+        *_unverified("MDBX", "db/db/mdbx.dat"),
+        _by_halves("MDBX", "db/db/mdbx.dat"),
     ),
     "coin set in SQLite": (
-        Limit("*", SERVED, _KV_PAGE, "db/db/data.sqlite"),
+        *_unverified("SQLite", "db/db/data.sqlite"),
         Limit("*", WRONG, _SQLITE_WAL, "db/db/data.sqlite-wal"),
-        Limit("stale", WRONG, _OLDER_ROWS, "db/db/data.sqlite", WHOLE),
     ),
+    "coin set in redb": _unverified("redb", "db/db/data.redb"),
     "coin_log": (
         Limit("*", ("unseen",), _LOG_END, "db/log", durability=PROCESS),
         Limit("fuzz", WRONG, _LOG_FUZZ, "db/log", durability=PROCESS),

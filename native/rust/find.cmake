@@ -1,0 +1,28 @@
+# Defines cdb_rust: the library of the engines in Rust, whose versions Cargo.toml and Cargo.lock pin.
+function(cdb_find_rust missing)
+  set(${missing} "" PARENT_SCOPE)
+  if(TARGET cdb_rust)
+    return()
+  endif()
+  find_program(CDB_CARGO cargo HINTS $ENV{HOME}/.cargo/bin)
+  set(version 0)
+  if(CDB_CARGO)
+    execute_process(COMMAND ${CDB_CARGO} --version OUTPUT_VARIABLE version ERROR_QUIET)
+    string(REGEX MATCH "[0-9]+[.][0-9]+" version "${version}")
+  endif()
+  if(version VERSION_LESS 1.91)
+    set(${missing} "cargo 1.91 or later (rustup)" PARENT_SCOPE)
+    return()
+  endif()
+  set(project ${CMAKE_CURRENT_SOURCE_DIR}/rust)
+  set(built ${CMAKE_CURRENT_BINARY_DIR}/rust/target)
+  set(features "")
+  if(CDB_FAULTS)
+    set(features --features faults)
+  endif()
+  file(GLOB sources CONFIGURE_DEPENDS ${project}/src/*.rs ${project}/Cargo.*)
+  cdb_add_foreign(rust MAKES rust/target/release/libcdb_rust.so
+                  SOURCES ${sources}
+                  COMMAND ${CDB_CARGO} build --release --locked --quiet --target-dir ${built}
+                          ${features})
+endfunction()
