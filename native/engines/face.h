@@ -3,7 +3,7 @@
 //   okv       with a constructor of (path, options), and open(options), close(), stats(), commit(),
 //             ingest(), get_many(), seek_many(), checkpoint(), settle() and verify(); and
 //             reading(body) and writing(body), which call the body, and throw where it must not
-//             count
+//             count: after it, too, so what it makes goes to the caller behind them
 //   okv_run   with a constructor of (okv *, space), and add() and finish()
 //   okv_view  with a constructor of (okv *)
 //   okv_scan  with a constructor of (okv *, view, space, bounds, is_reverse, reuse), next() and
@@ -46,7 +46,11 @@ cdb_status okv_commit(okv *kv, const okv_op *ops, okv_items keys, okv_items valu
 }
 
 cdb_status okv_run_begin(okv *kv, uint8_t space, okv_run **run, cdb_error *error) {
-  return guarded(error, [=] { kv->writing([=] { *run = new okv_run(kv, space); }); });
+  return guarded(error, [=] {
+    std::unique_ptr<okv_run> begun;
+    kv->writing([&] { begun = std::make_unique<okv_run>(kv, space); });
+    *run = begun.release();
+  });
 }
 
 cdb_status okv_run_add(okv_run *run, okv_items keys, okv_items values, cdb_error *error) {
@@ -64,7 +68,11 @@ cdb_status okv_ingest(okv *kv, okv_run *const *runs, size_t n_runs, cdb_error *e
 }
 
 cdb_status okv_view_begin(okv *kv, okv_view **view, cdb_error *error) {
-  return guarded(error, [=] { kv->reading([=] { *view = new okv_view(kv); }); });
+  return guarded(error, [=] {
+    std::unique_ptr<okv_view> begun;
+    kv->reading([&] { begun = std::make_unique<okv_view>(kv); });
+    *view = begun.release();
+  });
 }
 
 void okv_view_free(okv_view *view) { delete view; }
@@ -89,7 +97,11 @@ cdb_status okv_seek_many(okv *kv, okv_view *view, uint8_t space, okv_items keys,
 cdb_status okv_scan_begin(okv *kv, okv_view *view, uint8_t space, const okv_bounds *bounds,
                           int32_t is_reverse, okv_reuse reuse, okv_scan **scan, cdb_error *error) {
   return guarded(error, [=] {
-    kv->reading([=] { *scan = new okv_scan(kv, view, space, *bounds, is_reverse != 0, reuse); });
+    std::unique_ptr<okv_scan> begun;
+    kv->reading([&] {
+      begun = std::make_unique<okv_scan>(kv, view, space, *bounds, is_reverse != 0, reuse);
+    });
+    *scan = begun.release();
   });
 }
 
