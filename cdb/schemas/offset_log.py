@@ -107,6 +107,10 @@ class _File:
         """Bytes that are there. Raises CorruptDatabaseError where they are not."""
         with storage_errors(self.path):
             data = os.pread(self._descriptor, n_bytes, start)
+            while len(data) < n_bytes and (
+                more := os.pread(self._descriptor, n_bytes - len(data), start + len(data))
+            ):
+                data += more
         if len(data) < n_bytes:
             raise CorruptDatabaseError(self.path, f"it is cut at byte {start + len(data)}")
         return data
@@ -621,5 +625,5 @@ SCHEMA = SchemaSpec(
     repair=repair_log,
     small=partial(open_log, memtable_entries=40),
     limits=("derived index",),
-    checksummed="db/(FORMAT|data|offsets|index/.*)",
+    checksummed="db/(FORMAT|data|index/.*)",
 )
