@@ -8,7 +8,7 @@ from itertools import count
 
 import pytest
 
-from cdb.process.read_ahead import read_ahead
+from cdb.process.read_ahead import made_beside, read_ahead
 
 TIMEOUT_SECONDS = 60
 
@@ -85,3 +85,59 @@ sys.exit("done")
         [sys.executable, "-c", program], capture_output=True, timeout=TIMEOUT_SECONDS, check=False
     )
     assert (done.returncode, done.stderr) == (1, b"done\n")
+
+
+# made_beside
+
+
+def test_what_is_made_beside_comes_in_the_order_of_its_items() -> None:
+    makers, hold = set(), threading.Event()
+
+    def make(n: int) -> int:
+        makers.add(threading.get_ident())
+        if n == 0:
+            assert hold.wait(TIMEOUT_SECONDS)  # until the next one is made
+        if n == 1:
+            hold.set()
+        return -n
+
+    assert list(made_beside(make, range(100))) == [-n for n in range(100)]
+    assert len(makers) == 2
+    assert threading.get_ident() not in makers
+
+
+@pytest.mark.parametrize("fails", ["item", "make"])
+def test_what_fails_beside_comes_in_its_place(fails: str) -> None:
+    def items() -> Iterator[int]:
+        yield from range(3)
+        if fails == "item":
+            raise OSError("3 is gone")
+        yield from range(3, 100)
+
+    def make(n: int) -> int:
+        if n == 3:
+            raise OSError("3 is gone")
+        return n
+
+    made = made_beside(make, items())
+    assert [next(made) for _ in range(3)] == [0, 1, 2]
+    with pytest.raises(OSError, match="3 is gone"):
+        next(made)
+
+
+def test_no_thread_is_left_of_who_stops_early() -> None:
+    before = set(threading.enumerate())
+    made = made_beside(str, count())
+    assert next(made) == "0"
+    assert set(threading.enumerate()) > before
+    made.close()
+    assert set(threading.enumerate()) == before
+
+
+def test_without_a_thread_the_caller_makes_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    def start(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", start)
+    makers = list(made_beside(lambda _: threading.get_ident(), range(5)))
+    assert makers == [threading.get_ident()] * 5

@@ -34,10 +34,23 @@ _UNKNOWN = bytes(INFO_BYTES)
 
 
 class PackedReads(Protocol):
-    """What of a schema is read to digest it."""
+    """What of a schema is read to digest it.
+
+    threads: in how many of them named() and infos() are worth while; 0: only in the caller's.
+    """
+
+    threads: int
 
     def blocks(self) -> Iterator[PackedBlocks]:
         """All blocks in their order, and as they are, canonical or not; with true names."""
+        ...
+
+    def given(self) -> Iterator[PackedBlocks]:
+        """The same, whose names are as the schema says."""
+        ...
+
+    def named(self, blocks: PackedBlocks) -> PackedBlocks:
+        """Blocks that were given, whose names are true."""
         ...
 
     def infos(self, names: bytes) -> tuple[Packed, Packed]:
@@ -56,11 +69,19 @@ class _Given:
 
     def __init__(self, schema: ReadsPacked) -> None:
         self._schema = schema
+        # Where it is Python's work, another thread would only wait.
+        self.threads = 2 if native_missing() is None else 0
 
     def blocks(self) -> Iterator[PackedBlocks]:
-        blocks = map(_with_true_names, map(_checked, self._schema.blocks_packed()))
-        # While a batch is looked up the next is read and named, where that is not Python's work.
-        return read_ahead(blocks, depth=1) if native_missing() is None else blocks
+        blocks = map(self.named, self.given())
+        # While a batch is looked up the next is read and named.
+        return read_ahead(blocks, depth=1) if self.threads else blocks
+
+    def given(self) -> Iterator[PackedBlocks]:
+        return map(_checked, self._schema.blocks_packed())
+
+    def named(self, blocks: PackedBlocks) -> PackedBlocks:
+        return _with_true_names(blocks)
 
     def infos(self, names: bytes) -> tuple[Packed, Packed]:
         infos, found = self._schema.coin_infos_packed(names)
@@ -74,6 +95,8 @@ class _Given:
 
 class _Objects:
     """Of a schema that gives objects."""
+
+    threads = 0
 
     def __init__(self, schema: Schema) -> None:
         self._schema = schema
@@ -89,6 +112,12 @@ class _Objects:
                 batch, entries = [], 0
         if batch:
             yield pack_as_is(batch)
+
+    def given(self) -> Iterator[PackedBlocks]:
+        return self.blocks()
+
+    def named(self, blocks: PackedBlocks) -> PackedBlocks:
+        return blocks
 
     def infos(self, names: bytes) -> tuple[Packed, Packed]:
         asked = [bytes32_unchecked(names[at : at + 32]) for at in range(0, len(names), NAME_BYTES)]

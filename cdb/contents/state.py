@@ -8,6 +8,7 @@ import hashlib
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import compress, count
 from struct import calcsize, iter_unpack
 from typing import NamedTuple
@@ -33,6 +34,7 @@ from cdb.contract.packed_state import (
 from cdb.contract.progress import Progress
 from cdb.contract.schema import Schema
 from cdb.errors import ChainMismatchError, InvariantError
+from cdb.process.read_ahead import made_beside
 
 _BLOCK_BYTES, _COIN_BYTES = calcsize(BLOCK_FORMAT), calcsize(COIN_FORMAT)
 _FLIP = bytes(byte ^ 1 for byte in range(256))
@@ -179,13 +181,18 @@ class _Sums:
 
 def _states(reads: PackedReads) -> Iterator[_States]:
     """All blocks, once what lookups say of their coins is what the blocks say."""
-    for blocks in reads.blocks():
-        if len(blocks):
-            infos, found = reads.infos(bytes(blocks.names))
-            place, spent, stream = write_state(blocks, infos, found)
-            if place < blocks.n_confirms:
-                raise InvariantError(_contradiction(reads, blocks, infos, found, place))
-            yield _States(blocks, infos, stream, spent)
+    blocks = filter(len, reads.given())
+    make = partial(_state, reads)
+    return made_beside(make, blocks, reads.threads) if reads.threads else map(make, blocks)
+
+
+def _state(reads: PackedReads, blocks: PackedBlocks) -> _States:
+    blocks = reads.named(blocks)
+    infos, found = reads.infos(bytes(blocks.names))
+    place, spent, stream = write_state(blocks, infos, found)
+    if place < blocks.n_confirms:
+        raise InvariantError(_contradiction(reads, blocks, infos, found, place))
+    return _States(blocks, infos, stream, spent)
 
 
 def _contradiction(

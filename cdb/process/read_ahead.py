@@ -1,12 +1,15 @@
-"""Makes items in a thread of its own while the one who takes them works on those before."""
+"""Makes items in threads of their own while the one who takes them works on those before."""
 
-from collections.abc import Generator, Iterable
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from queue import Empty, Queue
 from threading import Event, Thread
 from typing import TypeVar
 
+S = TypeVar("S")
 T = TypeVar("T")
 
 
@@ -41,6 +44,45 @@ def read_ahead(items: Iterable[T], depth: int = 2) -> Generator[T, None, None]:
         with suppress(Empty):
             while True:
                 made.get_nowait()
+
+
+def made_beside(
+    make: Callable[[S], T], items: Iterable[S], threads: int = 2
+) -> Generator[T, None, None]:
+    """Yield make(item) of each item in order, made in so many threads.
+
+    The items themselves come in the caller's thread, some before they are wanted. What an item or
+    make() raises is raised in its place. Where the system has no thread to give, the caller makes
+    them.
+    """
+    pool = ThreadPoolExecutor(threads)
+    waiting: deque[Future[T]] = deque()
+    try:
+        for made in _submitted(pool, make, items):
+            waiting.append(made)
+            if len(waiting) > threads:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _submitted(
+    pool: ThreadPoolExecutor, make: Callable[[S], T], items: Iterable[S]
+) -> "Iterator[Future[T]]":
+    try:
+        for item in items:
+            try:
+                made = pool.submit(make, item)
+            except RuntimeError:  # there is no thread
+                made = Future()
+                made.set_result(make(item))
+            yield made
+    except Exception as error:
+        last: Future[T] = Future()
+        last.set_exception(error)
+        yield last
 
 
 def _starts(thread: Thread) -> bool:
