@@ -119,6 +119,33 @@ def test_a_flush_comes_each_time_that_many_coins_have_come(
     assert loader.progress.flushed_index == 6
 
 
+class Beside(Recorder):
+    """Flushes in two steps, and notes both."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.steps: list[str | int | None] = []
+
+    def begin_flush(self) -> None:
+        self.steps.append(self.last_block_index)
+
+    def end_flush(self) -> None:
+        self.steps.append("end")
+
+
+def test_what_is_flushed_beside_counts_when_that_has_ended() -> None:
+    schema = Beside()
+    loader = Loader(schema, flush_coins=2)
+    steps = [
+        (progress.accepted_index, progress.flushed_index)
+        for progress in loader.load(one_by_one(block_at(index, coins=1) for index in range(1, 8)))
+    ]
+    assert schema.steps == ["end", 2, "end", 4, "end", 6]
+    assert steps == [(1, None), (2, None), (3, None), (4, 2), (5, 2), (6, 4), (7, 4)]
+    assert loader.progress.flushed_index == 7
+    assert schema.flushed == [7]
+
+
 @pytest.mark.parametrize("cut", [1, 2, 4, 6])
 def test_a_flush_comes_in_the_middle_of_a_pack_too(cut: int) -> None:
     blocks = [block_at(index, coins=n) for index, n in {1: 3, 2: 2, 3: 1, 4: 0, 5: 5, 6: 1}.items()]

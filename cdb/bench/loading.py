@@ -16,7 +16,7 @@ from cdb.contents.loader import Loader, LoadProgress
 from cdb.lab.process import WrongAnswerError
 from cdb.process.meter import peak_rss_bytes
 from cdb.process.read_ahead import read_ahead
-from cdb.schemas import Schema
+from cdb.schemas import FlushesBeside, Schema
 from cdb.text.scanner import scan_packed
 
 T = TypeVar("T")
@@ -77,7 +77,7 @@ def load(database: Database, meanwhile: Callable[[Schema], None] = lambda _: Non
 
 
 class _TimedLoader(Loader):
-    """Keeps what each flush takes; the last one may have nothing to do, and is none then."""
+    """Keeps what each flush takes of this thread; the last may have nothing to do, and is none."""
 
     def __init__(self, schema: Schema, *, flush_coins: int) -> None:
         super().__init__(schema, flush_coins=flush_coins)
@@ -87,6 +87,10 @@ class _TimedLoader(Loader):
         """See Loader."""
         is_due = self.progress.accepted_index != self.progress.flushed_index
         (self.flushes if is_due else Stopwatch()).time(super().flush)
+
+    def flush_beside(self, beside: FlushesBeside) -> None:
+        """See Loader."""
+        self.flushes.time(super().flush_beside, beside)
 
 
 def _waited(watch: Stopwatch, items: Iterable[T]) -> Iterator[T]:

@@ -8,7 +8,7 @@ from functools import partial
 
 from cdb.contract.blocks import BlockSpendInfo
 from cdb.contract.packed import PackedBlocks
-from cdb.contract.schema import Schema, offer_of
+from cdb.contract.schema import FlushesBeside, Schema, offer_of
 from cdb.errors import BlockError, ChainMismatchError
 
 DEFAULT_FLUSH_COINS = 50_000
@@ -28,7 +28,8 @@ class LoadProgress:
 class Loader:
     """Feeds blocks to one schema.
 
-    They come packed; a schema that offers accept_packed gets them so, any other one by one.
+    They come packed; a schema that offers accept_packed gets them so, any other one by one. One
+    that flushes beside accepts what comes next meanwhile: what is flushed lies a flush behind.
     uninterrupted: wraps what must not be broken off in the middle.
     """
 
@@ -41,10 +42,12 @@ class Loader:
     ) -> None:
         self._schema = schema
         self._accept = acceptor(schema)
+        self._beside = offer_of(schema).flushes_beside
         self._flush_coins = flush_coins
         self._uninterrupted = uninterrupted
         newest = schema.last_block_index
         self.progress = LoadProgress(accepted_index=newest, flushed_index=newest)
+        self._begun_index = newest
         self._unflushed_coins = 0
 
     def load(self, packs: Iterable[PackedBlocks]) -> Iterator[LoadProgress]:
@@ -65,13 +68,27 @@ class Loader:
     def flush(self) -> None:
         """Flush what was accepted. Raises a BlockError when the schema had put a refusal off."""
         with self._uninterrupted():
-            try:
-                self._schema.flush()
-            except BlockError:
-                self.progress.accepted_index = self._schema.last_block_index
-                raise
-            self.progress.flushed_index = self.progress.accepted_index
-            self._unflushed_coins = 0
+            self._begin(self._schema.flush)
+            self.progress.flushed_index = self._begun_index
+
+    def flush_beside(self, beside: FlushesBeside) -> None:
+        """Begin to flush what was accepted, once what was begun before is flushed."""
+        with self._uninterrupted():
+            self._call(beside.end_flush)
+            self.progress.flushed_index = self._begun_index
+            self._begin(beside.begin_flush)
+
+    def _begin(self, flush: Callable[[], None]) -> None:
+        self._call(flush)
+        self._begun_index = self.progress.accepted_index
+        self._unflushed_coins = 0
+
+    def _call(self, flush: Callable[[], None]) -> None:
+        try:
+            flush()
+        except BlockError:
+            self.progress.accepted_index = self._schema.last_block_index
+            raise
 
     def _accept_until_flush(self, packed: PackedBlocks, done: int) -> int:
         """Accept blocks from a place on until a flush is due, and flush. Returns the next place."""
@@ -85,7 +102,7 @@ class Loader:
         finally:
             self._count(part)
         if self._unflushed_coins >= self._flush_coins:
-            self.flush()
+            self.flush() if self._beside is None else self.flush_beside(self._beside)
         return end
 
     def _count(self, packed: PackedBlocks) -> None:

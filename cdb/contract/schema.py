@@ -140,6 +140,23 @@ class ReadsPacked(Protocol):
 
 
 @runtime_checkable
+class FlushesBeside(Protocol):
+    """Flushes in two steps, so that blocks are accepted while the disk works."""
+
+    def begin_flush(self) -> None:
+        """Begin to flush what was accepted so far, and end what was begun before.
+
+        Nothing more is promised yet. Raises what flush() raises."""
+        ...
+
+    def end_flush(self) -> None:
+        """When this returns, all that was accepted before the last begin_flush() is as durable as
+        flush() makes it; so it is at the return of a flush(), rewind or close. Raises what flush()
+        raises."""
+        ...
+
+
+@runtime_checkable
 class Settles(Protocol):
     """Owes compaction after writes, and can do it when it is told to."""
 
@@ -273,6 +290,7 @@ class Offer:
 
     accepts_packed: AcceptsPacked | None
     reads_packed: ReadsPacked | None
+    flushes_beside: FlushesBeside | None
     settles: Settles | None
     indexed: IndexedSchema | None
     queries_packed: QueriesPacked | None
@@ -290,6 +308,7 @@ def offer_of(schema: Schema) -> Offer:
     return Offer(
         schema if isinstance(schema, AcceptsPacked) else None,
         schema if isinstance(schema, ReadsPacked) else None,
+        schema if isinstance(schema, FlushesBeside) else None,
         schema if isinstance(schema, Settles) else None,
         schema if isinstance(schema, IndexedSchema) else None,
         schema if isinstance(schema, QueriesPacked) else None,

@@ -174,6 +174,16 @@ class DeferringBackend(PackedBackend, Protocol):
         """The same for one who reads: the next accept() or verify_spends() tells of the block."""
         ...
 
+    def begin_commit(self) -> PackedBlocks | None:
+        """Begin to verify and commit what was accepted so far. What was begun before is ended
+        first: see end_commit()."""
+        ...
+
+    def end_commit(self) -> PackedBlocks | None:
+        """Return when what was begun is committed; or the first block that breaks a rule, which is
+        gone, and those after it. commit(), rewind() and finish() end it, too."""
+        ...
+
     def await_verified(self, most_milliseconds: int, /) -> bool:
         """Wait for the one who writes to verify, for so long at most. Whether anybody writes."""
         ...

@@ -2,9 +2,10 @@
 
 from collections.abc import Callable
 from threading import local
-from typing import Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from cdb.contract.packed import PackedBlocks
+from cdb.disk.sharing import reading
 from cdb.errors import BlockError
 from cdb.extensions.native import UnverifiedError
 from cdb.front.backend import DeferringBackend
@@ -20,7 +21,8 @@ _WAIT_MILLISECONDS = 100
 
 
 class LateRefusals(Store):
-    """Verifies what its backend has put off, before anything is read, flushed or rewound.
+    """Verifies what its backend has put off, before anything is read, flushed or rewound. Flushes
+    in two steps, too.
 
     A refusal is told to the writer: at its next call, or accept that makes room or refuses another
     block. Reads in other threads than that of accept_packed() go on without the block.
@@ -32,6 +34,23 @@ class LateRefusals(Store):
         super().__init__(*arguments, **options)
         self._owed: BlockError | ValueError | None = None  # what the writer has to be told
         self._writer = object()  # what the thread of the last accept_packed has in _here
+
+    @reading
+    def begin_flush(self) -> None:
+        """See FlushesBeside."""
+        self._commit_beside(self._backend.begin_commit)
+
+    @reading
+    def end_flush(self) -> None:
+        """See FlushesBeside."""
+        self._commit_beside(self._backend.end_commit)
+
+    def _commit_beside(self, step: Callable[[], PackedBlocks | None]) -> None:
+        self._tell_owed()
+        if not self.read_only:
+            with self.guard.write():
+                self._owe_refusal(step())
+            self._tell_owed()
 
     def _accept(self, blocks: PackedBlocks, *, may_defer: bool) -> None:
         if may_defer:
@@ -77,3 +96,9 @@ class LateRefusals(Store):
         owed, self._owed = self._owed, None
         if owed is not None:
             raise owed
+
+
+if TYPE_CHECKING:
+    from cdb.contract.schema import FlushesBeside
+
+    _flushes: type[FlushesBeside] = LateRefusals

@@ -12,7 +12,13 @@ All of derived/ is rebuilt from the log when it is missing. See docs/schemas/coi
 from functools import partial
 
 from cdb.contract.history import BY_CREATION
-from cdb.contract.schema import AcceptsPacked, HistoryPacked, ReadsPacked, TellsFacts
+from cdb.contract.schema import (
+    AcceptsPacked,
+    FlushesBeside,
+    HistoryPacked,
+    ReadsPacked,
+    TellsFacts,
+)
 from cdb.contract.spec import SchemaSpec
 from cdb.stores.coin_log.binding import Sizes, missing
 from cdb.stores.coin_log.check import check, repair
@@ -32,7 +38,7 @@ __all__ = [
 SCHEMA = SchemaSpec(
     coin_log,
     missing=missing,
-    offers=(AcceptsPacked, ReadsPacked, HistoryPacked, TellsFacts),
+    offers=(AcceptsPacked, ReadsPacked, FlushesBeside, HistoryPacked, TellsFacts),
     indexed=indexed,
     history=BY_CREATION,
     check=check,

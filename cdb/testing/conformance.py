@@ -6,6 +6,7 @@ import pytest
 
 from cdb.schemas import (
     AcceptsPacked,
+    FlushesBeside,
     HistoryPacked,
     ReadsPacked,
     Settles,
@@ -23,7 +24,7 @@ from cdb.testing.surviving import SurvivingTests
 
 MACHINE_EXAMPLES = 25
 MACHINE_STEPS = 25
-DECLARED = (AcceptsPacked, HistoryPacked, ReadsPacked, Settles, TellsFacts)
+DECLARED = (AcceptsPacked, FlushesBeside, HistoryPacked, ReadsPacked, Settles, TellsFacts)
 
 
 class SchemaConformance(

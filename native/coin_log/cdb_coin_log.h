@@ -12,10 +12,10 @@
  * ask again. CDB_CLOSED and CDB_REWOUND: open it again.
  * - A write that fails with anything but CDB_TAKEN_BACK leaves the log in doubt: close it and
  *   open it again.
- * - Threads: accept, verify_spends, taken_back, flush, rewind and close write: one of them at a
- * time. The others are for any number of threads at once, beside the one that writes. Each sees the
- * state of one moment, with whole blocks, and waits only while a state changes hands: for no sync,
- * no merge and no other reader. On one reader one call at a time.
+ * - Threads: accept, verify_spends, taken_back, flush, begin_flush, end_flush, rewind and close
+ * write: one of them at a time. The others are for any number of threads at once, beside the one
+ * that writes. Each sees the state of one moment, with whole blocks, and waits only while a state
+ * changes hands: for no sync, no merge and no other reader. On one reader one call at a time.
  * - No call keeps a pointer that it was given.
  *
  * Limits, each checked: 2^32 - 1 coins, a block index below 2^32, 2^32 - 1 bytes a record
@@ -130,6 +130,11 @@ cdb_status cdb_coin_log_check(cdb_coin_log *log, cdb_error *error);
 
 /* When it returns, everything accepted is as durable as options say. */
 cdb_status cdb_coin_log_flush(cdb_coin_log *log, cdb_error *error);
+
+/* The same in two calls: what was accepted before begin_flush is as durable when end_flush returns.
+   Between the two others may write. Without a beginning end_flush does nothing. */
+cdb_status cdb_coin_log_begin_flush(cdb_coin_log *log, cdb_error *error);
+cdb_status cdb_coin_log_end_flush(cdb_coin_log *log, cdb_error *error);
 
 /* Keep the blocks with an index ≤ block_index, durably; a negative one keeps none. */
 cdb_status cdb_coin_log_rewind(cdb_coin_log *log, int64_t block_index, cdb_error *error);

@@ -1186,11 +1186,16 @@ def test_a_load_that_meets_a_refusal_that_was_put_off_keeps_what_came_before(
     assert loader.progress.flushed_index == newest
 
 
-def test_a_reader_in_another_thread_goes_on_and_the_writer_is_told(put_off: PutOff) -> None:
+@pytest.mark.parametrize("step", ["accept_block", "begin_flush", "end_flush"])
+def test_a_reader_in_another_thread_goes_on_and_the_writer_is_told(
+    put_off: PutOff, step: str
+) -> None:
     """Else the writer would go on behind blocks that are gone, and flush."""
     schema = put_off.schema
     last = BlockSpendInfo(put_off.bad.index + 2, 0, [], [reward(12)])
     schema.accept_block(last)
+    if step == "end_flush":
+        schema.begin_flush()
     with ThreadPoolExecutor(1) as other:
         assert other.submit(lambda: list(schema.blocks())).result() == [
             canonical(block) for block in put_off.kept
@@ -1198,7 +1203,10 @@ def test_a_reader_in_another_thread_goes_on_and_the_writer_is_told(put_off: PutO
         counted = other.submit(schema.count_unspent).result()
         assert counted == n_unspent(put_off.kept, put_off.bad.index)
     with put_off.refused():
-        schema.accept_block(replace(last, index=last.index + 1))
+        if step == "accept_block":
+            schema.accept_block(replace(last, index=last.index + 1))
+        else:
+            getattr(schema, step)()
     schema.flush()
     assert verify(schema) == expected_state(put_off.kept)
 
@@ -1273,8 +1281,9 @@ def test_of_two_spends_of_a_coin_the_later_one_is_refused(path: Path, n: int) ->
     schema.close()
 
 
+@pytest.mark.parametrize("steps", ["flush", "begin_flush end_flush", "begin_flush begin_flush"])
 def test_a_made_up_spend_that_was_believed_is_taken_back_before_it_is_acknowledged(
-    path: Path,
+    path: Path, steps: str
 ) -> None:
     chain = sample_chain(10)
     next_index = chain.blocks[-1].index + 1
@@ -1288,14 +1297,41 @@ def test_a_made_up_spend_that_was_believed_is_taken_back_before_it_is_acknowledg
         with suppress(UnknownCoinError):
             schema.accept_packed(PackedBlocks.of([bad]))
             break
+    *first, last = steps.split()
+    for step in first:
+        getattr(schema, step)()
     schema.accept_packed(PackedBlocks.of([BlockSpendInfo(next_index + 1, 2, [], [])]))
     with refusal(UnknownCoinError, next_index, bad.spends[0]):
-        schema.flush()
+        getattr(schema, last)()
     assert verify(schema) == expected_state(chain.blocks)
     schema.accept_packed(PackedBlocks.of([BlockSpendInfo(next_index, 2, [], [])]))
     schema.close()
     with CoinLogSchema(path, sizes=TRUSTING) as schema:
         assert schema.last_block_index == next_index
+
+
+@pytest.mark.parametrize("end", ["end_flush", "flush", "begin_flush"])
+def test_a_flush_that_was_begun_acknowledges_at_its_end(path: Path, chain: Chain, end: str) -> None:
+    def acked() -> int:
+        return int(struct.unpack("<Q", (path / "acked").read_bytes()[:8])[0])
+
+    with CoinLogSchema(path) as schema:
+        accept_all(schema, chain.blocks[:5])
+        before = acked()
+        schema.begin_flush()
+        begun = records_end(path)
+        assert acked() == before < begun
+        accept_all(schema, chain.blocks[5:6])
+        assert acked() == before
+        getattr(schema, end)()
+        assert acked() == (records_end(path) if end == "flush" else begun)
+        schema.begin_flush()
+        schema.rewind_to_block_index(chain.blocks[2].index)
+        schema.end_flush()
+        accept_all(schema, chain.blocks[3:])
+        assert verify(schema) == expected_state(chain.blocks)
+    with CoinLogSchema(path) as schema:
+        assert verify(schema) == expected_state(chain.blocks)
 
 
 @pytest.mark.parametrize("durability", [Durability.PROCESS, Durability.POWER])
@@ -1791,8 +1827,9 @@ def test_a_child_that_is_forked_between_two_steps_of_an_opening_goes_on_with_non
 
 @pytest.mark.parametrize("level", [Durability.POWER, Durability.PROCESS])
 @pytest.mark.parametrize("coins", [100, 3_000], ids=["at once", "by a thread"])
+@pytest.mark.parametrize("in_steps", [False, True])
 def test_no_flush_returns_when_a_write_of_the_log_has_failed(
-    path: Path, level: Durability, coins: int
+    path: Path, level: Durability, coins: int, in_steps: bool
 ) -> None:
     """The writing thread takes what is large, and fails when the block has been accepted long ago.
 
@@ -1806,7 +1843,11 @@ def test_no_flush_returns_when_a_write_of_the_log_has_failed(
 
         def accept_and_flush(blocks: list[BlockSpendInfo]) -> None:
             schema.accept_packed(PackedBlocks.of(blocks))
-            schema.flush()
+            if in_steps:
+                schema.begin_flush()
+                schema.end_flush()
+            else:
+                schema.flush()
 
         accept_and_flush(chain.blocks[:1])
         with largest_file((path / "log").stat().st_size), pytest.raises(StorageError, match="log"):

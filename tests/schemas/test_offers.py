@@ -8,6 +8,7 @@ import pytest
 from cdb.contract.packed import PackedBlocks
 from cdb.schemas import (
     AcceptsPacked,
+    FlushesBeside,
     IndexedSchema,
     Offer,
     QueriesPacked,
@@ -22,6 +23,7 @@ from cdb.schemas.memory import MemorySchema
 PROTOCOLS = {
     "accepts_packed": AcceptsPacked,
     "reads_packed": ReadsPacked,
+    "flushes_beside": FlushesBeside,
     "settles": Settles,
     "indexed": IndexedSchema,
     "queries_packed": QueriesPacked,
@@ -42,8 +44,8 @@ class Some(MemorySchema):
 
 def test_what_is_not_there_is_not_offered() -> None:
     memory, some = MemorySchema(), Some()
-    assert offer_of(memory) == Offer(None, None, None, memory, memory, memory, memory)
-    assert offer_of(some) == Offer(some, None, None, some, some, some, some)
+    assert offer_of(memory) == Offer(None, None, None, None, memory, memory, memory, memory)
+    assert offer_of(some) == Offer(some, None, None, None, some, some, some, some)
 
 
 def test_a_schema_takes_what_the_protocols_give_it(own_schema: SchemaInfo, tmp_path: Path) -> None:

@@ -175,12 +175,9 @@ class CoinLog:
     def verify_spends(self) -> PackedBlocks | None:
         """See DeferringBackend."""
         try:
-            _engine.call(self.path, "verify_spends", self._open_handle())
-        except TakenBackError:
-            return self._taken_back()
+            return self._unless_taken_back("verify_spends")
         finally:
             self.is_verified = True
-        return None
 
     def verify(self) -> None:
         """See DeferringBackend."""
@@ -196,6 +193,14 @@ class CoinLog:
     def commit(self) -> None:
         """See PackedBackend."""
         _engine.call(self.path, "flush", self._open_handle())
+
+    def begin_commit(self) -> PackedBlocks | None:
+        """See DeferringBackend."""
+        return self._unless_taken_back("begin_flush")
+
+    def end_commit(self) -> PackedBlocks | None:
+        """See DeferringBackend."""
+        return self._unless_taken_back("end_flush")
 
     def rewind(self, block_index: int) -> None:
         """See PackedBackend."""
@@ -284,6 +289,14 @@ class CoinLog:
     def _abandon(self, handle: Any) -> None:
         _engine.call(self.path, "close", handle, True)
         self._native.lib.cdb_coin_log_release(handle)
+
+    def _unless_taken_back(self, function: str) -> PackedBlocks | None:
+        """Call what verifies; the block that is refused then."""
+        try:
+            _engine.call(self.path, function, self._open_handle())
+        except TakenBackError:
+            return self._taken_back()
+        return None
 
     def _taken_back(self) -> PackedBlocks:
         (block,) = iter(self._reader("taken_back").next, None)
@@ -386,11 +399,11 @@ def _taken(ffi: Any, counts: Any, take: Callable[..., object]) -> PackedBlocks |
         return None
     numbers = [array("Q", bytes(8 * counts.blocks)) for _ in range(4)]
     sizes = (NAME_BYTES * counts.spends, CONFIRM_BYTES * counts.confirms)
-    buffers = [bytearray(size) for size in (*sizes, NAME_BYTES * counts.confirms)]
+    # Nobody else has these bytes while they are filled. (None is a single one, which others share.)
+    buffers = [bytes(size) for size in (*sizes, NAME_BYTES * counts.confirms)]
     take(
         *(ffi.from_buffer("uint64_t[]", each) for each in numbers),
-        *(ffi.from_buffer(each) for each in buffers),
+        *(ffi.from_buffer("uint8_t[]", each) for each in buffers),
     )
     indices, timestamps, spend_ends, confirm_ends = numbers
-    spends, confirms, names = map(bytes, buffers)
-    return PackedBlocks(indices, timestamps, spend_ends, confirm_ends, spends, confirms, names)
+    return PackedBlocks(indices, timestamps, spend_ends, confirm_ends, *buffers)

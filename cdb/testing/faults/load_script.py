@@ -63,7 +63,7 @@ class _Load:
     def flushes(self) -> None:
         """A flush at once, and small packs behind it."""
         self._pack(LARGE_PACK_COINS)
-        self.steps.append(Flush())
+        self.steps.append(Flush(in_steps=True))
         self._pack(SMALL_PACK_COINS)
 
     def rests(self) -> None:

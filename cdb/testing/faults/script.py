@@ -73,6 +73,6 @@ def small_script_of(seed: int, length: int = 1) -> Script:
         elif kind is Settle:
             step = Settle()
         else:
-            step = Flush() if kind is Flush else Close()
+            step = Flush(in_steps=len(steps) % 2 == 1) if kind is Flush else Close()
         steps.append(step)
     return Script(seed, tuple(steps))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from cdb.contents.loader import accept
 from cdb.contract.packed import PackedBlocks
-from cdb.contract.schema import Schema
+from cdb.contract.schema import Schema, offer_of
 from cdb.errors import BlockError, CdbError
 from cdb.testing.faults.steps import Accept, Close, Flush, Rewind, Script, Settle, Step
 from cdb.testing.side_by_side import Refusal, refusal_in, settle
@@ -82,8 +82,13 @@ def _do(schema: Schema, call: Sequence[Step]) -> None:
         case Accept():
             blocks = [step.block for step in call if isinstance(step, Accept)]
             accept(schema, PackedBlocks.of(blocks))
-        case Flush():
-            schema.flush()
+        case Flush(in_steps):
+            beside = offer_of(schema).flushes_beside if in_steps else None
+            if beside is None:
+                schema.flush()
+            else:
+                beside.begin_flush()
+                beside.end_flush()
         case Settle():
             settle(schema)
         case Rewind(index):

@@ -26,7 +26,9 @@ class Accept:
 
 @dataclass(frozen=True)
 class Flush:
-    """Flush."""
+    """Flush. in_steps: begin it and end it, where a schema does so."""
+
+    in_steps: bool = False
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,6 @@
 #include "coin_log/log/log.h"
 
+#include "common/beside.h"
 #include "common/checksum.h"
 #include "common/fault_points.h"
 #include "coin_log/format/failure.h"
@@ -118,7 +119,20 @@ void Log::extend(uint64_t n) {
   map_up_to(end_);
 }
 
+void Log::begin_sync() {
+  finish_sync();
+  syncing_ = beside([this] {
+    drain();
+    if (!CDB_FAULT("begun-sync-left-out")) file_.sync();
+  });
+}
+
+void Log::finish_sync() {
+  if (syncing_.valid() && !CDB_FAULT("begun-sync-not-awaited")) syncing_.get();
+}
+
 void Log::sync() {
+  finish_sync();  // the kernel tells an error once
   if (!CDB_FAULT("sync-waits-for-no-writer")) drain();
   const uint64_t appended = end_ - std::min(synced_, end_);
   if (appended > 0 && appended < kSmallAppend && end_ + appended > filled_) fill_ahead();

@@ -12,6 +12,8 @@
 
 #include "coin_log/log/writer.h"
 
+#include <future>
+
 namespace cdb::coin_log {
 
 constexpr const char *kLogFile = "log";
@@ -52,6 +54,10 @@ class Log {
   // Small appends between two syncs find the file's end moved ahead of them: they need not wait for
   // the file system to write down each time where the file ends now.
   void sync();
+  // Have what was appended so far synced beside what comes. Only when finish_sync() has returned it
+  // is; that throws what it has failed with, and so does any sync that comes first.
+  void begin_sync();
+  void finish_sync();
   // Zero what lies behind the end.
   void erase_tail();
   // Write a range again as it is. Where a sync has failed, the kernel has let go of what it did not
@@ -84,8 +90,9 @@ class Log {
   std::unique_ptr<Mapping> mapping_;
   Writer writer_;
   uint64_t end_;
-  uint64_t synced_ = 0;  // where the log ended then
-  uint64_t filled_ = 0;  // zeros are written up to here
+  uint64_t synced_ = 0;        // where the log ended then
+  uint64_t filled_ = 0;        // zeros are written up to here
+  std::future<void> syncing_;  // uses what is above
 };
 
 }  // namespace cdb::coin_log

@@ -89,9 +89,8 @@ size_t Store::accept(const Blocks &blocks, bool trusting, const RecordHeader *re
   check_taken_back();
   checkpoint_if_due();  // of blocks that were all refused late, only names are left
   const size_t accepted = Acceptance(this, blocks, replayed).run(trusting);
-  const size_t n_unverified = validation_.unverified.size();
-  if (n_unverified >= options_.unverified_spends || (n_unverified > 0 && readers_.are_waiting()))
-    verify();
+  const bool is_full = validation_.unverified.size() >= options_.unverified_spends;
+  if (is_full || (!is_verified() && readers_.are_waiting())) verify();
   checkpoint_if_due();
   return accepted;
 }
@@ -102,7 +101,7 @@ size_t Acceptance::run(bool trusting) {
   if (!trusting) verify_spends();
   size_t good = rules_.spend();
   const bool is_refused = good < blocks_.n;
-  if (is_refused && (!unverified_.empty() || validation_.unverified.size() > 0)) {
+  if (is_refused && (!unverified_.empty() || !store_.is_verified())) {
     rules_.unspend();
     store_.verify();
     verify_spends();

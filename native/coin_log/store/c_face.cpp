@@ -137,6 +137,24 @@ cdb_status cdb_coin_log_flush(cdb_coin_log *log, cdb_error *error) {
   return guarded(error, [=] { log->database->write([](Store &store) { store.flush(); }); });
 }
 
+cdb_status cdb_coin_log_begin_flush(cdb_coin_log *log, cdb_error *error) {
+  return guarded(error, [=] {
+    log->database->write([](Store &store) {
+      store.check_taken_back();
+      store.begin_flush();
+    });
+  });
+}
+
+cdb_status cdb_coin_log_end_flush(cdb_coin_log *log, cdb_error *error) {
+  return guarded(error, [=] {
+    log->database->write([](Store &store) {
+      store.end_flush();
+      store.check_taken_back();
+    });
+  });
+}
+
 cdb_status cdb_coin_log_rewind(cdb_coin_log *log, int64_t block_index, cdb_error *error) {
   return guarded(error,
                  [=] { log->database->write([=](Store &store) { store.rewind(block_index); }); });

@@ -16,6 +16,8 @@ void Store::rewind(int64_t block_index) {
 }
 
 void Store::cut(size_t kept) {
+  state_.log.finish_sync();
+  flushing_ = 0;  // this makes durable what is kept
   if (epoch_ == UINT32_MAX) throw Failure(CDB_LIMIT, "", "it was rewound 2^32 - 1 times");
   checkpoints_.finish(state_, access_);
   const LastRewind rewind = {epoch_ + 1, state_.offset_of(kept)};
@@ -46,6 +48,7 @@ void Store::drop(size_t kept, const LastRewind &rewind) {
   validation_.parents.cut(state_.row_count);
   validation_.recent_names.cut(state_.row_count);
   validation_.unverified.clear();
+  validation_.begun.clear();
 }
 
 }  // namespace cdb::coin_log

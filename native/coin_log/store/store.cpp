@@ -75,7 +75,24 @@ void Store::sync_log() {
   if (acked_.length(epoch_) < state_.log.end()) acked_.set(state_.log.end(), epoch_);
 }
 
+void Store::begin_flush() {
+  end_flush();
+  if (options_.power_durable == 0 || acked_.length(epoch_) >= state_.log.end()) return flush();
+  flushing_ = state_.log.end();
+  state_.log.begin_sync();
+  begin_verifying();
+}
+
+void Store::end_flush() {
+  if (flushing_ == 0) return;
+  end_verifying();
+  state_.log.finish_sync();
+  if (acked_.length(epoch_) < flushing_) acked_.set(flushing_, epoch_);
+  flushing_ = 0;
+}
+
 void Store::flush() {
+  end_flush();
   verify();
   if (options_.power_durable != 0 && acked_.length(epoch_) < state_.log.end()) return sync_log();
   state_.log.drain();

@@ -9,6 +9,7 @@
 #include "coin_log/state/state.h"
 #include "coin_log/store/unverified.h"
 
+#include <future>
 #include <optional>
 
 namespace cdb::coin_log {
@@ -16,11 +17,14 @@ namespace cdb::coin_log {
 // What blocks are checked by, beside the state.
 struct Validation {
   explicit Validation(const cdb_coin_log_options &options)
-      : recent_names(options.recent_bits), unverified(options.unverified_spends) {}
+      : recent_names(options.recent_bits),
+        unverified(options.unverified_spends),
+        begun(options.unverified_spends) {}
 
   Parents parents;
   RecentNames recent_names;
   Unverified unverified;
+  Unverified begun;  // those before them, which are verified beside
 };
 
 class Reader;
@@ -37,7 +41,9 @@ class Store {
   // What readers see.
   const State &state() const { return state_; }
   // Whether what was accepted is verified, as it must be before anything is read.
-  bool is_verified() const { return validation_.unverified.size() == 0; }
+  bool is_verified() const {
+    return validation_.unverified.size() == 0 && validation_.begun.size() == 0;
+  }
   cdb_coin_log_totals totals() const;
   const Directory &directory() const { return directory_; }
   bool is_read_only() const { return options_.read_only != 0; }
@@ -68,6 +74,11 @@ class Store {
 
   // store.cpp
   void flush();
+  // The same in two steps: what was accepted before begin_flush() is verified and synced beside
+  // what comes between them, and durable when end_flush() returns. Both throw TAKEN_BACK as
+  // verify() does: of what was begun before, and of what was begun.
+  void begin_flush();
+  void end_flush();
   void close();
 
   // rewind.cpp
@@ -81,6 +92,9 @@ class Store {
   void checkpoint_if_due();
   void checkpoint();
   // verify.cpp
+  void begin_verifying();
+  void end_verifying();
+  void settle(std::vector<Claim> wrong);
   size_t correct(const std::vector<Claim> &wrong);
   void take_back(size_t block);
   // rewind.cpp
@@ -92,15 +106,17 @@ class Store {
   Access &access_;
   Readers &readers_;
   State state_;
-  // From here on the writer's alone; unverified's size is the readers', too.
+  // From here on the writer's alone; the sizes of unverified and begun are the readers', too.
   Acked acked_;
   Validation validation_;
   Checkpoints checkpoints_;
   const uint32_t epoch_on_opening_;  // as the manifest's file had it
   uint32_t epoch_;
+  uint64_t flushing_ = 0;  // the log up to here, by a flush that was begun; 0: none was
   std::unique_ptr<Reader> taken_back_;
   bool is_replaying_ = false;
   std::optional<Failure> damage_;
+  std::future<std::vector<Claim>> verifying_;  // of those that are begun; uses what is above
 };
 
 }  // namespace cdb::coin_log

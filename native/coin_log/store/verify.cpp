@@ -14,6 +14,8 @@
 #include "coin_log/store/reader.h"
 #include "coin_log/store/store.h"
 
+#include "common/beside.h"
+
 #include <algorithm>
 
 namespace cdb::coin_log {
@@ -26,11 +28,11 @@ constexpr uint64_t kPassBytes = uint64_t{1} << 24;
 constexpr uint64_t kNearBytes = uint64_t{1} << 14;  // claims that lie so near are read through
 }  // namespace
 
-// Which of the claims are false, by their spends.
+// Which of the claims are false, by their spends. The one who writes may go on beside: of the state
+// it is a reader.
 std::vector<Claim> Store::false_claims(std::vector<Claim> claims) const {
   std::sort(claims.begin(), claims.end(),
             [](const Claim &a, const Claim &b) { return a.row < b.row; });
-  const bool is_dense = claims.size() * kNearBytes > state_.log.end();
   std::vector<Claim> wrong;
   uint32_t rows[State::kFetch];
   CoinView views[State::kFetch];
@@ -39,6 +41,8 @@ std::vector<Claim> Store::false_claims(std::vector<Claim> claims) const {
   long faults = disk_faults();
   for (size_t done = 0; done < claims.size(); done += State::kFetch) {
     const size_t group = std::min(State::kFetch, claims.size() - done);
+    const Reading inside(access_);
+    const bool is_dense = claims.size() * kNearBytes > state_.log.end();
     for (size_t i = 0; i < group; ++i) {
       rows[i] = claims[done + i].row;
       prefetch(claims[done + i].name);
@@ -60,17 +64,50 @@ std::vector<Claim> Store::false_claims(std::vector<Claim> claims) const {
   return wrong;
 }
 
-// Where a block is to be taken back, nothing counts as verified before it is gone.
 void Store::verify() {
   if (is_verified()) return;
+  settle(verifying_.valid() ? verifying_.get() : std::vector<Claim>());
+}
+
+void Store::begin_verifying() {
+  if (validation_.unverified.size() == 0) return;
+  {
+    const Change change(access_);
+    std::swap(validation_.unverified, validation_.begun);
+  }
+  verifying_ = beside([this] {
+    std::vector<Claim> wrong;
+    state_.log.drain();
+    with_readable_mappings(*directory_.lost,
+                           [&] { wrong = false_claims(validation_.begun.claims()); });
+    return wrong;
+  });
+}
+
+void Store::end_verifying() {
+  if (!verifying_.valid()) return;
+  const std::vector<Claim> wrong = verifying_.get();
+  if (!wrong.empty()) return settle(wrong);
+  const Change change(access_);
+  validation_.begun.clear();
+}
+
+// Of what was begun these are wrong. Whatever else is believed may have taken the coin that they
+// mean: so all of it is looked at together. Where a block is to be taken back, nothing counts as
+// verified before it is gone.
+void Store::settle(std::vector<Claim> wrong) {
   state_.log.drain();
-  const std::vector<Claim> wrong = false_claims(validation_.unverified.claims());
+  const std::vector<Claim> newer = false_claims(validation_.unverified.claims());
+  wrong.insert(wrong.end(), newer.begin(), newer.end());
   size_t refused = state_.blocks.size();
   {
     const Change change(access_);
     for (const Claim &claim : wrong) state_.spent.set(claim.row, 0);
     refused = correct(wrong);
-    if (refused == state_.blocks.size()) validation_.unverified.clear();
+    if (refused == state_.blocks.size()) {
+      validation_.unverified.clear();
+      validation_.begun.clear();
+    }
   }
   if (refused < state_.blocks.size()) take_back(refused);
   readers_.tell_verified();
