@@ -7,7 +7,7 @@ a line cdb_add_engine() in native/CMakeLists.txt.
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from cdb.engines import bbolt, lmdb, pebble, rocksdb
+from cdb.engines import badger, bbolt, lmdb, pebble, rocksdb
 from cdb.engines.engine import Engine
 
 __all__ = ["ENGINES", "Engine"]
@@ -20,6 +20,7 @@ ENGINES: Mapping[str, Engine] = MappingProxyType(
             lmdb.ENGINE,
             pebble.ENGINE,
             bbolt.ENGINE,
+            badger.ENGINE,
         )
     }
 )

@@ -44,6 +44,10 @@ _PEBBLE_LOG = "Pebble takes damage in its log for the log's torn end: later comm
 _BBOLT_PAGE = "bbolt has no checksums: a damaged page hides keys, until verify asks for all of them"
 _BBOLT_DIES = "bbolt believes what a page says of itself, and goes round where that leads"
 _BBOLT_OLDER = "an older file, put back whole, is the database of then, unless NEWEST promises more"
+_BADGER_LOG = "Badger takes damage in its log for the log's torn end: later commits are missing"
+_BADGER_TABLE = "Badger ends a scan, without an error, where a block does not match its checksum"
+_BADGER_DIES = "Badger reads a damaged table in threads of its own, where what it meets is the end"
+_BADGER_MANIFEST = "Badger takes damage in its manifest for the torn end"
 _LOG_END = (
     "at PROCESS nothing says how much of the log is durable: where a crash left it open, damage is"
     " taken for its torn end"
@@ -89,6 +93,12 @@ KNOWN: Mapping[str, tuple[Limit, ...]] = {
         Limit("*", SERVED, _BBOLT_PAGE, "db/db/bbolt.db"),
         Limit("*", DIED, _BBOLT_DIES, "db/db/bbolt.db"),
         Limit("stale", WRONG, _BBOLT_OLDER, "db/db/bbolt.db", WHOLE),
+    ),
+    "coin set in Badger": (
+        Limit("*", WRONG, _BADGER_LOG, "db/db/*.mem"),
+        Limit("*", WRONG, _BADGER_TABLE, "db/db/*.sst"),
+        Limit("*", WRONG, _BADGER_MANIFEST, "db/db/MANIFEST"),
+        Limit("*", DIED, _BADGER_DIES, "db/db/*", signal=SIGABRT),
     ),
     "coin_log": (
         Limit("*", ("unseen",), _LOG_END, "db/log", durability=PROCESS),
