@@ -238,6 +238,7 @@ function(cdb_add_foreign language)
   endif()
   add_custom_command(OUTPUT ${placed}
                      COMMAND ${of_COMMAND}
+                     COMMAND ${CMAKE_COMMAND} -E rm -f ${placed}  # who has loaded it keeps it
                      COMMAND ${CMAKE_COMMAND} -E copy ${made} ${placed}
                      DEPENDS ${of_SOURCES}
                      WORKING_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR}/${language}

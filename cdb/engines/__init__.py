@@ -7,7 +7,7 @@ a line cdb_add_engine() in native/CMakeLists.txt.
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from cdb.engines import bbolt, lmdb, mdbx, pebble, redb, rocksdb, sqlite
+from cdb.engines import badger, bbolt, lmdb, mdbx, pebble, redb, rocksdb, sqlite
 from cdb.engines.engine import Engine
 
 __all__ = ["ENGINES", "Engine"]
@@ -23,6 +23,7 @@ ENGINES: Mapping[str, Engine] = MappingProxyType(
             pebble.ENGINE,
             bbolt.ENGINE,
             redb.ENGINE,
+            badger.ENGINE,
         )
     }
 )

@@ -19,6 +19,7 @@ var engines = map[string]struct {
 	module  string
 	open    func(path string, wanted wanted) (database, error)
 }{
+	"badger": {"Badger", "github.com/dgraph-io/badger/v4", openBadger},
 	"bbolt":  {"bbolt", "go.etcd.io/bbolt", openBbolt},
 	"pebble": {"Pebble", "github.com/cockroachdb/pebble/v2", openPebble},
 }

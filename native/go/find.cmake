@@ -18,9 +18,11 @@ function(cdb_find_go missing)
         PARENT_SCOPE)
     return()
   endif()
-  file(GLOB sources CONFIGURE_DEPENDS ${project}/*.go ${project}/go.*)
+  file(GLOB sources CONFIGURE_DEPENDS ${project}/*.go ${project}/go.* ${project}/*.py)
+  set(made ${CMAKE_CURRENT_BINARY_DIR}/CMakeFiles)
   cdb_add_foreign(go MAKES CMakeFiles/libcdb_go.so
                   SOURCES ${sources} ${CMAKE_CURRENT_SOURCE_DIR}/cdb_ordered_kv.h
-                  COMMAND ${go} build -buildmode=c-shared -trimpath -ldflags=-s\ -w
-                          -o ${CMAKE_CURRENT_BINARY_DIR}/CMakeFiles/libcdb_go.so .)
+                  COMMAND ${Python_EXECUTABLE} ${project}/build.py ${made}/go_modules
+                          ${go} build -buildmode=c-shared -trimpath -ldflags=-s\ -w
+                          -o ${made}/libcdb_go.so .)
 endfunction()

@@ -100,7 +100,7 @@ func openPebble(path string, wanted wanted) (database, error) {
 	defer opened.options.Cache.Unref()
 	err := opened.open(wanted)
 	if err != nil {
-		opened.held.close()
+		opened.leave(err)
 		return nil, pebbleFailure(err)
 	}
 	return opened, nil
@@ -123,11 +123,13 @@ func (its *pebbleDB) open(wanted wanted) (err error) {
 		its.db, err = pebble.Open(its.directory, its.options)
 		return err
 	})
-	if err == nil && wanted.isReadOnly {
-		err = its.held.checkUnchanged()
-	}
 	if err != nil {
 		return err
+	}
+	if wanted.isReadOnly {
+		if err = its.held.checkUnchanged(); err != nil {
+			return errors.Join(err, its.run(its.db.Close))
+		}
 	}
 	value, closer, err := its.db.Get(sequenceKey)
 	if err == nil {
@@ -140,8 +142,18 @@ func (its *pebbleDB) open(wanted wanted) (err error) {
 	return err
 }
 
+// What still goes on in it ends with its next write.
+func (its *pebbleDB) leave(err error) {
+	its.because(err)
+	its.held.close()
+	if its.files != nil {
+		its.files.closeAll()
+	}
+}
+
 func (its *pebbleDB) close(hasFailed bool) error {
-	if its.hasCome() { // what still goes on in it ends with its next write
+	if hasFailed || its.hasCome() {
+		its.leave(errors.New("it was left"))
 		return nil
 	}
 	err := its.run(its.db.Close)

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -24,6 +25,7 @@ type pebbleFiles struct {
 	*doom
 	directory  string
 	skipsSyncs atomic.Bool // of logs
+	open       sync.Map    // *pebbleWritten
 }
 
 type nothing struct{ vfs.File }
@@ -65,7 +67,8 @@ func synced(path string) error {
 func (*pebbleFiles) Lock(string) (io.Closer, error)     { return nothing{}, nil }
 func (*pebbleFiles) MkdirAll(string, os.FileMode) error { return nil }
 
-// A failed write is the end, and after the end there is none.
+// A failed write is the end, and after the end there is none. Pebble tells others of a file that can't
+// be made.
 func (files *pebbleFiles) check() {
 	if files.hasCome() {
 		files.die(nil)
@@ -80,8 +83,25 @@ func (files *pebbleFiles) written(err error) error {
 }
 
 func (files *pebbleFiles) wrapped(name string, file vfs.File, err error) (vfs.File, error) {
-	_ = files.written(err)
-	return &pebbleWritten{File: file, of: files, isLog: strings.HasSuffix(name, ".log")}, nil
+	if err != nil {
+		return nil, err
+	}
+	wrapped := &pebbleWritten{File: file, of: files, isLog: strings.HasSuffix(name, ".log")}
+	files.open.Store(wrapped, true)
+	return wrapped, nil
+}
+
+// After the end nobody closes them.
+func (files *pebbleFiles) closeAll() {
+	files.open.Range(func(each, _ any) bool {
+		_ = each.(*pebbleWritten).File.Close()
+		return true
+	})
+}
+
+func (files *pebbleFiles) Open(name string, options ...vfs.OpenOption) (vfs.File, error) {
+	file, err := files.FS.Open(name, options...)
+	return files.wrapped(name, file, err)
 }
 
 func (files *pebbleFiles) Create(name string, category vfs.DiskWriteCategory) (vfs.File, error) {
@@ -102,15 +122,12 @@ func (files *pebbleFiles) OpenDir(name string) (vfs.File, error) {
 		return nothing{}, nil
 	}
 	file, err := files.FS.OpenDir(name)
-	if err != nil {
-		return nil, err
-	}
-	return files.wrapped(name, file, nil)
+	return files.wrapped(name, file, err)
 }
 
 func (files *pebbleFiles) Rename(old, name string) error {
 	files.check()
-	return files.written(files.FS.Rename(old, name))
+	return files.FS.Rename(old, name)
 }
 
 func (files *pebbleFiles) Link(old, name string) error {
@@ -169,6 +186,7 @@ func (file *pebbleWritten) Close() error {
 	if file.isUnsynced && !file.of.hasCome() {
 		_ = file.of.written(file.File.SyncData())
 	}
+	file.of.open.Delete(file)
 	return file.File.Close()
 }
 

@@ -40,6 +40,10 @@ _PEBBLE_MANIFEST = (
 )
 _PEBBLE_LOG = "Pebble takes damage in its log for the log's torn end: later commits are missing"
 _BBOLT_DIES = "bbolt believes what a page says of itself, and goes round where that leads"
+_BADGER_LOG = "Badger takes damage in its log for the log's torn end: later commits are missing"
+_BADGER_TABLE = "Badger ends a scan, without an error, where a block does not match its checksum"
+_BADGER_DIES = "Badger reads a damaged table in threads of its own, where what it meets is the end"
+_BADGER_MANIFEST = "Badger takes damage in its manifest for the torn end"
 _LOG_END = (
     "at PROCESS nothing says how much of the log is durable: where a crash left it open, damage is"
     " taken for its torn end"
@@ -107,6 +111,12 @@ KNOWN: Mapping[str, tuple[Limit, ...]] = {
         Limit("*", WRONG, _SQLITE_WAL, "db/db/data.sqlite-wal"),
     ),
     "coin set in redb": _unverified("redb", "db/db/data.redb"),
+    "coin set in Badger": (
+        Limit("*", WRONG, _BADGER_LOG, "db/db/*.mem"),
+        Limit("*", WRONG, _BADGER_TABLE, "db/db/*.sst"),
+        Limit("*", WRONG, _BADGER_MANIFEST, "db/db/MANIFEST"),
+        Limit("*", DIED, _BADGER_DIES, "db/db/*", signal=SIGABRT),
+    ),
     "coin_log": (
         Limit("*", ("unseen",), _LOG_END, "db/log", durability=PROCESS),
         Limit("fuzz", WRONG, _LOG_FUZZ, "db/log", durability=PROCESS),
