@@ -7,7 +7,7 @@ a line cdb_add_engine() in native/CMakeLists.txt.
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from cdb.engines import bbolt, lmdb, pebble, redb, rocksdb
+from cdb.engines import bbolt, fjall, lmdb, pebble, redb, rocksdb
 from cdb.engines.engine import Engine
 
 __all__ = ["ENGINES", "Engine"]
@@ -21,6 +21,7 @@ ENGINES: Mapping[str, Engine] = MappingProxyType(
             pebble.ENGINE,
             bbolt.ENGINE,
             redb.ENGINE,
+            fjall.ENGINE,
         )
     }
 )

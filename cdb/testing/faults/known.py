@@ -46,6 +46,7 @@ _BBOLT_DIES = "bbolt believes what a page says of itself, and goes round where t
 _BBOLT_OLDER = "an older file, put back whole, is the database of then, unless NEWEST promises more"
 _REDB_PAGE = "redb verifies no page that it reads: damage hides keys, until verify asks for all"
 _REDB_OLDER = "an older file, put back whole, is the database of then, unless NEWEST promises more"
+_FJALL_JOURNAL = "fjall takes damage in its journal for the torn end: later commits are missing"
 _LOG_END = (
     "at PROCESS nothing says how much of the log is durable: where a crash left it open, damage is"
     " taken for its torn end"
@@ -96,6 +97,7 @@ KNOWN: Mapping[str, tuple[Limit, ...]] = {
         Limit("*", SERVED, _REDB_PAGE, "db/db/data.redb"),
         Limit("stale", WRONG, _REDB_OLDER, "db/db/data.redb", WHOLE),
     ),
+    "coin set in fjall": (Limit("*", WRONG, _FJALL_JOURNAL, "db/db/data/*.jnl"),),
     "coin_log": (
         Limit("*", ("unseen",), _LOG_END, "db/log", durability=PROCESS),
         Limit("fuzz", WRONG, _LOG_FUZZ, "db/log", durability=PROCESS),
