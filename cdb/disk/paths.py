@@ -148,19 +148,20 @@ def check_file(path: Path, *, read_only: bool) -> None:
             _check_owner(path, status)
 
 
-def check_directory(path: Path, *, read_only: bool, folders: Container[str] = ()) -> None:
-    """Check a directory and all in it: files, and directories of files where folders names them.
+def check_directory(path: Path, *, read_only: bool) -> None:
+    """Check a directory that an engine has for itself and all in it, also in directories.
 
     A writer that is alive may remove some of it meanwhile.
     """
     status = path.lstat()
     if not S_ISDIR(status.st_mode):
         raise _strange(path, status, "directory")
-    _check_inside(path, status, read_only=read_only, folders=folders)
+    _check_inside(path, status, read_only=read_only, folders=_Folders(path))
 
 
 def check_held(path: Path, *, read_only: bool, folders: Container[str] = ()) -> None:
-    """The same of one that is held open, by a path through its descriptor."""
+    """Check one that is held open, by a path through its descriptor: files, and engines'
+    directories where folders names them."""
     _check_inside(path, path.stat(), read_only=read_only, folders=folders)
 
 
@@ -175,6 +176,18 @@ def _check_inside(
             continue
         with suppress(FileNotFoundError):
             check_directory(inner, read_only=read_only)
+
+
+class _Folders:
+    """The names of a directory's own directories, as they are now."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def __contains__(self, name: object) -> bool:
+        with suppress(FileNotFoundError):
+            return S_ISDIR((self._path / str(name)).lstat().st_mode)
+        return False
 
 
 def _strange(path: Path, status: os.stat_result, kind: str) -> CorruptDatabaseError:

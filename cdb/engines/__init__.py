@@ -7,7 +7,7 @@ a line cdb_add_engine() in native/CMakeLists.txt.
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from cdb.engines import badger, bbolt, lmdb, mdbx, pebble, redb, rocksdb, sqlite
+from cdb.engines import badger, bbolt, fjall, lmdb, mdbx, pebble, redb, rocksdb, sqlite
 from cdb.engines.engine import Engine
 
 __all__ = ["ENGINES", "Engine"]
@@ -24,6 +24,7 @@ ENGINES: Mapping[str, Engine] = MappingProxyType(
             bbolt.ENGINE,
             redb.ENGINE,
             badger.ENGINE,
+            fjall.ENGINE,
         )
     }
 )

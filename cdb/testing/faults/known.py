@@ -44,6 +44,7 @@ _BADGER_LOG = "Badger takes damage in its log for the log's torn end: later comm
 _BADGER_TABLE = "Badger ends a scan, without an error, where a block does not match its checksum"
 _BADGER_DIES = "Badger reads a damaged table in threads of its own, where what it meets is the end"
 _BADGER_MANIFEST = "Badger takes damage in its manifest for the torn end"
+_FJALL_JOURNAL = "fjall takes damage in its journal for the torn end: later commits are missing"
 _LOG_END = (
     "at PROCESS nothing says how much of the log is durable: where a crash left it open, damage is"
     " taken for its torn end"
@@ -117,6 +118,7 @@ KNOWN: Mapping[str, tuple[Limit, ...]] = {
         Limit("*", WRONG, _BADGER_MANIFEST, "db/db/MANIFEST"),
         Limit("*", DIED, _BADGER_DIES, "db/db/*", signal=SIGABRT),
     ),
+    "coin set in fjall": (Limit("*", WRONG, _FJALL_JOURNAL, "db/db/data/*.jnl"),),
     "coin_log": (
         Limit("*", ("unseen",), _LOG_END, "db/log", durability=PROCESS),
         Limit("fuzz", WRONG, _LOG_FUZZ, "db/log", durability=PROCESS),

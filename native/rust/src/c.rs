@@ -32,6 +32,8 @@ pub struct Items {
     pub ends: *const u64,
 }
 
+pub const RANDOM: c_int = 1; // okv_order
+
 #[repr(C)]
 pub struct Space {
     pub name: *const c_char,

@@ -15,6 +15,7 @@ pub struct Options {
     pub path: PathBuf,
     pub create: bool,
     pub read_only: bool,
+    pub mostly_power: bool,
     pub cache_bytes: u64,
     pub spaces: Vec<Space>,
     pub n_late_spaces: usize,
@@ -23,6 +24,8 @@ pub struct Options {
 /// See okv_space.
 pub struct Space {
     pub name: String,
+    pub is_random: bool,
+    pub has_prefixes: bool,
 }
 
 /// An entry that is set; or erased, without a value.
@@ -90,11 +93,14 @@ impl Options {
         let spaces = unsafe { slice_of(given.spaces, given.n_spaces) };
         let space = |space: &c::Space| Space {
             name: unsafe { CStr::from_ptr(space.name) }.to_string_lossy().into_owned(),
+            is_random: space.order == c::RANDOM,
+            has_prefixes: space.prefix_bytes > 0 || space.suffix_bytes > 0,
         };
         Options {
             path: OsStr::from_bytes(path.to_bytes()).into(),
             create: given.create != 0,
             read_only: given.read_only != 0,
+            mostly_power: given.mostly == c::POWER,
             cache_bytes: given.cache_bytes,
             spaces: spaces.iter().map(space).collect(),
             n_late_spaces: given.n_late_spaces,

@@ -1,7 +1,7 @@
 //! Files that a child made by fork() does not keep: else their locks would outlive its parent.
 
 use std::cell::UnsafeCell;
-use std::fs::{File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::fd::{AsRawFd, RawFd};
 use std::path::Path;
@@ -20,6 +20,21 @@ pub fn open_for_us(path: &Path, options: &OpenOptions) -> io::Result<(File, NotF
         descriptors.push(descriptor);
         Ok((file, NotForChildren(descriptor)))
     })
+}
+
+/// The same for a file that is open already.
+pub fn take_from_children(path: &Path) -> io::Result<NotForChildren> {
+    let path = fs::canonicalize(path)?;
+    for entry in fs::read_dir("/proc/self/fd")? {
+        let entry = entry?;
+        if fs::read_link(entry.path()).is_ok_and(|file| file == path)
+            && let Some(Ok(descriptor)) = entry.file_name().to_str().map(str::parse)
+        {
+            OURS.changing(|descriptors| descriptors.push(descriptor));
+            return Ok(NotForChildren(descriptor));
+        }
+    }
+    Err(io::ErrorKind::NotFound.into())
 }
 
 impl Drop for NotForChildren {

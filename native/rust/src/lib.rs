@@ -3,6 +3,8 @@
 mod c;
 mod engine;
 mod failure;
+mod fjall;
+mod fjall_files;
 mod forks;
 mod packed;
 mod redb;
@@ -18,7 +20,8 @@ use failure::{Failure, Result, guarded};
 use packed::{InTurn, Kept, slice_of};
 
 /// Their names, versions, and how each opens a database.
-const ENGINES: [(&str, &CStr, Open); 1] = [("redb", redb::VERSION, redb::open)];
+const ENGINES: [(&str, &CStr, Open); 2] =
+    [("fjall", fjall::VERSION, fjall::open), ("redb", redb::VERSION, redb::open)];
 
 type Open = fn(&Options) -> Result<Box<dyn Engine>>;
 
