@@ -210,7 +210,7 @@ class Log:
         if self._unsaved:
             self._data.sync()  # fault: offset-log-data-not-synced
             self._offsets.write(self._unsaved, _ENTRY.size * self._saved)
-            self._offsets.sync()  # fault: offset-log-offsets-not-synced
+            self._offsets.sync()
             self._saved += self._n_unsaved
             self._unsaved.clear()
 

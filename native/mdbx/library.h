@@ -90,7 +90,12 @@ inline Transaction begin(const Handle &env, bool is_read_only) {
   return Transaction(transaction);
 }
 
-inline void commit(Transaction transaction) { check(mdbx_txn_commit(transaction.release())); }
+inline void commit(Transaction transaction) {
+  int descriptor;
+  check(mdbx_env_get_fd(mdbx_txn_env(transaction.get()), &descriptor));
+  const int status = mdbx_txn_commit(transaction.release());
+  check(status == MDBX_EIO && is_full(descriptor) ? ENOSPC : status);
+}
 
 inline Cursor open_cursor(MDBX_txn *transaction, Space space) {
   MDBX_cursor *cursor = nullptr;
