@@ -47,6 +47,9 @@ _BBOLT_OLDER = "an older file, put back whole, is the database of then, unless N
 _BADGER_LOG = "Badger takes damage in its log for the log's torn end: later commits are missing"
 _BADGER_TABLE = "Badger ends a scan, without an error, where a block does not match its checksum"
 _BADGER_DIES = "Badger reads a damaged table in threads of its own, where what it meets is the end"
+_BADGER_OPEN = (
+    "Badger forgets files that it has opened where an opening fails for want of descriptors"
+)
 _BADGER_MANIFEST = "Badger takes damage in its manifest for the torn end"
 _LOG_END = (
     "at PROCESS nothing says how much of the log is durable: where a crash left it open, damage is"
@@ -99,6 +102,7 @@ KNOWN: Mapping[str, tuple[Limit, ...]] = {
         Limit("*", WRONG, _BADGER_TABLE, "db/db/*.sst"),
         Limit("*", WRONG, _BADGER_MANIFEST, "db/db/MANIFEST"),
         Limit("*", DIED, _BADGER_DIES, "db/db/*", signal=SIGABRT),
+        Limit("open-files", ("fails",), _BADGER_OPEN),
     ),
     "coin_log": (
         Limit("*", ("unseen",), _LOG_END, "db/log", durability=PROCESS),
