@@ -602,9 +602,9 @@ def test_too_few_descriptors_are_told_as_such(
     schema: SchemaInfo, real: Path, *, read_only: bool
 ) -> None:
     """Never as damage, nor as what is another's or is not there."""
-    for limit in subject_of(schema.name).limits:
-        if limit.trials == "open-files":
-            pytest.skip(limit.reason)
+    for known in subject_of(schema.name).limits:
+        if known.trials == "open-files":
+            pytest.skip(known.reason)
     with opened(schema, real) as database:
         accept_all(database, BLOCKS[:HALF])
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
