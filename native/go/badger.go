@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 
 	"github.com/dgraph-io/badger/v4"
@@ -24,6 +26,9 @@ import "C"
 // the file "redo" has the rest of it (badger_redo.go).
 const badgerMemtableBytes = 32 << 20
 
+// Each write has the key sequenceKey, too: of others the newest version may go, with what it deletes.
+var isWritten = []byte{1}
+
 type badgerDB struct {
 	*doom
 	directory string
@@ -35,15 +40,20 @@ type badgerDB struct {
 	mutex   sync.Mutex
 	version uint64         // of the last whole write
 	views   map[uint64]int // how many are open of a version
+	isOpen  atomic.Bool
 }
 
-// What Badger only logs, and goes on or waits, is the end where the system is the reason.
-type badgerLog struct{ *doom }
+// What Badger only logs, and tries again for ever, is the end where the system is the reason. An opening
+// that fails says so itself.
+type badgerLog struct {
+	*doom
+	isOpen *atomic.Bool
+}
 
 func (log badgerLog) Errorf(_ string, all ...any) {
 	for _, each := range all {
-		if err, is := each.(error); is && errnoIn(err) != 0 {
-			log.because(err)
+		if err, is := each.(error); is && errnoIn(err) != 0 && log.isOpen.Load() {
+			log.die(err)
 		}
 	}
 }
@@ -79,6 +89,9 @@ func openBadger(path string, wanted wanted) (database, error) {
 	if err := opened.open(wanted); err != nil {
 		opened.copied.remove()
 		badgers.Delete(opened.doom)
+		opened.db = nil
+		runtime.GC() // closes the files that Badger has opened and forgotten
+		runtime.GC()
 		return nil, badgerFailure(err)
 	}
 	return opened, nil
@@ -96,6 +109,8 @@ func (its *badgerDB) open(wanted wanted) (err error) {
 			return err
 		}
 		directory = its.copied.directory
+	} else if err = its.clean(); err != nil {
+		return err
 	}
 	options := badger.DefaultOptions(directory).
 		WithBlockCacheSize(wanted.cacheBytes).
@@ -103,7 +118,7 @@ func (its *badgerDB) open(wanted wanted) (err error) {
 		WithChecksumVerificationMode(badgeroptions.OnBlockRead).
 		WithCompression(badgeroptions.None).
 		WithDetectConflicts(false).
-		WithLogger(badgerLog{its.doom}).
+		WithLogger(badgerLog{its.doom, &its.isOpen}).
 		WithMemTableSize(memtableBytes(its.directory)).
 		WithMetricsEnabled(false).
 		WithNumCompactors(2).
@@ -126,11 +141,33 @@ func (its *badgerDB) open(wanted wanted) (err error) {
 			return err
 		}
 	}
+	its.isOpen.Store(true)
 	its.version = its.db.MaxVersion()
 	if wanted.isReadOnly {
 		return its.seeWhole()
 	}
 	return its.redo()
+}
+
+// Whether it is a log that a process has begun to make, which Badger does not take for one.
+func isBegun(name string, size int64) bool {
+	return size == 0 && (strings.HasSuffix(name, ".mem") || strings.HasSuffix(name, ".vlog"))
+}
+
+// Removes what a crash has left, and syncs what was perhaps not.
+func (its *badgerDB) clean() error {
+	names, err := namesAndSizes(its.directory)
+	for name, size := range names {
+		switch {
+		case err != nil:
+			return err
+		case isBegun(name, size) || name == unfinishedRedo:
+			err = os.Remove(its.path(name))
+		case strings.HasSuffix(name, ".mem") || name == badger.ManifestFilename:
+			err = synced(its.path(name))
+		}
+	}
+	return errors.Join(err, synced(its.directory))
 }
 
 func (its *badgerDB) close(hasFailed bool) error {
@@ -183,7 +220,10 @@ func (its *badgerDB) commit(done batch, _ bool) error {
 			return badgerFailure(err)
 		}
 	}
-	err := its.run(func() error { return writes.CommitAt(version, nil) })
+	err := writes.Set(sequenceKey, isWritten)
+	if err == nil {
+		err = its.run(func() error { return writes.CommitAt(version, nil) })
+	}
 	if errors.Is(err, badger.ErrTxnTooBig) {
 		return its.commitByRedo(done)
 	}

@@ -25,8 +25,8 @@ func copyBadger(directory string) (*badgerCopy, error) {
 	}
 	copied := &badgerCopy{directory: to}
 	before, err := namesAndSizes(directory)
-	for name := range before {
-		if err == nil {
+	for name, size := range before {
+		if err == nil && !isBegun(name, size) {
 			err = copied.add(directory, name)
 		}
 	}
@@ -48,7 +48,7 @@ func namesAndSizes(directory string) (map[string]int64, error) {
 	all, err := os.ReadDir(directory)
 	found := map[string]int64{}
 	for _, each := range all {
-		if info, err := each.Info(); err == nil && !strings.HasSuffix(each.Name(), ".vlog") {
+		if info, err := each.Info(); err == nil {
 			found[each.Name()] = info.Size()
 		}
 	}

@@ -98,6 +98,9 @@ func (its *badgerDB) redo() error {
 			}
 			entries = entries[key+value:]
 		}
+		if err := loader.Set(&pb.KV{Key: sequenceKey, Value: isWritten, Version: version}); err != nil {
+			return err
+		}
 		return loader.Finish()
 	})
 	if err != nil {

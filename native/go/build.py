@@ -1,5 +1,7 @@
 """Builds the library, with copies of two of its modules in which something is changed.
 
+What ends the process there is an error here.
+
     python build.py DIRECTORY COMMAND of go build ...
 
 DIRECTORY is where the copies go. Each change has to fit: another version of a module that is not as
@@ -31,6 +33,12 @@ DIED = """
 // What ends the process, unless somebody puts another end in its place.
 var Died = log.Fatalf
 """
+DAMAGED_TABLE = """\t\t\tdefer func() {
+\t\t\t\tif thrown := recover(); thrown != nil { // it is of a damaged table
+\t\t\t\t\trerr = fmt.Errorf("Opening table: %q: %v", fname, thrown)
+\t\t\t\t}
+\t\t\t\tthrottle.Done(rerr)
+"""
 CHANGES = {
     ("github.com/dgraph-io/ristretto/v2", "z/file.go"): (
         {
@@ -40,6 +48,10 @@ CHANGES = {
         ALLOCATE,
     ),
     ("github.com/dgraph-io/badger/v4", "y/error.go"): ({"\t\tlog.Fatalf(": "\t\tDied("}, DIED),
+    ("github.com/dgraph-io/badger/v4", "levels.go"): (
+        {"\t\t\tdefer func() {\n\t\t\t\tthrottle.Done(rerr)\n": DAMAGED_TABLE},
+        "",
+    ),
 }
 
 
@@ -55,20 +67,22 @@ def main(directory: Path, command: list[str]) -> None:
     shutil.rmtree(directory, ignore_errors=True)
     directory.mkdir(parents=True)
     module_file = Path("go.mod").read_text("utf-8")
-    for (module, name), (edits, added) in CHANGES.items():
+    for module in dict.fromkeys(module for module, _ in CHANGES):
         run([*go, "mod", "download", module])
         there = run([*go, "list", "-m", "-f", "{{.Dir}}", module], stdout=subprocess.PIPE).strip()
         copy = directory / module.replace("/", "_")
         shutil.copytree(there, copy, copy_function=shutil.copyfile)
         for folder in [copy, *copy.rglob("*/")]:
             folder.chmod(0o755)  # modules are kept read-only
+        module_file += f"\nreplace {module} => {copy}\n"
+    for (module, name), (edits, added) in CHANGES.items():
+        copy = directory / module.replace("/", "_")
         text = (copy / name).read_text("utf-8")
         for old, new in edits.items():
             if old not in text:
                 sys.exit(f"{module} {name} has no {old!r}: look at {__file__}")
             text = text.replace(old, new)
         (copy / name).write_text(text + added, "utf-8")
-        module_file += f"\nreplace {module} => {copy}\n"
     (directory / "go.mod").write_text(module_file, "utf-8")
     shutil.copyfile("go.sum", directory / "go.sum")
     changed = f"-modfile={directory / 'go.mod'}"

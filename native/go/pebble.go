@@ -74,11 +74,14 @@ type pebbleDB struct {
 
 func pebbleOptions(wanted wanted, doom *doom) *pebble.Options {
 	options := &pebble.Options{
-		Cache:                       pebble.NewCache(wanted.cacheBytes),
-		CompactionConcurrencyRange:  func() (int, int) { return 1, 2 },
-		Comparer:                    comparerOf(wanted.spaces),
-		ErrorIfNotExists:            !wanted.create,
-		EventListener:               &pebble.EventListener{BackgroundError: doom.because},
+		Cache:                      pebble.NewCache(wanted.cacheBytes),
+		CompactionConcurrencyRange: func() (int, int) { return 1, 2 },
+		Comparer:                   comparerOf(wanted.spaces),
+		ErrorIfNotExists:           !wanted.create,
+		EventListener: &pebble.EventListener{
+			BackgroundError: doom.because,
+			DataCorruption:  func(pebble.DataCorruptionInfo) {}, // who reads is told
+		},
 		FormatMajorVersion:          pebble.FormatNewest,
 		Logger:                      pebbleLog{doom},
 		MemTableSize:                pebbleMemtableBytes,
@@ -364,8 +367,12 @@ func (its *pebbleDB) begin(lasts bool) (view, error) {
 	if !lasts {
 		return &pebbleView{of: its, reader: its.db}, nil
 	}
-	snapshot := its.db.NewSnapshot()
-	return &pebbleView{its, snapshot, snapshot}, nil
+	var snapshot *pebble.Snapshot
+	err := its.run(func() error {
+		snapshot = its.db.NewSnapshot()
+		return nil
+	})
+	return &pebbleView{its, snapshot, snapshot}, pebbleFailure(err)
 }
 
 func (view *pebbleView) check() error { return nil }
@@ -386,10 +393,15 @@ func (view *pebbleView) cursor(space uint8, fillCache bool) (cursor, error) {
 	if int(space) >= len(view.of.spaces) {
 		return nil, damage("", "a space is missing")
 	}
-	at, err := view.reader.NewIter(&pebble.IterOptions{
+	options := &pebble.IterOptions{
 		LowerBound:   []byte{space},
 		UpperBound:   []byte{space + 1},
 		UseL6Filters: true, // most keys are in it, and many that are looked up nowhere
+	}
+	var at *pebble.Iterator
+	err := view.of.run(func() (err error) { // after its end Pebble may keep the lock that this takes
+		at, err = view.reader.NewIter(options)
+		return err
 	})
 	if err != nil {
 		return nil, pebbleFailure(err)

@@ -43,6 +43,9 @@ _BBOLT_DIES = "bbolt believes what a page says of itself, and goes round where t
 _BADGER_LOG = "Badger takes damage in its log for the log's torn end: later commits are missing"
 _BADGER_TABLE = "Badger ends a scan, without an error, where a block does not match its checksum"
 _BADGER_DIES = "Badger reads a damaged table in threads of its own, where what it meets is the end"
+_BADGER_OPEN = (
+    "Badger forgets files that it has opened where an opening fails for want of descriptors"
+)
 _BADGER_MANIFEST = "Badger takes damage in its manifest for the torn end"
 _FJALL_JOURNAL = "fjall takes damage in its journal for the torn end: later commits are missing"
 _LOG_END = (
@@ -117,6 +120,7 @@ KNOWN: Mapping[str, tuple[Limit, ...]] = {
         Limit("*", WRONG, _BADGER_TABLE, "db/db/*.sst"),
         Limit("*", WRONG, _BADGER_MANIFEST, "db/db/MANIFEST"),
         Limit("*", DIED, _BADGER_DIES, "db/db/*", signal=SIGABRT),
+        Limit("open-files", ("fails",), _BADGER_OPEN),
     ),
     "coin set in fjall": (Limit("*", WRONG, _FJALL_JOURNAL, "db/db/data/*.jnl"),),
     "coin_log": (
