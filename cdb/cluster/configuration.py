@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+from cdb.process.children import finished
+
 HEAP_MB = 512
 CQL_PORT, STORAGE_PORT, FIRST_JMX_PORT = 9042, 7000, 7199
 _TOKENS = 1 << 64
@@ -53,6 +55,19 @@ _SYNC = {
 }
 SYNCS = tuple(_SYNC)
 
+_STORE_WORD = "cdb-on-this-machine"
+"""It keeps nothing secret: who can read the store has it."""
+_TLS = """\
+client_encryption_options:
+  enabled: true
+  optional: true
+  keystore: '{store}'
+  keystore_password: {word}
+  require_client_auth: false
+"""
+
+QUIET = "quiet.xml"
+"""The logback.xml of tools."""
 _LOGBACK = """\
 <configuration>
   <appender name="FILE" class="ch.qos.logback.core.rolling.RollingFileAppender">
@@ -106,7 +121,24 @@ def write_files(directory: Path, node: int, n_nodes: int, sync: str, more: str =
         more=more,
     )
     (directory / "cassandra.yaml").write_text(told)
+    (directory / QUIET).write_text('<configuration><root level="OFF"/></configuration>\n')
     (directory / "logback.xml").write_text(_LOGBACK.format(directory=directory))
+
+
+def offer_tls(directory: Path, n_nodes: int) -> str:
+    """Make a certificate of one's own for all nodes, directory/tls.pem, by Java's keytool, and give
+    the lines of cassandra.yaml with which they offer TLS beside plain connections."""
+    store, certificate = directory / "tls.p12", directory / "tls.pem"
+    if not certificate.exists():
+        directory.mkdir(parents=True, exist_ok=True)
+        names = ",".join(f"ip:{address_of(node)}" for node in range(1, n_nodes + 1))
+        of_store = ["-keystore", str(store), "-storetype", "PKCS12", "-storepass", _STORE_WORD]
+        of_store += ["-alias", "cdb"]
+        made = ["-genkeypair", *of_store, "-keyalg", "EC", "-dname", "CN=cdb", "-validity", "3650"]
+        finished("keytool", *made, "-ext", f"san={names}").check_returncode()
+        told = finished("keytool", "-exportcert", "-rfc", *of_store, "-file", str(certificate))
+        told.check_returncode()
+    return _TLS.format(store=store, word=_STORE_WORD)
 
 
 def java_options(directory: Path, node: int, jars: Path) -> list[str]:
@@ -131,8 +163,12 @@ def java_options(directory: Path, node: int, jars: Path) -> list[str]:
         f"-Dcassandra.logdir={directory}",
         f"-Dcassandra.jmx.local.port={FIRST_JMX_PORT + node}",
         f"-Dlogback.configurationFile=file://{directory}/logback.xml",
-        *(f"--add-opens={each}=ALL-UNNAMED" for each in _OPENED),
-        *(f"--add-exports={each}=ALL-UNNAMED" for each in _EXPORTED),
-        "-cp",
-        f"{jars}/*",
+        *class_options(jars),
     ]
+
+
+def class_options(jars: Path) -> list[str]:
+    """Where Java finds the classes, and what of its own they may use."""
+    opened = [f"--add-opens={each}=ALL-UNNAMED" for each in _OPENED]
+    exported = [f"--add-exports={each}=ALL-UNNAMED" for each in _EXPORTED]
+    return [*opened, *exported, "-cp", f"{jars}/*"]

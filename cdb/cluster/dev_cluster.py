@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cdb.cluster.artifact import CASSANDRA, jars, java
-from cdb.cluster.configuration import CQL_PORT, SYNCS, address_of, write_files
+from cdb.cluster.configuration import CQL_PORT, SYNCS, address_of, offer_tls, write_files
 from cdb.cluster.node import Node
 from cdb.cluster.readiness import schema_known_by
 from cdb.errors import (
@@ -23,6 +23,7 @@ from cdb.errors import (
 
 MOST_NODES = 9
 START_SECONDS = 300.0
+FREE_SECONDS = 10.0
 _LOOK_SECONDS = 0.5
 Told = Callable[[str], object]
 """Is told how far it is, in a few words."""
@@ -72,16 +73,17 @@ class DevCluster:
             raise DatabaseNotFoundError(self.directory, f"there is no node {number}")
         return found
 
-    def make(self, n_nodes: int, sync: str = SYNCS[0], more: str = "") -> None:
+    def make(self, n_nodes: int, sync: str = SYNCS[0], *, tls: bool = False) -> None:
         """Lay out its files, unless they are there; of another number of nodes it is an error.
 
-        sync: the nodes' commitlog_sync. more: further lines of their cassandra.yaml.
+        sync: the nodes' commitlog_sync. tls: they offer it, too, with the certificate tls.pem.
         """
         there = len(self.nodes)
         if there not in (0, n_nodes):
             problem = f"this cluster has {there} nodes, not {n_nodes}; 'cdb cluster wipe' it first"
             raise WrongDatabaseError(self.directory, problem)
         with storage_errors(self.directory):
+            more = offer_tls(self.directory, n_nodes) if tls else ""
             for number in range(1, n_nodes + 1):
                 write_files(self._place(number), number, n_nodes, sync, more)
             self._file.write_text(json.dumps({"nodes": n_nodes, "cassandra": CASSANDRA}))
@@ -139,7 +141,8 @@ class DevCluster:
         with storage_errors(self.directory):
             for node in nodes:
                 shutil.rmtree(node.directory, ignore_errors=False)
-            self._file.unlink(missing_ok=True)
+            for file in ("cluster.json", "tls.p12", "tls.pem"):
+                (self.directory / file).unlink(missing_ok=True)
 
     def _place(self, number: int) -> Path:
         return self.directory / f"node{number}"
@@ -154,12 +157,18 @@ def _status(node: Node, n_nodes: int) -> NodeStatus:
 
 
 def _check_free(node: Node) -> None:
-    """Raise StorageError where somebody else has a node's address."""
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((address_of(node.number), CQL_PORT))
-        except OSError as error:
-            place = f"{node.address}:{CQL_PORT}"
-            problem = f"somebody else has {place}: another cluster ('cdb cluster stop --dir …')?"
-            raise StorageError(node.directory, problem) from error
+    """Raise StorageError where somebody else has a node's address. A process that was just killed
+    has it for a moment."""
+    deadline = time.monotonic() + FREE_SECONDS
+    while True:
+        with socket.socket() as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind((address_of(node.number), CQL_PORT))
+                return
+            except OSError as error:
+                if time.monotonic() > deadline:
+                    place = f"{node.address}:{CQL_PORT}"
+                    problem = f"somebody else has {place}: another cluster ('cdb cluster stop')?"
+                    raise StorageError(node.directory, problem) from error
+        time.sleep(_LOOK_SECONDS)

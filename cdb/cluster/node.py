@@ -45,12 +45,12 @@ class Node:
             return pages * os.sysconf("SC_PAGE_SIZE")
         return None
 
-    def start(self, java: str, jars: Path, *wrapped: str) -> None:
-        """Start it, unless it lives. wrapped: a command that runs it, such as faketime."""
+    def start(self, java: str, jars: Path) -> None:
+        """Start it, unless it lives."""
         if self.pid is not None:
             return
         with storage_errors(self.directory), (self.directory / "output.log").open("ab") as output:
-            command = [*wrapped, java, *java_options(self.directory, self.number, jars), _MAIN]
+            command = [java, *java_options(self.directory, self.number, jars), _MAIN]
             process = subprocess.Popen(  # noqa: S603
                 command,
                 stdin=subprocess.DEVNULL,
@@ -79,13 +79,13 @@ class Node:
         self.signal(signal.SIGKILL if kill else signal.SIGTERM)
         deadline = time.monotonic() + _STOP_SECONDS
         while self.pid is not None:
-            if pid in _children and _children[pid].poll() is not None:
-                break
             if time.monotonic() > deadline:
                 raise StorageError(
                     self.directory, f"node {self.number}, process {pid}, does not end"
                 )
             time.sleep(_LOOK_SECONDS)
+        if pid in _children:
+            _children.pop(pid).wait()
 
     def last_words(self) -> str:
         """The last error in its logs; "" without one."""

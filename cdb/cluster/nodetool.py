@@ -3,7 +3,7 @@
 import subprocess
 
 from cdb.cluster.artifact import jars, java
-from cdb.cluster.configuration import FIRST_JMX_PORT
+from cdb.cluster.configuration import FIRST_JMX_PORT, QUIET, class_options
 from cdb.cluster.node import Node
 from cdb.errors import StorageError
 
@@ -13,10 +13,10 @@ _SECONDS = 300
 def nodetool(node: Node, *arguments: str) -> str:
     """What it says of a node. Raises StorageError where it fails."""
     command = [
-        *(java(), "-Xmx128m", "-XX:TieredStopAtLevel=1", "-cp", f"{jars()}/*"),
+        *(java(), "-Xmx128m", "-XX:TieredStopAtLevel=1", *class_options(jars())),
         f"-Dcassandra.config=file://{node.directory}/cassandra.yaml",
         f"-Dcassandra.storagedir={node.directory}",
-        f"-Dlogback.configurationFile=file://{node.directory}/tool.xml",
+        f"-Dlogback.configurationFile=file://{node.directory}/{QUIET}",
         *("org.apache.cassandra.tools.NodeTool", "-h", "127.0.0.1"),
         *("-p", str(FIRST_JMX_PORT + node.number), *arguments),
     ]

@@ -12,6 +12,8 @@ SECTIONS = {
         "kill": "End a node by kill -9.",
         "stop": "End all nodes in order.",
         "wipe": "Remove all that they hold.",
+        "bench": "Measure it beside a plain client.",
+        "trials": "Kill nodes and writers, and see what is lost.",
     }
 }
 
@@ -24,7 +26,7 @@ def cluster() -> None:
     takes 1 GB of memory. It is for development: it asks for no password.
 
     Each command also runs as a module: python -m cdb.cmds.cluster_start, cluster_status,
-    cluster_kill, cluster_stop, cluster_wipe.
+    cluster_kill, cluster_stop, cluster_wipe, cluster_bench, cluster_trials.
 
     \b
     Examples:

@@ -29,9 +29,14 @@ from cdb.cmds.runner import run
     show_default=True,
     help="The nodes' commitlog_sync: periodic promises nothing at a power cut.",
 )
+@click.option(
+    "--tls",
+    is_flag=True,
+    help="Offer TLS, too: add ?tls=DIR/tls.pem, a certificate of its own, to URLs.",
+)
 @dir_option
 @quiet_option
-def cluster_start(n_nodes: int | None, sync: str, directory: Path | None) -> None:
+def cluster_start(n_nodes: int | None, sync: str, *, tls: bool, directory: Path | None) -> None:
     """Start all nodes that don't live, and wait until each knows the others and the same tables.
 
     The first start fetches Cassandra, 70 MB. After kill -9 a node first goes over its commit log.
@@ -42,7 +47,7 @@ def cluster_start(n_nodes: int | None, sync: str, directory: Path | None) -> Non
       cdb cluster start --nodes 1
     """
     cluster = cluster_at(directory)
-    cluster.make(n_nodes or len(cluster.nodes) or 3, sync)
+    cluster.make(n_nodes or len(cluster.nodes) or 3, sync, tls=tls)
     begun = time.monotonic()
 
     def told(what: str) -> None:

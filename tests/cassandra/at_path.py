@@ -13,6 +13,10 @@ HOSTS = os.environ.get("CDB_TEST_CLUSTER", "")
 """The cluster's hosts; 'make cluster-tests' starts one. "": there is none."""
 
 
+TLS = os.environ.get("CDB_TEST_TLS", "")
+"""Its certificate, if it offers TLS."""
+
+
 def url_of(path: str | PathLike[str], options: str = "") -> str:
     """The chain of a path."""
     return f"cassandra://{HOSTS}/{sha256(fspath(path).encode()).hexdigest()[:24]}{options}"

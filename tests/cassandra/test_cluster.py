@@ -5,13 +5,14 @@ from typing import Any
 
 import pytest
 
+from cdb.cluster.configuration import offer_tls
 from cdb.contents.state import verify
-from cdb.errors import CdbError, DatabaseLockedError, DatabaseNotFoundError
+from cdb.errors import CdbError, DatabaseLockedError, DatabaseNotFoundError, StorageError
 from cdb.stores.cassandra.cql import CqlTables
 from cdb.stores.cassandra.schema import cassandra
 from cdb.testing.base import accept_all, expected_state
 from cdb.testing.chains import other_branch, sample_chain
-from tests.cassandra.at_path import HOSTS, open_at_path, url_of
+from tests.cassandra.at_path import HOSTS, TLS, open_at_path, url_of
 from tests.cassandra.suites import ClusterConformance, ClusterHistory, ClusterKeys
 from tests.conftest import Commands
 
@@ -115,6 +116,25 @@ def test_an_old_writer_that_goes_on_with_another_block_is_seen_by_nobody(tmp_pat
             assert verify(new) == expected_state(branch.blocks)
     with open_at_path(tmp_path, read_only=True) as reader:
         assert verify(reader) == expected_state(branch.blocks)
+
+
+@pytest.mark.skipif(not TLS, reason="the cluster has no certificate")
+def test_over_tls_it_trusts_the_certificate_that_it_is_told(
+    tmp_path: Path, own_certificate: Path
+) -> None:
+    chain = sample_chain(4)
+    with cassandra(url_of(tmp_path, f"?tls={TLS}")) as schema:
+        accept_all(schema, chain.blocks)
+        assert verify(schema) == expected_state(chain.blocks)
+    with pytest.raises(StorageError, match="certificate verify failed"):
+        cassandra(url_of(tmp_path, f"?tls={own_certificate}&patience=5"))
+
+
+@pytest.fixture
+def own_certificate(tmp_path: Path) -> Path:
+    """Of somebody else."""
+    offer_tls(tmp_path, 3)
+    return tmp_path / "tls.pem"
 
 
 def test_what_can_not_be_done_is_told_in_one_line(tmp_path: Path) -> None:

@@ -129,6 +129,7 @@ def test_an_address_that_somebody_else_has(
 ) -> None:
     monkeypatch.setattr("cdb.cluster.dev_cluster.java", lambda: "java")
     monkeypatch.setattr("cdb.cluster.dev_cluster.jars", lambda: made.directory)
+    monkeypatch.setattr("cdb.cluster.dev_cluster.FREE_SECONDS", 0)
     with socket.socket() as other:
         try:
             other.bind(("127.0.0.3", CQL_PORT))

@@ -77,9 +77,8 @@ class CqlTables:
     def __init__(self, place: Place, *, read_only: bool) -> None:
         self._place = place
         self._is_closed = False
-        self._cluster = cluster_of(place)
+        self._cluster, self._session = self._repeated(lambda: _connected(place))
         try:
-            self._session = self._repeated(self._cluster.connect)
             self._session.default_fetch_size = None
             self._find_tables(read_only=read_only)
             self._statements = self._prepared()
@@ -281,7 +280,7 @@ class CqlTables:
             copies = min(by_dc.values(), default=0)
         if copies is not None and len(metadata.all_hosts()) <= copies:
             return lambda key: None
-        return lambda key: tuple(host.host_id for host in metadata.get_replicas(keyspace, key))
+        return lambda key: frozenset(host.host_id for host in metadata.get_replicas(keyspace, key))
 
     def _batches(self, rows: Mapping[Table, Sequence[Row]]) -> Iterator[Any]:
         nodes_of = self._nodes_of()
@@ -420,6 +419,16 @@ def cluster_of(place: Place) -> Any:
     )
 
 
+def _connected(place: Place) -> tuple[Any, Any]:
+    """A cluster and a session: a new cluster for each try, as the driver ends one that fails."""
+    cluster = cluster_of(place)
+    try:
+        return cluster, cluster.connect()
+    except BaseException:
+        cluster.shutdown()
+        raise
+
+
 def _tls(place: Place) -> ssl.SSLContext | None:
     if not place.tls:
         return None
@@ -453,17 +462,17 @@ def _may_pass(error: Exception) -> bool:
     errors: list[object] = [error]
     if isinstance(error, NoHostAvailable) and isinstance(error.errors, dict):
         errors += error.errors.values()
-    return not any(isinstance(each, (*final, ssl.SSLError)) for each in errors)
+    return not any(isinstance(each, final) or "[SSL: " in str(each) for each in errors)
 
 
 def _told(place: Place, error: Exception, waited: float) -> StorageError | UnsupportedError:
     """What a user is told of what the driver has raised: one line, and no password."""
-    from cassandra import Unavailable
+    from cassandra import OperationTimedOut, Unavailable
     from cassandra.cluster import NoHostAvailable
 
     inner: object = error
-    if isinstance(error, NoHostAvailable) and isinstance(error.errors, dict) and error.errors:
-        inner = next(iter(error.errors.values()))
+    if isinstance(error, NoHostAvailable | OperationTimedOut) and isinstance(error.errors, dict):
+        inner = next(iter(error.errors.values()), error)
     if not _may_pass(error):
         reason = " ".join(str(inner).split())
         return StorageError(place.url, f"the cluster refuses: {reason}")
