@@ -153,21 +153,21 @@ function(cdb_add_module module)
   cdb_place(${name} ${package})
 endfunction()
 
-# cdb_add_engine(ENGINE [IN LANGUAGE] [BUNDLED] [CHECKSUMS FILE]): engines/ENGINE.cpp with all that is kept in it,
+# cdb_add_engine(ENGINE [IN LANGUAGE] [ASKED] [CHECKSUMS FILE]): engines/ENGINE.cpp with all that is kept in it,
 # as the one extension module cdb.engines._ENGINE, unless CDB_ENGINE=OFF (by default CDB_ENGINES): the
 # coin set by any of layouts/, the name index and, with CDB_LAB, the layouts without coins. What it needs
 # but the coin set's own libraries: cdb::ENGINE, which cdb_find_ENGINE(missing) in ENGINE/find.cmake
 # defines, where there is such a function.
 # IN: the engine is in the library of that language, and engines/foreign.cpp leads to it. It takes a
 # toolchain, so CDB_ENGINE is OFF by default; cdb_find_LANGUAGE(missing) calls cdb_add_foreign().
-# BUNDLED: its library is one of bundled/, which cargo fetches, so CDB_ENGINE is OFF by default, too.
+# ASKED: it is built only where asked, too.
 # CHECKSUMS: the engine does not verify the values that it reads from FILE, so the coin set does.
 function(cdb_add_engine engine)
-  cmake_parse_arguments(PARSE_ARGV 1 of "BUNDLED" "CHECKSUMS;IN" "")
+  cmake_parse_arguments(PARSE_ARGV 1 of "ASKED" "CHECKSUMS;IN" "")
   string(TOUPPER CDB_${engine} option)
   set(default ${CDB_ENGINES})
   set(source engines/${engine}.cpp)
-  if(of_IN OR of_BUNDLED)
+  if(of_IN OR of_ASKED)
     set(default OFF)
   endif()
   if(of_IN)

@@ -115,7 +115,7 @@ def in_order(nav: object) -> Iterator[str]:
 
 def test_all_commands_are_on_their_page() -> None:
     headings = [line[4:] for line in commands_page().splitlines() if line.startswith("### ")]
-    groups = {"cdb bench", "cdb node"}
+    groups = {"cdb bench", "cdb cluster", "cdb node"}
     assert sorted(headings) == sorted([*all_commands(), *groups])
 
 

@@ -1,6 +1,5 @@
 """cluster start: Cassandra on this machine."""
 
-import sys
 import time
 from pathlib import Path
 
@@ -9,7 +8,7 @@ import click
 from cdb.cluster.configuration import SYNCS
 from cdb.cluster.dev_cluster import MOST_NODES
 from cdb.cmds.cluster_options import cluster_at, dir_option
-from cdb.cmds.echo import echo_done, is_quiet
+from cdb.cmds.echo import echo_done, echo_status
 from cdb.cmds.options import quiet_option
 from cdb.cmds.runner import run
 
@@ -51,14 +50,12 @@ def cluster_start(n_nodes: int | None, sync: str, *, tls: bool, directory: Path 
     begun = time.monotonic()
 
     def told(what: str) -> None:
-        if sys.stderr.isatty() and not is_quiet():
-            click.echo(f"\r\033[K{time.monotonic() - begun:4.0f} s  {what}", err=True, nl=False)
+        echo_status(f"{time.monotonic() - begun:4.0f} s  {what}")
 
     try:
         seconds = cluster.start(told)
     finally:
-        told("")
-        told("\r")
+        echo_status("")
     hosts = ",".join(node.address for node in cluster.nodes)
     echo_done(
         f"{len(cluster.nodes)} nodes are ready after {seconds:.0f} s, in {cluster.directory}",

@@ -129,6 +129,7 @@ def _no_keys(schema: SchemaInfo, location: Location) -> str:
 
 def _keyed_spec(name: str) -> str | None:
     try:
-        return find_schema(name).indexed
+        schema = find_schema(name)
+        return schema.indexed if schema.missing is None else None
     except SchemaError:
         return None

@@ -5,6 +5,7 @@ has errors, and notes on what goes on. --quiet leaves out the notes and what was
 """
 
 import json
+import sys
 from typing import Any
 
 import click
@@ -23,6 +24,12 @@ def echo(text: str, *, err: bool = False, nl: bool = True) -> None:
 def echo_line(text: str, *, err: bool = False) -> None:
     """Print one line, also where it quotes a name that has line ends: that would forge others."""
     click.echo(printable(text), err=err)
+
+
+def echo_status(text: str) -> None:
+    """Show on a terminal what goes on, in place of what was shown so before; "" takes it away."""
+    if sys.stderr.isatty() and not is_quiet():
+        click.echo(f"\r\033[K{printable(text)}", err=True, nl=False)
 
 
 def echo_done(*lines: str) -> None:

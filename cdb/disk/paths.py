@@ -148,15 +148,19 @@ def check_file(path: Path, *, read_only: bool) -> None:
             _check_owner(path, status)
 
 
+_ENGINES_FOLDERS = ("data", "unfinished", "keyspaces", "tables")
+"""Directories that engines make in their own, beside numbered ones."""
+
+
 def check_directory(path: Path, *, read_only: bool) -> None:
-    """Check a directory that an engine has for itself and all in it, also in directories.
+    """Check a directory that an engine has for itself and all in it, also in engines' directories.
 
     A writer that is alive may remove some of it meanwhile.
     """
     status = path.lstat()
     if not S_ISDIR(status.st_mode):
         raise _strange(path, status, "directory")
-    _check_inside(path, status, read_only=read_only, folders=_Folders(path))
+    _check_inside(path, status, read_only=read_only, folders=_ENGINES_FOLDERS)
 
 
 def check_held(path: Path, *, read_only: bool, folders: Container[str] = ()) -> None:
@@ -171,23 +175,13 @@ def _check_inside(
     if not read_only:
         _check_owner(path, status)
     for inner in path.iterdir():
-        if inner.name not in folders:
+        if inner.name not in folders and not (
+            folders is _ENGINES_FOLDERS and inner.name.isdecimal()
+        ):
             check_file(inner, read_only=read_only)
             continue
         with suppress(FileNotFoundError):
             check_directory(inner, read_only=read_only)
-
-
-class _Folders:
-    """The names of a directory's own directories, as they are now."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    def __contains__(self, name: object) -> bool:
-        with suppress(FileNotFoundError):
-            return S_ISDIR((self._path / str(name)).lstat().st_mode)
-        return False
 
 
 def _strange(path: Path, status: os.stat_result, kind: str) -> CorruptDatabaseError:

@@ -101,7 +101,8 @@ class _File:
 
     def again(self) -> "_File":
         """The same for an iterator, which may go on when this is closed."""
-        return _File(self.path, os.dup(self._descriptor))
+        with storage_errors(self.path):
+            return _File(self.path, os.dup(self._descriptor))
 
     def read(self, n_bytes: int, start: int) -> bytes:
         """Bytes that are there. Raises CorruptDatabaseError where they are not."""

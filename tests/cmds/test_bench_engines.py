@@ -91,7 +91,7 @@ def test_an_install_without_the_lab_says_how_it_is_built(monkeypatch: pytest.Mon
     [
         ("--shape", "canopy"),
         ("--layout", "three_timelines"),
-        ("--engine", "badger"),
+        ("--engine", "foundationdb"),
         ("--runs", 0),
         ("--dir", "nowhere"),
     ],

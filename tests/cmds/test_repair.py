@@ -39,7 +39,7 @@ PROMISE = re.compile(
 )
 
 # What holds the coins and blocks; the rest can be made from it.
-TRUTH = re.compile(r"db|db/coins\.sqlite.*|db/log|db/db/.*")
+TRUTH = re.compile(r"db|db/coins\.sqlite.*|db/log|db/data|db/db/.*")
 # Files whose loss costs nothing but time, or which a database does without.
 SPARE = re.compile(r".*/(IDENTITY|OPTIONS-\d+|\d+\.log|lock\.mdb|readers)|db/derived/manifest")
 # Whatever acked says, the database is found to be whole or not.
