@@ -34,6 +34,10 @@ def cluster_bench(coins: int, seed: int, report: Path | None, directory: Path | 
 
     The plain client is what one would write first: prepared statements, one a row, 32 in flight,
     one block a commit.
+
+    \b
+    Examples:
+      cdb cluster bench --coins 20000
     """
     cluster = cluster_at(directory)
     hosts = ",".join(node.address for node in cluster.nodes) or "127.0.0.1"

@@ -15,7 +15,12 @@ from cdb.cmds.runner import run
 @dir_option
 @quiet_option
 def cluster_kill(number: int, directory: Path | None) -> None:
-    """End a node by kill -9; 'cdb cluster start' starts it again."""
+    """End a node by kill -9; 'cdb cluster start' starts it again.
+
+    \b
+    Examples:
+      cdb cluster kill 2
+    """
     node = cluster_at(directory).node(number)
     there = node.pid is not None
     node.stop(kill=True)

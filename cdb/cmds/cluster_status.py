@@ -19,6 +19,11 @@ def cluster_status(directory: Path | None, *, as_json: bool) -> int:
     """Show each node: "ready", "up" as long as it does not know all others, or "stopped".
 
     Exits with 0 if all nodes are ready, and else with 1.
+
+    \b
+    Examples:
+      cdb cluster status
+      cdb cluster status --json
     """
     cluster = cluster_at(directory)
     nodes = cluster.status()

@@ -14,7 +14,12 @@ from cdb.cmds.runner import run
 @dir_option
 @quiet_option
 def cluster_stop(directory: Path | None) -> None:
-    """End all nodes in order. What they hold stays, and so do their logs."""
+    """End all nodes in order. What they hold stays, and so do their logs.
+
+    \b
+    Examples:
+      cdb cluster stop
+    """
     stopped = cluster_at(directory).stop()
     echo_done(f"{stopped} nodes are stopped" if stopped else "no node was up")
 

@@ -66,6 +66,10 @@ def cluster_trials(
     Exits with
       0  nothing that was acknowledged was lost, and no answer was wrong
       1  anything else
+
+    \b
+    Examples:
+      cdb cluster trials --minutes 30 --seed 2
     """
     cluster = cluster_at(directory)
     cluster.make(3)

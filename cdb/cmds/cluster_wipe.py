@@ -17,6 +17,10 @@ def cluster_wipe(directory: Path | None) -> None:
     """Remove all that the nodes hold, and their logs. They have to be stopped.
 
     Of DIR nothing else is removed; Cassandra itself stays in ~/.cache/cdb.
+
+    \b
+    Examples:
+      cdb cluster stop && cdb cluster wipe
     """
     cluster = cluster_at(directory)
     cluster.wipe()

@@ -191,7 +191,8 @@ def test_usage_errors(run_command: Commands, line: str, problem: str) -> None:
 def all_commands() -> dict[str, click.Command]:
     """Each command that does something, by what is typed."""
     found = {}
-    for group, prefix in ((cdb, "cdb"), (bench, "cdb bench"), (node, "cdb node")):
+    groups = ((cdb, "cdb"), (bench, "cdb bench"), (cluster, "cdb cluster"), (node, "cdb node"))
+    for group, prefix in groups:
         context = click.Context(group)
         for name in group.list_commands(context):
             command = group.get_command(context, name)
