@@ -148,10 +148,6 @@ def check_file(path: Path, *, read_only: bool) -> None:
             _check_owner(path, status)
 
 
-_ENGINES_FOLDERS = ("data", "unfinished", "keyspaces", "tables")
-"""Directories that engines make in their own, beside numbered ones."""
-
-
 def check_directory(path: Path, *, read_only: bool) -> None:
     """Check a directory that an engine has for itself and all in it, also in engines' directories.
 
@@ -160,7 +156,7 @@ def check_directory(path: Path, *, read_only: bool) -> None:
     status = path.lstat()
     if not S_ISDIR(status.st_mode):
         raise _strange(path, status, "directory")
-    _check_inside(path, status, read_only=read_only, folders=_ENGINES_FOLDERS)
+    _check_inside(path, status, read_only=read_only, folders=_EnginesFolders(path))
 
 
 def check_held(path: Path, *, read_only: bool, folders: Container[str] = ()) -> None:
@@ -175,13 +171,26 @@ def _check_inside(
     if not read_only:
         _check_owner(path, status)
     for inner in path.iterdir():
-        if inner.name not in folders and not (
-            folders is _ENGINES_FOLDERS and inner.name.isdecimal()
-        ):
+        if inner.name not in folders:
             check_file(inner, read_only=read_only)
             continue
         with suppress(FileNotFoundError):
             check_directory(inner, read_only=read_only)
+
+
+class _EnginesFolders:
+    """The names of those directories in an engine's own that engines make."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def __contains__(self, name: object) -> bool:
+        text = str(name)
+        if text not in ("data", "unfinished", "keyspaces", "tables") and not text.isdecimal():
+            return False
+        with suppress(FileNotFoundError):
+            return S_ISDIR((self._path / text).lstat().st_mode)
+        return False
 
 
 def _strange(path: Path, status: os.stat_result, kind: str) -> CorruptDatabaseError:

