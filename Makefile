@@ -10,7 +10,7 @@ help:
 	@echo "make lint    ruff's checks and format"
 	@echo "make types   mypy"
 	@echo "make native  build the native engines again, with what is installed now"
-	@echo "make engines build the engines in other languages, and MDBX, too, as far as their tools are here"
+	@echo "make engines build the engines that are built where asked, too, as far as their tools are here"
 	@echo "make engine-NAME  build one of them, such as engine-pebble"
 	@echo "make test-engines  build and test them"
 	@echo "make docs    build the site of all documents, the Python API and the commands, in build/docs"

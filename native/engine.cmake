@@ -160,7 +160,7 @@ endfunction()
 # defines, where there is such a function.
 # IN: the engine is in the library of that language, and engines/foreign.cpp leads to it. It takes a
 # toolchain, so CDB_ENGINE is OFF by default; cdb_find_LANGUAGE(missing) calls cdb_add_foreign().
-# ASKED: it is built only where asked, too.
+# ASKED: CDB_ENGINE is OFF by default, too.
 # CHECKSUMS: the engine does not verify the values that it reads from FILE, so the coin set does.
 function(cdb_add_engine engine)
   cmake_parse_arguments(PARSE_ARGV 1 of "ASKED" "CHECKSUMS;IN" "")
