@@ -20,8 +20,9 @@ def software_versions() -> dict[str, str | bool | None]:
     changes = _git("status", "--porcelain", "--", "cdb", "native")
     return {
         "python_version": platform.python_version(),
-        "sqlite_version": sqlite3.sqlite_version,
         **{f"{name}_version": _engine_version(engine) for name, engine in ENGINES.items()},
+        # Last: the schemas of Python's sqlite3 are here where SQLite as an engine is not built.
+        "sqlite_version": sqlite3.sqlite_version,
         "cdb_version": installed_version(),
         "git_commit": commit,
         "git_dirty": None if changes is None else changes != "",
