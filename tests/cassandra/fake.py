@@ -107,7 +107,7 @@ class FakeTables:
     def change(self, old: State, new: State) -> None:
         """See Tables."""
         self._in.before("change")
-        if self._in.states[self._name] != old:
+        if self._in.states[self._name] not in (old, new):
             raise DatabaseLockedError(self._name, "another writer has taken it over")
         self._in.states[self._name] = new
 

@@ -7,6 +7,7 @@ import pytest
 
 from cdb.cluster.configuration import offer_tls
 from cdb.contents.state import verify
+from cdb.contract.schema import Schema
 from cdb.errors import CdbError, DatabaseLockedError, DatabaseNotFoundError, StorageError
 from cdb.stores.cassandra.cql import CqlTables
 from cdb.stores.cassandra.schema import cassandra
@@ -101,6 +102,28 @@ def test_a_change_of_which_nobody_knows_and_that_another_writer_made_void(
         monkeypatch.undo()
     with open_at_path(tmp_path, read_only=True) as schema:
         assert verify(schema) == expected_state(chain.blocks[:3])
+
+
+def test_of_two_that_open_at_once_one_is_the_writer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chain = sample_chain(4)
+    sent = CqlTables._sent
+    others: list[Schema] = []
+
+    def send(tables: CqlTables, statement: Any) -> Any:
+        text = getattr(getattr(statement, "prepared_statement", None), "query_string", "")
+        if text.startswith("UPDATE") and not others:
+            monkeypatch.undo()
+            others.append(cassandra(url_of(tmp_path, "?takeover=yes")))
+        return sent(tables, statement)
+
+    monkeypatch.setattr(CqlTables, "_sent", send)
+    with pytest.raises(DatabaseLockedError, match="another writer has taken it over"):
+        cassandra(url_of(tmp_path, "?takeover=yes"))
+    with others[0] as other:
+        accept_all(other, chain.blocks)
+        assert verify(other) == expected_state(chain.blocks)
 
 
 def test_an_old_writer_that_goes_on_with_another_block_is_seen_by_nobody(tmp_path: Path) -> None:

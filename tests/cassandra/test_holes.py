@@ -7,6 +7,7 @@ import pytest
 
 from cdb.contents.state import StateSummary, verify
 from cdb.contract.blocks import BlockSpendInfo
+from cdb.contract.schema import Schema
 from cdb.errors import (
     CorruptDatabaseError,
     DatabaseClosedError,
@@ -51,6 +52,24 @@ def test_an_old_writer_that_goes_on_with_another_block_is_seen_by_nobody(
     with pytest.raises(DatabaseClosedError):
         old.flush()
     new.close()
+
+
+def test_of_two_that_open_at_once_one_is_the_writer(keyspace: Keyspace) -> None:
+    """Both would take over from the same state: as the same writer, and each other's rows count."""
+    with open_in(keyspace, "chain") as writer:
+        accept_all(writer, KEPT.blocks)
+    others: list[Schema] = []
+
+    def open_meanwhile(call: str) -> None:
+        if call == "change" and not others:
+            keyspace.before = lambda call: None
+            others.append(open_in(keyspace, "chain", takeover=True))
+
+    keyspace.before = open_meanwhile
+    with pytest.raises(DatabaseLockedError, match="another writer has taken it over"):
+        open_in(keyspace, "chain", takeover=True)
+    accept_all(others[0], BRANCH.above(KEPT.newest_index))
+    assert shown(keyspace) == expected_state(BRANCH.blocks)
 
 
 def test_an_old_writers_rows_that_come_before_the_new_ones_count_for_nothing(

@@ -6,6 +6,7 @@ is not above the newest block. So a rewind is a new state: rows above it are own
 from then on. And so are those of a writer that goes on after another one took over.
 """
 
+import secrets
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -13,6 +14,7 @@ from struct import Struct
 
 _RUN = Struct(">QI")
 NO_PEAK = -1
+WRITER_BYTES = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +66,8 @@ class State:
 
     chain: 8 bytes, which begin all keys of its rows. keys: what secondary keys it has, as
     cdb.contract.secondary_keys names them; or "". run: the writer's. blocks, coins: how many count.
+    writer: of whom it is, by random bytes: two who open at once would else make the same state, and
+    each would take it for its own, and the run with it.
     """
 
     chain: bytes
@@ -72,6 +76,7 @@ class State:
     blocks: int = 0
     coins: int = 0
     view: View = field(default_factory=View)
+    writer: bytes = b""
 
     @property
     def newest_index(self) -> int | None:
@@ -80,7 +85,8 @@ class State:
 
     def taken_over(self) -> "State":
         """The same, of a writer that begins: another run owns what comes."""
-        return self.cut(self.blocks, self.coins, self.view.newest)
+        cut = self.cut(self.blocks, self.coins, self.view.newest)
+        return replace(cut, writer=secrets.token_bytes(WRITER_BYTES))
 
     def cut(self, blocks: int, coins: int, newest: int) -> "State":
         """The first so many blocks and coins; the newest one left has this index."""

@@ -47,7 +47,10 @@ class Tables(Protocol):
         ...
 
     def change(self, old: State, new: State, /) -> None:
-        """Replace a state. DatabaseLockedError where it is another one: a writer took over."""
+        """Replace a state, unless it is the new one already: a repeated try may be told so.
+
+        Raises DatabaseLockedError where it is another one: a writer took over.
+        """
         ...
 
     def check_keeps(self, durability: Durability, /) -> None:
