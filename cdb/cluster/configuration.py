@@ -30,9 +30,8 @@ saved_caches_directory: '{directory}/saved_caches'
 cdc_raw_directory: '{directory}/cdc_raw'
 commitlog_sync: {sync}
 commitlog_segment_size: 16MiB
-# Of a batch of rows, cdb's are up to 130 KB and in 32 partitions.
-batch_size_warn_threshold: 1MiB
-batch_size_fail_threshold: 4MiB
+# Of batches of rows that are in 32 partitions; what refuses larger ones is as Cassandra has it.
+batch_size_warn_threshold: 50KiB
 unlogged_batch_across_partitions_warn_threshold: 1000
 # Three nodes share a machine.
 concurrent_reads: 16

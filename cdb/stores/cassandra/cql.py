@@ -34,7 +34,8 @@ FORMAT = 1
 """Of the tables and of what is in them."""
 DRIVER = "cassandra-driver"
 BATCH_ROWS = 32
-BATCH_BYTES = 1 << 17
+BATCH_BYTES = 1 << 15
+"""Of more rows than one: Cassandra refuses batches above 50 KiB unless it is told otherwise."""
 IN_KEYS = 64
 IN_FLIGHT = 16
 PAGE_PARTS = 16
@@ -290,11 +291,14 @@ class CqlTables:
             sizes: dict[object, int] = defaultdict(int)
             for row in some:
                 nodes = nodes_of(row[0])  # type: ignore[arg-type]
-                groups[nodes].append(row)
-                sizes[nodes] += sum(len(each) for each in row if isinstance(each, bytes))
-                if len(groups[nodes]) == BATCH_ROWS or sizes[nodes] >= BATCH_BYTES:
-                    yield self._batch(statement, groups.pop(nodes))
-                    del sizes[nodes]
+                size = sum(len(each) for each in row if isinstance(each, bytes))
+                group = groups[nodes]
+                if len(group) == BATCH_ROWS or (group and sizes[nodes] + size > BATCH_BYTES):
+                    yield self._batch(statement, group[:])
+                    group.clear()
+                    sizes[nodes] = 0
+                group.append(row)
+                sizes[nodes] += size
             for group in groups.values():
                 yield self._batch(statement, group)
 
