@@ -31,6 +31,7 @@ def test_hosts_chain_and_options() -> None:
         ("cassandra://a:70000/c", "is no HOST"),
         ("scylla://a/c", "begins with cassandra://"),
         (f"{PLAIN}?consistency=one", "consistency is one of quorum, local_quorum, all"),
+        (f"{PLAIN}?consistency=local_quorum", "takes dc=NAME"),
         (f"{PLAIN}?keyspace=A-B", "keyspace is a name"),
         (f"{PLAIN}?timeout=never", "timeout is a number of seconds"),
         (f"{PLAIN}?replication=0", "replication is 1 … 9"),

@@ -77,7 +77,11 @@ def place_of(url: str, environment: Mapping[str, str] = os.environ) -> Place:
         "user": options.pop("user", environment.get(USER, "")),
         "password": options.pop("password", environment.get(PASSWORD, "")),
     }
-    return Place(url, _hosts(url, parts.netloc), chain, **_values(url, options), **secrets)  # type: ignore[arg-type]
+    place = Place(url, _hosts(url, parts.netloc), chain, **_values(url, options), **secrets)  # type: ignore[arg-type]
+    if place.consistency == "local_quorum" and not place.dc:
+        # That of the first host may be another one than that of who wrote it.
+        raise UnsupportedError(f"{url}: consistency=local_quorum takes dc=NAME, all clients' one")
+    return place
 
 
 def _file(path: Path) -> dict[str, str]:
