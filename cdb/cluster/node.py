@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import time
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -45,8 +46,8 @@ class Node:
             return pages * os.sysconf("SC_PAGE_SIZE")
         return None
 
-    def start(self, java: str, jars: Path) -> None:
-        """Start it, unless it lives."""
+    def start(self, java: str, jars: Path, environment: Mapping[str, str] | None = None) -> None:
+        """Start it, unless it lives. environment: what else it gets beside that of this process."""
         if self.pid is not None:
             return
         with storage_errors(self.directory), (self.directory / "output.log").open("ab") as output:
@@ -58,6 +59,7 @@ class Node:
                 stderr=output,
                 cwd=self.directory,
                 start_new_session=True,
+                env={**os.environ, **(environment or {})},
             )
             self._pid_file.write_text(f"{process.pid} {_beginning(process.pid)}\n")
         _children[process.pid] = process

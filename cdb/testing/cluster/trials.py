@@ -8,12 +8,14 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from random import Random
 
+from cdb.cluster.artifact import jars, java
 from cdb.cluster.dev_cluster import DevCluster
 from cdb.cluster.nodetool import nodetool
 from cdb.contents.state import verify
 from cdb.errors import CdbError, UnsupportedError
 from cdb.stores.cassandra.schema import cassandra
 from cdb.testing.cluster.apart import cut
+from cdb.testing.cluster.clock import clock
 from cdb.testing.cluster.oracle import Finding, examine
 from cdb.testing.cluster.script import Script
 from cdb.testing.cluster.writer import Load, start_load
@@ -23,6 +25,7 @@ SHORT, LONG = 150, 400
 """Blocks of a script."""
 KEYSPACE = "cdb_trials"
 PAUSE_SECONDS = 15.0
+JUMPS_SECONDS = (3_600, -3_600, 0)
 SNAPSHOT = "cdb"
 LOOKS = 5
 
@@ -231,6 +234,26 @@ def cut_a_link(bench: Bench) -> None:
     bench.check(load.done)
 
 
+def jump_a_clock(bench: Bench) -> None:
+    """One node's clock an hour ahead in a load, then an hour behind, and right again."""
+    node = bench.cluster.node(bench.random.choice((1, 2, 3)))
+    with clock() as shown:
+        node.stop()
+        node.start(java(), jars(), shown.environment)
+        bench.up()
+        with bench.loading(seconds=30) as load:
+            for seconds in JUMPS_SECONDS:
+                load.follow(LOAD_SECONDS, until=load.done + len(bench.script.steps) // 4)
+                shown.jump(seconds)
+            load.follow(LOAD_SECONDS)
+            bench.outcome.take_load(load)
+            bench.outcome.note = f"node {node.number}"
+        bench.check(load.done)
+        node.stop()
+    bench.up()
+    bench.check(load.done)
+
+
 def two_writers(bench: Bench) -> None:
     """A second writer takes over from one at work, and a third one from it; a reader looks on."""
     states = bench.script.states
@@ -320,6 +343,7 @@ TRIALS: Mapping[str, tuple[Callable[[Bench], None], int]] = {
     "two-writers": (two_writers, SHORT),
     "pause-a-node": (pause_a_node, LONG),
     "cut-a-link": (cut_a_link, LONG),
+    "jump-a-clock": (jump_a_clock, LONG),
     "two-down": (two_down, SHORT),
     "kill-each-in-turn": (kill_each_in_turn, LONG),
     "back-up": (back_up_and_restore, SHORT),
