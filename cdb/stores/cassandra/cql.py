@@ -200,6 +200,9 @@ class CqlTables:
         there = self._tables_there()
         names = [table.partition(" ")[0] for table in TABLES]
         if there.issuperset(names):
+            # Another client may have just made them. Also nodes that are being upgraded disagree,
+            # for hours: then it has to do.
+            self._wait_for_tables(place.timeout_seconds)
             return
         if read_only:
             raise DatabaseNotFoundError(place.url, f"keyspace {place.keyspace} has no cdb tables")
@@ -216,12 +219,17 @@ class CqlTables:
             *(f"CREATE TABLE IF NOT EXISTS {place.keyspace}.{each}" for each in TABLES),
         ):
             self._repeated(lambda each=statement: self._session.execute(each))  # type: ignore[misc]
-        begun = time.monotonic()
-        while not self._cluster.control_connection.wait_for_schema_agreement(wait_time=1):
-            if time.monotonic() - begun > place.patience_seconds:
-                raise StorageError(
-                    place.url, "the nodes do not agree on the tables; see their logs"
-                )
+        if not self._wait_for_tables(place.patience_seconds):
+            raise StorageError(place.url, "the nodes do not agree on the tables; see their logs")
+
+    def _wait_for_tables(self, seconds: float) -> bool:
+        """Have the driver know the tables, and all nodes that are up; False where some do not."""
+        keyspace, cluster = self._place.keyspace, self._cluster
+        agree = cluster.control_connection.wait_for_schema_agreement
+        is_known = bool(self._repeated(lambda: agree(wait_time=seconds)))
+        if keyspace not in cluster.metadata.keyspaces:
+            self._repeated(lambda: cluster.refresh_keyspace_metadata(keyspace))
+        return is_known
 
     def _tables_there(self) -> set[str]:
         query = "SELECT table_name FROM system_schema.tables WHERE keyspace_name = %s"
