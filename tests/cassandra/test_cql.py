@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from cdb.contract.durability import Durability
+from cdb.errors import StorageError, UnsupportedError
 from cdb.stores.cassandra.cql import BATCH_BYTES, BATCH_ROWS, IN_KEYS, CqlTables
 from cdb.stores.cassandra.place import place_of
 from cdb.stores.cassandra.rows import PART_BYTES, Row, Table
@@ -62,3 +64,40 @@ def test_each_batch_is_of_nodes_that_have_all_of_its_rows(tables: CqlTables) -> 
         assert len(rows) <= BATCH_ROWS
         size = sum(len(value) for row in rows for value in row if isinstance(value, bytes))
         assert len(rows) == 1 or size <= BATCH_BYTES
+
+
+@pytest.mark.parametrize(
+    ("syncs", "error"),
+    [
+        (["group", "batch", "group"], None),
+        (["group", "hangs", "down"], None),
+        (["group", "periodic", "group"], "node b has commitlog_sync: periodic, which a power cut"),
+        (["group", "unknown", "group"], "node b has commitlog_sync: unknown"),
+        (["hangs", "hangs", "down"], "no node tells its commitlog_sync"),
+    ],
+)
+def test_power_takes_nodes_that_sync_as_far_as_they_can_be_asked(
+    tables: CqlTables, syncs: list[str], error: str | None
+) -> None:
+    driver = pytest.importorskip("cassandra", reason="the driver is not installed here")
+
+    def execute(query: str, values: tuple[str], host: SimpleNamespace) -> list[tuple[str]]:
+        assert host.is_up
+        if host.sync == "hangs":
+            raise driver.OperationTimedOut
+        return [] if host.sync == "unknown" else [(host.sync,)]
+
+    hosts = [
+        SimpleNamespace(address=address, is_up=sync != "down", sync=sync)
+        for address, sync in zip("abc", syncs, strict=True)
+    ]
+    of_driver: Any = tables
+    of_driver._session = SimpleNamespace(execute=execute)
+    of_driver._cluster.metadata.all_hosts = lambda: hosts
+    of_driver._cluster.metadata.keyspaces["cdb"].durable_writes = True
+    if error is None:
+        tables.check_keeps(Durability.POWER)
+    else:
+        with pytest.raises((StorageError, UnsupportedError), match=error):
+            tables.check_keeps(Durability.POWER)
+    tables.check_keeps(Durability.PROCESS)

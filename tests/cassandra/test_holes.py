@@ -7,6 +7,7 @@ import pytest
 
 from cdb.contents.state import StateSummary, verify
 from cdb.contract.blocks import BlockSpendInfo
+from cdb.contract.coins import bytes32
 from cdb.contract.schema import Schema
 from cdb.errors import (
     CorruptDatabaseError,
@@ -15,6 +16,7 @@ from cdb.errors import (
     InvariantError,
     StorageError,
 )
+from cdb.stores.cassandra.rows import unpacked_index
 from cdb.testing.base import accept_all, expected_state
 from cdb.testing.chains import child, other_branch, reward, sample_chain
 from tests.cassandra.fake import Keyspace, open_in
@@ -166,6 +168,41 @@ def test_damage_is_found_and_not_served(keyspace: Keyspace) -> None:
             with pytest.raises((CorruptDatabaseError, InvariantError)):
                 verify(reader)
             damage()
+
+
+@pytest.mark.parametrize(
+    ("column", "cell", "told"),
+    [
+        ("born", lambda born: bytes([born[0] ^ 1]) + born[1:], "is another one"),
+        ("born", lambda born: born[:32] + bytes([born[32] ^ 1]) + born[33:], "is another one"),
+        ("born", lambda born: born[:71] + bytes([born[71] ^ 1]) + born[72:], "is another one"),
+        ("born", lambda born: born[1:], "has 75 bytes, not 76"),
+        ("spent", lambda spent: bytes(len(spent)), "is spent before it is confirmed"),
+        ("born", None, "is spent, and its confirmation is missing"),
+    ],
+)
+def test_who_looks_up_a_damaged_coin_is_told(
+    keyspace: Keyspace, column: str, cell: Callable[[bytes], bytes] | None, told: str
+) -> None:
+    with open_in(keyspace, "chain") as writer:
+        accept_all(writer, CHAIN.blocks)
+    chain = len(keyspace.states["chain"].chain)
+    # One that its own run spends: it has all in one row.
+    key, cells = next(
+        (key, cells)
+        for key, runs in keyspace.coins.items()
+        for cells in runs.values()
+        if {*cells} == {"born", "spent"} and unpacked_index(cells["born"]) > 0
+    )
+    if cell is None:
+        del cells[column]
+    else:
+        cells[column] = cell(cells[column])
+    with (
+        open_in(keyspace, "chain", read_only=True) as reader,
+        pytest.raises(CorruptDatabaseError, match=told),
+    ):
+        reader.coin_infos_for_coin_names([bytes32(key[chain:])])
 
 
 def _damages(keyspace: Keyspace) -> Iterator[Callable[[], object]]:

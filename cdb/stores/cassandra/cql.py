@@ -162,14 +162,13 @@ class CqlTables:
             return
         advice = "set commitlog_sync: group on every node, or open it with durability 'process'"
         url, keyspace = self._place.url, self._place.keyspace
-        for host in self._cluster.metadata.all_hosts():
-            if host.is_up is False:
-                continue
-            sync = self._setting(host, "commitlog_sync")
-            if sync not in SYNCED:
-                problem = (
-                    f"node {host.address} has commitlog_sync: {sync}, which a power cut defeats"
-                )
+        hosts = [host for host in self._cluster.metadata.all_hosts() if host.is_up is not False]
+        settings = {host.address: self._setting(host, "commitlog_sync") for host in hosts}
+        if not any(settings.values()):
+            raise StorageError(url, "no node tells its commitlog_sync")
+        for address, sync in settings.items():
+            if sync not in (*SYNCED, None):
+                problem = f"node {address} has commitlog_sync: {sync}, which a power cut defeats"
                 raise UnsupportedError(f"{url}: {problem}; {advice}")
         if not self._cluster.metadata.keyspaces[keyspace].durable_writes:
             problem = f"keyspace {keyspace} has durable_writes = false"
@@ -188,10 +187,15 @@ class CqlTables:
         serial: int = ConsistencyLevel.LOCAL_SERIAL if is_local else ConsistencyLevel.SERIAL
         return serial
 
-    def _setting(self, host: Any, name: str) -> str:
-        """A setting of a node."""
+    def _setting(self, host: Any, name: str) -> str | None:
+        """A setting of a node; None of one that hangs, which is asked once: others may go on."""
         query = "SELECT value FROM system_views.settings WHERE name = %s"
-        answer = self._repeated(lambda: self._session.execute(query, (name,), host=host))
+        try:
+            answer = self._session.execute(query, (name,), host=host)
+        except _errors() as error:
+            if not _may_pass(error):
+                raise _told(self._place, error, 0) from error
+            return None
         return next((value for (value,) in answer), "unknown")
 
     def _find_tables(self, *, read_only: bool) -> None:
