@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 
 from cdb.contract.durability import Durability
-from cdb.errors import StorageError, UnsupportedError
+from cdb.errors import DatabaseLockedError, StorageError, UnsupportedError
 from cdb.stores.cassandra.cql import BATCH_BYTES, BATCH_ROWS, IN_KEYS, CqlTables
 from cdb.stores.cassandra.place import place_of
 from cdb.stores.cassandra.rows import PART_BYTES, Row, Table
+from cdb.stores.cassandra.state import State
 
 N_NODES, COPIES = 5, 3
 KEYS = [sha256(bytes([n % 256, n // 256])).digest() for n in range(1_000)]
@@ -101,3 +102,60 @@ def test_power_takes_nodes_that_sync_as_far_as_they_can_be_asked(
         with pytest.raises((StorageError, UnsupportedError), match=error):
             tables.check_keeps(Durability.POWER)
     tables.check_keeps(Durability.PROCESS)
+
+
+OLD = State(b"a chain").taken_over()
+NEW = OLD.grown([7], 1)
+OTHERS = OLD.taken_over()
+
+
+@pytest.mark.parametrize(
+    ("tries", "left", "error"),
+    [
+        (["applied"], NEW, None),
+        (["applied, unknown"], NEW, None),
+        (["unknown", "applied"], NEW, None),
+        (["unknown", "unknown", "applied, unknown"], NEW, None),
+        (["late, unknown", "refused"], NEW, None),  # the first try is made meanwhile
+        (["taken over, unknown", "refused"], OTHERS, "another writer has taken it over"),
+        (["taken over, refused"], OTHERS, "another writer has taken it over"),
+        (["unknown"] * 20, OLD, "the cluster does not answer"),
+    ],
+)
+def test_of_a_change_whose_result_is_unknown_the_state_tells(
+    tables: CqlTables, tries: list[str], left: State, error: str | None
+) -> None:
+    driver = pytest.importorskip("cassandra", reason="the driver is not installed here")
+    there = OLD
+    came = iter(tries)
+
+    def send(statement: object) -> SimpleNamespace:
+        return SimpleNamespace(result=result)
+
+    def result() -> SimpleNamespace:
+        nonlocal there
+        what = next(came)
+        there = NEW if what.startswith("applied") else there
+        there = OTHERS if what.startswith("taken over") else there
+        if what.startswith("late"):
+            # Read now it is the old one; the next try finds it done.
+            reads.append(OLD)
+            there = NEW
+        if what.endswith("unknown"):
+            raise driver.OperationTimedOut
+        return SimpleNamespace(was_applied=what == "applied")
+
+    reads: list[State] = []
+    of_driver: Any = tables
+    of_driver._is_closed = False
+    of_driver._place = place_of("cassandra://a/c?patience=1", {})
+    of_driver._statements = {"change": SimpleNamespace(bind=lambda values: values)}
+    of_driver._sent = send
+    of_driver.state = lambda: reads.pop() if reads else there
+    if error is None:
+        tables.change(OLD, NEW)
+        assert next(came, None) is None
+    else:
+        with pytest.raises((StorageError, DatabaseLockedError), match=error):
+            tables.change(OLD, NEW)
+    assert there == left

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from functools import partial
+from random import Random
 
 import pytest
 
@@ -16,7 +17,8 @@ from cdb.errors import (
     InvariantError,
     StorageError,
 )
-from cdb.stores.cassandra.rows import unpacked_index
+from cdb.stores.cassandra.rows import HEADS, unpacked_index
+from cdb.stores.cassandra.state import State, view_of
 from cdb.testing.base import accept_all, expected_state
 from cdb.testing.chains import child, other_branch, reward, sample_chain
 from tests.cassandra.fake import Keyspace, open_in
@@ -126,6 +128,43 @@ def test_a_coin_comes_again_after_a_rewind_at_another_index_and_unspent(keyspace
         assert (info.confirmed_index, info.spent_index) == (3, 0)
         writer.rewind_to_block_index(2)
         assert writer.coin_infos_for_coin_names([first.name(), child(first.name()).name()]) == []
+
+
+def test_a_row_counts_if_its_run_was_the_last_to_write_that_block() -> None:
+    random = Random(5)
+    state, writer_of = State(b"a chain").taken_over(), dict[int, int]()
+    for _ in range(300):
+        newest = state.view.newest
+        match random.choice(("grow", "grow", "grow", "take over", "rewind")):
+            case "grow":
+                state = state.grown([newest + random.randint(1, 3)], 1)
+                writer_of[state.view.newest] = state.run
+            case "take over":
+                state = state.taken_over()
+            case "rewind":
+                newest = random.choice([-1, *writer_of][-4:])
+                writer_of = {index: run for index, run in writer_of.items() if index <= newest}
+                state = state.cut(len(writer_of), 0, newest)
+        view = state.view
+        for index, writer in writer_of.items():
+            assert [run for run in range(state.run + 1) if view.has(index, run)] == [writer]
+        assert not any(view.has(state.view.newest + 1, run) for run in range(state.run + 1))
+        assert view_of(view.newest, view.packed_runs()) == view
+        # It is written with each commit: runs that wrote nothing that counts leave nothing.
+        assert len(view.runs) <= len({*writer_of.values()}) + 1
+
+
+def test_what_is_known_of_blocks_goes_with_them(keyspace: Keyspace) -> None:
+    """Heads that lie together are kept once all are there; a rewind may take some of them."""
+    n_blocks, n_kept = HEADS + 20, HEADS // 2
+    blocks = [BlockSpendInfo(n, 0, [], [reward(n)]) for n in range(1, n_blocks)]
+    others = [BlockSpendInfo(n, 1, [], [reward(n_blocks + n)]) for n in range(n_kept + 1, n_blocks)]
+    with open_in(keyspace, "chain") as writer:
+        accept_all(writer, blocks)
+        assert verify(writer) == expected_state(blocks)
+        writer.rewind_to_block_index(n_kept)
+        accept_all(writer, others)
+        assert verify(writer) == expected_state([*blocks[:n_kept], *others])
 
 
 @pytest.mark.parametrize("call", ["coins", "write", "change", "state", "heads"])
