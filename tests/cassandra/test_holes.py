@@ -18,10 +18,11 @@ from cdb.errors import (
     StorageError,
 )
 from cdb.stores.cassandra.rows import HEADS, unpacked_index
+from cdb.stores.cassandra.schema import Lock, opened
 from cdb.stores.cassandra.state import State, view_of
 from cdb.testing.base import accept_all, expected_state
 from cdb.testing.chains import child, other_branch, reward, sample_chain
-from tests.cassandra.fake import Keyspace, open_in
+from tests.cassandra.fake import FakeTables, Keyspace, open_in
 
 CHAIN = sample_chain(12)
 KEPT = CHAIN.up_to(CHAIN.blocks[7].index)
@@ -74,6 +75,21 @@ def test_of_two_that_open_at_once_one_is_the_writer(keyspace: Keyspace) -> None:
         open_in(keyspace, "chain", takeover=True)
     accept_all(others[0], BRANCH.above(KEPT.newest_index))
     assert shown(keyspace) == expected_state(BRANCH.blocks)
+
+
+def test_who_waits_for_the_writer_before_him_goes_on_from_where_that_ended(
+    keyspace: Keyspace,
+) -> None:
+    old = open_in(keyspace, "chain")
+
+    class WritesMeanwhile(Lock):
+        def take(self, url: str, chain: bytes) -> None:
+            accept_all(old, CHAIN.blocks)
+            old.close()
+            super().take(url, chain)
+
+    with opened("chain", FakeTables(keyspace, "chain"), WritesMeanwhile()) as new:
+        assert verify(new) == expected_state(CHAIN.blocks)
 
 
 def test_an_old_writers_rows_that_come_before_the_new_ones_count_for_nothing(

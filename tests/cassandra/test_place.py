@@ -1,12 +1,16 @@
 """A URL and its options: what is meant, and what is refused, in one line and without secrets."""
 
+import re
 from pathlib import Path
 
 import pytest
 
+from cdb.cluster.artifact import CASSANDRA
 from cdb.contract.location import Url
 from cdb.errors import UnsupportedError
+from cdb.stores.cassandra.cql import SYNCED
 from cdb.stores.cassandra.place import PASSWORD, USER, place_of
+from tests.conftest import ROOT
 
 PLAIN = "cassandra://127.0.0.1,b:9043/mychain"
 
@@ -89,3 +93,13 @@ def test_a_file_that_is_wrong_is_not_quoted(tmp_path: Path, text: str, told: str
     with pytest.raises(UnsupportedError, match=told) as caught:
         place_of(f"{PLAIN}?config={config}", {})
     assert "hunter2" not in str(caught.value)
+
+
+def test_the_url_in_the_compose_file_is_of_its_nodes() -> None:
+    text = (ROOT / "docs/compose.yaml").read_text("utf-8")
+    (url,) = re.findall(r"cassandra://\S+", text)
+    hosts = [host for host, _ in place_of(url, {}).hosts]
+    assert re.findall(r"ipv4_address: ([\d.]+)", text) == hosts
+    assert re.findall(r"CASSANDRA_SEEDS: (\S+)", text) == [",".join(hosts)]
+    assert CASSANDRA.startswith(*re.findall(r"image: cassandra:(\S+)", text))
+    assert f"commitlog_sync: {SYNCED[-1]}" in text
