@@ -183,14 +183,17 @@ class Log:
         self._end = self._saved = 0  # of data, in bytes; entries in offsets
         self._unsaved = bytearray()  # entries of records that may not be synced
         with ExitStack() as undo:
-            self._offsets = _opened(path / _OFFSETS, undo, read_only=read_only)
+            self.offsets = b""
+            self._offsets_path = path / _OFFSETS
+            if not read_only or self._offsets_path.exists():  # else data says it, too
+                self._offsets = _opened(self._offsets_path, undo, read_only=read_only)
+                self.offsets = self._offsets.read(self._offsets.n_bytes, 0)
             self._data = _opened(self.path, undo, read_only=read_only)
-            self.offsets = self._offsets.read(self._offsets.n_bytes, 0)
             self._take_offsets(self.offsets if by_offsets else b"")
             synced = self._end
             self._take_data(self._data.n_bytes)
-            if by_offsets and len(self.offsets) // _ENTRY.size > self._saved + self._n_unsaved:
-                raise CorruptDatabaseError(self.path, f"damaged at byte {self._end}")
+            if by_offsets and (damage := self.surplus()):
+                raise damage
             if not read_only:
                 self._mend(synced)
                 fsync_dir(path)
@@ -228,6 +231,15 @@ class Log:
     def places(self) -> bytes:
         """What offsets is to hold, as far as data was gone over."""
         return bytes(self._unsaved)
+
+    def surplus(self) -> CorruptDatabaseError | None:
+        """What is damaged where offsets has more entries than data has records."""
+        n_found = self._saved + self._n_unsaved
+        surplus = range(n_found, len(self.offsets) // _ENTRY.size)
+        if any(_is_entry(self.offsets, number) for number in surplus):
+            return self.damaged(f"damaged at byte {self._end}")
+        problem = f"it ends in bytes that are no entries, after {n_found}"
+        return CorruptDatabaseError(self._offsets_path, problem) if surplus else None
 
     def append(self, blocks: PackedBlocks) -> None:
         """Add blocks, which are not synced."""
@@ -325,10 +337,8 @@ class Log:
     def _take_offsets(self, offsets: bytes) -> None:
         """Those entries that are whole: a crash may leave others, which data has as well."""
         whole = len(offsets) // _ENTRY.size * _ENTRY.size
-        for start, *head, checksum in _ENTRY.iter_unpack(offsets[:whole]):
-            place = _ENTRY.size * self._saved
-            entry = offsets[place : place + _ENTRY.size - _CRC.size]
-            if checksum != zlib.crc32(entry, self._saved) or start != self._end:
+        for start, *head, _ in _ENTRY.iter_unpack(offsets[:whole]):
+            if start != self._end or not _is_entry(offsets, self._saved):
                 break
             if not self._take(Head(*head)):
                 break
@@ -375,8 +385,7 @@ class Log:
 
     def _remember(self, start: int, head: Head) -> None:
         entry = _ENTRY.pack(start, *head, 0)[: -_CRC.size]
-        checksum = zlib.crc32(entry, self._saved + self._n_unsaved)
-        self._unsaved += entry + _CRC.pack(checksum)
+        self._unsaved += entry + _entry_checksum(entry, self._saved + self._n_unsaved)
 
 
 def _opened(path: Path, undo: ExitStack, *, read_only: bool) -> _File:
@@ -386,6 +395,17 @@ def _opened(path: Path, undo: ExitStack, *, read_only: bool) -> _File:
         file = _File(path, own(path, os.O_RDONLY if read_only else os.O_RDWR | os.O_CREAT))
     undo.callback(file.close)
     return file
+
+
+def _entry_checksum(entry: bytes, number: int) -> bytes:
+    return _CRC.pack(zlib.crc32(entry, number))
+
+
+def _is_entry(offsets: bytes, number: int) -> bool:
+    """Whether the entry of that number, from 0 on, has the right checksum."""
+    end = _ENTRY.size * (number + 1) - _CRC.size
+    entry = offsets[_ENTRY.size * number : end]
+    return offsets[end : end + _CRC.size] == _entry_checksum(entry, number)
 
 
 def _seed(start: int) -> int:
@@ -621,10 +641,12 @@ def check_log(path: Path, progress: Progress) -> Iterator[Damage]:
         yield from damages
         with closing(Log(inside, read_only=True, by_offsets=False)) as log:
             progress(log.n_coins)
-            offsets, places = log.offsets, log.places
-            if len(offsets) // _ENTRY.size > len(places) // _ENTRY.size:
-                yield Damage.of(log.damaged("a record of it fails its checksum"))
-            elif not places.startswith(offsets[: len(offsets) // _ENTRY.size * _ENTRY.size]):
+            whole = len(log.offsets) // _ENTRY.size * _ENTRY.size
+            if (damage := log.surplus()) is not None:
+                yield Damage.of(damage, _DATA if Path(damage.path).name == _OFFSETS else None)
+            elif not (inside / _OFFSETS).exists():
+                yield Damage(inside / _OFFSETS, "it is missing", _DATA)
+            elif not log.places.startswith(log.offsets[:whole]):
                 problem = "it does not say where the records are"
                 yield Damage(inside / _OFFSETS, problem, _DATA)
             else:

@@ -143,5 +143,26 @@ def test_a_check_reads_no_block_again_for_each_few_names(
     assert n_read < 3 * (path / "data").stat().st_size
 
 
+@pytest.mark.parametrize("change", ["missing", "longer"])
+def test_offsets_that_is_missing_or_longer_is_repaired(path: Path, change: str) -> None:
+    offsets = path / "offsets"
+    if change == "missing":
+        offsets.unlink()
+        with open_log(path, read_only=True) as schema:
+            assert verify(schema) == expected_state(CHAIN.blocks)
+    else:
+        offsets.write_bytes(offsets.read_bytes() + bytes(3 * ENTRY_BYTES))
+        with pytest.raises(CorruptDatabaseError, match="offsets: it ends in bytes that are no "):
+            open_log(path)
+    damages = list(check_log(path, lambda _: None))
+    assert [(damage.path.name, damage.repairable_from) for damage in damages] == [
+        ("offsets", "data")
+    ]
+    repair_log(path, damages, lambda _: None)
+    assert check(path) == []
+    with open_log(path) as schema:
+        assert verify(schema) == expected_state(CHAIN.blocks)
+
+
 def test_it_promises_power() -> None:
     assert [level.name for level in SCHEMA.durabilities] == ["POWER"]
