@@ -5,6 +5,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from itertools import count
+from weakref import WeakSet
 
 import pytest
 
@@ -138,6 +139,14 @@ def test_without_a_thread_the_caller_makes_it(monkeypatch: pytest.MonkeyPatch) -
     def start(thread: threading.Thread) -> None:
         raise RuntimeError("can't start new thread")
 
+    class Item:
+        pass
+
     monkeypatch.setattr(threading.Thread, "start", start)
-    makers = list(made_beside(lambda _: threading.get_ident(), range(5)))
-    assert makers == [threading.get_ident()] * 5
+    items = (Item() for _ in range(50))
+    kept: WeakSet[Item] = WeakSet()
+    for item, maker in made_beside(lambda item: (item, threading.get_ident()), items):
+        kept.add(item)
+        del item
+        assert maker == threading.get_ident()
+        assert len(kept) < 10

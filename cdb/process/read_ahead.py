@@ -76,6 +76,7 @@ def _submitted(
             try:
                 made = pool.submit(make, item)
             except RuntimeError:  # there is no thread
+                pool.shutdown(wait=False)  # else it keeps this item, and each one to come
                 made = Future()
                 made.set_result(make(item))
             yield made

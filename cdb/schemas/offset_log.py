@@ -13,8 +13,9 @@ import os
 import zlib
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, suppress
+from copy import deepcopy
 from functools import partial
 from itertools import islice
 from os import PathLike
@@ -24,7 +25,7 @@ from typing import NamedTuple
 from weakref import finalize
 
 from cdb.contract.blocks import BlockSpendInfo
-from cdb.contract.coins import MAX_U32, NAME_BYTES
+from cdb.contract.coins import NAME_BYTES
 from cdb.contract.durability import Durability
 from cdb.contract.facts import Facts
 from cdb.contract.history import BY_CREATION, Page, masked
@@ -87,6 +88,39 @@ class Head(NamedTuple):
         return _HEAD.size + entries + _CRC.size
 
 
+class _Heads:
+    """What the blocks' heads say, and where they are. It may grow while iterations have it."""
+
+    def __init__(self) -> None:
+        self.starts, self.indices = array("Q"), array("Q")
+        self.confirms, self.ends = array("Q"), array("Q")  # counts, and last entries
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    def add(self, start: int, head: Head) -> None:
+        """The next block's."""
+        self.ends.append(self.entries_of(len(self)) + head.n_confirms + head.n_spends)
+        self.starts.append(start)
+        self.indices.append(head.block_index)
+        self.confirms.append(head.n_confirms)
+
+    def cut(self, n: int) -> None:
+        """Forget all but n."""
+        for each in (self.starts, self.indices, self.confirms, self.ends):
+            del each[n:]
+
+    def entries_of(self, n: int) -> int:
+        """How many entries the first n blocks have."""
+        return self.ends[n - 1] if n else 0
+
+    def head(self, place: int) -> Head:
+        """That of the block with so many before it."""
+        n_entries = self.ends[place] - self.entries_of(place)
+        n_confirms = self.confirms[place]
+        return Head(place, self.indices[place], n_confirms, n_entries - n_confirms)
+
+
 class _File:
     """A file of the log's. It is closed when nobody has it any more, too."""
 
@@ -145,19 +179,21 @@ class Log:
 
     def __init__(self, path: Path, *, read_only: bool, by_offsets: bool = True) -> None:
         self.path = path / _DATA
-        self._starts, self._indices = array("Q"), array("Q")
-        self._confirms, self._ends = array("Q"), array("Q")  # counts, and last entries
+        self._heads = _Heads()
         self._end = self._saved = 0  # of data, in bytes; entries in offsets
         self._unsaved = bytearray()  # entries of records that may not be synced
         with ExitStack() as undo:
-            self._offsets = _opened(path / _OFFSETS, undo, read_only=read_only)
+            self.offsets = b""
+            self._offsets_path = path / _OFFSETS
+            if not read_only or self._offsets_path.exists():  # else data says it, too
+                self._offsets = _opened(self._offsets_path, undo, read_only=read_only)
+                self.offsets = self._offsets.read(self._offsets.n_bytes, 0)
             self._data = _opened(self.path, undo, read_only=read_only)
-            self.offsets = self._offsets.read(self._offsets.n_bytes, 0)
             self._take_offsets(self.offsets if by_offsets else b"")
             synced = self._end
             self._take_data(self._data.n_bytes)
-            if by_offsets and len(self.offsets) // _ENTRY.size > self._saved + self._n_unsaved:
-                raise CorruptDatabaseError(self.path, f"damaged at byte {self._end}")
+            if by_offsets and (damage := self.surplus()):
+                raise damage
             if not read_only:
                 self._mend(synced)
                 fsync_dir(path)
@@ -165,22 +201,22 @@ class Log:
 
     def __len__(self) -> int:
         """The number of blocks."""
-        return len(self._starts)
+        return len(self._heads)
 
     @property
     def newest_index(self) -> int | None:
         """Of the newest block; None without one."""
-        return self._indices[-1] if self._indices else None
+        return self._heads.indices[-1] if len(self) else None
 
     @property
     def row_count(self) -> int:
         """The number of entries."""
-        return self._ends[-1] if self._ends else 0
+        return self._heads.entries_of(len(self))
 
     @property
     def n_coins(self) -> int:
         """The number of coins."""
-        return sum(self._confirms)
+        return sum(self._heads.confirms)
 
     @property
     def read(self) -> "Log":
@@ -195,6 +231,15 @@ class Log:
     def places(self) -> bytes:
         """What offsets is to hold, as far as data was gone over."""
         return bytes(self._unsaved)
+
+    def surplus(self) -> CorruptDatabaseError | None:
+        """What is damaged where offsets has more entries than data has records."""
+        n_found = self._saved + self._n_unsaved
+        surplus = range(n_found, len(self.offsets) // _ENTRY.size)
+        if any(_is_entry(self.offsets, number) for number in surplus):
+            return self.damaged(f"damaged at byte {self._end}")
+        problem = f"it ends in bytes that are no entries, after {n_found}"
+        return CorruptDatabaseError(self._offsets_path, problem) if surplus else None
 
     def append(self, blocks: PackedBlocks) -> None:
         """Add blocks, which are not synced."""
@@ -217,52 +262,44 @@ class Log:
 
     def rewind(self, block_index: int) -> None:
         """Drop the blocks above an index, durably: a record says so."""
-        start, place = self._end, bisect_right(self._indices, block_index)
+        start, place = self._end, bisect_right(self._heads.indices, block_index)
+        self._heads = deepcopy(self._heads)  # iterations go on with what was there
         self._data.write(self._record(Head(place, 0, _REWIND, _REWIND), 0, b""), start)
         self.sync()
 
     def kept_by(self, block_index: int) -> int:
         """How many entries a rewind leaves."""
-        place = bisect_right(self._indices, block_index)
-        return self._ends[place - 1] if place else 0
+        return self._heads.entries_of(bisect_right(self._heads.indices, block_index))
 
     def blocks(self, first: int, last: int) -> Iterator[PackedBlocks]:
         """The blocks first … last as of now, one by one, without names."""
-        begin, end = bisect_left(self._indices, first), bisect_right(self._indices, last)
-        heads = [(self._starts[place], self._head(place)) for place in range(begin, end)]
-        return _blocks(self._data.again(), heads)
+        indices = self._heads.indices
+        return self._blocks(bisect_left(indices, first), bisect_right(indices, last))
 
     def names_between(self, first_row: int, last_row: int) -> Iterator[bytes]:
         """The names of entries first_row … last_row, both included: of spends, turned around."""
-        place = bisect_left(self._ends, first_row)
-        if place == len(self):
-            return iter(())
-        entry = (self._ends[place - 1] if place else 0) + 1
-        names = (
-            name for block in self.blocks(self._indices[place], MAX_U32) for name in _keys(block)
-        )
+        ends = self._heads.ends
+        place = bisect_left(ends, first_row)
+        entry = self._heads.entries_of(place) + 1
+        blocks = self._blocks(place, bisect_left(ends, last_row) + 1)
+        names = (name for block in blocks for name in _keys(block))
         return islice(names, first_row - entry, last_row + 1 - entry)
 
-    def confirm(self, entry: int, name: bytes) -> tuple[bytes, bytes, int, int]:
-        """The coin of an entry, verified to have the name: parent, puzzle hash, amount, index."""
+    def entry(self, entry: int, key: bytes) -> tuple[int, bytes]:
+        """Of the entry that the index has by a key: its block's index, and its confirm; b"" of a
+        spend. Who asks for a coin by a name that is another's, turned around, is led to a spend."""
         place, n = self._place_of(entry)
-        if n < self._confirms[place]:
-            start = self._starts[place] + _HEAD.size + CONFIRM_BYTES * n
-            confirm = self._data.read(CONFIRM_BYTES, start)
-            if names_of(confirm) == name:
-                parent, puzzle_hash, amount = unpack(CONFIRM_FORMAT, confirm)
-                return parent, puzzle_hash, amount, self._indices[place]
-        raise self.damaged(f"entry {entry} is not coin {name.hex()}")
-
-    def spent(self, entry: int, name: bytes) -> int:
-        """The index of the block that spends a coin, by the spend's entry."""
-        place, n = self._place_of(entry)
-        n -= self._confirms[place]
-        if n >= 0:
-            start = CONFIRM_BYTES * self._confirms[place] + NAME_BYTES * n
-            if self._data.read(NAME_BYTES, self._starts[place] + _HEAD.size + start) == name:
-                return self._indices[place]
-        raise self.damaged(f"entry {entry} is not the spend of coin {name.hex()}")
+        n_confirms = self._heads.confirms[place]
+        start = self._heads.starts[place] + _HEAD.size
+        if n < n_confirms:
+            confirm = self._data.read(CONFIRM_BYTES, start + CONFIRM_BYTES * n)
+            found = names_of(confirm)
+        else:
+            start += CONFIRM_BYTES * n_confirms + NAME_BYTES * (n - n_confirms)
+            confirm, found = b"", self._data.read(NAME_BYTES, start).translate(_TURNED)
+        if found == key:
+            return self._heads.indices[place], confirm
+        raise self.damaged(f"entry {entry} is not {key.hex()}, as the index says")
 
     def damaged(self, problem: str) -> CorruptDatabaseError:
         """The error for a file that is not as the others say."""
@@ -270,27 +307,24 @@ class Log:
 
     def _place_of(self, entry: int) -> tuple[int, int]:
         """Of the entry's block, and how many of that come before it."""
-        place = bisect_left(self._ends, entry)
+        place = bisect_left(self._heads.ends, entry)
         if place == len(self):
             raise self.damaged(f"it ends before entry {entry}")
-        return place, entry - 1 - (self._ends[place - 1] if place else 0)
+        return place, entry - 1 - self._heads.entries_of(place)
 
-    def _head(self, place: int) -> Head:
-        n_entries = self._ends[place] - (self._ends[place - 1] if place else 0)
-        n_confirms = self._confirms[place]
-        return Head(place, self._indices[place], n_confirms, n_entries - n_confirms)
+    def _blocks(self, begin: int, end: int) -> Iterator[PackedBlocks]:
+        """Those at places begin … end-1, as of now."""
+        heads, data = self._heads, self._data.again()
+        found = range(begin, min(end, len(heads)))
+        return _blocks(data, ((heads.starts[place], heads.head(place)) for place in found))
 
     def _take(self, head: Head) -> bool:
         """Whether a record may come next; then it has."""
         is_rewind = head.n_confirms == head.n_spends == _REWIND
         if is_rewind and head.place <= len(self):
-            for each in (self._starts, self._indices, self._confirms, self._ends):
-                del each[head.place :]
+            self._heads.cut(head.place)
         elif not is_rewind and head.place == len(self) and head.block_index > self._newest:
-            self._ends.append(self.row_count + head.n_confirms + head.n_spends)
-            self._starts.append(self._end)
-            self._indices.append(head.block_index)
-            self._confirms.append(head.n_confirms)
+            self._heads.add(self._end, head)
         else:
             return False
         self._end += head.n_bytes
@@ -298,15 +332,13 @@ class Log:
 
     @property
     def _newest(self) -> int:
-        return self._indices[-1] if self._indices else -1
+        return self._heads.indices[-1] if len(self) else -1
 
     def _take_offsets(self, offsets: bytes) -> None:
         """Those entries that are whole: a crash may leave others, which data has as well."""
         whole = len(offsets) // _ENTRY.size * _ENTRY.size
-        for start, *head, checksum in _ENTRY.iter_unpack(offsets[:whole]):
-            place = _ENTRY.size * self._saved
-            entry = offsets[place : place + _ENTRY.size - _CRC.size]
-            if checksum != zlib.crc32(entry, self._saved) or start != self._end:
+        for start, *head, _ in _ENTRY.iter_unpack(offsets[:whole]):
+            if start != self._end or not _is_entry(offsets, self._saved):
                 break
             if not self._take(Head(*head)):
                 break
@@ -353,8 +385,7 @@ class Log:
 
     def _remember(self, start: int, head: Head) -> None:
         entry = _ENTRY.pack(start, *head, 0)[: -_CRC.size]
-        checksum = zlib.crc32(entry, self._saved + self._n_unsaved)
-        self._unsaved += entry + _CRC.pack(checksum)
+        self._unsaved += entry + _entry_checksum(entry, self._saved + self._n_unsaved)
 
 
 def _opened(path: Path, undo: ExitStack, *, read_only: bool) -> _File:
@@ -366,6 +397,17 @@ def _opened(path: Path, undo: ExitStack, *, read_only: bool) -> _File:
     return file
 
 
+def _entry_checksum(entry: bytes, number: int) -> bytes:
+    return _CRC.pack(zlib.crc32(entry, number))
+
+
+def _is_entry(offsets: bytes, number: int) -> bool:
+    """Whether the entry of that number, from 0 on, has the right checksum."""
+    end = _ENTRY.size * (number + 1) - _CRC.size
+    entry = offsets[_ENTRY.size * number : end]
+    return offsets[end : end + _CRC.size] == _entry_checksum(entry, number)
+
+
 def _seed(start: int) -> int:
     return zlib.crc32(start.to_bytes(8, "little"))
 
@@ -375,7 +417,7 @@ def _is_whole(record: bytes, start: int) -> bool:
     return checksum == record[-_CRC.size :]
 
 
-def _blocks(data: _File, heads: Sequence[tuple[int, Head]]) -> Iterator[PackedBlocks]:
+def _blocks(data: _File, heads: Iterable[tuple[int, Head]]) -> Iterator[PackedBlocks]:
     """The blocks whose records begin there, which stay where they are, whatever comes."""
     for start, head in heads:
         record = data.read(head.n_bytes, start)
@@ -445,18 +487,23 @@ class OffsetLog:
     def find(self, names: bytes | memoryview) -> tuple[bytearray, bytearray]:
         """See PackedBackend."""
         each = [name for (name,) in iter_unpack(f"{NAME_BYTES}s", names)]
-        confirms, spent = self._names.find(each), self.spent_by(each)
         return packed_infos(
-            None if entry is None else (*self._log.confirm(entry, name), index)
-            for name, entry, index in zip(each, confirms, spent, strict=True)
+            (*unpack(CONFIRM_FORMAT, confirm), index, spent) if confirm else None
+            for (index, confirm), spent in zip(
+                self._entries(each), self.spent_by(each), strict=True
+            )
         )
 
     def spent_by(self, names: Sequence[bytes]) -> list[int]:
         """The index of the block that spends each coin; 0 where none does."""
-        entries = self._names.find([name.translate(_TURNED) for name in names])
+        turned = [name.translate(_TURNED) for name in names]
+        return [0 if confirm else index for index, confirm in self._entries(turned)]
+
+    def _entries(self, keys: Sequence[bytes]) -> list[tuple[int, bytes]]:
+        """See Log.entry; of keys that the index does not have (0, b"")."""
         return [
-            0 if entry is None else self._log.spent(entry, name)
-            for entry, name in zip(entries, names, strict=True)
+            (0, b"") if entry is None else self._log.entry(entry, key)
+            for entry, key in zip(self._names.find(keys), keys, strict=True)
         ]
 
     def find_as_of(self, names: bytes | memoryview, height: int) -> tuple[bytearray, bytearray]:
@@ -594,10 +641,12 @@ def check_log(path: Path, progress: Progress) -> Iterator[Damage]:
         yield from damages
         with closing(Log(inside, read_only=True, by_offsets=False)) as log:
             progress(log.n_coins)
-            offsets, places = log.offsets, log.places
-            if len(offsets) // _ENTRY.size > len(places) // _ENTRY.size:
-                yield Damage.of(log.damaged("a record of it fails its checksum"))
-            elif not places.startswith(offsets[: len(offsets) // _ENTRY.size * _ENTRY.size]):
+            whole = len(log.offsets) // _ENTRY.size * _ENTRY.size
+            if (damage := log.surplus()) is not None:
+                yield Damage.of(damage, _DATA if Path(damage.path).name == _OFFSETS else None)
+            elif not (inside / _OFFSETS).exists():
+                yield Damage(inside / _OFFSETS, "it is missing", _DATA)
+            elif not log.places.startswith(log.offsets[:whole]):
                 problem = "it does not say where the records are"
                 yield Damage(inside / _OFFSETS, problem, _DATA)
             else:

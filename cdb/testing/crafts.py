@@ -152,10 +152,12 @@ def crafted_block(chain: Chain, random: Random, *, kin: bool = False) -> BlockSp
 
 
 def near(name: bytes32) -> list[bytes32]:
-    """Names that differ from this one in one bit: at either end of the whole and of its words."""
+    """Names that differ from this one in one bit, at either end of the whole and of its words; and
+    in all bits."""
     bits = [bit for word in range(0, 8 * NAME_BYTES, WORD_BITS) for bit in (word, word + 63)]
     number = int.from_bytes(name, "big")
-    return [bytes32((number ^ 1 << bit).to_bytes(NAME_BYTES, "big")) for bit in bits]
+    masks = [*(1 << bit for bit in bits), (1 << 8 * NAME_BYTES) - 1]
+    return [bytes32((number ^ mask).to_bytes(NAME_BYTES, "big")) for mask in masks]
 
 
 def kin() -> list[BlockSpendInfo]:

@@ -1,15 +1,20 @@
 """offset_log: what its two files promise."""
 
 import os
+import tracemalloc
 from pathlib import Path
 
 import pytest
 
 from cdb.contents.state import verify
+from cdb.contract.blocks import BlockSpendInfo
+from cdb.contract.packed import PackedBlocks
+from cdb.contract.schema import offer_of
 from cdb.errors import CorruptDatabaseError
+from cdb.schemas import offset_log
 from cdb.schemas.offset_log import SCHEMA, check_log, open_log, repair_log
 from cdb.testing.base import accept_all, expected_state
-from cdb.testing.chains import block_at, sample_chain
+from cdb.testing.chains import block_at, reward, sample_chain
 
 CHAIN = sample_chain(30)
 ENTRY_BYTES = 28
@@ -100,6 +105,60 @@ def test_offsets_and_the_index_are_repaired_from_data(path: Path) -> None:
         repair_log(path, damages, lambda _: None)
         if not check(path):
             break
+    assert check(path) == []
+    with open_log(path) as schema:
+        assert verify(schema) == expected_state(CHAIN.blocks)
+
+
+def test_an_iteration_holds_no_list_of_the_blocks(tmp_path: Path) -> None:
+    with open_log(tmp_path / "database") as schema:
+        packed = offer_of(schema).accepts_packed
+        assert packed is not None
+        packed.accept_packed(PackedBlocks.of([block_at(index) for index in range(1, 8_000)]))
+        tracemalloc.start()
+        try:
+            next(iter(schema.blocks()))
+            peak = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+        assert peak < 1_000_000  # with all heads it is twice that
+
+
+def test_a_check_reads_no_block_again_for_each_few_names(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    n_read = 0
+
+    def read(file: offset_log._File, n_bytes: int, start: int) -> bytes:
+        nonlocal n_read
+        n_read += n_bytes
+        return read_it(file, n_bytes, start)
+
+    with open_log(path) as schema:
+        schema.accept_block(BlockSpendInfo(1_000, 0, [], [reward(1_000, n) for n in range(500)]))
+    read_it = offset_log._File.read
+    monkeypatch.setattr(offset_log._File, "read", read)
+    monkeypatch.setattr("cdb.stores.rows.check.CHECKED_NAMES", 10)
+    assert check(path) == []
+    assert n_read < 3 * (path / "data").stat().st_size
+
+
+@pytest.mark.parametrize("change", ["missing", "longer"])
+def test_offsets_that_is_missing_or_longer_is_repaired(path: Path, change: str) -> None:
+    offsets = path / "offsets"
+    if change == "missing":
+        offsets.unlink()
+        with open_log(path, read_only=True) as schema:
+            assert verify(schema) == expected_state(CHAIN.blocks)
+    else:
+        offsets.write_bytes(offsets.read_bytes() + bytes(3 * ENTRY_BYTES))
+        with pytest.raises(CorruptDatabaseError, match="offsets: it ends in bytes that are no "):
+            open_log(path)
+    damages = list(check_log(path, lambda _: None))
+    assert [(damage.path.name, damage.repairable_from) for damage in damages] == [
+        ("offsets", "data")
+    ]
+    repair_log(path, damages, lambda _: None)
     assert check(path) == []
     with open_log(path) as schema:
         assert verify(schema) == expected_state(CHAIN.blocks)

@@ -3,6 +3,7 @@
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from itertools import islice
 from pathlib import Path
 
 from cdb.contract.progress import Progress
@@ -120,6 +121,7 @@ def _check_names(rows: Numbered, path: Path, index: NameIndex, progress: Progres
 
 def _batches(rows: Numbered, last: int, coins: int) -> Iterator[tuple[int, list[bytes]]]:
     """The names of rows 1 … last, so many at a time, with the last one's row."""
+    names = rows.read.names_between(1, last)
     for first_row in range(1, last + 1, coins):
         last_row = min(first_row + coins - 1, last)
-        yield last_row, list(rows.read.names_between(first_row, last_row))
+        yield last_row, list(islice(names, coins))

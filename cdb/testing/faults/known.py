@@ -39,6 +39,7 @@ _PEBBLE_MANIFEST = (
     " one, for the whole; NEWEST knows only what a close or a large commit has promised"
 )
 _PEBBLE_LOG = "Pebble takes damage in its log for the log's torn end: later commits are missing"
+_REDB_DIES = "redb panics again while a panic at a damaged page is unwound, which ends the process"
 _BBOLT_DIES = "bbolt believes what a page says of itself, and goes round where that leads"
 _BADGER_LOG = "Badger takes damage in its log for the log's torn end: later commits are missing"
 _BADGER_TABLE = "Badger ends a scan, without an error, where a block does not match its checksum"
@@ -114,7 +115,10 @@ KNOWN: Mapping[str, tuple[Limit, ...]] = {
         *_unverified("SQLite", "db/db/data.sqlite"),
         Limit("*", WRONG, _SQLITE_WAL, "db/db/data.sqlite-wal"),
     ),
-    "coin set in redb": _unverified("redb", "db/db/data.redb"),
+    "coin set in redb": (
+        *_unverified("redb", "db/db/data.redb"),
+        Limit("*", DIED, _REDB_DIES, "db/db/data.redb", signal=SIGABRT),
+    ),
     "coin set in Badger": (
         Limit("*", WRONG, _BADGER_LOG, "db/db/*.mem"),
         Limit("*", WRONG, _BADGER_TABLE, "db/db/*.sst"),
