@@ -352,13 +352,18 @@ class Log:
             start = self._end
             *fields, _ = _HEAD.unpack(self._data.read(_HEAD.size, start))
             head = Head(*fields)
-            if start + head.n_bytes > n_bytes or not _is_whole(
-                self._data.read(head.n_bytes, start), start
-            ):
+            if start + head.n_bytes > n_bytes or not self._has_whole(start, head.n_bytes):
                 return
             if not self._take(head):
                 return
             self._remember(start, head)
+
+    def _has_whole(self, start: int, n_bytes: int) -> bool:
+        """Whether a record of so many bytes is there: a chunk at a time, for they may be a lie."""
+        checksum, end = _seed(start), start + n_bytes - _CRC.size
+        for at in range(start, end, _CHUNK_BYTES):
+            checksum = zlib.crc32(self._data.read(min(_CHUNK_BYTES, end - at), at), checksum)
+        return self._data.read(_CRC.size, end) == _CRC.pack(checksum)
 
     def _mend(self, synced: int) -> None:
         """Have what a crash has left survive power loss.

@@ -1,6 +1,7 @@
 """offset_log: what its two files promise."""
 
 import os
+import struct
 import tracemalloc
 from pathlib import Path
 
@@ -61,6 +62,21 @@ def test_a_torn_record_is_dropped(path: Path) -> None:
         assert verify(schema) == expected_state(CHAIN.blocks)
         assert (path / "data").stat().st_size == size
     assert check(path) == []
+
+
+def test_a_length_that_lies_costs_no_memory(path: Path) -> None:
+    data = path / "data"
+    size = data.stat().st_size
+    with data.open("ab") as file:
+        file.write(struct.pack("<4IQ", len(CHAIN.blocks), 2**31, 1_000_000, 0, 0))
+    os.truncate(data, size + 80_000_000)
+    tracemalloc.start()
+    try:
+        with open_log(path, read_only=True) as schema:
+            assert len(list(schema.blocks())) == len(CHAIN.blocks)
+        assert tracemalloc.get_traced_memory()[1] < 20_000_000
+    finally:
+        tracemalloc.stop()
 
 
 def test_dropped_blocks_stay_for_iterations_and_do_not_come_back(path: Path) -> None:
