@@ -98,10 +98,10 @@ void Log::announce(uint64_t begin, uint64_t end) const {
 bool Log::read_record(uint64_t offset, uint64_t available, Bytes *record, ReadAhead *ahead) const {
   if (available < kHeaderBytes) return false;
   read_on(offset, offset + available, ahead);
-  const uint64_t length = read_header(at(offset)).length;
-  if (length > available) return false;
-  record->assign(at(offset), at(offset) + length);
-  return is_intact(record->data(), length, seed(offset));
+  const RecordHeader header = read_header(at(offset));
+  if (!is_plausible(header) || header.length > available) return false;
+  record->assign(at(offset), at(offset) + header.length);
+  return is_intact(record->data(), header.length, seed(offset));
 }
 
 void Log::append(Bytes bytes) {

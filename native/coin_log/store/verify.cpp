@@ -88,8 +88,11 @@ void Store::end_verifying() {
   if (!verifying_.valid()) return;
   const std::vector<Claim> wrong = verifying_.get();
   if (!wrong.empty()) return settle(wrong);
-  const Change change(access_);
-  validation_.begun.clear();
+  {
+    const Change change(access_);
+    validation_.begun.clear();
+  }
+  readers_.tell_verified();
 }
 
 // Of what was begun these are wrong. Whatever else is believed may have taken the coin that they
