@@ -692,8 +692,8 @@ class TestMissing:
 @pytest.mark.parametrize(
     ("memory", "entries"),
     [
-        (24 * 10**9, 3_000_000),
-        (3 * 10**9, 3_000_000),
+        (24 * 10**9, 6_000_000),
+        (3 * 10**9, 5_000_000),
         (1_300 * 10**6, 2_166_666),
         (300 * 10**6, 500_000),
         (10**6, 10_000),
@@ -703,3 +703,8 @@ def test_a_commit_fits_into_memory(
     memory: int, entries: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     check_a_commit_fits(KIND, memory, entries, monkeypatch)
+
+
+def test_a_commit_with_large_pages_takes_not_all_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    with_pages = KIND._replace(page_bytes=600, most_page_bytes=1 << 40)
+    check_a_commit_fits(with_pages, 24 * 10**9, 3_000_000, monkeypatch)

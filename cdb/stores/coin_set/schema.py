@@ -32,8 +32,11 @@ from cdb.stores.coin_set.check import (
     repair_coin_set,
 )
 
-COMMIT_ENTRIES = 3_000_000
-"""Where there is memory for them; see Kind.commit_entries()."""
+COMMIT_ENTRIES = 6_000_000
+"""Where there is memory for them; see Kind.commit_entries(). A spend of a coin in memory needs no
+look-up in the engine, and a tree's pages are written once per commit."""
+COMMIT_BYTES = 2_700_000_000
+"""What a commit may take, however much memory there is."""
 INGEST_ENTRIES = 10_000
 CACHE_MB = 64
 ENTRY_BYTES = 300
@@ -55,11 +58,11 @@ class Kind(NamedTuple):
 
     def commit_entries(self) -> int:
         """How many coins are collected where nobody says: as many as a commit writes within half
-        of the memory, but no more than are of use."""
-        half = memory_bytes() // 2
+        of the memory and COMMIT_BYTES, but no more than are of use."""
+        room = min(memory_bytes() // 2, COMMIT_BYTES)
         fitting = max(
-            half // (ENTRY_BYTES + self.page_bytes),
-            (half - self.most_page_bytes) // ENTRY_BYTES,
+            room // (ENTRY_BYTES + self.page_bytes),
+            (room - self.most_page_bytes) // ENTRY_BYTES,
         )
         return max(INGEST_ENTRIES, min(fitting, COMMIT_ENTRIES))
 
