@@ -8,7 +8,7 @@ import pytest
 
 from cdb.contract.durability import Durability
 from cdb.errors import DatabaseLockedError, StorageError, UnsupportedError
-from cdb.stores.cassandra.cql import BATCH_BYTES, BATCH_ROWS, IN_KEYS, CqlTables
+from cdb.stores.cassandra.cql import BATCH_BYTES, BATCH_ROWS, IN_KEYS, CqlTables, _told
 from cdb.stores.cassandra.place import place_of
 from cdb.stores.cassandra.rows import PART_BYTES, Row, Table
 from cdb.stores.cassandra.state import State
@@ -159,3 +159,26 @@ def test_of_a_change_whose_result_is_unknown_the_state_tells(
         with pytest.raises((StorageError, DatabaseLockedError), match=error):
             tables.change(OLD, NEW)
     assert there == left
+
+
+def test_what_the_cluster_does_is_told_in_one_line() -> None:
+    driver = pytest.importorskip("cassandra", reason="the driver is not installed here")
+    of_cluster = pytest.importorskip("cassandra.cluster", reason="the driver is not installed here")
+    place = place_of("cassandra://a/c", {})
+    words = "Tried connecting to [('127.0.0.1', 9042)].\nLast error: Connection refused"
+    refused = {"127.0.0.1:9042": ConnectionRefusedError(111, words)}
+    for error, told in {
+        of_cluster.NoHostAvailable("no host", refused): (
+            "the cluster does not answer for 30 s (127.0.0.1:9042: Connection refused); is it up?"
+        ),
+        driver.OperationTimedOut({"127.0.0.1:9042": "Client request timeout"}): (
+            "the cluster does not answer for 30 s (127.0.0.1:9042: Client request timeout);"
+            " is it up?"
+        ),
+        driver.Unavailable("", required_replicas=2, alive_replicas=1): (
+            "1 of 2 nodes that are needed are up for 30 s; start the others"
+        ),
+        driver.UnresolvableContactPoints({}): "none of these hosts has an address",
+        driver.InvalidRequest("no such table"): "the cluster refuses: no such table",
+    }.items():
+        assert str(_told(place, error, 30.4)) == f"cassandra://a/c: {told}"

@@ -471,10 +471,19 @@ def _errors() -> tuple[type[Exception], ...]:
 
 def _may_pass(error: Exception) -> bool:
     """Whether the same may succeed later."""
-    from cassandra import AuthenticationFailed, InvalidRequest, Unauthorized, UnsupportedOperation
+    from cassandra import (
+        AuthenticationFailed,
+        InvalidRequest,
+        Unauthorized,
+        UnresolvableContactPoints,
+        UnsupportedOperation,
+    )
     from cassandra.cluster import NoHostAvailable
 
-    final = (AuthenticationFailed, InvalidRequest, Unauthorized, UnsupportedOperation)
+    final = (
+        *(AuthenticationFailed, InvalidRequest, Unauthorized, UnsupportedOperation),
+        UnresolvableContactPoints,
+    )
     errors: list[object] = [error]
     if isinstance(error, NoHostAvailable) and isinstance(error.errors, dict):
         errors += error.errors.values()
@@ -483,18 +492,22 @@ def _may_pass(error: Exception) -> bool:
 
 def _told(place: Place, error: Exception, waited: float) -> StorageError | UnsupportedError:
     """What a user is told of what the driver has raised: one line, and no password."""
-    from cassandra import OperationTimedOut, Unavailable
+    from cassandra import OperationTimedOut, Unavailable, UnresolvableContactPoints
     from cassandra.cluster import NoHostAvailable
 
-    inner: object = error
+    place_of_error, inner = "", error
     if isinstance(error, NoHostAvailable | OperationTimedOut) and isinstance(error.errors, dict):
-        inner = next(iter(error.errors.values()), error)
+        host, inner = next(iter(error.errors.items()), ("", error))
+        place_of_error = f"{host}: " if host else ""
+    # The driver's own words end with those of the system.
+    reason = " ".join(str(inner).rpartition("Last error: ")[2].split()) or type(inner).__name__
+    if isinstance(error, UnresolvableContactPoints):
+        return StorageError(place.url, "none of these hosts has an address")
     if not _may_pass(error):
-        reason = " ".join(str(inner).split())
         return StorageError(place.url, f"the cluster refuses: {reason}")
     for_long = f"for {waited:.0f} s" if waited >= 1 else "at once"
     if isinstance(inner, Unavailable):
         alive = f"{inner.alive_replicas} of {inner.required_replicas} nodes that are needed are up"
         return StorageError(place.url, f"{alive} {for_long}; start the others")
-    reason = " ".join(str(inner).split()) or type(inner).__name__
-    return StorageError(place.url, f"the cluster does not answer ({reason}) {for_long}")
+    told = f"the cluster does not answer {for_long} ({place_of_error}{reason}); is it up?"
+    return StorageError(place.url, told)

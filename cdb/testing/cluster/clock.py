@@ -1,7 +1,7 @@
 """A node whose clock is set, while it runs: by a library that is made here and preloaded.
 
-libfaketime also counts what waits for a time, by which Java hangs. This one shifts what a program
-is told of the time of day, and nothing else.
+Under libfaketime Cassandra hangs, and with its FAKETIME_DONT_FAKE_MONOTONIC Java's waits end too
+early or too late. This one shifts what a program is told of the time of day, and nothing else.
 """
 
 import shutil
