@@ -153,9 +153,9 @@ def contents(directory: Path) -> dict[str, bytes | None]:
 
 
 def stored(directory: Path) -> dict[str, bytes | None]:
-    """The same but SQLite's -shm: memory that its readers share, not data."""
+    """The same but SQLite's -shm and MDBX's .lck: memory that readers share, not data."""
     files = contents(directory)
-    return {name: data for name, data in files.items() if not name.endswith("-shm")}
+    return {name: data for name, data in files.items() if not name.endswith(("-shm", ".lck"))}
 
 
 @dataclass(frozen=True)

@@ -23,11 +23,13 @@ PRELOADED = ("lmdb_kv", "mdbx_kv", "sqlite_kv")
 SYNCED_AT_PROCESS = ("lmdb_kv", "mdbx_kv")
 """Those that sync pages at PROCESS, too, and only not what leads to the newest of them: else a
 power cut would leave no database."""
-WITH_ROOM = ("db/db/bbolt.db",)
-"""Files with room at their end, which may be cut off."""
+MISSED_BY_READERS = ("interval@fjall",)
+"""Those where only a writer finds that a file is lost, such as a journal."""
 READERS_WRITE = ("interval@mdbx",)
 """Those whose readers have to write to a file that says who reads."""
 ASKED_FOR = tuple(engine for engine in ENGINES.values() if engine.is_asked_for)
+LEFT_TO_TRIALS = tuple(f"interval@{engine.name}" for engine in ASKED_FOR)
+"""Those that tell of damage to some files in other ways: the trials know the LIMITS of each."""
 _names_one = re.compile(
     "|".join(
         rf"(?<![a-z0-9_])(test_)?{e.schema}(?![a-z0-9_])|interval@{e.name}\b" for e in ASKED_FOR
