@@ -25,6 +25,9 @@ SYNCED_AT_PROCESS = ("lmdb_kv", "mdbx_kv")
 power cut would leave no database."""
 MISSED_BY_READERS = ("interval@fjall",)
 """Those where only a writer finds that a file is lost, such as a journal."""
+WITH_LARGE_JOURNALS = ("fjall_kv",)
+"""Those whose journals are large from the beginning: a model of the disk, which looks at each state
+of them, takes too long. Real cuts are made of them."""
 READERS_WRITE = ("interval@mdbx",)
 """Those whose readers have to write to a file that says who reads."""
 ASKED_FOR = tuple(engine for engine in ENGINES.values() if engine.is_asked_for)

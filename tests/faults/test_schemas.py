@@ -12,7 +12,7 @@ from cdb.testing.faults.recorder import Kind
 from cdb.testing.faults.script import FIRST_LOAD
 from cdb.testing.faults.shim import missing
 from cdb.testing.faults.suite import UNDER_LOAD, Covered, FaultTests
-from tests.engines import ASKED_FOR, PRELOADED
+from tests.engines import ASKED_FOR, PRELOADED, WITH_LARGE_JOURNALS
 
 EVERY_CUT: Mapping[str, int | None] = dict.fromkeys(
     name for name in CATALOGUE if name.startswith("power-")
@@ -38,6 +38,10 @@ BUDGETS: Mapping[str, Mapping[str, object]] = {
     "rocks_kv": {"most": HALF, "most_under_load": dict.fromkeys(LONG_LOADS, 0)},
     **{schema: {"most": HALF} for schema in PRELOADED},
     **{each.schema: {"most": FEW, "most_under_load": NO_LOADS} for each in ASKED_FOR},
+    **{
+        schema: {"most": FEW | dict.fromkeys(EVERY_CUT, 0), "most_under_load": NO_LOADS}
+        for schema in WITH_LARGE_JOURNALS
+    },
     "offset_log": {"limits": (), "most": HALF, "most_under_load": NO_LOADS},
     "coin_log": {"limits": (), "most_under_load": dict.fromkeys(LONG_LOADS, 0)},
     "coin_log-keys": {"limits": (), "most": HALF, "most_under_load": NO_LOADS},
