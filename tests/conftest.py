@@ -33,6 +33,7 @@ from cdb.stores.rows.opening import open_indexed
 from cdb.text.mainnet_shape import mainnet_shaped_blocks
 from cdb.text.replay import block_text
 from tests import served
+from tests.engines import is_where_asked
 
 # What a script runs in the background ignores Ctrl-C, and so would all that tests send it to.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -45,6 +46,12 @@ ROWS_WITH_INDEX = "flat_file"
 """The schema that stands for all that are coin rows with an index."""
 PACKAGE_PARENT = Path(cdb.__file__).parents[1]
 ROOT = Path(__file__).parents[1]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what make test-engines runs."""
+    for item in filter(is_where_asked, items):
+        item.add_marker("asked_for")
 
 
 def own_schemas() -> list[ParameterSet]:
@@ -143,6 +150,12 @@ def contents(directory: Path) -> dict[str, bytes | None]:
         str(path.relative_to(directory)): path.read_bytes() if path.is_file() else None
         for path in directory.rglob("*")
     }
+
+
+def stored(directory: Path) -> dict[str, bytes | None]:
+    """The same but SQLite's -shm and MDBX's .lck: memory that readers share, not data."""
+    files = contents(directory)
+    return {name: data for name, data in files.items() if not name.endswith(("-shm", ".lck"))}
 
 
 @dataclass(frozen=True)

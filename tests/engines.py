@@ -4,10 +4,14 @@ RocksDB stands for engines where one is enough; OTHER is one that differs from i
 syncs and maps.
 """
 
+import re
+
 import pytest
 
 from cdb.engines import ENGINES
 from cdb.stores.coin_set.schema import Kind
+from cdb.testing import IndexedConformance
+from cdb.testing.faults.suite import FaultTests
 
 SCHEMAS = tuple(engine.schema for engine in ENGINES.values())
 """Of each engine the module that is the layout interval in it."""
@@ -16,6 +20,56 @@ OTHER = next(name for name in OTHERS if ENGINES[name].writes_maps)
 OTHER_SCHEMA = ENGINES[OTHER].schema
 PRELOADED = ("lmdb_kv", "mdbx_kv", "sqlite_kv")
 """Those beside RocksDB's whose calls a preloaded library sees."""
+SYNCED_AT_PROCESS = ("lmdb_kv", "mdbx_kv")
+"""Those that sync pages at PROCESS, too, and only not what leads to the newest of them: else a
+power cut would leave no database."""
+MISSED_BY_READERS = ("interval@fjall",)
+"""Those where only a writer finds that a file is lost, such as a journal."""
+WITH_LARGE_JOURNALS = ("fjall_kv",)
+"""Those whose journals are large from the beginning: a model of the disk, which looks at each state
+of them, takes too long. Real cuts are made of them."""
+READERS_WRITE = ("interval@mdbx",)
+"""Those whose readers have to write to a file that says who reads."""
+ASKED_FOR = tuple(engine for engine in ENGINES.values() if engine.is_asked_for)
+LEFT_TO_TRIALS = tuple(f"interval@{engine.name}" for engine in ASKED_FOR)
+"""Those that tell of damage to some files in other ways: the trials know the LIMITS of each."""
+_names_one = re.compile(
+    "|".join(
+        rf"(?<![a-z0-9_])(test_)?{e.schema}(?![a-z0-9_])|interval@{e.name}\b" for e in ASKED_FOR
+    )
+).search
+
+
+def is_where_asked(item: pytest.Item) -> bool:
+    """Whether make test-engines runs a test: of an engine that is built where asked, and the layout
+    interval, all that make test has, and the keys and faults.
+
+    Once it is built, make test and make test-long have its other layouts, too.
+    """
+    return _is_of_one(item) and (
+        item.get_closest_marker("long") is None or _is_of_keys_or_faults(item)
+    )
+
+
+def _is_of_keys_or_faults(item: pytest.Item) -> bool:
+    suite = item.cls if isinstance(item, pytest.Function) else None
+    return (
+        suite is not None
+        and issubclass(suite, IndexedConformance | FaultTests)
+        and str(suite.schema).partition(":")[0] in [engine.schema for engine in ASKED_FOR]
+    )
+
+
+def _is_of_one(item: pytest.Item) -> bool:
+    """The name of its module, its class's schema or its parameters say so."""
+    said = [item.path.stem]
+    if isinstance(item, pytest.Function):
+        said.append(str(getattr(item.cls, "schema", "")))
+        if hasattr(item, "callspec"):
+            said.append(item.callspec.id)
+            if item.callspec.params.get("engine") in [engine.name for engine in ASKED_FOR]:
+                return True
+    return any(map(_names_one, said))
 
 
 def check_a_commit_fits(

@@ -11,7 +11,7 @@ import pytest
 
 from cdb.schemas import find_schema
 from cdb.schemas.coin_log import coin_log
-from cdb.schemas.registry import OWN_SCHEMAS
+from cdb.schemas.registry import OWN_SCHEMAS, names_at_paths
 from cdb.schemas.rocks_kv import KIND
 from cdb.stores.coin_log.binding import Sizes
 from cdb.stores.coin_set.schema import open_coin_set
@@ -73,10 +73,8 @@ def _is_held_to(suite: type, name: str, spec: str) -> None:
     globals()[f"Test_{name}"] = pytest.mark.long(tests) if is_long else tests
 
 
-for _name in OWN_SCHEMAS:
+for _name in names_at_paths(OWN_SCHEMAS):  # of the others: tests/cassandra
     _found = find_schema(_name)
-    if _found.spec.takes_url:
-        continue  # tests/cassandra
     if _found.spec.keeps_contract:
         _is_held_to(SchemaConformance, _name, _name)
         if _found.small is not None:

@@ -15,12 +15,12 @@ from cdb.contract.coins import MAX_U32, MAX_U64
 from cdb.contract.packed import PackedBlocks
 from cdb.errors import ChainMismatchError
 from cdb.schemas import Schema, SchemaInfo
-from cdb.schemas.registry import find_schema, schema_names
+from cdb.schemas.registry import find_schema, names_at_paths
 from cdb.text.replay import block_text, read_blocks
 
 REPLAYS = Path(__file__).parents[1] / "replays"
-FOUND = [find_schema(name) for name in schema_names()]
-SCHEMAS = [each.name for each in FOUND if each.spec.keeps_contract and not each.spec.takes_url]
+FOUND = [find_schema(name) for name in names_at_paths()]
+SCHEMAS = [each.name for each in FOUND if each.spec.keeps_contract]
 
 # SHA-256 of the canonical replay, and the state digest.
 PINNED = {

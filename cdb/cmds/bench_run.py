@@ -34,12 +34,12 @@ from cdb.contract.durability import Durability
 from cdb.errors import MissingEngineError, UnsupportedError
 from cdb.lab.profile import FAST, Profile
 from cdb.report.model import FLOOR
-from cdb.schemas import find_schema, schema_names
-from cdb.schemas.registry import BY_ENGINE, layout_names
+from cdb.schemas import find_schema
+from cdb.schemas.registry import BY_ENGINE, layout_names, names_at_paths
 
 DEFAULT_SOURCE = Source(coins=1_000_000)
 QUICK_SOURCE = Source(coins=100_000)
-LAYOUTS = "layouts"
+LAYOUTS, ENGINES = "layouts", "engines"
 INLINE = ("interval@rocksdb,payload=inline", "mono_space@rocksdb,payload=inline")
 """With coins in their rows: what that gains a scan of both rows of a coin, and of versions."""
 ONE_THREAD = {f"{FLOOR}, 1 thread": Contestant(FLOOR_SPEC, threads=1)}
@@ -48,8 +48,8 @@ ONE_THREAD = {f"{FLOOR}, 1 thread": Contestant(FLOOR_SPEC, threads=1)}
 def _words(
     context: click.Context, parameter: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
-    """Names of schemas, and the two words that may stand in their place."""
-    words = [word for word in (FLOOR, LAYOUTS) if word.startswith(incomplete)]
+    """Names of schemas, and the words that may stand in their place."""
+    words = [word for word in (FLOOR, LAYOUTS, ENGINES) if word.startswith(incomplete)]
     names = SchemaType().shell_complete(context, parameter, incomplete)
     return [*map(CompletionItem, words), *names]
 
@@ -123,7 +123,8 @@ def bench_run(
     In place of a SCHEMA, layouts stands for all layouts of coin sets on all engines that are there
     (interval@rocksdb, mono_space@rocksdb, …), which are not all measured otherwise,
     and for some with coins in their rows (mono_space@rocksdb,payload=inline).
-    A layout may have options: interval@rocksdb,spends=in_row.
+    A layout may have options: interval@rocksdb,spends=in_row. engines stands for the layout
+    interval on all engines that are there, also those that make engines has built.
 
     A run loads the replay into a fresh database, checks what it holds, and then measures it in
     every workload; docs/benchmarks.md says what each is. In each round every schema has a run, and
@@ -144,6 +145,7 @@ def bench_run(
       sudo cdb bench run --profile FAST --profile SLOW
       cdb bench run coin_log my_package.my_schema --heights 800000 --dir /mnt/disk
       cdb bench run layouts coin_log
+      cdb bench run engines --coins 1000000 --coins 4000000 --runs 3 --time-limit 20
       cdb bench run flat_file --loads-only --coins 1000000 --heights 800000
       cdb bench run floor --loads-only && cdb report --format terminal
     """
@@ -152,7 +154,9 @@ def bench_run(
     sources = sources_of(inputs, coins, heights) or [QUICK_SOURCE if quick else DEFAULT_SOURCE]
     wanted = () if loads_only else workloads or AFTERWARDS
     workloads = tuple(each for each in AFTERWARDS if each in wanted)
-    contestants = _named(_spelled_out(specs) or _at_paths()) | (ONE_THREAD if loads_only else {})
+    contestants = _named(_spelled_out(specs) or names_at_paths()) | (
+        ONE_THREAD if loads_only else {}
+    )
     schemas = Schemas(
         named=contestants,
         replays=sources,
@@ -172,24 +176,20 @@ def bench_run(
     )
 
 
-def _at_paths() -> list[str]:
-    return [name for name in schema_names() if not find_schema(name).spec.takes_url]
-
-
 def _spelled_out(specs: Sequence[str]) -> list[str]:
-    """With all layouts in place of the word for them. Raises MissingEngineError without any."""
+    """With all that a word stands for in its place. Raises MissingEngineError without any."""
+    words = {LAYOUTS: (*BY_ENGINE, *layout_names(), *INLINE), ENGINES: tuple(BY_ENGINE)}
     spelled_out = []
     for spec in specs:
-        spelled_out += _layouts() if spec == LAYOUTS else [spec]
+        spelled_out += _that_are_there(spec, words[spec]) if spec in words else [spec]
     return list(dict.fromkeys(spelled_out))
 
 
-def _layouts() -> list[str]:
-    names = (*BY_ENGINE, *layout_names(), *INLINE)
+def _that_are_there(word: str, names: Sequence[str]) -> list[str]:
     missing = {name: find_schema(name).missing for name in names}
     there = [name for name in names if missing[name] is None]
     if not there:
-        raise MissingEngineError(f"no engine of {LAYOUTS} is there: {missing[names[0]]}")
+        raise MissingEngineError(f"no engine of {word} is there: {missing[names[0]]}")
     return there
 
 

@@ -14,7 +14,8 @@ from cdb.cmds.runner import run
 from cdb.cmds.table import table
 from cdb.errors import InvariantError
 from cdb.report.units import duration, size
-from cdb.schemas import SchemaInfo, find_schema, schema_names
+from cdb.schemas import SchemaInfo, find_schema
+from cdb.schemas.registry import names_at_paths
 from cdb.text.mainnet_shape import mainnet_shaped_blocks
 
 DEMO_COINS = 100_000
@@ -51,11 +52,7 @@ def demo(*, coins: int, parent: Path, as_json: bool) -> None:
         note(f"making a replay of {coins:,} coins …")
         blocks, done = mainnet_shaped_blocks(coins=coins), CoinsSoFar()
         write_replay(blocks, replay, total=coins, unit=" coins", done=done)
-        schemas = [
-            schema
-            for schema in map(find_schema, schema_names())
-            if not schema.spec.takes_url  # it is in no directory of ours
-        ]
+        schemas = list(map(find_schema, names_at_paths()))
         ready = [schema for schema in schemas if schema.missing is None]
         results = [(schema, _load(schema, directory, replay)) for schema in ready]
     digests = {result.digest for _, result in results if result.digest is not None}

@@ -8,7 +8,7 @@ here retries, and its caller must not either: give up the object and open it aga
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
@@ -102,10 +102,11 @@ def output_file(path: Path) -> Iterator[BinaryIO]:
         publish(path, durable=True)
 
 
-def make_dir(path: Path, *, durable: bool) -> None:
-    """Create the directory unless it is there; its parent must exist."""
+def make_dir(path: Path, *, durable: bool, folders: Collection[str] = ()) -> None:
+    """Create the directory unless it is there; its parent must exist. folders: see
+    check_directory()."""
     with storage_errors(path):
         path.mkdir(exist_ok=True)
-        check_directory(path, read_only=False)
+        check_directory(path, read_only=False, folders=folders)
     if durable:
         fsync_dir(path.parent)

@@ -173,7 +173,8 @@ class Home:
     inside: the path by which all that is in it is opened, made and looked for, so that nothing of
     it comes from another directory, or goes there. It is good until close().
 
-    path: as located() gives it. folder: the one directory in it, if there is one.
+    path: as located() gives it. folder: the one directory in it, if there is one. folders: what
+    may be a directory in that, see check_directory().
     extras: those that may be there. extra: one of them that is to be there from now on, or "".
     read_only: nothing is created or locked. Raises DatabaseNotFoundError, WrongDatabaseError
     (nothing is changed then), CorruptDatabaseError, DatabaseLockedError or StorageError.
@@ -187,6 +188,7 @@ class Home:
         *,
         read_only: bool,
         folder: str = "",
+        folders: Collection[str] = (),
         extras: Collection[str] = (),
         extra: str = "",
     ) -> None:
@@ -200,7 +202,7 @@ class Home:
             undo.callback(self.close)
             check = partial(_check_contents, self.inside, schema, version, extras, folder)
             found = check(may_be_empty=not read_only)
-            _check_files(self.inside, folder, read_only=read_only)
+            _check_files(self.inside, folder, folders, read_only=read_only)
             if not read_only:
                 self._lock = Lock(self.inside / LOCK_FILE, path)
                 found = format_at(self.inside)
@@ -264,6 +266,7 @@ def checked_home(
     truth: str,
     *,
     folder: str,
+    folders: Collection[str] = (),
     extras: Collection[str] = (),
 ) -> Iterator[tuple[Path, Sequence[Damage]]]:
     """Keep writers out; gives the path by which to look at all else, and the damage to FORMAT.
@@ -277,7 +280,7 @@ def checked_home(
         inside = directory.inside
         with writers_kept_out(inside / LOCK_FILE, path):
             damages = list(_format_damage(inside, schema, version, truth, extras, folder))
-            _check_files(inside, folder, read_only=True)
+            _check_files(inside, folder, folders, read_only=True)
             yield inside, damages
 
 
@@ -289,6 +292,7 @@ def repaired_home(
     damages: Sequence[Damage],
     *,
     folder: str,
+    folders: Collection[str] = (),
     extras: Collection[str] = (),
     extra_of: Callable[[Path], str] = lambda inside: "",
 ) -> Iterator[tuple[Path, list[Path]]]:
@@ -301,7 +305,7 @@ def repaired_home(
     names = _names_in(path, damages)
     with ExitStack() as stack:
         inside = stack.enter_context(closing(_HeldDirectory(path, schema))).inside
-        _check_files(inside, folder, read_only=False)
+        _check_files(inside, folder, folders, read_only=False)
         lock = Lock(inside / LOCK_FILE, path)
         stack.callback(lock.release)
         if Path(FORMAT_FILE) in names:
@@ -388,9 +392,9 @@ def _check_contents(
     return found
 
 
-def _check_files(path: Path, folder: str, *, read_only: bool) -> None:
+def _check_files(path: Path, folder: str, folders: Collection[str], *, read_only: bool) -> None:
     with storage_errors(path):
-        check_held(path, read_only=read_only, folders=(folder,))
+        check_held(path, read_only=read_only, folder=folder, folders=folders)
 
 
 def _is_unused(path: Path) -> bool:

@@ -13,8 +13,9 @@ there, WrongDatabaseError where a writer meets what is another user's, and OSErr
 
 import os
 import pwd
-from collections.abc import Container
+from collections.abc import Collection
 from contextlib import suppress
+from fnmatch import fnmatch
 from os import PathLike
 from pathlib import Path
 from stat import S_ISDIR, S_ISLNK, S_ISREG
@@ -148,49 +149,39 @@ def check_file(path: Path, *, read_only: bool) -> None:
             _check_owner(path, status)
 
 
-def check_directory(path: Path, *, read_only: bool) -> None:
-    """Check a directory that an engine has for itself and all in it, also in engines' directories.
+def check_directory(path: Path, *, read_only: bool, folders: Collection[str] = ()) -> None:
+    """Check a directory that an engine has for itself and all in it. folders: patterns (fnmatch) of
+    what the engine calls directories in it, at any depth.
 
     A writer that is alive may remove some of it meanwhile.
     """
     status = path.lstat()
     if not S_ISDIR(status.st_mode):
         raise _strange(path, status, "directory")
-    _check_inside(path, status, read_only=read_only, folders=_EnginesFolders(path))
-
-
-def check_held(path: Path, *, read_only: bool, folders: Container[str] = ()) -> None:
-    """Check one that is held open, by a path through its descriptor: files, and engines'
-    directories where folders names them."""
-    _check_inside(path, path.stat(), read_only=read_only, folders=folders)
-
-
-def _check_inside(
-    path: Path, status: os.stat_result, *, read_only: bool, folders: Container[str]
-) -> None:
     if not read_only:
         _check_owner(path, status)
     for inner in path.iterdir():
-        if inner.name not in folders:
+        may_be_one = any(fnmatch(inner.name, folder) for folder in folders)
+        with suppress(FileNotFoundError):
+            if may_be_one and S_ISDIR(inner.lstat().st_mode):
+                check_directory(inner, read_only=read_only, folders=folders)
+            else:
+                check_file(inner, read_only=read_only)
+
+
+def check_held(
+    path: Path, *, read_only: bool, folder: str = "", folders: Collection[str] = ()
+) -> None:
+    """Check one that is held open, by a path through its descriptor: files, and the directory of an
+    engine, by its name, as check_directory() does."""
+    if not read_only:
+        _check_owner(path, path.stat())
+    for inner in path.iterdir():
+        if inner.name != folder:
             check_file(inner, read_only=read_only)
             continue
         with suppress(FileNotFoundError):
-            check_directory(inner, read_only=read_only)
-
-
-class _EnginesFolders:
-    """The names of those directories in an engine's own that engines make."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    def __contains__(self, name: object) -> bool:
-        text = str(name)
-        if text not in ("data", "unfinished", "keyspaces", "tables") and not text.isdecimal():
-            return False
-        with suppress(FileNotFoundError):
-            return S_ISDIR((self._path / text).lstat().st_mode)
-        return False
+            check_directory(inner, read_only=read_only, folders=folders)
 
 
 def _strange(path: Path, status: os.stat_result, kind: str) -> CorruptDatabaseError:

@@ -327,13 +327,13 @@ def read_unchanged(
 
 
 def file_marks(directory: Path) -> list[tuple[str, int, int]]:
-    """What a writer could not leave as it is: the files' names, and their sizes and times."""
+    """What a writer could not leave as it is: the names of all files in it, also those in
+    directories of an engine's, and their sizes and times."""
     state = []
     with storage_errors(directory):
-        for path in sorted(directory.glob("*")):
-            try:
-                status = path.stat()
-            except FileNotFoundError:
-                continue
-            state.append((path.name, status.st_size, status.st_mtime_ns))
-    return state
+        for folder, _, names in os.walk(directory):
+            for path in (Path(folder, name) for name in names):
+                with suppress(FileNotFoundError):
+                    status = path.stat()
+                    state.append((str(path), status.st_size, status.st_mtime_ns))
+    return sorted(state)

@@ -13,8 +13,10 @@ class Engine(NamedTuple):
     every other layout has its schema without a module. library: its name to users. install: what
     it needs to be built. good_for: when to take the layout interval in it, behind "take it".
     with_threads: whether the library keeps threads of its own; see NativeEngine. writes_maps:
-    whether it writes to files by mapping them, which not every file system can. language: that it
-    is written in, where it is one of those that are built only where asked, and share a library.
+    whether it writes to files by mapping them, which not every file system can. is_asked_for:
+    whether it is built only where asked, by make engine-NAME. language: what it is written in,
+    where it shares a library with others of that. folders: patterns of the names of directories
+    that it makes in its own.
     """
 
     name: str
@@ -24,7 +26,9 @@ class Engine(NamedTuple):
     good_for: str = ""
     with_threads: bool = False
     writes_maps: bool = False
+    is_asked_for: bool = False
     language: str = ""
+    folders: tuple[str, ...] = ()
 
     def native(self, prefix: str) -> NativeEngine:
         """One face of its extension module. prefix: of that face's functions."""
@@ -36,5 +40,6 @@ class Engine(NamedTuple):
             with_threads=self.language or (self.library if self.with_threads else ""),
             is_loaded_late=self.language != "",
             makes_own_calls=self.language == "Go",
-            then=f"type 'make engine-{self.name}'" if self.language else AGAIN,
+            folders=self.folders,
+            then=f"type 'make engine-{self.name}'" if self.is_asked_for else AGAIN,
         )

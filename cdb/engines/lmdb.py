@@ -1,6 +1,10 @@
 """LMDB: one B-tree file, mapped into memory."""
 
+from signal import SIGSEGV
+
+from cdb.contract.limits import Limit
 from cdb.engines.engine import Engine
+from cdb.engines.limits import by_halves, unverified
 
 ENGINE = Engine(
     "lmdb",
@@ -13,3 +17,9 @@ ENGINE = Engine(
 )
 NOT_DURABLE = ("*/lock.mdb",)
 """Its table of readers."""
+_DIES = "LMDB believes what a page says of itself, and reads where that leads"
+LIMITS = (
+    *unverified("LMDB", "db/db/data.mdb"),
+    Limit("*", ("died",), _DIES, signal=SIGSEGV),
+    by_halves("LMDB", "db/db/data.mdb"),
+)

@@ -161,7 +161,8 @@ class NativeEngine(NativeModule):
     fork() makes of a process that has used it has not got them, and would wait for them for ever.
     is_loaded_late: whether it is not part of the module, but loaded by its first call, and has its
     threads from then on.
-    makes_own_calls: see SchemaSpec.
+    makes_own_calls: see SchemaSpec. folders: what it calls directories in its own, see
+    cdb.disk.paths.check_directory().
     on_damage: what to do about damage to a file of the database in a directory; "": what helps with
     any.
     """
@@ -176,12 +177,14 @@ class NativeEngine(NativeModule):
         with_threads: str = "",
         is_loaded_late: bool = False,
         makes_own_calls: bool = False,
+        folders: tuple[str, ...] = (),
         on_damage: Callable[[Path, str], str] = lambda directory, file: "",
         then: str = AGAIN,
     ) -> None:
         super().__init__(module, what, install, then)
         self.prefix = prefix
         self.makes_own_calls = makes_own_calls
+        self.folders = folders
         self._is_loaded_late = is_loaded_late
         self._on_damage = on_damage
         self._with_threads = with_threads

@@ -6,7 +6,7 @@
 History is in cdb.front.history, and refusals that come later in cdb.front.late.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from os import PathLike
 from pathlib import Path
@@ -35,15 +35,22 @@ def keyed_home(
     is_keyed: bool,
     read_only: bool,
     folder: str,
+    folders: Collection[str] = (),
 ) -> Home:
     """The home of a database that may have secondary keys; with an index it gets them.
 
     is_keyed: it is opened for what has them. Raises UnsupportedError for an index that there is
     none of, WrongDatabaseError where the database has none and gets none, or what Home raises.
     """
-    extra = extra_for(schema, index)
     home = Home(
-        path, schema, version, read_only=read_only, folder=folder, extras=EXTRAS, extra=extra
+        path,
+        schema,
+        version,
+        read_only=read_only,
+        folder=folder,
+        folders=folders,
+        extras=EXTRAS,
+        extra=extra_for(schema, index),
     )
     if is_keyed and not home.extra:
         home.close()

@@ -111,6 +111,7 @@ def _in_both_forms(workload: str, **parameters: str | int) -> tuple[Case, ...]:
 
 LOOKUPS = _in_both_forms("read_random", **USUAL_LOOKUPS, cache="warm")
 COLD_LOOKUPS = _in_both_forms("read_random", **USUAL_LOOKUPS, cache="cold")
+ABSENT_LOOKUPS = _in_both_forms("read_random", **{**USUAL_LOOKUPS, "names": "absent"}, cache="warm")
 HISTORY = _in_both_forms(
     *("historical",), names="existing", batch=1000, state="settled", height="random", cache="warm"
 )

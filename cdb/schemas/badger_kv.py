@@ -15,6 +15,6 @@ SCHEMA = coin_set_spec(
     KIND,
     # Its logs are synced for all commits or for none.
     durabilities=(Durability.POWER,),
-    limits=("coin set in Badger",),
+    limits=badger.LIMITS,
     not_durable=badger.NOT_DURABLE,
 )

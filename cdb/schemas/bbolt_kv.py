@@ -22,6 +22,6 @@ SCHEMA = coin_set_spec(
     durabilities=(Durability.POWER,),
     # The cache is the kernel's.
     options={name: value for name, value in OPTIONS.items() if name != "cache_mb"},
-    limits=("coin set in bbolt",),
+    limits=bbolt.LIMITS,
     not_durable=("*/readers",),
 )

@@ -11,4 +11,4 @@ from cdb.stores.coin_set.spec import coin_set_spec
 
 # A commit is a batch in memory first, and then in memtables: 300 bytes for each of its entries.
 KIND = Kind("interval@fjall", fjall.ENGINE.native(PREFIX), page_bytes=600, most_page_bytes=1 << 40)
-SCHEMA = coin_set_spec(KIND, limits=("coin set in fjall",))
+SCHEMA = coin_set_spec(KIND, limits=fjall.LIMITS)

@@ -22,6 +22,6 @@ SCHEMA = coin_set_spec(
     durabilities=(Durability.POWER, Durability.PROCESS),
     # The cache is the kernel's.
     options={name: value for name, value in OPTIONS.items() if name != "cache_mb"},
-    limits=("coin set in LMDB",),
+    limits=lmdb.LIMITS,
     not_durable=lmdb.NOT_DURABLE,
 )

@@ -21,6 +21,6 @@ SCHEMA = coin_set_spec(
     durabilities=(Durability.POWER, Durability.PROCESS),
     # The cache is the kernel's.
     options={name: value for name, value in OPTIONS.items() if name != "cache_mb"},
-    limits=("coin set in MDBX",),
+    limits=mdbx.LIMITS,
     not_durable=mdbx.NOT_DURABLE,
 )

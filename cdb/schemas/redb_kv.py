@@ -15,5 +15,5 @@ SCHEMA = coin_set_spec(
     KIND,
     # Without its syncs a power cut would leave a root without its pages.
     durabilities=(Durability.POWER,),
-    limits=("coin set in redb",),
+    limits=redb.LIMITS,
 )

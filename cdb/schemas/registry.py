@@ -16,7 +16,7 @@ import importlib
 import inspect
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
@@ -190,6 +190,15 @@ class SchemaInfo:
 def schema_names() -> list[str]:
     """The names of cdb's own schemas, and of those that installed packages register."""
     return [*(_NAMES.get(module, module) for module in OWN_SCHEMAS), *_registered()[0]]
+
+
+def names_at_paths(names: Iterable[str] | None = None) -> list[str]:
+    """Those of these schemas, or of schema_names(), whose databases are at paths, not at URLs."""
+    return [
+        name
+        for name in (schema_names() if names is None else names)
+        if not find_schema(name).spec.takes_url
+    ]
 
 
 def unusable_entry_points() -> dict[str, str]:

@@ -13,6 +13,6 @@ KIND = Kind("interval@sqlite", sqlite.ENGINE.native(PREFIX))
 SCHEMA = coin_set_spec(
     KIND,
     durabilities=(Durability.POWER, Durability.PROCESS),
-    limits=("coin set in SQLite",),
+    limits=sqlite.LIMITS,
     not_durable=sqlite.NOT_DURABLE,
 )

@@ -1,5 +1,6 @@
 // MDBX, whose reads give all that is asked for, or up to the end of the file. It takes a file for a new one,
-// and begins another database in it, where a read of its first pages gives less.
+// and begins another database in it, where a read of its first pages gives less. And it is silent: it would
+// tell stderr of each child that is forked, also before it is used.
 
 #define _GNU_SOURCE 1
 #define _FILE_OFFSET_BITS 64
@@ -21,3 +22,7 @@ static ssize_t whole_pread(int descriptor, void *bytes, size_t n, off_t at) {
 
 #define pread whole_pread
 #include <mdbx.c>
+
+static __attribute__((__constructor__)) void be_silent(void) {  // after its own, above
+  mdbx_setup_debug(MDBX_LOG_FATAL, MDBX_DBG_DONTCHANGE, MDBX_LOGGER_DONTCHANGE);
+}

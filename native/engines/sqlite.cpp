@@ -256,7 +256,10 @@ void okv::open(const okv_options &wanted) {
   if (::stat(file_.c_str(), &status) != 0) {
     if (!is_new) throw Failure(CDB_NOT_FOUND, "", std::string("it has no file ") + kDataFile);
   } else if (!is_new && status.st_size < kLeastFileBytes) {  // SQLite would remove its log
-    throw Failure(CDB_CORRUPT, kDataFile, "it is cut").at(static_cast<uint64_t>(status.st_size));
+    const bool is_empty = status.st_size == 0;               // as its making leaves it, too
+    throw Failure(CDB_CORRUPT, kDataFile, "it is cut",
+                  is_empty ? "if nothing was ever loaded, load it again; else restore a copy" : "")
+        .at(static_cast<uint64_t>(status.st_size));
   }
   if (!is_read_only_) return open_to_write(wanted);
   opened_ = std::make_shared<Connection>(file_, SQLITE_OPEN_READONLY, cache_bytes_);

@@ -51,7 +51,10 @@ func openBbolt(path string, wanted wanted) (database, error) {
 func (its *bboltDB) path(name string) string { return filepath.Join(its.directory, name) }
 
 func (its *bboltDB) open(wanted wanted) error {
-	_, err := os.Stat(its.path(bboltFile))
+	found, err := os.Stat(its.path(bboltFile))
+	if err == nil && found.Size() == 0 { // bbolt would begin a new database in it
+		return damage(bboltFile, "it is cut")
+	}
 	if errors.Is(err, os.ErrNotExist) {
 		if !wanted.create || wanted.isReadOnly {
 			return &failure{status: C.CDB_NOT_FOUND, what: "it has no file " + bboltFile}

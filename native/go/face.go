@@ -258,15 +258,18 @@ func (kv *kv) reading(p *C.okv_view, space C.uint8_t, reuse C.okv_reuse, body fu
 		}
 		defer its.end()
 	}
-	cursor, err := its.cursor(uint8(space), reuse == C.OKV_OFTEN)
-	if err != nil {
-		return err
+	err := caught(func() error {
+		cursor, err := its.cursor(uint8(space), reuse == C.OKV_OFTEN)
+		if err != nil {
+			return err
+		}
+		defer cursor.end()
+		return body(cursor)
+	})
+	if gone := its.check(); gone != nil { // what was read then makes no sense, perhaps
+		return gone
 	}
-	defer cursor.end()
-	if err := body(cursor); err != nil {
-		return err
-	}
-	return its.check()
+	return err
 }
 
 //export cdb_foreign_get_many

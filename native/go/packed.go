@@ -217,8 +217,16 @@ func beginScan(kv *kv, in *C.okv_view, number uint8, bounds *C.okv_bounds, isRev
 	} else {
 		begun.isOwn = true
 	}
-	if begun.cursor, err = begun.view.cursor(number, fillCache); err != nil {
+	err = caught(func() (err error) {
+		begun.cursor, err = begun.view.cursor(number, fillCache)
+		return err
+	})
+	if err != nil {
+		gone := begun.view.check()
 		begun.end()
+		if gone != nil {
+			return nil, gone
+		}
 		return nil, err
 	}
 	return begun, nil

@@ -164,7 +164,7 @@ inline Handle make_environment(size_t n_spaces, intptr_t map_bytes) {
   std::call_once(once, [] {
     mdbx_set_panic(reinterpret_cast<MDBX_panic_func>(on_panic));
     // A process may read what it writes by an opening of its own.
-    mdbx_setup_debug(MDBX_LOG_FATAL, MDBX_DBG_LEGACY_MULTIOPEN, MDBX_LOGGER_DONTCHANGE);
+    mdbx_setup_debug(MDBX_LOG_DONTCHANGE, MDBX_DBG_LEGACY_MULTIOPEN, MDBX_LOGGER_DONTCHANGE);
   });
   MDBX_env *env = nullptr;
   check(mdbx_env_create(&env));

@@ -13,7 +13,7 @@ from cdb.errors import DatabaseLockedError
 from cdb.node.migrate import activation, dropping, reverting
 from cdb.node.migrate.migration import Plan
 from cdb.stores.coin_log.binding import missing
-from tests.conftest import contents
+from tests.conftest import stored
 from tests.node.made import MadeNode
 
 pytestmark = pytest.mark.skipif(missing() is not None, reason=str(missing()))
@@ -46,14 +46,9 @@ def test_a_file_that_is_in_use_is_left_alone(
         assert other.execute(f"PRAGMA journal_mode={mode}").fetchone() == (mode,)
         other.execute("BEGIN")
         other.execute(USES[use]).fetchone()
-        before = kept(tmp_path)
+        before = stored(tmp_path)
         with pytest.raises(DatabaseLockedError):
             call(path)
-        assert kept(tmp_path) == before
+        assert stored(tmp_path) == before
         other.execute("ROLLBACK")
     call(path)
-
-
-def kept(directory: Path) -> dict[str, bytes | None]:
-    """All but SQLite's index of a -wal."""
-    return {name: data for name, data in contents(directory).items() if not name.endswith("-shm")}

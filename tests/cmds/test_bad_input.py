@@ -33,6 +33,7 @@ from tests.conftest import (
     set_version,
     text_of,
 )
+from tests.engines import READERS_WRITE
 
 Blocks = tuple[BlockSpendInfo, ...]
 Loaded = Callable[[str], Path]
@@ -545,6 +546,8 @@ def test_a_database_that_may_only_be_read(
     loaded: Loaded,
     replay: bytes,
 ) -> None:
+    if own_schema.name in READERS_WRITE:
+        pytest.skip("a reader writes to a table of readers")
     path = loaded(own_schema.name)
     before = contents(run_command.cwd)
     close_for_writing(run_command.cwd)

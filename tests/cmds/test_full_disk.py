@@ -15,6 +15,7 @@ from cdb.contents.state import summarize, verify
 from cdb.contract.blocks import BlockSpendInfo
 from cdb.schemas import SchemaInfo
 from tests.conftest import Commands, Result, digest_of, file_limit, largest_file, load_all
+from tests.engines import READERS_WRITE
 
 Blocks = tuple[BlockSpendInfo, ...]
 
@@ -122,6 +123,10 @@ def test_a_small_disk(
     options = ["--db", path, "--flush-every", 200]
     result = run_command("load_blocks", own_schema.name, *options, input=replay)
     disk(32 * KIB)
+    if result.code == 0 and share > 0.5:  # a part of its file is room
+        with own_schema.open(path) as database:
+            assert summarize(database).digest == digest
+        return
     check_and_go_on(result, own_schema, path, blocks, digest)
     assert re.search("disk( is)? full|SQLITE_IOERR_SHMSIZE", result.err), result.err
 
@@ -129,6 +134,8 @@ def test_a_small_disk(
 def test_a_full_disk_can_still_be_read(
     run_command: Commands, own_schema: SchemaInfo, disk: Callable[[int], Path], replay: bytes
 ) -> None:
+    if own_schema.name in READERS_WRITE:
+        pytest.skip("a reader writes to a table of readers")
     path = disk(32 * KIB) / "db"
     options = ["--db", path, "--no-digest"]
     run_command("load_blocks", own_schema.name, *options, input=replay).fine()

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from cdb.schemas import find_schema
-from cdb.schemas.registry import OWN_SCHEMAS, layout_names
+from cdb.schemas.registry import OWN_SCHEMAS, layout_names, names_at_paths
 from cdb.testing.faults import BrokenPromiseError
 from cdb.testing.faults.readers import readers
 from cdb.testing.plugin import FAULT_COVERAGE
@@ -17,8 +17,8 @@ from cdb.testing.plugin import FAULT_COVERAGE
 STEPS, SEED = 100, 7
 """This walk finds what coin sets share with readers where a rewind leaves it to the writer, too."""
 KEYED = ("cdb.testing.faults.keyed:COIN_LOG", "cdb.testing.faults.keyed:ROCKS_KV")
-FOUND = [find_schema(name) for name in (*OWN_SCHEMAS, *layout_names())]
-SPECS = [found.small or found.name for found in FOUND if not found.spec.takes_url]
+FOUND = [find_schema(name) for name in names_at_paths((*OWN_SCHEMAS, *layout_names()))]
+SPECS = [found.small or found.name for found in FOUND]
 
 
 @pytest.mark.parametrize(

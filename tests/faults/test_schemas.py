@@ -12,7 +12,7 @@ from cdb.testing.faults.recorder import Kind
 from cdb.testing.faults.script import FIRST_LOAD
 from cdb.testing.faults.shim import missing
 from cdb.testing.faults.suite import UNDER_LOAD, Covered, FaultTests
-from tests.engines import PRELOADED
+from tests.engines import ASKED_FOR, PRELOADED, WITH_LARGE_JOURNALS
 
 EVERY_CUT: Mapping[str, int | None] = dict.fromkeys(
     name for name in CATALOGUE if name.startswith("power-")
@@ -23,6 +23,7 @@ NO_LOADS = dict.fromkeys(UNDER_LOAD, 0)
 """Of the schemas that share their store with sqlite_v3; memory takes no packs."""
 HALF = {name: (kind.share + 1) // 2 for name, kind in CATALOGUE.items() if kind.share}
 """A soak makes the others."""
+FEW = {name: (kind.share + 3) // 4 for name, kind in CATALOGUE.items() if kind.share}
 ALWAYS = {"coin_log", "rocks_kv"}
 """The stores that mend by themselves what a crash leaves; the others are left to long tests."""
 LONG_LOADS = {"eio", "eio-sync", "kill-reopen"}
@@ -36,6 +37,11 @@ BUDGETS: Mapping[str, Mapping[str, object]] = {
     "rocks": {"most": HALF, "most_under_load": NO_LOADS},
     "rocks_kv": {"most": HALF, "most_under_load": dict.fromkeys(LONG_LOADS, 0)},
     **{schema: {"most": HALF} for schema in PRELOADED},
+    **{each.schema: {"most": FEW, "most_under_load": NO_LOADS} for each in ASKED_FOR},
+    **{
+        schema: {"most": FEW | dict.fromkeys(EVERY_CUT, 0), "most_under_load": NO_LOADS}
+        for schema in WITH_LARGE_JOURNALS
+    },
     "offset_log": {"limits": (), "most": HALF, "most_under_load": NO_LOADS},
     "coin_log": {"limits": (), "most_under_load": dict.fromkeys(LONG_LOADS, 0)},
     "coin_log-keys": {"limits": (), "most": HALF, "most_under_load": NO_LOADS},

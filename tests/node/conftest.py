@@ -17,15 +17,15 @@ import cdb
 from cdb.contract.blocks import BlockSpendInfo
 from cdb.contract.coins import Coin, CoinInfo, bytes32
 from cdb.schemas import SchemaInfo
-from cdb.schemas.registry import find_schema, schema_names
+from cdb.schemas.registry import find_schema, names_at_paths
 from cdb.text.replay import block_text
 from tests.conftest import own_schemas
 
 DATA = Path(__file__).parents[2].parent / "shared" / "data" / "node-databases"
 NODE_DATABASES = ("mainnet_0_63", "node_small", "node_live_wal")
 SUFFIXES = ("", "-wal", "-shm")
-FOUND = [find_schema(name) for name in schema_names()]
-SCHEMAS = [each.name for each in FOUND if each.spec.keeps_contract and not each.spec.takes_url]
+FOUND = [find_schema(name) for name in names_at_paths()]
+SCHEMAS = [each.name for each in FOUND if each.spec.keeps_contract]
 
 
 class RawCoin(NamedTuple):

@@ -187,7 +187,9 @@ def damage(path: Path) -> None:
 def kept_contents(path: Path) -> dict[str, bytes | None]:
     """Without what SQLite may make beside a file of the same name: see docs/durability.md."""
     return {
-        name: data for name, data in contents(path).items() if not name.endswith(("-wal", "-shm"))
+        name: data
+        for name, data in contents(path).items()
+        if not name.endswith(("-wal", "-shm", ".lck"))
     }
 
 

@@ -15,29 +15,21 @@ from cdb.contents.state import verify
 from cdb.contract.blocks import BlockSpendInfo, canonical
 from cdb.contract.coin_query import COIN_BYTES, CoinKey, CoinQuery
 from cdb.contract.coins import Coin, bytes32
-from cdb.contract.durability import Durability
 from cdb.contract.packed import PackedBlocks
 from cdb.contract.secondary_keys import PUZZLE_HASH
 from cdb.errors import (
     CdbError,
     CorruptDatabaseError,
     DatabaseClosedError,
-    DatabaseLockedError,
-    DatabaseNotFoundError,
     MissingEngineError,
-    StorageError,
-    UnsupportedError,
 )
 from cdb.process.children import fork
-from cdb.schemas import find_schema
 from cdb.schemas.lmdb_kv import KIND
-from cdb.stores.coin_set.binding import CoinSet, Options
 from cdb.stores.coin_set.schema import CoinSetSchema, IndexedCoinSetSchema
 from cdb.testing.base import accept_all, expected_state
 from cdb.testing.chains import block_at, hash_of, reward, sample_chain
-from tests.conftest import largest_file
+from tests.engine_suite import LimitedIterations, MappedTests
 from tests.engines import check_a_commit_fits
-from tests.in_fork import exit_code
 
 needs_lmdb = pytest.mark.skipif(
     KIND.engine.missing() is not None, reason=str(KIND.engine.missing())
@@ -47,7 +39,6 @@ opened = partial(CoinSetSchema, KIND)
 SMALL = partial(opened, commit_entries=40, ingest_entries=15)
 indexed = partial(IndexedCoinSetSchema, KIND, index=PUZZLE_HASH)
 CHAIN = sample_chain(30)
-MOST_ITERATIONS = 1000
 FEW_ADDRESSES = 900 << 20
 FIRST_MAP_BYTES = 64 << 20
 MANY = 2_000
@@ -73,40 +64,6 @@ def contents(path: Path) -> dict[str, tuple[bytes, int]]:
 @needs_lmdb
 class TestReaders:
     """Each sees what was there when it was opened, as long as it is open."""
-
-    def test_beside_the_writer(self, path: Path) -> None:
-        with pytest.raises(DatabaseNotFoundError):
-            opened(path, read_only=True)
-        with SMALL(path) as writer:
-            accept_all(writer, CHAIN.blocks[:20])
-            writer.flush()
-            with opened(path, read_only=True) as reader:
-                accept_all(writer, CHAIN.blocks[20:])
-                writer.rewind_to_block_index(CHAIN.blocks[3].index)
-                for index in range(1_000, 1_010):  # enough to use every free page again
-                    writer.accept_block(block_at(index, coins=200))
-                    writer.flush()
-                assert verify(reader) == expected_state(CHAIN.blocks[:20])
-            with opened(path, read_only=True) as reader:
-                assert reader.last_block_index == 1_009
-
-    def test_pages_are_used_again_when_nobody_reads_any_more(self, path: Path) -> None:
-        def rewrite(writer: CoinSetSchema) -> int:
-            for index in range(100, 110):
-                writer.accept_block(block_at(index, coins=MANY))
-                writer.flush()
-            writer.rewind_to_block_index(99)
-            return (path / "db/data.mdb").stat().st_size
-
-        with SMALL(path) as writer:
-            accept_all(writer, CHAIN.blocks[:3])
-            rewrite(writer)
-            before = rewrite(writer)
-            with opened(path, read_only=True):
-                held = rewrite(writer)
-            assert held > 1.3 * before
-            rewrite(writer)
-            assert rewrite(writer) < 1.2 * held
 
     def test_of_a_writer_that_is_gone(self, path: Path) -> None:
         """The next one does not know what it sees, and tells it so."""
@@ -166,78 +123,6 @@ class TestReaders:
         finally:
             os.close(end)
             os.waitpid(child, 0)
-
-
-@needs_lmdb
-class TestWriter:
-    def test_a_second_one_is_refused(self, path: Path) -> None:
-        options = Options("interval", False, False, True, 1, 1, 1)
-        with opened(path):
-            with pytest.raises(DatabaseLockedError, match="somebody has it open for writing"):
-                CoinSet(KIND.engine, path / "db", options)
-            with pytest.raises(DatabaseLockedError):
-                CoinSet(KIND.engine, path / "db", options)
-        CoinSet(KIND.engine, path / "db", options).close()
-
-    def test_a_child_does_not_keep_its_lock(self, path: Path) -> None:
-        wait_for_end, end = os.pipe()
-        wait_for_child, lives = os.pipe()
-
-        def live() -> None:
-            os.write(lives, b".")
-            wait_for(wait_for_end, end)
-
-        schema = opened(path)
-        child = fork(live)
-        os.read(wait_for_child, 1)  # it has closed what it has of the parent's
-        schema.close()
-        try:
-            opened(path).close()
-        finally:
-            for each in (end, wait_for_end, wait_for_child, lives):
-                os.close(each)
-            os.waitpid(child, 0)
-
-    def test_a_making_that_was_cut_short_is_made_again(self, path: Path) -> None:
-        with opened(path):
-            pass
-        (path / "NEWEST").unlink()
-        (path / "db/data.mdb").rename(path / "db/unfinished.mdb")
-        with SMALL(path) as schema:
-            accept_all(schema, CHAIN.blocks)
-        with SMALL(path) as schema:
-            assert verify(schema) == expected_state(CHAIN.blocks)
-
-    @pytest.mark.parametrize("durability", [Durability.POWER, Durability.PROCESS])
-    def test_what_was_flushed_survives_a_kill(self, path: Path, durability: Durability) -> None:
-        def load_and_die() -> None:
-            schema = SMALL(path, durability=durability)
-            accept_all(schema, CHAIN.blocks)
-            schema.flush()
-            os._exit(9)
-
-        assert exit_code(load_and_die) == 9
-        with SMALL(path) as schema:
-            assert verify(schema) == expected_state(CHAIN.blocks)
-
-    def test_a_file_that_may_not_grow_is_a_storage_error(self, path: Path) -> None:
-        with SMALL(path) as schema:
-            accept_all(schema, CHAIN.blocks)
-            schema.flush()
-            size = (path / "db/data.mdb").stat().st_size
-            with (
-                largest_file(size),
-                pytest.raises(StorageError, match=r"data\.mdb: .*; allow larger"),
-            ):
-                schema.accept_block(block_at(1_000, coins=MANY))
-            with pytest.raises(DatabaseClosedError):
-                schema.flush()
-        with SMALL(path) as schema:
-            assert verify(schema) == expected_state(CHAIN.blocks)
-
-    def test_other_levels_are_refused(self, path: Path) -> None:
-        with pytest.raises(UnsupportedError, match="it offers power, process"):
-            find_schema("interval@lmdb").open(path, durability=Durability.NONE)
 
 
 def grow_in_few_addresses(path: Path, *, is_iterating: bool) -> None:
@@ -381,72 +266,14 @@ def test_a_reader_whose_file_of_readers_is_gone_tells_nothing_wrong(
 
 
 @needs_lmdb
-@pytest.mark.parametrize("read_only", [True, False])
-def test_an_empty_file_is_no_new_database(path: Path, read_only: bool) -> None:
-    with SMALL(path) as schema:
-        accept_all(schema, CHAIN.blocks[:3])
-    data = path / "db/data.mdb"
-    os.truncate(data, 0)
-    with pytest.raises(CorruptDatabaseError, match=r"data\.mdb: it is cut"):
-        SMALL(path, read_only=read_only)
-    assert data.stat().st_size == 0
-
-
-@needs_lmdb
-class TestIterations:
-    def test_too_many_are_one_clear_error(self, path: Path) -> None:
-        with SMALL(path) as schema:
-            accept_all(schema, CHAIN.blocks)
-            schema.flush()
-            iterations = [schema.blocks() for _ in range(MOST_ITERATIONS)]
-            for each in iterations[-3:]:
-                assert next(each) == canonical(CHAIN.blocks[0])
-            with pytest.raises(UnsupportedError, match="1000 iterations are open; end those that"):
-                schema.blocks()
-            schema.accept_block(block_at(1_000, coins=MANY))  # nor do they keep others out
-            schema.flush()
-            iterations.clear()
-            assert verify(schema).newest_index == 1_000
-
-    def test_one_sees_its_moment_and_costs_file(self, path: Path) -> None:
-        with SMALL(path) as schema:
-            accept_all(schema, CHAIN.blocks)
-            schema.flush()
-            blocks = schema.blocks()
-            schema.rewind_to_block_index(CHAIN.blocks[2].index)
-            for index in range(1_000, 1_005):
-                schema.accept_block(block_at(index, coins=MANY))
-                schema.flush()
-            assert list(blocks) == [canonical(block) for block in CHAIN.blocks]
-
-
-@needs_lmdb
-class TestDamage:
-    @pytest.fixture
-    def loaded(self, path: Path) -> Path:
-        with opened(path) as schema:
-            accept_all(schema, CHAIN.blocks)
-        return path
-
-    def _change(self, path: Path, old: bytes, new: bytes) -> int:
-        """In each place where it is; how many."""
-        file = path / "db/data.mdb"
-        data = file.read_bytes()
-        file.write_bytes(data.replace(old, new))
-        return data.count(old)
-
-    def test_of_a_value_is_found_by_every_reading(self, loaded: Path) -> None:
-        coin = next(coin for block in CHAIN.blocks for coin in block.confirms)
-        damaged = hash_of("another one")
-        assert self._change(loaded, coin.puzzle_hash, damaged)
-        with opened(loaded, read_only=True) as schema:
-            wrong = r"data\.mdb: an entry of it does not match its checksum; "
-            with pytest.raises(CorruptDatabaseError, match=wrong):
-                schema.coin_infos_for_coin_names([coin.name()])
-            with pytest.raises(CorruptDatabaseError, match=wrong):
-                list(schema.blocks())
-        with pytest.raises(CorruptDatabaseError, match=wrong):
-            list(KIND.check(loaded, lambda _: None))
+class TestLmdb(LimitedIterations, MappedTests):
+    kind = KIND
+    schema = "lmdb_kv"
+    file = "data.mdb"
+    failed = r"data\.mdb: .*; allow larger"
+    cut_by = 4_095
+    left_bytes = 4_096
+    most_iterations = 1_000
 
     @pytest.mark.parametrize("place", range(0, 1_000, 111))
     def test_of_a_value_is_found_by_look_ups_of_many(self, path: Path, place: int) -> None:
@@ -456,7 +283,7 @@ class TestDamage:
         coins.sort(key=lambda coin: coin.name())
         with opened(path) as schema:
             accept_all(schema, blocks)
-        assert self._change(path, coins[place].parent_coin_name, hash_of("another one"))
+        self.change(path, coins[place].parent_coin_name, hash_of("another one"))
         with opened(path, read_only=True) as schema, pytest.raises(CorruptDatabaseError):
             schema.coin_infos_for_coin_names([coin.name() for coin in coins])
 
@@ -464,7 +291,7 @@ class TestDamage:
         timestamp = 0x1122334455667788
         with opened(path) as schema:
             schema.accept_block(BlockSpendInfo(1, timestamp, [], [reward(1)]))
-        assert self._change(path, timestamp.to_bytes(8), bytes(8))
+        self.change(path, timestamp.to_bytes(8), bytes(8))
         wrong = r"data\.mdb: an entry of it does not match its checksum; "
         with (
             opened(path, read_only=True) as schema,
@@ -487,7 +314,7 @@ class TestDamage:
             accept_all(schema, [BlockSpendInfo(2, timestamp, spends, [paid])])
         with indexed(path, read_only=True) as schema:
             assert len(schema.coins_packed(query)) == COIN_BYTES
-        assert self._change(path, timestamp.to_bytes(8), bytes(8))
+        self.change(path, timestamp.to_bytes(8), bytes(8))
         wrong = pytest.raises(CorruptDatabaseError, match="does not match its checksum; ")
         with indexed(path, read_only=True) as schema, wrong:
             schema.coins_packed(query)
@@ -497,7 +324,7 @@ class TestDamage:
         coin = next(coin for block in CHAIN.blocks for coin in block.confirms)
         name = coin.name()
         other = name[:-1] + bytes([name[-1] ^ 1])
-        assert self._change(loaded, name, other)
+        self.change(loaded, name, other)
         with opened(loaded, read_only=True) as schema, pytest.raises(CdbError):
             verify(schema)
         with pytest.raises(CorruptDatabaseError):
@@ -507,7 +334,7 @@ class TestDamage:
         coin = next(coin for block in CHAIN.blocks for coin in block.confirms)
         name = coin.name()
         other = bytes32(name[:-1] + bytes([name[-1] ^ 1]))
-        assert self._change(loaded, name, other)
+        self.change(loaded, name, other)
         wrong = r"data\.mdb: an entry of it does not match its checksum; "
         with (
             opened(loaded, read_only=True) as schema,
@@ -519,28 +346,12 @@ class TestDamage:
         blocks = [block_at(index, coins=40) for index in range(20)]
         with opened(path) as schema:
             schema.accept_packed(PackedBlocks.of(blocks))
-        assert self._change(path, blocks[9].confirms[7].parent_coin_name, hash_of("another one"))
+        self.change(path, blocks[9].confirms[7].parent_coin_name, hash_of("another one"))
         read: list[BlockSpendInfo] = []
         with opened(path, read_only=True) as schema, pytest.raises(CorruptDatabaseError):
             read.extend(schema.blocks())
         assert read == [canonical(block) for block in blocks[: len(read)]]
         assert len(read) == 9
-
-    @pytest.mark.parametrize("is_writer", [True, False])
-    def test_a_file_that_is_cut_is_an_error(self, loaded: Path, is_writer: bool) -> None:
-        file = loaded / "db/data.mdb"
-        size = file.stat().st_size
-
-        def read_cut(left: int) -> None:
-            os.truncate(file, left)
-            try:
-                with opened(loaded, read_only=not is_writer) as schema:
-                    assert verify(schema) == expected_state(CHAIN.blocks)
-            except (CorruptDatabaseError, StorageError):
-                pass
-
-        for left in range(size - 1, -1, -4_095):
-            assert exit_code(partial(read_cut, left)) == 0
 
     @pytest.mark.parametrize("seed", range(4))
     def test_a_meta_page_that_counts_pages_that_nobody_has_is_damage(
@@ -553,17 +364,6 @@ class TestDamage:
             data.write(random.Random(seed).randbytes(512))
         with pytest.raises(CorruptDatabaseError):
             opened(loaded, read_only=True)
-
-    def test_one_that_is_cut_while_it_is_open(self, loaded: Path) -> None:
-        def read_what_was_cut() -> None:
-            with opened(loaded) as schema:
-                blocks = schema.blocks()
-                os.truncate(loaded / "db/data.mdb", 4_096)
-                for read in (lambda: verify(schema), lambda: next(blocks), schema.settle):
-                    with pytest.raises(StorageError, match=r"data\.mdb: a part of it cannot be"):
-                        read()
-
-        assert exit_code(read_what_was_cut) == 0
 
 
 class TestMissing:

@@ -27,7 +27,7 @@ from cdb.testing.base import accept_all
 from cdb.testing.chains import sample_chain
 from cdb.testing.faults.subjects import subject_of
 from cdb.testing.side_by_side import settle
-from tests.conftest import contents, own_schemas
+from tests.conftest import contents, own_schemas, stored
 
 BLOCKS = list(map(canonical, sample_chain().blocks))
 HALF = len(BLOCKS) // 2
@@ -86,12 +86,6 @@ def no_progress(coins: int) -> None:
 def all_in(path: Path) -> list[Path]:
     """Everything that a database consists of, the innermost first, but its path itself."""
     return sorted((each for each in path.parent.rglob("*") if each != path), reverse=True)
-
-
-def stored(directory: Path) -> dict[str, bytes | None]:
-    """Everything below a directory but SQLite's -shm: memory that its readers share, not data."""
-    files = contents(directory)
-    return {name: data for name, data in files.items() if not name.endswith("-shm")}
 
 
 def damages_at(schema: SchemaInfo, path: Path) -> list[str]:

@@ -2,26 +2,22 @@
 
 import os
 import shutil
-import signal
 import subprocess
 import sys
-from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
 import pytest
 
-from cdb.contents.state import verify
-from cdb.contract.blocks import BlockSpendInfo
-from cdb.contract.durability import Durability
 from cdb.engines import ENGINES
-from cdb.errors import CorruptDatabaseError, DatabaseClosedError, StorageError, UnsupportedError
+from cdb.errors import CorruptDatabaseError, UnsupportedError
 from cdb.schemas.pebble_kv import KIND
 from cdb.stores.coin_set.binding import CoinSet, Options
 from cdb.stores.coin_set.schema import CoinSetSchema
-from cdb.testing.base import accept_all, expected_state
-from cdb.testing.chains import block_at, sample_chain
-from tests.conftest import PACKAGE_PARENT, largest_file
+from cdb.testing.base import accept_all
+from cdb.testing.chains import sample_chain
+from tests.conftest import PACKAGE_PARENT
+from tests.engine_suite import StayingReaders
 from tests.in_fork import exit_code
 
 needs_pebble = pytest.mark.skipif(
@@ -119,74 +115,12 @@ except Exception as error:
 
 
 @needs_pebble
-class TestReaders:
-    """Each sees the files as they were when it was opened."""
+class TestPebble(StayingReaders):
+    """It writes later what it was not told to sync: here it has to be written by the flush."""
 
-    def test_whatever_the_writer_does_to_them(self, path: Path) -> None:
-        with SMALL(path) as writer:
-            accept_all(writer, CHAIN.blocks[:20])
-            writer.flush()
-            with opened(path, read_only=True) as reader:
-                accept_all(writer, CHAIN.blocks[20:])
-                writer.settle()
-                writer.rewind_to_block_index(CHAIN.blocks[3].index)
-                for index in range(1_000, 1_010):
-                    writer.accept_block(block_at(index, coins=200))
-                    writer.flush()
-                writer.settle()
-                assert verify(reader) == expected_state(CHAIN.blocks[:20])
-            with opened(path, read_only=True) as reader:
-                assert reader.last_block_index == 1_009
-
-
-@needs_pebble
-@pytest.mark.parametrize("durability", [Durability.POWER, Durability.PROCESS])
-def test_what_was_flushed_survives_a_kill_at_once(path: Path, durability: Durability) -> None:
-    """Pebble writes later what it was not told to sync: here it has to be written by then."""
-
-    load_and_die(path, durability)
-    with opened(path, read_only=True) as database:
-        assert verify(database) == expected_state(CHAIN.blocks)
-
-
-def load_and_die(path: Path, durability: Durability) -> None:
-    """In a new process: a child of one that has used Go can't."""
-    text = """
-import os, signal, sys
-from cdb.contract.blocks import BlockSpendInfo
-from cdb.contract.durability import Durability
-from cdb.schemas import open_schema
-from cdb.testing.base import accept_all
-from cdb.testing.chains import sample_chain
-database = open_schema("pebble_kv", sys.argv[1], durability=Durability(sys.argv[2]))
-accept_all(database, sample_chain(30).blocks)
-database.flush()
-os.kill(os.getpid(), signal.SIGKILL)
-"""
-    environment = os.environ | {"PYTHONPATH": str(PACKAGE_PARENT)}
-    line = [sys.executable, "-c", text, str(path), durability.value]
-    assert subprocess.run(line, env=environment, timeout=60).returncode == -signal.SIGKILL
-
-
-def accept_and_flush(database: CoinSetSchema, blocks: Sequence[BlockSpendInfo]) -> None:
-    for block in blocks:
-        database.accept_block(block)
-        database.flush()
-
-
-@needs_pebble
-def test_a_write_that_fails_is_the_end_of_the_database_not_of_the_process(path: Path) -> None:
-    with SMALL(path) as database:
-        accept_all(database, CHAIN.blocks[:5])
-        database.flush()
-        with largest_file(1 << 10), pytest.raises(StorageError, match="file too large"):
-            accept_and_flush(database, CHAIN.blocks[5:])
-        with pytest.raises(DatabaseClosedError, match="a write failed"):
-            database.flush()
-    with SMALL(path) as database:
-        assert database.last_block_index is not None
-        database.rewind_to_block_index(CHAIN.blocks[4].index)
-        assert verify(database) == expected_state(CHAIN.blocks[:5])
+    kind = KIND
+    schema = "pebble_kv"
+    largest_bytes = 1 << 10
 
 
 @needs_pebble

@@ -33,7 +33,7 @@ class PromisedSet(CoinSet):
         self._newest_file = path / NEWEST_FILE
         promised = read_promise(self._newest_file)
         if not options.read_only:
-            make_dir(path / DB, durable=options.sync)
+            make_dir(path / DB, durable=options.sync, folders=engine.folders)
         create = promised is None and not options.read_only
         super().__init__(engine, path / DB, options._replace(create=create))
         self._durable = options.sync

@@ -29,7 +29,8 @@ def check_coin_set(
 
     Raises CorruptDatabaseError when the engine finds damage to db/. See cdb.schemas.
     """
-    home = checked_home(path, schema, FORMAT_VERSION, DB, folder=DB, extras=EXTRAS)
+    folders = engine.folders
+    home = checked_home(path, schema, FORMAT_VERSION, DB, folder=DB, folders=folders, extras=EXTRAS)
     with home as (inside, damages):
         yield from damages
         with closing(_opened(engine, layout, inside, read_only=True)) as coins:
@@ -51,7 +52,14 @@ def repair_coin_set(
     """Make FORMAT, NEWEST and secondary keys anew, where they are damaged. See cdb.schemas."""
     extra_of = partial(_extra_by_marks, engine, layout)
     home = repaired_home(
-        path, schema, FORMAT_VERSION, damages, folder=DB, extras=EXTRAS, extra_of=extra_of
+        path,
+        schema,
+        FORMAT_VERSION,
+        damages,
+        folder=DB,
+        folders=engine.folders,
+        extras=EXTRAS,
+        extra_of=extra_of,
     )
     with home as (inside, others):
         opened = partial(_opened, engine, layout, inside)

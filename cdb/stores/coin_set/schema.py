@@ -126,6 +126,7 @@ class CoinSetSchema(Settling, ViewHistory):
                 is_keyed=isinstance(self, Keyed),
                 read_only=read_only,
                 folder=DB,
+                folders=kind.engine.folders,
             )
             undo.callback(home.close)
             keys = Keys.KEPT if home.extra else Keys.NONE

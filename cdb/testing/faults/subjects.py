@@ -7,7 +7,7 @@ from functools import cache
 from cdb.contract.durability import Durability
 from cdb.contract.limits import Finding, Limit
 from cdb.errors import SchemaError
-from cdb.schemas.registry import OWN_SCHEMAS, SchemaInfo, find_schema
+from cdb.schemas.registry import OWN_SCHEMAS, SchemaInfo, find_schema, names_at_paths
 from cdb.testing.faults.known import KNOWN
 
 
@@ -62,9 +62,9 @@ _MERGING = {
 
 def _subjects() -> Iterator[tuple[str, Subject]]:
     """Each of cdb's schemas, and at PROCESS, too, where it offers that."""
-    for name in OWN_SCHEMAS:
+    for name in names_at_paths(OWN_SCHEMAS):
         found = find_schema(name)
-        if not found.spec.keeps_contract or found.spec.takes_url:
+        if not found.spec.keeps_contract:
             continue
         spec, seed = _MERGING.get(name, (found.small or name, 1))
         yield name, Subject.of(found, spec, found.spec.durabilities[0], seed)

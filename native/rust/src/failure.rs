@@ -42,7 +42,7 @@ impl Failure {
 
     /// Of the system; or of who reads, where a file has other contents than it can have.
     pub fn of_io(error: &io::Error) -> Self {
-        let Some(errno) = error.raw_os_error() else {
+        let Some(errno) = error.raw_os_error().or_else(|| errno_in(&error.to_string())) else {
             return match error.kind() {
                 io::ErrorKind::UnexpectedEof => Failure::corrupt("it ends too early"),
                 io::ErrorKind::InvalidData => Failure::corrupt(error.to_string()),
@@ -67,6 +67,11 @@ impl Failure {
         copy_text(&self.advice, &mut error.advice);
         self.status
     }
+}
+
+/// A library that names the file, too, keeps the number in its text alone.
+fn errno_in(text: &str) -> Option<i32> {
+    text.rsplit_once("(os error ")?.1.split_once(')')?.0.parse().ok()
 }
 
 impl From<io::Error> for Failure {

@@ -290,7 +290,8 @@ impl From<Error> for Failure {
             Error::Io(error) | Error::Storage(LsmError::Io(error)) => Failure::of_io(error),
             Error::Locked => Failure::new(c::LOCKED, "somebody has it open for writing")
                 .advising("close it there"),
-            Error::Poisoned => Failure::new(c::CLOSED, "a write failed").advising("open it again"),
+            Error::Poisoned => Failure::new(c::CLOSED, "a write of its own threads failed")
+                .advising("see whether the disk is full, and open it again"),
             damage => Failure::corrupt(damage.to_string()),
         })
     }
