@@ -49,7 +49,7 @@ def doctor(*, directory: Path, as_json: bool) -> None:
 
     chia-blockchain is only needed to run a node on cdb, in the environment that the node runs in.
 
-    The exit code is 1 where a schema is missing or DIR has a problem.
+    The exit code is 1 where a schema of a plain installation is missing, or DIR has a problem.
 
     \b
     Examples:
@@ -58,6 +58,8 @@ def doctor(*, directory: Path, as_json: bool) -> None:
     """
     end_at_sigterm()
     missing, libraries = _schemas(built_file(_BILL))
+    lacking = {name: why for name, why in missing.items() if not _is_asked_for(name)}
+    left_out = [name for name in schema_names() if name in missing and name not in lacking]
     software = {
         "cdb": installed_version() or "not installed",
         "python": platform.python_version(),
@@ -80,9 +82,11 @@ def doctor(*, directory: Path, as_json: bool) -> None:
         echo_line(f"cdb {software['cdb']}, Python {software['python']}, {software['system']}")
         echo("\n" + table([[name, *each] for name, each in libraries.items()], frozenset(range(3))))
         echo("")
-        for name, why in missing.items():
+        if left_out:
+            echo_line(f"installed where asked: {', '.join(left_out)}; cdb schemas says how")
+        for name, why in lacking.items():
             echo_line(f"missing: {name}: {why}")
-        if not missing:
+        if not lacking:
             echo("All schemas are ready.")
         echo_line(f"to run a node on cdb: {no_chia or f'{_CHIA} {version} is installed'}")
         about = found.file_system or "a file system that is not known"
@@ -90,8 +94,16 @@ def doctor(*, directory: Path, as_json: bool) -> None:
         echo_line(f"{directory.resolve()}: {about}, {found.fdatasync_microseconds:.0f} µs a sync")
         for problem in found.problems:
             echo_line(f"problem: {problem}")
-    if missing or found.problems:
+    if lacking or found.problems:
         sys.exit(1)
+
+
+def _is_asked_for(name: str) -> bool:
+    """Whether a schema that is missing is no part of a plain installation."""
+    try:
+        return find_schema(name).spec.is_asked_for
+    except (UnknownSchemaError, UnsupportedError):  # the scanner, and what is no schema
+        return False
 
 
 def _traits(directory: Path) -> Traits:

@@ -30,6 +30,7 @@ class SchemaSpec:
       it goes to the factory by that name;
     - keeps_contract: False where it measures something, and stores nothing;
     - missing: why it can't be used on this machine, and what to do; None when it can;
+    - is_asked_for: what it needs is no part of a plain installation;
     - versions: the libraries beneath it, such as "RocksDB 7.8.3".
 
     What it offers beyond Schema. An open database tells the same of itself: see offer_of().
@@ -69,6 +70,7 @@ class SchemaSpec:
     options: Mapping[str, Callable[[str], object]] = field(default_factory=dict)
     keeps_contract: bool = True
     missing: Callable[[], str | None] | None = None
+    is_asked_for: bool = False
     versions: Callable[[], list[str]] | None = None
     offers: tuple[type, ...] | None = None
     indexed: SchemaFactory | None = None
@@ -106,7 +108,7 @@ _CALLED = (
 )
 _KINDS: Mapping[str, tuple[type, ...]] = {
     **dict.fromkeys(("description", "default_path", "checksummed"), (str,)),
-    **dict.fromkeys(("takes_url", "keeps_contract", "makes_own_calls"), (bool,)),
+    **dict.fromkeys(("takes_url", "keeps_contract", "makes_own_calls", "is_asked_for"), (bool,)),
     **dict.fromkeys(("durabilities", "limits", "not_durable"), (tuple,)),
     "offers": (tuple, type(None)),
     "history": (str, type(None)),

@@ -40,6 +40,7 @@ class Engine(NamedTuple):
             with_threads=self.language or (self.library if self.with_threads else ""),
             is_loaded_late=self.language != "",
             makes_own_calls=self.language == "Go",
+            is_asked_for=self.is_asked_for,
             folders=self.folders,
             then=f"type 'make engine-{self.name}'" if self.is_asked_for else AGAIN,
         )

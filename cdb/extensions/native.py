@@ -161,8 +161,8 @@ class NativeEngine(NativeModule):
     fork() makes of a process that has used it has not got them, and would wait for them for ever.
     is_loaded_late: whether it is not part of the module, but loaded by its first call, and has its
     threads from then on.
-    makes_own_calls: see SchemaSpec. folders: what it calls directories in its own, see
-    cdb.disk.paths.check_directory().
+    makes_own_calls, is_asked_for: see SchemaSpec.
+    folders: what it calls directories in its own, see cdb.disk.paths.check_directory().
     on_damage: what to do about damage to a file of the database in a directory; "": what helps with
     any.
     """
@@ -177,6 +177,7 @@ class NativeEngine(NativeModule):
         with_threads: str = "",
         is_loaded_late: bool = False,
         makes_own_calls: bool = False,
+        is_asked_for: bool = False,
         folders: tuple[str, ...] = (),
         on_damage: Callable[[Path, str], str] = lambda directory, file: "",
         then: str = AGAIN,
@@ -184,6 +185,7 @@ class NativeEngine(NativeModule):
         super().__init__(module, what, install, then)
         self.prefix = prefix
         self.makes_own_calls = makes_own_calls
+        self.is_asked_for = is_asked_for
         self.folders = folders
         self._is_loaded_late = is_loaded_late
         self._on_damage = on_damage

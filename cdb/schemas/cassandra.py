@@ -20,6 +20,7 @@ SCHEMA = SchemaSpec(
     takes_url=True,
     durabilities=(Durability.POWER, Durability.PROCESS),
     missing=missing,
+    is_asked_for=True,
     versions=versions,
     offers=(AcceptsPacked, ReadsPacked, HistoryPacked, TellsFacts),
     indexed=partial(cassandra, index=PUZZLE_HASH),

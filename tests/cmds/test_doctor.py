@@ -12,7 +12,9 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from cdb.cmds import doctor as command
 from cdb.cmds.doctor import _schemas as missing_and_libraries
 from cdb.extensions.native import native_scanner
 from cdb.lab import traits as lab
@@ -129,6 +131,25 @@ def test_a_sync_that_no_disk_can_do_is_told(
     monkeypatch.setattr(lab, "_LEAST_SYNC_MICROSECONDS", 1e12)
     (problem,) = lab.traits(tmp_path).problems
     assert "power loss may take what was flushed" in problem
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "line"),
+    [
+        ("cassandra", 0, "installed where asked: cassandra; cdb schemas says how"),
+        ("option_1@redb", 0, "All schemas are ready."),
+        ("rocks", 1, "missing: rocks: it lacks something"),
+        ("the scanner", 1, "missing: the scanner: it lacks something"),
+    ],
+)
+def test_what_is_installed_only_where_asked_is_not_missing(
+    monkeypatch: pytest.MonkeyPatch, name: str, code: int, line: str
+) -> None:
+    monkeypatch.setattr(command, "_schemas", lambda bill: ({name: "it lacks something"}, {}))
+    fine = lab.Traits("ext4", 10**9, 100.0, True, True, 1_024, problems=())
+    monkeypatch.setattr(command, "traits", lambda directory: fine)
+    result = CliRunner().invoke(command.doctor, [])
+    assert (result.exit_code, line in result.output.splitlines()) == (code, True)
 
 
 def test_a_problem_is_the_exit_code(run_command: Commands) -> None:

@@ -46,6 +46,7 @@ def coin_set_spec(
         durabilities=durabilities,
         options=options,
         missing=kind.engine.missing,
+        is_asked_for=kind.engine.is_asked_for,
         versions=kind.versions,
         offers=(AcceptsPacked, ReadsPacked, Settles, HistoryPacked),
         history=BY_NAME,
