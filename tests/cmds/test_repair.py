@@ -175,7 +175,7 @@ def expected_codes(file: str, what: str, schema: str) -> set[int]:
     if WITNESS.fullmatch(file):
         return {REPAIRABLE} if what == "removed" else {FINE, BEYOND_REPAIR, REPAIRABLE}
     if file == "db/offsets":  # where a crash has left it short, data says the rest
-        return {BEYOND_REPAIR} if what == "removed" else {FINE, REPAIRABLE}
+        return {REPAIRABLE} if what == "removed" else {FINE, REPAIRABLE}
     found = {BEYOND_REPAIR} if TRUTH.fullmatch(file) else {REPAIRABLE}
     if file == "db/FORMAT" and what != "removed":
         return {BEYOND_REPAIR, REPAIRABLE}  # it may read like another schema's now

@@ -52,7 +52,11 @@ def test_the_tests_that_notice_them_are_there() -> None:
             assert any(f"def {function}(" in each.read_text() for each in CONTRACTS), test
 
 
-CONTRACTS = [*(ROOT / "cdb/testing").rglob("*.py"), *(ROOT / "tests/schemas").glob("test_*.py")]
+CONTRACTS = [
+    *(ROOT / "cdb/testing").rglob("*.py"),
+    *(ROOT / "tests/schemas").glob("test_*.py"),
+    ROOT / "tests/engine_suite.py",
+]
 
 
 def test_nothing_that_is_installed_has_a_native_one() -> None:
