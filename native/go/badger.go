@@ -43,17 +43,22 @@ type badgerDB struct {
 	isOpen  atomic.Bool
 }
 
-// What Badger only logs, and tries again for ever, is the end where the system is the reason. An opening
-// that fails says so itself.
+// What Badger only logs is the end where the system is the reason, or where it would try again for ever. An
+// opening that fails says so itself.
 type badgerLog struct {
 	*doom
 	isOpen *atomic.Bool
 }
 
-func (log badgerLog) Errorf(_ string, all ...any) {
+func (log badgerLog) Errorf(format string, all ...any) {
 	for _, each := range all {
-		if err, is := each.(error); is && errnoIn(err) != 0 && log.isOpen.Load() {
+		err, is := each.(error)
+		switch {
+		case !is || !log.isOpen.Load():
+		case errnoIn(err) != 0:
 			log.die(err)
+		case strings.HasSuffix(format, "retrying"): // such as of a table whose directory is gone
+			log.die(&failure{status: C.CDB_IO, what: "a table cannot be written (" + err.Error() + ")"})
 		}
 	}
 }
