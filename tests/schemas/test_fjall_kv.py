@@ -1,5 +1,6 @@
 """fjall_kv: what its making, its journal and its readers' mirror are to the contract."""
 
+import os
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -25,7 +26,7 @@ class TestFjall(StayingReaders):
     @pytest.fixture(autouse=True)
     def no_mirrors_are_left(self) -> Iterator[None]:
         yield
-        assert not list(Path(tempfile.gettempdir()).glob("cdb-reads-*"))
+        assert not list(Path(tempfile.gettempdir()).glob(f"cdb-reads-{os.getpid()}-*"))
 
     def test_a_making_that_was_cut_short_is_made_again(self, path: Path) -> None:
         with self.opened(path):
