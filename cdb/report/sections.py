@@ -7,7 +7,7 @@ from cdb.bench.results import STORES
 from cdb.engines import ENGINES
 from cdb.report import group_tables, layouts, node, tables, units
 from cdb.report.growth import Sizes, alike, growth_of, growth_table, middle, short, speeds
-from cdb.report.model import LOAD, Case, Group, Mark, Report, Row, is_more_better
+from cdb.report.model import LOAD, Case, Group, Mark, Report, Row
 from cdb.report.parts import (
     NONE,
     Bars,
@@ -30,10 +30,12 @@ from cdb.report.rules import LAYOUTS_WORDS, LIMITS, NODE_WORDS, RULES, WEEK_WORD
 from cdb.report.tables import Column, busy_line, cell, figure_table, runs_text
 from cdb.report.uses import (
     ABSENT_LOOKUPS,
+    AS_OF,
     BASELINE,
     COLD_LOOKUPS,
     COMMIT,
     FIND,
+    FIND_COLD,
     HISTORY,
     LOAD_TIME,
     LOOKUPS,
@@ -43,6 +45,7 @@ from cdb.report.uses import (
     find,
     has_history,
     is_choice,
+    ranked_by,
     ratio,
     slowest,
     times,
@@ -357,10 +360,10 @@ _ONE_LAYOUT = "interval"
 _TAKEN_BY = (
     ("a node", LOAD_TIME, "load"),
     ("an indexer", FIND, "look-ups in memory"),
-    ("a small machine", FIND._replace(cases=COLD_LOOKUPS), "look-ups not in memory"),
+    ("a small machine", FIND_COLD, "look-ups not in memory"),
     ("an archive", SIZE, "disk per coin"),
     ("", FIND._replace(cases=ABSENT_LOOKUPS), "look-ups of absent names"),
-    ("", FIND._replace(cases=HISTORY), "look-ups as of a height"),
+    ("", AS_OF, "look-ups as of a height"),
 )
 """Who takes an engine for what it is best in; a want, and its column."""
 
@@ -368,28 +371,20 @@ _TAKEN_BY = (
 def _by_engine(group: Group) -> tuple[str, list[Part]]:
     """Which engine is for whom, by one layout in all of them; and a line an engine."""
     rows = tuple(row for row in group.rows if _layout_of(row) == _ONE_LAYOUT)
-    if len([row for row in rows if row.competes]) < 2:
+    competing = [row for row in rows if row.competes]
+    if len(competing) < 2:
         return "", []
     told = []
     for who, want, label in _TAKEN_BY:
-        case = case_of(group, want.cases)
-        best = [row for row in rows if who and row.competes and row.figure(case, want.figure)]
-        if best:
-            row, figure = _best_in(best, case, want.figure)
-            told.append(f"for {who} {row.schema.partition('@')[2]} ({label}: {figure})")
+        if who and (ranked := ranked_by(group, competing, want)):
+            best, figure = ranked[0].row, ranked[0].spread.median_text(want.figure)
+            told.append(f"for {who} {best.schema.partition('@')[2]} ({label}: {figure})")
     columns = [
         Column(label, case_of(group, want.cases), want.figure) for _, want, label in _TAKEN_BY
     ]
     of_engines = replace(group, rows=rows, floor=None)
     tables = figure_table(of_engines, f"{_ONE_LAYOUT} in each engine", columns, "engine")
     return f" By {_ONE_LAYOUT} in each, take {'; '.join(told)}." if told else "", [*tables]
-
-
-def _best_in(rows: Sequence[Row], case: Case, figure: str) -> tuple[Row, str]:
-    spreads = [(spread, row) for row in rows if (spread := row.figure(case, figure))]
-    pick = max if is_more_better(figure) else min
-    spread, row = pick(spreads, key=lambda each: each[0].median)
-    return row, spread.median_text(figure)
 
 
 def _layout_of(row: Row) -> str:

@@ -118,13 +118,13 @@ HISTORY = _in_both_forms(
 COMMIT = (Case.of("append", {"commit_coins": 45}),)
 LOAD_TIME = Want("load", "loads {coins} coins in {figure}", (LOAD,), "wall_seconds")
 FIND = Want("look-ups", "looks coins up by name at {figure}", LOOKUPS, "names_per_second")
-_FIND_COLD = Want(
+FIND_COLD = Want(
     "look-ups, files not in memory",
     "looks coins up at {figure} when its files are not in memory",
     COLD_LOOKUPS,
     "names_per_second",
 )
-_AS_OF = Want(
+AS_OF = Want(
     "look-ups as of a height",
     "looks coins up as of any height at {figure}",
     HISTORY,
@@ -161,7 +161,7 @@ USES = (
         *(_anyone, "no schema was measured here"),
     ),
     Use(
-        *("lookup", "load and look up", (FIND, LOAD_TIME, _FIND_COLD), (MEMORY, SIZE)),
+        *("lookup", "load and look up", (FIND, LOAD_TIME, FIND_COLD), (MEMORY, SIZE)),
         *(_anyone, "no schema was measured here"),
     ),
     Use(
@@ -170,12 +170,12 @@ USES = (
         who="schemas with SQL",
     ),
     Use(
-        *("height", "look up as of any height", (_AS_OF, FIND, LOAD_TIME), (MEMORY, SIZE)),
+        *("height", "look up as of any height", (AS_OF, FIND, LOAD_TIME), (MEMORY, SIZE)),
         *(has_history, "no schema was measured here with look-ups as of a height"),
         who="schemas with look-ups as of a height",
     ),
     Use(
-        *("small", "use a small or slow machine", (LOAD_TIME, _FIND_COLD, FIND), (MEMORY, SIZE)),
+        *("small", "use a small or slow machine", (LOAD_TIME, FIND_COLD, FIND), (MEMORY, SIZE)),
         *(_anyone, "no slow disk was measured on this machine"),
         slow=True,
     ),
@@ -273,16 +273,20 @@ class Candidate(NamedTuple):
     spread: Spread
 
 
+def ranked_by(group: Group, rows: Sequence[Row], want: Want) -> list[Candidate]:
+    """Those of these rows that have a figure, from the best on."""
+    spreads = [(row, find(group, row, want)) for row in rows]
+    told = [Candidate(row, spread) for row, spread in spreads if spread is not None]
+    return sorted(told, key=lambda each: each.spread.median, reverse=is_more_better(want.figure))
+
+
 def _ranked(group: Group, use: Use) -> tuple[list[Candidate], Want | None, list[str]]:
     """Candidates from the best on by the figure that decides, it, and what was not measured."""
     rows = [row for row in group.rows if is_choice(row) and use.fits(row)]
     for least in (2, 1):
         skipped: list[str] = []
         for want in use.wants:
-            spreads = [(row, find(group, row, want)) for row in rows]
-            told = [Candidate(row, spread) for row, spread in spreads if spread is not None]
-            if len(told) >= least:
-                told.sort(key=lambda each: each.spread.median, reverse=is_more_better(want.figure))
+            if len(told := ranked_by(group, rows, want)) >= least:
                 return told, want, skipped
             skipped.append(f"(Not measured of enough schemas here: {want.label}.)")
     return [], None, []
