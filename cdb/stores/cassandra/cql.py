@@ -306,10 +306,9 @@ class CqlTables:
                 size = sum(len(each) for each in row if isinstance(each, bytes))
                 group = groups[nodes]
                 if len(group) == BATCH_ROWS or (group and sizes[nodes] + size > BATCH_BYTES):
-                    yield self._batch(statement, group[:])
-                    group.clear()
-                    sizes[nodes] = 0
-                group.append(row)
+                    yield self._batch(statement, groups.pop(nodes))
+                    del sizes[nodes]
+                groups[nodes].append(row)
                 sizes[nodes] += size
             for group in groups.values():
                 yield self._batch(statement, group)
