@@ -152,10 +152,17 @@ def contents(directory: Path) -> dict[str, bytes | None]:
     }
 
 
-def stored(directory: Path) -> dict[str, bytes | None]:
-    """The same but SQLite's -shm and MDBX's .lck: memory that readers share, not data."""
+def stored(directory: Path, *shared: str) -> dict[str, bytes | None]:
+    """The same but SQLite's -shm and MDBX's .lck, or what ends otherwise: memory that readers
+    share, not data."""
+    ends = shared or ("-shm", ".lck")
     files = contents(directory)
-    return {name: data for name, data in files.items() if not name.endswith(("-shm", ".lck"))}
+    return {name: data for name, data in files.items() if not name.endswith(ends)}
+
+
+def closed(directory: Path) -> dict[str, bytes | None]:
+    """The same where nobody has a database open: only engines leave such memory then."""
+    return stored(directory, "db/data.sqlite-shm", "db/mdbx.lck")
 
 
 @dataclass(frozen=True)

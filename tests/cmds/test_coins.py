@@ -16,7 +16,7 @@ from cdb.contract.blocks import BlockSpendInfo
 from cdb.contract.coins import CoinInfo
 from cdb.schemas import find_schema
 from cdb.schemas.memory import MemorySchema
-from tests.conftest import Commands, contents, load_all, ready_schemas, stored
+from tests.conftest import Commands, closed, contents, load_all, ready_schemas
 from tests.engines import OTHER
 
 Blocks = tuple[BlockSpendInfo, ...]
@@ -75,7 +75,7 @@ def test_it_prints_what_the_keys_find(
     spends = [name for block in blocks for name in block.spends][::50]
     hashes = [coin.puzzle_hash for coin in coins]
     some, other = (block.index for block in (blocks[-5], blocks[20]))
-    before = stored(run_command.cwd)
+    before = closed(run_command.cwd)
     cases: list[tuple[list[object], list[CoinInfo]]] = [
         (
             [f"--puzzle-hash={each.hex()}" for each in hashes],
@@ -114,7 +114,7 @@ def test_it_prints_what_the_keys_find(
         ]
         assert [row.split() for row in rows] == as_columns(infos)
         assert len({len(row) for row in rows}) == 1
-    assert stored(run_command.cwd) == before
+    assert closed(run_command.cwd) == before
 
 
 def test_as_csv(

@@ -16,7 +16,7 @@ from cdb.contract.coins import CoinInfo
 from cdb.schemas import find_schema
 from cdb.schemas.memory import MemorySchema
 from tests.cmds.test_coins import as_columns, as_json
-from tests.conftest import Commands, load_all, ready_schemas, stored
+from tests.conftest import Commands, closed, load_all, ready_schemas
 
 WITH_HISTORY = [name for name in ready_schemas() if find_schema(name).spec.history is not None]
 Loaded = Callable[[str], Path]
@@ -69,7 +69,7 @@ def test_it_tells_what_was(
     model: MemorySchema,
 ) -> None:
     path = loaded(schema)
-    before = stored(path.parent)
+    before = closed(path.parent)
     for options, infos in cases(model, blocks).items():
         line = ("coins", schema, str(path), *options.split())
         out = run_command(*line, "--json").fine().out.decode()
@@ -81,7 +81,7 @@ def test_it_tells_what_was(
             assert sorted(found, key=str) == sorted(as_json(infos), key=str)
             expected = digest_of_state(infos)
         assert json.loads(run_command(*line, "--digest", "--json").fine().out) == expected
-    assert {path: text for path, text in stored(path.parent).items() if "lock" not in path} == {
+    assert {path: text for path, text in closed(path.parent).items() if "lock" not in path} == {
         path: text for path, text in before.items() if "lock" not in path
     }
 

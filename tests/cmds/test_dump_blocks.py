@@ -10,7 +10,7 @@ import pytest
 from cdb.contract.blocks import BlockSpendInfo
 from cdb.schemas import SchemaInfo
 from tests.cmds.terminals import shown_on_a_terminal
-from tests.conftest import Commands, load_all, stored, text_of
+from tests.conftest import Commands, closed, load_all, text_of
 
 Blocks = tuple[BlockSpendInfo, ...]
 Loaded = Callable[[str], Path]
@@ -20,11 +20,11 @@ def test_a_dump_is_the_input_and_changes_nothing(
     run_command: Commands, own_schema: SchemaInfo, loaded: Loaded, replay: bytes
 ) -> None:
     path = loaded(own_schema.name)
-    before = stored(run_command.cwd)
+    before = closed(run_command.cwd)
     result = run_command("dump_blocks", own_schema.name, "--db", path).fine()
     assert result.out == replay
     assert result.err == ""
-    assert stored(run_command.cwd) == before
+    assert closed(run_command.cwd) == before
 
 
 @pytest.mark.parametrize("past", [0, 1])

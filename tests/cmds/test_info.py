@@ -11,7 +11,7 @@ from cdb.contents.at_path import database_info, schema_at
 from cdb.contract.blocks import BlockSpendInfo
 from cdb.errors import WrongDatabaseError
 from cdb.schemas import SchemaInfo, find_schema
-from tests.conftest import Commands, contents, load_all, set_version, stored
+from tests.conftest import Commands, closed, contents, load_all, set_version
 from tests.node.made import MadeNode
 
 Blocks = tuple[BlockSpendInfo, ...]
@@ -28,7 +28,7 @@ def test_what_is_at_a_path(
     run_command: Commands, own_schema: SchemaInfo, loaded: Loaded, blocks: Blocks
 ) -> None:
     path = loaded(own_schema.name)
-    before = stored(run_command.cwd)
+    before = closed(run_command.cwd)
     found = told(run_command, path)
     assert (found["path"], found["schema"]) == (str(path), own_schema.name)
     assert found["durabilities"] == [level.value for level in own_schema.spec.durabilities]
@@ -42,7 +42,7 @@ def test_what_is_at_a_path(
         len(data) for data in contents(run_command.cwd).values() if data is not None
     )
     assert found["problem"] is None
-    assert stored(run_command.cwd) == before
+    assert closed(run_command.cwd) == before
 
 
 def test_as_lines(run_command: Commands, loaded: Loaded, blocks: Blocks) -> None:

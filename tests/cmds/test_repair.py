@@ -26,6 +26,7 @@ from cdb.testing.base import accept_all
 from cdb.text.mainnet_shape import mainnet_shaped_blocks
 from tests.conftest import (
     PACKAGE_PARENT,
+    closed,
     contents,
     digest_of,
     index_factories,
@@ -214,10 +215,10 @@ def test_damage_to_every_file(
                 (root / file).unlink()
             else:
                 (root / file).write_bytes(changed)
-            before = stored(root)
+            before = closed(root)
 
             code, out = run(schema, root / "db")
-            assert stored(root) == before, case
+            assert closed(root) == before, case
             assert code in expected_codes(file, what, schema), (case, out)
             assert (code == FINE) == (chain_digest in out), (case, out)
             counts[code] += 1
@@ -226,7 +227,7 @@ def test_damage_to_every_file(
             assert named(file, out) or file == "db/FORMAT", (case, out)
 
             code_then, out_then = run(schema, root / "db", "--repair")
-            after = stored(root)
+            after = closed(root)
             if code == REPAIRABLE:
                 assert code_then == FINE, (case, out_then)
                 assert f"repaired  {root}" in out_then, (case, out_then)
@@ -274,12 +275,12 @@ def test_what_is_called_repairable_with_its_format_lost_is_repaired(
 def test_repairing_what_is_sound_changes_nothing(
     db: Path, own_schema: SchemaInfo, chain_digest: str
 ) -> None:
-    before = stored(db.parent)
+    before = closed(db.parent)
     code, out = run(own_schema.name, db, "--repair")
     assert code == FINE
     assert chain_digest in out
     assert "repaired" not in out
-    assert stored(db.parent) == before
+    assert closed(db.parent) == before
 
 
 def test_what_a_crash_leaves_is_no_damage(

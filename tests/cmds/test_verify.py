@@ -14,7 +14,7 @@ from cdb.contract.blocks import BlockSpendInfo
 from cdb.schemas import SchemaInfo, find_schema
 from cdb.schemas.memory import MemorySchema
 from cdb.testing.chains import reward
-from tests.conftest import COMMAND_SECONDS, Commands, contents, digest_of, load_all, stored
+from tests.conftest import COMMAND_SECONDS, Commands, closed, contents, digest_of, load_all
 from tests.lab.processes import is_running
 
 Blocks = tuple[BlockSpendInfo, ...]
@@ -32,7 +32,7 @@ def test_a_sound_database(
     run_command: Commands, own_schema: SchemaInfo, loaded: Loaded, blocks: Blocks, digest: str
 ) -> None:
     path = loaded(own_schema.name)
-    before = stored(run_command.cwd)
+    before = closed(run_command.cwd)
     result = run_command("verify", own_schema.name, "--db", path).fine()
     spends = sum(len(block.spends) for block in blocks)
     assert [line.split(None, 1) for line in result.out.decode().splitlines()] == [
@@ -44,7 +44,7 @@ def test_a_sound_database(
         ["digest", digest],
     ]
     assert result.err == ""
-    assert stored(run_command.cwd) == before
+    assert closed(run_command.cwd) == before
 
 
 def test_equal_databases_of_all_schemas(

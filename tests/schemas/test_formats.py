@@ -19,7 +19,7 @@ from cdb.schemas import SchemaInfo, find_schema
 from cdb.stores.rows.lsm import flat_run, manifest, sqlite_run
 from cdb.testing.base import accept_all
 from cdb.testing.chains import sample_chain
-from tests.conftest import contents, set_version, stored
+from tests.conftest import closed, contents, set_version
 
 Loaded = Callable[[str], Path]
 OTHER = r"its format is .*\b{}\b.*, and this cdb reads \S.*; .* load the replay text again"
@@ -29,16 +29,16 @@ def assert_refused(
     info: SchemaInfo, path: Path, errors: tuple[type[DatabaseError], ...], match: str
 ) -> None:
     """Neither to read nor to write nor to check it."""
-    before = stored(path.parent)
+    before = closed(path.parent)
     for read_only in (True, False):
         with pytest.raises(errors, match=f"^[^\n]*{match}[^\n]*$") as caught:
             info.open(path, read_only=read_only)
         assert str(path) in str(caught.value)
-        assert stored(path.parent) == before
+        assert closed(path.parent) == before
     if info.spec.check is not None:
         with suppress(DatabaseError):
             assert list(info.spec.check(path, lambda coins: None))
-        assert stored(path.parent) == before
+        assert closed(path.parent) == before
 
 
 @pytest.mark.parametrize("version", [0, 99, 999_999_999])
