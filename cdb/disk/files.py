@@ -8,7 +8,7 @@ here retries, and its caller must not either: give up the object and open it aga
 """
 
 import os
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
@@ -102,7 +102,7 @@ def output_file(path: Path) -> Iterator[BinaryIO]:
         publish(path, durable=True)
 
 
-def make_dir(path: Path, *, durable: bool, folders: Collection[str] = ()) -> None:
+def make_dir(path: Path, *, durable: bool, folders: str = "") -> None:
     """Create the directory unless it is there; its parent must exist. folders: see
     check_directory()."""
     with storage_errors(path):

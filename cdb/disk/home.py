@@ -188,7 +188,7 @@ class Home:
         *,
         read_only: bool,
         folder: str = "",
-        folders: Collection[str] = (),
+        folders: str = "",
         extras: Collection[str] = (),
         extra: str = "",
     ) -> None:
@@ -266,7 +266,7 @@ def checked_home(
     truth: str,
     *,
     folder: str,
-    folders: Collection[str] = (),
+    folders: str = "",
     extras: Collection[str] = (),
 ) -> Iterator[tuple[Path, Sequence[Damage]]]:
     """Keep writers out; gives the path by which to look at all else, and the damage to FORMAT.
@@ -292,7 +292,7 @@ def repaired_home(
     damages: Sequence[Damage],
     *,
     folder: str,
-    folders: Collection[str] = (),
+    folders: str = "",
     extras: Collection[str] = (),
     extra_of: Callable[[Path], str] = lambda inside: "",
 ) -> Iterator[tuple[Path, list[Path]]]:
@@ -392,7 +392,7 @@ def _check_contents(
     return found
 
 
-def _check_files(path: Path, folder: str, folders: Collection[str], *, read_only: bool) -> None:
+def _check_files(path: Path, folder: str, folders: str, *, read_only: bool) -> None:
     with storage_errors(path):
         check_held(path, read_only=read_only, folder=folder, folders=folders)
 

@@ -13,9 +13,8 @@ there, WrongDatabaseError where a writer meets what is another user's, and OSErr
 
 import os
 import pwd
-from collections.abc import Collection
+import re
 from contextlib import suppress
-from fnmatch import fnmatch
 from os import PathLike
 from pathlib import Path
 from stat import S_ISDIR, S_ISLNK, S_ISREG
@@ -149,9 +148,9 @@ def check_file(path: Path, *, read_only: bool) -> None:
             _check_owner(path, status)
 
 
-def check_directory(path: Path, *, read_only: bool, folders: Collection[str] = ()) -> None:
-    """Check a directory that an engine has for itself and all in it. folders: patterns (fnmatch) of
-    what the engine calls directories in it, at any depth.
+def check_directory(path: Path, *, read_only: bool, folders: str = "", below: str = "") -> None:
+    """Check a directory that an engine has for itself and all in it: files, and directories where
+    folders, a regular expression, matches the whole of a path. below: what paths in it begin with.
 
     A writer that is alive may remove some of it meanwhile.
     """
@@ -161,17 +160,15 @@ def check_directory(path: Path, *, read_only: bool, folders: Collection[str] = (
     if not read_only:
         _check_owner(path, status)
     for inner in path.iterdir():
-        may_be_one = any(fnmatch(inner.name, folder) for folder in folders)
+        name = below + inner.name
+        if re.fullmatch(folders, name) is None:
+            check_file(inner, read_only=read_only)
+            continue
         with suppress(FileNotFoundError):
-            if may_be_one and S_ISDIR(inner.lstat().st_mode):
-                check_directory(inner, read_only=read_only, folders=folders)
-            else:
-                check_file(inner, read_only=read_only)
+            check_directory(inner, read_only=read_only, folders=folders, below=f"{name}/")
 
 
-def check_held(
-    path: Path, *, read_only: bool, folder: str = "", folders: Collection[str] = ()
-) -> None:
+def check_held(path: Path, *, read_only: bool, folder: str = "", folders: str = "") -> None:
     """Check one that is held open, by a path through its descriptor: files, and the directory of an
     engine, by its name, as check_directory() does."""
     if not read_only:

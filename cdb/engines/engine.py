@@ -15,8 +15,8 @@ class Engine(NamedTuple):
     with_threads: whether the library keeps threads of its own; see NativeEngine. writes_maps:
     whether it writes to files by mapping them, which not every file system can. is_asked_for:
     whether it is built only where asked, by make engine-NAME. language: what it is written in,
-    where it shares a library with others of that. folders: patterns of the names of directories
-    that it makes in its own.
+    where it shares a library with others of that. folders: of the directories that
+    it makes in its own, see cdb.disk.paths.check_directory().
     """
 
     name: str
@@ -28,7 +28,7 @@ class Engine(NamedTuple):
     writes_maps: bool = False
     is_asked_for: bool = False
     language: str = ""
-    folders: tuple[str, ...] = ()
+    folders: str = ""
 
     def native(self, prefix: str) -> NativeEngine:
         """One face of its extension module. prefix: of that face's functions."""

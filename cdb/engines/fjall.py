@@ -13,7 +13,7 @@ ENGINE = Engine(
     with_threads=True,
     is_asked_for=True,
     language="Rust",
-    folders=("data", "unfinished", "keyspaces", "[0-9]*", "tables"),
+    folders="(data|unfinished)(/keyspaces(/[0-9]+(/tables)?)?)?",
 )
 _JOURNAL = "fjall takes damage in its journal for the torn end: later commits are missing"
 LIMITS = (

@@ -178,7 +178,7 @@ class NativeEngine(NativeModule):
         is_loaded_late: bool = False,
         makes_own_calls: bool = False,
         is_asked_for: bool = False,
-        folders: tuple[str, ...] = (),
+        folders: str = "",
         on_damage: Callable[[Path, str], str] = lambda directory, file: "",
         then: str = AGAIN,
     ) -> None:

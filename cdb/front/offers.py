@@ -6,7 +6,7 @@
 History is in cdb.front.history, and refusals that come later in cdb.front.late.
 """
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from contextlib import suppress
 from os import PathLike
 from pathlib import Path
@@ -35,7 +35,7 @@ def keyed_home(
     is_keyed: bool,
     read_only: bool,
     folder: str,
-    folders: Collection[str] = (),
+    folders: str = "",
 ) -> Home:
     """The home of a database that may have secondary keys; with an index it gets them.
 
