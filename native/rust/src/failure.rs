@@ -69,9 +69,11 @@ impl Failure {
     }
 }
 
-/// A library that names the file, too, keeps the number in its text alone.
-fn errno_in(text: &str) -> Option<i32> {
-    text.rsplit_once("(os error ")?.1.split_once(')')?.0.parse().ok()
+/// A library that names the file, too, or tells its log, keeps the number in its text alone.
+pub fn errno_in(text: &str) -> Option<i32> {
+    [("(os error ", ')'), ("Os { code: ", ',')]
+        .into_iter()
+        .find_map(|(before, behind)| text.rsplit_once(before)?.1.split_once(behind)?.0.parse().ok())
 }
 
 impl From<io::Error> for Failure {

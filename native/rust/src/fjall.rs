@@ -21,6 +21,7 @@ use crate::c;
 use crate::engine::{Bounds, Change, Cursor, Engine, Options, Space, Stats, View, sync_directory};
 use crate::failure::{Failure, Result};
 use crate::fjall_files::{Mirror, cut_torn_end, sync_all};
+use crate::fjall_log::{cause, keep_causes};
 use crate::forks::{NotForChildren, take_from_children};
 
 pub const VERSION: &CStr = c"fjall 3.1.13";
@@ -53,6 +54,7 @@ struct FjallCursor {
 }
 
 pub fn open(options: &Options) -> Result<Box<dyn Engine>> {
+    keep_causes();
     let path = options.path.join(DIRECTORY);
     if !path.try_exists()? {
         if !options.create || options.read_only {
@@ -290,8 +292,7 @@ impl From<Error> for Failure {
             Error::Io(error) | Error::Storage(LsmError::Io(error)) => Failure::of_io(error),
             Error::Locked => Failure::new(c::LOCKED, "somebody has it open for writing")
                 .advising("close it there"),
-            Error::Poisoned => Failure::new(c::CLOSED, "a write of its own threads failed")
-                .advising("see whether the disk is full, and open it again"),
+            Error::Poisoned => cause(),
             damage => Failure::corrupt(damage.to_string()),
         })
     }

@@ -5,6 +5,7 @@ mod engine;
 mod failure;
 mod fjall;
 mod fjall_files;
+mod fjall_log;
 mod forks;
 mod packed;
 mod redb;
