@@ -23,8 +23,6 @@ PRELOADED = ("lmdb_kv", "mdbx_kv", "sqlite_kv")
 SYNCED_AT_PROCESS = ("lmdb_kv", "mdbx_kv")
 """Those that sync pages at PROCESS, too, and only not what leads to the newest of them: else a
 power cut would leave no database."""
-MISSED_BY_READERS = ("interval@fjall",)
-"""Those where only a writer finds that a file is lost, such as a journal."""
 WITH_LARGE_JOURNALS = ("fjall_kv",)
 """Those whose journals are large from the beginning: a model of the disk, which looks at each state
 of them, takes too long. Real cuts are made of them."""

@@ -34,7 +34,7 @@ from tests.conftest import (
     stored,
     text_of,
 )
-from tests.engines import LEFT_TO_TRIALS, MISSED_BY_READERS
+from tests.engines import LEFT_TO_TRIALS
 
 FINE, BEYOND_REPAIR, USAGE, REPAIRABLE, PARTIAL = 0, 1, 2, 3, 4
 PROMISE = re.compile(
@@ -249,8 +249,6 @@ def test_what_is_called_repairable_with_its_format_lost_is_repaired(
     originals: Loaded, own_schema: SchemaInfo, tmp_path: Path, chain_digest: str
 ) -> None:
     """Each file beside FORMAT; by both names of a schema that makes databases with keys, too."""
-    if own_schema.name in MISSED_BY_READERS:
-        pytest.xfail("only a writer misses a file of it")
     n_repaired = 0
     for schema in {own_schema.name, own_schema.indexed or own_schema.name}:
         source = originals(schema)

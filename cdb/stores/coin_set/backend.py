@@ -16,7 +16,14 @@ from cdb.errors import CorruptDatabaseError
 from cdb.extensions.native import NativeEngine
 from cdb.stores.coin_set.binding import CoinSet, Keys, Options
 from cdb.stores.coin_set.check import DB
-from cdb.stores.coin_set.promise import NEWEST_FILE, Promise, read_promise, write_promise
+from cdb.stores.coin_set.promise import (
+    NEWEST_FILE,
+    Promise,
+    reached,
+    read_promise,
+    shortfall,
+    write_promise,
+)
 
 BATCH_ENTRIES = 50_000
 
@@ -43,7 +50,8 @@ class PromisedSet(CoinSet):
         try:
             if promised is None and not self.state.is_new:
                 raise CorruptDatabaseError(self._newest_file, "it is missing")
-            self._check_promise()
+            if problem := shortfall(self._promised, self):
+                raise CorruptDatabaseError(self.path, problem)
             if create:
                 self._promise(self._promised)
             self.newest_index = self.state.newest
@@ -78,7 +86,7 @@ class PromisedSet(CoinSet):
     def settle(self) -> None:
         """See SettlingBackend."""
         super().settle()
-        self._promise(self._reached())
+        self._promise(reached(self))
 
     def rewind(self, block_index: int) -> None:
         """See PackedBackend."""
@@ -93,18 +101,7 @@ class PromisedSet(CoinSet):
         """See PackedBackend."""
         self.end_reading()
         self.checkpoint()
-        self._promise(self._reached())
-
-    def _check_promise(self) -> None:
-        reached = self._reached()
-        if reached.newest < self._promised.newest or reached.sequence < self._promised.sequence:
-            problem = f"damaged: it ends at block {reached.newest}, sequence {reached.sequence}"
-            promised = f"block {self._promised.newest}, sequence {self._promised.sequence}"
-            raise CorruptDatabaseError(self.path, f"{problem}, and had {promised}")
-
-    def _reached(self) -> Promise:
-        state = self.state
-        return Promise(-1 if state.committed is None else state.committed, state.sequence)
+        self._promise(reached(self))
 
     def _promise(self, promise: Promise) -> None:
         if promise != self._promised or not self._newest_file.exists():
@@ -119,7 +116,7 @@ class PromisedSet(CoinSet):
         ingestions = self.state.ingestions
         if self._durable and ingestions != self._ingestions:
             self._ingestions = ingestions
-            self._promise(self._reached())
+            self._promise(reached(self))
 
     def _end_rewind(self) -> None:
         """Erase what a rewind has put out of sight, also one that a crash has cut short."""

@@ -54,19 +54,36 @@ def _line_of(promise: Promise) -> bytes:
     return b"%s crc32 %08x\n" % (line, zlib.crc32(line))
 
 
+def reached(coins: CoinSet) -> Promise:
+    """What can be promised: how far the engine has come."""
+    state = coins.state
+    return Promise(-1 if state.committed is None else state.committed, state.sequence)
+
+
+def shortfall(promise: Promise, coins: CoinSet) -> str:
+    """In what the engine's database is an older one than was promised; "" where it is not."""
+    newest, sequence = reached(coins)
+    if newest >= promise.newest and sequence >= promise.sequence:
+        return ""
+    had = f"block {promise.newest}, sequence {promise.sequence}"
+    return f"damaged: it ends at block {newest}, sequence {sequence}, and had {had}"
+
+
 def check_promise(path: Path, coins: CoinSet) -> Iterator[Damage]:
-    """Damage to NEWEST. path: of the database; coins: what is in its db/."""
+    """Damage to NEWEST, and to what it promises. path: of the database; coins: what is in its
+    db/."""
     try:
         promise = read_promise(path / NEWEST_FILE)
     except CorruptDatabaseError as error:
         yield Damage.of(error, "db")
         return
-    if promise is None and not coins.state.is_new:
-        yield Damage(path / NEWEST_FILE, "it is missing", "db")
+    if promise is None:
+        if not coins.state.is_new:
+            yield Damage(path / NEWEST_FILE, "it is missing", "db")
+    elif problem := shortfall(promise, coins):
+        yield Damage(coins.path, problem)
 
 
 def rewrite_promise(path: Path, coins: CoinSet) -> None:
     """Promise what db/ has now: what it should have had, nobody knows any more."""
-    newest, sequence = coins.state.newest, coins.state.sequence
-    promise = Promise(-1 if newest is None else newest, sequence)
-    write_promise(path / NEWEST_FILE, promise)
+    write_promise(path / NEWEST_FILE, reached(coins))
