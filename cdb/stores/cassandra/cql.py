@@ -30,7 +30,7 @@ from cdb.stores.cassandra.rows import Row, Table
 from cdb.stores.cassandra.state import State, view_of
 from cdb.stores.cassandra.tables import CoinRow
 
-FORMAT = 1
+FORMAT = 2
 """Of the tables and of what is in them."""
 DRIVER = "cassandra-driver"
 BATCH_ROWS = 32
@@ -46,13 +46,13 @@ SYNCED = ("group", "batch")
 
 TABLES = (
     "state (name text PRIMARY KEY, format int, chain blob, keys text, run bigint, blocks bigint,"
-    " coins bigint, newest bigint, runs blob, writer blob)",
+    " coins bigint, newest bigint, runs blob)",
     "coin (key blob, run bigint, born blob, spent blob, PRIMARY KEY (key, run))",
     "head (key blob, number bigint, run bigint, head blob, PRIMARY KEY (key, number, run))",
     "part (key blob, part int, data blob, PRIMARY KEY (key, part))",
     "keyed (key blob, confirmed bigint, name blob, PRIMARY KEY (key, confirmed, name))",
 )
-_STATE = "format, chain, keys, run, blocks, coins, newest, runs, writer"
+_STATE = "format, chain, keys, run, blocks, coins, newest, runs"
 
 
 def missing() -> str | None:
@@ -137,11 +137,11 @@ class CqlTables:
         row = next(iter(self._answer(statement)), None)
         if row is None:
             return None
-        found_format, chain, keys, run, blocks, coins, newest, runs, writer = row
+        found_format, chain, keys, run, blocks, coins, newest, runs = row
         if found_format != FORMAT:
             raise wrong_version(self._place.url, str(found_format), str(FORMAT))
         try:
-            return State(chain, keys, run, blocks, coins, view_of(newest, runs), writer)
+            return State(chain, keys, run, blocks, coins, view_of(newest, runs))
         except (TypeError, ValueError) as error:
             raise CorruptDatabaseError(self._place.url, f"its row of state: {error}") from error
 
@@ -250,9 +250,9 @@ class CqlTables:
             f" AND (confirmed, name) > (?, ?) AND (confirmed) <= (?) LIMIT {PAGE_NAMES}",
             "state": f"SELECT {_STATE} FROM {keyspace}.state WHERE name = ?",
             "make": f"INSERT INTO {keyspace}.state (name, {_STATE})"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) IF NOT EXISTS",
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) IF NOT EXISTS",
             "change": f"UPDATE {keyspace}.state SET keys = ?, run = ?, blocks = ?, coins = ?,"
-            " newest = ?, runs = ?, writer = ? WHERE name = ?"
+            " newest = ?, runs = ? WHERE name = ?"
             " IF chain = ? AND run = ? AND blocks = ? AND keys = ?",
         }
         for table in Table:
@@ -393,7 +393,7 @@ class CqlTables:
 def _changing(state: State) -> tuple[Any, ...]:
     view = state.view
     counts = state.run, state.blocks, state.coins
-    return (state.keys, *counts, view.newest, view.packed_runs(), state.writer)
+    return (state.keys, *counts, view.newest, view.packed_runs())
 
 
 def cluster_of(place: Place) -> Any:
