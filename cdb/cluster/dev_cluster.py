@@ -6,8 +6,10 @@ import shutil
 import socket
 import time
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from cdb.cluster.artifact import CASSANDRA, jars, java
 from cdb.cluster.configuration import CQL_PORT, SYNCS, address_of, offer_tls, write_files
@@ -57,14 +59,22 @@ class DevCluster:
     @property
     def nodes(self) -> list[Node]:
         """Those that it was made of; none where there is no cluster."""
-        try:
-            n_nodes = json.loads(self._file.read_text())["nodes"]
-        except FileNotFoundError:
-            return []
-        except (ValueError, KeyError, TypeError, OSError) as error:
-            problem = "this is no cluster's file; wipe it, or name another --dir"
-            raise WrongDatabaseError(self._file, problem) from error
+        n_nodes = self._made().get("nodes", 0)
         return [Node(number, self._place(number)) for number in range(1, n_nodes + 1)]
+
+    def _made(self) -> dict[str, Any]:
+        """What it was made of; nothing where there is no cluster."""
+        try:
+            made: dict[str, Any] = json.loads(self._file.read_text())
+            made = {"sync": SYNCS[0], "tls": False, **made}
+            if made["nodes"] not in range(1, MOST_NODES + 1) or made["sync"] not in SYNCS:
+                raise ValueError
+        except FileNotFoundError:
+            return {}
+        except (ValueError, KeyError, TypeError, OSError) as error:
+            problem = "this is no cluster's file; remove it, or name another --dir"
+            raise WrongDatabaseError(self._file, problem) from error
+        return made
 
     def node(self, number: int) -> Node:
         """One of them. Raises DatabaseNotFoundError."""
@@ -73,20 +83,32 @@ class DevCluster:
             raise DatabaseNotFoundError(self.directory, f"there is no node {number}")
         return found
 
-    def make(self, n_nodes: int, sync: str = SYNCS[0], *, tls: bool = False) -> None:
+    def make(self, n_nodes: int, sync: str | None = None, *, tls: bool = False) -> None:
         """Lay out its files, unless they are there; of another number of nodes it is an error.
 
-        sync: the nodes' commitlog_sync. tls: they offer it, too, with the certificate tls.pem.
+        sync: the nodes' commitlog_sync; None: as it was, or the first of SYNCS. tls: they offer it,
+        too, with the certificate tls.pem, and go on to.
         """
-        there = len(self.nodes)
+        was = self._made()
+        there = was.get("nodes", 0)
         if there not in (0, n_nodes):
             problem = f"this cluster has {there} nodes, not {n_nodes}; 'cdb cluster wipe' it first"
             raise WrongDatabaseError(self.directory, problem)
+        sync, tls = sync or was.get("sync", SYNCS[0]), tls or was.get("tls", False)
+        made = {"nodes": n_nodes, "cassandra": CASSANDRA, "sync": sync, "tls": tls}
+        if was and was != made and self._lives:
+            problem = "its nodes live, and go on as they are; 'cdb cluster stop' first"
+            raise DatabaseLockedError(self.directory, problem)
+        places = [self._place(number) for number in range(1, n_nodes + 1)]
+        if not was and (taken := next((each for each in places if each.exists()), None)):
+            raise WrongDatabaseError(taken, "this is no cluster's; name another --dir")
         with storage_errors(self.directory):
+            # First of all: what it does not name is not removed by wipe().
+            self.directory.mkdir(parents=True, exist_ok=True)
+            self._file.write_text(json.dumps(made))
             more = offer_tls(self.directory, n_nodes) if tls else ""
-            for number in range(1, n_nodes + 1):
-                write_files(self._place(number), number, n_nodes, sync, more)
-            self._file.write_text(json.dumps({"nodes": n_nodes, "cassandra": CASSANDRA}))
+            for number, place in enumerate(places, 1):
+                write_files(place, number, n_nodes, sync, more)
 
     def start(self, told: Told, *, numbers: Sequence[int] = ()) -> float:
         """Start all nodes, or some, and wait until all that live are ready. Gives the seconds."""
@@ -98,6 +120,7 @@ class DevCluster:
         for node in chosen:
             if node.pid is None:
                 _check_free(node)
+        for node in chosen:
             node.start(program, classes)
         self.wait_until_ready(told)
         return time.monotonic() - begun
@@ -122,10 +145,11 @@ class DevCluster:
                 time.sleep(_LOOK_SECONDS)
 
     def stop(self, *, kill: bool = False) -> int:
-        """End all nodes; how many there were."""
+        """End all nodes; how many there were. One that does not end keeps no other one up."""
         living = [node for node in self.nodes if node.pid is not None]
-        for node in living:
-            node.stop(kill=kill)
+        with ExitStack() as stack:
+            for node in reversed(living):
+                stack.callback(node.stop, kill=kill)
         return len(living)
 
     def status(self) -> list[NodeStatus]:
@@ -136,13 +160,20 @@ class DevCluster:
     def wipe(self) -> None:
         """Remove all of its files. Raises DatabaseLockedError while a node lives."""
         nodes = self.nodes
-        if any(node.pid is not None for node in nodes):
+        if not nodes:
+            return
+        if self._lives:
             raise DatabaseLockedError(self.directory, "its nodes live; 'cdb cluster stop' first")
         with storage_errors(self.directory):
             for node in nodes:
-                shutil.rmtree(node.directory, ignore_errors=False)
-            for file in ("cluster.json", "tls.p12", "tls.pem"):
+                if node.directory.exists():  # else a wipe before this one was cut short
+                    shutil.rmtree(node.directory)
+            for file in ("tls.p12", "tls.pem", "cluster.json"):
                 (self.directory / file).unlink(missing_ok=True)
+
+    @property
+    def _lives(self) -> bool:
+        return any(node.pid is not None for node in self.nodes)
 
     def _place(self, number: int) -> Path:
         return self.directory / f"node{number}"

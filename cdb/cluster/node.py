@@ -33,10 +33,11 @@ class Node:
     def pid(self) -> int | None:
         """Its process; None where none lives."""
         try:
-            pid, began = self._pid_file.read_text().split()
+            text, began = self._pid_file.read_text().split()
+            pid = int(text)
         except (FileNotFoundError, ValueError):
             return None
-        return int(pid) if _beginning(int(pid)) == began else None
+        return pid if _beginning(pid) == began else None
 
     @property
     def memory_bytes(self) -> int | None:

@@ -24,18 +24,19 @@ from cdb.cmds.runner import run
 @click.option(
     "--sync",
     type=click.Choice(SYNCS),
-    default=SYNCS[0],
-    show_default=True,
-    help="The nodes' commitlog_sync: periodic promises nothing at a power cut.",
+    help="The nodes' commitlog_sync: periodic promises nothing at a power cut.  [default: as it"
+    f" was, or {SYNCS[0]}]",
 )
 @click.option(
     "--tls",
     is_flag=True,
-    help="Offer TLS, too: add ?tls=DIR/tls.pem, a certificate of its own, to URLs.",
+    help="Offer TLS from now on, too: add ?tls=DIR/tls.pem, a certificate of its own, to URLs.",
 )
 @dir_option
 @quiet_option
-def cluster_start(n_nodes: int | None, sync: str, *, tls: bool, directory: Path | None) -> None:
+def cluster_start(
+    n_nodes: int | None, sync: str | None, *, tls: bool, directory: Path | None
+) -> None:
     """Start all nodes that don't live, and wait until each knows the others and the same tables.
 
     The first start fetches Cassandra, 70 MB. After kill -9 a node first goes over its commit log.

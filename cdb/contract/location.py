@@ -6,7 +6,7 @@ from os import PathLike
 from pathlib import Path
 
 _is_url = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE).match
-_secrets = re.compile(r"(?<=://)[^/?#]*(?=@)|(?<=[?&]password=)[^&#]*")
+_secrets = re.compile(r"(?<=://).*(?=@)|(?<=[?&]password=)[^&#]*", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)

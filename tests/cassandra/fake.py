@@ -129,7 +129,7 @@ def open_in(
 ) -> CassandraSchema:
     """Open the chain of a path's name, as cassandra() does at a URL."""
     name = fspath(path)
-    lock = None if read_only or takeover else Lock()
+    lock = None if read_only else Lock(takes_over=takeover)
     try:
         return opened(name, FakeTables(keyspace, name), lock, read_only=read_only, keys=index)
     except BaseException:

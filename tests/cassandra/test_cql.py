@@ -1,5 +1,6 @@
 """How rows are put together into statements, where there are more nodes than copies of a row."""
 
+from dataclasses import replace
 from hashlib import sha256
 from types import SimpleNamespace
 from typing import Any
@@ -7,8 +8,14 @@ from typing import Any
 import pytest
 
 from cdb.contract.durability import Durability
-from cdb.errors import DatabaseLockedError, StorageError, UnsupportedError
-from cdb.stores.cassandra.cql import BATCH_BYTES, BATCH_ROWS, IN_KEYS, CqlTables, _told
+from cdb.errors import (
+    DatabaseLockedError,
+    DatabaseNotFoundError,
+    StorageError,
+    UnsupportedError,
+    WrongDatabaseError,
+)
+from cdb.stores.cassandra.cql import BATCH_BYTES, BATCH_ROWS, COLUMNS, IN_KEYS, CqlTables, _told
 from cdb.stores.cassandra.place import place_of
 from cdb.stores.cassandra.rows import PART_BYTES, Row, Table
 from cdb.stores.cassandra.state import State
@@ -104,6 +111,51 @@ def test_power_takes_nodes_that_sync_as_far_as_they_can_be_asked(
     tables.check_keeps(Durability.PROCESS)
 
 
+@pytest.mark.parametrize(
+    ("there", "error"),
+    [
+        ({}, "has no cdb tables"),
+        ({"state": {"name"}, "users": {"id"}}, "is somebody else's"),
+        ({"users": {"id"}}, "is somebody else's"),
+        ({"coin": COLUMNS["coin"], "users": {"id"}}, "is somebody else's"),
+        ({**COLUMNS, "part": {"id", "data"}}, "is somebody else's"),
+        ({"coin": COLUMNS["coin"]}, "has no cdb tables"),
+        ({**COLUMNS, "users": {"id"}}, None),
+        ({**COLUMNS, "state": COLUMNS["state"] | {"more"}}, None),
+    ],
+)
+def test_a_keyspace_is_told_from_somebody_elses_by_its_columns(
+    tables: CqlTables, there: dict[str, set[str]], error: str | None
+) -> None:
+    of_driver: Any = tables
+    of_driver._columns_there = lambda: there
+    of_driver._wait_for_tables = lambda seconds: True
+    if error is None:
+        tables._find_tables(read_only=True)
+    else:
+        with pytest.raises((WrongDatabaseError, DatabaseNotFoundError), match=error):
+            tables._find_tables(read_only=True)
+
+
+def test_all_columns_are_known() -> None:
+    named = {table: {*columns} for table, columns in (each.value for each in Table)}
+    assert all(COLUMNS[table] >= columns for table, columns in named.items())
+    assert {len(columns) for columns in COLUMNS.values()} == {9, 4, 3}
+
+
+@pytest.mark.parametrize(("copies", "is_told"), [(0, False), (COPIES, False), (1, True)])
+def test_copies_that_a_keyspace_does_not_keep_are_not_promised(
+    tables: CqlTables, copies: int, *, is_told: bool
+) -> None:
+    of_driver: Any = tables
+    of_driver._place = replace(place_of("cassandra://a/c", {}), replication=copies)
+    if is_told:
+        with pytest.raises(UnsupportedError, match=f"cdb keeps {COPIES} copies, not 1; ALTER it"):
+            tables._check_copies()
+    else:
+        tables._check_copies()
+
+
 OLD = State(b"a chain").taken_over()
 NEW = OLD.grown([7], 1)
 OTHERS = OLD.taken_over()
@@ -180,5 +232,11 @@ def test_what_the_cluster_does_is_told_in_one_line() -> None:
         ),
         driver.UnresolvableContactPoints({}): "none of these hosts has an address",
         driver.InvalidRequest("no such table"): "the cluster refuses: no such table",
+        driver.protocol.ConfigurationException(0, "no such dc", {}): "the cluster refuses: ",
+        driver.protocol.SyntaxException(0, "no such word", {}): "the cluster refuses: ",
     }.items():
-        assert str(_told(place, error, 30.4)) == f"cassandra://a/c: {told}"
+        assert str(_told(place, error, 30.4)).startswith(f"cassandra://a/c: {told}")
+    nowhere = place_of("cassandra://a/c?dc=west", {})
+    assert "is it up, and is west its data centre?" in str(
+        _told(nowhere, of_cluster.NoHostAvailable("no host", ["a"]), 1)
+    )

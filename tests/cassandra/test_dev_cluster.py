@@ -1,6 +1,7 @@
 """A cluster's files and processes, without Java: what is said where something is missing."""
 
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -90,6 +91,25 @@ def test_another_number_of_nodes_is_refused(made: DevCluster) -> None:
         made.make(1)
 
 
+def test_what_it_was_made_with_stays(
+    made: DevCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made.make(3, "periodic")
+    made.make(3)
+    yaml = made.node(2).directory / "cassandra.yaml"
+    assert "commitlog_sync: periodic" in yaml.read_text()
+    monkeypatch.setattr("cdb.cluster.dev_cluster.offer_tls", lambda *arguments: "tls: true\n")
+    made.make(3, tls=True)
+    made.make(3, "batch")
+    assert "tls: true" in yaml.read_text()
+    assert "commitlog_sync: batch" in yaml.read_text()
+    monkeypatch.setattr(Node, "pid", 1)
+    made.make(3)
+    with pytest.raises(DatabaseLockedError, match="its nodes live, and go on as they are"):
+        made.make(3, "group")
+    assert "commitlog_sync: batch" in yaml.read_text()
+
+
 def test_a_node_that_there_is_not(made: DevCluster) -> None:
     with pytest.raises(DatabaseNotFoundError, match="there is no node 4"):
         made.node(4)
@@ -101,13 +121,59 @@ def test_wipe_removes_its_own_files_alone(made: DevCluster) -> None:
     made.wipe()
     assert [*made.directory.iterdir()] == [mine]
     assert made.nodes == []
+    other = made.directory / "tls.pem"
+    other.write_text("of somebody else")
+    made.wipe()
+    assert other.exists()
+
+
+def test_a_wipe_that_was_cut_short_is_gone_on_with(made: DevCluster) -> None:
+    shutil.rmtree(made.node(1).directory)
+    made.wipe()
+    assert [*made.directory.iterdir()] == []
+
+
+def test_a_directory_of_somebody_elses_is_no_nodes(tmp_path: Path) -> None:
+    mine = tmp_path / "node2" / "notes"
+    mine.parent.mkdir()
+    mine.write_text("mine")
+    cluster = DevCluster(tmp_path)
+    with pytest.raises(WrongDatabaseError, match=r"node2: this is no cluster's; name another"):
+        cluster.make(3)
+    cluster.wipe()
+    assert [*tmp_path.rglob("*")] == [mine.parent, mine]
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"nodes": "3"}', '{"nodes": 10}'])
+def test_a_file_that_is_no_clusters(made: DevCluster, text: str) -> None:
+    (made.directory / "cluster.json").write_text(text)
+    with pytest.raises(WrongDatabaseError, match="this is no cluster's file"):
+        made.status()
+
+
+def test_a_node_that_does_not_end_keeps_no_other_one_up(
+    made: DevCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+
+    def stop(node: Node, *, kill: bool) -> None:
+        asked.append(node.number)
+        if node.number == 1:
+            raise StorageError(node.directory, "it does not end")
+
+    monkeypatch.setattr(Node, "pid", 1)
+    monkeypatch.setattr(Node, "stop", stop)
+    with pytest.raises(StorageError, match="it does not end"):
+        made.stop()
+    assert asked == [1, 2, 3]
 
 
 def test_a_process_is_told_from_others_of_its_number(made: DevCluster) -> None:
     node = made.node(1)
     assert node.pid is None
-    (node.directory / "pid").write_text(f"{os.getpid()} 1\n")
-    assert node.pid is None
+    for text in (f"{os.getpid()} 1\n", "cut short", ""):
+        (node.directory / "pid").write_text(text)
+        assert node.pid is None
     sleeper = "import sys, time; print('up', flush=True); time.sleep(60)"
     child = subprocess.Popen([sys.executable, "-c", sleeper], stdout=subprocess.PIPE)
     assert child.stdout is not None
@@ -136,9 +202,11 @@ def test_an_address_that_somebody_else_has(
         except OSError:
             pytest.skip("a cluster is up on this machine")
         other.listen()
-        monkeypatch.setattr(Node, "start", lambda *arguments: None)
+        begun: list[Node] = []
+        monkeypatch.setattr(Node, "start", lambda node, *arguments: begun.append(node))
         with pytest.raises(StorageError, match=f"somebody else has 127.0.0.3:{CQL_PORT}"):
-            made.start(lambda what: None, numbers=[3])
+            made.start(lambda what: None)
+        assert begun == []
 
 
 @pytest.mark.skipif(missing() is not None, reason=str(missing()))

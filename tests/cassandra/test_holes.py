@@ -75,6 +75,34 @@ def test_of_two_that_open_at_once_one_is_the_writer(keyspace: Keyspace) -> None:
         open_in(keyspace, "chain", takeover=True)
     accept_all(others[0], BRANCH.above(KEPT.newest_index))
     assert shown(keyspace) == expected_state(BRANCH.blocks)
+    others[0].close()
+
+
+def test_who_took_over_is_not_taken_over_by_the_next_one_of_this_machine(
+    keyspace: Keyspace,
+) -> None:
+    with open_in(keyspace, "chain", takeover=True) as writer:
+        with pytest.raises(DatabaseLockedError, match="another process, or another object"):
+            open_in(keyspace, "chain")
+        accept_all(writer, KEPT.blocks)
+
+
+def test_rows_written_after_a_backup_of_the_state_count_for_nothing_behind_it(
+    keyspace: Keyspace,
+) -> None:
+    """A rewind comes between the snapshot of the state and those of the rows."""
+    with open_in(keyspace, "chain") as writer:
+        accept_all(writer, KEPT.blocks)
+        snapshot = keyspace.states["chain"]
+        writer.rewind_to_block_index(KEPT.blocks[5].index)
+        accept_all(writer, CHAIN.above(KEPT.blocks[5].index))
+    keyspace.states["chain"] = snapshot
+    assert shown(keyspace) == expected_state(KEPT.blocks)
+    with open_in(keyspace, "chain") as writer:
+        accept_all(writer, BRANCH.above(KEPT.newest_index))
+        assert verify(writer) == expected_state(BRANCH.blocks)
+        gone = [coin.name() for block in CHAIN.above(KEPT.newest_index) for coin in block.confirms]
+        assert writer.coin_infos_for_coin_names(gone) == []
 
 
 def test_who_waits_for_the_writer_before_him_goes_on_from_where_that_ended(
@@ -149,6 +177,7 @@ def test_a_coin_comes_again_after_a_rewind_at_another_index_and_unspent(keyspace
 def test_a_row_counts_if_its_run_was_the_last_to_write_that_block() -> None:
     random = Random(5)
     state, writer_of = State(b"a chain").taken_over(), dict[int, int]()
+    runs = {state.run}
     for _ in range(300):
         newest = state.view.newest
         match random.choice(("grow", "grow", "grow", "take over", "rewind")):
@@ -162,9 +191,10 @@ def test_a_row_counts_if_its_run_was_the_last_to_write_that_block() -> None:
                 writer_of = {index: run for index, run in writer_of.items() if index <= newest}
                 state = state.cut(len(writer_of), 0, newest)
         view = state.view
+        runs.add(state.run)
         for index, writer in writer_of.items():
-            assert [run for run in range(state.run + 1) if view.has(index, run)] == [writer]
-        assert not any(view.has(state.view.newest + 1, run) for run in range(state.run + 1))
+            assert [run for run in runs if view.has(index, run)] == [writer]
+        assert not any(view.has(state.view.newest + 1, run) for run in runs)
         assert view_of(view.newest, view.packed_runs()) == view
         # It is written with each commit: runs that wrote nothing that counts leave nothing.
         assert len(view.runs) <= len({*writer_of.values()}) + 1
@@ -232,6 +262,11 @@ def test_damage_is_found_and_not_served(keyspace: Keyspace) -> None:
         ("born", lambda born: born[:32] + bytes([born[32] ^ 1]) + born[33:], "is another one"),
         ("born", lambda born: born[:71] + bytes([born[71] ^ 1]) + born[72:], "is another one"),
         ("born", lambda born: born[1:], "has 75 bytes, not 76"),
+        ("born", lambda born: born[:-1], "has 75 bytes, not 76"),
+        ("born", lambda born: b"", "has 0 bytes, not 76"),
+        ("spent", lambda spent: b"", "has 0 bytes, not 4"),
+        ("spent", lambda spent: b"\1" + spent, "has 5 bytes, not 4"),
+        ("spent", lambda spent: spent + b"\xff", "has 5 bytes, not 4"),
         ("spent", lambda spent: bytes(len(spent)), "is spent before it is confirmed"),
         ("born", None, "is spent, and its confirmation is missing"),
     ],
@@ -258,6 +293,17 @@ def test_who_looks_up_a_damaged_coin_is_told(
         pytest.raises(CorruptDatabaseError, match=told),
     ):
         reader.coin_infos_for_coin_names([bytes32(key[chain:])])
+
+
+def test_a_coins_row_that_lost_all_its_cells_is_no_unknown_coin(keyspace: Keyspace) -> None:
+    coin = reward(1)
+    with open_in(keyspace, "chain") as writer:
+        writer.accept_block(BlockSpendInfo(1, 0, [], [coin]))
+        (runs,) = (runs for key, runs in keyspace.coins.items() if key.endswith(coin.name()))
+        (cells,) = runs.values()
+        cells.clear()
+        with pytest.raises(CorruptDatabaseError, match="has a row with nothing in it"):
+            writer.coin_infos_for_coin_names([coin.name()])
 
 
 def _damages(keyspace: Keyspace) -> Iterator[Callable[[], object]]:

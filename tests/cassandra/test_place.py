@@ -42,6 +42,16 @@ def test_hosts_chain_and_options() -> None:
         (f"{PLAIN}?takeover=maybe", "takeover is yes or no"),
         (f"{PLAIN}?colour=red", "no option 'colour'; there are keyspace"),
         (f"{PLAIN}?config=/nowhere/at-all", "/nowhere/at-all: "),
+        ("cassandra://[::1/c", "its hosts are no HOST"),
+        ("cassandra://[a]/c", "its hosts are no HOST"),
+        ("cassandra://a b/c", "'a b' is no HOST"),
+        ("cassandra://\u2100/c", "its hosts are no HOST"),
+        (f"{PLAIN}#?consistency=all", "a # stands in it"),
+        (f"{PLAIN}?consistency=all&consistency=quorum", "an option stands there twice"),
+        (f"{PLAIN}?tls=", "tls is a file"),
+        (f"{PLAIN}?config=", "name a file"),
+        (f"{PLAIN}?cert=mine.pem", "cert takes tls=FILE"),
+        (f"{PLAIN}?tls=a.pem&cert_key=mine.key", "cert_key takes cert=FILE"),
     ],
 )
 def test_what_is_wrong_is_told_in_one_line(url: str, told: str) -> None:
@@ -58,13 +68,44 @@ def test_what_is_wrong_is_told_in_one_line(url: str, told: str) -> None:
         "cassandra://hunter2@a/c",
         "cassandra://a/c?user=me&password=hunter2",
         "cassandra://a/c?timeout=1&password=hunter2",
+        "cassandra://a/c?timeout=never&Password=hunter2",
+        "cassandra://a/?password=hunter2",
+        "cassandra://a:0/c?password=hunter2",
+        "cassandra://me:hunter2/3@a/c",
+        "cassandra://me:hunter2?3@a/c",
+        "cassandra://me:hunter2#3@a/c",
+        "cassandra://me:hunter2\u2100@a/c",
     ],
 )
 def test_a_url_with_a_password_is_refused_and_not_quoted(url: str) -> None:
-    with pytest.raises(UnsupportedError, match="shown by ps; put it into a file") as caught:
+    with pytest.raises(UnsupportedError, match="shown by ps; put them into a file") as caught:
         place_of(url, {})
     assert "hunter2" not in str(caught.value)
     assert "hunter2" not in str(Url(url))
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "cassandra://me:hunter2%40a/c",
+        "cassandra://a/c?passwd=hunter2",
+        "cassandra://a/c?consistency=all;password=hunter2",
+        "cassandra://a/c?key=hunter2",
+        "cassandra://[::1/c?password=hunter2",
+        "cassandra://a/c#password=hunter2",
+    ],
+)
+def test_what_might_be_a_password_is_not_quoted(url: str) -> None:
+    with pytest.raises(UnsupportedError) as caught:
+        place_of(url, {})
+    assert "hunter2" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", [USER, PASSWORD])
+def test_a_user_without_a_password_is_refused(name: str) -> None:
+    with pytest.raises(UnsupportedError, match="a user and a password come together") as caught:
+        place_of(PLAIN, {name: "hunter2"})
+    assert "hunter2" not in str(caught.value)
 
 
 def test_user_and_password_come_from_the_environment_or_a_file(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ repeated, and is: rows never change, and the state is changed by compare-and-set
 where nobody knows whether it was.
 """
 
+import re
 import ssl
 import time
 from collections import defaultdict, deque
@@ -30,7 +31,7 @@ from cdb.stores.cassandra.rows import Row, Table
 from cdb.stores.cassandra.state import State, view_of
 from cdb.stores.cassandra.tables import CoinRow
 
-FORMAT = 1
+FORMAT = 2
 """Of the tables and of what is in them."""
 DRIVER = "cassandra-driver"
 BATCH_ROWS = 32
@@ -46,13 +47,18 @@ SYNCED = ("group", "batch")
 
 TABLES = (
     "state (name text PRIMARY KEY, format int, chain blob, keys text, run bigint, blocks bigint,"
-    " coins bigint, newest bigint, runs blob, writer blob)",
+    " coins bigint, newest bigint, runs blob)",
     "coin (key blob, run bigint, born blob, spent blob, PRIMARY KEY (key, run))",
     "head (key blob, number bigint, run bigint, head blob, PRIMARY KEY (key, number, run))",
     "part (key blob, part int, data blob, PRIMARY KEY (key, part))",
     "keyed (key blob, confirmed bigint, name blob, PRIMARY KEY (key, confirmed, name))",
 )
-_STATE = "format, chain, keys, run, blocks, coins, newest, runs, writer"
+COLUMNS: dict[str, set[str]] = {
+    text.partition(" ")[0]: {*re.findall(r"[(,] ?(\w+) (?:text|int|bigint|blob)\b", text)}
+    for text in TABLES
+}
+"""By table."""
+_STATE = "format, chain, keys, run, blocks, coins, newest, runs"
 
 
 def missing() -> str | None:
@@ -82,6 +88,7 @@ class CqlTables:
         try:
             self._session.default_fetch_size = None
             self._find_tables(read_only=read_only)
+            self._check_copies()
             self._statements = self._prepared()
         except BaseException:
             self._cluster.shutdown()
@@ -137,11 +144,11 @@ class CqlTables:
         row = next(iter(self._answer(statement)), None)
         if row is None:
             return None
-        found_format, chain, keys, run, blocks, coins, newest, runs, writer = row
+        found_format, chain, keys, run, blocks, coins, newest, runs = row
         if found_format != FORMAT:
             raise wrong_version(self._place.url, str(found_format), str(FORMAT))
         try:
-            return State(chain, keys, run, blocks, coins, view_of(newest, runs), writer)
+            return State(chain, keys, run, blocks, coins, view_of(newest, runs))
         except (TypeError, ValueError) as error:
             raise CorruptDatabaseError(self._place.url, f"its row of state: {error}") from error
 
@@ -201,17 +208,19 @@ class CqlTables:
     def _find_tables(self, *, read_only: bool) -> None:
         """Make the keyspace and the tables that are missing. One writer does so at a time."""
         place = self._place
-        there = self._tables_there()
-        names = [table.partition(" ")[0] for table in TABLES]
-        if there.issuperset(names):
+        there = self._columns_there()
+        is_whole = there.keys() >= COLUMNS.keys()
+        if any(not there.get(table, some) >= some for table, some in COLUMNS.items()) or (
+            there.keys() - COLUMNS.keys() and not is_whole
+        ):
+            raise WrongDatabaseError(place.url, f"keyspace {place.keyspace} is somebody else's")
+        if is_whole:
             # Another client may have just made them. Also nodes that are being upgraded disagree,
             # for hours: then it has to do.
             self._wait_for_tables(place.timeout_seconds)
             return
         if read_only:
             raise DatabaseNotFoundError(place.url, f"keyspace {place.keyspace} has no cdb tables")
-        if there and there.isdisjoint(names):
-            raise WrongDatabaseError(place.url, f"keyspace {place.keyspace} is somebody else's")
         hosts = self._cluster.metadata.all_hosts()
         dc = place.dc or hosts[0].datacenter
         of_dc = sum(host.datacenter == dc for host in hosts)
@@ -235,10 +244,14 @@ class CqlTables:
             self._repeated(lambda: cluster.refresh_keyspace_metadata(keyspace))
         return is_known
 
-    def _tables_there(self) -> set[str]:
-        query = "SELECT table_name FROM system_schema.tables WHERE keyspace_name = %s"
-        keyspace = self._place.keyspace
-        return {n for (n,) in self._repeated(lambda: self._session.execute(query, (keyspace,)))}
+    def _columns_there(self) -> Mapping[str, set[str]]:
+        """The columns of each table in the keyspace."""
+        query = "SELECT table_name, column_name FROM system_schema.columns WHERE keyspace_name = %s"
+        asked = (self._place.keyspace,)
+        there: dict[str, set[str]] = defaultdict(set)
+        for table, column in self._repeated(lambda: self._session.execute(query, asked)):
+            there[table].add(column)
+        return there
 
     def _prepared(self) -> dict["str | Table", Any]:
         keyspace = self._place.keyspace
@@ -250,9 +263,9 @@ class CqlTables:
             f" AND (confirmed, name) > (?, ?) AND (confirmed) <= (?) LIMIT {PAGE_NAMES}",
             "state": f"SELECT {_STATE} FROM {keyspace}.state WHERE name = ?",
             "make": f"INSERT INTO {keyspace}.state (name, {_STATE})"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) IF NOT EXISTS",
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) IF NOT EXISTS",
             "change": f"UPDATE {keyspace}.state SET keys = ?, run = ?, blocks = ?, coins = ?,"
-            " newest = ?, runs = ?, writer = ? WHERE name = ?"
+            " newest = ?, runs = ? WHERE name = ?"
             " IF chain = ? AND run = ? AND blocks = ? AND keys = ?",
         }
         for table in Table:
@@ -286,14 +299,27 @@ class CqlTables:
         """Which nodes have a row: a statement about rows of the same ones is asked of one of them.
         Where each node has all rows that is any."""
         metadata, keyspace = self._cluster.metadata, self._place.keyspace
-        strategy = metadata.keyspaces[keyspace].replication_strategy
-        copies = getattr(strategy, "replication_factor", None)
-        by_dc = getattr(strategy, "dc_replication_factors", None)
-        if copies is None and by_dc is not None:
-            copies = min(by_dc.values(), default=0)
+        copies = self._copies()
         if copies is not None and len(metadata.all_hosts()) <= copies:
             return lambda key: None
         return lambda key: frozenset(host.host_id for host in metadata.get_replicas(keyspace, key))
+
+    def _copies(self) -> int | None:
+        """Of each row, in the data centre that has the fewest; None where nobody tells."""
+        strategy = self._cluster.metadata.keyspaces[self._place.keyspace].replication_strategy
+        copies: int | None = getattr(strategy, "replication_factor", None)
+        by_dc = getattr(strategy, "dc_replication_factors", None)
+        if copies is None and by_dc is not None:
+            copies = min(by_dc.values(), default=0)
+        return copies
+
+    def _check_copies(self) -> None:
+        """Raise UnsupportedError where the keyspace keeps other copies than the URL says."""
+        place, copies = self._place, self._copies()
+        if place.replication not in (0, copies):
+            problem = f"keyspace {place.keyspace} keeps {copies} copies, not {place.replication}"
+            advice = "ALTER it, or leave out the option replication"
+            raise UnsupportedError(f"{place.url}: {problem}; {advice}")
 
     def _batches(self, rows: Mapping[Table, Sequence[Row]]) -> Iterator[Any]:
         nodes_of = self._nodes_of()
@@ -393,7 +419,7 @@ class CqlTables:
 def _changing(state: State) -> tuple[Any, ...]:
     view = state.view
     counts = state.run, state.blocks, state.coins
-    return (state.keys, *counts, view.newest, view.packed_runs(), state.writer)
+    return (state.keys, *counts, view.newest, view.packed_runs())
 
 
 def cluster_of(place: Place) -> Any:
@@ -450,7 +476,8 @@ def _tls(place: Place) -> ssl.SSLContext | None:
     try:
         context = ssl.create_default_context(cafile=place.tls)
         if place.cert:
-            context.load_cert_chain(place.cert, place.cert_key or None)
+            # Of an encrypted key OpenSSL would ask the terminal.
+            context.load_cert_chain(place.cert, place.cert_key or None, password="")
     except (OSError, ssl.SSLError) as error:
         files = ", ".join(filter(None, (place.tls, place.cert, place.cert_key)))
         reason = getattr(error, "strerror", "") or getattr(error, "reason", "") or error
@@ -472,16 +499,16 @@ def _may_pass(error: Exception) -> bool:
     """Whether the same may succeed later."""
     from cassandra import (
         AuthenticationFailed,
-        InvalidRequest,
-        Unauthorized,
+        RequestValidationException,
         UnresolvableContactPoints,
         UnsupportedOperation,
+        protocol,
     )
     from cassandra.cluster import NoHostAvailable
 
     final = (
-        *(AuthenticationFailed, InvalidRequest, Unauthorized, UnsupportedOperation),
-        UnresolvableContactPoints,
+        *(AuthenticationFailed, RequestValidationException, UnsupportedOperation),
+        *(UnresolvableContactPoints, protocol.RequestValidationException),
     )
     errors: list[object] = [error]
     if isinstance(error, NoHostAvailable) and isinstance(error.errors, dict):
@@ -508,5 +535,7 @@ def _told(place: Place, error: Exception, waited: float) -> StorageError | Unsup
     if isinstance(inner, Unavailable):
         alive = f"{inner.alive_replicas} of {inner.required_replicas} nodes that are needed are up"
         return StorageError(place.url, f"{alive} {for_long}; start the others")
-    told = f"the cluster does not answer {for_long} ({place_of_error}{reason}); is it up?"
+    # Of a data centre that there is not the driver knows no node to ask.
+    question = f"is it up, and is {place.dc} its data centre?" if place.dc else "is it up?"
+    told = f"the cluster does not answer {for_long} ({place_of_error}{reason}); {question}"
     return StorageError(place.url, told)

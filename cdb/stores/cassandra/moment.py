@@ -21,6 +21,7 @@ from cdb.stores.cassandra.rows import (
     BORN,
     HEADS,
     MARK,
+    SPENT_BYTES,
     Head,
     heads_key,
     parts_key,
@@ -180,20 +181,26 @@ class Moment:
             name = key[len(chain) :]
             if run == MARK:
                 marked.add(name)
-            if coin is not None and view.has(unpacked_index(coin), run):
+            elif coin is None and spend is None:
+                raise self.damaged(f"coin {name.hex()} has a row with nothing in it")
+            if coin is not None and view.has(self._index(name, coin, BORN.size), run):
                 born[name] = coin
-            if spend is not None and view.has(unpacked_index(spend), run):
+            if spend is not None and view.has(self._index(name, spend, SPENT_BYTES), run):
                 spent[name] = unpacked_index(spend)
         self._check(born, spent)
         coins = {name: (*BORN.unpack(coin), spent.get(name, 0)) for name, coin in born.items()}
         return coins, marked
 
+    def _index(self, name: bytes, packed: bytes, size: int) -> int:
+        """The index that a cell ends with. Held against its size before that is believed: it tells
+        whether the row counts."""
+        if len(packed) != size:
+            raise self.damaged(f"coin {name.hex()} has {len(packed)} bytes, not {size}")
+        return unpacked_index(packed)
+
     def _check(self, born: dict[bytes, bytes], spent: dict[bytes, int]) -> None:
         """Raise CorruptDatabaseError unless each coin hashes to its name, and was there before it
         was spent."""
-        for name, coin in born.items():
-            if len(coin) != BORN.size:
-                raise self.damaged(f"coin {name.hex()} has {len(coin)} bytes, not {BORN.size}")
         named = names_of(b"".join([coin[:CONFIRM_BYTES] for coin in born.values()]))
         if named != b"".join(born):
             places = range(0, len(named), NAME_BYTES)

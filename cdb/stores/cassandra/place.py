@@ -9,7 +9,7 @@ histories of shells, in lists of processes and in results.
 import os
 import re
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import parse_qsl, unquote, urlsplit
@@ -19,11 +19,13 @@ from cdb.errors import UnsupportedError, explained
 USER, PASSWORD = "CDB_CASSANDRA_USER", "CDB_CASSANDRA_PASSWORD"
 DEFAULT_PORT = 9042
 _WITH_SECRET = (
-    f"is kept by shells and shown by ps; put it into a file, ?config=FILE, or into {USER} and"
-    f" {PASSWORD}"
+    "a URL with a user or a password is kept by shells and shown by ps; put them into a file,"
+    f" ?config=FILE, or into {USER} and {PASSWORD}"
 )
+_is_secret = re.compile(r"user|pass|pwd|secret|token|cred", re.IGNORECASE).match
 CONSISTENCIES = ("quorum", "local_quorum", "all")
 _is_word = re.compile(r"[A-Za-z0-9_.-]{1,48}").fullmatch
+_is_host = re.compile(r"[A-Za-z0-9_.-]+|\[[0-9A-Fa-f:.]+\]").fullmatch
 _is_keyspace = re.compile(r"[a-z][a-z0-9_]{0,47}").fullmatch
 
 
@@ -55,33 +57,62 @@ class Place:
 
 
 def place_of(url: str, environment: Mapping[str, str] = os.environ) -> Place:
-    """Parse a URL. Raises UnsupportedError, which never quotes a password."""
-    parts = urlsplit(url)
-    if parts.scheme != "cassandra":
-        raise UnsupportedError(f"a cluster's URL begins with cassandra://, not {parts.scheme}://")
-    if "@" in parts.netloc:
-        raise UnsupportedError(f"a URL with a user or a password {_WITH_SECRET}")
+    """Parse a URL. Raises UnsupportedError, which never quotes a password: of what is refused it
+    quotes nothing behind the chain."""
+    scheme, _, _ = url.partition("://")
+    if scheme.lower() != "cassandra":
+        raise UnsupportedError(f"a cluster's URL begins with cassandra://, not {scheme}://")
+    if "@" in unquote(url):  # wherever: a password may have a / or a ? in it
+        raise UnsupportedError(_WITH_SECRET)
+    shown = url.partition("?")[0].partition("#")[0]
+    try:
+        parts = urlsplit(url)
+    except ValueError as error:
+        raise UnsupportedError(f"{shown}: its hosts are no HOST[:PORT][,HOST…]") from error
+    told = parse_qsl(parts.query, keep_blank_values=True)
+    if any(_is_secret(name) for name, _ in told):
+        raise UnsupportedError(_WITH_SECRET)
     chain = unquote(parts.path).strip("/")
     if not _is_word(chain):
         raise UnsupportedError(
-            f"{url}: behind the hosts stands the chain's name: letters, digits, _, - and ., such as"
-            " cassandra://127.0.0.1/mychain"
+            f"{shown}: behind the hosts stands the chain's name: letters, digits, _, - and ., such"
+            " as cassandra://127.0.0.1/mychain"
         )
-    told = dict(parse_qsl(parts.query, keep_blank_values=True))
-    secret = next((name for name in told if name in ("user", "password")), None)
-    if secret is not None:
-        raise UnsupportedError(f"a URL with the option {secret} {_WITH_SECRET}")
-    config = told.pop("config", "")
-    options = {**(_file(Path(config)) if config else {}), **told}
+    options = _options(shown, told)
+    if parts.fragment:
+        raise UnsupportedError(f"{shown}: a # stands in it; options begin with a ?")
     secrets = {
         "user": options.pop("user", environment.get(USER, "")),
         "password": options.pop("password", environment.get(PASSWORD, "")),
     }
-    place = Place(url, _hosts(url, parts.netloc), chain, **_values(url, options), **secrets)  # type: ignore[arg-type]
+    place = Place(url, _hosts(shown, parts.netloc), chain, **_values(shown, options), **secrets)  # type: ignore[arg-type]
+    problem = _left_out(place)
+    if problem is not None:
+        raise UnsupportedError(f"{shown}: {problem}")
+    return place
+
+
+def _options(shown: str, told: Sequence[tuple[str, str]]) -> dict[str, str]:
+    """Those of the URL, before those of its file. Raises UnsupportedError."""
+    options = dict(told)
+    if len(options) < len(told):
+        raise UnsupportedError(f"{shown}: an option stands there twice")
+    config = options.pop("config", None)
+    return options if config is None else {**_file(Path(config)), **options}
+
+
+def _left_out(place: Place) -> str | None:
+    """What an option needs that is not there: alone it would do nothing, and nobody would know."""
     if place.consistency == "local_quorum" and not place.dc:
         # That of the first host may be another one than that of who wrote it.
-        raise UnsupportedError(f"{url}: consistency=local_quorum takes dc=NAME, all clients' one")
-    return place
+        return "consistency=local_quorum takes dc=NAME, all clients' one"
+    if place.cert and not place.tls:
+        return "cert takes tls=FILE, the certificate to trust"
+    if place.cert_key and not place.cert:
+        return "cert_key takes cert=FILE"
+    if bool(place.user) != bool(place.password):
+        return f"a user and a password come together: {USER} and {PASSWORD}, or both in a file"
+    return None
 
 
 def _file(path: Path) -> dict[str, str]:
@@ -105,30 +136,36 @@ def _file(path: Path) -> dict[str, str]:
     return values
 
 
-def _hosts(url: str, netloc: str) -> tuple[tuple[str, int], ...]:
+def _hosts(shown: str, netloc: str) -> tuple[tuple[str, int], ...]:
     hosts = []
     for each in netloc.split(","):
         host, colon, port = each.rpartition(":") if not each.endswith("]") else (each, "", "")
         if not colon:
             host, port = each, str(DEFAULT_PORT)
-        if not host or not port.isdecimal() or not 0 < int(port) < 1 << 16:
-            raise UnsupportedError(f"{url}: {each!r} is no HOST or HOST:PORT")
+        if not _is_host(host) or not port.isdecimal() or not 0 < int(port) < 1 << 16:
+            raise UnsupportedError(f"{shown}: {each!r} is no HOST or HOST:PORT")
         hosts.append((host.strip("[]"), int(port)))
     return tuple(hosts)
 
 
-def _values(url: str, options: Mapping[str, str]) -> dict[str, object]:
+def _values(shown: str, options: Mapping[str, str]) -> dict[str, object]:
     values: dict[str, object] = {}
     for name, value in options.items():
         if name not in _OPTIONS:
             known = ", ".join([*_OPTIONS, "config"])
-            raise UnsupportedError(f"{url}: no option {name!r}; there are {known}")
+            raise UnsupportedError(f"{shown}: no option {name!r}; there are {known}")
         to, read, wanted = _OPTIONS[name]
         try:
             values[to] = read(value)
         except ValueError as error:
-            raise UnsupportedError(f"{url}: option {name} is {wanted}") from error
+            raise UnsupportedError(f"{shown}: option {name} is {wanted}") from error
     return values
+
+
+def _text(value: str) -> str:
+    if not value:
+        raise ValueError
+    return value
 
 
 def _keyspace(value: str) -> str:
@@ -165,12 +202,12 @@ _OPTIONS: dict[str, tuple[str, Callable[[str], object], str]] = {
     "keyspace": ("keyspace", _keyspace, "a name of a-z, 0-9 and _"),
     "replication": ("replication", _replication, "1 … 9"),
     "consistency": ("consistency", _consistency, "one of " + ", ".join(CONSISTENCIES)),
-    "dc": ("dc", str, "a data centre's name"),
+    "dc": ("dc", _text, "a data centre's name"),
     "timeout": ("timeout_seconds", _seconds, "a number of seconds"),
     "patience": ("patience_seconds", _seconds, "a number of seconds"),
-    "tls": ("tls", str, "a file"),
-    "cert": ("cert", str, "a file"),
-    "cert_key": ("cert_key", str, "a file"),
+    "tls": ("tls", _text, "a file"),
+    "cert": ("cert", _text, "a file"),
+    "cert_key": ("cert_key", _text, "a file"),
     "takeover": ("takeover", _flag, "yes or no"),
 }
 """By name: the field, what reads the value, and what it is to be."""

@@ -30,6 +30,7 @@ MARK = 0
 """No writer's run."""
 BORN = Struct(">32s32sQI")
 _INDEX = Struct(">I")
+SPENT_BYTES = _INDEX.size
 _NUMBER = Struct(">Q")
 _HEAD = Struct(">IQQII16s")
 _KINDS = {CoinKey.PUZZLE_HASH: b"h", CoinKey.PARENT: b"p"}
@@ -141,7 +142,7 @@ def heads_key(chain: bytes, number: int) -> bytes:
 
 def parts_key(chain: bytes, number: int, run: int) -> bytes:
     """The key of a block's parts."""
-    return chain + _NUMBER.pack(number) + _INDEX.pack(run)
+    return chain + _NUMBER.pack(number) + _NUMBER.pack(run)
 
 
 def keyed_key(chain: bytes, key: CoinKey, value: bytes) -> bytes:

@@ -59,7 +59,7 @@ def cassandra(
         undo.callback(tables.close)
         if not read_only:
             tables.check_keeps(durability)
-        lock = None if read_only or place.takeover else Lock()
+        lock = None if read_only else Lock(takes_over=place.takeover)
         if lock is not None:
             undo.callback(lock.release)
         store = opened(place.url, tables, lock, read_only=read_only, keys=keys, progress=progress)
@@ -69,9 +69,13 @@ def cassandra(
 
 class Lock:
     """Held by the one writer of this machine. It is a socket's name, which ends with its process;
-    where the system has no such names nothing is held, and a writer takes over at once."""
+    where the system has no such names nothing is held, and a writer takes over at once.
 
-    def __init__(self) -> None:
+    takes_over: it is taken where nobody has it, and else done without.
+    """
+
+    def __init__(self, *, takes_over: bool = False) -> None:
+        self._takes_over = takes_over
         self._socket = socket.socket(socket.AF_UNIX) if sys.platform == "linux" else None
 
     def take(self, url: str, chain: bytes) -> None:
@@ -80,6 +84,8 @@ class Lock:
             try:
                 self._socket.bind(f"\0cdb-cassandra-{chain.hex()}")
             except OSError as error:
+                if self._takes_over:
+                    return
                 problem = "another process, or another object of this one, writes it"
                 raise DatabaseLockedError(url, problem) from error
 

@@ -4,6 +4,10 @@ A run is what one writer wrote between an opening, or a rewind, and the next one
 which run it is, and of which block. It counts where the run owns the block's index, and where that
 is not above the newest block. So a rewind is a new state: rows above it are owned by another run
 from then on. And so are those of a writer that goes on after another one took over.
+
+Runs have random numbers. Counted, two who open at once would make the same state, and each would
+take it for its own; and behind a state that was restored from a backup, the next run would have the
+number of one that was begun since, whose rows may be there.
 """
 
 import secrets
@@ -12,9 +16,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from struct import Struct
 
-_RUN = Struct(">QI")
+_RUN = Struct(">QQ")
 NO_PEAK = -1
-WRITER_BYTES = 8
+_RUNS = (1 << 63) - 1
+"""As many as a bigint of CQL can tell apart; 0 is no writer's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +71,6 @@ class State:
 
     chain: 8 bytes, which begin all keys of its rows. keys: what secondary keys it has, as
     cdb.contract.secondary_keys names them; or "". run: the writer's. blocks, coins: how many count.
-    writer: of whom it is, by random bytes: two who open at once would else make the same state, and
-    each would take it for its own, and the run with it.
     """
 
     chain: bytes
@@ -76,7 +79,6 @@ class State:
     blocks: int = 0
     coins: int = 0
     view: View = field(default_factory=View)
-    writer: bytes = b""
 
     @property
     def newest_index(self) -> int | None:
@@ -85,12 +87,11 @@ class State:
 
     def taken_over(self) -> "State":
         """The same, of a writer that begins: another run owns what comes."""
-        cut = self.cut(self.blocks, self.coins, self.view.newest)
-        return replace(cut, writer=secrets.token_bytes(WRITER_BYTES))
+        return self.cut(self.blocks, self.coins, self.view.newest)
 
     def cut(self, blocks: int, coins: int, newest: int) -> "State":
         """The first so many blocks and coins; the newest one left has this index."""
-        run = self.run + 1
+        run = 1 + secrets.randbelow(_RUNS)
         view = self.view.owned_above(newest, run)
         return replace(self, run=run, blocks=blocks, coins=coins, view=view)
 
