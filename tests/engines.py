@@ -29,8 +29,9 @@ of them, takes too long. Real cuts are made of them."""
 READERS_WRITE = ("interval@mdbx",)
 """Those whose readers have to write to a file that says who reads."""
 ASKED_FOR = tuple(engine for engine in ENGINES.values() if engine.is_asked_for)
-LEFT_TO_TRIALS = tuple(f"interval@{engine.name}" for engine in ASKED_FOR)
-"""Those that tell of damage to some files in other ways: the trials know the LIMITS of each."""
+HOLD_SPARE = tuple(f"interval@{name}" for name in ("sqlite", "pebble", "badger", "fjall"))
+"""Those that have files, or parts of them, that others make up for. Where these are lost they
+answer right, and have nothing to tell."""
 _names_one = re.compile(
     "|".join(
         rf"(?<![a-z0-9_])(test_)?{e.schema}(?![a-z0-9_])|interval@{e.name}\b" for e in ASKED_FOR

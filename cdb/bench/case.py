@@ -14,6 +14,7 @@ from cdb.bench.sync_calls import counting_syncs
 from cdb.lab.process import (
     Limits,
     NotMeasuredError,
+    TimeLimitError,
     WorkloadError,
     WrongAnswerError,
     fresh_within,
@@ -33,8 +34,9 @@ class Subject(Protocol):
 class Case:
     """One way to run a workload, and what came of it; asdict() is a case of result.schema.json.
 
-    outcome: measured, wrong, failed or not_measured. reason: why it isn't measured.
-    samples: of a load: coins so far, and seconds since its beginning.
+    outcome: measured, wrong, failed, ended or not_measured. reason: why it isn't measured.
+    samples: of a load, also of one that a time limit has ended: coins so far, and seconds since its
+    beginning.
     answers: their digest, where all who are compared have to answer alike.
     """
 
@@ -52,6 +54,8 @@ class Case:
         return cls(workload, parameters, "not_measured", reason)
 
 
+ENDED = "ended"
+"""The outcome of what a time limit has ended."""
 EMPTY_CASE: Mapping[str, Any] = asdict(Case(""))
 """What a case in a file has where it doesn't say."""
 
@@ -90,6 +94,8 @@ def measure(workload: str, subject: Subject, limits: Limits = NO_LIMITS) -> list
         return fresh_within(limits, measure_here, workload, subject)
     except WrongAnswerError as error:
         return [Case(workload, outcome="wrong", reason=str(error))]
+    except TimeLimitError as error:
+        return [Case(workload, outcome=ENDED, reason=str(error), samples=error.told)]
     except WorkloadError as error:
         return [Case(workload, outcome="failed", reason=str(error))]
     except NotMeasuredError as error:
@@ -104,5 +110,5 @@ def measure_here(workload: str, subject: Subject) -> list[Case]:
 
 
 def failure(cases: Sequence[Case]) -> Case | None:
-    """The first of the cases that failed, or gave a wrong answer."""
-    return next((case for case in cases if case.outcome in ("wrong", "failed")), None)
+    """The first of the cases that failed, gave a wrong answer, or had no time to end."""
+    return next((case for case in cases if case.outcome in ("wrong", "failed", ENDED)), None)

@@ -13,7 +13,7 @@ from cdb.bench.database import Database
 from cdb.bench.figures import Figures, Usage, latency_figures, summed
 from cdb.bench.stopwatch import Stopwatch
 from cdb.contents.loader import Loader, LoadProgress
-from cdb.lab.process import WrongAnswerError
+from cdb.lab.process import WrongAnswerError, tell
 from cdb.process.meter import peak_rss_bytes
 from cdb.process.read_ahead import read_ahead
 from cdb.schemas import FlushesBeside, Schema
@@ -35,7 +35,8 @@ class Loaded:
 def load(database: Database, meanwhile: Callable[[Schema], None] = lambda _: None) -> Loaded:
     """Load the replay into a new database, and close it.
 
-    meanwhile: what to do after the last flush, out of the time and all figures.
+    meanwhile: what to do after the last flush, out of the time and all figures. Each sample is
+    told, too, see cdb.lab.process.
     Raises WrongAnswerError when not all of the replay was loaded.
     """
     os.sync()  # what others wrote is not to be written back meanwhile
@@ -52,6 +53,7 @@ def load(database: Database, meanwhile: Callable[[Schema], None] = lambda _: Non
         for progress in loader.load(_waited(watches["parse"], packs)):
             if progress.coins >= SAMPLE_COINS * (len(samples) + 1):
                 samples.append((progress.coins, perf_counter() - start))
+                tell(samples[-1])
         # The peak is that until here: meanwhile may map all of the database.
         seconds, taken, peak = perf_counter() - start, usage.figures(), peak_rss_bytes()
         meanwhile(schema)

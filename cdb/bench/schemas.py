@@ -5,10 +5,11 @@ from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from time import monotonic
 from typing import Protocol
 
 from cdb.bench.campaign import Data, Experiment, Note
-from cdb.bench.case import NO_LIMITS, Case, failure, measure
+from cdb.bench.case import ENDED, NO_LIMITS, Case, failure, measure
 from cdb.bench.database import Database
 from cdb.bench.results import Document, Kind
 from cdb.bench.truth import Truth, find_truth
@@ -51,7 +52,7 @@ class Contestant:
 class Schemas:
     """named: by the names that results have for them. workloads: those after the load.
 
-    time_limit_seconds: of each workload.
+    time_limit_seconds: of each run, all its workloads together.
     """
 
     named: Mapping[str, Contestant]
@@ -131,12 +132,13 @@ def run(
 
     The database is not there yet; its directory is. One that stores nothing is only loaded. After
     a workload that failed the others are measured only if the database still holds the whole
-    replay.
+    replay; after the time limit, which is that of all together, none is.
     """
+    clock = _Clock(limits)
 
     def measured(workload: str, why: str = "") -> list[Case]:
         note(f"{workload}{why}")
-        return measure(workload, database, limits)
+        return clock.measure(workload, database)
 
     problem = _hindrance(database)
     if problem is not None:
@@ -146,21 +148,51 @@ def run(
         return cases
     if failure(cases) is None:
         # What is wrong with the state that it left.
-        cases = [replace(each, workload=LOAD) for each in measured(DIGEST)] or cases
-    in_doubt = failure(cases) is not None
+        samples = cases[0].samples
+        cases = [_of_the_load(each, samples) for each in measured(DIGEST)] or cases
+    in_doubt = failure(cases)
     for workload in workloads:
-        if in_doubt:
-            cases.append(Case.not_measured(workload, {}, "an earlier workload failed"))
+        if in_doubt is not None:
+            cases.append(Case.not_measured(workload, {}, _why_not_after(in_doubt)))
             continue
         made = measured(workload)
         failed = failure(made)
-        if failed is not None:
-            # Then nobody knows what the database holds, unless that can be told.
-            in_doubt = failed.outcome == "wrong" or bool(
-                measured(DIGEST, f", as {workload} failed")
-            )
+        # Then nobody knows what the database holds, unless that can be told.
+        if failed is not None and (
+            failed.outcome in ("wrong", ENDED) or measured(DIGEST, f", as {workload} failed")
+        ):
+            in_doubt = failed
         cases += made
     return cases
+
+
+class _Clock:
+    """Measures as long as there is time."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        seconds = limits.time_seconds
+        self._end = None if seconds is None else monotonic() + seconds
+        self._reason = "" if seconds is None else f"ended at the limit of {seconds / 60:g} minutes"
+
+    def measure(self, workload: str, database: Database) -> list[Case]:
+        """A workload's cases in the time that is left."""
+        left = None if self._end is None else max(self._end - monotonic(), 0.0)
+        made = measure(workload, database, replace(self._limits, time_seconds=left))
+        return [
+            replace(each, reason=self._reason) if each.outcome == ENDED else each for each in made
+        ]
+
+
+def _of_the_load(check: Case, samples: Sequence[tuple[int, float]]) -> Case:
+    """What came of its check; one that had no time to end leaves how far the load came."""
+    is_ended = check.outcome == ENDED
+    return replace(check, workload=LOAD, samples=samples if is_ended else check.samples)
+
+
+def _why_not_after(failed: Case) -> str:
+    ended = failed.reason if failed.outcome == ENDED else None
+    return ended or "an earlier workload failed"
 
 
 def _hindrance(database: Database) -> str | None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Unpack
 
 from cdb.bench.campaign import Campaign, Experiment
+from cdb.bench.case import ENDED
 from cdb.bench.machine import machine_name
 from cdb.bench.matrix import Matrix
 from cdb.bench.results import Document, folder_of, read_results
@@ -75,7 +76,9 @@ def _run(campaign: Campaign, folder: Path) -> None:
         for document in campaign.run():
             of = f"{document['data']['source']}, " if several else ""
             name = document["contestant"]["name"]
-            failed += [f"{of}{name}: {each}" for each in _failures(document)]
+            failed += [f"{of}{name}: {each}" for each in _told(document, "wrong", "failed")]
+            for each in _told(document, ENDED):
+                note(f"{of}{name}: {each}")
     except (KeyboardInterrupt, SystemExit):
         note(f"interrupted; {_made(campaign)} in {folder}; the same command goes on from there")
         raise
@@ -90,9 +93,10 @@ def _made(campaign: Campaign) -> str:
     return f"{campaign.made()} of {len(campaign.cells())} runs are"
 
 
-def _failures(document: Document) -> list[str]:
+def _told(document: Document, *outcomes: str) -> list[str]:
+    """Why cases that came out so have no figures."""
     return [
         f"{case['workload']}: {case['reason']}"
         for case in document["cases"]
-        if case["outcome"] in ("wrong", "failed")
+        if case["outcome"] in outcomes
     ]

@@ -95,10 +95,10 @@ def _words(
     "--time-limit",
     "time_limit_minutes",
     type=click.FloatRange(min=0, min_open=True),
-    default=30.0,
+    default=60.0,
     show_default=True,
     metavar="MINUTES",
-    help="A workload that takes longer has failed.",
+    help="A run, all its workloads together, ends then; how far it came is its result.",
 )
 @click.option("--quick", is_flag=True, help="A first look, in some two minutes.")
 @quiet_option

@@ -60,7 +60,7 @@ def bench_speed(coins: tuple[int, ...], *, runs: int, quick: bool, **where: Unpa
         flush_coins=DEFAULT_FLUSH_COINS,
         durability=Durability.POWER.value,
         quick=quick,
-        time_limit_seconds=1_800,
+        time_limit_seconds=7_200,
     )
     documents = run_campaign(
         "speed",

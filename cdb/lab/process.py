@@ -5,12 +5,14 @@ A workload is a function that another process can import; so are its arguments a
 
 import traceback
 from collections.abc import Callable, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
+from time import monotonic
 from typing import Any, ParamSpec, TypeVar
 
 from cdb.errors import CdbError
-from cdb.process.children import DiedError, Pipe, SilentError, Spawn
+from cdb.process.children import Child, DiedError, Pipe, SilentError, Spawn
 
 P = ParamSpec("P")
 F = TypeVar("F")
@@ -29,7 +31,11 @@ class KilledError(WorkloadError):
 
 
 class TimeLimitError(WorkloadError):
-    """A workload took longer than it may."""
+    """A workload took longer than it may. told: what it had told of how far it came."""
+
+    def __init__(self, problem: str, told: Sequence[Any] = ()) -> None:
+        super().__init__(problem)
+        self.told = told
 
 
 class NotMeasuredError(CdbError):
@@ -42,6 +48,21 @@ class Failed:
 
     kind: type[CdbError]
     problem: str
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a workload's process sends before it answers."""
+
+    what: object
+
+
+_telling: ContextVar[Callable[[object], None]] = ContextVar("_telling", default=lambda what: None)
+
+
+def tell(what: object) -> None:
+    """In a workload's process: how far it came, which counts if it takes longer than it may."""
+    _telling.get()(what)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,13 +89,14 @@ def fresh_within(
     """The same within limits. Raises TimeLimitError, too."""
     spawn = Spawn(limits.groups, limits.environment)
     child = spawn.start(_work, workload, arguments, named)
+    told: list[object] = []
     try:
-        answer: F | Failed = child.receive(limits.time_seconds)
+        answer: F | Failed = _answer_of(child, limits.time_seconds, told)
         exit_code = child.exit_code(limits.time_seconds)
         if exit_code != 0:
             raise SilentError(limits.time_seconds) if exit_code is None else DiedError(exit_code)
     except SilentError:
-        raise TimeLimitError(f"time limit of {limits.time_seconds:,.0f} s") from None
+        raise TimeLimitError(f"time limit of {limits.time_seconds:,.0f} s", told) from None
     except DiedError as died:
         if died.exit_code is not None and died.exit_code < 0:
             problem = f"its process was killed by signal {-died.exit_code}"
@@ -88,6 +110,16 @@ def fresh_within(
     return answer
 
 
+def _answer_of(child: Child, seconds: float | None, told: list[object]) -> Any:
+    """Raises SilentError when there is none in time; told has what was told until then."""
+    end = None if seconds is None else monotonic() + seconds
+    while True:
+        received = child.receive(None if end is None else max(0.0, end - monotonic()))
+        if not isinstance(received, Told):
+            return received
+        told.append(received.what)
+
+
 def _work(
     pipe: "Pipe[Any, Any]",
     workload: Callable[..., object],
@@ -95,6 +127,7 @@ def _work(
     named: Mapping[str, object],
 ) -> None:
     answer: object
+    _telling.set(lambda what: pipe.send(Told(what)))
     try:
         answer = workload(*arguments, **named)
     except (NotMeasuredError, WrongAnswerError) as error:

@@ -5,7 +5,9 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
+from cdb.bench.case import ENDED
 from cdb.bench.results import STORES, Kind
+from cdb.report import units
 from cdb.report.cards import (
     cores_of,
     facts_of,
@@ -16,6 +18,7 @@ from cdb.report.cards import (
     matrix_key,
 )
 from cdb.report.derived import WRITTEN_FIGURES, FloorLoads, floor_loads, with_derived
+from cdb.report.growth import short
 from cdb.report.model import (
     FLOOR,
     FLOOR_DESCRIPTION,
@@ -184,10 +187,11 @@ def _row(documents: Sequence[Document], written_figure: str, floors: FloorLoads)
     name = name_of(contestant["name"])
     keeps_contract = contestant.get("keeps_contract", True)
     cases: dict[Case, list[Mapping[str, Any]]] = defaultdict(list)
+    coins = first["data"].get("coins", 0)
     for each in documents:
         for case in with_derived(each, written_figure, floors) if of_schemas else each["cases"]:
             cases[Case.of(case["workload"], case["parameters"])].append(case)
-    problems = [*_problems(cases), *_missing(documents)]
+    problems = [*_problems(cases, coins), *_missing(documents)]
     mark = _mark(cases, problems, keeps_contract=keeps_contract, has_load=of_schemas)
     figures = {} if mark is Mark.WRONG else _figures(cases, problems)
     loads = cases[LOAD] if of_schemas and LOAD in figures else []
@@ -210,14 +214,25 @@ def _row(documents: Sequence[Document], written_figure: str, floors: FloorLoads)
     )
 
 
-def _problems(cases: _Cases) -> list[Problem]:
-    counts: dict[tuple[Case, str, str], int] = defaultdict(int)
+def _problems(cases: _Cases, coins: int) -> list[Problem]:
+    counts: dict[tuple[Case, str, str, str], int] = defaultdict(int)
     for case, results in cases.items():
         for result in results:
             if not _is_measured(result):
                 reason = result["reason"] or "no reason was given"
-                counts[case, result["outcome"], reason] += 1
-    return [Problem(*key, runs) for key, runs in counts.items()]
+                counts[case, result["outcome"], reason, _how_far(result, coins)] += 1
+    return [
+        Problem(case, outcome, reason, runs, far)
+        for (case, outcome, reason, far), runs in counts.items()
+    ]
+
+
+def _how_far(result: Mapping[str, Any], coins: int) -> str:
+    """A load that has ended came."""
+    if result["outcome"] != ENDED or not result["samples"]:
+        return ""
+    done, seconds = result["samples"][-1]
+    return f"{short(done)} of {short(coins)} in {units.duration(seconds)}"
 
 
 def _missing(documents: Sequence[Document]) -> list[Problem]:
@@ -240,6 +255,8 @@ def _mark(
         return Mark.WRONG
     if "failed" in outcomes:
         return Mark.FAILED
+    if ENDED in outcomes:
+        return Mark.ENDED
     measured = any(_is_measured(result) for results in told.values() for result in results)
     if not measured:
         return Mark.NOT_MEASURED
@@ -248,7 +265,7 @@ def _mark(
 
 def _figures(cases: _Cases, problems: Sequence[Problem]) -> dict[Case, dict[str, Spread]]:
     """The spreads of cases that never failed: those of the runs that ended would flatter."""
-    failed = {problem.case for problem in problems if problem.outcome == "failed"}
+    failed = {problem.case for problem in problems if problem.outcome in ("failed", ENDED)}
     if SETTLE in failed:
         failed.add(TOTAL)
     figures = {}

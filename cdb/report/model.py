@@ -102,6 +102,7 @@ class Mark(StrEnum):
     RIGHT = "✓"
     WRONG = "✗"
     FAILED = "failed"
+    ENDED = "ended at the limit"
     NOT_MEASURED = "not measured"
     NOTHING = "keeps nothing"
 
@@ -110,13 +111,20 @@ class Mark(StrEnum):
 class Problem:
     """Why there are no figures of a case.
 
-    outcome: wrong, failed, not_measured; or missing, for runs that left no file.
+    outcome: wrong, failed, ended, not_measured; or missing, for runs that left no file. far: how
+    far a load came that has ended: ``2.1 M of 4 M in 19 m 48 s``.
     """
 
     case: Case
     outcome: str
     reason: str
     runs: int
+    far: str = ""
+
+    @property
+    def told(self) -> str:
+        """What there is in place of figures."""
+        return self.far or self.outcome.replace("_", " ")
 
 
 Curve = tuple[tuple[int, float], ...]

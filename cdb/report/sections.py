@@ -339,9 +339,8 @@ def _engines(context: Context) -> Block:
         if (spread := row.figure(LOAD, "wall_seconds"))
     ]
     finding = f"Of {len(rows)} layouts in engines, {'; '.join(told)}." if told else NOTHING
-    missing = sorted({*ENGINES} - {*best})
+    missing = sorted({*ENGINES} - _engines_tried(group))
     finding += f" Not measured here: {', '.join(missing)}." if missing else ""
-    finding += " Engines that cdb has no store on are not measured yet."
     parts: list[Part] = []
     if group is not None:
         verdict, table = _by_engine(group)
@@ -354,6 +353,13 @@ def _engines(context: Context) -> Block:
         parts.append(Fold(title, tuple(_layout_parts(each))))
     short = f"{len(rows)} layouts in {' and '.join(best)}" if best else "not measured"
     return Block(finding, short, tuple(parts))
+
+
+def _engines_tried(group: Group | None) -> set[str]:
+    """Those with a layout of which a run began, whatever came of it."""
+    rows = [] if group is None else group.rows
+    tried = (row for row in rows if _layout_of(row) and row.mark is not Mark.NOT_MEASURED)
+    return {row.schema.rpartition("@")[2] for row in tried}
 
 
 _ONE_LAYOUT = "interval"

@@ -47,7 +47,7 @@ def figure_table(
     told = tuple(column for column in columns if any(map(column.spread, group.rows)))
     if told:
         # Who has nothing to say here is left out; of whom nothing counts at all, is told.
-        void = (Mark.WRONG, Mark.FAILED, Mark.NOT_MEASURED)
+        void = (Mark.WRONG, Mark.FAILED, Mark.ENDED, Mark.NOT_MEASURED)
         rows = [
             row
             for row in group.rows
@@ -97,7 +97,7 @@ def _notes(row: Row, column: Column) -> Iterator[str]:
 
 
 def _problem(row: Row, case: Case) -> str:
-    """The outcome of this case, or of its whole workload; else that of the load, or of the row.
+    """What came of this case, or of its whole workload; else of the load, or of the row.
 
     What a schema does not have is n/a.
     """
@@ -107,8 +107,8 @@ def _problem(row: Row, case: Case) -> str:
         for problem in row.problems:
             if problem.case == wanted:
                 is_none = problem.reason == NO_HISTORY
-                return NOT_TOLD if is_none else problem.outcome.replace("_", " ")
-    return str(row.mark) if row.mark in (Mark.FAILED, Mark.NOT_MEASURED) else ""
+                return NOT_TOLD if is_none else problem.told
+    return str(row.mark) if row.mark in (Mark.FAILED, Mark.ENDED, Mark.NOT_MEASURED) else ""
 
 
 def all_figures_table(group: Group) -> Table:
@@ -149,8 +149,7 @@ def problem_lines(group: Group) -> list[str]:
     for row in group.lines:
         for problem in row.problems:
             runs = "" if problem.runs == row.runs else f" in {problem.runs} of {row.runs} runs"
-            outcome = problem.outcome.replace("_", " ")
-            line = f"{problem.case}: {outcome}{runs}: {problem.reason}"
+            line = f"{problem.case}: {problem.told}{runs}: {problem.reason}"
             schemas.setdefault(line, []).append(row.schema)
     return [f"{', '.join(names)}: {line}" for line, names in schemas.items()]
 

@@ -37,7 +37,17 @@ class Sleepy(NullSchema):
             pathlib.Path("sleeping").write_text(str(os.getpid()))
             time.sleep(600)
 
+class Later(Sleepy):
+    '''Sleeps in its second flush.'''
+    flushes = 0
+
+    def flush(self):
+        self.flushes += 1
+        if self.flushes > 2:
+            super().flush()
+
 SCHEMA = SchemaSpec(Sleepy, keeps_contract=False)
+SleepsLater = SchemaSpec(Later, keeps_contract=False)
 """
 WRONG = """
 import os, pathlib, time
@@ -58,6 +68,10 @@ class SleepsWhenLoadedAgain(MemorySchema):
             pathlib.Path("sleeping").write_text(str(os.getpid()))
             time.sleep(600)
         super().flush()
+
+class NeverRewinds(MemorySchema):
+    def rewind_to_block_index(self, block_index):
+        time.sleep(600)
 
 SCHEMA = Wrong
 """
@@ -252,13 +266,26 @@ def test_an_interrupt_leaves_what_was_made(bench: Commands, number: signal.Signa
     assert len(results(bench)) == 1
 
 
-def test_what_takes_too_long_has_failed(bench: Commands) -> None:
-    result = bench("bench_run", "sleepy", *OPTIONS, "--time-limit", 0.05)
-    assert result.code == 1
-    assert result.err.endswith("error: sleepy: load: time limit of 3 s\n")
+def test_a_load_that_ends_at_the_limit_says_how_far_it_came(bench: Commands) -> None:
+    options = ["--coins", 120_000, "--quick", "--dir", "here", "--flush-every", 40_000]
+    result = bench("bench_run", "sleepy:SleepsLater", *options, "--time-limit", 0.2).fine()
+    assert "\nsleepy: load: ended at the limit of 0.2 minutes\n" in result.err
     _, sleepy = results(bench)
     (case,) = sleepy["cases"]
-    assert (case["outcome"], case["reason"]) == ("failed", "time limit of 3 s")
+    assert (case["outcome"], case["reason"]) == ("ended", "ended at the limit of 0.2 minutes")
+    coins, seconds = case["samples"][-1]
+    assert 50_000 <= coins < 120_000
+    assert 0 < seconds < 12
+
+
+def test_the_limit_is_of_all_workloads_together(bench: Commands) -> None:
+    line = ["wrong:NeverRewinds", *OPTIONS, "--time-limit", 0.2]
+    bench("bench_run", *line, "--workload", "rewind", "--workload", "append").fine()
+    cases = {case["workload"]: case for case in results(bench)[-1]["cases"]}
+    outcomes = {workload: case["outcome"] for workload, case in cases.items()}
+    assert outcomes["load"] == "measured"
+    assert (outcomes["rewind"], outcomes["append"]) == ("ended", "not_measured")
+    assert cases["append"]["reason"] == "ended at the limit of 0.2 minutes"
 
 
 def test_a_wrong_state_is_a_row_without_figures(bench: Commands) -> None:

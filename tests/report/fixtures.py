@@ -11,6 +11,7 @@ from cdb.bench.results import Document, check, write_result
 HOSTILE = (
     "<script>alert('a|b')</script> `*_x_*` [a](http://x) \x1b[31m & \"quoted\" " + "long " * 99
 )
+AT_THE_LIMIT = "ended at the limit of 20 minutes"
 FIRST_MATRIX = "20261121T190500Z"
 NEXT_MATRIX = "20261122T080000Z"
 LIMITS = {
@@ -142,11 +143,25 @@ def sixty_runs() -> list[Document]:
     return [each for profile in ("FAST", "SLOW") for each in matrix(schemas, profile=profile)]
 
 
-def without(document: Document, workload: str, outcome: str, reason: str | None) -> Document:
+def without(
+    document: Document, workload: str, outcome: str, reason: str | None, **others: Any
+) -> Document:
     """The run, in which a workload came to no figures."""
     changed = copy.deepcopy(document)
     kept = [case for case in changed["cases"] if case["workload"] != workload]
-    changed["cases"] = [case(workload, {}, {}, outcome=outcome, reason=reason), *kept]
+    changed["cases"] = [case(workload, {}, {}, outcome=outcome, reason=reason, **others), *kept]
+    check(changed, "a fixture")
+    return changed
+
+
+def ended(document: Document, done: int, seconds: float) -> Document:
+    """The run, which a time limit has ended when so many coins were loaded."""
+    samples = [[done // 2, seconds / 2], [done, seconds]]
+    load = case("load", {}, {}, outcome="ended", reason=AT_THE_LIMIT, samples=samples)
+    rest = [each for each in document["cases"] if each["workload"] != "load"]
+    cases = [case(each["workload"], each["parameters"]) for each in rest]
+    untried = {"outcome": "not_measured", "reason": AT_THE_LIMIT}
+    changed = {**document, "cases": [load, *({**each, **untried} for each in cases)]}
     check(changed, "a fixture")
     return changed
 
@@ -154,14 +169,14 @@ def without(document: Document, workload: str, outcome: str, reason: str | None)
 def every_failure() -> list[Document]:
     """One machine where something goes wrong in all ways; coin_log and the floor are fine."""
     documents = matrix(("floor", "coin_log", "null"))
-    limit = "time limit of 1,800 s"
-    documents += [without(each, "load", "failed", limit) for each in matrix(("sqlite_row",), 4)]
+    killed = "its process was killed by signal 9"
+    documents += [without(each, "load", "failed", killed) for each in matrix(("sqlite_row",), 4)]
+    documents += [ended(each, 700_000, 1_188) for each in matrix(("blockchain_v2",))]
     documents += [without(each, "load", "wrong", HOSTILE) for each in matrix(("flat_file",))]
     documents += [
         without(each, "load", "not_measured", "librocksdb is not on this machine")
         for each in matrix(("rocks",))
     ]
-    killed = "its process was killed by signal 9"
     documents += [
         without(each, "rewind", "failed", killed) if each["run"] == 3 else each
         for each in matrix(("interval@rocksdb",))

@@ -16,9 +16,10 @@ from cdb.report.growth import alike, growth_of, growth_table, speeds
 from cdb.report.model import LOAD, TOTAL, Case, Group, Mark, Row, Spread
 from cdb.report.published import published_table
 from cdb.report.read import read
-from cdb.report.tables import runs_text
+from cdb.report.tables import Column, figure_table, problem_lines, runs_text
 from tests.report.fixtures import (
     NEXT_MATRIX,
+    ended,
     every_failure,
     matrix,
     run,
@@ -166,8 +167,24 @@ def test_every_failure_is_a_row_with_its_reason() -> None:
     assert marks["flat_file"] is Mark.WRONG
     assert marks["rocks"] is Mark.NOT_MEASURED
     assert marks["null"] is Mark.NOTHING
-    assert len(marks) == 8
+    assert marks["blockchain_v2"] is Mark.ENDED
+    assert len(marks) == 9
     assert all(row.problems for row in group.rows if not row.figures)
+
+
+def test_a_load_that_ended_at_the_limit_has_no_figures_of_the_other_runs() -> None:
+    documents = matrix(("coin_log", "interval@rocksdb"), 3)
+    documents[3] = ended(documents[3], 850_000, 1_191.5)
+    group = only_group(documents)
+    row = row_of(group, "interval@rocksdb")
+    assert (row.mark, row.competes, LOAD in row.figures) == (Mark.ENDED, False, False)
+    (table,) = figure_table(group, "", [Column("load", LOAD, "wall_seconds")])
+    texts = {line.cells[0].text: line.cells[1].text for line in table.rows}
+    assert texts["interval@rocksdb"] == "850 k of 1 M in 19 m 52 s"
+    at_the_limit = (
+        "load: 850 k of 1 M in 19 m 52 s in 1 of 3 runs: ended at the limit of 20 minutes"
+    )
+    assert f"interval@rocksdb: {at_the_limit}" in problem_lines(group)
 
 
 def test_runs_that_left_no_result_are_missed() -> None:

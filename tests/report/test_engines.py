@@ -1,0 +1,102 @@
+"""Which engine: one layout in all of them, in a table and in words, by made-up results."""
+
+import copy
+from collections.abc import Callable
+
+import pytest
+
+from cdb.bench.results import Document
+from cdb.engines import ENGINES
+from cdb.report.build import build
+from cdb.report.document import document
+from cdb.report.parts import Block, Table
+from tests.engines import OTHERS
+from tests.report.fixtures import AT_THE_LIMIT, ended, run, without
+
+QUICK, SLOW, ENDED, MISSING, *UNTRIED = OTHERS
+COINS = 4_000_000
+
+
+def loads(engine: str, speed: float = 1.0) -> list[Document]:
+    return [run(f"interval@{engine}", n, runs=3, coins=COINS, speed=speed) for n in (1, 2, 3)]
+
+
+def finding_most(document: Document, factor: float) -> Document:
+    """The run, with so many times the look-ups of existing names."""
+    changed = copy.deepcopy(document)
+    for case in changed["cases"]:
+        if case["parameters"].get("names") == "existing":
+            case["figures"]["names_per_second"] *= factor
+    return changed
+
+
+@pytest.fixture(scope="module")
+def block() -> Block:
+    """QUICK loads fastest, and SLOW finds most; one ended, and one is not on this machine."""
+    documents = [
+        *loads(QUICK, speed=2),
+        *(finding_most(each, 9) for each in loads(SLOW)),
+        *(ended(each, 2_100_000, 1_195 + each["run"]) for each in loads(ENDED)),
+        *(without(each, "load", "not_measured", "no library") for each in loads(MISSING)),
+    ]
+    (section,) = [each for each in document(build(documents)).sections if each.id == "engines"]
+    return section.blocks[0]
+
+
+@pytest.fixture(scope="module")
+def table(block: Block) -> Table:
+    """Of the engines."""
+    (found,) = [
+        part
+        for part in block.parts
+        if isinstance(part, Table) and part.caption == "interval in each engine"
+    ]
+    return found
+
+
+@pytest.fixture(scope="module")
+def told(table: Table) -> Callable[[str, str], str]:
+    """The text of an engine in a column."""
+    rows = {line.cells[0].text: line.cells for line in table.rows}
+    return lambda engine, column: rows[f"interval@{engine}"][table.header.index(column)].text
+
+
+def test_each_engine_that_was_tried_is_a_line(table: Table) -> None:
+    names = [line.cells[0].text for line in table.rows]
+    assert names == [f"interval@{each}" for each in (QUICK, SLOW, ENDED, MISSING)]
+    assert table.header == (
+        "engine",
+        "load",
+        "look-ups in memory",
+        "look-ups not in memory",
+        "disk per coin",
+        "look-ups of absent names",
+    )
+
+
+def test_the_figures_are_medians(told: Callable[[str, str], str]) -> None:
+    assert (told(QUICK, "load"), told(SLOW, "load")) == ("9.00 s", "18.0 s")
+    assert told(QUICK, "look-ups in memory") == "180 k/s"
+    assert told(SLOW, "look-ups in memory") == "810 k/s"
+    assert told(SLOW, "look-ups not in memory") == "27 k/s"
+    assert told(SLOW, "look-ups of absent names") == "90 k/s"
+    assert told(SLOW, "disk per coin") == told(QUICK, "disk per coin") == "150 B"
+
+
+def test_one_that_ended_says_how_far_it_came(told: Callable[[str, str], str]) -> None:
+    assert told(ENDED, "load") == "2.1 M of 4 M in 19 m 56 s"
+    assert told(MISSING, "load") == "not measured"
+    assert AT_THE_LIMIT not in told(ENDED, "look-ups in memory")
+
+
+def test_the_verdict_is_by_use(block: Block) -> None:
+    assert f"take for a node {QUICK} (load: 9.00 s); " in block.finding
+    assert f"for an indexer {SLOW} (look-ups in memory: 810 k/s); " in block.finding
+    assert f"for a small machine {SLOW} (look-ups not in memory: 27 k/s); " in block.finding
+    assert "for an archive " in block.finding
+
+
+def test_engines_that_nobody_tried_are_named(block: Block) -> None:
+    untried = sorted({*ENGINES} - {QUICK, SLOW, ENDED})
+    assert {*UNTRIED, MISSING} <= {*untried}
+    assert f" Not measured here: {', '.join(untried)}. By interval" in block.finding
