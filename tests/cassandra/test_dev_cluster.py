@@ -6,8 +6,10 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from itertools import pairwise
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
@@ -188,6 +190,29 @@ def test_a_process_is_told_from_others_of_its_number(made: DevCluster) -> None:
     assert child.wait() == -signal.SIGKILL
     child.stdout.close()
     assert node.pid is None
+
+
+def test_of_two_starts_at_once_one_waits(made: DevCluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cdb.cluster.dev_cluster.java", lambda: "java")
+    monkeypatch.setattr("cdb.cluster.dev_cluster.jars", lambda: made.directory)
+    monkeypatch.setattr("cdb.cluster.dev_cluster._check_free", lambda node: None)
+    monkeypatch.setattr(DevCluster, "wait_until_ready", lambda *arguments: None)
+    inside, most = 0, 0
+
+    def start(node: Node, *arguments: object) -> None:
+        nonlocal inside, most
+        inside += 1
+        most = max(most, inside)
+        time.sleep(0.05)
+        inside -= 1
+
+    monkeypatch.setattr(Node, "start", start)
+    others = [Thread(target=made.start, args=[print]) for _ in range(3)]
+    for other in others:
+        other.start()
+    for other in others:
+        other.join()
+    assert most == 1
 
 
 def test_an_address_that_somebody_else_has(
