@@ -14,7 +14,7 @@ from threading import Thread
 import pytest
 
 from cdb.cluster import artifact
-from cdb.cluster.configuration import CQL_PORT, SYNCS
+from cdb.cluster.configuration import CQL_PORT, SYNCS, java_options
 from cdb.cluster.dev_cluster import DevCluster
 from cdb.cluster.node import Node
 from cdb.errors import (
@@ -85,6 +85,19 @@ def test_each_node_has_its_place_in_the_ring_and_its_own_files(made: DevCluster)
         assert f"listen_address: 127.0.0.{node.number}" in text
         assert f"{node.directory}/data" in text
         assert "commitlog_sync: group" in text
+
+
+def test_a_directory_may_have_any_name(tmp_path: Path) -> None:
+    cluster = DevCluster(tmp_path / "o'd & #1")
+    cluster.make(1)
+    directory = cluster.node(1).directory
+    quoted = str(directory).replace("'", "''")
+    yaml = (directory / "cassandra.yaml").read_text()
+    assert f"commitlog_directory: '{quoted}/commitlog'" in yaml
+    assert "o'd &amp; #1/node1/system.log</file>" in (directory / "logback.xml").read_text()
+    (tmp_path / "jamm-1.jar").touch()
+    options = java_options(directory, 1, tmp_path)
+    assert f"-Dcassandra.config={directory.as_uri()}/cassandra.yaml" in options
 
 
 def test_another_number_of_nodes_is_refused(made: DevCluster) -> None:
