@@ -1,6 +1,7 @@
 """A node's files: cassandra.yaml, logback.xml, and the options of its Java."""
 
 from pathlib import Path
+from xml.sax.saxutils import escape
 
 from cdb.process.children import finished
 
@@ -113,7 +114,7 @@ def write_files(directory: Path, node: int, n_nodes: int, sync: str, more: str =
         token=(2 * node - 1) * _TOKENS // (2 * n_nodes) - _TOKENS // 2,
         address=address_of(node),
         seeds=",".join(map(address_of, range(1, n_nodes + 1))),
-        directory=directory,
+        directory=str(directory).replace("'", "''"),
         cql_port=CQL_PORT,
         storage_port=STORAGE_PORT,
         sync=_SYNC[sync],
@@ -121,7 +122,7 @@ def write_files(directory: Path, node: int, n_nodes: int, sync: str, more: str =
     )
     (directory / "cassandra.yaml").write_text(told)
     (directory / QUIET).write_text('<configuration><root level="OFF"/></configuration>\n')
-    (directory / "logback.xml").write_text(_LOGBACK.format(directory=directory))
+    (directory / "logback.xml").write_text(_LOGBACK.format(directory=escape(str(directory))))
 
 
 def offer_tls(directory: Path, n_nodes: int) -> str:
@@ -137,7 +138,7 @@ def offer_tls(directory: Path, n_nodes: int) -> str:
         finished("keytool", *made, "-ext", f"san={names}").check_returncode()
         told = finished("keytool", "-exportcert", "-rfc", *of_store, "-file", str(certificate))
         told.check_returncode()
-    return _TLS.format(store=store, word=_STORE_WORD)
+    return _TLS.format(store=str(store).replace("'", "''"), word=_STORE_WORD)
 
 
 def java_options(directory: Path, node: int, jars: Path) -> list[str]:
@@ -157,11 +158,11 @@ def java_options(directory: Path, node: int, jars: Path) -> list[str]:
         "-Dio.netty.tryReflectionSetAccessible=true",
         "-Dcassandra.ring_delay_ms=2000",
         "-Dcassandra.skip_wait_for_gossip_to_settle=0",
-        f"-Dcassandra.config=file://{directory}/cassandra.yaml",
+        f"-Dcassandra.config={(directory / 'cassandra.yaml').as_uri()}",
         f"-Dcassandra.storagedir={directory}",
         f"-Dcassandra.logdir={directory}",
         f"-Dcassandra.jmx.local.port={FIRST_JMX_PORT + node}",
-        f"-Dlogback.configurationFile=file://{directory}/logback.xml",
+        f"-Dlogback.configurationFile={(directory / 'logback.xml').as_uri()}",
         *class_options(jars),
     ]
 

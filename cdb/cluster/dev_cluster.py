@@ -1,12 +1,13 @@
 """The nodes of a cluster on this machine, and what is done with them."""
 
+import fcntl
 import json
 import os
 import shutil
 import socket
 import time
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -117,13 +118,25 @@ class DevCluster:
         told("fetching Cassandra's jars")
         classes = jars()
         chosen = [node for node in self.nodes if not numbers or node.number in numbers]
-        for node in chosen:
-            if node.pid is None:
-                _check_free(node)
-        for node in chosen:
-            node.start(program, classes)
+        with self._alone():
+            for node in chosen:
+                if node.pid is None:
+                    _check_free(node)
+            for node in chosen:
+                node.start(program, classes)
         self.wait_until_ready(told)
         return time.monotonic() - begun
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Wait until nobody else starts its nodes: of two processes of a node only one is known."""
+        with storage_errors(self.directory):
+            descriptor = os.open(self.directory, os.O_RDONLY)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(descriptor)
 
     def wait_until_ready(self, told: Told, seconds: float = START_SECONDS) -> None:
         """Wait until each node that lives knows all of them, and the same tables."""

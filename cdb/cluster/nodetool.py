@@ -14,9 +14,9 @@ def nodetool(node: Node, *arguments: str) -> str:
     """What it says of a node. Raises StorageError where it fails."""
     command = [
         *(java(), "-Xmx128m", "-XX:TieredStopAtLevel=1", *class_options(jars())),
-        f"-Dcassandra.config=file://{node.directory}/cassandra.yaml",
+        f"-Dcassandra.config={(node.directory / 'cassandra.yaml').as_uri()}",
         f"-Dcassandra.storagedir={node.directory}",
-        f"-Dlogback.configurationFile=file://{node.directory}/{QUIET}",
+        f"-Dlogback.configurationFile={(node.directory / QUIET).as_uri()}",
         *("org.apache.cassandra.tools.NodeTool", "-h", "127.0.0.1"),
         *("-p", str(FIRST_JMX_PORT + node.number), *arguments),
     ]

@@ -15,7 +15,15 @@ from cdb.errors import (
     UnsupportedError,
     WrongDatabaseError,
 )
-from cdb.stores.cassandra.cql import BATCH_BYTES, BATCH_ROWS, COLUMNS, IN_KEYS, CqlTables, _told
+from cdb.stores.cassandra.cql import (
+    BATCH_BYTES,
+    BATCH_ROWS,
+    COLUMNS,
+    IN_KEYS,
+    CqlTables,
+    _told,
+    cluster_of,
+)
 from cdb.stores.cassandra.place import place_of
 from cdb.stores.cassandra.rows import PART_BYTES, Row, Table
 from cdb.stores.cassandra.state import State
@@ -111,6 +119,23 @@ def test_power_takes_nodes_that_sync_as_far_as_they_can_be_asked(
     tables.check_keeps(Durability.PROCESS)
 
 
+def test_where_a_node_hangs_another_one_is_asked_too(tables: CqlTables) -> None:
+    """Each statement: of one that is asked of the same node again and again nothing comes."""
+    pytest.importorskip("cassandra", reason="the driver is not installed here")
+    cluster = cluster_of(place_of("cassandra://127.0.0.1:1/c", {}))
+    try:
+        profile = cluster.profile_manager.default
+        plan = profile.speculative_execution_policy.new_plan("cdb", None)
+        assert 0 < plan.next_execution("a node") < profile.request_timeout / 10
+        assert cluster.idle_heartbeat_interval + cluster.idle_heartbeat_timeout <= 10
+        assert not cluster.prepare_on_all_hosts
+    finally:
+        cluster.shutdown()
+    of_driver: Any = tables
+    of_driver._session = SimpleNamespace(prepare=lambda text: SimpleNamespace(text=text))
+    assert all(each.is_idempotent for each in tables._prepared().values())
+
+
 @pytest.mark.parametrize(
     ("there", "error"),
     [
@@ -166,6 +191,7 @@ OTHERS = OLD.taken_over()
     [
         (["applied"], NEW, None),
         (["applied, unknown"], NEW, None),
+        (["applied elsewhere, refused"], NEW, None),  # two nodes were asked
         (["unknown", "applied"], NEW, None),
         (["unknown", "unknown", "applied, unknown"], NEW, None),
         (["late, unknown", "refused"], NEW, None),  # the first try is made meanwhile

@@ -6,13 +6,15 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from itertools import pairwise
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
 from cdb.cluster import artifact
-from cdb.cluster.configuration import CQL_PORT, SYNCS
+from cdb.cluster.configuration import CQL_PORT, SYNCS, java_options
 from cdb.cluster.dev_cluster import DevCluster
 from cdb.cluster.node import Node
 from cdb.errors import (
@@ -83,6 +85,19 @@ def test_each_node_has_its_place_in_the_ring_and_its_own_files(made: DevCluster)
         assert f"listen_address: 127.0.0.{node.number}" in text
         assert f"{node.directory}/data" in text
         assert "commitlog_sync: group" in text
+
+
+def test_a_directory_may_have_any_name(tmp_path: Path) -> None:
+    cluster = DevCluster(tmp_path / "o'd & #1")
+    cluster.make(1)
+    directory = cluster.node(1).directory
+    quoted = str(directory).replace("'", "''")
+    yaml = (directory / "cassandra.yaml").read_text()
+    assert f"commitlog_directory: '{quoted}/commitlog'" in yaml
+    assert "o'd &amp; #1/node1/system.log</file>" in (directory / "logback.xml").read_text()
+    (tmp_path / "jamm-1.jar").touch()
+    options = java_options(directory, 1, tmp_path)
+    assert f"-Dcassandra.config={directory.as_uri()}/cassandra.yaml" in options
 
 
 def test_another_number_of_nodes_is_refused(made: DevCluster) -> None:
@@ -188,6 +203,29 @@ def test_a_process_is_told_from_others_of_its_number(made: DevCluster) -> None:
     assert child.wait() == -signal.SIGKILL
     child.stdout.close()
     assert node.pid is None
+
+
+def test_of_two_starts_at_once_one_waits(made: DevCluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cdb.cluster.dev_cluster.java", lambda: "java")
+    monkeypatch.setattr("cdb.cluster.dev_cluster.jars", lambda: made.directory)
+    monkeypatch.setattr("cdb.cluster.dev_cluster._check_free", lambda node: None)
+    monkeypatch.setattr(DevCluster, "wait_until_ready", lambda *arguments: None)
+    inside, most = 0, 0
+
+    def start(node: Node, *arguments: object) -> None:
+        nonlocal inside, most
+        inside += 1
+        most = max(most, inside)
+        time.sleep(0.05)
+        inside -= 1
+
+    monkeypatch.setattr(Node, "start", start)
+    others = [Thread(target=made.start, args=[print]) for _ in range(3)]
+    for other in others:
+        other.start()
+    for other in others:
+        other.join()
+    assert most == 1
 
 
 def test_an_address_that_somebody_else_has(

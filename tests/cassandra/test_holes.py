@@ -295,6 +295,21 @@ def test_who_looks_up_a_damaged_coin_is_told(
         reader.coin_infos_for_coin_names([bytes32(key[chain:])])
 
 
+@pytest.mark.parametrize("at", [3, 11, 19, 21, 27], ids=["index", "time", "coins", "n", "n"])
+def test_a_head_that_was_altered_is_not_believed(keyspace: Keyspace, at: int) -> None:
+    """Who asks for a block is told of none, and a rewind counts coins, by heads alone."""
+    with open_in(keyspace, "chain") as writer:
+        accept_all(writer, CHAIN.blocks)
+    (heads,) = keyspace.heads.values()
+    head = heads[sorted(heads)[5]]
+    heads[sorted(heads)[5]] = head[:at] + bytes([head[at] ^ 1]) + head[at + 1 :]
+    with open_in(keyspace, "chain") as writer:
+        with pytest.raises(CorruptDatabaseError, match="head of block number 5: it is not what"):
+            writer.block_info_for_block_index(CHAIN.blocks[5].index)
+        with pytest.raises(CorruptDatabaseError, match="head of block number 5: it is not what"):
+            writer.rewind_to_block_index(CHAIN.blocks[6].index)
+
+
 def test_a_coins_row_that_lost_all_its_cells_is_no_unknown_coin(keyspace: Keyspace) -> None:
     coin = reward(1)
     with open_in(keyspace, "chain") as writer:

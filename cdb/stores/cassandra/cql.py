@@ -42,6 +42,11 @@ IN_FLIGHT = 16
 PAGE_PARTS = 16
 PAGE_NAMES = 1_000
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.05, 1.0
+ELSEWHERE_SECONDS = 0.5
+"""After so long another node is asked, too: the first one may hang."""
+HEARTBEAT_SECONDS = 5.0
+"""Between two heartbeats of a connection, and for an answer: then what waits there is asked
+elsewhere, and a node without connections is left out."""
 SYNCED = ("group", "batch")
 """The values of commitlog_sync at which a write that is acknowledged is on disk."""
 
@@ -279,7 +284,9 @@ class CqlTables:
         statements = {}
         for key, text in texts.items():
             prepared = self._repeated(lambda text=text: self._session.prepare(text))  # type: ignore[misc]
-            prepared.is_idempotent = key not in ("make", "change")
+            # Also a change, asked of two nodes at once: the state that it wants never comes again,
+            # so one of them is made; of the other one, which is refused, _set() reads the state.
+            prepared.is_idempotent = True
             statements[key] = prepared
         return statements
 
@@ -429,6 +436,7 @@ def cluster_of(place: Place) -> Any:
     from cassandra.cluster import EXEC_PROFILE_DEFAULT, Cluster, ExecutionProfile
     from cassandra.policies import (
         ConstantReconnectionPolicy,
+        ConstantSpeculativeExecutionPolicy,
         DCAwareRoundRobinPolicy,
         TokenAwarePolicy,
     )
@@ -444,6 +452,7 @@ def cluster_of(place: Place) -> Any:
         ),
         request_timeout=place.timeout_seconds,
         row_factory=tuple_factory,
+        speculative_execution_policy=ConstantSpeculativeExecutionPolicy(ELSEWHERE_SECONDS, 1),
     )
     user = PlainTextAuthProvider(place.user, place.password) if place.user else None
     return Cluster(
@@ -455,6 +464,10 @@ def cluster_of(place: Place) -> Any:
         reconnection_policy=ConstantReconnectionPolicy(0.5, max_attempts=None),
         connect_timeout=place.timeout_seconds,
         control_connection_timeout=place.timeout_seconds,
+        idle_heartbeat_interval=HEARTBEAT_SECONDS,
+        idle_heartbeat_timeout=HEARTBEAT_SECONDS,
+        # Of one that hangs each statement would wait for it; a node that lacks one says so.
+        prepare_on_all_hosts=False,
         # A request above a few KB waits 40 ms otherwise, for what never comes.
         sockopts=[(IPPROTO_TCP, TCP_NODELAY, 1)],
     )

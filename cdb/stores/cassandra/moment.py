@@ -32,8 +32,8 @@ from cdb.stores.cassandra.tables import Tables
 
 AHEAD_BYTES = 4 << 20
 """Of blocks that are read at a time."""
-MOST_KNOWN = 4_096
-"""Groups of heads that are kept: 20 MB."""
+MOST_KNOWN = 256
+"""Groups of heads that are kept: 22 MB."""
 
 
 class Moment:

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from enum import Enum
 from hashlib import sha256
 from struct import Struct
+from zlib import crc32
 
 from cdb.contract.coin_query import CoinKey
 from cdb.contract.coins import NAME_BYTES
@@ -33,6 +34,7 @@ _INDEX = Struct(">I")
 SPENT_BYTES = _INDEX.size
 _NUMBER = Struct(">Q")
 _HEAD = Struct(">IQQII16s")
+_CHECK = Struct(">I")
 _KINDS = {CoinKey.PUZZLE_HASH: b"h", CoinKey.PARENT: b"p"}
 
 
@@ -76,14 +78,20 @@ class Head:
     @classmethod
     def unpacked(cls, packed: bytes) -> "Head":
         """Raises ValueError where these are no head's bytes."""
-        if len(packed) != _HEAD.size:
-            raise ValueError(f"a block's head has {_HEAD.size} bytes, not {len(packed)}")
-        return cls(*_HEAD.unpack(packed))
+        n_bytes = _HEAD.size + _CHECK.size
+        if len(packed) != n_bytes:
+            raise ValueError(f"a block's head has {n_bytes} bytes, not {len(packed)}")
+        head, check = packed[: _HEAD.size], packed[_HEAD.size :]
+        if _CHECK.pack(crc32(head)) != check:
+            raise ValueError("it is not what was written")
+        return cls(*_HEAD.unpack(head))
 
     def packed(self) -> bytes:
-        """As unpacked() takes it."""
+        """As unpacked() takes it: with a check of its own, as its index and counts are believed
+        before the block is read."""
         counts = self.n_spends, self.n_confirms
-        return _HEAD.pack(self.index, self.timestamp, self.first_coin, *counts, self.digest)
+        head = _HEAD.pack(self.index, self.timestamp, self.first_coin, *counts, self.digest)
+        return head + _CHECK.pack(crc32(head))
 
     @property
     def size_bytes(self) -> int:

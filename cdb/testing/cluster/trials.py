@@ -25,6 +25,8 @@ SHORT, LONG = 150, 400
 """Blocks of a script."""
 KEYSPACE = "cdb_trials"
 PAUSE_SECONDS = 15.0
+HANG_SECONDS = 45.0
+"""More than a writer's patience."""
 JUMPS_SECONDS = (3_600, -3_600, 0)
 SNAPSHOT = "cdb"
 LOOKS = 5
@@ -204,13 +206,13 @@ def two_down(bench: Bench) -> None:
 
 
 def pause_a_node(bench: Bench) -> None:
-    """SIGSTOP of one node in a load, and SIGCONT 15 s later."""
+    """SIGSTOP of one node in a load, and SIGCONT 45 s later."""
     node = bench.cluster.node(bench.random.choice((1, 2, 3)))
-    with bench.loading(seconds=30) as load:
-        load.follow(LOAD_SECONDS, until=bench.a_step())
+    with bench.loading(seconds=60) as load:
+        load.follow(LOAD_SECONDS, until=bench.a_step(0.1, 0.3))
         node.signal(signal.SIGSTOP)
         try:
-            load.follow(PAUSE_SECONDS)
+            load.follow(HANG_SECONDS)
         finally:
             node.signal(signal.SIGCONT)
         load.follow(LOAD_SECONDS)
