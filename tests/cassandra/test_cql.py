@@ -119,6 +119,32 @@ def test_power_takes_nodes_that_sync_as_far_as_they_can_be_asked(
     tables.check_keeps(Durability.PROCESS)
 
 
+@pytest.mark.parametrize(
+    ("options", "is_asked"), [("", True), ("?consistency=local_quorum&dc=east", False)]
+)
+def test_far_nodes_are_asked_where_they_count_in_a_quorum(options: str, *, is_asked: bool) -> None:
+    pytest.importorskip("cassandra", reason="the driver is not installed here")
+    cluster = cluster_of(place_of(f"cassandra://127.0.0.1:1/c{options}", {}))
+    try:
+        near = cluster.profile_manager.default.load_balancing_policy._child_policy
+        assert bool(near.used_hosts_per_remote_dc) == is_asked
+    finally:
+        cluster.shutdown()
+
+
+@pytest.mark.parametrize(("dc", "is_told"), [("", False), ("east", False), ("nope", True)])
+def test_a_data_centre_that_there_is_not(tables: CqlTables, dc: str, *, is_told: bool) -> None:
+    of_driver: Any = tables
+    of_driver._place = replace(place_of("cassandra://a/c", {}), dc=dc)
+    hosts = [SimpleNamespace(datacenter=each) for each in ("east", "west")]
+    of_driver._cluster.metadata.all_hosts = lambda: hosts
+    if is_told:
+        with pytest.raises(UnsupportedError, match="data centre nope; there are east, west"):
+            tables._check_dc()
+    else:
+        tables._check_dc()
+
+
 def test_where_a_node_hangs_another_one_is_asked_too(tables: CqlTables) -> None:
     """Each statement: of one that is asked of the same node again and again nothing comes."""
     pytest.importorskip("cassandra", reason="the driver is not installed here")

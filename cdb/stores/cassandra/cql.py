@@ -47,6 +47,8 @@ ELSEWHERE_SECONDS = 0.5
 HEARTBEAT_SECONDS = 5.0
 """Between two heartbeats of a connection, and for an answer: then what waits there is asked
 elsewhere, and a node without connections is left out."""
+FAR_NODES = 1_000
+"""Of other data centres, that are asked where no near one answers."""
 SYNCED = ("group", "batch")
 """The values of commitlog_sync at which a write that is acknowledged is on disk."""
 
@@ -92,6 +94,7 @@ class CqlTables:
         self._cluster, self._session = self._repeated(lambda: _connected(place))
         try:
             self._session.default_fetch_size = None
+            self._check_dc()
             self._find_tables(read_only=read_only)
             self._check_copies()
             self._statements = self._prepared()
@@ -311,6 +314,14 @@ class CqlTables:
             return lambda key: None
         return lambda key: frozenset(host.host_id for host in metadata.get_replicas(keyspace, key))
 
+    def _check_dc(self) -> None:
+        """Raise UnsupportedError where no node is in the URL's data centre."""
+        url, dc = self._place.url, self._place.dc
+        there = {host.datacenter for host in self._cluster.metadata.all_hosts()}
+        if dc and dc not in there:
+            known = ", ".join(sorted(map(str, there)))
+            raise UnsupportedError(f"{url}: no node is in data centre {dc}; there are {known}")
+
     def _copies(self) -> int | None:
         """Of each row, in the data centre that has the fewest; None where nobody tells."""
         strategy = self._cluster.metadata.keyspaces[self._place.keyspace].replication_strategy
@@ -443,7 +454,9 @@ def cluster_of(place: Place) -> Any:
     from cassandra.query import tuple_factory
 
     is_local = place.consistency.startswith("local")
-    near = DCAwareRoundRobinPolicy(place.dc) if place.dc else DCAwareRoundRobinPolicy()
+    # Where far nodes count in a quorum, they are asked what they promise; else never, or it would
+    # be a quorum of theirs.
+    near = DCAwareRoundRobinPolicy(place.dc, 0 if is_local else FAR_NODES)
     profile = ExecutionProfile(
         load_balancing_policy=TokenAwarePolicy(near),
         consistency_level=getattr(ConsistencyLevel, place.consistency.upper()),
