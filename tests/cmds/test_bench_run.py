@@ -21,6 +21,7 @@ from tests.engines import OTHER
 from tests.lab.processes import is_running
 
 WAIT_SECONDS = 60
+MANY_RUNS_SECONDS = 400  # some fifty runs, where all engines are built
 pytestmark = pytest.mark.long  # of the lab, not of what it looks at
 
 OPTIONS = ["--coins", 300, "--quick", "--dir", "here"]
@@ -371,7 +372,9 @@ def test_errors(bench: Commands) -> None:
 def test_layouts_are_all_that_are_there(bench: Commands) -> None:
     named = f"interval@{OTHER},spends=in_row"
     line = ["layouts", named, "--loads-only", "--runs", 1]
-    bench("bench_run", *line, "--coins", 300, "--dir", "here").fine()
+    process = bench.start("bench_run", *line, "--coins", 300, "--dir", "here")
+    _, err = process.communicate(timeout=MANY_RUNS_SECONDS)
+    assert process.returncode == 0, err
     names = {each["contestant"]["name"] for each in results(bench)} - {"floor", "floor, 1 thread"}
     assert names == {named, *ready_layouts()}
     files = {path.name for path in (bench.cwd / "bench-results").rglob("*.json")}

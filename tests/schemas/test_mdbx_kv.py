@@ -2,13 +2,16 @@
 
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
+from cdb.lab.process import fresh
 from cdb.schemas.mdbx_kv import KIND
+from cdb.testing.base import accept_all
 from tests.conftest import PACKAGE_PARENT
-from tests.engine_suite import MappedTests, StayingReaders
+from tests.engine_suite import CHAIN, MappedTests, StayingReaders
 from tests.engines import check_a_commit_fits
 
 pytestmark = pytest.mark.skipif(
@@ -21,6 +24,27 @@ class TestMdbx(StayingReaders, MappedTests):
     schema = "mdbx_kv"
     file = "mdbx.dat"
     failed = r"mdbx\.dat"
+
+
+def test_threads_that_read_in_one_transaction_open_and_close_cursors_one_by_one(
+    tmp_path: Path,
+) -> None:
+    """In a process of its own, which dies where MDBX's list of them is broken."""
+    path = tmp_path / "database"
+    with TestMdbx.opened(path) as schema:
+        accept_all(schema, CHAIN.blocks)
+    fresh(_look_up_in_threads, path)
+
+
+def _look_up_in_threads(path: Path) -> None:
+    names = [coin.name() for block in CHAIN.blocks for coin in block.confirms][:7]
+    with TestMdbx.opened(path, read_only=True) as schema, ThreadPoolExecutor(2) as threads:
+
+        def look_up(_: int) -> int:
+            return sum(len(schema.coin_infos_for_coin_names([name])) for name in names * 10_000)
+
+        found = [*threads.map(look_up, range(2))]
+    assert found == [70_000, 70_000]
 
 
 def test_a_child_of_a_process_that_has_loaded_it_says_nothing() -> None:
