@@ -86,14 +86,15 @@ def load_stream(
             with _stopping_well(loader):
                 replay_coins = _load(loader, packs, stream, options, schema.name)
             opened.close()  # it may fail, too
-    seconds, bytes_written = meter.seconds(), meter.bytes_written()
+    # What servers write, this process can't tell.
+    seconds, written = meter.seconds(), None if isinstance(location, Url) else meter.bytes_written()
     done = loader.progress
     summary = LoadSummary(
         blocks=done.blocks,
         coins=done.coins,
         spends=done.spends,
         seconds=seconds,
-        bytes_written=bytes_written,
+        bytes_written=written,
         size_bytes=_size_bytes(schema, location),
         newest_index=done.flushed_index,
     )
