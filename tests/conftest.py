@@ -208,15 +208,22 @@ class Commands:
         self._server = server
         self._started: list[subprocess.Popen[bytes]] = []
 
-    def __call__(self, name: str, *args: object, input: bytes = b"", **options: Any) -> Result:
+    def __call__(
+        self,
+        name: str,
+        *args: object,
+        input: bytes = b"",
+        timeout_seconds: float = COMMAND_SECONDS,
+        **options: Any,
+    ) -> Result:
         """Run a command to its end; with options of Popen in a Python of its own."""
         if options:
             process = self.start(name, *args, **options)
-            out, err = process.communicate(input, timeout=COMMAND_SECONDS)
+            out, err = process.communicate(input, timeout=timeout_seconds)
             return Result(process.returncode, out or b"", (err or b"").decode())
         line = [name, *map(str, args)]
         code, out, err = served.ask(
-            self._server, line, self.cwd, input, timeout_seconds=COMMAND_SECONDS
+            self._server, line, self.cwd, input, timeout_seconds=timeout_seconds
         )
         return Result(code, out, err.decode())
 

@@ -114,7 +114,7 @@ def write_files(directory: Path, node: int, n_nodes: int, sync: str, more: str =
         token=(2 * node - 1) * _TOKENS // (2 * n_nodes) - _TOKENS // 2,
         address=address_of(node),
         seeds=",".join(map(address_of, range(1, n_nodes + 1))),
-        directory=str(directory).replace("'", "''"),
+        directory=_in_quotes(directory),
         cql_port=CQL_PORT,
         storage_port=STORAGE_PORT,
         sync=_SYNC[sync],
@@ -123,6 +123,11 @@ def write_files(directory: Path, node: int, n_nodes: int, sync: str, more: str =
     (directory / "cassandra.yaml").write_text(told)
     (directory / QUIET).write_text('<configuration><root level="OFF"/></configuration>\n')
     (directory / "logback.xml").write_text(_LOGBACK.format(directory=escape(str(directory))))
+
+
+def _in_quotes(path: Path) -> str:
+    """A path as it stands between YAML's single quotes."""
+    return str(path).replace("'", "''")
 
 
 def offer_tls(directory: Path, n_nodes: int) -> str:
@@ -138,7 +143,7 @@ def offer_tls(directory: Path, n_nodes: int) -> str:
         finished("keytool", *made, "-ext", f"san={names}").check_returncode()
         told = finished("keytool", "-exportcert", "-rfc", *of_store, "-file", str(certificate))
         told.check_returncode()
-    return _TLS.format(store=str(store).replace("'", "''"), word=_STORE_WORD)
+    return _TLS.format(store=_in_quotes(store), word=_STORE_WORD)
 
 
 def java_options(directory: Path, node: int, jars: Path) -> list[str]:

@@ -284,10 +284,16 @@ def test_what_the_cluster_does_is_told_in_one_line() -> None:
         ),
         driver.UnresolvableContactPoints({}): "none of these hosts has an address",
         driver.InvalidRequest("no such table"): "the cluster refuses: no such table",
-        driver.protocol.ConfigurationException(0, "no such dc", {}): "the cluster refuses: ",
-        driver.protocol.SyntaxException(0, "no such word", {}): "the cluster refuses: ",
+        driver.protocol.ConfigurationException(0, "no such dc", {}): (
+            "the cluster refuses: <Error from server: code=0000"
+            ' [Query invalid because of configuration issue] message="no such dc">'
+        ),
+        driver.protocol.SyntaxException(0, "no such word", {}): (
+            "the cluster refuses: <Error from server: code=0000 [Syntax error in CQL query]"
+            ' message="no such word">'
+        ),
     }.items():
-        assert str(_told(place, error, 30.4)).startswith(f"cassandra://a/c: {told}")
+        assert str(_told(place, error, 30.4)) == f"cassandra://a/c: {told}"
     nowhere = place_of("cassandra://a/c?dc=west", {})
     assert "is it up, and is west its data centre?" in str(
         _told(nowhere, of_cluster.NoHostAvailable("no host", ["a"]), 1)

@@ -372,9 +372,8 @@ def test_errors(bench: Commands) -> None:
 def test_layouts_are_all_that_are_there(bench: Commands) -> None:
     named = f"interval@{OTHER},spends=in_row"
     line = ["layouts", named, "--loads-only", "--runs", 1]
-    process = bench.start("bench_run", *line, "--coins", 300, "--dir", "here")
-    _, err = process.communicate(timeout=MANY_RUNS_SECONDS)
-    assert process.returncode == 0, err
+    line += ["--coins", 300, "--dir", "here"]
+    bench("bench_run", *line, timeout_seconds=MANY_RUNS_SECONDS).fine()
     names = {each["contestant"]["name"] for each in results(bench)} - {"floor", "floor, 1 thread"}
     assert names == {named, *ready_layouts()}
     files = {path.name for path in (bench.cwd / "bench-results").rglob("*.json")}
