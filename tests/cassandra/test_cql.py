@@ -19,6 +19,7 @@ from cdb.stores.cassandra.cql import (
     BATCH_BYTES,
     BATCH_ROWS,
     COLUMNS,
+    FAR_NODES,
     IN_KEYS,
     CqlTables,
     _told,
@@ -127,7 +128,8 @@ def test_far_nodes_are_asked_where_they_count_in_a_quorum(options: str, *, is_as
     cluster = cluster_of(place_of(f"cassandra://127.0.0.1:1/c{options}", {}))
     try:
         near = cluster.profile_manager.default.load_balancing_policy._child_policy
-        assert bool(near.used_hosts_per_remote_dc) == is_asked
+        assert near.used_hosts_per_remote_dc == (FAR_NODES if is_asked else 0)
+        assert FAR_NODES >= 1_000  # all of them: those that are not asked count, too
     finally:
         cluster.shutdown()
 
