@@ -22,9 +22,14 @@ SECONDS, QUICK_SECONDS = 3.0, 0.2
 def cold_case(
     database: Database, workload: str, parameters: Parameters, questions: Questions, batch: int
 ) -> Case:
-    """Ask for these names, for so many at once, after the database's pages were dropped."""
+    """Ask for these names, for so many at once, after the database's pages were dropped.
+
+    In as many threads as the parameters say, in one where they don't.
+    """
+    threads = int(parameters.get("threads", 1))
     try:
-        return Case(workload, parameters, figures=cold_figures(database, questions, batch))
+        figures = cold_figures(database, questions, batch, threads=threads)
+        return Case(workload, parameters, figures=figures)
     except NotMeasuredError as error:
         return Case.not_measured(workload, parameters, str(error))
 
@@ -34,13 +39,14 @@ def cold_figures(
     questions: Questions,
     batch: int,
     lookups_of: Callable[[Schema], Lookups] = fastest_lookups,
+    threads: int = 1,
 ) -> Figures:
     """The same, as figures. Raises NotMeasuredError."""
     if not len(questions):
         raise NotMeasuredError("the replay has too few coins")
     with opened_cold(database) as (schema, meter):
         seconds = QUICK_SECONDS if database.quick else SECONDS
-        done = ask(lookups_of(schema), questions, batch, seconds)
+        done = ask(lookups_of(schema), questions, batch, seconds, threads)
         pages = pages_fetched(meter, must_fetch=any(questions.found))
     return done.figures() | {"pages_per_name": pages / done.names}
 

@@ -40,10 +40,12 @@ from cdb.report.uses import (
     LOAD_TIME,
     LOOKUPS,
     SIZE,
+    USUAL_LOOKUPS,
     case_of,
     conditions,
     find,
     has_history,
+    in_both_forms,
     is_choice,
     ranked_by,
     ratio,
@@ -374,6 +376,25 @@ _TAKEN_BY = (
 """Who takes an engine for what it is best in; a want, and its column."""
 
 
+def _lookups(**others: str | int) -> tuple[Case, ...]:
+    asked: dict[str, str | int] = {**USUAL_LOOKUPS, "cache": "warm", **others}
+    return in_both_forms("read_random", **asked)
+
+
+TELL_APART = (
+    ("the disk received in a load", (LOAD,), "device_written_bytes"),
+    ("look-ups before settling", _lookups(state="unsettled"), FIND.figure),
+    ("look-ups by 64 threads", _lookups(threads=64), FIND.figure),
+    (
+        "look-ups one by one, by 64 threads, not in memory",
+        _lookups(threads=64, batch=1, cache="cold"),
+        FIND.figure,
+    ),
+    ("unspent coins scanned", in_both_forms("latest"), "rows_per_second"),
+)
+"""What else tells engines apart: a column, its cases, and the figure."""
+
+
 def _by_engine(group: Group) -> tuple[str, list[Part]]:
     """Which engine is for whom, by one layout in all of them; and a line an engine."""
     rows = tuple(row for row in group.rows if _layout_of(row) == _ONE_LAYOUT)
@@ -389,8 +410,13 @@ def _by_engine(group: Group) -> tuple[str, list[Part]]:
         Column(label, case_of(group, want.cases), want.figure) for _, want, label in _TAKEN_BY
     ]
     of_engines = replace(group, rows=rows, floor=None)
-    tables = figure_table(of_engines, f"{_ONE_LAYOUT} in each engine", columns, "engine")
-    return f" By {_ONE_LAYOUT} in each, take {'; '.join(told)}." if told else "", [*tables]
+    beside = [Column(label, case_of(group, cases), figure) for label, cases, figure in TELL_APART]
+    title = f"{_ONE_LAYOUT} in each engine"
+    tables: list[Part] = [
+        *figure_table(of_engines, title, columns, "engine"),
+        *figure_table(of_engines, f"{title}: what else tells them apart", beside, "engine"),
+    ]
+    return f" By {_ONE_LAYOUT} in each, take {'; '.join(told)}." if told else "", tables
 
 
 def _layout_of(row: Row) -> str:

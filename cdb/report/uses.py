@@ -105,14 +105,15 @@ class Use:
     who: str = ""
 
 
-def _in_both_forms(workload: str, **parameters: str | int) -> tuple[Case, ...]:
+def in_both_forms(workload: str, **parameters: str | int) -> tuple[Case, ...]:
+    """Its cases as objects and packed: those that a schema without packed answers has, too."""
     return tuple(Case.of(workload, {**parameters, "form": form}) for form in ("objects", "packed"))
 
 
-LOOKUPS = _in_both_forms("read_random", **USUAL_LOOKUPS, cache="warm")
-COLD_LOOKUPS = _in_both_forms("read_random", **USUAL_LOOKUPS, cache="cold")
-ABSENT_LOOKUPS = _in_both_forms("read_random", **{**USUAL_LOOKUPS, "names": "absent"}, cache="warm")
-HISTORY = _in_both_forms(
+LOOKUPS = in_both_forms("read_random", **USUAL_LOOKUPS, cache="warm")
+COLD_LOOKUPS = in_both_forms("read_random", **USUAL_LOOKUPS, cache="cold")
+ABSENT_LOOKUPS = in_both_forms("read_random", **{**USUAL_LOOKUPS, "names": "absent"}, cache="warm")
+HISTORY = in_both_forms(
     *("historical",), names="existing", batch=1000, state="settled", height="random", cache="warm"
 )
 COMMIT = (Case.of("append", {"commit_coins": 45}),)

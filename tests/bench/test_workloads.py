@@ -19,6 +19,8 @@ from cdb.bench.workloads.open import load_and_die
 from cdb.contract.blocks import BlockSpendInfo
 from cdb.contract.durability import Durability
 from cdb.lab.process import KilledError, NotMeasuredError, fresh
+from cdb.report.model import Case as ReportCase
+from cdb.report.sections import TELL_APART
 from cdb.schemas import find_schema
 from cdb.schemas.memory import MemorySchema
 from tests.bench.conftest import Databases
@@ -122,6 +124,19 @@ def test_a_load(schema: str, database: Databases) -> None:
         assert run(DIGEST, new) == []
     else:
         assert unsettled == []
+
+
+def test_what_the_page_tells_engines_apart_by_is_measured(
+    loaded: Loaded, database: Databases
+) -> None:
+    cases = [
+        *run("load", database("coin_log")),
+        *run("read_random", database("coin_log", loaded("coin_log"))),
+        *run("latest", database("coin_log", loaded("coin_log"))),
+    ]
+    made = {ReportCase.of(case.workload, case.parameters) for case in cases}
+    for label, any_of, _ in TELL_APART:
+        assert made & {*any_of}, label
 
 
 def test_samples_of_a_load(

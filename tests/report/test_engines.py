@@ -74,6 +74,14 @@ def test_each_engine_that_was_tried_is_a_line(table: Table) -> None:
     )
 
 
+def test_what_else_tells_them_apart_is_another_table(block: Block) -> None:
+    title = "interval in each engine: what else tells them apart"
+    (table,) = [each for each in block.parts if isinstance(each, Table) and each.caption == title]
+    assert table.header == ("engine", "the disk received in a load")
+    received = {line.cells[0].text: line.cells[1].text for line in table.rows}
+    assert received[f"interval@{QUICK}"] == received[f"interval@{SLOW}"] == "1.48 GB"
+
+
 def test_the_figures_are_medians(told: Callable[[str, str], str]) -> None:
     assert (told(QUICK, "load"), told(SLOW, "load")) == ("9.00 s", "18.0 s")
     assert told(QUICK, "look-ups in memory") == "180 k/s"

@@ -21,10 +21,11 @@ from cdb.schemas import Schema
 ORDER = 20
 
 BATCHES = (1, 100, BATCH_NAMES)
-THREADS = (2, 4, 8)
+THREADS = (2, 4, 8, 16, 32, 64)
 SECONDS, QUICK_SECONDS = 0.75, 0.05
 UNSETTLED_NAMES = 20_000
-COLD_NAMES = {1: 500, 100: 2_000, BATCH_NAMES: 10_000}
+COLD_NAMES = ((1, 1, 500), (100, 1, 2_000), (BATCH_NAMES, 1, 10_000), (1, 8, 2_000), (1, 64, 4_000))
+"""Names a call, threads, and names in all. With many threads as many reads wait for the disk."""
 
 
 def measure(database: Database) -> list[Case]:
@@ -61,24 +62,24 @@ def _warm(database: Database, schema: Schema) -> list[Case]:
 def _cold(database: Database, form: str) -> list[Case]:
     """Each case has names of its own: what keeps pages below this system may be out of reach."""
     existing, start = database.truth.questions("any", "cold"), 0
-    share = min(len(existing) / sum(COLD_NAMES.values()), 1.0)
-    asked: list[tuple[str, int, Questions]] = []
-    for batch, count in COLD_NAMES.items():
+    share = min(len(existing) / sum(count for *_, count in COLD_NAMES), 1.0)
+    asked: list[tuple[str, int, int, Questions]] = []
+    for batch, threads, count in COLD_NAMES:
         stop = start + max(int(share * count), 1)
-        asked.append(("existing", batch, existing.part(start, stop)))
+        asked.append(("existing", batch, threads, existing.part(start, stop)))
         start = stop
-    count = COLD_NAMES[BATCH_NAMES]
-    asked.append(("absent", BATCH_NAMES, Questions.absent(count)))
-    asked.append(("recent", BATCH_NAMES, database.truth.questions("recent", "cold", count)))
+    most = max(count for *_, count in COLD_NAMES)
+    asked.append(("absent", BATCH_NAMES, 1, Questions.absent(most)))
+    asked.append(("recent", BATCH_NAMES, 1, database.truth.questions("recent", "cold", most)))
     return [
         cold_case(
             database,
             "read_random",
-            _parameters(names=names, batch=batch, cache="cold", form=form),
+            _parameters(names=names, batch=batch, threads=threads, cache="cold", form=form),
             questions,
             batch,
         )
-        for names, batch, questions in asked
+        for names, batch, threads, questions in asked
     ]
 
 
