@@ -46,6 +46,18 @@ class TestFjall(StayingReaders):
         with pytest.raises(CorruptDatabaseError, match="it has no"):
             self.small(path)
 
+    @pytest.mark.parametrize("lost", ["v*", "tables/*"])
+    def test_a_file_that_a_keyspace_names_and_is_lost_is_damage(
+        self, path: Path, lost: str
+    ) -> None:
+        with self.small(path) as schema:
+            accept_all(schema, CHAIN.blocks)
+            schema.settle()
+        for file in (path / "db/data/keyspaces/3").glob(lost):
+            file.unlink()
+        with pytest.raises(CorruptDatabaseError, match="names is missing"):
+            self.small(path)
+
     def test_a_batch_of_which_a_power_cut_left_parts_is_no_damage(self, path: Path) -> None:
         self._load_and_die(path)
         [journal] = (path / "db/data").glob("*.jnl")

@@ -5,6 +5,7 @@
 
 use std::ffi::CStr;
 use std::fs;
+use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -289,7 +290,11 @@ fn in_place(failure: Failure) -> Failure {
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         in_place(match &error {
-            Error::Io(error) | Error::Storage(LsmError::Io(error)) => Failure::of_io(error),
+            Error::Io(error) | Error::Storage(LsmError::Io(error)) => match error.kind() {
+                // The directory is there, and so is what names the file.
+                ErrorKind::NotFound => Failure::corrupt("a file that it names is missing"),
+                _ => Failure::of_io(error),
+            },
             Error::Locked => Failure::new(c::LOCKED, "somebody has it open for writing")
                 .advising("close it there"),
             Error::Poisoned => cause(),
