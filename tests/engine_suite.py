@@ -5,6 +5,7 @@ In an engine's own tests a class of them says what differs.
 
 import os
 import re
+import resource
 import signal
 import subprocess
 import sys
@@ -38,6 +39,8 @@ from tests.in_fork import exit_code
 
 CHAIN = sample_chain(30)
 MANY = 2_000
+FEW_ADDRESSES = 900 << 20
+FIRST_MAP_BYTES = 64 << 20
 LAST_REWRITTEN = 1_009
 LOAD_AND_DIE = """
 import os, signal, sys
@@ -65,6 +68,14 @@ def write_much(writer: CoinSetSchema) -> None:
     for index in range(1_000, 1_100):
         writer.accept_block(block_at(index, coins=MANY))
         writer.flush()
+
+
+def have_few_addresses() -> None:
+    """Let this process have so few that the first map is FIRST_MAP_BYTES."""
+    with Path("/proc/self/status").open() as status:
+        [used_kib] = [int(line.split()[1]) for line in status if line.startswith("VmSize")]
+    most = (used_kib << 10) + FEW_ADDRESSES
+    resource.setrlimit(resource.RLIMIT_AS, (most, most))
 
 
 class EngineTests:

@@ -5,6 +5,7 @@ syncs and maps.
 """
 
 import re
+from pathlib import Path
 
 import pytest
 
@@ -18,9 +19,15 @@ SCHEMAS = tuple(engine.schema for engine in ENGINES.values())
 OTHERS = tuple(name for name in ENGINES if name != "rocksdb")
 OTHER = next(name for name in OTHERS if ENGINES[name].writes_maps)
 OTHER_SCHEMA = ENGINES[OTHER].schema
-PRELOADED = ("lmdb_kv", "mdbx_kv", "sqlite_kv")
-"""Those beside RocksDB's whose calls a preloaded library sees."""
-SYNCED_AT_PROCESS = ("lmdb_kv", "mdbx_kv")
+IN_C = tuple(ENGINES[name].schema for name in OTHERS if not ENGINES[name].language)
+"""Those beside RocksDB's whose engines have a source of their own in native/engines."""
+_sources = Path(__file__).parents[1] / "native/engines"
+SYNCED_AT_PROCESS = tuple(
+    engine.schema
+    for engine in ENGINES.values()
+    if not engine.language
+    and '#include "cow_btree.h"' in (_sources / f"{engine.name}.cpp").read_text("utf-8")
+)
 """Those that sync pages at PROCESS, too, and only not what leads to the newest of them: else a
 power cut would leave no database."""
 WITH_LARGE_JOURNALS = ("fjall_kv",)

@@ -362,7 +362,7 @@ def test_an_entry_point_does_not_take_an_own_name(
         ("..", "json", "an entry point's name"),
         ("--help", "json", "an entry point's name"),
         ("interval", "json", "a part of schemas' names"),
-        ("lmdb", "json", "a part of schemas' names"),
+        (OTHER, "json", "a part of schemas' names"),
     ],
 )
 def test_an_entry_point_that_nobody_can_use_spoils_no_other(
@@ -377,7 +377,7 @@ def test_an_entry_point_that_nobody_can_use_spoils_no_other(
     importlib.invalidate_caches()
     assert schema_names() == before
     assert problem in unusable_entry_points()[name]
-    assert (known_schema(name) is None) == (name not in {"memory", "interval@lmdb"})
+    assert (known_schema(name) is None) == (name not in {"memory", f"interval@{OTHER}"})
 
 
 def test_of_two_entry_points_of_a_name_the_one_that_can_be_used_counts(

@@ -28,6 +28,7 @@ from cdb.errors import (
 from cdb.front.store import READ_ENTRIES, Store, open_backend
 from cdb.schemas import find_schema
 from cdb.testing.chains import block_at, hash_of
+from tests.engines import OTHER
 
 WRITES = {"add", "commit", "rewind"}
 
@@ -292,7 +293,7 @@ def test_what_a_store_could_not_be_made_of_is_closed(tmp_path: Path) -> None:
     open_backend("theirs", lambda path, **_: Told(), tmp_path / "db").close()
 
 
-@pytest.mark.parametrize("name", ["coin_log", "interval@lmdb", "sqlite_v3", "blockchain_v2"])
+@pytest.mark.parametrize("name", ["coin_log", f"interval@{OTHER}", "sqlite_v3", "blockchain_v2"])
 def test_no_schema_keeps_what_no_store_could_be_made_of(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

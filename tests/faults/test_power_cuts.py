@@ -19,7 +19,7 @@ from cdb.testing.faults.recorder import read_trace
 from cdb.testing.faults.runs import Request, Run
 from cdb.testing.faults.suite import Covered
 from cdb.testing.faults.trial import DATABASE, new_directory
-from tests.engines import PRELOADED
+from tests.engines import IN_C
 
 pytestmark = pytest.mark.skipif(missing() is not None, reason=str(missing()))
 
@@ -33,7 +33,7 @@ DATABASES: Mapping[str, int] = {
     "rocks-process": 20,
     "rocks_kv": 40,
     "rocks_kv-process": 40,
-    **{f"{schema}{level}": 30 for schema in PRELOADED for level in ("", "-process")},
+    **{f"{schema}{level}": 30 for schema in IN_C for level in ("", "-process")},
     "offset_log": 30,
     "coin_log": 40,
     "coin_log-process": 40,

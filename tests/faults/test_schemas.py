@@ -12,7 +12,7 @@ from cdb.testing.faults.recorder import Kind
 from cdb.testing.faults.script import FIRST_LOAD
 from cdb.testing.faults.shim import missing
 from cdb.testing.faults.suite import UNDER_LOAD, Covered, FaultTests
-from tests.engines import ASKED_FOR, PRELOADED, WITH_LARGE_JOURNALS
+from tests.engines import ASKED_FOR, IN_C, WITH_LARGE_JOURNALS
 
 EVERY_CUT: Mapping[str, int | None] = dict.fromkeys(
     name for name in CATALOGUE if name.startswith("power-")
@@ -36,7 +36,7 @@ BUDGETS: Mapping[str, Mapping[str, object]] = {
     "flat_file": {"limits": (), "most": HALF, "most_under_load": NO_LOADS},
     "rocks": {"most": HALF, "most_under_load": NO_LOADS},
     "rocks_kv": {"most": HALF, "most_under_load": dict.fromkeys(LONG_LOADS, 0)},
-    **{schema: {"most": HALF} for schema in PRELOADED},
+    **{schema: {"most": HALF} for schema in IN_C},
     **{each.schema: {"most": FEW, "most_under_load": NO_LOADS} for each in ASKED_FOR},
     **{
         schema: {"most": FEW | dict.fromkeys(EVERY_CUT, 0), "most_under_load": NO_LOADS}

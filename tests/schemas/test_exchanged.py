@@ -21,6 +21,7 @@ from cdb.testing.base import accept_all
 from cdb.testing.chains import sample_chain
 from cdb.testing.side_by_side import settle
 from tests.conftest import ROWS_WITH_INDEX, contents, own_schemas
+from tests.engines import OTHER
 
 BLOCKS = list(map(canonical, sample_chain().blocks))
 HALF = len(BLOCKS) // 2
@@ -226,7 +227,7 @@ def test_nobody_looks_at_or_mends_a_database_that_comes_meanwhile(
     assert n > 5
 
 
-@pytest.mark.parametrize("name", [LOG, "interval@lmdb"])
+@pytest.mark.parametrize("name", [LOG, f"interval@{OTHER}"])
 def test_no_index_is_made_in_a_database_that_comes_once_another_was_looked_at(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

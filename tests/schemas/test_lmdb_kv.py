@@ -2,7 +2,6 @@
 
 import os
 import random
-import resource
 import subprocess
 import sys
 from collections.abc import Callable
@@ -28,7 +27,12 @@ from cdb.schemas.lmdb_kv import KIND
 from cdb.stores.coin_set.schema import CoinSetSchema, IndexedCoinSetSchema
 from cdb.testing.base import accept_all, expected_state
 from cdb.testing.chains import block_at, hash_of, reward, sample_chain
-from tests.engine_suite import LimitedIterations, MappedTests
+from tests.engine_suite import (
+    FIRST_MAP_BYTES,
+    LimitedIterations,
+    MappedTests,
+    have_few_addresses,
+)
 from tests.engines import check_a_commit_fits
 
 needs_lmdb = pytest.mark.skipif(
@@ -39,8 +43,6 @@ opened = partial(CoinSetSchema, KIND)
 SMALL = partial(opened, commit_entries=40, ingest_entries=15)
 indexed = partial(IndexedCoinSetSchema, KIND, index=PUZZLE_HASH)
 CHAIN = sample_chain(30)
-FEW_ADDRESSES = 900 << 20
-FIRST_MAP_BYTES = 64 << 20
 MANY = 2_000
 
 
@@ -144,14 +146,6 @@ def grow_in_few_addresses(path: Path, *, is_iterating: bool) -> None:
             schema.flush()
             blocks += more
         assert verify(schema) == expected_state([*before, *blocks])
-
-
-def have_few_addresses() -> None:
-    """Let this process have so few that the first map is FIRST_MAP_BYTES."""
-    with Path("/proc/self/status").open() as status:
-        [used_kib] = [int(line.split()[1]) for line in status if line.startswith("VmSize")]
-    most = (used_kib << 10) + FEW_ADDRESSES
-    resource.setrlimit(resource.RLIMIT_AS, (most, most))
 
 
 def fill_first_map(schema: CoinSetSchema, path: Path, left_bytes: int) -> list[BlockSpendInfo]:

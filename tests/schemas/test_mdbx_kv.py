@@ -1,4 +1,4 @@
-"""mdbx_kv: what MDBX is to the contract, where it differs from LMDB."""
+"""mdbx_kv: what MDBX and the checksums of its values are to the contract."""
 
 import subprocess
 import sys
@@ -66,8 +66,8 @@ def test_its_map_grows_where_there_are_few_addresses(tmp_path: Path, is_iteratin
     code = f"""
 import sys; sys.path[:0] = [{str(Path(__file__).parents[2])!r}]
 from pathlib import PosixPath
-from tests.schemas.test_lmdb_kv import FIRST_MAP_BYTES, block_at, have_few_addresses
-from tests.engine_suite import MANY, expected_state, verify
+from tests.engine_suite import FIRST_MAP_BYTES, MANY, block_at, expected_state
+from tests.engine_suite import have_few_addresses, verify
 from tests.schemas.test_mdbx_kv import TestMdbx
 path = {path!r}
 have_few_addresses()
