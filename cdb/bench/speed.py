@@ -11,18 +11,19 @@ from statistics import median
 
 from cdb.bench.results import Document
 from cdb.bench.schemas import FLOOR_SPEC, LOAD, Contestant
+from cdb.engines import ENGINES
 from cdb.lab.process import NotMeasuredError
 
 SELDOM_COINS = 1_000_000
-FLOOR, LOG, ROCKSDB, LMDB = "floor", "coin_log", "interval@rocksdb", "interval@lmdb"
+FLOOR, LOG = "floor", "coin_log"
+INTERVALS = [f"interval@{name}" for name, engine in ENGINES.items() if not engine.is_asked_for]
 SELDOM = f", flush each {SELDOM_COINS:,}"
 CONTESTANTS = {
     FLOOR: Contestant(FLOOR_SPEC, workloads=()),
     LOG: Contestant(LOG),
     FLOOR + SELDOM: Contestant(FLOOR_SPEC, workloads=(), flush_coins=SELDOM_COINS),
     LOG + SELDOM: Contestant(LOG, workloads=(), flush_coins=SELDOM_COINS),
-    ROCKSDB: Contestant(ROCKSDB, workloads=()),
-    LMDB: Contestant(LMDB, workloads=()),
+    **{name: Contestant(name, workloads=()) for name in INTERVALS},
 }
 WORKLOADS = ("typed", "look_up", "open", "append", "objects", "memory")
 TIP_COINS = 45
@@ -110,8 +111,7 @@ FIGURES: Mapping[str, Figure] = {
     "load_blocks coin_log as typed, with digest / floor": _ratio(
         _figure(LOG, "typed", "wall_seconds"), _floor
     ),
-    f"{ROCKSDB} load / floor": _ratio(_load_of(ROCKSDB), _floor),
-    f"{LMDB} load / floor": _ratio(_load_of(LMDB), _floor),
+    **{f"{name} load / floor": _ratio(_load_of(name), _floor) for name in INTERVALS},
     **{
         f"one name as an object, µs: {who}": _look_up(
             "call_p50_microseconds", form="objects", batch=1, opened=who
