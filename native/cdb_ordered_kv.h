@@ -42,7 +42,8 @@ typedef struct {
 
 typedef enum {
   OKV_ASCENDING, /* keys come in order, as a log's do */
-  OKV_RANDOM     /* keys come in any order, and many that are looked up are absent */
+  OKV_RANDOM,    /* keys come in any order, and many that are looked up are absent */
+  OKV_UNFILTERED /* the same; no filter of prefixes is asked, whether or not files have one */
 } okv_order;
 
 /* Its name is for the engine's files: letters and "_". Where one of

@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 import pytest
 
 from cdb.contents.state import verify
-from cdb.contract.blocks import canonical
+from cdb.contract.blocks import BlockSpendInfo, canonical
 from cdb.contract.durability import Durability
 from cdb.errors import (
     CorruptDatabaseError,
@@ -102,6 +102,17 @@ class EngineTests:
     @classmethod
     def small(cls, path: Path, **options: Any) -> CoinSetSchema:
         return cls.opened(path, **SMALL_SIZES, **options)
+
+    def test_a_value_of_a_megabyte_is_written_in_a_commit(self, path: Path) -> None:
+        """The log's entry of a block with many spends, where no run is built."""
+        coins = block_at(1, coins=40_000)
+        spends = [coin.name() for coin in coins.confirms]
+        blocks = [coins, BlockSpendInfo(2, 0, spends, [])]
+        with self.opened(path, ingest_entries=1_000_000) as database:
+            accept_all(database, blocks)
+            database.flush()
+        with self.opened(path) as database:
+            assert verify(database) == expected_state(blocks)
 
     def _load_and_die(self, path: Path, level: Durability = Durability.POWER) -> None:
         """In a process of its own, as a child of one that has used a library may have no threads of

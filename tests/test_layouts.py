@@ -16,12 +16,12 @@ from cdb.contract.packed import CONFIRM_BYTES
 from cdb.engines import ENGINES
 from cdb.errors import CorruptDatabaseError, UnknownSchemaError, WrongDatabaseError
 from cdb.extensions.native import NativeEngine
-from cdb.schemas import Schema, find_schema, history_of
+from cdb.schemas import Schema, find_schema, history_of, offer_of
 from cdb.schemas.registry import layout_names
 from cdb.stores.coin_set.layouts import LAYOUTS
 from cdb.testing import HistoryConformance, IndexedConformance, SchemaConformance
 from cdb.testing.base import accept_all
-from cdb.testing.chains import Chain, child, reward
+from cdb.testing.chains import Chain, child, reward, sample_chain
 from cdb.testing.history import PastMachine
 from cdb.testing.machine import run_machine
 from cdb.testing.past import NOBODY, check_history
@@ -31,6 +31,7 @@ from tests.engines import OTHER, OTHER_SCHEMA
 
 ALWAYS = {"mono_space@rocksdb"}
 """The others are left to long tests, but for a short life of each."""
+FILTER = "prefix_filter"
 SHORT_EXAMPLES, SHORT_STEPS, SHORT_HEIGHTS = 3, 20, 4
 FURTHER = (
     "interval@rocksdb,payload=inline,spends=in_row",
@@ -261,6 +262,32 @@ def test_what_no_bytes_depend_on_may_change(
             if schema.last_block_index is None:
                 schema.accept_block(blocks[0])
             assert schema.last_block_index == blocks[0].index
+
+
+@pytest.mark.parametrize("first", ["no", "yes"])
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("layout", [name for name, it in LAYOUTS.items() if FILTER in it.others])
+def test_a_filter_decides_no_answer_in_files_with_it_or_without(
+    layout: str, engine: str, first: str, tmp_path: Path
+) -> None:
+    name, other = f"{layout}@{engine}:SMALL", "yes" if first == "no" else "no"
+    if (problem := find_schema(name).missing) is not None:
+        pytest.skip(problem)
+    blocks = sample_chain(30).blocks
+    names = [coin.name() for block in blocks for coin in block.confirms]
+    half = len(blocks) // 2
+    for setting, held, added in ((first, 0, half), (other, half, len(blocks))):
+        with (
+            find_schema(f"{name},{FILTER}={setting}").open(tmp_path / "db") as schema,
+            model_of(blocks[:added]) as model,
+        ):
+            accept_all(schema, blocks[held:added])
+            schema.flush()
+            check_history(schema, model, [*names, NOBODY], Random(1), SHORT_HEIGHTS)
+            settles = offer_of(schema).settles
+            assert settles is not None
+            settles.settle()
+            check_history(schema, model, [*names, NOBODY], Random(1), SHORT_HEIGHTS)
 
 
 @pytest.mark.parametrize(

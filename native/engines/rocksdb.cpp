@@ -98,6 +98,7 @@ class AllButLast : public rocksdb::SliceTransform {
 };
 
 const rocksdb::SliceTransform *prefix_of(const okv_space &space) {
+  if (space.order == OKV_UNFILTERED) return nullptr;
   if (space.prefix_bytes > 0) return rocksdb::NewFixedPrefixTransform(space.prefix_bytes);
   return space.suffix_bytes > 0 ? new AllButLast(space.suffix_bytes) : nullptr;
 }
@@ -315,7 +316,7 @@ okv::okv(const char *path, const okv_options &wanted)
     // A RocksDB database always has the first one, which is called so.
     descriptors_.emplace_back(
         i == 0 ? rocksdb::kDefaultColumnFamilyName : space.name,
-        space.order == OKV_RANDOM ? random_options(table, space) : ascending_options(table));
+        space.order == OKV_ASCENDING ? ascending_options(table) : random_options(table, space));
   }
 }
 

@@ -26,6 +26,9 @@ import "C"
 // the file "redo" has the rest of it (badger_redo.go).
 const badgerMemtableBytes = 32 << 20
 
+// No transaction takes a value that is longer.
+const badgerValueBytes = 1 << 20
+
 // Each write has the key sequenceKey, too: of others the newest version may go, with what it deletes.
 var isWritten = []byte{1}
 
@@ -130,7 +133,7 @@ func (its *badgerDB) open(wanted wanted) (err error) {
 		WithNumMemtables(2).
 		WithReadOnly(wanted.isReadOnly).
 		WithSyncWrites(true).
-		WithValueLogFileSize(1 << 20).
+		WithValueLogFileSize(badgerValueBytes).
 		WithVerifyValueChecksum(true)
 	options.ValueThreshold = min(options.ValueThreshold, options.MemTableSize*15/100)
 	badgers.Store(its.doom, true)
@@ -218,7 +221,7 @@ func (its *badgerDB) commit(done batch, _ bool) error {
 		} else {
 			err = writes.Set(full, bytes.Clone(value))
 		}
-		if errors.Is(err, badger.ErrTxnTooBig) {
+		if errors.Is(err, badger.ErrTxnTooBig) || len(value) > badgerValueBytes {
 			return its.commitByRedo(done)
 		}
 		if err != nil {

@@ -34,7 +34,7 @@ type wanted struct {
 
 type space struct {
 	name                     string
-	isRandom                 bool
+	isRandom, isUnfiltered   bool
 	prefixBytes, suffixBytes int
 }
 

@@ -86,8 +86,8 @@ func wantedBy(options *C.okv_options) wanted {
 		late:       int(options.n_late_spaces),
 	}
 	for _, each := range unsafe.Slice(options.spaces, options.n_spaces) {
-		all.spaces = append(all.spaces, space{C.GoString(each.name), each.order == C.OKV_RANDOM,
-			int(each.prefix_bytes), int(each.suffix_bytes)})
+		all.spaces = append(all.spaces, space{C.GoString(each.name), each.order != C.OKV_ASCENDING,
+			each.order == C.OKV_UNFILTERED, int(each.prefix_bytes), int(each.suffix_bytes)})
 	}
 	return all
 }

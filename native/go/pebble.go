@@ -386,6 +386,7 @@ func (view *pebbleView) end() {
 type pebbleCursor struct {
 	of   *pebbleDB
 	at   *pebble.Iterator
+	asks bool   // filters, whether a prefix is there
 	full []byte // the key that is sought, behind its space
 }
 
@@ -406,7 +407,9 @@ func (view *pebbleView) cursor(space uint8, fillCache bool) (cursor, error) {
 	if err != nil {
 		return nil, pebbleFailure(err)
 	}
-	return &pebbleCursor{view.of, at, []byte{space}}, nil
+	of := view.of.spaces[space]
+	asks := !of.isUnfiltered && of.prefixBytes+of.suffixBytes > 0
+	return &pebbleCursor{view.of, at, asks, []byte{space}}, nil
 }
 
 func (cursor *pebbleCursor) end() { _ = cursor.of.run(cursor.at.Close) }
@@ -426,6 +429,9 @@ func (cursor *pebbleCursor) find(key []byte) ([]byte, bool, error) {
 
 func (cursor *pebbleCursor) seek(key []byte) bool { return cursor.at.SeekGE(cursor.sought(key)) }
 func (cursor *pebbleCursor) seekLike(key []byte) bool {
+	if !cursor.asks {
+		return cursor.seek(key)
+	}
 	return cursor.at.SeekPrefixGE(cursor.sought(key))
 }
 func (cursor *pebbleCursor) next() bool     { return cursor.at.Next() }

@@ -43,8 +43,8 @@ class Issue196Keys {
     return true;
   }
   okv_space space() const {
-    return {payload_.choose("ascending", "ascending_inline"), OKV_RANDOM,
-            has_filter_ ? uint32_t{kNameBytes} : 0, 0};
+    return {payload_.choose("ascending", "ascending_inline"),
+            has_filter_ ? OKV_RANDOM : OKV_UNFILTERED, kNameBytes, 0};
   }
 
  private:

@@ -45,7 +45,7 @@ class MonoSpaceKeys {
   okv_space space() const {
     const char *name = is_name32_ ? payload_.choose("versions32", "versions32_inline")
                                   : payload_.choose("versions", "versions_inline");
-    return {name, OKV_RANDOM, 0, has_filter_ ? uint32_t{kSuffixBytes} : 0};
+    return {name, has_filter_ ? OKV_RANDOM : OKV_UNFILTERED, 0, kSuffixBytes};
   }
 
   bool is_name32() const { return is_name32_; }

@@ -187,7 +187,7 @@ class Timeline {
   const Keys &keys() const { return keys_; }
   okv_space space() const {
     okv_space space = keys_.space();
-    if (is_published_) space.prefix_bytes = space.suffix_bytes = 0;
+    if (is_published_) space.order = OKV_UNFILTERED;
     return space;
   }
 

@@ -32,7 +32,7 @@ pub struct Items {
     pub ends: *const u64,
 }
 
-pub const RANDOM: c_int = 1; // okv_order
+pub const ASCENDING: c_int = 0; // okv_order
 
 #[repr(C)]
 pub struct Space {

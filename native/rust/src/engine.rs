@@ -93,7 +93,7 @@ impl Options {
         let spaces = unsafe { slice_of(given.spaces, given.n_spaces) };
         let space = |space: &c::Space| Space {
             name: unsafe { CStr::from_ptr(space.name) }.to_string_lossy().into_owned(),
-            is_random: space.order == c::RANDOM,
+            is_random: space.order != c::ASCENDING,
             has_prefixes: space.prefix_bytes > 0 || space.suffix_bytes > 0,
         };
         Options {
