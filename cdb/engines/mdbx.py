@@ -1,4 +1,4 @@
-"""MDBX: one B-tree file, mapped into memory; of LMDB's family."""
+"""MDBX: one B-tree file, mapped into memory, with a table of all its readers."""
 
 from cdb.engines.engine import Engine
 from cdb.engines.limits import by_halves, unverified
@@ -9,7 +9,7 @@ ENGINE = Engine(
     "MDBX",
     "cargo, which fetches its source, OpenSSL and xxHash (Debian, Ubuntu: cargo, libssl-dev and"
     " libxxhash-dev, with g++ and python3-dev)",
-    good_for="what lmdb_kv is for, with readers that stay, and checks of each page's shape",
+    good_for="to look up much and load little, with readers that stay, and checks of every page",
     writes_maps=True,
     is_asked_for=True,
 )

@@ -15,9 +15,8 @@ import (
 import "C"
 
 // Pages that a writer keeps for those who have opened the database only to read it, whom bbolt does not
-// know: as native/lmdb/reader_pages.h does it. They hold a flock of the file "readers", and the writer
-// a read transaction, which is renewed after a commit only while nobody holds the flock. "readers" says
-// since which transaction it keeps them.
+// know. They hold a flock of the file "readers", and the writer a read transaction, which is renewed
+// after a commit only while nobody holds the flock. "readers" says since which transaction it keeps them.
 const readersFile = "readers"
 
 type keptPages struct {
