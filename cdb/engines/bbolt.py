@@ -13,7 +13,7 @@ ENGINE = Engine(
     is_asked_for=True,
     language="Go",
 )
-_DIES = "bbolt believes what a page says of itself, and goes round where that leads"
+_DIES = "bbolt believes what a page says of itself"
 LIMITS = (
     *unverified("bbolt", "db/db/bbolt.db"),
     Limit("*", ("died",), _DIES, "db/db/bbolt.db"),

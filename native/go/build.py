@@ -1,4 +1,4 @@
-"""Builds the library, with copies of two of its modules in which something is changed.
+"""Builds the library, with copies of some of its modules in which something is changed.
 
 What ends the process there is an error here.
 
@@ -33,6 +33,16 @@ DIED = """
 // What ends the process, unless somebody puts another end in its place.
 var Died = log.Fatalf
 """
+LIMITED = """
+
+// What damage has made of pages may lead in a circle.
+func (c *Cursor) limited() []elemRef {
+	if len(c.stack) > 100 {
+		panic("its pages lead in a circle")
+	}
+	return c.stack
+}
+"""
 DAMAGED_TABLE = """\t\t\tdefer func() {
 \t\t\t\tif thrown := recover(); thrown != nil { // it is of a damaged table
 \t\t\t\t\trerr = fmt.Errorf("Opening table: %q: %v", fname, thrown)
@@ -51,6 +61,10 @@ CHANGES = {
     ("github.com/dgraph-io/badger/v4", "levels.go"): (
         {"\t\t\tdefer func() {\n\t\t\t\tthrottle.Done(rerr)\n": DAMAGED_TABLE},
         "",
+    ),
+    ("go.etcd.io/bbolt", "cursor.go"): (
+        {"c.stack = append(c.stack, ": "c.stack = append(c.limited(), "},
+        LIMITED,
     ),
 }
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from cdb.contents.state import verify
-from cdb.errors import CorruptDatabaseError
+from cdb.errors import CorruptDatabaseError, StorageError
 from cdb.schemas.fjall_kv import KIND
 from cdb.testing.base import accept_all, expected_state
 from tests.engine_suite import CHAIN, StayingReaders
@@ -27,6 +27,23 @@ class TestFjall(StayingReaders):
     def no_mirrors_are_left(self) -> Iterator[None]:
         yield
         assert not list(Path(tempfile.gettempdir()).glob(f"cdb-reads-{os.getpid()}-*"))
+
+    def test_a_reader_takes_nobodys_directory(
+        self, path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Of processes in containers that share TMPDIR many have the same number."""
+        with self.small(path) as schema:
+            accept_all(schema, CHAIN.blocks)
+        theirs = [tmp_path / f"cdb-reads-{os.getpid()}-{number}" for number in range(50)]
+        for directory in theirs:
+            directory.mkdir()
+        monkeypatch.setenv("TMPDIR", str(tmp_path))
+        with self.small(path, read_only=True) as schema:
+            assert verify(schema) == expected_state(CHAIN.blocks)
+        assert all(directory.exists() for directory in theirs)
+        monkeypatch.setenv("TMPDIR", str(tmp_path / "absent"))
+        with pytest.raises(StorageError, match=r"for a reader in .*absent: .* by TMPDIR"):
+            self.small(path, read_only=True)
 
     def test_a_making_that_was_cut_short_is_made_again(self, path: Path) -> None:
         with self.opened(path):

@@ -1,12 +1,13 @@
 //! What fjall leaves to do for its files.
 
+use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::os::fd::AsRawFd;
+use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use xxhash_rust::xxh3::Xxh3;
 
@@ -34,10 +35,8 @@ pub struct Mirror {
 
 impl Mirror {
     pub fn new(of: &Path) -> Result<Mirror> {
-        static NUMBER: AtomicU64 = AtomicU64::new(0);
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let path = std::env::temp_dir().join(format!("cdb-reads-{}-{number}", process::id()));
         let before = moment(of)?;
+        let path = temporary_directory()?;
         let mut mirror = Mirror { path: path.clone(), tables: Vec::new() };
         let filled = mirror.fill(of, &path);
         if moment(of)? != before {
@@ -48,11 +47,11 @@ impl Mirror {
     }
 
     fn fill(&mut self, of: &Path, path: &Path) -> Result<()> {
-        fs::create_dir(path)?;
         for entry in fs::read_dir(of)? {
             let entry = entry?;
             let (from, to) = (entry.path(), path.join(entry.file_name()));
             if from.is_dir() {
+                fs::create_dir(&to)?;
                 self.fill(&from, &to)?;
             } else if of.ends_with("tables") {
                 let table = File::open(&from)?;
@@ -73,6 +72,23 @@ impl Drop for Mirror {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.path); // or it is left for who cleans up there
     }
+}
+
+/// A new one, with a name that nobody can foresee.
+fn temporary_directory() -> Result<PathBuf> {
+    let parent = std::env::temp_dir();
+    let template = parent.join(format!("cdb-reads-{}-XXXXXX", process::id()));
+    let mut name = template.into_os_string().into_vec();
+    name.push(0);
+    // SAFETY: it ends with a 0, and is changed in place.
+    if unsafe { libc::mkdtemp(name.as_mut_ptr().cast()) }.is_null() {
+        let mut failure = Failure::of_io(&io::Error::last_os_error());
+        failure.what =
+            format!("no directory for a reader in {}: {}", parent.display(), failure.what);
+        return Err(failure.advising("name one by TMPDIR that can be written to"));
+    }
+    name.pop();
+    Ok(OsString::from_vec(name).into())
 }
 
 /// What changes whenever anything but the end of the newest journal does.
