@@ -3,6 +3,7 @@
 Each of these leaves a database that holds the whole replay.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -12,6 +13,7 @@ from cdb.bench.truth import Truth
 from cdb.contents.loader import Loader
 from cdb.contract.durability import Durability
 from cdb.contract.history import BY_CREATION
+from cdb.contract.packed import PackedBlocks
 from cdb.errors import UnsupportedError
 from cdb.lab.process import NotMeasuredError
 from cdb.schemas import HistorySchema, Schema, SchemaInfo, find_schema, history_of, offer_of
@@ -54,10 +56,13 @@ class Database:
 
     def accept_tail(self, schema: Schema) -> None:
         """Accept what the replay has after the schema's newest block, one of the tail; check it."""
-        loader = Loader(schema, flush_coins=self.flush_coins)
-        for _ in loader.load(packs_of(self.truth.tail)):
-            pass
+        self.accept(schema, packs_of(self.truth.tail))
         self.check_coins(schema, self.truth.newest_index)
+
+    def accept(self, schema: Schema, packs: Iterable[PackedBlocks]) -> None:
+        """Load blocks, the first of which may be there, with the flushes of a load."""
+        for _ in Loader(schema, flush_coins=self.flush_coins).load(packs):
+            pass
 
     def check_coins(self, schema: Schema, newest_index: int) -> None:
         """Hold coins of all ages, and recent ones, against what they are after this block."""

@@ -8,7 +8,7 @@ from cdb.report.parts import Table
 from cdb.report.tables import Column, figure_table
 
 LOOKUPS = ("read_random",)
-READING = ("read_sequential", "read_iterate", "read_beside")
+READING = ("read_sequential", "read_iterate", "read_beside", "snapshot")
 HISTORY = ("historical", "latest", "archival")
 TIP = ("append", "objects", "rewind", "open")
 _TITLES = {
@@ -16,6 +16,7 @@ _TITLES = {
     "read_sequential": "Look-ups in the order of creation, per second",
     "read_iterate": "Blocks read in their order, per second",
     "read_beside": "A call beside a load",
+    "snapshot": "A load while a snapshot is open",
     "historical": "Look-ups and scans as of a height, per second",
     "latest": "All unspent coins: rows per second",
     "archival": "What blocks left of coins: rows per second",

@@ -391,6 +391,7 @@ TELL_APART = (
         FIND.figure,
     ),
     ("unspent coins scanned", in_both_forms("latest"), "rows_per_second"),
+    ("a load while a snapshot is open, to one without", (Case.of("snapshot", {}),), "ratio"),
 )
 """What else tells engines apart: a column, its cases, and the figure."""
 

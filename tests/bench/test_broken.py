@@ -39,6 +39,7 @@ BROKEN = "tests.broken.memory"
         ("MissesACoin", "read_beside", "a lookup "),
         ("LosesSpends", "read_beside", "a lookup "),
         ("ForgetsBesideAWriter", "read_beside", "a lookup beside a load gave a wrong answer"),
+        ("LeavesItsMoment", "snapshot", "a snapshot changed beside a load"),
         ("MissesABlock", "digest", "its digest is "),
     ],
 )

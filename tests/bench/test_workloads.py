@@ -59,6 +59,7 @@ FIGURES = {
     "open": {"milliseconds", "memory_bytes"},
     "objects": {"coins_per_second"},
     "read_beside": {*LATENCIES, "call_p999_microseconds", "coins_per_second"},
+    "snapshot": {"ratio", "coins_per_second", "growth_bytes", "plain_growth_bytes"},
     "memory": {"limited_seconds", "unlimited_seconds", "ratio", "limit_bytes"},
 }
 
@@ -133,6 +134,7 @@ def test_what_the_page_tells_engines_apart_by_is_measured(
         *run("load", database("coin_log")),
         *run("read_random", database("coin_log", loaded("coin_log"))),
         *run("latest", database("coin_log", loaded("coin_log"))),
+        *run("snapshot", database("coin_log", loaded("coin_log"))),
     ]
     made = {ReportCase.of(case.workload, case.parameters) for case in cases}
     for label, any_of, _ in TELL_APART:

@@ -3,10 +3,11 @@
 import os
 import signal
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Never
 
+from cdb.contract.blocks import BlockSpendInfo
 from cdb.contract.coins import CoinInfo
 from cdb.schemas.memory import MemorySchema
 from tests.broken.table import Faults
@@ -61,8 +62,20 @@ broken(
         replace(info, spent_index=info.spent_index % 2**31) for info in right(names)
     ],
 )
-# An iteration misses the last block.
-broken("blocks", MissesABlock=lambda store, right: list(right())[:-1])
+
+
+def _newest_second(_: object, right: Callable[..., Any]) -> Iterator[BlockSpendInfo]:
+    yield next(iter(right()))
+    yield [*right()][-1]
+
+
+broken(
+    "blocks",
+    # An iteration misses the last block.
+    MissesABlock=lambda store, right: list(right())[:-1],
+    # It shows what came after its beginning.
+    LeavesItsMoment=_newest_second,
+)
 broken(
     "accept_block",
     # A block's last spend is lost.

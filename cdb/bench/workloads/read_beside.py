@@ -21,9 +21,7 @@ from cdb.bench.figures import latency_figures
 from cdb.bench.questions import Questions, infos_of
 from cdb.bench.stopwatch import Stopwatch
 from cdb.bench.tail import packs_of
-from cdb.contents.loader import Loader
 from cdb.contract.coins import CoinInfo
-from cdb.contract.packed import PackedBlocks
 from cdb.lab.latencies import nearest_rank
 from cdb.lab.process import WrongAnswerError
 from cdb.schemas import Schema
@@ -67,18 +65,12 @@ def _load_and_read(database: Database, schema: Schema, reader: "_Reader") -> flo
             over = threading.Event()
             reading = thread.submit(reader.ask_until, over)
             try:
-                watch.time(_load, schema, database.flush_coins, packs)
+                watch.time(database.accept, schema, packs)
             finally:
                 over.set()
             reading.result()
         coins += loaded
     return coins / watch.wall_seconds
-
-
-def _load(schema: Schema, flush_coins: int, packs: list[PackedBlocks]) -> None:
-    loader = Loader(schema, flush_coins=flush_coins)
-    for _ in loader.load(packs):
-        pass
 
 
 class _Reader:
