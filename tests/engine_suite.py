@@ -11,6 +11,7 @@ import subprocess
 import sys
 from fnmatch import fnmatch
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -141,6 +142,26 @@ class EngineTests:
                 assert verify(reader) == expected_state(CHAIN.blocks[:20])
             with self.opened(path, read_only=True) as reader:
                 assert reader.last_block_index == LAST_REWRITTEN
+
+    def test_readers_that_began_one_after_the_other_keep_their_moments(self, path: Path) -> None:
+        """The writer has gone on between them, and goes on beside them."""
+        at = (10, 15, 20)
+        with self.small(path) as writer:
+            accept_all(writer, CHAIN.blocks[: at[0]])
+            writer.flush()
+            readers = [self.opened(path, read_only=True)]
+            for start, end in pairwise(at):
+                for block in CHAIN.blocks[start:end]:
+                    writer.accept_block(block)
+                    writer.flush()
+                readers.append(self.opened(path, read_only=True))
+            accept_all(writer, CHAIN.blocks[at[-1] :])
+            for index in range(1_000, 1_050):
+                writer.accept_block(block_at(index, coins=200))
+                writer.flush()
+            for n_blocks, reader in zip(at, readers, strict=True):
+                with reader:
+                    assert verify(reader) == expected_state(CHAIN.blocks[:n_blocks])
 
     def test_what_was_flushed_survives_a_kill(self, path: Path) -> None:
         """And is read as it is."""

@@ -91,6 +91,9 @@ func pebbleOptions(wanted wanted, doom *doom) *pebble.Options {
 		LBaseMaxBytes:               256 << 20,
 	}
 	options.Experimental.DisableIngestAsFlushable = func() bool { return true }
+	// Which would compare what is sought by the prefix that Split takes for its own, and keys that are
+	// sought may have another length.
+	options.Experimental.EnableColumnarBlocks = func() bool { return false }
 	options.ApplyCompressionSettings(func() pebble.DBCompressionSettings { return pebble.DBCompressionNone })
 	options.Levels[0].FilterPolicy = bloom.FilterPolicy(10) // the levels below have what it has
 	options.EnsureDefaults()
