@@ -1,4 +1,4 @@
-.PHONY: help demo test test-long chia-tests cluster-tests lint types native engines test-engines docs wheels try-wheel fuzz soak mutants asan tsan clean
+.PHONY: help demo test test-long chia-tests cluster-tests lint types native engines test-engines test-engines-long docs wheels try-wheel fuzz soak mutants asan tsan clean
 .DELETE_ON_ERROR:
 
 help:
@@ -12,7 +12,7 @@ help:
 	@echo "make native  build the native engines again, with what is installed now"
 	@echo "make engines build the engines that are built where asked, too, as far as their tools are here"
 	@echo "make engine-NAME  build one of them, such as engine-pebble"
-	@echo "make test-engines  build and test them"
+	@echo "make test-engines  build and test them; test-engines-long: the tests that this leaves out"
 	@echo "make docs    build the site of all documents, the Python API and the commands, in build/docs"
 	@echo "make wheels  build a wheel that needs nothing but libc, and an sdist, in dist/"
 	@echo "make try-wheel  try it in a root that has Python and nothing else; as root, by debootstrap"
@@ -54,9 +54,12 @@ engines:
 engine-%:
 	@scripts/engines $*
 
-test-engines: export PYTHONDONTWRITEBYTECODE =
+test-engines test-engines-long: export PYTHONDONTWRITEBYTECODE =
 test-engines: engines
-	scripts/in-memory $(PYTEST) -m asked_for
+	scripts/in-memory $(PYTEST) -m 'asked_for and not long'
+
+test-engines-long: engines
+	scripts/in-memory $(PYTEST) -m 'asked_for and long'
 
 lint: .venv/ready
 	.venv/bin/ruff check

@@ -49,7 +49,7 @@ ROOT = Path(__file__).parents[1]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what make test-engines runs."""
+    """Mark what make test-engines and its long part run."""
     for item in filter(is_where_asked, items):
         item.add_marker("asked_for")
 

@@ -47,8 +47,8 @@ _names_one = re.compile(
 
 
 def is_where_asked(item: pytest.Item) -> bool:
-    """Whether make test-engines runs a test: of an engine that is built where asked, and the layout
-    interval, all that make test has, and the keys and faults.
+    """Whether make test-engines, or its long part, runs a test: of an engine that is built where
+    asked, and the layout interval, all that make test has, and the keys and faults.
 
     Once it is built, make test and make test-long have its other layouts, too.
     """
