@@ -283,6 +283,35 @@ def largest_file(size_bytes: int) -> Iterator[None]:
 
 
 @pytest.fixture
+def disk(tmp_path: Path) -> Iterator[Callable[[int], Path]]:
+    """Mounts a disk of so many KiB, or changes the size of the one that is mounted."""
+    path = tmp_path / "disk"
+    path.mkdir()
+
+    def mount(kib: int) -> Path:
+        if os.geteuid() != 0:
+            pytest.skip("only root can mount a small disk")
+        mounted = ["-o", f"remount,size={kib}k"] if path.is_mount() else ["-o", f"size={kib}k"]
+        line = ["mount", "-t", "tmpfs", *mounted, "tmpfs", str(path)]
+        done = subprocess.run(line, capture_output=True, text=True, check=False)
+        if done.returncode:
+            pytest.skip(f"can't mount a small disk here: {done.stderr.strip()}")
+        return path
+
+    yield mount
+    if path.is_mount():
+        # A writer that has failed may hold its files to this process's end.
+        subprocess.run(["umount", "--lazy", str(path)], check=True)
+
+
+def fill(disk: Path) -> None:
+    """Write to a disk until it is full."""
+    with (disk / "filler").open("wb", buffering=0) as filler, suppress(OSError):
+        while True:
+            filler.write(bytes(4096))
+
+
+@pytest.fixture
 def disk_path() -> Iterator[Path]:
     """An empty directory on a disk, also where scripts/in-memory has temporary files elsewhere."""
     disk = Path("/var/tmp")  # noqa: S108 - of files that outlive a start of the machine

@@ -18,13 +18,11 @@ ENGINE = Engine(
 NOT_DURABLE = ("*/DISCARD",)
 """What its value logs could do without."""
 _LOG = "Badger takes damage in its log for the log's torn end: later commits are missing"
-_TABLE = "Badger ends a scan, without an error, where a block does not match its checksum"
 _DIES = "Badger reads a damaged table in threads of its own, where what it meets is the end"
 _OPEN = "Badger forgets files that it has opened where an opening fails for want of descriptors"
 _MANIFEST = "Badger takes damage in its manifest for the torn end"
 LIMITS = (
     Limit("*", WRONG, _LOG, "db/db/*.mem"),
-    Limit("*", WRONG, _TABLE, "db/db/*.sst"),
     Limit("*", WRONG, _MANIFEST, "db/db/MANIFEST"),
     Limit("*", ("died",), _DIES, "db/db/*", signal=SIGABRT),
     Limit("open-files", ("fails",), _OPEN),

@@ -57,17 +57,28 @@ func (log badgerLog) Errorf(format string, all ...any) {
 	for _, each := range all {
 		err, is := each.(error)
 		switch {
-		case !is || !log.isOpen.Load():
+		case !is:
+		case strings.HasPrefix(format, "the manifest"):
+			log.die(err)
+		case !log.isOpen.Load():
 		case errnoIn(err) != 0:
 			log.die(err)
 		case strings.HasSuffix(format, "retrying"): // such as of a table whose directory is gone
 			log.die(&failure{status: C.CDB_IO, what: "a table cannot be written (" + err.Error() + ")"})
+		case strings.Contains(format, "FAILED"): // a merge, of a damaged table
+			log.die(badgerFailure(err))
 		}
 	}
 }
 func (log badgerLog) Warningf(format string, all ...any) { log.Errorf(format, all...) }
 func (badgerLog) Infof(string, ...any)                   {}
-func (badgerLog) Debugf(string, ...any)                  {}
+
+// Threads of Badger go on where a database has ended. They change it no more: it may have been opened again.
+func (log badgerLog) Debugf(format string, _ ...any) {
+	if strings.HasPrefix(format, "Writing the manifest") && log.hasCome() {
+		select {}
+	}
+}
 
 // Badger makes its log as long as it may become. On a small disk that is less.
 func memtableBytes(directory string) int64 {
@@ -83,7 +94,10 @@ var badgers sync.Map // of *doom
 
 func init() {
 	y.Died = func(format string, all ...any) {
-		err := damage("", "Badger gave up ("+fmt.Sprintf(format, all...)+")")
+		err := fmt.Errorf("Badger gave up ("+format+")", all...)
+		if errnoIn(err) == 0 {
+			err = damage("", err.Error())
+		}
 		badgers.Range(func(each, _ any) bool {
 			each.(*doom).because(err)
 			return true

@@ -1,6 +1,6 @@
 """Builds the library, with copies of some of its modules in which something is changed.
 
-What ends the process there is an error here.
+What ends the process there is an error here, and what is lost there without a word is one, too.
 
     python build.py DIRECTORY COMMAND of go build ...
 
@@ -43,6 +43,80 @@ func (c *Cursor) limited() []elemRef {
 	return c.stack
 }
 """
+RESIZE = """
+
+// What is added is there, as it is in a new file.
+func (m *MmapFile) resize(size int64) error {
+	if size > int64(len(m.Data)) {
+		return allocate(m.Fd, size)
+	}
+	return m.Fd.Truncate(size)
+}
+"""
+KEEP = """
+
+func (t *Throttle) keep(err error) {
+	select {
+	case t.errCh <- err:
+	default: // others are there
+	}
+}
+"""
+NEXT_MEMTABLE = """\tnext, err := db.newMemTable()
+\tif err != nil {
+\t\treturn y.Wrapf(err, "cannot create new mem table")
+\t}
+\tfor {
+\t\tselect {
+\t\tcase db.flushChan <- db.mt:
+"""
+MADE_LATE = """\t\t\tdb.mt, err = db.newMemTable()
+\t\t\tif err != nil {
+\t\t\t\treturn y.Wrapf(err, "cannot create new mem table")
+\t\t\t}
+"""
+LOCKED_MANIFEST = "\tdefer mf.appendLock.Unlock()\n"
+MANIFEST_WRITES = (
+    "\t\tif err := mf.rewrite(); err != nil {\n",
+    "\t\tif _, err := mf.fp.Write(buf); err != nil {\n",
+)
+FAILS = "\t\t\treturn mf.failed(err, opt)\n"
+FAILED_MANIFEST = """
+
+// What a failed write has left is unknown: nothing may follow it, and no table may go because of
+// it. The logger does not come back.
+func (mf *manifestFile) failed(err error, opt Options) error {
+	opt.Errorf("the manifest cannot be written: %v", err)
+	return err
+}
+"""
+THROWN_BLOCK = """
+
+// A block that cannot be read is thrown. Who reads through an iterator does not ask for its error,
+// and takes it for the table's end.
+func (t *Table) block(idx int, useCache bool) (*Block, error) {
+	block, err := t.readBlock(idx, useCache)
+	if err != nil {
+		panic(fmt.Sprintf("block %d of %s: %v", idx, filepath.Base(t.Filename()), err))
+	}
+	return block, nil
+}
+"""
+BIGGEST = """\tlast, err := t.readBlock(t.offsetsLength()-1, false)
+\tif err != nil {
+\t\treturn y.Wrapf(err, "failed to initialize biggest for table %s", t.Filename())
+\t}
+\tlast.decrRef()
+\tit2 := t.NewIterator(REVERSED | NOCACHE)
+"""
+MERGE = """\t\t\tvar err error
+\t\t\tdefer func() {
+\t\t\t\tif thrown := recover(); thrown != nil { // a block that cannot be read
+\t\t\t\t\terr = fmt.Errorf("%v", thrown)
+\t\t\t\t}
+\t\t\t\tinflightBuilders.Done(err)
+\t\t\t}()
+"""
 DAMAGED_TABLE = """\t\t\tdefer func() {
 \t\t\t\tif thrown := recover(); thrown != nil { // it is of a damaged table
 \t\t\t\t\trerr = fmt.Errorf("Opening table: %q: %v", fname, thrown)
@@ -57,9 +131,29 @@ CHANGES = {
         },
         ALLOCATE,
     ),
+    ("github.com/dgraph-io/ristretto/v2", "z/file_linux.go"): (
+        {"m.Fd.Truncate(maxSz)": "m.resize(maxSz)"},
+        RESIZE,
+    ),
     ("github.com/dgraph-io/badger/v4", "y/error.go"): ({"\t\tlog.Fatalf(": "\t\tDied("}, DIED),
+    # A worker's error is not forgotten with who meets it first, and no worker waits to tell it.
+    ("github.com/dgraph-io/badger/v4", "y/y.go"): (
+        {
+            "\t\t\t\treturn err\n": "\t\t\t\tt.keep(err)\n\t\t\t\treturn err\n",
+            "\t\tt.errCh <- err\n": "\t\tt.keep(err)\n",
+        },
+        KEEP,
+    ),
     ("github.com/dgraph-io/badger/v4", "levels.go"): (
-        {"\t\t\tdefer func() {\n\t\t\t\tthrottle.Done(rerr)\n": DAMAGED_TABLE},
+        {
+            "\t\t\tdefer func() {\n\t\t\t\tthrottle.Done(rerr)\n": DAMAGED_TABLE,
+            # As it was, the error was asked for before there was one, and the table was left out.
+            "defer inflightBuilders.Done(err)": "defer func() { inflightBuilders.Done(err) }()",
+            "\t\t\tdefer inflightBuilders.Done(nil)\n": MERGE,
+            'y.Wrapf(err, "while running compactions for: %+v", cd)': (
+                'y.Wrap(err, "while merging tables")'
+            ),
+        },
         "",
     ),
     # Pages that were made and freed between two transactions of this process: those that other
@@ -74,6 +168,34 @@ CHANGES = {
     ("go.etcd.io/bbolt", "cursor.go"): (
         {"c.stack = append(c.stack, ": "c.stack = append(c.limited(), "},
         LIMITED,
+    ),
+    # A memtable that cannot be made leaves the one before, and says so without the lock.
+    ("github.com/dgraph-io/badger/v4", "db.go"): (
+        {
+            "\tfor {\n\t\tselect {\n\t\tcase db.flushChan <- db.mt:\n": NEXT_MEMTABLE,
+            MADE_LATE: "\t\t\tdb.mt = next\n",
+        },
+        "",
+    ),
+    ("github.com/dgraph-io/badger/v4", "memtable.go"): (
+        {'\t\tdb.opt.Errorf("Got error: %v for id: %d\\n", err, db.nextMemFid)\n': ""},
+        "",
+    ),
+    ("github.com/dgraph-io/badger/v4", "manifest.go"): (
+        {
+            LOCKED_MANIFEST: LOCKED_MANIFEST + '\topt.Debugf("Writing the manifest")\n',
+            **{f"{each}\t\t\treturn err\n": f"{each}{FAILS}" for each in MANIFEST_WRITES},
+            "\treturn syncFunc(mf.fp)\n": f"\tif err := syncFunc(mf.fp); err != nil {{\n{FAILS}"
+            "\t}\n\treturn nil\n",
+        },
+        FAILED_MANIFEST,
+    ),
+    ("github.com/dgraph-io/badger/v4", "table/table.go"): (
+        {
+            "func (t *Table) block(": "func (t *Table) readBlock(",
+            "\tit2 := t.NewIterator(REVERSED | NOCACHE)\n": BIGGEST,
+        },
+        THROWN_BLOCK,
     ),
 }
 

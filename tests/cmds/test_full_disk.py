@@ -1,12 +1,9 @@
 """A disk that fills up anywhere in a load: one line, a database that opens, and loading goes on."""
 
 import importlib
-import os
 import re
-import subprocess
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import suppress
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,7 +11,7 @@ import pytest
 from cdb.contents.state import summarize, verify
 from cdb.contract.blocks import BlockSpendInfo
 from cdb.schemas import SchemaInfo
-from tests.conftest import Commands, Result, digest_of, file_limit, largest_file, load_all
+from tests.conftest import Commands, Result, digest_of, file_limit, fill, largest_file, load_all
 from tests.engines import READERS_WRITE
 
 Blocks = tuple[BlockSpendInfo, ...]
@@ -86,27 +83,6 @@ def test_what_is_half_made_is_not_called_damaged(
         assert "damage" not in result.error()
 
 
-@pytest.fixture
-def disk(tmp_path: Path) -> Iterator[Callable[[int], Path]]:
-    """Mounts a disk of so many KiB, or changes the size of the one that is mounted."""
-    path = tmp_path / "disk"
-    path.mkdir()
-
-    def mount(kib: int) -> Path:
-        if os.geteuid() != 0:
-            pytest.skip("only root can mount a small disk")
-        mounted = ["-o", f"remount,size={kib}k"] if path.is_mount() else ["-o", f"size={kib}k"]
-        line = ["mount", "-t", "tmpfs", *mounted, "tmpfs", str(path)]
-        done = subprocess.run(line, capture_output=True, text=True, check=False)
-        if done.returncode:
-            pytest.skip(f"can't mount a small disk here: {done.stderr.strip()}")
-        return path
-
-    yield mount
-    if path.is_mount():
-        subprocess.run(["umount", str(path)], check=True)
-
-
 @pytest.mark.parametrize("share", [0.1, 0.4, 0.8])
 def test_a_small_disk(
     run_command: Commands,
@@ -140,9 +116,7 @@ def test_a_full_disk_can_still_be_read(
     options = ["--db", path, "--no-digest"]
     run_command("load_blocks", own_schema.name, *options, input=replay).fine()
     disk(sum(file_sizes(path)) // KIB + 64)
-    with (path.parent / "filler").open("wb", buffering=0) as filler, suppress(OSError):
-        while True:
-            filler.write(bytes(4096))
+    fill(path.parent)
     assert run_command("dump_blocks", own_schema.name, "--db", path).fine().out == replay
 
 
