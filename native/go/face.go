@@ -56,7 +56,7 @@ func guarded(why *C.cdb_error, body func() error) C.cdb_status {
 	why.system_errno = C.int32_t(failed.errno)
 	why.offset = -1
 	text(&why.file, failed.file)
-	text(&why.what, failed.what)
+	text(&why.what, strings.Join(strings.Fields(failed.what), " ")) // libraries put errors on lines of their own
 	text(&why.advice, failed.advice)
 	return failed.status
 }

@@ -1,11 +1,13 @@
 """badger_kv: what Badger, in a library of Go, is to the contract."""
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from cdb.contents.state import verify
+from cdb.contract.blocks import BlockSpendInfo, canonical
 from cdb.errors import CorruptDatabaseError, StorageError
 from cdb.schemas.badger_kv import KIND
 from cdb.testing.base import accept_all, expected_state
@@ -18,6 +20,9 @@ pytestmark = pytest.mark.skipif(
 )
 
 DISK_KIB = 24 << 10
+LARGE_DISK_KIB = 2 << 20
+REDO_KIB = 4 << 10
+"""What the redo of 100,000 spends needs, and a little; a log has to grow by more than is left."""
 
 
 class TestBadger(EngineTests):
@@ -57,6 +62,22 @@ class TestBadger(EngineTests):
         disk(2 * DISK_KIB)
         with self.small(path) as database:
             assert verify(database) == expected_state(CHAIN.blocks)
+
+    def test_a_log_of_values_grows_on_a_full_disk(self, disk: Callable[[int], Path]) -> None:
+        """It was made longer without the space, and the process ended where that was written to."""
+        mounted = disk(LARGE_DISK_KIB)
+        coins = block_at(1, coins=100_000)
+        spends = sorted(coin.name() for coin in coins.confirms)
+        with self.opened(mounted / "database", ingest_entries=1 << 30) as database:
+            database.accept_block(coins)
+            database.flush()
+            disk(shutil.disk_usage(mounted).used // 1024 + REDO_KIB)
+            database.accept_block(BlockSpendInfo(2, 0, spends, []))
+            with pytest.raises(StorageError, match=r"full \(while truncate file: 000001\.vlog"):
+                database.flush()
+        disk(LARGE_DISK_KIB)
+        with self.opened(mounted / "database") as database:
+            assert next(iter(database.blocks())) == canonical(coins)
 
     @pytest.mark.parametrize("share", [0.3, 0.5, 0.7])
     def test_a_damaged_block_is_found_by_each_look_up_and_merge(
