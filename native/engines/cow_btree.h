@@ -4,7 +4,8 @@
 //   Environment   an opened file: read(), write(), newest(), check_kept(), after_commit(), sync(),
 //                 map(), map_bytes(), grow()
 //   what the library calls a transaction, a cursor, a space and a value; and reach(), put(),
-//   append(), erase(), open_space(), n_entries(), n_writes(), which do with them as they say
+//   append(), erase(), open_space(), n_entries(), n_writes(), which do with them as they say;
+//   beside(), a transaction that one thread may use while others use those of the same moment
 //
 // One process writes. Other openings are read only: each reads one transaction as long as it lives.
 #pragma once
@@ -320,7 +321,7 @@ std::shared_ptr<Txn> okv::lasting_view(std::optional<Place> *place) {
 
 // The map must not change meanwhile.
 std::shared_ptr<Txn> okv::begin_view() {
-  if (opened_ != nullptr) return opened_;
+  if (opened_ != nullptr) return cdb::btree::beside(opened_);
   if (!is_mapped_) throw Failure(CDB_LIMIT, kDataFile, "it can't be mapped", "open it again");
   Transaction state = env_->read();
   ++n_views_;
@@ -331,7 +332,7 @@ std::shared_ptr<Txn> okv::begin_view() {
 }
 
 std::shared_ptr<Txn> okv::view(const okv_view *given) {
-  return given != nullptr ? given->transaction() : view();
+  return given != nullptr ? cdb::btree::beside(given->transaction()) : view();
 }
 
 void okv::get_many(const okv_view *given, uint8_t number, const okv_items &keys, okv_wanted *wanted,
@@ -446,7 +447,7 @@ okv_scan::okv_scan(okv *kv, const okv_view *view, uint8_t space, const okv_bound
       first_(reinterpret_cast<const char *>(bounds.first), bounds.first_bytes),
       end_(reinterpret_cast<const char *>(bounds.end), bounds.end_bytes),
       is_reverse_(is_reverse),
-      view_(view != nullptr ? view->transaction() : kv->lasting_view(&place_)),
+      view_(view != nullptr ? cdb::btree::beside(view->transaction()) : kv->lasting_view(&place_)),
       cursor_(open_cursor(view_.get(), kv->space(space))) {}
 
 bool okv_scan::seek(const std::string &key, cdb::btree::To if_empty) {

@@ -61,6 +61,11 @@ inline Transaction begin(const Handle &env, bool is_read_only) {
   return Transaction(transaction);
 }
 
+// Any number of threads may read in one.
+inline std::shared_ptr<MDB_txn> beside(const std::shared_ptr<MDB_txn> &transaction) {
+  return transaction;
+}
+
 inline void commit(Transaction transaction) {
   int descriptor;
   check(mdb_env_get_fd(mdb_txn_env(transaction.get()), &descriptor));

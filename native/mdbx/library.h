@@ -74,24 +74,10 @@ inline void check(int status) {
   throw_system(status, kDataFile, mdbx_strerror(status));
 }
 
-// The cursors of a transaction are in a list of MDBX's that nothing locks, and several threads may
-// read in one transaction: who opens a cursor, or closes it, holds this. It is the environment's.
-inline std::mutex &cursors_mutex(const MDBX_txn *transaction) {
-  return *static_cast<std::mutex *>(mdbx_env_get_userctx(mdbx_txn_env(transaction)));
-}
-
 struct Closer {
-  void operator()(MDBX_env *env) const {
-    const std::unique_ptr<std::mutex> own(static_cast<std::mutex *>(mdbx_env_get_userctx(env)));
-    mdbx_env_close_ex(env, true);
-  }
+  void operator()(MDBX_env *env) const { mdbx_env_close_ex(env, true); }
   void operator()(MDBX_txn *transaction) const { mdbx_txn_abort(transaction); }
-  void operator()(MDBX_cursor *cursor) const {
-    const MDBX_txn *const transaction = mdbx_cursor_txn(cursor);
-    std::unique_lock<std::mutex> lock;  // none where it has ended, and has no list
-    if (transaction != nullptr) lock = std::unique_lock<std::mutex>(cursors_mutex(transaction));
-    mdbx_cursor_close(cursor);
-  }
+  void operator()(MDBX_cursor *cursor) const { mdbx_cursor_close(cursor); }
 };
 using Handle = std::unique_ptr<MDBX_env, Closer>;
 using Transaction = std::unique_ptr<MDBX_txn, Closer>;  // what is not committed is aborted
@@ -104,6 +90,14 @@ inline Transaction begin(const Handle &env, bool is_read_only) {
   return Transaction(transaction);
 }
 
+// One of the same moment: a transaction's cursors are in a list, which each read looks through and
+// nothing locks, so no two threads may read in one.
+inline std::shared_ptr<MDBX_txn> beside(const std::shared_ptr<MDBX_txn> &transaction) {
+  MDBX_txn *made = nullptr;
+  check(mdbx_txn_clone(transaction.get(), &made, nullptr));
+  return {made, Closer()};
+}
+
 inline void commit(Transaction transaction) {
   int descriptor;
   check(mdbx_env_get_fd(mdbx_txn_env(transaction.get()), &descriptor));
@@ -113,7 +107,6 @@ inline void commit(Transaction transaction) {
 
 inline Cursor open_cursor(MDBX_txn *transaction, Space space) {
   MDBX_cursor *cursor = nullptr;
-  const std::lock_guard<std::mutex> lock(cursors_mutex(transaction));
   check(mdbx_cursor_open(transaction, space, &cursor));
   return Cursor(cursor);
 }
@@ -184,9 +177,6 @@ inline Handle make_environment(size_t n_spaces, intptr_t map_bytes) {
   MDBX_env *env = nullptr;
   check(mdbx_env_create(&env));
   Handle made(env);
-  auto cursors = std::make_unique<std::mutex>();
-  check(mdbx_env_set_userctx(env, cursors.get()));
-  cursors.release();
   check(mdbx_env_set_maxdbs(env, static_cast<MDBX_dbi>(n_spaces)));
   check(mdbx_env_set_geometry(env, kLeastBytes, -1, map_bytes, kGrowthBytes, 0, 1 << 12));
   return made;

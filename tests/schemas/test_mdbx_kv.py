@@ -26,25 +26,32 @@ class TestMdbx(StayingReaders, MappedTests):
     failed = r"mdbx\.dat"
 
 
-def test_threads_that_read_in_one_transaction_open_and_close_cursors_one_by_one(
-    tmp_path: Path,
-) -> None:
-    """In a process of its own, which dies where MDBX's list of them is broken."""
+@pytest.mark.parametrize("read_only", [False, True])
+def test_threads_read_in_transactions_of_their_own(tmp_path: Path, *, read_only: bool) -> None:
+    """In a process of its own, which dies where one looks through cursors that others close."""
     path = tmp_path / "database"
     with TestMdbx.opened(path) as schema:
         accept_all(schema, CHAIN.blocks)
-    fresh(_look_up_in_threads, path)
+    fresh(_look_up_in_threads, path, read_only)
 
 
-def _look_up_in_threads(path: Path) -> None:
+def _look_up_in_threads(path: Path, read_only: bool) -> None:
     names = [coin.name() for block in CHAIN.blocks for coin in block.confirms][:7]
-    with TestMdbx.opened(path, read_only=True) as schema, ThreadPoolExecutor(2) as threads:
+    with (
+        TestMdbx.opened(path, read_only=read_only) as schema,
+        ThreadPoolExecutor(4) as threads,
+    ):
 
-        def look_up(_: int) -> int:
-            return sum(len(schema.coin_infos_for_coin_names([name])) for name in names * 10_000)
+        def look_up(n: int) -> int:
+            as_of = n % 2
+            found = 0
+            for name in names * 5_000:
+                asked = schema.coin_infos_as_of([name], 10**6) if as_of else None
+                found += len(asked or schema.coin_infos_for_coin_names([name]))
+            return found
 
-        found = [*threads.map(look_up, range(2))]
-    assert found == [70_000, 70_000]
+        found = [*threads.map(look_up, range(4))]
+    assert found == [35_000] * 4
 
 
 def test_a_child_of_a_process_that_has_loaded_it_says_nothing() -> None:
