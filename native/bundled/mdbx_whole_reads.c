@@ -21,7 +21,7 @@ static ssize_t whole_pread(int descriptor, void *bytes, size_t n, off_t at) {
 }
 
 #define pread whole_pread
-#include <mdbx.c>
+#include "changed_mdbx.c"
 
 static __attribute__((__constructor__)) void be_silent(void) {  // after its own, above
   mdbx_setup_debug(MDBX_LOG_FATAL, MDBX_DBG_DONTCHANGE, MDBX_LOGGER_DONTCHANGE);

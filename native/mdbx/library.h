@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -75,7 +76,11 @@ inline void check(int status) {
 }
 
 struct Closer {
-  void operator()(MDBX_env *env) const { mdbx_env_close_ex(env, true); }
+  void operator()(MDBX_env *env) const {
+    void *const checked_pages = mdbx_env_get_userctx(env);
+    mdbx_env_close_ex(env, true);
+    std::free(checked_pages);
+  }
   void operator()(MDBX_txn *transaction) const { mdbx_txn_abort(transaction); }
   void operator()(MDBX_cursor *cursor) const { mdbx_cursor_close(cursor); }
 };
@@ -167,6 +172,8 @@ inline std::string version() {
   throw Failure(CDB_CORRUPT, kDataFile, std::string("a page of it makes no sense: ") + what);
 }
 
+constexpr size_t kCheckedPages = 1 << 20;
+
 inline Handle make_environment(size_t n_spaces, intptr_t map_bytes) {
   static std::once_flag once;
   std::call_once(once, [] {
@@ -177,6 +184,8 @@ inline Handle make_environment(size_t n_spaces, intptr_t map_bytes) {
   MDBX_env *env = nullptr;
   check(mdbx_env_create(&env));
   Handle made(env);
+  // See bundled/mdbx_checked_once.c. What nothing has marked takes no memory.
+  check(mdbx_env_set_userctx(env, std::calloc(kCheckedPages, sizeof(uint64_t))));
   check(mdbx_env_set_maxdbs(env, static_cast<MDBX_dbi>(n_spaces)));
   check(mdbx_env_set_geometry(env, kLeastBytes, -1, map_bytes, kGrowthBytes, 0, 1 << 12));
   return made;
