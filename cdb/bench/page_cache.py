@@ -1,9 +1,13 @@
-"""What of a file is in memory: all of it, or, as far as the system lets go, nothing."""
+"""What of files is in memory: all of them, or, as far as the system lets go, nothing.
+
+A file that a thread of an engine has removed meanwhile is passed over.
+"""
 
 import ctypes
 import mmap
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from io import FileIO
 from pathlib import Path
 
 from cdb.lab.process import NotMeasuredError
@@ -15,7 +19,7 @@ _WINDOW_BYTES = 1 << 30
 def fill(path: Path) -> None:
     """Read the file once, so that it comes from memory next time."""
     buffer = bytearray(_CHUNK_BYTES)
-    with path.open("rb", buffering=0) as stream:
+    for stream in _opened([path]):
         while stream.readinto(buffer):
             pass
 
@@ -27,10 +31,9 @@ def drop(paths: Iterable[Path]) -> None:
     """
     if not hasattr(os, "posix_fadvise"):
         raise NotMeasuredError("this system has no posix_fadvise")
-    for path in paths:
-        with path.open("rb", buffering=0) as stream:
-            os.fsync(stream.fileno())  # a page that is still to be written would stay
-            os.posix_fadvise(stream.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+    for stream in _opened(paths):
+        os.fsync(stream.fileno())  # a page that is still to be written would stay
+        os.posix_fadvise(stream.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
 
 
 def resident_bytes(paths: Iterable[Path]) -> int | None:
@@ -39,17 +42,27 @@ def resident_bytes(paths: Iterable[Path]) -> int | None:
     if mincore is None:
         return None
     pages = 0
-    for path in paths:
-        with path.open("rb") as stream:
-            size_bytes = os.fstat(stream.fileno()).st_size
-            for offset in range(0, size_bytes, _WINDOW_BYTES):
-                n_bytes = min(size_bytes - offset, _WINDOW_BYTES)
-                # A private mapping that nobody has touched shows the page cache.
-                with mmap.mmap(
-                    stream.fileno(), n_bytes, access=mmap.ACCESS_COPY, offset=offset
-                ) as window:
-                    pages += _resident_pages(window, mincore)
+    for stream in _opened(paths):
+        size_bytes = os.fstat(stream.fileno()).st_size
+        for offset in range(0, size_bytes, _WINDOW_BYTES):
+            n_bytes = min(size_bytes - offset, _WINDOW_BYTES)
+            # A private mapping that nobody has touched shows the page cache.
+            with mmap.mmap(
+                stream.fileno(), n_bytes, access=mmap.ACCESS_COPY, offset=offset
+            ) as window:
+                pages += _resident_pages(window, mincore)
     return pages * mmap.PAGESIZE
+
+
+def _opened(paths: Iterable[Path]) -> Iterator[FileIO]:
+    """Each, until the next one is asked for."""
+    for path in paths:
+        try:
+            stream = path.open("rb", buffering=0)
+        except FileNotFoundError:
+            continue
+        with stream:
+            yield stream
 
 
 def _resident_pages(window: mmap.mmap, mincore: Callable[..., int]) -> int:

@@ -17,7 +17,7 @@ from cdb.bench.stopwatch import Stopwatch
 from cdb.bench.tail import packs_of
 from cdb.contract.packed import PackedBlocks
 from cdb.lab.process import WrongAnswerError
-from cdb.process.meter import database_files
+from cdb.process.meter import size_bytes
 from cdb.schemas import Schema
 
 ORDER = 125
@@ -56,9 +56,10 @@ def _load(
 ) -> _Load:
     if not is_rewound:
         schema.rewind_to_block_index(database.truth.accepted_index)
-    before_bytes, watch = _size_bytes(database), Stopwatch()
+    path, watch = Path(database.path), Stopwatch()
+    before_bytes = size_bytes(path)
     watch.time(database.accept, schema, packs)
-    return _Load(watch.wall_seconds, _size_bytes(database) - before_bytes)
+    return _Load(watch.wall_seconds, size_bytes(path) - before_bytes)
 
 
 @contextmanager
@@ -73,7 +74,3 @@ def _snapshot(database: Database, schema: Schema) -> Iterator[None]:
     is_as_it_was = first.index == newest if second is None else second.index <= newest
     if not is_as_it_was:
         raise WrongAnswerError("a snapshot changed beside a load")
-
-
-def _size_bytes(database: Database) -> int:
-    return sum(path.stat().st_size for path in database_files(Path(database.path)))
