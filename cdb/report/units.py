@@ -29,8 +29,6 @@ def size(n_bytes: float | None) -> str:
     """Bytes in decimal units: ``815 B``, ``1.25 MB``, ``18.9 GB``; n/a for None."""
     if n_bytes is None:
         return NOT_TOLD
-    if n_bytes < 0:
-        return f"-{size(-n_bytes)}"
     if n_bytes < 999.5:
         return f"{n_bytes:.0f} B"
     value = float(n_bytes)

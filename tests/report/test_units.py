@@ -35,7 +35,6 @@ def test_durations(seconds: float, written: str) -> None:
     [
         (None, "n/a"),
         (0, "0 B"),
-        (-1_250_000, "-1.25 MB"),
         (815, "815 B"),
         (999, "999 B"),
         (999.7, "1 kB"),

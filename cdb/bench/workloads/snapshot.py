@@ -3,7 +3,8 @@
 The snapshot is blocks(), of which one block was taken: it shows that moment as long as it is open,
 and what it shows has to be kept. Loaded are the replay's last 170,000 coins, packed and parsed
 beforehand, with the flushes of a load; after a rewind, out of the time; without a snapshot, with
-one, and without again. The ratio is to the mean of the two.
+one, and without again. The ratio is to the mean of the two. Files that are shorter, after a merge,
+have grown by 0.
 """
 
 from collections.abc import Iterator
@@ -59,7 +60,7 @@ def _load(
     path, watch = Path(database.path), Stopwatch()
     before_bytes = size_bytes(path)
     watch.time(database.accept, schema, packs)
-    return _Load(watch.wall_seconds, size_bytes(path) - before_bytes)
+    return _Load(watch.wall_seconds, max(size_bytes(path) - before_bytes, 0))
 
 
 @contextmanager
