@@ -20,13 +20,13 @@ SECONDS, QUICK_SECONDS = 3.0, 0.2
 
 
 def cold_case(
-    database: Database, workload: str, parameters: Parameters, questions: Questions, batch: int
+    database: Database, workload: str, parameters: Parameters, questions: Questions
 ) -> Case:
-    """Ask for these names, for so many at once, after the database's pages were dropped.
+    """Ask for these names after the database's pages were dropped.
 
-    In as many threads as the parameters say, in one where they don't.
+    The parameters say how many at once, and by how many threads; where they don't, by one.
     """
-    threads = int(parameters.get("threads", 1))
+    batch, threads = int(parameters["batch"]), int(parameters.get("threads", 1))
     try:
         figures = cold_figures(database, questions, batch, threads=threads)
         return Case(workload, parameters, figures=figures)

@@ -40,13 +40,13 @@ from cdb.report.uses import (
     LOAD_TIME,
     LOOKUPS,
     SIZE,
-    USUAL_LOOKUPS,
     case_of,
     conditions,
     find,
     has_history,
     in_both_forms,
     is_choice,
+    lookups,
     ranked_by,
     ratio,
     slowest,
@@ -375,19 +375,13 @@ _TAKEN_BY = (
 )
 """Who takes an engine for what it is best in; a want, and its column."""
 
-
-def _lookups(**others: str | int) -> tuple[Case, ...]:
-    asked: dict[str, str | int] = {**USUAL_LOOKUPS, "cache": "warm", **others}
-    return in_both_forms("read_random", **asked)
-
-
 TELL_APART = (
     ("the disk received in a load", (LOAD,), "device_written_bytes"),
-    ("look-ups before settling", _lookups(state="unsettled"), FIND.figure),
-    ("look-ups by 64 threads", _lookups(threads=64), FIND.figure),
+    ("look-ups before settling", lookups(state="unsettled"), FIND.figure),
+    ("look-ups by 64 threads", lookups(threads=64), FIND.figure),
     (
         "look-ups one by one, by 64 threads, not in memory",
-        _lookups(threads=64, batch=1, cache="cold"),
+        lookups(threads=64, batch=1, cache="cold"),
         FIND.figure,
     ),
     ("unspent coins scanned", in_both_forms("latest"), "rows_per_second"),

@@ -31,10 +31,11 @@ from cdb.schemas.registry import BY_ENGINE, layout_names
 
 BASELINE = "blockchain_v2"
 """What the full node has: figures are told against it, where it is among the contestants."""
-USUAL_LOOKUPS: Mapping[str, str | int] = {
+_USUAL_LOOKUPS: Mapping[str, str | int] = {
     "names": "existing",
     "batch": 1000,
     "threads": 1,
+    "cache": "warm",
     "state": "settled",
 }
 """Which of the many cases of lookups is shown, where only one is."""
@@ -110,9 +111,13 @@ def in_both_forms(workload: str, **parameters: str | int) -> tuple[Case, ...]:
     return tuple(Case.of(workload, {**parameters, "form": form}) for form in ("objects", "packed"))
 
 
-LOOKUPS = in_both_forms("read_random", **USUAL_LOOKUPS, cache="warm")
-COLD_LOOKUPS = in_both_forms("read_random", **USUAL_LOOKUPS, cache="cold")
-ABSENT_LOOKUPS = in_both_forms("read_random", **{**USUAL_LOOKUPS, "names": "absent"}, cache="warm")
+def lookups(**others: str | int) -> tuple[Case, ...]:
+    """The usual look-ups, warm, but for these parameters."""
+    asked: dict[str, str | int] = {**_USUAL_LOOKUPS, **others}
+    return in_both_forms("read_random", **asked)
+
+
+LOOKUPS, COLD_LOOKUPS, ABSENT_LOOKUPS = lookups(), lookups(cache="cold"), lookups(names="absent")
 HISTORY = in_both_forms(
     *("historical",), names="existing", batch=1000, state="settled", height="random", cache="warm"
 )

@@ -77,7 +77,6 @@ def _cold(database: Database, form: str) -> list[Case]:
             "read_random",
             _parameters(names=names, batch=batch, threads=threads, cache="cold", form=form),
             questions,
-            batch,
         )
         for names, batch, threads, questions in asked
     ]

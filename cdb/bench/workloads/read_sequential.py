@@ -29,5 +29,5 @@ def measure(database: Database) -> list[Case]:
     warm, from_disk = ({"batch": BATCH_NAMES, "cache": cache} for cache in ("warm", "cold"))
     return [
         Case("read_sequential", warm, figures=done.figures()),
-        cold_case(database, "read_sequential", from_disk, cold, BATCH_NAMES),
+        cold_case(database, "read_sequential", from_disk, cold),
     ]

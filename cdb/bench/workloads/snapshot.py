@@ -8,7 +8,7 @@ have grown by 0.
 """
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -31,10 +31,9 @@ def measure(database: Database) -> list[Case]:
     if truth.accepted_index not in {index for packed in packs for index in packed.indices}:
         return [Case.not_measured("snapshot", {}, "the replay has no block before its last ones")]
     with database.open() as schema:
-        before = _load(database, schema, packs)
-        with _snapshot(database, schema):
-            beside = _load(database, schema, packs, is_rewound=True)
-        after = _load(database, schema, packs)
+        before, beside, after = (
+            _load(database, schema, packs, has_snapshot=each) for each in (False, True, False)
+        )
         database.check_coins(schema, truth.newest_index)
     coins = sum(packed.n_confirms for packed in packs) - packs[0].confirm_ends[0]
     figures = {
@@ -53,21 +52,20 @@ class _Load:
 
 
 def _load(
-    database: Database, schema: Schema, packs: list[PackedBlocks], *, is_rewound: bool = False
+    database: Database, schema: Schema, packs: list[PackedBlocks], *, has_snapshot: bool
 ) -> _Load:
-    if not is_rewound:
-        schema.rewind_to_block_index(database.truth.accepted_index)
+    newest = database.truth.accepted_index
+    schema.rewind_to_block_index(newest)
     path, watch = Path(database.path), Stopwatch()
     before_bytes = size_bytes(path)
-    watch.time(database.accept, schema, packs)
-    return _Load(watch.wall_seconds, max(size_bytes(path) - before_bytes, 0))
+    with _snapshot(schema, newest) if has_snapshot else nullcontext():
+        watch.time(database.accept, schema, packs)
+        return _Load(watch.wall_seconds, max(size_bytes(path) - before_bytes, 0))
 
 
 @contextmanager
-def _snapshot(database: Database, schema: Schema) -> Iterator[None]:
-    """After a rewind; what it shows next at its end is the second block still, if there was one."""
-    newest = database.truth.accepted_index
-    schema.rewind_to_block_index(newest)
+def _snapshot(schema: Schema, newest: int) -> Iterator[None]:
+    """Of a chain up to this block; what it shows next at its end is the second block still."""
     shown = iter(schema.blocks())
     first = next(shown)
     yield
