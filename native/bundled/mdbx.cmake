@@ -22,4 +22,5 @@ target_include_directories(mdbx SYSTEM PUBLIC ${mdbx})
 target_include_directories(mdbx PRIVATE ${CMAKE_CURRENT_BINARY_DIR}/mdbx)
 # What its assertions find is thrown through it.
 target_compile_options(mdbx PRIVATE -fexceptions)
+target_compile_definitions(mdbx PUBLIC CDB_MDBX_CHECKED_PAGES=1048576)
 target_compile_definitions(mdbx PRIVATE NDEBUG MDBX_BUILD_TIMESTAMP="" MDBX_BUILD_FLAGS="")

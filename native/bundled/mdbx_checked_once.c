@@ -5,14 +5,13 @@
 // file: it stays the same until a transaction with another number writes it. What is not of the file is
 // a page that this process is changing. The head of a large value is looked at when it is read, by
 // node_read_bigdata: else a look-up in one that is cold reads pages that nobody asked for.
-enum { CHECKED_PAGES = 1 << 20 };
 
 static __noinline pgr_t check_page_once(const uint16_t ILL, page_t *page, const MDBX_cursor *const mc,
                                         const txnid_t front) {
   const MDBX_env *const env = mc->txn->env;
-  uint64_t *const checked = env->userctx;  // of CHECKED_PAGES, or null; any number of threads
-  const uint64_t mark = page->txnid << 12 | page->pgno >> 20;
-  uint64_t *const place = checked == NULL ? NULL : &checked[page->pgno % CHECKED_PAGES];
+  uint64_t *const checked = env->userctx;  // of CDB_MDBX_CHECKED_PAGES, or null; any number of threads
+  const uint64_t mark = page->txnid << 12 | page->pgno / CDB_MDBX_CHECKED_PAGES;
+  uint64_t *const place = checked == NULL ? NULL : &checked[page->pgno % CDB_MDBX_CHECKED_PAGES];
   const bool is_of_file = (size_t)((char *)page - (char *)env->dxb_mmap.base) < env->dxb_mmap.limit;
   if (is_of_file && (place == NULL || __atomic_load_n(place, __ATOMIC_RELAXED) != mark)) {
     const pgr_t found = check_page_complete(ILL, page, mc, front);

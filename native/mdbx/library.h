@@ -172,8 +172,6 @@ inline std::string version() {
   throw Failure(CDB_CORRUPT, kDataFile, std::string("a page of it makes no sense: ") + what);
 }
 
-constexpr size_t kCheckedPages = 1 << 20;
-
 inline Handle make_environment(size_t n_spaces, intptr_t map_bytes) {
   static std::once_flag once;
   std::call_once(once, [] {
@@ -185,7 +183,7 @@ inline Handle make_environment(size_t n_spaces, intptr_t map_bytes) {
   check(mdbx_env_create(&env));
   Handle made(env);
   // See bundled/mdbx_checked_once.c. What nothing has marked takes no memory.
-  check(mdbx_env_set_userctx(env, std::calloc(kCheckedPages, sizeof(uint64_t))));
+  check(mdbx_env_set_userctx(env, std::calloc(CDB_MDBX_CHECKED_PAGES, sizeof(uint64_t))));
   check(mdbx_env_set_maxdbs(env, static_cast<MDBX_dbi>(n_spaces)));
   check(mdbx_env_set_geometry(env, kLeastBytes, -1, map_bytes, kGrowthBytes, 0, 1 << 12));
   return made;
