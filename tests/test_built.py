@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+import tomllib
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -15,6 +16,7 @@ import pytest
 from cdb.contract.blocks import BlockSpendInfo
 from cdb.extensions import DISTRIBUTION
 from cdb.extensions.built import SOURCES
+from cdb.schemas import find_schema
 from cdb.schemas.registry import OWN_SCHEMAS
 from tests.conftest import PACKAGE_PARENT, ROOT, Commands, digest_of, ready_schemas, text_of
 from tests.engines import OTHER
@@ -175,7 +177,8 @@ def test_the_readmes_lines_as_typed_in_a_fresh_clone(tmp_path: Path) -> None:
         said = type_it(line.replace("1000000", "3000"), 3000 if line.startswith("pip ") else 120)
         assert line.startswith("pip ") or not COMPLAINTS.search(said), (line, said)
     assert "confirmed_index=" in type_it("python snippet.py")
-    ready = [*ready_schemas(), f"mono_space@{OTHER}"]
+    plain = [name for name in ready_schemas() if not find_schema(name).spec.is_asked_for]
+    ready = [*plain, f"mono_space@{OTHER}"]
     assert type_it("cdb schemas") == type_it("python -m cdb.cmds.schemas")
     for name in ready:
         spec = f"cdb.schemas.{name}:REPLAY" if name in OWN_SCHEMAS else name
@@ -183,3 +186,8 @@ def test_the_readmes_lines_as_typed_in_a_fresh_clone(tmp_path: Path) -> None:
         said = type_it(f"pv replay.txt | {load} {spec} --max-blocks=3000000 --db {name}.new")
         assert not COMPLAINTS.search(said), said
         assert "digest  " in said
+
+
+def test_builds_without_isolation_have_what_others_fetch() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    assert {*project["build-system"]["requires"]} < {*project["dependency-groups"]["build"]}

@@ -18,7 +18,6 @@ from tests.mutants import processes
 from tests.mutants.draw import Mutant
 
 _NATIVE = "native"  # an editable install builds where the sources are
-_BUILD_TOOLS = ("pip>=25.1", "scikit-build-core>=0.11,<2", "cffi>=2.1,<3", "cmake", "ninja")
 _BUILD_LIMIT_SECONDS = 1800.0
 _NOT_COPIED = ("reports/mutants.md",)
 """No test that is run there looks at it, and a change of it changes no result."""
@@ -110,7 +109,8 @@ class WorkingCopy:
         shutil.rmtree(self.path / ".venv", ignore_errors=True)
         subprocess.run([sys.executable, "-m", "venv", self.path / ".venv"], check=True)
         pip = ("-m", "pip", "--disable-pip-version-check", "--quiet", "install")
-        self._succeed(*pip, *_BUILD_TOOLS)
+        self._succeed(*pip, "--upgrade", "pip>=25.1")
+        self._succeed(*pip, "--group", "build")
         this = ("--no-build-isolation", "--editable", ".", "--group", "test")
         self._succeed(*pip, *this, *self._defines)
         (self.path / ".venv/made").touch()
