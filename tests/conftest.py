@@ -285,7 +285,11 @@ def largest_file(size_bytes: int) -> Iterator[None]:
 @pytest.fixture
 def disk(tmp_path: Path) -> Iterator[Callable[[int], Path]]:
     """Mounts a disk of so many KiB, or changes the size of the one that is mounted."""
-    path = tmp_path / "disk"
+    yield from small_disk(tmp_path / "disk")
+
+
+def small_disk(path: Path, *unmounted: str) -> Iterator[Callable[[int], Path]]:
+    """What mounts it at a path. unmounted: umount's options; without one nobody may use it."""
     path.mkdir()
 
     def mount(kib: int) -> Path:
@@ -300,8 +304,7 @@ def disk(tmp_path: Path) -> Iterator[Callable[[int], Path]]:
 
     yield mount
     if path.is_mount():
-        # A writer that has failed may hold its files to this process's end.
-        subprocess.run(["umount", "--lazy", str(path)], check=True)
+        subprocess.run(["umount", *unmounted, str(path)], check=True)
 
 
 def fill(disk: Path) -> None:

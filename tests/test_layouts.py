@@ -16,7 +16,7 @@ from cdb.contract.packed import CONFIRM_BYTES
 from cdb.engines import ENGINES
 from cdb.errors import CorruptDatabaseError, UnknownSchemaError, WrongDatabaseError
 from cdb.extensions.native import NativeEngine
-from cdb.schemas import Schema, find_schema, history_of, offer_of
+from cdb.schemas import Schema, find_schema, history_of
 from cdb.schemas.registry import layout_names
 from cdb.stores.coin_set.layouts import LAYOUTS
 from cdb.testing import HistoryConformance, IndexedConformance, SchemaConformance
@@ -25,7 +25,7 @@ from cdb.testing.chains import Chain, child, reward, sample_chain
 from cdb.testing.history import PastMachine
 from cdb.testing.machine import run_machine
 from cdb.testing.past import NOBODY, check_history
-from cdb.testing.side_by_side import model_of
+from cdb.testing.side_by_side import model_of, settle
 from tests.coin_set.rocksdb_rows import Families
 from tests.engines import OTHER, OTHER_SCHEMA
 
@@ -284,9 +284,7 @@ def test_a_filter_decides_no_answer_in_files_with_it_or_without(
             accept_all(schema, blocks[held:added])
             schema.flush()
             check_history(schema, model, [*names, NOBODY], Random(1), SHORT_HEIGHTS)
-            settles = offer_of(schema).settles
-            assert settles is not None
-            settles.settle()
+            settle(schema)
             check_history(schema, model, [*names, NOBODY], Random(1), SHORT_HEIGHTS)
 
 

@@ -1,7 +1,7 @@
 """badger_kv: what Badger, in a library of Go, is to the contract."""
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -12,7 +12,7 @@ from cdb.errors import CorruptDatabaseError, StorageError
 from cdb.schemas.badger_kv import KIND
 from cdb.testing.base import accept_all, expected_state
 from cdb.testing.chains import block_at
-from tests.conftest import fill
+from tests.conftest import fill, small_disk
 from tests.engine_suite import CHAIN, EngineTests, rewrite_all
 
 pytestmark = pytest.mark.skipif(
@@ -23,6 +23,12 @@ DISK_KIB = 24 << 10
 LARGE_DISK_KIB = 2 << 20
 REDO_KIB = 4 << 10
 """What the redo of 100,000 spends needs, and a little; a log has to grow by more than is left."""
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[Callable[[int], Path]]:
+    """A writer of Badger's that has failed holds its files to this process's end."""
+    yield from small_disk(tmp_path / "disk", "--lazy")
 
 
 class TestBadger(EngineTests):
