@@ -1,15 +1,21 @@
 """mdbx_kv: what MDBX and the checksums of its values are to the contract."""
 
+import struct
 import subprocess
 import sys
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
+from cdb.contract.blocks import BlockSpendInfo
+from cdb.errors import CorruptDatabaseError
 from cdb.lab.process import fresh
 from cdb.schemas.mdbx_kv import KIND
+from cdb.stores.coin_set.schema import CoinSetSchema
 from cdb.testing.base import accept_all
+from cdb.testing.chains import block_at
 from tests.conftest import PACKAGE_PARENT
 from tests.engine_suite import CHAIN, MappedTests, StayingReaders
 from tests.engines import check_a_commit_fits
@@ -19,11 +25,52 @@ pytestmark = pytest.mark.skipif(
 )
 
 
+PAGE_BYTES = 4_096
+HEAD, LEAF = struct.Struct("<QHHHHI"), 2
+"""Of a page: its transaction, a size, its flags, the end of its places, the beginning of its
+entries, and its number."""
+
+
+def break_leaves(file: Path) -> None:
+    """Have an entry of each leaf lie behind its page."""
+    pages = bytearray(file.read_bytes())
+    for start in range(0, len(pages), PAGE_BYTES):
+        _, _, flags, places_bytes, _, number = HEAD.unpack_from(pages, start)
+        if flags == LEAF and number == start // PAGE_BYTES:
+            struct.pack_into("<H", pages, start + HEAD.size + places_bytes // 4 * 2, 0xFFF0)
+    file.write_bytes(pages)
+
+
+def is_right_or_damaged(schema: CoinSetSchema, blocks: Sequence[BlockSpendInfo]) -> bool:
+    """Look for each coin; whether damage was found."""
+    found = False
+    for name in (coin.name() for block in blocks for coin in block.confirms):
+        try:
+            assert len(schema.coin_infos_for_coin_names([name])) == 1
+        except CorruptDatabaseError:
+            found = True
+    return found
+
+
 class TestMdbx(StayingReaders, MappedTests):
     kind = KIND
     schema = "mdbx_kv"
     file = "mdbx.dat"
     failed = r"mdbx\.dat"
+
+    def test_a_page_that_was_written_anew_is_checked_anew(self, path: Path) -> None:
+        """Else coins are absent, whose entries lie nowhere."""
+        blocks = [block_at(index, coins=100) for index in range(1, 40)]
+        with self.small(path) as schema:
+            for block in blocks:
+                schema.accept_block(block)
+                schema.flush()
+                assert not is_right_or_damaged(schema, [block])
+            newest = block_at(40, coins=100)
+            schema.accept_block(newest)
+            schema.flush()
+            break_leaves(path / "db" / self.file)
+            assert is_right_or_damaged(schema, [newest])
 
 
 @pytest.mark.parametrize("read_only", [False, True])
