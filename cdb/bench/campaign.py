@@ -10,7 +10,7 @@ from pathlib import Path
 from time import perf_counter
 
 from cdb.bench.case import EMPTY_CASE, Case
-from cdb.bench.machine import load_average, machine_facts
+from cdb.bench.machine import load_average, machine_facts, others_cpu_seconds
 from cdb.bench.matrix import Cell, Matrix, cells, timestamp
 from cdb.bench.results import (
     VERSION,
@@ -133,9 +133,11 @@ class Campaign:
 
     def _run(self, cell: Cell, surroundings: Document, data: Data, there: Place) -> Document:
         before = self.matrix.before(cell)
-        begun, load_before, start = timestamp(), load_average(), perf_counter()
+        begun, load_before = timestamp(), load_average()
+        others_before, start = others_cpu_seconds(), perf_counter()
         name = cell.contestant
         cases = data.run(name, there, before, self._noting(cell))
+        seconds, others_after = perf_counter() - start, others_cpu_seconds()
         document: Document = rounded(
             {
                 "version": VERSION,
@@ -143,13 +145,14 @@ class Campaign:
                 "matrix": self.matrix.head(),
                 "run": cell.run,
                 "begun": begun,
-                "seconds": perf_counter() - start,
+                "seconds": seconds,
                 "contestant": {"name": name, **self.experiment.contestants[name]},
                 **surroundings,
                 **data.facts,
                 **self.experiment.conditions.get(name, {}),
                 "load_average_before": load_before,
                 "load_average_after": load_average(),
+                "others_cores": _cores(others_before, others_after, seconds),
                 "cases": [asdict(case) for case in cases],
             }
         )
@@ -164,6 +167,11 @@ class Campaign:
         if len(self.experiment.sources) > 1:
             head += f", {cell.source}"
         return lambda line: self.note(f"{head}, round {cell.run}, {cell.contestant}: {line}")
+
+
+def _cores(before: float | None, after: float | None, seconds: float) -> float | None:
+    """How many cores' time went by from one CPU time to another."""
+    return None if before is None or after is None else max(0.0, after - before) / seconds
 
 
 def _held_against(before: Sequence[Document], document: Document) -> list[Document]:

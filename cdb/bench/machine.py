@@ -5,7 +5,8 @@ import math
 import os
 import platform
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,10 @@ from typing import Any
 from cdb.errors import CdbError
 from cdb.lab.disk_speed import sync_latencies, write_bytes_per_second
 from cdb.process.children import output_of
+
+# Kinds of CPU time, as psutil names them: the machine's, and a process's with its ended children.
+_BUSY = ("user", "nice", "system", "irq", "softirq", "steal")
+_OWN = ("user", "system", "children_user", "children_system")
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +100,27 @@ def load_average() -> float | None:
         return os.getloadavg()[0]
     except OSError:
         return None
+
+
+def others_cpu_seconds() -> float | None:
+    """What processes other than this one and those it started have used since the machine began.
+
+    Stolen time counts: it is another machine's on the same processor. None where that isn't told.
+    """
+    psutil = _psutil()
+    try:
+        used = _cpu_seconds(psutil.cpu_times()._asdict(), _BUSY)
+        this = psutil.Process()
+        for process in (this, *this.children(recursive=True)):
+            with suppress(psutil.NoSuchProcess):
+                used -= _cpu_seconds(process.cpu_times()._asdict(), _OWN)
+    except (psutil.Error, OSError):
+        return None
+    return used
+
+
+def _cpu_seconds(times: Mapping[str, float], kinds: Sequence[str]) -> float:
+    return sum(times.get(kind, 0.0) for kind in kinds)
 
 
 def _psutil() -> Any:

@@ -9,13 +9,12 @@ from cdb.bench.case import ENDED
 from cdb.bench.results import STORES, Kind
 from cdb.report import units
 from cdb.report.cards import (
-    cores_of,
     facts_of,
     limits_of,
-    load_averages,
     machine_cards,
     matrix_cards,
     matrix_key,
+    others_cores,
 )
 from cdb.report.derived import WRITTEN_FIGURES, FloorLoads, floor_loads, with_derived
 from cdb.report.growth import short
@@ -195,9 +194,7 @@ def _row(documents: Sequence[Document], written_figure: str, floors: FloorLoads)
     mark = _mark(cases, problems, keeps_contract=keeps_contract, has_load=of_schemas)
     figures = {} if mark is Mark.WRONG else _figures(cases, problems)
     loads = cases[LOAD] if of_schemas and LOAD in figures else []
-    averages = [load_averages(each) for each in documents]
-    greatest = [max(each) for each in averages if each]
-    cores = cores_of(first["machine"])
+    others = [told for each in documents if (told := others_cores(each)) is not None]
     return Row(
         schema=name,
         description=FLOOR_DESCRIPTION if name == FLOOR else contestant.get("description", ""),
@@ -209,8 +206,7 @@ def _row(documents: Sequence[Document], written_figure: str, floors: FloorLoads)
         problems=tuple(problems),
         phases=_phases(loads),
         curves=tuple(tuple(map(tuple, told)) for each in loads if (told := each["samples"])),
-        load_average=Spread.of(greatest) if greatest else None,
-        busy=cores is not None and max(greatest, default=0.0) > cores,
+        others_cores=max(others, default=0.0),
     )
 
 

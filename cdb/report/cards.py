@@ -8,16 +8,19 @@ from cdb.report import units
 from cdb.report.model import Document, Facts, MachineCard, Matrix, ProfileCard, Spread
 
 
-def cores_of(machine: Mapping[str, Any]) -> int | None:
-    """The number of a machine's logical cores, where it tells."""
-    cores = machine.get("cpu_count")
-    return cores if isinstance(cores, int) else None
+def others_cores(timed: Mapping[str, Any]) -> float | None:
+    """How many cores processes other than a run's own kept busy meanwhile, where that is told.
 
-
-def load_averages(timed: Mapping[str, Any]) -> list[float]:
-    """Those of before and after a run that the machine told."""
+    Older results have the load averages before and after only, in which threads of the run itself
+    count: what the greater is above the number of cores stands for it.
+    """
+    if "others_cores" in timed:
+        told: float | None = timed["others_cores"]
+        return told
+    cores = timed["machine"].get("cpu_count")
     both = (timed["load_average_before"], timed["load_average_after"])
-    return [each for each in both if each is not None]
+    above = [each - cores for each in both if each is not None and cores is not None]
+    return max(0.0, *above) if above else None
 
 
 def matrix_key(document: Document) -> tuple[str, str]:

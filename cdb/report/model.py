@@ -15,6 +15,8 @@ from cdb.bench.results import Kind
 from cdb.report import units
 
 FLOOR = "floor"
+BUSY_CORES = 0.25
+"""A run beside which others kept more cores busy is one of a busy machine."""
 ENOUGH_RUNS = 5
 """A spread of fewer runs gets a dagger, where others have as many."""
 FLOOR_BYTES_PER_COIN = 80
@@ -141,7 +143,7 @@ class Row:
     phases: seconds of the load whose wall time is the median, so that they sum to a time that was
     measured; empty where a run doesn't tell them.
     curves: one a run, of those whose load was long enough to have samples.
-    busy: whether the load average, before or after a run, was above the number of cores.
+    others_cores: how many cores other processes kept busy during one of the runs, at most.
     """
 
     schema: str
@@ -154,8 +156,12 @@ class Row:
     problems: tuple[Problem, ...]
     phases: tuple[tuple[str, float], ...]
     curves: tuple[Curve, ...]
-    load_average: Spread | None
-    busy: bool
+    others_cores: float
+
+    @property
+    def busy(self) -> bool:
+        """Whether its times by the clock are those of a busy machine."""
+        return self.others_cores > BUSY_CORES
 
     @property
     def competes(self) -> bool:

@@ -165,14 +165,13 @@ def runs_text(group: Group) -> str:
 
 
 def busy_line(group: Group) -> str | None:
-    """A warning, where the machine had more to do than its cores can."""
+    """A warning, where the machine had other things to do."""
     busy = [row for row in group.lines if row.busy]
-    averages = [row.load_average.max for row in busy if row.load_average]
-    if not averages:
+    if not busy:
         return None
     names = ", ".join(row.schema for row in busy)
     return (
-        f"The load average was above the number of cores, up to {max(averages):.1f}, "
+        f"Other processes wanted up to {max(row.others_cores for row in busy):.1f} cores "
         f"in runs of {names}: their times by the clock are those of a busy machine. "
         "CPU times count."
     )

@@ -6,14 +6,22 @@ import sqlite3
 import subprocess
 import sys
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
+from subprocess import PIPE
 
 import psutil
 import pytest
 
 import cdb
 from cdb.bench import machine
-from cdb.bench.machine import load_average, machine_facts, machine_name, slug
+from cdb.bench.machine import (
+    load_average,
+    machine_facts,
+    machine_name,
+    others_cpu_seconds,
+    slug,
+)
 from cdb.bench.software import software_versions
 from cdb.errors import CdbError
 from cdb.lab import disk_speed
@@ -88,6 +96,23 @@ def test_without_psutil(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
 def test_load_average() -> None:
     load = load_average()
     assert load is None or load >= 0
+
+
+def test_cpu_time_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(psutil, "cpu_times", partial(lambda told: told, psutil.cpu_times()))
+    program = "import time\nwhile time.process_time() < 0.5: pass"
+
+    def taken_off(*before: str) -> float:
+        start = others_cpu_seconds()
+        subprocess.run([*before, sys.executable, "-c", program], check=True, stdout=PIPE)
+        end = others_cpu_seconds()
+        assert start is not None
+        assert end is not None
+        return start - end
+
+    assert taken_off() >= 0.5
+    # Of one whose parent has ended it is not known whose it is.
+    assert taken_off("sh", "-c", '"$@" &', "sh") < 0.25
 
 
 def test_versions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -123,6 +123,7 @@ def run(
         "flush_coins": flush_coins,
         "load_average_before": 0.3,
         "load_average_after": 1.6,
+        "others_cores": 0.0,
         "cases": list(_cases(costs, coins, seconds, flush_coins, schema)),
     }
     check(document, "a fixture")
@@ -210,7 +211,7 @@ def of_kind(
     number: int = 1,
     runs: int = 1,
     begun: str,
-    load_average: float = 0.5,
+    others_cores: float = 0.0,
     like: Document,
     **others: Any,
 ) -> Document:
@@ -229,8 +230,9 @@ def of_kind(
         "run": number,
         "begun": begun,
         "contestant": {"name": contestant},
-        "load_average_before": load_average,
+        "load_average_before": 0.5,
         "load_average_after": None,
+        "others_cores": others_cores,
         **copy.deepcopy(others),
         "cases": list(cases),
     }

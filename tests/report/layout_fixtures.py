@@ -29,7 +29,7 @@ def engines(
     runs: int = 3,
     begun: str = "2026-11-24T09:00:00Z",
     seconds: float = 0.01,
-    load_average: float = 0.5,
+    others_cores: float = 0.0,
 ) -> list[Document]:
     """In which all went well. seconds: of the first read of the first layout in RocksDB."""
     like = run(machine=machine)
@@ -53,7 +53,7 @@ def engines(
             number=number,
             runs=runs,
             begun=begun,
-            load_average=load_average,
+            others_cores=others_cores,
             like=like,
             data=data,
             durability="power",

@@ -17,7 +17,7 @@ def comparison(
     runs: int = 3,
     begun: str = "2026-11-23T12:00:00Z",
     speed: float = 1.0,
-    load_average: float = 0.5,
+    others_cores: float = 0.0,
 ) -> list[Document]:
     """In which all went well: cdb is ten times as fast. speed: of both, against the usual."""
     return [
@@ -28,7 +28,7 @@ def comparison(
             number=number,
             runs=runs,
             begun=begun,
-            load_average=load_average,
+            others_cores=others_cores,
             like=_like(machine, profile),
             data={"source": "made of nothing", "coins": coins, "synchronous": "NORMAL"},
         )

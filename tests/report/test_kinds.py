@@ -195,13 +195,13 @@ def test_the_same_result_twice_is_refused(kind: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", ["node", "layouts"])
 def test_a_busy_machine_is_told(kind: str) -> None:
     make = KINDS[kind]
-    quiet, busy = groups_of(build([*make(), *make(machine="m2", load_average=5.5)]))[kind]
+    quiet, busy = groups_of(build([*make(), *make(machine="m2", others_cores=1.5)]))[kind]
     assert busy_line(quiet) is None
     line = busy_line(busy)
     assert line is not None
-    assert "up to 5.5, in runs of " in line
+    assert "up to 1.5 cores in runs of " in line
     assert line.endswith("CPU times count.")
-    for text in three(build(make(load_average=5.5))):
+    for text in three(build(make(others_cores=1.5))):
         assert line in text.replace("\\", "")
 
 

@@ -126,8 +126,8 @@ def test_a_command_is_not_changed() -> None:
 def test_a_busy_machine_is_told() -> None:
     documents = matrix(("coin_log",))
     assert "⚠ busy" not in terminal(document(build(documents)))
-    documents[2] = documents[2] | {"load_average_before": 7.25}
-    assert "cores, up to 7.2, in runs of coin_log:" in terminal(document(build(documents)))
+    documents[2] = documents[2] | {"others_cores": 1.25}
+    assert "up to 1.2 cores in runs of coin_log:" in terminal(document(build(documents)))
 
 
 def test_sixty_runs_are_two_groups() -> None:

@@ -333,11 +333,19 @@ def test_the_frontier_is_who_is_beaten_by_none_in_both() -> None:
 
 
 def test_a_busy_machine_is_noted() -> None:
-    document = run("coin_log") | {"load_average_after": 2.5}
-    assert row_of(only_group([document]), "coin_log").busy
-    assert not row_of(only_group([run("coin_log")]), "coin_log").busy
-    unknown = document | {"machine": document["machine"] | {"cpu_count": None}}
-    assert not row_of(only_group([unknown]), "coin_log").busy
+    def is_busy(document: Document, **told: object) -> bool:
+        return row_of(only_group([document | told]), "coin_log").busy
+
+    document = run("coin_log")
+    assert is_busy(document, others_cores=0.3)
+    assert not is_busy(document, others_cores=None)
+    assert not is_busy(document, load_average_after=64.0)  # of its own threads
+    older = {key: value for key, value in document.items() if key != "others_cores"}
+    assert is_busy(older, load_average_after=2.5)
+    assert not is_busy(older)
+    assert not is_busy(older, load_average_after=None, load_average_before=None)
+    unknown = document["machine"] | {"cpu_count": None}
+    assert not is_busy(older, load_average_after=2.5, machine=unknown)
 
 
 def test_cards_tell_every_value_there_was() -> None:

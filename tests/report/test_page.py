@@ -247,7 +247,7 @@ def test_a_wrong_schema_has_no_figure(html: str) -> None:
 
 def test_few_runs_and_busy_machines_are_marked(html: str, elements: Elements) -> None:
     assert re.search(r"<td>0\.\d+ s †", html)
-    assert "⚠ The load average was above the number of cores, up to 7.5" in elements.text
+    assert "⚠ Other processes wanted up to 1.8 cores in runs of" in elements.text
 
 
 def test_the_sources_are_inside(tmp_path: Path) -> None:
