@@ -3,7 +3,8 @@
     log                 the blocks, in checksummed records: the truth
     acked               how much of the log is durable for sure
     derived/manifest    which of the files below count
-    derived/history     block table and spent coins
+    derived/base-*      block table and spent heights of all blocks but the newest
+    derived/history-*   the same of those that came since
     derived/run-*       sorted runs of (name's leading bits, row)
 
 All of derived/ is rebuilt from the log when it is missing. See docs/schemas/coin_log.md.

@@ -9,22 +9,6 @@
 
 namespace cdb {
 
-struct StreamChecksum::State {
-  XXH3_state_t xxh3;
-};
-
-StreamChecksum::StreamChecksum(uint64_t seed) : state_(std::make_unique<State>()) {
-  XXH3_64bits_reset_withSeed(&state_->xxh3, seed);
-}
-
-StreamChecksum::~StreamChecksum() = default;
-
-void StreamChecksum::add(const uint8_t *bytes, size_t n) {
-  XXH3_64bits_update(&state_->xxh3, bytes, n);
-}
-
-uint64_t StreamChecksum::value() const { return XXH3_64bits_digest(&state_->xxh3); }
-
 uint64_t checksum(const uint8_t *bytes, size_t n, uint64_t seed) {
   return XXH3_64bits_withSeed(bytes, n, seed);
 }

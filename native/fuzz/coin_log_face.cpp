@@ -190,17 +190,27 @@ class Session {
 
   void reopen() {
     close();
-    switch (input_.below(4)) {
+    switch (input_.below(5)) {
       case 0:
         std::filesystem::remove_all(directory_.path() / "derived");
         break;
       case 1:
-        std::filesystem::remove(directory_.path() / "derived" / "history");
+        remove_derived("history");
+        break;
+      case 2:
+        remove_derived("base");
         break;
       default:
         break;
     }
     open();
+  }
+
+  void remove_derived(const std::string &kind) {
+    std::vector<std::filesystem::path> files;
+    for (const auto &each : std::filesystem::directory_iterator(directory_.path() / "derived"))
+      if (each.path().filename().string().rfind(kind, 0) == 0) files.push_back(each.path());
+    for (const std::filesystem::path &file : files) std::filesystem::remove(file);
   }
 
   // What a kill would leave.

@@ -26,8 +26,8 @@ using cdb::load;
 using cdb::store;
 using Bytes = std::vector<uint8_t>;
 
-constexpr std::array<const char *, 5> kFiles{"log", "acked", "derived/manifest", "derived/history",
-                                             "derived/run"};
+constexpr std::array<const char *, 6> kFiles{
+    "log", "acked", "derived/manifest", "derived/history", "derived/base", "derived/run"};
 constexpr cdb_coin_log_options kOptions{/*read_only=*/0,
                                         /*power_durable=*/0,
                                         /*memtable_coins=*/12,
@@ -162,11 +162,46 @@ void seal_history(Bytes *history) {
 }
 
 void seal_run(Bytes *run, uint64_t number) {
-  constexpr size_t kHeadBytes = 40;
+  constexpr size_t kHeadBytes = 40, kChunkBytes = 4096;
   if (run->size() < kHeadBytes) return;
-  store(run->data() + 32, checksum(run->data() + kHeadBytes, run->size() - kHeadBytes, number));
+  const uint64_t rest = run->size() - kHeadBytes, entries = load<uint64_t>(run->data() + 24);
+  const uint64_t n = std::min<uint64_t>(entries, rest / 6) * 6;
+  const uint64_t chunks = (n + kChunkBytes - 1) / kChunkBytes;
+  uint8_t *const from = run->data() + kHeadBytes, *const end = run->data() + run->size();
+  for (uint64_t i = 0; i < chunks && n + 8 * chunks <= rest; ++i)
+    store(end - 8 * (chunks - i),
+          checksum(from + kChunkBytes * i, std::min<uint64_t>(kChunkBytes, n - kChunkBytes * i),
+                   number << 32 ^ i));
+  store(run->data() + 32, checksum(from + n, rest - n, number));
   seal(run->data(), kHeadBytes, number);
 }
+
+// Its parts, as far as they are where they say, and then the head that has their checksums.
+void seal_base(Bytes *base, uint64_t number) {
+  constexpr uint64_t kHeadBytes = 48, kPageBytes = 4096;
+  if (base->size() < kHeadBytes) return;
+  uint8_t *const from = base->data();
+  const uint64_t early = load<uint32_t>(from + 12), size = base->size();
+  const uint64_t blocks = load<uint64_t>(from + 16), rows = load<uint64_t>(from + 24);
+  if (blocks > size || rows > size * 64) return;
+  const uint64_t pages = (blocks + 127) / 128, segments = (rows + 1023) / 1024;
+  uint64_t entry = kHeadBytes + 4 * early + 4 * ((rows + 63) / 64);
+  const uint64_t lists = entry + 24 * pages + 16 * segments;
+  const uint64_t pages_at = (lists + kPageBytes - 1) / kPageBytes * kPageBytes;
+  if (pages_at + kPageBytes * pages > size) return;
+  uint64_t at = pages_at;
+  for (uint64_t i = 0; i < pages; ++i, at += kPageBytes, entry += 24)
+    store(from + entry + 16, checksum(from + at, kPageBytes, number << 40 ^ at));
+  for (uint64_t i = 0; i < segments; ++i, entry += 16) {
+    const uint64_t end = load<uint64_t>(from + entry);
+    if (end < at || end > size) break;
+    store(from + entry + 8, checksum(from + at, end - at, number << 40 ^ at));
+    at = end;
+  }
+  seal(from, pages_at, number);
+}
+
+uint64_t number_of(const std::string &name) { return std::stoull(name.substr(name.find('-') + 1)); }
 
 void seal_acked(Bytes *acked) {
   for (size_t at = 0; at + 24 <= acked->size(); at += 24)
@@ -187,8 +222,11 @@ void seal_file(size_t kind, const std::string &name, Bytes *bytes) {
     case 3:
       seal_history(bytes);
       break;
+    case 4:
+      seal_base(bytes, number_of(name));
+      break;
     default:
-      seal_run(bytes, std::stoull(name.substr(name.find('-') + 1)));
+      seal_run(bytes, number_of(name));
       break;
   }
 }

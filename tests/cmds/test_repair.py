@@ -500,7 +500,7 @@ def test_all_derived_files_that_are_damaged_are_named(
     shutil.copytree(originals("coin_log"), tmp_path, dirs_exist_ok=True)
     path = tmp_path / "db"
     gone, *runs = sorted((path / "derived").glob("run-*"))
-    changed = [*runs, path / "derived" / "history", path / "acked"]
+    changed = [*runs, *path.glob("derived/history-*"), *path.glob("derived/base-*"), path / "acked"]
     for file in changed:
         data = bytearray(file.read_bytes())
         data[len(data) // 3] ^= 1

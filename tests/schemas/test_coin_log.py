@@ -78,14 +78,19 @@ def chain() -> Chain:
 
 @pytest.fixture
 def loaded(path: Path, chain: Chain) -> Path:
-    """A closed database with runs, history and a tail of the log that they do not cover."""
+    """A closed database with base, history, runs and a tail of the log that they do not cover."""
     with open_small(path) as schema:
         accept_all(schema, chain.blocks[:14])
     with CoinLogSchema(path) as schema:
         accept_all(schema, chain.blocks[14:])
     names = {file.name.partition("-")[0] for file in path.rglob("*")}
-    assert names >= {"log", "acked", "manifest", "history", "run"}
+    assert names >= {"log", "acked", "manifest", "base", "history", "run"}
     return path
+
+
+def derived(path: Path, kind: str) -> list[Path]:
+    """The derived files of a kind."""
+    return sorted((path / "derived").glob(f"{kind}*"))
 
 
 def crash(schema: CoinLogSchema) -> None:
@@ -173,7 +178,8 @@ def test_every_changed_byte_is_found_or_harmless(path: Path, step: int) -> None:
     for name in own_files(loaded):
         original = (loaded / name).read_bytes()
         places = range(0, len(original), step if name.name == "log" else 1)
-        missed[name.name] = len(places)
+        kind = name.name.partition("-")[0]
+        missed[kind] = len(places)
         for place in places:
             changed = bytearray(original)
             changed[place] ^= 1 << place % 8
@@ -182,11 +188,11 @@ def test_every_changed_byte_is_found_or_harmless(path: Path, step: int) -> None:
                 with CoinLogSchema(loaded, read_only=True) as schema:
                     assert everything(schema, chain) == expected, (name, place)
             except (CorruptDatabaseError, WrongDatabaseError):
-                missed[name.name] -= 1
+                missed[kind] -= 1
         (loaded / name).write_bytes(original)
         # One slot of `acked` makes up for the other.
-        assert name.name == "acked" or missed[name.name] == 0
-    assert missed.keys() >= {"log", "acked", "manifest", "history", "run-00000001"}
+        assert kind == "acked" or missed[kind] == 0
+    assert missed.keys() >= {"log", "acked", "manifest", "base", "history", "run"}
 
 
 def test_a_changed_byte_is_found_by_whoever_may_write(
@@ -389,7 +395,7 @@ def test_the_blocks_before_the_first_damage_are_read(path: Path, chain: Chain, s
             next(blocks)
 
 
-@pytest.mark.parametrize("also", [None, "acked", "derived/manifest", "derived/history", "runs"])
+@pytest.mark.parametrize("also", [None, "acked", "manifest", "base", "history", "run"])
 @pytest.mark.parametrize("sizes", [Sizes(), SMALL], ids=["nothing covered", "covered"])
 @pytest.mark.parametrize("how", ["crashed", "closed"])
 @pytest.mark.parametrize("sound", [0, 9, 14])
@@ -404,9 +410,8 @@ def test_of_a_damaged_log_the_blocks_before_the_damage_are_read_and_nothing_else
     accept_all(schema, chain.blocks[sound:])
     schema.flush()
     crash(schema) if how == "crashed" else schema.close()
-    for file in [*path.glob("derived/run-*")] if also == "runs" else [path / str(also)]:
-        if file.exists():
-            change(file, file.stat().st_size // 2)
+    for file in [path / "acked"] if also == "acked" else derived(path, also) if also else []:
+        change(file, file.stat().st_size // 2)
     change(path / "log", end + 60)
 
     with CoinLogSchema(path, read_only=True) as schema:
@@ -474,13 +479,10 @@ def test_what_a_failed_sync_may_have_dropped_is_written_again(sync: str) -> None
     assert coverage.points == 1
 
 
-@pytest.mark.parametrize("gone", ["derived", "derived/history", "derived/manifest", "runs"])
+@pytest.mark.parametrize("gone", ["derived", "history", "base", "manifest", "run"])
 def test_missing_derived_files_are_rebuilt(loaded: Path, chain: Chain, gone: str) -> None:
-    if gone == "derived":
-        shutil.rmtree(loaded / gone)
-    else:
-        for file in [*loaded.glob("derived/run-*")] if gone == "runs" else [loaded / gone]:
-            file.unlink()
+    for file in derived(loaded, "" if gone == "derived" else gone):
+        file.unlink()
     with open_small(loaded, read_only=True) as schema:
         assert summarize(schema) == expected_state(chain.blocks)
     for _ in range(2):
@@ -503,16 +505,16 @@ def forks_of_one_shape(n: int) -> list[list[BlockSpendInfo]]:
 
 def test_a_derived_file_of_an_earlier_time_is_never_served(path: Path, tmp_path: Path) -> None:
     """A copy that was made while somebody wrote has such files; so has a backup of half of it."""
-    derived, states = path / "derived", []
+    states = []
     for kept, blocks in enumerate(forks_of_one_shape(4)):
         with open_small(path) as schema:
             schema.rewind_to_block_index(kept)
             accept_all(schema, blocks[(schema.last_block_index or -1) + 1 :])
-        states.append({file.name: file.read_bytes() for file in derived.iterdir()})
+        states.append({file.name: file.read_bytes() for file in derived(path, "")})
         if kept != 2:
-            shutil.rmtree(derived)
+            shutil.rmtree(path / "derived")
             open_small(path).close()
-            states.append({file.name: file.read_bytes() for file in derived.iterdir()})
+            states.append({file.name: file.read_bytes() for file in derived(path, "")})
     names = [coin.name() for block in blocks for coin in block.confirms]
     with CoinLogSchema(path, read_only=True) as reader:
         expected = reader.coin_infos_for_coin_names(names)
@@ -536,7 +538,7 @@ def test_a_derived_file_of_an_earlier_time_is_never_served(path: Path, tmp_path:
 
 def test_all_derived_files_of_two_rewinds_ago_are_made_anew(path: Path, tmp_path: Path) -> None:
     """Whether these led below where the files end, or above; those of one ago may be damage."""
-    derived, kept = path / "derived", (-1, 0, 9, 12)
+    kept = (-1, 0, 9, 12)
     former = [tmp_path / str(n) for n in range(2 * len(kept))]
     chain: list[BlockSpendInfo] = []
     for n, blocks in enumerate(forks_of_one_shape(len(kept))):
@@ -545,10 +547,10 @@ def test_all_derived_files_of_two_rewinds_ago_are_made_anew(path: Path, tmp_path
         with open_small(path) as schema:
             schema.rewind_to_block_index(kept[n])
             accept_all(schema, chain[kept[n] + 1 : middle])
-        shutil.copytree(derived, former[2 * n])
+        shutil.copytree(path / "derived", former[2 * n])
         with open_small(path) as schema:
             accept_all(schema, chain[middle:])
-        shutil.copytree(derived, former[2 * n + 1])
+        shutil.copytree(path / "derived", former[2 * n + 1])
     copy, damaged = copies(path, tmp_path / "copy"), []
     for n, files in enumerate(former):
         shutil.rmtree(copy() / "derived")
@@ -721,24 +723,120 @@ def test_the_history_does_not_grow_with_rewinds(path: Path) -> None:
             ]
             accept_all(schema, missing_blocks)
             assert verify(schema) == expected_state(blocks)
-        sizes.append((path / "derived" / "history").stat().st_size)
-    assert max(sizes) < 2 * sizes[0]
+        sizes.append(sum(file.stat().st_size for file in derived(path, "history")))
+        assert len(derived(path, "history")) == len(derived(path, "base")) == 1
+    assert max(sizes) < 2 * sizes[0] + 4096
+
+
+def moved_base(path: Path) -> Chain:
+    """A closed database whose base has all but the newest blocks of a chain."""
+    chain = sample_chain(40)
+    with open_small(path) as schema:
+        accept_all(schema, chain.blocks)
+    (base,) = derived(path, "base")
+    blocks, rows = struct.unpack_from("<QQ", base.read_bytes(), 16)
+    assert (blocks, rows) == (38, sum(len(block.confirms) for block in chain.blocks[:38]))
+    return chain
+
+
+@pytest.mark.parametrize("is_reopened", [True, False])
+@pytest.mark.parametrize("kept", [0, 1, 20, 36, 37, 38, 39])
+def test_a_rewind_to_before_the_end_of_the_base(path: Path, kept: int, is_reopened: bool) -> None:
+    chain = moved_base(path)
+    before = chain.blocks[:kept]
+    with open_small(path) as schema:
+        schema.rewind_to_block_index(before[-1].index if before else -1)
+        assert verify(schema) == expected_state(before)
+        if is_reopened:
+            crash(schema)
+    with open_small(path) as schema:
+        assert verify(schema) == expected_state(before)
+        accept_all(schema, chain.blocks[kept:])
+        assert verify(schema) == expected_state(chain.blocks)
+    assert len(derived(path, "base")) == 1
+    assert list(check(path, lambda coins: None)) == []
+
+
+def test_spends_of_the_bases_coins_are_undone(path: Path) -> None:
+    """By blocks that the base does not have, one after the other."""
+    coins = [reward(0, n) for n in range(3_000)]
+    blocks = [BlockSpendInfo(0, 0, [], coins)]
+    blocks += [
+        BlockSpendInfo(1 + n, 0, [coin.name() for coin in coins[n::7]], []) for n in range(7)
+    ]
+    sizes = Sizes(memtable_coins=3_500)
+    with CoinLogSchema(path, sizes=sizes) as schema:
+        accept_all(schema, blocks[:1])
+    assert derived(path, "base")
+    for first in (1, 3, 7):
+        with CoinLogSchema(path, sizes=sizes) as schema:
+            schema.rewind_to_block_index(first - 1)
+            for n in range((schema.last_block_index or 0) + 1, len(blocks)):
+                schema.accept_block(blocks[n])
+                assert verify(schema) == expected_state(blocks[: n + 1])
+                with pytest.raises(AlreadySpentError):
+                    schema.accept_block(replace(blocks[n], index=100))
+            schema.rewind_to_block_index(first)
+            assert verify(schema) == expected_state(blocks[: first + 1])
+            crash(schema)
+        with CoinLogSchema(path, sizes=sizes) as schema:
+            assert verify(schema) == expected_state(blocks[: first + 1])
+
+
+def test_a_base_is_written_anew_once_much_of_it_has_changed(path: Path) -> None:
+    """Also while the database stays open, and beside those who read."""
+    coins = [reward(0, n) for n in range(400)]
+    blocks = [BlockSpendInfo(0, 0, [], coins)]
+    blocks += [BlockSpendInfo(1 + n, 0, [coin.name()], []) for n, coin in enumerate(coins)]
+    with open_small(path) as schema:
+        accept_all(schema, blocks[:1])
+    (before,) = derived(path, "base")
+    with open_small(path) as schema, CoinLogSchema(path, read_only=True) as reader:
+        reading = schema.blocks()
+        assert next(reading) == canonical(blocks[0])
+        accept_all(schema, blocks[1:])
+        accept_all(schema, [block_at(1_000, coins=60)])
+        assert verify(schema) == expected_state([*blocks, block_at(1_000, coins=60)])
+        assert list(reading) == []
+        assert verify(reader) == expected_state(blocks[:1])
+        crash(schema)
+    (after,) = derived(path, "base")
+    assert before.name != after.name
+    with open_small(path) as schema:
+        assert verify(schema) == expected_state([*blocks, block_at(1_000, coins=60)])
+
+
+def test_damage_to_the_base_is_found_where_it_is_read(path: Path) -> None:
+    coins = [[reward(index, n) for n in range(700)] for index in range(10)]
+    with open_small(path) as schema:
+        accept_all(schema, [BlockSpendInfo(n, 0, [], each) for n, each in enumerate(coins)])
+    (base,) = derived(path, "base")
+    content = bytearray(base.read_bytes())
+    content[-20] ^= 1  # of the last segment
+    base.write_bytes(content)
+    with CoinLogSchema(path, read_only=True) as schema:
+        assert schema.coin_infos_for_coin_names([coins[0][0].name()])
+        for _ in range(2):
+            with pytest.raises(CorruptDatabaseError, match=f"{base.name}: damaged"):
+                schema.coin_infos_for_coin_names([coins[-1][0].name()])
+    (damage,) = check(path, lambda coins: None)
+    assert damage.path == base
 
 
 @pytest.mark.parametrize("is_cut_short", [False, True])
 def test_a_rewind_leaves_nothing_in_the_history_in_which_nobody_sees_damage(
     path: Path, chain: Chain, tmp_path: Path, is_cut_short: bool
 ) -> None:
-    history = path / "derived" / "history"
     with open_small(path) as schema:
         accept_all(schema, chain.blocks)
         schema.rewind_to_block_index(chain.blocks[4].index)
+    (history,) = derived(path, "history")
     if is_cut_short:
         history.write_bytes(history.read_bytes() + b"rewound")
         open_small(path).close()
     copy = copies(path, tmp_path / "copy")
     for place in range(0, len(history.read_bytes().rstrip(b"\0")), 9):
-        change(copy() / "derived" / "history", place)
+        change(copy() / "derived" / history.name, place)
         assert list(check(tmp_path / "copy", lambda coins: None)), place
 
 

@@ -37,7 +37,7 @@ from tests.conftest import contents
 pytestmark = pytest.mark.skipif(missing() is not None, reason=str(missing()))
 
 SMALL = Sizes(memtable_coins=20, merge_runs=2, recent_bits=2, unverified_spends=5)
-PLAIN_FORMAT, INDEXED_FORMAT = b"cdb coin_log 2\n", b"cdb coin_log 2 index=puzzle_hash\n"
+PLAIN_FORMAT, INDEXED_FORMAT = b"cdb coin_log 3\n", b"cdb coin_log 3 index=puzzle_hash\n"
 TIMESTAMP_AT = 32
 LOG_HEAD_BYTES = 24
 
@@ -120,7 +120,7 @@ def test_another_index_is_refused(path: Path) -> None:
 
 @pytest.mark.parametrize("line", [b"index=amount", b"coins=many"])
 def test_what_a_newer_version_keeps_is_left_alone(indexed: Path, line: bytes) -> None:
-    (indexed / "FORMAT").write_bytes(b"cdb coin_log 2 " + line + b"\n")
+    (indexed / "FORMAT").write_bytes(b"cdb coin_log 3 " + line + b"\n")
     before = contents(indexed)
     for opener in (coin_log, coin_log_with_keys, CoinLogSchema, partial(coin_log, read_only=True)):
         with pytest.raises(WrongDatabaseError, match=f"{line.decode()}, which this cdb does not"):
@@ -150,7 +150,7 @@ def run_indexes(path: Path) -> list[int]:
     """Which index each run of the manifest is of: 0 by name, 1 by puzzle hash, 2 by odd parent."""
     manifest = (path / "derived" / "manifest").read_bytes()
     (count,) = struct.unpack_from("<I", manifest, 176)
-    return [struct.unpack_from("<I", manifest, 184 + 24 * n + 12)[0] for n in range(count)]
+    return [struct.unpack_from("<I", manifest, 216 + 24 * n + 12)[0] for n in range(count)]
 
 
 def test_there_are_runs_of_each_index(indexed: Path) -> None:
@@ -182,7 +182,7 @@ def test_a_lost_format_comes_back_with_the_index(indexed: Path, model: MemorySch
 
 
 @pytest.mark.parametrize("lose", [Path.unlink, lambda file: file.write_bytes(b"cdb coin_l")])
-@pytest.mark.parametrize("lose_manifest", [Path.unlink, lambda file: file.write_bytes(b"CLM4")])
+@pytest.mark.parametrize("lose_manifest", [Path.unlink, lambda file: file.write_bytes(b"CLM5")])
 def test_a_repair_that_can_not_know_of_an_index_says_so(
     indexed: Path,
     model: MemorySchema,

@@ -14,7 +14,7 @@ from cdb.disk.paths import located
 from cdb.errors import CorruptDatabaseError, storage_errors
 from cdb.stores.coin_log.binding import CoinLog, FoundDamage, has_keys, inspect
 
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 LOG = "log"
 ACKED = "acked"
 DERIVED = "derived"

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <dirent.h>
 #include <fcntl.h>
@@ -172,6 +173,13 @@ void File::erase_from(uint64_t offset) {
   const Bytes zeros(kZeroBytes);
   for (; offset < end; offset += kZeroBytes)
     write(zeros.data(), static_cast<size_t>(std::min<uint64_t>(kZeroBytes, end - offset)), offset);
+}
+
+std::string numbered_file(const char *kind, uint64_t number) {
+  char name[64];
+  std::snprintf(name, sizeof name, "%s/%s-%08llu", kDerivedFolder, kind,
+                static_cast<unsigned long long>(number));
+  return name;
 }
 
 bool exists(const Directory &directory, const std::string &name) {

@@ -59,6 +59,10 @@ class File {
   int descriptor_;
 };
 
+constexpr const char *kDerivedFolder = "derived";
+// A file in it of which there may be several, one after the other.
+std::string numbered_file(const char *kind, uint64_t number);
+
 bool exists(const Directory &directory, const std::string &name);
 void remove_file(const Directory &directory, const std::string &name);
 void sync_directory(const Directory &directory, const std::string &name);

@@ -16,17 +16,13 @@ void write_line(const BlockLine &line, uint8_t *to) {
   write_geometry(line.geometry, to + 4);
 }
 
-// Where the next block begins.
-struct Reached {
-  uint64_t offset = kLogHeadBytes;
-  uint32_t row = 0;
-};
-
-BlockLine read_line(const uint8_t *from, Reached *reached) {
+// next: where the block begins; then, where the one behind it does.
+BlockLine read_line(const uint8_t *from, BlockPlace *next) {
   const Geometry geometry = read_geometry(from + 4);
-  const BlockLine line = {reached->offset, load<uint32_t>(from), reached->row, geometry};
-  reached->offset += geometry.length();
-  reached->row += geometry.coins;
+  const BlockLine line = {next->offset, load<uint32_t>(from), static_cast<uint32_t>(next->row),
+                          geometry};
+  next->offset += geometry.length();
+  next->row += geometry.coins;
   return line;
 }
 
@@ -39,26 +35,25 @@ void write_rows(const std::vector<uint32_t> &rows, uint8_t *to) {
   if (!rows.empty()) std::memcpy(to, rows.data(), 4 * rows.size());
 }
 
-SectionPlace parse(const uint8_t *from, uint64_t available, uint64_t offset, uint64_t seed,
-                   Reached *reached, Section *section) {
+SectionPlace parse(const std::string &file, const uint8_t *from, uint64_t available,
+                   uint64_t offset, uint64_t seed, BlockPlace *next, Section *section) {
   if (available < kSectionBytes || load<uint32_t>(from + 8) != kSectionMagic)
-    throw corrupt_derived(kHistoryFile);
+    throw corrupt_derived(file);
   section->first_block = load<uint64_t>(from + 16);
   const uint64_t early = load<uint32_t>(from + 12);
   const uint64_t blocks = load<uint64_t>(from + 24), spends = load<uint64_t>(from + 32);
-  if (blocks > available / kLineBytes || spends > available / 4)
-    throw corrupt_derived(kHistoryFile);
+  if (blocks > available / kLineBytes || spends > available / 4) throw corrupt_derived(file);
   const uint64_t length = kSectionBytes + kLineBytes * blocks + 4 * (spends + early);
   if (length > available || load<uint64_t>(from) != checksum(from + 8, length - 8, seed))
-    throw corrupt_derived(kHistoryFile);
+    throw corrupt_derived(file);
   const uint8_t *line = from + kSectionBytes;
   section->blocks.reserve(blocks);
   uint64_t spent_by_blocks = 0;
   for (uint64_t i = 0; i < blocks; ++i, line += kLineBytes) {
-    section->blocks.push_back(read_line(line, reached));
+    section->blocks.push_back(read_line(line, next));
     spent_by_blocks += section->blocks.back().geometry.spends;
   }
-  if (spent_by_blocks != spends) throw corrupt_derived(kHistoryFile);
+  if (spent_by_blocks != spends) throw corrupt_derived(file);
   read_rows(line, spends, &section->spent_rows);
   read_rows(line + 4 * spends, early, &section->early_rows);
   return {offset, length, section->first_block, seed, load<uint64_t>(from)};
@@ -66,8 +61,10 @@ SectionPlace parse(const uint8_t *from, uint64_t available, uint64_t offset, uin
 
 }  // namespace
 
-SectionPlace write_section(const Directory &directory, const Section &section, uint64_t offset,
-                           uint64_t seed) {
+std::string history_file(uint64_t number) { return numbered_file("history", number); }
+
+SectionPlace write_section(const Directory &directory, const std::string &file,
+                           const Section &section, uint64_t offset, uint64_t seed) {
   const size_t spent_at = kSectionBytes + kLineBytes * section.blocks.size();
   const size_t early_at = spent_at + 4 * section.spent_rows.size();
   Bytes bytes(early_at + 4 * section.early_rows.size());
@@ -86,44 +83,45 @@ SectionPlace write_section(const Directory &directory, const Section &section, u
   write_rows(section.early_rows, to + early_at);
   const uint64_t sum = checksum(to + 8, bytes.size() - 8, seed);
   store(to, sum);
-  File file(directory, kHistoryFile, Open::kCreate);
-  file.write(bytes.data(), bytes.size(), offset);
-  if (!CDB_FAULT("history-not-synced")) file.sync();
+  File written(directory, file, Open::kCreate);
+  written.write(bytes.data(), bytes.size(), offset);
+  if (!CDB_FAULT("history-not-synced")) written.sync();
   return {offset, bytes.size(), section.first_block, seed, sum};
 }
 
-void read_sections(const Directory &directory, uint64_t n,
+void read_sections(const Directory &directory, const std::string &file, uint64_t n,
+                   BlockPlace *next,
                    const std::function<void(const SectionPlace &, Section)> &each) {
   if (n == 0) return;
-  const File file(directory, kHistoryFile, Open::kRead);
-  if (file.size() < n) throw corrupt_derived(kHistoryFile);
+  const File sections(directory, file, Open::kRead);
+  if (sections.size() < n) throw corrupt_derived(file);
   Bytes bytes(n);
-  file.read(bytes.data(), n, 0);
+  sections.read(bytes.data(), n, 0);
   uint64_t seed = 0;
-  Reached reached;
   for (uint64_t offset = 0; offset < n;) {
     Section section;
     const SectionPlace place =
-        parse(bytes.data() + offset, n - offset, offset, seed, &reached, &section);
+        parse(file, bytes.data() + offset, n - offset, offset, seed, next, &section);
     offset += place.length;
     seed = place.checksum;
     each(place, std::move(section));
   }
 }
 
-std::vector<uint32_t> read_spent_rows(const Directory &directory, const SectionPlace &place) {
-  const File file(directory, kHistoryFile, Open::kRead);
+std::vector<uint32_t> read_spent_rows(const Directory &directory, const std::string &file,
+                                      const SectionPlace &place) {
+  const File sections(directory, file, Open::kRead);
   Bytes bytes(place.length);
-  file.read(bytes.data(), place.length, place.offset);
-  Reached from_here;
+  sections.read(bytes.data(), place.length, place.offset);
+  BlockPlace first;
   Section section;
-  parse(bytes.data(), place.length, place.offset, place.seed, &from_here, &section);
+  parse(file, bytes.data(), place.length, place.offset, place.seed, &first, &section);
   return section.spent_rows;
 }
 
-void erase_behind_sections(const Directory &directory, uint64_t n) {
-  if (!exists(directory, kHistoryFile)) return;
-  File(directory, kHistoryFile, Open::kCreate).erase_from(n);
+void erase_behind_sections(const Directory &directory, const std::string &file, uint64_t n) {
+  if (!exists(directory, file)) return;
+  File(directory, file, Open::kCreate).erase_from(n);
 }
 
 }  // namespace cdb::coin_log

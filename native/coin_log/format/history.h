@@ -1,4 +1,5 @@
-// The history file: what each checkpoint adds to the block table and the spent rows.
+// The history file: what each checkpoint adds to the block table and the spent rows of the base
+// (base.h).
 //
 // Sections follow on each other:
 //
@@ -26,8 +27,6 @@
 
 namespace cdb::coin_log {
 
-constexpr const char *kHistoryFile = "derived/history";
-
 // One line of the block table.
 struct BlockLine {
   uint64_t offset;
@@ -43,6 +42,14 @@ struct Section {
   std::vector<uint32_t> early_rows;
 };
 
+// Where a block begins: its record in the log, and its coins.
+struct BlockPlace {
+  uint64_t offset = kLogHeadBytes;
+  uint64_t row = 0;
+};
+
+std::string history_file(uint64_t number);
+
 // Where the file has it. seed: the checksum of the section before.
 struct SectionPlace {
   uint64_t offset, length;
@@ -50,18 +57,21 @@ struct SectionPlace {
   uint64_t seed, checksum;
 };
 
-// Write a section at offset, durably.
-SectionPlace write_section(const Directory &directory, const Section &section, uint64_t offset,
-                           uint64_t seed);
+// Write a section at offset of a file, durably.
+SectionPlace write_section(const Directory &directory, const std::string &file,
+                           const Section &section, uint64_t offset, uint64_t seed);
 
-// Calls each(place, section) for the sections within the first n bytes.
-void read_sections(const Directory &directory, uint64_t n,
+// Calls each(place, section) for the sections within the first n bytes. next: where their blocks
+// begin, and then where they end.
+void read_sections(const Directory &directory, const std::string &file, uint64_t n,
+                   BlockPlace *next,
                    const std::function<void(const SectionPlace &, Section)> &each);
 
 // Those of one section.
-std::vector<uint32_t> read_spent_rows(const Directory &directory, const SectionPlace &place);
+std::vector<uint32_t> read_spent_rows(const Directory &directory, const std::string &file,
+                                      const SectionPlace &place);
 
 // What rewinds and crashes have left behind the first n bytes. Nobody would see damage there.
-void erase_behind_sections(const Directory &directory, uint64_t n);
+void erase_behind_sections(const Directory &directory, const std::string &file, uint64_t n);
 
 }  // namespace cdb::coin_log

@@ -5,6 +5,7 @@
 namespace cdb::coin_log {
 
 void RecentNames::add(const uint8_t *names, size_t n, uint32_t first_row) {
+  names_.resize(size_t{capacity_} * kNameBytes);
   if (first_row != end_) first_ = end_ = first_row;
   const size_t skipped = n > capacity_ ? n - capacity_ : 0;
   for (size_t i = skipped; i < n;) {

@@ -8,9 +8,8 @@ namespace cdb::coin_log {
 
 class RecentNames {
  public:
-  // Holds 2^bits names.
-  explicit RecentNames(unsigned bits)
-      : names_((size_t{1} << bits) * kNameBytes), capacity_(uint32_t{1} << bits) {}
+  // Holds 2^bits names; their memory is taken when the first ones come.
+  explicit RecentNames(unsigned bits) : capacity_(uint32_t{1} << bits) {}
 
   // Add the names of the rows from first_row on.
   void add(const uint8_t *names, size_t n, uint32_t first_row);

@@ -4,29 +4,34 @@
 #include "common/fault_points.h"
 
 #include <algorithm>
-#include <cstdio>
 
 namespace cdb::coin_log {
 
 namespace {
 
 constexpr size_t kHeadBytes = 40;
-constexpr uint32_t kRunMagic = 0x32494c43;  // "CLI2"
+constexpr uint32_t kRunMagic = 0x33494c43;  // "CLI3"
 constexpr uint8_t kLargeCount = 255;
 constexpr size_t kLargeCountBytes = 4;  // behind that
 constexpr size_t kLineBytes = 64;
+constexpr size_t kChunkBytes = 4096, kSumBytes = 8;
 
 RunShape shape_of(const uint8_t *head) {
   return RunShape::of_file(load<uint32_t>(head + 16), load<uint16_t>(head + 12));
 }
 
-uint64_t entry_bytes(const RunName &name) { return kEntryBytes * uint64_t{name.entries}; }
+uint64_t chunks_of(uint64_t entry_bytes) { return (entry_bytes + kChunkBytes - 1) / kChunkBytes; }
+
+uint64_t sum_of(const uint8_t *chunk, size_t n, uint64_t number, uint64_t which) {
+  return checksum(chunk, n, number << 32 ^ which);
+}
 
 // It vouches for the rest, and for its length: behind a file that was made longer there may be a
 // hole of any size, which nobody is to read.
 bool has_head(const Mapping &run, const RunName &name) {
   const uint8_t *const head = run.data();
-  const uint64_t least = kHeadBytes + entry_bytes(name);
+  const uint64_t entry_bytes = kEntryBytes * uint64_t{name.entries};
+  const uint64_t least = kHeadBytes + entry_bytes + kSumBytes * chunks_of(entry_bytes);
   if (run.size() < least || load<uint32_t>(head + 8) != kRunMagic ||
       load<uint64_t>(head) != name.checksum ||
       name.checksum != checksum(head + 8, kHeadBytes - 8, name.number) ||
@@ -36,38 +41,39 @@ bool has_head(const Mapping &run, const RunName &name) {
   return run.size() - least <= shape_of(head).buckets() + kLargeCountBytes * large_counts;
 }
 
-bool has_body(const Mapping &run, const RunName &name) {
-  return load<uint64_t>(run.data() + 32) ==
-         checksum(run.data() + kHeadBytes, run.size() - kHeadBytes, name.number);
+bool has_tail(const Mapping &run, const RunName &name) {
+  const uint64_t at = kHeadBytes + kEntryBytes * uint64_t{name.entries};
+  run.read_ahead(at, run.size());
+  return load<uint64_t>(run.data() + 32) == checksum(run.data() + at, run.size() - at, name.number);
 }
 
 std::unique_ptr<Mapping> mapped(const Directory &directory, const RunName &name) {
   const File file(directory, run_file(name.number), Open::kRead);
   auto mapping = std::make_unique<Mapping>(file, file.size());
-  if (!has_head(*mapping, name)) throw corrupt_derived(run_file(name.number));
-  mapping->read_ahead(0, mapping->size());
-  if (!has_body(*mapping, name)) throw corrupt_derived(run_file(name.number));
+  if (!has_head(*mapping, name) || !has_tail(*mapping, name))
+    throw corrupt_derived(run_file(name.number));
   return mapping;
 }
 
 }  // namespace
 
-std::string run_file(uint64_t number) {
-  char name[40];
-  std::snprintf(name, sizeof name, "derived/run-%08llu", static_cast<unsigned long long>(number));
-  return name;
-}
+std::string run_file(uint64_t number) { return numbered_file("run", number); }
 
 Run::Run(const Directory &directory, const RunName &name)
     : name_(name),
       mapping_(mapped(directory, name)),
       shape_(shape_of(mapping_->data())),
       entries_(mapping_->data() + kHeadBytes) {
-  read_counts(place(name.entries), mapping_->data() + mapping_->size());
-  if (starts_.back() != name.entries) throw corrupt_derived(run_file(name.number));
+  const size_t chunks = chunks_of(entry_bytes());
+  const uint8_t *const end = mapping_->data() + mapping_->size() - kSumBytes * chunks;
+  if (read_counts(place(name.entries), end) != end || starts_.back() != name.entries)
+    throw corrupt_derived(run_file(name.number));
+  sums_.resize(chunks);
+  for (size_t i = 0; i < chunks; ++i) sums_[i] = load<uint64_t>(end + kSumBytes * i);
+  checked_.resize(chunks);
 }
 
-void Run::read_counts(const uint8_t *from, const uint8_t *end) {
+const uint8_t *Run::read_counts(const uint8_t *from, const uint8_t *end) {
   const auto fail = [this] { throw corrupt_derived(run_file(name_.number)); };
   if (static_cast<size_t>(end - from) < shape_.buckets()) fail();
   starts_.resize(shape_.buckets() + 1);
@@ -84,7 +90,27 @@ void Run::read_counts(const uint8_t *from, const uint8_t *end) {
     if (start > name_.entries) fail();
     starts_[bucket + 1] = static_cast<uint32_t>(start);
   }
-  if (from != end) fail();
+  return from;
+}
+
+void Run::check_chunk(size_t chunk) const {
+  const uint64_t offset = kChunkBytes * chunk;
+  const size_t n = std::min<uint64_t>(kChunkBytes, entry_bytes() - offset);
+  if (sum_of(entries_ + offset, n, name_.number, chunk) != sums_[chunk])
+    throw corrupt_derived(run_file(name_.number));
+  checked_.add(chunk);
+}
+
+void Run::check_bucket(size_t bucket) const {
+  if (checked_.are_all() || starts_[bucket] == end(bucket)) return;
+  const size_t last = (kEntryBytes * uint64_t{end(bucket)} - 1) / kChunkBytes;
+  for (size_t chunk = kEntryBytes * uint64_t{starts_[bucket]} / kChunkBytes; chunk <= last; ++chunk)
+    if (!checked_.has(chunk)) check_chunk(chunk);
+}
+
+void Run::check_all() const {
+  mapping_->read_ahead(0, mapping_->size());
+  for (size_t chunk = 0; chunk < sums_.size(); ++chunk) check_chunk(chunk);
 }
 
 // Where the key would be if keys were spread quite evenly.
@@ -109,6 +135,7 @@ void Run::announce(const uint64_t *bits, size_t n, ColdReads *cold_reads) const 
 // From the guess outwards in steps that double: near it at once, and never worse than bisection.
 size_t Run::seek(uint64_t bits, uint32_t first_row, uint64_t *probes) const {
   const size_t bucket = shape_.bucket(bits);
+  check_bucket(bucket);
   const size_t first = starts_[bucket], last = end(bucket);
   const Entry wanted = shape_.entry(bits, first_row);
   size_t low = guess(bits), high = low;
@@ -163,7 +190,6 @@ RunBuilder::RunBuilder(const Directory &directory, uint64_t number, IndexOf inde
       shape_(shape),
       buffer_(kBufferBytes + sizeof(Entry)),
       offset_(kHeadBytes),
-      checksum_(number),
       file_(directory, run_file(number), Open::kReplace) {
   counts_.reserve(shape.buckets());
 }
@@ -179,9 +205,19 @@ void RunBuilder::end_bucket() {
   ++bucket_;
 }
 
-void RunBuilder::write(const Bytes &bytes, size_t n) {
-  checksum_.add(bytes.data(), n);
-  file_.write(bytes.data(), n, offset_);
+void RunBuilder::write_buffer() {
+  for (size_t at = 0; at < filled_; at += kChunkBytes) {
+    const size_t n = std::min(kChunkBytes, filled_ - at);
+    const uint64_t which = sums_.size() / kSumBytes;
+    sums_.resize(sums_.size() + kSumBytes);
+    store(sums_.data() + sums_.size() - kSumBytes, sum_of(&buffer_[at], n, number_, which));
+  }
+  write(buffer_.data(), filled_);
+  filled_ = 0;
+}
+
+void RunBuilder::write(const uint8_t *bytes, size_t n) {
+  file_.write(bytes, n, offset_);
   file_.start_writeback(offset_, n);
   offset_ += n;
 }
@@ -189,13 +225,14 @@ void RunBuilder::write(const Bytes &bytes, size_t n) {
 RunName RunBuilder::finish() {
   while (bucket_ < shape_.buckets()) end_bucket();
   write_buffer();
-  write(counts_, counts_.size());
+  counts_.insert(counts_.end(), sums_.begin(), sums_.end());
+  write(counts_.data(), counts_.size());
   uint8_t head[kHeadBytes] = {};
   store(head + 8, kRunMagic);
   store(head + 12, static_cast<uint16_t>(shape_.bucket_bits()));
   store(head + 16, shape_.first_row());
   store(head + 24, n_);
-  store(head + 32, checksum_.value());
+  store(head + 32, checksum(counts_.data(), counts_.size(), number_));
   const uint64_t sum = checksum(head + 8, kHeadBytes - 8, number_);
   store(head, sum);
   file_.write(head, kHeadBytes, 0);

@@ -2,21 +2,24 @@
 //
 //     offset    bytes  content, little endian
 //     0         8      checksum of the rest of this head, seeded with the run's number
-//     8         4      magic "CLI2"
+//     8         4      magic "CLI3"
 //     12        2      bucket bits B: 1 … 28
 //     14        2      zeros
 //     16        4      first row
 //     20        4      zeros
 //     24        8      count of entries N
-//     32        8      checksum of what follows, seeded with the run's number
+//     32        8      checksum of what follows the entries, seeded with the run's number
 //     40        6·N    entries by bucket, ascending: key (44 - B bits), row less the first (4 + B)
 //     40 + 6·N  ≥ 2^B  entries in each bucket: a byte; from 255 on that, and 4 bytes more
+//     …         8·C    a checksum of each 4,096 bytes of the entries, seeded with the run's number
+//                      and with how many come before
 //
-// The checksums are checked once, on opening.
+// Entries are checked when they are first read, the rest on opening.
 #pragma once
 
 #include "common/checksum.h"
 #include "coin_log/index/cold_reads.h"
+#include "coin_log/format/checked.h"
 #include "coin_log/format/file.h"
 #include "common/fault_points.h"
 #include "common/huge_pages.h"
@@ -120,9 +123,16 @@ class Run {
 
   static constexpr size_t kGroup = 64;  // at most so many at a time
 
+  // Read all of it, also what was checked: what is made of it has new checksums.
+  void check_all() const;
+
  private:
   const uint8_t *place(size_t n) const { return entries_ + kEntryBytes * n; }
-  void read_counts(const uint8_t *from, const uint8_t *end);
+  // Returns where they end.
+  const uint8_t *read_counts(const uint8_t *from, const uint8_t *end);
+  void check_bucket(size_t bucket) const;
+  void check_chunk(size_t chunk) const;
+  uint64_t entry_bytes() const { return kEntryBytes * uint64_t{name_.entries}; }
   size_t guess(uint64_t bits) const;
   // Where the entries with these bits and a row from this one on begin, or would. The run may have
   // such a row.
@@ -136,7 +146,9 @@ class Run {
   RunShape shape_;
   const uint8_t *entries_;
   std::vector<uint32_t, HugePages<uint32_t>>
-      starts_;  // where each bucket begins, and the last ends
+      starts_;                  // where each bucket begins, and the last ends
+  std::vector<uint64_t> sums_;  // of chunks of the entries
+  mutable Checked checked_;
 };
 
 std::string run_file(uint64_t number);
@@ -147,35 +159,30 @@ class RunBuilder {
   RunBuilder(const Directory &directory, uint64_t number, IndexOf index, const RunShape &shape);
   void add(size_t bucket, Entry entry) {
     while (bucket_ < bucket) end_bucket();
+    if (filled_ + kEntryBytes == kBufferBytes && CDB_FAULT("run-loses-an-entry")) return;
     ++count_;
     store(&buffer_[filled_], entry);
     filled_ += kEntryBytes;
-    if (filled_ < kBufferBytes) return;
-    if (CDB_FAULT("run-loses-an-entry")) filled_ -= kEntryBytes, --count_;
-    write_buffer();
+    if (filled_ == kBufferBytes) write_buffer();
   }
   RunName finish();
 
  private:
-  static constexpr size_t kBufferBytes = kEntryBytes << 17;
+  static constexpr size_t kBufferBytes = kEntryBytes << 17;  // a multiple of chunks
 
   void end_bucket();
-  void write_buffer() {
-    write(buffer_, filled_);
-    filled_ = 0;
-  }
-  void write(const Bytes &bytes, size_t n);
+  void write_buffer();
+  void write(const uint8_t *bytes, size_t n);
 
   uint64_t number_;
   IndexOf index_;
   RunShape shape_;
   size_t bucket_ = 0;
   uint64_t n_ = 0, count_ = 0;  // of entries: in the buckets that have ended, and in this one
-  Bytes counts_;
+  Bytes counts_, sums_;
   Bytes buffer_;
   size_t filled_ = 0;
   uint64_t offset_;
-  StreamChecksum checksum_;  // of what follows the head
   File file_;
 };
 

@@ -85,6 +85,7 @@ bool Sealing::merge_once(size_t merge_runs) {
 
 RunName Sealing::merged(const Runs &runs) {
   uint32_t first_row = kNoRow;
+  for (const auto &run : runs) run->check_all();
   for (const auto &run : runs) first_row = std::min(first_row, run->shape().first_row());
   const RunShape shape = shape_from(first_row);
   const unsigned slice_bits = shape.bucket_bits() - std::min(shape.bucket_bits(), kSliceBits);

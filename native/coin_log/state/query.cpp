@@ -154,7 +154,7 @@ bool Query::are_few_spends(size_t first_block, size_t last_block) const {
 void Query::choose_spends(size_t first_block, size_t last_block) {
   for (size_t block = first_block; block < last_block; ++block) {
     state_.check_record(block);
-    const BlockLine &line = state_.blocks[block];
+    const BlockLine line = state_.blocks[block];
     choose_by_name(state_.log.at(line.offset) + kHeaderBytes, line.geometry.spends);
   }
 }
@@ -174,7 +174,7 @@ void Query::choose(uint32_t row, const uint8_t *value) {
   choices_.push_back({place, value});
 }
 
-uint32_t Query::index_of(uint32_t row) const { return state_.blocks[state_.block_of(row)].index; }
+uint32_t Query::index_of(uint32_t row) const { return state_.blocks.index(state_.block_of(row)); }
 
 uint64_t Query::group_of(const Choice &choice) const {
   return query_.by_change != 0 ? choice.place >> 32 : state_.block_of(choice.row());
@@ -260,7 +260,7 @@ void Query::take(size_t begin, size_t end) {
 }
 
 void Query::add(const CoinView &view, const uint8_t *name) {
-  const BlockLine &line = state_.blocks[view.block];
+  const BlockLine line = state_.blocks[view.block];
   cdb_found_coin &coin = coins_.emplace_back();
   if (name != nullptr)
     std::memcpy(coin.name, name, kNameBytes);

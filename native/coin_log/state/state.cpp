@@ -22,20 +22,26 @@ State::State(const Directory &directory, bool read_only, const NameBits &bits, b
     : log(directory, read_only), index(bits), keys(bits, has_keys) {}
 
 void State::add_block(const RecordHeader &header, uint64_t offset) {
-  const uint32_t block = static_cast<uint32_t>(blocks.size());
-  blocks.push_back({offset, header.block_index, row_count, header.geometry});
-  row_count += header.geometry.coins;
-  spend_count += header.geometry.spends;
-  while (64 * block_hints.size() < row_count) block_hints.push_back(block);
+  add_line({offset, header.block_index, row_count, header.geometry});
   checked_records.resize(blocks.size());
   last_checksum = header.checksum;
 }
 
-void State::cut(size_t n_blocks) {
+void State::add_line(const BlockLine &line) {
+  const uint32_t block = static_cast<uint32_t>(blocks.size());
+  blocks.push_back(line);
+  row_count += line.geometry.coins;
+  spend_count += line.geometry.spends;
+  while (64 * block_hints.size() < row_count) block_hints.push_back(block);
+}
+
+void State::cut(size_t n_blocks, std::shared_ptr<const Base> base,
+                const std::vector<uint32_t> &spent_rows) {
   const uint64_t offset = offset_of(n_blocks);
   last_checksum = checksum_before(n_blocks);
-  row_count = first_row_of(n_blocks);
   spend_count = spends_before(n_blocks);
+  row_count = first_row_of(n_blocks);
+  if (n_blocks < blocks.based()) adopt(std::move(base), n_blocks, spent_rows);
   blocks.resize(n_blocks);
   spent.resize(row_count);
   block_hints.resize((size_t{row_count} + 63) / 64);
@@ -43,6 +49,44 @@ void State::cut(size_t n_blocks) {
   keys.cut(extent());
   checked_records.resize(n_blocks);
   log.set_end(offset);
+}
+
+void State::adopt(std::shared_ptr<const Base> base, size_t n_blocks,
+                  const std::vector<uint32_t> &spent_rows) {
+  const size_t n_based = base == nullptr ? 0 : base->blocks();
+  std::vector<BlockLine> newer;
+  for (size_t block = n_based; block < n_blocks; ++block) newer.push_back(blocks[block]);
+  spent.adopt(base);
+  blocks.adopt(std::move(base), std::move(newer));
+  spent.resize(row_count);
+  enter_spends(n_based, spent_rows);
+}
+
+std::vector<uint32_t> State::spends_of(size_t first, size_t end) const {
+  std::vector<std::pair<uint32_t, uint32_t>> spends;  // index and row
+  if (first < end) {
+    const uint32_t least = blocks.index(first), most = blocks.index(end - 1);
+    for (uint32_t row = 0; row < first_row_of(end); ++row)
+      if (const uint32_t spender = spent[row]; spender >= least && spender <= most)
+        spends.emplace_back(spender, row);
+  }
+  std::sort(spends.begin(), spends.end());
+  std::vector<uint32_t> rows;
+  for (const auto &[spender, row] : spends) rows.push_back(row);
+  return rows;
+}
+
+bool State::enter_spends(size_t first_block, const std::vector<uint32_t> &spent_rows) {
+  spent.reserve(spent_rows.size());
+  const uint32_t *row = spent_rows.data();
+  for (size_t block = first_block; block < blocks.size(); ++block) {
+    const BlockLine line = blocks[block];
+    for (const uint32_t *end = row + line.geometry.spends; row < end; ++row) {
+      if (*row >= spent.size()) return false;
+      spent.set(*row, line.index);
+    }
+  }
+  return true;
 }
 
 uint64_t State::offset_of(size_t block) const {
@@ -61,26 +105,12 @@ uint64_t State::count_unspent(int64_t height) const {
 }
 
 uint32_t State::first_row_of(size_t block) const {
-  return block < blocks.size() ? blocks[block].first_row : row_count;
+  return block < blocks.size() ? blocks.first_row(block) : row_count;
 }
 
 uint64_t State::checksum_before(size_t block) const {
   if (block == blocks.size()) return last_checksum;
   return block == 0 ? 0 : read_header(log.at(blocks[block - 1].offset)).checksum;
-}
-
-size_t State::block_at(uint64_t offset) const {
-  const auto line =
-      std::lower_bound(blocks.begin(), blocks.end(), offset,
-                       [](const BlockLine &each, uint64_t wanted) { return each.offset < wanted; });
-  return static_cast<size_t>(line - blocks.begin());
-}
-
-size_t State::blocks_up_to(int64_t block_index) const {
-  const auto above = std::upper_bound(
-      blocks.begin(), blocks.end(), block_index,
-      [](int64_t wanted, const BlockLine &line) { return wanted < int64_t{line.index}; });
-  return static_cast<size_t>(above - blocks.begin());
 }
 
 std::pair<uint64_t, uint64_t> State::range(int64_t first_index, int64_t last_index) const {
@@ -92,25 +122,27 @@ std::pair<uint64_t, uint64_t> State::range(int64_t first_index, int64_t last_ind
 size_t State::block_of(uint32_t row) const {
   const size_t hint = row / 64;
   const size_t likely = block_hints[hint];  // of most rows, where blocks are large
-  if (likely + 1 == blocks.size() || row < blocks[likely + 1].first_row) return likely;
-  const auto first = blocks.begin() + static_cast<ptrdiff_t>(likely);
-  const auto last =
-      hint + 1 < block_hints.size() ? blocks.begin() + block_hints[hint + 1] + 1 : blocks.end();
-  const auto above = std::upper_bound(first, last, row, [](uint32_t wanted, const BlockLine &line) {
-    return wanted < line.first_row;
-  });
-  return static_cast<size_t>(above - blocks.begin()) - 1;
+  if (likely + 1 == blocks.size() || row < blocks.first_row(likely + 1)) return likely;
+  size_t low = likely + 1;
+  size_t high = hint + 1 < block_hints.size() ? block_hints[hint + 1] + 1 : blocks.size();
+  while (low + 1 < high) {
+    const size_t middle = low + (high - low) / 2;
+    (row < blocks.first_row(middle) ? high : low) = middle;
+  }
+  return low;
 }
 
 void State::fetch(const uint32_t *rows, size_t n, CoinView *views, bool passing) const {
   const uint8_t *coins[kFetch] = {}, *parents[kFetch] = {};
+  BlockLine lines[kFetch];
   size_t rewards[kFetch], n_rewards = 0;
   for (size_t i = 0; i < n; ++i) prefetch(&block_hints[rows[i] / 64]);
-  for (size_t i = 0; i < n; ++i) prefetch(&blocks[block_hints[rows[i] / 64]]);
+  for (size_t i = 0; i < n; ++i) blocks.prefetch_line(block_hints[rows[i] / 64]);
   for (size_t i = 0; i < n; ++i) {
     const size_t block = block_of(rows[i]);
-    const BlockLine &line = blocks[block];
-    const size_t place = rows[i] - line.first_row;
+    const BlockLine &line = lines[i] = blocks[block];
+    const uint32_t place = rows[i] - line.first_row;
+    if (place >= line.geometry.coins) throw damaged(block);
     coins[i] = log.at(line.offset) + line.geometry.coins_at() + place * line.geometry.coin_bytes();
     views[i].row = rows[i];
     views[i].block = static_cast<uint32_t>(block);
@@ -118,7 +150,7 @@ void State::fetch(const uint32_t *rows, size_t n, CoinView *views, bool passing)
   prefetch_all(coins, n, kMostCoinBytes);
   if (!passing && cold_reads.are_likely(n)) cold_reads.announce(coins, n, kMostCoinBytes);
   for (size_t i = 0; i < n; ++i) {
-    const BlockLine &line = blocks[views[i].block];
+    const BlockLine &line = lines[i];
     const Geometry &geometry = line.geometry;
     const uint8_t *const amount = coins[i] + kNameBytes;
     const uint64_t parent = load_narrow(amount + geometry.amount_bytes, geometry.parent_bytes);
@@ -134,7 +166,7 @@ void State::fetch(const uint32_t *rows, size_t n, CoinView *views, bool passing)
 }
 
 void State::compose_parent(const uint8_t *from, CoinView *view) const {
-  const BlockLine &line = blocks[view->block];
+  const BlockLine line = blocks[view->block];
   if (!compose_reward(from, line.geometry, line.index, kinds, view->composed))
     throw damaged(view->block);
   view->parent = view->composed;
@@ -219,7 +251,7 @@ cdb_coin_info State::info_of(const CoinView &view) const {
   std::memcpy(info.parent, view.parent, kNameBytes);
   std::memcpy(info.puzzle_hash, view.puzzle_hash, kNameBytes);
   info.amount = view.amount;
-  info.confirmed_index = blocks[view.block].index;
+  info.confirmed_index = blocks.index(view.block);
   info.spent_index = spent_index_of(view.row);
   return info;
 }
@@ -251,6 +283,7 @@ void State::visit(const uint8_t *names, size_t n, Found found) const {
       }
     }
     fetch(rows, known, views);
+    for (size_t i = 0; i < known; ++i) spent.prefetch_row_further(rows[i]);
     for (size_t i = 0; i < known; ++i) {
       if (has_name(views[i], names + queries[i] * kNameBytes))
         found(queries[i], views[i]);
@@ -264,7 +297,7 @@ void State::lookup(const uint8_t *names, size_t n, int64_t height, cdb_coin_info
                    uint8_t *found) const {
   std::fill_n(found, n, uint8_t{0});
   visit(names, n, [&](size_t query, const CoinView &view) {
-    if (int64_t{blocks[view.block].index} > height) return;
+    if (int64_t{blocks.index(view.block)} > height) return;
     found[query] = 1;
     infos[query] = info_of(view);
     if (int64_t{infos[query].spent_index} > height) infos[query].spent_index = 0;

@@ -5,14 +5,13 @@
 
 #include "coin_log/cdb_coin_log_api.h"
 #include "common/access.h"
+#include "coin_log/format/checked.h"
 #include "coin_log/format/failure.h"
-#include "coin_log/format/history.h"
 #include "coin_log/index/index.h"
 #include "coin_log/index/keys.h"
 #include "coin_log/log/log.h"
+#include "coin_log/state/block_table.h"
 #include "coin_log/state/spent_rows.h"
-
-#include <atomic>
 
 namespace cdb::coin_log {
 
@@ -40,26 +39,6 @@ struct LastRewind {
   }
 };
 
-// The blocks whose records were held against their checksums since the opening: those to which the
-// index led for another coin, and those of which a query gives coins.
-class CheckedRecords {
- public:
-  // Any number of readers at once.
-  bool has(size_t block) const { return __atomic_load_n(&are_[block], __ATOMIC_RELAXED) != 0; }
-  void add(size_t block) {
-    __atomic_store_n(&are_[block], uint8_t{1}, __ATOMIC_RELAXED);
-    ++count_;
-  }
-  uint64_t count() const { return count_; }  // so far
-
-  // Have so many blocks. Nobody may read.
-  void resize(size_t blocks) { are_.resize(blocks); }
-
- private:
-  Bytes are_;  // one each: 1 if it was
-  std::atomic<uint64_t> count_{0};
-};
-
 class State {
  public:
   State(const Directory &directory, bool read_only, const NameBits &bits, bool has_keys);
@@ -77,13 +56,13 @@ class State {
   // The bytes of the log that hold the blocks with first_index ≤ index ≤ last_index.
   std::pair<uint64_t, uint64_t> range(int64_t first_index, int64_t last_index) const;
   // The block whose record begins there.
-  size_t block_at(uint64_t offset) const;
+  size_t block_at(uint64_t offset) const { return blocks.before(offset); }
   // Whether an intact record is the block's, and not what a rewind has taken from its place: a
   // write may have been lost. record: as the log has it, or a copy.
   bool is_current(size_t block, const uint8_t *record) const;
 
   // How many blocks have an index up to this one.
-  size_t blocks_up_to(int64_t block_index) const;
+  size_t blocks_up_to(int64_t block_index) const { return blocks.up_to(block_index); }
   // Whether the newest block's record is in the log still, as its checksum has it.
   bool has_newest_record() const;
   // Where the block begins, and its coins; behind the last one, where the next would.
@@ -91,6 +70,8 @@ class State {
   uint32_t first_row_of(size_t block) const;
   // Of the record before the block's; 0 for the first one.
   uint64_t checksum_before(size_t block) const;
+  // How often the blocks before it spend.
+  uint64_t spends_before(size_t block) const;
   size_t block_of(uint32_t row) const;
   Extent extent() const { return {row_count, blocks.size()}; }
   // 0 while there is no block.
@@ -111,13 +92,24 @@ class State {
 
   // These change it.
   void add_block(const RecordHeader &header, uint64_t offset);
-  // Have the log end behind so many blocks. What they alone have spent must be unspent.
-  void cut(size_t n_blocks);
+  void add_line(const BlockLine &line);
+  // Have the log end behind so many blocks. What others have spent must be unspent. base,
+  // spent_rows: where the base so far has more blocks, as for adopt().
+  void cut(size_t n_blocks, std::shared_ptr<const Base> base,
+           const std::vector<uint32_t> &spent_rows);
+  // Have a base for the oldest blocks, or none, and keep so many in all. spent_rows: those that the
+  // blocks behind it spend, in their order.
+  void adopt(std::shared_ptr<const Base> base, size_t n_blocks,
+             const std::vector<uint32_t> &spent_rows);
+  // Enter what the blocks from one on spend; false where there is no such row.
+  bool enter_spends(size_t first_block, const std::vector<uint32_t> &spent_rows);
+  // The rows that blocks with first ≤ number < end spend, block by block; each row is looked at.
+  std::vector<uint32_t> spends_of(size_t first, size_t end) const;
 
   Log log;
   Index index;
   Keys keys;
-  std::vector<BlockLine> blocks;
+  BlockTable blocks;
   std::vector<uint32_t> block_hints;  // of each 64th row
   RewardKinds kinds;                  // that the blocks have introduced
   SpentRows spent;                    // of row_count rows, and more while a block is examined
@@ -125,14 +117,13 @@ class State {
   uint64_t spend_count = 0;  // of all blocks
   uint64_t last_checksum = 0;
   LastRewind last_rewind;
-  uint64_t rule_probes = 0;  // that examining blocks has taken so far
-  mutable CheckedRecords checked_records;
+  uint64_t rule_probes = 0;         // that examining blocks has taken so far
+  mutable Checked checked_records;  // one a block: those of coins that were asked for, and others
 
  private:
   template <typename Found>
   void visit(const uint8_t *names, size_t n, Found found) const;
   cdb_coin_info info_of(const CoinView &view) const;
-  uint64_t spends_before(size_t block) const;
   void compose_parent(const uint8_t *from, CoinView *view) const;
   void check_alive(size_t block) const;
   Failure damaged(size_t block) const;

@@ -143,6 +143,7 @@ size_t Acceptance::enter(size_t n_blocks) {
   const size_t repeated = state_.index.insert(blocks_.names, coins, first_row_, &known_);
   entered_ = std::min(coins, repeated + 1);
   state_.spent.resize(first_row_ + entered_);
+  state_.spent.reserve(blocks_.spend_begin(n_blocks));
   return repeated < coins ? repeated : kNoCoin;
 }
 

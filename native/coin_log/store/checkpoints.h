@@ -3,6 +3,9 @@
 // then what the manifest no longer names is removed. That takes place in a thread of its own, if
 // there is one to be had, from copies and from what does not change meanwhile.
 //
+// When much has come since the last base (base.h), a new one is written before, which takes in all
+// blocks but the newest ones: a rewind to before its last block would have to write it anew.
+//
 // The writer's alone. Of what readers see they change the index, and only in start() and finish().
 #pragma once
 
@@ -45,10 +48,10 @@ class Checkpoints {
   void correct_spent_row(size_t spend, uint32_t row) { new_spent_rows_[spend] = row; }
 
   bool is_due(const State &state) const;
-  // Whether enough has come since the last one that replaying it would take a while.
+  // Whether enough has come, as nothing more does, that the next opening would take a while.
   bool is_worthwhile(const State &state) const;
-  // Everything must be verified, and the log synced.
-  void start(State &state, Access &access, const Parents &parents);
+  // Everything must be verified, and the log synced. is_last: nothing is accepted any more.
+  void start(State &state, Access &access, const Parents &parents, bool is_last);
   // Wait for the one under way, if there is one.
   void finish(State &state, Access &access);
   // The same if it is ready.
@@ -57,6 +60,9 @@ class Checkpoints {
   // The rows that the blocks from this one on have spent; they are forgotten. From now on the
   // manifest in memory covers none of those blocks.
   std::vector<uint32_t> take_spent_rows(const State &state, size_t block);
+  // The same of the base, once there are no such rows: one of fewer blocks, or none. What the
+  // blocks behind it spend is in new_spent_rows() then.
+  std::shared_ptr<const Base> cut_base(const State &state, size_t block, const Parents &parents);
   // Have the manifest tell of a rewind to an offset, durably.
   void note_rewind(const LastRewind &rewind);
   // The same in memory, while opening.
@@ -69,7 +75,11 @@ class Checkpoints {
     SectionPlace section;
   };
   // Of the state it reads the runs, and what was set aside.
-  Written write(Manifest manifest, const Section &section, const State &state) const;
+  Written write(Manifest manifest, const Section &section, const State &state,
+                const std::vector<std::string> &replaced) const;
+  bool is_base_due(const State &state, bool is_last) const;
+  void move_base(State &state, Access &access, const Parents &parents);
+  std::shared_ptr<const Base> write_base(const State &state, size_t blocks, const Parents &parents);
   Section uncovered_section(const State &state, const Parents &parents) const;
   void uncover_section(const State &state);
   // Have the manifest in memory cover so many blocks.
@@ -79,6 +89,7 @@ class Checkpoints {
   cdb_coin_log_options options_;
   Manifest manifest_;
   std::vector<SectionPlace> sections_;
+  std::vector<std::string> replaced_;  // files that the next manifest does not name
   std::vector<uint32_t> new_spent_rows_;
   std::future<Written> under_way_;  // uses what is above
 };

@@ -82,13 +82,20 @@ void Inspection::look_at_derived() {
   with_damage([&] { is_there = read_manifest(directory_, &manifest); },
               [this](const Failure &failure) { note(failure); });
   if (!is_there) return;
-  if (manifest.history_bytes > 0)
-    look_at_file(kHistoryFile, [&] {
-      read_sections(directory_, manifest.history_bytes,
+  BlockPlace next;
+  if (manifest.base.number != 0)
+    look_at_file(base_file(manifest.base.number), [&] {
+      const Base base(directory_, manifest.base);
+      next = {base.end(), base.rows()};
+      base.check_all();
+    });
+  if (const std::string history = history_file(manifest.history); manifest.history_bytes > 0)
+    look_at_file(history, [&] {
+      read_sections(directory_, history, manifest.history_bytes, &next,
                     [](const SectionPlace &, const Section &) {});
     });
   for (const RunName &run : manifest.runs)
-    look_at_file(run_file(run.number), [&] { Run(directory_, run); });
+    look_at_file(run_file(run.number), [&] { Run(directory_, run).check_all(); });
 }
 
 void Inspection::look_at_file(const std::string &file, const std::function<void()> &read) {

@@ -8,8 +8,8 @@
 namespace cdb::coin_log {
 
 namespace {
-constexpr size_t kManifestBytes = 184, kRunBytes = 24, kKindBytes = 20;
-constexpr uint32_t kManifestMagic = 0x344d4c43;  // "CLM4"
+constexpr size_t kManifestBytes = 216, kRunBytes = 24, kKindBytes = 20;
+constexpr uint32_t kManifestMagic = 0x354d4c43;  // "CLM5"
 constexpr uint64_t kMostBytes = uint64_t{16} << 20;
 
 using Prefix = std::array<uint8_t, 16>;
@@ -31,6 +31,7 @@ uint8_t *write_kind(const Prefix &prefix, uint32_t number, uint8_t *to) {
 void Manifest::uncover() {
   covered_bytes = last_record = last_checksum = covered_blocks = covered_rows = history_bytes = 0;
   history_checksum = 0;
+  base = {};
   runs.clear();
   rewards.clear();
   kinds.clear();
@@ -41,7 +42,7 @@ bool Manifest::is_sound() const {
          kinds.size() <= RewardKinds::kMost &&
          std::all_of(runs.begin(), runs.end(), [this](const RunName &run) {
            const bool is_of_keys = run.index != IndexOf::kNames;
-           return run.number < next_run && static_cast<size_t>(run.index) < kIndexes &&
+           return run.number < next_file && static_cast<size_t>(run.index) < kIndexes &&
                   (has_keys || !is_of_keys);
          });
 }
@@ -66,11 +67,14 @@ bool read_manifest(const Directory &directory, Manifest *manifest) {
   manifest->covered_rows = load<uint64_t>(from + 56);
   manifest->history_bytes = load<uint64_t>(from + 64);
   manifest->history_checksum = load<uint64_t>(from + 72);
-  manifest->next_run = load<uint64_t>(from + 80);
+  manifest->next_file = load<uint64_t>(from + 80);
   HashKey secret;
   std::memcpy(secret.data(), from + 96, sizeof secret);
   manifest->bits = {load<uint32_t>(from + 88), secret};
   manifest->has_keys = load<uint16_t>(from + 94) != 0;
+  manifest->base = {load<uint64_t>(from + 184), load<uint64_t>(from + 192),
+                    load<uint64_t>(from + 200)};
+  manifest->history = load<uint64_t>(from + 208);
   const uint8_t *next = from + kManifestBytes;
   manifest->runs.resize(load<uint32_t>(from + 176));
   for (RunName &run : manifest->runs) {
@@ -101,13 +105,17 @@ void write_manifest(const Directory &directory, const Manifest &manifest) {
   store(to + 56, manifest.covered_rows);
   store(to + 64, manifest.history_bytes);
   store(to + 72, manifest.history_checksum);
-  store(to + 80, manifest.next_run);
+  store(to + 80, manifest.next_file);
   store(to + 88, manifest.bits.name_bits());
   store(to + 92, static_cast<uint16_t>(manifest.kinds.size()));
   store(to + 94, static_cast<uint16_t>(manifest.has_keys ? 1 : 0));
   std::memcpy(to + 96, manifest.bits.secret().data(), sizeof(HashKey));
   store(to + 176, static_cast<uint32_t>(manifest.runs.size()));
   store(to + 180, static_cast<uint32_t>(manifest.rewards.size()));
+  store(to + 184, manifest.base.number);
+  store(to + 192, manifest.base.checksum);
+  store(to + 200, manifest.base.head_bytes);
+  store(to + 208, manifest.history);
   uint8_t *next = to + kManifestBytes;
   for (const RunName &run : manifest.runs) {
     store(next, run.number);

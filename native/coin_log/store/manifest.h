@@ -3,7 +3,7 @@
 //
 //     offset  bytes  content, little endian
 //     0       8      checksum of all that follows
-//     8       4      magic "CLM4"
+//     8       4      magic "CLM5"
 //     12      4      epoch: how many rewinds there have been
 //     16      8      offset that the last rewind went back to: records there need this epoch
 //     24      8      covered length of the log
@@ -13,14 +13,18 @@
 //     56      8      covered rows
 //     64      8      bytes of the history file that count
 //     72      8      checksum of the history's last section; 0 without one
-//     80      8      number of the next run
+//     80      8      number of the next file
 //     88      4      name bits
 //     92      2      count of kinds of rewards, as records number them
 //     94      2      1 if there are secondary keys (key_index.h); else 0
 //     96      80     the secret that keys the bits of names
 //     176     4      count of runs
 //     180     4      count of kinds of rewards, with the highest height of each
-//     184     24·n   runs, of each index the oldest first: number (8), entries (4), index (4),
+//     184     8      number of the base; 0 without one
+//     192     8      its checksum
+//     200     8      bytes of its head
+//     208     8      number of the history file
+//     216     24·n   runs, of each index the oldest first: number (8), entries (4), index (4),
 //                    checksum (8)
 //     … + 24n 20·k   highest rewards: first 16 bytes of the parent, height (4)
 //     … + 20k 20·m   kinds, in order: first 16 bytes of the parent, number of its first block (4)
@@ -29,12 +33,12 @@
 #pragma once
 
 #include "rules/reward_parents.h"
+#include "coin_log/format/base.h"
 #include "coin_log/format/reward_kinds.h"
 #include "coin_log/index/run.h"
 
 namespace cdb::coin_log {
 
-constexpr const char *kDerivedFolder = "derived";
 constexpr const char *kManifestFile = "derived/manifest";
 
 struct Manifest {
@@ -43,7 +47,9 @@ struct Manifest {
   uint64_t covered_bytes = 0, last_record = 0, last_checksum = 0;
   uint64_t covered_blocks = 0, covered_rows = 0;
   uint64_t history_bytes = 0, history_checksum = 0;
-  uint64_t next_run = 1;
+  uint64_t next_file = 1;
+  BaseName base;
+  uint64_t history = 0;  // number of its file
   NameBits bits;
   bool has_keys = false;
   std::vector<RunName> runs;

@@ -100,10 +100,13 @@ void Opening::take_up_rewind() {
 }
 
 bool Opening::has_all_derived_files() const {
-  if (manifest().history_bytes > 0 && !exists(store_.directory(), kHistoryFile)) return false;
-  return std::all_of(manifest().runs.begin(), manifest().runs.end(), [this](const RunName &run) {
-    return exists(store_.directory(), run_file(run.number));
-  });
+  const auto is_there = [this](const std::string &file) {
+    return exists(store_.directory(), file);
+  };
+  if (manifest().history_bytes > 0 && !is_there(history_file(manifest().history))) return false;
+  if (manifest().base.number != 0 && !is_there(base_file(manifest().base.number))) return false;
+  return std::all_of(manifest().runs.begin(), manifest().runs.end(),
+                     [&](const RunName &run) { return is_there(run_file(run.number)); });
 }
 
 // The files that are left must not be taken for those that are about to be made.
@@ -123,9 +126,8 @@ void Opening::load_derived() {
   });
   state_.kinds.restore(manifest().kinds);
   state_.kinds.cut(manifest().covered_blocks);
-  load_history();
+  load_history(load_base());
   store_.validation_.parents.restore_rewards(manifest().rewards);
-  state_.row_count = static_cast<uint32_t>(manifest().covered_rows);
   state_.last_checksum = manifest().last_checksum;
   if (manifest().covered_blocks > 0) state_.log.set_end(manifest().covered_bytes);
 }
@@ -142,59 +144,63 @@ void Opening::check_last_covered() const {
     throw corrupt(kLogFile, "damaged").at(offset);
 }
 
-void Opening::load_history() {
+// Returns where the blocks behind it begin.
+BlockPlace Opening::load_base() {
+  if (manifest().base.number == 0) return {};
+  BaseLists lists;
+  const auto base = std::make_shared<const Base>(store_.directory(), manifest().base, &lists);
+  if (base->blocks() > manifest().covered_blocks || base->end() > manifest().covered_bytes)
+    throw corrupt_derived(base_file(manifest().base.number));
+  state_.block_hints = std::move(lists.block_hints);
+  state_.row_count = base->rows();
+  state_.spend_count = base->spends();
+  state_.spent.adopt(base);
+  state_.blocks.adopt(base, {});
+  add_early(lists.early_rows, base_file(manifest().base.number));
+  return {base->end(), base->rows()};
+}
+
+// first: where its blocks begin.
+void Opening::load_history(BlockPlace first) {
+  const std::string file = history_file(manifest().history);
+  std::vector<BlockLine> lines;
   std::vector<uint32_t> spent_rows, early_rows;
   const auto append = [](auto *to, const auto &from) {
     to->insert(to->end(), from.begin(), from.end());
   };
-  read_sections(store_.directory(), manifest().history_bytes,
+  const size_t n_based = state_.blocks.size();
+  read_sections(store_.directory(), file, manifest().history_bytes, &first,
                 [&](const SectionPlace &place, const Section &section) {
-                  if (section.first_block != state_.blocks.size())
-                    throw corrupt_derived(kHistoryFile);
-                  append(&state_.blocks, section.blocks);
+                  if (section.first_block != n_based + lines.size()) throw corrupt_derived(file);
+                  append(&lines, section.blocks);
                   append(&spent_rows, section.spent_rows);
                   append(&early_rows, section.early_rows);
                   checkpoints_.add_section(place);
                 });
-  if (checkpoints_.history_checksum() != manifest().history_checksum)
-    throw corrupt_derived(kHistoryFile);
-  check_block_table();
-
-  state_.checked_records.resize(state_.blocks.size());
-  state_.spent.resize(manifest().covered_rows);
-  const uint32_t *row = spent_rows.data();
-  for (size_t block = 0; block < state_.blocks.size(); ++block) {
-    const BlockLine &line = state_.blocks[block];
-    while (64 * state_.block_hints.size() < uint64_t{line.first_row} + line.geometry.coins)
-      state_.block_hints.push_back(static_cast<uint32_t>(block));
-    state_.spend_count += line.geometry.spends;
-    for (const uint32_t *end = row + line.geometry.spends; row < end; ++row) {
-      if (*row >= state_.spent.size()) throw corrupt_derived(kHistoryFile);
-      state_.spent.set(*row, line.index);
-    }
+  const bool is_empty = n_based + lines.size() == 0;
+  if (checkpoints_.history_checksum() != manifest().history_checksum ||
+      n_based + lines.size() != manifest().covered_blocks || first.row != manifest().covered_rows ||
+      (is_empty ? 0 : first.offset) != manifest().covered_bytes)
+    throw corrupt_derived(file);
+  for (const BlockLine &line : lines) {
+    const int64_t newest = state_.blocks.empty() ? -1 : int64_t{state_.newest_index()};
+    if (line.index <= newest || !line.geometry.is_sound()) throw corrupt_derived(file);
+    state_.add_line(line);
   }
-  for (const uint32_t early : early_rows) {
-    if (early >= state_.spent.size()) throw corrupt_derived(kHistoryFile);
+  state_.spent.resize(manifest().covered_rows);
+  if (!state_.enter_spends(n_based, spent_rows)) throw corrupt_derived(file);
+  state_.checked_records.resize(state_.blocks.size());
+  add_early(early_rows, file);
+}
+
+// file: that says so.
+void Opening::add_early(const std::vector<uint32_t> &rows, const std::string &file) {
+  for (const uint32_t early : rows) {
+    if (early >= state_.spent.size()) throw corrupt_derived(file);
     CoinView view;
     state_.fetch(&early, 1, &view);
     store_.validation_.parents.add_early(early, Parents::head_of(view.parent));
   }
-}
-
-// Its blocks end where the manifest says.
-void Opening::check_block_table() const {
-  uint64_t offset = state_.blocks.empty() ? 0 : kLogHeadBytes, row = 0;
-  int64_t newest = -1;
-  for (const BlockLine &line : state_.blocks) {
-    if (line.index <= newest || !line.geometry.is_sound()) throw corrupt_derived(kHistoryFile);
-    offset += line.geometry.length();
-    row += line.geometry.coins;
-    newest = line.index;
-    if (offset > manifest().covered_bytes) break;
-  }
-  if (state_.blocks.size() != manifest().covered_blocks || offset != manifest().covered_bytes ||
-      row != manifest().covered_rows)
-    throw corrupt_derived(kHistoryFile);
 }
 
 }  // namespace cdb::coin_log

@@ -32,8 +32,9 @@ class Opening {
   void forget_derived();
   void load_derived();
   void check_last_covered() const;
-  void load_history();
-  void check_block_table() const;
+  BlockPlace load_base();
+  void load_history(BlockPlace first);
+  void add_early(const std::vector<uint32_t> &rows, const std::string &file);
   // recovery.cpp
   void begin_replay();
   bool replay_batch();

@@ -37,13 +37,15 @@ void Store::cut(size_t kept) {
 // From memory alone. What the blocks from here on have spent is unspent.
 void Store::drop(size_t kept, const LastRewind &rewind) {
   const std::vector<uint32_t> spent_rows = checkpoints_.take_spent_rows(state_, kept);
+  std::shared_ptr<const Base> base;
+  if (kept < state_.blocks.based()) base = checkpoints_.cut_base(state_, kept, validation_.parents);
   const Change change(access_);
   readers_.preserve_from(state_.log, rewind.offset);  // those that began meanwhile
   // Of a block that is taken back an earlier one may spend the same coin, rightly.
   const uint32_t index = state_.blocks[kept].index;
   for (const uint32_t row : spent_rows)
     if (state_.spent[row] >= index) state_.spent.set(row, 0);
-  state_.cut(kept);
+  state_.cut(kept, std::move(base), checkpoints_.new_spent_rows());
   state_.last_rewind = rewind;
   validation_.parents.cut(state_.row_count);
   validation_.recent_names.cut(state_.row_count);

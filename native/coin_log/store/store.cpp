@@ -111,7 +111,7 @@ void Store::checkpoint_if_due() {
 void Store::checkpoint() {
   verify();
   sync_log();
-  checkpoints_.start(state_, access_, validation_.parents);
+  checkpoints_.start(state_, access_, validation_.parents, /*is_last=*/false);
 }
 
 void Store::close() {
@@ -119,7 +119,8 @@ void Store::close() {
   verify();
   sync_log();
   acked_.sync();
-  if (checkpoints_.is_worthwhile(state_)) checkpoints_.start(state_, access_, validation_.parents);
+  if (checkpoints_.is_worthwhile(state_))
+    checkpoints_.start(state_, access_, validation_.parents, /*is_last=*/true);
   checkpoints_.finish(state_, access_);
 }
 

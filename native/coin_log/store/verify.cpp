@@ -105,6 +105,7 @@ void Store::settle(std::vector<Claim> wrong) {
   size_t refused = state_.blocks.size();
   {
     const Change change(access_);
+    state_.spent.reserve(2 * wrong.size());
     for (const Claim &claim : wrong) state_.spent.set(claim.row, 0);
     refused = correct(wrong);
     if (refused == state_.blocks.size()) {
@@ -120,7 +121,7 @@ void Store::settle(std::vector<Claim> wrong) {
 // counts from the first block that is not covered. Returns the first block that spends what it must
 // not, or the count of blocks.
 size_t Store::correct(const std::vector<Claim> &wrong) {
-  const std::vector<BlockLine> &blocks = state_.blocks;
+  const BlockTable &blocks = state_.blocks;
   size_t block = checkpoints_.manifest().covered_blocks, refused = blocks.size();
   uint64_t spends = wrong.empty() ? 0 : blocks[block].geometry.spends;
   for (const Claim &claim : wrong) {
