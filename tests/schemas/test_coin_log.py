@@ -723,104 +723,11 @@ def test_the_history_does_not_grow_with_rewinds(path: Path) -> None:
             ]
             accept_all(schema, missing_blocks)
             assert verify(schema) == expected_state(blocks)
-        sizes.append(sum(file.stat().st_size for file in derived(path, "history")))
-        assert len(derived(path, "history")) == len(derived(path, "base")) == 1
-    assert max(sizes) < 2 * sizes[0] + 4096
-
-
-def moved_base(path: Path) -> Chain:
-    """A closed database whose base has all but the newest blocks of a chain."""
-    chain = sample_chain(40)
-    with open_small(path) as schema:
-        accept_all(schema, chain.blocks)
-    (base,) = derived(path, "base")
-    blocks, rows = struct.unpack_from("<QQ", base.read_bytes(), 16)
-    assert (blocks, rows) == (38, sum(len(block.confirms) for block in chain.blocks[:38]))
-    return chain
-
-
-@pytest.mark.parametrize("is_reopened", [True, False])
-@pytest.mark.parametrize("kept", [0, 1, 20, 36, 37, 38, 39])
-def test_a_rewind_to_before_the_end_of_the_base(path: Path, kept: int, is_reopened: bool) -> None:
-    chain = moved_base(path)
-    before = chain.blocks[:kept]
-    with open_small(path) as schema:
-        schema.rewind_to_block_index(before[-1].index if before else -1)
-        assert verify(schema) == expected_state(before)
-        if is_reopened:
-            crash(schema)
-    with open_small(path) as schema:
-        assert verify(schema) == expected_state(before)
-        accept_all(schema, chain.blocks[kept:])
-        assert verify(schema) == expected_state(chain.blocks)
-    assert len(derived(path, "base")) == 1
-    assert list(check(path, lambda coins: None)) == []
-
-
-def test_spends_of_the_bases_coins_are_undone(path: Path) -> None:
-    """By blocks that the base does not have, one after the other."""
-    coins = [reward(0, n) for n in range(3_000)]
-    blocks = [BlockSpendInfo(0, 0, [], coins)]
-    blocks += [
-        BlockSpendInfo(1 + n, 0, [coin.name() for coin in coins[n::7]], []) for n in range(7)
-    ]
-    sizes = Sizes(memtable_coins=3_500)
-    with CoinLogSchema(path, sizes=sizes) as schema:
-        accept_all(schema, blocks[:1])
-    assert derived(path, "base")
-    for first in (1, 3, 7):
-        with CoinLogSchema(path, sizes=sizes) as schema:
-            schema.rewind_to_block_index(first - 1)
-            for n in range((schema.last_block_index or 0) + 1, len(blocks)):
-                schema.accept_block(blocks[n])
-                assert verify(schema) == expected_state(blocks[: n + 1])
-                with pytest.raises(AlreadySpentError):
-                    schema.accept_block(replace(blocks[n], index=100))
-            schema.rewind_to_block_index(first)
-            assert verify(schema) == expected_state(blocks[: first + 1])
-            crash(schema)
-        with CoinLogSchema(path, sizes=sizes) as schema:
-            assert verify(schema) == expected_state(blocks[: first + 1])
-
-
-def test_a_base_is_written_anew_once_much_of_it_has_changed(path: Path) -> None:
-    """Also while the database stays open, and beside those who read."""
-    coins = [reward(0, n) for n in range(400)]
-    blocks = [BlockSpendInfo(0, 0, [], coins)]
-    blocks += [BlockSpendInfo(1 + n, 0, [coin.name()], []) for n, coin in enumerate(coins)]
-    with open_small(path) as schema:
-        accept_all(schema, blocks[:1])
-    (before,) = derived(path, "base")
-    with open_small(path) as schema, CoinLogSchema(path, read_only=True) as reader:
-        reading = schema.blocks()
-        assert next(reading) == canonical(blocks[0])
-        accept_all(schema, blocks[1:])
-        accept_all(schema, [block_at(1_000, coins=60)])
-        assert verify(schema) == expected_state([*blocks, block_at(1_000, coins=60)])
-        assert list(reading) == []
-        assert verify(reader) == expected_state(blocks[:1])
-        crash(schema)
-    (after,) = derived(path, "base")
-    assert before.name != after.name
-    with open_small(path) as schema:
-        assert verify(schema) == expected_state([*blocks, block_at(1_000, coins=60)])
-
-
-def test_damage_to_the_base_is_found_where_it_is_read(path: Path) -> None:
-    coins = [[reward(index, n) for n in range(700)] for index in range(10)]
-    with open_small(path) as schema:
-        accept_all(schema, [BlockSpendInfo(n, 0, [], each) for n, each in enumerate(coins)])
-    (base,) = derived(path, "base")
-    content = bytearray(base.read_bytes())
-    content[-20] ^= 1  # of the last segment
-    base.write_bytes(content)
-    with CoinLogSchema(path, read_only=True) as schema:
-        assert schema.coin_infos_for_coin_names([coins[0][0].name()])
-        for _ in range(2):
-            with pytest.raises(CorruptDatabaseError, match=f"{base.name}: damaged"):
-                schema.coin_infos_for_coin_names([coins[-1][0].name()])
-    (damage,) = check(path, lambda coins: None)
-    assert damage.path == base
+        sizes.append(
+            [file.stat().st_size for kind in ("history", "base") for file in derived(path, kind)]
+        )
+    for kind_sizes in zip(*sizes, strict=True):
+        assert max(kind_sizes) < 2 * kind_sizes[0]
 
 
 @pytest.mark.parametrize("is_cut_short", [False, True])

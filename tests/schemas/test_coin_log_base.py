@@ -1,12 +1,12 @@
 """coin_log: what its base, history and runs tell of old blocks, and what their damage comes to."""
 
-# ruff: noqa: F811
 import os
 import shutil
 import struct
 import subprocess
 import sys
 from contextlib import suppress
+from dataclasses import replace
 from itertools import accumulate
 from pathlib import Path
 
@@ -16,25 +16,30 @@ import xxhash
 from cdb.contents.state import summarize, verify
 from cdb.contract.blocks import BlockSpendInfo, canonical
 from cdb.contract.packed import PackedBlocks
-from cdb.errors import CorruptDatabaseError, DuplicateCoinError
+from cdb.errors import AlreadySpentError, CorruptDatabaseError, DuplicateCoinError
 from cdb.schemas.coin_log import CoinLogSchema, check
-from cdb.stores.coin_log.binding import Sizes
+from cdb.stores.coin_log.binding import Sizes, missing
 from cdb.testing.base import accept_all, expected_state
-from cdb.testing.chains import block_at, child, reward, sample_chain
+from cdb.testing.chains import Chain, block_at, child, reward, sample_chain
 from cdb.testing.faults.crash_states import EVERYTHING, NAMES, NOTHING, crash_state
 from cdb.testing.faults.disk import Disk, FileSystem
 from cdb.testing.faults.recorder import read_trace
 from cdb.testing.faults.shim import LIBRARY
-from tests.schemas.test_coin_log import (  # noqa: F401
+from tests.schemas.test_coin_log import (
     change,
     crash,
     damaged_files,
     derived,
-    moved_base,
     open_small,
-    path,
     preloads,
 )
+
+pytestmark = pytest.mark.skipif(missing() is not None, reason=str(missing()))
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "database"
 
 
 def based(path: Path) -> tuple[int, int]:
@@ -42,6 +47,99 @@ def based(path: Path) -> tuple[int, int]:
     (base,) = derived(path, "base")
     blocks, rows = struct.unpack_from("<QQ", base.read_bytes(), 16)
     return blocks, rows
+
+
+def moved_base(path: Path) -> Chain:
+    """A closed database whose base has all but the newest blocks of a chain."""
+    chain = sample_chain(40)
+    with open_small(path) as schema:
+        accept_all(schema, chain.blocks)
+    assert based(path) == (38, sum(len(block.confirms) for block in chain.blocks[:38]))
+    return chain
+
+
+@pytest.mark.parametrize("is_reopened", [True, False])
+@pytest.mark.parametrize("kept", [0, 1, 20, 36, 37, 38, 39])
+def test_a_rewind_to_before_the_end_of_the_base(path: Path, kept: int, is_reopened: bool) -> None:
+    chain = moved_base(path)
+    before = chain.blocks[:kept]
+    with open_small(path) as schema:
+        schema.rewind_to_block_index(before[-1].index if before else -1)
+        assert verify(schema) == expected_state(before)
+        if is_reopened:
+            crash(schema)
+    with open_small(path) as schema:
+        assert verify(schema) == expected_state(before)
+        accept_all(schema, chain.blocks[kept:])
+        assert verify(schema) == expected_state(chain.blocks)
+    assert len(derived(path, "base")) == 1
+    assert list(check(path, lambda coins: None)) == []
+
+
+def test_spends_of_the_bases_coins_are_undone(path: Path) -> None:
+    """By blocks that the base does not have, one after the other."""
+    coins = [reward(0, n) for n in range(3_000)]
+    blocks = [BlockSpendInfo(0, 0, [], coins)]
+    blocks += [
+        BlockSpendInfo(1 + n, 0, [coin.name() for coin in coins[n::7]], []) for n in range(7)
+    ]
+    sizes = Sizes(memtable_coins=3_500)
+    with CoinLogSchema(path, sizes=sizes) as schema:
+        accept_all(schema, blocks[:1])
+    assert derived(path, "base")
+    for first in (1, 3, 7):
+        with CoinLogSchema(path, sizes=sizes) as schema:
+            schema.rewind_to_block_index(first - 1)
+            for n in range((schema.last_block_index or 0) + 1, len(blocks)):
+                schema.accept_block(blocks[n])
+                assert verify(schema) == expected_state(blocks[: n + 1])
+                with pytest.raises(AlreadySpentError):
+                    schema.accept_block(replace(blocks[n], index=100))
+            schema.rewind_to_block_index(first)
+            assert verify(schema) == expected_state(blocks[: first + 1])
+            crash(schema)
+        with CoinLogSchema(path, sizes=sizes) as schema:
+            assert verify(schema) == expected_state(blocks[: first + 1])
+
+
+def test_a_base_is_written_anew_once_much_of_it_has_changed(path: Path) -> None:
+    """Also while the database stays open, and beside those who read."""
+    coins = [reward(0, n) for n in range(400)]
+    blocks = [BlockSpendInfo(0, 0, [], coins)]
+    blocks += [BlockSpendInfo(1 + n, 0, [coin.name()], []) for n, coin in enumerate(coins)]
+    with open_small(path) as schema:
+        accept_all(schema, blocks[:1])
+    (before,) = derived(path, "base")
+    with open_small(path) as schema, CoinLogSchema(path, read_only=True) as reader:
+        reading = schema.blocks()
+        assert next(reading) == canonical(blocks[0])
+        accept_all(schema, blocks[1:])
+        accept_all(schema, [block_at(1_000, coins=60)])
+        assert verify(schema) == expected_state([*blocks, block_at(1_000, coins=60)])
+        assert list(reading) == []
+        assert verify(reader) == expected_state(blocks[:1])
+        crash(schema)
+    (after,) = derived(path, "base")
+    assert before.name != after.name
+    with open_small(path) as schema:
+        assert verify(schema) == expected_state([*blocks, block_at(1_000, coins=60)])
+
+
+def test_damage_to_the_base_is_found_where_it_is_read(path: Path) -> None:
+    coins = [[reward(index, n) for n in range(700)] for index in range(10)]
+    with open_small(path) as schema:
+        accept_all(schema, [BlockSpendInfo(n, 0, [], each) for n, each in enumerate(coins)])
+    (base,) = derived(path, "base")
+    content = bytearray(base.read_bytes())
+    content[-20] ^= 1  # of the last segment
+    base.write_bytes(content)
+    with CoinLogSchema(path, read_only=True) as schema:
+        assert schema.coin_infos_for_coin_names([coins[0][0].name()])
+        for _ in range(2):
+            with pytest.raises(CorruptDatabaseError, match=f"{base.name}: damaged"):
+                schema.coin_infos_for_coin_names([coins[-1][0].name()])
+    (damage,) = check(path, lambda coins: None)
+    assert damage.path == base
 
 
 @pytest.mark.parametrize("n", [137, 273, 300])
@@ -204,7 +302,7 @@ import os, sys
 from pathlib import Path
 from cdb.contract.blocks import BlockSpendInfo
 from cdb.schemas.coin_log import CoinLogSchema
-from cdb.stores.coin_log.binding import Sizes
+from cdb.stores.coin_log.binding import Sizes, missing
 from cdb.testing.base import accept_all
 from cdb.testing.chains import block_at, reward
 from cdb.testing.faults.shim import Shim
@@ -444,3 +542,52 @@ def test_each_part_of_a_run_is_checked_by_whoever_reads_it(path: Path, entry: in
                 assert len(schema.coin_infos_for_coin_names([coin.name()])) == 1
                 found += 1
     assert 1_000 < found < 2_000
+
+
+def test_spends_alone_come_to_a_checkpoint(path: Path) -> None:
+    """What blocks have changed is in memory until then."""
+    coins = [reward(0, n) for n in range(400)]
+    schema = open_small(path)
+    accept_all(schema, [BlockSpendInfo(0, 0, [], coins)])
+    spends = [BlockSpendInfo(1 + n, 0, [coin.name()], []) for n, coin in enumerate(coins)]
+    accept_all(schema, spends)
+    crash(schema)
+    (covered_blocks,) = struct.unpack_from("<Q", (path / "derived/manifest").read_bytes(), 48)
+    assert covered_blocks > 300
+
+
+@pytest.mark.parametrize(
+    ("what", "number"),
+    [
+        ("segment's end", 2**64 - 8),
+        ("segment's end", 2**63),
+        ("blocks' end", 2**50),
+        ("page's first record", 2**50),
+        ("page's first record", 0),
+    ],
+)
+def test_a_forged_base_leads_to_nothing_that_is_not_there(
+    path: Path, what: str, number: int
+) -> None:
+    """With right checksums, as one may send it who has made a database of their own."""
+    with open_small(path) as schema:
+        accept_all(schema, [block_at(index, coins=60) for index in range(40)])
+    (base,) = derived(path, "base")
+    content, manifest = bytearray(base.read_bytes()), path / "derived/manifest"
+    named = bytearray(manifest.read_bytes())
+    base_number, _, head_bytes = struct.unpack_from("<QQQ", named, 184)
+    n_early, n_blocks, rows = struct.unpack_from("<I2Q", content, 12)
+    assert n_blocks < 128, "one page"
+    assert rows > 1_024, "several segments"
+    page = 48 + 4 * n_early + 4 * -(-rows // 64)
+    places = {"blocks' end": 40, "page's first record": page, "segment's end": page + 24}
+    struct.pack_into("<Q", content, places[what], number)
+    seal = xxhash.xxh3_64_intdigest(content[8:head_bytes], base_number)
+    struct.pack_into("<Q", content, 0, seal)
+    struct.pack_into("<Q", named, 192, seal)
+    struct.pack_into("<Q", named, 0, xxhash.xxh3_64_intdigest(named[8:]))
+    base.write_bytes(content)
+    manifest.write_bytes(named)
+    for read_only in (True, False):
+        with pytest.raises(CorruptDatabaseError, match=f"{base.name}: damaged"):
+            CoinLogSchema(path, read_only=read_only)

@@ -10,7 +10,7 @@ namespace cdb::coin_log {
 
 namespace {
 
-constexpr size_t kHeadBytes = 48, kPageEntryBytes = 24, kSegmentEntryBytes = 16, kHintRows = 64;
+constexpr size_t kHeadBytes = 48, kPageEntryBytes = 24, kSegmentEntryBytes = 16;
 constexpr uint32_t kBaseMagic = 0x31424c43;  // "CLB1"
 constexpr size_t kGroups = Base::kSegmentRows / Base::kGroupRows;
 constexpr size_t kIndicesAt = kGroups * Base::kGroupBytes;
@@ -37,6 +37,20 @@ struct Layout {
 
 uint64_t segment_bytes(uint64_t index_bits) {
   return kIndicesAt + parts(parts(index_bits, 8) + kSlackBytes, 8) * 8;
+}
+
+// first: the line's page.
+BlockLine read_line(const Base::Page &first, const uint8_t *from) {
+  return {first.offset + load_narrow(from + 23, 5), load<uint32_t>(from),
+          first.first_row + load<uint32_t>(from + 28), read_geometry(from + 4)};
+}
+
+void write_line(const Base::Page &first, const BlockLine &line, uint8_t *to) {
+  const uint64_t behind = line.offset - first.offset;
+  store(to, line.index);
+  write_geometry(line.geometry, to + 4);
+  std::memcpy(to + 23, &behind, 5);
+  store(to + 28, line.first_row - first.first_row);
 }
 
 // 64 rows of a segment.
@@ -162,24 +176,19 @@ void Base::check_page(size_t number) const {
   int64_t newest = int64_t{first.index} - 1;
   const size_t lines = std::min(kPageLines, blocks_ - number * kPageLines);
   for (size_t i = 0; i < lines && is_sound; ++i) {
-    const uint8_t *const line = page + line_at(i);
-    const Geometry geometry = read_geometry(line + 4);
-    is_sound = load<uint32_t>(line) > newest && load<uint32_t>(line) <= next.index &&
-               geometry.is_sound() && first.offset + load_narrow(line + 23, 5) == record &&
-               uint64_t{first.first_row} + load<uint32_t>(line + 28) == row;
-    newest = load<uint32_t>(line);
-    record += geometry.length();
-    row += geometry.coins;
+    const BlockLine line = read_line(first, page + line_at(i));
+    is_sound = line.index > newest && line.index <= next.index && line.geometry.is_sound() &&
+               line.offset == record && line.first_row == row;
+    newest = line.index;
+    record += line.geometry.length();
+    row += line.geometry.coins;
   }
   if (!is_sound || record != next.offset || row != next.first_row) throw damaged(name_);
   checked_pages_.add(number);
 }
 
 BlockLine Base::line(size_t block) const {
-  const uint8_t *const line = page_of(block) + line_at(block);
-  const Page &first = pages_[block / kPageLines];
-  return {first.offset + load_narrow(line + 23, 5), load<uint32_t>(line),
-          first.first_row + load<uint32_t>(line + 28), read_geometry(line + 4)};
+  return read_line(pages_[block / kPageLines], page_of(block) + line_at(block));
 }
 
 uint32_t Base::first_row(size_t block) const {
@@ -297,18 +306,13 @@ class BaseWriter {
 
   void add_page(size_t first_block) {
     uint8_t *const page = more(Base::kPageBytes);
-    const BlockLine first = content_.line(first_block);
+    const BlockLine line = content_.line(first_block);
+    Base::Page first{line.offset, line.first_row, line.index, 0};
     const size_t end = std::min(first_block + Base::kPageLines, content_.blocks);
-    for (size_t block = first_block; block < end; ++block) {
-      const BlockLine line = content_.line(block);
-      uint8_t *const to = page + Base::kLineBytes * (block - first_block);
-      store(to, line.index);
-      write_geometry(line.geometry, to + 4);
-      const uint64_t behind = line.offset - first.offset;
-      std::memcpy(to + 23, &behind, 5);
-      store(to + 28, line.first_row - first.first_row);
-    }
-    pages_.push_back({first.offset, first.first_row, first.index, sum(page, Base::kPageBytes)});
+    for (size_t block = first_block; block < end; ++block)
+      write_line(first, content_.line(block), page + Base::kLineBytes * (block - first_block));
+    first.checksum = sum(page, Base::kPageBytes);
+    pages_.push_back(first);
   }
 
   void add_segment(uint32_t first) {

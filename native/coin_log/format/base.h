@@ -10,7 +10,7 @@
 //     32      8       count of their spends
 //     40      8       where the log goes on behind them
 //     48      4·E     rows of their early children (rules/parents.h), ascending
-//             4·⌈R/64⌉       the block of each 64th row
+//             4·⌈R/64⌉       the block of each 64th row (kHintRows)
 //             24·⌈B/128⌉     of each page of the block table: where its first record begins (8),
 //                            its first row (4) and block index (4); its checksum (8)
 //             16·⌈R/1024⌉    of each segment: where it ends in the file (8); its checksum (8)
@@ -45,9 +45,12 @@ struct BaseName {
 
 std::string base_file(uint64_t number);
 
+// Where to look for a row's block: of each so many rows the first one's is known.
+constexpr uint32_t kHintRows = 64;
+
 // What it has beside blocks and spends.
 struct BaseLists {
-  std::vector<uint32_t> early_rows, block_hints;  // block_hints: of each 64th row
+  std::vector<uint32_t> early_rows, block_hints;  // block_hints: of each kHintRows-th row
 };
 
 class Base {

@@ -29,6 +29,7 @@ class BlockTable {
   // How many blocks begin before an offset of the log; how many have an index up to this one.
   size_t before(uint64_t offset) const;
   size_t up_to(int64_t block_index) const;
+  uint64_t based_spends() const { return base_ == nullptr ? 0 : base_->spends(); }
   void check_base() const {
     if (base_ != nullptr) base_->check_all();
   }

@@ -32,7 +32,7 @@ void State::add_line(const BlockLine &line) {
   blocks.push_back(line);
   row_count += line.geometry.coins;
   spend_count += line.geometry.spends;
-  while (64 * block_hints.size() < row_count) block_hints.push_back(block);
+  while (kHintRows * block_hints.size() < row_count) block_hints.push_back(block);
 }
 
 void State::cut(size_t n_blocks, std::shared_ptr<const Base> base,
@@ -44,7 +44,7 @@ void State::cut(size_t n_blocks, std::shared_ptr<const Base> base,
   if (n_blocks < blocks.based()) adopt(std::move(base), n_blocks, spent_rows);
   blocks.resize(n_blocks);
   spent.resize(row_count);
-  block_hints.resize((size_t{row_count} + 63) / 64);
+  block_hints.resize((size_t{row_count} + kHintRows - 1) / kHintRows);
   kinds.cut(n_blocks);
   keys.cut(extent());
   checked_records.resize(n_blocks);
@@ -120,7 +120,7 @@ std::pair<uint64_t, uint64_t> State::range(int64_t first_index, int64_t last_ind
 }
 
 size_t State::block_of(uint32_t row) const {
-  const size_t hint = row / 64;
+  const size_t hint = row / kHintRows;
   const size_t likely = block_hints[hint];  // of most rows, where blocks are large
   if (likely + 1 == blocks.size() || row < blocks.first_row(likely + 1)) return likely;
   size_t low = likely + 1;
@@ -136,8 +136,8 @@ void State::fetch(const uint32_t *rows, size_t n, CoinView *views, bool passing)
   const uint8_t *coins[kFetch] = {}, *parents[kFetch] = {};
   BlockLine lines[kFetch];
   size_t rewards[kFetch], n_rewards = 0;
-  for (size_t i = 0; i < n; ++i) prefetch(&block_hints[rows[i] / 64]);
-  for (size_t i = 0; i < n; ++i) blocks.prefetch_line(block_hints[rows[i] / 64]);
+  for (size_t i = 0; i < n; ++i) prefetch(&block_hints[rows[i] / kHintRows]);
+  for (size_t i = 0; i < n; ++i) blocks.prefetch_line(block_hints[rows[i] / kHintRows]);
   for (size_t i = 0; i < n; ++i) {
     const size_t block = block_of(rows[i]);
     const BlockLine &line = lines[i] = blocks[block];

@@ -110,7 +110,7 @@ class State {
   Index index;
   Keys keys;
   BlockTable blocks;
-  std::vector<uint32_t> block_hints;  // of each 64th row
+  std::vector<uint32_t> block_hints;  // of each kHintRows-th row
   RewardKinds kinds;                  // that the blocks have introduced
   SpentRows spent;                    // of row_count rows, and more while a block is examined
   uint32_t row_count = 0;

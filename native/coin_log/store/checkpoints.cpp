@@ -88,7 +88,7 @@ bool Checkpoints::is_base_due(const State &state, bool is_last) const {
   const size_t based = state.spent.based();
   const size_t least = options_.memtable_coins / (is_last ? kWorthwhileDivisor : 1);
   const size_t changes = std::max(least, based / kChangedDivisor);
-  const uint64_t spends = state.spends_before(blocks) - state.spends_before(state.blocks.based());
+  const uint64_t spends = state.spends_before(blocks) - state.blocks.based_spends();
   if (!is_last) return state.spent.changed() > changes && spends > changes;
   return state.first_row_of(blocks) - based > std::max(least, based / kNewDivisor) ||
          spends > changes;
