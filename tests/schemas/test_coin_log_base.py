@@ -20,7 +20,7 @@ from cdb.errors import AlreadySpentError, CorruptDatabaseError, DuplicateCoinErr
 from cdb.schemas.coin_log import CoinLogSchema, check
 from cdb.stores.coin_log.binding import Sizes, missing
 from cdb.testing.base import accept_all, expected_state
-from cdb.testing.chains import Chain, block_at, child, reward, sample_chain
+from cdb.testing.chains import Chain, block_at, child, paid, reward, sample_chain
 from cdb.testing.faults.crash_states import EVERYTHING, NAMES, NOTHING, crash_state
 from cdb.testing.faults.disk import Disk, FileSystem
 from cdb.testing.faults.recorder import read_trace
@@ -556,6 +556,27 @@ def test_spends_alone_come_to_a_checkpoint(path: Path) -> None:
     assert covered_blocks > 300
 
 
+def pages_at(path: Path) -> int:
+    """Where the base tells of the pages of its block table."""
+    (base,) = derived(path, "base")
+    n_early, _, rows = struct.unpack_from("<I2Q", base.read_bytes(), 12)
+    return 48 + 4 * int(n_early) + 4 * -(-int(rows) // 64)
+
+
+def forge(path: Path, place: int, number: int) -> None:
+    """Put a number into the head of the base, and have its checksum and the manifest's hold."""
+    (base,), manifest = derived(path, "base"), path / "derived/manifest"
+    content, named = bytearray(base.read_bytes()), bytearray(manifest.read_bytes())
+    base_number, _, head_bytes = struct.unpack_from("<QQQ", named, 184)
+    struct.pack_into("<Q", content, place, number)
+    seal = xxhash.xxh3_64_intdigest(content[8:head_bytes], base_number)
+    struct.pack_into("<Q", content, 0, seal)
+    struct.pack_into("<Q", named, 192, seal)
+    struct.pack_into("<Q", named, 0, xxhash.xxh3_64_intdigest(named[8:]))
+    base.write_bytes(content)
+    manifest.write_bytes(named)
+
+
 @pytest.mark.parametrize(
     ("what", "number"),
     [
@@ -572,22 +593,70 @@ def test_a_forged_base_leads_to_nothing_that_is_not_there(
     """With right checksums, as one may send it who has made a database of their own."""
     with open_small(path) as schema:
         accept_all(schema, [block_at(index, coins=60) for index in range(40)])
-    (base,) = derived(path, "base")
-    content, manifest = bytearray(base.read_bytes()), path / "derived/manifest"
-    named = bytearray(manifest.read_bytes())
-    base_number, _, head_bytes = struct.unpack_from("<QQQ", named, 184)
-    n_early, n_blocks, rows = struct.unpack_from("<I2Q", content, 12)
-    assert n_blocks < 128, "one page"
-    assert rows > 1_024, "several segments"
-    page = 48 + 4 * n_early + 4 * -(-rows // 64)
+    page = pages_at(path)
     places = {"blocks' end": 40, "page's first record": page, "segment's end": page + 24}
-    struct.pack_into("<Q", content, places[what], number)
-    seal = xxhash.xxh3_64_intdigest(content[8:head_bytes], base_number)
-    struct.pack_into("<Q", content, 0, seal)
-    struct.pack_into("<Q", named, 192, seal)
-    struct.pack_into("<Q", named, 0, xxhash.xxh3_64_intdigest(named[8:]))
-    base.write_bytes(content)
-    manifest.write_bytes(named)
+    forge(path, places[what], number)
     for read_only in (True, False):
-        with pytest.raises(CorruptDatabaseError, match=f"{base.name}: damaged"):
+        with pytest.raises(CorruptDatabaseError, match=r"base-\d+: damaged"):
             CoinLogSchema(path, read_only=read_only)
+
+
+@pytest.mark.parametrize("ends_behind", [False, True])
+def test_forged_pages_that_fit_each_other_lead_to_nothing_that_is_not_there(
+    path: Path, ends_behind: bool
+) -> None:
+    """All but the first one tell of records far behind the log, and of an early child in one."""
+    blocks = [BlockSpendInfo(n, 0, [], [paid(n)]) for n in range(280)]
+    blocks[150] = block_at(150)
+    with open_small(path) as schema:
+        accept_all(schema, blocks)
+    content = derived(path, "base")[0].read_bytes()
+    assert based(path)[0] > 256, "three pages"
+    for place in (pages_at(path) + 24, pages_at(path) + 48):
+        forge(path, place, 2**50 + struct.unpack_from("<Q", content, place)[0])
+    if ends_behind:
+        forge(path, 40, 2**51)
+    for read_only in (True, False):
+        with pytest.raises(CorruptDatabaseError, match=r"base-\d+: damaged"):
+            CoinLogSchema(path, read_only=read_only)
+
+
+REFUSE_MANY = """
+import sys
+from pathlib import Path
+from cdb.contract.blocks import BlockSpendInfo
+from cdb.errors import AlreadySpentError
+from cdb.schemas.coin_log import CoinLogSchema
+from cdb.testing.chains import reward
+
+def anonymous_bytes():
+    [line] = [each for each in open("/proc/self/status") if each.startswith("RssAnon")]
+    return 1024 * int(line.split()[1])
+
+# The spends of a block are tried in the order of their names.
+*names, spent = sorted(reward(0, n).name() for n in range(int(sys.argv[2])))
+with CoinLogSchema(Path(sys.argv[1])) as schema:
+    schema.accept_block(BlockSpendInfo(8, 0, [spent], []))
+    for n in range(0, len(names), 1_000):
+        if n == 10_000:
+            before = anonymous_bytes()
+        spends = [*names[n : n + 1_000], spent]
+        try:
+            schema.accept_block(BlockSpendInfo(9, 0, spends, []))
+            raise SystemExit("it was accepted")
+        except AlreadySpentError:
+            pass
+    print(anonymous_bytes() - before)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="Linux tells memory there")
+def test_of_refused_blocks_nothing_stays_in_memory(path: Path) -> None:
+    """Each spends other old coins: a table of all of them has 4 MB."""
+    n = 200_000
+    with CoinLogSchema(path) as schema:
+        schema.accept_packed(PackedBlocks.of([block_at(0, coins=n)]))
+    assert derived(path, "base")
+    command = [sys.executable, "-c", REFUSE_MANY, str(path), str(n)]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    assert int(done.stdout) < 2_000_000
