@@ -1,5 +1,6 @@
 """report: what the results of cdb bench come to, as a page, as Markdown or as text."""
 
+import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
@@ -106,7 +107,8 @@ def report(
     elif names is not None:
         _write(_comparison(documents, names, form or "terminal"), out)
     elif form in (None, "html"):
-        _write(_page(documents, own), out or Path("report.html"))
+        out = out or Path("report.html")
+        _write(_page(documents, own, _from(out, places)), out)
     else:
         _write(_text(documents, own, form), out)
 
@@ -146,11 +148,16 @@ def _read(places: Sequence[Path]) -> list[Document]:
     return documents
 
 
-def _page(documents: Sequence[Document], own: Collection[str]) -> str:
+def _page(documents: Sequence[Document], own: Collection[str], places: Sequence[str]) -> str:
     from cdb.report.build import build
     from cdb.report.html import page
 
-    return page(build(documents, own))
+    return page(build(documents, own), places)
+
+
+def _from(page: Path, places: Iterable[Path]) -> list[str]:
+    """Addresses of files and directories in a page."""
+    return [Path(os.path.relpath(place, page.parent)).as_posix() for place in places]
 
 
 def _text(documents: Sequence[Document], own: Collection[str], form: str) -> str:

@@ -12,6 +12,7 @@ from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from importlib.resources import files
+from urllib.parse import quote
 
 from cdb.bench.results import place_of, text_of
 from cdb.report import units
@@ -42,14 +43,21 @@ from cdb.report.svg import plot
 
 _CHOICES = ("machine", "profile", "size", "durability")
 _POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
+MOST_CARRIED = 150_000
+"""Characters of packed results."""
 _NO_COLOURS_LEFT = 9
 """From here on a colour is one of a circle's, a golden angle after the one before."""
 
 
-def page(report: Report) -> str:
-    """The HTML of a report."""
-    told = document(report)
-    return f"<!DOCTYPE html>\n{_Page(told).html(_archive(report.raw))}\n"
+def page(report: Report, places: Sequence[str] = ()) -> str:
+    """The HTML of a report.
+
+    places: addresses of its results, from where the page is going to lie. It carries the results
+    themselves if they are few, or if nobody says where they are.
+    """
+    archive = _archive(report.raw)
+    raw = _download(archive) if not places or len(archive) <= MOST_CARRIED else _links(places)
+    return f"<!DOCTYPE html>\n{_Page(document(report)).html(raw)}\n"
 
 
 class _Page:
@@ -60,8 +68,8 @@ class _Page:
         self._colours = {schema: n for n, schema in enumerate(document.schemas)}
         self._shown: Sequence[str] = ()
 
-    def html(self, archive: str) -> Html:
-        """All of it."""
+    def html(self, raw: Html) -> Html:
+        """All of it. raw: how a reader gets the results."""
         head = element(
             "head",
             element("meta", charset="utf-8"),
@@ -75,7 +83,7 @@ class _Page:
             "body",
             element("a", "To the answer", class_="skip", href="#answer"),
             self._header(),
-            element("div", self._index(), element("main", *self._main(archive)), class_="frame"),
+            element("div", self._index(), element("main", *self._main(raw)), class_="frame"),
             element("div", id="hint", role="tooltip", hidden=True),
             element("script", self._views(), type="application/json", id="views"),
             element("script", Html(_file("page.js"))),
@@ -138,7 +146,7 @@ class _Page:
         ]
         return element("li", element("a", section.question, *shorts, href=f"#{section.id}"))
 
-    def _main(self, archive: str) -> Iterator[Html]:
+    def _main(self, raw: Html) -> Iterator[Html]:
         yield self._answer()
         yield self._words()
         for section in self._document.sections:
@@ -146,7 +154,7 @@ class _Page:
             content = self._blocks(section.blocks)
             if section.id == "how":
                 title = element("summary", "Conditions, machines, commands, rules, raw data")
-                content = [element("details", title, *content, _download(archive))]
+                content = [element("details", title, *content, raw)]
             yield element(
                 "section", head, *content, id=section.id, aria_labelledby=f"{section.id}-title"
             )
@@ -407,6 +415,12 @@ def _download(archive: str) -> Html:
         "a", f"Download {name}", class_="button", id="download", download=name, href=address
     )
     return element("p", "All files of results that this page was made from: ", link)
+
+
+def _links(places: Sequence[str]) -> Html:
+    links = [element("a", place, href=quote(place)) for place in places]
+    told = [part for link in links for part in (", ", link)][1:]
+    return element("p", "The files of results that this page was made from: ", *told, id="raw")
 
 
 def _file(name: str) -> str:
