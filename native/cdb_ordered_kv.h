@@ -67,7 +67,8 @@ typedef struct {
   int32_t create;          /* make the database where there is none */
   int32_t read_only;       /* nothing on disk changes, and writes give CDB_INVALID */
   okv_durability mostly;   /* what most commits are going to ask for */
-  uint64_t cache_bytes;    /* of decoded entries, for all spaces */
+  uint64_t cache_bytes;    /* of decoded entries, for all spaces; a memtable has half as many, but
+                              not more than 32 MiB */
   size_t n_spaces;         /* the same at each opening, */
   const okv_space *spaces; /* and in the same order; */
   size_t n_late_spaces;    /* but the last ones may come later: where they are missing they are
@@ -91,7 +92,8 @@ typedef struct {
 
 typedef enum {
   OKV_OFTEN, /* somebody may ask for these soon again */
-  OKV_ONCE   /* nobody is likely to */
+  OKV_ONCE,  /* nobody is likely to */
+  OKV_MOST   /* nor for these, but for most others of the space, in any order */
 } okv_reuse;
 
 /* Entries with first <= key < end; without an end where end_bytes is 0. */

@@ -44,14 +44,14 @@ class WantedParts {
     return place;
   }
 
-  void read(const Source &source, uint8_t space, cdb_coin_info *infos) {
+  void read(const Source &source, uint8_t space, okv_reuse reuse, cdb_coin_info *infos) {
     confirms_.resize(n_bytes_);
     uint8_t *to = confirms_.data();
     for (size_t i = 0; i < wanted_.size(); ++i) {
       okv_wanted &part = wanted_[i];
       part.to = is_one(i) ? infos[places_[i]->tag].parent : std::exchange(to, to + part.most);
     }
-    source.get_many(space, keys_, &wanted_, OKV_OFTEN);
+    source.get_many(space, keys_, &wanted_, reuse);
     for (size_t i = 0; i < wanted_.size(); ++i) {
       if (wanted_[i].length == OKV_ABSENT) throw damage("a coin's block is missing");
       for (const Place *one = places_[i]; one != places_[i + 1]; ++one) {
@@ -90,7 +90,7 @@ class WantedParts {
 
 }  // namespace
 
-void read_coins(const Source &source, uint8_t space, std::vector<Place> places,
+void read_coins(const Source &source, uint8_t space, std::vector<Place> places, okv_reuse reuse,
                 cdb_coin_info *infos) {
   std::sort(places.begin(), places.end(), [](const Place &a, const Place &b) {
     return a.index != b.index ? a.index < b.index : a.position < b.position;
@@ -99,7 +99,7 @@ void read_coins(const Source &source, uint8_t space, std::vector<Place> places,
   for (const Place *next = places.data(); next != end;) {
     WantedParts parts;
     next = parts.ask_for(next, end);
-    parts.read(source, space, infos);
+    parts.read(source, space, reuse, infos);
   }
 }
 

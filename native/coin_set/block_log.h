@@ -56,7 +56,7 @@ struct Place {
 using Placed = WithConfirms<Place>;
 
 // Sets what blocks hold of the coins at these places in infos[tag].
-void read_coins(const Source &source, uint8_t space, std::vector<Place> places,
+void read_coins(const Source &source, uint8_t space, std::vector<Place> places, okv_reuse reuse,
                 cdb_coin_info *infos);
 
 inline void copy_confirm(const uint8_t *confirm, cdb_coin_info *info) {

@@ -39,7 +39,7 @@ void Moment::read_coins(const std::vector<Place> &places, cdb_coin_info *infos) 
     const cdb_set_block block = blocks_->at(blocks_->first_from(place.index));
     copy_confirm(block.confirms + size_t{place.position} * kConfirmBytes, &infos[place.tag]);
   }
-  coin_set::read_coins(source_, kBlocks, std::move(logged), infos);
+  coin_set::read_coins(source_, kBlocks, std::move(logged), OKV_MOST, infos);
 }
 
 void Moment::read_older(const std::vector<Asked> &names, cdb_coin_info *infos) const {

@@ -125,7 +125,7 @@ void Store::find_places(const std::vector<Asked> &names, Placed *places) const {
 }
 
 void Store::read_coins(std::vector<Place> places, cdb_coin_info *infos) const {
-  coin_set::read_coins(engine_, kBlocks, std::move(places), infos);
+  coin_set::read_coins(engine_, kBlocks, std::move(places), OKV_OFTEN, infos);
 }
 
 size_t Store::first_existing(const std::vector<Asked> &names) const {

@@ -47,7 +47,7 @@ using rocksdb::Status;
 namespace {
 
 constexpr size_t kReadChunk = 1024;  // keys; bounds the blocks that one MultiGet pins
-constexpr size_t kMemtableBytes = 32u << 20;
+constexpr uint64_t kLeastMemtableBytes = 4u << 20, kMostMemtableBytes = 32u << 20;
 constexpr size_t kLogBytes = 64u << 20;
 constexpr int kRunsAtOnce = 8;  // from so many on they are merged
 
@@ -75,11 +75,12 @@ rocksdb::DBOptions db_options_for(const okv_options &wanted) {
   return options;
 }
 
-rocksdb::ColumnFamilyOptions ascending_options(const rocksdb::BlockBasedTableOptions &table) {
+rocksdb::ColumnFamilyOptions ascending_options(const rocksdb::BlockBasedTableOptions &table,
+                                               uint64_t cache_bytes) {
   rocksdb::ColumnFamilyOptions options;
   options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
   options.compression = rocksdb::kNoCompression;  // nearly all is hashes
-  options.write_buffer_size = kMemtableBytes;
+  options.write_buffer_size = std::clamp(cache_bytes / 2, kLeastMemtableBytes, kMostMemtableBytes);
   return options;
 }
 
@@ -106,11 +107,11 @@ const rocksdb::SliceTransform *prefix_of(const okv_space &space) {
 // Each run of random keys covers all of them, and levels of runs that overlap wholly would be
 // rewritten at each merge. Universal compaction merges runs of like size.
 rocksdb::ColumnFamilyOptions random_options(rocksdb::BlockBasedTableOptions table,
-                                            const okv_space &space) {
+                                            const okv_space &space, uint64_t cache_bytes) {
   const std::shared_ptr<const rocksdb::SliceTransform> prefix(prefix_of(space));
   table.filter_policy.reset(rocksdb::NewBloomFilterPolicy(10));
   table.whole_key_filtering = prefix == nullptr;
-  rocksdb::ColumnFamilyOptions options = ascending_options(table);
+  rocksdb::ColumnFamilyOptions options = ascending_options(table, cache_bytes);
   options.prefix_extractor = prefix;
   options.compaction_style = rocksdb::kCompactionStyleUniversal;
   options.memtable_whole_key_filtering = prefix == nullptr;
@@ -314,9 +315,10 @@ okv::okv(const char *path, const okv_options &wanted)
   for (size_t i = 0; i < wanted.n_spaces; ++i) {
     const okv_space &space = wanted.spaces[i];
     // A RocksDB database always has the first one, which is called so.
-    descriptors_.emplace_back(
-        i == 0 ? rocksdb::kDefaultColumnFamilyName : space.name,
-        space.order == OKV_ASCENDING ? ascending_options(table) : random_options(table, space));
+    descriptors_.emplace_back(i == 0 ? rocksdb::kDefaultColumnFamilyName : space.name,
+                              space.order == OKV_ASCENDING
+                                  ? ascending_options(table, wanted.cache_bytes)
+                                  : random_options(table, space, wanted.cache_bytes));
   }
 }
 
@@ -468,7 +470,7 @@ void okv::get_many(const okv_view *view, uint8_t space, const okv_items &keys, o
   std::vector<PinnableSlice> values(most);
   std::vector<Status> statuses(most);
   InTurn next_key(keys);
-  const ReadingInPlace in_place;
+  const ReadingInPlace in_place(reuse == OKV_MOST);
   for (size_t done = 0; done < keys.n; done += kReadChunk) {
     const size_t n = std::min(kReadChunk, keys.n - done);
     std::generate_n(asked.begin(), n, [&] { return slice(next_key.next()); });

@@ -24,7 +24,6 @@ import "C"
 // version: its number is that of the write, and readers see those up to the last whole one. So what has
 // more entries than a transaction of Badger may have becomes visible in one step, too; after a crash
 // the file "redo" has the rest of it (badger_redo.go).
-const badgerMemtableBytes = 32 << 20
 
 // No transaction takes a value that is longer.
 const badgerValueBytes = 1 << 20
@@ -81,12 +80,12 @@ func (log badgerLog) Debugf(format string, _ ...any) {
 }
 
 // Badger makes its log as long as it may become. On a small disk that is less.
-func memtableBytes(directory string) int64 {
+func (wanted wanted) memtableBytesOn(directory string) int64 {
 	var disk syscall.Statfs_t
 	if syscall.Statfs(directory, &disk) != nil {
-		return badgerMemtableBytes
+		return wanted.memtableBytes()
 	}
-	return max(1<<20, min(badgerMemtableBytes, int64(disk.Blocks)*disk.Bsize/64))
+	return max(1<<20, min(wanted.memtableBytes(), int64(disk.Blocks)*disk.Bsize/64))
 }
 
 // Where Badger would end the process it does not say for which database: it is the end of all (build.py).
@@ -141,7 +140,7 @@ func (its *badgerDB) open(wanted wanted) (err error) {
 		WithCompression(badgeroptions.None).
 		WithDetectConflicts(false).
 		WithLogger(badgerLog{its.doom, &its.isOpen}).
-		WithMemTableSize(memtableBytes(its.directory)).
+		WithMemTableSize(wanted.memtableBytesOn(its.directory)).
 		WithMetricsEnabled(false).
 		WithNumCompactors(2).
 		WithNumMemtables(2).

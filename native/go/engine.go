@@ -32,6 +32,12 @@ type wanted struct {
 	late                         int // of the spaces, so many of the last ones may be missing
 }
 
+const leastMemtableBytes, mostMemtableBytes = 4 << 20, 32 << 20
+
+func (wanted wanted) memtableBytes() int64 {
+	return min(max(wanted.cacheBytes/2, leastMemtableBytes), mostMemtableBytes)
+}
+
 type space struct {
 	name                     string
 	isRandom, isUnfiltered   bool

@@ -25,8 +25,6 @@ import "C"
 // is one key of our own, the number of the last write.
 var sequenceKey = []byte{0xff}
 
-const pebbleMemtableBytes = 32 << 20
-
 // Filters know the prefixes that a space is for, or whole keys.
 func comparerOf(spaces []space) *pebble.Comparer {
 	comparer := *pebble.DefaultComparer
@@ -84,7 +82,7 @@ func pebbleOptions(wanted wanted, doom *doom) *pebble.Options {
 		},
 		FormatMajorVersion:          pebble.FormatNewest,
 		Logger:                      pebbleLog{doom},
-		MemTableSize:                pebbleMemtableBytes,
+		MemTableSize:                uint64(wanted.memtableBytes()),
 		MemTableStopWritesThreshold: 2,
 		ReadOnly:                    wanted.isReadOnly,
 		TargetFileSizes:             [7]int64{8 << 20, 32 << 20},

@@ -4,6 +4,10 @@
 // A page that is lost reads as zeros, which the checksum of a block tells: RocksDB verifies each
 // one that it reads. What it then keeps (indexes, the blocks of iterators and merges) is a copy.
 // Lookups use blocks in place, at two thirds of the cost, and let go of them at once.
+//
+// A block that is not in memory is read alone: as it is, Linux reads as much around a mapped page
+// as the disk's read-ahead says, up to some MB. Where a scan or a merge goes on, what follows is
+// asked for ahead; and where most of a table is wanted, what is around.
 #pragma once
 
 #include "common/lost_pages.h"
@@ -12,6 +16,7 @@
 #include <rocksdb/file_system.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
@@ -20,18 +25,23 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <vector>
 
-// As long as one lives, its thread reads tables in place.
+// As long as one lives, its thread reads tables in place; and most of them, or a little.
 class ReadingInPlace {
  public:
-  ReadingInPlace() { is_on_ = true; }
+  explicit ReadingInPlace(bool reads_most) {
+    is_on_ = true;
+    reads_most_ = reads_most;
+  }
   ReadingInPlace(const ReadingInPlace &) = delete;
   ReadingInPlace &operator=(const ReadingInPlace &) = delete;
   ~ReadingInPlace() { is_on_ = false; }
   static bool is_on() { return is_on_; }
+  static bool reads_most() { return reads_most_; }
 
  private:
-  static inline thread_local bool is_on_ = false;
+  static inline thread_local bool is_on_ = false, reads_most_ = false;
 };
 
 class MappedTable : public rocksdb::FSRandomAccessFile {
@@ -42,6 +52,7 @@ class MappedTable : public rocksdb::FSRandomAccessFile {
         n_(n),
         path_(path),
         lost_(lost),
+        asked_around_((n + kAskedBytes - 1) / kAskedBytes),
         guard_(std::make_unique<cdb::GuardedMapping>(bytes, n, path.substr(path.rfind('/') + 1),
                                                      lost)) {}
   MappedTable(const MappedTable &) = delete;
@@ -57,17 +68,58 @@ class MappedTable : public rocksdb::FSRandomAccessFile {
     if (offset > n_) return rocksdb::IOStatus::Corruption("it is cut", path_);
     const char *const found = static_cast<const char *>(bytes_) + offset;
     n = std::min(n, n_ - static_cast<size_t>(offset));
-    if (!ReadingInPlace::is_on()) std::memcpy(scratch, found, n);
+    if (!ReadingInPlace::is_on()) {
+      ask_ahead(offset, n);
+      std::memcpy(scratch, found, n);
+    } else if (ReadingInPlace::reads_most()) {
+      ask_around(offset);
+    }
     *result = {ReadingInPlace::is_on() ? found : scratch, n};
     return lost_->any() ? rocksdb::IOStatus::IOError("a page can't be read", lost_->file())
                         : rocksdb::IOStatus::OK();
   }
 
  private:
+  static constexpr uint64_t kAskedBytes = 256u << 10;
+
+  // Threads that scan one table at a time may ask for too little, or twice.
+  void ask_ahead(uint64_t offset, size_t n) const {
+    const uint64_t end = offset + n;
+    if (next_.exchange(end, std::memory_order_relaxed) != offset) {
+      asked_.store(end, std::memory_order_relaxed);
+      return;
+    }
+    const uint64_t asked = std::max(asked_.load(std::memory_order_relaxed), end);
+    if (asked >= n_ || asked - end > kAskedBytes) return;
+    asked_.store(end + 2 * kAskedBytes, std::memory_order_relaxed);
+    ask_for(asked, end + 2 * kAskedBytes);
+  }
+
+  // Each part once, until all were asked for: then they may have left the memory again.
+  void ask_around(uint64_t offset) const {
+    const size_t part = offset / kAskedBytes;
+    if (asked_around_[part].exchange(true, std::memory_order_relaxed)) return;
+    ask_for(part * kAskedBytes, (part + 1) * kAskedBytes);
+    if (n_asked_around_.fetch_add(1, std::memory_order_relaxed) + 1 < asked_around_.size()) return;
+    n_asked_around_.store(0, std::memory_order_relaxed);
+    for (std::atomic<bool> &each : asked_around_) each.store(false, std::memory_order_relaxed);
+  }
+
+  void ask_for(uint64_t first, uint64_t end) const {
+    static const auto page_bytes = static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
+    first = first / page_bytes * page_bytes;
+    end = std::min<uint64_t>(n_, end);
+    ::madvise(static_cast<char *>(bytes_) + first, end - first, MADV_WILLNEED);
+  }
+
   void *bytes_;
   size_t n_;
   std::string path_;
   std::shared_ptr<cdb::LostPages> lost_;
+  mutable std::atomic<uint64_t> next_{UINT64_MAX};  // where a read would go on
+  mutable std::atomic<uint64_t> asked_{0};          // until where is asked for
+  mutable std::vector<std::atomic<bool>> asked_around_;
+  mutable std::atomic<size_t> n_asked_around_{0};
   std::unique_ptr<cdb::GuardedMapping> guard_;
 };
 
@@ -100,6 +152,7 @@ class MappedTables : public rocksdb::FileSystemWrapper {
     const auto n = static_cast<size_t>(about.st_size);
     void *const bytes = ::mmap(nullptr, n, PROT_READ, MAP_SHARED, descriptor, 0);
     if (bytes == MAP_FAILED) return failed(path);
+    ::madvise(bytes, n, MADV_RANDOM);
     *file = std::make_unique<MappedTable>(bytes, n, path, lost_);
     return rocksdb::IOStatus::OK();
   }

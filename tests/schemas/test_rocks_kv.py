@@ -36,7 +36,7 @@ from cdb.schemas.memory import MemorySchema
 from cdb.schemas.rocks_kv import KIND
 from cdb.stores.coin_set.backend import PromisedSet
 from cdb.stores.coin_set.binding import CoinSet
-from cdb.stores.coin_set.schema import CoinSetSchema
+from cdb.stores.coin_set.schema import CoinSetSchema, cache_bytes
 from cdb.testing.base import accept_all, expected_state
 from cdb.testing.chains import BREACHES, Chain, block_at, child, hash_of, reward, sample_chain
 from tests.conftest import largest_file
@@ -693,9 +693,9 @@ class TestMissing:
     ("memory", "entries"),
     [
         (24 * 10**9, 6_000_000),
-        (3 * 10**9, 5_000_000),
-        (1_300 * 10**6, 2_166_666),
-        (300 * 10**6, 500_000),
+        (3 * 10**9, 4_816_666),
+        (1_300 * 10**6, 1_983_333),
+        (300 * 10**6, 316_666),
         (10**6, 10_000),
     ],
 )
@@ -703,6 +703,14 @@ def test_a_commit_fits_into_memory(
     memory: int, entries: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     check_a_commit_fits(KIND, memory, entries, monkeypatch)
+
+
+def test_a_cache_fits_into_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cdb.stores.coin_set.schema.memory_bytes", lambda: 160 << 20)
+    assert cache_bytes(None) == 10 << 20
+    assert cache_bytes(100) == 100 << 20
+    monkeypatch.setattr("cdb.stores.coin_set.schema.memory_bytes", lambda: 24 << 30)
+    assert cache_bytes(None) == 64 << 20
 
 
 def test_a_commit_with_large_pages_takes_not_all_memory(monkeypatch: pytest.MonkeyPatch) -> None:

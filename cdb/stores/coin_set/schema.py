@@ -35,12 +35,20 @@ from cdb.stores.coin_set.check import (
 COMMIT_ENTRIES = 6_000_000
 """Where there is memory for them; see Kind.commit_entries(). A spend of a coin in memory needs no
 look-up in the engine, and a tree's pages are written once per commit."""
+OWN_BYTES = 110_000_000
+"""What a process takes beside a commit: Python, the text that it reads, the engine's memtables."""
 COMMIT_BYTES = 2_700_000_000
 """What a commit may take, however much memory there is."""
 INGEST_ENTRIES = 10_000
 CACHE_MB = 64
+"""Where there is memory for it; see cache_bytes()."""
 ENTRY_BYTES = 300
 """What a coin in memory takes at most while a commit writes it, vectors that grow included."""
+
+
+def cache_bytes(cache_mb: int | None) -> int:
+    """Of an engine. None: nobody says how much, so it is at most a sixteenth of the memory."""
+    return min(CACHE_MB << 20, memory_bytes() // 16) if cache_mb is None else cache_mb << 20
 
 
 class Kind(NamedTuple):
@@ -58,8 +66,8 @@ class Kind(NamedTuple):
 
     def commit_entries(self) -> int:
         """How many coins are collected where nobody says: as many as a commit writes within half
-        of the memory and COMMIT_BYTES, but no more than are of use."""
-        room = min(memory_bytes() // 2, COMMIT_BYTES)
+        of the memory that is left and COMMIT_BYTES, but no more than are of use."""
+        room = min(max(memory_bytes() - OWN_BYTES, 0) // 2, COMMIT_BYTES)
         fitting = max(
             room // (ENTRY_BYTES + self.page_bytes),
             (room - self.most_page_bytes) // ENTRY_BYTES,
@@ -89,7 +97,8 @@ class CoinSetSchema(Settling, ViewHistory):
     commit_entries: coins that are collected in memory before they are committed and indexed; as
     Kind.commit_entries() says unless it is given.
     ingest_entries: a write of at least so many builds sorted runs, a smaller one a write batch.
-    cache_mb: what the engine may hold of what it has read, in units of 2^20 bytes.
+    cache_mb: what the engine may hold of what it has read, in units of 2^20 bytes; as cache_bytes()
+    says unless it is given.
     index: "puzzle_hash" gives it secondary keys, by one pass over the blocks that there are;
     progress is told of their coins. name_bits: of a hash, those that new secondary keys tell apart.
     Raises MissingEngineError or UnsupportedError before it makes anything, or what Home and CoinSet
@@ -107,7 +116,7 @@ class CoinSetSchema(Settling, ViewHistory):
         read_only: bool = False,
         commit_entries: int | None = None,
         ingest_entries: int = INGEST_ENTRIES,
-        cache_mb: int = CACHE_MB,
+        cache_mb: int | None = None,
         index: str = "",
         name_bits: int = 64,
         progress: Progress | None = None,
@@ -116,7 +125,7 @@ class CoinSetSchema(Settling, ViewHistory):
         kind.engine.load()
         path = located(path, read_only=read_only)
         entries = kind.commit_entries() if commit_entries is None else commit_entries
-        sizes = entries, ingest_entries, cache_mb << 20
+        sizes = entries, ingest_entries, cache_bytes(cache_mb)
         with ExitStack() as undo:
             home = keyed_home(
                 kind.name,

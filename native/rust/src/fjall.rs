@@ -31,7 +31,8 @@ const UNFINISHED: &str = "unfinished";
 const OWN: &str = "cdb"; // a keyspace of our own, with the keys
 const WRITES: &str = "writes"; // how many there were
 const SPACES: &str = "spaces"; // how many were made whole
-const MEMTABLE_BYTES: u64 = 32 << 20;
+const LEAST_MEMTABLE_BYTES: u64 = 4 << 20;
+const MOST_MEMTABLE_BYTES: u64 = 32 << 20;
 const THREADS: usize = 2;
 
 struct Fjall {
@@ -86,7 +87,7 @@ fn create(options: &Options) -> Result<()> {
     }
     let database = Database::builder(&unfinished).worker_threads(1).open()?;
     let own = database.keyspace(OWN, KeyspaceCreateOptions::default)?;
-    make_spaces(&database, &own, &options.spaces)?;
+    make_spaces(&database, &own, options)?;
     drop((own, database));
     sync_all(&unfinished)?;
     Ok(fs::rename(unfinished, options.path.join(DIRECTORY))?)
@@ -123,17 +124,18 @@ fn find_spaces(database: &Database, own: &Keyspace, options: &Options) -> Result
     if n_there < n_all {
         options.check_late(n_there).map_err(in_place)?;
         if !options.read_only {
-            return make_spaces(database, own, &options.spaces);
+            return make_spaces(database, own, options);
         }
     }
     options.spaces[..n_there].iter().map(|space| existing(database, &space.name)).collect()
 }
 
 /// They count once the number of them is durable.
-fn make_spaces(database: &Database, own: &Keyspace, spaces: &[Space]) -> Result<Vec<Keyspace>> {
+fn make_spaces(database: &Database, own: &Keyspace, options: &Options) -> Result<Vec<Keyspace>> {
+    let spaces = &options.spaces;
     let made = spaces
         .iter()
-        .map(|space| database.keyspace(&space.name, || keyspace_options(space)))
+        .map(|space| database.keyspace(&space.name, || keyspace_options(space, options.cache_bytes)))
         .collect::<std::result::Result<Vec<_>, _>>()?;
     sync_directory(own.path().parent().unwrap_or(own.path()))?;
     let mut batch = database.batch().durability(Some(PersistMode::SyncAll));
@@ -143,8 +145,9 @@ fn make_spaces(database: &Database, own: &Keyspace, spaces: &[Space]) -> Result<
 }
 
 /// Filters are for names that are looked up as a whole.
-fn keyspace_options(space: &Space) -> KeyspaceCreateOptions {
-    let options = KeyspaceCreateOptions::default().max_memtable_size(MEMTABLE_BYTES);
+fn keyspace_options(space: &Space, cache_bytes: u64) -> KeyspaceCreateOptions {
+    let memtable_bytes = (cache_bytes / 2).clamp(LEAST_MEMTABLE_BYTES, MOST_MEMTABLE_BYTES);
+    let options = KeyspaceCreateOptions::default().max_memtable_size(memtable_bytes);
     match space.is_random && !space.has_prefixes {
         true => options,
         false => options.filter_policy(FilterPolicy::disabled()),
