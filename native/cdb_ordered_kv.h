@@ -69,6 +69,8 @@ typedef struct {
   okv_durability mostly;   /* what most commits are going to ask for */
   uint64_t cache_bytes;    /* of decoded entries, for all spaces; a memtable has half as many, but
                               not more than 32 MiB */
+  uint64_t memory_bytes;   /* that the process may have: an engine with a heap of its own takes
+                              half of it at most, if it can; 0: nobody knows */
   size_t n_spaces;         /* the same at each opening, */
   const okv_space *spaces; /* and in the same order; */
   size_t n_late_spaces;    /* but the last ones may come later: where they are missing they are

@@ -24,6 +24,7 @@ typedef struct {
   int32_t read_only;       /* nothing on disk changes, and writes give CDB_INVALID */
   int32_t sync;            /* commits survive power loss; else the death of the process */
   uint64_t cache_bytes;    /* of the engine's decoded blocks */
+  uint64_t memory_bytes;   /* that the process may have; 0: nobody knows */
   uint64_t commit_entries; /* coins in memory: at so many, accept commits and indexes them */
   uint64_t ingest_entries; /* coins + spends: from so many on, a write is by sorted runs */
   int32_t keys;            /* 1: the database has secondary keys, which make_keys gives it, and

@@ -17,7 +17,7 @@ class Session {
                                                         0,          0,
                                                         1u << 20,   0,
                                                         0,          0,
-                                                        64} {
+                                                        0,          64} {
     const size_t how = input_.below(8);
     options_.sync = static_cast<int32_t>(how % 2);
     options_.keys = static_cast<int32_t>(how / 2 % 2);

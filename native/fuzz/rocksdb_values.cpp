@@ -27,7 +27,7 @@ constexpr size_t kIndexed = 5;  // blocks; the others are restored when it is op
 constexpr size_t kMostEdits = 4;
 
 cdb_set_options options(bool create) {
-  return {"interval", create ? 1 : 0, /*read_only=*/0, /*sync=*/0, 1u << 20,
+  return {"interval", create ? 1 : 0, /*read_only=*/0, /*sync=*/0, 1u << 20, 0,
           1000,       1000,           /*keys=*/1,      64};
 }
 

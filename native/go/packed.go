@@ -5,6 +5,7 @@ import "C"
 
 import (
 	"bytes"
+	"runtime/debug"
 	"slices"
 	"unsafe"
 )
@@ -84,6 +85,9 @@ func wantedBy(options *C.okv_options) wanted {
 		isSynced:   options.mostly == C.OKV_POWER,
 		cacheBytes: int64(options.cache_bytes),
 		late:       int(options.n_late_spaces),
+	}
+	if options.memory_bytes > 0 { // else the heap grows to twice what is in use
+		debug.SetMemoryLimit(int64(options.memory_bytes / 2))
 	}
 	for _, each := range unsafe.Slice(options.spaces, options.n_spaces) {
 		all.spaces = append(all.spaces, space{C.GoString(each.name), each.order != C.OKV_ASCENDING,

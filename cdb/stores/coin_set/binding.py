@@ -21,6 +21,7 @@ from cdb.contract.packed import CONFIRM_BYTES, INFO_BYTES, PackedBlocks, native_
 from cdb.contract.progress import Progress
 from cdb.errors import CdbError, DatabaseClosedError
 from cdb.extensions.native import Ended, NativeEngine
+from cdb.process.memory import memory_bytes
 
 PREFIX = "cdb_set_"
 """Of the functions of such a module."""
@@ -102,6 +103,7 @@ class CoinSet:
         native_options.read_only = options.read_only
         native_options.sync = options.sync
         native_options.cache_bytes = options.cache_bytes
+        native_options.memory_bytes = memory_bytes()
         native_options.commit_entries = options.commit_entries
         native_options.ingest_entries = options.ingest_entries
         native_options.keys = options.keys

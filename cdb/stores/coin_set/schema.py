@@ -39,6 +39,8 @@ OWN_BYTES = 110_000_000
 """What a process takes beside a commit: Python, the text that it reads, the engine's memtables."""
 COMMIT_BYTES = 2_700_000_000
 """What a commit may take, however much memory there is."""
+LEAST_ENTRIES = 2_000
+"""However little memory there is."""
 INGEST_ENTRIES = 10_000
 CACHE_MB = 64
 """Where there is memory for it; see cache_bytes()."""
@@ -72,7 +74,7 @@ class Kind(NamedTuple):
             room // (ENTRY_BYTES + self.page_bytes),
             (room - self.most_page_bytes) // ENTRY_BYTES,
         )
-        return max(INGEST_ENTRIES, min(fitting, COMMIT_ENTRIES))
+        return max(LEAST_ENTRIES, min(fitting, COMMIT_ENTRIES))
 
     def check(self, path: Path, progress: Progress) -> Iterator[Damage]:
         """See check_coin_set()."""
