@@ -26,6 +26,7 @@ from cdb.report.parts import (
     View,
 )
 from cdb.report.published import SOURCE, published_table
+from cdb.report.published_engines import published_parts
 from cdb.report.rules import LAYOUTS_WORDS, LIMITS, NODE_WORDS, RULES, WEEK_WORDS
 from cdb.report.tables import Column, busy_line, cell, figure_table, runs_text
 from cdb.report.uses import (
@@ -348,6 +349,7 @@ def _engines(context: Context) -> Block:
         verdict, table = _by_engine(group)
         finding += verdict
         parts += table
+        parts += _fold("Published figures of engines, and the same here", published_parts(group))
     if group is not None and best:
         parts += [Bars(each, is_one_scale=True) for each in _layouts_by_engine(group, [*best])]
     for each in others:

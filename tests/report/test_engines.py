@@ -9,7 +9,7 @@ from cdb.bench.results import Document
 from cdb.engines import ENGINES
 from cdb.report.build import build
 from cdb.report.document import document
-from cdb.report.parts import Block, Table
+from cdb.report.parts import NONE, Block, Fold, Items, Table
 from tests.engines import OTHERS
 from tests.report.fixtures import AT_THE_LIMIT, ended, run, without
 
@@ -108,3 +108,24 @@ def test_engines_that_nobody_tried_are_named(block: Block) -> None:
     untried = sorted({*ENGINES} - {QUICK, SLOW, ENDED})
     assert {*UNTRIED, MISSING} <= {*untried}
     assert f" Not measured here: {', '.join(untried)}. By interval" in block.finding
+
+
+def test_published_figures_stand_beside_ours() -> None:
+    documents = [*loads("badger"), *loads("bbolt", speed=0.5)]
+    (section,) = [each for each in document(build(documents)).sections if each.id == "engines"]
+    (fold,) = [
+        part
+        for part in section.blocks[0].parts
+        if isinstance(part, Fold) and part.title.startswith("Published figures of engines")
+    ]
+    table = next(part for part in fold.parts if isinstance(part, Table))
+    assert table.header[1:4] == ("published: Badger", "published: bbolt", "published: Margaret")
+    rows = {row[0]: row[1:] for row in table.texts()}
+    assert rows["append · load"] == ["65%", "96%", "100%", "50%", "100%", NONE]
+    assert rows["size"][3:] == ["100%", "100%", NONE]
+    assert any("None of them checked an answer" in line for line in items_of(fold))
+
+
+def items_of(fold: Fold) -> tuple[str, ...]:
+    (items,) = [part for part in fold.parts if isinstance(part, Items)]
+    return items.texts
