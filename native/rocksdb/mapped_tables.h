@@ -97,6 +97,7 @@ class MappedTable : public rocksdb::FSRandomAccessFile {
 
   // Each part once, until all were asked for: then they may have left the memory again.
   void ask_around(uint64_t offset) const {
+    if (offset >= n_) return;  // where damage leads
     const size_t part = offset / kAskedBytes;
     if (asked_around_[part].exchange(true, std::memory_order_relaxed)) return;
     ask_for(part * kAskedBytes, (part + 1) * kAskedBytes);
