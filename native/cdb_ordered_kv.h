@@ -67,8 +67,8 @@ typedef struct {
   int32_t create;          /* make the database where there is none */
   int32_t read_only;       /* nothing on disk changes, and writes give CDB_INVALID */
   okv_durability mostly;   /* what most commits are going to ask for */
-  uint64_t cache_bytes;    /* of decoded entries, for all spaces; a memtable has half as many, but
-                              not more than 32 MiB */
+  uint64_t cache_bytes;    /* of decoded entries, for all spaces */
+  uint64_t memtable_bytes; /* that a space collects before they become a file, where one does */
   uint64_t memory_bytes;   /* that the process may have: an engine with a heap of its own takes
                               half of it at most, if it can; 0: nobody knows */
   size_t n_spaces;         /* the same at each opening, */

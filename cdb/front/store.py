@@ -49,7 +49,7 @@ T = TypeVar("T")
 READ_ENTRIES = 1_000
 PACK_ENTRIES = 50_000
 """For blocks_packed(): who looks up each pack holds a few of them at a time, of some 5 MB each. In
-coin_log and LMDB four times as many at once gain nothing; in SQLite a fifth."""
+coin_log and LMDB twice as many at once gain nothing."""
 
 
 class Store(Shared):

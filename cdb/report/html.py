@@ -9,9 +9,10 @@ import json
 import lzma
 import tarfile
 from base64 import b64encode
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from importlib.resources import files
+from pathlib import Path
 from urllib.parse import quote
 
 from cdb.bench.results import place_of, text_of
@@ -19,7 +20,6 @@ from cdb.report import units
 from cdb.report.document import document
 from cdb.report.markup import Html, element
 from cdb.report.model import FLOOR, Report
-from cdb.report.model import Document as Result
 from cdb.report.parts import (
     Answer,
     Bars,
@@ -43,8 +43,8 @@ from cdb.report.svg import plot
 
 _CHOICES = ("machine", "profile", "size", "durability")
 _POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
-MOST_CARRIED = 150_000
-"""Characters of packed results."""
+MOST_CARRIED_BYTES = 1_300_000
+"""Of results before they are packed, to some 150,000 characters."""
 _NO_COLOURS_LEFT = 9
 """From here on a colour is one of a circle's, a golden angle after the one before."""
 
@@ -55,8 +55,9 @@ def page(report: Report, places: Sequence[str] = ()) -> str:
     places: addresses of its results, from where the page is going to lie. It carries the results
     themselves if they are few, or if nobody says where they are.
     """
-    archive = _archive(report.raw)
-    raw = _download(archive) if not places or len(archive) <= MOST_CARRIED else _links(places)
+    files = {place_of(dict(each)): text_of(dict(each)).encode() for each in report.raw}
+    is_carried = not places or sum(map(len, files.values())) <= MOST_CARRIED_BYTES
+    raw = _download(_archive(files)) if is_carried else _links(places)
     return f"<!DOCTYPE html>\n{_Page(document(report)).html(raw)}\n"
 
 
@@ -427,14 +428,12 @@ def _file(name: str) -> str:
     return files("cdb.report").joinpath("templates", name).read_text("utf-8")
 
 
-def _archive(results: Iterable[Result]) -> str:
-    """The files of results, as a .tar.xz in base64; the same for the same results."""
+def _archive(results: Mapping[Path, bytes]) -> str:
+    """Files of results, by their places, as a .tar.xz in base64; the same for the same results."""
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w") as archive:
-        for result in results:
-            plain = dict(result)
-            content = text_of(plain).encode()
-            entry = tarfile.TarInfo(f"results/{place_of(plain)}")
+        for place, content in results.items():
+            entry = tarfile.TarInfo(f"results/{place}")
             entry.size = len(content)
             archive.addfile(entry, io.BytesIO(content))
     return b64encode(lzma.compress(packed.getvalue(), preset=9 | lzma.PRESET_EXTREME)).decode()

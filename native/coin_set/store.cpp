@@ -49,6 +49,7 @@ struct EngineOptions {
                wanted.read_only,
                wanted.sync != 0 ? OKV_POWER : OKV_PROCESS,
                wanted.cache_bytes,
+               memtable_bytes(wanted.cache_bytes),
                wanted.memory_bytes,
                spaces.size() - kKeySpaces + n_late,
                spaces.data(),

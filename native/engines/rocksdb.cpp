@@ -47,7 +47,6 @@ using rocksdb::Status;
 namespace {
 
 constexpr size_t kReadChunk = 1024;  // keys; bounds the blocks that one MultiGet pins
-constexpr uint64_t kLeastMemtableBytes = 4u << 20, kMostMemtableBytes = 32u << 20;
 constexpr size_t kLogBytes = 64u << 20;
 constexpr int kRunsAtOnce = 8;  // from so many on they are merged
 
@@ -76,11 +75,11 @@ rocksdb::DBOptions db_options_for(const okv_options &wanted) {
 }
 
 rocksdb::ColumnFamilyOptions ascending_options(const rocksdb::BlockBasedTableOptions &table,
-                                               uint64_t cache_bytes) {
+                                               uint64_t memtable_bytes) {
   rocksdb::ColumnFamilyOptions options;
   options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
   options.compression = rocksdb::kNoCompression;  // nearly all is hashes
-  options.write_buffer_size = std::clamp(cache_bytes / 2, kLeastMemtableBytes, kMostMemtableBytes);
+  options.write_buffer_size = memtable_bytes;
   return options;
 }
 
@@ -107,11 +106,11 @@ const rocksdb::SliceTransform *prefix_of(const okv_space &space) {
 // Each run of random keys covers all of them, and levels of runs that overlap wholly would be
 // rewritten at each merge. Universal compaction merges runs of like size.
 rocksdb::ColumnFamilyOptions random_options(rocksdb::BlockBasedTableOptions table,
-                                            const okv_space &space, uint64_t cache_bytes) {
+                                            const okv_space &space, uint64_t memtable_bytes) {
   const std::shared_ptr<const rocksdb::SliceTransform> prefix(prefix_of(space));
   table.filter_policy.reset(rocksdb::NewBloomFilterPolicy(10));
   table.whole_key_filtering = prefix == nullptr;
-  rocksdb::ColumnFamilyOptions options = ascending_options(table, cache_bytes);
+  rocksdb::ColumnFamilyOptions options = ascending_options(table, memtable_bytes);
   options.prefix_extractor = prefix;
   options.compaction_style = rocksdb::kCompactionStyleUniversal;
   options.memtable_whole_key_filtering = prefix == nullptr;
@@ -317,8 +316,8 @@ okv::okv(const char *path, const okv_options &wanted)
     // A RocksDB database always has the first one, which is called so.
     descriptors_.emplace_back(i == 0 ? rocksdb::kDefaultColumnFamilyName : space.name,
                               space.order == OKV_ASCENDING
-                                  ? ascending_options(table, wanted.cache_bytes)
-                                  : random_options(table, space, wanted.cache_bytes));
+                                  ? ascending_options(table, wanted.memtable_bytes)
+                                  : random_options(table, space, wanted.memtable_bytes));
   }
 }
 

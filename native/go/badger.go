@@ -80,12 +80,12 @@ func (log badgerLog) Debugf(format string, _ ...any) {
 }
 
 // Badger makes its log as long as it may become. On a small disk that is less.
-func (wanted wanted) memtableBytesOn(directory string) int64 {
+func memtableBytes(directory string, most int64) int64 {
 	var disk syscall.Statfs_t
 	if syscall.Statfs(directory, &disk) != nil {
-		return wanted.memtableBytes()
+		return most
 	}
-	return max(1<<20, min(wanted.memtableBytes(), int64(disk.Blocks)*disk.Bsize/64))
+	return max(1<<20, min(most, int64(disk.Blocks)*disk.Bsize/64))
 }
 
 // Where Badger would end the process it does not say for which database: it is the end of all (build.py).
@@ -140,7 +140,7 @@ func (its *badgerDB) open(wanted wanted) (err error) {
 		WithCompression(badgeroptions.None).
 		WithDetectConflicts(false).
 		WithLogger(badgerLog{its.doom, &its.isOpen}).
-		WithMemTableSize(wanted.memtableBytesOn(its.directory)).
+		WithMemTableSize(memtableBytes(its.directory, wanted.memtableBytes)).
 		WithMetricsEnabled(false).
 		WithNumCompactors(2).
 		WithNumMemtables(2).

@@ -27,15 +27,9 @@ var engines = map[string]struct {
 // How a database is opened; see okv_options.
 type wanted struct {
 	create, isReadOnly, isSynced bool // isSynced: most commits are to survive power loss
-	cacheBytes                   int64
+	cacheBytes, memtableBytes    int64
 	spaces                       []space
 	late                         int // of the spaces, so many of the last ones may be missing
-}
-
-const leastMemtableBytes, mostMemtableBytes = 4 << 20, 32 << 20
-
-func (wanted wanted) memtableBytes() int64 {
-	return min(max(wanted.cacheBytes/2, leastMemtableBytes), mostMemtableBytes)
 }
 
 type space struct {

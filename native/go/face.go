@@ -133,6 +133,9 @@ func cdb_foreign_open(name, path *C.char, options *C.okv_options, to **C.okv, wh
 		if !is_there {
 			return &failure{status: C.CDB_FAILED, what: "this library has no engine " + C.GoString(name)}
 		}
+		if options.memory_bytes > 0 { // else the heap of all databases grows to twice what is in use
+			debug.SetMemoryLimit(int64(options.memory_bytes / 2))
+		}
 		opened, err := its.open(C.GoString(path), wantedBy(options))
 		if err == nil {
 			*to = (*C.okv)(handle(&kv{database: opened, isReadOnly: options.read_only != 0}))

@@ -5,7 +5,6 @@ import "C"
 
 import (
 	"bytes"
-	"runtime/debug"
 	"slices"
 	"unsafe"
 )
@@ -83,11 +82,8 @@ func wantedBy(options *C.okv_options) wanted {
 		create:     options.create != 0,
 		isReadOnly: options.read_only != 0,
 		isSynced:   options.mostly == C.OKV_POWER,
-		cacheBytes: int64(options.cache_bytes),
-		late:       int(options.n_late_spaces),
-	}
-	if options.memory_bytes > 0 { // else the heap grows to twice what is in use
-		debug.SetMemoryLimit(int64(options.memory_bytes / 2))
+		cacheBytes: int64(options.cache_bytes), memtableBytes: int64(options.memtable_bytes),
+		late: int(options.n_late_spaces),
 	}
 	for _, each := range unsafe.Slice(options.spaces, options.n_spaces) {
 		all.spaces = append(all.spaces, space{C.GoString(each.name), each.order != C.OKV_ASCENDING,

@@ -82,7 +82,7 @@ func pebbleOptions(wanted wanted, doom *doom) *pebble.Options {
 		},
 		FormatMajorVersion:          pebble.FormatNewest,
 		Logger:                      pebbleLog{doom},
-		MemTableSize:                uint64(wanted.memtableBytes()),
+		MemTableSize:                uint64(wanted.memtableBytes),
 		MemTableStopWritesThreshold: 2,
 		ReadOnly:                    wanted.isReadOnly,
 		TargetFileSizes:             [7]int64{8 << 20, 32 << 20},

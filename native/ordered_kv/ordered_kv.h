@@ -7,6 +7,7 @@
 #include "common/bytes.h"
 #include "common/failure.h"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <memory>
@@ -25,6 +26,11 @@ constexpr const char *kUnverifiedFile = CDB_UNVERIFIED_FILE;
 constexpr bool kAddsChecksums = false;
 constexpr const char *kUnverifiedFile = "";
 #endif
+
+// What a memtable may take beside a cache.
+constexpr uint64_t memtable_bytes(uint64_t cache_bytes) {
+  return std::clamp(cache_bytes / 2, uint64_t{4} << 20, uint64_t{32} << 20);
+}
 
 // Bytes that are somebody else's.
 struct Span {

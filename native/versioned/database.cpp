@@ -16,6 +16,7 @@ okv_options options_for(const cdb_versioned_options &wanted,
   options.create = wanted.create;
   options.mostly = OKV_POWER;
   options.cache_bytes = wanted.cache_bytes;
+  options.memtable_bytes = coin_set::memtable_bytes(wanted.cache_bytes);
   options.n_spaces = spaces.size();
   options.spaces = spaces.data();
   return options;

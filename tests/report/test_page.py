@@ -259,7 +259,7 @@ def test_the_sources_are_inside(tmp_path: Path) -> None:
 def test_many_sources_are_where_the_page_says(monkeypatch: pytest.MonkeyPatch) -> None:
     report = build([full(run())])
     assert embedded(page(report, ["results"]))
-    monkeypatch.setattr("cdb.report.html.MOST_CARRIED", 100)
+    monkeypatch.setattr("cdb.report.html.MOST_CARRIED_BYTES", 100)
     html = page(report, ["../my results", "/a/b"])
     assert '<a href="../my%20results">../my results</a>, <a href="/a/b">/a/b</a>' in html
     assert "base64" not in html
@@ -285,6 +285,10 @@ def test_the_published_page_is_small_and_of_the_committed_results() -> None:
     assert len(document(report).shown[0]) <= 6
     command = "run cdb report results --out reports/benchmarks.html"
     assert page(report, ["../results"]) == text, command
+    # It carries none of its sources, and says where they are: all that it was made from.
+    (link,) = re.findall(r"<p id=raw>[^<]*<a href=\"([^\"]+)\">", text)
+    told = (COMMITTED.parent / link).resolve()
+    assert {*told.rglob("*.json")} == {*results.rglob("*.json")}
 
 
 @pytest.mark.long

@@ -50,6 +50,7 @@ pub struct Options {
     pub read_only: i32,
     pub mostly: c_int,
     pub cache_bytes: u64,
+    pub memtable_bytes: u64,
     pub memory_bytes: u64,
     pub n_spaces: usize,
     pub spaces: *const Space,

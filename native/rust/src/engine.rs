@@ -17,6 +17,7 @@ pub struct Options {
     pub read_only: bool,
     pub mostly_power: bool,
     pub cache_bytes: u64,
+    pub memtable_bytes: u64,
     pub spaces: Vec<Space>,
     pub n_late_spaces: usize,
 }
@@ -102,6 +103,7 @@ impl Options {
             read_only: given.read_only != 0,
             mostly_power: given.mostly == c::POWER,
             cache_bytes: given.cache_bytes,
+            memtable_bytes: given.memtable_bytes,
             spaces: spaces.iter().map(space).collect(),
             n_late_spaces: given.n_late_spaces,
         }

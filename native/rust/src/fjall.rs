@@ -31,8 +31,6 @@ const UNFINISHED: &str = "unfinished";
 const OWN: &str = "cdb"; // a keyspace of our own, with the keys
 const WRITES: &str = "writes"; // how many there were
 const SPACES: &str = "spaces"; // how many were made whole
-const LEAST_MEMTABLE_BYTES: u64 = 4 << 20;
-const MOST_MEMTABLE_BYTES: u64 = 32 << 20;
 const THREADS: usize = 2;
 
 struct Fjall {
@@ -135,7 +133,7 @@ fn make_spaces(database: &Database, own: &Keyspace, options: &Options) -> Result
     let spaces = &options.spaces;
     let made = spaces
         .iter()
-        .map(|space| database.keyspace(&space.name, || keyspace_options(space, options.cache_bytes)))
+        .map(|space| database.keyspace(&space.name, || keyspace_options(space, options.memtable_bytes)))
         .collect::<std::result::Result<Vec<_>, _>>()?;
     sync_directory(own.path().parent().unwrap_or(own.path()))?;
     let mut batch = database.batch().durability(Some(PersistMode::SyncAll));
@@ -145,8 +143,7 @@ fn make_spaces(database: &Database, own: &Keyspace, options: &Options) -> Result
 }
 
 /// Filters are for names that are looked up as a whole.
-fn keyspace_options(space: &Space, cache_bytes: u64) -> KeyspaceCreateOptions {
-    let memtable_bytes = (cache_bytes / 2).clamp(LEAST_MEMTABLE_BYTES, MOST_MEMTABLE_BYTES);
+fn keyspace_options(space: &Space, memtable_bytes: u64) -> KeyspaceCreateOptions {
     let options = KeyspaceCreateOptions::default().max_memtable_size(memtable_bytes);
     match space.is_random && !space.has_prefixes {
         true => options,
