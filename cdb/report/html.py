@@ -7,6 +7,7 @@ first view is open, all others are folded, and the script opens the one that is 
 import io
 import json
 import lzma
+import os
 import tarfile
 from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -16,6 +17,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from cdb.bench.results import place_of, text_of
+from cdb.contract.printable import printable
 from cdb.report import units
 from cdb.report.document import document
 from cdb.report.markup import Html, element
@@ -419,7 +421,7 @@ def _download(archive: str) -> Html:
 
 
 def _links(places: Sequence[str]) -> Html:
-    links = [element("a", place, href=quote(place)) for place in places]
+    links = [element("a", printable(place), href=quote(os.fsencode(place))) for place in places]
     told = [part for link in links for part in (", ", link)][1:]
     return element("p", "The files of results that this page was made from: ", *told, id="raw")
 

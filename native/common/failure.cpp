@@ -1,5 +1,6 @@
 #include "failure.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <new>
@@ -9,6 +10,13 @@
 namespace cdb {
 
 namespace {
+
+// On one line: a library may end its text with the line, or give a list.
+std::string one_line(std::string text) {
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  return text;
+}
 
 // What is told at the end of a text, such as the system's reason, counts as much as its beginning.
 template <size_t n>
@@ -38,12 +46,15 @@ void tell_unexpected(const char *what, cdb_error *error) noexcept {
 }  // namespace
 
 Failure::Failure(cdb_status status, std::string file, std::string what, std::string advice)
-    : status_(status), file_(std::move(file)), what_(std::move(what)), advice_(std::move(advice)) {}
+    : status_(status),
+      file_(std::move(file)),
+      what_(one_line(std::move(what))),
+      advice_(std::move(advice)) {}
 
 Failure::Failure(const cdb_error &told)
     : status_(told.status),
       file_(told.file),
-      what_(told.what),
+      what_(one_line(told.what)),
       advice_(told.advice),
       offset_(told.offset),
       system_errno_(told.system_errno) {}

@@ -18,6 +18,7 @@
 #include <rocksdb/filter_policy.h>
 #include <rocksdb/iterator.h>
 #include <rocksdb/slice_transform.h>
+#include <rocksdb/sst_file_reader.h>
 #include <rocksdb/sst_file_writer.h>
 #include <rocksdb/table.h>
 #include <rocksdb/write_batch.h>
@@ -192,6 +193,7 @@ struct okv {
   Status open_families();
   Status allow_for_late();
   Status remove_unfinished_runs() const;
+  Status naming_table(const Status &damage) const;
   std::string manifest_state() const;
   bool has_tables() const;
   void leave_sequence_0();
@@ -329,7 +331,8 @@ void okv::open(const okv_options &wanted) {
   if (status.ok()) status = open_families();
   // A column family is missing, or a file that another one names.
   const bool is_damaged = status.IsInvalidArgument() || status.IsPathNotFound();
-  check(is_damaged ? Status::Corruption(status.ToString()) : status);
+  if (is_damaged) status = Status::Corruption(status.ToString());
+  check(status.IsCorruption() ? naming_table(status) : status);
   if (!is_read_only_ && has_tables()) leave_sequence_0();
 }
 
@@ -400,6 +403,23 @@ Status okv::remove_unfinished_runs() const {
   for (size_t space = 0; status.ok() && space < descriptors_.size(); ++space)
     status = remove_if_there(run_path(static_cast<uint8_t>(space)));
   return status;
+}
+
+// Of a table whose end is damaged RocksDB tells what is wrong, but names the manifest that leads to
+// it.
+Status okv::naming_table(const Status &damage) const {
+  std::vector<std::string> files;
+  if (file_in(damage.ToString()).rfind("MANIFEST", 0) != 0 ||
+      !env_->GetChildren(path_, &files).ok())
+    return damage;
+  rocksdb::Options options;
+  options.env = env_.get();
+  for (const std::string &file : files) {
+    if (file.size() < 4 || file.compare(file.size() - 4, 4, ".sst") != 0) continue;
+    const Status status = rocksdb::SstFileReader(options).Open(path_ + "/" + file);
+    if (status.IsCorruption()) return Status::Corruption(file, status.ToString());
+  }
+  return damage;
 }
 
 // Must come before the database goes.

@@ -1,5 +1,6 @@
 """The page as it is in its file: complete, offline, escaped, small, and with its sources inside."""
 
+import os
 import re
 from pathlib import Path
 
@@ -263,6 +264,8 @@ def test_many_sources_are_where_the_page_says(monkeypatch: pytest.MonkeyPatch) -
     html = page(report, ["../my results", "/a/b"])
     assert '<a href="../my%20results">../my results</a>, <a href="/a/b">/a/b</a>' in html
     assert "base64" not in html
+    no_text = page(report, [os.fsdecode(b"r\xe9sults")])
+    assert '<a href="r%E9sults">r�sults</a>' in no_text
 
 
 @pytest.mark.parametrize("name", ["the fixture's", "the published"])

@@ -35,8 +35,9 @@ from cdb.stores.coin_set.check import (
 COMMIT_ENTRIES = 6_000_000
 """Where there is memory for them; see Kind.commit_entries(). A spend of a coin in memory needs no
 look-up in the engine, and a tree's pages are written once per commit."""
-OWN_BYTES = 110_000_000
-"""What a process takes beside a commit: Python, the text that it reads, the engine's memtables."""
+OWN_BYTES = 130_000_000
+"""What a process takes beside a commit: Python, the text that it reads, the engine's memtables, and
+pages of files that are not on the disk yet."""
 COMMIT_BYTES = 2_700_000_000
 """What a commit may take, however much memory there is."""
 LEAST_ENTRIES = 2_000
