@@ -60,13 +60,16 @@ def ask(
 
     A part is asked for, and its answers are checked out of the time, before the next one.
     """
-    batches = [questions.part(at, at + batch) for at in range(0, len(questions), batch)]
+    begins = range(0, len(questions), batch)
     share = max(ROUND_NAMES // batch, ROUND_BATCHES if threads > 1 else 1)
     names, taken, calls = 0, 0.0, list[float]()
     with ThreadPoolExecutor(threads) as pool:
         run = pool.map if threads > 1 else map
-        for start in range(0, len(batches), threads * share):
-            part_of_all = batches[start : start + threads * share]
+        for start in range(0, len(begins), threads * share):
+            # Those of a round alone: where memory is short, questions shall not be most of it.
+            part_of_all = [
+                questions.part(at, at + batch) for at in begins[start : start + threads * share]
+            ]
             shares = [part_of_all[thread::threads] for thread in range(threads)]
             answered, spent = _ask_each(run, lookups, shares, seconds - taken)
             taken += spent
