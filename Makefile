@@ -45,8 +45,11 @@ test test-long: export PYTHONDONTWRITEBYTECODE =
 test: lint types
 	scripts/in-memory $(PYTEST) -m 'not long'
 
+# The suites of schemas and layouts are many and alike: in memory, too. All others have files on the disk.
+SUITES = tests/test_conformance.py tests/test_layouts.py tests/faults/test_layouts.py tests/faults/test_schemas.py
 test-long: .venv/ready
-	$(PYTEST) -m long
+	scripts/in-memory $(PYTEST) -m long $(SUITES)
+	$(PYTEST) -m long $(SUITES:%=--ignore=%)
 
 engines:
 	@scripts/engines

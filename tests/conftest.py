@@ -33,7 +33,7 @@ from cdb.stores.rows.opening import open_indexed
 from cdb.text.mainnet_shape import mainnet_shaped_blocks
 from cdb.text.replay import block_text
 from tests import served
-from tests.engines import is_where_asked
+from tests.engines import is_where_asked, repeats_another
 
 # What a script runs in the background ignores Ctrl-C, and so would all that tests send it to.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -50,6 +50,8 @@ ROOT = Path(__file__).parents[1]
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what make test-engines and its long part run."""
+    for item in filter(repeats_another, items):
+        item.add_marker("long")
     for item in filter(is_where_asked, items):
         item.add_marker("asked_for")
 
