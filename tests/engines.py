@@ -44,8 +44,9 @@ _STANDING = {engine.language: engine for engine in reversed(ASKED_FOR)}.values()
 """Of those of each language the first one, which stands for the others where the same code of ours
 is tested."""
 ABOVE_ENGINES = (
-    *("cmds", "node", "schemas/test_paths.py", "schemas/test_formats.py", "schemas/test_exchanged.py"),
-    *("test_rules.py", "test_registry.py", "test_replays.py", "test_packed_state.py"),
+    *("cmds", "node", "test_rules.py", "test_registry.py", "test_replays.py"),
+    *(f"schemas/test_{name}.py" for name in ("paths", "formats", "exchanged")),
+    "test_packed_state.py",
 )
 """Tests, in tests/, of what lies above the engines' face: commands, paths, rules, replays."""
 
