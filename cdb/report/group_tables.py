@@ -42,7 +42,8 @@ BELOW = (
     "Below a figure stands how long a call took: p50 · p99 · max, or p50 · p99 · p99.9 · max "
     "beside a load; of a commit p99 · max. 99 of 100 calls took no longer than p99."
 )
-"""What notes mean: figures of one kind stand in one line, where a case has them all."""
+"""What notes mean: figures of one kind stand in one line, where a case has them all. Of HISTORY
+they are left to the results' files: with them they would be a tenth of the page."""
 _LEFT_OUT = {"plain_names_per_second", "commits", "rows", "coins"}
 """What is in another one, or says how much was asked."""
 _OF_A_TABLE = ("names", "cache", "state", "form", "scan")
@@ -96,7 +97,8 @@ def _column(group: Group, case: Case) -> Column | None:
     notes = []
     for together in _TOGETHER:
         if all(name in names for name in together):
-            notes.append(("", together))
+            if case.workload not in HISTORY:
+                notes.append(("", together))
             left = [name for name in left if name not in together]
             break
     notes += [(units.label(name), (name,)) for name in left]

@@ -105,7 +105,8 @@ def _fold(title: str, parts: Iterable[Part]) -> Iterator[Fold]:
 def _workloads(title: str, group: Group, workloads: tuple[str, ...]) -> Iterator[Fold]:
     told = tuple(group_tables.workload_tables(group, workloads))
     if told:
-        yield Fold(title, (Text(group_tables.BELOW), *told))
+        of_calls = workloads is not group_tables.HISTORY
+        yield Fold(title, (*((Text(group_tables.BELOW),) if of_calls else ()), *told))
 
 
 @_of_group
