@@ -13,8 +13,8 @@ from cdb.stores.coin_set.spec import OPTIONS, coin_set_spec
 KIND = Kind(
     "interval@bbolt",
     bbolt.ENGINE.native(PREFIX),
-    page_bytes=2 * 4096,
-    most_page_bytes=512 << 20,
+    page_bytes=4 * 4096,  # pages that the heap keeps until it is collected included
+    most_page_bytes=1 << 30,
 )
 SCHEMA = coin_set_spec(
     KIND,

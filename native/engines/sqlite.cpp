@@ -33,7 +33,8 @@ constexpr const char *kDataFile = "data.sqlite";
 constexpr const char *kLogFile = "data.sqlite-wal";
 constexpr off_t kLeastFileBytes = 4096;
 constexpr size_t kMostViews = 250;  // at once, of two open files each
-constexpr size_t kMostKept = 8;
+constexpr size_t kMostKept = 8;  // connections, whose caches are half of all
+constexpr uint64_t kLeastCacheBytes = 64u << 10;
 constexpr int kWaitMilliseconds = 1000;
 
 void check(sqlite3 *db, int status) {
@@ -100,6 +101,17 @@ struct Resetter {
 };
 using Used = std::unique_ptr<Statement, Resetter>;
 
+// One of the connections whose caches the options allow for.
+struct Large {
+  explicit Large(std::atomic<size_t> *n) : n_(n) { ++*n_; }
+  ~Large() { --*n_; }
+  Large(const Large &) = delete;
+  Large &operator=(const Large &) = delete;
+
+ private:
+  std::atomic<size_t> *const n_;
+};
+
 class Connection {
  public:
   Connection(const std::string &file, int flags, uint64_t cache_bytes) {
@@ -131,6 +143,7 @@ class Connection {
   }
 
   std::mutex mutex;  // of statements, where many threads read by one connection
+  std::unique_ptr<Large> large;
 
  private:
   struct Closer {
@@ -196,6 +209,7 @@ struct okv {
   std::optional<cdb::FileLock> lock_;
   std::vector<std::string> spaces_;
   std::mutex kept_mutex_;
+  std::atomic<size_t> n_large_{0};
   std::vector<std::unique_ptr<Connection>> kept_;
   std::unique_ptr<Connection> writer_;
   std::shared_ptr<Connection> opened_;  // of a reader, which sees nothing else
@@ -315,20 +329,27 @@ std::shared_ptr<Connection> okv::view(const okv_view *given, bool is_lasting) {
   if (opened_ != nullptr) return opened_;
   const auto place = is_lasting ? std::make_shared<Place>(&n_views_, kMostViews) : nullptr;
   std::unique_ptr<Connection> taken;
+  std::unique_ptr<Large> large;
   {
     const std::lock_guard<std::mutex> lock(kept_mutex_);
-    if (!kept_.empty()) taken = std::move(kept_.back()), kept_.pop_back();
+    if (!kept_.empty())
+      taken = std::move(kept_.back()), kept_.pop_back();
+    else if (n_large_ < kMostKept)
+      large = std::make_unique<Large>(&n_large_);
   }
-  const uint64_t cache_bytes = cache_bytes_ / 2 / kMostKept;
-  if (taken == nullptr)
+  if (taken == nullptr) {
+    // However many threads read at once, their caches are no more than those of a few.
+    const uint64_t cache_bytes = large == nullptr ? kLeastCacheBytes : cache_bytes_ / 2 / kMostKept;
     taken = std::make_unique<Connection>(file_, SQLITE_OPEN_READONLY, cache_bytes);
+    taken->large = std::move(large);
+  }
   taken->use("BEGIN")->step();
   if (is_lasting) taken->n_writes();  // a transaction begins with its first read
   return {taken.release(), [this, place](Connection *ended) {
             std::unique_ptr<Connection> connection(ended);
             if (sqlite3_exec(ended->db(), "COMMIT", nullptr, nullptr, nullptr) != SQLITE_OK) return;
             const std::lock_guard<std::mutex> lock(kept_mutex_);
-            if (kept_.size() < kMostKept) kept_.push_back(std::move(connection));
+            if (connection->large != nullptr) kept_.push_back(std::move(connection));
           }};
 }
 

@@ -1,21 +1,34 @@
 """sqlite_kv: what SQLite as an engine of keys and values is to the contract."""
 
 import os
+import resource
 import sqlite3
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
+from random import Random
 
 import pytest
 
+from cdb.contents.loader import acceptor
+from cdb.contract.coins import NAME_BYTES
 from cdb.errors import CorruptDatabaseError, UnsupportedError
+from cdb.lab.process import fresh
 from cdb.process.children import fork
+from cdb.schemas import find_schema, offer_of
 from cdb.schemas.sqlite_kv import KIND
 from cdb.testing.base import accept_all
 from tests.engine_suite import CHAIN, LimitedIterations, OneFileTests, StayingReaders
+from tests.schemas.test_coin_log_cold import BLOCKS, made_block
 
 pytestmark = pytest.mark.skipif(
     KIND.engine.missing() is not None, reason=str(KIND.engine.missing())
 )
+
+OPENED = find_schema("sqlite_kv")
+BATCH_NAMES, THREADS, CACHE_MB = 1_000, 64, 64
+MOST_GROWN_BYTES = 100 << 20
+"""Half of the cache, what 256 connections take beside, and the stacks and answers of threads."""
 
 
 class TestSqlite(StayingReaders, OneFileTests, LimitedIterations):
@@ -70,3 +83,31 @@ class TestSqlite(StayingReaders, OneFileTests, LimitedIterations):
             connection.executescript(program)
         with pytest.raises(CorruptDatabaseError, match=r"(extra|coins) (does not|is not)"):
             self.opened(loaded, read_only=read_only)
+
+
+def test_many_threads_read_with_the_caches_of_a_few(tmp_path: Path) -> None:
+    """Each of them reads by four connections at once, whose caches were all alike."""
+    path = tmp_path / "database"
+    random, names = Random(1), bytearray()
+    with OPENED.open(path) as schema:
+        for index in range(BLOCKS):
+            block = made_block(index, random)
+            names += block.names
+            acceptor(schema)(block)
+    grown = fresh(grown_by_threads, str(path), bytes(names))
+    assert grown < MOST_GROWN_BYTES
+
+
+def grown_by_threads(path: str, names: bytes) -> int:
+    """By how much many threads that look names up at once make a process's memory grow."""
+    batch = BATCH_NAMES * NAME_BYTES
+    batches = [names[at : at + batch] for at in range(0, THREADS * batch, batch)]
+    with OPENED.open(path, cache_mb=CACHE_MB) as schema:
+        reads = offer_of(schema).reads_packed
+        assert reads is not None
+        reads.coin_infos_packed(batches[0])
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        with ThreadPoolExecutor(THREADS) as pool:
+            for _, found in pool.map(reads.coin_infos_packed, batches):
+                assert all(found)
+        return (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024
