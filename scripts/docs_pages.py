@@ -9,7 +9,9 @@ import json
 import re
 import shutil
 from collections.abc import Iterator
+from html import escape
 from pathlib import Path
+from urllib.parse import quote
 
 import click
 
@@ -55,6 +57,18 @@ def linked_files(name: str, text: str) -> Iterator[str]:
         path = (ROOT / name).parent / link
         if path.is_file():
             yield path.resolve().relative_to(ROOT).as_posix()
+
+
+def results() -> dict[str, bytes]:
+    """The results that the page of figures links to, below the folder that it names, and a list."""
+    found = {path.relative_to(ROOT).as_posix(): path for path in ROOT.glob("results/*/*.json")}
+    links = (
+        f'<li><a href="{quote(name.removeprefix("results/"))}">{escape(name)}</a>'
+        for name in sorted(found)
+    )
+    listed = f"<!DOCTYPE html>\n<title>Results</title>\n<ul>{''.join(links)}</ul>\n"
+    files = {name: path.read_bytes() for name, path in found.items()}
+    return {**files, "results/index.html": listed.encode()}
 
 
 def module_pages() -> dict[str, str]:
@@ -122,7 +136,7 @@ def main() -> None:
     pages = {**texts, **module_pages(), "reference/commands.md": commands_page()}
     linked = {file for name, text in texts.items() for file in linked_files(name, text)}
     files = {file: (ROOT / file).read_bytes() for file in {SEARCH, *linked}}
-    files |= {name: text.encode() for name, text in pages.items()}
+    files |= {name: text.encode() for name, text in pages.items()} | results()
     shutil.rmtree(PAGES, ignore_errors=True)
     for name, content in files.items():
         (PAGES / name).parent.mkdir(parents=True, exist_ok=True)

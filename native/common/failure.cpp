@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <iterator>
 #include <new>
 #include <string_view>
 #include <utility>
@@ -41,6 +42,7 @@ void copy_text(std::string_view text, char (&to)[n]) {
 void tell_unexpected(const char *what, cdb_error *error) noexcept {
   *error = {CDB_FAILED, 0, -1, "", "", "open it again"};
   std::snprintf(error->what, sizeof error->what, "an unexpected failure (%s)", what);
+  std::replace(std::begin(error->what), std::end(error->what), '\n', ' ');
 }
 
 }  // namespace

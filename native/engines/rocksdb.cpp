@@ -18,16 +18,18 @@
 #include <rocksdb/filter_policy.h>
 #include <rocksdb/iterator.h>
 #include <rocksdb/slice_transform.h>
-#include <rocksdb/sst_file_reader.h>
 #include <rocksdb/sst_file_writer.h>
 #include <rocksdb/table.h>
 #include <rocksdb/write_batch.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <fstream>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <utility>
@@ -120,6 +122,21 @@ rocksdb::ColumnFamilyOptions random_options(rocksdb::BlockBasedTableOptions tabl
   options.level0_slowdown_writes_trigger = 5 * kRunsAtOnce;
   options.level0_stop_writes_trigger = 8 * kRunsAtOnce;
   return options;
+}
+
+// Whether a table ends with a version of RocksDB's format that this one can read, and its mark.
+bool has_known_end(const std::string &path) {
+  constexpr uint64_t kMark = 0x88e241b785f4cff7;
+  constexpr uint32_t kNewest = 7;
+  std::array<char, sizeof(uint32_t) + sizeof(uint64_t)> end = {};
+  std::ifstream file(path, std::ios::binary);
+  file.seekg(-static_cast<std::streamoff>(end.size()), std::ios::end);
+  file.read(end.data(), end.size());
+  uint32_t version = 0;
+  uint64_t mark = 0;
+  std::memcpy(&version, end.data(), sizeof version);  // little endian, as all that RocksDB writes
+  std::memcpy(&mark, end.data() + sizeof version, sizeof mark);
+  return file.good() && version <= kNewest && mark == kMark;
 }
 
 Status remove_if_there(const std::string &path) {
@@ -405,21 +422,19 @@ Status okv::remove_unfinished_runs() const {
   return status;
 }
 
-// Of a table whose end is damaged RocksDB tells what is wrong, but names the manifest that leads to
-// it.
+// Of a table whose last bytes are damaged RocksDB tells what is wrong, but names the manifest that
+// leads to it. There may be other such tables, which a crash has left: then nobody knows which.
 Status okv::naming_table(const Status &damage) const {
-  std::vector<std::string> files;
-  if (file_in(damage.ToString()).rfind("MANIFEST", 0) != 0 ||
+  const std::string text = damage.ToString();
+  std::vector<std::string> files, damaged;
+  if (text.find("format_version") == std::string::npos || file_in(text).rfind("MANIFEST", 0) != 0 ||
       !env_->GetChildren(path_, &files).ok())
     return damage;
-  rocksdb::Options options;
-  options.env = env_.get();
-  for (const std::string &file : files) {
-    if (file.size() < 4 || file.compare(file.size() - 4, 4, ".sst") != 0) continue;
-    const Status status = rocksdb::SstFileReader(options).Open(path_ + "/" + file);
-    if (status.IsCorruption()) return Status::Corruption(file, status.ToString());
-  }
-  return damage;
+  std::copy_if(files.begin(), files.end(), std::back_inserter(damaged), [this](const auto &file) {
+    return file.size() > 4 && file.compare(file.size() - 4, 4, ".sst") == 0 &&
+           !has_known_end(path_ + "/" + file);
+  });
+  return damaged.size() == 1 ? Status::Corruption(damaged.front(), text) : damage;
 }
 
 // Must come before the database goes.

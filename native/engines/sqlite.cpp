@@ -33,7 +33,7 @@ constexpr const char *kDataFile = "data.sqlite";
 constexpr const char *kLogFile = "data.sqlite-wal";
 constexpr off_t kLeastFileBytes = 4096;
 constexpr size_t kMostViews = 250;  // at once, of two open files each
-constexpr size_t kMostKept = 8;  // connections, whose caches are half of all
+constexpr size_t kMostKept = 8;     // connections, whose caches are half of all
 constexpr uint64_t kLeastCacheBytes = 64u << 10;
 constexpr int kWaitMilliseconds = 1000;
 

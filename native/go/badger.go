@@ -79,13 +79,20 @@ func (log badgerLog) Debugf(format string, _ ...any) {
 	}
 }
 
-// Badger makes its log as long as it may become. On a small disk that is less.
+// Badger makes its log as long as it may become. On a small disk that is less; but where a crash has left
+// logs, as much as was allowed when they were made: what they hold has to fit into a memtable again.
 func memtableBytes(directory string, most int64) int64 {
 	var disk syscall.Statfs_t
-	if syscall.Statfs(directory, &disk) != nil {
-		return most
+	if syscall.Statfs(directory, &disk) == nil {
+		most = max(1<<20, min(most, int64(disk.Blocks)*disk.Bsize/64))
 	}
-	return max(1<<20, min(most, int64(disk.Blocks)*disk.Bsize/64))
+	logs, _ := filepath.Glob(filepath.Join(directory, "*.mem"))
+	for _, log := range logs {
+		if about, err := os.Stat(log); err == nil {
+			most = max(most, about.Size()/2) // it is twice as long as its memtable
+		}
+	}
+	return most
 }
 
 // Where Badger would end the process it does not say for which database: it is the end of all (build.py).
@@ -148,7 +155,8 @@ func (its *badgerDB) open(wanted wanted) (err error) {
 		WithSyncWrites(true).
 		WithValueLogFileSize(badgerValueBytes).
 		WithVerifyValueChecksum(true)
-	options.ValueThreshold = min(options.ValueThreshold, options.MemTableSize*15/100)
+	// A transaction may have 15 % of a memtable: a value beside its key needs less than that.
+	options.ValueThreshold = min(options.ValueThreshold, options.MemTableSize*15/200)
 	badgers.Store(its.doom, true)
 	for {
 		err = its.run(func() error {

@@ -93,6 +93,7 @@ Engine opened(const char *path, const cdb_name_index_options &wanted) {
   options.read_only = wanted.read_only;
   options.mostly = OKV_PROCESS;
   options.cache_bytes = wanted.cache_bytes;
+  options.memtable_bytes = memtable_bytes(wanted.cache_bytes);
   options.n_spaces = 1;
   options.spaces = &space;
   try {

@@ -69,6 +69,7 @@ class MappedTable : public rocksdb::FSRandomAccessFile {
     const char *const found = static_cast<const char *>(bytes_) + offset;
     n = std::min(n, n_ - static_cast<size_t>(offset));
     if (!ReadingInPlace::is_on()) {
+      if (n > kFirstAskedBytes) ask_for(offset, offset + n);  // a filter or an index, at once
       ask_ahead(offset, n);
       std::memcpy(scratch, found, n);
     } else if (ReadingInPlace::reads_most()) {
@@ -80,30 +81,38 @@ class MappedTable : public rocksdb::FSRandomAccessFile {
   }
 
  private:
+  static constexpr uint64_t kPageBytes = 4u << 10;
   static constexpr uint64_t kAskedBytes = 256u << 10;
+  static constexpr uint64_t kFirstAskedBytes = 16u << 10;
 
-  // Threads that scan one table at a time may ask for too little, or twice.
+  // The longer it goes on, the more, as Linux does. Threads that scan one table at a time may ask
+  // for too little, or twice.
   void ask_ahead(uint64_t offset, size_t n) const {
     const uint64_t end = offset + n;
     if (next_.exchange(end, std::memory_order_relaxed) != offset) {
       asked_.store(end, std::memory_order_relaxed);
+      window_.store(kFirstAskedBytes, std::memory_order_relaxed);
       return;
     }
     const uint64_t asked = std::max(asked_.load(std::memory_order_relaxed), end);
-    if (asked >= n_ || asked - end > kAskedBytes) return;
-    asked_.store(end + 2 * kAskedBytes, std::memory_order_relaxed);
-    ask_for(asked, end + 2 * kAskedBytes);
+    const uint64_t window = window_.load(std::memory_order_relaxed);
+    if (asked >= n_ || asked - end > window / 2) return;
+    asked_.store(end + window, std::memory_order_relaxed);
+    window_.store(std::min(2 * window, 2 * kAskedBytes), std::memory_order_relaxed);
+    ask_for(asked, end + window);
   }
 
-  // Each part once, until all were asked for: then they may have left the memory again.
+  // Each part once, until as many blocks were read as there are pages: then they may have left the
+  // memory again.
   void ask_around(uint64_t offset) const {
     if (offset >= n_) return;  // where damage leads
+    if (n_read_around_.fetch_add(1, std::memory_order_relaxed) >= n_ / kPageBytes) {
+      n_read_around_.store(0, std::memory_order_relaxed);
+      for (std::atomic<bool> &each : asked_around_) each.store(false, std::memory_order_relaxed);
+    }
     const size_t part = offset / kAskedBytes;
     if (asked_around_[part].exchange(true, std::memory_order_relaxed)) return;
     ask_for(part * kAskedBytes, (part + 1) * kAskedBytes);
-    if (n_asked_around_.fetch_add(1, std::memory_order_relaxed) + 1 < asked_around_.size()) return;
-    n_asked_around_.store(0, std::memory_order_relaxed);
-    for (std::atomic<bool> &each : asked_around_) each.store(false, std::memory_order_relaxed);
   }
 
   void ask_for(uint64_t first, uint64_t end) const {
@@ -119,8 +128,9 @@ class MappedTable : public rocksdb::FSRandomAccessFile {
   std::shared_ptr<cdb::LostPages> lost_;
   mutable std::atomic<uint64_t> next_{UINT64_MAX};  // where a read would go on
   mutable std::atomic<uint64_t> asked_{0};          // until where is asked for
+  mutable std::atomic<uint64_t> window_{kFirstAskedBytes};
   mutable std::vector<std::atomic<bool>> asked_around_;
-  mutable std::atomic<size_t> n_asked_around_{0};
+  mutable std::atomic<uint64_t> n_read_around_{0};
   std::unique_ptr<cdb::GuardedMapping> guard_;
 };
 

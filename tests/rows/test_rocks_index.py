@@ -3,6 +3,7 @@
 import ctypes
 import ctypes.util
 import hashlib
+import re
 import shutil
 import subprocess
 import sys
@@ -106,6 +107,13 @@ class TestFind:
         add(index, names(range(1, 1001)))
         asked = [name(700), name(1001), name(1), name(700), name(0), name(1000)]
         assert index.find(asked) == [700, None, 1, 700, None, 1000]
+
+    def test_its_memtable_is_that_of_its_cache(self, open_index: Open, path: Path) -> None:
+        """RocksDB takes 64 KiB where nobody says, and a table is made of each."""
+        open_index().close()
+        (options,) = path.glob("OPTIONS-*")
+        sizes = re.findall(r"write_buffer_size=(\d+)", options.read_text("utf-8"))
+        assert min(map(int, sizes)) >= 4 << 20
 
     def test_an_empty_index_knows_no_name(self, open_index: Open) -> None:
         assert open_index().find([name(1)]) == [None]

@@ -1,6 +1,8 @@
 """badger_kv: what Badger, in a library of Go, is to the contract."""
 
+import os
 import shutil
+import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -9,6 +11,8 @@ import pytest
 from cdb.contents.state import verify
 from cdb.contract.blocks import BlockSpendInfo, canonical
 from cdb.errors import CorruptDatabaseError, StorageError
+from cdb.lab.process import DiedError, fresh
+from cdb.schemas import find_schema
 from cdb.schemas.badger_kv import KIND
 from cdb.testing.base import accept_all, expected_state
 from cdb.testing.chains import block_at
@@ -21,6 +25,8 @@ pytestmark = pytest.mark.skipif(
 
 DISK_KIB = 24 << 10
 LARGE_DISK_KIB = 2 << 20
+LOGGED_COINS = 17_000
+"""In a block; of five the log needs more than a memtable of 4 MiB has room for."""
 REDO_KIB = 4 << 10
 """What the redo of 100,000 spends needs, and a little; a log has to grow by more than is left."""
 
@@ -110,3 +116,35 @@ class TestBadger(EngineTests):
         assert found
         with self.small(path) as database, pytest.raises(CorruptDatabaseError, match=table.name):
             rewrite_all(database)
+
+    @pytest.mark.parametrize("read_only", [False, True])
+    def test_a_log_of_more_memory_is_opened_with_less(self, path: Path, read_only: bool) -> None:
+        """What a killed process had in memory fits into no smaller memtable."""
+        blocks = [block_at(index, coins=LOGGED_COINS) for index in range(1, 6)]
+        with pytest.raises(DiedError):
+            fresh(be_killed, str(path), blocks)
+        damages = list(KIND.check(path, lambda _: None))
+        assert damages == []
+        with self.opened(path, cache_mb=8, read_only=read_only) as database:
+            assert verify(database) == expected_state(blocks)
+
+    @pytest.mark.parametrize("spends", [19_659, 19_660, 19_661])
+    def test_a_block_as_large_as_a_transaction(self, path: Path, spends: int) -> None:
+        """With a memtable of 4 MiB a head of so many fitted neither into one nor into a table."""
+        coins = block_at(1, coins=spends)
+        names = sorted(coin.name() for coin in coins.confirms)
+        with self.opened(path, cache_mb=8) as database:
+            database.accept_block(coins)
+            database.flush()
+            database.accept_block(BlockSpendInfo(2, 0, names, []))
+            database.flush()
+        with self.opened(path, cache_mb=8) as database:
+            assert database.last_block_index == 2
+
+
+def be_killed(path: str, blocks: list[BlockSpendInfo]) -> None:
+    """Keep blocks, and end as by kill -9."""
+    database = find_schema("badger_kv").open(Path(path), ingest_entries=1 << 30)
+    accept_all(database, blocks)
+    database.flush()
+    os.kill(os.getpid(), signal.SIGKILL)

@@ -304,6 +304,19 @@ class TestOpening:
             verify(schema)
         assert "\n" not in str(raised.value)
 
+    def test_of_a_damaged_manifest_no_table_is_named_that_a_crash_has_left(
+        self, path: Path
+    ) -> None:
+        with opened(path, ingest_entries=1) as schema:
+            accept_all(schema, sample_chain(30).blocks)
+        table = max((path / "db").glob("*.sst"), key=lambda file: file.stat().st_size)
+        left = table.with_name("999999.sst")
+        left.write_bytes(table.read_bytes()[:-1])
+        (manifest,) = (path / "db").glob("MANIFEST-*")
+        _flip(manifest, manifest.stat().st_size // 2)
+        with pytest.raises(CorruptDatabaseError, match=f"db/{manifest.name}: "):
+            opened(path, read_only=True)
+
     def test_a_flipped_byte_in_a_row_is_never_served(self, path: Path, tmp_path: Path) -> None:
         chain = sample_chain(30)
         with opened(path, ingest_entries=15) as schema:
