@@ -25,6 +25,7 @@ using cdb::guarded;
 using cdb::coin_set::Batch;
 using cdb::coin_set::Engine;
 using cdb::coin_set::Items;
+using cdb::coin_set::memtable_bytes;
 using cdb::coin_set::Run;
 using cdb::coin_set::Scan;
 using cdb::coin_set::Span;

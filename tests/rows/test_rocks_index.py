@@ -112,7 +112,7 @@ class TestFind:
         """RocksDB takes 64 KiB where nobody says, and a table is made of each."""
         open_index().close()
         (options,) = path.glob("OPTIONS-*")
-        sizes = re.findall(r"write_buffer_size=(\d+)", options.read_text("utf-8"))
+        sizes = re.findall(r"\bwrite_buffer_size=(\d+)", options.read_text("utf-8"))
         assert min(map(int, sizes)) >= 4 << 20
 
     def test_an_empty_index_knows_no_name(self, open_index: Open) -> None:

@@ -11,7 +11,7 @@ import pytest
 from cdb.contents.state import verify
 from cdb.contract.blocks import BlockSpendInfo, canonical
 from cdb.errors import CorruptDatabaseError, StorageError
-from cdb.lab.process import DiedError, fresh
+from cdb.lab.process import KilledError, fresh
 from cdb.schemas import find_schema
 from cdb.schemas.badger_kv import KIND
 from cdb.testing.base import accept_all, expected_state
@@ -121,7 +121,7 @@ class TestBadger(EngineTests):
     def test_a_log_of_more_memory_is_opened_with_less(self, path: Path, read_only: bool) -> None:
         """What a killed process had in memory fits into no smaller memtable."""
         blocks = [block_at(index, coins=LOGGED_COINS) for index in range(1, 6)]
-        with pytest.raises(DiedError):
+        with pytest.raises(KilledError):
             fresh(be_killed, str(path), blocks)
         damages = list(KIND.check(path, lambda _: None))
         assert damages == []
@@ -144,7 +144,7 @@ class TestBadger(EngineTests):
 
 def be_killed(path: str, blocks: list[BlockSpendInfo]) -> None:
     """Keep blocks, and end as by kill -9."""
-    database = find_schema("badger_kv").open(Path(path), ingest_entries=1 << 30)
+    database = find_schema("badger_kv,ingest_entries=999999999").open(Path(path))
     accept_all(database, blocks)
     database.flush()
     os.kill(os.getpid(), signal.SIGKILL)

@@ -102,7 +102,7 @@ def grown_by_threads(path: str, names: bytes) -> int:
     """By how much many threads that look names up at once make a process's memory grow."""
     batch = BATCH_NAMES * NAME_BYTES
     batches = [names[at : at + batch] for at in range(0, THREADS * batch, batch)]
-    with OPENED.open(path, cache_mb=CACHE_MB) as schema:
+    with find_schema(f"sqlite_kv,cache_mb={CACHE_MB}").open(path) as schema:
         reads = offer_of(schema).reads_packed
         assert reads is not None
         reads.coin_infos_packed(batches[0])
