@@ -338,11 +338,18 @@ def _engines(context: Context) -> Block:
         if row.figure(LOAD, "wall_seconds"):
             best.setdefault(row.schema.rpartition("@")[2], row)
     told = [
-        f"in {engine} {row.schema} loads fastest ({spread.median_text('wall_seconds')})"
+        (engine, row.schema, spread.median_text("wall_seconds"))
         for engine, row in best.items()
         if (spread := row.figure(LOAD, "wall_seconds"))
     ]
-    finding = f"Of {len(rows)} layouts in engines, {'; '.join(told)}." if told else NOTHING
+    if not told:
+        finding = NOTHING
+    elif {_layout_of(row) for row in rows} == {_ONE_LAYOUT}:
+        in_turn = ", then ".join(f"{engine} ({load})" for engine, _, load in told)
+        finding = f"{_ONE_LAYOUT} loads fastest in {in_turn}."
+    else:
+        each = "; ".join(f"in {engine} {of} loads fastest ({load})" for engine, of, load in told)
+        finding = f"Of {len(rows)} layouts in engines, {each}."
     missing = sorted({*ENGINES} - _engines_tried(group))
     finding += f" Not measured here: {', '.join(missing)}." if missing else ""
     parts: list[Part] = []
