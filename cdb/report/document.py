@@ -82,15 +82,9 @@ def _best(answers: tuple[Answer, ...], group: Group | None) -> str:
 
 
 def _views(report: Report) -> list[tuple[View, Group | None]]:
-    """Each group as it is chosen, the one that tells most first, and machines as they are before
-    limited ones; then what only a node has."""
+    """Each group as it is chosen, the one that tells most first; then what only a node has."""
     groups = sorted(report.groups, key=weight, reverse=True)
-    groups.sort(
-        key=lambda group: (
-            group.setting.machine in report.elsewhere,
-            bool(group.setting.limits),
-        )
-    )
+    groups.sort(key=lambda group: group.setting.machine in report.elsewhere)
     views: list[tuple[View, Group | None]] = []
     for group in groups:
         view = _view(report, group)

@@ -348,8 +348,8 @@ def _engines(context: Context) -> Block:
         in_turn = ", then ".join(f"{engine} ({load})" for engine, _, load in told)
         finding = f"{_ONE_LAYOUT} loads fastest in {in_turn}."
     else:
-        each = "; ".join(f"in {engine} {of} loads fastest ({load})" for engine, of, load in told)
-        finding = f"Of {len(rows)} layouts in engines, {each}."
+        of_each = "; ".join(f"in {engine} {of} loads fastest ({load})" for engine, of, load in told)
+        finding = f"Of {len(rows)} layouts in engines, {of_each}."
     missing = sorted({*ENGINES} - _engines_tried(group))
     finding += f" Not measured here: {', '.join(missing)}." if missing else ""
     parts: list[Part] = []

@@ -73,10 +73,16 @@ def conditions(setting: Setting) -> str:
     return f"{setting.profile}, {setting.coins:,} coins, {flushed}"
 
 
-def weight(group: Group) -> tuple[int, int, int]:
-    """How much a group tells: its contestants, then its durability, then its coins."""
+def weight(group: Group) -> tuple[bool, int, int, int]:
+    """How much a group tells: of a machine as it is more than with limits; then its contestants,
+    its durability, and its coins."""
     right = sum(row.competes for row in group.rows)
-    return right, -DURABILITIES.index(group.setting.durability), group.setting.coins
+    return (
+        not group.setting.limits,
+        right,
+        -DURABILITIES.index(group.setting.durability),
+        group.setting.coins,
+    )
 
 
 class Want(NamedTuple):

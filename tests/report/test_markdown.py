@@ -80,7 +80,7 @@ def test_cards_commands_descriptions_and_rules_are_there(written: str) -> None:
 
 
 def test_the_floor_and_null_are_no_contestants(printed: str) -> None:
-    _, _, costs = printed.rpartition("\nWhat a load costs in time:\n")
+    _, _, costs = printed.partition("\nWhat a load costs in time:\n")
     rows = {line.split()[0]: " ".join(line.split()) for line in costs.splitlines()[1:13] if line}
     assert rows["floor"].startswith("floor 0.144 / 0.150 / 0.156 s ×1 6.41 ")
     assert rows["coin_log"].startswith("coin_log 0.269 / 0.280 / 0.291 s ×1.0 ×1.87 ")
