@@ -1,10 +1,11 @@
-.PHONY: help demo test test-long chia-tests cluster-tests lint types native engines test-engines test-engines-long docs wheels try-wheel fuzz soak mutants asan tsan clean
+.PHONY: help demo test test-long test-suites chia-tests cluster-tests lint types native engines test-engines test-engines-long docs wheels try-wheel fuzz soak mutants asan tsan clean
 .DELETE_ON_ERROR:
 
 help:
 	@echo "make demo    load mainnet-shaped blocks into every schema and compare them"
 	@echo "make test    lint, types and the tests"
-	@echo "make test-long  the tests that make test leaves out: more schemas and faults, a browser, the lab itself"
+	@echo "make test-long  the tests that make test leaves out: more faults, a browser, the lab itself"
+	@echo "make test-suites  whole contracts and faults of all stores, layouts and options"
 	@echo "make chia-tests  test cdb's coin store of a full node, also by chia's own tests; TIER=store: a part"
 	@echo "make cluster-tests  test the schema cassandra on clusters of NODES=1; needs Java 17 and Maven"
 	@echo "make lint    ruff's checks and format"
@@ -41,15 +42,18 @@ demo: .venv/ready
 # which takes twice as long where no bytecode may be kept.
 PYTEST = .venv/bin/python -m pytest -n $$((2 * $$(getconf _NPROCESSORS_ONLN))) --dist loadscope \
          --no-loadscope-reorder
-test test-long: export PYTHONDONTWRITEBYTECODE =
+test test-long test-suites: export PYTHONDONTWRITEBYTECODE =
 test: lint types
 	scripts/in-memory $(PYTEST) -m 'not long'
 
-# The suites of schemas and layouts are many and alike: in memory, too. All others have files on the disk.
+# The suites of schemas and layouts are many and alike: they are in memory, too, and a command of their own.
+# All others have files on the disk.
 SUITES = tests/test_conformance.py tests/test_layouts.py tests/faults/test_layouts.py tests/faults/test_schemas.py
 test-long: .venv/ready
-	scripts/in-memory $(PYTEST) -m long $(SUITES)
 	$(PYTEST) -m long $(SUITES:%=--ignore=%)
+
+test-suites: .venv/ready
+	scripts/in-memory $(PYTEST) -m long $(SUITES)
 
 engines:
 	@scripts/engines
