@@ -5,7 +5,8 @@ syncs and maps.
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -40,7 +41,7 @@ ASKED_FOR = tuple(engine for engine in ENGINES.values() if engine.is_asked_for)
 HOLD_SPARE = tuple(f"interval@{name}" for name in ("sqlite", "pebble", "badger", "fjall"))
 """Those that have files, or parts of them, that others make up for. Where these are lost they
 answer right, and have nothing to tell."""
-_STANDING = {engine.language: engine for engine in reversed(ASKED_FOR)}.values()
+_STANDING = tuple({engine.language: engine for engine in reversed(ASKED_FOR)}.values())
 """Of those of each language the first one, which stands for the others where the same code of ours
 is tested."""
 ABOVE_ENGINES = (
@@ -51,16 +52,13 @@ ABOVE_ENGINES = (
 """Tests, in tests/, of what lies above the engines' face: commands, paths, rules, replays."""
 
 
-def _naming(engines: Iterable[Engine]) -> Callable[[str], object]:
+@cache
+def _naming(engines: tuple[Engine, ...]) -> Callable[[str], object]:
     return re.compile(
         "|".join(
             rf"(?<![a-z0-9_])(test_)?{e.schema}(?![a-z0-9_])|interval@{e.name}\b" for e in engines
         )
     ).search
-
-
-_names_one = _naming(ASKED_FOR)
-_names_standing = _naming(_STANDING)
 
 
 def is_where_asked(item: pytest.Item) -> bool:
@@ -69,7 +67,7 @@ def is_where_asked(item: pytest.Item) -> bool:
 
     Once it is built, make test and make test-long have its other layouts, too.
     """
-    return _is_of_one(item) and (
+    return _is_of(item, ASKED_FOR) and (
         item.get_closest_marker("long") is None
         or _is_of_keys_or_faults(item)
         or repeats_another(item)
@@ -88,32 +86,21 @@ def _is_of_keys_or_faults(item: pytest.Item) -> bool:
 def repeats_another(item: pytest.Item) -> bool:
     """Whether another engine's test of the same code stands for it: it is left to long tests."""
     place = item.path.relative_to(Path(__file__).parent).as_posix()
-    return place.startswith(ABOVE_ENGINES) and _is_of_one(item) and not _is_of_standing(item)
+    if not place.startswith(ABOVE_ENGINES):
+        return False
+    return _is_of(item, ASKED_FOR) and not _is_of(item, _STANDING)
 
 
-def _is_of_one(item: pytest.Item) -> bool:
+def _is_of(item: pytest.Item, engines: tuple[Engine, ...]) -> bool:
     """The name of its module, its class's schema or its parameters say so."""
-    said = _said(item)
-    return said["engine"] in [engine.name for engine in ASKED_FOR] or any(
-        map(_names_one, said.values())
-    )
-
-
-def _is_of_standing(item: pytest.Item) -> bool:
-    said = _said(item)
-    return said["engine"] in [engine.name for engine in _STANDING] or any(
-        map(_names_standing, said.values())
-    )
-
-
-def _said(item: pytest.Item) -> dict[str, str]:
-    said = {"module": item.path.stem, "schema": "", "id": "", "engine": ""}
+    said = [item.path.stem]
     if isinstance(item, pytest.Function):
-        said["schema"] = str(getattr(item.cls, "schema", ""))
+        said.append(str(getattr(item.cls, "schema", "")))
         if hasattr(item, "callspec"):
-            said["id"] = item.callspec.id
-            said["engine"] = str(item.callspec.params.get("engine", ""))
-    return said
+            said.append(item.callspec.id)
+            if item.callspec.params.get("engine") in [engine.name for engine in engines]:
+                return True
+    return any(map(_naming(engines), said))
 
 
 def check_a_commit_fits(

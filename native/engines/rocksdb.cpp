@@ -124,7 +124,7 @@ rocksdb::ColumnFamilyOptions random_options(rocksdb::BlockBasedTableOptions tabl
   return options;
 }
 
-// Whether a table ends with a version of RocksDB's format that this one can read, and its mark.
+// Whether a table ends with a version of RocksDB's format that there is, and its mark.
 bool has_known_end(const std::string &path) {
   constexpr uint64_t kMark = 0x88e241b785f4cff7;
   constexpr uint32_t kNewest = 7;

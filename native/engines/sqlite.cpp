@@ -101,17 +101,6 @@ struct Resetter {
 };
 using Used = std::unique_ptr<Statement, Resetter>;
 
-// One of the connections whose caches the options allow for.
-struct Large {
-  explicit Large(std::atomic<size_t> *n) : n_(n) { ++*n_; }
-  ~Large() { --*n_; }
-  Large(const Large &) = delete;
-  Large &operator=(const Large &) = delete;
-
- private:
-  std::atomic<size_t> *const n_;
-};
-
 class Connection {
  public:
   Connection(const std::string &file, int flags, uint64_t cache_bytes) {
@@ -142,8 +131,8 @@ class Connection {
     return version->step() ? std::stoull(version->text(0)) : 0;
   }
 
-  std::mutex mutex;  // of statements, where many threads read by one connection
-  std::unique_ptr<Large> large;
+  std::mutex mutex;              // of statements, where many threads read by one connection
+  std::unique_ptr<Place> large;  // among those whose caches the options allow for
 
  private:
   struct Closer {
@@ -329,13 +318,13 @@ std::shared_ptr<Connection> okv::view(const okv_view *given, bool is_lasting) {
   if (opened_ != nullptr) return opened_;
   const auto place = is_lasting ? std::make_shared<Place>(&n_views_, kMostViews) : nullptr;
   std::unique_ptr<Connection> taken;
-  std::unique_ptr<Large> large;
+  std::unique_ptr<Place> large;
   {
     const std::lock_guard<std::mutex> lock(kept_mutex_);
     if (!kept_.empty())
       taken = std::move(kept_.back()), kept_.pop_back();
     else if (n_large_ < kMostKept)
-      large = std::make_unique<Large>(&n_large_);
+      large = std::make_unique<Place>(&n_large_, kMostKept);
   }
   if (taken == nullptr) {
     // However many threads read at once, their caches are no more than those of a few.
