@@ -18,8 +18,9 @@ NOT_DURABLE = ("*/LOG", "*/LOG.old.*")
 """Its logs for people."""
 _GAP = "RocksDB takes a gap in what was appended last to its manifest for damage"
 _TABLE = (
-    "RocksDB 7.8 parses a table's properties before it holds them against their checksum, and as"
-    " Debian builds it, with assertions, it ends the process"
+    "RocksDB 7.8 parses a table's properties before it holds them against their checksum, and"
+    " believes the lengths in its footer: as Debian builds it, with assertions, or where memory"
+    " ends, it ends the process"
 )
 _LOG = "RocksDB takes damage in its log for the log's torn end: later commits are missing"
 _MANIFEST = (

@@ -297,7 +297,7 @@ def _slow(context: Context, group: Group) -> Block:
     best, wall = next((each for each in loads if is_choice(each[0])), loads[0])
     text = wall.median_text("wall_seconds")
     limits = ", ".join(f"{label} {told}" for label, told in slow.setting.limits)
-    finding = f"On {slow.setting.profile} ({limits}) {best.schema} loads fastest: "
+    finding = f"On {slow.setting.profile} ({limits}), of schemas, {best.schema} loads fastest: "
     finding += f"{slow.setting.coins:,} coins in {text}"
     own, fast = slow.row(BASELINE), quick.row(best.schema) if quick else None
     short = text
@@ -346,7 +346,7 @@ def _engines(context: Context) -> Block:
         finding = NOTHING
     elif {_layout_of(row) for row in rows} == {_ONE_LAYOUT}:
         in_turn = ", then ".join(f"{engine} ({load})" for engine, _, load in told)
-        finding = f"{_ONE_LAYOUT} loads fastest in {in_turn}."
+        finding = f"{_ONE_LAYOUT} loads{' fastest' if len(told) > 1 else ''} in {in_turn}."
     else:
         of_each = "; ".join(f"in {engine} {of} loads fastest ({load})" for engine, of, load in told)
         finding = f"Of {len(rows)} layouts in engines, {of_each}."
@@ -384,6 +384,11 @@ _TAKEN_BY = (
     ("", AS_OF, "look-ups as of a height"),
 )
 """Who takes an engine for what it is best in; a want, and its column."""
+_TAKEN_BY_THE_SMALL = (
+    ("a small machine that follows the chain", LOAD_TIME, "load"),
+    ("one that looks coins up", FIND_COLD, "look-ups not in memory"),
+)
+"""With a profile's limits: the others have none."""
 
 TELL_APART = (
     ("the disk received in a load", (LOAD,), "device_written_bytes"),
@@ -407,7 +412,7 @@ def _by_engine(group: Group) -> tuple[str, list[Part]]:
     if len(competing) < 2:
         return "", []
     told = []
-    for who, want, label in _TAKEN_BY:
+    for who, want, label in _TAKEN_BY_THE_SMALL if group.setting.limits else _TAKEN_BY:
         if who and (ranked := ranked_by(group, competing, want)):
             best, figure = ranked[0].row, ranked[0].spread.median_text(want.figure)
             told.append(f"for {who} {best.schema.partition('@')[2]} ({label}: {figure})")

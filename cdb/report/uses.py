@@ -73,11 +73,12 @@ def conditions(setting: Setting) -> str:
     return f"{setting.profile}, {setting.coins:,} coins, {flushed}"
 
 
-def weight(group: Group) -> tuple[bool, int, int, int]:
-    """How much a group tells: of a machine as it is more than with limits; then its contestants,
-    its durability, and its coins."""
+def weight(group: Group) -> tuple[bool, bool, int, int, int]:
+    """How much a group tells: with an answer more than without; of a machine as it is more than
+    with limits; then its contestants, its durability, and its coins."""
     right = sum(row.competes for row in group.rows)
     return (
+        any(is_choice(row) for row in group.rows),
         not group.setting.limits,
         right,
         -DURABILITIES.index(group.setting.durability),
@@ -245,12 +246,18 @@ def times(factor: float) -> str:
     return f"{units.times(factor).removeprefix('×')} ×"
 
 
+_DISK_LIMITS = {
+    units.label(each) for each in ("read_bytes_per_second", "write_bytes_per_second", "iops")
+}
+
+
 def slowest(report: Report, group: Group) -> Group | None:
-    """On this machine the group of the limited profile that loads slowest; nearest in size."""
+    """On this machine the group of the profile with a limited disk that loads slowest; nearest in
+    size."""
     limited = [
         other
         for other in report.groups
-        if other.setting.limits
+        if any(label in _DISK_LIMITS for label, _ in other.setting.limits)
         and other.setting.machine == group.setting.machine
         and other.setting.durability == group.setting.durability
     ]

@@ -124,19 +124,40 @@ rocksdb::ColumnFamilyOptions random_options(rocksdb::BlockBasedTableOptions tabl
   return options;
 }
 
-// Whether a table ends with a version of RocksDB's format that there is, and its mark.
+// Of at most 64 bits.
+uint64_t varint(const char **at) {
+  uint64_t value = 0;
+  for (int shift = 0; shift < 64; shift += 7) {
+    const auto byte = static_cast<uint8_t>(*(*at)++);
+    value |= uint64_t{byte & 0x7fu} << shift;
+    if (byte < 0x80) break;
+  }
+  return value;
+}
+
+// Whether a table's footer is one that there is: a kind of checksum, two blocks that lie within the
+// table, each as a varint of its offset and one of its length; the format's version, and a mark.
 bool has_known_end(const std::string &path) {
   constexpr uint64_t kMark = 0x88e241b785f4cff7;
   constexpr uint32_t kNewest = 7;
-  std::array<char, sizeof(uint32_t) + sizeof(uint64_t)> end = {};
+  constexpr uint8_t kMostChecksums = 4;
+  std::array<char, 53> end = {};
   std::ifstream file(path, std::ios::binary);
   file.seekg(-static_cast<std::streamoff>(end.size()), std::ios::end);
+  const auto length = static_cast<uint64_t>(file.tellg());
   file.read(end.data(), end.size());
-  uint32_t version = 0;
   uint64_t mark = 0;
-  std::memcpy(&version, end.data(), sizeof version);  // little endian, as all that RocksDB writes
-  std::memcpy(&mark, end.data() + sizeof version, sizeof mark);
-  return file.good() && version <= kNewest && mark == kMark;
+  uint32_t version = 0;
+  // Little endian, as all that RocksDB writes.
+  std::memcpy(&mark, end.end() - sizeof mark, sizeof mark);
+  std::memcpy(&version, end.end() - sizeof mark - sizeof version, sizeof version);
+  const char *at = end.begin() + 1;
+  for (int block = 0; block < 2; ++block) {
+    const uint64_t offset = varint(&at), n_bytes = varint(&at);
+    if (offset > length || n_bytes > length - offset) return false;
+  }
+  return file.good() && static_cast<uint8_t>(end[0]) <= kMostChecksums && version <= kNewest &&
+         mark == kMark;
 }
 
 Status remove_if_there(const std::string &path) {
@@ -427,8 +448,9 @@ Status okv::remove_unfinished_runs() const {
 Status okv::naming_table(const Status &damage) const {
   const std::string text = damage.ToString();
   std::vector<std::string> files, damaged;
-  if (text.find("format_version") == std::string::npos || file_in(text).rfind("MANIFEST", 0) != 0 ||
-      !env_->GetChildren(path_, &files).ok())
+  const auto says = [&text](const char *what) { return text.find(what) != std::string::npos; };
+  if (!says("format_version") && !says("checksum type") && !says("bad block handle")) return damage;
+  if (file_in(text).rfind("MANIFEST", 0) != 0 || !env_->GetChildren(path_, &files).ok())
     return damage;
   std::copy_if(files.begin(), files.end(), std::back_inserter(damaged), [this](const auto &file) {
     return file.size() > 4 && file.compare(file.size() - 4, 4, ".sst") == 0 &&

@@ -33,7 +33,9 @@ constexpr const char *kDataFile = "data.sqlite";
 constexpr const char *kLogFile = "data.sqlite-wal";
 constexpr off_t kLeastFileBytes = 4096;
 constexpr size_t kMostViews = 250;  // at once, of two open files each
-constexpr size_t kMostKept = 8;     // connections, whose caches are half of all
+constexpr size_t kMostLarge = 8;    // connections, whose caches are half of all
+constexpr size_t kMostKept =
+    2 * kMostLarge;  // some others of kLeastCacheBytes: a new one costs a look-up
 constexpr uint64_t kLeastCacheBytes = 64u << 10;
 constexpr int kWaitMilliseconds = 1000;
 
@@ -323,12 +325,13 @@ std::shared_ptr<Connection> okv::view(const okv_view *given, bool is_lasting) {
     const std::lock_guard<std::mutex> lock(kept_mutex_);
     if (!kept_.empty())
       taken = std::move(kept_.back()), kept_.pop_back();
-    else if (n_large_ < kMostKept)
-      large = std::make_unique<Place>(&n_large_, kMostKept);
+    else if (n_large_ < kMostLarge)
+      large = std::make_unique<Place>(&n_large_, kMostLarge);
   }
   if (taken == nullptr) {
     // However many threads read at once, their caches are no more than those of a few.
-    const uint64_t cache_bytes = large == nullptr ? kLeastCacheBytes : cache_bytes_ / 2 / kMostKept;
+    const uint64_t cache_bytes =
+        large == nullptr ? kLeastCacheBytes : cache_bytes_ / 2 / kMostLarge;
     taken = std::make_unique<Connection>(file_, SQLITE_OPEN_READONLY, cache_bytes);
     taken->large = std::move(large);
   }
@@ -338,7 +341,10 @@ std::shared_ptr<Connection> okv::view(const okv_view *given, bool is_lasting) {
             std::unique_ptr<Connection> connection(ended);
             if (sqlite3_exec(ended->db(), "COMMIT", nullptr, nullptr, nullptr) != SQLITE_OK) return;
             const std::lock_guard<std::mutex> lock(kept_mutex_);
-            if (connection->large != nullptr) kept_.push_back(std::move(connection));
+            if (connection->large != nullptr)
+              kept_.push_back(std::move(connection));  // is taken first
+            else if (kept_.size() < kMostKept)
+              kept_.insert(kept_.begin(), std::move(connection));
           }};
 }
 

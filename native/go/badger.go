@@ -79,8 +79,11 @@ func (log badgerLog) Debugf(format string, _ ...any) {
 	}
 }
 
-// Badger makes its log as long as it may become. On a small disk that is less; but where a crash has left
-// logs, as much as was allowed when they were made: what they hold has to fit into a memtable again.
+const mostMemtable = 32 << 20 // of all that cdb opens (memtable_bytes in ordered_kv.h)
+
+// Badger makes its log as long as it may become. On a small disk that is less; but what logs hold that a
+// crash has left has to fit into a memtable again. There an entry takes less than twice what it takes in
+// the log.
 func memtableBytes(directory string, most int64) int64 {
 	var disk syscall.Statfs_t
 	if syscall.Statfs(directory, &disk) == nil {
@@ -88,11 +91,38 @@ func memtableBytes(directory string, most int64) int64 {
 	}
 	logs, _ := filepath.Glob(filepath.Join(directory, "*.mem"))
 	for _, log := range logs {
-		if about, err := os.Stat(log); err == nil {
-			most = max(most, about.Size()/2) // it is twice as long as its memtable
-		}
+		most = max(most, min(mostMemtable, 2*heldBytes(log)))
 	}
 	return most
+}
+
+// How much of a log is written: zeros are behind it, until an opening cuts them off. 0: it cannot be read.
+func heldBytes(log string) int64 {
+	file, err := os.Open(log)
+	if err != nil {
+		return 0
+	}
+	defer file.Close()
+	about, err := file.Stat()
+	if err != nil {
+		return 0
+	}
+	if about.Size() > 2*mostMemtable {
+		return mostMemtable // none of ours is so long
+	}
+	chunk := make([]byte, 1<<20)
+	for end := about.Size(); end > 0; {
+		begin := max(0, end-int64(len(chunk)))
+		part := chunk[:end-begin]
+		if _, err := file.ReadAt(part, begin); err != nil {
+			return mostMemtable
+		}
+		if held := len(bytes.TrimRight(part, "\x00")); held > 0 {
+			return begin + int64(held)
+		}
+		end = begin
+	}
+	return 0
 }
 
 // Where Badger would end the process it does not say for which database: it is the end of all (build.py).

@@ -104,6 +104,20 @@ def test_the_verdict_is_by_use(block: Block) -> None:
     assert "for an archive " in block.finding
 
 
+def test_a_small_machine_takes_what_loads_or_finds_most_there() -> None:
+    documents = [
+        run(f"interval@{QUICK}", 1, coins=COINS, profile="SLOW", speed=2),
+        finding_most(run(f"interval@{SLOW}", 1, coins=COINS, profile="SLOW"), 9),
+    ]
+    (section,) = [each for each in document(build(documents)).sections if each.id == "engines"]
+    (found,) = [
+        block.finding for block in section.blocks if "a small machine that" in block.finding
+    ]
+    assert f"take for a small machine that follows the chain {QUICK} (load: " in found
+    assert f"for one that looks coins up {SLOW} (look-ups not in memory: " in found
+    assert "a node" not in found
+
+
 def test_engines_that_nobody_tried_are_named(block: Block) -> None:
     untried = sorted({*ENGINES} - {QUICK, SLOW, ENDED})
     assert {*UNTRIED, MISSING} <= {*untried}

@@ -118,15 +118,32 @@ class TestBadger(EngineTests):
             rewrite_all(database)
 
     @pytest.mark.parametrize("read_only", [False, True])
-    def test_a_log_of_more_memory_is_opened_with_less(self, path: Path, read_only: bool) -> None:
-        """What a killed process had in memory fits into no smaller memtable."""
+    @pytest.mark.parametrize("kills", [1, 2])
+    def test_a_log_of_more_memory_is_opened_with_less(
+        self, path: Path, kills: int, read_only: bool
+    ) -> None:
+        """What a killed process had in memory fits into no smaller memtable. The opening after it
+        cuts the log to what it holds, and may be killed, too."""
         blocks = [block_at(index, coins=LOGGED_COINS) for index in range(1, 6)]
         with pytest.raises(KilledError):
             fresh(be_killed, str(path), blocks)
+        (log,) = (path / "db").glob("*.mem")
+        if kills == 2:
+            log.write_bytes(log.read_bytes().rstrip(b"\0"))
         damages = list(KIND.check(path, lambda _: None))
         assert damages == []
         with self.opened(path, cache_mb=8, read_only=read_only) as database:
             assert verify(database) == expected_state(blocks)
+
+    def test_a_length_that_lies_makes_no_long_log(self, path: Path) -> None:
+        blocks = [block_at(index, coins=10) for index in range(1, 6)]
+        with pytest.raises(KilledError):
+            fresh(be_killed, str(path), blocks)
+        (log,) = (path / "db").glob("*.mem")
+        os.truncate(log, 6 << 30)
+        with self.opened(path) as database:
+            assert verify(database) == expected_state(blocks)
+            assert max(file.stat().st_size for file in (path / "db").glob("*.mem")) <= 64 << 20
 
     @pytest.mark.parametrize("spends", [19_659, 19_660, 19_661])
     def test_a_block_as_large_as_a_transaction(self, path: Path, spends: int) -> None:

@@ -285,9 +285,19 @@ class TestOpening:
             except CorruptDatabaseError:
                 pass
 
-    @pytest.mark.parametrize("change", [-1, 0, 1])
+    @pytest.mark.parametrize(
+        ("change", "from_end", "damage"),
+        [
+            (-1, 0, b""),
+            (1, 0, b""),
+            *((0, 1, each) for each in (b"\x00", b"\xff")),  # a mark
+            (0, 12, b"\xff"),  # a version
+            (0, 53, b"\xff"),  # a kind of checksum
+            *((0, 52, each) for each in (b"\xff" * 20, b"\xff\xff\xff\xff\x01")),  # places of blocks
+        ],
+    )
     def test_of_a_table_whose_end_is_damaged_one_line_names_it(
-        self, path: Path, change: int
+        self, path: Path, change: int, from_end: int, damage: bytes
     ) -> None:
         """RocksDB may name the manifest, in two lines."""
         with opened(path, ingest_entries=1) as schema:
@@ -295,8 +305,9 @@ class TestOpening:
         table = max((path / "db").glob("*.sst"), key=lambda file: file.stat().st_size)
         size = table.stat().st_size
         os.truncate(table, size + change)
-        if change == 0:
-            _flip(table, size - 1)
+        with table.open("r+b") as stream:
+            stream.seek(size - from_end)
+            stream.write(damage)
         with (
             pytest.raises(CorruptDatabaseError, match=rf"db/{table.name}: ") as raised,
             opened(path, read_only=True) as schema,

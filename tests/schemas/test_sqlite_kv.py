@@ -27,6 +27,7 @@ pytestmark = pytest.mark.skipif(
 
 OPENED = find_schema("sqlite_kv")
 BATCH_NAMES, THREADS, CACHE_MB = 1_000, 64, 64
+ITERATIONS, LOOKUPS = 10, 20
 MOST_GROWN_BYTES = 100 << 20
 """Half of the cache, what 256 connections take beside, and the stacks and answers of threads."""
 
@@ -96,6 +97,30 @@ def test_many_threads_read_with_the_caches_of_a_few(tmp_path: Path) -> None:
             acceptor(schema)(block)
     grown = fresh(grown_by_threads, str(path), bytes(names))
     assert grown < MOST_GROWN_BYTES
+
+
+def test_a_look_up_beside_many_iterations_opens_no_connection(tmp_path: Path) -> None:
+    """They have all connections with large caches: each look-up had to open one of its own."""
+    names = [CHAIN.blocks[0].confirms[0].name()]
+    with OPENED.open(tmp_path / "database") as schema:
+        accept_all(schema, CHAIN.blocks)
+        schema.flush()
+        iterations = [schema.blocks() for _ in range(ITERATIONS)]
+        for each in iterations:
+            next(each)
+        schema.coin_infos_for_coin_names(names)
+        before = n_reads()
+        for _ in range(LOOKUPS):
+            schema.coin_infos_for_coin_names(names)
+        assert n_reads() - before < LOOKUPS
+        for each in iterations:
+            each.close()
+
+
+def n_reads() -> int:
+    """The system calls by which this process has read."""
+    told = dict(line.split(": ") for line in Path("/proc/self/io").read_text().splitlines())
+    return int(told["syscr"])
 
 
 def grown_by_threads(path: str, names: bytes) -> int:
