@@ -5,7 +5,7 @@ help:
 	@echo "make demo    load mainnet-shaped blocks into every schema and compare them"
 	@echo "make test    lint, types and the tests"
 	@echo "make test-long  the tests that make test leaves out: more faults, a browser, the lab itself"
-	@echo "make test-suites  whole contracts and faults of all stores, layouts and options"
+	@echo "make test-suites  the longest: whole contracts and faults of all stores, layouts and options"
 	@echo "make chia-tests  test cdb's coin store of a full node, also by chia's own tests; TIER=store: a part"
 	@echo "make cluster-tests  test the schema cassandra on clusters of NODES=1; needs Java 17 and Maven"
 	@echo "make lint    ruff's checks and format"
@@ -46,14 +46,19 @@ test test-long test-suites: export PYTHONDONTWRITEBYTECODE =
 test: lint types
 	scripts/in-memory $(PYTEST) -m 'not long'
 
-# The suites of schemas and layouts are many and alike: they are in memory, too, and a command of their own.
-# All others have files on the disk.
+# The suites of schemas and layouts are many and alike: they are in memory, too. They are a command of
+# their own with those that take longest, which build cdb again or a schema by a stranger. All others
+# have files on the disk.
 SUITES = tests/test_conformance.py tests/test_layouts.py tests/faults/test_layouts.py tests/faults/test_schemas.py
+LONGEST = tests/mutants tests/test_built.py tests/test_adding_an_engine.py tests/cassandra \
+          tests/rows/test_rocks_index.py \
+          $(patsubst %,tests/schemas/test_%.py,adding_a_schema theirs history exchanged coin_log)
 test-long: .venv/ready
-	$(PYTEST) -m long $(SUITES:%=--ignore=%)
+	$(PYTEST) -m long $(SUITES:%=--ignore=%) $(LONGEST:%=--ignore=%)
 
 test-suites: .venv/ready
 	scripts/in-memory $(PYTEST) -m long $(SUITES)
+	$(PYTEST) -m long $(LONGEST)
 
 engines:
 	@scripts/engines

@@ -18,6 +18,7 @@ LIMITS = {
     "FAST": (None, None, None, None),
     "SLOW": (16_800_000, 16_800_000, None, 8_000_000_000),
     "SPINNING": (48_000_000, 48_000_000, 120, None),
+    "mine": (None, None, None, 212_000_000),
 }
 _SLOWNESS = {"FAST": 1.0, "SLOW": 6.0, "SPINNING": 3.0}
 

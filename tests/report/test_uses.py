@@ -23,7 +23,7 @@ from cdb.report.uses import (
     shown,
     weight,
 )
-from tests.report.fixtures import NEXT_MATRIX, every_failure, matrix, run, without
+from tests.report.fixtures import NEXT_MATRIX, ended, every_failure, matrix, run, without
 from tests.report.full import full
 
 SCHEMAS = ("floor", "null", "coin_log", "interval@rocksdb", "rocks", BASELINE, "memory")
@@ -195,6 +195,29 @@ def test_a_use_of_the_slow_disk_is_decided_by_its_view() -> None:
     assert [view.profile for view in told.views] == ["FAST", "SLOW"]
     assert dict(told.decided) == {"small": (1, 1)}
     assert dict(document(build(matrix(SCHEMAS, 1))).decided) == {"small": (0,)}
+
+
+def test_little_memory_is_no_slow_disk() -> None:
+    fast, slow, mine = (
+        matrix(SCHEMAS, 1, profile=profile, coins=coins)
+        for profile, coins in (("FAST", 4_000_000), ("SLOW", 1_000_000), ("mine", 4_000_000))
+    )
+    told = document(build([*fast, *slow, *mine]))
+    (block,) = [each.blocks[0] for each in told.sections if each.id == "slow"]
+    assert block.finding.startswith("On SLOW (")
+    (block,) = [
+        each.blocks[0] for each in document(build([*fast, *mine])).sections if each.id == "slow"
+    ]
+    assert block.finding == "No slow disk was measured on this machine."
+
+
+def test_the_page_begins_where_there_is_an_answer() -> None:
+    """One run that ended, on a machine without limits, tells less than others with them."""
+    slow = matrix(SCHEMAS, 1, profile="SLOW")
+    (run,) = matrix(("coin_log",), 1)
+    told = document(build([ended(run, 400_000, 1_200), *slow]))
+    assert told.views[0].profile == "SLOW"
+    assert "coin_log" in told.answers[0].parts[0].schema
 
 
 @pytest.mark.parametrize("use", ["tip", "lookup", "height", "small"])

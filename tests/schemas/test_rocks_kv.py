@@ -293,7 +293,8 @@ class TestOpening:
             *((0, 1, each) for each in (b"\x00", b"\xff")),  # a mark
             (0, 12, b"\xff"),  # a version
             (0, 53, b"\xff"),  # a kind of checksum
-            *((0, 52, each) for each in (b"\xff" * 20, b"\xff\xff\xff\xff\x01")),  # places of blocks
+            # places of blocks
+            *((0, 52, each) for each in (b"\xff" * 20, b"\xff\xff\xff\xff\x01")),
         ],
     )
     def test_of_a_table_whose_end_is_damaged_one_line_names_it(
