@@ -118,7 +118,10 @@ def _cost(context: Context, group: Group) -> Block:
         for name in ("wall_seconds", "peak_rss_bytes", "size_bytes_per_coin", "wall_floor_ratio")
         if (spread := row.figure(LOAD, name)) is not None
     }
-    finding = f"{row.schema} loads {coins} coins in {texts.get('wall_seconds', 'n/a')}"
+    costs = _fold("All costs", [*group_tables.cost_tables(group), *tables.phase_table(group)])
+    if "wall_seconds" not in texts:
+        return Block(f"{row.schema} did not load {coins} coins here.", "not measured", (*costs,))
+    finding = f"{row.schema} loads {coins} coins in {texts['wall_seconds']}"
     if "wall_floor_ratio" in texts:
         finding += f", {texts['wall_floor_ratio'].removeprefix('×')} × the floor's time"
     memory = texts.get("peak_rss_bytes", "n/a")
@@ -129,8 +132,7 @@ def _cost(context: Context, group: Group) -> Block:
         for figure, label in (("peak_rss_bytes", "peak memory"), ("size_bytes", "size on disk"))
         if (plot := _trade_off(group, figure, label)) is not None
     ]
-    costs = [*group_tables.cost_tables(group), *tables.phase_table(group)]
-    return Block(finding.strip(), f"{memory} of memory", (*plots, *_fold("All costs", costs)))
+    return Block(finding.strip(), f"{memory} of memory", (*plots, *costs))
 
 
 def _frontier(group: Group) -> str:
