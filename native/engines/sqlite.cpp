@@ -12,6 +12,7 @@
 #include <sqlite3.h>
 #include <sys/stat.h>
 
+#include <condition_variable>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -32,10 +33,9 @@ namespace {
 constexpr const char *kDataFile = "data.sqlite";
 constexpr const char *kLogFile = "data.sqlite-wal";
 constexpr off_t kLeastFileBytes = 4096;
-constexpr size_t kMostViews = 250;  // at once, of two open files each
-constexpr size_t kMostLarge = 8;    // connections, whose caches are half of all
-constexpr size_t kMostKept =
-    2 * kMostLarge;  // some others of kLeastCacheBytes: a new one costs a look-up
+constexpr size_t kMostViews = 250;   // at once, of two open files each
+constexpr size_t kMostLookUps = 32;  // at once; further ones wait. Their connections are kept,
+constexpr size_t kMostLarge = 8;     // of which these have half of all cache, and others the least
 constexpr uint64_t kLeastCacheBytes = 64u << 10;
 constexpr int kWaitMilliseconds = 1000;
 
@@ -144,6 +144,32 @@ class Connection {
   std::map<std::string, Statement> statements_;
 };
 
+// Look-ups that go on at once.
+struct Turns {
+  std::mutex mutex;
+  std::condition_variable ended;
+  size_t n_taken = 0;
+};
+
+class Turn {
+ public:
+  explicit Turn(Turns *all) : all_(all) {
+    std::unique_lock<std::mutex> lock(all->mutex);
+    all->ended.wait(lock, [all] { return all->n_taken < kMostLookUps; });
+    ++all->n_taken;
+  }
+  ~Turn() {
+    const std::lock_guard<std::mutex> lock(all_->mutex);
+    --all_->n_taken;
+    all_->ended.notify_one();
+  }
+  Turn(const Turn &) = delete;
+  Turn &operator=(const Turn &) = delete;
+
+ private:
+  Turns *const all_;
+};
+
 }  // namespace
 
 struct okv {
@@ -199,6 +225,7 @@ struct okv {
   const uint64_t cache_bytes_;
   std::optional<cdb::FileLock> lock_;
   std::vector<std::string> spaces_;
+  Turns turns_;
   std::mutex kept_mutex_;
   std::atomic<size_t> n_large_{0};
   std::vector<std::unique_ptr<Connection>> kept_;
@@ -319,6 +346,7 @@ std::shared_ptr<Connection> okv::view(const okv_view *given, bool is_lasting) {
   if (given != nullptr) return given->connection;
   if (opened_ != nullptr) return opened_;
   const auto place = is_lasting ? std::make_shared<Place>(&n_views_, kMostViews) : nullptr;
+  const auto turn = is_lasting ? nullptr : std::make_shared<Turn>(&turns_);
   std::unique_ptr<Connection> taken;
   std::unique_ptr<Place> large;
   {
@@ -337,13 +365,13 @@ std::shared_ptr<Connection> okv::view(const okv_view *given, bool is_lasting) {
   }
   taken->use("BEGIN")->step();
   if (is_lasting) taken->n_writes();  // a transaction begins with its first read
-  return {taken.release(), [this, place](Connection *ended) {
+  return {taken.release(), [this, place, turn](Connection *ended) {
             std::unique_ptr<Connection> connection(ended);
             if (sqlite3_exec(ended->db(), "COMMIT", nullptr, nullptr, nullptr) != SQLITE_OK) return;
             const std::lock_guard<std::mutex> lock(kept_mutex_);
             if (connection->large != nullptr)
               kept_.push_back(std::move(connection));  // is taken first
-            else if (kept_.size() < kMostKept)
+            else if (kept_.size() < kMostLookUps)
               kept_.insert(kept_.begin(), std::move(connection));
           }};
 }
