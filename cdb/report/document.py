@@ -127,13 +127,15 @@ def _told_apart(view: View, group: Group, known: Sequence[Group]) -> View:
 def _answers(report: Report, group: Group | None) -> tuple[Answer, ...]:
     if group is None:
         return ()
-    told = (answer(report, group, use) for use in USES)
-    with_prospects = [
-        replace(each, tiles=(*each.tiles, *_prospects(report, group, each.schema))) for each in told
-    ]
+    told = []
+    for use in USES:
+        given = answer(report, group, use)
+        decides = (slowest(report, group) or group) if use.slow else group
+        tiles = (*given.tiles, *_prospects(report, decides, given.schema))
+        told.append(replace(given, tiles=tiles))
     return tuple(
-        replace(each, glance=tuple(_glance(report, group, use, with_prospects)))
-        for each, use in zip(with_prospects, USES, strict=True)
+        replace(each, glance=tuple(_glance(report, group, use, told)))
+        for each, use in zip(told, USES, strict=True)
     )
 
 

@@ -194,22 +194,22 @@ class _Page:
         return element("details", summary, element("dl", *terms, id="terms"), id="words")
 
     def _blocks(self, blocks: Sequence[Block]) -> list[Html]:
-        """A block a view; what views share is there once: whole blocks, and folds in others."""
+        """A block a view; what views share is there once: whole blocks, folds and answers."""
         distinct = [each for each in _shared(blocks, repr) if not each[0].is_empty]
-        folds: dict[str, tuple[Fold, list[int], list[int]]] = {}
+        told: dict[str, tuple[Fold | Answer, list[int], list[int]]] = {}
         for block, views in distinct:
             for part in block.parts:
-                if isinstance(part, Fold):
-                    found = folds.setdefault(repr(part), (part, [], []))
+                if isinstance(part, Fold | Answer):
+                    found = told.setdefault(repr(part), (part, [], []))
                     found[1].extend(views)
                     found[2].append(1)
-        common = {key: each for key, each in folds.items() if len(each[2]) > 1}
+        common = {key: each for key, each in told.items() if len(each[2]) > 1}
         made = []
         for block, views in distinct:
             parts = tuple(part for part in block.parts if repr(part) not in common)
             made.append(self._block(replace(block, parts=parts), views))
-        for fold, views, _ in common.values():
-            made.append(element("div", self._part(fold), **_of_views(sorted(views), hidden=False)))
+        for part, views, _ in common.values():
+            made.append(element("div", self._part(part), **_of_views(sorted(views), hidden=False)))
         return made
 
     def _block(self, block: Block, views: Sequence[int]) -> Html:

@@ -294,6 +294,12 @@ def test_the_published_page_is_small_and_of_the_committed_results() -> None:
     assert {*told.rglob("*.json")} == {*results.rglob("*.json")}
 
 
+def test_what_the_slow_disk_decides_is_there_once() -> None:
+    text = page(build([*matrix(runs=1), *matrix(runs=1, profile="SLOW")]))
+    assert text.count(" data-use=small") == 1
+    assert text.count(" data-use=tip") == 2
+
+
 @pytest.mark.long
 def test_sixty_runs_are_a_megabyte_at_most() -> None:
     results = [full(each) for each in sixty_runs()]
