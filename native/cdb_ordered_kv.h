@@ -75,6 +75,8 @@ typedef struct {
   const okv_space *spaces; /* and in the same order; */
   size_t n_late_spaces;    /* but the last ones may come later: where they are missing they are
                               made, or, read_only, never used */
+  const char *tuning;      /* null, or a text with ",NAME=VALUE" for each option of an engine; those
+                              that it does not know are somebody else's */
 } okv_options;
 
 typedef struct {

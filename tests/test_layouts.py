@@ -37,6 +37,15 @@ FURTHER = (
     "interval@rocksdb,payload=inline,spends=in_row",
     f"mono_space@{OTHER},payload=inline",
     "mono_space@rocksdb,name32=yes,payload=inline",
+    "interval@rocksdb,hot_latest_mb=1",
+    "mono_space@rocksdb,hot_latest_mb=1,session_reuse=yes",
+    "dual_timeline@rocksdb,hot_latest_mb=1",
+    "mono_space@rocksdb,height_filter=yes",
+    "issue_196@rocksdb,height_filter=yes,session_reuse=yes",
+    "mono_space@pebble,session_reuse=yes",
+    "mono_space@pebble,height_filter=yes",
+    "issue_196@pebble,height_filter=yes",
+    "interval@rocksdb,compression=zstd,max_open_files=10",
 )
 """Beside each layout's options one by one, in RocksDB."""
 

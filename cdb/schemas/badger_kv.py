@@ -22,4 +22,5 @@ SCHEMA = coin_set_spec(
     durabilities=(Durability.POWER,),
     limits=badger.LIMITS,
     not_durable=badger.NOT_DURABLE,
+    tuning=("compression",),
 )

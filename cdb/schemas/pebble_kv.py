@@ -10,4 +10,9 @@ from cdb.stores.coin_set.schema import Kind
 from cdb.stores.coin_set.spec import coin_set_spec
 
 KIND = Kind("interval@pebble", pebble.ENGINE.native(PREFIX))
-SCHEMA = coin_set_spec(KIND, limits=pebble.LIMITS, not_durable=pebble.NOT_DURABLE)
+SCHEMA = coin_set_spec(
+    KIND,
+    limits=pebble.LIMITS,
+    not_durable=pebble.NOT_DURABLE,
+    tuning=("compression", "max_open_files", "height_filter", "session_reuse"),
+)

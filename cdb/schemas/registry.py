@@ -43,6 +43,7 @@ from cdb.disk.damage import Damage
 from cdb.engines import ENGINES
 from cdb.errors import CdbError, MissingEngineError, UnknownSchemaError, UnsupportedError
 from cdb.stores.coin_set.layouts import LAYOUTS
+from cdb.stores.coin_set.tuning import TUNING
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -280,7 +281,11 @@ def _schema_in(
 def _has_layout_options(name: str, options: Sequence[str]) -> bool:
     layout = LAYOUTS.get(name.partition("@")[0])
     given = {option.partition("=")[0] for option in options}
-    return name in BY_ENGINE and layout is not None and not given.isdisjoint(layout.options)
+    return (
+        name in BY_ENGINE
+        and layout is not None
+        and not given.isdisjoint({*layout.options, *TUNING})
+    )
 
 
 def _module_by_engine(name: str) -> str:

@@ -10,4 +10,9 @@ from cdb.stores.coin_set.schema import Kind
 from cdb.stores.coin_set.spec import coin_set_spec
 
 KIND = Kind("rocks_kv", rocksdb.ENGINE.native(PREFIX))
-SCHEMA = coin_set_spec(KIND, limits=rocksdb.LIMITS, not_durable=rocksdb.NOT_DURABLE)
+SCHEMA = coin_set_spec(
+    KIND,
+    limits=rocksdb.LIMITS,
+    not_durable=rocksdb.NOT_DURABLE,
+    tuning=("compression", "max_open_files", "height_filter", "session_reuse"),
+)

@@ -160,7 +160,7 @@ void Database::index() {
   if (pending_.coins().empty()) return;
   store_->index(pending_);
   const Change change(access_);
-  store_->set_indexed();
+  store_->set_indexed(pending_);
   pending_.drop_indexed_coins();
 }
 

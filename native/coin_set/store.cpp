@@ -4,6 +4,7 @@
 #include "common/fault_points.h"
 #include "layouts/table.h"
 #include "marks.h"
+#include "hot_coins.h"
 #include "layouts/spaces.h"
 
 #include <algorithm>
@@ -41,6 +42,10 @@ void in_parts(const std::vector<Asked> &names, size_t most, Look look) {
   for (std::future<void> &other : others) other.get();
 }
 
+uint64_t hot_bytes(const cdb_set_options &wanted) {
+  return OptionText(wanted.layout).number("hot_latest_mb", 0) << 20;
+}
+
 struct EngineOptions {
   EngineOptions(const layouts::Layout &layout, const cdb_set_options &wanted)
       : spaces(all_spaces(layout.spaces())) {
@@ -53,7 +58,10 @@ struct EngineOptions {
                wanted.memory_bytes,
                spaces.size() - kKeySpaces + n_late,
                spaces.data(),
-               n_late};
+               n_late,
+               wanted.layout};
+    // What they take the cache gives.
+    options.cache_bytes -= std::min(options.cache_bytes, hot_bytes(wanted));
   }
   EngineOptions(const EngineOptions &) = delete;
   EngineOptions &operator=(const EngineOptions &) = delete;
@@ -77,6 +85,8 @@ Store::Store(const std::string &path, const cdb_set_options &options)
       engine_(path, EngineOptions(*layout_, options).options),
       durability_(options.sync != 0 ? OKV_POWER : OKV_PROCESS),
       ingest_entries_(options.ingest_entries) {
+  if (hot_bytes(options) > 0 && !layout_->is_inline())
+    hot_ = std::make_unique<HotCoins>(hot_bytes(options));
   int64_t limit = UINT32_MAX;
   is_rewinding_ = read_index(engine_, kMarks, kRewindMark, &limit);
   read_index(engine_, kMarks, kIndexedMark, &indexed_);
@@ -85,12 +95,26 @@ Store::Store(const std::string &path, const cdb_set_options &options)
   if (options.keys != 0) keys_.emplace(engine_, options.name_bits, options.keys == 2);
 }
 
+Store::~Store() = default;
+
 // What lies above the newest block counts for nothing.
 Found Store::look_up(const std::vector<Asked> &sorted, layouts::Wanted wanted, int64_t as_of,
                      okv_reuse reuse) const {
   Found found;
   const layouts::AsOf counts{std::min(as_of, newest_), as_of >= newest_};
-  layout_->find(engine_, sorted, wanted, counts, reuse, &found);
+  if (hot_ == nullptr || !counts.is_newest) {
+    layout_->find(engine_, sorted, wanted, counts, reuse, &found);
+    return found;
+  }
+  std::vector<CoinState> hot;
+  const std::vector<Asked> others = hot_->find(sorted, &hot);
+  layout_->find(engine_, others, wanted, counts, reuse, &found);
+  for (CoinState &coin : found.coins) coin.at = static_cast<uint32_t>(others[coin.at].tag);
+  const size_t middle = found.coins.size();
+  found.coins.insert(found.coins.end(), hot.begin(), hot.end());
+  std::inplace_merge(found.coins.begin(), found.coins.begin() + static_cast<ptrdiff_t>(middle),
+                     found.coins.end(),
+                     [](const CoinState &a, const CoinState &b) { return a.at < b.at; });
   return found;
 }
 
@@ -248,7 +272,13 @@ int64_t Store::begin_rewind(int64_t newest) {
   return kept;
 }
 
+void Store::set_indexed(const Pending &pending) {
+  indexed_ = newest_;
+  if (hot_ != nullptr) hot_->take(pending.coins());
+}
+
 void Store::set_rewinding(int64_t kept) {
+  if (hot_ != nullptr) hot_->clear();
   is_rewinding_ = true;
   newest_ = indexed_ = kept;
 }

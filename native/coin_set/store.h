@@ -19,9 +19,14 @@ using layouts::Asked;
 using layouts::CoinState;
 using layouts::Found;
 
+class HotCoins;
+
 class Store {
  public:
   Store(const std::string &path, const cdb_set_options &options);
+  ~Store();
+  Store(const Store &) = delete;
+  Store &operator=(const Store &) = delete;
   void close() { engine_.close(); }
 
   int64_t newest() const { return newest_; }
@@ -66,7 +71,7 @@ class Store {
   // Writes where the coins are and what is spent, and their secondary keys, in one atomic step with
   // the mark of what is indexed. It counts once set_indexed() says so.
   void index(const Pending &pending);
-  void set_indexed() { indexed_ = newest_; }
+  void set_indexed(const Pending &pending);
   void checkpoint() { engine_.checkpoint(); }
   void settle() { engine_.settle(); }
   // Writes that nothing above the newest block up to this one counts, and gives that one.
@@ -88,6 +93,7 @@ class Store {
   Engine engine_;
   const okv_durability durability_;
   const uint64_t ingest_entries_;
+  std::unique_ptr<HotCoins> hot_;  // null: without
   int64_t newest_ = -1;  // what lies above it is being erased
   int64_t indexed_ = -1;
   bool is_rewinding_ = false;

@@ -5,11 +5,14 @@
 #include "common/fault_points.h"
 #include "common/held_directory.h"
 #include "common/lost_pages.h"
+#include "common/option_text.h"
 #include "packed.h"
 #include "rocksdb/common.h"
 #include "rocksdb/files.h"
+#include "rocksdb/kept_iterators.h"
 #include "rocksdb/log_file.h"
 #include "rocksdb/mapped_tables.h"
+#include "rocksdb/suffix_range.h"
 #include "rocksdb/table_starts.h"
 #include "rocksdb/threads.h"
 #include "rocksdb/manifest_lock.h"
@@ -59,6 +62,17 @@ Item item(const Slice &slice) {
   return {reinterpret_cast<const uint8_t *>(slice.data()), slice.size()};
 }
 
+cdb::OptionText tuning(const okv_options &wanted) {
+  return cdb::OptionText(wanted.tuning != nullptr ? wanted.tuning : "");
+}
+
+rocksdb::CompressionType compression(const okv_options &wanted) {
+  const std::string_view name = tuning(wanted).value("compression", "none");
+  if (name == "snappy") return rocksdb::kSnappyCompression;
+  if (name == "lz4") return rocksdb::kLZ4Compression;
+  return name == "zstd" ? rocksdb::kZSTD : rocksdb::kNoCompression;
+}
+
 rocksdb::DBOptions db_options_for(const okv_options &wanted) {
   rocksdb::DBOptions options;
   options.create_if_missing = wanted.create != 0;
@@ -74,15 +88,17 @@ rocksdb::DBOptions db_options_for(const okv_options &wanted) {
   options.info_log = std::make_shared<SilentLogger>();
   options.stats_dump_period_sec = 0;
   options.stats_persist_period_sec = 0;
+  if (const uint64_t files = tuning(wanted).number("max_open_files", 0); files > 0)
+    options.max_open_files = static_cast<int>(files);
   return options;
 }
 
 rocksdb::ColumnFamilyOptions ascending_options(const rocksdb::BlockBasedTableOptions &table,
-                                               uint64_t memtable_bytes) {
+                                               const okv_options &wanted) {
   rocksdb::ColumnFamilyOptions options;
   options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
-  options.compression = rocksdb::kNoCompression;  // nearly all is hashes
-  options.write_buffer_size = memtable_bytes;
+  options.compression = compression(wanted);  // nearly all is hashes
+  options.write_buffer_size = wanted.memtable_bytes;
   return options;
 }
 
@@ -109,11 +125,14 @@ const rocksdb::SliceTransform *prefix_of(const okv_space &space) {
 // Each run of random keys covers all of them, and levels of runs that overlap wholly would be
 // rewritten at each merge. Universal compaction merges runs of like size.
 rocksdb::ColumnFamilyOptions random_options(rocksdb::BlockBasedTableOptions table,
-                                            const okv_space &space, uint64_t memtable_bytes) {
+                                            const okv_space &space, const okv_options &wanted) {
   const std::shared_ptr<const rocksdb::SliceTransform> prefix(prefix_of(space));
   table.filter_policy.reset(rocksdb::NewBloomFilterPolicy(10));
   table.whole_key_filtering = prefix == nullptr;
-  rocksdb::ColumnFamilyOptions options = ascending_options(table, memtable_bytes);
+  rocksdb::ColumnFamilyOptions options = ascending_options(table, wanted);
+  if (space.suffix_bytes > 0 && tuning(wanted).is_set("height_filter", false))
+    options.table_properties_collector_factories.push_back(
+        std::make_shared<SuffixRanges>(space.suffix_bytes));
   options.prefix_extractor = prefix;
   options.compaction_style = rocksdb::kCompactionStyleUniversal;
   options.memtable_whole_key_filtering = prefix == nullptr;
@@ -184,6 +203,7 @@ struct okv {
                 okv_reuse reuse);
   void seek_many(const okv_view *view, const Seeks &seeks, okv_page *page, uint8_t *found,
                  size_t *done);
+  void leave_out_heights(const Seeks &seeks, rocksdb::ReadOptions *options) const;
   void checkpoint();
   void settle() { written(compact(*db_, families_)); }
   void verify() { check(db_->VerifyChecksum()); }
@@ -243,6 +263,7 @@ struct okv {
   const std::string &path_ = directory_.path();
   const bool is_read_only_;
   const size_t n_late_;
+  const bool filters_heights_, reuses_iterators_;
   const std::shared_ptr<LostPages> lost_pages_ = std::make_shared<LostPages>();
   std::unique_ptr<rocksdb::Env> env_;  // outlives db_
   rocksdb::DBOptions db_options_;
@@ -250,6 +271,7 @@ struct okv {
   std::unique_ptr<rocksdb::DB> db_;
   std::vector<ColumnFamilyHandle *> families_;  // owned until close()
   std::vector<TableStarts> table_starts_;
+  KeptIterators kept_iterators_;
   std::atomic<uint64_t> ingests_{0};
   bool is_log_synced_ = true;
   bool has_failed_ = false;  // a write
@@ -341,6 +363,8 @@ okv::okv(const char *path, const okv_options &wanted)
     : directory_(path),
       is_read_only_(wanted.read_only != 0),
       n_late_(wanted.n_late_spaces),
+      filters_heights_(tuning(wanted).is_set("height_filter", false)),
+      reuses_iterators_(tuning(wanted).is_set("session_reuse", false)),
       db_options_(db_options_for(wanted)),
       table_starts_(wanted.n_spaces) {
   std::shared_ptr<rocksdb::FileSystem> files = std::make_shared<CarefulFiles>(
@@ -356,8 +380,8 @@ okv::okv(const char *path, const okv_options &wanted)
     // A RocksDB database always has the first one, which is called so.
     descriptors_.emplace_back(i == 0 ? rocksdb::kDefaultColumnFamilyName : space.name,
                               space.order == OKV_ASCENDING
-                                  ? ascending_options(table, wanted.memtable_bytes)
-                                  : random_options(table, space, wanted.memtable_bytes));
+                                  ? ascending_options(table, wanted)
+                                  : random_options(table, space, wanted));
   }
 }
 
@@ -461,6 +485,7 @@ Status okv::naming_table(const Status &damage) const {
 
 // Must come before the database goes.
 void okv::release_families() {
+  kept_iterators_.clear();
   for (ColumnFamilyHandle *family : families_) delete family;
   families_.clear();
 }
@@ -549,7 +574,12 @@ void okv::seek_many(const okv_view *view, const Seeks &seeks, okv_page *page, ui
   rocksdb::ReadOptions options = read_options(view, seeks.reuse);
   options.prefix_same_as_start = has_prefixes(seeks.space);
   options.total_order_seek = !options.prefix_same_as_start;
-  const std::unique_ptr<rocksdb::Iterator> rows(db_->NewIterator(options, family(seeks.space)));
+  const bool keeps = reuses_iterators_ && view == nullptr;
+  const uint64_t at = db_->GetLatestSequenceNumber() + ingests_;
+  if (filters_heights_ && !keeps) leave_out_heights(seeks, &options);
+  std::unique_ptr<rocksdb::Iterator> rows;
+  if (keeps) rows = kept_iterators_.take(seeks.space, at);
+  if (rows == nullptr) rows.reset(db_->NewIterator(options, family(seeks.space)));
   const auto nearest = [&](const Item &sought, Item *key, Item *value) {
     seeks.is_before ? rows->SeekForPrev(slice(sought)) : rows->Seek(slice(sought));
     if (!rows->Valid()) {
@@ -561,6 +591,22 @@ void okv::seek_many(const okv_view *view, const Seeks &seeks, okv_page *page, ui
     return true;
   };
   add_nearest(seeks, nearest, page, found, done);
+  if (keeps && rows->status().ok()) kept_iterators_.give(seeks.space, at, std::move(rows));
+}
+
+// As of the nearest height that is sought: of one call there is one.
+void okv::leave_out_heights(const Seeks &seeks, rocksdb::ReadOptions *options) const {
+  std::string nearest;
+  InTurn keys(seeks.keys);
+  for (size_t i = 0; i < seeks.keys.n; ++i) {
+    const Item key = keys.next();
+    if (key.n < seeks.suffix_bytes) return;
+    const Slice last = slice({key.bytes + key.n - seeks.suffix_bytes, seeks.suffix_bytes});
+    const bool is_farther = nearest.empty() || (seeks.is_before ? last.ToString() > nearest
+                                                                : last.ToString() < nearest);
+    if (is_farther) nearest = last.ToString();
+  }
+  if (!nearest.empty()) SuffixRange::leave_out(nearest, seeks.is_before, options);
 }
 
 okv_scan::okv_scan(okv *kv, const okv_view *view, uint8_t space, const okv_bounds &bounds,

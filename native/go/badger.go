@@ -155,6 +155,10 @@ func openBadger(path string, wanted wanted) (database, error) {
 	return opened, nil
 }
 
+var badgerCompressions = map[string]badgeroptions.CompressionType{
+	"": badgeroptions.None, "none": badgeroptions.None, "snappy": badgeroptions.Snappy, "zstd": badgeroptions.ZSTD,
+}
+
 func (its *badgerDB) open(wanted wanted) (err error) {
 	if _, err := os.Stat(filepath.Join(its.directory, badger.ManifestFilename)); errors.Is(err, os.ErrNotExist) {
 		if !wanted.create || wanted.isReadOnly {
@@ -174,7 +178,7 @@ func (its *badgerDB) open(wanted wanted) (err error) {
 		WithBlockCacheSize(wanted.cacheBytes).
 		WithBypassLockGuard(true). // the lock is engines/foreign.cpp's
 		WithChecksumVerificationMode(badgeroptions.OnBlockRead).
-		WithCompression(badgeroptions.None).
+		WithCompression(badgerCompressions[wanted.tuning["compression"]]).
 		WithDetectConflicts(false).
 		WithLogger(badgerLog{its.doom, &its.isOpen}).
 		WithMemTableSize(memtableBytes(its.directory, wanted.memtableBytes)).
@@ -352,7 +356,7 @@ func (view *badgerView) end() {
 
 func (view *badgerView) check() error { return nil }
 
-func (view *badgerView) cursor(space uint8, _ bool) (cursor, error) {
+func (view *badgerView) cursor(space uint8, _ reading) (cursor, error) {
 	if int(space) >= len(view.of.spaces) {
 		return nil, damage("", "a space is missing")
 	}

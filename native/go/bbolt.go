@@ -279,7 +279,7 @@ func (its *bboltDB) verify() error {
 	}
 	defer now.end()
 	for number := range its.buckets {
-		at, err := now.cursor(uint8(number), false)
+		at, err := now.cursor(uint8(number), reading{})
 		if err != nil {
 			return err
 		}
@@ -315,7 +315,7 @@ func (view *bboltView) end() {
 
 func (view *bboltView) check() error { return view.of.seen.check(view.tx) }
 
-func (view *bboltView) cursor(space uint8, _ bool) (cursor, error) {
+func (view *bboltView) cursor(space uint8, _ reading) (cursor, error) {
 	bucket, err := view.of.bucket(view.tx, space)
 	if err != nil {
 		return nil, err

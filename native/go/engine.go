@@ -30,6 +30,7 @@ type wanted struct {
 	cacheBytes, memtableBytes    int64
 	spaces                       []space
 	late                         int // of the spaces, so many of the last ones may be missing
+	tuning                       map[string]string
 }
 
 type space struct {
@@ -62,9 +63,15 @@ type run interface {
 
 // One moment of all spaces.
 type view interface {
-	cursor(space uint8, fillCache bool) (cursor, error)
+	cursor(space uint8, how reading) (cursor, error)
 	check() error // whether what was read from it counts
 	end()
+}
+
+// What a cursor is for.
+type reading struct {
+	fillCache bool
+	sought    *seeks // null: something else
 }
 
 // A place in a space. What key() and value() give is good until it moves.

@@ -247,7 +247,7 @@ func cdb_foreign_view_free(p *C.okv_view) {
 }
 
 // Calls body with a cursor in a view, or in this moment where there is none.
-func (kv *kv) reading(p *C.okv_view, space C.uint8_t, reuse C.okv_reuse, body func(cursor) error) error {
+func (kv *kv) reading(p *C.okv_view, space C.uint8_t, how reading, body func(cursor) error) error {
 	if err := kv.check(); err != nil {
 		return err
 	}
@@ -262,7 +262,7 @@ func (kv *kv) reading(p *C.okv_view, space C.uint8_t, reuse C.okv_reuse, body fu
 		defer its.end()
 	}
 	err := caught(func() error {
-		cursor, err := its.cursor(uint8(space), reuse == C.OKV_OFTEN)
+		cursor, err := its.cursor(uint8(space), how)
 		if err != nil {
 			return err
 		}
@@ -278,7 +278,7 @@ func (kv *kv) reading(p *C.okv_view, space C.uint8_t, reuse C.okv_reuse, body fu
 //export cdb_foreign_get_many
 func cdb_foreign_get_many(p *C.okv, view *C.okv_view, space C.uint8_t, keys C.okv_items, wanted *C.okv_wanted, reuse C.okv_reuse, why *C.cdb_error) C.cdb_status {
 	return guarded(why, func() error {
-		return of[*kv](unsafe.Pointer(p)).reading(view, space, reuse, func(cursor cursor) error {
+		return of[*kv](unsafe.Pointer(p)).reading(view, space, reading{fillCache: reuse == C.OKV_OFTEN}, func(cursor cursor) error {
 			return getMany(cursor, itemsOf(keys), unsafe.Slice(wanted, keys.n))
 		})
 	})
@@ -287,8 +287,9 @@ func cdb_foreign_get_many(p *C.okv, view *C.okv_view, space C.uint8_t, keys C.ok
 //export cdb_foreign_seek_many
 func cdb_foreign_seek_many(p *C.okv, view *C.okv_view, space C.uint8_t, keys C.okv_items, suffix_bytes C.uint32_t, is_before C.int32_t, reuse C.okv_reuse, page *C.okv_page, found *C.uint8_t, done *C.size_t, why *C.cdb_error) C.cdb_status {
 	return guarded(why, func() error {
-		return of[*kv](unsafe.Pointer(p)).reading(view, space, reuse, func(cursor cursor) error {
-			seeks := seeks{itemsOf(keys), int(suffix_bytes), is_before != 0}
+		seeks := seeks{itemsOf(keys), int(suffix_bytes), is_before != 0}
+		how := reading{reuse == C.OKV_OFTEN, &seeks}
+		return of[*kv](unsafe.Pointer(p)).reading(view, space, how, func(cursor cursor) error {
 			return seekMany(cursor, seeks, pageOf(page), unsafe.Slice(found, keys.n), done)
 		})
 	})

@@ -6,6 +6,7 @@ import "C"
 import (
 	"bytes"
 	"slices"
+	"strings"
 	"unsafe"
 )
 
@@ -83,7 +84,14 @@ func wantedBy(options *C.okv_options) wanted {
 		isReadOnly: options.read_only != 0,
 		isSynced:   options.mostly == C.OKV_POWER,
 		cacheBytes: int64(options.cache_bytes), memtableBytes: int64(options.memtable_bytes),
-		late: int(options.n_late_spaces),
+		late:   int(options.n_late_spaces),
+		tuning: map[string]string{},
+	}
+	if options.tuning != nil {
+		for _, each := range strings.Split(C.GoString(options.tuning), ",")[1:] {
+			name, value, _ := strings.Cut(each, "=")
+			all.tuning[name] = value
+		}
 	}
 	for _, each := range unsafe.Slice(options.spaces, options.n_spaces) {
 		all.spaces = append(all.spaces, space{C.GoString(each.name), each.order != C.OKV_ASCENDING,
@@ -218,7 +226,7 @@ func beginScan(kv *kv, in *C.okv_view, number uint8, bounds *C.okv_bounds, isRev
 		begun.isOwn = true
 	}
 	err = caught(func() (err error) {
-		begun.cursor, err = begun.view.cursor(number, fillCache)
+		begun.cursor, err = begun.view.cursor(number, reading{fillCache: fillCache})
 		return err
 	})
 	if err != nil {

@@ -68,6 +68,9 @@ type pebbleDB struct {
 	spaces    []space
 	sequence  uint64
 	ingests   uint64
+
+	keptCursors    keptCursors
+	filtersHeights bool
 }
 
 func pebbleOptions(wanted wanted, doom *doom) *pebble.Options {
@@ -92,7 +95,7 @@ func pebbleOptions(wanted wanted, doom *doom) *pebble.Options {
 	// Which would compare what is sought by the prefix that Split takes for its own, and keys that are
 	// sought may have another length.
 	options.Experimental.EnableColumnarBlocks = func() bool { return false }
-	options.ApplyCompressionSettings(func() pebble.DBCompressionSettings { return pebble.DBCompressionNone })
+	tunePebble(options, wanted)
 	options.Levels[0].FilterPolicy = bloom.FilterPolicy(10) // the levels below have what it has
 	options.EnsureDefaults()
 	return options
@@ -101,6 +104,8 @@ func pebbleOptions(wanted wanted, doom *doom) *pebble.Options {
 func openPebble(path string, wanted wanted) (database, error) {
 	opened := &pebbleDB{doom: newDoom(), directory: path, spaces: wanted.spaces}
 	opened.options = pebbleOptions(wanted, opened.doom)
+	opened.keptCursors.isOn = wanted.tuning["session_reuse"] == "yes"
+	opened.filtersHeights = wanted.tuning["height_filter"] == "yes"
 	defer opened.options.Cache.Unref()
 	err := opened.open(wanted)
 	if err != nil {
@@ -156,6 +161,7 @@ func (its *pebbleDB) leave(err error) {
 }
 
 func (its *pebbleDB) close(hasFailed bool) error {
+	its.keptCursors.clear(its.run)
 	if hasFailed || its.hasCome() {
 		its.leave(errors.New("it was left"))
 		return nil
@@ -207,6 +213,7 @@ func (its *pebbleDB) apply(writes *pebble.Batch, isSynced bool) error {
 		if err := its.db.Apply(writes, pebble.Sync); err != nil {
 			return err
 		}
+		its.keptCursors.clear(func(end func() error) error { return end() })
 		return writes.Close()
 	}))
 }
@@ -295,6 +302,7 @@ func (its *pebbleDB) ingest(full []run) error {
 		return its.db.Ingest(context.Background(), paths)
 	})
 	its.ingests++
+	its.keptCursors.clear(its.run)
 	return pebbleFailure(err)
 }
 
@@ -389,9 +397,12 @@ type pebbleCursor struct {
 	at   *pebble.Iterator
 	asks bool   // filters, whether a prefix is there
 	full []byte // the key that is sought, behind its space
+
+	isKept bool // for who comes next, if it may
+	writes uint64
 }
 
-func (view *pebbleView) cursor(space uint8, fillCache bool) (cursor, error) {
+func (view *pebbleView) cursor(space uint8, how reading) (cursor, error) {
 	if int(space) >= len(view.of.spaces) {
 		return nil, damage("", "a space is missing")
 	}
@@ -400,20 +411,34 @@ func (view *pebbleView) cursor(space uint8, fillCache bool) (cursor, error) {
 		UpperBound:   []byte{space + 1},
 		UseL6Filters: true, // most keys are in it, and many that are looked up nowhere
 	}
-	var at *pebble.Iterator
+	of := view.of.spaces[space]
+	asks := !of.isUnfiltered && of.prefixBytes+of.suffixBytes > 0
+	made := &pebbleCursor{of: view.of, asks: asks, full: []byte{space}}
+	made.isKept = view.of.keptCursors.isOn && view.snapshot == nil
+	if made.isKept {
+		if made.at, made.writes = view.of.keptCursors.take(space); made.at != nil {
+			return made, nil
+		}
+	} else if view.of.filtersHeights && how.sought != nil {
+		options.PointKeyFilters = heightFilters(how.sought)
+	}
 	err := view.of.run(func() (err error) { // after its end Pebble may keep the lock that this takes
-		at, err = view.reader.NewIter(options)
+		made.at, err = view.reader.NewIter(options)
 		return err
 	})
 	if err != nil {
 		return nil, pebbleFailure(err)
 	}
-	of := view.of.spaces[space]
-	asks := !of.isUnfiltered && of.prefixBytes+of.suffixBytes > 0
-	return &pebbleCursor{view.of, at, asks, []byte{space}}, nil
+	return made, nil
 }
 
-func (cursor *pebbleCursor) end() { _ = cursor.of.run(cursor.at.Close) }
+func (cursor *pebbleCursor) end() {
+	if cursor.isKept && cursor.at.Error() == nil &&
+		cursor.of.keptCursors.give(cursor.full[0], cursor.at, cursor.writes) {
+		return
+	}
+	_ = cursor.of.run(cursor.at.Close)
+}
 
 func (cursor *pebbleCursor) sought(key []byte) []byte {
 	cursor.full = append(cursor.full[:1], key...)

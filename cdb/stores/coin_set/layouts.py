@@ -29,7 +29,7 @@ class Layout(NamedTuple):
     def options(self) -> Mapping[str, Callable[[str], str]]:
         """See cdb.schemas.registry."""
         return {
-            name: partial(_one_of, values)
+            name: partial(one_of, values)
             for name, values in {**self.bytes_by, **self.others}.items()
         }
 
@@ -46,7 +46,8 @@ class Layout(NamedTuple):
         return kept, others
 
 
-def _one_of(values: Sequence[str], text: str) -> str:
+def one_of(values: Sequence[str], text: str) -> str:
+    """The text, if it is one of these values."""
     if text not in values:
         raise ValueError(f"'{text}' is not {' or '.join(values)}")
     return text

@@ -1,6 +1,5 @@
 """What a coin set in an engine says of itself, in the layout interval and in any other."""
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
@@ -16,16 +15,10 @@ from cdb.contract.secondary_keys import PUZZLE_HASH
 from cdb.contract.spec import ALL_DURABILITIES, SchemaSpec
 from cdb.stores.coin_set.layouts import LAYOUTS
 from cdb.stores.coin_set.schema import CoinSetSchema, Kind, open_coin_set
-
-
-def _count(text: str) -> int:
-    if not re.fullmatch("[1-9][0-9]{0,8}", text):
-        raise ValueError(f"'{text}' is no whole number from 1 to 999999999")
-    return int(text)
-
+from cdb.stores.coin_set.tuning import TUNING, count, tuning_text
 
 OPTIONS: Mapping[str, Callable[[str], object]] = MappingProxyType(
-    {"cache_mb": _count, "commit_entries": _count, "ingest_entries": _count}
+    {"cache_mb": count, "commit_entries": count, "ingest_entries": count}
 )
 
 SMALL_SIZES: Mapping[str, Any] = MappingProxyType({"commit_entries": 40, "ingest_entries": 15})
@@ -39,12 +32,14 @@ def coin_set_spec(
     options: Mapping[str, Callable[[str], object]] = OPTIONS,
     limits: tuple[Limit | str, ...] = (),
     not_durable: tuple[str, ...] = (),
+    tuning: tuple[str, ...] = (),
 ) -> SchemaSpec:
-    """The layout interval in an engine. limits, not_durable: what the engine adds to them."""
+    """The layout interval in an engine. limits, not_durable: what the engine adds to them. tuning:
+    those of TUNING that it knows."""
     said = SchemaSpec(
         partial(open_coin_set, kind),
         durabilities=durabilities,
-        options=options,
+        options={**options, **{name: TUNING[name] for name in ("hot_latest_mb", *tuning)}},
         missing=kind.engine.missing,
         is_asked_for=kind.engine.is_asked_for,
         versions=kind.versions,
@@ -82,7 +77,8 @@ def _in_layout(
     kept, others = layout.text_of(options)
     plain = interval if layout_name == "interval" else interval._replace(name=name)
     kind = plain._replace(
-        name=name + kept if kept else plain.name, layout=layout_name + kept + others
+        name=name + kept if kept else plain.name,
+        layout=layout_name + kept + others + tuning_text(options),
     )
     where = said.description.partition(":")[0] or f"Everything in {name}"
     described = replace(
@@ -98,5 +94,7 @@ def _in_layout(
 def _open(kind: Kind, path: str | PathLike[str], **options: Any) -> CoinSetSchema:
     """See open_coin_set(). Options of the layout are in its kind."""
     in_kind = LAYOUTS[kind.layout.partition(",")[0]].options
-    others = {name: value for name, value in options.items() if name not in in_kind}
+    others = {
+        name: value for name, value in options.items() if name not in in_kind and name not in TUNING
+    }
     return open_coin_set(kind, path, **others)

@@ -55,6 +55,7 @@ pub struct Options {
     pub n_spaces: usize,
     pub spaces: *const Space,
     pub n_late_spaces: usize,
+    pub tuning: *const c_char,
 }
 
 #[repr(C)]
