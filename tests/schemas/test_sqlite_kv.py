@@ -105,16 +105,14 @@ def test_a_look_up_beside_many_iterations_opens_no_connection(tmp_path: Path) ->
     with OPENED.open(tmp_path / "database") as schema:
         accept_all(schema, CHAIN.blocks)
         schema.flush()
-        iterations = [schema.blocks() for _ in range(ITERATIONS)]
-        for each in iterations:
-            next(each)
+        iterations = [iter(schema.blocks()) for _ in range(ITERATIONS)]
+        assert all(next(each) for each in iterations)
         schema.coin_infos_for_coin_names(names)
         before = n_reads()
         for _ in range(LOOKUPS):
             schema.coin_infos_for_coin_names(names)
         assert n_reads() - before < LOOKUPS
-        for each in iterations:
-            each.close()
+        iterations.clear()
 
 
 def n_reads() -> int:
