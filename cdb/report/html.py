@@ -209,7 +209,11 @@ class _Page:
             parts = tuple(part for part in block.parts if repr(part) not in common)
             made.append(self._block(replace(block, parts=parts), views))
         for part, views, _ in common.values():
-            made.append(element("div", self._part(part), **_of_views(sorted(views), hidden=False)))
+            of = sorted(views)
+            if isinstance(part, Answer):
+                made.append(self._block(Block("", "", (part,)), of))
+            else:
+                made.append(element("div", self._part(part), **_of_views(of, hidden=False)))
         return made
 
     def _block(self, block: Block, views: Sequence[int]) -> Html:
