@@ -51,7 +51,7 @@ test: lint types
 # have files on the disk.
 SUITES = tests/test_conformance.py tests/test_layouts.py tests/faults/test_layouts.py tests/faults/test_schemas.py
 LONGEST = tests/mutants tests/test_built.py tests/test_adding_an_engine.py tests/cassandra \
-          tests/rows/test_rocks_index.py \
+          tests/rows/test_rocks_index.py tests/cmds/test_bench_run.py \
           $(patsubst %,tests/schemas/test_%.py,adding_a_schema theirs history exchanged coin_log)
 test-long: .venv/ready
 	$(PYTEST) -m long $(SUITES:%=--ignore=%) $(LONGEST:%=--ignore=%)
