@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 UNITS = {"B": 1, **{f"{p}B": 1000**n for n, p in enumerate("kMGT", 1)}}
 UNITS |= {f"{p}iB": 1024**n for n, p in enumerate("KMGT", 1)}
+DISK_LIMITS = ("read_bytes_per_second", "write_bytes_per_second", "iops")
 FORM = "NAME:disk=30MB/s,read=…,write=…,iops=200,memory=2GB"
 
 
@@ -24,7 +25,7 @@ class Profile:
     @property
     def limits_disk(self) -> bool:
         """Whether it asks for another disk than there is."""
-        return any((self.read_bytes_per_second, self.write_bytes_per_second, self.iops))
+        return any(getattr(self, name) for name in DISK_LIMITS)
 
 
 FAST = Profile("FAST")

@@ -18,6 +18,7 @@ from cdb.report.uses import (
     against,
     answer,
     case_of,
+    deciding,
     ratio,
     shown,
     slowest,
@@ -130,8 +131,8 @@ def _answers(report: Report, group: Group | None) -> tuple[Answer, ...]:
     told = []
     for use in USES:
         given = answer(report, group, use)
-        decides = (slowest(report, group) or group) if use.slow else group
-        tiles = (*given.tiles, *_prospects(report, decides, given.schema))
+        measured = deciding(report, group, use) or group
+        tiles = (*given.tiles, *_prospects(report, measured, given.schema))
         told.append(replace(given, tiles=tiles))
     return tuple(
         replace(each, glance=tuple(_glance(report, group, use, told)))
@@ -168,7 +169,7 @@ def _prospects(report: Report, group: Group, schema: str) -> Iterator[Tile]:
 
 def _glance(report: Report, group: Group, use: Use, answers: Sequence[Answer]) -> Iterator[Bars]:
     """The figures of those who can do it: first the one that decides, then what all uses have."""
-    measured = slowest(report, group) if use.slow else group
+    measured = deciding(report, group, use)
     if measured is None:
         return
     group = replace(measured, rows=tuple(row for row in measured.rows if use.fits(row)))

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from cdb.engines import ENGINES
+from cdb.lab.profile import DISK_LIMITS
 from cdb.report import units
 from cdb.report.growth import alike, peaks, short
 from cdb.report.model import (
@@ -246,9 +247,7 @@ def times(factor: float) -> str:
     return f"{units.times(factor).removeprefix('×')} ×"
 
 
-_DISK_LIMITS = {
-    units.label(each) for each in ("read_bytes_per_second", "write_bytes_per_second", "iops")
-}
+_DISK_LIMITS = {units.label(each) for each in DISK_LIMITS}
 
 
 def slowest(report: Report, group: Group) -> Group | None:
@@ -269,9 +268,14 @@ def slowest(report: Report, group: Group) -> Group | None:
     return max(limited, key=order, default=None)
 
 
+def deciding(report: Report, group: Group, use: Use) -> Group | None:
+    """By whose figures a use is decided where one looks at a group; None: by nobody's."""
+    return slowest(report, group) if use.slow else group
+
+
 def answer(report: Report, group: Group, use: Use) -> Answer:
     """What to take for a use, by the figures of a group."""
-    measured = slowest(report, group) if use.slow else group
+    measured = deciding(report, group, use)
     ranked, want, skipped = _ranked(measured, use) if measured else ([], None, [])
     if want is None or measured is None:
         return Answer(use.title, "", "", f"Not known: {use.nobody}.", "", ())

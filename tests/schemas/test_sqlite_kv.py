@@ -29,7 +29,7 @@ OPENED = find_schema("sqlite_kv")
 BATCH_NAMES, THREADS, CACHE_MB = 1_000, 64, 64
 ITERATIONS, LOOKUPS = 10, 20
 MOST_GROWN_BYTES = 100 << 20
-"""Half of the cache, what 256 connections take beside, and the stacks and answers of threads."""
+"""Half of the cache, what 32 connections take beside, and the stacks and answers of threads."""
 
 
 class TestSqlite(StayingReaders, OneFileTests, LimitedIterations):
@@ -87,7 +87,7 @@ class TestSqlite(StayingReaders, OneFileTests, LimitedIterations):
 
 
 def test_many_threads_read_with_the_caches_of_a_few(tmp_path: Path) -> None:
-    """Each of them reads by four connections at once, whose caches were all alike."""
+    """Each of them read by four connections at once, whose caches were all alike."""
     path = tmp_path / "database"
     random, names = Random(1), bytearray()
     with OPENED.open(path) as schema:
