@@ -91,6 +91,7 @@ typedef struct {
 } okv_wanted;
 
 #define OKV_ABSENT UINT32_MAX
+#define OKV_MOST_MEMTABLE_BYTES (32 << 20) /* of all that is ever asked for */
 
 typedef enum {
   OKV_OFTEN, /* somebody may ask for these soon again */

@@ -79,8 +79,6 @@ func (log badgerLog) Debugf(format string, _ ...any) {
 	}
 }
 
-const mostMemtable = 32 << 20 // of all that cdb opens (memtable_bytes in ordered_kv.h)
-
 // Badger makes its log as long as it may become. On a small disk that is less; but what logs hold that a
 // crash has left has to fit into a memtable again. There an entry takes less than twice what it takes in
 // the log.
@@ -91,31 +89,29 @@ func memtableBytes(directory string, most int64) int64 {
 	}
 	logs, _ := filepath.Glob(filepath.Join(directory, "*.mem"))
 	for _, log := range logs {
-		most = max(most, min(mostMemtable, 2*heldBytes(log)))
+		most = max(most, min(C.OKV_MOST_MEMTABLE_BYTES, 2*heldBytes(log)))
 	}
 	return most
 }
 
-// How much of a log is written: zeros are behind it, until an opening cuts them off. 0: it cannot be read.
+// How much of a log is written: zeros are behind it, until an opening cuts them off. As much as there may
+// be where that cannot be read, or where its length is none of ours.
 func heldBytes(log string) int64 {
 	file, err := os.Open(log)
 	if err != nil {
-		return 0
+		return C.OKV_MOST_MEMTABLE_BYTES
 	}
 	defer file.Close()
 	about, err := file.Stat()
-	if err != nil {
-		return 0
-	}
-	if about.Size() > 2*mostMemtable {
-		return mostMemtable // none of ours is so long
+	if err != nil || about.Size() > 2*C.OKV_MOST_MEMTABLE_BYTES {
+		return C.OKV_MOST_MEMTABLE_BYTES
 	}
 	chunk := make([]byte, 1<<20)
 	for end := about.Size(); end > 0; {
 		begin := max(0, end-int64(len(chunk)))
 		part := chunk[:end-begin]
 		if _, err := file.ReadAt(part, begin); err != nil {
-			return mostMemtable
+			return C.OKV_MOST_MEMTABLE_BYTES
 		}
 		if held := len(bytes.TrimRight(part, "\x00")); held > 0 {
 			return begin + int64(held)

@@ -29,7 +29,7 @@ constexpr const char *kUnverifiedFile = "";
 
 // What a memtable may take beside a cache.
 constexpr uint64_t memtable_bytes(uint64_t cache_bytes) {
-  return std::clamp(cache_bytes / 2, uint64_t{4} << 20, uint64_t{32} << 20);
+  return std::clamp(cache_bytes / 2, uint64_t{4} << 20, uint64_t{OKV_MOST_MEMTABLE_BYTES});
 }
 
 // Bytes that are somebody else's.
