@@ -21,22 +21,20 @@ from cdb.schemas.registry import layout_names
 from cdb.stores.coin_set.layouts import LAYOUTS
 from cdb.testing import HistoryConformance, IndexedConformance, SchemaConformance
 from cdb.testing.base import accept_all
-from cdb.testing.chains import Chain, child, reward, sample_chain
+from cdb.testing.chains import Chain, child, reward
 from cdb.testing.history import PastMachine
 from cdb.testing.machine import run_machine
 from cdb.testing.past import NOBODY, check_history
-from cdb.testing.side_by_side import model_of, settle
+from cdb.testing.side_by_side import model_of
 from tests.coin_set.rocksdb_rows import Families
 from tests.engines import OTHER, OTHER_SCHEMA
 
 ALWAYS = {"mono_space@rocksdb"}
 """The others are left to long tests, but for a short life of each."""
-FILTER = "prefix_filter"
 SHORT_EXAMPLES, SHORT_STEPS, SHORT_HEIGHTS = 3, 20, 4
 FURTHER = (
     "interval@rocksdb,payload=inline,spends=in_row",
     f"mono_space@{OTHER},payload=inline",
-    "mono_space@rocksdb,name32=yes,payload=inline",
 )
 """Beside each layout's options one by one, in RocksDB."""
 
@@ -52,7 +50,7 @@ def _with_options() -> list[str]:
     return [
         f"{layout}@rocksdb,{option}={values[-1]}"
         for layout, what in LAYOUTS.items()
-        for option, values in {**what.bytes_by, **what.others}.items()
+        for option, values in what.values.items()
     ]
 
 
@@ -202,14 +200,12 @@ KEPT = tuple(
     for layout, options in (
         ("interval", ",spends=in_row"),
         ("mono_space", ""),
-        ("mono_space", ",name32=yes"),
-        ("dual_timeline", ",name32=yes"),
+        ("dual_timeline", ",payload=inline"),
         ("option_1", ""),
         ("issue_196", ""),
         ("interval", ",payload=inline"),
         ("interval", ",payload=inline,spends=in_row"),
         ("mono_space", ",payload=inline"),
-        ("mono_space", ",name32=yes,payload=inline"),
     )
 )
 """What FORMAT says of a layout with its options."""
@@ -255,49 +251,23 @@ def test_what_no_bytes_depend_on_may_change(
 ) -> None:
     path = tmp_path / "db"
     name = f"mono_space@{'rocksdb' if find_schema('rocks_kv').missing is None else OTHER}"
-    for option in ("", ",prefix_filter=no", ",cache_mb=1", ",prefix_filter=yes"):
-        if "cache_mb" in option and "cache_mb" not in find_schema(name).spec.options:
-            continue
+    for option in ("", ",cache_mb=1"):
         with find_schema(name + option).open(path) as schema:
             if schema.last_block_index is None:
                 schema.accept_block(blocks[0])
             assert schema.last_block_index == blocks[0].index
 
 
-@pytest.mark.parametrize("first", ["no", "yes"])
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("layout", [name for name, it in LAYOUTS.items() if FILTER in it.others])
-def test_a_filter_decides_no_answer_in_files_with_it_or_without(
-    layout: str, engine: str, first: str, tmp_path: Path
-) -> None:
-    name, other = f"{layout}@{engine}:SMALL", "yes" if first == "no" else "no"
-    if (problem := find_schema(name).missing) is not None:
-        pytest.skip(problem)
-    blocks = sample_chain(30).blocks
-    names = [coin.name() for block in blocks for coin in block.confirms]
-    half = len(blocks) // 2
-    for setting, held, added in ((first, 0, half), (other, half, len(blocks))):
-        with (
-            find_schema(f"{name},{FILTER}={setting}").open(tmp_path / "db") as schema,
-            model_of(blocks[:added]) as model,
-        ):
-            accept_all(schema, blocks[held:added])
-            schema.flush()
-            check_history(schema, model, [*names, NOBODY], Random(1), SHORT_HEIGHTS)
-            settle(schema)
-            check_history(schema, model, [*names, NOBODY], Random(1), SHORT_HEIGHTS)
-
-
 @pytest.mark.parametrize(
     ("spec", "problem"),
     [
         (
-            "mono_space@rocksdb,name32=1",
-            "option name32 of schema mono_space@rocksdb: '1' is",
+            "mono_space@rocksdb,payload=1",
+            "option payload of schema mono_space@rocksdb: '1' is",
         ),
         ("interval@rocksdb,spends=no", "option spends of schema interval@rocksdb: 'no' is not own"),
         ("option_1@rocksdb,payload=yes", "option payload of schema option_1@rocksdb: 'yes' is not"),
-        ("option_1@rocksdb,name32=yes", "schema option_1@rocksdb has no option 'name32'"),
+        ("option_1@rocksdb,spends=in_row", "schema option_1@rocksdb has no option 'spends'"),
         ("mono_space@other", f"no engine 'other' for mono_space; there is {', '.join(ENGINES)}"),
     ],
 )

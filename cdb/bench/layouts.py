@@ -42,9 +42,12 @@ SHAPES: Mapping[str, Shape] = MappingProxyType(
             for name, period_bytes in (("", _PERIOD_BYTES), ("-random", 0))
         },
         "option-1": Shape(200_000, 4, 64, 0, _ALL),
+        "messages": Shape(5_000, 20, 400, _PERIOD_BYTES, _ALL),
+        "small-values": Shape(200_000, 5, 110, 0, _ALL),
     }
 )
-"""By name. How long Option 1's values were is not published."""
+"""By name. How long Option 1's values were is not published; messages come 5,000 at once, until
+there are 100,000, as Scuttlebutt's; small values are those of the notes on random reads."""
 QUICK_SHARE = 10
 """A quick run has one in so many keys."""
 

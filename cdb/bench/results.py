@@ -37,6 +37,7 @@ class Kind(StrEnum):
     """What contestants are."""
 
     SCHEMAS = "schemas"
+    PAIRS = "pairs"
     NODE = "node"
     WEEK = "week"
     LAYOUTS = "layouts"

@@ -65,11 +65,11 @@ class Schemas:
     quick: bool
     time_limit_seconds: float
 
-    def experiment(self) -> Experiment:
-        """Loads of all replays."""
+    def experiment(self, kind: Kind = Kind.SCHEMAS) -> Experiment:
+        """Loads of all replays. kind: what the contestants are to each other."""
         found = {name: find_schema(each.spec) for name, each in self.named.items()}
         return Experiment(
-            kind=Kind.SCHEMAS,
+            kind=kind,
             contestants={
                 name: {"description": info.description, "keeps_contract": info.spec.keeps_contract}
                 for name, info in found.items()

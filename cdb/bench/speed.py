@@ -4,15 +4,15 @@ A round is one run of each contestant. Each figure is of one round, so that a ra
 were made one after the other.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from statistics import median
 
 from cdb.bench.results import Document
+from cdb.bench.rounds import Figure, Round, figure_of, ratio_of, rounds_of, values_of
 from cdb.bench.schemas import FLOOR_SPEC, LOAD, Contestant
 from cdb.engines import ENGINES
-from cdb.lab.process import NotMeasuredError
 
 SELDOM_COINS = 1_000_000
 FLOOR, LOG = "floor", "coin_log"
@@ -27,9 +27,6 @@ CONTESTANTS = {
 }
 WORKLOADS = ("typed", "look_up", "open", "append", "objects", "memory")
 TIP_COINS = 45
-
-Round = Mapping[str, Document]
-"""Its runs, by contestant."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,46 +47,13 @@ class Line:
 
 def lines(documents: Sequence[Document]) -> Iterator[Line]:
     """The table, of runs over one replay."""
-    rounds: dict[int, dict[str, Document]] = {}
-    for each in documents:
-        rounds.setdefault(each["run"], {})[each["contestant"]["name"]] = each
+    rounds = rounds_of(documents)
     for label, figure in FIGURES.items():
-        values, reason = [], ""
-        for one_round in rounds.values():
-            try:
-                values.append(figure(one_round))
-            except NotMeasuredError as error:
-                reason = str(error)
-        yield Line(label, values, reason)
-
-
-Figure = Callable[[Round], float]
-"""Of a round. Raises NotMeasuredError."""
-
-
-def _figure(contestant: str, workload: str, name: str, **parameters: str | int) -> Figure:
-    """One of a contestant's case that has these parameters."""
-
-    def figure(of: Round) -> float:
-        reason = "the contestant was not measured"
-        for case in of[contestant]["cases"] if contestant in of else ():
-            if case["workload"] != workload:
-                continue
-            if case["figures"].get(name) is None:
-                reason = case["reason"] or "this machine does not tell"
-            elif parameters.items() <= case["parameters"].items():
-                return float(case["figures"][name])
-        raise NotMeasuredError(reason)
-
-    return figure
-
-
-def _ratio(figure: Figure, other: Figure) -> Figure:
-    return lambda of: figure(of) / other(of)
+        yield Line(label, *values_of(figure, rounds))
 
 
 def _load_of(contestant: str) -> Figure:
-    return _figure(contestant, LOAD, "wall_seconds")
+    return figure_of(contestant, LOAD, "wall_seconds")
 
 
 def _coins(of: Round) -> float:
@@ -100,18 +64,18 @@ def _nanocoins(of: Round) -> float:
     return _coins(of) / 1e9
 
 
-_look_up = partial(_figure, LOG, "look_up")
-_open = partial(_figure, LOG, "open", after="close")
-_tip = partial(_figure, LOG, "append", commit_coins=TIP_COINS)
+_look_up = partial(figure_of, LOG, "look_up")
+_open = partial(figure_of, LOG, "open", after="close")
+_tip = partial(figure_of, LOG, "append", commit_coins=TIP_COINS)
 _floor = _load_of(FLOOR)
 
 FIGURES: Mapping[str, Figure] = {
-    "load / floor, flush each 50,000": _ratio(_load_of(LOG), _floor),
-    f"load / floor{SELDOM}": _ratio(_load_of(LOG + SELDOM), _load_of(FLOOR + SELDOM)),
-    "load_blocks coin_log as typed, with digest / floor": _ratio(
-        _figure(LOG, "typed", "wall_seconds"), _floor
+    "load / floor, flush each 50,000": ratio_of(_load_of(LOG), _floor),
+    f"load / floor{SELDOM}": ratio_of(_load_of(LOG + SELDOM), _load_of(FLOOR + SELDOM)),
+    "load_blocks coin_log as typed, with digest / floor": ratio_of(
+        figure_of(LOG, "typed", "wall_seconds"), _floor
     ),
-    **{f"{name} load / floor": _ratio(_load_of(name), _floor) for name in INTERVALS},
+    **{f"{name} load / floor": ratio_of(_load_of(name), _floor) for name in INTERVALS},
     **{
         f"one name as an object, µs: {who}": _look_up(
             "call_p50_microseconds", form="objects", batch=1, opened=who
@@ -124,17 +88,17 @@ FIGURES: Mapping[str, Figure] = {
         )
         for form in ("objects", "packed")
     },
-    "accept_block of objects, coins a second": _figure(LOG, "objects", "coins_per_second"),
-    "size, bytes per coin": _ratio(_figure(LOG, LOAD, "size_bytes"), _coins),
-    "load in memory for a third of the database / without limit": _figure(LOG, "memory", "ratio"),
-    "open: memory of its own, bytes per coin": _ratio(_open("memory_bytes"), _coins),
+    "accept_block of objects, coins a second": figure_of(LOG, "objects", "coins_per_second"),
+    "size, bytes per coin": ratio_of(figure_of(LOG, LOAD, "size_bytes"), _coins),
+    "load in memory for a third of the database / without limit": figure_of(LOG, "memory", "ratio"),
+    "open: memory of its own, bytes per coin": ratio_of(_open("memory_bytes"), _coins),
     "open: milliseconds": _open("milliseconds"),
     "tip commit of 45 coins / bare append and fdatasync": _tip("ratio"),
-    "tip commit of 45 coins: p99 / median": _ratio(
+    "tip commit of 45 coins: p99 / median": ratio_of(
         _tip("commit_p99_microseconds"), _tip("commit_p50_microseconds")
     ),
     "load, seconds": _load_of(LOG),
-    "load, ns per coin": _ratio(_load_of(LOG), _nanocoins),
+    "load, ns per coin": ratio_of(_load_of(LOG), _nanocoins),
 }
 
 

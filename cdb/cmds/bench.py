@@ -9,6 +9,7 @@ SECTIONS = {
     "Commands": {
         "run": "Schemas: loads, look-ups, scans, rewinds, memory.",
         "speed": "How fast coin_log is, in one table.",
+        "pairs": "Options, each beside its default.",
         "node": "chia's own coin store beside cdb's, call by call.",
         "week": "A node's week: sync, tip, wallets; both stores.",
         "engines": "Published key layouts in each engine.",
@@ -36,8 +37,8 @@ class BenchGroup(LazyGroup):
 def bench() -> None:
     """Measure what schemas cost: several runs, each in a fresh process, every answer checked.
 
-    Each command also runs as a module: python -m cdb.cmds.bench_run, bench_speed, bench_node,
-    bench_week, bench_engines.
+    Each command also runs as a module: python -m cdb.cmds.bench_run, bench_speed, bench_pairs,
+    bench_node, bench_week, bench_engines.
     """
 
 

@@ -80,6 +80,8 @@ def bench_engines(
                               each, values of 1,024 bytes that repeat themselves each 32 bytes
     canopy-…-random           the same with values that don't
     option-1                  200,000 keys, 4 versions, all rewritten in each, values of 64 bytes
+    messages                  5,000 keys, 20 versions, all rewritten in each, values of 400 bytes
+    small-values              200,000 keys, 5 versions, all rewritten in each, values of 110 bytes
 
     The default takes five to ten minutes, canopy-100k some minutes a round. Each run is a file as
     soon as it is made; after Ctrl-C the same command goes on where it was. cdb report shows the

@@ -122,7 +122,11 @@ def _by_format(place: Path) -> SchemaInfo:
         command = f"cdb verify SCHEMA --db {shell_word(place)} --repair"
         advice = f"'{command}', with its schema's name, makes it again"
         raise WrongDatabaseError(place, problem, advice)
-    schema = known_schema(found.schema)
+    try:
+        schema = known_schema(found.schema)
+    except UnknownSchemaError as error:
+        problem = f"this is a database of {found.schema}, which this cdb can't read: {error}"
+        raise WrongDatabaseError(place, problem, "load its blocks again") from error
     if schema is None:
         problem = f"this is a database of {found.schema}, and no schema of that name is installed"
         raise WrongDatabaseError(place, f"{problem}; name its module before the path")

@@ -2,10 +2,11 @@
 
 import statistics
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 from cdb.bench.case import ENDED
+from cdb.bench.pairs import PAIRS, ROUNDS, pairs_in
 from cdb.bench.results import STORES, Kind
 from cdb.report import units
 from cdb.report.cards import (
@@ -35,6 +36,7 @@ from cdb.report.model import (
     Setting,
     Spread,
 )
+from cdb.report.options import Judged
 from cdb.schemas.registry import BY_ENGINE
 
 T = TypeVar("T")
@@ -52,6 +54,8 @@ def build(documents: Iterable[Document], own: Collection[str] = ()) -> Report:
     raw = tuple(documents)
     runs: dict[Setting, dict[str, list[Document]]] = defaultdict(lambda: defaultdict(list))
     for document in raw:
+        if document["kind"] == Kind.PAIRS:
+            continue
         runs[_setting(document)][name_of(document["contestant"]["name"])].append(document)
     newest = {
         setting: [_newest(documents) for documents in rows.values()]
@@ -78,9 +82,30 @@ def build(documents: Iterable[Document], own: Collection[str] = ()) -> Report:
         node=of(Kind.NODE),
         weeks=of(Kind.WEEK),
         layouts=of(Kind.LAYOUTS),
+        pairs=tuple(judged_of(raw, own)),
         elsewhere=frozenset(names.difference(own) if own else ()),
         raw=raw,
     )
+
+
+def judged_of(documents: Iterable[Document], own: Collection[str]) -> Iterator[Judged]:
+    """Of each pair what one matrix says: one with enough rounds before others, then one of a
+    machine that comes first, then the newest."""
+    matrices: dict[tuple[str, str], list[Document]] = defaultdict(list)
+    for document in documents:
+        if document["kind"] == Kind.PAIRS:
+            matrices[matrix_key(document)].append(document)
+
+    def order(runs: Sequence[Document]) -> tuple[bool, bool, str]:
+        rounds = {each["run"] for each in runs}
+        return len(rounds) >= ROUNDS, runs[0]["machine"]["name"] in own, runs[0]["begun"]
+
+    chosen = {
+        pair.other: Judged(pair, verdicts, runs[0]["machine"]["name"], runs[0]["data"]["source"])
+        for runs in sorted(matrices.values(), key=order)
+        for pair, verdicts in pairs_in(runs)
+    }
+    yield from (chosen[pair.other] for pair in PAIRS if pair.other in chosen)
 
 
 def name_of(schema: str) -> str:

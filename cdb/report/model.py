@@ -13,6 +13,7 @@ from typing import Any, Self
 
 from cdb.bench.results import Kind
 from cdb.report import units
+from cdb.report.options import Judged
 
 FLOOR = "floor"
 BUSY_CORES = 0.25
@@ -323,7 +324,8 @@ class Report:
     """All that a document shows.
 
     node, weeks: a node's coin stores, call by call, and through a week. layouts: those below the
-    coin set. elsewhere: machines of others. raw: every result, in the order of reading.
+    coin set. pairs: options beside their defaults. elsewhere: machines of others. raw: every
+    result, in the order of reading.
     """
 
     machines: tuple[MachineCard, ...]
@@ -332,6 +334,7 @@ class Report:
     node: tuple[Group, ...]
     weeks: tuple[Group, ...]
     layouts: tuple[Group, ...]
+    pairs: tuple[Judged, ...]
     elsewhere: frozenset[str]
     raw: tuple[Document, ...]
 

@@ -8,6 +8,7 @@ from cdb.engines import ENGINES
 from cdb.report import group_tables, layouts, node, tables, units
 from cdb.report.growth import Sizes, alike, growth_of, growth_table, middle, short, speeds
 from cdb.report.model import LOAD, Case, Group, Mark, Report, Row
+from cdb.report.options import options_block
 from cdb.report.parts import (
     NONE,
     Bars,
@@ -470,49 +471,9 @@ def _layout_parts(group: Group) -> Iterator[Part]:
         yield Command(line)
 
 
-@_of_group
-def _options(context: Context, group: Group) -> Block:
-    rest = "Every other option is not measured yet."
-    pairs = [
-        (row, base)
-        for row in group.rows
-        if "," in row.schema and row.competes and (base := group.row(row.schema.split(",")[0]))
-    ]
-    if not pairs:
-        return Block(f"No option was measured here beside its default. {rest}", "not measured")
-    columns = [
-        Column("load", LOAD, "wall_seconds"),
-        Column("look-ups", case_of(group, LOOKUPS), "names_per_second"),
-        Column("disk per coin", LOAD, "size_bytes_per_coin"),
-    ]
-    header = ("option", *(column.label for column in columns))
-    lines = [
-        Line((Cell(row.schema), *(_against_default(row, base, each) for each in columns)))
-        for row, base in pairs
-    ]
-    gains = [
-        (factor, row.schema)
-        for row, base in pairs
-        if (factor := _gain(row, base, columns[1])) is not None
-    ]
-    finding = f"{len(pairs)} options were measured here beside their defaults."
-    if gains:
-        factor, name = max(gains)
-        finding += f" {name} helps look-ups most: {times(factor)} as fast as without."
-    bars = Bars(Table("With an option: how many times as good as without", header, tuple(lines)))
-    return Block(f"{finding} {rest}", f"{len(pairs)} measured", (bars,))
-
-
-def _gain(row: Row, base: Row, column: Column) -> float | None:
-    one, other = column.spread(row), column.spread(base)
-    return ratio(one, other, column.figure) if one and other else None
-
-
-def _against_default(row: Row, base: Row, column: Column) -> Cell:
-    factor, spread = _gain(row, base, column), column.spread(row)
-    if factor is None or spread is None:
-        return Cell(NONE)
-    return Cell(f"{factor:.2f} × ({spread.median_text(column.figure)})", factor)
+def _options(context: Context) -> Block:
+    """The same with each view: of options there are pairs of one place alone."""
+    return options_block(context.report.pairs)
 
 
 def _how(context: Context) -> Block:

@@ -29,19 +29,15 @@ using cdb::layouts::Scanned;
 using Name = std::array<uint8_t, cdb::kNameBytes>;
 using Confirm = std::array<uint8_t, cdb::kConfirmBytes>;
 
-constexpr std::array<const char *, 16> kChoices{"interval",
+constexpr std::array<const char *, 12> kChoices{"interval",
                                                 "mono_space",
-                                                "mono_space,name32=yes",
                                                 "dual_timeline",
-                                                "dual_timeline,name32=yes",
                                                 "option_1",
                                                 "issue_196",
-                                                "mono_space,prefix_filter=no",
                                                 "interval,spends=in_row",
                                                 "interval,payload=inline",
                                                 "interval,payload=inline,spends=in_row",
                                                 "mono_space,payload=inline",
-                                                "mono_space,name32=yes,payload=inline",
                                                 "dual_timeline,payload=inline",
                                                 "option_1,payload=inline",
                                                 "issue_196,payload=inline"};

@@ -376,7 +376,7 @@ func (cursor *badgerCursor) use(which **badger.Iterator, isReverse bool) *badger
 	return *which
 }
 
-func (cursor *badgerCursor) end() {
+func (cursor *badgerCursor) end(bool) {
 	for _, each := range []*badger.Iterator{cursor.forward, cursor.back} {
 		if each != nil {
 			each.Close()

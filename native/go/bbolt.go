@@ -351,7 +351,7 @@ func (cursor *bboltCursor) next() bool             { return cursor.is(cursor.at.
 func (cursor *bboltCursor) previous() bool         { return cursor.is(cursor.at.Prev()) }
 func (cursor *bboltCursor) key() []byte            { return cursor.found }
 func (cursor *bboltCursor) value() ([]byte, error) { return cursor.foundHere, nil }
-func (cursor *bboltCursor) end()                   {}
+func (cursor *bboltCursor) end(bool)               {}
 
 func (cursor *bboltCursor) failed() error { return nil }
 

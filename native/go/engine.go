@@ -77,8 +77,8 @@ type cursor interface {
 	previous() bool
 	key() []byte
 	value() ([]byte, error)
-	failed() error // why there is no entry
-	end()
+	failed() error   // why there is no entry
+	end(isWell bool) // isWell: nothing failed since it was made
 }
 
 // The fields of a cdb_error.

@@ -266,8 +266,11 @@ func (kv *kv) reading(p *C.okv_view, space C.uint8_t, reuse C.okv_reuse, body fu
 		if err != nil {
 			return err
 		}
-		defer cursor.end()
-		return body(cursor)
+		isWell := false
+		defer func() { cursor.end(isWell) }()
+		err = body(cursor)
+		isWell = err == nil
+		return err
 	})
 	if gone := its.check(); gone != nil { // what was read then makes no sense, perhaps
 		return gone

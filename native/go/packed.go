@@ -234,7 +234,7 @@ func beginScan(kv *kv, in *C.okv_view, number uint8, bounds *C.okv_bounds, isRev
 
 func (scan *scan) end() {
 	if scan.cursor != nil {
-		scan.cursor.end()
+		scan.cursor.end(false)
 	}
 	if scan.isOwn {
 		scan.view.end()

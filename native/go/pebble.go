@@ -15,6 +15,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/bloom"
 	"github.com/cockroachdb/pebble/v2/objstorage/objstorageprovider"
 	"github.com/cockroachdb/pebble/v2/sstable"
+	"github.com/cockroachdb/pebble/v2/sstable/block"
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
@@ -68,9 +69,10 @@ type pebbleDB struct {
 	spaces    []space
 	sequence  uint64
 	ingests   uint64
+	kept      keptIterators
 }
 
-func pebbleOptions(wanted wanted, doom *doom) *pebble.Options {
+func pebbleOptions(wanted wanted, doom *doom, filesChanged func()) *pebble.Options {
 	options := &pebble.Options{
 		Cache:                      pebble.NewCache(wanted.cacheBytes),
 		CompactionConcurrencyRange: func() (int, int) { return 1, 2 },
@@ -79,6 +81,10 @@ func pebbleOptions(wanted wanted, doom *doom) *pebble.Options {
 		EventListener: &pebble.EventListener{
 			BackgroundError: doom.because,
 			DataCorruption:  func(pebble.DataCorruptionInfo) {}, // who reads is told
+		},
+		DebugCheck: func(*pebble.DB) error { // called where files have taken the place of others
+			go filesChanged() // who calls it has a lock
+			return nil
 		},
 		FormatMajorVersion:          pebble.FormatNewest,
 		Logger:                      pebbleLog{doom},
@@ -92,7 +98,9 @@ func pebbleOptions(wanted wanted, doom *doom) *pebble.Options {
 	// Which would compare what is sought by the prefix that Split takes for its own, and keys that are
 	// sought may have another length.
 	options.Experimental.EnableColumnarBlocks = func() bool { return false }
-	options.ApplyCompressionSettings(func() pebble.DBCompressionSettings { return pebble.DBCompressionNone })
+	options.ApplyCompressionSettings(func() pebble.DBCompressionSettings {
+		return pebble.UniformDBCompressionSettings(block.SnappyCompression)
+	})
 	options.Levels[0].FilterPolicy = bloom.FilterPolicy(10) // the levels below have what it has
 	options.EnsureDefaults()
 	return options
@@ -100,7 +108,7 @@ func pebbleOptions(wanted wanted, doom *doom) *pebble.Options {
 
 func openPebble(path string, wanted wanted) (database, error) {
 	opened := &pebbleDB{doom: newDoom(), directory: path, spaces: wanted.spaces}
-	opened.options = pebbleOptions(wanted, opened.doom)
+	opened.options = pebbleOptions(wanted, opened.doom, func() { opened.kept.end(0) })
 	defer opened.options.Cache.Unref()
 	err := opened.open(wanted)
 	if err != nil {
@@ -160,9 +168,14 @@ func (its *pebbleDB) close(hasFailed bool) error {
 		its.leave(errors.New("it was left"))
 		return nil
 	}
-	err := its.run(its.db.Close)
+	err := its.change(its.db.Close)
 	its.held.close()
 	return pebbleFailure(err)
+}
+
+// Runs a body, once no iterator is kept.
+func (its *pebbleDB) change(body func() error) error {
+	return its.run(func() error { return its.kept.during(body) })
 }
 
 func (its *pebbleDB) stats() (uint64, uint64, uint64, error) {
@@ -203,7 +216,7 @@ func (its *pebbleDB) commit(done batch, isSynced bool) error {
 // logs leave the syncing out where it is not wanted.
 func (its *pebbleDB) apply(writes *pebble.Batch, isSynced bool) error {
 	its.files.skipsSyncs.Store(!isSynced)
-	return pebbleFailure(its.run(func() error {
+	return pebbleFailure(its.change(func() error {
 		if err := its.db.Apply(writes, pebble.Sync); err != nil {
 			return err
 		}
@@ -284,7 +297,7 @@ func (its *pebbleDB) ingest(full []run) error {
 	for _, each := range full {
 		paths = append(paths, each.(*pebbleRun).path)
 	}
-	err := its.run(func() error {
+	err := its.change(func() error {
 		if err := last.writer.Close(); err != nil {
 			return err
 		}
@@ -389,31 +402,46 @@ type pebbleCursor struct {
 	at   *pebble.Iterator
 	asks bool   // filters, whether a prefix is there
 	full []byte // the key that is sought, behind its space
+
+	isOfNow bool   // of no snapshot
+	moment  uint64 // see keptIterators
 }
 
 func (view *pebbleView) cursor(space uint8, fillCache bool) (cursor, error) {
 	if int(space) >= len(view.of.spaces) {
 		return nil, damage("", "a space is missing")
 	}
-	options := &pebble.IterOptions{
-		LowerBound:   []byte{space},
-		UpperBound:   []byte{space + 1},
-		UseL6Filters: true, // most keys are in it, and many that are looked up nowhere
+	of := view.of.spaces[space]
+	asks := !of.isUnfiltered && of.prefixBytes+of.suffixBytes > 0
+	made := &pebbleCursor{of: view.of, asks: asks, full: []byte{space}, isOfNow: view.snapshot == nil}
+	if view.of.hasCome() {
+		return nil, view.of.err
 	}
-	var at *pebble.Iterator
+	if made.isOfNow {
+		if made.at, made.moment = view.of.kept.take(space); made.at != nil {
+			return made, nil
+		}
+	}
 	err := view.of.run(func() (err error) { // after its end Pebble may keep the lock that this takes
-		at, err = view.reader.NewIter(options)
+		made.at, err = view.reader.NewIter(&pebble.IterOptions{
+			LowerBound:   []byte{space},
+			UpperBound:   []byte{space + 1},
+			UseL6Filters: true, // most keys are in it, and many that are looked up nowhere
+		})
 		return err
 	})
 	if err != nil {
 		return nil, pebbleFailure(err)
 	}
-	of := view.of.spaces[space]
-	asks := !of.isUnfiltered && of.prefixBytes+of.suffixBytes > 0
-	return &pebbleCursor{view.of, at, asks, []byte{space}}, nil
+	return made, nil
 }
 
-func (cursor *pebbleCursor) end() { _ = cursor.of.run(cursor.at.Close) }
+func (cursor *pebbleCursor) end(isWell bool) {
+	if isWell && cursor.isOfNow && cursor.of.kept.give(cursor.full[0], cursor.at, cursor.moment) {
+		return
+	}
+	_ = cursor.of.run(cursor.at.Close)
+}
 
 func (cursor *pebbleCursor) sought(key []byte) []byte {
 	cursor.full = append(cursor.full[:1], key...)

@@ -3,9 +3,9 @@
 //   latest    Enc(name), 00 00, 00 × 8        the newest version; see versions.h
 //   timeline  Enc(name), 00 00, ~version (8)  each version
 //
-// Enc and ~ are as in mono_space.h, and so is name32, with which the spaces are latest32 and
-// timeline32; with payload=inline all of these end in _inline. As of the newest block one look-up
-// in `latest` answers, and else a seek in `timeline`. docs/layouts/dual_timeline.md draws it.
+// Enc and ~ are as in mono_space.h. With payload=inline the spaces are latest_inline and
+// timeline_inline. As of the newest block one look-up in `latest` answers, and else a seek in
+// `timeline`. docs/layouts/dual_timeline.md draws it.
 #pragma once
 
 #include "latest.h"
@@ -41,11 +41,8 @@ class DualTimeline : public LayoutOf<DualTimeline> {
 
   LayoutSpaces spaces() const override {
     okv_space timeline = keys_.space();
-    timeline.name = keys_.is_name32() ? payload_.choose("timeline32", "timeline32_inline")
-                                      : payload_.choose("timeline", "timeline_inline");
-    const char *latest = keys_.is_name32() ? payload_.choose("latest32", "latest32_inline")
-                                           : payload_.choose("latest", "latest_inline");
-    return {{{latest, OKV_RANDOM, 0, 0}, timeline}};
+    timeline.name = payload_.choose("timeline", "timeline_inline");
+    return {{{payload_.choose("latest", "latest_inline"), OKV_RANDOM, 0, 0}, timeline}};
   }
   bool repeats_places() const override { return true; }
   bool is_inline() const override { return payload_.is_inline(); }

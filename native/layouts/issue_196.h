@@ -19,8 +19,7 @@ class Issue196Keys {
   static constexpr bool kIsBefore = true;
   static constexpr bool kIsNewestFirst = false;
 
-  explicit Issue196Keys(const Options &options)
-      : has_filter_(options.is_set("prefix_filter", true)), payload_(options) {}
+  explicit Issue196Keys(const Options &options) : payload_(options) {}
 
   Key key(const uint8_t *name, uint64_t version) const {
     Key key;
@@ -43,12 +42,10 @@ class Issue196Keys {
     return true;
   }
   okv_space space() const {
-    return {payload_.choose("ascending", "ascending_inline"),
-            has_filter_ ? OKV_RANDOM : OKV_UNFILTERED, kNameBytes, 0};
+    return {payload_.choose("ascending", "ascending_inline"), OKV_RANDOM, kNameBytes, 0};
   }
 
  private:
-  bool has_filter_;
   Payload payload_;  // of the rows
 };
 

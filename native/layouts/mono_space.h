@@ -1,9 +1,8 @@
 // The layout "mono_space": one keyspace of versions, of each coin the newest first.
 //
-//   versions    Enc(name), 00 00, ~version (8)   a version; see versions.h
-//   versions32  name (32), ~version (8)          the same, with name32
+//   versions   Enc(name), 00 00, ~version (8)   a version; see versions.h
 //
-// With payload=inline they are versions_inline and versions32_inline.
+// With payload=inline the space is versions_inline.
 //
 // Enc(name) has 00 FF for each 00: so 00 00 ends it, and names sort as they do by themselves. ~ is
 // the complement, and version the index of the block that wrote it, big endian. The version as of
@@ -23,10 +22,7 @@ class MonoSpaceKeys {
   static constexpr bool kIsBefore = false;
   static constexpr bool kIsNewestFirst = true;
 
-  explicit MonoSpaceKeys(const Options &options)
-      : is_name32_(options.is_set("name32", false)),
-        has_filter_(options.is_set("prefix_filter", true)),
-        payload_(options) {}
+  explicit MonoSpaceKeys(const Options &options) : payload_(options) {}
 
   Key key(const uint8_t *name, uint64_t version) const {
     Key key;
@@ -43,15 +39,10 @@ class MonoSpaceKeys {
   }
 
   okv_space space() const {
-    const char *name = is_name32_ ? payload_.choose("versions32", "versions32_inline")
-                                  : payload_.choose("versions", "versions_inline");
-    return {name, has_filter_ ? OKV_RANDOM : OKV_UNFILTERED, 0, kSuffixBytes};
+    return {payload_.choose("versions", "versions_inline"), OKV_RANDOM, 0, kSuffixBytes};
   }
 
-  bool is_name32() const { return is_name32_; }
-
   void add_name(const uint8_t *name, Key *key) const {
-    if (is_name32_) return key->add(name, kNameBytes);
     if (std::memchr(name, 0, kNameBytes) == nullptr) {
       key->add(name, kNameBytes);
     } else {
@@ -65,11 +56,6 @@ class MonoSpaceKeys {
   }
 
   bool read_name(const Span &encoded, uint8_t *name) const {
-    if (is_name32_) {
-      if (encoded.n != kNameBytes) return false;
-      std::memcpy(name, encoded.bytes, kNameBytes);
-      return true;
-    }
     size_t at = 0;
     // Most names have no 00.
     if (encoded.n == kNameBytes + 2 && std::memchr(encoded.bytes, 0, kNameBytes) == nullptr) {
@@ -87,8 +73,6 @@ class MonoSpaceKeys {
  private:
   static constexpr uint8_t kEscape = 0xff;
 
-  bool is_name32_;
-  bool has_filter_;
   Payload payload_;  // of the rows
 };
 

@@ -1,4 +1,4 @@
-// A layout with its options, as text: "mono_space,name32=yes".
+// A layout with its options, as text: "interval,spends=in_row".
 #pragma once
 
 #include <string>
@@ -18,9 +18,6 @@ class Options {
     if (at == std::string_view::npos) return otherwise;
     const std::string_view rest = text_.substr(at + lead.size());
     return rest.substr(0, rest.find(','));
-  }
-  bool is_set(std::string_view option, bool otherwise) const {
-    return value(option, otherwise ? "yes" : "no") == "yes";
   }
 
  private:

@@ -206,7 +206,7 @@ def test_a_schema_without_keys_says_who_has_them_and_what_to_type(
     ("spec", "indexed"),
     [
         ("coin_log", "coin_log:INDEXED"),
-        (f"mono_space@{OTHER},name32=yes", f"mono_space@{OTHER}:INDEXED,name32=yes"),
+        (f"mono_space@{OTHER},payload=inline", f"mono_space@{OTHER}:INDEXED,payload=inline"),
         ("interval@rocksdb,spends=in_row", "interval@rocksdb:INDEXED,spends=in_row"),
     ],
 )

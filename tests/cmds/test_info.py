@@ -144,6 +144,16 @@ def test_no_module_is_imported_because_a_file_names_it(
         schema_at(tmp_path / "db")
 
 
+def test_options_that_no_schema_has_any_more(run_command: Commands) -> None:
+    (run_command.cwd / "db").mkdir()
+    (run_command.cwd / "db" / "FORMAT").write_text("cdb mono_space@rocksdb,name32=yes 3\n")
+    for command in ("info", "verify", "dump_blocks"):
+        problem = run_command(command, "./db").error()
+        assert "db: this is a database of mono_space@rocksdb,name32=yes, which this cdb" in problem
+        assert "has no option 'name32'" in problem
+        assert problem.endswith("; load its blocks again")
+
+
 def test_for_who_asks_in_python(loaded: Loaded, blocks: Blocks) -> None:
     found = database_info(loaded("sqlite_v3"))
     assert found.schema == find_schema("sqlite_v3")

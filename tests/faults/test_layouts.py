@@ -16,7 +16,6 @@ SPECS = [
     *(f"{name}:SMALL" for name in layout_names()),
     "interval@rocksdb:SMALL,spends=in_row",
     f"interval@{OTHER}:SMALL,spends=in_row",
-    "mono_space@rocksdb:SMALL,name32=yes",
     "mono_space@rocksdb:SMALL,payload=inline",
     f"mono_space@{OTHER}:SMALL,payload=inline",
     "interval@rocksdb:SMALL,payload=inline,spends=in_row",

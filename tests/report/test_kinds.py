@@ -124,7 +124,12 @@ SECONDS = (*CASE, "figures", "cpu_microseconds")
         ("node", ("cases", 1), lambda cases: cases[0], "$.cases[1]: this case was there already"),
         ("node", ("contestant", "name"), "x", "$.contestant.name: 'x' is not one of ['chia', 'cdb"),
         ("node", (*CASE, "answers"), "cd" * 31, "$.cases[0].answers: "),
-        ("node", ("kind",), "x", "$.kind: 'x' is not one of ['schemas', 'node', 'week', 'layouts"),
+        (
+            "node",
+            ("kind",),
+            "x",
+            "$.kind: 'x' is not one of ['schemas', 'pairs', 'node', 'week', 'layouts",
+        ),
         ("node", ("version",), 1, "a result of format 1, and this cdb reads format 2 only"),
         ("node", ("profile", "iops"), "many", "$.profile.iops: 'many' is not of type 'number'"),
         ("week", ("data", "blocks"), 0, "$.data.blocks: 0 is less than the minimum"),

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from functools import partial
 from pathlib import Path
+from time import monotonic, sleep
 
 import pytest
 
@@ -121,6 +122,31 @@ class TestPebble(StayingReaders):
     kind = KIND
     schema = "pebble_kv"
     largest_bytes = 1 << 10
+
+
+@needs_pebble
+def test_what_is_kept_for_look_ups_keeps_no_table_that_was_replaced(
+    path: Path, tmp_path: Path
+) -> None:
+    def tables(of: Path) -> set[str]:
+        return {file.name for file in (of / "db").glob("*.sst")}
+
+    twin = tmp_path / "twin"
+    with SMALL(path) as database:
+        accept_all(database, CHAIN.blocks)
+        database.flush()
+        for name in sorted(CHAIN.names):
+            assert len(database.coin_infos_for_coin_names([name])) == 1
+        before = tables(path)
+        database.settle()
+        shutil.copytree(path, twin)
+        with SMALL(twin):
+            living = tables(twin)  # an opening removes all others
+        assert before - living
+        end = monotonic() + 30  # Pebble removes them in a thread of its own
+        while tables(path) != living:
+            assert monotonic() < end
+            sleep(0.01)
 
 
 @needs_pebble

@@ -8,8 +8,6 @@ from functools import partial
 from types import MappingProxyType
 from typing import NamedTuple
 
-_NONE: Mapping[str, Sequence[str]] = MappingProxyType({})
-_NO_YES, _YES_NO = ("no", "yes"), ("yes", "no")
 _PAYLOAD: Mapping[str, Sequence[str]] = MappingProxyType({"payload": ("place", "inline")})
 """Whether rows say where a coin is, or have the coin, too; see native/layouts/payload.h."""
 
@@ -17,33 +15,24 @@ _PAYLOAD: Mapping[str, Sequence[str]] = MappingProxyType({"payload": ("place", "
 class Layout(NamedTuple):
     """What it is, in a line; and the values of its options, the first one where nobody says.
 
-    bytes_by: those that keys or values depend on, so FORMAT keeps them, in the order of names;
-    others: all others.
+    Keys or values depend on them, so FORMAT keeps them, in the order of names.
     """
 
     what: str
-    bytes_by: Mapping[str, Sequence[str]] = _NONE
-    others: Mapping[str, Sequence[str]] = _NONE
+    values: Mapping[str, Sequence[str]]
 
     @property
     def options(self) -> Mapping[str, Callable[[str], str]]:
         """See cdb.schemas.registry."""
-        return {
-            name: partial(_one_of, values)
-            for name, values in {**self.bytes_by, **self.others}.items()
-        }
+        return {name: partial(_one_of, values) for name, values in self.values.items()}
 
-    def text_of(self, options: Mapping[str, str]) -> tuple[str, str]:
-        """Those that FORMAT keeps, and the others, as ``,NAME=VALUE`` each."""
-        kept, others = (
-            "".join(
-                f",{name}={options[name]}"
-                for name, values in sorted(known.items())
-                if options.get(name, values[0]) != values[0]
-            )
-            for known in (self.bytes_by, self.others)
+    def text_of(self, options: Mapping[str, str]) -> str:
+        """Those with another value than where nobody says, as ``,NAME=VALUE`` each."""
+        return "".join(
+            f",{name}={options[name]}"
+            for name, values in sorted(self.values.items())
+            if options.get(name, values[0]) != values[0]
         )
-        return kept, others
 
 
 def _one_of(values: Sequence[str], text: str) -> str:
@@ -59,13 +48,11 @@ LAYOUTS: Mapping[str, Layout] = {
     ),
     "mono_space": Layout(
         "versions of each coin in one keyspace, the newest first",
-        {**_PAYLOAD, "name32": _NO_YES},
-        {"prefix_filter": _YES_NO},
+        _PAYLOAD,
     ),
     "dual_timeline": Layout(
         "the newest version of each coin, and beside it all of them",
-        {**_PAYLOAD, "name32": _NO_YES},
-        {"prefix_filter": _YES_NO},
+        _PAYLOAD,
     ),
     "option_1": Layout(
         "the newest version of each coin, and a log of what each block changed", _PAYLOAD
@@ -73,6 +60,5 @@ LAYOUTS: Mapping[str, Layout] = {
     "issue_196": Layout(
         "versions of each coin in one keyspace, the oldest first",
         _PAYLOAD,
-        {"prefix_filter": _YES_NO},
     ),
 }

@@ -79,11 +79,9 @@ def _in_layout(
     """
     layout_name = name.partition("@")[0]
     layout = LAYOUTS[layout_name]
-    kept, others = layout.text_of(options)
+    kept = layout.text_of(options)
     plain = interval if layout_name == "interval" else interval._replace(name=name)
-    kind = plain._replace(
-        name=name + kept if kept else plain.name, layout=layout_name + kept + others
-    )
+    kind = plain._replace(name=name + kept if kept else plain.name, layout=layout_name + kept)
     where = said.description.partition(":")[0] or f"Everything in {name}"
     described = replace(
         said,
