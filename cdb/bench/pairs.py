@@ -120,7 +120,7 @@ class Pair:
 
 PAIRS = (
     Pair("interval@rocksdb", "payload=inline", (SCAN,), became=OPTION),
-    Pair("interval@rocksdb", "spends=in_row", (SCAN,), became=OPTION),
+    Pair("interval@rocksdb", "spends=in_row", (SCAN,), became="taken out: always in_row"),
     Pair("interval@pebble", "cache_mb=512", became=OPTION),
     Pair("interval@rocksdb", "hot_latest_mb=16", (RECENT,)),
     Pair("interval@rocksdb", "max_open_files=20"),

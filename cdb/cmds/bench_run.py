@@ -123,7 +123,7 @@ def bench_run(
     In place of a SCHEMA, layouts stands for all layouts of coin sets on all engines that are there
     (interval@rocksdb, mono_space@rocksdb, …), which are not all measured otherwise,
     and for some with coins in their rows (mono_space@rocksdb,payload=inline).
-    A layout may have options: interval@rocksdb,spends=in_row. engines stands for the layout
+    A layout may have options: interval@rocksdb,payload=inline. engines stands for the layout
     interval on all engines that are there, also those that make engines has built.
 
     A run loads the replay into a fresh database, checks what it holds, and then measures it in

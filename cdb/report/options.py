@@ -70,9 +70,7 @@ def _listed(verdicts: Sequence[Verdict]) -> str:
 
 
 def options_block(judged: Sequence[Judged]) -> Block:
-    """What the pairs say of all options."""
-    if not judged:
-        return Block("No option was measured: cdb bench pairs does.", "not measured", is_empty=True)
+    """What the pairs say of all options, of which there is one at least."""
     lines = [[each.pair.other, each.verdict, each.pair.became] for each in judged]
     measured = sum(1 for each in judged if each.n_judged)
     paying = sum(1 for each in judged if each.gains and not each.costs)

@@ -473,7 +473,8 @@ def _layout_parts(group: Group) -> Iterator[Part]:
 
 def _options(context: Context) -> Block:
     """The same with each view: of options there are pairs of one place alone."""
-    return options_block(context.report.pairs)
+    pairs = context.report.pairs
+    return options_block(pairs) if pairs else Block(NOTHING, "not measured", is_empty=True)
 
 
 def _how(context: Context) -> Block:

@@ -92,8 +92,7 @@ void Acceptance::find_spends(size_t n_blocks) {
 
 size_t Acceptance::finish() {
   const size_t good = rules_.spend();
-  if (engine_ != nullptr && engine_->layout().repeats_places())
-    for (const Placed &some : older_) pending_.set_older(some);
+  for (const Placed &some : older_) pending_.set_older(some);
   if (good < blocks_.n) {
     pending_.cut_coins(first_coins_[good]);
     pending_.parents()->cut(first_row_ + static_cast<uint32_t>(blocks_.confirm_begin(good)));

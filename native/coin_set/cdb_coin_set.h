@@ -19,7 +19,7 @@
  */
 
 typedef struct {
-  const char *layout;      /* one of layouts/, and its options: "interval,spends=in_row" */
+  const char *layout;      /* one of layouts/, and its options: "mono_space,payload=inline" */
   int32_t create;          /* make the database where there is none */
   int32_t read_only;       /* nothing on disk changes, and writes give CDB_INVALID */
   int32_t sync;            /* commits survive power loss; else the death of the process */

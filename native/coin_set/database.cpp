@@ -128,7 +128,7 @@ void Database::restore() {
     newest = block.index;
     pending_.drop_committed_blocks();
   }
-  if (store_->layout().repeats_places()) know_older_coins();
+  know_older_coins();
 }
 
 // What is known of them when a spend is checked.

@@ -60,7 +60,7 @@ void Moment::read_older(const std::vector<Asked> &names, cdb_coin_info *infos) c
   std::sort(stored.begin(), stored.end(),
             [](const Asked &a, const Asked &b) { return compare_names(a.name, b.name) < 0; });
   Found found;
-  layout_.find(source_, stored, layouts::kPlace, {indexed_, true}, OKV_ONCE, &found);
+  layout_.find(source_, stored, {indexed_, true}, OKV_ONCE, &found);
   if (found.coins.size() < stored.size())
     throw Failure(CDB_CORRUPT, "", "a coin is missing that a block spends");
   for (size_t i = 0; i < found.coins.size(); ++i) {

@@ -86,11 +86,10 @@ Store::Store(const std::string &path, const cdb_set_options &options)
 }
 
 // What lies above the newest block counts for nothing.
-Found Store::look_up(const std::vector<Asked> &sorted, layouts::Wanted wanted, int64_t as_of,
-                     okv_reuse reuse) const {
+Found Store::look_up(const std::vector<Asked> &sorted, int64_t as_of, okv_reuse reuse) const {
   Found found;
   const layouts::AsOf counts{std::min(as_of, newest_), as_of >= newest_};
-  layout_->find(engine_, sorted, wanted, counts, reuse, &found);
+  layout_->find(engine_, sorted, counts, reuse, &found);
   return found;
 }
 
@@ -98,7 +97,7 @@ void Store::find(const std::vector<Asked> &names, int64_t as_of, cdb_coin_info *
                  uint8_t *found) const {
   in_parts(names, kFindParts, [&](const std::vector<Asked> &part, size_t) {
     std::vector<Place> unread;
-    const Found all = look_up(part, layouts::kBoth, as_of, OKV_OFTEN);
+    const Found all = look_up(part, as_of, OKV_OFTEN);
     for (size_t i = 0; i < all.coins.size(); ++i) {
       const CoinState &coin = all.coins[i];
       const size_t tag = part[coin.at].tag;
@@ -113,13 +112,13 @@ void Store::find(const std::vector<Asked> &names, int64_t as_of, cdb_coin_info *
 
 void Store::find_spent(const std::vector<Asked> &names, uint32_t *spent) const {
   const std::vector<Asked> all = sorted(names.data(), names.data() + names.size());
-  for (const CoinState &coin : look_up(all, layouts::kSpent, newest_, OKV_OFTEN).coins)
+  for (const CoinState &coin : look_up(all, newest_, OKV_OFTEN).coins)
     if (coin.spent_index != 0) spent[all[coin.at].tag] = coin.spent_index;
 }
 
 void Store::find_places(const std::vector<Asked> &names, Placed *places) const {
   const std::vector<Asked> all = sorted(names.data(), names.data() + names.size());
-  const Found found = look_up(all, layouts::kPlace, newest_, OKV_OFTEN);
+  const Found found = look_up(all, newest_, OKV_OFTEN);
   for (size_t i = 0; i < found.coins.size(); ++i) {
     const CoinState &coin = found.coins[i];
     places->add({all[coin.at].tag, coin.confirmed_index, coin.position}, found.confirm(i));
@@ -134,7 +133,7 @@ size_t Store::first_existing(const std::vector<Asked> &names) const {
   std::array<size_t, kCheckParts> first;
   first.fill(SIZE_MAX);
   in_parts(names, kCheckParts, [&](const std::vector<Asked> &part, size_t i) {
-    for (const CoinState &coin : look_up(part, layouts::kPlace, newest_, OKV_ONCE).coins)
+    for (const CoinState &coin : look_up(part, newest_, OKV_ONCE).coins)
       first[i] = std::min(first[i], part[coin.at].tag);
   });
   return *std::min_element(first.begin(), first.end());
@@ -145,7 +144,7 @@ size_t Store::first_unspendable(const std::vector<Asked> &names, std::vector<Pla
   first.fill(SIZE_MAX);
   known->resize(kCheckParts);
   in_parts(names, kCheckParts, [&](const std::vector<Asked> &part, size_t i) {
-    const Found found = look_up(part, layouts::kBoth, newest_, OKV_ONCE);
+    const Found found = look_up(part, newest_, OKV_ONCE);
     size_t next = 0;
     const auto miss_up_to = [&](size_t end) {
       for (; next < end; ++next) first[i] = std::min(first[i], part[next].tag);

@@ -81,8 +81,7 @@ class Store {
   // Entries of what is pending, where secondary keys are kept.
   KeyRows key_rows(const Pending &pending) const;
   void erase_keys(const Blocks &blocks, Batch *batch) const;
-  Found look_up(const std::vector<Asked> &sorted, layouts::Wanted wanted, int64_t as_of,
-                okv_reuse reuse) const;
+  Found look_up(const std::vector<Asked> &sorted, int64_t as_of, okv_reuse reuse) const;
 
   const std::unique_ptr<const layouts::Layout> layout_;
   Engine engine_;

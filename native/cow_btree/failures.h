@@ -3,6 +3,8 @@
 
 #include "common/failure.h"
 
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 
 #include <cerrno>
@@ -22,11 +24,16 @@ struct MapFull {};
   throw Failure(CDB_IO, file, why).because_of(error);
 }
 
-// A write that the disk took a part of is EIO to them, whatever the reason.
-inline bool is_full(int descriptor) {
+// Why a file took a part of a write: to both libraries that is EIO, whatever the reason.
+inline int reason_of_short_write(int descriptor) {
   constexpr size_t kFullDiskBytes = size_t{1} << 20;  // fewer free bytes than these are no room
   struct statvfs disk;
-  return ::fstatvfs(descriptor, &disk) == 0 && disk.f_bavail * disk.f_frsize < kFullDiskBytes;
+  if (::fstatvfs(descriptor, &disk) == 0 && disk.f_bavail * disk.f_frsize < kFullDiskBytes)
+    return ENOSPC;
+  struct rlimit most;
+  struct stat file;
+  const bool is_limited = ::getrlimit(RLIMIT_FSIZE, &most) == 0 && ::fstat(descriptor, &file) == 0;
+  return is_limited && static_cast<rlim_t>(file.st_size) >= most.rlim_cur ? EFBIG : EIO;
 }
 
 }  // namespace cdb::btree

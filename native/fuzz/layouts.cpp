@@ -29,14 +29,12 @@ using cdb::layouts::Scanned;
 using Name = std::array<uint8_t, cdb::kNameBytes>;
 using Confirm = std::array<uint8_t, cdb::kConfirmBytes>;
 
-constexpr std::array<const char *, 12> kChoices{"interval",
+constexpr std::array<const char *, 10> kChoices{"interval",
                                                 "mono_space",
                                                 "dual_timeline",
                                                 "option_1",
                                                 "issue_196",
-                                                "interval,spends=in_row",
                                                 "interval,payload=inline",
-                                                "interval,payload=inline,spends=in_row",
                                                 "mono_space,payload=inline",
                                                 "dual_timeline,payload=inline",
                                                 "option_1,payload=inline",
@@ -229,7 +227,7 @@ class Session {
     std::vector<Asked> asked;
     for (const Name &name : all) asked.push_back({name.data(), asked.size()});
     Found found;
-    layout_->find(engine_, asked, cdb::layouts::kBoth, as_of, OKV_OFTEN, &found);
+    layout_->find(engine_, asked, as_of, OKV_OFTEN, &found);
     State seen;
     for (size_t i = 0; i < found.coins.size(); ++i) {
       const CoinState &coin = found.coins[i];

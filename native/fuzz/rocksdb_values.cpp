@@ -20,7 +20,7 @@
 
 namespace {
 
-constexpr std::array<const char *, 6> kFamilies{"default", "coins",  "spends",
+constexpr std::array<const char *, 6> kFamilies{"default", "rows",   "unused",
                                                 "blocks",  "hashes", "parents"};
 constexpr size_t kBlocks = 8;
 constexpr size_t kIndexed = 5;  // blocks; the others are restored when it is opened
@@ -191,8 +191,8 @@ void rewind(cdb_set *set, const Chain &chain) {
   Packed rewound;
   for (const Block &block : rewound_blocks(set, SIZE_MAX, chain, CDB_CORRUPT)) rewound.add(block);
   const cdb_blocks blocks = rewound.blocks();
-  is_ok(cdb_set_erase(set, &blocks, &error), &error, CDB_CORRUPT);
-  is_ok(cdb_set_end_rewind(set, &error), &error, CDB_CORRUPT);
+  if (is_ok(cdb_set_erase(set, &blocks, &error), &error, CDB_CORRUPT))
+    is_ok(cdb_set_end_rewind(set, &error), &error, CDB_CORRUPT);
 }
 
 }  // namespace

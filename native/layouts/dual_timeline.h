@@ -44,10 +44,9 @@ class DualTimeline : public LayoutOf<DualTimeline> {
     timeline.name = payload_.choose("timeline", "timeline_inline");
     return {{{payload_.choose("latest", "latest_inline"), OKV_RANDOM, 0, 0}, timeline}};
   }
-  bool repeats_places() const override { return true; }
   bool is_inline() const override { return payload_.is_inline(); }
 
-  void find(const Source &source, const std::vector<Asked> &sorted, Wanted, const AsOf &as_of,
+  void find(const Source &source, const std::vector<Asked> &sorted, const AsOf &as_of,
             okv_reuse reuse, Found *found) const override {
     if (as_of.is_newest)
       latest_.find(source, sorted, as_of.index, reuse, found);

@@ -74,7 +74,7 @@ class Latest {
 
   template <typename Put>
   void put_rows(const Coins &coins, Put put) const {
-    for_each_sorted(coins, is_any, [this, &put](const PendingCoin &coin, const Span &confirm) {
+    for_each_sorted(coins, [this, &put](const PendingCoin &coin, const Span &confirm) {
       put(keys_.key(coin.name), version_value(coin, coin.spent_index, confirm));
     });
   }

@@ -37,14 +37,7 @@ struct Asked {
   size_t tag;
 };
 
-// What is wanted of coins that are looked up.
-enum Wanted {
-  kPlace,  // where they are confirmed
-  kSpent,  // by which block they are spent: those that are not may be left out
-  kBoth
-};
-
-// A coin as of a block. Of what was not wanted it says nothing.
+// A coin as of a block.
 struct CoinState {
   uint32_t at;  // which of those that were asked for
   uint32_t confirmed_index;
@@ -86,17 +79,13 @@ class Layout {
   // Its two spaces. Their names tell them from those of other layouts and options.
   virtual LayoutSpaces spaces() const = 0;
 
-  // Whether what it writes of a spend tells where the coin is confirmed: those places are looked
-  // up, then, when the spend is checked.
-  virtual bool repeats_places() const = 0;
-
   // Whether it keeps confirms with the places of coins. What is written needs them then, and what
   // tells a place gives them: no block has to be read for what a coin is.
   virtual bool is_inline() const = 0;
 
   // Appends what counts as of a block of these coins, in their order. The names must be sorted.
-  virtual void find(const Source &source, const std::vector<Asked> &sorted, Wanted wanted,
-                    const AsOf &as_of, okv_reuse reuse, Found *found) const = 0;
+  virtual void find(const Source &source, const std::vector<Asked> &sorted, const AsOf &as_of,
+                    okv_reuse reuse, Found *found) const = 0;
 
   // Puts what one of the two spaces gets of coins that are confirmed, or spent, or both.
   virtual void put(Space space, const Coins &coins, Batch *to) const = 0;

@@ -31,10 +31,9 @@ class Option1 : public LayoutOf<Option1> {
     return {{{payload_.choose("latest_by_name", "latest_by_name_inline"), OKV_RANDOM, 0, 0},
              {payload_.choose("heights", "heights_inline"), OKV_ASCENDING, 0, 0}}};
   }
-  bool repeats_places() const override { return true; }
   bool is_inline() const override { return payload_.is_inline(); }
 
-  void find(const Source &source, const std::vector<Asked> &sorted, Wanted, const AsOf &as_of,
+  void find(const Source &source, const std::vector<Asked> &sorted, const AsOf &as_of,
             okv_reuse reuse, Found *found) const override {
     latest_.find(source, sorted, as_of.index, reuse, found);
   }

@@ -1,4 +1,4 @@
-// A layout with its options, as text: "interval,spends=in_row".
+// A layout with its options, as text: "mono_space,payload=inline".
 #pragma once
 
 #include <string>

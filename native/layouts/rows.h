@@ -35,15 +35,14 @@ class ShortBytes {
 
 inline Span name_at(const uint8_t *name) { return {name, kNameBytes}; }
 
-// Calls row(coin, confirm) for each coin that is wanted, in the order of names.
-template <typename IsWanted, typename Row>
-void for_each_sorted(const Coins &all, IsWanted is_wanted, Row row) {
+// Calls row(coin, confirm) for each coin, in the order of names.
+template <typename Row>
+void for_each_sorted(const Coins &all, Row row) {
   constexpr size_t kPrefetched = 16;  // coins
   const std::vector<PendingCoin> &coins = all.coins;
   std::vector<coin_set::NameAt> sorted;
   sorted.reserve(coins.size());
-  for (uint32_t i = 0; i < coins.size(); ++i)
-    if (is_wanted(coins[i])) sorted.emplace_back(coins[i].name, i);
+  for (uint32_t i = 0; i < coins.size(); ++i) sorted.emplace_back(coins[i].name, i);
   sort_by_name(&sorted, [&coins](uint32_t i) { return coins[i].name; });
   for (size_t i = 0; i < sorted.size(); ++i) {
     if (i + kPrefetched < sorted.size()) {
@@ -58,11 +57,7 @@ void for_each_sorted(const Coins &all, IsWanted is_wanted, Row row) {
   }
 }
 
-inline bool is_confirmed(const PendingCoin &coin) { return coin.is_confirmed; }
-
 inline bool is_spent(const PendingCoin &coin) { return coin.spent_index != 0; }
-
-inline bool is_any(const PendingCoin &) { return true; }
 
 inline Items names_of(const std::vector<Asked> &asked) {
   Items names;

@@ -3,7 +3,6 @@
 
 #include "dual_timeline.h"
 #include "interval.h"
-#include "interval_in_row.h"
 #include "issue_196.h"
 #include "mono_space.h"
 #include "option_1.h"
@@ -18,13 +17,6 @@ using Make = std::unique_ptr<Layout> (*)(const Options &);
 template <typename Made>
 std::unique_ptr<Layout> make(const Options &options) {
   return std::make_unique<Made>(options);
-}
-
-template <>
-inline std::unique_ptr<Layout> make<Interval>(const Options &options) {
-  if (options.value("spends", "own_row") == "in_row")
-    return std::make_unique<IntervalInRow>(options);
-  return std::make_unique<Interval>(options);
 }
 
 struct Named {

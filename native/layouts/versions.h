@@ -81,7 +81,7 @@ class Versions {
 
   template <typename Put>
   void put_rows(const Coins &coins, Put put) const {
-    for_each_sorted(coins, is_any, [this, &put](const PendingCoin &coin, const Span &confirm) {
+    for_each_sorted(coins, [this, &put](const PendingCoin &coin, const Span &confirm) {
       const bool is_ephemeral = coin.is_confirmed && coin.spent_index == coin.confirmed_index;
       const bool has_spend = is_spent(coin) && !is_ephemeral;
       const auto put_version = [&](uint32_t version, uint32_t spent) {
@@ -176,9 +176,8 @@ class OnlyVersions : public LayoutOf<OnlyVersions<Keys>> {
   LayoutSpaces spaces() const override {
     return {{keys_.space(), {"unused", OKV_ASCENDING, 0, 0}}};
   }
-  bool repeats_places() const override { return true; }
   bool is_inline() const override { return payload_.is_inline(); }
-  void find(const Source &source, const std::vector<Asked> &sorted, Wanted, const AsOf &as_of,
+  void find(const Source &source, const std::vector<Asked> &sorted, const AsOf &as_of,
             okv_reuse reuse, Found *found) const override {
     versions_.find(source, sorted, as_of.index, reuse, found);
   }

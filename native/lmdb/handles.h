@@ -70,7 +70,7 @@ inline void commit(Transaction transaction) {
   int descriptor;
   check(mdb_env_get_fd(mdb_txn_env(transaction.get()), &descriptor));
   const int status = mdb_txn_commit(transaction.release());
-  check(status == EIO && is_full(descriptor) ? ENOSPC : status);
+  check(status == EIO ? reason_of_short_write(descriptor) : status);
 }
 
 inline Cursor open_cursor(MDB_txn *transaction, Space space) {

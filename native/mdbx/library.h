@@ -107,7 +107,7 @@ inline void commit(Transaction transaction) {
   int descriptor;
   check(mdbx_env_get_fd(mdbx_txn_env(transaction.get()), &descriptor));
   const int status = mdbx_txn_commit(transaction.release());
-  check(status == MDBX_EIO && is_full(descriptor) ? ENOSPC : status);
+  check(status == MDBX_EIO ? reason_of_short_write(descriptor) : status);
 }
 
 inline Cursor open_cursor(MDBX_txn *transaction, Space space) {

@@ -105,7 +105,6 @@ def test_the_section_counts_them() -> None:
     assert isinstance(fold, Fold)
     assert str(fold.parts[0]).startswith("Text(text='here, 1 coin. ")
     assert "one figure in 16, and 3 were judged" in str(fold.parts[0])
-    assert "cdb bench pairs" in options_block([]).finding
 
 
 def of(name: str, number: int, load_seconds: float, **facts: str) -> Document:

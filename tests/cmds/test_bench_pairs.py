@@ -20,9 +20,9 @@ def test_an_unknown_option_is_refused(run_command: Commands) -> None:
 @pytest.mark.long  # of the lab, not of what it looks at
 @pytest.mark.skipif(missing is not None, reason=str(missing))
 def test_a_table_for_each_pair(run_command: Commands) -> None:
-    line = ["spends", "--coins", 300, "--runs", 1, "--dir", ".", "--results", "results"]
+    line = ["payload", "--coins", 300, "--runs", 1, "--dir", ".", "--results", "results"]
     told = run_command("bench_pairs", *line).fine().out.decode().splitlines()
-    assert told[0] == "interval@rocksdb with spends=in_row, rounds: 1"
+    assert told[0] == "interval@rocksdb with payload=inline, rounds: 1"
     assert told[1].split() == ["figure", "times", "as", "good"]
     assert [each.rsplit("  ", 1)[0].strip() for each in told[2:]] == [
         measure.label for measure in (*COMMON, SCAN)

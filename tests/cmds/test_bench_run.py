@@ -370,7 +370,7 @@ def test_errors(bench: Commands) -> None:
 
 
 def test_layouts_are_all_that_are_there(bench: Commands) -> None:
-    named = f"interval@{OTHER},spends=in_row"
+    named = f"interval@{OTHER},payload=inline"
     line = ["layouts", named, "--loads-only", "--runs", 1]
     line += ["--coins", 300, "--dir", "here"]
     bench("bench_run", *line, timeout_seconds=MANY_RUNS_SECONDS).fine()

@@ -207,7 +207,7 @@ def test_a_schema_without_keys_says_who_has_them_and_what_to_type(
     [
         ("coin_log", "coin_log:INDEXED"),
         (f"mono_space@{OTHER},payload=inline", f"mono_space@{OTHER}:INDEXED,payload=inline"),
-        ("interval@rocksdb,spends=in_row", "interval@rocksdb:INDEXED,spends=in_row"),
+        ("interval@rocksdb,payload=inline", "interval@rocksdb:INDEXED,payload=inline"),
     ],
 )
 def test_what_is_told_gives_a_database_its_keys(

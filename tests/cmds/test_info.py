@@ -146,7 +146,7 @@ def test_no_module_is_imported_because_a_file_names_it(
 
 def test_options_that_no_schema_has_any_more(run_command: Commands) -> None:
     (run_command.cwd / "db").mkdir()
-    (run_command.cwd / "db" / "FORMAT").write_text("cdb mono_space@rocksdb,name32=yes 3\n")
+    (run_command.cwd / "db" / "FORMAT").write_text("cdb mono_space@rocksdb,name32=yes 4\n")
     for command in ("info", "verify", "dump_blocks"):
         problem = run_command(command, "./db").error()
         assert "db: this is a database of mono_space@rocksdb,name32=yes, which this cdb" in problem

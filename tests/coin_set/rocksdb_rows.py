@@ -10,7 +10,7 @@ from typing import Any, Self
 
 import pytest
 
-SPACES = ("default", "coins", "spends", "blocks", "hashes", "parents")
+SPACES = ("default", "rows", "unused", "blocks", "hashes", "parents")
 
 
 def _library() -> Any:

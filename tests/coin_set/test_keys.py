@@ -37,7 +37,7 @@ pytestmark = pytest.mark.skipif(
     KIND.engine.missing() is not None, reason=str(KIND.engine.missing())
 )
 
-PLAIN_FORMAT, INDEXED_FORMAT = b"cdb rocks_kv 3\n", b"cdb rocks_kv 3 index=puzzle_hash\n"
+PLAIN_FORMAT, INDEXED_FORMAT = b"cdb rocks_kv 4\n", b"cdb rocks_kv 4 index=puzzle_hash\n"
 SIZES: dict[str, Any] = {"commit_entries": 40, "ingest_entries": 15}
 
 opened, any_opened = partial(CoinSetSchema, KIND), partial(open_coin_set, KIND)
@@ -97,10 +97,10 @@ def test_who_does_not_ask_for_it_pays_nothing(path: Path, chain: Chain) -> None:
     with open_plain(path) as schema:
         accept_all(schema, chain.blocks)
         assert schema._backend.state.has_keys is False
-    assert families_of(path) == {"default", "coins", "spends", "blocks"}
+    assert families_of(path) == {"default", "rows", "unused", "blocks"}
     with open_indexed(path):
         pass
-    assert families_of(path) == {"default", "coins", "spends", "blocks", "hashes", "parents"}
+    assert families_of(path) == {"default", "rows", "unused", "blocks", "hashes", "parents"}
 
 
 def families_of(path: Path) -> set[str]:
@@ -126,7 +126,7 @@ def test_another_index_is_refused(path: Path) -> None:
 
 @pytest.mark.parametrize("line", [b"index=amount", b"coins=many"])
 def test_what_a_newer_version_keeps_is_left_alone(indexed: Path, line: bytes) -> None:
-    (indexed / "FORMAT").write_bytes(b"cdb rocks_kv 3 " + line + b"\n")
+    (indexed / "FORMAT").write_bytes(b"cdb rocks_kv 4 " + line + b"\n")
     before = contents(indexed)
     for opener in (any_opened, opened_with_keys, opened, partial(any_opened, read_only=True)):
         with pytest.raises(WrongDatabaseError, match=f"{line.decode()}, which this cdb does not"):

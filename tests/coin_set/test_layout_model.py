@@ -15,7 +15,7 @@ import pytest
 from tests.conftest import ROOT
 
 PROGRAMS = Path(os.environ.get("CDB_FUZZ_PROGRAMS", ROOT / "build/fuzz/replay"))
-CHOICES = 12
+CHOICES = 10
 """Layouts with their options, by the first byte of an input."""
 INPUTS = 40
 """For each of them."""

@@ -14,11 +14,9 @@ NO_LOADS = dict.fromkeys(UNDER_LOAD, 0)
 """The coin set that all share has loads of its own to stand."""
 SPECS = [
     *(f"{name}:SMALL" for name in layout_names()),
-    "interval@rocksdb:SMALL,spends=in_row",
-    f"interval@{OTHER}:SMALL,spends=in_row",
     "mono_space@rocksdb:SMALL,payload=inline",
     f"mono_space@{OTHER}:SMALL,payload=inline",
-    "interval@rocksdb:SMALL,payload=inline,spends=in_row",
+    "interval@rocksdb:SMALL,payload=inline",
     f"interval@{OTHER}:SMALL,payload=inline",
 ]
 

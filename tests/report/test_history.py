@@ -16,7 +16,7 @@ from tests.engines import OTHER
 from tests.report.fixtures import run, without
 from tests.report.full import full
 
-LAYOUTS = ("interval@rocksdb", "interval@rocksdb,spends=in_row", f"mono_space@{OTHER}")
+LAYOUTS = ("interval@rocksdb", "interval@rocksdb,payload=inline", f"mono_space@{OTHER}")
 WORKLOADS = ("latest", "historical", "archival")
 
 
@@ -86,7 +86,7 @@ def test_all_documents_have_it(results: list[Document]) -> None:
     report = build(results)
     section = page(report).partition("<section id=find")[2].partition("</section>")[0]
     assert section.count("plain ratio ×1.1") == len(LAYOUTS) * 12
-    assert "interval@rocksdb<wbr>,spends=in_row" in section
+    assert "interval@rocksdb<wbr>,payload=inline" in section
     assert NO_HISTORY in page(report)
     for text in (markdown(document(report)), terminal(document(report))):
         assert re.search(r"Look-ups and scans as of a height, per second · names that exist", text)

@@ -71,7 +71,7 @@ def test_a_layout_in_an_engine_has_the_page_of_its_module(tmp_path: Path) -> Non
 
 
 def test_layouts_options_and_older_names_are_left_to_the_page(tmp_path: Path) -> None:
-    left_out = ("rocks_kv", "interval@rocksdb,spends=in_row", f"mono_space@{OTHER}")
+    left_out = ("rocks_kv", "interval@rocksdb,payload=inline", f"mono_space@{OTHER}")
     documents = matrix(("interval@rocksdb", *left_out, "theirs"), 1)
     text = with_table(TEXT, build(documents), tmp_path / "README.md")
     rows = [line.split("|")[1].strip() for line in text.splitlines() if line.startswith("| ")]

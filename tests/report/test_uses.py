@@ -290,7 +290,7 @@ def test_what_was_not_measured_is_said() -> None:
 
 
 def test_the_reference_model_layouts_and_options_are_no_answers() -> None:
-    names = ("memory", "mono_space@rocksdb", "interval@rocksdb,spends=in_row", "sqlite_row")
+    names = ("memory", "mono_space@rocksdb", "interval@rocksdb,payload=inline", "sqlite_row")
     fast = [with_case(each, "load", wall_seconds=0.01) for each in matrix(names)]
     told = chosen([*fast, *matrix(("rocks",))], "tip")
     assert (told.schema, told.runner_up) == ("rocks", "")

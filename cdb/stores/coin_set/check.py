@@ -15,7 +15,7 @@ from cdb.stores.coin_set.promise import NEWEST_FILE, check_promise, rewrite_prom
 
 DB = "db"
 """The engine's directory in a database's."""
-FORMAT_VERSION = 3
+FORMAT_VERSION = 4
 STEP_COINS = 500_000
 """Of which secondary keys are made, or checked, at a time."""
 _INGEST_ENTRIES = 10_000

@@ -44,7 +44,7 @@ def _one_of(values: Sequence[str], text: str) -> str:
 LAYOUTS: Mapping[str, Layout] = {
     "interval": Layout(
         "where a coin is confirmed, and where it is spent",
-        {**_PAYLOAD, "spends": ("own_row", "in_row")},
+        _PAYLOAD,
     ),
     "mono_space": Layout(
         "versions of each coin in one keyspace, the newest first",
