@@ -162,6 +162,21 @@ def test_a_row_of_another_length_is_damage(name: str, tmp_path: Path) -> None:
             families.put(rows, key, value)
 
 
+@pytest.mark.parametrize("name", [name for name in ROWS_OF if name.startswith("interval")])
+def test_a_rewind_that_meets_damage_has_not_begun(name: str, tmp_path: Path) -> None:
+    """It puts rows of older coins back unspent. Once it has begun, openings go on with it."""
+    _skip_without(name)
+    path, blocks, opened = tmp_path / "db", _killed(), find_schema(name).open
+    with opened(path) as schema:
+        accept_all(schema, blocks)
+    with Families(path / "db", ("default", ROWS_OF[name], "unused", "blocks")) as families:
+        families.put(ROWS_OF[name], blocks[1].spends[7], b"\0")
+    with opened(path) as schema, pytest.raises(CorruptDatabaseError, match="version is cut"):
+        schema.rewind_to_block_index(blocks[0].index)
+    with opened(path) as schema:
+        assert [block.index for block in schema.blocks()] == [block.index for block in blocks]
+
+
 @pytest.mark.parametrize("name", [*layout_names(), f"interval@{OTHER}", *VARIANTS])
 def test_a_page_of_few_rows_is_sought_in_short_calls(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -473,8 +473,10 @@ def _layout_parts(group: Group) -> Iterator[Part]:
 
 def _options(context: Context) -> Block:
     """The same with each view: of options there are pairs of one place alone."""
-    pairs = context.report.pairs
-    return options_block(pairs) if pairs else Block(NOTHING, "not measured", is_empty=True)
+    if context.report.pairs:
+        return options_block(context.report.pairs)
+    none = "No option was measured beside its default: cdb bench pairs does."
+    return Block(none, "not measured", is_empty=context.group is None)
 
 
 def _how(context: Context) -> Block:

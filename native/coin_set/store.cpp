@@ -240,11 +240,25 @@ void Store::erase_keys(const Blocks &blocks, Batch *batch) const {
 
 int64_t Store::begin_rewind(int64_t newest) {
   const int64_t kept = newest_block(engine_, kBlocks, newest);
+  check_undo(kept);
   Batch batch;
   if (!CDB_FAULT("rewind-keeps-index-mark")) batch.put(kMarks, kIndexedMark, index_value(kept));
   batch.put(kMarks, kRewindMark, index_value(kept));
   batch.commit(engine_, durability_);
   return kept;
+}
+
+// Reads what undoing reads, so that damage is met before anything has changed: once a rewind has
+// begun, each opening for writing goes on with it.
+void Store::check_undo(int64_t kept) const {
+  if (kept >= newest_) return;
+  const auto above = cursor(static_cast<uint32_t>(kept + 1), static_cast<uint32_t>(newest_));
+  Bytes names;
+  cdb_set_block block;
+  while (above->next(&block)) {
+    Batch unused;
+    layout_->undo(engine_, LoggedBlock(block, &names).blocks(), kept, &unused);
+  }
 }
 
 void Store::set_rewinding(int64_t kept) {

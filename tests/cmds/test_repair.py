@@ -164,8 +164,8 @@ def damages(data: bytes, *, has_room: bool) -> Iterator[tuple[str, bytes | None]
     """Ways to damage a file's contents; None removes it. has_room: zeros at its end are room for
     more, and are left as they are."""
     n_bytes = len(data.rstrip(b"\0") if has_room else data) or len(data)
-    for tenths in (3, 4, 5, 6):
-        place = n_bytes * tenths // 10
+    for hundredths in (30, 35, 40, 50, 60) if has_room else (30, 40, 50, 60):
+        place = n_bytes * hundredths // 100
         changed = bytearray(data)
         changed[place] ^= 0x10
         yield f"bit at {place}", bytes(changed)

@@ -21,7 +21,7 @@ from cdb.testing.faults.damage import WAYS
 from cdb.testing.faults.damage_trial import rot
 from cdb.testing.faults.damaged_reads import Rotting
 from cdb.testing.surviving import SurvivingTests
-from tests.conftest import PACKAGE_PARENT, Commands, index_factories, ready_schemas
+from tests.conftest import PACKAGE_PARENT, index_factories, ready_schemas
 
 BROKEN = "tests.broken.files"
 CONTENTS = Random(0).randbytes(20_000)
@@ -194,15 +194,28 @@ def test_damage_always_says_what_to_do(problem: str, advice: str) -> None:
     assert f"db/run: {advice}" in str(CorruptDatabaseError("db/run", problem))
 
 
-@pytest.mark.skipif(find_schema("rocks_kv").missing is not None, reason="rocks_kv is missing")
-def test_a_script_that_writes_no_file_again_has_none_of_before(run_command: Commands) -> None:
-    """Nothing was tried, which has an exit code of its own: other seeds have some."""
-    spec = "cdb.testing.faults.process_level:rocks_kv"
-    line = [sys.executable, "-m", "cdb.testing.faults", "stale", spec, "--seed", "3", "--most", "5"]
-    trial = run_command.popen(line)
-    said, _ = trial.communicate()
-    assert trial.returncode == 3
-    assert said == f"stale {spec} seed 3: nothing was tried\n".encode()
+def test_a_script_that_has_nothing_to_try_has_an_exit_code_of_its_own() -> None:
+    """As where no file is written again, so that there is none of before."""
+    program = (
+        "from dataclasses import replace\n"
+        "from cdb.testing.faults import catalogue\n"
+        "from cdb.testing.faults.coverage import Coverage\n"
+        "def trial(spec, seed, place, **most):\n"
+        "    return Coverage('stale', spec, seed, 0, 0, 0)\n"
+        "stale = replace(catalogue.CATALOGUE['stale'], trial=trial)\n"
+        "catalogue.CATALOGUE = {**catalogue.CATALOGUE, 'stale': stale}\n"
+        "from cdb.testing.faults.__main__ import faults\n"
+        "faults()\n"
+    )
+    spec = "tests.broken.files:Good"
+    done = subprocess.run(
+        [sys.executable, "-c", program, "stale", spec, "--seed", "3"],
+        env={**os.environ, "PYTHONPATH": str(PACKAGE_PARENT)},
+        capture_output=True,
+        timeout=60,
+    )
+    assert done.returncode == 3, done.stderr
+    assert done.stdout == f"stale {spec} seed 3: nothing was tried\n".encode()
 
 
 def test_a_trial_that_finds_nothing_to_do_is_skipped_and_told(tmp_path: Path) -> None:

@@ -207,10 +207,10 @@ def test_an_unfinished_run_that_cannot_be_removed_is_not_written_over(
     monkeypatch.setattr(home, "check_held", lambda *_, **__: None)
     path = tmp_path / "db"
     open_schema("rocks_kv", path).close()
-    unfinished = path / "db" / "unfinished-coins"
+    unfinished = path / "db" / "unfinished-rows"
     unfinished.mkdir()
     (unfinished / "in-the-way").touch()
-    with pytest.raises(StorageError, match="unfinished-coins"):
+    with pytest.raises(StorageError, match="unfinished-rows"):
         open_schema("rocks_kv", path)
 
 

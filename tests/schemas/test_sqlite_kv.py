@@ -72,17 +72,17 @@ class TestSqlite(StayingReaders, OneFileTests, LimitedIterations):
     @pytest.mark.parametrize(
         "program",
         [
-            "CREATE TRIGGER extra AFTER INSERT ON coins BEGIN DELETE FROM coins; END",
-            "CREATE VIEW extra AS SELECT * FROM coins",
-            "DROP TABLE coins; CREATE TABLE coins(k, v, PRIMARY KEY(k)) WITHOUT ROWID",
-            "DROP TABLE coins",
+            "CREATE TRIGGER extra AFTER INSERT ON rows BEGIN DELETE FROM rows; END",
+            "CREATE VIEW extra AS SELECT * FROM rows",
+            "DROP TABLE rows; CREATE TABLE rows(k, v, PRIMARY KEY(k)) WITHOUT ROWID",
+            "DROP TABLE rows",
         ],
     )
     @pytest.mark.parametrize("read_only", [True, False])
     def test_other_tables_are_refused(self, loaded: Path, program: str, read_only: bool) -> None:
         with closing(sqlite3.connect(loaded / "db/data.sqlite")) as connection:
             connection.executescript(program)
-        with pytest.raises(CorruptDatabaseError, match=r"(extra|coins) (does not|is not)"):
+        with pytest.raises(CorruptDatabaseError, match=r"(extra|rows) (does not|is not)"):
             self.opened(loaded, read_only=read_only)
 
 
