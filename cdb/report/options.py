@@ -40,12 +40,12 @@ class Judged:
     @property
     def gains(self) -> list[Verdict]:
         """Figures that are better with it."""
-        return [each for each in self.verdicts if each.differs and min(each.factors) >= WORTH]
+        return [each for each in self.verdicts if each.is_judged and min(each.factors) >= WORTH]
 
     @property
     def costs(self) -> list[Verdict]:
         """Figures that are worse with it."""
-        return [each for each in self.verdicts if each.differs and max(each.factors) <= 1 / WORTH]
+        return [each for each in self.verdicts if each.is_judged and max(each.factors) <= 1 / WORTH]
 
     @property
     def n_judged(self) -> int:

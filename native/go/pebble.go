@@ -411,12 +411,12 @@ func (view *pebbleView) cursor(space uint8, fillCache bool) (cursor, error) {
 	if int(space) >= len(view.of.spaces) {
 		return nil, damage("", "a space is missing")
 	}
-	of := view.of.spaces[space]
-	asks := !of.isUnfiltered && of.prefixBytes+of.suffixBytes > 0
-	made := &pebbleCursor{of: view.of, asks: asks, full: []byte{space}, isOfNow: view.snapshot == nil}
 	if view.of.hasCome() {
 		return nil, view.of.err
 	}
+	of := view.of.spaces[space]
+	asks := !of.isUnfiltered && of.prefixBytes+of.suffixBytes > 0
+	made := &pebbleCursor{of: view.of, asks: asks, full: []byte{space}, isOfNow: view.snapshot == nil}
 	if made.isOfNow {
 		if made.at, made.moment = view.of.kept.take(space); made.at != nil {
 			return made, nil

@@ -48,7 +48,8 @@ func (kept *keptIterators) during(change func() error) error {
 	return change()
 }
 
-// Ends all of them, outside of the mutex: Pebble may keep the lock that this takes.
+// Ends all of them, outside of the mutex: Pebble may keep the lock that this takes. begun: 1 where a
+// change begins, -1 where it is over.
 func (kept *keptIterators) end(begun int) {
 	kept.mutex.Lock()
 	kept.moment++

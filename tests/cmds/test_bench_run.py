@@ -18,7 +18,7 @@ from cdb.schemas import find_schema
 from cdb.schemas.registry import BY_ENGINE, layout_names
 from tests.conftest import Commands, contents
 from tests.engines import OTHER
-from tests.lab.processes import is_running
+from tests.lab.processes import is_running, soon
 
 WAIT_SECONDS = 60
 MANY_RUNS_SECONDS = 400  # some fifty runs, where all engines are built
@@ -100,18 +100,8 @@ def until_it_sleeps(bench: Commands, start: Callable[[], subprocess.Popen[bytes]
     """A process once its schema sleeps, and the number of the process that does."""
     process = start()
     mark = bench.cwd / "sleeping"
-    deadline = time.monotonic() + WAIT_SECONDS
-    while not (mark.exists() and mark.read_text()) and time.monotonic() < deadline:
-        time.sleep(0.05)
+    assert soon(lambda: mark.exists() and mark.read_text() != "")
     return process, int(mark.read_text())
-
-
-def wait_until(done: Callable[[], bool]) -> None:
-    """Wait until it is so; fails when it never is."""
-    deadline = time.monotonic() + WAIT_SECONDS
-    while not done() and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert done()
 
 
 def test_a_run_is_a_file(bench: Commands) -> None:
@@ -208,8 +198,8 @@ def test_after_kill_9_it_goes_on(bench: Commands) -> None:
     process, worker = until_it_sleeps(bench, lambda: bench.start("bench_run", *line))
     process.kill()
     process.wait()
-    wait_until(lambda: not is_running(worker))
-    wait_until(lambda: not any((bench.cwd / "here").iterdir()))
+    assert soon(lambda: not is_running(worker))
+    assert soon(lambda: not any((bench.cwd / "here").iterdir()))
     before = contents(bench.cwd / "bench-results")
     assert [each["contestant"]["name"] for each in results(bench)] == ["floor", "null"]
 
@@ -318,7 +308,7 @@ def test_an_interrupt_within_a_workload_leaves_nothing(bench: Commands) -> None:
     _, err = process.communicate(timeout=WAIT_SECONDS)
     assert process.returncode == 128 + signal.SIGINT
     assert b"Traceback" not in err
-    wait_until(lambda: not is_running(worker))
+    assert soon(lambda: not is_running(worker))
     assert contents(bench.cwd / "here") == {}
 
 

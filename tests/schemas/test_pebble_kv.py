@@ -6,7 +6,6 @@ import subprocess
 import sys
 from functools import partial
 from pathlib import Path
-from time import monotonic, sleep
 
 import pytest
 
@@ -20,6 +19,7 @@ from cdb.testing.chains import sample_chain
 from tests.conftest import PACKAGE_PARENT
 from tests.engine_suite import StayingReaders
 from tests.in_fork import exit_code
+from tests.lab.processes import soon
 
 needs_pebble = pytest.mark.skipif(
     KIND.engine.missing() is not None, reason=str(KIND.engine.missing())
@@ -143,10 +143,7 @@ def test_what_is_kept_for_look_ups_keeps_no_table_that_was_replaced(
         with SMALL(twin):
             living = tables(twin)  # an opening removes all others
         assert before - living
-        end = monotonic() + 30  # Pebble removes them in a thread of its own
-        while tables(path) != living:
-            assert monotonic() < end
-            sleep(0.01)
+        assert soon(lambda: tables(path) == living)  # Pebble removes them in a thread of its own
 
 
 @needs_pebble

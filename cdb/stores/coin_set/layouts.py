@@ -8,6 +8,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import NamedTuple
 
+_NONE: Mapping[str, Sequence[str]] = MappingProxyType({})
 _PAYLOAD: Mapping[str, Sequence[str]] = MappingProxyType({"payload": ("place", "inline")})
 """Whether rows say where a coin is, or have the coin, too; see native/layouts/payload.h."""
 
@@ -19,7 +20,7 @@ class Layout(NamedTuple):
     """
 
     what: str
-    values: Mapping[str, Sequence[str]]
+    values: Mapping[str, Sequence[str]] = _NONE
 
     @property
     def options(self) -> Mapping[str, Callable[[str], str]]:
@@ -42,23 +43,11 @@ def _one_of(values: Sequence[str], text: str) -> str:
 
 
 LAYOUTS: Mapping[str, Layout] = {
-    "interval": Layout(
-        "where a coin is confirmed, and where it is spent",
-        _PAYLOAD,
-    ),
-    "mono_space": Layout(
-        "versions of each coin in one keyspace, the newest first",
-        _PAYLOAD,
-    ),
-    "dual_timeline": Layout(
-        "the newest version of each coin, and beside it all of them",
-        _PAYLOAD,
-    ),
+    "interval": Layout("where a coin is confirmed, and where it is spent", _PAYLOAD),
+    "mono_space": Layout("versions of each coin in one keyspace, the newest first", _PAYLOAD),
+    "dual_timeline": Layout("the newest version of each coin, and beside it all of them", _PAYLOAD),
     "option_1": Layout(
         "the newest version of each coin, and a log of what each block changed", _PAYLOAD
     ),
-    "issue_196": Layout(
-        "versions of each coin in one keyspace, the oldest first",
-        _PAYLOAD,
-    ),
+    "issue_196": Layout("versions of each coin in one keyspace, the oldest first", _PAYLOAD),
 }
