@@ -33,7 +33,7 @@ def _engine_version(engine: Engine) -> str | None:
     schema = find_schema(engine.schema)
     if schema.missing:
         return None
-    return schema.versions()[0].split()[-1]
+    return schema.versions()[0].split()[1]
 
 
 def _git(*arguments: str) -> str | None:

@@ -226,6 +226,8 @@ class NativeEngine(NativeModule):
         native = self.load()
         if self._with_threads:
             _threads_used.add(self._with_threads)
+        if self.makes_own_calls:
+            _own_calls.add(self.prefix)
         self._functions[function] = getattr(native.lib, self.prefix + function)
 
     def open(
@@ -286,11 +288,18 @@ class Ended:
         release(handle)
 
 
+_own_calls: set[str] = set()
+"""Prefixes of what was called here and makes system calls itself."""
 _threads_used: set[str] = set()
 _threads_lost: set[str] = set()
 """Libraries with threads: those that were called here, and in the process that was forked."""
 
 os.register_at_fork(after_in_child=lambda: _threads_lost.update(_threads_used))
+
+
+def unseen_calls_are_made() -> bool:
+    """Whether a native engine here makes system calls that the C library knows nothing of."""
+    return bool(_own_calls)
 
 
 def threads_are_used() -> bool:

@@ -141,7 +141,7 @@ _COSTS: Mapping[str, Mapping[Case, str]] = {
     },
     "Written and read by a load": {
         LOAD: "write_amplification written_bytes disk_written_bytes device_written_bytes "
-        "device_read_bytes syncs",
+        "device_read_bytes syncs device_flushes",
     },
     "A flush of the load": {
         LOAD: "flush_p50_microseconds flush_p99_microseconds flush_max_microseconds flushes",

@@ -17,7 +17,7 @@ _WRITING = (
     ("commit, p50", WRITE, "commit_p50_microseconds"),
     ("written", WRITE, "written_bytes"),
     ("device", WRITE, "device_written_bytes"),
-    ("syncs", WRITE, "syncs"),
+    ("disk flushes", WRITE, "device_flushes"),
     ("size", WRITE, "size_bytes"),
     ("compaction", Case("settle"), WALL),
     ("size then", Case("settle"), "size_bytes"),

@@ -40,7 +40,7 @@ FIRST_KEY = Flaw(
 NO_SYNC = Flaw(
     "not synced",
     "Not synced (DualTimeline): its commits are NoSync, where those of Badger wait for the disk. "
-    "Here each version is one commit that survives power loss, and the syncs are counted.",
+    "Here each version is one commit that survives power loss, and the disk's flushes are counted.",
 )
 DELTA = Flaw(
     "a delta for a state",

@@ -72,9 +72,10 @@ def test_what_keeps_no_versions_is_not_measured_with_the_reason(tmp_path: Path) 
     assert "more than two versions" in str(case.reason)
 
 
+@pytest.mark.parametrize("counted", ["syncs", "device_flushes"])
 @pytest.mark.parametrize("engine", NATIVE_ENGINES)
 def test_commits_that_ask_for_too_few_syncs_fail(
-    engine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    engine: str, counted: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if missing(engine) is not None:
         pytest.skip(f"{engine} is missing")
@@ -84,11 +85,11 @@ def test_commits_that_ask_for_too_few_syncs_fail(
             pass
 
         def figures(self) -> dict[str, Any]:
-            return {"syncs": TINY.versions - 1}
+            return {"syncs": None, "device_flushes": None, counted: TINY.versions - 1}
 
     files = Files("option_1", engine, str(tmp_path), TINY)
     monkeypatch.setattr(write, "Usage", Unsynced)
-    with pytest.raises(WorkloadError, match="5 commits asked for 4 syncs: not durable"):
+    with pytest.raises(WorkloadError, match=f"{counted} of 5 commits: 4, so not durable"):
         measure_here("write", files)
     monkeypatch.undo()
     for workload in ("read", "settle"):

@@ -7,11 +7,17 @@ from pathlib import Path
 
 import pytest
 
+from cdb.bench import device_flushes as device_flushes_module
 from cdb.bench import page_cache
+from cdb.bench.device_flushes import device_flushes
+from cdb.bench.figures import Usage
 from cdb.bench.sync_calls import LIBRARY, SyncCalls, counting_syncs, sync_calls
 from cdb.lab.latencies import Latencies, latencies
 from cdb.lab.process import Limits, fresh_within
 from cdb.process.meter import Meter, allocated_bytes, size_bytes
+from cdb.schemas import find_schema
+from cdb.testing.chains import block_at
+from tests.engines import SCHEMAS
 
 FILE_BYTES = 4 << 20
 PAGE_BYTES = mmap.PAGESIZE
@@ -50,6 +56,42 @@ def preloaded() -> Preloaded:
 def test_sync_calls(disk_path: Path) -> None:
     calls = fresh_within(COUNTING, sync_often, str(disk_path))
     assert calls == SyncCalls(fsync=2, fdatasync=3, sync_file_range=0, msync=1)
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What a load of a block and its flush is said to have asked for."""
+
+    figures: dict[str, float | None]
+
+
+def flush_one(name: str, directory: str) -> Seen:
+    """A workload."""
+    usage = Usage(Path(directory))
+    with find_schema(name).open(Path(directory, "db")) as schema:
+        schema.accept_block(block_at(1))
+        schema.flush()
+    return Seen(usage.figures())
+
+
+@pytest.mark.skipif(not LIBRARY.exists(), reason="the sync counter isn't built")
+@pytest.mark.parametrize("name", ["coin_log", *SCHEMAS])
+def test_syncs_are_not_known_where_calls_go_around_the_c_library(
+    name: str, disk_path: Path
+) -> None:
+    found = find_schema(name)
+    if found.missing is not None:
+        pytest.skip(found.missing)
+    seen = fresh_within(COUNTING, flush_one, name, str(disk_path)).figures
+    assert (seen["syncs"] is None) == found.spec.makes_own_calls
+    assert seen["syncs"] != 0
+    assert seen["device_flushes"] != 0
+
+
+def test_flushes_of_a_disk_that_counts_none_are_not_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert device_flushes(Path("/proc")) is None
+    monkeypatch.setattr(device_flushes_module, "_FLUSHES", 10**6)
+    assert device_flushes(Path.cwd()) is None
 
 
 def test_sync_calls_that_are_not_counted() -> None:

@@ -41,7 +41,7 @@ FIGURES = {
     "load": {
         *("wall_seconds", "user_seconds", "system_seconds", "coins_per_second", *PHASES, *SIZES),
         *("written_bytes", "disk_written_bytes", "device_written_bytes", "device_read_bytes"),
-        *("syncs", "flushes", "peak_rss_bytes", "page_cache_bytes"),
+        *("syncs", "device_flushes", "flushes", "peak_rss_bytes", "page_cache_bytes"),
         *(f"flush_{name}_microseconds" for name in ("p50", "p99", "max")),
     },
     "settle": {"wall_seconds", "written_bytes", *SIZES},

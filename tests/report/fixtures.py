@@ -287,6 +287,7 @@ def _load(costs: Costs, coins: int, seconds: float, flush_coins: int) -> dict[st
         "device_written_bytes": 1.2 * coins * costs.written_bytes,
         "device_read_bytes": None,
         "syncs": 2 * coins // flush_coins,
+        "device_flushes": coins // flush_coins,
         "flushes": coins // flush_coins,
         "flush_p50_microseconds": 2_000,
         "flush_p99_microseconds": 9_000,

@@ -70,6 +70,7 @@ def _cases(seconds: float) -> list[dict[str, Any]]:
         "size_bytes": 4e7,
         "device_written_bytes": 8e7,
         "syncs": 51.0,
+        "device_flushes": 52.0,
         "commit_p50_microseconds": 1e6 * seconds,
     }
     reads = [

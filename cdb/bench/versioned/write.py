@@ -35,7 +35,9 @@ def measure(files: Files) -> list[Case]:
         **on_disk(files.path),
         "peak_rss_bytes": peak_rss_bytes(),
     }
-    syncs, commits_wanted = figures["syncs"], files.shape.versions
-    if syncs is not None and syncs < commits_wanted:
-        raise WorkloadError(f"{commits_wanted} commits asked for {syncs:.0f} syncs: not durable")
+    commits_wanted = files.shape.versions
+    for name in ("syncs", "device_flushes"):
+        seen = figures[name]
+        if seen is not None and seen < commits_wanted:
+            raise WorkloadError(f"{name} of {commits_wanted} commits: {seen:.0f}, so not durable")
     return [Case("write", figures=figures)]
