@@ -209,7 +209,7 @@ function(cdb_add_engine engine)
                     coin_set/stored_keys.cpp coin_set/view.cpp ${source}
                     name_index/name_index.cpp ${versioned}
                     ${rules} ${checksums} common/chains.cpp common/coin_name.cpp
-                    common/failure.cpp common/lost_pages.cpp)
+                    common/failure.cpp common/lost_pages.cpp common/sha256_lanes.cpp)
   foreach(need IN LISTS needs)
     if(TARGET cdb::${need})
       target_link_libraries(_${engine} PRIVATE cdb::${need})

@@ -3,10 +3,12 @@
 Both sides answer the same, and a state has the same digest in either form.
 """
 
+import hashlib
 import re
 from array import array
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from struct import iter_unpack
 
 import pytest
 
@@ -14,9 +16,11 @@ from cdb.contents import packed_reads
 from cdb.contents.state import compare, summarize, verify
 from cdb.contract import packed_state
 from cdb.contract.blocks import BlockSpendInfo, canonical
-from cdb.contract.packed import PackedBlocks
+from cdb.contract.coins import MAX_U64, coin_name
+from cdb.contract.packed import CONFIRM_BYTES, CONFIRM_FORMAT, PackedBlocks
 from cdb.errors import ChainMismatchError, InvariantError
 from cdb.extensions.native import native_missing
+from cdb.lab.process import Limits, fresh_within
 from cdb.schemas.memory import MemorySchema
 from cdb.schemas.registry import find_schema
 from cdb.testing.chains import EDGE_AMOUNTS, reward, sample_chain
@@ -26,6 +30,7 @@ from tests.broken.table import Faults
 from tests.conftest import digest_of, load_all, own_schemas
 
 Form = Callable[[type[MemorySchema]], type[MemorySchema]]
+Instructions = Mapping[str, str]
 native_only = pytest.mark.skipif(native_missing() is not None, reason=str(native_missing()))
 
 
@@ -166,3 +171,34 @@ def test_a_spend_that_is_not_found_is_false_whatever_its_info_says() -> None:
     at_zero = PackedBlocks.of([replace(block, index=0)])
     nobody = 2 * INFO.pack(bytes(32), bytes(32), 0, 0, 0)
     assert packed_state.first_false_spend(at_zero, nobody, b"\1\1") == 0
+
+
+@dataclass(frozen=True)
+class Named:
+    """The names of so many first coins each, and those that they should have."""
+
+    names: list[bytes]
+    right: bytes
+
+
+def name_some() -> Named:
+    """A workload: groups that fill the lanes of a vector register and that don't, and amounts of
+    all lengths, at the edges of each."""
+    amounts = [0, *(2**n + more for n in range(7, 64, 8) for more in (-1, 0, 1)), MAX_U64]
+    hashes = [hashlib.sha256(bytes([n])).digest() for n in range(2 * len(amounts))]
+    coins = b"".join(
+        hashes[2 * n] + hashes[2 * n + 1] + amount.to_bytes(8, "big")
+        for n, amount in enumerate(amounts)
+    )
+    parts = [coins[: CONFIRM_BYTES * n] for n in range(len(amounts) + 1)]
+    right = b"".join(coin_name(*coin) for coin in iter_unpack(CONFIRM_FORMAT, coins))
+    return Named([packed_state.names_of(part) for part in parts], right)
+
+
+@native_only
+@pytest.mark.parametrize("instructions", [{}, {"CDB_SHA256_IN_LANES": "1"}], ids=["own", "lanes"])
+def test_names_are_those_of_hashlib_however_many_are_hashed_at_once(
+    instructions: Instructions,
+) -> None:
+    named = fresh_within(Limits(environment=instructions), name_some)
+    assert named.names == [named.right[: 32 * n] for n in range(len(named.names))]

@@ -8,7 +8,16 @@ namespace cdb {
 // The 32 bytes at `name` become the name of the coin with these fields, hashes of 32 bytes.
 void name_coin(const uint8_t *parent, const uint8_t *puzzle_hash, uint64_t amount, uint8_t *name);
 
-// Sets the names, without gaps, of n confirms: parent, puzzle hash, and amount, big endian.
+// What a name is the hash of.
+struct CoinFields {
+  const uint8_t *parent, *puzzle_hash;
+  uint64_t amount;
+};
+
+// Sets the names, without gaps, of n coins.
+void name_coins(const CoinFields *coins, size_t n, uint8_t *names);
+
+// The same of n confirms: parent, puzzle hash, and amount, big endian.
 void name_coins(const uint8_t *confirms, size_t n, uint8_t *names);
 
 }  // namespace cdb

@@ -219,8 +219,9 @@ bool append_block(const uint8_t *record, const RewardKinds &kinds, OwnedBlocks *
                 kNameBytes);
     std::memcpy(confirm + kNameBytes, from, kNameBytes);
     store_big_endian(confirm + kAmountAt, amount);
-    name_coin(confirm, confirm + kNameBytes, amount, blocks->names.data() + i * kNameBytes);
   }
+  name_coins(blocks->confirms.data() + first * kConfirmBytes, geometry.coins,
+             blocks->names.data() + first * kNameBytes);
   return true;
 }
 

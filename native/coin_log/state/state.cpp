@@ -172,9 +172,14 @@ void State::compose_parent(const uint8_t *from, CoinView *view) const {
   view->parent = view->composed;
 }
 
-bool State::has_name(const CoinView &view, const uint8_t *name) const {
-  uint8_t computed[kNameBytes];
-  name_coin(view.parent, view.puzzle_hash, view.amount, computed);
+static void name_views(const CoinView *views, size_t n, uint8_t *names) {
+  CoinFields coins[State::kFetch];
+  for (size_t i = 0; i < n; ++i)
+    coins[i] = {views[i].parent, views[i].puzzle_hash, views[i].amount};
+  name_coins(coins, n, names);
+}
+
+bool State::has_name(const CoinView &view, const uint8_t *computed, const uint8_t *name) const {
   if (is_same_name(computed, name)) {
     check_alive(view.block);
     return true;
@@ -235,7 +240,9 @@ uint32_t State::find_exactly(const uint8_t *name, uint32_t limit) const {
     if (row >= std::min(limit, row_count)) continue;
     CoinView view;
     fetch(&row, 1, &view);
-    if (has_name(view, name)) return row;
+    uint8_t computed[kNameBytes];
+    name_views(&view, 1, computed);
+    if (has_name(view, computed, name)) return row;
   }
   return kNoRow;
 }
@@ -262,6 +269,7 @@ void State::visit(const uint8_t *names, size_t n, Found found) const {
   uint32_t rows[kFetch];
   size_t queries[kFetch];
   CoinView views[kFetch];
+  uint8_t computed[kFetch * kNameBytes];
   const auto visit_exactly = [&](size_t query) {
     const uint32_t row = find_exactly(names + query * kNameBytes, row_count);
     if (row == kNoRow) return;
@@ -284,8 +292,9 @@ void State::visit(const uint8_t *names, size_t n, Found found) const {
     }
     fetch(rows, known, views);
     for (size_t i = 0; i < known; ++i) spent.prefetch_row_further(rows[i]);
+    name_views(views, known, computed);
     for (size_t i = 0; i < known; ++i) {
-      if (has_name(views[i], names + queries[i] * kNameBytes))
+      if (has_name(views[i], computed + i * kNameBytes, names + queries[i] * kNameBytes))
         found(queries[i], views[i]);
       else
         visit_exactly(queries[i]);

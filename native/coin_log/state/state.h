@@ -81,8 +81,9 @@ class State {
   // the last call, and the log was told to read on.
   static constexpr size_t kFetch = 256;
   void fetch(const uint32_t *rows, size_t n, CoinView *views, bool passing = false) const;
-  // Whether it is the coin of this name. Throws when its record is damaged.
-  bool has_name(const CoinView &view, const uint8_t *name) const;
+  // Whether it is the coin of this name. computed: the name that it has. Throws when its record is
+  // damaged.
+  bool has_name(const CoinView &view, const uint8_t *computed, const uint8_t *name) const;
   // That its record is intact and the one that should be there. Throws when it is not.
   void check_record(size_t block) const;
   // It is about to be checked; of several, all are to be announced first.
