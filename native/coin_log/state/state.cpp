@@ -172,8 +172,8 @@ void State::compose_parent(const uint8_t *from, CoinView *view) const {
   view->parent = view->composed;
 }
 
-static void name_views(const CoinView *views, size_t n, uint8_t *names) {
-  CoinFields coins[State::kFetch];
+void State::name_views(const CoinView *views, size_t n, uint8_t *names) {
+  CoinFields coins[kFetch];
   for (size_t i = 0; i < n; ++i)
     coins[i] = {views[i].parent, views[i].puzzle_hash, views[i].amount};
   name_coins(coins, n, names);

@@ -81,7 +81,9 @@ class State {
   // the last call, and the log was told to read on.
   static constexpr size_t kFetch = 256;
   void fetch(const uint32_t *rows, size_t n, CoinView *views, bool passing = false) const;
-  // Whether it is the coin of this name. computed: the name that it has. Throws when its record is
+  // The names of fetched coins, without gaps; at most kFetch.
+  static void name_views(const CoinView *views, size_t n, uint8_t *names);
+  // Whether it is the coin of this name. computed: by name_views(). Throws when its record is
   // damaged.
   bool has_name(const CoinView &view, const uint8_t *computed, const uint8_t *name) const;
   // That its record is intact and the one that should be there. Throws when it is not.

@@ -36,6 +36,7 @@ std::vector<Claim> Store::false_claims(std::vector<Claim> claims) const {
   std::vector<Claim> wrong;
   uint32_t rows[State::kFetch];
   CoinView views[State::kFetch];
+  uint8_t computed[State::kFetch * kNameBytes];
   ReadAhead ahead;
   uint64_t passed = 0;
   long faults = disk_faults();
@@ -50,8 +51,10 @@ std::vector<Claim> Store::false_claims(std::vector<Claim> claims) const {
     if (is_dense)
       state_.log.read_on(state_.blocks[state_.block_of(rows[0])].offset, state_.log.end(), &ahead);
     state_.fetch(rows, group, views, is_dense);
+    State::name_views(views, group, computed);
     for (size_t i = 0; i < group; ++i)
-      if (!state_.has_name(views[i], claims[done + i].name)) wrong.push_back(claims[done + i]);
+      if (!state_.has_name(views[i], computed + i * kNameBytes, claims[done + i].name))
+        wrong.push_back(claims[done + i]);
     const uint64_t offset = state_.blocks[views[0].block].offset;
     if (offset < passed + kPassBytes) continue;
     const long faults_so_far = disk_faults();
