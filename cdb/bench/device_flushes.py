@@ -14,7 +14,8 @@ _FLUSHES = 15
 
 def device_flushes(directory: Path) -> int | None:
     """Since the system began; None where the disk below a directory has no cache that is flushed,
-    or does not count (only Linux does, and there no volume made of others)."""
+    or does not count (only Linux does, and there no volume made of others), or nothing can be
+    written there, so that nobody knows."""
     statistics = _statistics(directory)
     return _flushes(statistics) if _counts(statistics, directory) else None
 
@@ -25,10 +26,13 @@ def _counts(statistics: Path, directory: Path) -> bool:
     before = _flushes(statistics)
     if before is None:
         return False
-    with TemporaryFile(dir=directory) as file:
-        file.write(b"flushed")
-        file.flush()
-        os.fsync(file.fileno())
+    try:
+        with TemporaryFile(dir=directory) as file:
+            file.write(b"flushed")
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError:
+        return False
     return _flushes(statistics) != before
 
 

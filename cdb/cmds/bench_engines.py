@@ -83,9 +83,9 @@ def bench_engines(
     messages                  5,000 keys, 20 versions, all rewritten in each, values of 400 bytes
     small-values              200,000 keys, 5 versions, all rewritten in each, values of 110 bytes
 
-    The default takes five to ten minutes, canopy-100k some minutes a round. Each run is a file as
-    soon as it is made; after Ctrl-C the same command goes on where it was. cdb report shows the
-    results beside the published figures.
+    The default takes five to ten minutes for two engines, canopy-100k some minutes a round. Each
+    run is a file as soon as it is made; after Ctrl-C the same command goes on where it was. cdb
+    report shows the results beside the published figures.
 
     \b
     Examples:

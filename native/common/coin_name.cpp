@@ -43,6 +43,7 @@ void write_message(const CoinFields &coin, uint8_t *bytes) {
   store_big_endian(bytes + kMessageBytes - 8, uint64_t{8 * end});
 }
 
+static_assert(kNamedAtOnce == kLanes);
 constexpr size_t kFewestInLanes = 3;  // two by themselves take no longer
 
 // At most kLanes; those that are missing are the first one once more.
@@ -69,7 +70,7 @@ void name_coin(const uint8_t *parent, const uint8_t *puzzle_hash, uint64_t amoun
 
 void name_coins(const CoinFields *coins, size_t n, uint8_t *names) {
   for (size_t group = 0; n > 0; n -= group, coins += group, names += group * kNameBytes) {
-    group = std::min(n, kLanes);
+    group = std::min(n, kNamedAtOnce);
     if (group >= kFewestInLanes && are_lanes_faster()) {
       name_in_lanes(coins, group, names);
       continue;
@@ -80,9 +81,9 @@ void name_coins(const CoinFields *coins, size_t n, uint8_t *names) {
 }
 
 void name_coins(const uint8_t *confirms, size_t n, uint8_t *names) {
-  CoinFields coins[kLanes];
+  CoinFields coins[kNamedAtOnce];
   for (size_t group = 0; n > 0; n -= group, names += group * kNameBytes) {
-    group = std::min(n, kLanes);
+    group = std::min(n, kNamedAtOnce);
     for (size_t i = 0; i < group; ++i, confirms += kConfirmBytes)
       coins[i] = {confirms, confirms + kNameBytes, load_big_endian(confirms + kAmountAt)};
     name_coins(coins, group, names);

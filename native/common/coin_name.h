@@ -14,6 +14,9 @@ struct CoinFields {
   uint64_t amount;
 };
 
+// It pays to name so many at once; more take as long each.
+constexpr size_t kNamedAtOnce = 8;
+
 // Sets the names, without gaps, of n coins.
 void name_coins(const CoinFields *coins, size_t n, uint8_t *names);
 

@@ -63,13 +63,18 @@ bool has_sha_instructions() {
   return __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (b >> 29 & 1) != 0;
 }
 
+bool look() {
+  __builtin_cpu_init();
+  return __builtin_cpu_supports("avx2") &&
+         (!has_sha_instructions() || std::getenv("CDB_SHA256_IN_LANES"));
+}
+
+// When the library is loaded: a lock, which a first call would need, may be held where one forks.
+const bool kAreFaster = look();
+
 }  // namespace
 
-bool are_lanes_faster() {
-  static const bool are = __builtin_cpu_supports("avx2") &&
-                          (!has_sha_instructions() || std::getenv("CDB_SHA256_IN_LANES"));
-  return are;
-}
+bool are_lanes_faster() { return kAreFaster; }
 
 __attribute__((target("avx2"))) void hash_in_lanes(const uint8_t (*messages)[kMessageBytes],
                                                    uint8_t *hashes) {

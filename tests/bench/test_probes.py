@@ -90,6 +90,7 @@ def test_syncs_are_not_known_where_calls_go_around_the_c_library(
 
 def test_flushes_of_a_disk_that_counts_none_are_not_known(monkeypatch: pytest.MonkeyPatch) -> None:
     assert device_flushes(Path("/proc")) is None
+    assert device_flushes(Path(__file__)) is None
     monkeypatch.setattr(device_flushes_module, "_FLUSHES", 10**6)
     assert device_flushes(Path.cwd()) is None
 

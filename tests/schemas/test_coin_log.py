@@ -1037,6 +1037,25 @@ def test_spends_that_were_given_the_wrong_coin_at_first_get_the_right_one(
         assert verify(schema) == expected_state(chain.blocks)
 
 
+@pytest.mark.parametrize("place", [0, 1, 7, 8, 254, 255, 256, 511, 518])
+def test_a_false_spend_is_found_at_any_place_of_those_that_are_put_off(
+    path: Path, place: int
+) -> None:
+    before, after = ([child(hash_of(n), each) for each in range(n)] for n in (place, 519 - place))
+    gone, other = child(hash_of("gone")), child(hash_of("other"))
+    spends = [coin.name() for coin in (*before, gone, *after)]
+    with CoinLogSchema(path, sizes=Sizes(recent_bits=0, unverified_spends=999)) as schema:
+        schema.accept_block(BlockSpendInfo(1, 0, [], before))
+        schema.accept_block(BlockSpendInfo(2, 0, [], [gone]))
+        schema.rewind_to_block_index(1)
+        schema.accept_block(BlockSpendInfo(2, 0, [], [other]))
+        schema.accept_block(BlockSpendInfo(3, 0, [], after))
+        schema.accept_packed(PackedBlocks.of([BlockSpendInfo(4, 0, spends, [])]))
+        with refusal(UnknownCoinError, 4, gone.name()):
+            schema.flush()
+        assert schema.last_block_index == 3
+
+
 @dataclass
 class PutOff:
     """A schema that has accepted a bad block in a pack, and one after it, and has yet to refuse it.

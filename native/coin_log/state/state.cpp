@@ -173,7 +173,7 @@ void State::compose_parent(const uint8_t *from, CoinView *view) const {
 }
 
 void State::name_views(const CoinView *views, size_t n, uint8_t *names) {
-  CoinFields coins[kFetch];
+  CoinFields coins[kNamedAtOnce];
   for (size_t i = 0; i < n; ++i)
     coins[i] = {views[i].parent, views[i].puzzle_hash, views[i].amount};
   name_coins(coins, n, names);
@@ -269,7 +269,7 @@ void State::visit(const uint8_t *names, size_t n, Found found) const {
   uint32_t rows[kFetch];
   size_t queries[kFetch];
   CoinView views[kFetch];
-  uint8_t computed[kFetch * kNameBytes];
+  uint8_t computed[kNamedAtOnce * kNameBytes];
   const auto visit_exactly = [&](size_t query) {
     const uint32_t row = find_exactly(names + query * kNameBytes, row_count);
     if (row == kNoRow) return;
@@ -292,9 +292,10 @@ void State::visit(const uint8_t *names, size_t n, Found found) const {
     }
     fetch(rows, known, views);
     for (size_t i = 0; i < known; ++i) spent.prefetch_row_further(rows[i]);
-    name_views(views, known, computed);
     for (size_t i = 0; i < known; ++i) {
-      if (has_name(views[i], computed + i * kNameBytes, names + queries[i] * kNameBytes))
+      const size_t place = i % kNamedAtOnce;
+      if (place == 0) name_views(views + i, std::min(kNamedAtOnce, known - i), computed);
+      if (has_name(views[i], computed + place * kNameBytes, names + queries[i] * kNameBytes))
         found(queries[i], views[i]);
       else
         visit_exactly(queries[i]);

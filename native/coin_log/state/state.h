@@ -81,7 +81,7 @@ class State {
   // the last call, and the log was told to read on.
   static constexpr size_t kFetch = 256;
   void fetch(const uint32_t *rows, size_t n, CoinView *views, bool passing = false) const;
-  // The names of fetched coins, without gaps; at most kFetch.
+  // The names of fetched coins, without gaps; at most kNamedAtOnce, so that they take little room.
   static void name_views(const CoinView *views, size_t n, uint8_t *names);
   // Whether it is the coin of this name. computed: by name_views(). Throws when its record is
   // damaged.

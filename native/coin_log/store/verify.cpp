@@ -15,6 +15,7 @@
 #include "coin_log/store/store.h"
 
 #include "common/beside.h"
+#include "common/coin_name.h"
 
 #include <algorithm>
 
@@ -36,7 +37,7 @@ std::vector<Claim> Store::false_claims(std::vector<Claim> claims) const {
   std::vector<Claim> wrong;
   uint32_t rows[State::kFetch];
   CoinView views[State::kFetch];
-  uint8_t computed[State::kFetch * kNameBytes];
+  uint8_t computed[kNamedAtOnce * kNameBytes];
   ReadAhead ahead;
   uint64_t passed = 0;
   long faults = disk_faults();
@@ -51,10 +52,12 @@ std::vector<Claim> Store::false_claims(std::vector<Claim> claims) const {
     if (is_dense)
       state_.log.read_on(state_.blocks[state_.block_of(rows[0])].offset, state_.log.end(), &ahead);
     state_.fetch(rows, group, views, is_dense);
-    State::name_views(views, group, computed);
-    for (size_t i = 0; i < group; ++i)
-      if (!state_.has_name(views[i], computed + i * kNameBytes, claims[done + i].name))
+    for (size_t i = 0; i < group; ++i) {
+      const size_t place = i % kNamedAtOnce;
+      if (place == 0) State::name_views(views + i, std::min(kNamedAtOnce, group - i), computed);
+      if (!state_.has_name(views[i], computed + place * kNameBytes, claims[done + i].name))
         wrong.push_back(claims[done + i]);
+    }
     const uint64_t offset = state_.blocks[views[0].block].offset;
     if (offset < passed + kPassBytes) continue;
     const long faults_so_far = disk_faults();
