@@ -5,7 +5,6 @@ from dataclasses import asdict, astuple, fields
 from pathlib import Path
 
 from cdb.bench import page_cache
-from cdb.bench.device_flushes import device_flushes
 from cdb.bench.sync_calls import sync_calls
 from cdb.extensions.native import unseen_calls_are_made
 from cdb.lab.latencies import Latencies, latencies
@@ -18,13 +17,12 @@ class Usage:
     """What this process takes from when this was made; device: of the disk with the directory."""
 
     def __init__(self, directory: Path) -> None:
-        self._directory, self._flushes = directory, device_flushes(directory)
         self._syncs = _syncs()
         self._meter = Meter(directory)
 
     def figures(self) -> Figures:
         """So far."""
-        meter = self._meter
+        meter, syncs = self._meter, _syncs()
         return {
             "user_seconds": meter.user_seconds(),
             "system_seconds": meter.system_seconds(),
@@ -32,8 +30,8 @@ class Usage:
             "disk_written_bytes": meter.bytes_dirtied(),
             "device_written_bytes": meter.disk_bytes_written(),
             "device_read_bytes": meter.disk_bytes_read(),
-            "syncs": _since(self._syncs, _syncs()),
-            "device_flushes": _since(self._flushes, device_flushes(self._directory)),
+            "syncs": None if syncs is None or self._syncs is None else syncs - self._syncs,
+            "device_flushes": meter.disk_flushes(),
         }
 
 
@@ -62,10 +60,6 @@ def latency_figures(what: str, seconds: Sequence[float]) -> Figures:
 def _syncs() -> int | None:
     calls = None if unseen_calls_are_made() else sync_calls()
     return None if calls is None else sum(astuple(calls))
-
-
-def _since(start: int | None, now: int | None) -> int | None:
-    return None if start is None or now is None else now - start
 
 
 def _sum(first: float | None, second: float | None) -> float | None:

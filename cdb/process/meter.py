@@ -6,8 +6,11 @@ import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from tempfile import TemporaryFile
 
 _SUFFIXES = ("", "-wal", "-shm", "-journal", ".lock")
+_READ, _WRITTEN, _FLUSHES = 2, 6, 15
+"""Where these are among the numbers of a disk, see Documentation/block/stat.rst of Linux."""
 
 
 class Meter:
@@ -54,16 +57,26 @@ class Meter:
 
     def disk_bytes_read(self) -> int | None:
         """What the disk was asked for."""
-        return self._disk_bytes_since("read")
+        return self._disk_since("read")
 
     def disk_bytes_written(self) -> int | None:
         """What the disk was given."""
-        return self._disk_bytes_since("written")
+        return self._disk_since("written")
+
+    def disk_flushes(self) -> int | None:
+        """How often the disk has flushed its cache: what durable means at the end.
+
+        None, too, where it has no cache that is flushed, or doesn't count.
+        """
+        flushes = self._disk_since("flushes")
+        if flushes == 0 and not _flushes_are_counted(self._directory):
+            return None
+        return flushes
 
     def _bytes_since(self, counter: str) -> int | None:
         return _difference(_io_counters(), self._start_bytes, counter)
 
-    def _disk_bytes_since(self, counter: str) -> int | None:
+    def _disk_since(self, counter: str) -> int | None:
         return _difference(_disk_counters(self._directory), self._start_disk, counter)
 
 
@@ -151,7 +164,24 @@ def _disk_counters(directory: Path | None) -> dict[str, int]:
     if not counters.exists():
         return {}
     fields = counters.read_text("ascii").split()
-    return {"read": int(fields[2]) * 512, "written": int(fields[6]) * 512}
+    told = {"read": int(fields[_READ]) * 512, "written": int(fields[_WRITTEN]) * 512}
+    disk = counters.resolve().parent
+    if (disk / "partition").exists():  # it doesn't count them
+        fields = (disk.parent / "stat").read_text("ascii").split()
+    return told | ({"flushes": int(fields[_FLUSHES])} if len(fields) > _FLUSHES else {})
+
+
+def _flushes_are_counted(directory: Path | None) -> bool:
+    """Whether a write there that is synced is; some volumes made of others don't count."""
+    meter = Meter(directory)
+    try:
+        with TemporaryFile(dir=directory) as file:
+            file.write(b"flushed")
+            file.flush()
+            os.fdatasync(file.fileno())
+    except OSError:
+        return False
+    return bool(meter._disk_since("flushes"))
 
 
 def _difference(now: dict[str, int], start: dict[str, int], counter: str) -> int | None:

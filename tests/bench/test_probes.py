@@ -7,13 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from cdb.bench import device_flushes as device_flushes_module
 from cdb.bench import page_cache
-from cdb.bench.device_flushes import device_flushes
 from cdb.bench.figures import Usage
 from cdb.bench.sync_calls import LIBRARY, SyncCalls, counting_syncs, sync_calls
 from cdb.lab.latencies import Latencies, latencies
 from cdb.lab.process import Limits, fresh_within
+from cdb.process import meter as process_meter
 from cdb.process.meter import Meter, allocated_bytes, size_bytes
 from cdb.schemas import find_schema
 from cdb.testing.chains import block_at
@@ -89,10 +88,13 @@ def test_syncs_are_not_known_where_calls_go_around_the_c_library(
 
 
 def test_flushes_of_a_disk_that_counts_none_are_not_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert device_flushes(Path("/proc")) is None
-    assert device_flushes(Path(__file__)) is None
-    monkeypatch.setattr(device_flushes_module, "_FLUSHES", 10**6)
-    assert device_flushes(Path.cwd()) is None
+    assert Meter(Path("/proc")).disk_flushes() is None
+    with monkeypatch.context() as patched:
+        patched.setattr(process_meter, "_FLUSHES", 10**6)
+        assert Meter(Path.cwd()).disk_flushes() is None
+    monkeypatch.setattr(process_meter, "_disk_counters", lambda directory: {"flushes": 7})
+    assert Meter(Path.cwd()).disk_flushes() is None
+    assert Meter(Path(__file__)).disk_flushes() is None
 
 
 def test_sync_calls_that_are_not_counted() -> None:

@@ -1,13 +1,11 @@
 """What a commit asks of the disk, as the kernel counts it: a preloaded library doesn't see Go."""
 
 from collections.abc import Callable
-from pathlib import Path
-from time import monotonic
 
 import pytest
 
-from cdb.bench.device_flushes import device_flushes
 from cdb.contract.durability import Durability
+from cdb.process.meter import Meter
 from cdb.schemas import find_schema
 from cdb.testing.chains import block_at
 from cdb.testing.faults import scratch
@@ -18,13 +16,6 @@ from tests.engines import SCHEMAS, SYNCED_AT_PROCESS
 COMMITS = 100
 JOURNAL_SECONDS = 5
 """As often ext4 commits its journal by itself, with a flush."""
-
-
-def flushes(directory: Path) -> int:
-    """Of its disk. The first call makes one that it does not count."""
-    known = device_flushes(directory)
-    assert known is not None
-    return known
 
 
 @pytest.mark.skipif(missing(SMALL_EXT4) is not None, reason=str(missing(SMALL_EXT4)))
@@ -42,11 +33,12 @@ def test_a_commit_flushes_the_disk_at_power_alone(
         with found.open(disk.directory / "db", durability=level) as schema:
             schema.accept_block(block_at(1))
             schema.flush()
-            before, begun = flushes(disk.directory), monotonic()
+            meter = Meter(disk.directory)
             for index in range(2, 2 + COMMITS):
                 schema.accept_block(block_at(index))
                 schema.flush()
-            asked, seconds = flushes(disk.directory) - before, monotonic() - begun
+            asked, seconds = meter.disk_flushes(), meter.seconds()
+        assert asked is not None
         record_property(
             FAULT_COVERAGE,
             f"{name} {level.value}: {asked} flushes of the disk in {COMMITS} commits",
