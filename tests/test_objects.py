@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Callable
-from gc import collect
+from gc import collect, is_tracked
 from typing import Any
 
 import pytest
@@ -48,6 +48,14 @@ def test_coins_are_those_that_python_makes(made: Any, found: list[Any]) -> None:
         assert hash(native) == hash(other)
         assert repr(native) == repr(other)
         assert native.coin.name() == other.coin.name()
+
+
+def test_the_collector_of_cycles_has_nothing_to_look_at(made: Any) -> None:
+    """It would go through all coins that a program keeps, again and again."""
+    (info,) = made.unpacked(*packed_infos([(NAME, NAME, 1, 2, 3)]))
+    coin = info.coin
+    parts = (info, coin, coin.parent_coin_name, coin.puzzle_hash, coin.amount)
+    assert not any(map(is_tracked, parts))
 
 
 @given(st.lists(names | names.map(bytes32), max_size=20))

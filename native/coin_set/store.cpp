@@ -18,6 +18,7 @@ namespace {
 constexpr size_t kPartEntries = 125;  // from so many look-ups on, a thread pays
 constexpr size_t kFindParts = 4;      // more than processors: most of a cold look-up is waiting
 constexpr size_t kCheckParts = 2;
+constexpr size_t kSpendsAtOnce = 1024;
 
 std::vector<Asked> sorted(const Asked *begin, const Asked *end) {
   std::vector<Asked> names(begin, end);
@@ -253,12 +254,23 @@ int64_t Store::begin_rewind(int64_t newest) {
 void Store::check_undo(int64_t kept) const {
   if (kept >= newest_) return;
   const auto above = cursor(static_cast<uint32_t>(kept + 1), static_cast<uint32_t>(newest_));
-  Bytes names;
-  cdb_set_block block;
-  while (above->next(&block)) {
-    Batch unused;
-    layout_->undo(engine_, LoggedBlock(block, &names).blocks(), kept, &unused);
+  Bytes spends;
+  for (cdb_set_block block; above->next(&block);) {
+    if (!layout_->reads_to_undo()) continue;
+    spends.insert(spends.end(), block.spends, block.spends + block.n_spends * kNameBytes);
+    if (spends.size() >= kSpendsAtOnce * kNameBytes) read_spent(std::exchange(spends, {}), kept);
   }
+  read_spent(spends, kept);
+}
+
+void Store::read_spent(const Bytes &names, int64_t kept) const {
+  if (names.empty()) return;
+  std::vector<Asked> asked;
+  for (size_t at = 0; at < names.size(); at += kNameBytes) asked.push_back({&names[at], at});
+  const layouts::AsOf rewound{kept, /*is_newest=*/true};
+  Found unused;
+  layout_->find(engine_, sorted(asked.data(), asked.data() + asked.size()), rewound, OKV_ONCE,
+                &unused);
 }
 
 void Store::set_rewinding(int64_t kept) {

@@ -82,6 +82,7 @@ class Store {
   KeyRows key_rows(const Pending &pending) const;
   void erase_keys(const Blocks &blocks, Batch *batch) const;
   void check_undo(int64_t kept) const;
+  void read_spent(const Bytes &names, int64_t kept) const;
   Found look_up(const std::vector<Asked> &sorted, int64_t as_of, okv_reuse reuse) const;
 
   const std::unique_ptr<const layouts::Layout> layout_;

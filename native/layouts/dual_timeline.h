@@ -62,6 +62,7 @@ class DualTimeline : public LayoutOf<DualTimeline> {
       timeline_.put_rows(coins, put);
   }
 
+  bool reads_to_undo() const override { return true; }
   void undo(const Source &source, const Blocks &blocks, int64_t kept, Batch *to) const override {
     latest_.undo(source, blocks, kept, to);
     timeline_.undo(blocks, to);

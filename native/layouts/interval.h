@@ -29,6 +29,7 @@ class Interval : public LayoutOf<Interval> {
   void put_rows(Space space, const Coins &coins, Put put) const {
     if (space == kFirst) rows_.put_rows(coins, put);
   }
+  bool reads_to_undo() const override { return true; }
   void undo(const Source &source, const Blocks &blocks, int64_t kept, Batch *to) const override {
     rows_.undo(source, blocks, kept, to);
   }

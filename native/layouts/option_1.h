@@ -46,6 +46,7 @@ class Option1 : public LayoutOf<Option1> {
       put_log(coins, put);
   }
 
+  bool reads_to_undo() const override { return true; }
   void undo(const Source &source, const Blocks &blocks, int64_t kept, Batch *to) const override {
     latest_.undo(source, blocks, kept, to);
     std::vector<Touched> all;

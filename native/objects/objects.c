@@ -69,7 +69,15 @@ static void record_clear(Record *record) {
   Py_CLEAR(record->type);
 }
 
-/* Takes the values, which may be NULL after an error, and so is what it returns then. */
+/* An object that can't be part of a cycle, or NULL: the collector, which would take as long as all
+ * else here, needn't look for one. */
+static PyObject *untracked(PyObject *made) {
+  if (made != NULL && PyType_GetFlags(Py_TYPE(made)) & Py_TPFLAGS_HAVE_GC) PyObject_GC_UnTrack(made);
+  return made;
+}
+
+/* Takes the values, which may be NULL after an error, and so is what it returns then. They are
+ * names, ints and such records, and never set again. */
 static PyObject *record_new(const Record *record, PyObject *a, PyObject *b, PyObject *c) {
   PyObject *const values[3] = {a, b, c};
   PyObject *made = a && b && c ? record->allocate(record->type, 0) : NULL;
@@ -77,7 +85,7 @@ static PyObject *record_new(const Record *record, PyObject *a, PyObject *b, PyOb
     if (made != NULL && record->set[i](record->slots[i], made, values[i]) < 0) Py_CLEAR(made);
     Py_XDECREF(values[i]);
   }
-  return made;
+  return untracked(made);
 }
 
 static PyObject *name_new(const Coins *self, const char *bytes) {
@@ -86,7 +94,7 @@ static PyObject *name_new(const Coins *self, const char *bytes) {
   PyObject *const name = arguments ? self->new_bytes(self->name_type, arguments, NULL) : NULL;
   Py_XDECREF(arguments);
   Py_XDECREF(plain);
-  return name;
+  return untracked(name);
 }
 
 static PyObject *info_new(const Coins *self, const char *packed) {
