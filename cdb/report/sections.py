@@ -438,7 +438,7 @@ def _layout_of(row: Row) -> str:
 
 
 def _layouts_by_engine(group: Group, engines: Sequence[str]) -> Iterator[Table]:
-    """A line a layout, a column an engine."""
+    """A line a layout, a column an engine; of what was measured."""
     names = dict.fromkeys(_layout_of(row) for row in group.rows if _layout_of(row))
     case = case_of(group, LOOKUPS)
     for title, column in (
@@ -449,7 +449,8 @@ def _layouts_by_engine(group: Group, engines: Sequence[str]) -> Iterator[Table]:
             Line((Cell(name), *(_cell_of(group, f"{name}@{each}", column) for each in engines)))
             for name in names
         ]
-        yield Table(title, ("layout", *engines), tuple(lines))
+        if any(cell.value is not None for line in lines for cell in line.cells):
+            yield Table(title, ("layout", *engines), tuple(lines))
 
 
 def _cell_of(group: Group, schema: str, column: Column) -> Cell:

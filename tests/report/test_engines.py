@@ -9,7 +9,8 @@ from cdb.bench.results import Document
 from cdb.engines import ENGINES
 from cdb.report.build import build
 from cdb.report.document import document
-from cdb.report.parts import NONE, Block, Fold, Items, Table
+from cdb.report.html import page
+from cdb.report.parts import NONE, Bars, Block, Fold, Items, Table
 from tests.engines import OTHERS
 from tests.report.fixtures import AT_THE_LIMIT, ended, run, without
 
@@ -122,6 +123,18 @@ def test_engines_that_nobody_tried_are_named(block: Block) -> None:
     untried = sorted({*ENGINES} - {QUICK, SLOW, ENDED})
     assert {*UNTRIED, MISSING} <= {*untried}
     assert f" Not measured here: {', '.join(untried)}. By interval" in block.finding
+
+
+def test_what_was_not_asked_for_has_no_table() -> None:
+    """As in results of `cdb bench speed`, in which layouts do nothing but load."""
+    documents = loads(QUICK)
+    for each in documents:
+        each["cases"] = [case for case in each["cases"] if case["workload"] == "load"]
+    report = build(documents)
+    (section,) = [each for each in document(report).sections if each.id == "engines"]
+    drawn = [part.table.caption for part in section.blocks[0].parts if isinstance(part, Bars)]
+    assert drawn == ["Time to load"]
+    assert "Time to load" in page(report)
 
 
 def test_published_figures_stand_beside_ours() -> None:
