@@ -249,8 +249,9 @@ int64_t Store::begin_rewind(int64_t newest) {
   return kept;
 }
 
-// Reads what undoing reads, so that damage is met before anything has changed: once a rewind has
-// begun, each opening for writing goes on with it.
+// Reads what undoing reads, so that damage is met before the mark is set: once a rewind has begun,
+// each opening for writing goes on with it. Rows of coins that the same blocks confirm are read,
+// too, though undoing does not: to tell them apart would take all names.
 void Store::check_undo(int64_t kept) const {
   if (kept >= newest_) return;
   const auto above = cursor(static_cast<uint32_t>(kept + 1), static_cast<uint32_t>(newest_));
