@@ -193,6 +193,26 @@ def test_a_rewind_that_meets_damage_has_not_begun(name: str, spend: int, tmp_pat
         assert [block.index for block in schema.blocks()] == [block.index for block in blocks]
 
 
+@pytest.mark.parametrize("name", ["interval@rocksdb", "mono_space@rocksdb"])
+def test_a_rewind_that_meets_a_damaged_block_has_not_begun(name: str, tmp_path: Path) -> None:
+    """Of any layout: blocks are read to know what to undo."""
+    _skip_without(name)
+    path, blocks, opened = tmp_path / "db", _killed(), find_schema(name).open
+    with opened(path) as schema:
+        accept_all(schema, blocks)
+    spaces = ("default", ROWS_OF[name], "unused", "blocks")
+    with Families(path / "db", spaces) as families:
+        heads = [row for row in families.rows("blocks") if not any(row[0][4:])]
+        key, value = heads[-1]
+        families.put("blocks", key, value[:-1])
+    with opened(path) as schema, pytest.raises(CorruptDatabaseError, match="spends are cut"):
+        schema.rewind_to_block_index(blocks[0].index)
+    with Families(path / "db", spaces) as families:
+        families.put("blocks", key, value)
+    with opened(path) as schema:
+        assert [block.index for block in schema.blocks()] == [block.index for block in blocks]
+
+
 @pytest.mark.parametrize("name", [*layout_names(), f"interval@{OTHER}", *VARIANTS])
 def test_a_page_of_few_rows_is_sought_in_short_calls(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

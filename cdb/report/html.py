@@ -283,7 +283,7 @@ class _Page:
     def _bars(self, part: Bars) -> Html:
         """A row a schema, a bar for each figure; each column has its own scale."""
         table = part.table
-        rows = [line for line in table.rows if any(cell.value is not None for cell in line.cells)]
+        rows = [line for line in table.rows if line.has_figures]
         first = part.shown or self._shown
         shown = [line for line in rows if line.schema in (*first, "")] or rows
         tops = list(zip(_tops(part, shown), _tops(part, rows), strict=True))
@@ -321,10 +321,8 @@ class _Page:
         return element("tr", *cells, class_=f"{classes}{kind}")
 
     def _table(self, table: Table) -> Html:
-        sortable = any(cell.value is not None for line in table.rows for cell in line.cells)
-        heads = [
-            element("th", label, scope="col", data_sort=sortable or None) for label in table.header
-        ]
+        sortable = table.has_figures or None
+        heads = [element("th", label, scope="col", data_sort=sortable) for label in table.header]
         body = [
             element(
                 "tr",

@@ -40,6 +40,11 @@ class Line:
     cells: tuple[Cell, ...]
     schema: str = ""
 
+    @property
+    def has_figures(self) -> bool:
+        """Whether any of its cells is a figure."""
+        return any(cell.value is not None for cell in self.cells)
+
 
 @dataclass(frozen=True, slots=True)
 class Table:
@@ -57,6 +62,11 @@ class Table:
         """A table of texts alone."""
         lines = tuple(Line(tuple(map(Cell, row))) for row in rows)
         return cls(caption, tuple(header), lines, words)
+
+    @property
+    def has_figures(self) -> bool:
+        """Whether any of its cells is a figure."""
+        return any(line.has_figures for line in self.rows)
 
     def texts(self) -> list[list[str]]:
         """The rows, as texts are written."""

@@ -449,8 +449,9 @@ def _layouts_by_engine(group: Group, engines: Sequence[str]) -> Iterator[Table]:
             Line((Cell(name), *(_cell_of(group, f"{name}@{each}", column) for each in engines)))
             for name in names
         ]
-        if any(cell.value is not None for line in lines for cell in line.cells):
-            yield Table(title, ("layout", *engines), tuple(lines))
+        table = Table(title, ("layout", *engines), tuple(lines))
+        if table.has_figures:
+            yield table
 
 
 def _cell_of(group: Group, schema: str, column: Column) -> Cell:

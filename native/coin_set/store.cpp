@@ -27,6 +27,10 @@ std::vector<Asked> sorted(const Asked *begin, const Asked *end) {
   return names;
 }
 
+std::vector<Asked> sorted(const std::vector<Asked> &names) {
+  return sorted(names.data(), names.data() + names.size());
+}
+
 // Calls look(sorted names, number of the part) for parts of about the same size, at the same time
 // where there are threads for it, and throws the first failure.
 template <typename Look>
@@ -112,13 +116,13 @@ void Store::find(const std::vector<Asked> &names, int64_t as_of, cdb_coin_info *
 }
 
 void Store::find_spent(const std::vector<Asked> &names, uint32_t *spent) const {
-  const std::vector<Asked> all = sorted(names.data(), names.data() + names.size());
+  const std::vector<Asked> all = sorted(names);
   for (const CoinState &coin : look_up(all, newest_, OKV_OFTEN).coins)
     if (coin.spent_index != 0) spent[all[coin.at].tag] = coin.spent_index;
 }
 
 void Store::find_places(const std::vector<Asked> &names, Placed *places) const {
-  const std::vector<Asked> all = sorted(names.data(), names.data() + names.size());
+  const std::vector<Asked> all = sorted(names);
   const Found found = look_up(all, newest_, OKV_OFTEN);
   for (size_t i = 0; i < found.coins.size(); ++i) {
     const CoinState &coin = found.coins[i];
@@ -270,8 +274,7 @@ void Store::read_spent(const Bytes &names, int64_t kept) const {
   for (size_t at = 0; at < names.size(); at += kNameBytes) asked.push_back({&names[at], at});
   const layouts::AsOf rewound{kept, /*is_newest=*/true};
   Found unused;
-  layout_->find(engine_, sorted(asked.data(), asked.data() + asked.size()), rewound, OKV_ONCE,
-                &unused);
+  layout_->find(engine_, sorted(asked), rewound, OKV_ONCE, &unused);
 }
 
 void Store::set_rewinding(int64_t kept) {

@@ -96,7 +96,7 @@ class Layout {
   virtual void undo(const Source &source, const Blocks &blocks, int64_t kept, Batch *to) const = 0;
 
   // Whether undoing reads the newest rows of coins that blocks spend.
-  virtual bool reads_to_undo() const { return false; }
+  virtual bool reads_to_undo() const = 0;
 
   // All coins as of a block, by name.
   virtual std::unique_ptr<CoinScan> scan(const Source &source, int64_t as_of) const = 0;

@@ -185,6 +185,7 @@ class OnlyVersions : public LayoutOf<OnlyVersions<Keys>> {
   void put_rows(Space space, const Coins &coins, Put put) const {
     if (space == kFirst) versions_.put_rows(coins, put);
   }
+  bool reads_to_undo() const override { return false; }
   void undo(const Source &, const Blocks &blocks, int64_t, Batch *to) const override {
     versions_.undo(blocks, to);
   }
