@@ -22,10 +22,7 @@ const uint8_t *bytes_of(const std::vector<Name> &names) {
 
 class Session {
  public:
-  explicit Session(Input *input) : input_(*input), options_{0, 0, 1u << 20} {
-    options_.sync = static_cast<int32_t>(input_.below(2));
-    open();
-  }
+  explicit Session(Input *input) : input_(*input), options_{0, 1u << 20} { open(); }
   ~Session() { close(); }
   Session(const Session &) = delete;
   Session &operator=(const Session &) = delete;

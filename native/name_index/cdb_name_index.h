@@ -12,8 +12,8 @@
  *   without gaps. Row ids count from 1; 0 says that there is no such row.
  * - The watermark says how far the map reaches: it holds the names of rows 1 … rows,
  *   and no others. It moves in the same atomic step as the entries that it speaks of.
- * - What a crash costs is always a suffix of the writes, however many calls were made:
- *   the watermark found on opening is one that was given, and it is true.
+ * - A write that has returned survives power loss. Damage to the list of the map's runs costs a
+ *   suffix of the writes: the watermark found on opening is one that was given, and it is true.
  * - Calls that can fail are as cdb_error.h says. A failed write leaves the map in doubt: close it
  *   and open it again.
  * - Threads: find may run in any number of threads, also beside one writer. All other
@@ -23,7 +23,6 @@
 
 typedef struct {
   int32_t read_only;    /* nothing on disk changes, and writes give CDB_INVALID */
-  int32_t sync;         /* rewinds survive power loss; else the death of the process */
   uint64_t cache_bytes; /* of the engine's decoded blocks, shared by all readers of the map */
 } cdb_name_index_options;
 
@@ -55,8 +54,7 @@ cdb_status cdb_name_index_find(cdb_name_index *index, const uint8_t *names, size
                                uint64_t *rows, cdb_error *error);
 
 /* Add the names of the n rows that follow on the watermark's, in the rows' order and each
-   but once, and move the watermark to the last of them, in one atomic step. When it returns, all
-   that was written so far survives power loss. */
+   but once, and move the watermark to the last of them, in one atomic step. */
 cdb_status cdb_name_index_put(cdb_name_index *index, const uint8_t *names, size_t n,
                               const cdb_watermark *covered, cdb_error *error);
 

@@ -4,6 +4,10 @@
 // length no name has, maps to
 //
 //     rows (8, little endian) · 1 while a rewind is under way, else 0 (1) · last name (32)
+//
+// What a rewind erases maps to row 0. All is written as sorted runs, nothing through the engine's
+// log: a log may go on where the engine's list of runs was cut short, and its watermark would speak
+// of runs that are gone. A list that is cut short is one of an earlier time, watermark included.
 
 #include "cdb_name_index_api.h"
 #include "ordered_kv/ordered_kv.h"
@@ -22,7 +26,6 @@
 using cdb::Bytes;
 using cdb::Failure;
 using cdb::guarded;
-using cdb::coin_set::Batch;
 using cdb::coin_set::Engine;
 using cdb::coin_set::Items;
 using cdb::coin_set::memtable_bytes;
@@ -125,22 +128,20 @@ struct cdb_name_index {
  private:
   void load_watermark();
   void trim();
-  template <typename Write>
-  void move_watermark(const cdb_watermark &covered, bool is_rewinding, Write write);
+  template <typename RowAt>
+  void write(const uint8_t *names, size_t n, RowAt row_at, const cdb_watermark &covered,
+             bool is_rewinding);
   void write_watermark(const cdb_watermark &covered, bool is_rewinding);
 
   Engine engine_;
   const bool is_read_only_;
-  const okv_durability durability_;
   bool is_rewinding_ = false;
   cdb_watermark covered_{};
   std::atomic<uint64_t> limit_{0};  // covered_.rows, for readers in other threads
 };
 
 cdb_name_index::cdb_name_index(const char *path, const cdb_name_index_options &options)
-    : engine_(opened(path, options)),
-      is_read_only_(options.read_only != 0),
-      durability_(options.sync != 0 ? OKV_POWER : OKV_PROCESS) {
+    : engine_(opened(path, options)), is_read_only_(options.read_only != 0) {
   load_watermark();
   if (is_rewinding_ && !is_read_only_) trim();
 }
@@ -191,24 +192,14 @@ void cdb_name_index::find(const uint8_t *names, size_t n, uint64_t *rows) const 
   }
 }
 
-// The names become one sorted run, which costs a fraction of what a commit of them does, and is
-// durable at once.
 void cdb_name_index::put(const uint8_t *names, size_t n, const cdb_watermark &covered) {
   if (is_rewinding_) throw Failure(CDB_INVALID, "", "put within a rewind");
   if (covered.rows != covered_.rows + n)
     throw Failure(CDB_INVALID, "", "the names are not those of the rows up to the watermark");
   if (n == 0) return;
-  Run run(engine_, kSpace);
-  std::array<uint8_t, kRowBytes> row;
-  in_key_order(
-      names, n,
-      [&](size_t i) {
-        cdb::store(row.data(), covered_.rows + 1 + i);
-        run.put(name_at(names, i), row);
-      },
-      [&] { run.put(kWatermarkKey, encode(covered, /*is_rewinding=*/false)); });
-  run.finish();
-  move_watermark(covered, /*is_rewinding=*/false, [&] { Run::ingest(engine_, {&run}); });
+  const uint64_t first_row = covered_.rows + 1;
+  write(
+      names, n, [first_row](size_t i) { return first_row + i; }, covered, /*is_rewinding=*/false);
 }
 
 void cdb_name_index::begin_rewind(const cdb_watermark &covered) {
@@ -216,14 +207,10 @@ void cdb_name_index::begin_rewind(const cdb_watermark &covered) {
   write_watermark(covered, /*is_rewinding=*/true);
 }
 
-// In the end all that was erased is made as durable as the end is.
 void cdb_name_index::erase(const uint8_t *names, size_t n) {
   if (!is_rewinding_) throw Failure(CDB_INVALID, "", "erase outside a rewind");
-  Batch batch;
-  in_key_order(
-      names, n, [&](size_t i) { batch.erase(kSpace, name_at(names, i)); },
-      [&] { batch.put(kSpace, kWatermarkKey, encode(covered_, /*is_rewinding=*/true)); });
-  batch.commit(engine_, OKV_PROCESS);
+  write(
+      names, n, [](size_t) { return uint64_t{0}; }, covered_, /*is_rewinding=*/true);
 }
 
 void cdb_name_index::end_rewind() { write_watermark(covered_, /*is_rewinding=*/false); }
@@ -246,20 +233,31 @@ void cdb_name_index::trim() {
   }
   erase(names.data(), names.size() / CDB_NAME_BYTES);
   end_rewind();
-  checkpoint();
 }
 
 void cdb_name_index::write_watermark(const cdb_watermark &covered, bool is_rewinding) {
-  Batch batch;
-  batch.put(kSpace, kWatermarkKey, encode(covered, is_rewinding));
-  move_watermark(covered, is_rewinding, [&] { batch.commit(engine_, durability_); });
+  write(
+      nullptr, 0, [](size_t) { return uint64_t{0}; }, covered, is_rewinding);
 }
 
-template <typename Write>
-void cdb_name_index::move_watermark(const cdb_watermark &covered, bool is_rewinding, Write write) {
+// The names and the watermark become one sorted run, which costs a fraction of what a commit of
+// them does, and is durable at once.
+template <typename RowAt>
+void cdb_name_index::write(const uint8_t *names, size_t n, RowAt row_at,
+                           const cdb_watermark &covered, bool is_rewinding) {
+  Run run(engine_, kSpace);
+  std::array<uint8_t, kRowBytes> row;
+  in_key_order(
+      names, n,
+      [&](size_t i) {
+        cdb::store(row.data(), row_at(i));
+        run.put(name_at(names, i), row);
+      },
+      [&] { run.put(kWatermarkKey, encode(covered, is_rewinding)); });
+  run.finish();
   // Readers must not see a row above the watermark: lower it before the write, raise it after.
   limit_ = std::min(covered_.rows, covered.rows);
-  write();
+  Run::ingest(engine_, {&run});
   covered_ = covered;
   is_rewinding_ = is_rewinding;
   limit_ = covered.rows;

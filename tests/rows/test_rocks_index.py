@@ -337,6 +337,52 @@ index.rewind(Watermark(10_000, name(10_000)), dropped())"""
         assert index.find(old) == expected
 
 
+def manifest_records(manifest: bytes) -> Iterator[int]:
+    """Where each ends. RocksDB: checksum (4), length (2), type (1), and what it says."""
+    end = 0
+    while end < len(manifest):
+        end += 7 + int.from_bytes(manifest[end + 4 : end + 6], "little")
+        yield end
+
+
+@needs_rocksdb
+class TestManifestCutShort:
+    @pytest.mark.parametrize("read_only", [False, True])
+    @pytest.mark.parametrize("short_bytes", [0, 1])
+    @pytest.mark.parametrize("more", [range(0), range(151, 201)])
+    def test_it_is_an_earlier_index_or_damage(
+        self, path: Path, tmp_path: Path, more: range, short_bytes: int, read_only: bool
+    ) -> None:
+        script = f"""
+index = RocksIndex(Path(sys.argv[1]), durability=Durability.POWER)
+for first in (1, 101, 201):
+    add(index, names(range(first, first + 100)))
+index.rewind(Watermark(150, name(150)), iter(names(range(151, 301))))
+add(index, names({more}, "other branch"))"""
+        run_killed(script, path)
+        one = names(range(1, 301))
+        branches = {one[row - 1]: one[:row] for row in (100, 150, 200, 300)} | {b"": []}
+        other = one[:150] + names(more, "other branch")
+        branches[other[-1]] = other
+        (manifest,) = path.glob("MANIFEST-*")
+        whole = manifest.read_bytes()
+        covered = set()
+        for end in manifest_records(whole):
+            cut = tmp_path / f"cut-{end}"
+            shutil.copytree(path, cut)
+            (cut / manifest.name).write_bytes(whole[: end - short_bytes])
+            try:
+                index = RocksIndex(cut, durability=Durability.POWER, read_only=read_only)
+            except CorruptDatabaseError:
+                continue
+            branch = branches[index.covered.last_name]
+            covered.add(len(branch))
+            assert index.covered.rows == len(branch)
+            assert index.find(branch) == list(range(1, len(branch) + 1))
+            index.close()
+        assert {0, 100, 150, 200, 300} <= covered
+
+
 @needs_rocksdb
 class TestSettle:
     def test_runs_become_one_and_answer_as_before(self, open_index: Open, path: Path) -> None:

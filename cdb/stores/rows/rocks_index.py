@@ -27,7 +27,7 @@ from cdb.errors import (
 from cdb.stores.rows.index import EMPTY, Watermark
 
 CACHE_BYTES = 64 << 20
-ERASE_BATCH = 50_000  # names: 2 MB of tombstones
+ERASE_BATCH = 50_000  # names: a file of 2 MB
 
 _engine = rocksdb.ENGINE.native("cdb_name_index_")
 load = _engine.load
@@ -38,9 +38,8 @@ version = _engine.version
 class RocksIndex:
     """A NameIndex in a directory of RocksDB's, which is created unless read_only.
 
-    Names come as files, durable at once; a rewind's erasures go through RocksDB's log, which is
-    synced before a file is taken in. So a crash leaves a prefix of the writes whatever the
-    durability; that only decides what creating and rewinding wait for.
+    All that is written comes as files, durable at once, whatever the durability: that only decides
+    what creating waits for.
 
     One thread writes, rewinds and closes. Others may find meanwhile, but not while it is closed.
     After an error in a write or a rewind, everything but close() raises DatabaseClosedError.
@@ -51,7 +50,6 @@ class RocksIndex:
 
     def __init__(self, path: Path, *, durability: Durability, read_only: bool = False) -> None:
         self.path = path
-        self._durability = durability
         self._native = _engine.load()
         self._failed = False
         if not read_only:
@@ -129,7 +127,6 @@ class RocksIndex:
     def _open(self, *, read_only: bool) -> Any:
         options = self._native.ffi.new("cdb_name_index_options *")
         options.read_only = read_only
-        options.sync = self._durability is not Durability.NONE
         options.cache_bytes = CACHE_BYTES
         arguments = os.fsencode(self.path), options
         return _engine.open(self.path, "open", *arguments, kind="cdb_name_index", close=self._end)
