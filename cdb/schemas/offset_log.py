@@ -214,6 +214,11 @@ class Log:
         return self._heads.entries_of(len(self))
 
     @property
+    def rewinds(self) -> int:
+        """None is counted: the format has no place for it."""
+        return 0
+
+    @property
     def n_coins(self) -> int:
         """The number of coins."""
         return sum(self._heads.confirms)

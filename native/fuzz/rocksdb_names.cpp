@@ -64,9 +64,8 @@ class Session {
     cdb_watermark covered;
     cdb_name_index_covered(index_, &covered);
     require(covered.rows == names_.size(), "the watermark is the last one given");
-    require(
-        names_.empty() || std::equal(names_.back().begin(), names_.back().end(), covered.last_name),
-        "the last name is that of the last row");
+    require(names_.empty() || std::equal(names_.back().begin(), names_.back().end(), covered.tie),
+            "the last name is that of the last row");
   }
 
   void close() {
@@ -90,7 +89,7 @@ class Session {
 
   cdb_watermark watermark(size_t rows) const {
     cdb_watermark covered{rows, {}};
-    if (rows > 0) std::copy(names_[rows - 1].begin(), names_[rows - 1].end(), covered.last_name);
+    if (rows > 0) std::copy(names_[rows - 1].begin(), names_[rows - 1].end(), covered.tie);
     return covered;
   }
 

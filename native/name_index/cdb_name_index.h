@@ -28,7 +28,7 @@ typedef struct {
 
 typedef struct {
   uint64_t rows;
-  uint8_t last_name[CDB_NAME_BYTES]; /* of row `rows`; zeros while rows is 0 */
+  uint8_t tie[CDB_NAME_BYTES]; /* to what the rows are of, as its owner likes; zeros for 0 rows */
 } cdb_watermark;
 
 typedef struct cdb_name_index cdb_name_index;

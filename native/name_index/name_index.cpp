@@ -3,7 +3,7 @@
 // One space. A coin name maps to its row id, 8 bytes little endian; the key "watermark", whose
 // length no name has, maps to
 //
-//     rows (8, little endian) · 1 while a rewind is under way, else 0 (1) · last name (32)
+//     rows (8, little endian) · 1 while a rewind is under way, else 0 (1) · tie (32)
 //
 // What a rewind erases maps to row 0. All is written as sorted runs, nothing through the engine's
 // log: a log may go on where the engine's list of runs was cut short, and its watermark would speak
@@ -49,7 +49,7 @@ Watermark encode(const cdb_watermark &covered, bool is_rewinding) {
   Watermark value;
   cdb::store(value.data(), covered.rows);
   value[kRowBytes] = is_rewinding ? 1 : 0;
-  std::memcpy(value.data() + kRowBytes + 1, covered.last_name, CDB_NAME_BYTES);
+  std::memcpy(value.data() + kRowBytes + 1, covered.tie, CDB_NAME_BYTES);
   return value;
 }
 
@@ -159,7 +159,7 @@ void cdb_name_index::load_watermark() {
     throw Failure(CDB_CORRUPT, "", "the watermark's length is wrong");
   covered_.rows = cdb::load<uint64_t>(value.data());
   is_rewinding_ = value[kRowBytes] != 0;
-  std::memcpy(covered_.last_name, value.data() + kRowBytes + 1, CDB_NAME_BYTES);
+  std::memcpy(covered_.tie, value.data() + kRowBytes + 1, CDB_NAME_BYTES);
   limit_ = covered_.rows;
 }
 

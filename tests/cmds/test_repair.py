@@ -446,7 +446,7 @@ def test_pages_that_only_a_merge_would_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
-        ("UPDATE covered SET last_name = zeroblob(32)", "its watermark has another name"),
+        ("UPDATE covered SET last_name = zeroblob(32)", "its watermark does not fit row"),
         ("INSERT INTO coin_lookup VALUES (zeroblob(32), 7)", "it holds 601 names"),
         ("UPDATE coin_lookup SET id = 8 WHERE id = 7", "which is row 7, at row 8"),
         ("UPDATE coin_lookup SET id = 7 WHERE id = 8", "which is row 8, at row 7"),

@@ -52,7 +52,7 @@ def names(rows: range, tag: str = "") -> list[bytes]:
 
 def add(index: RocksIndex, new: list[bytes]) -> None:
     """Write names as the rows that follow those that the index holds."""
-    last_name = new[-1] if new else index.covered.last_name
+    last_name = new[-1] if new else index.covered.tie
     index.write(new, Watermark(index.covered.rows + len(new), last_name))
 
 
@@ -375,7 +375,7 @@ add(index, names({more}, "other branch"))"""
                 index = RocksIndex(cut, durability=Durability.POWER, read_only=read_only)
             except CorruptDatabaseError:
                 continue
-            branch = branches[index.covered.last_name]
+            branch = branches[index.covered.tie]
             covered.add(len(branch))
             assert index.covered.rows == len(branch)
             assert index.find(branch) == list(range(1, len(branch) + 1))

@@ -208,8 +208,9 @@ class NodeNames:
     def committed(self) -> None:
         """Nothing to do."""
 
-    def rewind(self, rows: int) -> None:
+    def rewind(self, rows: int) -> bool:
         """Nothing to do."""
+        return False
 
     def checkpoint(self) -> None:
         """Nothing to do."""

@@ -10,7 +10,7 @@ from cdb.contract.progress import Progress
 from cdb.disk.damage import Damage
 from cdb.errors import CorruptDatabaseError, DatabaseNotFoundError, storage_errors
 from cdb.stores.rows.coin_rows import CoinReader, CoinRows
-from cdb.stores.rows.index import NameIndex, Numbered, Watermark
+from cdb.stores.rows.index import NameIndex, Numbered, Watermark, is_tied, written_tie
 from cdb.stores.rows.sqlite import integrity_problems, stored_data
 from cdb.stores.rows.stored import BlockRow
 
@@ -98,12 +98,12 @@ def rebuild_index(
             shutil.rmtree(path)
     with closing(open_index(path)) as index:
         for last_row, names in _batches(rows, rows.row_count, batch_coins):
-            index.write(names, Watermark(last_row, names[-1]))
+            index.write(names, Watermark(last_row, written_tie(names[-1], rows.rewinds)))
             progress(len(names))
 
 
 def _check_names(rows: Numbered, path: Path, index: NameIndex, progress: Progress) -> None:
-    covered, last_name = index.covered
+    covered, tie = index.covered
     if covered > rows.row_count:
         problem = f"it covers {covered} rows, and {rows.path.name} ends at row {rows.row_count}"
         raise CorruptDatabaseError(path, f"{problem}: the newest commits were lost")
@@ -115,8 +115,9 @@ def _check_names(rows: Numbered, path: Path, index: NameIndex, progress: Progres
                 problem = f"it finds coin {name.hex()}, which is row {row}, at row {found}"
                 raise CorruptDatabaseError(path, problem)
         progress(len(names))
-    if b"".join(names[-1:]) != last_name:
-        raise CorruptDatabaseError(path, f"its watermark has another name than row {covered}")
+    if is_tied(index.covered, names[-1], rows.rewinds) if names else not tie:
+        return
+    raise CorruptDatabaseError(path, f"its watermark does not fit row {covered}")
 
 
 def _batches(rows: Numbered, last: int, coins: int) -> Iterator[tuple[int, list[bytes]]]:

@@ -31,6 +31,8 @@ from cdb.stores.rows.sqlite import (
 from cdb.stores.rows.stored import BLOCK_COLUMNS, BlockRow, StoredCoin, block_checksum
 
 T = TypeVar("T")
+_REWINDS = 1 << 31
+"""What SQLite's user_version can count, before it begins again."""
 
 
 class CoinReader:
@@ -179,6 +181,7 @@ class CoinRows:
         check_not_emptied(path)
         self.path = path
         self.row_count = 0
+        self.rewinds = 0
         self.newest_index: int | None = None
         self._table = table
         self._snapshot = Snapshot(path, table.tables) if read_only else None
@@ -249,8 +252,11 @@ class CoinRows:
         above = next(self.read.blocks_above(block_index), None)
         return self.row_count if above is None else above.first_row - 1
 
-    def rewind(self, block_index: int) -> None:
-        """Drop every block above block_index, durably and in one transaction."""
+    def rewind(self, block_index: int, *, is_counted: bool = False) -> None:
+        """Drop every block above block_index, durably and in one transaction.
+
+        is_counted: among rewinds, see Numbered.
+        """
         kept = self.rows_kept_by(block_index)
         blocks = self._table.block_table
         with sqlite_errors(self.path):
@@ -260,6 +266,8 @@ class CoinRows:
                 self._table.unspend(self.connection, spent)
             self._table.drop_above(self.connection, kept)
             self.connection.execute(f"DELETE FROM {blocks} WHERE block_index > ?", (block_index,))
+            if is_counted:
+                self.connection.execute(f"PRAGMA user_version={(self.rewinds + 1) % _REWINDS}")
             self.connection.execute("COMMIT")
             self._read_ends()
 
@@ -283,6 +291,7 @@ class CoinRows:
         coins, blocks = self._table.table, self._table.block_table
         self.row_count = self._one(f"SELECT max(rowid) FROM {coins}") or 0
         self.newest_index = self._one(f"SELECT max(block_index) FROM {blocks}")
+        self.rewinds = (self._one("PRAGMA user_version") or 0) % _REWINDS
 
     def _check_ends(self) -> None:
         """What is added to rows that damage has cut off would hide it."""

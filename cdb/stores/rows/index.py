@@ -1,5 +1,6 @@
 """The one interface between a store of coin rows and what finds a row by its coin's name."""
 
+import hashlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple, Protocol, runtime_checkable
@@ -10,16 +11,45 @@ from cdb.contract.durability import Durability
 class Watermark(NamedTuple):
     """How far an index reaches: it holds the names of rows 1 … rows, and no others.
 
-    last_name is the name of row ``rows`` (empty when rows is 0): it ties an index to the very
-    rows that it was built from.
+    tie: 32 bytes that tie it to the very rows that it was built from, see written_tie() and
+    lowered_tie(); empty when rows is 0.
     """
 
     rows: int
-    last_name: bytes
+    tie: bytes
 
 
 EMPTY = Watermark(0, b"")
 """That of an index that holds no names."""
+
+
+def written_tie(last_name: bytes, rewinds: int) -> bytes:
+    """That of names written when the rows had been rewound so often; last_name: of row ``rows``.
+
+    Another branch may have as many rows and the same last name. Without a rewind it is the name.
+    """
+    return _tie(b"written", last_name, rewinds) if rewinds else last_name
+
+
+def lowered_tie(last_name: bytes, rewinds: int) -> bytes:
+    """That of an index which was rewound ahead of the rows, whose rewind is to be of that number.
+
+    So it is of the rows before that and after it.
+    """
+    return _tie(b"lowered", last_name, rewinds)
+
+
+def is_tied(covered: Watermark, last_name: bytes, rewinds: int) -> bool:
+    """Whether an index is of rows that were rewound so often; last_name: of row covered.rows."""
+    return covered.tie in (
+        written_tie(last_name, rewinds),
+        lowered_tie(last_name, rewinds),
+        lowered_tie(last_name, rewinds + 1),
+    )
+
+
+def _tie(what: bytes, last_name: bytes, rewinds: int) -> bytes:
+    return hashlib.sha256(what + rewinds.to_bytes(4, "little") + last_name).digest()
 
 
 class NameIndex(Protocol):
@@ -88,6 +118,11 @@ class Numbered(Protocol):
     @property
     def row_count(self) -> int:
         """How many there are."""
+        ...
+
+    @property
+    def rewinds(self) -> int:
+        """How many rewinds took rows that their index held; kept with the rows."""
         ...
 
     @property

@@ -7,7 +7,16 @@ from typing import Protocol
 
 from cdb.contract.durability import Durability
 from cdb.errors import CorruptDatabaseError
-from cdb.stores.rows.index import EMPTY, KnowsIfSettled, NameIndex, Numbered, Watermark
+from cdb.stores.rows.index import (
+    EMPTY,
+    KnowsIfSettled,
+    NameIndex,
+    Numbered,
+    Watermark,
+    is_tied,
+    lowered_tie,
+    written_tie,
+)
 
 
 class Names(Protocol):
@@ -30,8 +39,11 @@ class Names(Protocol):
         """Learn that all rows are durable whose names were added."""
         ...
 
-    def rewind(self, rows: int) -> None:
-        """Forget, durably, every row above ``rows``. The rows themselves are still there."""
+    def rewind(self, rows: int) -> bool:
+        """Forget, durably, every row above ``rows``. The rows themselves are still there.
+
+        Whether an index held some of them: then the rewind of the rows is to be counted.
+        """
         ...
 
     def checkpoint(self) -> None:
@@ -116,20 +128,22 @@ class IndexedNames:
         if len(self._memtable) >= self._memtable_coins:
             self.checkpoint()
 
-    def rewind(self, rows: int) -> None:
+    def rewind(self, rows: int) -> bool:
         """See Names."""
         self._memtable = {name: row for name, row in self._memtable.items() if row <= rows}
         covered = self._index.covered.rows
-        if covered > rows:
+        is_lowered = covered > rows
+        if is_lowered:
             dropped = self._rows.read.names_between(rows + 1, covered)
-            self._index.rewind(self._watermark_at(rows), dropped)
+            self._index.rewind(self._lowered(rows), dropped)
+        return is_lowered
 
     def checkpoint(self) -> None:
         """See Names."""
         if self._memtable:
             last_name = next(reversed(self._memtable))
-            covered = Watermark(self._memtable[last_name], last_name)
-            self._index.write(list(self._memtable), covered)
+            tie = written_tie(last_name, self._rows.rewinds)
+            self._index.write(list(self._memtable), Watermark(self._memtable[last_name], tie))
             self._memtable.clear()
 
     def settle(self) -> None:
@@ -150,13 +164,20 @@ class IndexedNames:
 
     def _is_of_these_rows(self) -> bool:
         covered = self._index.covered
-        return covered.rows <= self._rows.row_count and covered == self._watermark_at(covered.rows)
+        if covered == EMPTY:
+            return True
+        return 0 < covered.rows <= self._rows.row_count and is_tied(
+            covered, self._name_of(covered.rows), self._rows.rewinds
+        )
 
-    def _watermark_at(self, rows: int) -> Watermark:
+    def _lowered(self, rows: int) -> Watermark:
         if not rows:
             return EMPTY
-        (last_name,) = self._rows.read.names_between(rows, rows)
-        return Watermark(rows, last_name)
+        return Watermark(rows, lowered_tie(self._name_of(rows), self._rows.rewinds + 1))
+
+    def _name_of(self, row: int) -> bytes:
+        (name,) = self._rows.read.names_between(row, row)
+        return name
 
     def _catch_up(self) -> None:
         first_row = self._index.covered.rows + 1

@@ -139,10 +139,10 @@ class RocksIndex:
         self._native.lib.cdb_name_index_covered(self._handle, watermark)
         if watermark.rows == 0:
             return EMPTY
-        return Watermark(watermark.rows, bytes(watermark.last_name))
+        return Watermark(watermark.rows, bytes(watermark.tie))
 
     def _packed(self, covered: Watermark) -> Any:
-        return self._native.ffi.new("cdb_watermark *", (covered.rows, covered.last_name))
+        return self._native.ffi.new("cdb_watermark *", (covered.rows, covered.tie))
 
     def _call(self, function: str, *arguments: Any) -> None:
         if self._handle is None:

@@ -205,7 +205,7 @@ def rows_at(path: Path, run_format: RunFormat) -> int:
     rows = index.covered.rows
     expected = [row if row <= rows else None for row in range(1, 100)]
     assert index.find([digest(row) for row in range(1, 100)]) == expected
-    assert index.covered.last_name == (digest(rows) if rows else b"")
+    assert index.covered.tie == (digest(rows) if rows else b"")
     index.close()
     named = read_manifest(path)
     files_named = {MANIFEST_NAME, *map(named.file_name, named.runs)}

@@ -66,7 +66,7 @@ def state(path: Path, run_format: RunFormat, *, read_only: bool = False) -> list
     index = opened(path, run_format, read_only=read_only)
     rows = contents(index, 200)
     assert rows == list(range(1, index.covered.rows + 1))
-    assert index.covered.last_name == (digest(rows[-1]) if rows else b"")
+    assert index.covered.tie == (digest(rows[-1]) if rows else b"")
     index.close()
     return rows
 

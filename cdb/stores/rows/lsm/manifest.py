@@ -8,7 +8,7 @@ follows it; the rest is JSON:
                  tell a newer index from a damaged one
     run_format   "flat" or "sqlite"
     rows         the watermark: rows 1 … rows are in the runs,
-    last_name    and this is the name of row ``rows`` (hexadecimal; empty when rows is 0)
+    last_name    and this is their tie (hexadecimal; see Watermark)
     next_number  the number of the next run file; numbers are not used again
     runs         oldest first; each holds the rows first_row … last_row, which follow on the
                  previous run's, in a file of count records for first_row … first_row + count - 1
@@ -100,7 +100,7 @@ def write_manifest(directory: Path, manifest: Manifest, *, durable: bool) -> Non
         "version": VERSION,
         "run_format": manifest.run_format,
         "rows": manifest.covered.rows,
-        "last_name": manifest.covered.last_name.hex(),
+        "last_name": manifest.covered.tie.hex(),
         "next_number": manifest.next_number,
         "runs": [asdict(run) for run in manifest.runs],
     }
@@ -159,5 +159,5 @@ def _check(manifest: Manifest) -> None:
         rows = run.last_row
     if rows != manifest.covered.rows:
         raise ValueError(f"the runs end at row {rows}, not at row {manifest.covered.rows}")
-    if len(manifest.covered.last_name) != (NAME_BYTES if rows else 0):
+    if len(manifest.covered.tie) != (NAME_BYTES if rows else 0):
         raise ValueError("last_name has a wrong length")

@@ -1,0 +1,118 @@
+"""Two branches may have as many coins and the same last one: no index of the other is taken."""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from cdb import BlockSpendInfo, Coin, Schema
+from cdb.contract.durability import Durability
+from cdb.errors import CorruptDatabaseError
+from cdb.schemas import SchemaInfo, find_schema
+from cdb.schemas.memory import MemorySchema
+from cdb.testing.chains import hash_of
+from tests.conftest import index_factories
+
+COINS = 30
+LAST = BlockSpendInfo(3, 3, [], [Coin(hash_of("last"), hash_of("puzzle"), 1)])
+
+
+def block(index: int, tag: str) -> BlockSpendInfo:
+    coins = [Coin(hash_of(tag, n), hash_of("puzzle"), n) for n in range(COINS)]
+    return BlockSpendInfo(index, index, [], coins)
+
+
+FIRST = block(1, "first")
+ONE, OTHER = (FIRST, block(2, "one"), LAST), (FIRST, block(2, "other"), LAST)
+
+
+@pytest.fixture(params=index_factories())
+def store(request: pytest.FixtureRequest) -> SchemaInfo:
+    name: str = request.param
+    return find_schema(find_schema(name).small or name)
+
+
+@pytest.fixture
+def path(store: SchemaInfo, tmp_path: Path) -> Path:
+    """A database of the other branch. What it was lies beside it: of the one branch in before-1,
+    rewound in before-2."""
+    path = tmp_path / "db"
+    with store.open(path) as schema:
+        accept(schema, *ONE)
+    shutil.copytree(path, tmp_path / "before-1")
+    with store.open(path) as schema:
+        schema.rewind_to_block_index(1)
+    shutil.copytree(path, tmp_path / "before-2")
+    with store.open(path) as schema:
+        accept(schema, *OTHER[1:])
+    return path
+
+
+def accept(schema: Schema, *blocks: BlockSpendInfo) -> None:
+    for each in blocks:
+        schema.accept_block(each)
+    schema.flush()
+    schema.settle()  # type: ignore[attr-defined]
+
+
+def put_back(part: str, before: Path, path: Path) -> None:
+    """Of the two parts, the folder index/ and the rows, one as it was."""
+    names = {each.name for each in (*path.iterdir(), *before.iterdir())} - {"FORMAT", "LOCK"}
+    if part == "index":
+        shutil.rmtree(path / "index")
+        shutil.copytree(before / "index", path / "index")
+        return
+    for name in names - {"index"}:
+        (path / name).unlink(missing_ok=True)
+        if (before / name).exists():
+            shutil.copy(before / name, path / name)
+
+
+def found(schema: Schema) -> Iterator[object]:
+    names = [coin.name() for each in (*ONE, *OTHER) for coin in each.confirms]
+    yield schema.coin_infos_for_coin_names(names)
+    yield list(schema.blocks())
+
+
+def right(*blocks: BlockSpendInfo) -> list[object]:
+    model = MemorySchema()
+    for each in blocks:
+        model.accept_block(each)
+    return list(found(model))
+
+
+@pytest.mark.parametrize("read_only", [False, True])
+@pytest.mark.parametrize("part", ["index", "rows"])
+def test_a_part_of_the_branch_before_is_refused(
+    store: SchemaInfo, path: Path, part: str, read_only: bool
+) -> None:
+    put_back(part, path.parent / "before-1", path)
+    with pytest.raises(CorruptDatabaseError, match="commits were lost"):
+        store.open(path, read_only=read_only).close()
+    assert store.spec.check is not None
+    assert [each.repairable_from for each in store.spec.check(path, lambda coins: None)]
+
+
+@pytest.mark.parametrize(("part", "blocks"), [("index", OTHER), ("rows", ONE)])
+def test_where_power_loss_may_take_rows_it_is_made_again(
+    store: SchemaInfo, path: Path, part: str, blocks: tuple[BlockSpendInfo, ...]
+) -> None:
+    put_back(part, path.parent / "before-1", path)
+    for _ in range(2):
+        with store.open(path, durability=Durability.PROCESS) as schema:
+            assert list(found(schema)) == right(*blocks)
+
+
+def test_an_index_that_was_rewound_and_got_no_further_is_right(
+    store: SchemaInfo, path: Path
+) -> None:
+    """As a kill leaves it before the rows are rewound, and after that."""
+    before = path.parent / "before-1"
+    put_back("index", path.parent / "before-2", before)
+    put_back("index", path.parent / "before-2", path)
+    for place, blocks in ((before, ONE), (path, OTHER)):
+        for _ in range(2):
+            with store.open(place) as schema:
+                assert list(found(schema)) == right(*blocks)
+                schema.settle()  # type: ignore[attr-defined]
