@@ -94,6 +94,27 @@ def test_at_none_is_synced_what_is_at_process(name: str) -> None:
     assert at_process != at_power
 
 
+@pytest.mark.parametrize("name", ["sqlite_v3", "sqlite_row", "flat_file", "rocks"])
+def test_an_index_is_synced_alike_at_process_and_at_power(name: str) -> None:
+    """One that lost a rewind which the rows have would be taken for damage at POWER."""
+    spec = all_subjects()[name].spec
+    problem = find_schema(name).missing
+    if problem is not None:
+        pytest.skip(problem)
+    with scratch() as directory:
+        at_process, at_power = (
+            {
+                kind: syncs
+                for kind, syncs in _syncs_by_file(spec, level, place).items()
+                if "index/" in kind
+            }
+            for level in (Durability.PROCESS, Durability.POWER)
+            for place in [new_directory(directory / level.value)]
+        )
+    assert at_power
+    assert at_process == at_power
+
+
 def _syncs_by_file(spec: str, level: Durability, directory: Path) -> Counter[str]:
     """How often files were synced, but those that RocksDB's threads write when they come to it."""
     trace = directory / "trace"

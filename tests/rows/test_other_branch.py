@@ -1,5 +1,6 @@
 """Two branches may have as many coins and the same last one: no index of the other is taken."""
 
+import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -102,6 +103,35 @@ def test_where_power_loss_may_take_rows_it_is_made_again(
     for _ in range(2):
         with store.open(path, durability=Durability.PROCESS) as schema:
             assert list(found(schema)) == right(*blocks)
+
+
+def test_what_a_power_cut_leaves_at_process_is_mended_at_power(
+    store: SchemaInfo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of the rows as little as can be: what was synced before the index got its last names."""
+    path, left = tmp_path / "db", tmp_path / "left"
+    wal = path / "coins.sqlite-wal"
+    fsync = os.fsync
+
+    def kept_as_synced(descriptor: int) -> None:
+        fsync(descriptor)
+        if is_same(descriptor, wal):
+            shutil.rmtree(left, ignore_errors=True)
+            shutil.copytree(path, left, ignore=shutil.ignore_patterns("*-shm", "LOCK", "index"))
+
+    with store.open(path, durability=Durability.PROCESS) as schema:
+        accept(schema, *ONE)
+        schema.rewind_to_block_index(1)
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "fsync", kept_as_synced)
+            accept(schema, *OTHER[1:])
+        shutil.copytree(path / "index", left / "index")
+    with store.open(left) as schema:
+        assert list(found(schema)) == right(*OTHER)
+
+
+def is_same(descriptor: int, path: Path) -> bool:
+    return path.exists() and os.path.samestat(os.fstat(descriptor), path.stat())
 
 
 def test_an_index_that_was_rewound_and_got_no_further_is_right(

@@ -14,6 +14,7 @@ from cdb.contract.coins import bytes32
 from cdb.contract.durability import Durability
 from cdb.contract.packed import CONFIRM_BYTES, MOST_ENTRIES, PackedBlocks, in_packs
 from cdb.contract.packed_state import names_of
+from cdb.disk.files import fsync_dir, fsync_file
 from cdb.disk.home import check_in_place
 from cdb.errors import CorruptDatabaseError, DatabaseNotFoundError, known_path
 from cdb.stores.rows.batch import Batch
@@ -180,6 +181,7 @@ class CoinRows:
     ) -> None:
         check_not_emptied(path)
         self.path = path
+        self._durability = durability
         self.row_count = 0
         self.rewinds = 0
         self.newest_index: int | None = None
@@ -246,6 +248,13 @@ class CoinRows:
         if self.connection.in_transaction:
             with sqlite_errors(self.path):
                 self.connection.execute("COMMIT")
+
+    def sync(self) -> None:
+        """See Numbered. At POWER each commit is durable."""
+        wal = self.path.with_name(f"{self.path.name}-wal")
+        if self._durability is Durability.PROCESS and wal.exists():
+            fsync_file(wal)
+            fsync_dir(wal.parent)
 
     def rows_kept_by(self, block_index: int) -> int:
         """How many coin rows a rewind to block_index leaves."""

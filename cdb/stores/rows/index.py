@@ -125,6 +125,10 @@ class Numbered(Protocol):
         """How many rewinds took rows that their index held; kept with the rows."""
         ...
 
+    def sync(self) -> None:
+        """Make what was committed survive power loss, unless nothing is promised at all."""
+        ...
+
     @property
     def read(self) -> ReadsNames:
         """What reads them."""

@@ -142,6 +142,7 @@ class IndexedNames:
         """See Names."""
         if self._memtable:
             last_name = next(reversed(self._memtable))
+            self._rows.sync()  # the index may be durable, and is not to speak of rows that are not
             tie = written_tie(last_name, self._rows.rewinds)
             self._index.write(list(self._memtable), Watermark(self._memtable[last_name], tie))
             self._memtable.clear()

@@ -50,7 +50,9 @@ class SqliteLookup:
             self._reading: Callable[[], AbstractContextManager[None]] = self._snapshot.reading
         else:
             make_dir(path, durable=durability is Durability.POWER)
-            self._connection = connect(self._path, durability, _TABLES)
+            # At PROCESS, too: a rewind that a power cut takes from it may have reached the rows.
+            kept = Durability.NONE if durability is Durability.NONE else Durability.POWER
+            self._connection = connect(self._path, kept, _TABLES)
             self._reading = partial(stored_data, self._path)
         try:
             with self._reading():
