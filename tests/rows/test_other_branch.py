@@ -110,24 +110,38 @@ def test_what_a_power_cut_leaves_at_process_is_mended_at_power(
 ) -> None:
     """Of the rows as little as can be: what was synced before the index got its last names."""
     path, left = tmp_path / "db", tmp_path / "left"
-    wal = path / "coins.sqlite-wal"
+    with store.open(path, durability=Durability.PROCESS) as schema:
+        accept(schema, *ONE)
+        schema.rewind_to_block_index(1)
+        keep_rows_as_synced(path, left, monkeypatch)
+        accept(schema, *OTHER[1:])
+        shutil.copytree(path / "index", left / "index")
+    with store.open(left) as schema:
+        assert list(found(schema)) == right(*OTHER)
+
+
+def test_what_a_power_cut_leaves_of_a_new_database_at_process_opens_at_power(
+    store: SchemaInfo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, left = tmp_path / "db", tmp_path / "left"
+    keep_rows_as_synced(path, left, monkeypatch)
+    with store.open(path, durability=Durability.PROCESS):
+        shutil.copytree(path / "index", left / "index")
+    with store.open(left) as schema:
+        assert list(found(schema)) == right()
+
+
+def keep_rows_as_synced(path: Path, left: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From now on, each time that the -wal of the rows is synced, in the directory left."""
     fsync = os.fsync
 
     def kept_as_synced(descriptor: int) -> None:
         fsync(descriptor)
-        if is_same(descriptor, wal):
+        if is_same(descriptor, path / "coins.sqlite-wal"):
             shutil.rmtree(left, ignore_errors=True)
             shutil.copytree(path, left, ignore=shutil.ignore_patterns("*-shm", "LOCK", "index"))
 
-    with store.open(path, durability=Durability.PROCESS) as schema:
-        accept(schema, *ONE)
-        schema.rewind_to_block_index(1)
-        with monkeypatch.context() as patch:
-            patch.setattr(os, "fsync", kept_as_synced)
-            accept(schema, *OTHER[1:])
-        shutil.copytree(path / "index", left / "index")
-    with store.open(left) as schema:
-        assert list(found(schema)) == right(*OTHER)
+    monkeypatch.setattr(os, "fsync", kept_as_synced)
 
 
 def is_same(descriptor: int, path: Path) -> bool:

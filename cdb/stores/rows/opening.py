@@ -112,6 +112,8 @@ def _open_once(
             was_made=durability is Durability.POWER and not read_only and index_path.exists(),
         )
         undo.callback(rows.close)
+        if not read_only and not index_path.exists():
+            rows.sync()  # where there is an index, rows without tables are damage
         names = IndexedNames(
             rows,
             index_path,
