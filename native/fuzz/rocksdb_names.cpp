@@ -30,9 +30,6 @@ class Session {
   void call() {
     cdb_error error{};
     switch (input_.below(8)) {
-      case 0:
-        is_ok(cdb_name_index_checkpoint(index_, &error), &error);
-        break;
       case 1:
         is_ok(cdb_name_index_settle(index_, &error), &error);
         break;

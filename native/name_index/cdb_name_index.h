@@ -43,7 +43,7 @@ const char *cdb_name_index_version(void);
 cdb_status cdb_name_index_open(const char *path, const cdb_name_index_options *options,
                                cdb_name_index **index, cdb_error *error);
 
-/* Checkpoint, and release everything, also when it fails. */
+/* Release everything, also when it fails. */
 cdb_status cdb_name_index_close(cdb_name_index *index, cdb_error *error);
 
 void cdb_name_index_covered(const cdb_name_index *index, cdb_watermark *covered);
@@ -73,10 +73,7 @@ cdb_status cdb_name_index_end_rewind(cdb_name_index *index, cdb_error *error);
 /* Read all that the engine's files hold against their checksums. */
 cdb_status cdb_name_index_verify(cdb_name_index *index, cdb_error *error);
 
-/* Make all durable, and leave nothing that the next opening has to do again. */
-cdb_status cdb_name_index_checkpoint(cdb_name_index *index, cdb_error *error);
-
-/* Checkpoint, and do all the compaction that is owed: find answers as before, from as few files as
-   can be. It may need as much free space as the map takes. When it returns, all of it survives
-   power loss. An engine that owes nothing does nothing. */
+/* Do all the compaction that is owed: find answers as before, from as few files as can be. It may
+   need as much free space as the map takes. When it returns, all of it survives power loss. An
+   engine that owes nothing does nothing. */
 cdb_status cdb_name_index_settle(cdb_name_index *index, cdb_error *error);

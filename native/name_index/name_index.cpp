@@ -36,6 +36,7 @@ using cdb::coin_set::Span;
 namespace {
 
 constexpr uint8_t kSpace = 0;
+constexpr uint64_t kErased = 0;  // in a row id's place
 constexpr size_t kRowBytes = sizeof(uint64_t);
 constexpr size_t kWatermarkBytes = kRowBytes + 1 + CDB_NAME_BYTES;
 constexpr size_t kTrimChunk = 50'000;  // names
@@ -121,17 +122,14 @@ struct cdb_name_index {
   void erase(const uint8_t *names, size_t n);
   void end_rewind();
   void verify() const { engine_.verify(); }
-  void checkpoint() { engine_.checkpoint(); }
   void settle();
   const cdb_watermark &covered() const { return covered_; }
 
  private:
   void load_watermark();
   void trim();
-  template <typename RowAt>
-  void write(const uint8_t *names, size_t n, RowAt row_at, const cdb_watermark &covered,
+  void write(const uint8_t *names, size_t n, uint64_t first_row, const cdb_watermark &covered,
              bool is_rewinding);
-  void write_watermark(const cdb_watermark &covered, bool is_rewinding);
 
   Engine engine_;
   const bool is_read_only_;
@@ -164,12 +162,12 @@ void cdb_name_index::load_watermark() {
 }
 
 void cdb_name_index::close() {
-  if (!is_read_only_) checkpoint();
+  if (!is_read_only_) engine_.checkpoint();
   engine_.close();
 }
 
 void cdb_name_index::settle() {
-  checkpoint();
+  engine_.checkpoint();
   engine_.settle();
 }
 
@@ -197,23 +195,20 @@ void cdb_name_index::put(const uint8_t *names, size_t n, const cdb_watermark &co
   if (covered.rows != covered_.rows + n)
     throw Failure(CDB_INVALID, "", "the names are not those of the rows up to the watermark");
   if (n == 0) return;
-  const uint64_t first_row = covered_.rows + 1;
-  write(
-      names, n, [first_row](size_t i) { return first_row + i; }, covered, /*is_rewinding=*/false);
+  write(names, n, covered_.rows + 1, covered, /*is_rewinding=*/false);
 }
 
 void cdb_name_index::begin_rewind(const cdb_watermark &covered) {
   if (covered.rows > covered_.rows) throw Failure(CDB_INVALID, "", "a rewind to a later row");
-  write_watermark(covered, /*is_rewinding=*/true);
+  write(nullptr, 0, kErased, covered, /*is_rewinding=*/true);
 }
 
 void cdb_name_index::erase(const uint8_t *names, size_t n) {
   if (!is_rewinding_) throw Failure(CDB_INVALID, "", "erase outside a rewind");
-  write(
-      names, n, [](size_t) { return uint64_t{0}; }, covered_, /*is_rewinding=*/true);
+  write(names, n, kErased, covered_, /*is_rewinding=*/true);
 }
 
-void cdb_name_index::end_rewind() { write_watermark(covered_, /*is_rewinding=*/false); }
+void cdb_name_index::end_rewind() { write(nullptr, 0, kErased, covered_, /*is_rewinding=*/false); }
 
 // Erases the names above the watermark by reading all of the map: a crash has cut a rewind short.
 void cdb_name_index::trim() {
@@ -235,22 +230,16 @@ void cdb_name_index::trim() {
   end_rewind();
 }
 
-void cdb_name_index::write_watermark(const cdb_watermark &covered, bool is_rewinding) {
-  write(
-      nullptr, 0, [](size_t) { return uint64_t{0}; }, covered, is_rewinding);
-}
-
-// The names and the watermark become one sorted run, which costs a fraction of what a commit of
-// them does, and is durable at once.
-template <typename RowAt>
-void cdb_name_index::write(const uint8_t *names, size_t n, RowAt row_at,
+// The names, of the rows from first_row on or erased, and the watermark become one sorted run,
+// which costs a fraction of what a commit of them does, and is durable at once.
+void cdb_name_index::write(const uint8_t *names, size_t n, uint64_t first_row,
                            const cdb_watermark &covered, bool is_rewinding) {
   Run run(engine_, kSpace);
   std::array<uint8_t, kRowBytes> row;
   in_key_order(
       names, n,
       [&](size_t i) {
-        cdb::store(row.data(), row_at(i));
+        cdb::store(row.data(), first_row == kErased ? kErased : first_row + i);
         run.put(name_at(names, i), row);
       },
       [&] { run.put(kWatermarkKey, encode(covered, is_rewinding)); });
@@ -306,10 +295,6 @@ cdb_status cdb_name_index_end_rewind(cdb_name_index *index, cdb_error *error) {
 
 cdb_status cdb_name_index_verify(cdb_name_index *index, cdb_error *error) {
   return guarded(error, [=] { index->verify(); });
-}
-
-cdb_status cdb_name_index_checkpoint(cdb_name_index *index, cdb_error *error) {
-  return guarded(error, [=] { index->checkpoint(); });
 }
 
 cdb_status cdb_name_index_settle(cdb_name_index *index, cdb_error *error) {

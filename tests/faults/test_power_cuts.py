@@ -101,16 +101,13 @@ def test_an_index_is_synced_alike_at_process_and_at_power(name: str) -> None:
     problem = find_schema(name).missing
     if problem is not None:
         pytest.skip(problem)
-    with scratch() as directory:
-        at_process, at_power = (
-            {
-                kind: syncs
-                for kind, syncs in _syncs_by_file(spec, level, place).items()
-                if "index/" in kind
-            }
-            for level in (Durability.PROCESS, Durability.POWER)
-            for place in [new_directory(directory / level.value)]
-        )
+
+    def syncs_of_index(level: Durability) -> dict[str, int]:
+        with scratch() as directory:
+            syncs = _syncs_by_file(spec, level, directory)
+        return {kind: n for kind, n in syncs.items() if "index/" in kind}
+
+    at_process, at_power = map(syncs_of_index, (Durability.PROCESS, Durability.POWER))
     assert at_power
     assert at_process == at_power
 

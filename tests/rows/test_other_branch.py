@@ -16,6 +16,7 @@ from cdb.testing.chains import hash_of
 from tests.conftest import index_factories
 
 COINS = 30
+NOT_COPIED = shutil.ignore_patterns("*-shm", "LOCK")
 LAST = BlockSpendInfo(3, 3, [], [Coin(hash_of("last"), hash_of("puzzle"), 1)])
 
 
@@ -59,15 +60,14 @@ def accept(schema: Schema, *blocks: BlockSpendInfo) -> None:
 
 def put_back(part: str, before: Path, path: Path) -> None:
     """Of the two parts, the folder index/ and the rows, one as it was."""
-    names = {each.name for each in (*path.iterdir(), *before.iterdir())} - {"FORMAT", "LOCK"}
     if part == "index":
         shutil.rmtree(path / "index")
         shutil.copytree(before / "index", path / "index")
         return
-    for name in names - {"index"}:
-        (path / name).unlink(missing_ok=True)
-        if (before / name).exists():
-            shutil.copy(before / name, path / name)
+    for file in path.glob("coins.sqlite*"):
+        file.unlink()
+    for file in before.glob("coins.sqlite*"):
+        shutil.copy(file, path)
 
 
 def found(schema: Schema) -> Iterator[object]:
@@ -108,38 +108,42 @@ def test_where_power_loss_may_take_rows_it_is_made_again(
 def test_what_a_power_cut_leaves_at_process_is_mended_at_power(
     store: SchemaInfo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of the rows as little as can be: what was synced before the index got its last names."""
+    """Behind the sync of the rows and the last names of the index; and ahead of both."""
     path, left = tmp_path / "db", tmp_path / "left"
     with store.open(path, durability=Durability.PROCESS) as schema:
         accept(schema, *ONE)
         schema.rewind_to_block_index(1)
-        keep_rows_as_synced(path, left, monkeypatch)
+        shutil.copytree(path, tmp_path / "before", ignore=NOT_COPIED)
+        keep_as_synced(path, left, monkeypatch)
         accept(schema, *OTHER[1:])
-        shutil.copytree(path / "index", left / "index")
-    with store.open(left) as schema:
-        assert list(found(schema)) == right(*OTHER)
+        shutil.copytree(left, tmp_path / "synced")
+        put_back("index", path, tmp_path / "synced")
+    put_back("rows", tmp_path / "before", left)
+    for place, blocks in ((tmp_path / "synced", OTHER), (left, (FIRST,))):
+        with store.open(place) as schema:
+            assert list(found(schema)) == right(*blocks)
 
 
 def test_what_a_power_cut_leaves_of_a_new_database_at_process_opens_at_power(
     store: SchemaInfo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path, left = tmp_path / "db", tmp_path / "left"
-    keep_rows_as_synced(path, left, monkeypatch)
+    keep_as_synced(path, left, monkeypatch)
     with store.open(path, durability=Durability.PROCESS):
         shutil.copytree(path / "index", left / "index")
     with store.open(left) as schema:
         assert list(found(schema)) == right()
 
 
-def keep_rows_as_synced(path: Path, left: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """From now on, each time that the -wal of the rows is synced, in the directory left."""
+def keep_as_synced(path: Path, left: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Copy the database to left each time that the -wal of its rows has been synced."""
     fsync = os.fsync
 
     def kept_as_synced(descriptor: int) -> None:
         fsync(descriptor)
         if is_same(descriptor, path / "coins.sqlite-wal"):
             shutil.rmtree(left, ignore_errors=True)
-            shutil.copytree(path, left, ignore=shutil.ignore_patterns("*-shm", "LOCK", "index"))
+            shutil.copytree(path, left, ignore=NOT_COPIED)
 
     monkeypatch.setattr(os, "fsync", kept_as_synced)
 

@@ -52,8 +52,8 @@ def names(rows: range, tag: str = "") -> list[bytes]:
 
 def add(index: RocksIndex, new: list[bytes]) -> None:
     """Write names as the rows that follow those that the index holds."""
-    last_name = new[-1] if new else index.covered.tie
-    index.write(new, Watermark(index.covered.rows + len(new), last_name))
+    tie = new[-1] if new else index.covered.tie
+    index.write(new, Watermark(index.covered.rows + len(new), tie))
 
 
 def contents(directory: Path) -> dict[str, tuple[int, str]]:

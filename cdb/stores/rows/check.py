@@ -10,7 +10,7 @@ from cdb.contract.progress import Progress
 from cdb.disk.damage import Damage
 from cdb.errors import CorruptDatabaseError, DatabaseNotFoundError, storage_errors
 from cdb.stores.rows.coin_rows import CoinReader, CoinRows
-from cdb.stores.rows.index import NameIndex, Numbered, Watermark, is_tied, written_tie
+from cdb.stores.rows.index import NameIndex, Numbered, Watermark, is_of, written_tie
 from cdb.stores.rows.sqlite import integrity_problems, stored_data
 from cdb.stores.rows.stored import BlockRow
 
@@ -103,11 +103,10 @@ def rebuild_index(
 
 
 def _check_names(rows: Numbered, path: Path, index: NameIndex, progress: Progress) -> None:
-    covered, tie = index.covered
+    covered = index.covered.rows
     if covered > rows.row_count:
         problem = f"it covers {covered} rows, and {rows.path.name} ends at row {rows.row_count}"
         raise CorruptDatabaseError(path, f"{problem}: the newest commits were lost")
-    names: list[bytes] = []
     for last_row, names in _batches(rows, covered, CHECKED_NAMES):
         expected = range(last_row - len(names) + 1, last_row + 1)
         for name, row, found in zip(names, expected, index.find(names), strict=True):
@@ -115,9 +114,8 @@ def _check_names(rows: Numbered, path: Path, index: NameIndex, progress: Progres
                 problem = f"it finds coin {name.hex()}, which is row {row}, at row {found}"
                 raise CorruptDatabaseError(path, problem)
         progress(len(names))
-    if is_tied(index.covered, names[-1], rows.rewinds) if names else not tie:
-        return
-    raise CorruptDatabaseError(path, f"its watermark does not fit row {covered}")
+    if not is_of(index.covered, rows):
+        raise CorruptDatabaseError(path, f"its watermark does not fit row {covered}")
 
 
 def _batches(rows: Numbered, last: int, coins: int) -> Iterator[tuple[int, list[bytes]]]:

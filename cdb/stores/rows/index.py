@@ -39,15 +39,6 @@ def lowered_tie(last_name: bytes, rewinds: int) -> bytes:
     return _tie(b"lowered", last_name, rewinds)
 
 
-def is_tied(covered: Watermark, last_name: bytes, rewinds: int) -> bool:
-    """Whether an index is of rows that were rewound so often; last_name: of row covered.rows."""
-    return covered.tie in (
-        written_tie(last_name, rewinds),
-        lowered_tie(last_name, rewinds),
-        lowered_tie(last_name, rewinds + 1),
-    )
-
-
 def _tie(what: bytes, last_name: bytes, rewinds: int) -> bytes:
     return hashlib.sha256(what + rewinds.to_bytes(4, "little") + last_name).digest()
 
@@ -133,6 +124,24 @@ class Numbered(Protocol):
     def read(self) -> ReadsNames:
         """What reads them."""
         ...
+
+
+def name_of(rows: Numbered, row: int) -> bytes:
+    """The name of one of the rows."""
+    (name,) = rows.read.names_between(row, row)
+    return name
+
+
+def is_of(covered: Watermark, rows: Numbered) -> bool:
+    """Whether an index that reaches so far is of these rows."""
+    if not 0 < covered.rows <= rows.row_count:
+        return covered == EMPTY
+    last_name = name_of(rows, covered.rows)
+    return covered.tie in (
+        written_tie(last_name, rows.rewinds),
+        lowered_tie(last_name, rows.rewinds),
+        lowered_tie(last_name, rows.rewinds + 1),
+    )
 
 
 @runtime_checkable

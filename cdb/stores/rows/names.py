@@ -13,8 +13,9 @@ from cdb.stores.rows.index import (
     NameIndex,
     Numbered,
     Watermark,
-    is_tied,
+    is_of,
     lowered_tie,
+    name_of,
     written_tie,
 )
 
@@ -93,7 +94,7 @@ class IndexedNames:
         self._memtable: dict[bytes, int] = {}  # in the rows' order
         self._index = open_index(index_path)
         try:
-            if not self._is_of_these_rows():
+            if not is_of(self._index.covered, rows):
                 if read_only or durability is Durability.POWER:
                     problem = f"it is of coins that {rows.path.name} lacks: commits were lost"
                     raise StaleIndexError(index_path, problem)
@@ -132,11 +133,11 @@ class IndexedNames:
         """See Names."""
         self._memtable = {name: row for name, row in self._memtable.items() if row <= rows}
         covered = self._index.covered.rows
-        is_lowered = covered > rows
-        if is_lowered:
-            dropped = self._rows.read.names_between(rows + 1, covered)
-            self._index.rewind(self._lowered(rows), dropped)
-        return is_lowered
+        if covered <= rows:
+            return False
+        dropped = self._rows.read.names_between(rows + 1, covered)
+        self._index.rewind(self._lowered(rows), dropped)
+        return True
 
     def checkpoint(self) -> None:
         """See Names."""
@@ -163,22 +164,10 @@ class IndexedNames:
         """See Names."""
         self._index.close()
 
-    def _is_of_these_rows(self) -> bool:
-        covered = self._index.covered
-        if covered == EMPTY:
-            return True
-        return 0 < covered.rows <= self._rows.row_count and is_tied(
-            covered, self._name_of(covered.rows), self._rows.rewinds
-        )
-
     def _lowered(self, rows: int) -> Watermark:
         if not rows:
             return EMPTY
-        return Watermark(rows, lowered_tie(self._name_of(rows), self._rows.rewinds + 1))
-
-    def _name_of(self, row: int) -> bytes:
-        (name,) = self._rows.read.names_between(row, row)
-        return name
+        return Watermark(rows, lowered_tie(name_of(self._rows, rows), self._rows.rewinds + 1))
 
     def _catch_up(self) -> None:
         first_row = self._index.covered.rows + 1

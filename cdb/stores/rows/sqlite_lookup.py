@@ -51,8 +51,8 @@ class SqliteLookup:
         else:
             make_dir(path, durable=durability is Durability.POWER)
             # At PROCESS, too: a rewind that a power cut takes from it may have reached the rows.
-            kept = Durability.NONE if durability is Durability.NONE else Durability.POWER
-            self._connection = connect(self._path, kept, _TABLES)
+            level = Durability.NONE if durability is Durability.NONE else Durability.POWER
+            self._connection = connect(self._path, level, _TABLES)
             self._reading = partial(stored_data, self._path)
         try:
             with self._reading():
