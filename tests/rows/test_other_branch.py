@@ -2,8 +2,11 @@
 
 import os
 import shutil
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,6 +15,7 @@ from cdb.contract.durability import Durability
 from cdb.errors import CorruptDatabaseError
 from cdb.schemas import SchemaInfo, find_schema
 from cdb.schemas.memory import MemorySchema
+from cdb.stores.rows.sqlite import Connection
 from cdb.testing.chains import hash_of
 from tests.conftest import index_factories
 
@@ -105,6 +109,65 @@ def test_where_power_loss_may_take_rows_it_is_made_again(
             assert list(found(schema)) == right(*blocks)
 
 
+def test_a_repaired_index_is_of_the_rows_as_they_are(store: SchemaInfo, path: Path) -> None:
+    put_back("index", path.parent / "before-1", path)
+    store.repair(path, list(store.check(path, lambda coins: None)), lambda coins: None)
+    with store.open(path) as schema:
+        assert list(found(schema)) == right(*OTHER)
+
+
+@pytest.mark.parametrize("name", index_factories())
+def test_a_rewind_of_what_the_index_does_not_hold_leaves_it(name: str, tmp_path: Path) -> None:
+    store = find_schema(name)
+    with store.open(tmp_path / "db") as schema:
+        accept(schema, FIRST)
+        schema.accept_block(ONE[1])
+        schema.rewind_to_block_index(1)
+    with store.open(tmp_path / "db") as schema:
+        assert list(found(schema)) == right(FIRST)
+
+
+def test_a_rewind_and_its_number_are_one_transaction(
+    store: SchemaInfo, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    committed = []
+    execute = sqlite3.Connection.execute
+
+    def noted(connection: sqlite3.Connection, statement: str, *values: Any) -> Any:
+        cursor = execute(connection, statement, *values)
+        if statement == "COMMIT":
+            committed.append((blocks_in(path), rewinds_of(path)))
+        return cursor
+
+    before = blocks_in(path), rewinds_of(path)
+    with store.open(path) as schema:
+        monkeypatch.setattr(Connection, "execute", noted)
+        schema.rewind_to_block_index(1)
+        monkeypatch.undo()
+    assert {before, *committed} == {(3, 1), (1, 2)}
+
+
+def blocks_in(path: Path) -> int:
+    return told(path, "SELECT count(*) FROM block")
+
+
+def rewinds_of(path: Path) -> int:
+    return told(path, "PRAGMA user_version")
+
+
+def told(path: Path, question: str) -> int:
+    with closing(sqlite3.connect(path / "coins.sqlite")) as connection:
+        number: int = connection.execute(question).fetchone()[0]
+    return number
+
+
+def test_a_number_of_rewinds_that_nobody_writes_is_damage(store: SchemaInfo, path: Path) -> None:
+    with closing(sqlite3.connect(path / "coins.sqlite")) as connection:
+        connection.execute("PRAGMA user_version=-2")
+    with pytest.raises(CorruptDatabaseError, match="commits were lost"):
+        store.open(path).close()
+
+
 def test_what_a_power_cut_leaves_at_process_is_mended_at_power(
     store: SchemaInfo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -133,6 +196,24 @@ def test_what_a_power_cut_leaves_of_a_new_database_at_process_opens_at_power(
         shutil.copytree(path / "index", left / "index")
     with store.open(left) as schema:
         assert list(found(schema)) == right()
+
+
+def test_at_process_the_name_of_the_wal_is_synced_with_it(
+    store: SchemaInfo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "db"
+    synced: list[int] = []
+    fsync = os.fsync
+
+    def noted(descriptor: int) -> None:
+        fsync(descriptor)
+        synced.append(os.fstat(descriptor).st_ino)
+
+    monkeypatch.setattr(os, "fsync", noted)
+    with store.open(path, durability=Durability.PROCESS) as schema:
+        accept(schema, FIRST)
+        wal = (path / "coins.sqlite-wal").stat().st_ino
+    assert synced[synced.index(wal) + 1] == path.stat().st_ino
 
 
 def keep_as_synced(path: Path, left: Path, monkeypatch: pytest.MonkeyPatch) -> None:
