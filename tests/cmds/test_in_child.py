@@ -4,6 +4,7 @@ Each command is a child of the test's own, and its hooks of a fork send the sign
 """
 
 import errno
+import gc
 import os
 import select
 import signal
@@ -55,6 +56,7 @@ def _run(work: Callable[[], int], before: Callable[[], object]) -> NoReturn:
     code = 99
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     signal.alarm(2 * LIMIT_SECONDS)  # no test leaves it behind
+    gc.disable()  # other tests have it call functions, in which a KeyboardInterrupt is ignored
     try:
         sys.stdout = sys.__stdout__
         signal.signal(signal.SIGINT, signal.default_int_handler)
