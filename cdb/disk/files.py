@@ -8,15 +8,15 @@ here retries, and its caller must not either: give up the object and open it aga
 """
 
 import os
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from cdb.disk.paths import check_directory, check_file, own, write_own
+from cdb.disk.paths import TEMPORARY_SUFFIX, check_directory, check_file, own, write_own
 from cdb.errors import StorageError, storage_errors
 
-TEMPORARY_SUFFIX = ".tmp"
 SQLITE_MAGIC = b"SQLite format 3\0"
 """Every SQLite file begins so."""
 
@@ -110,3 +110,24 @@ def make_dir(path: Path, *, durable: bool, folders: str = "") -> None:
         check_directory(path, read_only=False, folders=folders)
     if durable:
         fsync_dir(path.parent)
+
+
+def remove_dir(path: Path) -> None:
+    """Remove a directory with all in it, if it is there, durably: no crash leaves a part of it.
+
+    What a crash leaves at temporary(path) goes with the next call, and with finish_removal().
+    """
+    finish_removal(path)
+    if path.exists():
+        with storage_errors(path):
+            path.replace(temporary(path))
+        fsync_dir(path.parent)
+        finish_removal(path)
+
+
+def finish_removal(path: Path) -> None:
+    """Remove what a crash has left of a directory that remove_dir() was to remove."""
+    doomed = temporary(path)
+    if doomed.exists():
+        with storage_errors(path):
+            shutil.rmtree(doomed)

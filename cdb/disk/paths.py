@@ -11,9 +11,11 @@ O_NOFOLLOW, too. What does so raises CorruptDatabaseError where something else i
 there, WrongDatabaseError where a writer meets what is another user's, and OSError.
 """
 
+import errno
 import os
 import pwd
 import re
+from collections.abc import Iterator
 from contextlib import suppress
 from os import PathLike
 from pathlib import Path
@@ -26,6 +28,7 @@ from cdb.errors import (
     storage_error,
 )
 
+TEMPORARY_SUFFIX = ".tmp"
 _STREAMS = 3
 _MODE = 0o644
 _DESCRIPTORS = Path("/dev/fd")
@@ -108,14 +111,32 @@ def first_bytes(path: Path, count: int) -> bytes:
     Raises as own() does.
     """
     wanted = path.lstat()
-    for descriptor in [int(entry.name) for entry in _DESCRIPTORS.iterdir()]:
+    for descriptor in _descriptors_of(wanted):
         with suppress(OSError):  # it is closed by now, or only written to
+            found = os.pread(descriptor, count, 0)
             if os.path.samestat(os.fstat(descriptor), wanted):
-                found = os.pread(descriptor, count, 0)
-                if os.path.samestat(os.fstat(descriptor), wanted):
-                    return found
+                return found
     with open(path, "rb", opener=own) as file:
         return file.read(count)
+
+
+def fsync_open_file(path: Path) -> None:
+    """Return once the contents of a file are on the disk that this process has open.
+
+    By a descriptor that is there, see first_bytes(). Raises OSError.
+    """
+    descriptor = next(_descriptors_of(path.lstat()), None)
+    if descriptor is None:
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
+    os.fsync(descriptor)
+
+
+def _descriptors_of(wanted: os.stat_result) -> Iterator[int]:
+    """Those of this process that lead to a file."""
+    for descriptor in [int(entry.name) for entry in _DESCRIPTORS.iterdir()]:
+        with suppress(OSError):
+            if os.path.samestat(os.fstat(descriptor), wanted):
+                yield descriptor
 
 
 def read_own(path: Path) -> bytes | None:
@@ -170,11 +191,12 @@ def check_directory(path: Path, *, read_only: bool, folders: str = "", below: st
 
 def check_held(path: Path, *, read_only: bool, folder: str = "", folders: str = "") -> None:
     """Check one that is held open, by a path through its descriptor: files, and the directory of an
-    engine, by its name, as check_directory() does."""
+    engine, by its name, or what a crash has left of one, as check_directory() does."""
     if not read_only:
         _check_owner(path, path.stat())
+    held = {folder, folder + TEMPORARY_SUFFIX} if folder else set()
     for inner in path.iterdir():
-        if inner.name != folder:
+        if inner.name not in held:
             check_file(inner, read_only=read_only)
             continue
         with suppress(FileNotFoundError):

@@ -52,6 +52,7 @@ from cdb.front.history import SnapshotHistory
 from cdb.front.offers import Settling, Telling
 from cdb.front.store import Store, open_backend
 from cdb.stores.rows.check import check_index, rebuild_index
+from cdb.stores.rows.index import ROOT, Branch
 from cdb.stores.rows.lsm.flat_run import FLAT
 from cdb.stores.rows.lsm.tree import LsmIndex
 from cdb.stores.rows.names import IndexedNames, StaleIndexError
@@ -213,10 +214,9 @@ class Log:
         """The number of entries."""
         return self._heads.entries_of(len(self))
 
-    @property
-    def rewinds(self) -> int:
-        """None is counted: the format has no place for it."""
-        return 0
+    def branches(self) -> Iterator[Branch]:
+        """Not told apart: the format has no place for them."""
+        yield ROOT
 
     @property
     def n_coins(self) -> int:

@@ -1,10 +1,11 @@
 """Two branches may have as many coins and the same last one: no index of the other is taken."""
 
+import errno
 import os
 import shutil
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +13,14 @@ import pytest
 
 from cdb import BlockSpendInfo, Coin, Schema
 from cdb.contract.durability import Durability
-from cdb.errors import CorruptDatabaseError
+from cdb.errors import CorruptDatabaseError, StorageError
 from cdb.schemas import SchemaInfo, find_schema
 from cdb.schemas.memory import MemorySchema
+from cdb.stores.rows import opening
+from cdb.stores.rows.coin_rows import CoinRows
+from cdb.stores.rows.names import IndexedNames, StaleIndexError
 from cdb.stores.rows.sqlite import Connection
+from cdb.stores.rows.stored import block_checksum
 from cdb.testing.chains import hash_of
 from tests.conftest import index_factories
 
@@ -116,6 +121,20 @@ def test_a_repaired_index_is_of_the_rows_as_they_are(store: SchemaInfo, path: Pa
         assert list(found(schema)) == right(*OTHER)
 
 
+def test_a_coin_that_rows_hold_twice_is_damage_of_theirs(store: SchemaInfo, path: Path) -> None:
+    """As was accepted by whoever had an index of another branch."""
+    coin = FIRST.confirms[0]
+    row = (coin.parent_coin_name, coin.puzzle_hash, coin.amount.to_bytes(8, "big"))
+    checksum = block_checksum(LAST.index, LAST.timestamp, b"", b"".join(row))
+    with closing(sqlite3.connect(path / "coins.sqlite")) as connection, connection:
+        change = "UPDATE coin SET parent = ?, puzzle_hash = ?, amount = ? WHERE id = ?"
+        connection.execute(change, (*row, 2 * COINS + 1))
+        connection.execute("UPDATE block SET checksum = ? WHERE block_index = 3", (checksum,))
+    (damage,) = store.check(path, lambda coins: None)
+    assert (damage.path.name, damage.repairable_from) == ("coins.sqlite", None)
+    assert "twice" in damage.problem
+
+
 @pytest.mark.parametrize("name", index_factories())
 def test_a_rewind_of_what_the_index_does_not_hold_leaves_it(name: str, tmp_path: Path) -> None:
     store = find_schema(name)
@@ -127,7 +146,7 @@ def test_a_rewind_of_what_the_index_does_not_hold_leaves_it(name: str, tmp_path:
         assert list(found(schema)) == right(FIRST)
 
 
-def test_a_rewind_and_its_number_are_one_transaction(
+def test_a_rewind_and_its_branch_are_one_transaction(
     store: SchemaInfo, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     committed = []
@@ -136,36 +155,30 @@ def test_a_rewind_and_its_number_are_one_transaction(
     def noted(connection: sqlite3.Connection, statement: str, *values: Any) -> Any:
         cursor = execute(connection, statement, *values)
         if statement == "COMMIT":
-            committed.append((blocks_in(path), rewinds_of(path)))
+            committed.append((blocks_in(path), branches_of(path)))
         return cursor
 
-    before = blocks_in(path), rewinds_of(path)
+    before = blocks_in(path), branches_of(path)
     with store.open(path) as schema:
         monkeypatch.setattr(Connection, "execute", noted)
         schema.rewind_to_block_index(1)
         monkeypatch.undo()
-    assert {before, *committed} == {(3, 1), (1, 2)}
+    assert {before, *committed} == {(3, 3), (1, 4)}
 
 
 def blocks_in(path: Path) -> int:
     return told(path, "SELECT count(*) FROM block")
 
 
-def rewinds_of(path: Path) -> int:
-    return told(path, "PRAGMA user_version")
+def branches_of(path: Path) -> int:
+    """One of each of the three openings that changed the rows, at first."""
+    return told(path, "SELECT count(*) FROM branch")
 
 
 def told(path: Path, question: str) -> int:
     with closing(sqlite3.connect(path / "coins.sqlite")) as connection:
         number: int = connection.execute(question).fetchone()[0]
     return number
-
-
-def test_a_number_of_rewinds_that_nobody_writes_is_damage(store: SchemaInfo, path: Path) -> None:
-    with closing(sqlite3.connect(path / "coins.sqlite")) as connection:
-        connection.execute("PRAGMA user_version=-2")
-    with pytest.raises(CorruptDatabaseError, match="commits were lost"):
-        store.open(path).close()
 
 
 def test_what_a_power_cut_leaves_at_process_is_mended_at_power(
@@ -214,6 +227,212 @@ def test_at_process_the_name_of_the_wal_is_synced_with_it(
         accept(schema, FIRST)
         wal = (path / "coins.sqlite-wal").stat().st_ino
     assert synced[synced.index(wal) + 1] == path.stat().st_ino
+
+
+@pytest.fixture(params=index_factories())
+def large(request: pytest.FixtureRequest) -> SchemaInfo:
+    """A store whose index gets nothing before it is settled or closed."""
+    return find_schema(request.param)
+
+
+@pytest.mark.parametrize("read_only", [False, True])
+def test_a_rewind_that_does_not_reach_the_index_is_a_branch_too(
+    large: SchemaInfo, tmp_path: Path, read_only: bool
+) -> None:
+    path = tmp_path / "db"
+    with large.open(path) as schema:
+        accept(schema, FIRST)
+        flush(schema, *ONE[1:])
+        shutil.copytree(path, tmp_path / "before", ignore=NOT_COPIED)
+        schema.rewind_to_block_index(1)
+        accept(schema, *OTHER[1:])
+    put_back("rows", tmp_path / "before", path)
+    with pytest.raises(StaleIndexError):
+        large.open(path, read_only=read_only).close()
+
+
+def test_a_reader_takes_no_index_of_the_next_moments_branch(
+    large: SchemaInfo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between its look at the rows and at their index the writer rewinds, and goes on."""
+    path = tmp_path / "db"
+    with large.open(path) as schema:
+        accept(schema, FIRST)
+        flush(schema, *ONE[1:])
+
+        def late(*args: Any, **options: Any) -> IndexedNames:
+            monkeypatch.undo()
+            schema.rewind_to_block_index(1)
+            accept(schema, *OTHER[1:])
+            return IndexedNames(*args, **options)
+
+        monkeypatch.setattr(opening, "IndexedNames", late)
+        with large.open(path, read_only=True) as reader:
+            assert list(found(reader)) == right(*OTHER)
+
+
+@pytest.mark.parametrize("is_lost", [False, True])
+def test_an_index_that_reached_further_once_is_refused(
+    large: SchemaInfo, tmp_path: Path, is_lost: bool
+) -> None:
+    """Before a rewind that did not reach the index, as that was lost, or rewound in vain."""
+    path = tmp_path / "db"
+    with large.open(path) as schema:
+        accept(schema, *ONE)
+    shutil.copytree(path, tmp_path / "before")
+    with large.open(path) as schema:
+        schema.rewind_to_block_index(0)
+        index = path / "index"
+        shutil.copytree(index, tmp_path / "rewound" / "index", ignore=NOT_COPIED)
+    put_back("rows", tmp_path / "before", path)
+    put_back("index", tmp_path / "rewound", path)
+    if is_lost:
+        shutil.rmtree(path / "index")
+    with large.open(path) as schema:
+        schema.rewind_to_block_index(1)
+        accept(schema, *OTHER[1:])
+    put_back("index", tmp_path / "before", path)
+    with pytest.raises(StaleIndexError):
+        large.open(path).close()
+
+
+def test_an_index_that_was_rewound_in_vain_is_refused_after_the_next_rewind(
+    store: SchemaInfo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It holds as many rows as the other branch, which end in the same coin."""
+    path = tmp_path / "db"
+    with store.open(path) as schema:
+        accept(schema, *ONE, block(4, "more"))
+
+    def cut_short(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as cutting:
+        cutting.setattr(CoinRows, "rewind", cut_short)
+        with suppress(KeyboardInterrupt), store.open(path) as schema:
+            schema.rewind_to_block_index(LAST.index)
+    shutil.copytree(path, tmp_path / "before")
+    with store.open(path) as schema:
+        schema.rewind_to_block_index(1)
+        accept(schema, *OTHER[1:])
+    put_back("index", tmp_path / "before", path)
+    with pytest.raises(StaleIndexError):
+        store.open(path).close()
+
+
+@pytest.mark.parametrize("is_restored", [False, True])
+def test_an_index_of_another_database_is_refused(
+    store: SchemaInfo, tmp_path: Path, is_restored: bool
+) -> None:
+    """Or of what this one had become before it was restored from a copy."""
+    here, there = tmp_path / "here", tmp_path / "there"
+    if is_restored:
+        with store.open(here) as schema:
+            accept(schema, FIRST)
+        shutil.copytree(here, there)
+    for path, blocks in ((here, ONE), (there, OTHER)):
+        with store.open(path) as schema:
+            accept(schema, *(blocks[1:] if is_restored else blocks))
+    put_back("index", there, here)
+    with pytest.raises(StaleIndexError):
+        store.open(here).close()
+
+
+@pytest.mark.parametrize("name", ["flat_file", "sqlite_row"])
+def test_a_run_of_an_index_of_before_is_refused(name: str, tmp_path: Path) -> None:
+    """It is of as many rows, and the oldest run of its index, as the one in its place is."""
+    store, path = find_schema(name), tmp_path / "db"
+    with store.open(path) as schema:
+        accept(schema, *ONE)
+    (old,) = path.glob("index/run-*")
+    old.rename(tmp_path / old.name)
+    shutil.rmtree(path / "index")
+    with store.open(path) as schema:
+        schema.rewind_to_block_index(0)
+        accept(schema, *OTHER)
+    (new,) = path.glob("index/run-*")
+    (tmp_path / old.name).replace(new)
+    with pytest.raises(CorruptDatabaseError, match="another"):
+        store.open(path).close()
+
+
+@pytest.mark.parametrize("durability", [Durability.PROCESS, Durability.POWER])
+def test_what_was_written_at_none_is_synced_by_who_promises_more(
+    store: SchemaInfo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, durability: Durability
+) -> None:
+    path = tmp_path / "db"
+    with store.open(path, durability=Durability.NONE) as schema:
+        accept(schema, *ONE)
+    ours = {path / "coins.sqlite", *path.glob("index/lookup.sqlite")}
+    ours |= {*path.glob("index/run-*"), *path.glob("index/manifest")}
+    unsynced = {file.stat().st_ino for file in ours}
+    fsync = os.fsync
+
+    def noted(descriptor: int) -> None:
+        fsync(descriptor)
+        unsynced.discard(os.fstat(descriptor).st_ino)
+
+    monkeypatch.setattr(os, "fsync", noted)
+    with store.open(path, durability=durability):
+        assert unsynced == set()
+
+
+def test_two_rewinds_that_a_power_cut_takes_at_process_leave_a_sound_database(
+    store: SchemaInfo, path: Path
+) -> None:
+    shutil.copytree(path, path.parent / "synced")
+    with store.open(path, durability=Durability.PROCESS) as schema:
+        for height in (2, 1):
+            schema.rewind_to_block_index(height)
+    put_back("rows", path.parent / "synced", path)
+    for read_only in (True, False):
+        with store.open(path, read_only=read_only) as schema:
+            assert list(found(schema)) == right(*OTHER)
+
+
+@pytest.mark.parametrize("files", [1, 2, 5])
+def test_who_is_killed_while_an_index_is_thrown_away_leaves_none(
+    store: SchemaInfo, path: Path, monkeypatch: pytest.MonkeyPatch, files: int
+) -> None:
+    put_back("index", path.parent / "before-1", path)
+    removed = []
+    unlink = os.unlink
+
+    def cut_short(*args: Any, **options: Any) -> None:
+        removed.append(args)
+        if len(removed) == files:
+            raise KeyboardInterrupt
+        unlink(*args, **options)
+
+    with monkeypatch.context() as cutting:
+        cutting.setattr(os, "unlink", cut_short)
+        with suppress(KeyboardInterrupt):
+            store.open(path, durability=Durability.PROCESS).close()
+    assert removed
+    for durability in (Durability.POWER, Durability.PROCESS):
+        with store.open(path, durability=durability) as schema:
+            assert list(found(schema)) == right(*OTHER)
+    assert {each.name for each in path.iterdir()} <= {"FORMAT", "LOCK", "coins.sqlite", "index"}
+
+
+def test_an_index_that_can_not_be_thrown_away_is_an_error_of_ours(
+    store: SchemaInfo, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put_back("index", path.parent / "before-1", path)
+
+    def refuse(*_: Any, **__: Any) -> None:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+    monkeypatch.setattr(shutil, "rmtree", refuse)
+    with pytest.raises(StorageError, match="EACCES"):
+        store.open(path, durability=Durability.PROCESS).close()
+
+
+def flush(schema: Schema, *blocks: BlockSpendInfo) -> None:
+    """Have the blocks in the rows, and not in the index."""
+    for each in blocks:
+        schema.accept_block(each)
+    schema.flush()
 
 
 def keep_as_synced(path: Path, left: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,12 +6,13 @@ puzzle hash and the amount of its parent, which the same block spent.
 """
 
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from cdb.contract.coins import MAX_U64, is_reward
 from cdb.stores.rows.batch import COIN, NAME, Batch
+from cdb.stores.rows.index import ROOT, Branch
 from cdb.stores.rows.sqlite import Tables, select_in, stored_data, to_signed
 from cdb.stores.rows.stored import create_block_table
 
@@ -145,6 +146,13 @@ class NodeTable:
         """See CoinTable."""
         connection.execute("DELETE FROM coin_record WHERE rowid > ?", (row,))
 
+    def begin_branch(self, connection: sqlite3.Connection, above: int) -> None:
+        """See CoinTable. It has no index that could be of another branch."""
+
+    def branches(self, connection: sqlite3.Connection) -> Generator[Branch]:
+        """See CoinTable."""
+        yield ROOT
+
     def spent(self, connection: sqlite3.Connection, rows: Sequence[int]) -> list[tuple[int, int]]:
         """See CoinTable."""
         select = "SELECT rowid, spent_index FROM coin_record WHERE spent_index > 0 AND rowid"
@@ -208,9 +216,8 @@ class NodeNames:
     def committed(self) -> None:
         """Nothing to do."""
 
-    def rewind(self, rows: int) -> bool:
+    def rewind(self, rows: int) -> None:
         """Nothing to do."""
-        return False
 
     def checkpoint(self) -> None:
         """Nothing to do."""

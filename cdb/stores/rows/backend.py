@@ -52,8 +52,8 @@ class NamedRows:
     def rewind(self, block_index: int) -> None:
         """See PackedBackend."""
         # The index first: after a crash between the two it lacks rows, which it can regain.
-        is_counted = self._names.rewind(self.rows.rows_kept_by(block_index))
-        self.rows.rewind(block_index, is_counted=is_counted)
+        self._names.rewind(self.rows.rows_kept_by(block_index))
+        self.rows.rewind(block_index)
 
     def find(self, names: bytes | memoryview) -> tuple[bytearray, bytearray]:
         """See PackedBackend."""

@@ -1,6 +1,5 @@
 """Checks coin rows, by nothing but themselves, and a name index against them; rebuilds it."""
 
-import shutil
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from itertools import islice
@@ -8,9 +7,10 @@ from pathlib import Path
 
 from cdb.contract.progress import Progress
 from cdb.disk.damage import Damage
-from cdb.errors import CorruptDatabaseError, DatabaseNotFoundError, storage_errors
+from cdb.disk.files import remove_dir
+from cdb.errors import CorruptDatabaseError, DatabaseNotFoundError
 from cdb.stores.rows.coin_rows import CoinReader, CoinRows
-from cdb.stores.rows.index import NameIndex, Numbered, Watermark, is_of, written_tie
+from cdb.stores.rows.index import NameIndex, Numbered, Watermark, is_of, name_of, tie_to
 from cdb.stores.rows.sqlite import integrity_problems, stored_data
 from cdb.stores.rows.stored import BlockRow
 
@@ -74,7 +74,8 @@ def _check_block(read: CoinReader, row: BlockRow, first_row: int) -> int:
 def check_index(
     rows: Numbered, path: Path, open_index: OpenIndex, progress: Progress
 ) -> Iterator[Damage]:
-    """The first damage to an index of sound rows: it is repaired as a whole.
+    """The first damage to an index of sound rows, which is repaired as a whole; or a coin that rows
+    hold twice.
 
     open_index opens it for reading only.
     """
@@ -83,7 +84,8 @@ def check_index(
             index.check()
             _check_names(rows, path, index, progress)
     except (CorruptDatabaseError, DatabaseNotFoundError) as error:
-        yield Damage.of(error, rows.path.name)
+        is_of_rows = Path(error.path).name == rows.path.name
+        yield Damage.of(error, None if is_of_rows else rows.path.name)
 
 
 def rebuild_index(
@@ -93,12 +95,11 @@ def rebuild_index(
 
     A crash leaves an index that covers too little, or none, or a damaged one: never a wrong one.
     """
-    if path.exists():
-        with storage_errors(path):
-            shutil.rmtree(path)
+    remove_dir(path)
     with closing(open_index(path)) as index:
         for last_row, names in _batches(rows, rows.row_count, batch_coins):
-            index.write(names, Watermark(last_row, written_tie(names[-1], rows.rewinds)))
+            tie = tie_to(next(rows.branches()).id, names[-1])
+            index.write(names, Watermark(last_row, tie))
             progress(len(names))
 
 
@@ -111,6 +112,10 @@ def _check_names(rows: Numbered, path: Path, index: NameIndex, progress: Progres
         expected = range(last_row - len(names) + 1, last_row + 1)
         for name, row, found in zip(names, expected, index.find(names), strict=True):
             if found != row:
+                other = found or 0
+                if 0 < other <= rows.row_count and name_of(rows, other) == name:
+                    problem = f"coin {name.hex()} is there twice, as row {row} and row {other}"
+                    raise CorruptDatabaseError(rows.path, problem)
                 problem = f"it finds coin {name.hex()}, which is row {row}, at row {found}"
                 raise CorruptDatabaseError(path, problem)
         progress(len(names))

@@ -3,7 +3,7 @@
 import sqlite3
 from array import array
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, closing
 from functools import partial
 from itertools import takewhile
 from pathlib import Path
@@ -19,6 +19,7 @@ from cdb.disk.home import check_in_place
 from cdb.errors import CorruptDatabaseError, DatabaseNotFoundError, known_path
 from cdb.stores.rows.batch import Batch
 from cdb.stores.rows.coin_table import CoinTable
+from cdb.stores.rows.index import Branch
 from cdb.stores.rows.snapshot import NEW_DATABASE, Snapshot, check_not_emptied
 from cdb.stores.rows.sqlite import (
     connect,
@@ -32,8 +33,6 @@ from cdb.stores.rows.sqlite import (
 from cdb.stores.rows.stored import BLOCK_COLUMNS, BlockRow, StoredCoin, block_checksum
 
 T = TypeVar("T")
-_REWINDS = 1 << 31
-"""What SQLite's user_version can count, before it begins again."""
 
 
 class CoinReader:
@@ -183,7 +182,7 @@ class CoinRows:
         self.path = path
         self._durability = durability
         self.row_count = 0
-        self.rewinds = 0
+        self._has_branch = False  # of its own, which comes with what it adds first
         self.newest_index: int | None = None
         self._table = table
         self._snapshot = Snapshot(path, table.tables) if read_only else None
@@ -235,6 +234,9 @@ class CoinRows:
         """Add the blocks of a batch that begins at row row_count + 1."""
         with sqlite_errors(self.path):
             transaction(self.connection)
+            if not self._has_branch:
+                self._table.begin_branch(self.connection, self.row_count)
+                self._has_branch = True
             self._table.append(self.connection, batch)
             self.connection.executemany(
                 f"INSERT INTO {self._table.block_table}({BLOCK_COLUMNS}) VALUES (?,?,?,?,?,?)",
@@ -256,16 +258,18 @@ class CoinRows:
             fsync_file(wal)
             fsync_dir(wal.parent)
 
+    def branches(self) -> Iterator[Branch]:
+        """See Numbered."""
+        with self.read.reading(), closing(self._table.branches(self.connection)) as found:
+            yield from found
+
     def rows_kept_by(self, block_index: int) -> int:
         """How many coin rows a rewind to block_index leaves."""
         above = next(self.read.blocks_above(block_index), None)
         return self.row_count if above is None else above.first_row - 1
 
-    def rewind(self, block_index: int, *, is_counted: bool = False) -> None:
-        """Drop every block above block_index, durably and in one transaction.
-
-        is_counted: among rewinds, see Numbered.
-        """
+    def rewind(self, block_index: int) -> None:
+        """Drop every block above block_index, durably and in one transaction."""
         kept = self.rows_kept_by(block_index)
         blocks = self._table.block_table
         with sqlite_errors(self.path):
@@ -275,8 +279,8 @@ class CoinRows:
                 self._table.unspend(self.connection, spent)
             self._table.drop_above(self.connection, kept)
             self.connection.execute(f"DELETE FROM {blocks} WHERE block_index > ?", (block_index,))
-            if is_counted:
-                self.connection.execute(f"PRAGMA user_version={(self.rewinds + 1) % _REWINDS}")
+            self._table.begin_branch(self.connection, kept)
+            self._has_branch = True
             self.connection.execute("COMMIT")
             self._read_ends()
 
@@ -300,7 +304,6 @@ class CoinRows:
         coins, blocks = self._table.table, self._table.block_table
         self.row_count = self._one(f"SELECT max(rowid) FROM {coins}") or 0
         self.newest_index = self._one(f"SELECT max(block_index) FROM {blocks}")
-        self.rewinds = (self._one("PRAGMA user_version") or 0) % _REWINDS
 
     def _check_ends(self) -> None:
         """What is added to rows that damage has cut off would hide it."""

@@ -7,13 +7,16 @@ up, so one above all that came before has no child yet. Nothing of this is undon
 is kept in vain only costs lookups. native/rules/parents.h has the same rules for other stores.
 """
 
+import os
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import closing
 from typing import Protocol
 
 from cdb.contract.coins import NAME_BYTES, REWARD_PREFIX_BYTES, is_reward
 from cdb.contract.packed import CONFIRM_BYTES
 from cdb.stores.rows.batch import Batch
+from cdb.stores.rows.index import ROOT, Branch
 from cdb.stores.rows.sqlite import EACH, Tables, parts, select_in
 from cdb.stores.rows.stored import create_block_table
 
@@ -23,9 +26,11 @@ _TABLES: Tables = {
     "block": "block_index",
     "irregular_parent": "name",
     "newest_reward": "prefix",
+    "branch": None,
 }
 
 
+_BRANCH_ID_BYTES = 16
 # A network has two prefixes. With as many as this, others may have been left out.
 _MOST_PREFIXES = 8
 _HIGHEST = b"\xff" * NAME_BYTES
@@ -53,6 +58,14 @@ class CoinTable(Protocol):
 
     def drop_above(self, connection: sqlite3.Connection, row: int) -> None:
         """Drop the coins of all rows above this one."""
+        ...
+
+    def begin_branch(self, connection: sqlite3.Connection, above: int) -> None:
+        """Note that what comes above this row is of a branch of its own, where that is kept."""
+        ...
+
+    def branches(self, connection: sqlite3.Connection) -> Generator[Branch]:
+        """See Numbered."""
         ...
 
     def spent(self, connection: sqlite3.Connection, rows: Sequence[int]) -> list[tuple[int, int]]:
@@ -94,6 +107,7 @@ class CompactTable:
             spent_index INTEGER NOT NULL)""",
         "CREATE TABLE IF NOT EXISTS irregular_parent(name BLOB PRIMARY KEY) WITHOUT ROWID",
         "CREATE TABLE IF NOT EXISTS newest_reward(prefix BLOB PRIMARY KEY, parent BLOB NOT NULL)",
+        "CREATE TABLE IF NOT EXISTS branch(id BLOB NOT NULL, above INTEGER NOT NULL)",
         create_block_table("block"),
     )
     columns = (
@@ -124,6 +138,21 @@ class CompactTable:
         """See CoinTable."""
         connection.execute("DELETE FROM coin WHERE id > ?", (row,))
         connection.execute("DELETE FROM spend WHERE id > ?", (row,))
+
+    def begin_branch(self, connection: sqlite3.Connection, above: int) -> None:
+        """See CoinTable."""
+        drawn = os.urandom(_BRANCH_ID_BYTES)
+        connection.execute("INSERT INTO branch VALUES (?, ?)", (drawn, above))
+
+    def branches(self, connection: sqlite3.Connection) -> Generator[Branch]:
+        """See CoinTable."""
+        query = "SELECT id, above FROM branch ORDER BY rowid DESC"
+        with closing(connection.execute(query)) as rows:
+            for drawn, above in rows:
+                if not isinstance(drawn, bytes) or len(drawn) != _BRANCH_ID_BYTES:
+                    raise TypeError("a branch has no id")
+                yield Branch(drawn, int(above))
+        yield ROOT
 
     def spent(self, connection: sqlite3.Connection, rows: Sequence[int]) -> list[tuple[int, int]]:
         """See CoinTable."""

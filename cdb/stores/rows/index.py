@@ -11,8 +11,8 @@ from cdb.contract.durability import Durability
 class Watermark(NamedTuple):
     """How far an index reaches: it holds the names of rows 1 … rows, and no others.
 
-    tie: 32 bytes that tie it to the very rows that it was built from, see written_tie() and
-    lowered_tie(); empty when rows is 0.
+    tie: 32 bytes that tie it to the very rows that it was built from, see tie_to(); empty when rows
+    is 0.
     """
 
     rows: int
@@ -23,24 +23,27 @@ EMPTY = Watermark(0, b"")
 """That of an index that holds no names."""
 
 
-def written_tie(last_name: bytes, rewinds: int) -> bytes:
-    """That of names written when the rows had been rewound so often; last_name: of row ``rows``.
+class Branch(NamedTuple):
+    """What a writer adds to the rows, from its first block or from a rewind until the next branch.
 
-    Another branch may have as many rows and the same last name. Without a rewind it is the name.
+    id: 16 random bytes, so that no two branches of any databases have one. above: the branch's
+    first row is the one after this one.
     """
-    return _tie(b"written", last_name, rewinds) if rewinds else last_name
+
+    id: bytes
+    above: int
 
 
-def lowered_tie(last_name: bytes, rewinds: int) -> bytes:
-    """That of an index which was rewound ahead of the rows, whose rewind is to be of that number.
+ROOT = Branch(b"", 0)
+"""What all rows are of as far as no branch is kept."""
 
-    So it is of the rows before that and after it.
+
+def tie_to(branch_id: bytes, last_name: bytes) -> bytes:
+    """The tie of an index that ends with this name, of rows whose newest branch was that one.
+
+    The name alone is none: another branch may have as many rows and the same last name.
     """
-    return _tie(b"lowered", last_name, rewinds)
-
-
-def _tie(what: bytes, last_name: bytes, rewinds: int) -> bytes:
-    return hashlib.sha256(what + rewinds.to_bytes(4, "little") + last_name).digest()
+    return hashlib.sha256(branch_id + last_name).digest() if branch_id else last_name
 
 
 class NameIndex(Protocol):
@@ -111,9 +114,8 @@ class Numbered(Protocol):
         """How many there are."""
         ...
 
-    @property
-    def rewinds(self) -> int:
-        """How many rewinds took rows that their index held; kept with the rows."""
+    def branches(self) -> Iterator[Branch]:
+        """The branches that they have come by, newest first, each committed with its rows; ROOT."""
         ...
 
     def sync(self) -> None:
@@ -132,16 +134,25 @@ def name_of(rows: Numbered, row: int) -> bytes:
     return name
 
 
+def branch_of(covered: Watermark, rows: Numbered) -> bytes | None:
+    """The id of the branch to which an index is tied that reaches so far; None if to none of these.
+
+    Its rows are all there if no later branch has begun below them.
+    """
+    if not 0 < covered.rows <= rows.row_count:
+        return None
+    last_name = name_of(rows, covered.rows)
+    for branch in rows.branches():
+        if covered.tie == tie_to(branch.id, last_name):
+            return branch.id
+        if branch.above < covered.rows:
+            return None
+    return None
+
+
 def is_of(covered: Watermark, rows: Numbered) -> bool:
     """Whether an index that reaches so far is of these rows."""
-    if not 0 < covered.rows <= rows.row_count:
-        return covered == EMPTY
-    last_name = name_of(rows, covered.rows)
-    return covered.tie in (
-        written_tie(last_name, rows.rewinds),
-        lowered_tie(last_name, rows.rewinds),
-        lowered_tie(last_name, rows.rewinds + 1),
-    )
+    return covered == EMPTY or branch_of(covered, rows) is not None
 
 
 @runtime_checkable

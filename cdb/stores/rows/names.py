@@ -1,11 +1,11 @@
 """From a coin's name to its row: a memtable in front of an index that is derived from the rows."""
 
-import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Protocol
 
 from cdb.contract.durability import Durability
+from cdb.disk.files import finish_removal, remove_dir
 from cdb.errors import CorruptDatabaseError
 from cdb.stores.rows.index import (
     EMPTY,
@@ -13,10 +13,9 @@ from cdb.stores.rows.index import (
     NameIndex,
     Numbered,
     Watermark,
-    is_of,
-    lowered_tie,
+    branch_of,
     name_of,
-    written_tie,
+    tie_to,
 )
 
 
@@ -40,11 +39,8 @@ class Names(Protocol):
         """Learn that all rows are durable whose names were added."""
         ...
 
-    def rewind(self, rows: int) -> bool:
-        """Forget, durably, every row above ``rows``. The rows themselves are still there.
-
-        Whether an index held some of them: then the rewind of the rows is to be counted.
-        """
+    def rewind(self, rows: int) -> None:
+        """Forget, durably, every row above ``rows``. The rows themselves are still there."""
         ...
 
     def checkpoint(self) -> None:
@@ -92,15 +88,19 @@ class IndexedNames:
         self._memtable_coins = memtable_coins
         self._read_only = read_only
         self._memtable: dict[bytes, int] = {}  # in the rows' order
+        if not read_only:
+            finish_removal(index_path)
         self._index = open_index(index_path)
         try:
-            if not is_of(self._index.covered, rows):
+            branch_id = branch_of(self._index.covered, rows)
+            if branch_id is None and self._index.covered != EMPTY:
                 if read_only or durability is Durability.POWER:
                     problem = f"it is of coins that {rows.path.name} lacks: commits were lost"
                     raise StaleIndexError(index_path, problem)
                 self._index.close()
-                shutil.rmtree(index_path)
+                remove_dir(index_path)
                 self._index = open_index(index_path)
+            self._branch_id = branch_id or b""
             self._catch_up()
         except BaseException:
             self._index.close()
@@ -129,22 +129,21 @@ class IndexedNames:
         if len(self._memtable) >= self._memtable_coins:
             self.checkpoint()
 
-    def rewind(self, rows: int) -> bool:
+    def rewind(self, rows: int) -> None:
         """See Names."""
         self._memtable = {name: row for name, row in self._memtable.items() if row <= rows}
         covered = self._index.covered.rows
-        if covered <= rows:
-            return False
-        dropped = self._rows.read.names_between(rows + 1, covered)
-        self._index.rewind(self._lowered(rows), dropped)
-        return True
+        if covered > rows:
+            dropped = self._rows.read.names_between(rows + 1, covered)
+            self._index.rewind(self._lowered(rows), dropped)
 
     def checkpoint(self) -> None:
         """See Names."""
         if self._memtable:
             last_name = next(reversed(self._memtable))
             self._rows.sync()  # the index may be durable, and is not to speak of rows that are not
-            tie = written_tie(last_name, self._rows.rewinds)
+            self._branch_id = next(self._rows.branches()).id
+            tie = tie_to(self._branch_id, last_name)
             self._index.write(list(self._memtable), Watermark(self._memtable[last_name], tie))
             self._memtable.clear()
 
@@ -165,9 +164,10 @@ class IndexedNames:
         self._index.close()
 
     def _lowered(self, rows: int) -> Watermark:
+        """Of the same branch: so it is of the rows before they are rewound and after that."""
         if not rows:
             return EMPTY
-        return Watermark(rows, lowered_tie(name_of(self._rows, rows), self._rows.rewinds + 1))
+        return Watermark(rows, tie_to(self._branch_id, name_of(self._rows, rows)))
 
     def _catch_up(self) -> None:
         first_row = self._index.covered.rows + 1

@@ -27,7 +27,7 @@ from cdb.stores.rows.coin_table import CompactTable
 from cdb.stores.rows.index import IndexFactory
 from cdb.stores.rows.names import IndexedNames, StaleIndexError
 
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 COINS_FILE = "coins.sqlite"
 INDEX_DIRECTORY = "index"
 MEMTABLE_COINS = 250_000

@@ -12,7 +12,7 @@ from weakref import WeakSet
 
 from cdb.contract.durability import Durability
 from cdb.disk.files import fsync_dir
-from cdb.disk.paths import check_file, first_bytes
+from cdb.disk.paths import check_file, first_bytes, fsync_open_file
 from cdb.errors import (
     CdbError,
     CorruptDatabaseError,
@@ -89,6 +89,10 @@ def connect(path: Path, durability: Durability, tables: Tables) -> "Connection":
                 # What a killed process left in the -wal need not be synced, and what it could not
                 # sync never will be: nothing is promised, or built on it, before it is in the file.
                 connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()  # fault: wal-stays
+            if durability is not Durability.NONE:
+                # Who wrote it before may have promised less.
+                with storage_errors(path):
+                    fsync_open_file(path)  # fault: rows-of-before-not-synced
             check_tables(connection, path, tables, are_written=True)
     except BaseException:
         connection.close()

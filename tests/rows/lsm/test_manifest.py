@@ -15,7 +15,8 @@ import pytest
 
 from cdb.contract.durability import Durability
 from cdb.disk import files
-from cdb.disk.files import TEMPORARY_SUFFIX, replace_file
+from cdb.disk.files import replace_file
+from cdb.disk.paths import TEMPORARY_SUFFIX
 from cdb.errors import (
     CorruptDatabaseError,
     DatabaseClosedError,
@@ -343,14 +344,16 @@ def test_order_of_steps(
     """Contents before names, runs before the manifest, the manifest before removals."""
     path = tmp_path / "index"
     prepared(path, FLAT, FAN_IN - 1).close()
+    old = sorted(run.name for run in path.glob("run-*"))
     index = LsmIndex(path, FLAT, durability=durability)
     steps: list[tuple[str, str]] = []
     with monkeypatch.context() as noting:
         before_each_step(noting, lambda name, file: steps.append((name, file.name)))
         write(index, 5)
     index.close()
-    run = f"run-{FAN_IN:08}.flat"
-    removals = [("unlink", f"run-{number:08}.flat") for number in range(1, FAN_IN)]
+    number = int(old[-1].removeprefix("run-").removesuffix(".flat")) + 1
+    run = f"run-{number:010}.flat"
+    removals = [("unlink", name) for name in old]
     expected = [
         ("fsync_file", f"{run}.tmp"),
         ("replace", f"{run}.tmp"),

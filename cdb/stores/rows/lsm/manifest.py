@@ -13,7 +13,7 @@ follows it; the rest is JSON:
     runs         oldest first; each holds the rows first_row … last_row, which follow on the
                  previous run's, in a file of count records for first_row … first_row + count - 1
                  (more than last_row after a rewind), and has a tier; number 7 of format "flat"
-                 is the file run-00000007.flat
+                 is the file run-0000000007.flat
 """
 
 import hashlib
@@ -90,7 +90,7 @@ class Manifest:
 
     def file_name(self, run: RunEntry) -> str:
         """The name of the run's file, in the manifest's directory."""
-        return f"{RUN_PREFIX}{run.number:08}.{self.run_format}"
+        return f"{RUN_PREFIX}{run.number:010}.{self.run_format}"
 
 
 def write_manifest(directory: Path, manifest: Manifest, *, durable: bool) -> None:

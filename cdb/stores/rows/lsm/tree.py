@@ -1,9 +1,9 @@
 """A log-structured merge tree from coin names to row ids: sorted immutable runs and a manifest.
 
     index/
-    ├── manifest            which runs there are, and the watermark (see manifest.py)
-    ├── run-00000008.flat   the names of rows 1 … 2,000,000, sorted
-    └── run-00000009.flat   those of the next 250,000 rows
+    ├── manifest              which runs there are, and the watermark (see manifest.py)
+    ├── run-0316050208.flat   the names of rows 1 … 2,000,000, sorted
+    └── run-0316050209.flat   those of the next 250,000 rows
 
 The store's memtable comes in as one run of tier 0. FAN_IN runs of one tier become one run of the
 next tier, so a name is written once a tier: write amplification is at most 1 + log(number of
@@ -18,6 +18,7 @@ them, and old ones are removed after it; without, a power cut could leave an ind
 NONE fsyncs nothing: the death of the process costs nothing either, power loss may cost the index.
 """
 
+import secrets
 import struct
 import sys
 from array import array
@@ -28,7 +29,7 @@ from pathlib import Path
 
 from cdb.contract.coins import NAME_BYTES
 from cdb.contract.durability import Durability
-from cdb.disk.files import make_dir, publish, temporary
+from cdb.disk.files import fsync_dir, fsync_file, make_dir, publish, temporary
 from cdb.disk.sharing import Guard
 from cdb.errors import (
     CorruptDatabaseError,
@@ -50,6 +51,8 @@ from cdb.stores.rows.lsm.manifest import (
 from cdb.stores.rows.lsm.search import ROW_BYTES, Run, RunFormat, live_pages, live_row, merged
 
 OPEN_TRIES = 10
+_FIRST_NUMBERS = 1 << 30
+"""A run is known by its number: so that none of another index is taken, each begins at its own."""
 
 
 class LsmIndex:
@@ -78,6 +81,7 @@ class LsmIndex:
         self._manifest, self._runs = self._open()
         if not read_only:
             try:
+                self._sync()
                 self._remove_strays()
             except BaseException:
                 self.close()
@@ -160,21 +164,24 @@ class LsmIndex:
         # The first manifest comes before the first run, so runs without one have lost it.
         if any(name.startswith(RUN_PREFIX) for name in files):
             raise CorruptDatabaseError(self._path / MANIFEST_NAME, "the manifest is missing")
-        write_manifest(self._path, Manifest(self._format.name), durable=self._durable)
+        first = Manifest(self._format.name, next_number=1 + secrets.randbelow(_FIRST_NUMBERS))
+        write_manifest(self._path, first, durable=self._durable)
 
     def _open(self) -> tuple[Manifest, list[Run]]:
         """The newest manifest and its runs.
 
-        A run that is missing is damage, unless the manifest has changed meanwhile: then a writer
-        has merged it away.
+        A run that can't be opened is damage, unless the manifest has changed meanwhile: then a
+        writer has merged it away.
         """
         manifest = read_manifest(self._path)
         for _ in range(OPEN_TRIES):
             try:
                 return manifest, self._open_runs(manifest)
-            except DatabaseNotFoundError as error:
+            except (DatabaseNotFoundError, CorruptDatabaseError, StorageError) as error:
                 newer = read_manifest(self._path)
                 if newer == manifest:
+                    if not isinstance(error, DatabaseNotFoundError):
+                        raise
                     raise CorruptDatabaseError(Path(error.path), "this run is missing") from error
                 manifest = newer
         raise StorageError(self._path, "it changes too fast to be opened; try again")
@@ -209,6 +216,14 @@ class LsmIndex:
         for run in dropped:
             with storage_errors(run.path):
                 run.path.unlink()
+
+    def _sync(self) -> None:
+        """Who wrote it before may have promised less."""
+        if self._durable:
+            for run in self._runs:
+                fsync_file(run.path)  # fault: runs-of-before-not-synced
+            fsync_file(self._path / MANIFEST_NAME)  # fault: manifest-of-before-not-synced
+            fsync_dir(self._path)
 
     def _remove_strays(self) -> None:
         """Remove the files of writes that a crash cut short."""
