@@ -26,6 +26,7 @@ from tests.conftest import index_factories
 
 COINS = 30
 NOT_COPIED = shutil.ignore_patterns("*-shm", "LOCK")
+NOT_SYNCED = shutil.ignore_patterns("*-shm", "LOCK", "coins.sqlite-wal")
 LAST = BlockSpendInfo(3, 3, [], [Coin(hash_of("last"), hash_of("puzzle"), 1)])
 
 
@@ -133,6 +134,14 @@ def test_a_coin_that_rows_hold_twice_is_damage_of_theirs(store: SchemaInfo, path
     (damage,) = store.check(path, lambda coins: None)
     assert (damage.path.name, damage.repairable_from) == ("coins.sqlite", None)
     assert "twice" in damage.problem
+    shutil.rmtree(path / "index")
+    damages = list(store.check(path, lambda coins: None))
+    assert [each.path.name for each in damages] != ["coins.sqlite"]
+    with pytest.raises(CorruptDatabaseError, match=r"coins\.sqlite: coin .* twice"):
+        store.repair(path, damages, lambda coins: None)
+    shutil.rmtree(path / "index")
+    with pytest.raises(CorruptDatabaseError, match=r"coins\.sqlite: coin .* twice"):
+        find_schema(store.name.partition(":")[0]).open(path).close()
 
 
 @pytest.mark.parametrize("name", index_factories())
@@ -354,6 +363,38 @@ def test_a_run_of_an_index_of_before_is_refused(name: str, tmp_path: Path) -> No
     (tmp_path / old.name).replace(new)
     with pytest.raises(CorruptDatabaseError, match="another"):
         store.open(path).close()
+
+
+@pytest.mark.parametrize("name", ["flat_file", "sqlite_row"])
+def test_a_run_of_a_copy_that_went_another_way_is_refused(name: str, tmp_path: Path) -> None:
+    """It comes behind the same runs, and is of as many rows."""
+    store, here, there = find_schema(name), tmp_path / "here", tmp_path / "there"
+    with store.open(here) as schema:
+        accept(schema, FIRST)
+    shutil.copytree(here, there)
+    runs: list[Path] = []
+    for path, blocks in ((here, ONE), (there, OTHER)):
+        old = {*path.glob("index/run-*")}
+        with store.open(path) as schema:
+            accept(schema, *blocks[1:])
+        runs += {*path.glob("index/run-*")} - old
+    runs[1].replace(runs[0])
+    with pytest.raises(CorruptDatabaseError, match="another"):
+        store.open(here).close()
+
+
+def test_what_a_killed_process_left_at_none_is_synced_before_the_index(
+    store: SchemaInfo, tmp_path: Path
+) -> None:
+    path, left = tmp_path / "db", tmp_path / "left"
+    with store.open(path, durability=Durability.NONE) as schema:
+        accept(schema, *ONE)
+        shutil.copytree(path, left, ignore=NOT_COPIED)
+    assert (left / "coins.sqlite-wal").stat().st_size
+    with store.open(left, durability=Durability.PROCESS):
+        shutil.copytree(left, tmp_path / "synced", ignore=NOT_SYNCED)
+    with store.open(tmp_path / "synced") as schema:
+        assert list(found(schema)) == right(*ONE)
 
 
 @pytest.mark.parametrize("durability", [Durability.PROCESS, Durability.POWER])

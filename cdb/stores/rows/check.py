@@ -10,7 +10,7 @@ from cdb.disk.damage import Damage
 from cdb.disk.files import remove_dir
 from cdb.errors import CorruptDatabaseError, DatabaseNotFoundError
 from cdb.stores.rows.coin_rows import CoinReader, CoinRows
-from cdb.stores.rows.index import NameIndex, Numbered, Watermark, is_of, name_of, tie_to
+from cdb.stores.rows.index import NameIndex, Numbered, Watermark, held_twice, is_of, name_of, tie_to
 from cdb.stores.rows.sqlite import integrity_problems, stored_data
 from cdb.stores.rows.stored import BlockRow
 
@@ -98,9 +98,19 @@ def rebuild_index(
     remove_dir(path)
     with closing(open_index(path)) as index:
         for last_row, names in _batches(rows, rows.row_count, batch_coins):
+            if len({*names}) < len(names):
+                _raise_of_double(rows, names, last_row)
             tie = tie_to(next(rows.branches()).id, names[-1])
             index.write(names, Watermark(last_row, tie))
             progress(len(names))
+
+
+def _raise_of_double(rows: Numbered, names: list[bytes], last_row: int) -> None:
+    found: dict[bytes, int] = {}
+    for row, name in enumerate(names, last_row - len(names) + 1):
+        if name in found:
+            raise held_twice(rows, name, found[name], row)
+        found[name] = row
 
 
 def _check_names(rows: Numbered, path: Path, index: NameIndex, progress: Progress) -> None:
@@ -114,8 +124,7 @@ def _check_names(rows: Numbered, path: Path, index: NameIndex, progress: Progres
             if found != row:
                 other = found or 0
                 if 0 < other <= rows.row_count and name_of(rows, other) == name:
-                    problem = f"coin {name.hex()} is there twice, as row {row} and row {other}"
-                    raise CorruptDatabaseError(rows.path, problem)
+                    raise held_twice(rows, name, row, other)
                 problem = f"it finds coin {name.hex()}, which is row {row}, at row {found}"
                 raise CorruptDatabaseError(path, problem)
         progress(len(names))

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import NamedTuple, Protocol, runtime_checkable
 
 from cdb.contract.durability import Durability
+from cdb.errors import CorruptDatabaseError
 
 
 class Watermark(NamedTuple):
@@ -132,6 +133,13 @@ def name_of(rows: Numbered, row: int) -> bytes:
     """The name of one of the rows."""
     (name,) = rows.read.names_between(row, row)
     return name
+
+
+def held_twice(rows: Numbered, name: bytes, one: int, other: int) -> CorruptDatabaseError:
+    """The error for a coin that has two rows: damage that no rule lets in."""
+    return CorruptDatabaseError(
+        rows.path, f"coin {name.hex()} is there twice, as row {one} and row {other}"
+    )
 
 
 def branch_of(covered: Watermark, rows: Numbered) -> bytes | None:

@@ -14,6 +14,7 @@ from cdb.stores.rows.index import (
     Numbered,
     Watermark,
     branch_of,
+    held_twice,
     name_of,
     tie_to,
 )
@@ -173,6 +174,8 @@ class IndexedNames:
         first_row = self._index.covered.rows + 1
         names = self._rows.read.names_between(first_row, self._rows.row_count)
         for row, name in enumerate(names, first_row):
+            if name in self._memtable:
+                raise held_twice(self._rows, name, self._memtable[name], row)
             self._memtable[name] = row
             if not self._read_only:
                 self.committed()

@@ -82,15 +82,14 @@ def connect(path: Path, durability: Durability, tables: Tables) -> "Connection":
             connection.execute("PRAGMA cell_size_check=ON")
             connection.execute("SELECT count(*) FROM sqlite_master").fetchone()  # opens the -wal
             check_unmoved(connection, path)
-            if durability is Durability.POWER:
+            if durability is not Durability.NONE:
                 # SQLite syncs the -wal's name too, but hides an error: an old -wal, removed at the
                 # last close, could come back over what was written since.
                 fsync_dir(path.parent)  # fault: rows-name-not-synced
                 # What a killed process left in the -wal need not be synced, and what it could not
                 # sync never will be: nothing is promised, or built on it, before it is in the file.
                 connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()  # fault: wal-stays
-            if durability is not Durability.NONE:
-                # Who wrote it before may have promised less.
+                # Nor what a writer left that promised less, in the -wal or in the file.
                 with storage_errors(path):
                     fsync_open_file(path)  # fault: rows-of-before-not-synced
             check_tables(connection, path, tables, are_written=True)

@@ -9,7 +9,8 @@ follows it; the rest is JSON:
     run_format   "flat" or "sqlite"
     rows         the watermark: rows 1 … rows are in the runs,
     last_name    and this is their tie (hexadecimal; see Watermark)
-    next_number  the number of the next run file; numbers are not used again
+    next_number  the least number of the next run file; it takes a random one above that, by which
+                 it is known: copies of an index may go on, each in its own way
     runs         oldest first; each holds the rows first_row … last_row, which follow on the
                  previous run's, in a file of count records for first_row … first_row + count - 1
                  (more than last_row after a rewind), and has a tier; number 7 of format "flat"
@@ -18,6 +19,7 @@ follows it; the rest is JSON:
 
 import hashlib
 import json
+import secrets
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -37,6 +39,7 @@ MANIFEST_NAME = "manifest"
 RUN_PREFIX = "run-"
 FORMAT = "cdb-lsm"
 VERSION = 1
+_GAP = 1 << 30
 FAN_IN = 8  # 4 costs as much time, with shorter merges, but writes a fifth more
 
 
@@ -78,8 +81,9 @@ class Manifest:
         kept = self.runs[: len(self.runs) - merges]
         first_row = kept[-1].last_row + 1 if kept else 1
         count = covered.rows - first_row + 1
-        run = RunEntry(self.next_number, first_row, covered.rows, count, tier)
-        return Manifest(self.run_format, covered, self.next_number + 1, (*kept, run))
+        number = self.next_number + secrets.randbelow(_GAP)
+        run = RunEntry(number, first_row, covered.rows, count, tier)
+        return Manifest(self.run_format, covered, number + 1, (*kept, run))
 
     def rewound(self, covered: Watermark) -> "Manifest":
         """Without the rows above covered.rows."""

@@ -3,7 +3,7 @@
     index/
     ├── manifest              which runs there are, and the watermark (see manifest.py)
     ├── run-0316050208.flat   the names of rows 1 … 2,000,000, sorted
-    └── run-0316050209.flat   those of the next 250,000 rows
+    └── run-0788123751.flat   those of the next 250,000 rows
 
 The store's memtable comes in as one run of tier 0. FAN_IN runs of one tier become one run of the
 next tier, so a name is written once a tier: write amplification is at most 1 + log(number of
@@ -18,7 +18,6 @@ them, and old ones are removed after it; without, a power cut could leave an ind
 NONE fsyncs nothing: the death of the process costs nothing either, power loss may cost the index.
 """
 
-import secrets
 import struct
 import sys
 from array import array
@@ -51,8 +50,6 @@ from cdb.stores.rows.lsm.manifest import (
 from cdb.stores.rows.lsm.search import ROW_BYTES, Run, RunFormat, live_pages, live_row, merged
 
 OPEN_TRIES = 10
-_FIRST_NUMBERS = 1 << 30
-"""A run is known by its number: so that none of another index is taken, each begins at its own."""
 
 
 class LsmIndex:
@@ -164,8 +161,7 @@ class LsmIndex:
         # The first manifest comes before the first run, so runs without one have lost it.
         if any(name.startswith(RUN_PREFIX) for name in files):
             raise CorruptDatabaseError(self._path / MANIFEST_NAME, "the manifest is missing")
-        first = Manifest(self._format.name, next_number=1 + secrets.randbelow(_FIRST_NUMBERS))
-        write_manifest(self._path, first, durable=self._durable)
+        write_manifest(self._path, Manifest(self._format.name), durable=self._durable)
 
     def _open(self) -> tuple[Manifest, list[Run]]:
         """The newest manifest and its runs.
