@@ -89,7 +89,7 @@ def connect(path: Path, durability: Durability, tables: Tables) -> "Connection":
                 # What a killed process left in the -wal need not be synced, and what it could not
                 # sync never will be: nothing is promised, or built on it, before it is in the file.
                 connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()  # fault: wal-stays
-                # Nor what a writer left that promised less, in the -wal or in the file.
+                # Nor is the file itself synced by a writer that promised less.
                 with storage_errors(path):
                     fsync_open_file(path)  # fault: rows-of-before-not-synced
             check_tables(connection, path, tables, are_written=True)
