@@ -25,8 +25,7 @@ from cdb.testing.chains import hash_of
 from tests.conftest import index_factories
 
 COINS = 30
-NOT_COPIED = shutil.ignore_patterns("*-shm", "LOCK")
-NOT_SYNCED = shutil.ignore_patterns("*-shm", "LOCK", "coins.sqlite-wal")
+NOT_COPIED = "*-shm", "LOCK"
 LAST = BlockSpendInfo(3, 3, [], [Coin(hash_of("last"), hash_of("puzzle"), 1)])
 
 
@@ -61,18 +60,34 @@ def path(store: SchemaInfo, tmp_path: Path) -> Path:
     return path
 
 
-def accept(schema: Schema, *blocks: BlockSpendInfo) -> None:
+def flush(schema: Schema, *blocks: BlockSpendInfo) -> None:
+    """Have the blocks in the rows, and not in the index."""
     for each in blocks:
         schema.accept_block(each)
     schema.flush()
+
+
+def accept(schema: Schema, *blocks: BlockSpendInfo) -> None:
+    flush(schema, *blocks)
     schema.settle()  # type: ignore[attr-defined]
+
+
+def copy_open(path: Path, to: Path, *besides: str) -> None:
+    """Copy a database that is open, without these. An engine may remove what it no longer needs."""
+
+    def copy_what_is_there(file: str, copy: str) -> None:
+        with suppress(FileNotFoundError):
+            shutil.copy2(file, copy)
+
+    ignored = shutil.ignore_patterns(*NOT_COPIED, *besides)
+    shutil.copytree(path, to, ignore=ignored, copy_function=copy_what_is_there)
 
 
 def put_back(part: str, before: Path, path: Path) -> None:
     """Of the two parts, the folder index/ and the rows, one as it was."""
     if part == "index":
         shutil.rmtree(path / "index")
-        shutil.copytree(before / "index", path / "index")
+        copy_open(before / "index", path / "index")
         return
     for file in path.glob("coins.sqlite*"):
         file.unlink()
@@ -198,7 +213,7 @@ def test_what_a_power_cut_leaves_at_process_is_mended_at_power(
     with store.open(path, durability=Durability.PROCESS) as schema:
         accept(schema, *ONE)
         schema.rewind_to_block_index(1)
-        shutil.copytree(path, tmp_path / "before", ignore=NOT_COPIED)
+        copy_open(path, tmp_path / "before")
         keep_as_synced(path, left, monkeypatch)
         accept(schema, *OTHER[1:])
         shutil.copytree(left, tmp_path / "synced")
@@ -215,7 +230,7 @@ def test_what_a_power_cut_leaves_of_a_new_database_at_process_opens_at_power(
     path, left = tmp_path / "db", tmp_path / "left"
     keep_as_synced(path, left, monkeypatch)
     with store.open(path, durability=Durability.PROCESS):
-        shutil.copytree(path / "index", left / "index")
+        copy_open(path / "index", left / "index")
     with store.open(left) as schema:
         assert list(found(schema)) == right()
 
@@ -252,7 +267,7 @@ def test_a_rewind_that_does_not_reach_the_index_is_a_branch_too(
     with large.open(path) as schema:
         accept(schema, FIRST)
         flush(schema, *ONE[1:])
-        shutil.copytree(path, tmp_path / "before", ignore=NOT_COPIED)
+        copy_open(path, tmp_path / "before")
         schema.rewind_to_block_index(1)
         accept(schema, *OTHER[1:])
     put_back("rows", tmp_path / "before", path)
@@ -291,8 +306,7 @@ def test_an_index_that_reached_further_once_is_refused(
     shutil.copytree(path, tmp_path / "before")
     with large.open(path) as schema:
         schema.rewind_to_block_index(0)
-        index = path / "index"
-        shutil.copytree(index, tmp_path / "rewound" / "index", ignore=NOT_COPIED)
+    shutil.copytree(path, tmp_path / "rewound")
     put_back("rows", tmp_path / "before", path)
     put_back("index", tmp_path / "rewound", path)
     if is_lost:
@@ -389,10 +403,10 @@ def test_what_a_killed_process_left_at_none_is_synced_before_the_index(
     path, left = tmp_path / "db", tmp_path / "left"
     with store.open(path, durability=Durability.NONE) as schema:
         accept(schema, *ONE)
-        shutil.copytree(path, left, ignore=NOT_COPIED)
+        copy_open(path, left)
     assert (left / "coins.sqlite-wal").stat().st_size
     with store.open(left, durability=Durability.PROCESS):
-        shutil.copytree(left, tmp_path / "synced", ignore=NOT_SYNCED)
+        copy_open(left, tmp_path / "synced", "coins.sqlite-wal")
     with store.open(tmp_path / "synced") as schema:
         assert list(found(schema)) == right(*ONE)
 
@@ -469,13 +483,6 @@ def test_an_index_that_can_not_be_thrown_away_is_an_error_of_ours(
         store.open(path, durability=Durability.PROCESS).close()
 
 
-def flush(schema: Schema, *blocks: BlockSpendInfo) -> None:
-    """Have the blocks in the rows, and not in the index."""
-    for each in blocks:
-        schema.accept_block(each)
-    schema.flush()
-
-
 def keep_as_synced(path: Path, left: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Copy the database to left each time that the -wal of its rows has been synced."""
     fsync = os.fsync
@@ -484,7 +491,7 @@ def keep_as_synced(path: Path, left: Path, monkeypatch: pytest.MonkeyPatch) -> N
         fsync(descriptor)
         if is_same(descriptor, path / "coins.sqlite-wal"):
             shutil.rmtree(left, ignore_errors=True)
-            shutil.copytree(path, left, ignore=NOT_COPIED)
+            copy_open(path, left)
 
     monkeypatch.setattr(os, "fsync", kept_as_synced)
 

@@ -6,7 +6,7 @@ puzzle hash and the amount of its parent, which the same block spent.
 """
 
 import sqlite3
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -149,7 +149,7 @@ class NodeTable:
     def begin_branch(self, connection: sqlite3.Connection, above: int) -> None:
         """See CoinTable. It has no index that could be of another branch."""
 
-    def branches(self, connection: sqlite3.Connection) -> Generator[Branch]:
+    def branches(self, connection: sqlite3.Connection) -> Iterator[Branch]:
         """See CoinTable."""
         yield ROOT
 

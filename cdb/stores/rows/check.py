@@ -10,7 +10,7 @@ from cdb.disk.damage import Damage
 from cdb.disk.files import remove_dir
 from cdb.errors import CorruptDatabaseError, DatabaseNotFoundError
 from cdb.stores.rows.coin_rows import CoinReader, CoinRows
-from cdb.stores.rows.index import NameIndex, Numbered, Watermark, held_twice, is_of, name_of, tie_to
+from cdb.stores.rows.index import NameIndex, Numbered, held_twice, is_of, name_of, written
 from cdb.stores.rows.sqlite import integrity_problems, stored_data
 from cdb.stores.rows.stored import BlockRow
 
@@ -100,8 +100,7 @@ def rebuild_index(
         for last_row, names in _batches(rows, rows.row_count, batch_coins):
             if len({*names}) < len(names):
                 _raise_of_double(rows, names, last_row)
-            tie = tie_to(next(rows.branches()).id, names[-1])
-            index.write(names, Watermark(last_row, tie))
+            index.write(names, written(rows, last_row, names[-1]))
             progress(len(names))
 
 

@@ -3,7 +3,7 @@
 import sqlite3
 from array import array
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, closing
+from contextlib import AbstractContextManager
 from functools import partial
 from itertools import takewhile
 from pathlib import Path
@@ -260,8 +260,8 @@ class CoinRows:
 
     def branches(self) -> Iterator[Branch]:
         """See Numbered."""
-        with self.read.reading(), closing(self._table.branches(self.connection)) as found:
-            yield from found
+        with self.read.reading():
+            yield from self._table.branches(self.connection)
 
     def rows_kept_by(self, block_index: int) -> int:
         """How many coin rows a rewind to block_index leaves."""

@@ -9,7 +9,7 @@ is kept in vain only costs lookups. native/rules/parents.h has the same rules fo
 
 import os
 import sqlite3
-from collections.abc import Generator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from typing import Protocol
 
@@ -64,7 +64,7 @@ class CoinTable(Protocol):
         """Note that what comes above this row is of a branch of its own, where that is kept."""
         ...
 
-    def branches(self, connection: sqlite3.Connection) -> Generator[Branch]:
+    def branches(self, connection: sqlite3.Connection) -> Iterator[Branch]:
         """See Numbered."""
         ...
 
@@ -144,7 +144,7 @@ class CompactTable:
         drawn = os.urandom(_BRANCH_ID_BYTES)
         connection.execute("INSERT INTO branch VALUES (?, ?)", (drawn, above))
 
-    def branches(self, connection: sqlite3.Connection) -> Generator[Branch]:
+    def branches(self, connection: sqlite3.Connection) -> Iterator[Branch]:
         """See CoinTable."""
         query = "SELECT id, above FROM branch ORDER BY rowid DESC"
         with closing(connection.execute(query)) as rows:

@@ -163,6 +163,24 @@ def is_of(covered: Watermark, rows: Numbered) -> bool:
     return covered == EMPTY or branch_of(covered, rows) is not None
 
 
+def written(rows: Numbered, last_row: int, last_name: bytes) -> Watermark:
+    """That of an index of these rows as they are, which ends with that one."""
+    return Watermark(last_row, tie_to(next(rows.branches()).id, last_name))
+
+
+def lowered(covered: Watermark, rows: Numbered, last_row: int) -> Watermark:
+    """That of an index of these rows which is to end with an earlier one, or 0.
+
+    Of the same branch: so it is of the rows before they are rewound to that row and after that.
+    """
+    if not last_row:
+        return EMPTY
+    branch_id = branch_of(covered, rows)
+    if branch_id is None:
+        raise CorruptDatabaseError(rows.path, "its coins are no longer those of its index")
+    return Watermark(last_row, tie_to(branch_id, name_of(rows, last_row)))
+
+
 @runtime_checkable
 class KnowsIfSettled(Protocol):
     """A NameIndex that can say so."""

@@ -8,15 +8,13 @@ from cdb.contract.durability import Durability
 from cdb.disk.files import finish_removal, remove_dir
 from cdb.errors import CorruptDatabaseError
 from cdb.stores.rows.index import (
-    EMPTY,
     KnowsIfSettled,
     NameIndex,
     Numbered,
-    Watermark,
-    branch_of,
     held_twice,
-    name_of,
-    tie_to,
+    is_of,
+    lowered,
+    written,
 )
 
 
@@ -93,15 +91,13 @@ class IndexedNames:
             finish_removal(index_path)
         self._index = open_index(index_path)
         try:
-            branch_id = branch_of(self._index.covered, rows)
-            if branch_id is None and self._index.covered != EMPTY:
+            if not is_of(self._index.covered, rows):
                 if read_only or durability is Durability.POWER:
                     problem = f"it is of coins that {rows.path.name} lacks: commits were lost"
                     raise StaleIndexError(index_path, problem)
                 self._index.close()
                 remove_dir(index_path)
                 self._index = open_index(index_path)
-            self._branch_id = branch_id or b""
             self._catch_up()
         except BaseException:
             self._index.close()
@@ -133,19 +129,18 @@ class IndexedNames:
     def rewind(self, rows: int) -> None:
         """See Names."""
         self._memtable = {name: row for name, row in self._memtable.items() if row <= rows}
-        covered = self._index.covered.rows
-        if covered > rows:
-            dropped = self._rows.read.names_between(rows + 1, covered)
-            self._index.rewind(self._lowered(rows), dropped)
+        covered = self._index.covered
+        if covered.rows > rows:
+            dropped = self._rows.read.names_between(rows + 1, covered.rows)
+            self._index.rewind(lowered(covered, self._rows, rows), dropped)
 
     def checkpoint(self) -> None:
         """See Names."""
         if self._memtable:
             last_name = next(reversed(self._memtable))
             self._rows.sync()  # the index may be durable, and is not to speak of rows that are not
-            self._branch_id = next(self._rows.branches()).id
-            tie = tie_to(self._branch_id, last_name)
-            self._index.write(list(self._memtable), Watermark(self._memtable[last_name], tie))
+            covered = written(self._rows, self._memtable[last_name], last_name)
+            self._index.write(list(self._memtable), covered)
             self._memtable.clear()
 
     def settle(self) -> None:
@@ -163,12 +158,6 @@ class IndexedNames:
     def close(self) -> None:
         """See Names."""
         self._index.close()
-
-    def _lowered(self, rows: int) -> Watermark:
-        """Of the same branch: so it is of the rows before they are rewound and after that."""
-        if not rows:
-            return EMPTY
-        return Watermark(rows, tie_to(self._branch_id, name_of(self._rows, rows)))
 
     def _catch_up(self) -> None:
         first_row = self._index.covered.rows + 1

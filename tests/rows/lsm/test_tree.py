@@ -273,13 +273,14 @@ def test_full_disk_while_a_run_is_written(tmp_path: Path, run_format: RunFormat)
 def test_failed_read_is_not_final(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     index = opened(tmp_path / "index", FLAT)
     index.write(*batch(1, 5))
+    (run,) = tmp_path.glob("index/run-*")
 
     def fail(*_: int) -> bytes:
         raise OSError(errno.EIO, os.strerror(errno.EIO))
 
     with monkeypatch.context() as failing:
         failing.setattr(os, "pread", fail)
-        with pytest.raises(StorageError, match=r"run-\d+.flat: .*\(EIO\)"):
+        with pytest.raises(StorageError, match=rf"{run.name}: .*\(EIO\)"):
             contents(index, 5)
     assert contents(index, 5) == [1, 2, 3, 4, 5]
     index.close()
