@@ -418,9 +418,10 @@ def test_what_was_written_at_none_is_synced_by_who_promises_more(
     path = tmp_path / "db"
     with store.open(path, durability=Durability.NONE) as schema:
         accept(schema, *ONE)
-    ours = {path / "coins.sqlite", *path.glob("index/lookup.sqlite")}
-    ours |= {*path.glob("index/run-*"), *path.glob("index/manifest")}
-    unsynced = {file.stat().st_ino for file in ours}
+    ours = {path, path / "coins.sqlite"}
+    for name in ("lookup.sqlite", "run-*", "manifest"):
+        ours |= {each for file in path.glob(f"index/{name}") for each in (file, file.parent)}
+    unsynced = {each.stat().st_ino for each in ours}
     fsync = os.fsync
 
     def noted(descriptor: int) -> None:
