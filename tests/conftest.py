@@ -154,6 +154,21 @@ def contents(directory: Path) -> dict[str, bytes | None]:
     }
 
 
+def copy_at_rest(source: Path, target: Path, *without: str) -> Path:
+    """A copy of an open database, but these files, as of a moment in which no thread of it wrote.
+
+    What an engine merges or removes meanwhile would leave a file missing, or an older one beside a
+    newer manifest, which no crash does.
+    """
+    while True:
+        shutil.rmtree(target, ignore_errors=True)
+        with suppress(shutil.Error, FileNotFoundError):
+            before = contents(source)
+            shutil.copytree(source, target, ignore=shutil.ignore_patterns(*without))
+            if contents(source) == before:
+                return target
+
+
 def stored(directory: Path, *shared: str) -> dict[str, bytes | None]:
     """The same but SQLite's -shm and MDBX's .lck, or what ends otherwise: memory that readers
     share, not data."""

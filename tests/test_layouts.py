@@ -1,6 +1,5 @@
 """Every layout keeps the contract and history in every engine, with small memtables and runs."""
 
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
@@ -27,6 +26,7 @@ from cdb.testing.machine import run_machine
 from cdb.testing.past import NOBODY, check_history
 from cdb.testing.side_by_side import model_of
 from tests.coin_set.rocksdb_rows import Families
+from tests.conftest import copy_at_rest
 from tests.engines import OTHER, OTHER_SCHEMA
 
 ALWAYS = {"mono_space@rocksdb"}
@@ -105,7 +105,7 @@ def test_what_a_kill_takes_from_memory_comes_back_whole(name: str, tmp_path: Pat
         for block in blocks:
             schema.accept_block(block)
             schema.flush()
-        shutil.copytree(tmp_path / "alive", path)  # what there is if it is killed now
+        copy_at_rest(tmp_path / "alive", path)  # what there is if it is killed now
     names = [*Chain.of(blocks).names, NOBODY]
     with model_of(blocks) as model:
         for _ in range(2):  # what the opening has made, and what it has indexed at its close

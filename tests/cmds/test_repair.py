@@ -30,6 +30,7 @@ from tests.conftest import (
     PACKAGE_PARENT,
     closed,
     contents,
+    copy_at_rest,
     digest_of,
     index_factories,
     ready_schemas,
@@ -315,7 +316,7 @@ def test_what_a_crash_leaves_is_no_damage(
     with own_schema.open(tmp_path / "open" / "db") as database:
         accept_all(database, chain)
         database.flush()
-        shutil.copytree(tmp_path / "open", tmp_path / "crashed")
+        copy_at_rest(tmp_path / "open", tmp_path / "crashed")
     before = stored(tmp_path / "crashed")
     for options in ((), ("--repair",)):
         code, out = run(own_schema.name, tmp_path / "crashed" / "db", *options)
@@ -332,7 +333,7 @@ def test_a_repair_after_a_crash_leaves_the_log_of_sqlite_alone(
     with find_schema(schema).open(tmp_path / "open" / "db") as database:
         accept_all(database, chain)
         database.flush()
-        shutil.copytree(tmp_path / "open", tmp_path / "crashed")
+        copy_at_rest(tmp_path / "open", tmp_path / "crashed")
     shutil.rmtree(tmp_path / "crashed" / "db" / "index")
     rows = [tmp_path / "crashed" / "db" / f"coins.sqlite{suffix}" for suffix in ("", "-wal")]
     before = [file.read_bytes() for file in rows]
@@ -547,7 +548,7 @@ def crashed(path: Path, blocks: Sequence[BlockSpendInfo]) -> Path:
         accept_all(database, blocks)
         database.flush()
         left = path.with_name("left")
-        shutil.copytree(path, left)
+        copy_at_rest(path, left)
     return left
 
 

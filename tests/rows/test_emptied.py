@@ -1,7 +1,6 @@
 """An SQLite file that was emptied is no new database, and a full disk is no reason not to read."""
 
 import os
-import shutil
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,7 @@ from cdb.errors import CorruptDatabaseError, DatabaseError
 from cdb.schemas import find_schema
 from cdb.testing.base import accept_all
 from cdb.testing.chains import sample_chain
-from tests.conftest import contents, largest_file
+from tests.conftest import contents, copy_at_rest, largest_file
 
 BLOCKS = list(map(canonical, sample_chain().blocks))
 FILES = {"blockchain_v2": "db", "sqlite_v3": "db/coins.sqlite", "flat_file": "db/coins.sqlite"}
@@ -30,7 +29,7 @@ def crashed(schema: str, tmp_path: Path) -> Path:
     with find_schema(schema).open(tmp_path / "open" / "db") as database:
         accept_all(database, BLOCKS)
         database.flush()
-        shutil.copytree(tmp_path / "open", tmp_path / "copy")
+        copy_at_rest(tmp_path / "open", tmp_path / "copy")
     return tmp_path / "copy" / FILES[schema]
 
 

@@ -22,7 +22,7 @@ from cdb.stores.rows.names import IndexedNames, StaleIndexError
 from cdb.stores.rows.sqlite import Connection
 from cdb.stores.rows.stored import block_checksum
 from cdb.testing.chains import hash_of
-from tests.conftest import index_factories
+from tests.conftest import copy_at_rest, index_factories
 
 COINS = 30
 NOT_COPIED = "*-shm", "LOCK"
@@ -72,22 +72,11 @@ def accept(schema: Schema, *blocks: BlockSpendInfo) -> None:
     schema.settle()  # type: ignore[attr-defined]
 
 
-def copy_open(path: Path, to: Path, *besides: str) -> None:
-    """Copy a database that is open, without these. An engine may remove what it no longer needs."""
-
-    def copy_what_is_there(file: str, copy: str) -> None:
-        with suppress(FileNotFoundError):
-            shutil.copy2(file, copy)
-
-    ignored = shutil.ignore_patterns(*NOT_COPIED, *besides)
-    shutil.copytree(path, to, ignore=ignored, copy_function=copy_what_is_there)
-
-
 def put_back(part: str, before: Path, path: Path) -> None:
     """Of the two parts, the folder index/ and the rows, one as it was."""
     if part == "index":
         shutil.rmtree(path / "index")
-        copy_open(before / "index", path / "index")
+        copy_at_rest(before / "index", path / "index", *NOT_COPIED)
         return
     for file in path.glob("coins.sqlite*"):
         file.unlink()
@@ -213,7 +202,7 @@ def test_what_a_power_cut_leaves_at_process_is_mended_at_power(
     with store.open(path, durability=Durability.PROCESS) as schema:
         accept(schema, *ONE)
         schema.rewind_to_block_index(1)
-        copy_open(path, tmp_path / "before")
+        copy_at_rest(path, tmp_path / "before", *NOT_COPIED)
         keep_as_synced(path, left, monkeypatch)
         accept(schema, *OTHER[1:])
         shutil.copytree(left, tmp_path / "synced")
@@ -230,7 +219,7 @@ def test_what_a_power_cut_leaves_of_a_new_database_at_process_opens_at_power(
     path, left = tmp_path / "db", tmp_path / "left"
     keep_as_synced(path, left, monkeypatch)
     with store.open(path, durability=Durability.PROCESS):
-        copy_open(path / "index", left / "index")
+        copy_at_rest(path / "index", left / "index", *NOT_COPIED)
     with store.open(left) as schema:
         assert list(found(schema)) == right()
 
@@ -267,7 +256,7 @@ def test_a_rewind_that_does_not_reach_the_index_is_a_branch_too(
     with large.open(path) as schema:
         accept(schema, FIRST)
         flush(schema, *ONE[1:])
-        copy_open(path, tmp_path / "before")
+        copy_at_rest(path, tmp_path / "before", *NOT_COPIED)
         schema.rewind_to_block_index(1)
         accept(schema, *OTHER[1:])
     put_back("rows", tmp_path / "before", path)
@@ -403,10 +392,10 @@ def test_what_a_killed_process_left_at_none_is_synced_before_the_index(
     path, left = tmp_path / "db", tmp_path / "left"
     with store.open(path, durability=Durability.NONE) as schema:
         accept(schema, *ONE)
-        copy_open(path, left)
+        copy_at_rest(path, left, *NOT_COPIED)
     assert (left / "coins.sqlite-wal").stat().st_size
     with store.open(left, durability=Durability.PROCESS):
-        copy_open(left, tmp_path / "synced", "coins.sqlite-wal")
+        copy_at_rest(left, tmp_path / "synced", *NOT_COPIED, "coins.sqlite-wal")
     with store.open(tmp_path / "synced") as schema:
         assert list(found(schema)) == right(*ONE)
 
@@ -491,8 +480,7 @@ def keep_as_synced(path: Path, left: Path, monkeypatch: pytest.MonkeyPatch) -> N
     def kept_as_synced(descriptor: int) -> None:
         fsync(descriptor)
         if is_same(descriptor, path / "coins.sqlite-wal"):
-            shutil.rmtree(left, ignore_errors=True)
-            copy_open(path, left)
+            copy_at_rest(path, left, *NOT_COPIED)
 
     monkeypatch.setattr(os, "fsync", kept_as_synced)
 

@@ -1,6 +1,5 @@
 """A rewind of a row store, cut short behind any of its commits, has happened or has not."""
 
-import shutil
 import sqlite3
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ from cdb.schemas import find_schema
 from cdb.stores.rows import sqlite
 from cdb.testing.base import accept_all, expected_state
 from cdb.testing.chains import sample_chain
-from tests.conftest import index_factories
+from tests.conftest import copy_at_rest, index_factories
 
 STORES = [*index_factories(), "blockchain_v2"]
 KEPT = (-1, 3, 17)
@@ -35,7 +34,7 @@ def test_a_kill_behind_any_commit_leaves_the_state_before_or_after(
         nonlocal n_commits
         cursor = execute(connection, statement, *values)
         if statement == "COMMIT":
-            shutil.copytree(here, left / str(n_commits))
+            copy_at_rest(here, left / str(n_commits))
             n_commits += 1
         return cursor
 

@@ -44,7 +44,7 @@ from cdb.testing.faults import missing as faults_missing
 from cdb.testing.faults import scratch
 from cdb.testing.faults.reopened import cut_after_reopening
 from cdb.text.mainnet_shape import mainnet_shaped_blocks
-from tests.conftest import PACKAGE_PARENT, contents, largest_file
+from tests.conftest import PACKAGE_PARENT, contents, copy_at_rest, largest_file
 from tests.native_sizes import native_size
 
 preloads = pytest.mark.skipif(faults_missing() is not None, reason=str(faults_missing()))
@@ -112,25 +112,6 @@ def copies(source: Path, target: Path) -> Callable[[], Path]:
         return target
 
     return copy
-
-
-def copy_at_rest(source: Path, target: Path) -> Path:
-    """A copy of a database that is open, of a moment in which its background thread wrote nothing.
-
-    A checkpoint that it writes meanwhile would leave a file missing, or an older one beside its
-    newer manifest, which no crash does.
-    """
-
-    def stored() -> dict[Path, bytes]:
-        return {file: file.read_bytes() for file in source.rglob("*") if file.is_file()}
-
-    while True:
-        shutil.rmtree(target, ignore_errors=True)
-        with suppress(shutil.Error, FileNotFoundError):
-            before = stored()
-            shutil.copytree(source, target)
-            if stored() == before:
-                return target
 
 
 def records_end(path: Path) -> int:

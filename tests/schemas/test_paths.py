@@ -27,7 +27,7 @@ from cdb.testing.base import accept_all
 from cdb.testing.chains import sample_chain
 from cdb.testing.faults.subjects import subject_of
 from cdb.testing.side_by_side import settle
-from tests.conftest import contents, own_schemas, stored
+from tests.conftest import contents, copy_at_rest, own_schemas, stored
 
 BLOCKS = list(map(canonical, sample_chain().blocks))
 HALF = len(BLOCKS) // 2
@@ -57,7 +57,7 @@ def _crashed(schema: SchemaInfo, tmp_path_factory: pytest.TempPathFactory) -> Pa
     with opened(schema, directory / "open" / "db") as database:
         accept_all(database, BLOCKS[HALF:])
         database.flush()
-        shutil.copytree(directory / "open", directory / "copy")
+        copy_at_rest(directory / "open", directory / "copy")
     return directory / "copy"
 
 

@@ -16,7 +16,7 @@ from cdb.stores.coin_set.binding import CoinSet, Options
 from cdb.stores.coin_set.schema import CoinSetSchema
 from cdb.testing.base import accept_all
 from cdb.testing.chains import sample_chain
-from tests.conftest import PACKAGE_PARENT
+from tests.conftest import PACKAGE_PARENT, copy_at_rest
 from tests.engine_suite import StayingReaders
 from tests.in_fork import exit_code
 from tests.lab.processes import soon
@@ -139,7 +139,7 @@ def test_what_is_kept_for_look_ups_keeps_no_table_that_was_replaced(
             assert len(database.coin_infos_for_coin_names([name])) == 1
         before = tables(path)
         database.settle()
-        shutil.copytree(path, twin)
+        copy_at_rest(path, twin)
         with SMALL(twin):
             living = tables(twin)  # an opening removes all others
         assert before - living

@@ -39,7 +39,7 @@ from cdb.stores.coin_set.binding import CoinSet
 from cdb.stores.coin_set.schema import CoinSetSchema, cache_bytes
 from cdb.testing.base import accept_all, expected_state
 from cdb.testing.chains import BREACHES, Chain, block_at, child, hash_of, reward, sample_chain
-from tests.conftest import largest_file
+from tests.conftest import copy_at_rest, largest_file
 from tests.engines import check_a_commit_fits
 
 needs_rocksdb = pytest.mark.skipif(
@@ -686,7 +686,7 @@ class TestReadersThatOpenBesideAWriter:
             accept_all(schema, chain.blocks)
             schema.flush()
             copy = path.with_name("copy")
-            shutil.copytree(path, copy)
+            copy_at_rest(path, copy)
         [log] = [file for file in (copy / "db").glob("*.log") if file.read_bytes().strip(b"\0")]
         [manifest] = (copy / "db").glob("MANIFEST-*")
         written = log.read_bytes()
