@@ -75,7 +75,6 @@ def accept(schema: Schema, *blocks: BlockSpendInfo) -> None:
 def put_back(part: str, before: Path, path: Path) -> None:
     """Of the two parts, the folder index/ and the rows, one as it was."""
     if part == "index":
-        shutil.rmtree(path / "index")
         copy_at_rest(before / "index", path / "index", *NOT_COPIED)
         return
     for file in path.glob("coins.sqlite*"):
