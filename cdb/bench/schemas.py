@@ -16,6 +16,7 @@ from cdb.bench.results import Document, Kind
 from cdb.bench.truth import Truth, find_truth
 from cdb.bench.workloads import DIGEST, workloads
 from cdb.contract.durability import Durability
+from cdb.contract.progress import rough_time
 from cdb.lab.places import Place
 from cdb.lab.process import Limits, fresh
 from cdb.process.meter import database_files
@@ -27,6 +28,7 @@ FLOOR_SPEC = "cdb.bench.floor"
 # a compaction needs.
 DATABASE_BYTES_PER_COIN = 4 * 310
 MORE_BYTES = 512 << 20
+TRUTH_BYTES_PER_SECOND = 20e6  # of text, by a processor of 2.5 GHz
 
 
 class Replay(Protocol):
@@ -88,7 +90,8 @@ class Schemas:
         """Raises WorkloadError for a replay that is of no use."""
         note(f"replay: {replay}")
         path = replay.text(directory)
-        note("reading what the replay says")
+        about = rough_time(path.stat().st_size / TRUTH_BYTES_PER_SECOND)
+        note(f"reading what the replay says, some {about}")
         place = directory / "truth"
         place.mkdir()
         truth = fresh(find_truth, str(path), str(place))

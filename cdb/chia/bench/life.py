@@ -55,7 +55,8 @@ async def _measure(files: WeekFiles) -> list[Case]:
 class Life:
     """A store that is open, what comes to it, and where its files are.
 
-    count: of the blocks so far. part_seconds: no part goes on for longer; None: each to its end.
+    count: of the blocks so far. part_seconds: a part takes no further block after so long, but one
+    at least, so that wallets know a coin; None: each goes on to its end.
     """
 
     store: Store
@@ -68,7 +69,7 @@ class Life:
         """Add so many blocks, without their hints, as far as there is time."""
         done, end = 0, self._end()
         async with self._part() as part:
-            while done < blocks and perf_counter() < end:
+            while _more(done, blocks, end):
                 with part.loop.aside():
                     arrival = self.feed.next()
                 if arrival is None:
@@ -85,7 +86,7 @@ class Life:
         """Add the hints of a feed's next blocks, some together, as far as there is time."""
         done, end = 0, self._end()
         async with self._part() as part:
-            while done < blocks and perf_counter() < end:
+            while _more(done, blocks, end):
                 with part.loop.aside():
                     arrivals = feed.take(min(HINTED_BLOCKS, blocks - done))
                     hints = [pair for each in arrivals for pair in each.hints]
@@ -102,7 +103,7 @@ class Life:
         wallets = Wallets(requests, self.feed.height, self.feed.known)
         done, end = 0, self._end()
         async with self._part() as part:
-            while done < blocks and perf_counter() < end:
+            while _more(done, blocks, end):
                 with part.loop.aside():
                     steps, grown = self.feed.episode()
                 if not steps:
@@ -163,6 +164,10 @@ class Life:
 
     def _end(self) -> float:
         return inf if self.part_seconds is None else perf_counter() + self.part_seconds
+
+
+def _more(done: int, blocks: int, end: float) -> bool:
+    return done < blocks and (not done or perf_counter() < end)
 
 
 def _case(what: str, done: int, part: Part) -> Case:

@@ -65,7 +65,7 @@ class WeekFiles:
     """What a store lives through: the parts of a replay, and then so many blocks to sync (rest).
 
     directory: the store's own. progress: the file in which blocks are counted. part_seconds: no
-    part goes on for longer; None: each to its end.
+    part takes a block after so long, its first aside; None: each goes on to its end.
     """
 
     WORKLOADS: ClassVar = "cdb.chia.bench"
