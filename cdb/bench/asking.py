@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from math import inf
+from math import ceil, inf
 from pathlib import Path
 from statistics import geometric_mean, median
 from typing import Any
@@ -32,6 +32,10 @@ class Pass:
         return Pass(
             self.names + other.names, self.seconds + other.seconds, self.calls + other.calls
         )
+
+    def calls_in(self, seconds: float) -> int:
+        """How many more there is time for, if they take as long; one at least."""
+        return max(ceil(len(self.calls) * seconds / self.seconds), 1)
 
     @property
     def names_per_second(self) -> float:
@@ -107,15 +111,17 @@ def ask_in_turns(
     """Ask for the same names in two ways, in rounds, as far as there is time for both.
 
     A round has the questions of each way. The one goes first in one round and last in the next; the
-    second asks for as many names as the first had time for. There are two rounds at least, where
-    there are questions for them.
+    second asks for as many names as the first had time for, which are no more than the second's
+    rounds so far let expect it to have time for. There are two rounds at least, where there are
+    questions for them.
     """
     passes = [Pass(0, 0.0, []), Pass(0, 0.0, [])]
     ratios: tuple[list[float], list[float]] = ([], [])  # by who came first
     for number, asked in enumerate(rounds):
         first = number % 2
         left = seconds - sum(each.seconds for each in passes)
-        done = ask(ways[first], asked[first], batch, left / 2)
+        fitting = batch * passes[1 - first].calls_in(left / 2) if number else len(asked[first])
+        done = ask(ways[first], asked[first].part(0, fitting), batch, left / 2)
         same = asked[1 - first].part(0, done.names)
         again = ask(ways[1 - first], same, batch, inf)
         passes[first] += done

@@ -135,6 +135,23 @@ def test_who_comes_first_makes_no_difference(
     assert ask_in_turns(ways, rounds, batch=10, seconds=60).ratio == pytest.approx(1)
 
 
+def test_the_slower_way_by_far_is_not_asked_for_all_that_the_other_has_time_for(
+    model: MemorySchema, small: Truth, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain = small.questions("any", "warm").part(0, 100)
+    slow, fast = ObjectLookupsAsOf(model), ObjectLookups(model)
+
+    def ask(lookups: Lookups, questions: Questions, _batch: int, seconds: float) -> Pass:
+        call_seconds = 1.0 if lookups is slow else 1e-6
+        n_calls = min(len(questions), int(min(seconds / call_seconds, 1e9)) + 1)
+        return Pass(n_calls, call_seconds * n_calls, [call_seconds] * n_calls)
+
+    monkeypatch.setattr(asking, "ask", ask)
+    turns = ask_in_turns((slow, fast), [(plain.as_of(HEIGHT), plain)] * 4, batch=1, seconds=10)
+    assert 10 <= turns.one.seconds <= 12
+    assert turns.other.names == turns.one.names
+
+
 def test_no_questions_are_not_measured(model: MemorySchema) -> None:
     ways = (ObjectLookupsAsOf(model), ObjectLookups(model))
     with pytest.raises(NotMeasuredError, match="too few coins"):
