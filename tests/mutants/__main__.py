@@ -15,7 +15,7 @@ from tests.mutants.working_copy import BuildError, WorkingCopy, fingerprint
 CHECKOUT = Path(__file__).parents[2]
 BUILD = CHECKOUT / "build/mutants"
 INTERRUPTED = 130
-AT_ONCE = 10
+AT_ONCE = 20
 """So many mutants that the nearest tests passed are put in together for all tests."""
 
 
@@ -26,7 +26,8 @@ AT_ONCE = 10
 @click.option(
     "--report",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Write the summary here.  [default: reports/mutants.md, or build/mutants/ONLY.md]",
+    help="Write the summary here, and verdicts beside it, in .json.  "
+    "[default: reports/mutants.md, or build/mutants/ONLY.md]",
 )
 def main(count: int, seed: int, only: str, report: Path | None) -> None:
     """Judge a sample of mutants. The same command goes on where it was ended."""
@@ -39,8 +40,8 @@ def main(count: int, seed: int, only: str, report: Path | None) -> None:
         "seed": seed,
         "of": only or "all sources",
     }
-    results = Results(BUILD / f"{name}-{seed}.json", sample)
     default = BUILD / f"{name}.md" if only else CHECKOUT / "reports/mutants.md"
+    results = Results((report or default).with_suffix(".json"), sample)
     copy = WorkingCopy(CHECKOUT, BUILD / "copy")
     # What a script runs in the background ignores Ctrl-C, and so would all that is started here.
     for ending in (signal.SIGINT, signal.SIGTERM):

@@ -132,8 +132,8 @@ def _try(mutant: Mutant, copy: WorkingCopy) -> tuple[str, str]:
     """The outcome, and by what."""
     try:
         is_another = _build(mutant, copy)
-    except BuildError as error:
-        return "none", str(error)[-400:]
+    except BuildError:
+        return "none", "it is not built"
     if not is_another:
         return "none", "it is built to the same"
     paths = _nearest(mutant)

@@ -19,8 +19,10 @@ from tests.mutants.draw import Mutant
 
 _NATIVE = "native"  # an editable install builds where the sources are
 _BUILD_LIMIT_SECONDS = 1800.0
-_NOT_COPIED = ("reports/mutants.md",)
-"""No test that is run there looks at it, and a change of it changes no result."""
+_NOT_COPIED = ("reports/mutants.",)
+"""No test that is run there looks at these, and a change of them changes no verdict."""
+_FIGURES = ("results/", "reports/")
+"""What was measured. Another campaign changes no verdict, either."""
 
 
 class BuildError(Exception):
@@ -134,9 +136,11 @@ def files_of(checkout: Path) -> list[str]:
 
 
 def fingerprint(checkout: Path) -> str:
-    """Of all that a copy of it holds and a test may depend on."""
+    """Of all that a copy of it holds and a verdict may depend on."""
     digest = hashlib.sha256()
-    for name in (each for each in files_of(checkout) if not each.endswith(".md")):
+    for name in files_of(checkout):
+        if name.endswith(".md") or name.startswith(_FIGURES):
+            continue
         digest.update(
             f"{name}\0".encode() + hashlib.sha256((checkout / name).read_bytes()).digest()
         )
