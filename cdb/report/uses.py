@@ -53,8 +53,11 @@ TAKE_IT = {
     "blockchain_v2": "to read a full node's own database",
 }
 """What a schema is for, in words; of any other one there is its description."""
-_MODELS = {REFERENCE_MODEL, "sqlite_row"}
-"""A model for tests, and flat_file's twin: no choice that a reader begins with."""
+_LATER = {REFERENCE_MODEL, "sqlite_row", "offset_log"} | {
+    f"interval@{name}" for name, engine in ENGINES.items() if engine.is_asked_for
+}
+"""A model for tests, flat_file's twin, what is here since others published it, and engines that a
+plain installation lacks: no choice that a reader begins with."""
 DURABILITIES = ("power", "process", "none")
 DURABILITY_WORDS = {
     "power": "survives power loss",
@@ -197,8 +200,9 @@ USES = (
 
 
 def is_listed(row: Row) -> bool:
-    """Whether a reader meets it first: layouts and options are left to their sections."""
-    return row.schema not in {*layout_names(), *_MODELS} and "," not in row.schema
+    """Whether a reader meets it first: layouts, options and most engines are left to their
+    sections."""
+    return row.schema not in {*layout_names(), *_LATER} and "," not in row.schema
 
 
 def is_choice(row: Row) -> bool:

@@ -6,6 +6,7 @@ from xml.etree.ElementTree import fromstring
 import pytest
 
 import cdb
+from cdb.engines import ENGINES
 from cdb.report.build import build
 from cdb.report.read import read
 from cdb.report.readme import BEGIN, END, PICTURE, ReadmeError, picture, with_table
@@ -68,6 +69,15 @@ def test_a_layout_in_an_engine_has_the_page_of_its_module(tmp_path: Path) -> Non
     (pages / "rocks_kv.md").touch()
     text = with_table(TEXT, build(matrix(("interval@rocksdb",), 1)), tmp_path / "README.md")
     assert "| [interval@rocksdb](docs/schemas/rocks_kv.md) " in text
+
+
+def test_engines_that_a_plain_installation_lacks_are_left_to_the_page(tmp_path: Path) -> None:
+    asked_for = [f"interval@{name}" for name, engine in ENGINES.items() if engine.is_asked_for]
+    documents = matrix(("coin_log", "offset_log", *asked_for), 1)
+    text = with_table(TEXT, build(documents), tmp_path / "README.md")
+    rows = [line.split("|")[1].strip() for line in text.splitlines() if line.startswith("| ")]
+    assert asked_for
+    assert rows == ["schema", "coin_log"]
 
 
 def test_layouts_options_and_older_names_are_left_to_the_page(tmp_path: Path) -> None:
