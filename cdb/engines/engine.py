@@ -11,12 +11,13 @@ class Engine(NamedTuple):
     name: of its file here, of its source in native/engines/, and of the extension module that has
     all that is kept in it. schema: the module in cdb/schemas that is the layout interval in it;
     every other layout has its schema without a module. library: its name to users. install: what
-    it needs to be built. good_for: when to take the layout interval in it, behind "take it".
-    with_threads: whether the library keeps threads of its own; see NativeEngine. writes_maps:
-    whether it writes to files by mapping them, which not every file system can. is_asked_for:
-    whether it is built only where asked, by make engine-NAME. language: what it is written in,
-    where it shares a library with others of that. folders: of the directories that
-    it makes in its own, see cdb.disk.paths.check_directory().
+    it needs to be built. good_for: when to take the layout interval in it, behind "take it"; an
+    engine that does not say it is left out of README's table. with_threads: whether the library
+    keeps threads of its own; see NativeEngine. writes_maps: whether it writes to files by mapping
+    them, which not every file system can. is_asked_for: whether it is built only where asked, by
+    make engine-NAME. language: what it is written in, where it shares a library with others of
+    that. folders: of the directories that it makes in its own, see
+    cdb.disk.paths.check_directory().
     """
 
     name: str

@@ -9,7 +9,6 @@ ENGINE = Engine(
     "MDBX",
     "cargo, which fetches its source, OpenSSL and xxHash (Debian, Ubuntu: cargo, libssl-dev and"
     " libxxhash-dev, with g++ and python3-dev)",
-    good_for="to look up much and load little, with readers that stay, and checks of every page",
     writes_maps=True,
     is_asked_for=True,
 )

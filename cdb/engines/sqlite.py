@@ -10,7 +10,6 @@ ENGINE = Engine(
     "SQLite",
     "SQLite, OpenSSL and xxHash (Debian, Ubuntu: libsqlite3-dev, libssl-dev and libxxhash-dev,"
     " with g++ and python3-dev; Homebrew: sqlite, openssl and xxhash)",
-    good_for="where any other engine is too much, or a file for every tool",
     with_threads=True,
     writes_maps=True,
     is_asked_for=True,

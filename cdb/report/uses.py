@@ -54,10 +54,10 @@ TAKE_IT = {
 }
 """What a schema is for, in words; of any other one there is its description."""
 _LATER = {REFERENCE_MODEL, "sqlite_row", "offset_log"} | {
-    f"interval@{name}" for name, engine in ENGINES.items() if engine.is_asked_for
+    f"interval@{name}" for name, engine in ENGINES.items() if not engine.good_for
 }
-"""A model for tests, flat_file's twin, what is here since others published it, and engines that a
-plain installation lacks: no choice that a reader begins with."""
+"""A model for tests, flat_file's twin, what is here since others published it, and engines that do
+not say when to take them: no choice that a reader begins with."""
 DURABILITIES = ("power", "process", "none")
 DURABILITY_WORDS = {
     "power": "survives power loss",

@@ -26,7 +26,7 @@ AT_ONCE = 20
 @click.option(
     "--report",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Write the summary here, and verdicts beside it, in .json.  "
+    help="Write the summary here, and verdicts beside it, in -SEED.json.  "
     "[default: reports/mutants.md, or build/mutants/ONLY.md]",
 )
 def main(count: int, seed: int, only: str, report: Path | None) -> None:
@@ -40,8 +40,8 @@ def main(count: int, seed: int, only: str, report: Path | None) -> None:
         "seed": seed,
         "of": only or "all sources",
     }
-    default = BUILD / f"{name}.md" if only else CHECKOUT / "reports/mutants.md"
-    results = Results((report or default).with_suffix(".json"), sample)
+    report = report or (BUILD / f"{name}.md" if only else CHECKOUT / "reports/mutants.md")
+    results = Results(report.with_name(f"{report.stem}-{seed}.json"), sample)
     copy = WorkingCopy(CHECKOUT, BUILD / "copy")
     # What a script runs in the background ignores Ctrl-C, and so would all that is started here.
     for ending in (signal.SIGINT, signal.SIGTERM):
@@ -67,7 +67,7 @@ def main(count: int, seed: int, only: str, report: Path | None) -> None:
         sys.exit(f"{copy.path}: {error}")
     finally:
         click.echo(results.summary())
-    (report or default).write_text(results.report(), "utf-8")
+    report.write_text(results.report(), "utf-8")
 
 
 def tell(mutant: Mutant, verdict: Verdict, place: str) -> None:

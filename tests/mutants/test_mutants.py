@@ -13,7 +13,7 @@ from tests.conftest import ROOT
 from tests.mutants.draw import Mutant, drawn, sources
 from tests.mutants.judge import NEAREST, ControlError, judge_together, nearest, what_failed
 from tests.mutants.results import Results, Verdict, wilson
-from tests.mutants.working_copy import WorkingCopy
+from tests.mutants.working_copy import WorkingCopy, fingerprint
 
 SAMPLE: dict[str, str | int] = {"sources": "abc", "seed": 1, "of": "all sources"}
 
@@ -60,6 +60,18 @@ def test_all_that_can_be_drawn_is_drawn_once_and_nothing_that_is_no_mutant(check
     wanted = {Mutant("cdb/a.py", 2 * n + 1, f"a{n} = {n} - 1\n") for n in range(20)}
     assert len(found) == 20
     assert {*found} == wanted
+
+
+def test_a_verdict_is_of_sources_and_tests_whatever_was_measured(checkout: Path) -> None:
+    before = fingerprint(checkout)
+    for name in ("results/a.json", "reports/mutants-1.json", "docs/a.md"):
+        (checkout / name).parent.mkdir(exist_ok=True)
+        (checkout / name).touch()
+        assert fingerprint(checkout) == before
+    for name in ("cdb/a.py", "native/x.cpp", "tests/z.py"):
+        (checkout / name).write_text("another\n")
+        assert fingerprint(checkout) != before
+        before = fingerprint(checkout)
 
 
 def test_a_mutant_is_one_line(checkout: Path) -> None:
