@@ -4,7 +4,6 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from math import ceil, inf
 from pathlib import Path
 from statistics import geometric_mean, median
 from typing import Any
@@ -33,9 +32,10 @@ class Pass:
             self.names + other.names, self.seconds + other.seconds, self.calls + other.calls
         )
 
-    def calls_in(self, seconds: float) -> int:
-        """How many more there is time for, if they take as long; one at least."""
-        return max(ceil(len(self.calls) * seconds / self.seconds), 1)
+    def first(self, other: "Pass") -> "Pass":
+        """What of it asked for the names that another one asked for, too."""
+        calls = self.calls[: len(other.calls)]
+        return self if len(calls) == len(self.calls) else Pass(other.names, sum(calls), calls)
 
     @property
     def names_per_second(self) -> float:
@@ -111,19 +111,18 @@ def ask_in_turns(
     """Ask for the same names in two ways, in rounds, as far as there is time for both.
 
     A round has the questions of each way. The one goes first in one round and last in the next; the
-    second asks for as many names as the first had time for, which are no more than the second's
-    rounds so far let expect it to have time for. There are two rounds at least, where there are
-    questions for them.
+    second asks for the same names, as far as it has time. What it had none for does not count.
+    There are two rounds at least, where there are questions for them.
     """
     passes = [Pass(0, 0.0, []), Pass(0, 0.0, [])]
     ratios: tuple[list[float], list[float]] = ([], [])  # by who came first
     for number, asked in enumerate(rounds):
         first = number % 2
         left = seconds - sum(each.seconds for each in passes)
-        fitting = batch * passes[1 - first].calls_in(left / 2) if number else len(asked[first])
-        done = ask(ways[first], asked[first].part(0, fitting), batch, left / 2)
+        done = ask(ways[first], asked[first], batch, left / 2)
         same = asked[1 - first].part(0, done.names)
-        again = ask(ways[1 - first], same, batch, inf)
+        again = ask(ways[1 - first], same, batch, left / 2)
+        done = done.first(again)
         passes[first] += done
         passes[1 - first] += again
         of_first = median(done.calls) / median(again.calls)

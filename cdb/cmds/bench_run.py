@@ -24,6 +24,7 @@ from cdb.cmds.bench_options import (
 from cdb.cmds.bench_sources import Source, source_options, sources_of
 from cdb.cmds.options import (
     SchemaType,
+    TimeType,
     find_asked_schema,
     flush_every_option,
     quiet_option,
@@ -94,7 +95,7 @@ def _words(
 @click.option(
     "--time-limit",
     "time_limit_minutes",
-    type=click.FloatRange(min=0, min_open=True),
+    type=TimeType(),
     default=60.0,
     show_default=True,
     metavar="MINUTES",

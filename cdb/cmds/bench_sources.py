@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import click
 
 from cdb.cmds.bar import progress_bar
-from cdb.cmds.options import PathType
+from cdb.cmds.options import RereadType
 from cdb.contract.coins import MAX_U32
 from cdb.errors import storage_errors
 from cdb.text.mainnet_shape import MODEL_COINS, MODEL_HEIGHTS, mainnet_shaped_blocks
@@ -86,7 +86,7 @@ def source_options(command: F) -> F:
         click.option(
             "--input",
             "inputs",
-            type=PathType(exists=True, dir_okay=False),
+            type=RereadType(exists=True, dir_okay=False),
             multiple=True,
             metavar="FILE",
             help="Take this replay.  [default, when no replay is asked for: 1,000,000 coins; "

@@ -14,6 +14,7 @@ from cdb.cmds.bench_options import (
     campaign_options,
     profile_option,
 )
+from cdb.cmds.options import TimeType
 from cdb.cmds.runner import run
 from cdb.lab.profile import PROFILES, SPINNING, Profile
 
@@ -32,7 +33,7 @@ MEMORY_BYTES = 10**9
 @click.option(
     "--time-limit",
     "time_limit_minutes",
-    type=click.FloatRange(min=0, min_open=True),
+    type=TimeType(),
     default=60.0,
     show_default=True,
     metavar="MINUTES",

@@ -15,7 +15,7 @@ from cdb.cluster.dev_cluster import DevCluster
 from cdb.cmds.cluster_options import cluster_at, dir_option
 from cdb.cmds.cluster_report import document, markdown
 from cdb.cmds.echo import echo, note
-from cdb.cmds.options import PathType
+from cdb.cmds.options import PathType, TimeType
 from cdb.cmds.runner import EXIT_ERROR, run
 from cdb.disk.files import write_output
 from cdb.report.units import duration
@@ -26,7 +26,7 @@ from cdb.testing.cluster.trials import TRIALS, Outcome, run_trial
 @click.command("trials")
 @click.option(
     "--minutes",
-    type=click.FloatRange(min=0, min_open=True),
+    type=TimeType(),
     default=30.0,
     show_default=True,
     help="Begin no trial after so long.",

@@ -5,6 +5,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import wraps
+from math import isnan
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar, cast
 
@@ -65,6 +66,38 @@ class PathType(click.Path):
         if isinstance(location := location_of(value), Url):
             self.fail(f"{location} is a URL, and what is wanted is a path; name one", param, ctx)
         return cast(Path, super().convert(value, param, ctx))
+
+
+class RereadType(PathType):
+    """Files that are read more than once: no pipe, and nothing else that can't be."""
+
+    def convert(
+        self,
+        value: str | os.PathLike[str],
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> Path:
+        """As PathType does."""
+        path = super().convert(value, param, ctx)
+        if not path.is_file():
+            self.fail(f"{path} is no regular file; it is read twice, so copy it to one", param, ctx)
+        return path
+
+
+class TimeType(click.FloatRange):
+    """How long, in any unit: a number above 0."""
+
+    def __init__(self) -> None:
+        super().__init__(min=0, max=100_000, min_open=True)
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """As click.FloatRange does, which takes nan for a number in any range."""
+        number: float = super().convert(value, param, ctx)
+        if isnan(number):
+            self.fail(f"{value} is no number", param, ctx)
+        return number
 
 
 class NodeFileType(PathType):

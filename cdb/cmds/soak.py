@@ -15,7 +15,7 @@ from tqdm import tqdm
 from cdb.bench.machine import machine_name
 from cdb.bench.software import software_versions
 from cdb.cmds.echo import echo
-from cdb.cmds.options import PathType, SchemaType, find_asked_schema
+from cdb.cmds.options import PathType, SchemaType, TimeType, find_asked_schema
 from cdb.cmds.runner import EXIT_ERROR, run
 from cdb.cmds.soak_report import (
     Document,
@@ -49,7 +49,7 @@ WRITE_EVERY_SECONDS = 60
 )
 @click.option(
     "--hours",
-    type=click.FloatRange(min=0, min_open=True),
+    type=TimeType(),
     default=1.0,
     show_default=True,
     help="End after so long; trials that still run are broken off.",
@@ -75,7 +75,7 @@ WRITE_EVERY_SECONDS = 60
 @click.option(
     "--time-limit",
     "time_limit_seconds",
-    type=click.FloatRange(min=0, min_open=True),
+    type=TimeType(),
     default=1800.0,
     show_default=True,
     metavar="SECONDS",

@@ -73,8 +73,9 @@ def _put(text: str, lines: tuple[str, str], file: Path, section: Callable[[], st
 
 
 def _group(report: Report) -> Group:
-    """The one that tells the most."""
-    group = max(report.groups, key=weight, default=None)
+    """The one that tells the most, and has a row."""
+    groups = (group for group in report.groups if any(_choices(group.rows)))
+    group = max(groups, key=weight, default=None)
     if group is None:
         raise ReadmeError("there are no results to draw a table from")
     return group

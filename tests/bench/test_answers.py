@@ -135,8 +135,9 @@ def test_who_comes_first_makes_no_difference(
     assert ask_in_turns(ways, rounds, batch=10, seconds=60).ratio == pytest.approx(1)
 
 
+@pytest.mark.parametrize("slow_first", [True, False])
 def test_the_slower_way_by_far_is_not_asked_for_all_that_the_other_has_time_for(
-    model: MemorySchema, small: Truth, monkeypatch: pytest.MonkeyPatch
+    model: MemorySchema, small: Truth, monkeypatch: pytest.MonkeyPatch, slow_first: bool
 ) -> None:
     plain = small.questions("any", "warm").part(0, 100)
     slow, fast = ObjectLookupsAsOf(model), ObjectLookups(model)
@@ -147,9 +148,13 @@ def test_the_slower_way_by_far_is_not_asked_for_all_that_the_other_has_time_for(
         return Pass(n_calls, call_seconds * n_calls, [call_seconds] * n_calls)
 
     monkeypatch.setattr(asking, "ask", ask)
-    turns = ask_in_turns((slow, fast), [(plain.as_of(HEIGHT), plain)] * 4, batch=1, seconds=10)
-    assert 10 <= turns.one.seconds <= 12
+    ways = (slow, fast) if slow_first else (fast, slow)
+    turns = ask_in_turns(ways, [(plain.as_of(HEIGHT), plain)] * 4, batch=1, seconds=10)
+    assert 10 <= turns.one.seconds + turns.other.seconds <= 12
     assert turns.other.names == turns.one.names
+    assert turns.ratio == pytest.approx(1e6 if slow_first else 1e-6)
+    speeds = turns.one.names_per_second, turns.other.names_per_second
+    assert sorted(speeds) == pytest.approx([1.0, 1e6])
 
 
 def test_no_questions_are_not_measured(model: MemorySchema) -> None:

@@ -327,6 +327,8 @@ def test_a_wrong_answer_is_an_error(bench: Commands) -> None:
         (["--profile", "QUICK"], "there is no profile 'QUICK': FAST, SLOW, SPINNING"),
         (["--profile", "FAST:iops=1"], "'FAST' can't name own numbers"),
         (["--time-limit", "0"], "--time-limit"),
+        (["--time-limit", "nan"], "nan is no number"),
+        (["--time-limit", "inf"], "--time-limit"),
         (["--coins", "1"], "--coins"),
         (["--heights", "1"], "--heights"),
         (["--runs", "0"], "--runs"),
@@ -334,6 +336,7 @@ def test_a_wrong_answer_is_an_error(bench: Commands) -> None:
         (["--durability", "strong"], "--durability"),
         (["--dir", "nowhere"], "does not exist"),
         (["--input", "nowhere"], "does not exist"),
+        (["--input", "/dev/null"], "/dev/null is no regular file"),
         (["--loads-only", "--workload", "rewind"], "--loads-only goes with no --workload"),
     ],
 )

@@ -58,7 +58,9 @@ class Results:
         self._verdicts[mutant] = verdict
         pairs = [[asdict(each), asdict(found)] for each, found in self._verdicts.items()]
         self._path.parent.mkdir(parents=True, exist_ok=True)
-        self._path.write_text(json.dumps({"sample": self._sample, "verdicts": pairs}, indent=1))
+        beside = self._path.with_suffix(".tmp")
+        beside.write_text(json.dumps({"sample": self._sample, "verdicts": pairs}, indent=1))
+        beside.replace(self._path)  # whole, or as it was: it may be ended at any time
 
     def summary(self) -> str:
         """The share of each language, and of all."""

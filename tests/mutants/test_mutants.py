@@ -72,6 +72,8 @@ def test_a_verdict_is_of_sources_and_tests_whatever_was_measured(checkout: Path)
         (checkout / name).write_text("another\n")
         assert fingerprint(checkout) != before
         before = fingerprint(checkout)
+    (checkout / "tests/z.py").rename(checkout / "tests/y.py")
+    assert fingerprint(checkout) != before
 
 
 def test_a_mutant_is_one_line(checkout: Path) -> None:
@@ -95,6 +97,22 @@ def test_results_go_on_with_the_same_sample_alone(tmp_path: Path) -> None:
     assert "native: none judged" in again.summary()
     assert "- `cdb/a.py:1: x`" in again.report()
     assert Results(path, SAMPLE | {"sources": "changed"}).n_tried == 0
+
+
+def test_who_is_ended_while_it_writes_keeps_what_was_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    results = Results(tmp_path / "results.json", SAMPLE)
+    results.add(Mutant("cdb/a.py", 1, "x\n"), Verdict("noticed", "", 1.0))
+
+    def ended(path: Path, text: str) -> None:
+        path.write_bytes(text.encode()[:20])
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Path, "write_text", ended)
+    with pytest.raises(KeyboardInterrupt):
+        results.add(Mutant("cdb/a.py", 2, "x\n"), Verdict("noticed", "", 1.0))
+    assert Results(tmp_path / "results.json", SAMPLE).n_tried == 1
 
 
 def test_the_interval_is_wilsons() -> None:

@@ -108,5 +108,6 @@ def test_a_readme_without_a_place_is_an_error(text: str) -> None:
 
 
 def test_no_results_draw_no_table() -> None:
-    with pytest.raises(ReadmeError, match="no results"):
-        with_table(TEXT, build([]), Path("README.md"))
+    for documents in ([], matrix(("offset_log", "memory"))):
+        with pytest.raises(ReadmeError, match="no results"):
+            with_table(TEXT, build(documents), Path("README.md"))
