@@ -7,13 +7,19 @@ from typing import Any
 from cdb.report import units
 from cdb.report.model import Document, Facts, MachineCard, Matrix, ProfileCard, Spread
 
+SHORTEST_SECONDS = 0.5
+"""A run that takes less does not tell what other processes did."""
+
 
 def others_cores(timed: Mapping[str, Any]) -> float | None:
     """How many cores processes other than a run's own kept busy meanwhile, where that is told.
 
     Older results have the load averages before and after only, in which threads of the run itself
-    count: what the greater is above the number of cores stands for it.
+    count: what the greater is above the number of cores stands for it. A kernel counts CPU time in
+    hundredths of a second, so that of a run of a moment tells nothing.
     """
+    if timed["seconds"] < SHORTEST_SECONDS:
+        return None
     if "others_cores" in timed:
         told: float | None = timed["others_cores"]
         return told
