@@ -340,6 +340,8 @@ def test_a_busy_machine_is_noted() -> None:
     assert is_busy(document, others_cores=0.3)
     assert not is_busy(document, others_cores=None)
     assert not is_busy(document, others_cores=19.2, seconds=0.0005)  # one tick of a kernel's clock
+    assert not is_busy(document, others_cores=0.3, seconds=0.4)
+    assert is_busy(document, others_cores=0.3, seconds=0.6)
     assert not is_busy(document, load_average_after=64.0)  # of its own threads
     older = {key: value for key, value in document.items() if key != "others_cores"}
     assert is_busy(older, load_average_after=2.5)
