@@ -175,20 +175,20 @@ def has_history(row: Row) -> bool:
 USES = (
     Use(
         *("tip", "follow the tip as a node", (_COMMIT, LOAD_TIME, FIND), (MEMORY, SIZE)),
-        *(_anyone, "no schema was measured here"),
+        *(_anyone, "none of README's schemas was measured here"),
     ),
     Use(
         *("lookup", "load and look up", (FIND, LOAD_TIME, FIND_COLD), (MEMORY, SIZE)),
-        *(_anyone, "no schema was measured here"),
+        *(_anyone, "none of README's schemas was measured here"),
     ),
     Use(
         *("sql", "query by SQL", (LOAD_TIME, FIND, _COMMIT), (MEMORY, SIZE)),
-        *(_has_sql, "no schema with SQL was measured here"),
+        *(_has_sql, "none of README's schemas with SQL was measured here"),
         who="schemas with SQL",
     ),
     Use(
         *("height", "look up as of any height", (AS_OF, FIND, LOAD_TIME), (MEMORY, SIZE)),
-        *(has_history, "no schema was measured here with look-ups as of a height"),
+        *(has_history, "none of README's schemas with look-ups as of a height was measured here"),
         who="schemas with look-ups as of a height",
     ),
     Use(
@@ -362,7 +362,7 @@ def _within(one: Candidate, other: Candidate, want: Want) -> str:
 def _next(ranked: Sequence[Candidate], want: Want) -> str:
     """Who comes next, and whether the one after that may be as good."""
     if len(ranked) < 2:
-        return "No runner-up: no other schema that can do it was measured here."
+        return "No runner-up: no other of README's schemas that can do it was measured here."
     _, second, *rest = ranked
     name = second.row.schema
     told = f"Runner-up: {name} ({second.spread.median_text(want.figure)})"
@@ -398,7 +398,7 @@ def _of_memory(report: Report, group: Group, best: Row, own: Row | None) -> str:
     sizes, here = alike(report.groups, group), group.setting.coins
     mine = peaks(sizes, best.schema)
     there = max(mine, key=lambda coins: abs(coins - here))
-    told = f"peak of a load of {short(here)} coins"
+    told = f"peak of a load of {short(here)} coins, mapped files counted"
     if mine[here] != best.figure(LOAD, MEMORY.figure):
         told += f"; in a newer run {mine[here].median_text(MEMORY.figure)}"
     if there != here:

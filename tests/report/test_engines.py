@@ -101,7 +101,7 @@ def test_one_that_ended_says_how_far_it_came(told: Callable[[str, str], str]) ->
 def test_the_verdict_is_by_use(block: Block) -> None:
     assert f"take for a node {QUICK} (load: 9.00 s); " in block.finding
     assert f"for an indexer {SLOW} (look-ups in memory: 810 k/s); " in block.finding
-    assert f"for a small machine {SLOW} (look-ups not in memory: 27 k/s); " in block.finding
+    assert "for a small machine" not in block.finding  # no limit: none was measured
     assert "for an archive " in block.finding
 
 

@@ -79,7 +79,7 @@ def test_the_best_by_the_deciding_figure_is_told_with_how_much_better_it_is() ->
     assert tiles["load"] == ("0.280 s", "79 × as fast as blockchain_v2")
     assert tiles["price in memory"] == (
         "107 MB",
-        "peak of a load of 1 M coins; blockchain_v2: 123 MB",
+        "peak of a load of 1 M coins, mapped files counted; blockchain_v2: 123 MB",
     )
     assert tiles["price in disk per coin"] == ("69 B", "0.3 × as much as blockchain_v2")
 
@@ -111,11 +111,13 @@ def test_memory_is_told_in_the_size_that_is_farthest_too() -> None:
     documents = [each for of_size in sizes.values() for each in of_size]
     assert memory_of(2, documents) == (
         "107 MB",
-        "peak of a load of 1 M coins; 193 MB at 13.5 M; blockchain_v2: 123 MB, 406 MB",
+        "peak of a load of 1 M coins, mapped files counted; 193 MB at 13.5 M; "
+        "blockchain_v2: 123 MB, 406 MB",
     )
     assert memory_of(0, documents) == (
         "193 MB",
-        "peak of a load of 13.5 M coins; 107 MB at 1 M; blockchain_v2: 406 MB, 123 MB",
+        "peak of a load of 13.5 M coins, mapped files counted; 107 MB at 1 M; "
+        "blockchain_v2: 406 MB, 123 MB",
     )
     without_own = [*sizes[1_000_000], *matrix(("coin_log", "rocks"), 1, coins=4_000_000)]
     assert memory_of(1, without_own)[1].endswith("; 128 MB at 4 M; blockchain_v2: 123 MB")
@@ -246,7 +248,7 @@ def test_of_sql_only_who_has_it() -> None:
     told = chosen(documents, "sql")
     assert (told.schema, told.runner_up) == ("rocks", "sqlite_v3")
     assert chosen(matrix(("coin_log",)), "sql").sentence == (
-        "Not known: no schema with SQL was measured here."
+        "Not known: none of README's schemas with SQL was measured here."
     )
 
 
@@ -284,9 +286,11 @@ def test_what_was_not_measured_is_said() -> None:
     assert told.tiles[0].text == "not measured"
     assert chosen(matrix(("coin_log",)), "small").sentence.startswith("Not known: no slow disk")
     alone = chosen(matrix(("coin_log",)), "tip")
-    assert alone.runner_sentence.startswith("No runner-up")
+    assert alone.runner_sentence == (
+        "No runner-up: no other of README's schemas that can do it was measured here."
+    )
     wrong = [without(each, "load", "wrong", "no") for each in matrix(("rocks",))]
-    assert chosen(wrong, "tip").sentence == "Not known: no schema was measured here."
+    assert chosen(wrong, "tip").sentence == "Not known: none of README's schemas was measured here."
 
 
 def test_the_reference_model_layouts_and_options_are_no_answers() -> None:
