@@ -37,18 +37,25 @@ _SET = "coin_set test_conformance.py::TestRocksKvIndexedSmall " + " ".join(
     f"test_conformance.py::Test_{name}_small schemas/test_{name}.py" for name in SCHEMAS
 )
 _ROWS = "rows test_packed.py test_conformance.py::Test_sqlite_v3_small"
+_CONTRACT = "test_memory.py test_conformance.py::Test_coin_log_small"
 NEAREST = {
     ("native/coin_log/", "cdb/stores/coin_log/"): _LOG,
     ("native/coin_set/", "native/engines/", "cdb/stores/coin_set/", *OWN_ROOMS): _SET,
     ("native/layouts/",): f"test_layouts.py {_SET}",
     ("native/versioned/",): "bench",
-    ("native/rocksdb/", "native/name_index/"): f"rows/test_rocks_index.py {_SET}",
+    (
+        *("native/rocksdb/", "native/name_index/", "native/ordered_kv/", "native/cow_btree/"),
+        "native/cdb_ordered_kv.h",
+    ): f"rows/test_rocks_index.py {_SET}",
+    ("native/objects/",): "test_objects.py test_packed_state.py",
     ("native/common/", "native/rules/"): f"{_LOG} {_SET}",
     ("native/scan/",): "test_scanner.py test_packed_state.py",
     ("native/preload/", "cdb/testing/faults/"): "faults",
     ("cdb/stores/rows/",): _ROWS,
+    ("cdb/front/", "cdb/testing/", "cdb/stores/memory.py"): _CONTRACT,
 }
-"""Tests of what lies in these rooms, in tests/. Those that import a module of Python come first."""
+"""Tests of what lies in these rooms, in tests/. Those that import a module of Python come first; of
+one that none imports, those of its room."""
 
 
 class ControlError(Exception):
@@ -65,6 +72,8 @@ def nearest(file: str) -> list[str]:
             rf"^(?:from {module} import|import {module}\b|from {package} import .*\b{name}\b)", re.M
         ).search
         found = [path for path in sorted(_TESTS.rglob("test_*.py")) if imports(path.read_text())]
+        room = _TESTS / file.split("/")[1]
+        found = found or [room] * room.is_dir()
     rooms = (tests for rooms, tests in NEAREST.items() if file.startswith(rooms))
     return [*map(str, found), *(str(_TESTS / test) for tests in rooms for test in tests.split())]
 

@@ -29,7 +29,8 @@ def operators(name: str, text: str) -> dict[int, list[str]]:
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
-    for name in ("cdb/a.py", "cdb/b/c.py", "native/x.cpp", "native/fuzz/y.cpp", "tests/z.py"):
+    names = ("cdb/a.py", "cdb/b/c.py", "native/x.cpp", "native/fuzz/y.cpp", "tests/z.py")
+    for name in (*names, "cdb/cluster/d.py", "cdb/cmds/cluster_wipe.py"):
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("".join(f"a{n} = {n} + 1\n\n" for n in range(20)))
@@ -129,6 +130,8 @@ def test_the_nearest_tests_are_there() -> None:
             assert (ROOT / "tests" / test.partition("::")[0]).exists(), test
     assert str(ROOT / "tests/test_packed.py") in nearest("cdb/contract/packed.py")
     assert any("test_coin_log.py" in test for test in nearest("native/coin_log/index/run.cpp"))
+    assert nearest("cdb/bench/of_no_test.py") == [str(ROOT / "tests/bench")]
+    assert nearest("cdb/of_no_test.py") == []
 
 
 @pytest.mark.parametrize(
