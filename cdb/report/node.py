@@ -7,6 +7,7 @@ from cdb.report import units
 from cdb.report.model import Case, Group
 from cdb.report.parts import NONE, Cell, Line, Table
 from cdb.report.tables import runs_text
+from cdb.report.uses import NEAR
 
 THEIRS, OURS = STORES
 _CPU, _WALL = "cpu_microseconds", "wall_microseconds"
@@ -78,10 +79,22 @@ def finding(group: Group) -> tuple[str, str]:
                 sentence = (
                     f"For {_what(case)} chia's own store takes {theirs.median_text(name)} of "
                     f"{what}, {times} × as much as cdb's {ours.median_text(name)} "
-                    f"({conditions(group)}{doubt})."
+                    f"({conditions(group)}{doubt}).{_slower(group)}"
                 )
                 return sentence, f"chia's store takes {times} × the {what}{doubt}"
     return "", ""
+
+
+def _slower(group: Group) -> str:
+    """The calls that take cdb's store longer, or nothing."""
+    told = [
+        f"{case} ({ours.median_text(_WALL)} to {theirs.median_text(_WALL)})"
+        for case in group.cases()
+        if (theirs := group.figure(THEIRS, case, _WALL))
+        and (ours := group.figure(OURS, case, _WALL))
+        and ours.median > theirs.median * NEAR
+    ]
+    return f" By the clock cdb's takes longer for {'; '.join(told)}." if told else ""
 
 
 def _what(case: Case) -> str:

@@ -23,7 +23,7 @@ ON_PAPER = (
     "last_modified (in memory, when each coin last changed): does not pay. It takes some 40 bytes "
     "per coin, 540 MB for 13.4 million, and a coin's one row says it, as it changes once.",
     "zero_copy (answers that point into the engine's memory): does not pay. A coin is 80 bytes, "
-    "which are copied in some 10 ns; the fastest look-up takes 280.",
+    "which are copied in some 10 ns; the fastest look-up takes 220.",
 )
 """Why two others were not built."""
 

@@ -41,13 +41,17 @@ from cdb.report.uses import (
     HISTORY,
     LOAD_TIME,
     LOOKUPS,
+    NEAR,
     SIZE,
+    Want,
     case_of,
     conditions,
     find,
     has_history,
+    has_slow_disk,
     in_both_forms,
     is_choice,
+    is_near,
     lookups,
     ranked_by,
     ratio,
@@ -124,7 +128,8 @@ def _cost(context: Context, group: Group) -> Block:
         return Block(f"{row.schema} did not load {coins} coins here.", "not measured", (*costs,))
     finding = f"{row.schema} loads {coins} coins in {texts['wall_seconds']}"
     if "wall_floor_ratio" in texts:
-        finding += f", {texts['wall_floor_ratio'].removeprefix('×')} × the floor's time"
+        floor = texts["wall_floor_ratio"].removeprefix("×")
+        finding += f", {floor} × the time of its round's floor"
     memory = texts.get("peak_rss_bytes", "n/a")
     finding += f", with {memory} of memory and {texts.get('size_bytes_per_coin', 'n/a')} of disk "
     finding += f"per coin. {_frontier(group)}"
@@ -161,7 +166,9 @@ def _trade_off(group: Group, figure: str, label: str) -> Plot | None:
 @_of_group
 def _growth(context: Context, group: Group) -> Block:
     sizes = alike(context.report.groups, group)
-    largest = max(sizes[max(sizes)], key=lambda each: sum(row.competes for row in each.rows))
+    grown = growth_of(sizes, context.schema)
+    coins = grown[1] if grown else max(sizes)
+    largest = max(sizes[coins], key=lambda each: sum(row.competes for row in each.rows))
     rows = [row for row in largest.rows if row.competes and row.curves]
     lines = [(row.schema, tuple(speeds(middle(row.curves)))) for row in rows]
     # Two points are no growth.
@@ -182,9 +189,9 @@ def _how_it_grows(sizes: Sizes, schema: str) -> tuple[str, str]:
     against = ""
     if own is not None and own[:2] == (first, last) and schema != BASELINE:
         against = f"; of the node's own {BASELINE} {times(own[2])}"
-    said = "hardly" if factor < 1.25 else "little" if factor < 2 else "much"
+    said = "does not slow down" if factor < NEAR else "slows down"
     finding = (
-        f"{schema} slows down {said}: a coin of a load of {last:,} coins takes {times(factor)} the "
+        f"{schema} {said}: a coin of a load of {last:,} coins takes {times(factor)} the "
         f"time of one of {first:,}{against}."
     )
     return finding, f"{times(factor)} a coin, {short(first)} → {short(last)}"
@@ -197,10 +204,12 @@ def _find(context: Context, group: Group) -> Block:
     columns = [Column(way, case_of(group, of), FIND.figure) for way, of in ways.items()]
     title = "Look-ups per second, of 1,000 names at a time, with files in memory or not"
     own = find(group, group.row(context.schema), FIND)
+    memory = dict(group.setting.limits).get(units.label("memory_bytes"))
+    held = f" Memory is {memory}: what is larger was only read before." if memory else ""
     return Block(
-        f"Of README's schemas, most look-ups per second: {'; '.join(told)}."
+        f"Of README's schemas, most look-ups per second: {'; '.join(told)}.{held}"
         if told
-        else "None of README's schemas was asked here.",
+        else "No look-ups after settling were measured here of README's schemas.",
         own.median_text(FIND.figure) if own else "not measured",
         (
             *map(Bars, figure_table(group, title, columns)),
@@ -390,8 +399,8 @@ _TAKEN_BY = (
 )
 """Who takes an engine for what it is best in; a want, and its column. Without limits nobody is told
 what a small machine takes: what is best there may be slowest where memory is short."""
-_TAKEN_BY_THE_SMALL = (
-    ("a small machine that follows the chain", LOAD_TIME, "load"),
+_TAKEN_WITH_LIMITS = (
+    ("{machine} that follows the chain", LOAD_TIME, "load"),
     ("one that looks coins up", FIND_COLD, "look-ups not in memory"),
 )
 """With a profile's limits: the others have none."""
@@ -418,10 +427,14 @@ def _by_engine(group: Group) -> tuple[str, list[Part]]:
     if len(competing) < 2:
         return "", []
     told = []
-    for who, want, label in _TAKEN_BY_THE_SMALL if group.setting.limits else _TAKEN_BY:
+    machine = "a machine with a slow disk" if has_slow_disk(group.setting) else "a small machine"
+    for who, want, label in _TAKEN_WITH_LIMITS if group.setting.limits else _TAKEN_BY:
         if who and (ranked := ranked_by(group, competing, want)):
-            best, figure = ranked[0].row, ranked[0].spread.median_text(want.figure)
-            told.append(f"for {who} {best.schema.partition('@')[2]} ({label}: {figure})")
+            best, figure = ranked[0], ranked[0].spread.median_text(want.figure)
+            near = [best, *(each for each in ranked[1:] if is_near(best, each, want))]
+            names = " or ".join(_engine_of(each.row) for each in near)
+            failed = _failed(group, competing, want)
+            told.append(f"for {who.format(machine=machine)} {names} ({label}: {figure}{failed})")
     columns = [
         Column(label, case_of(group, want.cases), want.figure) for _, want, label in _TAKEN_BY
     ]
@@ -433,6 +446,19 @@ def _by_engine(group: Group) -> tuple[str, list[Part]]:
         *figure_table(of_engines, f"{title}: what else tells them apart", beside, "engine"),
     ]
     return f" By {_ONE_LAYOUT} in each, take {'; '.join(told)}." if told else "", tables
+
+
+def _failed(group: Group, rows: Sequence[Row], want: Want) -> str:
+    """Engines that loaded, were asked for this figure and have none: ``; bbolt: failed``."""
+    column = Column("", case_of(group, want.cases), want.figure)
+    cells = {_engine_of(row): cell(group, row, column) for row in rows}
+    told = {name: each.text for name, each in cells.items() if each.is_reason}
+    known = (units.NOT_TOLD, "not measured")
+    return "".join(f"; {name}: {why}" for name, why in told.items() if why not in known)
+
+
+def _engine_of(row: Row) -> str:
+    return row.schema.rpartition("@")[2]
 
 
 def _layout_of(row: Row) -> str:

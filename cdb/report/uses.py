@@ -47,7 +47,7 @@ MOST_SHOWN = 6
 TAKE_IT = {
     "coin_log": "to follow the tip and look coins up by name: loads fastest, and is smallest",
     **{f"interval@{name}": engine.good_for for name, engine in ENGINES.items() if engine.good_for},
-    "rocks": "to query coins by SQL; the fastest load of those that can",
+    "rocks": "to query coins by SQL: loads fastest of those that can where the disk is fast",
     "sqlite_v3": "to query coins by SQL, with nothing but Python and its SQLite",
     "flat_file": "to query coins by SQL, in plain Python; loads faster than sqlite_v3",
     "blockchain_v2": "to read a full node's own database",
@@ -164,7 +164,9 @@ def _anyone(row: Row) -> bool:
 
 
 def _has_sql(row: Row) -> bool:
-    return re.search(r"(?<!without )sqlite", row.description, re.IGNORECASE) is not None
+    """A layout in SQLite keeps keys and values there, which no query of coins reads."""
+    has_tables = re.search(r"(?<!without )sqlite", row.description, re.IGNORECASE) is not None
+    return has_tables and "@" not in row.schema
 
 
 def has_history(row: Row) -> bool:
@@ -175,24 +177,24 @@ def has_history(row: Row) -> bool:
 USES = (
     Use(
         *("tip", "follow the tip as a node", (_COMMIT, LOAD_TIME, FIND), (MEMORY, SIZE)),
-        *(_anyone, "none of README's schemas was measured here"),
+        *(_anyone, "none of README's schemas was measured here with its defaults"),
     ),
     Use(
         *("lookup", "load and look up", (FIND, LOAD_TIME, FIND_COLD), (MEMORY, SIZE)),
-        *(_anyone, "none of README's schemas was measured here"),
+        *(_anyone, "none of README's schemas was measured here with its defaults"),
     ),
     Use(
         *("sql", "query by SQL", (LOAD_TIME, FIND, _COMMIT), (MEMORY, SIZE)),
-        *(_has_sql, "none of README's schemas with SQL was measured here"),
+        *(_has_sql, "none of README's schemas with SQL was measured here with its defaults"),
         who="schemas with SQL",
     ),
     Use(
         *("height", "look up as of any height", (AS_OF, FIND, LOAD_TIME), (MEMORY, SIZE)),
-        *(has_history, "none of README's schemas with look-ups as of a height was measured here"),
+        *(has_history, "none of README's schemas was asked here as of a height, after settling"),
         who="schemas with look-ups as of a height",
     ),
     Use(
-        *("small", "use a small or slow machine", (LOAD_TIME, FIND_COLD, FIND), (MEMORY, SIZE)),
+        *("small", "use a slow disk", (LOAD_TIME, FIND_COLD, FIND), (MEMORY, SIZE)),
         *(_anyone, "no slow disk was measured on this machine"),
         slow=True,
     ),
@@ -254,13 +256,18 @@ def times(factor: float) -> str:
 _DISK_LIMITS = {units.label(each) for each in DISK_LIMITS}
 
 
+def has_slow_disk(setting: Setting) -> bool:
+    """Whether its profile limits the disk."""
+    return any(label in _DISK_LIMITS for label, _ in setting.limits)
+
+
 def slowest(report: Report, group: Group) -> Group | None:
     """On this machine the group of the profile with a limited disk that loads slowest; nearest in
     size."""
     limited = [
         other
         for other in report.groups
-        if any(label in _DISK_LIMITS for label, _ in other.setting.limits)
+        if has_slow_disk(other.setting)
         and other.setting.machine == group.setting.machine
         and other.setting.durability == group.setting.durability
     ]
@@ -331,7 +338,7 @@ def _sentence(group: Group, ranked: Sequence[Candidate], want: Want) -> str:
     figure = best.spread.median_text(want.figure)
     said = want.says.format(coins=f"{group.setting.coins:,}", figure=figure)
     told = f"{best.row.schema} {said}"
-    if others and _is_near(best, others[0], want):
+    if others and is_near(best, others[0], want):
         return f"{told}, and {_within(others[0], best, want)}."
     own = [each for each in others if each.row.schema == BASELINE][:1]
     rivals = [each for each in others if each.row.schema != BASELINE][:1]
@@ -345,7 +352,8 @@ def _sentence(group: Group, ranked: Sequence[Candidate], want: Want) -> str:
     return f"{told}: {', '.join(against)}." if against else f"{told}."
 
 
-def _is_near(one: Candidate, other: Candidate, want: Want) -> bool:
+def is_near(one: Candidate, other: Candidate, want: Want) -> bool:
+    """Whether two can't be told apart by this figure."""
     have_ranges = min(one.spread.runs, other.spread.runs) > 1
     if have_ranges and one.spread.overlaps(other.spread):
         return True
@@ -366,7 +374,7 @@ def _next(ranked: Sequence[Candidate], want: Want) -> str:
     _, second, *rest = ranked
     name = second.row.schema
     told = f"Runner-up: {name} ({second.spread.median_text(want.figure)})"
-    if rest and _is_near(second, rest[0], want):
+    if rest and is_near(second, rest[0], want):
         told += f"; {_within(rest[0], second, want)}"
     reason = TAKE_IT.get(name, "")
     return f"{told}.{f' Take {name} {reason}.' if reason else ''}"

@@ -102,21 +102,38 @@ def test_the_verdict_is_by_use(block: Block) -> None:
     assert f"take for a node {QUICK} (load: 9.00 s); " in block.finding
     assert f"for an indexer {SLOW} (look-ups in memory: 810 k/s); " in block.finding
     assert "for a small machine" not in block.finding  # no limit: none was measured
-    assert "for an archive " in block.finding
+    assert f"for an archive {QUICK} or {SLOW} (disk per coin: 150 B)." in block.finding
 
 
-def test_a_small_machine_takes_what_loads_or_finds_most_there() -> None:
+@pytest.mark.parametrize(
+    ("profile", "machine"), [("SLOW", "a machine with a slow disk"), ("mine", "a small machine")]
+)
+def test_a_machine_with_limits_takes_what_loads_or_finds_most_there(
+    profile: str, machine: str
+) -> None:
     documents = [
-        run(f"interval@{QUICK}", 1, coins=COINS, profile="SLOW", speed=2),
-        finding_most(run(f"interval@{SLOW}", 1, coins=COINS, profile="SLOW"), 9),
+        run(f"interval@{QUICK}", 1, coins=COINS, profile=profile, speed=2),
+        finding_most(run(f"interval@{SLOW}", 1, coins=COINS, profile=profile), 9),
     ]
-    (section,) = [each for each in document(build(documents)).sections if each.id == "engines"]
-    (found,) = [
-        block.finding for block in section.blocks if "a small machine that" in block.finding
-    ]
-    assert f"take for a small machine that follows the chain {QUICK} (load: " in found
+    found = finding(documents)
+    assert f"take for {machine} that follows the chain {QUICK} (load: " in found
     assert f"for one that looks coins up {SLOW} (look-ups not in memory: " in found
     assert "a node" not in found
+
+
+def finding(documents: list[Document]) -> str:
+    """Of the one block that has a verdict."""
+    (section,) = [each for each in document(build(documents)).sections if each.id == "engines"]
+    (found,) = [block.finding for block in section.blocks if " take for " in block.finding]
+    return found
+
+
+def test_what_cannot_be_told_apart_is_named_together_and_what_failed_is_said() -> None:
+    failed = without(run(f"interval@{SLOW}", 1, coins=COINS), "read_random", "failed", "killed")
+    documents = [run(f"interval@{QUICK}", 1, coins=COINS, speed=1.05), failed]
+    found = finding(documents)
+    assert f"take for a node {QUICK} or {SLOW} (load: " in found
+    assert f"for an indexer {QUICK} (look-ups in memory: 94.5 k/s; {SLOW}: failed); " in found
 
 
 def test_engines_that_nobody_tried_are_named(block: Block) -> None:

@@ -110,6 +110,20 @@ def test_the_finding_of_a_week_is_of_its_sync() -> None:
     assert short == "chia's store takes 10 × the time"
 
 
+def test_the_finding_tells_what_takes_longer() -> None:
+    documents = comparison(runs=1)
+    for each in documents:
+        for case in each["cases"]:
+            if case["parameters"].get("cache") == "cold" and each["contestant"]["name"] == "cdb":
+                case["figures"]["wall_microseconds"] *= 20
+    (found,) = build(documents).node
+    sentence, _ = finding(found)
+    told = sentence.partition(" By the clock cdb's takes longer for ")[2]
+    assert told.startswith("get_coin_records: cold, names ")
+    assert told.count(" to ") == len(told.split("; ")) > 0
+    assert "warm" not in told
+
+
 def test_the_finding_of_a_week_is_of_cpu_and_says_that_the_machine_was_busy() -> None:
     documents = week()
     for each in documents:

@@ -145,6 +145,16 @@ def test_two_points_are_no_growth() -> None:
     assert not any(isinstance(part, Plot) for part in growth.blocks[0].parts)
 
 
+@pytest.mark.parametrize(("speed", "said"), [(1, "does not slow down"), (0.5, "slows down")])
+def test_how_it_grows_is_drawn_in_the_size_that_the_sentence_names(speed: float, said: str) -> None:
+    sizes = [run(), run(coins=4_000_000, speed=speed), run("rocks", coins=5_000_000)]
+    growth = next(each for each in document(build(sizes)).sections if each.id == "growth")
+    block = next(each for each in growth.blocks if each.finding.startswith("coin_log "))
+    (plot,) = [part for part in block.parts if isinstance(part, Plot)]
+    assert f"coin_log {said}: a coin of a load of 4,000,000 coins takes " in block.finding
+    assert plot.title.startswith("Coins per second while 4,000,000 coins are loaded")
+
+
 def test_with_all_schemas_only_those_of_before_have_names_beside_points(html: str) -> None:
     scatters = [each for each in re.findall(r"<svg .*?</svg>", html, re.DOTALL) if "r=6" in each]
     assert scatters
