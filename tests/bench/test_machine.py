@@ -100,7 +100,8 @@ def test_load_average() -> None:
 
 def test_cpu_time_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(psutil, "cpu_times", partial(lambda told: told, psutil.cpu_times()))
-    program = "import time\nwhile time.process_time() < 0.5: pass"
+    # The kernel cuts user and system time to hundredths, so a little more than is asked for below.
+    program = "import time\nwhile time.process_time() < 0.55: pass"
 
     def taken_off(*before: str) -> float:
         start = others_cpu_seconds()
