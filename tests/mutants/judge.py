@@ -114,14 +114,14 @@ def _failed_of_all(mutants: Sequence[Mutant], copy: WorkingCopy) -> list[str]:
     """Which tests fail with all these mutants, and pass without them."""
     with copy.with_faults(mutants):
         copy.build()
-        code, lines = copy.run_python(*_PYTEST, *_SPREAD, "tests", limit_seconds=_LIMIT_SECONDS)
+        code, lines = _run(copy, *_SPREAD, "tests")
     copy.build()
     failed = _failures(lines)
     if code == _PASSED:
         return []
     if code is None or not failed:
         raise ControlError("\n".join([f"all tests, with {len(mutants)} mutants:", *lines[-40:]]))
-    code, lines = copy.run_python(*_PYTEST, *failed, limit_seconds=_LIMIT_SECONDS)
+    code, lines = _run(copy, *failed)
     without = {*_failures(lines)}
     if code != _PASSED and not without:
         raise ControlError("\n".join(lines[-40:]))
@@ -132,9 +132,15 @@ def _noticed_by(mutant: Mutant, tests: Sequence[str], copy: WorkingCopy) -> str:
     """The first of these tests that fails with a mutant, or ""."""
     with copy.with_faults([mutant]):
         copy.build()
-        code, lines = copy.run_python(*_PYTEST, "-x", *tests, limit_seconds=_LIMIT_SECONDS)
+        code, lines = _run(copy, "-x", *tests)
     copy.build()
     return "" if code == _PASSED else what_failed(lines) or "\n".join(lines[-5:])
+
+
+def _run(copy: WorkingCopy, *arguments: str) -> tuple[int | None, list[str]]:
+    """Pytest, which first deletes what the run before left: a mutant may have filled the disk."""
+    place = f"--basetemp={copy.temporary}"
+    return copy.run_python(*_PYTEST, place, *arguments, limit_seconds=_LIMIT_SECONDS)
 
 
 def _try(mutant: Mutant, copy: WorkingCopy) -> tuple[str, str]:
@@ -148,7 +154,7 @@ def _try(mutant: Mutant, copy: WorkingCopy) -> tuple[str, str]:
     paths = _nearest(mutant)
     if not paths:
         return "in doubt", ""
-    code, lines = copy.run_python(*_PYTEST, "-x", *_SPREAD, *paths, limit_seconds=_LIMIT_SECONDS)
+    code, lines = _run(copy, "-x", *_SPREAD, *paths)
     if code is None:
         return "noticed", f"tests take more than {_LIMIT_SECONDS:.0f} s"
     if code in (_PASSED, _NO_TESTS):
@@ -162,7 +168,7 @@ def _nearest(mutant: Mutant) -> list[str]:
 
 def _check_without(arguments: Sequence[str], copy: WorkingCopy) -> None:
     """Raise ControlError unless these tests pass without a mutant."""
-    code, lines = copy.run_python(*_PYTEST, "-x", *arguments, limit_seconds=_LIMIT_SECONDS)
+    code, lines = _run(copy, "-x", *arguments)
     if code != _PASSED:
         said = [f"without a fault this fails: pytest {' '.join(arguments)}", *lines[-40:]]
         raise ControlError("\n".join(said))

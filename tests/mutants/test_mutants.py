@@ -156,6 +156,8 @@ def test_what_failed_is_told_by_its_whole_name(line: str, test: str) -> None:
 class Suite:
     """A working copy whose tests fail as it is said: of a test, by which mutants it fails."""
 
+    temporary = Path("here")
+
     def __init__(self, failing: dict[str, Sequence[Mutant | None]]) -> None:
         self._failing, self.runs = failing, 0
         self._in: list[Mutant | None] = [None]
@@ -171,6 +173,7 @@ class Suite:
 
     def run_python(self, *arguments: str, limit_seconds: float) -> tuple[int, list[str]]:
         self.runs += 1
+        assert "--basetemp=here" in arguments, "what a run has left would stay"
         asked = [each for each in arguments if each.startswith("tests/")] or list(self._failing)
         failed = [each for each in asked if {*self._failing[each]} & {*self._in}]
         lines = [f"FAILED {each} - why" for each in failed]

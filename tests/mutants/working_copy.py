@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from tests.mutants import processes
 from tests.mutants.draw import Mutant
@@ -33,9 +34,11 @@ class WorkingCopy:
     """Made, or made anew from the checkout as it is, by refresh()."""
 
     def __init__(self, checkout: Path, path: Path, *defines: str) -> None:
-        """defines: of CMake, NAME=VALUE."""
+        """defines: of CMake, NAME=VALUE. temporary is a place for what tests write."""
         self.path = path
         self._checkout = checkout
+        self._made = TemporaryDirectory(prefix="mutants-", ignore_cleanup_errors=True)
+        self.temporary = Path(self._made.name) / "tests"
         self._defines = [f"-Ccmake.define.{each}" for each in defines]
         self.python = path / ".venv/bin/python"
         self.environment = {
@@ -55,6 +58,8 @@ class WorkingCopy:
         wanted = files_of(self._checkout)
         self.path.mkdir(parents=True, exist_ok=True)
         self._link_shared()
+        # Tests ask git for the files of the checkout, which ignores those below build/.
+        subprocess.run(["git", "init", "-q"], cwd=self.path, check=True)
         listed = self.path / "build/copied"
         before = listed.read_text().splitlines() if listed.exists() else []
         for name in {*before} - {*wanted}:
