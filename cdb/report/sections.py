@@ -176,13 +176,15 @@ def _growth(context: Context, group: Group) -> Block:
     title = f"Coins per second while {largest.setting.coins:,} coins are loaded; falling is slower"
     names = ("coins loaded", "coins", "coins per second", "coins_per_second")
     plots = (Plot(title, *names, told),) if told else ()
-    finding, few_words = _how_it_grows(sizes, context.schema)
+    finding, few_words = _how_it_grows(sizes, context.schema, grown)
     return Block(finding, few_words, (*plots, *_fold("A coin's cost by size", growth_table(sizes))))
 
 
-def _how_it_grows(sizes: Sizes, schema: str) -> tuple[str, str]:
-    """In a sentence, and in a few words."""
-    grown, own = growth_of(sizes, schema), growth_of(sizes, BASELINE)
+def _how_it_grows(
+    sizes: Sizes, schema: str, grown: tuple[int, int, float] | None
+) -> tuple[str, str]:
+    """In a sentence, and in a few words. grown: what growth_of() says of the schema."""
+    own = growth_of(sizes, BASELINE)
     if grown is None:
         return f"{schema} was loaded in one size only: {max(sizes):,} coins.", "one size measured"
     first, last, factor = grown
@@ -350,7 +352,7 @@ def _engines(context: Context) -> Block:
     best: dict[str, Row] = {}
     for row in rows:
         if row.figure(LOAD, "wall_seconds"):
-            best.setdefault(row.schema.rpartition("@")[2], row)
+            best.setdefault(_engine_of(row), row)
     told = [
         (engine, row.schema, spread.median_text("wall_seconds"))
         for engine, row in best.items()
@@ -385,7 +387,7 @@ def _engines_tried(group: Group | None) -> set[str]:
     """Those with a layout of which a run began, whatever came of it."""
     rows = [] if group is None else group.rows
     tried = (row for row in rows if _layout_of(row) and row.mark is not Mark.NOT_MEASURED)
-    return {row.schema.rpartition("@")[2] for row in tried}
+    return {_engine_of(row) for row in tried}
 
 
 _ONE_LAYOUT = "interval"

@@ -213,6 +213,14 @@ def test_little_memory_is_no_slow_disk() -> None:
     assert block.finding == "No slow disk was measured on this machine."
 
 
+def test_in_memory_is_what_was_read_before_where_memory_has_a_limit() -> None:
+    said = "Memory is 212 MB: what is larger was only read before."
+    for profile in ("FAST", "mine"):
+        told = document(build(matrix(SCHEMAS, 1, profile=profile)))
+        (found,) = [each.blocks[0].finding for each in told.sections if each.id == "find"]
+        assert (said in found) == (profile == "mine")
+
+
 def test_the_page_begins_where_there_is_an_answer() -> None:
     """One run that ended, on a machine without limits, tells less than others with them."""
     slow = matrix(SCHEMAS, 1, profile="SLOW")
